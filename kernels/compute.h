@@ -1,0 +1,47 @@
+/// Experiment in, Result out: the one call that window, command line, tests and figures share.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "kernels/result.h"
+
+namespace attoscope {
+
+/// Polled from many threads while computing; true asks to stop.
+using Cancelled = std::function<bool()>;
+
+/// Thrown by `compute` when it was asked to stop.
+struct Stopped {};
+
+/// What need not be computed again while only the methods change: inputs and golden values. One per worker; not thread-safe.
+class Memory {
+ public:
+  Memory();
+  ~Memory();
+  Memory(Memory&&) noexcept;
+  Memory& operator=(Memory&&) noexcept;
+  struct Held;
+  Held& held() { return *held_; }
+
+ private:
+  std::unique_ptr<Held> held_;
+};
+
+struct Options {
+  Cancelled cancelled{};     ///< none: never
+  Memory* memory = nullptr;  ///< none: nothing is remembered
+  int threads = 0;           ///< 0: all that the machine has
+};
+
+/// The answer to `experiment`, the same bits for every thread count and instruction set.
+/// Throws std::invalid_argument (see `validate`), std::runtime_error where memory cannot suffice, Stopped when cancelled.
+Result compute(const Experiment& experiment, const Options& options = {});
+
+/// The bytes that `compute` will need beyond what the program holds already.
+double bytes_needed(const Experiment& experiment, int threads);
+
+/// "cpu avx512, 2 threads": what `compute` runs on.
+std::string device_name(int threads = 0);
+
+}  // namespace attoscope

@@ -1,0 +1,179 @@
+/// The question: everything that changes a number, as one comparable value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/format.h"
+
+namespace attoscope {
+
+/// How one step's result is rounded: left in the working type, to the main format, or to a format of its own.
+struct Rounding {
+  enum class Kind : std::uint8_t { exact, main, format };
+  Kind kind = Kind::exact;
+  Format format{};  ///< read only where kind is `format`
+
+  friend constexpr bool operator==(const Rounding& x, const Rounding& y) {
+    return x.kind == y.kind && (x.kind != Kind::format || x.format == y.format);
+  }
+};
+inline constexpr Rounding exact{};
+inline constexpr Rounding to_main{Rounding::Kind::main, {}};
+constexpr Rounding to_format(const Format& f) { return {Rounding::Kind::format, f}; }
+
+/// The named steps, in the order of the data; the letters are FlashAttention-2's (arXiv 2307.08691, Algorithm 1).
+enum class Step : std::uint8_t {
+  input, qk_step, S, m, shifted, e, P, l_step, tile_sum, alpha, rescaled, l, pv_step, PV, O, output
+};
+inline constexpr int step_count = 16;
+
+/// What a step is called in files and menus, and what it rounds.
+struct StepText {
+  std::string_view name, what;
+};
+inline constexpr std::array<StepText, step_count> step_texts{{
+    {"input", "Q, K, V, before anything; the golden value sees the same rounded inputs"},
+    {"qk_step", "the accumulator after every fma of q.k"},
+    {"S", "scale * (q.k), one multiplication"},
+    {"m", "running max, as stored"},
+    {"shifted", "S - m"},
+    {"e", "exp(S - m)"},
+    {"P", "e as it enters P.V (three-pass: e/l)"},
+    {"l_step", "row sum after every addition"},
+    {"tile_sum", "the tile's sum as handed over"},
+    {"alpha", "exp(m_old - m_new)"},
+    {"rescaled", "the products alpha*l and alpha*O"},
+    {"l", "running row sum, as stored"},
+    {"pv_step", "P.V after every fma"},
+    {"PV", "the tile's P.V as handed over"},
+    {"O", "running output, as stored"},
+    {"output", "O/l at the end (three-pass: O)"},
+}};
+constexpr std::string_view name(Step s) { return step_texts[static_cast<std::size_t>(s)].name; }
+
+/// Where rounding happens: one choice per step, and two flags.
+struct Precision {
+  std::array<Rounding, step_count> steps{};
+  bool sum_rounded_P = false;    ///< l sums P instead of e (flash algorithms)
+  bool accumulate_in_O = false;  ///< P.V continues in the rescaled O instead of a fresh accumulator that is then added
+
+  constexpr Rounding& operator[](Step s) { return steps[static_cast<std::size_t>(s)]; }
+  constexpr const Rounding& operator[](Step s) const { return steps[static_cast<std::size_t>(s)]; }
+  friend constexpr bool operator==(const Precision&, const Precision&) = default;
+};
+
+/// three_pass: safe softmax (max; sum; normalise, then P.V). flash2: FlashAttention-2, O divided once.
+enum class Algorithm : std::uint8_t { three_pass, flash2 };
+inline constexpr std::array<std::string_view, 2> algorithm_names{"three_pass", "flash2"};
+constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
+
+/// One emulated kernel. Tiles may be of any size from 1; those above N act as N. three_pass has no tiles.
+struct Method {
+  Algorithm algorithm = Algorithm::flash2;
+  int block_q = 64;  ///< Br: rows of a tile; changes traffic, never a bit of the output
+  int block_k = 64;  ///< Bc: keys of a tile
+  Precision precision{};
+
+  friend bool operator==(const Method&, const Method&) = default;
+};
+
+/// Q, K, V of one head, row-major N x d, as read from a file or drawn.
+struct Tensors {
+  int n = 0, d = 0;
+  std::vector<double> q, k, v;
+};
+
+enum class InputKind : std::uint8_t { normal, uniform, outliers, ones, constant, ties, ascending, descending, shuffled, tensors };
+inline constexpr std::array<std::string_view, 10> input_names{
+    "normal", "uniform", "outliers", "ones", "constant", "ties", "ascending", "descending", "shuffled", "tensors"};
+constexpr std::string_view name(InputKind k) { return input_names[static_cast<std::size_t>(k)]; }
+
+/// Where Q, K, V come from. The file is read outside kernels/; `tensors` then holds what was read.
+struct Input {
+  InputKind kind = InputKind::normal;
+  double value = 1;                        ///< of `constant`
+  std::string file;                        ///< of `tensors`: FILE.safetensors or q.npy,k.npy,v.npy
+  int index = 0;                           ///< of `tensors`: which head
+  std::uint64_t digest = 0;                ///< of `tensors`: of the bits that were read, so that a changed file is a new question
+  std::shared_ptr<const Tensors> tensors;  ///< not compared
+
+  friend bool operator==(const Input& x, const Input& y) {
+    return x.kind == y.kind && x.value == y.value && x.file == y.file && x.index == y.index && x.digest == y.digest;
+  }
+};
+
+/// Which keys a query sees. window: itself and the `window` - 1 keys before it (causal).
+struct Mask {
+  enum class Kind : std::uint8_t { none, causal, window };
+  Kind kind = Kind::none;
+  int window = 256;
+
+  friend constexpr bool operator==(const Mask& x, const Mask& y) {
+    return x.kind == y.kind && (x.kind != Kind::window || x.window == y.window);
+  }
+};
+inline constexpr std::array<std::string_view, 3> mask_names{"none", "causal", "window"};
+
+/// The keys [first, end) that `row` sees among n.
+struct Keys {
+  int first = 0, end = 0;
+};
+constexpr Keys visible_keys(const Mask& mask, int row, int n) {
+  if (mask.kind == Mask::Kind::none) return {0, n};
+  const int end = row + 1 < n ? row + 1 : n;
+  if (mask.kind == Mask::Kind::causal) return {0, end};
+  const int first = row + 1 - mask.window;
+  return {first > 0 ? first : 0, end};
+}
+
+/// What is to be computed, whoever computes it.
+struct Problem {
+  Input input{};
+  std::uint64_t seed = 1;
+  int n = 1024;        ///< tokens: rows of Q, K, V
+  int d = 64;          ///< head dimension
+  double scale = 0;    ///< of the scores; 0 means 1/sqrt(d)
+  Mask mask{};
+  int rows = 0;        ///< how many query rows, evenly spread; 0 means all
+  int traced_row = -1; ///< whose recurrence is traced; negative counts from the end
+
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+/// The whole question: `a` is under the microscope, `b` is its rival. Inputs are rounded by a's `input` step for everybody
+/// (the golden value included); b's own `input` step applies on top.
+struct Experiment {
+  Problem problem{};
+  Format format = bf16;  ///< the main format D
+  Method a{}, b{Algorithm::three_pass, 64, 64, {}};
+
+  friend bool operator==(const Experiment&, const Experiment&) = default;
+};
+
+/// The format that `r` rounds to when the main format is `main`; never call it for an exact one.
+constexpr const Format& format_of(const Rounding& r, const Format& main) {
+  return r.kind == Rounding::Kind::main ? main : r.format;
+}
+
+/// True if the experiment works in double: a format in it has more than 24 significant bits.
+bool works_in_double(const Experiment& e);
+
+/// The factor of the scores.
+double scale_of(const Problem& p);
+
+/// The traced row as an index 0 .. n-1, clamped.
+int traced_row(const Problem& p);
+
+/// Largest sizes accepted.
+inline constexpr int max_n = 1 << 20, max_d = 1024;
+
+/// Throws std::invalid_argument in one sentence that names the key ("problem.n"), the value and what was expected.
+void validate(const Experiment& e);
+
+}  // namespace attoscope

@@ -1,0 +1,44 @@
+/// Colours, fonts and style. One colour means one thing everywhere.
+#pragma once
+
+#include <string>
+
+struct ImFont;
+
+namespace attoscope {
+
+/// sRGB with alpha, as ImGui packs it (ImU32).
+using Colour = unsigned int;
+
+/// The roles of colours, for one theme.
+struct Palette {
+  Colour background, panel, raised, line;
+  Colour text, secondary, faint;
+  Colour a, b, golden, moved, bad, good, accent;
+};
+const Palette& palette(bool light);
+
+/// Files of the three families; empty where the system has none (ImGui's embedded font then stands in).
+struct FontFiles {
+  std::string sans, sans_semibold, mono, math;
+};
+
+/// Fonts, made once per context. Sizes are set where text is drawn (ImGui::PushFont(font, size)).
+struct Fonts {
+  ImFont *sans = nullptr, *semibold = nullptr, *mono = nullptr;
+};
+/// Loads the fonts into the current context's atlas (ImGui 1.92+: any size on demand).
+Fonts load_fonts(const FontFiles& files);
+
+/// The fonts of the current context, set by `load_fonts`.
+const Fonts& fonts();
+
+/// Sizes in pixels at UI scale 1.
+namespace size {
+inline constexpr float body = 15, label = 13, headline = 19, section = 11, mono = 13;
+}
+
+/// Sets ImGui's and ImPlot's style for the theme and scale, when they changed.
+void apply_theme(bool light, double ui_scale);
+
+}  // namespace attoscope

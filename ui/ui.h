@@ -1,0 +1,78 @@
+/// The window's content as a function of values: panels read a Result, edit a Session and tell nobody.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/result.h"
+#include "ui/session.h"
+
+struct ImDrawList;
+struct ImVec2;
+
+namespace attoscope {
+
+/// Values on screen, one float a pixel, to be coloured where they are drawn. NaN and infinity get marker colours;
+/// `nothing` is drawn as the panel's background.
+struct PixelImage {
+  static constexpr float nothing = -3.0e38f;
+  int width = 0, height = 0;
+  std::vector<float> pixels;
+  std::uint64_t version = 0;  ///< changes whenever the pixels do
+};
+
+/// How values become colours; input of the shader and of the colour bar alike.
+struct Colouring {
+  bool diverging = true;  ///< signed map around 0; else a magnitude ramp from 0 (or -range where `signed_ramp`)
+  bool log = true;        ///< asinh(value / knee) instead of value
+  float range = 1;        ///< |value| at the ends of the map
+  float knee = 1e-3f;     ///< where log turns linear: below it colours are proportional to the value
+  bool light = false;
+
+  friend bool operator==(const Colouring&, const Colouring&) = default;
+};
+
+/// Draws an image into the screen rectangle [min, max] of a draw list. The app does it with a texture and a shader.
+using PaintImage = std::function<void(ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
+                                      const Colouring& colouring)>;
+
+/// What a tensor file offers, for the head picker.
+struct TensorFileInfo {
+  std::string file;
+  int heads = 0, n = 0, d = 0;
+  std::vector<std::string> head_names;  ///< "layer 7, head 7"
+};
+
+/// What the app tells the panels in this frame.
+struct Frame {
+  std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
+  bool computing = false;                ///< an answer to `session.experiment` is on its way
+  double computing_seconds = 0;          ///< for how long
+  std::string message;                   ///< one sentence about what went wrong, or empty
+  std::string device;                    ///< "cpu avx512, 2 threads"
+  TensorFileInfo tensors;                ///< of the file that the input names, or of the example
+  std::string example_file;              ///< path of the shipped example, empty where there is none
+  PaintImage paint;                      ///< may be empty (null backend): then nothing is drawn in the plot
+};
+
+/// What the user asked of the app in this frame.
+struct Wishes {
+  std::string open_tensors;  ///< spec of a tensor file to load, or empty
+  bool quit = false;
+};
+
+/// What panels remember between frames that nobody saves. Owned by the app, touched only by ui/.
+struct UiMemory;
+struct UiMemoryDeleter {
+  void operator()(UiMemory*) const;
+};
+using UiMemoryPtr = std::unique_ptr<UiMemory, UiMemoryDeleter>;
+UiMemoryPtr make_ui_memory();
+
+/// Draws the whole window in the current ImGui frame. Fonts and style are set by `apply_theme` before the frame.
+Wishes draw_ui(Session& session, const Frame& frame, UiMemory& memory);
+
+}  // namespace attoscope
