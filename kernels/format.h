@@ -16,6 +16,12 @@
 
 namespace attoscope {
 
+/// The bits of x read as a To of the same size.
+template <class To, class From>
+ATTOSCOPE_HD constexpr To bit_as(const From& x) {
+  return __builtin_bit_cast(To, x);
+}
+
 /// What a value beyond the largest finite one becomes.
 enum class Overflow : std::uint8_t { infinity, saturate, nan };
 
@@ -70,10 +76,10 @@ template <class T>
 ATTOSCOPE_HD constexpr T power_of_two(int k) {
   using L = Layout<T>;
   using Bits = typename L::Bits;
-  if (k > L::max_exponent) return std::bit_cast<T>(L::infinity);
-  if (k >= L::min_exponent) return std::bit_cast<T>(static_cast<Bits>(k + L::max_exponent) << L::mantissa_bits);
+  if (k > L::max_exponent) return bit_as<T>(L::infinity);
+  if (k >= L::min_exponent) return bit_as<T>(static_cast<Bits>(k + L::max_exponent) << L::mantissa_bits);
   const int bit = k - (L::min_exponent - L::mantissa_bits);
-  return bit < 0 ? T{0} : std::bit_cast<T>(Bits{1} << bit);
+  return bit < 0 ? T{0} : bit_as<T>(Bits{1} << bit);
 }
 
 /// The largest finite number of f, in T; infinity where T cannot hold it.
@@ -81,7 +87,7 @@ template <class T = double>
 ATTOSCOPE_HD constexpr T largest(const Format& f) {
   const bool short_top = f.top_code_nan && f.mantissa_bits > 0;
   const int e = max_exponent(f);
-  if (e > Layout<T>::max_exponent) return std::bit_cast<T>(Layout<T>::infinity);
+  if (e > Layout<T>::max_exponent) return bit_as<T>(Layout<T>::infinity);
   const T last = power_of_two<T>(-f.mantissa_bits) * (short_top ? 2 : 1);
   return (T{2} - last) * power_of_two<T>(e);
 }
@@ -110,8 +116,8 @@ ATTOSCOPE_HD constexpr int exponent_of(typename Layout<T>::Bits magnitude) {
 template <class T>
 ATTOSCOPE_HD constexpr T overflowed(const Format& f, bool negative) {
   using L = Layout<T>;
-  if (f.overflow == Overflow::nan) return std::bit_cast<T>(L::infinity | (L::hidden >> 1));
-  const T magnitude = f.overflow == Overflow::saturate ? largest<T>(f) : std::bit_cast<T>(L::infinity);
+  if (f.overflow == Overflow::nan) return bit_as<T>(L::infinity | (L::hidden >> 1));
+  const T magnitude = f.overflow == Overflow::saturate ? largest<T>(f) : bit_as<T>(L::infinity);
   return negative ? -magnitude : magnitude;
 }
 
@@ -121,7 +127,7 @@ template <class T>
 ATTOSCOPE_HD constexpr T round(const Format& f, T x) {
   using L = Layout<T>;
   using Bits = typename L::Bits;
-  const Bits u = std::bit_cast<Bits>(x), magnitude = u & ~L::sign;
+  const Bits u = bit_as<Bits>(x), magnitude = u & ~L::sign;
   const bool negative = (u & L::sign) != 0;
   if (magnitude == 0 || magnitude > L::infinity) return x;
   if (magnitude == L::infinity) return overflowed<T>(f, negative);
@@ -129,7 +135,7 @@ ATTOSCOPE_HD constexpr T round(const Format& f, T x) {
   const int own = (e > L::min_exponent ? e : L::min_exponent) - L::mantissa_bits;           // x = significand * 2^own
   const int quantum = (e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits;        // log2 of f's spacing at x
   const int dropped = quantum - own;
-  T y = std::bit_cast<T>(magnitude);
+  T y = bit_as<T>(magnitude);
   if (dropped > L::mantissa_bits + 1) {
     y = 0;
   } else if (dropped > 0) {
@@ -145,7 +151,7 @@ ATTOSCOPE_HD constexpr T round(const Format& f, T x) {
 
 /// The spacing of f's numbers at |x| (one ulp), x finite; that of the subnormals below the smallest normal.
 inline constexpr double ulp(const Format& f, double x) {
-  const std::uint64_t magnitude = std::bit_cast<std::uint64_t>(x) & ~Layout<double>::sign;
+  const std::uint64_t magnitude = bit_as<std::uint64_t>(x) & ~Layout<double>::sign;
   const int e = magnitude == 0 ? min_exponent(f) : exponent_of<double>(magnitude);
   return power_of_two<double>((e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits);
 }

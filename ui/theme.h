@@ -23,22 +23,24 @@ struct FontFiles {
   std::string sans, sans_semibold, mono, math;
 };
 
-/// Fonts, made once per context. Sizes are set where text is drawn (ImGui::PushFont(font, size)).
+/// Fonts, made once per context. Sizes are those of the em, set where text is drawn (ImGui::PushFont(font, size::label)):
+/// pixels at UI scale 1, which ImGui multiplies by the scale.
 struct Fonts {
   ImFont *sans = nullptr, *semibold = nullptr, *mono = nullptr;
 };
 /// Loads the fonts into the current context's atlas (ImGui 1.92+: any size on demand).
 Fonts load_fonts(const FontFiles& files);
 
-/// The fonts of the current context, set by `load_fonts`.
-const Fonts& fonts();
+/// The fonts of the current context, set by `load_fonts`; null (the font in use) where it was not called.
+Fonts fonts();
 
 /// Sizes in pixels at UI scale 1.
 namespace size {
 inline constexpr float body = 15, label = 13, headline = 19, section = 11, mono = 13;
 }
 
-/// Sets ImGui's and ImPlot's style for the theme and scale, when they changed.
-void apply_theme(bool light, double ui_scale);
+/// Sets ImGui's and ImPlot's style for the theme and scale, when they changed. Their product is
+/// ImGuiStyle::FontScaleMain, by which every length of the drawing is multiplied.
+void apply_theme(bool light, double ui_scale, double dpi_scale = 1);
 
 }  // namespace attoscope

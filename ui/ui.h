@@ -26,7 +26,7 @@ struct PixelImage {
 
 /// How values become colours; input of the shader and of the colour bar alike.
 struct Colouring {
-  bool diverging = true;  ///< signed map around 0; else a magnitude ramp from 0 (or -range where `signed_ramp`)
+  bool diverging = true;  ///< signed map around 0; else a ramp of |value| from 0
   bool log = true;        ///< asinh(value / knee) instead of value
   float range = 1;        ///< |value| at the ends of the map
   float knee = 1e-3f;     ///< where log turns linear: below it colours are proportional to the value

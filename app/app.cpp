@@ -1,0 +1,76 @@
+#include "app/app.h"
+
+#include <exception>
+
+#include "app/explorer.h"
+#include "app/session.h"
+#include "app/texture.h"
+#include "app/window.h"
+#include "ui/theme.h"
+#include "ui/ui.h"
+
+namespace attoscope {
+namespace {
+
+/// All that the window needs, in the order of its lifetime.
+class App {
+ public:
+  explicit App(const Start& start)
+      : session_(start.session),
+        saved_(start.session),
+        session_file_(start.session_file),
+        explorer_(start, [this] { window_.wake(); }) {
+    if (start.remarks.empty()) explorer_.say(window_.remark());
+  }
+
+  void run() {
+    while (!window_.closing()) {
+      if (window_.visible()) show_frame();
+      const bool moving = explorer_.computing();
+      if (window_.idle(moving)) save();
+      window_.wait(moving);
+    }
+    save();
+  }
+
+ private:
+  void show_frame() {
+    explorer_.open_dropped(session_, window_.take_dropped());
+    explorer_.update(session_);
+    apply_theme(session_.view.light, session_.view.ui_scale, window_.scale());
+    window_.begin_frame();
+    Frame frame = explorer_.frame();
+    frame.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
+                         const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
+    const Wishes wishes = draw_ui(session_, frame, *memory_);
+    explorer_.update(session_);  // asks for what was changed just now, not a frame later
+    window_.end_frame(palette(session_.view.light).background);
+    texture_.end_frame();
+    if (!wishes.open_tensors.empty()) explorer_.open(session_, wishes.open_tensors);
+    if (wishes.quit) window_.close();
+  }
+
+  /// Keeps the session file up to date; an idle window saves.
+  void save() {
+    if (session_file_.empty() || session_ == saved_) return;
+    saved_ = session_;
+    try {
+      write_session(session_file_, session_);
+    } catch (const std::exception& error) {
+      explorer_.say(error.what());
+    }
+  }
+
+  Window window_{"Attoscope", 1600, 1000};
+  Texture texture_;
+  UiMemoryPtr memory_ = make_ui_memory();
+  Session session_, saved_;
+  std::string session_file_;
+  Explorer explorer_;  ///< last: its worker wakes the window
+};
+
+}  // namespace
+
+void run_window(const Start& start) { App(start).run(); }
+
+}  // namespace attoscope

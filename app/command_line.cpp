@@ -1,0 +1,128 @@
+#include "app/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/json.h"
+#include "app/numbers.h"
+#include "app/report.h"
+#include "app/run_command.h"
+#include "app/tensors.h"
+#include "app/window_commands.h"
+
+namespace attoscope {
+namespace {
+
+/// Everything that can be typed; the chosen command is left in `command`.
+struct Typed {
+  RunArguments run;
+  RenderArguments render;
+  std::string session;
+  bool presets_as_json = false;
+  std::function<void(std::ostream&)> command;
+};
+
+void add_run(CLI::App& app, Typed& typed) {
+  CLI::App& c = *app.add_subcommand("run", "Compute one experiment and print how far a and b are from the truth");
+  RunArguments& x = typed.run;
+  c.add_option("--input", x.input, "Q, K, V: " + std::string(input_specs))->capture_default_str();
+  c.add_option("--n", x.n, "tokens (1024, or the file's)");
+  c.add_option("--d", x.d, "head dimension (64, or the file's)");
+  c.add_option("--seed", x.seed, "of the random inputs")->capture_default_str();
+  c.add_option("--scale", x.scale, "of the scores; auto is 1/sqrt(d)")->capture_default_str();
+  c.add_option("--mask", x.mask, "none, causal or window:W")->capture_default_str();
+  c.add_option("--format", x.format, "main format: fp64 fp32 tf32 bf16 fp16 e4m3 e5m2 eXmY")->capture_default_str();
+  c.add_option("--algorithm", x.algorithm, "of a: flash2 or three_pass")->capture_default_str();
+  c.add_option("--policy", x.policy, "where a rounds (see attoscope presets); hw, or base_eager for three_pass");
+  c.add_option("--block-q", x.block_q, "rows of a tile")->capture_default_str();
+  c.add_option("--block-k", x.block_k, "keys of a tile")->capture_default_str();
+  c.add_option("--baseline", x.baseline, "policy of b, and with it b's algorithm")->capture_default_str();
+  c.add_option("--set", x.set, "one choice on top, such as a.O=fp32, b.P=exact, a.accumulate_in_O=true; repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  c.add_option("--rows", x.rows, "all, or how many query rows, evenly spread")->capture_default_str();
+  c.add_option("--row", x.row, "query row to trace; negative counts from the end")->capture_default_str();
+  c.add_option("--device", x.device, "auto, cpu or cuda")->capture_default_str();
+  c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
+  c.add_option("--json", x.json, "write the result to this file, - for standard output");
+  c.add_option("--save", x.save, "write q k v golden a b .npy to this directory");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { run(x, out); }; });
+}
+
+void add_presets(CLI::App& app, Typed& typed) {
+  CLI::App& c = *app.add_subcommand("presets", "List the named policies and the steps that they round");
+  c.add_flag("--json", typed.presets_as_json, "as JSON");
+  c.callback([&] {
+    typed.command = [&typed](std::ostream& out) {
+      out << (typed.presets_as_json ? json_text(presets_json()) : presets_report());
+    };
+  });
+}
+
+void add_render(CLI::App& app, Typed& typed) {
+  CLI::App& c = *app.add_subcommand("render", "Draw the window to a picture, without a display");
+  RenderArguments& x = typed.render;
+  c.add_option("session", x.session, "session file (the last one)");
+  c.add_option("--out", x.out, "PNG file to write")->required();
+  c.add_option("--size", x.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
+  c.callback([&] { typed.command = [&x](std::ostream& out) { render_picture(x, out); }; });
+}
+
+/// No subcommand: the window. A word that is no file was meant to be a command.
+void open_window_on(const std::string& session) {
+  const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
+  std::error_code error;
+  if (!file_like && !std::filesystem::exists(session, error)) {
+    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, presets, render) nor a session file");
+  }
+  open_window(session);
+}
+
+/// Parses and runs; CLI's own outcomes (help, version, wrong usage) leave as CLI::ParseError.
+void parse_and_run(CLI::App& app, Typed& typed, const std::vector<std::string>& arguments, std::ostream& out) {
+  app.add_option("session", typed.session, "session file to open in the window (the last one)");
+  add_run(app, typed);
+  add_presets(app, typed);
+  add_render(app, typed);
+  app.set_version_flag("--version", std::string("attoscope ") + ATTOSCOPE_VERSION, "print the version");
+  app.require_subcommand(0, 1);
+  app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  if (!typed.command) return open_window_on(typed.session);
+  if (!typed.session.empty()) throw std::invalid_argument(in_quotes(typed.session) + " was not expected before a command");
+  typed.command(out);
+  if (!out.flush()) throw std::runtime_error("standard output was closed before everything was written");
+}
+
+int complain(std::ostream& err, const std::string& sentence, ExitCode code) {
+  err << "attoscope: " << sentence << std::endl;
+  return code;
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  CLI::App app("Attoscope: a microscope for attention arithmetic.", "attoscope");
+  Typed typed;
+  try {
+    parse_and_run(app, typed, arguments, out);
+    return done;
+  } catch (const CLI::Success& asked) {  // --help, --version
+    app.exit(asked, out, err);
+    return done;
+  } catch (const CLI::ParseError& error) {
+    return complain(err, std::string(error.what()) + " (attoscope --help tells more)", wrong_usage);
+  } catch (const std::invalid_argument& error) {
+    return complain(err, error.what(), wrong_usage);
+  } catch (const std::bad_alloc&) {
+    return complain(err, "there is not enough memory for this", failed);
+  } catch (const std::exception& error) {
+    return complain(err, error.what(), failed);
+  }
+}
+
+}  // namespace attoscope

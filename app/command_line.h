@@ -1,0 +1,17 @@
+/// The program's commands.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace attoscope {
+
+/// How the program ends.
+enum ExitCode : int { done = 0, failed = 1, wrong_usage = 2 };
+
+/// Runs `attoscope` with these arguments (without the program's name). Errors are one sentence on `err`; the result is an exit
+/// code: 2 where the arguments make no sense (std::invalid_argument), 1 where something failed while running.
+int run_command_line(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
+
+}  // namespace attoscope

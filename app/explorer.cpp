@@ -1,0 +1,153 @@
+#include "app/explorer.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "app/session.h"
+#include "app/tensors.h"
+#include "kernels/compute.h"
+
+namespace attoscope {
+namespace {
+
+using Answer = std::shared_ptr<const Result>;
+
+/// The worker's work; it remembers inputs and golden values from one question to the next.
+auto answerer() {
+  return [memory = std::make_shared<Memory>()](const Experiment& experiment, const Cancelled& cancelled) -> Answer {
+    return std::make_shared<const Result>(compute(experiment, {.cancelled = cancelled, .memory = memory.get()}));
+  };
+}
+
+/// True if both name the same head of the same file.
+bool same_source(const Input& x, const Input& y) { return x.file == y.file && x.index == y.index; }
+
+std::string joined(const std::vector<std::string>& words, const char* between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+/// A fresh look at a matrix of another shape.
+void look_at_all(View& view) {
+  view.zoom = {};
+  view.cell_row = view.cell_col = view.scrubbed_tile = -1;
+}
+
+}  // namespace
+
+Explorer::Explorer(const Start& start, std::function<void()> published)
+    : example_file_(start.example_file),
+      device_(device_name()),
+      message_(joined(start.remarks, "  ")),
+      worker_(answerer(), std::move(published)) {}
+
+void Explorer::update(Session& session) {
+  if (load(session.experiment.problem) && asked_ != session.experiment) ask(session.experiment);
+  describe(session.experiment.problem.input);
+  take_answer();
+}
+
+Frame Explorer::frame() const {
+  Frame frame;
+  frame.result = result_;
+  frame.computing = worker_.busy();
+  if (frame.computing) frame.computing_seconds = std::chrono::duration<double>(Clock::now() - asked_at_).count();
+  frame.message = message_;
+  frame.device = result_ ? result_->device : device_;
+  frame.tensors = tensors_;
+  frame.example_file = example_file_;
+  return frame;
+}
+
+/// False if the problem's tensors cannot be read; the shape is made to fit those that can.
+bool Explorer::load(Problem& problem) {
+  Input& input = problem.input;
+  if (input.kind != InputKind::tensors) return true;
+  if (unreadable_ && same_source(*unreadable_, input)) return false;
+  if (!input.tensors || !loaded_ || !same_source(*loaded_, input)) {
+    try {
+      input.tensors.reset();
+      load_tensors(input);
+      loaded_ = input;
+      unreadable_.reset();
+    } catch (const std::exception& error) {
+      unreadable_ = input;
+      message_ = error.what();
+      return false;
+    }
+  }
+  problem.n = std::min(problem.n, input.tensors->n);
+  problem.d = input.tensors->d;
+  return true;
+}
+
+void Explorer::describe(const Input& input) {
+  const std::string& file = input.kind == InputKind::tensors ? input.file : example_file_;
+  if (file == described_) return;
+  described_ = file;
+  tensors_ = {};
+  try {
+    if (!file.empty()) tensors_ = describe_tensors(file);
+  } catch (const std::exception& error) {
+    message_ = error.what();
+  }
+}
+
+void Explorer::ask(const Experiment& experiment) {
+  if (!worker_.busy()) asked_at_ = Clock::now();
+  if (asked_) message_.clear();
+  asked_ = experiment;
+  unreadable_.reset();
+  worker_.submit(experiment);
+}
+
+void Explorer::take_answer() {
+  try {
+    if (std::optional<Answer> answer = worker_.take()) result_ = std::move(*answer);
+  } catch (const std::bad_alloc&) {
+    message_ = "There is not enough memory for this experiment.";
+  } catch (const std::exception& error) {
+    message_ = error.what();
+  }
+}
+
+void Explorer::open(Session& session, const std::string& spec) {
+  try {
+    if (spec.ends_with(".json")) {
+      std::vector<std::string> remarks;
+      session = read_session(spec, remarks);
+      message_ = joined(remarks, "  ");
+      return;
+    }
+    Problem problem = session.experiment.problem;
+    problem.input = parse_input(spec);
+    load_tensors(problem.input);
+    if (problem.input.tensors) {
+      problem.n = problem.input.tensors->n;
+      problem.d = problem.input.tensors->d;
+      loaded_ = problem.input;
+      unreadable_.reset();
+    }
+    session.experiment.problem = problem;
+    look_at_all(session.view);
+  } catch (const std::exception& error) {
+    message_ = error.what();
+  }
+}
+
+void Explorer::open_dropped(Session& session, const std::vector<std::string>& files) {
+  if (files.empty()) return;
+  if (files.size() == 1) return open(session, files.front());
+  std::vector<std::string> sorted = files;  // k.npy, q.npy, v.npy: the names' order, with q first
+  std::ranges::sort(sorted);
+  if (sorted.size() != 3 || !std::ranges::all_of(sorted, [](const std::string& f) { return f.ends_with(".npy"); }))
+    return say("Drop one .safetensors or session file, or q.npy, k.npy and v.npy together; these are " +
+               std::to_string(files.size()) + " files.");
+  std::swap(sorted[0], sorted[1]);
+  open(session, joined(sorted, ","));
+}
+
+}  // namespace attoscope

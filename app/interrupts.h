@@ -1,0 +1,29 @@
+/// Ctrl-C as a value that can be asked for.
+#pragma once
+
+#include <signal.h>
+
+#include <atomic>
+
+#include "app/files.h"
+
+namespace attoscope {
+
+/// While this lives, SIGINT and SIGTERM do not end the program but are remembered here. Threads begun meanwhile leave them
+/// alone.
+class Interrupts {
+ public:
+  Interrupts();
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+  /// True from the first signal on. May be called from many threads.
+  bool arrived() const;
+
+ private:
+  sigset_t before_{};
+  Descriptor signals_;
+  mutable std::atomic<bool> arrived_{false};
+};
+
+}  // namespace attoscope

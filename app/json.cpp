@@ -1,0 +1,170 @@
+#include "app/json.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "app/numbers.h"
+#include "app/session.h"
+#include "kernels/presets.h"
+
+namespace attoscope {
+namespace {
+
+using Parsed = nlohmann::json;
+
+/// Watches a parse for what the grammar allows and nobody means.
+class Watch {
+ public:
+  explicit Watch(int max_depth) : max_depth_(static_cast<std::size_t>(max_depth)) {}
+
+  bool operator()(Parsed::parse_event_t event, const Parsed& parsed) {
+    using Event = Parsed::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start) {
+      if (keys_.size() == max_depth_) throw std::runtime_error("is nested deeper than " + std::to_string(max_depth_));
+      keys_.emplace_back();
+    } else if (event == Event::object_end || event == Event::array_end) {
+      keys_.pop_back();
+    } else if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second) {
+      throw std::runtime_error("gives the key " + in_quotes(parsed.get<std::string>()) + " twice");
+    }
+    return true;
+  }
+
+ private:
+  std::size_t max_depth_;
+  std::vector<std::set<std::string>> keys_;  ///< of every open object
+};
+
+Json histogram_json(const UlpHistogram& h) {
+  return {{"per_ulp", UlpHistogram::per_ulp}, {"reach", UlpHistogram::reach}, {"counts", h.counts}};
+}
+
+Json deviation_json(const Deviation& x, const std::vector<int>& rows) {
+  const auto worst = static_cast<std::size_t>(x.worst_row);
+  return {{"max_abs", x.max_abs},
+          {"mean_abs", x.mean_abs},
+          {"rms", x.rms},
+          {"std", x.std},
+          {"bias", x.bias},
+          {"rel_rms", x.rel_rms},
+          {"cosine", x.cosine},
+          {"wasserstein", x.wasserstein},
+          {"max_ulp", x.max_ulp},
+          {"nonfinite", x.nonfinite},
+          {"worst_cell", {{"row", worst < rows.size() ? rows[worst] : x.worst_row}, {"column", x.worst_col}}},
+          {"ulps", histogram_json(x.ulps)}};
+}
+
+Json ratio_json(const Deviation& a, const Deviation& b) {
+  return {{"max_abs", a.max_abs / b.max_abs}, {"mean_abs", a.mean_abs / b.mean_abs}, {"rms", a.rms / b.rms}};
+}
+
+Json rescales_json(const Rescales& r) {
+  return {{"tiles", r.tiles},
+          {"nominal", r.nominal},
+          {"effective_mean", r.effective_mean},
+          {"expected", r.expected},
+          {"per_tile", r.per_tile},
+          {"expected_per_tile", r.expected_per_tile},
+          {"max_quantiles", r.max_quantiles}};
+}
+
+Json tile_json(const TraceTile& t) {
+  return {{"tile", t.tile},
+          {"max_true", t.max_true},
+          {"max_used", t.max_used},
+          {"alpha", t.alpha},
+          {"l", t.l},
+          {"o_norm", t.o_norm},
+          {"p_max", t.p_max},
+          {"saturated", t.saturated},
+          {"underflowed", t.underflowed},
+          {"ties", t.ties},
+          {"moved", t.moved},
+          {"error", t.error}};
+}
+
+Json trace_json(const Trace& trace) {
+  Json tiles = Json::array();
+  for (const TraceTile& t : trace.tiles) tiles.push_back(tile_json(t));
+  return {{"row", trace.row}, {"tiles", std::move(tiles)}};
+}
+
+Json traffic_json(const Traffic& t) {
+  return {{"algorithm0", t.algorithm0},
+          {"flash1", t.flash1},
+          {"flash2", t.flash2},
+          {"element_bytes", t.element_bytes},
+          {"on_chip_elements", t.on_chip_elements},
+          {"tiles", t.tiles},
+          {"skipped_tiles", t.skipped_tiles}};
+}
+
+Json timing_json(const Timing& t) {
+  return {{"inputs", t.inputs}, {"golden", t.golden}, {"a", t.a}, {"b", t.b}, {"deviation", t.deviation}, {"total", t.total}};
+}
+
+Json policy_json(const Method& m) {
+  const std::string_view called = policy_name(m.precision, m.algorithm);
+  return called.empty() ? Json(nullptr) : Json(called);
+}
+
+Json preset_json(const Policy& p) {
+  Json steps = Json::array();
+  for (int i = 0; i < step_count; ++i) {
+    if (p.precision[static_cast<Step>(i)] != exact) steps.push_back(name(static_cast<Step>(i)));
+  }
+  return {{"name", p.name},
+          {"algorithm", name(p.algorithm)},
+          {"what", p.what},
+          {"rounded", std::move(steps)},
+          {"sum_rounded_P", p.precision.sum_rounded_P},
+          {"accumulate_in_O", p.precision.accumulate_in_O}};
+}
+
+}  // namespace
+
+nlohmann::json parse_json(std::string_view text, int max_depth) {
+  Watch watch(max_depth);
+  try {
+    return Parsed::parse(text, [&](int, Parsed::parse_event_t event, Parsed& parsed) { return watch(event, parsed); });
+  } catch (const Parsed::parse_error& error) {
+    throw std::runtime_error("is not JSON at byte " + std::to_string(error.byte));
+  } catch (const Parsed::exception&) {
+    throw std::runtime_error("is not JSON: a number is beyond the range of double");
+  }
+}
+
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json result_json(const Result& r) {
+  Json json{{"schema", "attoscope.result/1"},
+            {"version", ATTOSCOPE_VERSION},
+            {"experiment", experiment_json(r.experiment)},
+            {"policies", {{"a", policy_json(r.experiment.a)}, {"b", policy_json(r.experiment.b)}}},
+            {"device", r.device},
+            {"rows", r.rows.size()}};
+  if (static_cast<int>(r.rows.size()) != r.experiment.problem.n) json["row_indices"] = r.rows;
+  json["golden"] = {{"rms", r.golden_rms}, {"nonfinite", r.golden_nonfinite}};
+  json["a"] = deviation_json(r.a_error, r.rows);
+  json["b"] = deviation_json(r.b_error, r.rows);
+  json["a_minus_b"] = deviation_json(r.a_minus_b, r.rows);
+  json["ratio"] = ratio_json(r.a_error, r.b_error);
+  json["rescales"] = rescales_json(r.rescales);
+  json["trace"] = trace_json(r.trace);
+  json["traffic"] = traffic_json(r.traffic);
+  json["timing_ms"] = timing_json(r.timing);
+  json["digests"] = {{"golden", hex16(r.digests.golden)}, {"a", hex16(r.digests.a)}, {"b", hex16(r.digests.b)}};
+  return json;
+}
+
+Json presets_json() {
+  Json list = Json::array();
+  for (const Policy& p : policies()) list.push_back(preset_json(p));
+  return {{"schema", "attoscope.presets/1"}, {"presets", std::move(list)}};
+}
+
+}  // namespace attoscope

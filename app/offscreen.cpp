@@ -1,0 +1,144 @@
+#include "app/offscreen.h"
+
+#include <epoxy/egl.h>
+#include <epoxy/gl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+namespace attoscope {
+namespace {
+
+[[noreturn]] void fail(const std::string& why) { throw std::runtime_error("Cannot draw without a display: " + why + "."); }
+
+/// True if `name` is a word of the extension list.
+bool lists(const char* extensions, std::string_view name) {
+  const std::string_view text = extensions != nullptr ? extensions : "";
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' ')) return true;
+  }
+  return false;
+}
+
+/// The GPUs of this machine, then its software renderers.
+std::vector<EGLDeviceEXT> devices(const char* client_extensions) {
+  if (!lists(client_extensions, "EGL_EXT_device_enumeration") && !lists(client_extensions, "EGL_EXT_device_base")) return {};
+  EGLint count = 0;
+  std::vector<EGLDeviceEXT> found(64);
+  if (!eglQueryDevicesEXT(static_cast<EGLint>(found.size()), found.data(), &count)) return {};
+  found.resize(static_cast<std::size_t>(count));
+  const bool can_ask = lists(client_extensions, "EGL_EXT_device_query") || lists(client_extensions, "EGL_EXT_device_base");
+  std::ranges::stable_partition(found, [&](EGLDeviceEXT device) {
+    return !(can_ask && lists(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_MESA_device_software"));
+  });
+  return found;
+}
+
+/// All displays worth a try, best first.
+std::vector<EGLDisplay> displays() {
+  const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
+  std::vector<EGLDisplay> found;
+  if (lists(extensions, "EGL_EXT_platform_base")) {
+    if (lists(extensions, "EGL_EXT_platform_device"))
+      for (EGLDeviceEXT device : devices(extensions))
+        found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_DEVICE_EXT, device, nullptr));
+    if (lists(extensions, "EGL_MESA_platform_surfaceless"))
+      found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr));
+  }
+  found.push_back(eglGetDisplay(EGL_DEFAULT_DISPLAY));
+  return found;
+}
+
+/// OpenGL 3.3 core on an initialised display, current, without a surface; EGL_NO_CONTEXT if it cannot.
+EGLContext make_current(EGLDisplay display) {
+  const char* extensions = eglQueryString(display, EGL_EXTENSIONS);
+  if (!lists(extensions, "EGL_KHR_surfaceless_context") || !eglBindAPI(EGL_OPENGL_API)) return EGL_NO_CONTEXT;
+  const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
+  EGLConfig config = nullptr;  // EGL_NO_CONFIG_KHR
+  EGLint count = 0;
+  eglChooseConfig(display, wanted, &config, 1, &count);
+  if (count == 0 && !lists(extensions, "EGL_KHR_no_config_context")) return EGL_NO_CONTEXT;
+  const EGLint attributes[] = {
+      EGL_CONTEXT_MAJOR_VERSION,           3,       EGL_CONTEXT_MINOR_VERSION, 3, EGL_CONTEXT_OPENGL_PROFILE_MASK,
+      EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
+  const EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, attributes);
+  if (context == EGL_NO_CONTEXT) return context;
+  if (eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context)) return context;
+  eglDestroyContext(display, context);
+  return EGL_NO_CONTEXT;
+}
+
+}  // namespace
+
+/// A current EGL context and its display.
+class Offscreen::Context {
+ public:
+  Context() {
+    if (!epoxy_has_egl()) fail("libEGL.so.1 is missing (Debian: libegl1)");
+    for (EGLDisplay display : displays()) {
+      if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr)) continue;
+      display_ = display;
+      context_ = make_current(display);
+      if (context_ != EGL_NO_CONTEXT) return;
+      eglTerminate(display);
+    }
+    fail("no EGL display of this machine offers OpenGL 3.3 (Debian: libgl1-mesa-dri has a software renderer)");
+  }
+  ~Context() {
+    eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    eglDestroyContext(display_, context_);
+    eglTerminate(display_);
+  }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+ private:
+  EGLDisplay display_ = EGL_NO_DISPLAY;
+  EGLContext context_ = EGL_NO_CONTEXT;
+};
+
+Offscreen::Offscreen(int width, int height) : width_(width), height_(height), context_(std::make_unique<Context>()) {
+  int limit = 0;
+  glGetIntegerv(GL_MAX_RENDERBUFFER_SIZE, &limit);
+  if (width < 1 || height < 1 || width > limit || height > limit)
+    fail("the size " + std::to_string(width) + "x" + std::to_string(height) + " is not within 1x1 .. " + std::to_string(limit) +
+         "x" + std::to_string(limit));
+  make_framebuffer();
+}
+
+Offscreen::~Offscreen() {
+  glDeleteFramebuffers(1, &framebuffer_);
+  glDeleteRenderbuffers(1, &colour_);
+}
+
+void Offscreen::make_framebuffer() {
+  glGenRenderbuffers(1, &colour_);
+  glBindRenderbuffer(GL_RENDERBUFFER, colour_);
+  glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, width_, height_);
+  glGenFramebuffers(1, &framebuffer_);
+  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
+  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, colour_);
+  if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) fail("OpenGL gives no framebuffer of this size");
+}
+
+std::string Offscreen::renderer() const {
+  const auto* name = reinterpret_cast<const char*>(glGetString(GL_RENDERER));
+  return name != nullptr ? name : "";
+}
+
+Picture Offscreen::read() const {
+  const std::size_t row = static_cast<std::size_t>(width_) * 3;
+  std::vector<std::uint8_t> upside_down(row * height_);
+  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glReadPixels(0, 0, width_, height_, GL_RGB, GL_UNSIGNED_BYTE, upside_down.data());
+  Picture picture{width_, height_, std::vector<std::uint8_t>(upside_down.size())};
+  for (int y = 0; y < height_; ++y) std::memcpy(&picture.rgb[row * y], &upside_down[row * (height_ - 1 - y)], row);
+  return picture;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,36 @@
+/// OpenGL without a display: an EGL context and a framebuffer of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/png.h"
+
+namespace attoscope {
+
+/// A current OpenGL 3.3 core context that draws into memory. Hardware is preferred; Mesa's software serves elsewhere.
+class Offscreen {
+ public:
+  /// Throws std::runtime_error in one sentence if there is no OpenGL 3.3 or the size is beyond it.
+  Offscreen(int width, int height);
+  ~Offscreen();
+  Offscreen(const Offscreen&) = delete;
+  Offscreen& operator=(const Offscreen&) = delete;
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  /// "llvmpipe (LLVM 15.0.6, 256 bits)"
+  std::string renderer() const;
+  /// What was drawn.
+  Picture read() const;
+
+ private:
+  class Context;
+  void make_framebuffer();
+
+  int width_, height_;
+  std::unique_ptr<Context> context_;
+  unsigned framebuffer_ = 0, colour_ = 0;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,57 @@
+#include "app/paths.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+namespace attoscope {
+namespace {
+namespace fs = std::filesystem;
+
+/// The environment variable, or "".
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+fs::path program_directory() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : program.parent_path();
+}
+
+bool directory_exists(const fs::path& path) {
+  std::error_code error;
+  return !path.empty() && fs::is_directory(path, error);
+}
+
+}  // namespace
+
+std::string assets_directory() {
+  if (const std::string given = environment("ATTOSCOPE_ASSETS"); !given.empty()) return directory_exists(given) ? given : "";
+  const fs::path program = program_directory();
+  for (const char* const relative : {"../share/attoscope/assets", "../assets", "assets"}) {
+    const fs::path candidate = (program / relative).lexically_normal();
+    if (!program.empty() && directory_exists(candidate / "examples")) return candidate.string();
+  }
+  const fs::path source = fs::path(ATTOSCOPE_SOURCE_DIR) / "assets";
+  return directory_exists(source) ? source.string() : "";
+}
+
+std::string example_file() {
+  const std::string assets = assets_directory();
+  if (assets.empty()) return "";
+  const fs::path file = fs::path(assets) / "examples" / "smollm2_135m.safetensors";
+  std::error_code error;
+  return fs::is_regular_file(file, error) ? file.string() : "";
+}
+
+std::string default_session_file() {
+  const fs::path relative = fs::path("attoscope") / "session.json";
+  const fs::path state = environment("XDG_STATE_HOME");
+  if (state.is_absolute()) return (state / relative).string();  // the XDG rule: a relative one is ignored
+  const std::string home = environment("HOME");
+  return home.empty() ? "" : (fs::path(home) / ".local" / "state" / relative).string();
+}
+
+}  // namespace attoscope

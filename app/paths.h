@@ -1,0 +1,19 @@
+/// Where Attoscope's own files are.
+#pragma once
+
+#include <string>
+
+namespace attoscope {
+
+/// The directory of the shipped assets: $ATTOSCOPE_ASSETS, else beside the program (../share/attoscope/assets as installed,
+/// ../assets, assets), else that of the source tree. Empty where there is none.
+std::string assets_directory();
+
+/// Path of the shipped tensors; empty where there are none.
+std::string example_file();
+
+/// Where the last session is kept: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json; empty
+/// where there is no home.
+std::string default_session_file();
+
+}  // namespace attoscope

@@ -1,0 +1,22 @@
+/// Pictures as PNG.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace attoscope {
+
+/// 8-bit RGB, rows from the top.
+struct Picture {
+  int width = 0, height = 0;
+  std::vector<std::uint8_t> rgb;
+};
+
+/// The bytes of a PNG file. Throws std::runtime_error if it cannot be made.
+std::string to_png(const Picture& picture);
+
+/// Writes a PNG beside its place, then renames it. Throws std::runtime_error in one sentence that names the file.
+void write_png(const std::string& path, const Picture& picture);
+
+}  // namespace attoscope

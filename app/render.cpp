@@ -1,0 +1,71 @@
+#include "app/render.h"
+
+#include <utility>
+
+#include "app/gui.h"
+#include "app/offscreen.h"
+#include "app/tensors.h"
+#include "app/texture.h"
+#include "imgui.h"
+#include "imgui_impl_opengl3.h"
+#include "kernels/compute.h"
+#include "ui/theme.h"
+#include "ui/ui.h"
+
+namespace attoscope {
+namespace {
+
+/// Enough for ImGui's layout, its fades and the panels' own memory to settle.
+constexpr int settling_frames = 8;
+
+/// What the panels are told: an answer, and nothing on its way.
+Frame frame_of(const Session& session, std::shared_ptr<const Result> result, const Shot& shot) {
+  const Input& input = session.experiment.problem.input;
+  Frame frame;
+  frame.device = result ? result->device : device_name();
+  frame.result = std::move(result);
+  frame.example_file = shot.example_file;
+  const std::string& file = input.kind == InputKind::tensors ? input.file : shot.example_file;
+  if (!file.empty()) frame.tensors = describe_tensors(file);
+  return frame;
+}
+
+void begin_frame(const Offscreen& screen) {
+  ImGuiIO& io = ImGui::GetIO();
+  io.DisplaySize = {static_cast<float>(screen.width()), static_cast<float>(screen.height())};
+  io.DeltaTime = 1 / 60.0f;
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui::NewFrame();
+}
+
+Picture draw(Session session, Frame frame, int width, int height) {
+  Offscreen screen(width, height);
+  Gui gui;
+  Texture texture;
+  const UiMemoryPtr memory = make_ui_memory();
+  frame.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
+                    const Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
+  for (int i = 0; i < settling_frames; ++i) {
+    apply_theme(session.view.light, session.view.ui_scale);
+    begin_frame(screen);
+    draw_ui(session, frame, *memory);
+    gui.draw(palette(session.view.light).background);
+    texture.end_frame();
+  }
+  return screen.read();
+}
+
+}  // namespace
+
+void render(Session session, std::shared_ptr<const Result> result, const Shot& shot) {
+  const Frame frame = frame_of(session, std::move(result), shot);
+  write_png(shot.file, draw(std::move(session), frame, shot.width, shot.height));
+}
+
+void render(Session session, const Shot& shot) {
+  load_tensors(session.experiment.problem.input);
+  auto result = std::make_shared<const Result>(compute(session.experiment));
+  render(std::move(session), std::move(result), shot);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,134 @@
+#include "app/report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "app/numbers.h"
+#include "app/precision_text.h"
+#include "app/tensors.h"
+#include "kernels/presets.h"
+
+namespace attoscope {
+namespace {
+
+/// "flash2 hw", "three_pass (own rounding)"
+std::string method_text(const Method& m) {
+  const std::string_view called = policy_name(m.precision, m.algorithm);
+  return fmt::format("{} {}", name(m.algorithm), called.empty() ? "(own rounding)" : called);
+}
+
+std::string tiles_text(const Experiment& e) {
+  if (e.a.algorithm == Algorithm::three_pass) return "";
+  return fmt::format(", tiles {} x {}", e.a.block_q, e.a.block_k);
+}
+
+std::string question(const Result& r) {
+  const Experiment& e = r.experiment;
+  const Problem& p = e.problem;
+  std::string text = fmt::format("a: {}   b: {}   main format {}, working in {}\n", method_text(e.a), method_text(e.b),
+                                 name(e.format), works_in_double(e) ? "double" : "float");
+  text += fmt::format("input {}, seed {}, N {}, d {}, scale {:.6g}, mask {}{}\n", input_spec(p.input), p.seed, p.n, p.d,
+                      scale_of(p), mask_text(p.mask), tiles_text(e));
+  if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
+  return text;
+}
+
+std::string number(double x) { return std::isnan(x) ? "-" : fmt::format("{:.4g}", x); }
+
+std::string row(const char* what, double a, double b, bool with_ratio = true) {
+  return fmt::format("  {:<22}{:>12}{:>12}{:>10}\n", what, number(a), number(b), with_ratio ? number(a / b) : "");
+}
+
+std::string errors(const Deviation& a, const Deviation& b) {
+  std::string text = fmt::format("\n  {:<22}{:>12}{:>12}{:>10}\n", "error against golden", "a", "b", "a/b");
+  text += row("max |x - y|", a.max_abs, b.max_abs);
+  text += row("mean |x - y|", a.mean_abs, b.mean_abs);
+  text += row("rms", a.rms, b.rms);
+  text += row("standard deviation", a.std, b.std);
+  text += row("bias (mean x - y)", a.bias, b.bias, false);
+  text += row("rms / rms of golden", a.rel_rms, b.rel_rms);
+  text += row("1 - cosine", 1 - a.cosine, 1 - b.cosine, false);
+  text += row("Wasserstein-1", a.wasserstein, b.wasserstein);
+  text += row("max ulp", a.max_ulp, b.max_ulp);
+  if (a.nonfinite + b.nonfinite > 0) {
+    text += row("not finite", static_cast<double>(a.nonfinite), static_cast<double>(b.nonfinite), false);
+  }
+  return text;
+}
+
+/// FlashAttention's test (a <= 2 b) and PyTorch's (5x), on the largest error.
+std::string tests(const Result& r) {
+  const double a = r.a_error.max_abs, b = r.b_error.max_abs;
+  if (std::isnan(b)) return "\n  b has no finite value to hold a against\n";
+  const auto verdict = [&](double factor) {
+    return a <= factor * b && r.a_error.nonfinite <= r.b_error.nonfinite ? "passes" : "FAILS";
+  };
+  const std::string ratio = b > 0 ? fmt::format("max error {:.3g} times b's: ", a / b) : "";
+  return fmt::format("\n  {}{} FlashAttention's test (at most 2), {} PyTorch's (at most 5)\n", ratio, verdict(2), verdict(5));
+}
+
+std::string rescales(const Rescales& r) {
+  if (r.tiles == 0) return "";
+  return fmt::format("  rescales per row: {:.4g} of {:.4g} possible, {:.4g} expected for exchangeable scores\n",
+                     r.effective_mean, r.nominal, r.expected);
+}
+
+/// "1.5 MiB"
+std::string bytes(double count) {
+  const char* unit = "B";
+  for (const char* const larger : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (count < 1024) break;
+    count /= 1024;
+    unit = larger;
+  }
+  return fmt::format("{:.4g} {}", count, unit);
+}
+
+std::string traffic(const Traffic& t) {
+  return fmt::format("  HBM traffic at {} B per element: Algorithm 0 {}, FA-1 {}, FA-2 {}; {} of {} tiles skipped\n",
+                     t.element_bytes, bytes(t.algorithm0), bytes(t.flash1), bytes(t.flash2), t.skipped_tiles, t.tiles);
+}
+
+std::string timing(const Result& r) {
+  const Timing& t = r.timing;
+  return fmt::format("  {:.1f} ms on {}: inputs {:.1f}, golden {:.1f}, a {:.1f}, b {:.1f}, deviation {:.1f}\n", t.total,
+                     r.device, t.inputs, t.golden, t.a, t.b, t.deviation);
+}
+
+std::string digests(const Digests& d) {
+  return fmt::format("  digests: golden {}, a {}, b {}\n", hex16(d.golden), hex16(d.a), hex16(d.b));
+}
+
+std::string rounded_steps(const Precision& p) {
+  std::string text;
+  int count = 0;
+  for (int i = 0; i < step_count; ++i) {
+    if (p[static_cast<Step>(i)] == exact) continue;
+    text += (count++ > 0 ? ", " : "") + std::string(name(static_cast<Step>(i)));
+  }
+  if (count == step_count) text = "every step";
+  if (p.sum_rounded_P) text += "; sum_rounded_P";
+  if (p.accumulate_in_O) text += "; accumulate_in_O";
+  return text;
+}
+
+}  // namespace
+
+std::string report(const Result& r) {
+  return question(r) + errors(r.a_error, r.b_error) + tests(r) + rescales(r.rescales) + traffic(r.traffic) + timing(r) +
+         digests(r.digests);
+}
+
+std::string presets_report() {
+  std::string text;
+  for (const Policy& p : policies()) {
+    text +=
+        fmt::format("{:<11} {:<10} {}\n{:23}rounds {}\n", p.name, name(p.algorithm), p.what, "", rounded_steps(p.precision));
+  }
+  return text;
+}
+
+}  // namespace attoscope

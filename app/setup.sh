@@ -1,0 +1,57 @@
+# shellcheck shell=bash disable=SC2034
+# What app/run and tests/run share: packages, the toolkit's sources, builds. To be sourced.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+program_packages=(
+  g++ cmake ninja-build ccache pkg-config python3-pip python3-venv
+  libglfw3-dev libepoxy-dev libegl-dev libegl1 libgl1-mesa-dri libfreetype-dev libfontconfig-dev
+  nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libpng-dev libxxhash-dev libzip-dev
+  fonts-inter fonts-jetbrains-mono fonts-dejavu-core gnuplot-nox
+)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth xdotool imagemagick poppler-utils)
+
+say() { printf '\033[1m%s\033[0m\n' "$*"; }
+
+# The packages among "$@" that are not installed, one a line.
+missing_packages() {
+  comm -23 <(printf '%s\n' "$@" | sort) <(dpkg-query -W -f='${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null | sed -n 's/^ii *//p' | sort -u)
+}
+
+# Runs "$@" as root, or fails without asking anything when that needs more than a password typed at a terminal.
+as_root() {
+  if [[ $(id -u) == 0 ]]; then "$@"
+  elif [[ -t 0 ]]; then sudo "$@"
+  else sudo -n "$@"
+  fi
+}
+
+# Installs those of the packages "$@" that are missing. Where it cannot, it says so and goes on: the build names what it needs.
+install_missing() {
+  local missing
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    say "This is neither Debian nor Ubuntu, so nothing is installed; the build needs what these packages hold: $*."
+    return
+  fi
+  mapfile -t missing < <(missing_packages "$@")
+  [[ ${#missing[@]} == 0 ]] && return
+  say "Installing ${missing[*]}."
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o Dpkg::Use-Pty=0)
+  if ! { as_root "${apt[@]}" update && as_root "${apt[@]}" install --no-install-recommends "${missing[@]}"; }; then
+    say "Cannot install ${missing[*]} (it takes root or sudo, and a reachable package mirror); going on without."
+  fi
+}
+
+# build_in DIRECTORY TARGET CMAKE_OPTION...: configures and builds. A configured directory keeps its generator.
+build_in() {
+  local directory=$1 target=$2
+  shift 2
+  local generator=()
+  [[ -f $directory/CMakeCache.txt ]] || ! command -v ninja >/dev/null || generator=(-G Ninja)
+  cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >"$root/build/configure.log" 2>&1 ||
+    { cat "$root/build/configure.log"; return 1; }
+  cmake --build "$directory" --target "$target" --parallel "$(nproc)"
+}
+
+mkdir -p "$root/build"

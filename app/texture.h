@@ -1,0 +1,89 @@
+/// Pictures of values on the GPU: R32F textures coloured where they are drawn.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "ui/ui.h"
+
+struct ImDrawCmd;
+
+namespace attoscope {
+
+/// The name of an OpenGL object, deleted with its owner in the context that made it.
+template <void (*destroy)(unsigned)>
+class GlObject {
+ public:
+  GlObject() = default;
+  explicit GlObject(unsigned name) : name_(name) {}
+  ~GlObject() { reset(); }
+  GlObject(GlObject&& other) noexcept : name_(other.name_) { other.name_ = 0; }
+  GlObject& operator=(GlObject&& other) noexcept {
+    if (this != &other) {
+      reset();
+      name_ = other.name_;
+      other.name_ = 0;
+    }
+    return *this;
+  }
+  explicit operator bool() const { return name_ != 0; }
+  unsigned get() const { return name_; }
+
+ private:
+  void reset() {
+    if (name_ != 0) destroy(name_);
+    name_ = 0;
+  }
+  unsigned name_ = 0;
+};
+
+namespace gl {
+void destroy_texture(unsigned name);
+void destroy_program(unsigned name);
+void destroy_vertex_array(unsigned name);
+}  // namespace gl
+using GlTexture = GlObject<gl::destroy_texture>;
+using GlProgram = GlObject<gl::destroy_program>;
+using GlVertexArray = GlObject<gl::destroy_vertex_array>;
+
+/// Paints PixelImages. Belongs to the thread and context that made it, and outlives the frame that it paints.
+/// An image is known by its address: what lies there is sent to the GPU again when its version or size changed.
+class Texture {
+ public:
+  /// Needs a current OpenGL 3.3 context; throws std::runtime_error if the shader does not build.
+  Texture();
+
+  /// Adds the image to the draw list, over [min, max]. One value becomes one pixel where the sizes agree, and blocks or
+  /// dropped pixels where they do not. Call it between ImGui's NewFrame and Render.
+  void paint(ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image, const Colouring& colouring);
+
+  /// Forgets the images that were not painted since the last call; once a frame, after rendering.
+  void end_frame();
+
+ private:
+  /// One image on the GPU.
+  struct Slot {
+    const PixelImage* image = nullptr;
+    std::uint64_t version = 0;
+    int width = 0, height = 0;       ///< of the image
+    int texels_x = 0, texels_y = 0;  ///< of the texture: smaller than the image where that exceeds the limit
+    bool painted = false;
+    GlTexture texture;
+  };
+  struct Draw;
+  static void draw(const ImDrawList* list, const ImDrawCmd* command);
+
+  const Slot& slot_of(const PixelImage& image);
+  void upload(Slot& slot, const PixelImage& image) const;
+  const GlTexture& table(bool diverging, bool light);
+  int uniform(const char* name) const;
+
+  GlProgram program_;
+  GlVertexArray vertex_array_;
+  std::vector<Slot> slots_;
+  std::array<GlTexture, 4> tables_;
+  int limit_ = 0;
+};
+
+}  // namespace attoscope

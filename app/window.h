@@ -1,0 +1,65 @@
+/// The window of the operating system, by GLFW.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/gui.h"
+#include "app/pace.h"
+
+struct GLFWwindow;
+
+namespace attoscope {
+
+/// A window with a current OpenGL 3.3 core context and Dear ImGui in it. Belongs to the main thread, except `wake`.
+class Window {
+ public:
+  /// Throws std::runtime_error in one sentence if there is no display or no OpenGL 3.3.
+  Window(const char* title, int width, int height);
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  bool closing() const;
+  void close();
+  /// True if `wait` would sleep until something happens.
+  bool idle(bool moving) const;
+  /// Handles events; sleeps until the next frame is due. `moving`: something on screen changes by itself.
+  void wait(bool moving);
+  /// False while the window has no pixels, being minimised.
+  bool visible() const;
+  /// How much larger than usual this display wants everything.
+  double scale() const;
+  /// Begins ImGui's frame; ends it and shows it.
+  void begin_frame();
+  void end_frame(unsigned background);
+  /// Files dropped onto the window since the last call.
+  std::vector<std::string> take_dropped();
+  /// What the user should know about the fonts, or "".
+  const std::string& remark() const { return gui_->remark(); }
+  /// Causes a frame; from any thread.
+  void wake();
+
+ private:
+  /// GLFW itself, for as long as this lives.
+  struct Library {
+    Library();
+    ~Library();
+  };
+  struct Destroy {
+    void operator()(GLFWwindow* window) const;
+  };
+  void listen();
+  bool take_stirred();
+
+  Library library_;
+  std::unique_ptr<GLFWwindow, Destroy> window_;
+  std::unique_ptr<Gui> gui_;
+  Pace pace_;
+  std::vector<std::string> dropped_;
+  std::atomic<bool> stirred_{true};
+};
+
+}  // namespace attoscope

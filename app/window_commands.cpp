@@ -1,0 +1,66 @@
+#include "app/window_commands.h"
+
+#include <stdexcept>
+#include <vector>
+
+#include "app/numbers.h"
+#include "app/paths.h"
+#include "app/session.h"
+#ifdef ATTOSCOPE_GUI
+#include "app/app.h"
+#include "app/render.h"
+#endif
+
+namespace attoscope {
+namespace {
+
+#ifdef ATTOSCOPE_GUI
+Session session_from(const std::string& file, std::vector<std::string>& remarks) {
+  return file.empty() ? last_session(remarks) : read_session(file, remarks);
+}
+#else
+[[noreturn]] void no_window() {
+  throw std::runtime_error("this build has no window, configure it with -DATTOSCOPE_GUI=ON; attoscope run works without");
+}
+#endif
+
+}  // namespace
+
+PictureSize parse_size(const std::string& text) {
+  constexpr int smallest = 64, largest = 16384;
+  const std::size_t x = text.find('x');
+  const auto width = to_number<int>(std::string_view(text).substr(0, x));
+  const auto height = to_number<int>(x == std::string::npos ? std::string_view() : std::string_view(text).substr(x + 1));
+  const auto fits = [](const auto& size) { return size && *size >= smallest && *size <= largest; };
+  if (fits(width) && fits(height)) return {*width, *height};
+  throw std::invalid_argument("--size is " + in_quotes(text) + ", expected WIDTHxHEIGHT with both from " +
+                              std::to_string(smallest) + " to " + std::to_string(largest));
+}
+
+#ifdef ATTOSCOPE_GUI
+void render_picture(const RenderArguments& x, std::ostream& out) {
+  const PictureSize size = parse_size(x.size);
+  std::vector<std::string> remarks;
+  const Session session = session_from(x.session, remarks);
+  render(session, {.file = x.out, .width = size.width, .height = size.height, .example_file = example_file()});
+  for (const std::string& remark : remarks) out << remark << '\n';
+  out << x.out + ": " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels\n";
+}
+
+void open_window(const std::string& session_file) {
+  Start start;
+  start.session = session_from(session_file, start.remarks);
+  start.session_file = default_session_file();
+  start.example_file = example_file();
+  run_window(start);
+}
+#else
+void render_picture(const RenderArguments& x, std::ostream&) {
+  parse_size(x.size);
+  no_window();
+}
+
+void open_window(const std::string&) { no_window(); }
+#endif
+
+}  // namespace attoscope

@@ -1,0 +1,251 @@
+#include "kernels/compute.h"
+
+#include <tbb/info.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+
+#include "kernels/deviation.h"
+#include "kernels/inputs.h"
+#include "kernels/recorder.h"
+#include "kernels/simulate.h"
+#include "kernels/traffic.h"
+
+namespace attoscope {
+
+namespace {
+
+/// What the golden value depends on beyond the raw inputs.
+struct GoldenKey {
+  Problem problem;
+  Format input;
+  bool rounds_input = false, in_double = false;
+
+  friend bool operator==(const GoldenKey& x, const GoldenKey& y) {
+    return same_inputs(x.problem, y.problem) && scale_of(x.problem) == scale_of(y.problem) && x.problem.mask == y.problem.mask &&
+           x.problem.rows == y.problem.rows && x.rounds_input == y.rounds_input && x.in_double == y.in_double &&
+           (!x.rounds_input || x.input == y.input);
+  }
+};
+
+GoldenKey golden_key(const Experiment& e) {
+  const Rounding& r = e.a.precision[Step::input];
+  const bool rounds = r.kind != Rounding::Kind::exact;
+  return {e.problem, rounds ? format_of(r, e.format) : Format{}, rounds, works_in_double(e)};
+}
+
+/// The inputs as rounded for everybody, and the truth on them.
+struct Truth {
+  GoldenKey key;
+  std::shared_ptr<const Tensors> inputs;
+  std::shared_ptr<const Matrix> golden;
+  Measured measured;
+  std::uint64_t digest = 0;
+};
+
+class Clock {
+ public:
+  /// Milliseconds since the last call.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+class CancelledSign final : public StopSign {
+ public:
+  explicit CancelledSign(const Cancelled& cancelled) : cancelled_(cancelled) {}
+  void check() const override {
+    if (cancelled_ && cancelled_()) throw Stopped{};
+  }
+
+ private:
+  const Cancelled& cancelled_;
+};
+
+/// All rows, or `rows` of them evenly spread, the traced one among them.
+std::vector<int> chosen_rows(const Problem& p) {
+  const int count = p.rows == 0 ? p.n : std::min(p.rows, p.n);
+  std::vector<int> rows(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) rows[static_cast<std::size_t>(i)] = static_cast<int>(static_cast<std::int64_t>(i) * p.n / count);
+  const int traced = traced_row(p);
+  if (std::binary_search(rows.begin(), rows.end(), traced)) return rows;
+  *(std::upper_bound(rows.begin(), rows.end(), traced) - 1) = traced;
+  return rows;
+}
+
+/// Bytes that the machine can still give, by its own account.
+double available_bytes() {
+  std::ifstream info("/proc/meminfo");
+  for (std::string line; std::getline(info, line);) {
+    double kib = 0;
+    if (std::sscanf(line.c_str(), "MemAvailable: %lf kB", &kib) == 1) return kib * 1024;
+  }
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+void refuse_if_too_large(const Experiment& e, int threads) {
+  const double needed = bytes_needed(e, threads), available = available_bytes();
+  if (needed <= available) return;
+  char text[200];
+  std::snprintf(text, sizeof text, "problem.n is %d and problem.d is %d: they need %.0f bytes, expected at most the %.0f that are free",
+                e.problem.n, e.problem.d, needed, available);
+  throw std::runtime_error(text);
+}
+
+template <class T>
+class Computation {
+ public:
+  Computation(const Experiment& e, const Options& options, std::optional<Truth>& truth, std::shared_ptr<const Tensors>& raw)
+      : e_(e), stop_(options.cancelled), truth_(truth), raw_(raw) {
+    result_.experiment = e;
+    result_.rows = chosen_rows(e.problem);
+  }
+
+  Result answer() {
+    Clock whole, clock;
+    const Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format);
+    const bool fresh = !truth_ || !(truth_->key == golden_key(e_));
+    if (fresh) truth_.reset();
+    const std::shared_ptr<const Tensors> inputs = fresh ? as_tensors(x, e_.problem.n, e_.problem.d) : truth_->inputs;
+    result_.timing.inputs = clock.lap();
+    const Operands<double> golden_operands{inputs->q, inputs->k, inputs->v, {}, {}, {}};
+    const Job<double> golden = golden_job(golden_operands);
+    if (fresh) find_truth(inputs, golden);
+    result_.timing.golden = clock.lap();
+    run_a(x, golden);
+    result_.timing.a = clock.lap();
+    run_b(x);
+    result_.timing.b = clock.lap();
+    compare();
+    result_.timing.deviation = clock.lap();
+    result_.timing.total = whole.lap();
+    return std::move(result_);
+  }
+
+ private:
+  Job<double> golden_job(const Operands<double>& x) const {
+    return job(e_.problem, Method{Algorithm::three_pass, 1, 1, {}}, e_.format, x);
+  }
+
+  void find_truth(const std::shared_ptr<const Tensors>& inputs, const Job<double>& golden) {
+    Truth t{golden_key(e_), inputs, nullptr, {}, 0};
+    constexpr bool precise = std::is_same_v<T, double>;
+    t.golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
+                                                : run(golden, result_.rows, nullptr, stop_));
+    t.measured = measured(*t.golden, false);
+    t.digest = digest(*t.golden);
+    truth_ = std::move(t);
+  }
+
+  void run_a(const Operands<T>& x, const Job<double>& golden) {
+    const Job<T> a = job(e_.problem, e_.a, e_.format, x);
+    RunRecorder<T> recorder(a, golden, result_.rows, traced_row(e_.problem), std::is_same_v<T, double>);
+    result_.a = run(a, result_.rows, &recorder, stop_);
+    result_.rescales = recorder.rescales();
+    result_.rescale_map = recorder.take_map();
+    result_.trace = recorder.take_trace();
+    result_.traffic = traffic(e_);
+  }
+
+  /// b sees what everybody sees, rounded once more by its own input step.
+  void run_b(const Operands<T>& x) {
+    const RounderPlan<T> own = plan<T>(e_.b.precision[Step::input], e_.format);
+    const RounderPlan<T> shared = plan<T>(e_.a.precision[Step::input], e_.format);
+    const bool same = !own.rounds() || (shared.rounds() && own.format == shared.format);
+    const Operands<T> again = same ? Operands<T>{} : operands<T>(*truth_->inputs, e_.b.precision[Step::input], e_.format);
+    result_.b = run(job(e_.problem, e_.b, e_.format, same ? x : again), result_.rows, nullptr, stop_);
+  }
+
+  void compare() {
+    stop_.check();
+    constexpr bool as_float = std::is_same_v<T, float>;
+    Measured a, b;
+    tbb::parallel_invoke([&] { a = measured(result_.a, as_float); }, [&] { b = measured(result_.b, as_float); },
+                         [&] { result_.digests = {truth_->digest, digest(result_.a), digest(result_.b)}; });
+    result_.inputs = truth_->inputs;
+    result_.golden = truth_->golden;
+    result_.golden_rms = truth_->measured.rms;
+    result_.golden_nonfinite = truth_->measured.nonfinite;
+    result_.a_error = deviation(a, truth_->measured, e_.format);
+    result_.b_error = deviation(b, truth_->measured, e_.format);
+    result_.a_minus_b = deviation(a, b, e_.format);
+  }
+
+  const Experiment& e_;
+  CancelledSign stop_;
+  std::optional<Truth>& truth_;
+  std::shared_ptr<const Tensors>& raw_;
+  Result result_;
+};
+
+int thread_count(int threads) {
+  const int machine = tbb::info::default_concurrency();
+  return threads > 0 ? threads : machine;
+}
+
+}  // namespace
+
+struct Memory::Held {
+  std::shared_ptr<const Tensors> raw;
+  Problem raw_of;
+  std::optional<Truth> truth;
+};
+
+Memory::Memory() : held_(std::make_unique<Held>()) {}
+Memory::~Memory() = default;
+Memory::Memory(Memory&&) noexcept = default;
+Memory& Memory::operator=(Memory&&) noexcept = default;
+
+double bytes_needed(const Experiment& e, int threads) {
+  const double n = e.problem.n, d = e.problem.d, rows = e.problem.rows == 0 ? n : std::min(double(e.problem.rows), n);
+  const double working = works_in_double(e) ? 8 : 4;
+  const double inputs = 3 * n * d * (8 + 8 + 8 + 2 * working);    // drawn, rounded, for the golden value, for a, for b
+  const double outputs = rows * d * 8 * (3 + 3 + 4);              // golden, a, b; sorted; sorting
+  const double panel = 64 * 8 * n + 4 * 64 * 8 * d + 3 * 8 * n;   // scores of one block of rows against all keys
+  return inputs + outputs + thread_count(threads) * panel;
+}
+
+std::string device_name(int threads) {
+  const int count = thread_count(threads);
+  return "cpu " + std::string(instruction_set().name) + ", " + std::to_string(count) + (count == 1 ? " thread" : " threads");
+}
+
+Result compute(const Experiment& experiment, const Options& options) {
+  validate(experiment);
+  refuse_if_too_large(experiment, options.threads);
+  Memory none;
+  Memory::Held& held = (options.memory ? *options.memory : none).held();
+  Result result;
+  tbb::task_arena arena(thread_count(options.threads));
+  arena.execute([&] {
+    Clock clock;
+    if (!held.raw || !same_inputs(held.raw_of, experiment.problem)) {
+      held.truth.reset();
+      held.raw = raw_inputs(experiment.problem);
+      held.raw_of = experiment.problem;
+    }
+    const double drawing = clock.lap();
+    result = works_in_double(experiment) ? Computation<double>(experiment, options, held.truth, held.raw).answer()
+                                         : Computation<float>(experiment, options, held.truth, held.raw).answer();
+    result.timing.inputs += drawing;
+    result.timing.total += drawing;
+  });
+  result.device = device_name(options.threads);
+  return result;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,25 @@
+/// The meter: how far one matrix is from another. Every sum has a fixed order, whatever the number of threads.
+#pragma once
+
+#include "kernels/result.h"
+
+namespace attoscope {
+
+/// A matrix with what its comparisons need: its values sorted, and whether all are finite.
+struct Measured {
+  const Matrix* matrix = nullptr;
+  std::vector<double> sorted;  ///< empty where a value is not finite
+  std::int64_t nonfinite = 0;
+  double rms = 0;              ///< over the finite values
+};
+
+/// `as_float` says that every value is a float.
+Measured measured(const Matrix& m, bool as_float);
+
+/// x against the reference y, of the same shape; ulps are `main`'s at |y|, none finer than at 1 % of y's RMS.
+Deviation deviation(const Measured& x, const Measured& y, const Format& main);
+
+/// The 64-bit hash of the values' bits in row-major order; every NaN counts as the same.
+std::uint64_t digest(const Matrix& m);
+
+}  // namespace attoscope

@@ -1,0 +1,101 @@
+/// The truth for experiments that work in double themselves: three-pass safe softmax in double-double, a row in each lane.
+#pragma once
+
+#include "kernels/double_double.h"
+#include "kernels/job.h"
+#include "kernels/lanes.h"
+#include "kernels/scratch.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+class DoubleDoubleBlock {
+  using V = DoubleV;
+  using D = DD<V>;
+  static constexpr int W = Lanes<double>::width;
+
+ public:
+  static constexpr int rows = W;
+
+  DoubleDoubleBlock(const Job<double>& job, const RowBlock& block, Arena& arena) : job_(job), block_(block) {
+    q_ = arena.take<V>(static_cast<std::size_t>(job.d));
+    s_ = arena.take<D>(static_cast<std::size_t>(job.n));
+  }
+
+  void run(const StopSign& stop, double* out) {
+    load_rows();
+    stop.check();
+    scores(stop);
+    const D l = exponentials();
+    for (int c = 0; c < job_.d; ++c) {
+      if (c % 16 == 0) stop.check();
+      const V o = weighted_column(c, l);
+      for (int lane = 0; lane < block_.count; ++lane) out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = o[lane];
+    }
+  }
+
+ private:
+  void load_rows() {
+    for (int lane = 0; lane < W; ++lane) {
+      const int row = block_.rows[lane < block_.count ? lane : block_.count - 1];
+      for (int c = 0; c < job_.d; ++c) q_[c][lane] = job_.q[static_cast<std::ptrdiff_t>(row) * job_.d + c];
+      const Keys keys = visible_keys(job_.mask, row, job_.n);
+      first_[lane] = keys.first;
+      end_[lane] = keys.end;
+      begin_ = lane == 0 || keys.first < begin_ ? keys.first : begin_;
+      stop_ = lane == 0 || keys.end > stop_ ? keys.end : stop_;
+    }
+  }
+
+  V visible(int j, V x, V hidden) const {
+    const V key = splat<V>(j);
+    return key < first_ ? hidden : (key < end_ ? x : hidden);
+  }
+
+  void scores(const StopSign& stop) {
+    m_ = splat<V>(-std::numeric_limits<double>::infinity());
+    for (int j = begin_; j < stop_; ++j) {
+      if (j % 1024 == 0) stop.check();
+      D sum{};
+      for (int c = 0; c < job_.d; ++c)
+        sum = sum + two_product(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c]);
+      s_[j] = sum * D{splat<V>(job_.scale), V{}};
+      const V seen = visible(j, s_[j].high, m_);
+      m_ = seen > m_ ? seen : m_;
+    }
+  }
+
+  /// e in place of S; their sum.
+  D exponentials() {
+    D l{};
+    for (int j = begin_; j < stop_; ++j) {
+      D e = exponential(s_[j] - D{m_, V{}});
+      e = {visible(j, e.high, V{}), visible(j, e.low, V{})};
+      s_[j] = e;
+      l = l + e;
+    }
+    return l;
+  }
+
+  V weighted_column(int c, D l) const {
+    D sum{};
+    for (int j = begin_; j < stop_; ++j) {
+      const V v = splat<V>(job_.v[static_cast<std::ptrdiff_t>(j) * job_.d + c]);
+      const D p = two_product(s_[j].high, v);
+      const D term = quick_two_sum(p.high, fused(s_[j].low, v, p.low));
+      const D next = sum + term;
+      sum = {visible(j, next.high, sum.high), visible(j, next.low, sum.low)};
+    }
+    const D o = sum / l;
+    return o.high + o.low;
+  }
+
+  const Job<double>& job_;
+  const RowBlock& block_;
+  V *q_, first_{}, end_{}, m_{};
+  D* s_;
+  int begin_ = 0, stop_ = 0;
+};
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

@@ -1,0 +1,40 @@
+#include "kernels/instruction_sets.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace attoscope {
+namespace {
+
+/// What this machine runs, best first.
+std::vector<InstructionSet> available() {
+  std::vector<InstructionSet> sets;
+#ifdef ATTOSCOPE_HAVE_X86_64_V3
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  if (avx2 && avx512) sets.push_back(avx512::lane_code());
+  if (avx2) sets.push_back(avx2::lane_code());
+#endif
+  sets.push_back(sse2::lane_code());
+  return sets;
+}
+
+}  // namespace
+
+InstructionSet instruction_set() {
+  const std::vector<InstructionSet> sets = available();
+  const char* wanted = std::getenv("ATTOSCOPE_ISA");
+  if (!wanted || !*wanted) return sets.front();
+  std::string names;
+  for (const InstructionSet& set : sets) {
+    if (std::strcmp(set.name, wanted) == 0) return set;
+    names += (names.empty() ? "" : ", ") + std::string(set.name);
+  }
+  throw std::invalid_argument("ATTOSCOPE_ISA is '" + std::string(wanted) + "': this machine runs " + names);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,85 @@
+/// What the lane code of one instruction set is asked to do: plain data, the same for all instruction sets.
+#pragma once
+
+#include "kernels/rounders.h"
+
+namespace attoscope {
+
+/// Smallest nonzero and largest magnitude of an operand: tells whether ShortRounder's domain holds.
+struct Magnitudes {
+  double smallest = 0, largest = 0;  ///< 0, 0 for all zeros; largest is infinity where anything is NaN, infinite or -0
+  int mantissa_bits = 52;            ///< that its numbers can have
+};
+
+/// One method on one problem, in working type T. Arrays are row-major n x d.
+template <class T>
+struct Job {
+  const T *q = nullptr, *k = nullptr, *v = nullptr;
+  int n = 0, d = 0;
+  T scale = 1;
+  Mask mask{};
+  Algorithm algorithm = Algorithm::flash2;
+  int block_k = 64;
+  bool sum_rounded_P = false, accumulate_in_O = false;
+  RounderPlan<T> plans[step_count];
+  Magnitudes q_range{}, k_range{}, v_range{};
+
+  const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
+};
+
+/// Query rows that are computed together, one in each lane.
+struct RowBlock {
+  const int* rows = nullptr;  ///< rows of Q
+  int count = 0;              ///< at most the lanes' rows
+  int first = 0;              ///< index of rows[0] among the computed rows
+};
+
+/// The state after a tile, as an recorder sees it.
+template <class T>
+struct TileView {
+  int tile = 0, first_key = 0, end_key = 0;  ///< keys that some row of the block sees
+  int stride = 0;                  ///< lanes of the block
+  const T *m_old = nullptr, *m = nullptr, *l = nullptr, *alpha = nullptr;  ///< [lane]; m_old is -infinity before the first tile
+  const T* takes_part = nullptr;   ///< [lane]: 0 where the row sees no key of the tile
+  const T* o = nullptr;            ///< [column * stride + lane]
+  const T *S = nullptr, *e = nullptr, *P = nullptr;  ///< [key - first_key] of the kept lane; null without one
+};
+
+/// Told after every tile of every block; may run in many threads at once, for different rows.
+template <class T>
+struct Recorder {
+  virtual ~Recorder() = default;
+  /// The lane of the block whose S, e and P are wanted, or -1.
+  virtual int kept_lane(const RowBlock& block) const = 0;
+  virtual void tile(const RowBlock& block, const TileView<T>& view) = 0;
+};
+
+/// Asked between tiles.
+struct StopSign {
+  virtual ~StopSign() = default;
+  /// Throws Stopped where the work is no longer wanted.
+  virtual void check() const = 0;
+};
+
+/// One instruction set's lane code.
+struct InstructionSet {
+  const char* name = "";
+  int float_rows = 0, double_rows = 0, dd_rows = 0;  ///< rows of a block
+  /// Bytes of scratch that a thread needs for `run_*`.
+  std::size_t (*float_scratch)(const Job<float>&) = nullptr;
+  std::size_t (*double_scratch)(const Job<double>&) = nullptr;
+  std::size_t (*dd_scratch)(const Job<double>&) = nullptr;
+  /// Output of the block's rows, row-major count x d. `recorder` may be null. `scratch` is 64-byte aligned.
+  void (*run_float)(const Job<float>&, const RowBlock&, Recorder<float>*, const StopSign&, void* scratch, double* out) = nullptr;
+  void (*run_double)(const Job<double>&, const RowBlock&, Recorder<double>*, const StopSign&, void* scratch, double* out) = nullptr;
+  /// Three-pass softmax in double-double, rounded to double at the end.
+  void (*run_dd)(const Job<double>&, const RowBlock&, const StopSign&, void* scratch, double* out) = nullptr;
+  /// count standard normal numbers, elements first .. of stream `stream` of `seed`; first and count even.
+  void (*normals)(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) = nullptr;
+};
+
+/// The instruction sets that this program holds and this machine runs, best first.
+/// ATTOSCOPE_ISA=sse2|avx2|avx512 in the environment narrows it to one.
+InstructionSet instruction_set();
+
+}  // namespace attoscope

@@ -1,0 +1,62 @@
+/// The truth of one row over its first keys, kept up to date key by key (Milakov, Gimelshein, arXiv 1805.02867, in precision G).
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/double_double.h"
+
+namespace attoscope {
+
+/// G is double or DD<double>.
+template <class G>
+class PrefixGolden {
+ public:
+  explicit PrefixGolden(int d) : o_(static_cast<std::size_t>(d)) {}
+
+  /// Takes in one more key: score and value row.
+  void add(G score, const double* v) {
+    if (high(score) > max_ || empty_) {
+      const G alpha = empty_ ? from(0) : exp_of(score, -1);
+      if (!empty_) scale(alpha);
+      m_ = score;
+      max_ = high(score);
+      empty_ = false;
+    }
+    const G e = exp_of(score, 1);
+    l_ = l_ + e;
+    for (std::size_t c = 0; c < o_.size(); ++c) o_[c] = o_[c] + e * from(v[c]);
+  }
+
+  double value(int column) const { return high(o_[static_cast<std::size_t>(column)] / l_); }
+
+  static G dot(const double* x, const double* y, int d, double scale) {
+    G sum = from(0);
+    for (int c = 0; c < d; ++c) sum = sum + from(x[c]) * from(y[c]);
+    return sum * from(scale);
+  }
+
+ private:
+  static constexpr bool is_double = std::is_same_v<G, double>;
+  static G from(double x) {
+    if constexpr (is_double) return x;
+    else return G{x, 0};
+  }
+  static double high(const G& x) {
+    if constexpr (is_double) return x;
+    else return x.high;
+  }
+  /// exp(score - m) for sign 1, exp(m - score) for sign -1.
+  G exp_of(const G& score, int sign) const { return exponential(sign > 0 ? score - m_ : m_ - score); }
+  void scale(const G& alpha) {
+    l_ = l_ * alpha;
+    for (G& o : o_) o = o * alpha;
+  }
+
+  bool empty_ = true;
+  double max_ = 0;
+  G m_ = from(0), l_ = from(0);
+  std::vector<G> o_;
+};
+
+}  // namespace attoscope

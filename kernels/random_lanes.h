@@ -1,0 +1,37 @@
+/// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011), so that any element can be made alone, and standard
+/// normal numbers from them by Box and Muller.
+#pragma once
+
+#include "kernels/exponential.h"
+
+namespace attoscope {
+
+/// The four 32-bit words of Philox4x32-10 for a 128-bit counter and a 64-bit key; U holds 64-bit unsigned integers of which
+/// the lower halves count (a number or a vector).
+template <class U>
+struct Philox {
+  U x[4];
+};
+
+template <class U>
+ATTOSCOPE_HD Philox<U> philox(U counter_low, U counter_high, std::uint64_t stream, std::uint64_t seed) {
+  constexpr std::uint64_t mask = 0xffffffffu;
+  Philox<U> p{{counter_low & mask, counter_high & mask, U{} + (stream & mask), U{} + (stream >> 32)}};
+  std::uint64_t key0 = seed & mask, key1 = seed >> 32;
+  for (int round = 0; round < 10; ++round) {
+    const U a = p.x[0] * std::uint64_t{0xD2511F53u}, b = p.x[2] * std::uint64_t{0xCD9E8D57u};
+    p = {{(b >> 32) ^ p.x[1] ^ key0, b & mask, (a >> 32) ^ p.x[3] ^ key1, a & mask}};
+    key0 = (key0 + 0x9E3779B9u) & mask;
+    key1 = (key1 + 0xBB67AE85u) & mask;
+  }
+  return p;
+}
+
+/// A double in [0, 1) from 52 random bits: 1.bits - 1.
+template <class V, class U>
+ATTOSCOPE_HD V unit_interval(U high, U low) {
+  const U bits = ((high << 20) | (low >> 12)) | std::uint64_t{0x3ff0000000000000u};
+  return bit_as<V>(bits) - 1.0;
+}
+
+}  // namespace attoscope

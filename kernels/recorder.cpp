@@ -1,0 +1,202 @@
+#include "kernels/recorder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "kernels/prefix_golden.h"
+
+namespace attoscope {
+namespace {
+
+/// Rows whose m is held for the quantiles and the rescale map: fewer where there are many tiles.
+int held_rows(int rows, int tiles) { return std::min(rows, std::max(64, (1 << 17) / std::max(1, tiles))); }
+
+/// H_t = 1 + 1/2 + ... + 1/t for t = 0 .. count.
+std::vector<double> harmonic_numbers(int count) {
+  std::vector<double> h(static_cast<std::size_t>(count) + 1, 0.0);
+  for (int t = 1; t <= count; ++t) h[static_cast<std::size_t>(t)] = h[static_cast<std::size_t>(t) - 1] + 1.0 / t;
+  return h;
+}
+
+/// The tiles [first, end) in which a row sees a key.
+struct TileRange {
+  int first = 0, end = 0;
+};
+TileRange tiles_of(const Keys& keys, int block_k) { return {keys.first / block_k, (keys.end - 1) / block_k + 1}; }
+
+/// Sum over rows of 1/t where a tile is the row's t-th, t > 1. Rows with the same range are counted together.
+std::vector<double> expected_moves(const std::vector<TileRange>& ranges, int tiles) {
+  std::vector<double> expected(static_cast<std::size_t>(tiles), 0.0);
+  for (std::size_t i = 0; i < ranges.size();) {
+    std::size_t same = i + 1;
+    while (same < ranges.size() && ranges[same].first == ranges[i].first && ranges[same].end == ranges[i].end) ++same;
+    for (int t = ranges[i].first + 1; t < ranges[i].end; ++t)
+      expected[static_cast<std::size_t>(t)] += static_cast<double>(same - i) / (t - ranges[i].first + 1);
+    i = same;
+  }
+  return expected;
+}
+
+/// 5, 25, 50, 75, 95 % of the numbers among x; NaN where there is none.
+std::array<float, 5> quantiles(const float* x, int count) {
+  std::vector<float> sorted;
+  std::copy_if(x, x + count, std::back_inserter(sorted), [](float v) { return v == v; });
+  std::sort(sorted.begin(), sorted.end());
+  std::array<float, 5> q;
+  q.fill(std::numeric_limits<float>::quiet_NaN());
+  constexpr double at[] = {0.05, 0.25, 0.5, 0.75, 0.95};
+  for (std::size_t i = 0; i < q.size() && !sorted.empty(); ++i)
+    q[i] = sorted[static_cast<std::size_t>(std::lround(at[i] * static_cast<double>(sorted.size() - 1)))];
+  return q;
+}
+
+}  // namespace
+
+/// Follows one row and its truth.
+template <class T>
+class RunRecorder<T>::Tracer {
+ public:
+  Tracer(const Job<T>& job, const Job<double>& golden, int row, bool precise)
+      : job_(job), golden_(golden), row_(row), keys_(visible_keys(job.mask, row, job.n)) {
+    if (precise) {
+      truth_ = PrefixGolden<DD<double>>(job.d);
+    } else {
+      truth_ = PrefixGolden<double>(job.d);
+    }
+  }
+
+  TraceTile tile(const TileView<T>& view, int lane) {
+    TraceTile t{.tile = view.tile, .alpha = view.alpha[lane], .l = view.l[lane]};
+    t.max_used = view.m[lane];
+    t.moved = started_ && view.m[lane] != view.m_old[lane];
+    started_ = true;
+    const int begin = std::max(view.first_key, keys_.first), end = std::min(view.end_key, keys_.end);
+    for (int j = begin; j < end; ++j) count_key(t, view, j - view.first_key, lane);
+    t.max_true = max_true_;
+    if (t.moved) at_max_ = 0;
+    t.ties = std::max(0, at_max_ + tied_ - 1) - std::max(0, at_max_ - 1);
+    at_max_ += tied_;
+    tied_ = 0;
+    take_in(begin, end);
+    measure(t, view, lane);
+    return t;
+  }
+
+ private:
+  void count_key(TraceTile& t, const TileView<T>& view, int i, int lane) {
+    const RounderPlan<T>& plan = job_[Step::P];
+    const bool normalised = job_.algorithm == Algorithm::three_pass;
+    const T e = normalised ? view.e[i] / view.l[lane] : view.e[i];
+    if (view.S[i] > max_true_) max_true_ = view.S[i];
+    if (view.S[i] == view.m[lane]) ++tied_;
+    if (view.P[i] > t.p_max) t.p_max = view.P[i];
+    if (e > 0 && view.P[i] == 0) ++t.underflowed;
+    if (plan.rounds() && e > plan.largest && view.P[i] == plan.beyond) ++t.saturated;
+  }
+
+  /// Brings the truth up to the same keys.
+  void take_in(int begin, int end) {
+    const double* q = golden_.q + static_cast<std::ptrdiff_t>(row_) * golden_.d;
+    std::visit(
+        [&](auto& truth) {
+          for (int j = begin; j < end; ++j) {
+            const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(j) * golden_.d;
+            truth.add(truth.dot(q, golden_.k + at, golden_.d, golden_.scale), golden_.v + at);
+          }
+        },
+        truth_);
+  }
+
+  void measure(TraceTile& t, const TileView<T>& view, int lane) const {
+    const RounderPlan<T>& plan = job_[Step::output];
+    double square = 0;
+    for (int c = 0; c < job_.d; ++c) {
+      const T o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane];
+      square += static_cast<double>(o) * static_cast<double>(o);
+      T output = job_.algorithm == Algorithm::three_pass ? o : o / view.l[lane];
+      if (plan.rounds()) output = round(plan.format, output);
+      const double truth = std::visit([c](const auto& g) { return g.value(c); }, truth_);
+      const double error = std::fabs(static_cast<double>(output) - truth);
+      if (!(error <= t.error)) t.error = error;
+    }
+    t.o_norm = std::sqrt(square);
+  }
+
+  const Job<T>& job_;
+  const Job<double>& golden_;
+  int row_;
+  Keys keys_;
+  bool started_ = false;
+  double max_true_ = -std::numeric_limits<double>::infinity();
+  int at_max_ = 0, tied_ = 0;
+  std::variant<PrefixGolden<double>, PrefixGolden<DD<double>>> truth_{PrefixGolden<double>(0)};
+};
+
+template <class T>
+RunRecorder<T>::RunRecorder(const Job<T>& job, const Job<double>& golden, const std::vector<int>& rows, int traced, bool precise)
+    : job_(job),
+      rows_(rows),
+      tiles_(job.algorithm == Algorithm::three_pass ? 1 : (job.n - 1) / job.block_k + 1),
+      moved_(static_cast<std::size_t>(tiles_)) {
+  const int count = static_cast<int>(rows.size()), held = held_rows(count, tiles_);
+  map_.tiles = tiles_;
+  map_.row_step = (count + held - 1) / held;
+  const std::size_t held_count = static_cast<std::size_t>((count + map_.row_step - 1) / map_.row_step);
+  map_.m.assign(static_cast<std::size_t>(tiles_) * held_count, std::numeric_limits<float>::quiet_NaN());
+  trace_.row = traced;
+  tracer_ = std::make_unique<Tracer>(job, golden, traced, precise);
+}
+
+template <class T>
+RunRecorder<T>::~RunRecorder() = default;
+
+template <class T>
+int RunRecorder<T>::kept_lane(const RowBlock& block) const {
+  const int* found = std::find(block.rows, block.rows + block.count, trace_.row);
+  return found == block.rows + block.count ? -1 : static_cast<int>(found - block.rows);
+}
+
+template <class T>
+void RunRecorder<T>::tile(const RowBlock& block, const TileView<T>& view) {
+  const std::size_t held = map_.m.size() / static_cast<std::size_t>(tiles_);
+  std::int64_t moved = 0;
+  for (int lane = 0; lane < block.count; ++lane) {
+    if (view.takes_part[lane] == 0) continue;
+    moved += view.m_old[lane] > -std::numeric_limits<T>::infinity() && view.m[lane] != view.m_old[lane];
+    const int row = block.first + lane;
+    if (row % map_.row_step != 0) continue;
+    map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] = static_cast<float>(view.m[lane]);
+  }
+  if (moved != 0) moved_[static_cast<std::size_t>(view.tile)].fetch_add(moved, std::memory_order_relaxed);
+  const int lane = view.P ? kept_lane(block) : -1;
+  if (lane >= 0 && view.takes_part[lane] != 0) trace_.tiles.push_back(tracer_->tile(view, lane));
+}
+
+template <class T>
+Rescales RunRecorder<T>::rescales() const {
+  Rescales r;
+  r.tiles = tiles_;
+  const int block_k = job_.algorithm == Algorithm::three_pass ? job_.n : job_.block_k;
+  const std::vector<double> h = harmonic_numbers(tiles_);
+  std::vector<TileRange> ranges;
+  for (const int row : rows_) ranges.push_back(tiles_of(visible_keys(job_.mask, row, job_.n), block_k));
+  const double rows = static_cast<double>(rows_.size());
+  for (const TileRange& range : ranges) {
+    r.nominal += (range.end - range.first - 1) / rows;
+    r.expected += (h[static_cast<std::size_t>(range.end - range.first)] - 1) / rows;
+  }
+  r.expected_per_tile = expected_moves(ranges, tiles_);
+  const int held = static_cast<int>(map_.m.size()) / tiles_;
+  for (int t = 0; t < tiles_; ++t) {
+    r.per_tile.push_back(moved_[static_cast<std::size_t>(t)].load(std::memory_order_relaxed));
+    r.effective_mean += static_cast<double>(r.per_tile.back()) / rows;
+    r.max_quantiles.push_back(quantiles(map_.m.data() + static_cast<std::ptrdiff_t>(t) * held, held));
+  }
+  return r;
+}
+
+template class RunRecorder<float>;
+template class RunRecorder<double>;
+
+}  // namespace attoscope

@@ -1,0 +1,42 @@
+/// What is noted while method a runs: when the running max moved in every row, and the whole recurrence of one.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "kernels/job.h"
+#include "kernels/result.h"
+
+namespace attoscope {
+
+/// Records a run of `job` over `rows`; `traced` is the row of Q to trace. Each block writes its own rows only.
+template <class T>
+class RunRecorder final : public Recorder<T> {
+ public:
+  /// `golden` is the problem in double; `precise` asks for the traced row's truth in double-double.
+  RunRecorder(const Job<T>& job, const Job<double>& golden, const std::vector<int>& rows, int traced, bool precise);
+  ~RunRecorder() override;
+
+  int kept_lane(const RowBlock& block) const override;
+  void tile(const RowBlock& block, const TileView<T>& view) override;
+
+  /// Call when the run is over.
+  Rescales rescales() const;
+  RescaleMap take_map() { return std::move(map_); }
+  Trace take_trace() { return std::move(trace_); }
+
+ private:
+  class Tracer;
+  const Job<T>& job_;
+  const std::vector<int>& rows_;
+  int tiles_;
+  std::vector<std::atomic<std::int64_t>> moved_;
+  RescaleMap map_;
+  Trace trace_;
+  std::unique_ptr<Tracer> tracer_;
+};
+
+extern template class RunRecorder<float>;
+extern template class RunRecorder<double>;
+
+}  // namespace attoscope

@@ -1,0 +1,37 @@
+/// Emulated kernels on the CPU: blocks of query rows over all threads, in the lanes of the best instruction set.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/job.h"
+#include "kernels/result.h"
+
+namespace attoscope {
+
+/// Q, K, V in the working type, with what ShortRounder needs to know about them.
+template <class T>
+struct Operands {
+  std::vector<T> q, k, v;
+  Magnitudes q_range{}, k_range{}, v_range{};
+};
+
+/// `t` rounded by `r` (D = main) in working type T.
+template <class T>
+Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main);
+
+/// `x` as doubles.
+template <class T>
+std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d);
+
+/// `method` on `problem`, ready to run; points into `x`.
+template <class T>
+Job<T> job(const Problem& problem, const Method& method, const Format& main, const Operands<T>& x);
+
+/// Output rows of the job, in the order of `rows`. `recorder` may be null. Throws what `stop` throws.
+Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop);
+Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop);
+/// The same for three-pass softmax in double-double, rounded to double.
+Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop);
+
+}  // namespace attoscope

@@ -1,0 +1,57 @@
+#include "kernels/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attoscope {
+namespace {
+
+/// Tiles (of `rows` queries and `keys` keys) that hold a visible pair, and what lies in them.
+struct Visited {
+  std::int64_t tiles = 0, visited = 0;
+  double query_rows = 0;  ///< rows of Q, summed over the visited tiles
+  double key_rows = 0;    ///< rows of K, summed over the visited tiles
+};
+
+Visited visited_tiles(const Problem& p, int rows, int keys) {
+  const std::int64_t row_tiles = (p.n + rows - 1) / rows, key_tiles = (p.n + keys - 1) / keys;
+  Visited v;
+  v.tiles = row_tiles * key_tiles;
+  for (std::int64_t i = 0; i < row_tiles; ++i) {
+    const int first_row = static_cast<int>(i * rows), end_row = std::min(p.n, first_row + rows);
+    const int first = visible_keys(p.mask, first_row, p.n).first, end = visible_keys(p.mask, end_row - 1, p.n).end;
+    const std::int64_t tile0 = first / keys, tile1 = (end + keys - 1) / keys;
+    v.visited += tile1 - tile0;
+    v.query_rows += static_cast<double>(tile1 - tile0) * (end_row - first_row);
+    v.key_rows += static_cast<double>(std::min<std::int64_t>(p.n, tile1 * keys) - tile0 * keys);
+  }
+  return v;
+}
+
+}  // namespace
+
+Traffic traffic(const Experiment& e) {
+  const Problem& p = e.problem;
+  const double n = p.n, d = p.d;
+  const int rows = std::min(e.a.block_q, p.n), keys = std::min(e.a.block_k, p.n);
+  const Visited v = visited_tiles(p, rows, keys);
+  Traffic t;
+  t.element_bytes = (1 + e.format.exponent_bits + e.format.mantissa_bits + 7) / 8;
+  t.on_chip_elements = 2ll * keys * p.d + 2ll * rows * p.d;
+  t.tiles = v.tiles;
+  t.skipped_tiles = v.tiles - v.visited;
+  // read Q, K; write S; read S; write P; read P, V; write O
+  t.algorithm0 = (4 * n * d + 4 * n * n) * t.element_bytes;
+  // K, V once; for every visited tile read Q, O, l, m and write O, l, m
+  t.flash1 = (2 * n * d + v.query_rows * (3 * d + 4)) * t.element_bytes;
+  // Q and O once, the log-sum-exp once; for every visited tile read K, V
+  t.flash2 = (2 * n * d + n + v.key_rows * 2 * d) * t.element_bytes;
+  return t;
+}
+
+TileSizes tiles_for_memory(double on_chip_elements, int d) {
+  const double keys = std::clamp(std::ceil(on_chip_elements / (4.0 * d)), 1.0, double{max_n});
+  return {std::min(static_cast<int>(keys), d), static_cast<int>(keys)};
+}
+
+}  // namespace attoscope

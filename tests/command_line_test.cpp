@@ -1,0 +1,143 @@
+// The command line: what it understands, and with which sentence and exit code it refuses the rest.
+#include "app/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/window_commands.h"
+#include "kernels/presets.h"
+#include "tests/outcome.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
+
+const std::string example = "assets/examples/smollm2_135m.safetensors";
+
+TEST(CommandLine, Version) {
+  const Outcome outcome = attoscope({"--version"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "attoscope 0.1.0\n");
+}
+
+TEST(CommandLine, Help) {
+  EXPECT_THAT(attoscope({"--help"}).out, AllOf(HasSubstr("run"), HasSubstr("presets"), HasSubstr("render")));
+  EXPECT_THAT(attoscope({"run", "--help"}).out, HasSubstr("--block-k"));
+}
+
+TEST(CommandLine, RunPrintsATable) {
+  const Outcome outcome = small_run({"--mask", "causal"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("flash2 hw"), HasSubstr("three_pass base_eager"), HasSubstr("a/b"),
+                                 HasSubstr("FlashAttention's test"), HasSubstr("rescales"), HasSubstr("HBM"),
+                                 HasSubstr("digests"), HasSubstr("mask causal")));
+}
+
+TEST(CommandLine, PresetsAreListed) {
+  const Outcome people = attoscope({"presets"});
+  const nlohmann::json json = nlohmann::json::parse(attoscope({"presets", "--json"}).out);
+  EXPECT_EQ(json["presets"].size(), policies().size());
+  for (const Policy& p : policies()) EXPECT_THAT(people.out, HasSubstr(std::string(p.name)));
+}
+
+TEST(CommandLine, WrongUsageIsCode2) {
+  expect_refused({"run", "--bogus"}, 2, "--bogus");
+  expect_refused({"bogus"}, 2, "'bogus'");
+  expect_refused({"run", "extra"}, 2, "extra");
+  expect_refused({"run", "--n"}, 2, "--n");
+  expect_refused({"render"}, 2, "--out");
+  expect_refused({"render", "--out", "x.png", "--size", "big"}, 2, "--size is 'big'");
+  expect_refused({"presets", "--yaml"}, 2, "--yaml");
+}
+
+TEST(CommandLine, ImpossibleValuesAreCode2) {
+  const std::pair<std::vector<std::string>, const char*> wrong[] = {
+      {{"--n", "0"}, "--n is '0', expected a whole number from 1 to 1048576"},
+      {{"--n", "-5"}, "--n is '-5'"},
+      {{"--n", "1e3"}, "--n is '1e3'"},
+      {{"--n", "2000000"}, "--n is '2000000'"},
+      {{"--n", "99999999999999999999"}, "--n is"},
+      {{"--d", "0"}, "--d is '0'"},
+      {{"--d", "1025"}, "--d is '1025'"},
+      {{"--seed", "-1"}, "--seed is '-1'"},
+      {{"--seed", "x"}, "--seed is 'x'"},
+      {{"--scale", "nan"}, "--scale is 'nan'"},
+      {{"--scale", "0"}, "--scale is '0'"},
+      {{"--scale", "0,5"}, "--scale is '0,5'"},
+      {{"--mask", "box"}, "mask 'box'"},
+      {{"--mask", "window:0"}, "mask 'window:0'"},
+      {{"--mask", "window:"}, "mask 'window:'"},
+      {{"--format", "bf17"}, "bf17"},
+      {{"--format", "e99m1"}, "e99m1"},
+      {{"--algorithm", "flash9"}, "algorithm 'flash9' is unknown, expected three_pass or flash2"},
+      {{"--policy", "nobody"}, "nobody"},
+      {{"--baseline", "nobody"}, "--baseline"},
+      {{"--block-q", "0"}, "--block-q is '0'"},
+      {{"--block-k", "-1"}, "--block-k is '-1'"},
+      {{"--rows", "0"}, "--rows is '0'"},
+      {{"--rows", "some"}, "--rows is 'some'"},
+      {{"--row", "x"}, "--row is 'x'"},
+      {{"--device", "tpu"}, "--device is 'tpu'"},
+      {{"--threads", "-1"}, "--threads is '-1'"},
+      {{"--input", "dice"}, "input 'dice' is unknown"},
+      {{"--input", "constant:x"}, "value 'x'"},
+      {{"--set", "O=fp32"}, "--set is 'O=fp32'"},
+      {{"--set", "c.O=fp32"}, "--set is 'c.O=fp32'"},
+      {{"--set", "a.O"}, "--set is 'a.O'"},
+      {{"--set", "a.Z=fp32"}, "'Z' is unknown"},
+      {{"--set", "a.O=fp99"}, "fp99"},
+      {{"--set", "a.sum_rounded_P=1"}, "'1' is neither true nor false"},
+  };
+  for (const auto& [options, sentence] : wrong) {
+    std::vector<std::string> arguments{"run"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    SCOPED_TRACE(options[0] + " " + options[1]);
+    expect_refused(arguments, 2, sentence);
+  }
+}
+
+TEST(CommandLine, WhatFailsWhileRunningIsCode1) {
+  expect_refused({"run", "--device", "cuda"}, 1, "no CUDA");
+  expect_refused({"run", "--input", "/nowhere/x.safetensors"}, 1, "/nowhere/x.safetensors");
+  expect_refused({"run", "--input", example + ":4"}, 1, "head index is 4, expected 0 to 3");
+  expect_refused({"run", "--json", "/nowhere/x.json"}, 1, "/nowhere");
+  expect_refused({"run", "--json", "/"}, 1, "/");
+  expect_refused({"run", "--n", "8", "--json", "/dev/full"}, 1, "/dev/full: cannot be written");
+}
+
+TEST(CommandLine, ASessionComesAlone) {
+  expect_refused({"nothing.json", "run"}, 2, "'nothing.json'");
+#ifndef ATTOSCOPE_GUI
+  expect_refused({}, 1, "no window");
+  expect_refused({"render", "--out", "x.png"}, 1, "no window");
+#endif
+}
+
+TEST(CommandLine, SizesOfPictures) {
+  EXPECT_EQ(parse_size("1600x1000").width, 1600);
+  EXPECT_EQ(parse_size("1600x1000").height, 1000);
+  for (const char* const bad :
+       {"", "x", "1600", "1600x", "x1000", "1600x1000x3", "0x0", "-5x10", "99999x10", "1600X1000", "16e2x1000"}) {
+    EXPECT_THROW(parse_size(bad), std::invalid_argument) << bad;
+  }
+}
+
+TEST(CommandLine, ABrokenStreamIsAnError) {
+  std::ostringstream out, err;
+  out.setstate(std::ios::badbit);
+  EXPECT_EQ(run_command_line({"run", "--n", "8"}, out, err), 1);
+  EXPECT_THAT(err.str(), HasSubstr("standard output"));
+}
+
+}  // namespace
+}  // namespace attoscope

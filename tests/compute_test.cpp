@@ -1,0 +1,277 @@
+/// compute() against the plain reference, bit for bit, and what must not change a bit.
+#include "kernels/compute.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/presets.h"
+#include "tests/plain.h"
+#include "tests/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::describe;
+using testing::Dice;
+using testing::random_experiment;
+using testing::same;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int experiments = 60;
+#else
+constexpr int experiments = 500;
+#endif
+
+::testing::AssertionResult same_bits(const Matrix& x, const Matrix& y) {
+  if (x.rows != y.rows || x.cols != y.cols)
+    return ::testing::AssertionFailure() << x.rows << " x " << x.cols << " against " << y.rows << " x " << y.cols;
+  for (int r = 0; r < x.rows; ++r)
+    for (int c = 0; c < x.cols; ++c)
+      if (!same(x(r, c), y(r, c)))
+        return ::testing::AssertionFailure()
+               << "at (" << r << ", " << c << "): " << std::hexfloat << x(r, c) << " and " << y(r, c);
+  return ::testing::AssertionSuccess();
+}
+
+Matrix plain_matrix(const Result& result, const Method& method) {
+  Matrix m{static_cast<int>(result.rows.size()), result.inputs->d, {}};
+  for (const int row : result.rows) {
+    const plain::Row answer = plain::attend(result.experiment, method, *result.inputs, row);
+    m.values.insert(m.values.end(), answer.output.begin(), answer.output.end());
+  }
+  return m;
+}
+
+TEST(Compute, AnswersHundredsOfRandomExperimentsWithThePlainReferencesBits) {
+  for (int seed = 1; seed <= experiments; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Experiment e = random_experiment(dice);
+    const Result result = compute(e);
+    ASSERT_TRUE(same_bits(result.a, plain_matrix(result, e.a))) << "a of seed " << seed << ": " << describe(e);
+    ASSERT_TRUE(same_bits(result.b, plain_matrix(result, e.b))) << "b of seed " << seed << ": " << describe(e);
+  }
+}
+
+TEST(Compute, AnswersEveryPolicyInEveryFormatWithThePlainReferencesBits) {
+  for (const Policy& p : policies())
+    for (const Format& f : {bf16, fp16, tf32, e4m3, e5m2, fp32, fp64}) {
+      Experiment e = default_experiment();
+      e.format = f;
+      e.problem.n = 45;
+      e.problem.d = 19;
+      e.problem.mask.kind = Mask::Kind::causal;
+      e.a = {p.algorithm, 16, 16, p.precision};
+      const Result result = compute(e);
+      EXPECT_TRUE(same_bits(result.a, plain_matrix(result, e.a))) << p.name << ' ' << name(f);
+      EXPECT_TRUE(same_bits(result.b, plain_matrix(result, e.b))) << p.name << ' ' << name(f);
+    }
+}
+
+TEST(Compute, RoundsTensorsByAsInputStepForEverybody) {
+  for (int seed = 1; seed <= 100; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Experiment e = random_experiment(dice);
+    if (e.problem.input.kind != InputKind::tensors) continue;
+    const Result result = compute(e);
+    const Rounding& r = e.a.precision[Step::input];
+    const auto rounded = [&](double x) {
+      if (!works_in_double(e)) x = static_cast<float>(x);
+      if (r.kind == Rounding::Kind::exact) return x;
+      const Format& f = format_of(r, e.format);
+      return works_in_double(e) ? plain::nearest(f, x) : plain::nearest(f, static_cast<float>(x));
+    };
+    const Tensors &raw = *e.problem.input.tensors, &used = *result.inputs;
+    for (const auto& [from, to] : {std::pair{&raw.q, &used.q}, {&raw.k, &used.k}, {&raw.v, &used.v}})
+      ASSERT_TRUE(std::ranges::equal(*from, *to, [&](double x, double y) { return same(rounded(x), y); })) << describe(e);
+  }
+}
+
+/// A question large enough to give several threads and several blocks of rows something to do.
+Experiment question() {
+  Experiment e = default_experiment();
+  e.problem.n = 333;
+  e.problem.d = 40;
+  e.problem.mask.kind = Mask::Kind::causal;
+  e.a.precision = policy("eager").precision;
+  return e;
+}
+
+void expect_same_answer(const Result& x, const Result& y) {
+  EXPECT_EQ(x.digests.golden, y.digests.golden);
+  EXPECT_EQ(x.digests.a, y.digests.a);
+  EXPECT_EQ(x.digests.b, y.digests.b);
+  EXPECT_EQ(x.a_error.mean_abs, y.a_error.mean_abs);
+  EXPECT_EQ(x.b_error.rms, y.b_error.rms);
+  EXPECT_EQ(x.a_error.wasserstein, y.a_error.wasserstein);
+  EXPECT_EQ(x.a_error.bias, y.a_error.bias);
+  EXPECT_EQ(x.rescales.per_tile, y.rescales.per_tile);
+}
+
+TEST(Compute, RunsRepeat) { expect_same_answer(compute(question()), compute(question())); }
+
+TEST(Compute, BlockQChangesNoBit) {
+  const Result reference = compute(question());
+  for (const int block_q : {1, 7, 16, 128, 1000}) {
+    Experiment e = question();
+    e.a.block_q = e.b.block_q = block_q;
+    expect_same_answer(compute(e), reference);
+  }
+}
+
+TEST(Compute, TheNumberOfThreadsChangesNoBit) {
+  const Result reference = compute(question(), {.threads = 1});
+  for (const int threads : {2, 3, 8}) expect_same_answer(compute(question(), {.threads = threads}), reference);
+}
+
+TEST(Compute, RememberedInputsChangeNoBit) {
+  Memory memory;
+  Experiment e = question();
+  compute(e, {.memory = &memory});
+  for (const char* name : {"hw", "tile", "eager", "all_tile"}) {
+    e.a.precision = policy(name).precision;
+    expect_same_answer(compute(e, {.memory = &memory}), compute(e));
+    e.problem.seed += 1;
+    expect_same_answer(compute(e, {.memory = &memory}), compute(e));
+    e.format = e.format == bf16 ? fp16 : fp64;
+    expect_same_answer(compute(e, {.memory = &memory}), compute(e));
+    e.problem.rows = e.problem.rows == 0 ? 20 : 0;
+    expect_same_answer(compute(e, {.memory = &memory}), compute(e));
+    e.problem.scale += 0.25;
+    expect_same_answer(compute(e, {.memory = &memory}), compute(e));
+    e.problem.mask = {Mask::Kind::window, 30};
+    expect_same_answer(compute(e, {.memory = &memory}), compute(e));
+  }
+}
+
+TEST(Compute, ASubsetOfTheRowsHasTheBitsOfTheFullRun) {
+  const Result full = compute(question());
+  ASSERT_EQ(full.rows.size(), 333u);
+  for (const int rows : {1, 2, 10, 332, 333, 5000}) {
+    Experiment e = question();
+    e.problem.rows = rows;
+    const Result part = compute(e);
+    ASSERT_EQ(part.rows.size(), static_cast<std::size_t>(std::min(rows, 333)));
+    ASSERT_TRUE(std::ranges::is_sorted(part.rows, std::less_equal{}) || part.rows.size() == 1);
+    for (std::size_t i = 0; i < part.rows.size(); ++i)
+      for (int col = 0; col < part.a.cols; ++col) {
+        ASSERT_TRUE(same(part.a(static_cast<int>(i), col), full.a(part.rows[i], col)));
+        ASSERT_TRUE(same(part.b(static_cast<int>(i), col), full.b(part.rows[i], col)));
+        ASSERT_TRUE(same((*part.golden)(static_cast<int>(i), col), (*full.golden)(part.rows[i], col)));
+      }
+  }
+}
+
+TEST(Compute, SubsetRowsAreEvenlySpread) {
+  Experiment e = question();
+  e.problem.rows = 10;
+  const std::vector<int> rows = compute(e).rows;
+  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_NEAR(rows[i] - rows[i - 1], 33.3, 1.1);
+}
+
+TEST(Compute, DigestsTellDifferentAnswersApart) {
+  const Result x = compute(question());
+  Experiment e = question();
+  e.problem.seed = 2;
+  const Result y = compute(e);
+  EXPECT_NE(x.digests.golden, y.digests.golden);
+  EXPECT_NE(x.digests.a, y.digests.a);
+  EXPECT_NE(x.digests.a, x.digests.b);
+}
+
+TEST(Compute, StopsWhenAsked) {
+  EXPECT_THROW(compute(question(), {.cancelled = [] { return true; }}), Stopped);
+  EXPECT_NO_THROW(compute(question(), {.cancelled = [] { return false; }}));
+}
+
+TEST(Compute, AfterAStopTheMemoryStillAnswersRightly) {
+  Memory memory;
+  std::atomic<int> polls = 0;
+  EXPECT_THROW(compute(question(), {.cancelled = [&] { return ++polls > 2; }, .memory = &memory}), Stopped);
+  expect_same_answer(compute(question(), {.memory = &memory}), compute(question()));
+}
+
+TEST(Compute, CarriesTheQuestionAndTheDevice) {
+  const Result r = compute(question());
+  EXPECT_EQ(r.experiment, question());
+  EXPECT_EQ(r.device.substr(0, 3), "cpu");
+  EXPECT_GT(r.timing.total, 0);
+  EXPECT_GT(bytes_needed(question(), 2), 333 * 40 * 8);
+}
+
+struct Refusal {
+  std::string key, value;
+  std::function<void(Experiment&)> spoil;
+};
+
+TEST(Validate, NamesTheKeyAndTheValueOfWhatIsImpossible) {
+  const Refusal refusals[] = {
+      {"n", "0", [](auto& e) { e.problem.n = 0; }},
+      {"n", "-5", [](auto& e) { e.problem.n = -5; }},
+      {"n", "1048577", [](auto& e) { e.problem.n = max_n + 1; }},
+      {"d", "0", [](auto& e) { e.problem.d = 0; }},
+      {"d", "1025", [](auto& e) { e.problem.d = max_d + 1; }},
+      {"rows", "-1", [](auto& e) { e.problem.rows = -1; }},
+      {"window", "0",
+       [](auto& e) {
+         e.problem.mask = {Mask::Kind::window, 0};
+       }},
+      {"block_k", "0", [](auto& e) { e.a.block_k = 0; }},
+      {"block_q", "-2", [](auto& e) { e.b.block_q = -2; }},
+      {"scale", "nan", [](auto& e) { e.problem.scale = NAN; }},
+      {"scale", "inf", [](auto& e) { e.problem.scale = HUGE_VAL; }},
+      {"format", "e1m3",
+       [](auto& e) {
+         e.format = {1, 3};
+       }},
+      {"format", "e5m53",
+       [](auto& e) {
+         e.format = {5, 53};
+       }},
+      {"O", "e12m3",
+       [](auto& e) {
+         e.a.precision[Step::O] = to_format({12, 3});
+       }},
+  };
+  for (const Refusal& r : refusals) {
+    Experiment e = default_experiment();
+    r.spoil(e);
+    try {
+      validate(e);
+      ADD_FAILURE() << r.key << " = " << r.value << " was accepted";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find(r.key), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find(r.value), std::string::npos) << error.what();
+    }
+    EXPECT_THROW(compute(e), std::invalid_argument);
+  }
+}
+
+TEST(Validate, TensorsMustBeThereAndFitTheSizes) {
+  Experiment e = default_experiment();
+  e.problem.n = 4;
+  e.problem.d = 2;
+  e.problem.input.kind = InputKind::tensors;
+  EXPECT_THROW(compute(e), std::invalid_argument);
+  const std::vector<double> right(8, 1.0), wrong(7, 1.0);
+  e.problem.input = testing::given({4, 2, right, right, wrong});
+  EXPECT_THROW(compute(e), std::invalid_argument);
+  e.problem.input = testing::given({4, 2, right, right, right});
+  EXPECT_NO_THROW(compute(e));
+}
+
+TEST(WorkingType, IsDoubleOnlyWhenAFormatHasMoreThan24Bits) {
+  Experiment e = default_experiment();
+  EXPECT_FALSE(works_in_double(e));
+  e.format = fp32;
+  EXPECT_FALSE(works_in_double(e));
+  e.format = {8, 24};
+  EXPECT_TRUE(works_in_double(e));
+  e.format = bf16;
+  e.b.precision[Step::l] = to_format(fp64);
+  EXPECT_TRUE(works_in_double(e));
+}
+
+}  // namespace
+}  // namespace attoscope

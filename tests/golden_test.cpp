@@ -1,0 +1,98 @@
+/// The golden value against softmax in 113 bits.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/compute.h"
+#include "kernels/presets.h"
+#include "tests/plain.h"
+#include "tests/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::describe;
+using testing::Dice;
+
+Experiment of_kind(Dice& dice, InputKind kind, const Format& format) {
+  Experiment e = testing::random_experiment(dice);
+  e.problem.input = {};
+  e.problem.input.kind = kind;
+  e.format = format;
+  e.a.precision = e.b.precision = policy("hw").precision;
+  return e;
+}
+
+double largest_value(const Tensors& t) {
+  return std::fabs(*std::ranges::max_element(t.v, {}, [](double x) { return std::fabs(x); }));
+}
+
+/// Calls check(golden, truth, result) for every element.
+template <class Check>
+void for_each_element(const Result& r, Check check) {
+  const Problem& p = r.experiment.problem;
+  for (std::size_t i = 0; i < r.rows.size(); ++i) {
+    const auto truth = plain::softmax(*r.inputs, scale_of(p), r.rows[i], visible_keys(p.mask, r.rows[i], p.n));
+    for (int col = 0; col < p.d; ++col) check((*r.golden)(static_cast<int>(i), col), truth[static_cast<std::size_t>(col)]);
+  }
+}
+
+constexpr InputKind drawn[] = {InputKind::normal, InputKind::uniform,   InputKind::outliers,  InputKind::ones,
+                               InputKind::ties,   InputKind::ascending, InputKind::descending};
+
+TEST(Golden, InDoubleIsTheTruthToAFewRoundings) {
+  for (int seed = 1; seed <= 60; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Result r = compute(of_kind(dice, dice.any(drawn), bf16));
+    const double slack = 1e-13 * largest_value(*r.inputs);
+    for_each_element(r, [&](double golden, long double truth) {
+      ASSERT_NEAR(golden, static_cast<double>(truth), slack) << "seed " << seed << ": " << describe(r.experiment);
+    });
+  }
+}
+
+TEST(Golden, OfAnFp64ExperimentIsTheTruthRoundedOnce) {
+  for (int seed = 1; seed <= 60; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Result r = compute(of_kind(dice, dice.any(drawn), fp64));
+    const long double below_one_column = 1e-26L * largest_value(*r.inputs);  // where columns cancel
+    for_each_element(r, [&](double golden, long double truth) {
+      const auto ulps =
+          static_cast<double>((std::fabs(golden - truth) - below_one_column) / ulp(fp64, static_cast<double>(truth)));
+      ASSERT_LE(ulps, 0.501) << "seed " << seed << ": " << describe(r.experiment);
+    });
+  }
+}
+
+TEST(Golden, IsFiniteExactlyWhereTheTruthIs) {
+  int seen = 0;
+  for (int seed = 1; seed <= 300; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    Experiment e = testing::random_experiment(dice);
+    if (e.problem.input.kind != InputKind::tensors || works_in_double(e)) continue;
+    const Result r = compute(e);
+    std::int64_t nonfinite = 0;
+    for_each_element(r, [&](double golden, long double truth) {
+      ASSERT_EQ(std::isfinite(golden), std::isfinite(truth))
+          << golden << ' ' << truth << " seed " << seed << ": " << describe(e);
+      nonfinite += !std::isfinite(golden);
+    });
+    EXPECT_EQ(r.golden_nonfinite, nonfinite);
+    ++seen;
+  }
+  EXPECT_GT(seen, 50);
+}
+
+TEST(Golden, DoesNotDependOnTheMethods) {
+  Experiment e = default_experiment();
+  e.problem.n = 100;
+  const std::uint64_t reference = compute(e).digests.golden;
+  for (const char* name : {"tile", "eager", "all_tile"}) {
+    e.a.precision = policy(name).precision;
+    e.a.block_k = 13;
+    EXPECT_EQ(compute(e).digests.golden, reference);
+  }
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,60 @@
+/// What the tests share: work split over the machine's threads, dice, and bits compared so that every NaN counts as one.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+
+#include "kernels/experiment.h"
+
+namespace attoscope::testing {
+
+/// Exhaustive loops take every `exhaustive_step`-th value where sanitizers make them slow; coprime to powers of two.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t exhaustive_step = 127;
+#else
+inline constexpr std::uint64_t exhaustive_step = 1;
+#endif
+
+/// Calls work(begin, end) on parts of [0, count), on all threads at once.
+void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t begin, std::uint64_t end)>& work);
+
+/// True if x and y are the same bits, or both NaN.
+template <class T>
+bool same(T x, T y) {
+  return std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
+}
+
+/// Reproducible chances.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t bits() { return engine_(); }
+  int between(int low, int high) { return low + static_cast<int>(bits() % static_cast<std::uint64_t>(high - low + 1)); }
+  bool one_in(int n) { return between(1, n) == 1; }
+  double unit() { return std::ldexp(static_cast<double>(bits() >> 11), -53); }
+  double normal() { return std::sqrt(-2 * std::log(1 - unit())) * std::cos(6.283185307179586 * unit()); }
+  template <class List>
+  const auto& any(const List& list) {
+    return list[bits() % std::size(list)];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// Any format there is, common ones more often.
+Format random_format(Dice& dice);
+
+/// Input that is these tensors; other values, other digest.
+Input given(Tensors tensors);
+
+/// A small experiment with odd sizes, any policy, any single step of its own, any mask, and inputs that may be nasty.
+Experiment random_experiment(Dice& dice);
+
+/// What went in, in one line, for the message of a failed test.
+std::string describe(const Experiment& experiment);
+
+}  // namespace attoscope::testing

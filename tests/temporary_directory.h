@@ -1,0 +1,68 @@
+/// A directory of one's own that goes away, and sentences caught from what must fail.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace attoscope::testing {
+
+/// An empty directory, removed with all that is in it.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "attoscope-test-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
+    path_ = name;
+  }
+  ~TemporaryDirectory() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  std::string operator/(std::string_view name) const { return (path_ / name).string(); }
+
+  /// Writes a file in it and returns its path.
+  std::string write(std::string_view name, std::string_view bytes) const {
+    std::ofstream(*this / name, std::ios::binary) << bytes;
+    return *this / name;
+  }
+
+  /// How many entries there are.
+  long count() const {
+    return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// All bytes of a file.
+inline std::string bytes_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The sentence of the E that `act` throws; "" and a failed test where it throws none.
+template <class E, class F>
+std::string sentence_of(F act) {
+  try {
+    act();
+  } catch (const E& error) {
+    const std::string sentence = error.what();
+    EXPECT_EQ(sentence.find('\n'), std::string::npos) << sentence;
+    return sentence;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+}  // namespace attoscope::testing

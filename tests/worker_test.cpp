@@ -1,0 +1,252 @@
+// The worker: latest wins, nothing queues, nothing starves, nothing hangs. Made to run under ThreadSanitizer.
+#include "app/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace attoscope {
+namespace {
+
+using namespace std::chrono_literals;
+using Poll = std::function<bool()>;
+using Squarer = Worker<int, int>;
+
+struct Gave {};  // what work throws when it was asked to stop
+
+/// Waits for a condition, but not for ever.
+template <class F>
+bool eventually(F condition) {
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+
+/// The next answer.
+template <class W>
+auto awaited(W& worker) {
+  decltype(worker.take()) answer;
+  EXPECT_TRUE(eventually([&] { return (answer = worker.take()).has_value(); }));
+  return answer;
+}
+
+TEST(Worker, Answers) {
+  std::atomic<int> published{0};
+  Squarer worker([](int x, const Poll&) { return x * x; }, [&] { ++published; });
+  EXPECT_FALSE(worker.busy());
+  EXPECT_EQ(worker.take(), std::nullopt);
+  worker.submit(7);
+  EXPECT_EQ(awaited(worker), 49);
+  EXPECT_EQ(worker.take(), std::nullopt);
+  EXPECT_TRUE(eventually([&] { return published == 1 && !worker.busy(); }));
+}
+
+TEST(Worker, WorksWithoutListener) {
+  Squarer worker([](int x, const Poll&) { return x; }, {});
+  worker.submit(1);
+  EXPECT_EQ(awaited(worker), 1);
+}
+
+TEST(Worker, ADragRunsTheFirstAndTheLast) {
+  std::mutex mutex;
+  std::vector<int> ran;
+  std::binary_semaphore begun{0}, go{0};
+  Squarer worker(
+      [&](int x, const Poll&) {
+        {
+          const std::lock_guard lock(mutex);
+          ran.push_back(x);
+        }
+        if (x == 0) {
+          begun.release();
+          go.acquire();
+        }
+        return x;
+      },
+      {}, 1h);
+  worker.submit(0);
+  begun.acquire();
+  for (int i = 1; i <= 100; ++i) worker.submit(i);
+  EXPECT_TRUE(worker.busy());
+  go.release();
+  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  EXPECT_EQ(worker.take(), 100);
+  EXPECT_EQ(ran, (std::vector<int>{0, 100}));
+}
+
+TEST(Worker, ARunningAnswerIsPublishedThoughItIsStale) {
+  std::binary_semaphore begun{0}, go{0};
+  Squarer worker(
+      [&](int x, const Poll& cancelled) {
+        begun.release();
+        go.acquire();
+        if (cancelled()) throw Gave{};
+        return x;
+      },
+      {}, 1h);
+  worker.submit(1);
+  begun.acquire();
+  worker.submit(2);
+  go.release();
+  begun.acquire();  // the second runs, so the first has answered
+  EXPECT_EQ(worker.take(), 1);
+  EXPECT_TRUE(worker.busy());
+  go.release();
+  EXPECT_EQ(awaited(worker), 2);
+}
+
+TEST(Worker, ANewerAnswerReplacesOneThatWasNotTaken) {
+  Squarer worker([](int x, const Poll&) { return x; }, {});
+  worker.submit(1);
+  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  worker.submit(2);
+  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  EXPECT_EQ(worker.take(), 2);
+  EXPECT_EQ(worker.take(), std::nullopt);
+}
+
+TEST(Worker, PatienceEndsWhileANewerQuestionWaits) {
+  std::atomic<int> gave_up{0};
+  Squarer worker(
+      [&](int x, const Poll& cancelled) {
+        while (x == 1) {
+          if (cancelled()) {
+            ++gave_up;
+            throw Gave{};
+          }
+          std::this_thread::sleep_for(1ms);
+        }
+        return x;
+      },
+      {}, 10ms);
+  worker.submit(1);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(gave_up, 0);  // nothing waits: it may take as long as it likes
+  worker.submit(2);
+  EXPECT_EQ(awaited(worker), 2);
+  EXPECT_EQ(gave_up, 1);
+}
+
+TEST(Worker, ALongDragOverSlowWorkStillShowsPictures) {
+  Squarer worker(
+      [](int x, const Poll& cancelled) {
+        for (int i = 0; i < 40; ++i) {
+          if (cancelled()) throw Gave{};
+          std::this_thread::sleep_for(1ms);
+        }
+        return x;
+      },
+      {}, 5ms);  // patience is far shorter than the work
+  int pictures = 0, x = 0;
+  EXPECT_TRUE(eventually([&] {
+    worker.submit(++x);
+    pictures += worker.take().has_value() ? 1 : 0;
+    return pictures == 3;
+  }));
+}
+
+TEST(Worker, AnErrorIsThrownWhereItIsTakenOnce) {
+  Squarer worker(
+      [](int x, const Poll&) {
+        if (x < 0) throw std::runtime_error("negative");
+        return x;
+      },
+      {});
+  worker.submit(-1);
+  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  EXPECT_THROW(worker.take(), std::runtime_error);
+  EXPECT_EQ(worker.take(), std::nullopt);
+  worker.submit(3);
+  EXPECT_EQ(awaited(worker), 3);
+}
+
+TEST(Worker, AnErrorIsReplacedByALaterAnswerAndTheOtherWayRound) {
+  Squarer worker(
+      [](int x, const Poll&) {
+        if (x < 0) throw std::runtime_error("negative");
+        return x;
+      },
+      {});
+  const auto settle = [&](int x) {
+    worker.submit(x);
+    EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  };
+  settle(-1);
+  settle(1);
+  EXPECT_EQ(worker.take(), 1);
+  settle(1);
+  settle(-1);
+  EXPECT_THROW(worker.take(), std::runtime_error);
+  EXPECT_EQ(worker.take(), std::nullopt);
+}
+
+TEST(Worker, DestroyedWhileRunning) {
+  std::atomic<bool> begun{false}, published{false};
+  const auto start = std::chrono::steady_clock::now();
+  {
+    Squarer worker(
+        [&](int x, const Poll& cancelled) {
+          begun = true;
+          while (!cancelled()) std::this_thread::sleep_for(1ms);
+          if (x == 1) throw Gave{};
+          return x;
+        },
+        [&] { published = true; }, 1h);
+    worker.submit(1);
+    EXPECT_TRUE(eventually([&] { return begun.load(); }));
+    worker.submit(2);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  EXPECT_FALSE(published);
+}
+
+TEST(Worker, DestroyedAtAnyMoment) {
+  for (int i = 0; i < 500; ++i) {
+    Squarer worker([](int x, const Poll&) { return x; }, [] {});
+    for (int k = 0; k < i % 4; ++k) worker.submit(k);
+    if (i % 3 == 0) std::this_thread::yield();
+    if (i % 5 == 0) worker.take();
+  }
+}
+
+TEST(Worker, CarriesWhatCannotBeCopiedCheaply) {
+  Worker<std::vector<std::string>, std::shared_ptr<const std::string>> worker(
+      [](const std::vector<std::string>& words, const Poll&) { return std::make_shared<const std::string>(words.back()); }, {});
+  worker.submit({"a", "b"});
+  EXPECT_EQ(**awaited(worker), "b");
+}
+
+TEST(Worker, PolledFromManyThreads) {
+  Squarer worker(
+      [](int x, const Poll& cancelled) {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t) {
+          threads.emplace_back([&] {
+            for (int i = 0; i < 1000 && !cancelled(); ++i) std::this_thread::yield();
+          });
+        }
+        threads.clear();
+        if (cancelled()) throw Gave{};
+        return x;
+      },
+      {}, 1ms);
+  for (int i = 0; i < 200; ++i) worker.submit(i);
+  std::optional<int> last;
+  EXPECT_TRUE(eventually([&] {
+    if (auto answer = worker.take()) last = answer;
+    return last == 199;
+  }));
+}
+
+}  // namespace
+}  // namespace attoscope

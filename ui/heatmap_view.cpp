@@ -1,0 +1,109 @@
+#include "ui/heatmap_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ui/numbers.h"
+
+namespace attoscope {
+
+CellRect seen(const CellRect& zoom, int rows, int cols) {
+  const CellRect whole{0, 0, static_cast<double>(rows), static_cast<double>(cols)};
+  if (zoom == CellRect{} || !(zoom.row1 > zoom.row0) || !(zoom.col1 > zoom.col0)) return whole;
+  if (zoom.row0 >= rows || zoom.col0 >= cols || zoom.row1 <= 0 || zoom.col1 <= 0) return whole;
+  return {std::max(0.0, zoom.row0), std::max(0.0, zoom.col0), std::min<double>(rows, zoom.row1),
+          std::min<double>(cols, zoom.col1)};
+}
+
+namespace {
+
+void scale_axis(double& low, double& high, double about, double factor, double least, double size) {
+  const double length = std::clamp((high - low) * factor, std::min(least, size), size);
+  const double t = (about - low) / (high - low);
+  low = std::clamp(about - t * length, 0.0, size - length);
+  high = low + length;
+}
+
+}  // namespace
+
+CellRect zoomed(const CellRect& rect, double row, double col, double row_factor, double col_factor, int rows, int cols) {
+  CellRect r = rect;
+  scale_axis(r.row0, r.row1, row, row_factor, 4, rows);
+  scale_axis(r.col0, r.col1, col, col_factor, 2, cols);
+  return r;
+}
+
+CellRect panned(const CellRect& rect, double by_rows, double by_cols, int rows, int cols) {
+  const double height = rect.row1 - rect.row0, width = rect.col1 - rect.col0;
+  const double row = std::clamp(rect.row0 + by_rows, 0.0, rows - height),
+               col = std::clamp(rect.col0 + by_cols, 0.0, cols - width);
+  return {row, col, row + height, col + width};
+}
+
+CellRect stored(const CellRect& rect, int rows, int cols) {
+  const double slack = 1e-6;
+  const bool whole = rect.row0 <= slack && rect.col0 <= slack && rect.row1 >= rows - slack && rect.col1 >= cols - slack;
+  return whole ? CellRect{} : rect;
+}
+
+bool refresh_values(HeatMemory& memory, const std::shared_ptr<const Result>& result, Field field) {
+  if (memory.result == result && memory.field == field) return false;
+  memory.result = result;
+  memory.field = field;
+  memory.values = result ? field_values(*result, field) : std::vector<float>{};
+  memory.rows = result ? result->a.rows : 0;
+  memory.cols = result ? result->a.cols : 0;
+  memory.row_worst.assign(static_cast<std::size_t>(memory.rows), 0);
+  memory.largest = 0;
+  memory.has_nan = memory.has_infinity = memory.has_minus_infinity = false;
+  const float* value = memory.values.data();
+  for (float& worst : memory.row_worst) {
+    bool finite = true;
+    for (int c = 0; c < memory.cols; ++c, ++value) {
+      const float magnitude = std::abs(*value);
+      if (magnitude <= std::numeric_limits<float>::max()) {
+        worst = std::max(worst, magnitude);
+        continue;
+      }
+      finite = false;
+      memory.has_nan |= std::isnan(*value);
+      memory.has_infinity |= *value > 0;
+      memory.has_minus_infinity |= *value < 0;
+    }
+    memory.largest = std::max(memory.largest, worst);
+    if (!finite) worst = std::numeric_limits<float>::infinity();
+  }
+  memory.image.width = 0;
+  return true;
+}
+
+void refresh_image(HeatMemory& memory, const CellRect& rect, int width, int height) {
+  if (memory.image.width == width && memory.image.height == height && memory.rect == rect) return;
+  memory.rect = rect;
+  memory.image.width = width;
+  memory.image.height = height;
+  memory.image.pixels = sampled(memory.values, memory.rows, memory.cols, rect, width, height, PixelImage::nothing);
+  ++memory.image.version;
+}
+
+int matrix_row(const Result& result, int row) {
+  const auto at = std::lower_bound(result.rows.begin(), result.rows.end(), row);
+  return at != result.rows.end() && *at == row ? static_cast<int>(at - result.rows.begin()) : -1;
+}
+
+float colour_range(const HeatMemory& memory, const View& view) {
+  const double range = view.range_pinned ? view.range : rounded_up(memory.largest);
+  return range > 0 && std::isfinite(range) ? static_cast<float>(range) : 1.0f;
+}
+
+Colouring colouring(const HeatMemory& memory, const View& view) {
+  const float range = colour_range(memory, view);
+  return {.diverging = text(memory.field).is_signed,
+          .log = view.scale == ValueScale::log,
+          .range = range,
+          .knee = range / 300,
+          .light = view.light};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,190 @@
+// Where Q, K, V come from, and which keys a query sees.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "ui/numbers.h"
+#include "ui/panels.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, 10> inputs{{
+    {"normal", "Q, K, V are independent draws of N(0, 1)."},
+    {"uniform", "Independent draws from [0, 1): all scores are positive and close, V has a mean."},
+    {"outliers", "N(0, 1) + N(0, 100) with probability 0.001: the mix of the FlashAttention-3 paper."},
+    {"ones", "As normal, and V is all ones: the exact output is 1 everywhere, so each error is one of l and P alone."},
+    {"constant", "Every element of Q, K, V is the same value: all scores tie."},
+    {"ties", "Scores with planted equal maxima: what rounding P to a few bits does when several keys share the max."},
+    {"ascending", "Keys sorted so that scores rise: the running max moves in every tile, the most rescales there can be."},
+    {"descending", "Keys sorted so that scores fall: the first tile holds the max, no rescale at all."},
+    {"shuffled", "The same keys in random order: H_T - 1 rescales a row are expected."},
+    {"tensors", "Q, K, V of one head, read from a file."},
+}};
+
+constexpr std::array<Choice, 3> masks{{
+    {"none", "Every query sees every key."},
+    {"causal", "Query i sees keys 0 .. i. Wholly masked tiles are skipped."},
+    {"window", "Query i sees itself and the keys just before it, `window` in all. Wholly masked tiles are skipped."},
+}};
+
+std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+std::string stem(const std::string& path) {
+  const std::string name = file_name(path);
+  return name.substr(0, name.find_last_of('.'));
+}
+
+/// A head of a file becomes the input; the app reads it.
+void choose_tensors(Problem& problem, const std::string& file, int index, const TensorFileInfo* info) {
+  problem.input.kind = InputKind::tensors;
+  problem.input.file = file;
+  problem.input.index = index;
+  problem.input.digest = 0;
+  problem.input.tensors = nullptr;
+  if (info == nullptr || info->n <= 0 || info->d <= 0) return;
+  problem.n = info->n;
+  problem.d = info->d;
+}
+
+/// A path typed by hand; dropping a file on the window does the same.
+void file_popup(std::string& typed, Wishes& wishes, const Palette& colours) {
+  if (!ImGui::BeginPopup("tensor file")) return;
+  label(Face::small, colours.secondary, "FILE.safetensors, or q.npy,k.npy,v.npy");
+  bool entered = false;
+  {
+    const WithField f(Face::mono);
+    ImGui::SetNextItemWidth(px(300));
+    entered = ImGui::InputText("##path", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
+  }
+  ImGui::SameLine();
+  if ((push_button("open", colours) || entered) && !typed.empty()) {
+    wishes.open_tensors = typed;
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+}
+
+bool input_combo(Problem& problem, const Frame& frame, const Palette& colours, std::string& typed, Wishes& wishes,
+                 float width) {
+  Input& input = problem.input;
+  const bool from_file = input.kind == InputKind::tensors;
+  const std::string preview = from_file ? stem(input.file) : std::string(name(input.kind));
+  bool changed = false, ask = false;
+  const WithField f(Face::label);
+  if (begin_combo("##input", fitted(Face::label, preview, width - px(36)), width)) {
+    for (std::size_t i = 0; i + 1 < inputs.size(); ++i) {
+      if (ImGui::Selectable(std::string(inputs[i].label).c_str(), input.kind == static_cast<InputKind>(i))) {
+        input.kind = static_cast<InputKind>(i);
+        changed = true;
+      }
+      explain(inputs[i].what);
+    }
+    ImGui::Separator();
+    const bool other = from_file && input.file != frame.example_file;
+    if (!frame.example_file.empty()) {
+      if (ImGui::Selectable((file_name(frame.example_file) + "###example").c_str(), from_file && !other)) {
+        choose_tensors(problem, frame.example_file, 0, frame.tensors.file == frame.example_file ? &frame.tensors : nullptr);
+        problem.mask.kind = Mask::Kind::causal;
+        changed = true;
+      }
+      explain("Captured attention of a real language model, shipped with the program. Its mask is causal.");
+    }
+    if (other) {
+      ImGui::Selectable((file_name(input.file) + "###loaded").c_str(), true);
+      explain(input.file);
+    }
+    ask = ImGui::Selectable("open a file ...");
+    explain(
+        "A .safetensors file with Q, K, V of one or more heads, or three .npy files. Dropping it onto the window does the "
+        "same.");
+    ImGui::EndCombo();
+  } else {
+    explain("What Q, K and V are. All draws come from a counter-based generator: a seed gives the same bits on every machine.",
+            from_file ? input.file : std::string(inputs[static_cast<std::size_t>(input.kind)].what));
+  }
+  if (ask) ImGui::OpenPopup("tensor file");
+  file_popup(typed, wishes, colours);
+  return changed;
+}
+
+bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
+  const bool known = info.file == problem.input.file && !info.head_names.empty();
+  const auto head = [&](int i) {
+    return known && i < static_cast<int>(info.head_names.size()) ? info.head_names[static_cast<std::size_t>(i)]
+                                                                 : printed("head %d", i);
+  };
+  const int count = known ? info.heads : 0;
+  bool changed = false;
+  const WithField f(Face::label);
+  if (begin_combo("##head", fitted(Face::label, head(problem.input.index), width - px(36)), width)) {
+    for (int i = 0; i < count; ++i)
+      if (ImGui::Selectable((head(i) + "##" + std::to_string(i)).c_str(), i == problem.input.index) &&
+          i != problem.input.index) {
+        choose_tensors(problem, info.file, i, &info);
+        changed = true;
+      }
+    ImGui::EndCombo();
+  } else {
+    explain("Which head of the file becomes Q, K, V.");
+  }
+  return changed;
+}
+
+/// What the kind still wants to know: a head, a value or a seed.
+bool edit_detail(Problem& problem, const Frame& frame, const Palette& colours, float width) {
+  if (problem.input.kind == InputKind::tensors) return head_combo(problem, frame.tensors, width);
+  const bool constant = problem.input.kind == InputKind::constant;
+  const char* title = constant ? "value" : "seed";
+  const float name_width = text_width(Face::label, title) + px(8), y = ImGui::GetCursorScreenPos().y;
+  draw_text({ImGui::GetCursorScreenPos().x, y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
+            colours.secondary, title);
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + name_width);
+  ImGui::SetNextItemWidth(width - name_width);
+  const WithField f(Face::mono);
+  bool changed = false;
+  if (constant) {
+    changed = ImGui::InputDouble("##value", &problem.input.value, 0, 0, "%.6g");
+    explain("The value of every element of Q, K and V. Values the input format cannot hold are rounded first.");
+  } else {
+    std::uint64_t step = 1;
+    changed = ImGui::InputScalar("##seed", ImGuiDataType_U64, &problem.seed, width > px(140) ? &step : nullptr);
+    explain("Starts the generator. The same seed gives the same Q, K, V on every machine.", "Philox4x32-10(seed, element)");
+  }
+  return changed;
+}
+
+bool edit_mask(Mask& mask, const Palette& colours) {
+  const bool window = mask.kind == Mask::Kind::window;
+  const float room = ImGui::GetContentRegionAvail().x, field = window ? px(76) : 0;
+  int kind = static_cast<int>(mask.kind);
+  bool changed = segmented("mask", colours, masks, kind, room - (window ? field + px(8) : 0));
+  mask.kind = static_cast<Mask::Kind>(kind);
+  if (!window) return changed;
+  ImGui::SameLine();
+  const WithField f(Face::mono);
+  ImGui::SetNextItemWidth(field);
+  if (ImGui::InputInt("##window size", &mask.window, 0)) {
+    mask.window = std::clamp(mask.window, 1, max_n);
+    changed = true;
+  }
+  explain("How many keys a query sees: itself and those just before it.", "keys i - window + 1 .. i");
+  return changed;
+}
+
+}  // namespace
+
+bool edit_input(Problem& problem, const Frame& frame, const Palette& colours, std::string& typed, Wishes& wishes) {
+  const float room = ImGui::GetContentRegionAvail().x,
+              left = std::floor((room - px(8)) * (problem.input.kind == InputKind::tensors ? 0.48f : 0.56f));
+  bool changed = input_combo(problem, frame, colours, typed, wishes, left);
+  ImGui::SameLine();
+  changed |= edit_detail(problem, frame, colours, room - px(8) - left);
+  changed |= edit_mask(problem.mask, colours);
+  return changed;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,104 @@
+#include "ui/keys.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "imgui.h"
+#include "ui/heatmap_view.h"
+#include "ui/recurrence.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+template <int index>
+void show_field(KeyTarget& t) {
+  t.session.view.field = static_cast<Field>(index);
+}
+
+void toggle_scale(KeyTarget& t) {
+  t.session.view.scale = t.session.view.scale == ValueScale::log ? ValueScale::linear : ValueScale::log;
+}
+void toggle_pin(KeyTarget& t) {
+  View& view = t.session.view;
+  view.range = colour_range(t.memory.heat, view);
+  view.range_pinned = !view.range_pinned;
+}
+void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
+
+constexpr std::array table{
+    Key{"1 .. 9", "picture: golden, a, b, errors, magnitudes, ulps"},
+    Key{"Shift+1 .. 3", "picture: relative errors, a − b"},
+    Key{"L", "signed log or linear colours", ImGuiKey_L, toggle_scale},
+    Key{"P", "pin the range of the colours", ImGuiKey_P, toggle_pin},
+    Key{"G", "tile grid over the picture", ImGuiKey_G,
+        [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }},
+    Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { t.session.view.zoom = {}; }},
+    Key{"Esc", "let go of the pinned cell", ImGuiKey_Escape,
+        [](KeyTarget& t) { t.session.view.cell_row = t.session.view.cell_col = -1; }},
+    Key{"Left", "previous tile", ImGuiKey_LeftArrow, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true},
+    Key{"Right", "next tile", ImGuiKey_RightArrow, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true},
+    Key{"Home", "first tile", ImGuiKey_Home, [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); }},
+    Key{"End", "last tile", ImGuiKey_End, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); }},
+    Key{"T", "dark or light theme", ImGuiKey_T, [](KeyTarget& t) { t.session.view.light = !t.session.view.light; }},
+    Key{"+", "larger", ImGuiKey_Equal, [](KeyTarget& t) { scale_ui(t.session.view, 0.125); }, true},
+    Key{"−", "smaller", ImGuiKey_Minus, [](KeyTarget& t) { scale_ui(t.session.view, -0.125); }, true},
+    Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.memory.show_help = !t.memory.show_help; }},
+    Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](KeyTarget& t) { t.wishes.quit = true; }},
+    Key{"wheel", "zoom about the mouse; Shift: head dimension, Ctrl: rows"},
+    Key{"drag", "move the picture; double click: all of it"},
+    Key{"click", "pin a cell and trace its row"},
+    Key{"Ctrl+click", "type a slider's value"},
+};
+
+constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, show_field<3>, show_field<4>,  show_field<5>,
+                                show_field<6>, show_field<7>, show_field<8>, show_field<9>, show_field<10>, show_field<11>};
+
+}  // namespace
+
+std::span<const Key> keys() { return table; }
+
+void handle_keys(KeyTarget target) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
+  for (int i = 0; i < field_count; ++i) {
+    const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
+    if (ImGui::IsKeyChordPressed(key)) field_keys[static_cast<std::size_t>(i)](target);
+  }
+  for (const Key& key : table) {
+    if (key.act == nullptr || (key.repeats && io.NavVisible)) continue;
+    const bool pressed = key.repeats ? ImGui::IsKeyPressed(static_cast<ImGuiKey>(key.chord)) && !io.KeyCtrl && !io.KeyAlt
+                                     : ImGui::IsKeyChordPressed(key.chord);
+    if (pressed) key.act(target);
+  }
+}
+
+void draw_help(bool& open, const Palette& colours) {
+  if (!open) return;
+  const ImVec2 centre = ImGui::GetMainViewport()->GetCenter();
+  ImGui::SetNextWindowPos(centre, ImGuiCond_Always, {0.5f, 0.5f});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(20), px(16)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
+  ImGui::Begin("Help", &open,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_AlwaysAutoResize |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
+  ImGui::PopStyleVar(2);
+  label(Face::headline, colours.text, "Keys");
+  label(Face::label, colours.secondary, "Every control explains itself when the mouse rests on it.");
+  ImGui::Dummy({0, px(4)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
+  const float left = ImGui::GetCursorPosX();
+  for (const Key& key : table) {
+    label(Face::mono, colours.accent, key.keys);
+    ImGui::SameLine(left + px(128));
+    label(Face::label, colours.text, key.what);
+  }
+  ImGui::PopStyleVar();
+  ImGui::Dummy({0, px(4)});
+  if (push_button("close", colours)) open = false;
+  ImGui::End();
+}
+
+}  // namespace attoscope

@@ -1,0 +1,37 @@
+/// The keys of the window: one table feeds the handler, the help and the README.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "ui/memory.h"
+#include "ui/theme.h"
+
+namespace attoscope {
+
+/// What a key works on.
+struct KeyTarget {
+  Session& session;
+  UiMemory& memory;
+  Wishes& wishes;
+  const Result* result;
+};
+
+/// One line of the help. Lines without `act` stand for mouse actions or ranges of keys.
+struct Key {
+  std::string_view keys, what;
+  int chord = 0;  ///< ImGuiKeyChord
+  void (*act)(KeyTarget&) = nullptr;
+  bool repeats = false;
+};
+
+/// All keys, in the order of the help.
+std::span<const Key> keys();
+
+/// Acts on the keys pressed in this frame, unless a text is being typed.
+void handle_keys(KeyTarget target);
+
+/// The help window.
+void draw_help(bool& open, const Palette& colours);
+
+}  // namespace attoscope

@@ -1,0 +1,17 @@
+/// Where the four panels lie.
+#pragma once
+
+#include "imgui.h"
+#include "ui/memory.h"
+
+namespace attoscope {
+
+inline constexpr const char* controls_window = "Controls";
+inline constexpr const char* heatmap_window = "Heat map";
+inline constexpr const char* statistics_window = "Statistics";
+inline constexpr const char* recurrence_window = "Recurrence";
+
+/// Fills the rectangle with a dock space, laid out anew where the scale or the width asks for it.
+void dock_panels(ImVec2 at, ImVec2 size, UiMemory& memory);
+
+}  // namespace attoscope

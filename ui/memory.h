@@ -1,0 +1,47 @@
+/// What the panels remember between frames: answers turned into what is drawn, so that a frame costs no O(N d).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/fields.h"
+#include "kernels/result.h"
+#include "ui/ui.h"
+
+namespace attoscope {
+
+/// One field of one result, and its picture.
+struct HeatMemory {
+  std::shared_ptr<const Result> result;
+  Field field = Field::a_error;
+  int rows = 0, cols = 0;
+  std::vector<float> values;     ///< rows x cols
+  std::vector<float> row_worst;  ///< largest |value| of each row; infinity where there is a NaN or infinity
+  float largest = 0;             ///< largest finite |value|
+  bool has_nan = false, has_infinity = false, has_minus_infinity = false;
+  CellRect rect{};  ///< what `image` shows
+  PixelImage image;
+};
+
+/// The recurrence as series over tiles.
+struct StripMemory {
+  std::shared_ptr<const Result> result;
+  std::vector<double> tile, max_true, max_used, alpha, l, error;  ///< of the traced row
+  std::vector<double> all_tiles, rescales, expected;              ///< over all rows
+  std::vector<double> quantiles[5];
+  double m_low = 0, m_high = 1, rescales_high = 1, error_low = 1e-6, error_high = 1, l_largest = 1;
+  double b_error = 0;               ///< largest error of b in the traced row; 0 where the row was not computed
+  double first = -0.5, last = 0.5;  ///< the tile axis, shared by the four plots
+};
+
+struct UiMemory {
+  HeatMemory heat;
+  StripMemory strip;
+  float docked_scale = 0;  ///< the pixel scale the layout was made for; 0: no layout yet
+  bool docked_narrow = false;
+  bool show_help = false;
+  std::string typed_format, typed_file;
+};
+
+}  // namespace attoscope

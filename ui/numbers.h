@@ -1,0 +1,34 @@
+/// Numbers as text, always as wide as their neighbours.
+#pragma once
+
+#include <string>
+
+#include "kernels/format.h"
+
+namespace attoscope {
+
+/// printf into a string.
+[[gnu::format(printf, 1, 2)]] std::string printed(const char* format, ...);
+
+/// "3.05e-2", "-4.8e-8", "0", "inf", "NaN": `digits` significant ones, no zeros in the exponent.
+std::string scientific(double x, int digits = 3);
+/// "1.29×"; "–" where there is no ratio.
+std::string times(double ratio);
+/// A tick label or a count as short as it can be: "0", "0.5", "1024", "1e-3".
+std::string compact(double x);
+/// "+1.80e-3": with its sign.
+std::string signed_scientific(double x, int digits = 3);
+/// "-0x1.1e1a0d3aap+1".
+std::string hex_float(double x);
+
+/// The sign, exponent and mantissa of x in f as '0' and '1'.
+struct BitText {
+  std::string sign, exponent, mantissa;
+  bool exact = true;  ///< x is a number of f; otherwise the bits are those of the nearest one
+};
+BitText bits_of(const Format& f, double x);
+
+/// x rounded up to `digits` significant digits, so that a range does not dance with its data.
+double rounded_up(double x, int digits = 2);
+
+}  // namespace attoscope

@@ -1,0 +1,120 @@
+#include "ui/plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/numbers.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+int tick_text(double value, char* buffer, int size, void*) {
+  return std::snprintf(buffer, static_cast<std::size_t>(size), "%s", compact(value).c_str());
+}
+
+int decade_text(double value, char* buffer, int size, void*) {
+  return std::snprintf(buffer, static_cast<std::size_t>(size), "%s", scientific(value, 1).c_str());
+}
+
+void set_ticks(ImAxis axis, bool log, std::span<const double> ticks, std::span<const char* const> labels) {
+  ImPlot::SetupAxisFormat(axis, log ? decade_text : tick_text);
+  if (!ticks.empty())
+    ImPlot::SetupAxisTicks(axis, ticks.data(), static_cast<int>(ticks.size()), labels.empty() ? nullptr : labels.data());
+}
+
+ImVec4 vec(Colour c, float alpha = 1) { return ImGui::ColorConvertU32ToFloat4(faded(c, alpha)); }
+
+}  // namespace
+
+bool begin_plot(const PlotFrame& frame, ImVec2 size) {
+  const Fonts& f = fonts();
+  ImGui::PushFont(f.mono, 11.5f);
+  ImPlot::PushStyleVar(ImPlotStyleVar_LabelPadding, ImVec2{px(5), px(4)});
+  if (!ImPlot::BeginPlot(frame.id, size, ImPlotFlags_CanvasOnly | ImPlotFlags_NoInputs | ImPlotFlags_NoFrame)) {
+    ImPlot::PopStyleVar();
+    ImGui::PopFont();
+    return false;
+  }
+  constexpr ImPlotAxisFlags flags = ImPlotAxisFlags_NoLabel | ImPlotAxisFlags_NoTickMarks | ImPlotAxisFlags_NoMenus |
+                                    ImPlotAxisFlags_NoSideSwitch | ImPlotAxisFlags_NoHighlight;
+  ImPlot::SetupAxes(nullptr, nullptr, flags | ImPlotAxisFlags_NoGridLines, flags);
+  ImPlot::SetupAxisLimits(ImAxis_X1, frame.x0, frame.x1, ImPlotCond_Always);
+  ImPlot::SetupAxisLimits(ImAxis_Y1, frame.y0, frame.y1, ImPlotCond_Always);
+  if (frame.log_y) ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
+  set_ticks(ImAxis_X1, false, frame.x_ticks, frame.x_labels);
+  set_ticks(ImAxis_Y1, frame.log_y, frame.y_ticks, frame.y_labels);
+  ImPlot::SetupFinish();
+  return true;
+}
+
+void end_plot() {
+  ImPlot::EndPlot();
+  ImPlot::PopStyleVar();
+  ImGui::PopFont();
+}
+
+ImPlotSpec stroke(Colour colour, float weight) {
+  ImPlotSpec spec;
+  spec.LineColor = vec(colour);
+  spec.LineWeight = px(weight);
+  return spec;
+}
+
+ImPlotSpec fill(Colour colour, float alpha) {
+  ImPlotSpec spec;
+  spec.FillColor = vec(colour, alpha);
+  spec.LineColor = vec(colour, 0);
+  spec.LineWeight = 0;
+  return spec;
+}
+
+ImPlotSpec dots(Colour colour, float radius, bool filled) {
+  ImPlotSpec spec;
+  spec.Marker = ImPlotMarker_Circle;
+  spec.MarkerSize = px(radius);
+  spec.LineColor = spec.MarkerLineColor = vec(colour);
+  spec.LineWeight = px(1.2f);
+  spec.MarkerFillColor = vec(colour, filled ? 1.0f : 0.0f);
+  return spec;
+}
+
+Points decimated(std::span<const double> x, std::span<const double> y, double x0, double x1, double pixels) {
+  const auto first = static_cast<std::size_t>(std::lower_bound(x.begin(), x.end(), x0 - 1) - x.begin());
+  const auto end = static_cast<std::size_t>(std::upper_bound(x.begin(), x.end(), x1 + 1) - x.begin());
+  const std::size_t count = end > first ? end - first : 0;
+  const auto buckets = static_cast<std::size_t>(std::max(1.0, pixels));
+  if (count <= 2 * buckets)
+    return {{x.begin() + static_cast<std::ptrdiff_t>(first), x.begin() + static_cast<std::ptrdiff_t>(end)},
+            {y.begin() + static_cast<std::ptrdiff_t>(first), y.begin() + static_cast<std::ptrdiff_t>(end)}};
+  Points result;
+  for (std::size_t b = 0; b < buckets; ++b) {
+    const std::size_t from = first + b * count / buckets, to = first + (b + 1) * count / buckets;
+    std::size_t low = from, high = from;
+    for (std::size_t i = from; i < to; ++i) {
+      if (y[i] < y[low] || std::isnan(y[low])) low = i;
+      if (y[i] > y[high] || std::isnan(y[high])) high = i;
+    }
+    for (const std::size_t i : {std::min(low, high), std::max(low, high)}) {
+      result.x.push_back(x[i]);
+      result.y.push_back(y[i]);
+      if (low == high) break;
+    }
+  }
+  return result;
+}
+
+void draw_steps(const char* id, std::span<const double> x, std::span<const double> y, const ImPlotSpec& spec) {
+  if (x.empty()) return;
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  const double pixels = ImPlot::GetPlotSize().x;
+  Points p = decimated(x, y, limits.X.Min, limits.X.Max, pixels);
+  if (p.x.empty()) return;
+  for (double& t : p.x) t -= 0.5;
+  p.x.push_back(p.x.back() + 1);
+  p.y.push_back(p.y.back());
+  ImPlot::PlotStairs(id, p.x.data(), p.y.data(), static_cast<int>(p.x.size()), spec);
+}
+
+}  // namespace attoscope

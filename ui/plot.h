@@ -1,0 +1,42 @@
+/// Small plots that look alike: title at the left, unit at the right, few grid lines, the mouse for reading.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "imgui.h"
+#include "implot.h"
+#include "ui/theme.h"
+
+namespace attoscope {
+
+/// What a plot shows beside its curves.
+struct PlotFrame {
+  const char* id;
+  double x0, x1;  ///< what the x axis shows
+  double y0, y1;
+  bool log_y = false;
+  std::span<const double> x_ticks, y_ticks;  ///< empty: ImPlot's
+  std::span<const char*const> x_labels, y_labels;
+};
+
+/// Begins a plot of `size` without interaction of its own; end_plot() if it returns true.
+bool begin_plot(const PlotFrame& frame, ImVec2 size);
+void end_plot();
+
+/// Options of one curve.
+ImPlotSpec stroke(Colour colour, float weight = 1.6f);
+ImPlotSpec fill(Colour colour, float alpha = 1);
+ImPlotSpec dots(Colour colour, float radius, bool filled);
+
+/// A curve of at most about two points a pixel: of each bucket of neighbours its least and largest y, in order of x.
+struct Points {
+  std::vector<double> x, y;
+};
+Points decimated(std::span<const double> x, std::span<const double> y, double x0, double x1, double pixels);
+
+/// Steps that hold y[i] over [x[i] - 1/2, x[i] + 1/2].
+void draw_steps(const char* id, std::span<const double> x, std::span<const double> y, const ImPlotSpec& spec);
+
+}  // namespace attoscope

@@ -1,0 +1,38 @@
+/// Words made from numbers.
+#pragma once
+
+#include <string>
+
+#include "kernels/fields.h"
+#include "kernels/result.h"
+
+namespace attoscope {
+
+/// What a and b are called, never the same: "flash" and "three-pass", or with their policies, or "a" and "b".
+struct MethodNames {
+  std::string a, b;
+};
+MethodNames method_names(const Experiment& experiment);
+
+/// What a field is called with the methods' names in it: "flash - golden".
+std::string field_title(Field field, const MethodNames& names);
+
+/// The policy nearest to `precision`: "hw", or "hw, 2 changed".
+struct NearestPolicy {
+  std::string_view name;
+  int changed = 0;
+  const Precision* precision = nullptr;  ///< of the policy
+};
+NearestPolicy nearest_policy(const Precision& precision, Algorithm algorithm);
+
+/// The answer in two sentences.
+struct Verdict {
+  enum class Tone { plain, good, bad } tone = Tone::plain;
+  std::string headline, sentence;
+};
+Verdict verdict(const Result& result);
+
+/// "512 of 16384 rows".
+std::string rows_text(const Result& result);
+
+}  // namespace attoscope

@@ -1,0 +1,112 @@
+// Sizes: tokens, head dimension, tiles, rows to compute, and what computes them.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ui/numbers.h"
+#include "ui/panels.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+bool edit_sizes(Problem& problem, const Palette& colours) {
+  const bool fixed = problem.input.kind == InputKind::tensors;
+  ImGui::BeginDisabled(fixed);
+  bool changed = slider({"N", 16, 65536, 1, max_n, true}, colours, problem.n);
+  explain(fixed ? "Tokens: given by the tensors."
+                : "Tokens: rows of Q, K and V. Each score row has N entries, so l sums N of them. "
+                  "Ctrl+click types any value from 1.",
+          "S = scale Q K^T is N x N, never stored");
+  changed |= slider({"d", 8, 256, 1, max_d, true}, colours, problem.d);
+  explain(fixed ? "Head dimension: given by the tensors."
+                : "Head dimension: every score is a sum of d products. Ctrl+click types any "
+                  "value from 1.",
+          "scale = 1/sqrt(d)");
+  ImGui::EndDisabled();
+  return changed;
+}
+
+bool edit_tiles(Experiment& e, bool square, const Palette& colours) {
+  Method& a = e.a;
+  bool changed = false;
+  if (slider({"block_k", 1, 2048, 1, max_n, true}, colours, a.block_k)) {
+    if (square) a.block_q = a.block_k;
+    changed = true;
+  }
+  explain(
+      "Keys of a tile, Bc: after each tile the running max, row sum and output are handed on, rescaled and rounded. One tile "
+      "is plain softmax; 1 is the per-element recurrence. Ctrl+click types any value.",
+      "T = ceil(N / block_k) tiles a row");
+  if (slider({"block_q", 1, 2048, 1, max_n, true}, colours, a.block_q)) {
+    if (square) a.block_k = a.block_q;
+    changed = true;
+  }
+  explain("Query rows of a tile, Br: how often K and V are read again. It changes the traffic, never a bit of the output.",
+          "K, V read ceil(N / block_q) times");
+  if (changed) e.b.block_q = a.block_q, e.b.block_k = a.block_k;
+  return changed;
+}
+
+bool rows_combo(Problem& problem, float width) {
+  bool changed = false;
+  const WithField f(Face::label);
+  if (begin_combo("##rows", problem.rows == 0 ? std::string("all rows") : printed("%d rows", problem.rows), width)) {
+    for (const int rows : {0, 64, 256, 1024, 4096}) {
+      if (rows >= problem.n && rows != 0) continue;
+      if (ImGui::Selectable((rows == 0 ? std::string("all rows") : printed("%d rows", rows)).c_str(), rows == problem.rows)) {
+        problem.rows = rows;
+        changed = true;
+      }
+    }
+    ImGui::EndCombo();
+  } else {
+    explain(
+        "How many query rows are computed, evenly spread. Rows are independent, so a subset is exact for its rows and its "
+        "statistics are unbiased; only the largest error may be missed.");
+  }
+  return changed;
+}
+
+void device_combo(const std::string& device, float width) {
+  const WithField f(Face::label);
+  if (begin_combo("##device", "cpu", width)) {
+    ImGui::Selectable("cpu", true);
+    ImGui::EndCombo();
+  }
+  explain("What computes: " + (device.empty() ? std::string("the processor") : device) +
+          ". This build has no CUDA part yet; every instruction set gives the same bits, so the choice changes time only.");
+}
+
+}  // namespace
+
+bool edit_shape(Experiment& e, bool& square, const std::string& device, const Palette& colours) {
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
+  bool changed = edit_sizes(e.problem, colours);
+  changed |= edit_tiles(e, square, colours);
+  ImGui::PopStyleVar();
+  const float room = ImGui::GetContentRegionAvail().x, gap = px(6);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, px(4)});
+  if (toggle("square", colours, square, px(76)) && square && e.a.block_q != e.a.block_k) {
+    e.a.block_q = e.b.block_q = e.a.block_k;
+    changed = true;
+  }
+  explain("Keeps block_q equal to block_k: moving one moves both.");
+  ImGui::SameLine();
+  if (push_button("swap", colours, false, {px(46), 0}) && e.a.block_q != e.a.block_k) {
+    std::swap(e.a.block_q, e.a.block_k);
+    e.b.block_q = e.a.block_q, e.b.block_k = e.a.block_k;
+    changed = true;
+  }
+  explain("Exchanges block_q and block_k. A wide tile of keys rounds the running state less often.");
+  ImGui::SameLine();
+  const float left = room - px(76 + 46) - 3 * gap;
+  changed |= rows_combo(e.problem, std::floor(left * 0.6f));
+  ImGui::SameLine();
+  device_combo(device, left - std::floor(left * 0.6f));
+  ImGui::PopStyleVar();
+  return changed;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,50 @@
+#include "ui/ui.h"
+
+#include <algorithm>
+
+#include "imgui.h"
+#include "ui/keys.h"
+#include "ui/layout.h"
+#include "ui/panels.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+void UiMemoryDeleter::operator()(UiMemory* memory) const { delete memory; }
+UiMemoryPtr make_ui_memory() { return UiMemoryPtr(new UiMemory); }
+
+namespace {
+
+/// The window behind everything: it holds the dock space between the bars.
+void draw_background(UiMemory& memory) {
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  const ImVec2 at{view->Pos.x, view->Pos.y + px(36)}, size{view->Size.x, std::max(px(80), view->Size.y - px(36) - px(26))};
+  ImGui::SetNextWindowPos(at);
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::Begin("Explore", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
+                   ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar(3);
+  dock_panels(at, size, memory);
+  ImGui::End();
+}
+
+}  // namespace
+
+Wishes draw_ui(Session& session, const Frame& frame, UiMemory& memory) {
+  Wishes wishes;
+  const Palette& colours = palette(session.view.light);
+  handle_keys({session, memory, wishes, frame.result.get()});
+  draw_background(memory);
+  draw_explore(session, frame, memory, colours, wishes);
+  draw_top_bar(session, memory, colours);
+  draw_status_bar(frame, colours);
+  draw_help(memory.show_help, colours);
+  return wishes;
+}
+
+}  // namespace attoscope
