@@ -85,7 +85,12 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d) {
 
 template <class T>
 Job<T> job(const Problem& problem, const Method& method, const Format& main, const Operands<T>& x) {
-  Job<T> j{.q = x.q.data(), .k = x.k.data(), .v = x.v.data(), .n = problem.n, .d = problem.d};
+  Job<T> j;
+  j.q = x.q.data();
+  j.k = x.k.data();
+  j.v = x.v.data();
+  j.n = problem.n;
+  j.d = problem.d;
   j.scale = static_cast<T>(scale_of(problem));
   j.mask = problem.mask;
   j.algorithm = method.algorithm;
