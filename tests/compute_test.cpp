@@ -138,6 +138,8 @@ TEST(Compute, RememberedInputsChangeNoBit) {
     expect_same_answer(compute(e, {.memory = &memory}), compute(e));
     e.problem.rows = e.problem.rows == 0 ? 20 : 0;
     expect_same_answer(compute(e, {.memory = &memory}), compute(e));
+    e.problem.traced_row = e.problem.traced_row == 100 ? 205 : 100;
+    expect_same_answer(compute(e, {.memory = &memory}), compute(e));
     e.problem.scale += 0.25;
     expect_same_answer(compute(e, {.memory = &memory}), compute(e));
     e.problem.mask = {Mask::Kind::window, 30};
@@ -163,11 +165,16 @@ TEST(Compute, ASubsetOfTheRowsHasTheBitsOfTheFullRun) {
   }
 }
 
-TEST(Compute, SubsetRowsAreEvenlySpread) {
+TEST(Compute, SubsetRowsAreEvenlySpreadAndHoldTheTracedOne) {
   Experiment e = question();
   e.problem.rows = 10;
+  e.problem.traced_row = 0;
   const std::vector<int> rows = compute(e).rows;
   for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_NEAR(rows[i] - rows[i - 1], 33.3, 1.1);
+  for (const int traced : {1, 50, 332}) {
+    e.problem.traced_row = traced;
+    EXPECT_TRUE(std::ranges::binary_search(compute(e).rows, traced)) << traced;
+  }
 }
 
 TEST(Compute, DigestsTellDifferentAnswersApart) {

@@ -101,7 +101,7 @@ TEST(Sampled, KeepsOneOutlierOfATallMatrixAtEveryZoom) {
 TEST(Sampled, KeepsTheSignAndPutsNanBeforeInfinityBeforeNumbers) {
   const CellRect all{0, 0, 2, 2};
   EXPECT_EQ(sampled({1, -3, 2, 0}, 2, 2, all, 1, 1, outside)[0], -3);
-  EXPECT_EQ(sampled({1, -infinity, 2e38f, 0}, 2, 2, all, 1, 1, outside)[0], -infinity);
+  EXPECT_EQ(sampled({1, std::numeric_limits<float>::max(), -infinity, 0}, 2, 2, all, 1, 1, outside)[0], -infinity);
   EXPECT_TRUE(std::isnan(sampled({1, -infinity, nan, 0}, 2, 2, all, 1, 1, outside)[0]));
 }
 

@@ -15,6 +15,8 @@ namespace {
 
 using testing::Dice;
 using testing::exhaustive_step;
+using testing::for_each_format;
+using testing::hard_values;
 using testing::same;
 
 /// All numbers >= 0 of a format by the definition of its codes, and one beyond the largest, as if exponents went on.
@@ -123,40 +125,6 @@ TEST(Round, EveryNormalFloatBecomesTheBf16ThatTheProcessorMakesOfIt) {
   EXPECT_EQ(wrong, 0u);
 }
 
-/// Every layout with every overflow and top code.
-template <class Visit>
-void for_each_format(Visit visit) {
-  for (int x = min_exponent_bits; x <= max_exponent_bits; ++x)
-    for (int y = 0; y <= max_mantissa_bits; ++y)
-      for (const auto overflow : {Overflow::infinity, Overflow::saturate, Overflow::nan})
-        for (const bool top_code_nan : {false, true}) visit(Format{x, y, overflow, top_code_nan});
-}
-
-/// Bit patterns where rounding is hard for f: its limits and a little to either side, middles, and anything.
-template <class T>
-std::vector<T> hard_values(const Format& f, Dice& dice) {
-  using Bits = typename Layout<T>::Bits;
-  std::vector<T> values;
-  const auto around = [&](T x) {
-    for (int step = -2; step <= 2; ++step)
-      values.push_back(std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(x) + static_cast<Bits>(step))));
-  };
-  const double last = largest(f), beyond = last / 2 + ulp(f, last) / 4;  // half of it: the sum itself may not be finite
-  for (const double x : {last, beyond, smallest_normal(f), smallest_subnormal(f), smallest_subnormal(f) / 2}) {
-    around(static_cast<T>(x));
-    around(static_cast<T>(x) * 2);
-  }
-  around(std::numeric_limits<T>::max());
-  around(std::numeric_limits<T>::min());
-  for (int i = 0; i < 24; ++i) {
-    const int exponent = dice.between(min_exponent(f) - f.mantissa_bits - 2, max_exponent(f) + 1);
-    const double halves = std::floor(std::ldexp(1 + dice.unit(), dice.between(0, f.mantissa_bits + 1)));
-    around(static_cast<T>(std::ldexp(halves, exponent - f.mantissa_bits)));
-    values.push_back(std::bit_cast<T>(static_cast<Bits>(dice.bits())));
-  }
-  return values;
-}
-
 template <class T>
 void expect_plain_rounding() {
   Dice dice(1);
@@ -234,7 +202,9 @@ TEST(Format, UlpIsTheDistanceToTheNextNumberOutwards) {
 }
 
 TEST(Format, NameAndParseAreInverse) {
-  for_each_format([](const Format& f) { ASSERT_EQ(parse_format(name(f)), f) << name(f); });
+  for_each_format([](const Format& f) {
+    if (!(f.top_code_nan && f.overflow == Overflow::infinity)) { ASSERT_EQ(parse_format(name(f)), f) << name(f); }
+  });
   EXPECT_EQ(name(e4m3), "e4m3");
   EXPECT_EQ(name(bf16), "bf16");
   EXPECT_EQ(name(Format{5, 7}), "e5m7");
@@ -244,7 +214,7 @@ TEST(Format, NameAndParseAreInverse) {
 
 TEST(Format, UnknownNamesAreRefusedByName) {
   for (const std::string bad : {"", "fp17", "e1m3", "e12m3", "e4m53", "e4", "e4m", "m3", "e4m3/", "e4m3/never", "e-4m3",
-                                "e4m3 ", "e99999999999m3", "BF 16"}) {
+                                "e4m3 ", "e99999999999m3", "BF 16", "e4m3/fn/infinity"}) {
     try {
       ADD_FAILURE() << "'" << bad << "' was read as " << name(parse_format(bad));
     } catch (const std::invalid_argument& error) {

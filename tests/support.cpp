@@ -21,7 +21,7 @@ Format random_format(Dice& dice) {
   if (!dice.one_in(4)) return dice.any(common);
   Format f{dice.between(min_exponent_bits, max_exponent_bits), dice.one_in(8) ? dice.between(24, 52) : dice.between(0, 23)};
   f.overflow = static_cast<Overflow>(dice.between(0, 2));
-  f.top_code_nan = dice.one_in(3);
+  f.top_code_nan = f.overflow != Overflow::infinity && dice.one_in(2);
   return f;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "kernels/experiment.h"
 
@@ -45,7 +46,41 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-/// Any format there is, common ones more often.
+/// Every layout with every overflow and top code, the contradictory one (infinity without a code for it) included.
+template <class Visit>
+void for_each_format(Visit visit) {
+  for (int x = min_exponent_bits; x <= max_exponent_bits; ++x)
+    for (int y = 0; y <= max_mantissa_bits; ++y)
+      for (const auto overflow : {Overflow::infinity, Overflow::saturate, Overflow::nan})
+        for (const bool top_code_nan : {false, true}) visit(Format{x, y, overflow, top_code_nan});
+}
+
+/// Bit patterns where rounding is hard for f: its limits and a little to either side, middles, and anything.
+template <class T>
+std::vector<T> hard_values(const Format& f, Dice& dice) {
+  using Bits = typename Layout<T>::Bits;
+  std::vector<T> values;
+  const auto around = [&](T x) {
+    for (int step = -2; step <= 2; ++step)
+      values.push_back(std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(x) + static_cast<Bits>(step))));
+  };
+  const double last = largest(f), beyond = last / 2 + ulp(f, last) / 4;  // half of it: the sum itself may not be finite
+  for (const double x : {last, beyond, smallest_normal(f), smallest_subnormal(f), smallest_subnormal(f) / 2}) {
+    around(static_cast<T>(x));
+    around(static_cast<T>(x) * 2);
+  }
+  around(std::numeric_limits<T>::max());
+  around(std::numeric_limits<T>::min());
+  for (int i = 0; i < 24; ++i) {
+    const int exponent = dice.between(min_exponent(f) - f.mantissa_bits - 2, max_exponent(f) + 1);
+    const double halves = std::floor(std::ldexp(1 + dice.unit(), dice.between(0, f.mantissa_bits + 1)));
+    around(static_cast<T>(std::ldexp(halves, exponent - f.mantissa_bits)));
+    values.push_back(std::bit_cast<T>(static_cast<Bits>(dice.bits())));
+  }
+  return values;
+}
+
+/// Any valid format, common ones more often.
 Format random_format(Dice& dice);
 
 /// Input that is these tensors; other values, other digest.
