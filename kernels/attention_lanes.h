@@ -1,371 +1,349 @@
-/// Attention of one block of query rows, a row in each lane: the recurrence of FlashAttention-2 (arXiv 2307.08691,
-/// Algorithm 1) and three-pass safe softmax, every step rounded where the job says. Letters are the paper's.
+/// The algorithms, for one block of query rows: which steps, in which order.
 #pragma once
 
-#include "kernels/job.h"
-#include "kernels/micro_kernel.h"
-#include "kernels/scratch.h"
-#include "kernels/short_domain.h"
+#include "kernels/tile_steps.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-constexpr int clamp(int x, int low, int high) { return x < low ? low : (x > high ? high : x); }
-
-/// How many keys one tile buffer must hold.
 template <class T>
-inline int tile_keys(const Job<T>& job) {
-  return job.algorithm == Algorithm::three_pass || job.block_k > job.n ? job.n : job.block_k;
-}
-
-template <class T>
-class AttentionBlock {
-  using L = Lanes<T>;
-  using V = typename L::V;
-  static constexpr int R = L::rows, vectors = L::vectors;
-  static constexpr T infinity = std::numeric_limits<T>::infinity();
-  /// Keys whose P stays in the first-level cache while the columns of O pass by.
-  static constexpr int key_chunk = 64;
+class AttentionBlock : private TileSteps<T> {
+  using Base = TileSteps<T>;
+  using Base::R, Base::vectors, Base::infinity;
+  using typename Base::L, typename Base::V;
+  using Base::job_, Base::block_, Base::m_, Base::m_old_, Base::m_tile_, Base::l_, Base::l_lost_, Base::alpha_, Base::sum_,
+      Base::started_, Base::o_, Base::pv_, Base::s_, Base::block_first_, Base::block_end_, Base::tile_, Base::any_rescale_,
+      Base::vec, Base::active, Base::with, Base::fill_rows, Base::fill_columns, Base::round_columns;
 
  public:
   AttentionBlock(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, Arena& arena)
-      : job_(job), block_(block), recorder_(recorder) {
-    const std::size_t d = static_cast<std::size_t>(job.d) * R, keys = static_cast<std::size_t>(tile_keys(job));
-    for (T** matrix : {&q_, &o_, &pv_}) *matrix = arena.take<T>(d);
-    s_ = arena.take<T>(keys * R);
-    for (T** row : {&m_, &m_old_, &l_, &alpha_, &sum_, &first_, &end_, &from_, &to_, &started_, &active_}) *row = arena.take<T>(R);
-    for (T** kept : {&kept_S_, &kept_e_, &kept_P_}) *kept = arena.take<T>(keys);
+      : Base(job, block, recorder, arena), runs_(job.method.algorithm == Algorithm::split_kv ? job.method.splits : 0) {
     const RounderPlan<T>& rescaled = job[Step::rescaled];
-    rescale_by_1_is_free_ = !rescaled.rounds() || (same(rescaled, job[Step::l]) && same(rescaled, job[Step::O]));
+    rescale_by_1_is_free_ = !rescaled.rounds() || (rescaled.kind != RounderKind::stochastic && same(rescaled, job[Step::l]) &&
+                                                   same(rescaled, job[Step::O]));
+    run_state_ = arena.take<T>(static_cast<std::size_t>(runs_) * 3 * R);
+    runs_of_ = arena.take<T>(R);
+    run_o_ = arena.take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d) * R);
   }
 
   /// The block's rows of the output, row-major.
   void run(const StopSign& stop, double* out) {
-    kept_ = recorder_ ? recorder_->kept_lane(block_) : -1;
-    load_rows();
-    if (job_.algorithm == Algorithm::three_pass) {
-      stop.check();
-      three_pass();
-    } else {
-      for (std::int64_t tile = block_first_ / job_.block_k; tile * job_.block_k < block_end_; ++tile) {
-        stop.check();
-        flash2_tile(static_cast<int>(tile));
-      }
+    this->load_rows();
+    this->clear_state();
+    switch (job_.method.algorithm) {
+      case Algorithm::three_pass: three_pass(stop); break;
+      case Algorithm::two_pass: two_pass(stop); break;
+      case Algorithm::flash1: each_tile(stop, 0, tiles(), [&] { flash1_tile(); }); break;
+      case Algorithm::flash2:
+      case Algorithm::flash4: each_tile(stop, 0, tiles(), [&] { flash2_tile(); }); break;
+      case Algorithm::split_kv: split_kv(stop); break;
     }
+    finish();
     store_output(out);
   }
 
  private:
   // --- algorithms -----------------------------------------------------------------------------------------------------
 
-  void flash2_tile(int tile) {
-    const std::int64_t begin = static_cast<std::int64_t>(tile) * job_.block_k, end = begin + job_.block_k;
-    const int j0 = begin > block_first_ ? static_cast<int>(begin) : block_first_;
-    const int j1 = end < block_end_ ? static_cast<int>(end) : block_end_;
-    scores(j0, j1);
-    running_max(j0, j1);
-    rescale_factors();
-    exponentials(j0, j1);
-    if (job_.sum_rounded_P) round_P(j1 - j0);
-    sum_tile(j1 - j0);
-    if (!job_.sum_rounded_P) round_P(j1 - j0);
+  int tiles() const { return (job_.n - 1) / job_.method.block_k + 1; }
+
+  /// tile() for those of the tiles [first, end) in which some row sees a key.
+  template <class Tile>
+  void each_tile(const StopSign& stop, int first, int end, Tile tile) {
+    const int k = job_.method.block_k, begin = block_first_ / k, last = (block_end_ - 1) / k;
+    for (int t = first > begin ? first : begin; t < end && t <= last; ++t) {
+      stop.check();
+      this->enter_tile(t);
+      tile();
+    }
+  }
+
+  void flash2_tile() {
+    this->scores();
+    this->running_max();
+    this->rescale_factors();
+    this->exponentials(m_);
+    sum_and_round_P();
     update_l();
-    update_O(j0, j1);
-    report(tile, j0, j1);
+    update_O();
+    this->report();
+  }
+
+  /// FlashAttention, Algorithm 1, lines 9 to 13: the tile has a max and a sum of its own, O is kept normalised.
+  void flash1_tile() {
+    this->scores();
+    this->tile_max();
+    fill_rows(m_tile_, Step::m, [&](int r) { return vec(sum_)[r]; });
+    for (int r = 0; r < vectors; ++r) {
+      const V old = vec(m_old_)[r] = vec(m_)[r], tile = vec(m_tile_)[r];
+      vec(m_)[r] = active(r) == splat<V>(1) ? (tile > old ? tile : old) : old;
+    }
+    this->rescale_factors();
+    this->exponentials(m_tile_);
+    sum_and_round_P();
+    this->weighted_values(pv_, false);
+    round_columns(pv_, Step::PV, tile_);
+    merge_tile();
+    this->report();
   }
 
   /// Safe softmax as one tile of all keys, normalised before P.V.
-  void three_pass() {
-    const int j0 = block_first_, j1 = block_end_;
-    scores(j0, j1);
-    running_max(j0, j1);
-    rescale_factors();
-    exponentials(j0, j1);
-    sum_tile(j1 - j0);
-    fill(l_, vectors, Step::l, [&](int r) { return vec(sum_)[r]; });
-    normalise(j1 - j0);
-    if (!all_visible(j0, j1)) hide(j0, j1, T{0});
-    keep(kept_P_, j1 - j0);
-    weighted_values(j0, j1, o_, false);
-    if (!job_.accumulate_in_O) round_all(o_, job_.d * vectors, Step::PV);
-    round_all(o_, job_.d * vectors, Step::O);
-    report(0, j0, j1);
+  void three_pass(const StopSign& stop) {
+    stop.check();
+    this->enter(0, 0, block_first_, block_end_);
+    this->scores();
+    this->running_max();
+    this->rescale_factors();
+    stop.check();
+    this->exponentials(m_);
+    this->sum_tile();
+    fill_rows(l_, Step::l, [&](int r) { return vec(sum_)[r]; });
+    add_sink();
+    this->normalise();
+    stop.check();
+    this->weighted_values(o_, false);
+    round_normalised_O();
+    this->report();
   }
 
-  /// The output from the final state: O/l, or O itself where P was normalised.
+  /// Online softmax for m and l; then P normalised and P.V, in one chain over all tiles.
+  void two_pass(const StopSign& stop) {
+    each_tile(stop, 0, tiles(), [&] {
+      this->scores();
+      this->running_max();
+      this->rescale_factors();
+      this->exponentials(m_);
+      this->sum_tile();
+      update_l();
+      this->keep(this->kept_P_);
+      this->report();
+    });
+    add_sink();
+    each_tile(stop, 0, tiles(), [&] {
+      this->scores();
+      this->exponentials(m_);
+      this->normalise();
+      this->weighted_values(o_, true);
+    });
+    this->enter(0, 0, block_first_, block_end_);
+    round_normalised_O();
+  }
+
+  /// Runs of tiles as if each were alone, then the merge.
+  void split_kv(const StopSign& stop) {
+    const int per_run = (tiles() - 1) / runs_ + 1;
+    for (int run = 0; run < runs_; ++run) {
+      this->clear_state();
+      each_tile(stop, run * per_run, run * per_run + per_run, [&] { flash2_tile(); });
+      for (int i = 0; i < R; ++i) {
+        run_m(run)[i] = m_[i];
+        run_l(run)[i] = l_[i];
+        run_started(run)[i] = started_[i];
+      }
+      for (int i = 0; i < job_.d * R; ++i) run_o(run)[i] = o_[i];
+    }
+    this->enter(0, 0, block_first_, block_end_);
+    merge_runs();
+  }
+
+  /// The sink's share of l, and what an algorithm that keeps O normalised owes it.
+  void finish() {
+    if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
+    const bool normalised = job_.method.algorithm == Algorithm::flash1;
+    for (int r = 0; r < vectors; ++r) vec(sum_)[r] = vec(l_)[r];
+    add_sink();
+    for (int i = 0; normalised && i < job_.d * vectors; ++i) vec(o_)[i] = vec(o_)[i] * vec(sum_)[i % vectors] / vec(l_)[i % vectors];
+  }
+
+  /// The output from the final state: O/l, or O itself where it is normalised.
   void store_output(double* out) {
-    const bool divides = job_.algorithm != Algorithm::three_pass;
+    const bool divides = !normalises_P(job_.method.algorithm) && job_.method.algorithm != Algorithm::flash1;
     const V* o = vec(o_);
     const V* l = vec(l_);
+    this->enter(0, 0, block_first_, block_end_);
     if (divides) {
-      fill(o_, job_.d * vectors, Step::output, [&](int i) { return o[i] / l[i % vectors]; });
+      fill_columns(o_, Step::output, [&](int i, int r) { return o[i] / l[r]; }, 0);
     } else {
-      round_all(o_, job_.d * vectors, Step::output);
+      round_columns(o_, Step::output, 0);
     }
     for (int lane = 0; lane < block_.count; ++lane)
       for (int c = 0; c < job_.d; ++c) out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = static_cast<double>(o_[c * R + lane]);
   }
 
-  // --- the rows -------------------------------------------------------------------------------------------------------
+  // --- their parts ----------------------------------------------------------------------------------------------------
 
-  /// Q transposed into lanes, the keys each row sees, and the empty state. Lanes without a row repeat the last one.
-  void load_rows() {
-    block_first_ = full_end_ = job_.n;
-    block_end_ = full_first_ = 0;
-    for (int lane = 0; lane < R; ++lane) {
-      const int row = block_.rows[lane < block_.count ? lane : block_.count - 1];
-      const T* q = job_.q + static_cast<std::ptrdiff_t>(row) * job_.d;
-      for (int c = 0; c < job_.d; ++c) q_[c * R + lane] = q[c];
-      const Keys keys = visible_keys(job_.mask, row, job_.n);
-      first_[lane] = static_cast<T>(keys.first);
-      end_[lane] = static_cast<T>(keys.end);
-      block_first_ = keys.first < block_first_ ? keys.first : block_first_;
-      block_end_ = keys.end > block_end_ ? keys.end : block_end_;
-      full_first_ = keys.first > full_first_ ? keys.first : full_first_;
-      full_end_ = keys.end < full_end_ ? keys.end : full_end_;
-      m_[lane] = -infinity;
-      l_[lane] = started_[lane] = 0;
-    }
-    for (int i = 0; i < job_.d * R; ++i) o_[i] = 0;
-  }
-
-  /// Whether every row of the block sees all keys j0 .. j1-1.
-  bool all_visible(int j0, int j1) const { return full_first_ <= j0 && j1 <= full_end_; }
-
-  static V* vec(T* x) { return reinterpret_cast<V*>(x); }
   static bool same(const RounderPlan<T>& x, const RounderPlan<T>& y) { return x.kind == y.kind && x.format == y.format; }
 
-  /// x[i] = round(f(i)) for `count` vectors.
-  template <class F>
-  void fill(T* x, int count, Step step, F f) const {
-    V* out = vec(x);
-    with_rounder(job_[step], [&](auto rounder) {
-      for (int i = 0; i < count; ++i) out[i] = rounder(f(i));
-    });
-  }
-  void round_all(T* x, int count, Step step) const {
-    if (job_[step].rounds()) fill(x, count, step, [v = vec(x)](int i) { return v[i]; });
+  void sum_and_round_P() {
+    if (job_.method.precision.sum_rounded_P) this->round_P();
+    this->sum_tile();
+    if (!job_.method.precision.sum_rounded_P) this->round_P();
   }
 
-  // --- scores and the running max -------------------------------------------------------------------------------------
-
-  /// S = round(scale * (q.k)) for keys j0 .. j1-1; -infinity where a row does not see the key.
-  void scores(int j0, int j1) {
-    const Product<T> qk{.a = job_.k + static_cast<std::ptrdiff_t>(j0) * job_.d, .m_stride = job_.d, .k_stride = 1,
-                        .b = q_, .c = s_, .m = j1 - j0, .depth = job_.d};
-    product(qk, job_[Step::qk_step], products_in_domain(job_.q_range, job_.k_range, job_.d));
-    const V scale = splat<V>(job_.scale);
-    const V* s = vec(s_);
-    fill(s_, (j1 - j0) * vectors, Step::S, [&](int i) { return scale * s[i]; });
-    if (!all_visible(j0, j1)) hide(j0, j1, -infinity);
-    keep(kept_S_, j1 - j0);
+  void round_normalised_O() {
+    if (!job_.method.precision.accumulate_in_O) round_columns(o_, Step::PV, 0);
+    round_columns(o_, Step::O, 0);
   }
 
-  /// Puts `value` where a row does not see the key.
-  void hide(int j0, int j1, T value) {
-    for (int j = j0; j < j1; ++j) {
-      if (all_visible(j, j + 1)) continue;
-      const V key = splat<V>(static_cast<T>(j)), hidden = splat<V>(value);
-      V* s = vec(s_) + static_cast<std::ptrdiff_t>(j - j0) * vectors;
-      for (int r = 0; r < vectors; ++r) s[r] = key < vec(first_)[r] ? hidden : (key < vec(end_)[r] ? s[r] : hidden);
-    }
-  }
-
-  /// m_new = round(max(m, max S)); a NaN score never replaces. Rows that see no key of the tile are idle.
-  void running_max(int j0, int j1) {
-    const V low = splat<V>(static_cast<T>(j0)), high = splat<V>(static_cast<T>(j1)), one = splat<V>(1), zero{};
-    for (int r = 0; r < vectors; ++r) {
-      vec(active_)[r] = vec(first_)[r] < high ? (vec(end_)[r] > low ? one : zero) : zero;
-      V m = vec(m_old_)[r] = vec(m_)[r];
-      const V* s = vec(s_) + r;
-      for (int j = j0; j < j1; ++j, s += vectors) m = *s > m ? *s : m;
-      vec(m_)[r] = m;
-    }
-    round_all(m_, vectors, Step::m);
-    for (int r = 0; r < vectors; ++r) vec(m_)[r] = vec(active_)[r] == one ? vec(m_)[r] : vec(m_old_)[r];
-  }
-
-  /// alpha = round(exp(m_old - m_new)); 1 where there is nothing to rescale: on a row's first tile, and for idle rows.
-  void rescale_factors() {
-    const V one = splat<V>(1);
-    fill(alpha_, vectors, Step::alpha, [&](int r) { return exponential(vec(m_old_)[r] - vec(m_)[r]); });
-    any_rescale_ = any_idle_ = false;
-    for (int r = 0; r < vectors; ++r) {
-      const V applies = vec(active_)[r] * vec(started_)[r];
-      vec(alpha_)[r] = applies == one ? vec(alpha_)[r] : one;
-      vec(started_)[r] = vec(started_)[r] < vec(active_)[r] ? one : vec(started_)[r];
-      for (int lane = 0; lane < L::width; ++lane) {
-        any_rescale_ |= !(vec(alpha_)[r][lane] == T{1});
-        any_idle_ |= vec(active_)[r][lane] == T{0};
-      }
-    }
-  }
-
-  // --- P and its sum --------------------------------------------------------------------------------------------------
-
-  /// S becomes e = round(exp(round(S - m))); 0 where a row does not see the key.
-  void exponentials(int j0, int j1) {
-    V* s = vec(s_);
-    const int keys = j1 - j0;
-    with_rounder(job_[Step::shifted], [&](auto rounder) {
-      for (int j = 0; j < keys; ++j)
-        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(s[j * vectors + r] - vec(m_)[r]);
-    });
-    for (int i = 0; i < keys * vectors; ++i) s[i] = exponential(s[i]);
-    round_all(s_, keys * vectors, Step::e);
-    if (!all_visible(j0, j1)) hide(j0, j1, T{0});
-    keep(kept_e_, keys);
-  }
-
-  void round_P(int keys) {
-    round_all(s_, keys * vectors, Step::P);
-    keep(kept_P_, keys);
-  }
-
-  /// P = round(e / l), three-pass.
-  void normalise(int keys) {
-    V* s = vec(s_);
-    with_rounder(job_[Step::P], [&](auto rounder) {
-      for (int j = 0; j < keys; ++j)
-        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(s[j * vectors + r] / vec(l_)[r]);
-    });
-  }
-
-  /// The tile's sum, rounded after every addition by l_step and at the end by tile_sum.
-  void sum_tile(int keys) {
-    const V* s = vec(s_);
-    V sum[vectors] = {};
-    with_rounder(job_[Step::l_step], [&](auto rounder) {
-      for (int j = 0; j < keys; ++j)
-        for (int r = 0; r < vectors; ++r) sum[r] = rounder(sum[r] + s[j * vectors + r]);
-    });
-    fill(sum_, vectors, Step::tile_sum, [&](int r) { return sum[r]; });
-  }
-
-  /// Copies the kept lane of the tile for the recorder.
-  void keep(T* kept, int keys) const {
-    if (kept_ < 0) return;
-    for (int j = 0; j < keys; ++j) kept[j] = s_[static_cast<std::ptrdiff_t>(j) * R + kept_];
-  }
-
-  // --- the running state ----------------------------------------------------------------------------------------------
-
-  bool must_rescale() const { return any_rescale_ || !rescale_by_1_is_free_; }
-
-  /// l = round(round(alpha * l) + tile sum).
+  /// l = round(round(alpha * l) + tile sum), with Kahan's correction where asked for.
   void update_l() {
     const V one = splat<V>(1);
-    V rescaled[vectors];
-    with_rounder(job_[Step::rescaled], [&](auto rounder) {
-      for (int r = 0; r < vectors; ++r) rescaled[r] = rounder(vec(alpha_)[r] * vec(l_)[r]);
+    V rescaled[vectors], lost[vectors];
+    with(Step::rescaled, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) {
+        rescaled[r] = rounder(vec(alpha_)[r] * vec(l_)[r], Where{r, tile_, -1});
+        lost[r] = vec(alpha_)[r] * vec(l_lost_)[r];
+      }
     });
-    with_rounder(job_[Step::l], [&](auto rounder) {
-      for (int r = 0; r < vectors; ++r)
-        vec(l_)[r] = vec(active_)[r] == one ? rounder(rescaled[r] + vec(sum_)[r]) : vec(l_)[r];
+    const bool kahan = job_.method.kahan_l;
+    with(Step::l, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) {
+        const V y = kahan ? vec(sum_)[r] - lost[r] : vec(sum_)[r];
+        const V next = rounder(rescaled[r] + y, Where{r, tile_, 0});
+        if (kahan) vec(l_lost_)[r] = active(r) == one ? (next - rescaled[r]) - y : vec(l_lost_)[r];
+        vec(l_)[r] = active(r) == one ? next : vec(l_)[r];
+      }
     });
   }
 
   /// O = round(round(alpha * O) + P.V), or P.V continued in the rescaled O.
-  void update_O(int j0, int j1) {
-    if (must_rescale()) rescale_O();
-    if (job_.accumulate_in_O) {
-      weighted_values(j0, j1, o_, true);
-      if (job_[Step::O].rounds()) assign_active(o_, [o = vec(o_)](int i) { return o[i]; });
+  void update_O() {
+    if (any_rescale_ || !rescale_by_1_is_free_)
+      fill_columns(o_, Step::rescaled, [o = vec(o_), alpha = vec(alpha_)](int i, int r) { return alpha[r] * o[i]; }, tile_);
+    if (job_.method.precision.accumulate_in_O) {
+      this->weighted_values(o_, true);
+      round_columns(o_, Step::O, tile_);
       return;
     }
-    weighted_values(j0, j1, pv_, false);
-    round_all(pv_, job_.d * vectors, Step::PV);
-    assign_active(o_, [o = vec(o_), pv = vec(pv_)](int i) { return o[i] + pv[i]; });
+    this->weighted_values(pv_, false);
+    round_columns(pv_, Step::PV, tile_);
+    fill_columns(o_, Step::O, [o = vec(o_), pv = vec(pv_)](int i, int) { return o[i] + pv[i]; }, tile_);
   }
 
-  void rescale_O() {
+  /// l = round(alpha l + beta l~); O = round((alpha l O + beta P.V) / l) with beta = round(exp(m~ - m)).
+  void merge_tile() {
     const V one = splat<V>(1);
-    V* o = vec(o_);
-    with_rounder(job_[Step::rescaled], [&](auto rounder) {
+    V old_share[vectors];
+    fill_rows(m_tile_, Step::alpha, [&](int r) { return this->factor(vec(m_tile_)[r] - vec(m_)[r]); }, 1);
+    with(Step::rescaled, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) {
+        old_share[r] = rounder(vec(alpha_)[r] * vec(l_)[r], Where{r, tile_, -1});
+        vec(sum_)[r] = rounder(vec(m_tile_)[r] * vec(sum_)[r], Where{r, tile_, -2});
+      }
       for (int c = 0; c < job_.d; ++c)
         for (int r = 0; r < vectors; ++r) {
-          const V x = rounder(vec(alpha_)[r] * o[c * vectors + r]);
-          o[c * vectors + r] = vec(active_)[r] == one ? x : o[c * vectors + r];
+          V& pv = vec(pv_)[c * vectors + r];
+          V& o = vec(o_)[c * vectors + r];
+          pv = rounder(vec(m_tile_)[r] * pv, Where{r, c, -1 - tile_});
+          o = active(r) == one ? rounder(old_share[r] * o, Where{r, c, tile_}) : o;
         }
     });
-  }
-
-  /// O = round_O(f(i)) in the rows that take part in the tile.
-  template <class F>
-  void assign_active(T* x, F f) const {
-    if (!any_idle_) {
-      fill(x, job_.d * vectors, Step::O, f);
-      return;
-    }
-    V* out = vec(x);
-    const V one = splat<V>(1);
-    with_rounder(job_[Step::O], [&](auto rounder) {
-      for (int i = 0; i < job_.d * vectors; ++i) out[i] = vec(active_)[i % vectors] == one ? rounder(f(i)) : out[i];
+    with(Step::l, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r)
+        vec(l_)[r] = active(r) == one ? rounder(old_share[r] + vec(sum_)[r], Where{r, tile_, 0}) : vec(l_)[r];
     });
+    fill_columns(o_, Step::O, [o = vec(o_), pv = vec(pv_), l = vec(l_)](int i, int r) { return (o[i] + pv[i]) / l[r]; }, tile_);
   }
 
-  // --- P.V ------------------------------------------------------------------------------------------------------------
-
-  /// target = chain of P.V over keys j0 .. j1-1, from 0 or from what target holds: masked only where some row cannot see.
-  void weighted_values(int j0, int j1, T* target, bool resume) {
-    int middle = clamp(full_first_, j0, j1), last = clamp(full_end_, j0, j1);
-    if (last < middle) last = middle = j1;
-    weighted_range(j0, j0, middle, target, resume, true);
-    weighted_range(j0, middle, last, target, resume, false);
-    weighted_range(j0, last, j1, target, resume, true);
+  /// l = round(l + round(exp(round(sink - m)))).
+  void add_sink() {
+    if (!job_.has_sink) return;
+    T* share = m_tile_;
+    fill_rows(share, Step::shifted, [&](int r) { return is_merged(r, job_.sink - vec(m_)[r], sink_exponent(r)); }, -1);
+    const T lift = power_of_two<T>(job_.method.p_exponent);
+    fill_rows(share, Step::e, [&](int r) {
+      const V x = vec(share)[r], lone = (this->exp2() ? exponential2(x) : exponential(x)) * lift;
+      return is_merged(r, exponential(x), lone);
+    }, -1);
+    fill_rows(l_, Step::l, [&](int r) { return vec(l_)[r] + vec(share)[r]; }, -1);
+  }
+  V sink_exponent(int r) const {
+    if (!this->exp2()) return job_.sink - vec(m_)[r];
+    const V log2_e = splat<V>(static_cast<T>(0x1.71547652b82fep+0));
+    return fused(splat<V>(job_.sink), log2_e, -(vec(m_)[r] * job_.exp2_scale));
+  }
+  /// `merged` in the rows whose state is a merge of several runs.
+  V is_merged(int r, V merged, V otherwise) const {
+    return runs_ > 0 ? (vec(runs_of_)[r] > splat<V>(1) ? merged : otherwise) : otherwise;
   }
 
-  void weighted_range(int tile_first, int j0, int j1, T* target, bool resume, bool masked) {
-    for (int j = j0; j < j1; j += key_chunk) {
-      const int end = j1 - j > key_chunk ? j + key_chunk : j1;
-      const Product<T> pv{.a = job_.v + static_cast<std::ptrdiff_t>(j) * job_.d, .m_stride = 1, .k_stride = job_.d,
-                          .b = s_ + static_cast<std::ptrdiff_t>(j - tile_first) * R, .c = target, .m = job_.d, .depth = end - j,
-                          .resume = resume || j > tile_first};
-      if (masked) {
-        masked_product(pv, j);
-      } else {
-        product(pv, job_[Step::pv_step], pv_in_domain(pv));
+  // --- split_kv -------------------------------------------------------------------------------------------------------
+
+  T* run_m(int run) { return run_state_ + run * 3 * R; }
+  T* run_l(int run) { return run_m(run) + R; }
+  T* run_started(int run) { return run_m(run) + 2 * R; }
+  T* run_o(int run) { return run_o_ + static_cast<std::ptrdiff_t>(run) * job_.d * R; }
+
+  /// The runs' common state. A row with keys in one run only has that run's state; with several, m is the largest
+  /// log-sum-exp, l and O are the sums of w and w * (O/l), w = round(exp(lse - m)), in ascending order of the runs.
+  void merge_runs() {
+    for (int r = 0; r < vectors; ++r) {
+      V m = splat<V>(-infinity), count{};
+      for (int run = 0; run < runs_; ++run) {
+        const V lse = log_sum_exp(run, r);
+        m = lse > m ? lse : m;
+        count = count + vec(run_started(run))[r];
+      }
+      vec(m_)[r] = m;
+      vec(l_)[r] = V{};
+      vec(runs_of_)[r] = count;
+    }
+    for (int i = 0; i < job_.d * vectors; ++i) vec(o_)[i] = V{};
+    for (int run = 0; run < runs_; ++run) add_run(run);
+    for (int run = 0; run < runs_; ++run) restore_single(run);
+  }
+
+  /// Puts back what a run left in the rows that have no other.
+  void restore_single(int run) {
+    const V one = splat<V>(1);
+    for (int r = 0; r < vectors; ++r) {
+      const V single = vec(run_started(run))[r] == one ? vec(runs_of_)[r] : V{};
+      vec(m_)[r] = single == one ? vec(run_m(run))[r] : vec(m_)[r];
+      vec(l_)[r] = single == one ? vec(run_l(run))[r] : vec(l_)[r];
+      for (int c = 0; c < job_.d; ++c) {
+        V& o = vec(o_)[c * vectors + r];
+        o = single == one ? vec(run_o(run))[c * vectors + r] : o;
       }
     }
   }
 
-  void masked_product(Product<T> pv, int j0) {
-    for (int r = 0; r < vectors; ++r) {
-      vec(from_)[r] = vec(first_)[r] - static_cast<T>(j0);
-      vec(to_)[r] = vec(end_)[r] - static_cast<T>(j0);
-    }
-    pv.first = from_;
-    pv.end = to_;
-    product<T, true>(pv, job_[Step::pv_step], pv_in_domain(pv));
+  /// The log-sum-exp of a run; -infinity without keys.
+  V log_sum_exp(int run, int r) {
+    const T lift = static_cast<T>(job_.method.p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
+    const V lse = vec(run_m(run))[r] * job_.score_unit + (logarithm(vec(run_l(run))[r]) - lift);
+    return vec(run_started(run))[r] == splat<V>(1) ? lse : splat<V>(-infinity);
   }
 
-  bool pv_in_domain(const Product<T>& pv) const {
-    if (!job_[Step::pv_step].can_be_short) return false;
-    const Magnitudes p = magnitudes(pv.b, pv.depth * vectors, job_[Step::P].mantissa_bits());
-    if (!products_in_domain(p, job_.v_range, pv.depth)) return false;
-    return !pv.resume || in_domain(magnitudes(pv.c, job_.d * vectors, Layout<T>::mantissa_bits));
+  void add_run(int run) {
+    fill_rows(alpha_, Step::alpha, [&](int r) { return exponential(log_sum_exp(run, r) - vec(m_)[r]); }, -2 - run);
+    const V* o = vec(run_o(run));
+    const V* l = vec(run_l(run));
+    const V* started = vec(run_started(run));
+    const V one = splat<V>(1);
+    with(Step::rescaled, [&](auto rounder) {
+      for (int c = 0; c < job_.d; ++c)
+        for (int r = 0; r < vectors; ++r)
+          vec(pv_)[c * vectors + r] = rounder(vec(alpha_)[r] * (o[c * vectors + r] / l[r]), Where{r, c, -2 - run});
+    });
+    with(Step::l, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) {
+        const V next = rounder(vec(l_)[r] + vec(alpha_)[r], Where{r, run, -2});
+        vec(l_)[r] = started[r] == one ? next : vec(l_)[r];
+      }
+    });
+    with(Step::O, [&](auto rounder) {
+      for (int c = 0; c < job_.d; ++c)
+        for (int r = 0; r < vectors; ++r) {
+          V& sum = vec(o_)[c * vectors + r];
+          const V next = rounder(sum + vec(pv_)[c * vectors + r], Where{r, c, -2 - run});
+          sum = started[r] == one ? next : sum;
+        }
+    });
   }
 
-  // --- what others see ------------------------------------------------------------------------------------------------
-
-  void report(int tile, int j0, int j1) {
-    if (!recorder_) return;
-    const bool kept = kept_ >= 0;
-    recorder_->tile(block_, TileView<T>{.tile = tile, .first_key = j0, .end_key = j1, .stride = R, .m_old = m_old_, .m = m_,
-                                        .l = l_, .alpha = alpha_, .takes_part = active_, .o = o_, .S = kept ? kept_S_ : nullptr,
-                                        .e = kept ? kept_e_ : nullptr, .P = kept ? kept_P_ : nullptr});
-  }
-
-  const Job<T>& job_;
-  const RowBlock& block_;
-  Recorder<T>* recorder_;
-  int kept_ = -1;
-  int block_first_ = 0, block_end_ = 0;  // keys that some row sees
-  int full_first_ = 0, full_end_ = 0;    // keys that every row sees (none where end <= first)
-  bool any_rescale_ = false, any_idle_ = false, rescale_by_1_is_free_ = true;
-  T *q_, *o_, *pv_, *s_;
-  T *m_, *m_old_, *l_, *alpha_, *sum_, *first_, *end_, *from_, *to_, *started_, *active_;
-  T *kept_S_, *kept_e_, *kept_P_;
+  int runs_ = 0;
+  bool rescale_by_1_is_free_ = true;
+  T *run_state_, *run_o_, *runs_of_;
 };
 
 }  // namespace ATTOSCOPE_ISA

@@ -27,11 +27,13 @@ namespace {
 struct GoldenKey {
   Problem problem;
   Format input;
-  bool rounds_input = false, in_double = false;
+  bool rounds_input = false, stochastic_input = false, in_double = false;
 
   friend bool operator==(const GoldenKey& x, const GoldenKey& y) {
     return same_inputs(x.problem, y.problem) && scale_of(x.problem) == scale_of(y.problem) && x.problem.mask == y.problem.mask &&
-           x.problem.rows == y.problem.rows && x.rounds_input == y.rounds_input && x.in_double == y.in_double &&
+           x.problem.sink == y.problem.sink && x.problem.softcap == y.problem.softcap && x.problem.alibi == y.problem.alibi &&
+           x.problem.rows == y.problem.rows && (x.problem.rows == 0 || traced_row(x.problem) == traced_row(y.problem)) && x.rounds_input == y.rounds_input && x.in_double == y.in_double && x.stochastic_input == y.stochastic_input &&
+           (!x.stochastic_input || x.problem.seed == y.problem.seed) &&
            (!x.rounds_input || x.input == y.input);
   }
 };
@@ -39,7 +41,7 @@ struct GoldenKey {
 GoldenKey golden_key(const Experiment& e) {
   const Rounding& r = e.a.precision[Step::input];
   const bool rounds = r.kind != Rounding::Kind::exact;
-  return {e.problem, rounds ? format_of(r, e.format) : Format{}, rounds, works_in_double(e)};
+  return {e.problem, rounds ? format_of(r, e.format) : Format{}, rounds, rounds && r.stochastic, works_in_double(e)};
 }
 
 /// The inputs as rounded for everybody, and the truth on them.
@@ -117,7 +119,7 @@ class Computation {
 
   Result answer() {
     Clock whole, clock;
-    const Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format);
+    const Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format, e_.problem.seed);
     const bool fresh = !truth_ || !(truth_->key == golden_key(e_));
     if (fresh) truth_.reset();
     const std::shared_ptr<const Tensors> inputs = fresh ? as_tensors(x, e_.problem.n, e_.problem.d) : truth_->inputs;
@@ -138,7 +140,7 @@ class Computation {
 
  private:
   Job<double> golden_job(const Operands<double>& x) const {
-    return job(e_.problem, Method{Algorithm::three_pass, 1, 1, {}}, e_.format, x);
+    return job(e_.problem, Method{.algorithm = Algorithm::three_pass}, e_.format, x);
   }
 
   void find_truth(const std::shared_ptr<const Tensors>& inputs, const Job<double>& golden) {
@@ -152,7 +154,8 @@ class Computation {
   }
 
   void run_a(const Operands<T>& x, const Job<double>& golden) {
-    const Job<T> a = job(e_.problem, e_.a, e_.format, x);
+    const Operands<T> reversed = e_.a.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
+    const Job<T> a = job(e_.problem, e_.a, e_.format, e_.a.reverse_keys ? reversed : x);
     RunRecorder<T> recorder(a, golden, result_.rows, traced_row(e_.problem), std::is_same_v<T, double>);
     result_.a = run(a, result_.rows, &recorder, stop_);
     result_.rescales = recorder.rescales();
@@ -166,8 +169,11 @@ class Computation {
     const RounderPlan<T> own = plan<T>(e_.b.precision[Step::input], e_.format);
     const RounderPlan<T> shared = plan<T>(e_.a.precision[Step::input], e_.format);
     const bool same = !own.rounds() || (shared.rounds() && own.format == shared.format);
-    const Operands<T> again = same ? Operands<T>{} : operands<T>(*truth_->inputs, e_.b.precision[Step::input], e_.format);
-    result_.b = run(job(e_.problem, e_.b, e_.format, same ? x : again), result_.rows, nullptr, stop_);
+    Operands<T> own_operands;
+    if (!same) own_operands = operands<T>(*truth_->inputs, e_.b.precision[Step::input], e_.format, e_.problem.seed);
+    const Operands<T>& mine = same ? x : own_operands;
+    const Operands<T> reversed = e_.b.reverse_keys ? with_reversed_keys(mine, e_.problem.d) : Operands<T>{};
+    result_.b = run(job(e_.problem, e_.b, e_.format, e_.b.reverse_keys ? reversed : mine), result_.rows, nullptr, stop_);
   }
 
   void compare() {

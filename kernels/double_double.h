@@ -72,7 +72,7 @@ inline constexpr double inverse_factorials[29][2] = {
     {0x1.0a18a2635085dp-98, 0x1.b9e2e28e1aa54p-153},
 };
 
-/// e^x for x <= 0, to about 31 digits; 0 below -700. Reduction by ln 2 in three pieces, then Taylor's series.
+/// e^x for x <= 700, to about 31 digits; 0 below -700. Reduction by ln 2 in three pieces, then Taylor's series.
 template <class V>
 ATTOSCOPE_HD DD<V> exponential(DD<V> x) {
   const V magic = splat<V>(0x1.8p52);

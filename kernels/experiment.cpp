@@ -23,6 +23,14 @@ void validate_format(const Format& f, const std::string& key) {
 void validate_method(const Method& m, const std::string& key) {
   require(m.block_q >= 1, (key + ".block_q").c_str(), m.block_q, "at least 1");
   require(m.block_k >= 1, (key + ".block_k").c_str(), m.block_k, "at least 1");
+  const auto at_most = [](int low, int high) { return std::to_string(low) + " .. " + std::to_string(high); };
+  require(m.splits >= 1 && m.splits <= max_splits, (key + ".splits").c_str(), m.splits, at_most(1, max_splits));
+  require(m.tau >= 0 && m.tau <= 64, (key + ".tau").c_str(), m.tau, at_most(0, 64));
+  require(m.tie_beta == 0 || (m.tie_beta > 1 && m.tie_beta <= 64), (key + ".tie_beta").c_str(), m.tie_beta, "0 (off), or above 1 and at most 64");
+  require(m.exp2_degree >= 0 && m.exp2_degree <= 5, (key + ".exp2_degree").c_str(), m.exp2_degree, at_most(0, 5));
+  require(m.p_exponent >= -max_p_exponent && m.p_exponent <= max_p_exponent, (key + ".p_exponent").c_str(), m.p_exponent,
+          at_most(-max_p_exponent, max_p_exponent));
+  require(m.sum_lanes >= 1 && m.sum_lanes <= max_sum_lanes, (key + ".sum_lanes").c_str(), m.sum_lanes, at_most(1, max_sum_lanes));
   for (int i = 0; i < step_count; ++i) {
     const Rounding& r = m.precision.steps[static_cast<std::size_t>(i)];
     if (r.kind == Rounding::Kind::format) validate_format(r.format, key + "." + std::string(step_texts[static_cast<std::size_t>(i)].name));
@@ -36,6 +44,9 @@ void validate_problem(const Problem& p) {
   require(std::isfinite(p.scale) && p.scale >= 0, "problem.scale", p.scale, "a finite number above 0, or 0 for 1/sqrt(d)");
   require(p.rows >= 0, "problem.rows", p.rows, "0 (all) or more");
   require(p.mask.kind != Mask::Kind::window || p.mask.window >= 1, "problem.mask.window", p.mask.window, "at least 1");
+  require(!p.sink || std::isfinite(*p.sink), "problem.sink", p.sink.value_or(0), "a finite number");
+  require(std::isfinite(p.softcap) && p.softcap >= 0, "problem.softcap", p.softcap, "a finite number above 0, or 0 (off)");
+  require(std::isfinite(p.alibi) && std::fabs(p.alibi) <= 1e6, "problem.alibi", p.alibi, "a finite slope of at most 1e6");
   if (p.input.kind != InputKind::tensors) return;
   if (!p.input.tensors) throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors have not been loaded");
   const Tensors& t = *p.input.tensors;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,15 +18,17 @@ namespace attoscope {
 struct Rounding {
   enum class Kind : std::uint8_t { exact, main, format };
   Kind kind = Kind::exact;
-  Format format{};  ///< read only where kind is `format`
+  Format format{};          ///< read only where kind is `format`
+  bool stochastic = false;  ///< up or down with the probability of the distance, instead of to nearest; not where exact
 
   friend constexpr bool operator==(const Rounding& x, const Rounding& y) {
-    return x.kind == y.kind && (x.kind != Kind::format || x.format == y.format);
+    return x.kind == y.kind && (x.kind != Kind::format || x.format == y.format) &&
+           (x.kind == Kind::exact || x.stochastic == y.stochastic);
   }
 };
 inline constexpr Rounding exact{};
-inline constexpr Rounding to_main{Rounding::Kind::main, {}};
-constexpr Rounding to_format(const Format& f) { return {Rounding::Kind::format, f}; }
+inline constexpr Rounding to_main{Rounding::Kind::main, {}, false};
+constexpr Rounding to_format(const Format& f) { return {Rounding::Kind::format, f, false}; }
 
 /// The named steps, in the order of the data; the letters are FlashAttention-2's (arXiv 2307.08691, Algorithm 1).
 enum class Step : std::uint8_t {
@@ -68,20 +71,47 @@ struct Precision {
   friend constexpr bool operator==(const Precision&, const Precision&) = default;
 };
 
-/// three_pass: safe softmax (max; sum; normalise, then P.V). flash2: FlashAttention-2, O divided once.
-enum class Algorithm : std::uint8_t { three_pass, flash2 };
-inline constexpr std::array<std::string_view, 2> algorithm_names{"three_pass", "flash2"};
+/// three_pass: safe softmax (max; sum; normalise, then P.V).
+/// two_pass: online softmax (arXiv 1805.02867): one pass for m and l, tile by tile; a second normalises, then P.V.
+/// flash1: FlashAttention (arXiv 2205.14135), Algorithm 1: max of the tile alone, O divided by l at every tile.
+/// flash2: FlashAttention-2 (arXiv 2307.08691), Algorithm 1: O divided once.
+/// flash4: flash2 that keeps a stale max while the new one exceeds it by at most tau (FlashAttention-4).
+/// split_kv: flash2 over `splits` runs of tiles, merged by their log-sum-exp (Flash-Decoding).
+enum class Algorithm : std::uint8_t { three_pass, two_pass, flash1, flash2, flash4, split_kv };
+inline constexpr std::array<std::string_view, 6> algorithm_names{"three_pass", "two_pass", "flash1", "flash2", "flash4", "split_kv"};
 constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
+/// Whether P is normalised before P.V, so that nothing is divided at the end.
+constexpr bool normalises_P(Algorithm a) { return a == Algorithm::three_pass || a == Algorithm::two_pass; }
+
+/// natural: exp(S - m). exp2: 2^(S*c - m*c), c = scale*log2 e, folded into one fma over the unscaled S: FlashAttention-2's way;
+/// m*c is rounded once, so that the exponent at the max is not exactly 0.
+enum class ExponentialKind : std::uint8_t { natural, exp2 };
+inline constexpr std::array<std::string_view, 2> exponential_names{"natural", "exp2"};
+
+/// The order in which q.k, the row sum and P.V add their terms. interleaved: `sum_lanes` chains, then their sum in order.
+enum class SumOrder : std::uint8_t { sequential, pairwise, interleaved };
+inline constexpr std::array<std::string_view, 3> sum_order_names{"sequential", "pairwise", "interleaved"};
 
 /// One emulated kernel. Tiles may be of any size from 1; those above N act as N. three_pass has no tiles.
 struct Method {
   Algorithm algorithm = Algorithm::flash2;
   int block_q = 64;  ///< Br: rows of a tile; changes traffic, never a bit of the output
   int block_k = 64;  ///< Bc: keys of a tile
+  int splits = 2;    ///< split_kv: runs of equally many tiles, the last ones shorter
+  double tau = 8;    ///< flash4: the stale max stays while (m_new - m_old) log2 e <= tau
+  double tie_beta = 0;  ///< tie mitigation of arXiv 2510.04212: a tied tile max is scaled by beta if positive, set to 0 if negative; 0: off
+  ExponentialKind exponential = ExponentialKind::natural;
+  int exp2_degree = 0;  ///< exp2 by a polynomial of degree 1..5 on [0, 1) (FlashAttention-4); 0: full precision
+  int p_exponent = 0;   ///< e and l carry a factor 2^p_exponent, so that 8-bit P underflows later (FlashAttention-3: 8)
+  bool kahan_l = false; ///< the row sum carries its rounding error along (Kahan 1965), within and between tiles
+  SumOrder order = SumOrder::sequential;
+  int sum_lanes = 8;          ///< chains of `interleaved`
+  bool reverse_keys = false;  ///< keys are taken from the last to the first
   Precision precision{};
 
   friend bool operator==(const Method&, const Method&) = default;
 };
+inline constexpr int max_splits = 64, max_sum_lanes = 64, max_p_exponent = 64;
 
 /// Q, K, V of one head, row-major N x d, as read from a file or drawn.
 struct Tensors {
@@ -140,6 +170,9 @@ struct Problem {
   int d = 64;          ///< head dimension
   double scale = 0;    ///< of the scores; 0 means 1/sqrt(d)
   Mask mask{};
+  std::optional<double> sink{};  ///< one extra logit in every denominator
+  double softcap = 0;  ///< S becomes softcap * tanh(S / softcap); 0: off
+  double alibi = 0;    ///< slope: S loses alibi * |row - key|
   int rows = 0;        ///< how many query rows, evenly spread; 0 means all
   int traced_row = -1; ///< whose recurrence is traced; negative counts from the end
 
@@ -151,7 +184,7 @@ struct Problem {
 struct Experiment {
   Problem problem{};
   Format format = bf16;  ///< the main format D
-  Method a{}, b{Algorithm::three_pass, 64, 64, {}};
+  Method a{}, b{.algorithm = Algorithm::three_pass};
 
   friend bool operator==(const Experiment&, const Experiment&) = default;
 };

@@ -149,6 +149,33 @@ ATTOSCOPE_HD constexpr T round(const Format& f, T x) {
   return negative ? -y : y;
 }
 
+/// One of f's two neighbours of x (x itself where it is one): the one further from 0 with the probability of x's distance
+/// from the nearer, decided by `random` (uniform in 64 bits). Overflow as in `round`.
+template <class T>
+ATTOSCOPE_HD constexpr T round_stochastic(const Format& f, T x, std::uint64_t random) {
+  using L = Layout<T>;
+  using Bits = typename L::Bits;
+  const Bits u = bit_as<Bits>(x), magnitude = u & ~L::sign;
+  const bool negative = (u & L::sign) != 0;
+  if (magnitude == 0 || magnitude > L::infinity) return x;
+  if (magnitude == L::infinity) return overflowed<T>(f, negative);
+  const int e = exponent_of<T>(magnitude);
+  const int own = (e > L::min_exponent ? e : L::min_exponent) - L::mantissa_bits;
+  const int quantum = (e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits;
+  const int dropped = quantum - own;
+  T y = bit_as<T>(magnitude);
+  if (dropped > 63) {
+    y = 0;
+  } else if (dropped > 0) {
+    const Bits fraction = magnitude & (L::hidden - 1);
+    const std::uint64_t significand = (magnitude >> L::mantissa_bits) != 0 ? fraction | L::hidden : fraction;
+    const std::uint64_t kept = (significand + (random & ((std::uint64_t{1} << dropped) - 1))) >> dropped;
+    y = static_cast<T>(kept) * power_of_two<T>(quantum);
+  }
+  if (y > largest<T>(f)) return overflowed<T>(f, negative);
+  return negative ? -y : y;
+}
+
 /// The spacing of f's numbers at |x| (one ulp), x finite; that of the subnormals below the smallest normal.
 inline constexpr double ulp(const Format& f, double x) {
   const std::uint64_t magnitude = bit_as<std::uint64_t>(x) & ~Layout<double>::sign;

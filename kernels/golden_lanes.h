@@ -39,7 +39,8 @@ class DoubleDoubleBlock {
     for (int lane = 0; lane < W; ++lane) {
       const int row = block_.rows[lane < block_.count ? lane : block_.count - 1];
       for (int c = 0; c < job_.d; ++c) q_[c][lane] = job_.q[static_cast<std::ptrdiff_t>(row) * job_.d + c];
-      const Keys keys = visible_keys(job_.mask, row, job_.n);
+      const Keys keys = job_.keys_of(row);
+      rows_[lane] = row;
       first_[lane] = keys.first;
       end_[lane] = keys.end;
       begin_ = lane == 0 || keys.first < begin_ ? keys.first : begin_;
@@ -59,10 +60,25 @@ class DoubleDoubleBlock {
       D sum{};
       for (int c = 0; c < job_.d; ++c)
         sum = sum + two_product(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c]);
-      s_[j] = sum * D{splat<V>(job_.scale), V{}};
+      s_[j] = biased(sum * D{splat<V>(job_.scale), V{}}, j);
       const V seen = visible(j, s_[j].high, m_);
       m_ = seen > m_ ? seen : m_;
     }
+  }
+
+  /// Soft-capping and ALiBi.
+  D biased(D s, int key) const {
+    if (job_.softcap != 0) {
+      const D cap{splat<V>(job_.softcap), V{}}, one{splat<V>(1), V{}};
+      const D y = s / cap;
+      const V minus_two = y.high < 0.0 ? splat<V>(2) : splat<V>(-2);
+      const D t = exponential(D{y.high * minus_two, y.low * minus_two});
+      const D size = (one - t) / (one + t) * cap;
+      s = {y.high < 0.0 ? -size.high : size.high, y.high < 0.0 ? -size.low : size.low};
+    }
+    if (job_.alibi == 0) return s;
+    const V gap = rows_ - static_cast<double>(key), distance = gap < 0.0 ? -gap : gap;
+    return s - two_product(distance, splat<V>(job_.alibi));
   }
 
   /// e in place of S; their sum.
@@ -74,6 +90,7 @@ class DoubleDoubleBlock {
       s_[j] = e;
       l = l + e;
     }
+    if (job_.has_sink) l = l + exponential(D{splat<V>(job_.sink), V{}} - D{m_, V{}});
     return l;
   }
 
@@ -92,7 +109,7 @@ class DoubleDoubleBlock {
 
   const Job<double>& job_;
   const RowBlock& block_;
-  V *q_, first_{}, end_{}, m_{};
+  V *q_, rows_{}, first_{}, end_{}, m_{};
   D* s_;
   int begin_ = 0, stop_ = 0;
 };

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/job.h"
-#include "kernels/random_lanes.h"
+#include "kernels/random.h"
 
 namespace attoscope {
 namespace {

@@ -16,15 +16,25 @@ template <class T>
 struct Job {
   const T *q = nullptr, *k = nullptr, *v = nullptr;
   int n = 0, d = 0;
-  T scale = 1;
+  T scale = 1;           ///< of the scores; 1 where exp2 folds it in
   Mask mask{};
-  Algorithm algorithm = Algorithm::flash2;
-  int block_k = 64;
-  bool sum_rounded_P = false, accumulate_in_O = false;
+  T softcap = 0, alibi = 0;
+  bool has_sink = false;
+  T sink = 0;
+  Method method{};       ///< with block_k at most n
+  bool reversed = false; ///< k and v are stored from the last key to the first
+  T exp2_scale = 1;      ///< c of 2^(S*c - m*c)
+  T score_unit = 1;      ///< S of this job times this is the score
+  std::uint64_t seed = 0;
   RounderPlan<T> plans[step_count];
   Magnitudes q_range{}, k_range{}, v_range{};
 
   const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
+  /// The keys that a row sees, as stored.
+  Keys keys_of(int row) const {
+    const Keys keys = visible_keys(mask, row, n);
+    return reversed ? Keys{n - keys.end, n - keys.first} : keys;
+  }
 };
 
 /// Query rows that are computed together, one in each lane.
@@ -42,6 +52,7 @@ struct TileView {
   const T *m_old = nullptr, *m = nullptr, *l = nullptr, *alpha = nullptr;  ///< [lane]; m_old is -infinity before the first tile
   const T* takes_part = nullptr;   ///< [lane]: 0 where the row sees no key of the tile
   const T* o = nullptr;            ///< [column * stride + lane]
+  bool restarts = false;           ///< the state was empty before this tile in every row: a new run of split_kv begins
   const T *S = nullptr, *e = nullptr, *P = nullptr;  ///< [key - first_key] of the kept lane; null without one
 };
 

@@ -2,7 +2,7 @@
 #include "kernels/attention_lanes.h"
 #include "kernels/golden_lanes.h"
 #include "kernels/instruction_sets.h"
-#include "kernels/random_lanes.h"
+#include "kernels/random.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {

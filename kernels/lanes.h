@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include "kernels/random.h"
 #include "kernels/rounders.h"
 
 #if defined(__AVX512F__)
@@ -82,15 +83,15 @@ struct HalfRounder {
   explicit HalfRounder(const RounderPlan<float>& p) : magic(p) {}
 
 #if defined(__AVX512F__)
-  ATTOSCOPE_HD FloatV operator()(FloatV x) const {
+  ATTOSCOPE_HD FloatV operator()(FloatV x, Where = {}) const {
     return FloatV(_mm512_cvtph_ps(_mm512_cvtps_ph(__m512(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
   }
 #elif defined(__F16C__)
-  ATTOSCOPE_HD FloatV operator()(FloatV x) const {
+  ATTOSCOPE_HD FloatV operator()(FloatV x, Where = {}) const {
     return FloatV(_mm256_cvtph_ps(_mm256_cvtps_ph(__m256(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
   }
 #else
-  ATTOSCOPE_HD FloatV operator()(FloatV x) const { return magic(x); }
+  ATTOSCOPE_HD FloatV operator()(FloatV x, Where = {}) const { return magic(x); }
 #endif
 };
 
@@ -101,20 +102,44 @@ struct SlowRounder {
   explicit SlowRounder(const RounderPlan<T>& p) : format(p.format) {}
 
   template <class V>
-  V operator()(V x) const {
+  V operator()(V x, Where = {}) const {
     for (unsigned i = 0; i < sizeof(V) / sizeof(T); ++i) x[i] = round(format, x[i]);
     return x;
   }
 };
 
-/// Calls `use` with the functor that the plan asks for: one branch, then straight loops.
+/// What stochastic rounding draws from: the seed, and the row of Q in every lane of a block.
+template <class T>
+struct Dice {
+  std::uint64_t seed = 0;
+  const T* rows = nullptr;  ///< [lane]
+};
+
+/// `round_stochastic` in every lane.
+template <class T>
+struct StochasticRounder {
+  Format format;
+  Step step;
+  Dice<T> dice;
+
+  template <class V>
+  V operator()(V x, Where at = {}) const {
+    constexpr int width = sizeof(V) / sizeof(T);
+    for (int i = 0; i < width; ++i)
+      x[i] = round_stochastic(format, x[i], dice_roll(dice.seed, step, static_cast<int>(dice.rows[at.r * width + i]), at.i, at.k));
+    return x;
+  }
+};
+
+/// Calls `use` with the functor that the plan asks for: one branch, then straight loops. Functors take (x, Where).
 template <class T, class Use>
-inline void with_rounder(const RounderPlan<T>& p, Use&& use) {
+inline void with_rounder(const RounderPlan<T>& p, Step step, const Dice<T>& dice, Use&& use) {
   switch (p.kind) {
     case RounderKind::none: use(NoRounder{}); return;
     case RounderKind::bits: use(BitsRounder<T>{p}); return;
     case RounderKind::magic: use(MagicRounder<T>{p}); return;
     case RounderKind::slow: use(SlowRounder<T>{p}); return;
+    case RounderKind::stochastic: use(StochasticRounder<T>{p.format, step, dice}); return;
     case RounderKind::half:
       if constexpr (std::is_same_v<T, float>) use(HalfRounder{p});
       return;

@@ -18,9 +18,21 @@ struct Product {
   bool resume = false;  ///< continue from C instead of from 0
   /// For masked products: lane r takes part in steps first[r] <= k < end[r] only.
   const T *first = nullptr, *end = nullptr;
+  Step step = Step::qk_step;
+  Dice<T> dice{};
+  int first_m = 0, first_k = 0;  ///< what m = 0 and k = 0 are called in Where
 };
 
-/// The first M rows of C.
+/// `next` where the lane takes part in step k, else `hidden`.
+template <class T>
+ATTOSCOPE_HD typename Lanes<T>::V taking_part(const Product<T>& p, int k, int r, typename Lanes<T>::V next, typename Lanes<T>::V hidden) {
+  using V = typename Lanes<T>::V;
+  const V first = reinterpret_cast<const V*>(p.first)[r], end = reinterpret_cast<const V*>(p.end)[r];
+  const V step = splat<V>(static_cast<T>(k));
+  return step < first ? hidden : (step < end ? next : hidden);
+}
+
+/// Rows m0 .. m0 + M - 1 of C.
 template <class T, int M, bool masked, class Rounder>
 inline void product_rows(const Product<T>& p, int m0, Rounder rounder) {
   using L = Lanes<T>;
@@ -35,11 +47,9 @@ inline void product_rows(const Product<T>& p, int m0, Rounder rounder) {
     for (int i = 0; i < M; ++i) {
       const V x = splat<V>(a[i * p.m_stride]);
       for (int r = 0; r < L::vectors; ++r) {
-        const V next = rounder(fused(x, b[r], sum[i][r]));
+        const V next = rounder(fused(x, b[r], sum[i][r]), Where{r, p.first_m + m0 + i, p.first_k + k});
         if constexpr (masked) {
-          const V first = reinterpret_cast<const V*>(p.first)[r], end = reinterpret_cast<const V*>(p.end)[r];
-          const V step = splat<V>(static_cast<T>(k));
-          sum[i][r] = step < first ? sum[i][r] : (step < end ? next : sum[i][r]);
+          sum[i][r] = taking_part(p, k, r, next, sum[i][r]);
         } else {
           sum[i][r] = next;
         }
@@ -63,7 +73,7 @@ inline void product(const Product<T>& p, const RounderPlan<T>& plan, bool in_dom
   if (plan.can_be_short && in_domain) {
     product_with<T, masked>(p, ShortRounder<T>{plan});
   } else {
-    with_rounder(plan, [&](auto rounder) { product_with<T, masked>(p, rounder); });
+    with_rounder(plan, p.step, p.dice, [&](auto rounder) { product_with<T, masked>(p, rounder); });
   }
 }
 

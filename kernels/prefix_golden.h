@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/double_double.h"
+#include "kernels/job.h"
 
 namespace attoscope {
 
@@ -28,12 +29,19 @@ class PrefixGolden {
     for (std::size_t c = 0; c < o_.size(); ++c) o_[c] = o_[c] + e * from(v[c]);
   }
 
-  double value(int column) const { return high(o_[static_cast<std::size_t>(column)] / l_); }
+  /// Output so far, with the problem's sink in the denominator.
+  double value(int column, const Job<double>& golden) const {
+    const G l = golden.has_sink ? l_ + exp_of(from(golden.sink), 1) : l_;
+    return high(o_[static_cast<std::size_t>(column)] / l);
+  }
 
-  static G dot(const double* x, const double* y, int d, double scale) {
+  /// The score of a query and a key, with soft-capping and ALiBi; `distance` is |row - key|.
+  static G score(const double* q, const double* k, const Job<double>& golden, double distance) {
     G sum = from(0);
-    for (int c = 0; c < d; ++c) sum = sum + from(x[c]) * from(y[c]);
-    return sum * from(scale);
+    for (int c = 0; c < golden.d; ++c) sum = sum + from(q[c]) * from(k[c]);
+    sum = sum * from(golden.scale);
+    if (golden.softcap != 0) sum = capped(sum, golden.softcap);
+    return golden.alibi == 0 ? sum : sum - from(distance) * from(golden.alibi);
   }
 
  private:
@@ -51,6 +59,12 @@ class PrefixGolden {
   void scale(const G& alpha) {
     l_ = l_ * alpha;
     for (G& o : o_) o = o * alpha;
+  }
+
+  static G capped(const G& x, double cap) {
+    const G y = x / from(cap), t = exponential(y * from(high(y) < 0 ? 2 : -2));
+    const G size = (from(1) - t) / (from(1) + t) * from(cap);
+    return high(y) < 0 ? from(0) - size : size;
   }
 
   bool empty_ = true;

@@ -23,7 +23,20 @@ std::vector<double> harmonic_numbers(int count) {
 struct TileRange {
   int first = 0, end = 0;
 };
-TileRange tiles_of(const Keys& keys, int block_k) { return {keys.first / block_k, (keys.end - 1) / block_k + 1}; }
+
+/// A row's tiles, in as many ranges as the method's runs of tiles cut them into.
+template <class T>
+void append_ranges(const Job<T>& job, int row, int tiles, std::vector<TileRange>& ranges) {
+  const Keys keys = job.keys_of(row);
+  const int block_k = job.method.algorithm == Algorithm::three_pass ? job.n : job.method.block_k;
+  const int runs = job.method.algorithm == Algorithm::split_kv ? job.method.splits : 1, per_run = (tiles - 1) / runs + 1;
+  const TileRange all{keys.first / block_k, (keys.end - 1) / block_k + 1};
+  for (int first = all.first; first < all.end;) {
+    const int end = std::min(all.end, (first / per_run + 1) * per_run);
+    ranges.push_back({first, end});
+    first = end;
+  }
+}
 
 /// Sum over rows of 1/t where a tile is the row's t-th, t > 1. Rows with the same range are counted together.
 std::vector<double> expected_moves(const std::vector<TileRange>& ranges, int tiles) {
@@ -58,22 +71,30 @@ template <class T>
 class RunRecorder<T>::Tracer {
  public:
   Tracer(const Job<T>& job, const Job<double>& golden, int row, bool precise)
-      : job_(job), golden_(golden), row_(row), keys_(visible_keys(job.mask, row, job.n)) {
-    if (precise) {
-      truth_ = PrefixGolden<DD<double>>(job.d);
+      : job_(job), golden_(golden), row_(row), precise_(precise), keys_(job.keys_of(row)) {
+    restart();
+  }
+
+  /// Forgets everything: a new run of tiles begins.
+  void restart() {
+    if (precise_) {
+      truth_ = PrefixGolden<DD<double>>(job_.d);
     } else {
-      truth_ = PrefixGolden<double>(job.d);
+      truth_ = PrefixGolden<double>(job_.d);
     }
+    started_ = false;
+    at_max_ = tied_ = 0;
+    max_true_ = -std::numeric_limits<double>::infinity();
   }
 
   TraceTile tile(const TileView<T>& view, int lane) {
     TraceTile t{.tile = view.tile, .alpha = view.alpha[lane], .l = view.l[lane]};
-    t.max_used = view.m[lane];
+    t.max_used = view.m[lane] * job_.score_unit;
     t.moved = started_ && view.m[lane] != view.m_old[lane];
     started_ = true;
     const int begin = std::max(view.first_key, keys_.first), end = std::min(view.end_key, keys_.end);
     for (int j = begin; j < end; ++j) count_key(t, view, j - view.first_key, lane);
-    t.max_true = max_true_;
+    t.max_true = max_true_ * job_.score_unit;
     if (t.moved) at_max_ = 0;
     t.ties = std::max(0, at_max_ + tied_ - 1) - std::max(0, at_max_ - 1);
     at_max_ += tied_;
@@ -86,13 +107,12 @@ class RunRecorder<T>::Tracer {
  private:
   void count_key(TraceTile& t, const TileView<T>& view, int i, int lane) {
     const RounderPlan<T>& plan = job_[Step::P];
-    const bool normalised = job_.algorithm == Algorithm::three_pass;
-    const T e = normalised ? view.e[i] / view.l[lane] : view.e[i];
+    const T e = job_.method.algorithm == Algorithm::three_pass ? view.e[i] / view.l[lane] : view.e[i];
     if (view.S[i] > max_true_) max_true_ = view.S[i];
     if (view.S[i] == view.m[lane]) ++tied_;
     if (view.P[i] > t.p_max) t.p_max = view.P[i];
     if (e > 0 && view.P[i] == 0) ++t.underflowed;
-    if (plan.rounds() && e > plan.largest && view.P[i] == plan.beyond) ++t.saturated;
+    if (plan.rounds() && e > plan.largest && !(view.P[i] < plan.beyond)) ++t.saturated;
   }
 
   /// Brings the truth up to the same keys.
@@ -101,23 +121,37 @@ class RunRecorder<T>::Tracer {
     std::visit(
         [&](auto& truth) {
           for (int j = begin; j < end; ++j) {
-            const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(j) * golden_.d;
-            truth.add(truth.dot(q, golden_.k + at, golden_.d, golden_.scale), golden_.v + at);
+            const int key = job_.reversed ? job_.n - 1 - j : j;
+            const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(key) * golden_.d;
+            truth.add(truth.score(q, golden_.k + at, golden_, std::abs(row_ - key)), golden_.v + at);
           }
         },
         truth_);
   }
 
+  /// The output that the state would give now.
+  T output(const TileView<T>& view, int lane, int column, T l) const {
+    const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane];
+    if (job_.method.algorithm == Algorithm::flash1) return job_.has_sink ? o * view.l[lane] / l : o;
+    return normalises_P(job_.method.algorithm) ? o : o / l;
+  }
+
   void measure(TraceTile& t, const TileView<T>& view, int lane) const {
+    if (job_.method.algorithm == Algorithm::two_pass) {  // no O before the second pass
+      t.o_norm = t.error = std::numeric_limits<double>::quiet_NaN();
+      return;
+    }
     const RounderPlan<T>& plan = job_[Step::output];
+    T l = view.l[lane];
+    if (job_.has_sink && job_.method.algorithm != Algorithm::three_pass)
+      l += exponential(job_.sink - view.m[lane] * job_.score_unit) * power_of_two<T>(job_.method.p_exponent);
     double square = 0;
     for (int c = 0; c < job_.d; ++c) {
-      const T o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane];
-      square += static_cast<double>(o) * static_cast<double>(o);
-      T output = job_.algorithm == Algorithm::three_pass ? o : o / view.l[lane];
-      if (plan.rounds()) output = round(plan.format, output);
-      const double truth = std::visit([c](const auto& g) { return g.value(c); }, truth_);
-      const double error = std::fabs(static_cast<double>(output) - truth);
+      const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane];
+      square += o * o;
+      const T y = output(view, lane, c, l);
+      const double truth = std::visit([&](const auto& g) { return g.value(c, golden_); }, truth_);
+      const double error = std::fabs(static_cast<double>(plan.rounds() ? round(plan.format, y) : y) - truth);
       if (!(error <= t.error)) t.error = error;
     }
     t.o_norm = std::sqrt(square);
@@ -126,9 +160,10 @@ class RunRecorder<T>::Tracer {
   const Job<T>& job_;
   const Job<double>& golden_;
   int row_;
+  bool precise_;
   Keys keys_;
   bool started_ = false;
-  double max_true_ = -std::numeric_limits<double>::infinity();
+  double max_true_ = 0;
   int at_max_ = 0, tied_ = 0;
   std::variant<PrefixGolden<double>, PrefixGolden<DD<double>>> truth_{PrefixGolden<double>(0)};
 };
@@ -137,7 +172,7 @@ template <class T>
 RunRecorder<T>::RunRecorder(const Job<T>& job, const Job<double>& golden, const std::vector<int>& rows, int traced, bool precise)
     : job_(job),
       rows_(rows),
-      tiles_(job.algorithm == Algorithm::three_pass ? 1 : (job.n - 1) / job.block_k + 1),
+      tiles_(job.method.algorithm == Algorithm::three_pass ? 1 : (job.n - 1) / job.method.block_k + 1),
       moved_(static_cast<std::size_t>(tiles_)) {
   const int count = static_cast<int>(rows.size()), held = held_rows(count, tiles_);
   map_.tiles = tiles_;
@@ -166,10 +201,11 @@ void RunRecorder<T>::tile(const RowBlock& block, const TileView<T>& view) {
     moved += view.m_old[lane] > -std::numeric_limits<T>::infinity() && view.m[lane] != view.m_old[lane];
     const int row = block.first + lane;
     if (row % map_.row_step != 0) continue;
-    map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] = static_cast<float>(view.m[lane]);
+    map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] = static_cast<float>(view.m[lane] * job_.score_unit);
   }
   if (moved != 0) moved_[static_cast<std::size_t>(view.tile)].fetch_add(moved, std::memory_order_relaxed);
   const int lane = view.P ? kept_lane(block) : -1;
+  if (lane >= 0 && view.restarts) tracer_->restart();
   if (lane >= 0 && view.takes_part[lane] != 0) trace_.tiles.push_back(tracer_->tile(view, lane));
 }
 
@@ -177,10 +213,9 @@ template <class T>
 Rescales RunRecorder<T>::rescales() const {
   Rescales r;
   r.tiles = tiles_;
-  const int block_k = job_.algorithm == Algorithm::three_pass ? job_.n : job_.block_k;
   const std::vector<double> h = harmonic_numbers(tiles_);
   std::vector<TileRange> ranges;
-  for (const int row : rows_) ranges.push_back(tiles_of(visible_keys(job_.mask, row, job_.n), block_k));
+  for (const int row : rows_) append_ranges(job_, row, tiles_, ranges);
   const double rows = static_cast<double>(rows_.size());
   for (const TileRange& range : ranges) {
     r.nominal += (range.end - range.first - 1) / rows;

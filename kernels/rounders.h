@@ -13,7 +13,14 @@ enum class RounderKind : std::uint8_t {
   bits,   ///< the format has T's exponents: integer rounding of the bit pattern
   half,   ///< fp16 in float, by the conversion instructions where the lanes have them
   magic,  ///< fewer exponents than T: add and subtract 2^k, then overflow
-  slow    ///< anything else: `round`, element by element
+  slow,   ///< anything else: `round`, element by element
+  stochastic  ///< `round_stochastic`, element by element
+};
+
+/// Which of a step's results is rounded, for stochastic rounding: results are told apart by row, step, i and k alone (key,
+/// tile or column; see the callers), never by lanes or threads. `r` is the vector of lanes that holds the rows.
+struct Where {
+  int r = 0, i = 0, k = 0;
 };
 
 /// What the operations need, worked out from a Format once.
@@ -48,18 +55,19 @@ RounderPlan<T> plan(const Rounding& r, const Format& main) {
     p.kind = RounderKind::none;
   } else if (plain && f.exponent_bits == L::exponent_bits) {
     p.kind = RounderKind::bits;
-    p.can_be_short = p.dropped >= f.mantissa_bits + 2;
+    p.can_be_short = p.dropped >= f.mantissa_bits + 2 && !r.stochastic;
   } else if (std::is_same_v<T, float> && f == fp16) {
     p.kind = RounderKind::half;
   } else if (f.exponent_bits < L::exponent_bits && p.dropped >= 1) {
     p.kind = RounderKind::magic;
   }
+  if (r.stochastic && p.kind != RounderKind::none) p.kind = RounderKind::stochastic;
   return p;
 }
 
 struct NoRounder {
   template <class V>
-  ATTOSCOPE_HD V operator()(V x) const { return x; }
+  ATTOSCOPE_HD V operator()(V x, Where = {}) const { return x; }
 };
 
 /// Two operations for a short significand with T's exponents: exact while x is 0 or 2^-100 <= |x| < 2^100, for at most
@@ -71,7 +79,7 @@ struct ShortRounder {
   explicit ShortRounder(const RounderPlan<T>& p) : down(power_of_two<T>(p.dropped) - 1), up(power_of_two<T>(p.dropped)) {}
 
   template <class V>
-  ATTOSCOPE_HD V operator()(V x) const {
+  ATTOSCOPE_HD V operator()(V x, Where = {}) const {
     const V y = x * down;
     return fused(x, splat<V>(up), -y);
   }
@@ -85,7 +93,7 @@ struct BitsRounder {
   explicit BitsRounder(const RounderPlan<T>& p) : dropped(p.dropped) {}
 
   template <class V>
-  ATTOSCOPE_HD V operator()(V x) const {
+  ATTOSCOPE_HD V operator()(V x, Where = {}) const {
     using Int = typename Lane<V>::Int;
     using Element = typename Lane<T>::Int;
     const Int u = bits_of(x);
@@ -109,7 +117,7 @@ struct MagicRounder {
         beyond(p.beyond) {}
 
   template <class V>
-  ATTOSCOPE_HD V operator()(V x) const {
+  ATTOSCOPE_HD V operator()(V x, Where = {}) const {
     using L = Layout<T>;
     using Int = typename Lane<V>::Int;
     const Int u = bits_of(x), sign = u & static_cast<Element>(L::sign);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <new>
 
+#include "kernels/random.h"
+
 namespace attoscope {
 namespace {
 
@@ -51,30 +53,50 @@ Magnitudes range_of(const std::vector<T>& x, int mantissa_bits) {
   return m;
 }
 
+/// Row-major x, d columns, rounded; `tensor` 0, 1, 2 tells Q, K, V apart for stochastic rounding.
 template <class T>
-std::vector<T> rounded(const std::vector<double>& x, const RounderPlan<T>& p) {
+std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor) {
   std::vector<T> y(x.size());
   constexpr std::size_t piece = 1 << 14;
   tbb::parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
-    const std::size_t end = std::min(x.size(), (i + 1) * piece);
+    const std::size_t end = std::min(x.size(), (i + 1) * piece), width = static_cast<std::size_t>(d);
     for (std::size_t j = i * piece; j < end; ++j) {
       const T value = static_cast<T>(x[j]);
-      y[j] = p.rounds() ? round(p.format, value) : value;
+      y[j] = !p.rounds() ? value
+             : p.kind == RounderKind::stochastic
+                 ? round_stochastic(p.format, value,
+                                    dice_roll(seed, Step::input, static_cast<int>(j / width), static_cast<int>(j % width), tensor))
+                 : round(p.format, value);
     }
   });
   return y;
 }
 
+/// The rows of x from the last to the first.
+template <class T>
+void reverse_rows(std::vector<T>& x, int d) {
+  const std::ptrdiff_t rows = static_cast<std::ptrdiff_t>(x.size()) / d;
+  for (std::ptrdiff_t i = 0, j = rows - 1; i < j; ++i, --j) std::swap_ranges(x.begin() + i * d, x.begin() + (i + 1) * d, x.begin() + j * d);
+}
+
 }  // namespace
 
 template <class T>
-Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main) {
+Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed) {
   const RounderPlan<T> p = plan<T>(r, main);
-  Operands<T> x{rounded(t.q, p), rounded(t.k, p), rounded(t.v, p)};
+  Operands<T> x{rounded(t.q, t.d, p, seed, 0), rounded(t.k, t.d, p, seed, 1), rounded(t.v, t.d, p, seed, 2)};
   x.q_range = range_of(x.q, p.mantissa_bits());
   x.k_range = range_of(x.k, p.mantissa_bits());
   x.v_range = range_of(x.v, p.mantissa_bits());
   return x;
+}
+
+template <class T>
+Operands<T> with_reversed_keys(const Operands<T>& x, int d) {
+  Operands<T> y = x;
+  reverse_rows(y.k, d);
+  reverse_rows(y.v, d);
+  return y;
 }
 
 template <class T>
@@ -91,12 +113,21 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.v = x.v.data();
   j.n = problem.n;
   j.d = problem.d;
-  j.scale = static_cast<T>(scale_of(problem));
+  const double scale = scale_of(problem);
+  const bool folded = method.exponential == ExponentialKind::exp2 && problem.softcap == 0 && problem.alibi == 0;
+  constexpr double log2_e = 0x1.71547652b82fep+0;
+  j.scale = folded ? T(1) : static_cast<T>(scale);
+  j.exp2_scale = static_cast<T>(folded ? scale * log2_e : log2_e);
+  j.score_unit = folded ? static_cast<T>(scale) : T(1);
   j.mask = problem.mask;
-  j.algorithm = method.algorithm;
-  j.block_k = std::min(method.block_k, problem.n);
-  j.sum_rounded_P = method.precision.sum_rounded_P;
-  j.accumulate_in_O = method.precision.accumulate_in_O;
+  j.softcap = static_cast<T>(problem.softcap);
+  j.alibi = static_cast<T>(problem.alibi);
+  j.has_sink = problem.sink.has_value();
+  j.sink = static_cast<T>(problem.sink.value_or(0));
+  j.method = method;
+  j.method.block_k = std::min(method.block_k, problem.n);
+  j.reversed = method.reverse_keys;
+  j.seed = problem.seed;
   for (std::size_t i = 0; i < step_count; ++i) j.plans[i] = plan<T>(method.precision.steps[i], main);
   j.q_range = x.q_range;
   j.k_range = x.k_range;
@@ -125,8 +156,10 @@ Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, c
   });
 }
 
-template Operands<float> operands(const Tensors&, const Rounding&, const Format&);
-template Operands<double> operands(const Tensors&, const Rounding&, const Format&);
+template Operands<float> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t);
+template Operands<double> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t);
+template Operands<float> with_reversed_keys(const Operands<float>&, int);
+template Operands<double> with_reversed_keys(const Operands<double>&, int);
 template std::shared_ptr<const Tensors> as_tensors(const Operands<float>&, int, int);
 template std::shared_ptr<const Tensors> as_tensors(const Operands<double>&, int, int);
 template Job<float> job(const Problem&, const Method&, const Format&, const Operands<float>&);

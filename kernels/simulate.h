@@ -16,15 +16,19 @@ struct Operands {
   Magnitudes q_range{}, k_range{}, v_range{};
 };
 
-/// `t` rounded by `r` (D = main) in working type T.
+/// `t` rounded by `r` (D = main) in working type T; `seed` is what stochastic rounding draws from.
 template <class T>
-Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main);
+Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed);
+
+/// The same with K and V from the last key to the first.
+template <class T>
+Operands<T> with_reversed_keys(const Operands<T>& x, int d);
 
 /// `x` as doubles.
 template <class T>
 std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d);
 
-/// `method` on `problem`, ready to run; points into `x`.
+/// `method` on `problem`, ready to run; points into `x`, whose keys are reversed already if the method wants that.
 template <class T>
 Job<T> job(const Problem& problem, const Method& method, const Format& main, const Operands<T>& x);
 

@@ -1,0 +1,95 @@
+/// Sums in another order than one chain: in interleaved chains, or as a balanced tree. The shape depends on the terms' indices
+/// alone; what a row does not see is a term of 0.
+#pragma once
+
+#include "kernels/micro_kernel.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+/// Adds terms that arrive by ascending index, rounding after every addition. One vector of lanes.
+template <class V, class Rounder>
+class OrderedSum {
+ public:
+  /// `first` is the index of the first term that will come: those before it are 0.
+  OrderedSum(SumOrder order, int chains, int first, Rounder rounder, int r, int i)
+      : order_(order), chains_(order == SumOrder::interleaved ? chains : 1), index_(first), rounder_(rounder), r_(r), i_(i) {
+    if (order == SumOrder::pairwise)
+      for (V& part : parts_) part = neutral();
+  }
+
+  /// Adds a*b: by one fma into its chain, or rounded as a leaf of the tree. `visible(x, otherwise)` picks by lane.
+  template <class Visible>
+  void add_product(V a, V b, Visible visible) {
+    if (order_ == SumOrder::pairwise) return add_leaf(visible(rounder_(a * b, at(0)), neutral()));
+    V& chain = parts_[index_ % chains_];
+    chain = visible(rounder_(fused(a, b, chain), at(0)), chain);
+    ++index_;
+  }
+
+  void add(V x) {
+    if (order_ == SumOrder::pairwise) return add_leaf(x);
+    V& chain = parts_[index_ % chains_];
+    chain = rounder_(chain + x, at(0));
+    ++index_;
+  }
+
+  /// The chains added in order; the tree's open branches from the smallest up.
+  V total() {
+    V sum{};
+    if (order_ != SumOrder::pairwise) {
+      sum = parts_[0];
+      for (int chain = 1; chain < chains_; ++chain) sum = rounder_(sum + parts_[chain], at(chain));
+      return sum;
+    }
+    bool open = false;
+    for (int level = 0; index_ >> level != 0; ++level) {
+      if (((index_ >> level) & 1) == 0) continue;
+      sum = open ? rounder_(parts_[level] + sum, at(level + 32)) : parts_[level];
+      open = true;
+    }
+    return sum;
+  }
+
+ private:
+  /// x + -0 is x for every x.
+  static V neutral() { return splat<V>(typename Lane<V>::Scalar(-0.0)); }
+
+  /// A binary counter: every set bit of the index holds the sum of as many terms.
+  void add_leaf(V x) {
+    int level = 0;
+    for (unsigned full = static_cast<unsigned>(index_); (full & 1) != 0; full >>= 1, ++level) x = rounder_(parts_[level] + x, at(level + 1));
+    parts_[level] = x;
+    ++index_;
+  }
+
+  Where at(int what) const { return {r_, i_, index_ + (what << 21)}; }
+
+  SumOrder order_;
+  int chains_, index_;
+  Rounder rounder_;
+  int r_, i_;
+  V parts_[max_sum_lanes] = {};
+};
+
+/// C = A * B like `product`, every element summed in `order`; p.first_k counts the terms before the first. Not register-blocked.
+template <class T>
+inline void ordered_product(const Product<T>& p, const RounderPlan<T>& plan, SumOrder order, int chains, int index) {
+  using L = Lanes<T>;
+  using V = typename L::V;
+  const V* b = reinterpret_cast<const V*>(p.b);
+  V* c = reinterpret_cast<V*>(p.c);
+  with_rounder(plan, p.step, p.dice, [&](auto rounder) {
+    for (int m = 0; m < p.m; ++m)
+      for (int r = 0; r < L::vectors; ++r) {
+        OrderedSum<V, decltype(rounder)> sum(order, chains, index, rounder, r, p.first_m + m);
+        for (int k = 0; k < p.depth; ++k)
+          sum.add_product(splat<V>(p.a[m * p.m_stride + k * p.k_stride]), b[k * L::vectors + r],
+                          [&](V x, V otherwise) { return p.first ? taking_part(p, k, r, x, otherwise) : x; });
+        c[m * L::vectors + r] = sum.total();
+      }
+  });
+}
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope
