@@ -1,20 +1,31 @@
 #include "app/precision_text.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "app/numbers.h"
+#include "kernels/experiment_fields.h"
 
 namespace attoscope {
+namespace {
+
+constexpr std::string_view stochastically = "/stochastic";
+
+}  // namespace
 
 std::string rounding_text(const Rounding& rounding) {
   if (rounding.kind == Rounding::Kind::exact) return "exact";
-  return rounding.kind == Rounding::Kind::main ? "main" : name(rounding.format);
+  const std::string nearest = rounding.kind == Rounding::Kind::main ? "main" : name(rounding.format);
+  return rounding.stochastic ? nearest + std::string(stochastically) : nearest;
 }
 
 Rounding parse_rounding(std::string_view text) {
   if (text == "exact") return exact;
-  return text == "main" ? to_main : to_format(parse_format(text));
+  const bool stochastic = text.ends_with(stochastically);
+  const std::string_view nearest = text.substr(0, text.size() - (stochastic ? stochastically.size() : 0));
+  if (nearest == "exact") throw std::invalid_argument(in_quotes(text) + " rounds nothing, expected " + std::string(roundings_expected));
+  Rounding rounding = nearest == "main" ? to_main : to_format(parse_format(nearest));
+  rounding.stochastic = stochastic;
+  return rounding;
 }
 
 std::string mask_text(const Mask& mask) {
@@ -29,14 +40,8 @@ Mask parse_mask(std::string_view text) {
   if (!text.starts_with(window))
     throw std::invalid_argument("mask " + in_quotes(text) + " is unknown, expected none, causal or window:W");
   const auto width = to_number<int>(text.substr(window.size()));
-  if (width && *width >= 1) return {Mask::Kind::window, *width};
-  throw std::invalid_argument("mask " + in_quotes(text) + " has no width, expected window:W with W a whole number from 1 on");
-}
-
-Algorithm parse_algorithm(std::string_view text) {
-  const auto found = std::find(algorithm_names.begin(), algorithm_names.end(), text);
-  if (found != algorithm_names.end()) return static_cast<Algorithm>(found - algorithm_names.begin());
-  throw std::invalid_argument("algorithm " + in_quotes(text) + " is unknown, expected " + listed(algorithm_names));
+  if (width && *width >= 1 && *width <= max_tile) return {Mask::Kind::window, *width};
+  throw std::invalid_argument("mask " + in_quotes(text) + " has no width, expected window:W with W " + whole_range_text(1, max_tile));
 }
 
 }  // namespace attoscope

@@ -62,8 +62,7 @@ class AttentionBlock : private TileSteps<T> {
     this->scores();
     this->running_max();
     this->rescale_factors();
-    this->exponentials(m_);
-    sum_and_round_P();
+    this->softmax_tile(m_, true, sums_P());
     update_l();
     update_O();
     this->report();
@@ -72,15 +71,13 @@ class AttentionBlock : private TileSteps<T> {
   /// FlashAttention, Algorithm 1, lines 9 to 13: the tile has a max and a sum of its own, O is kept normalised.
   void flash1_tile() {
     this->scores();
-    this->tile_max();
     fill_rows(m_tile_, Step::m, [&](int r) { return vec(sum_)[r]; });
     for (int r = 0; r < vectors; ++r) {
       const V old = vec(m_old_)[r] = vec(m_)[r], tile = vec(m_tile_)[r];
       vec(m_)[r] = active(r) == splat<V>(1) ? (tile > old ? tile : old) : old;
     }
     this->rescale_factors();
-    this->exponentials(m_tile_);
-    sum_and_round_P();
+    this->softmax_tile(m_tile_, true, sums_P());
     this->weighted_values(pv_, false);
     round_columns(pv_, Step::PV, tile_);
     merge_tile();
@@ -95,8 +92,7 @@ class AttentionBlock : private TileSteps<T> {
     this->running_max();
     this->rescale_factors();
     stop.check();
-    this->exponentials(m_);
-    this->sum_tile();
+    this->softmax_tile(m_, false, false);
     fill_rows(l_, Step::l, [&](int r) { return vec(sum_)[r]; });
     add_sink();
     this->normalise();
@@ -112,8 +108,7 @@ class AttentionBlock : private TileSteps<T> {
       this->scores();
       this->running_max();
       this->rescale_factors();
-      this->exponentials(m_);
-      this->sum_tile();
+      this->softmax_tile(m_, false, false);
       update_l();
       this->keep(this->kept_P_);
       this->report();
@@ -121,7 +116,7 @@ class AttentionBlock : private TileSteps<T> {
     add_sink();
     each_tile(stop, 0, tiles(), [&] {
       this->scores();
-      this->exponentials(m_);
+      this->each_piece([&] { this->exponentials(m_); });
       this->normalise();
       this->weighted_values(o_, true);
     });
@@ -174,11 +169,7 @@ class AttentionBlock : private TileSteps<T> {
 
   static bool same(const RounderPlan<T>& x, const RounderPlan<T>& y) { return x.kind == y.kind && x.format == y.format; }
 
-  void sum_and_round_P() {
-    if (job_.method.precision.sum_rounded_P) this->round_P();
-    this->sum_tile();
-    if (!job_.method.precision.sum_rounded_P) this->round_P();
-  }
+  bool sums_P() const { return job_.method.precision.sum_rounded_P; }
 
   void round_normalised_O() {
     if (!job_.method.precision.accumulate_in_O) round_columns(o_, Step::PV, 0);

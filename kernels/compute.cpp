@@ -12,6 +12,7 @@
 #include <fstream>
 #include <optional>
 #include <stdexcept>
+#include <variant>
 
 #include "kernels/deviation.h"
 #include "kernels/inputs.h"
@@ -25,7 +26,7 @@ namespace {
 
 /// What the golden value depends on beyond the raw inputs.
 struct GoldenKey {
-  Problem problem;
+  Problem problem{.n = 0};
   Format input;
   bool rounds_input = false, stochastic_input = false, in_double = false;
 
@@ -51,6 +52,7 @@ struct Truth {
   std::shared_ptr<const Matrix> golden;
   Measured measured;
   std::uint64_t digest = 0;
+  std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
 };
 
 class Clock {
@@ -119,14 +121,12 @@ class Computation {
 
   Result answer() {
     Clock whole, clock;
-    const Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format, e_.problem.seed);
     const bool fresh = !truth_ || !(truth_->key == golden_key(e_));
-    if (fresh) truth_.reset();
-    const std::shared_ptr<const Tensors> inputs = fresh ? as_tensors(x, e_.problem.n, e_.problem.d) : truth_->inputs;
+    if (fresh) round_inputs();
+    const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     result_.timing.inputs = clock.lap();
-    const Operands<double> golden_operands{inputs->q, inputs->k, inputs->v, {}, {}, {}};
-    const Job<double> golden = golden_job(golden_operands);
-    if (fresh) find_truth(inputs, golden);
+    const Job<double> golden = golden_job();
+    if (fresh) find_truth(golden);
     result_.timing.golden = clock.lap();
     run_a(x, golden);
     result_.timing.a = clock.lap();
@@ -139,18 +139,31 @@ class Computation {
   }
 
  private:
-  Job<double> golden_job(const Operands<double>& x) const {
-    return job(e_.problem, Method{.algorithm = Algorithm::three_pass}, e_.format, x);
+  /// Remembers the inputs, rounded for everybody; the truth on them is still to be found.
+  void round_inputs() {
+    Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format, e_.problem.seed);
+    truth_.reset();
+    Truth t;
+    t.inputs = as_tensors(x, e_.problem.n, e_.problem.d);
+    t.operands = std::move(x);
+    truth_ = std::move(t);
   }
 
-  void find_truth(const std::shared_ptr<const Tensors>& inputs, const Job<double>& golden) {
-    Truth t{golden_key(e_), inputs, nullptr, {}, 0};
+  Job<double> golden_job() const {
+    Job<double> j = job(e_.problem, Method{.algorithm = Algorithm::three_pass}, e_.format, Operands<double>{});
+    j.q = truth_->inputs->q.data();
+    j.k = truth_->inputs->k.data();
+    j.v = truth_->inputs->v.data();
+    return j;
+  }
+
+  void find_truth(const Job<double>& golden) {
     constexpr bool precise = std::is_same_v<T, double>;
-    t.golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
-                                                : run(golden, result_.rows, nullptr, stop_));
-    t.measured = measured(*t.golden, false);
-    t.digest = digest(*t.golden);
-    truth_ = std::move(t);
+    truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
+                                                      : run(golden, result_.rows, nullptr, stop_));
+    truth_->measured = measured(*truth_->golden, false);
+    truth_->digest = digest(*truth_->golden);
+    truth_->key = golden_key(e_);  // last: a run that is stopped before leaves a truth that answers no question
   }
 
   void run_a(const Operands<T>& x, const Job<double>& golden) {

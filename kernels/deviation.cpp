@@ -5,41 +5,40 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/job.h"
 #include "kernels/sorting.h"
 
 namespace attoscope {
 namespace {
 
-/// Elements that one task sums, lane by lane; chunks are then added in ascending order.
+/// Elements that one task sums, chain by chain; chunks are then added in ascending order.
 constexpr std::size_t chunk_size = 4096;
-constexpr int lanes = 8;
+constexpr int chains = DeviationSums::chains;
 
-/// A sum in `lanes` interleaved chains.
-struct LaneSum {
-  double lane[lanes] = {};
-  double total() const {
-    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-  }
-};
+/// The chains' common sum, as a tree.
+double total(const double* chain) {
+  return ((chain[0] + chain[4]) + (chain[2] + chain[6])) + ((chain[1] + chain[5]) + (chain[3] + chain[7]));
+}
 
-/// What one chunk adds to the whole.
+/// The whole, from the chunks in order.
 struct Sums {
-  double absolute = 0, plain = 0, square = 0, xy = 0, xx = 0, yy = 0;
+  double absolute = 0, plain = 0, square = 0, centred = 0, xy = 0, xx = 0, yy = 0;
   double max_abs = -1, max_ulp = 0;
   std::size_t worst = 0;
   std::int64_t finite = 0;
   UlpHistogram ulps{};
 
-  void add(const Sums& s) {
-    absolute += s.absolute;
-    plain += s.plain;
-    square += s.square;
-    xy += s.xy;
-    xx += s.xx;
-    yy += s.yy;
+  void add(const DeviationSums& s, std::size_t first) {
+    absolute += total(s.absolute);
+    plain += total(s.plain);
+    square += total(s.square);
+    centred += total(s.centred);
+    xy += total(s.xy);
+    xx += total(s.xx);
+    yy += total(s.yy);
     if (s.max_abs > max_abs) {
       max_abs = s.max_abs;
-      worst = s.worst;
+      worst = first + static_cast<std::size_t>(s.worst);
     }
     max_ulp = std::max(max_ulp, s.max_ulp);
     finite += s.finite;
@@ -61,49 +60,25 @@ std::vector<T> chunk_sums(std::size_t count, F sum) {
 template <class F>
 double ordered_sum(std::size_t count, F f) {
   const auto parts = chunk_sums<double>(count, [&](std::size_t first, std::size_t end) {
-    LaneSum s;
-    for (std::size_t i = first; i < end; ++i) s.lane[(i - first) % lanes] += f(i);
-    return s.total();
+    double chain[chains] = {};
+    std::size_t i = first;
+    for (; i + chains <= end; i += chains)
+      for (std::size_t c = 0; c < chains; ++c) chain[c] += f(i + c);
+    for (std::size_t c = 0; i < end; ++i, ++c) chain[c] += f(i);
+    return total(chain);
   });
-  double total = 0;
-  for (const double part : parts) total += part;
-  return total;
+  double sum = 0;
+  for (const double part : parts) sum += part;
+  return sum;
 }
 
-std::size_t histogram_bin(double ulps) {
-  const double at = std::floor((ulps + UlpHistogram::reach) * UlpHistogram::per_ulp);
-  if (at < 0) return 0;
-  return at >= UlpHistogram::inner ? UlpHistogram::inner + 1 : 1 + static_cast<std::size_t>(at);
-}
-
-Sums sums_of(const double* x, const double* y, std::size_t first, std::size_t end, const Format& main, double floor) {
+Sums sums_of(const std::vector<double>& x, const std::vector<double>& y, const DeviationRule& rule) {
+  const InstructionSet isa = instruction_set();
+  const auto parts = chunk_sums<DeviationSums>(x.size(), [&](std::size_t first, std::size_t end) {
+    return isa.deviation(x.data() + first, y.data() + first, static_cast<int>(end - first), rule);
+  });
   Sums s;
-  LaneSum absolute, plain, square, xy, xx, yy;
-  for (std::size_t i = first; i < end; ++i) {
-    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) continue;
-    const std::size_t lane = (i - first) % lanes;
-    const double d = x[i] - y[i], a = std::fabs(d);
-    absolute.lane[lane] += a;
-    plain.lane[lane] += d;
-    square.lane[lane] += d * d;
-    xy.lane[lane] += x[i] * y[i];
-    xx.lane[lane] += x[i] * x[i];
-    yy.lane[lane] += y[i] * y[i];
-    if (a > s.max_abs) {
-      s.max_abs = a;
-      s.worst = i;
-    }
-    const double ulps = d / ulp(main, std::max(std::fabs(y[i]), floor));
-    s.max_ulp = std::max(s.max_ulp, std::fabs(ulps));
-    ++s.ulps.counts[histogram_bin(ulps)];
-    ++s.finite;
-  }
-  s.absolute = absolute.total();
-  s.plain = plain.total();
-  s.square = square.total();
-  s.xy = xy.total();
-  s.xx = xx.total();
-  s.yy = yy.total();
+  for (std::size_t i = 0; i < parts.size(); ++i) s.add(parts[i], i * chunk_size);
   return s;
 }
 
@@ -147,12 +122,8 @@ Measured measured(const Matrix& m, bool as_float) {
 
 Deviation deviation(const Measured& x, const Measured& y, const Format& main) {
   const std::vector<double>&a = x.matrix->values, &b = y.matrix->values;
-  const double floor = 0.01 * y.rms;
-  Sums s;
-  for (const Sums& part : chunk_sums<Sums>(a.size(), [&](std::size_t first, std::size_t end) {
-         return sums_of(a.data(), b.data(), first, end, main, floor);
-       }))
-    s.add(part);
+  DeviationRule rule{main, 0.01 * y.rms, 0};
+  const Sums s = sums_of(a, b, rule);
   const std::int64_t nonfinite = static_cast<std::int64_t>(a.size()) - s.finite;
   if (s.finite == 0) return undefined(nonfinite);
   const double count = static_cast<double>(s.finite);
@@ -161,11 +132,8 @@ Deviation deviation(const Measured& x, const Measured& y, const Format& main) {
   d.mean_abs = s.absolute / count;
   d.rms = std::sqrt(s.square / count);
   d.bias = s.plain / count;
-  d.std = std::sqrt(ordered_sum(a.size(), [&](std::size_t i) {
-            if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return 0.0;
-            const double off = (a[i] - b[i]) - d.bias;
-            return off * off;
-          }) / count);
+  rule.centre = d.bias;
+  d.std = std::sqrt(sums_of(a, b, rule).centred / count);
   d.rel_rms = d.rms / std::sqrt(s.yy / count);
   d.cosine = s.xy / std::sqrt(s.xx) / std::sqrt(s.yy);
   d.wasserstein = wasserstein(x, y);

@@ -1,60 +1,98 @@
 #include "kernels/experiment.h"
 
+#include <charconv>
 #include <cmath>
+#include <type_traits>
+
+#include "kernels/experiment_fields.h"
 
 namespace attoscope {
 namespace {
 
-template <class Number>
-void require(bool holds, const char* key, Number value, const std::string& expected) {
-  if (!holds) throw std::invalid_argument(std::string(key) + " is " + std::to_string(value) + ": expected " + expected);
+std::string number(double x) {
+  char buffer[40];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr};
 }
 
-void validate_format(const Format& f, const std::string& key) {
-  const auto text = [](int low, int high) { return std::to_string(low) + " .. " + std::to_string(high); };
-  require(f.exponent_bits >= min_exponent_bits && f.exponent_bits <= max_exponent_bits, (key + ".exponent_bits").c_str(),
-          f.exponent_bits, text(min_exponent_bits, max_exponent_bits));
-  require(f.mantissa_bits >= 0 && f.mantissa_bits <= max_mantissa_bits, (key + ".mantissa_bits").c_str(), f.mantissa_bits,
-          text(0, max_mantissa_bits));
-  if (f.top_code_nan && f.overflow == Overflow::infinity)
-    throw std::invalid_argument(key + ".overflow is infinity: expected saturate or nan, since the format has no infinity");
-}
+/// Looks at every field and throws where one holds what it must not.
+class Checker {
+ public:
+  explicit Checker(std::string path) : path_(std::move(path)) {}
 
-void validate_method(const Method& m, const std::string& key) {
-  require(m.block_q >= 1, (key + ".block_q").c_str(), m.block_q, "at least 1");
-  require(m.block_k >= 1, (key + ".block_k").c_str(), m.block_k, "at least 1");
-  const auto at_most = [](int low, int high) { return std::to_string(low) + " .. " + std::to_string(high); };
-  require(m.splits >= 1 && m.splits <= max_splits, (key + ".splits").c_str(), m.splits, at_most(1, max_splits));
-  require(m.tau >= 0 && m.tau <= 64, (key + ".tau").c_str(), m.tau, at_most(0, 64));
-  require(m.tie_beta == 0 || (m.tie_beta > 1 && m.tie_beta <= 64), (key + ".tie_beta").c_str(), m.tie_beta, "0 (off), or above 1 and at most 64");
-  require(m.exp2_degree >= 0 && m.exp2_degree <= 5, (key + ".exp2_degree").c_str(), m.exp2_degree, at_most(0, 5));
-  require(m.p_exponent >= -max_p_exponent && m.p_exponent <= max_p_exponent, (key + ".p_exponent").c_str(), m.p_exponent,
-          at_most(-max_p_exponent, max_p_exponent));
-  require(m.sum_lanes >= 1 && m.sum_lanes <= max_sum_lanes, (key + ".sum_lanes").c_str(), m.sum_lanes, at_most(1, max_sum_lanes));
-  for (int i = 0; i < step_count; ++i) {
-    const Rounding& r = m.precision.steps[static_cast<std::size_t>(i)];
-    if (r.kind == Rounding::Kind::format) validate_format(r.format, key + "." + std::string(step_texts[static_cast<std::size_t>(i)].name));
+  template <class T>
+  void integer(std::string_view key, const T& x, T min, T max) {
+    if (x < min || x > max) refuse(key, std::to_string(x), whole_range_text(min, max));
   }
-}
+  void real(std::string_view key, double x, const RealRange& range) {
+    if (!contains(range, x)) refuse(key, number(x), attoscope::text(range));
+  }
+  void optional_real(std::string_view key, const std::optional<double>& x, const RealRange& range) {
+    if (x) real(key, *x, range);
+  }
+  template <class E, std::size_t N>
+  void choice(std::string_view key, E x, const std::array<std::string_view, N>& names) {
+    const auto index = static_cast<std::size_t>(x);
+    if (index >= N) refuse(key, std::to_string(index), listed(names));
+  }
+  void format(std::string_view key, const Format& f) {
+    const bool exponent = f.exponent_bits >= min_exponent_bits && f.exponent_bits <= max_exponent_bits;
+    if (!exponent || f.mantissa_bits < 0 || f.mantissa_bits > max_mantissa_bits)
+      refuse(key, attoscope::name(f), "eXmY with X from 2 to 11 and Y from 0 to 52");
+    if (f.top_code_nan && f.overflow == Overflow::infinity)
+      refuse(key, attoscope::name(f), "an overflow of saturate or nan, since the format has no infinity");
+  }
+  void rounding(std::string_view key, const Rounding& x) {
+    if (x.kind == Rounding::Kind::format) format(key, x.format);
+  }
+  void flag(std::string_view, bool) {}
+  void text(std::string_view, const std::string&) {}
+  void hex(std::string_view, std::uint64_t) {}
+  void policy(std::string_view, const Precision&) {}
+  template <class F>
+  void object(std::string_view key, F visit) {
+    Checker inner(path_of(key));
+    visit(inner);
+  }
 
-void validate_problem(const Problem& p) {
-  const std::string up_to = "1 .. ";
-  require(p.n >= 1 && p.n <= max_n, "problem.n", p.n, up_to + std::to_string(max_n));
-  require(p.d >= 1 && p.d <= max_d, "problem.d", p.d, up_to + std::to_string(max_d));
-  require(std::isfinite(p.scale) && p.scale >= 0, "problem.scale", p.scale, "a finite number above 0, or 0 for 1/sqrt(d)");
-  require(p.rows >= 0, "problem.rows", p.rows, "0 (all) or more");
-  require(p.mask.kind != Mask::Kind::window || p.mask.window >= 1, "problem.mask.window", p.mask.window, "at least 1");
-  require(!p.sink || std::isfinite(*p.sink), "problem.sink", p.sink.value_or(0), "a finite number");
-  require(std::isfinite(p.softcap) && p.softcap >= 0, "problem.softcap", p.softcap, "a finite number above 0, or 0 (off)");
-  require(std::isfinite(p.alibi) && std::fabs(p.alibi) <= 1e6, "problem.alibi", p.alibi, "a finite slope of at most 1e6");
-  if (p.input.kind != InputKind::tensors) return;
+ private:
+  std::string path_of(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
+  [[noreturn]] void refuse(std::string_view key, const std::string& value, const std::string& expected) const {
+    throw std::invalid_argument(path_of(key) + " is " + value + ", expected " + expected);
+  }
+  std::string path_;
+};
+
+/// That the tensors of a file were read, and hold what the problem wants.
+void validate_tensors(const Problem& p) {
+  const auto refuse = [&](const char* key, int value, const std::string& expected) {
+    throw std::invalid_argument(std::string("problem.") + key + " is " + std::to_string(value) + ", expected " + expected + p.input.file);
+  };
   if (!p.input.tensors) throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors have not been loaded");
   const Tensors& t = *p.input.tensors;
-  require(p.n <= t.n, "problem.n", p.n, "at most " + std::to_string(t.n) + ", the tokens of " + p.input.file);
-  require(p.d == t.d, "problem.d", p.d, std::to_string(t.d) + ", the head dimension of " + p.input.file);
+  const std::size_t elements = static_cast<std::size_t>(t.n) * static_cast<std::size_t>(t.d);
+  for (const std::vector<double>* x : {&t.q, &t.k, &t.v})
+    if (x->size() != elements) throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors are not all n x d");
+  if (p.n > t.n) refuse("n", p.n, "at most " + std::to_string(t.n) + ", the tokens of ");
+  if (p.d != t.d) refuse("d", p.d, std::to_string(t.d) + ", the head dimension of ");
 }
 
 }  // namespace
+
+bool contains(const RealRange& r, double x) {
+  if (x == 0 && !r.zero.empty()) return true;
+  return x >= r.min && x <= r.max && !(r.above_min && x == r.min);
+}
+
+std::string text(const RealRange& r) {
+  const bool bounded = r.max != RealRange{}.max;
+  std::string s = bounded ? "a number" : "a finite number";
+  if (r.above_min) {
+    s += " above " + number(r.min) + (bounded ? " and at most " + number(r.max) : "");
+  } else if (bounded) {
+    s += " from " + number(r.min) + " to " + number(r.max);
+  }
+  return r.zero.empty() ? s : s + ", or 0 for " + std::string(r.zero);
+}
 
 bool works_in_double(const Experiment& e) {
   const auto wide = [](const Format& f) { return significand_bits(f) > 24; };
@@ -73,10 +111,9 @@ int traced_row(const Problem& p) {
 }
 
 void validate(const Experiment& e) {
-  validate_problem(e.problem);
-  validate_format(e.format, "format");
-  validate_method(e.a, "a");
-  validate_method(e.b, "b");
+  Checker checker("");
+  visit_experiment(checker, e);
+  if (e.problem.input.kind == InputKind::tensors) validate_tensors(e.problem);
 }
 
 }  // namespace attoscope

@@ -111,7 +111,11 @@ struct Method {
 
   friend bool operator==(const Method&, const Method&) = default;
 };
-inline constexpr int max_splits = 64, max_sum_lanes = 64, max_p_exponent = 64;
+inline constexpr int max_tile = 1 << 30, max_splits = 64, max_sum_lanes = 64, max_p_exponent = 64, max_exp2_degree = 5;
+inline constexpr double max_tau = 64, max_tie_beta = 64;
+
+/// The tau that FlashAttention-4 uses with a main format: no stale max where P has 8 bits.
+constexpr double usual_tau(const Format& main) { return 1 + main.exponent_bits + main.mantissa_bits > 8 ? 8 : 0; }
 
 /// Q, K, V of one head, row-major N x d, as read from a file or drawn.
 struct Tensors {
@@ -205,6 +209,7 @@ int traced_row(const Problem& p);
 
 /// Largest sizes accepted.
 inline constexpr int max_n = 1 << 20, max_d = 1024;
+inline constexpr double max_alibi = 1e6;
 
 /// Throws std::invalid_argument in one sentence that names the key ("problem.n"), the value and what was expected.
 void validate(const Experiment& e);

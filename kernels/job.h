@@ -1,6 +1,7 @@
 /// What the lane code of one instruction set is asked to do: plain data, the same for all instruction sets.
 #pragma once
 
+#include "kernels/result.h"
 #include "kernels/rounders.h"
 
 namespace attoscope {
@@ -72,6 +73,24 @@ struct StopSign {
   virtual void check() const = 0;
 };
 
+/// How a chunk is compared.
+struct DeviationRule {
+  Format format{};   ///< whose ulps count
+  double floor = 0;  ///< no ulp finer than at this magnitude
+  double centre = 0; ///< what `centred` measures differences from
+};
+
+/// What a chunk of x and a reference y adds to their deviation; sums in interleaved chains (element i into chain i mod chains).
+struct DeviationSums {
+  static constexpr int chains = 8;
+  double absolute[chains] = {}, plain[chains] = {}, square[chains] = {}, centred[chains] = {}, xy[chains] = {}, xx[chains] = {},
+         yy[chains] = {};
+  double max_abs = -1, max_ulp = 0;
+  std::int64_t worst = 0;   ///< first element with max_abs
+  std::int64_t finite = 0;  ///< elements in which both are finite
+  UlpHistogram ulps{};
+};
+
 /// One instruction set's lane code.
 struct InstructionSet {
   const char* name = "";
@@ -87,6 +106,13 @@ struct InstructionSet {
   void (*run_dd)(const Job<double>&, const RowBlock&, const StopSign&, void* scratch, double* out) = nullptr;
   /// count standard normal numbers, elements first .. of stream `stream` of `seed`; first and count even.
   void (*normals)(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) = nullptr;
+  /// x rounded to the nearest number of the plan's format.
+  void (*round_float)(const double* x, std::int64_t count, const RounderPlan<float>&, float* out) = nullptr;
+  void (*round_double)(const double* x, std::int64_t count, const RounderPlan<double>&, double* out) = nullptr;
+  DeviationSums (*deviation)(const double* x, const double* y, int count, const DeviationRule&) = nullptr;
+  /// Floating-point operations a second of one thread doing nothing but fma for about `seconds`.
+  double (*float_fma_rate)(double seconds) = nullptr;
+  double (*double_fma_rate)(double seconds) = nullptr;
 };
 
 /// The instruction sets that this program holds and this machine runs, best first.

@@ -1,5 +1,8 @@
 /// One instruction set's lane code, compiled once for each with that set's flags.
+#include <chrono>
+
 #include "kernels/attention_lanes.h"
+#include "kernels/deviation_lanes.h"
 #include "kernels/golden_lanes.h"
 #include "kernels/instruction_sets.h"
 #include "kernels/random.h"
@@ -30,6 +33,57 @@ std::size_t dd_scratch(const Job<double>& job) {
 void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
   Arena arena(scratch);
   DoubleDoubleBlock(job, block, arena).run(stop, out);
+}
+
+/// Chains of fma that nothing else disturbs; 24 of them hide the latency on every machine.
+template <class T>
+double fma_rate(double seconds) {
+  using V = typename Lanes<T>::V;
+  constexpr int chains = sizeof(V) == 64 ? 24 : 10;
+  V x[chains];
+#pragma GCC unroll 24
+  for (int i = 0; i < chains; ++i) x[i] = splat<V>(T(1) / T(i + 3));
+  V a = splat<V>(T(0.999)), b = splat<V>(T(0.001));
+  const auto start = std::chrono::steady_clock::now();
+  double steps = 0, elapsed = 0;
+  while (elapsed < seconds) {
+    for (int step = 0; step < 20000; ++step) {
+      asm volatile("" : "+v"(a), "+v"(b));
+#pragma GCC unroll 24
+      for (int i = 0; i < chains; ++i) {
+#if defined(__FMA__)
+        x[i] = fused(x[i], a, b);
+#else  // the nearest that this instruction set has
+        x[i] = x[i] * a + b;
+#endif
+      }
+    }
+    steps += 20000;
+    elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+#pragma GCC unroll 24
+  for (int i = 0; i < chains; ++i) asm volatile("" : : "v"(x[i]));
+  return steps * chains * 2 * Lanes<T>::width / elapsed;
+}
+
+/// x rounded into T by the plan, which is not stochastic.
+template <class T>
+void round_values(const double* x, std::int64_t count, const RounderPlan<T>& plan, T* out) {
+  using V = typename Lanes<T>::V;
+  constexpr int width = Lanes<T>::width;
+  with_rounder(plan, Step::input, Dice<T>{}, [&](auto rounder) {
+    for (std::int64_t i = 0; i < count; i += width) {
+      const int here = count - i < width ? static_cast<int>(count - i) : width;
+      V v{};
+      for (int lane = 0; lane < here; ++lane) v[lane] = static_cast<T>(x[i + lane]);
+      v = rounder(v);
+      for (int lane = 0; lane < here; ++lane) out[i + lane] = v[lane];
+    }
+  });
+}
+
+DeviationSums deviation(const double* x, const double* y, int count, const DeviationRule& rule) {
+  return DeviationChunk(rule).sums(x, y, count);
 }
 
 using UInt64V = std::uint64_t __attribute__((vector_size(vector_bytes)));
@@ -68,7 +122,12 @@ InstructionSet lane_code() {
           .run_float = run_attention<float>,
           .run_double = run_attention<double>,
           .run_dd = run_dd,
-          .normals = normals};
+          .normals = normals,
+          .round_float = round_values<float>,
+          .round_double = round_values<double>,
+          .deviation = deviation,
+          .float_fma_rate = fma_rate<float>,
+          .double_fma_rate = fma_rate<double>};
 }
 
 }  // namespace ATTOSCOPE_ISA

@@ -70,7 +70,7 @@ struct Rescales {
   double expected = 0;        ///< mean over rows of H_T - 1, for exchangeable scores
   std::vector<std::int64_t> per_tile;     ///< rows in which m moved at this tile
   std::vector<double> expected_per_tile;  ///< sum over rows of 1/t, t the row's own count of tiles so far (0 for t = 1)
-  std::vector<std::array<float, 5>> max_quantiles;  ///< 5, 25, 50, 75, 95 % of m over rows, per tile; NaN where no row has it
+  std::vector<std::array<float, 5>> max_quantiles;  ///< 5, 25, 50, 75, 95 % of m over (256 of) the rows, per tile; NaN where no row has it
 };
 
 /// m after every tile of (a sample of) the rows: the rescale map. Method a.

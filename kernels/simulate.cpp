@@ -53,21 +53,28 @@ Magnitudes range_of(const std::vector<T>& x, int mantissa_bits) {
   return m;
 }
 
+void round_piece(const InstructionSet& isa, const double* x, std::size_t count, const RounderPlan<float>& p, float* out) {
+  isa.round_float(x, static_cast<std::int64_t>(count), p, out);
+}
+void round_piece(const InstructionSet& isa, const double* x, std::size_t count, const RounderPlan<double>& p, double* out) {
+  isa.round_double(x, static_cast<std::int64_t>(count), p, out);
+}
+
 /// Row-major x, d columns, rounded; `tensor` 0, 1, 2 tells Q, K, V apart for stochastic rounding.
 template <class T>
 std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor) {
+  const InstructionSet isa = instruction_set();
   std::vector<T> y(x.size());
   constexpr std::size_t piece = 1 << 14;
   tbb::parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
-    const std::size_t end = std::min(x.size(), (i + 1) * piece), width = static_cast<std::size_t>(d);
-    for (std::size_t j = i * piece; j < end; ++j) {
-      const T value = static_cast<T>(x[j]);
-      y[j] = !p.rounds() ? value
-             : p.kind == RounderKind::stochastic
-                 ? round_stochastic(p.format, value,
-                                    dice_roll(seed, Step::input, static_cast<int>(j / width), static_cast<int>(j % width), tensor))
-                 : round(p.format, value);
+    const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = static_cast<std::size_t>(d);
+    if (p.kind != RounderKind::stochastic) {
+      round_piece(isa, x.data() + first, count, p, y.data() + first);
+      return;
     }
+    for (std::size_t j = first; j < first + count; ++j)
+      y[j] = round_stochastic(p.format, static_cast<T>(x[j]),
+                              dice_roll(seed, Step::input, static_cast<int>(j / width), static_cast<int>(j % width), tensor));
   });
   return y;
 }

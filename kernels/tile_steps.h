@@ -90,6 +90,25 @@ class TileSteps {
   }
   int keys() const { return j1_ - j0_; }
 
+  /// Calls work() for one piece of the tile's keys after the other, so that its S stays in the first-level cache between the
+  /// steps; inside, the tile is that piece.
+  template <class Work>
+  void each_piece(Work work) {
+    T* const s = s_;
+    const int j0 = j0_, j1 = j1_;
+    for (int j = j0; j < j1; j += key_chunk) {
+      j0_ = j;
+      j1_ = j1 - j > key_chunk ? j + key_chunk : j1;
+      piece_ = j - j0;
+      s_ = s + static_cast<std::ptrdiff_t>(piece_) * R;
+      work();
+    }
+    s_ = s;
+    j0_ = j0;
+    j1_ = j1;
+    piece_ = 0;
+  }
+
   /// Whether every row of the block sees all keys j0 .. j1-1.
   bool all_visible(int j0, int j1) const { return full_first_ <= j0 && j1 <= full_end_; }
 
@@ -141,8 +160,24 @@ class TileSteps {
 
   // --- scores and the max ---------------------------------------------------------------------------------------------
 
-  /// S of the tile; -infinity where a row does not see the key.
+  /// S of the tile, -infinity where a row does not see the key, and its max in sum_; a NaN score never replaces. With a
+  /// mitigation, a tied max is moved away from the ties.
   void scores() {
+    for (int r = 0; r < vectors; ++r) vec(sum_)[r] = splat<V>(-infinity);
+    each_piece([&] {
+      piece_scores();
+      for (int r = 0; r < vectors; ++r) {
+        V m = vec(sum_)[r];
+        const V* s = vec(s_) + r;
+        for (int j = 0; j < keys(); ++j, s += vectors) m = *s > m ? *s : m;
+        vec(sum_)[r] = m;
+      }
+    });
+    if (job_.method.tie_beta == 0) return;
+    for (int r = 0; r < vectors; ++r) vec(sum_)[r] = untied(vec(sum_)[r], r);
+  }
+
+  void piece_scores() {
     const Product<T> qk{.a = job_.k + static_cast<std::ptrdiff_t>(j0_) * job_.d, .m_stride = job_.d, .k_stride = 1,
                         .b = q_, .c = s_, .m = keys(), .depth = job_.d, .step = Step::qk_step, .dice = dice(), .first_m = j0_};
     if (job_.method.order == SumOrder::sequential) {
@@ -179,17 +214,6 @@ class TileSteps {
     }
   }
 
-  /// max S of the tile in sum_; a NaN score never replaces. With a mitigation, a tied max is moved away from the ties.
-  void tile_max() {
-    for (int r = 0; r < vectors; ++r) {
-      V m = splat<V>(-infinity);
-      const V* s = vec(s_) + r;
-      for (int j = 0; j < keys(); ++j, s += vectors) m = *s > m ? *s : m;
-      if (job_.method.tie_beta != 0) m = untied(m, r);
-      vec(sum_)[r] = m;
-    }
-  }
-
   /// beta*m where m is tied and positive, 0 where it is tied and negative (arXiv 2510.04212).
   V untied(V m, int r) const {
     const V one = splat<V>(1), beta = splat<V>(static_cast<T>(job_.method.tie_beta));
@@ -203,7 +227,6 @@ class TileSteps {
   /// m = round(max(m, max S)), m_old what it was. flash4 keeps a stale m that is at most tau (in log2) too small.
   void running_max() {
     const V one = splat<V>(1);
-    tile_max();
     for (int r = 0; r < vectors; ++r) {
       const V m = vec(m_old_)[r] = vec(m_)[r];
       vec(m_)[r] = vec(sum_)[r] > m ? vec(sum_)[r] : m;
@@ -242,19 +265,21 @@ class TileSteps {
   void exponentials(const T* m) {
     V* s = vec(s_);
     const V* max = reinterpret_cast<const V*>(m);
+    const int count = keys() * vectors, degree = job_.method.exp2_degree;
     if (exp2()) {
       const V c = splat<V>(job_.exp2_scale);
       fill_keys(Step::shifted, [&](int i, int r) { return fused(s[i], c, -(max[r] * c)); });
-    } else {
+      if (degree == 0) {
+        for (int i = 0; i < count; ++i) s[i] = exponential2(s[i]);
+      } else {
+        for (int i = 0; i < count; ++i) s[i] = exponential2_polynomial(s[i], degree);
+      }
+    } else if (job_[Step::shifted].rounds()) {
       fill_keys(Step::shifted, [&](int i, int r) { return s[i] - max[r]; });
-    }
-    const int count = keys() * vectors, degree = job_.method.exp2_degree;
-    if (!exp2()) {
       for (int i = 0; i < count; ++i) s[i] = exponential(s[i]);
-    } else if (degree == 0) {
-      for (int i = 0; i < count; ++i) s[i] = exponential2(s[i]);
     } else {
-      for (int i = 0; i < count; ++i) s[i] = exponential2_polynomial(s[i], degree);
+      for (int j = 0; j < keys(); ++j)
+        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = exponential(s[j * vectors + r] - max[r]);
     }
     if (job_.method.p_exponent != 0) {
       const T lift = power_of_two<T>(job_.method.p_exponent);
@@ -272,34 +297,60 @@ class TileSteps {
 
   /// P = round(e / l).
   void normalise() {
-    fill_keys(Step::P, [s = vec(s_), l = vec(l_)](int i, int r) { return s[i] / l[r]; });
-    hide(T{0});
-    keep(kept_P_);
+    each_piece([&] {
+      fill_keys(Step::P, [s = vec(s_), l = vec(l_)](int i, int r) { return s[i] / l[r]; });
+      hide(T{0});
+      keep(kept_P_);
+    });
   }
 
-  /// round(sum of the tile) in sum_, rounded after every addition by l_step and at the end by tile_sum.
-  void sum_tile() {
+  /// e, P and the row sum of the tile, which is P's if `sums_P`. sum_ = round(sum): after every addition by l_step, at the end
+  /// by tile_sum. The exponent's max is `m`.
+  void softmax_tile(const T* m, bool rounds_P, bool sums_P) {
     V total[vectors] = {};
-    with(Step::l_step, [&](auto rounder) {
-      for (int r = 0; r < vectors; ++r) total[r] = row_sum(rounder, r);
-    });
+    if (job_.method.order == SumOrder::sequential && !job_.method.kahan_l) {
+      each_piece([&] {
+        exponentials(m);
+        if (!sums_P) extend_sums(total);
+        if (rounds_P) round_P();
+        if (sums_P) extend_sums(total);
+      });
+    } else {
+      each_piece([&] {
+        exponentials(m);
+        if (rounds_P && sums_P) round_P();
+      });
+      with(Step::l_step, [&](auto rounder) {
+        for (int r = 0; r < vectors; ++r) total[r] = row_sum(rounder, r);
+      });
+      if (rounds_P && !sums_P) each_piece([&] { round_P(); });
+    }
     fill_rows(sum_, Step::tile_sum, [&](int r) { return total[r]; });
   }
+
+  /// The tile's row sum in an order of its own.
   template <class Rounder>
-  V row_sum(Rounder rounder, int r) {
+  V row_sum(Rounder rounder, int r) const {
     const V* s = vec(s_) + r;
     if (job_.method.kahan_l) return kahan_sum(rounder, s, r);
-    if (job_.method.order != SumOrder::sequential) {
-      OrderedSum<V, Rounder> sum(job_.method.order, job_.method.sum_lanes, j0_ - tile_first_, rounder, r, tile_);
-      for (int j = 0; j < keys(); ++j, s += vectors) sum.add(*s);
-      return sum.total();
-    }
-    V sum{};
-    for (int j = 0; j < keys(); ++j, s += vectors) sum = rounder(sum + *s, Where{r, j0_ + j, 0});
-    return sum;
+    OrderedSum<V, Rounder> sum(job_.method.order, job_.method.sum_lanes, j0_ - tile_first_, rounder, r, tile_);
+    for (int j = 0; j < keys(); ++j, s += vectors) sum.add(*s);
+    return sum.total();
   }
+
+  void extend_sums(V* total) const {
+    with(Step::l_step, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) {
+        V sum = total[r];
+        const V* s = vec(s_) + r;
+        for (int j = 0; j < keys(); ++j, s += vectors) sum = rounder(sum + *s, Where{r, j0_ + j, 0});
+        total[r] = sum;
+      }
+    });
+  }
+
   template <class Rounder>
-  V kahan_sum(Rounder rounder, const V* s, int r) {
+  V kahan_sum(Rounder rounder, const V* s, int r) const {
     V sum{}, lost{};
     for (int j = 0; j < keys(); ++j, s += vectors) {
       const V y = rounder(*s - lost, Where{r, j0_ + j, 1}), next = rounder(sum + y, Where{r, j0_ + j, 2});
@@ -312,7 +363,7 @@ class TileSteps {
   /// Copies the kept lane of the tile for the recorder.
   void keep(T* kept) const {
     if (kept_ < 0) return;
-    for (int j = 0; j < keys(); ++j) kept[j] = s_[static_cast<std::ptrdiff_t>(j) * R + kept_];
+    for (int j = 0; j < keys(); ++j) kept[piece_ + j] = s_[static_cast<std::ptrdiff_t>(j) * R + kept_];
   }
 
   // --- P.V ------------------------------------------------------------------------------------------------------------
@@ -396,6 +447,7 @@ class TileSteps {
   int block_first_ = 0, block_end_ = 0;                  // keys that some row sees
   int full_first_ = 0, full_end_ = 0;                    // keys that every row sees (none where end <= first)
   int tile_ = 0, tile_first_ = 0, j0_ = 0, j1_ = 0;      // the tile, its first key, and its keys that some row sees
+  int piece_ = 0;                                        // where the piece in hand starts among them
   bool any_rescale_ = false, any_idle_ = false, restarts_ = false;
   T *q_, *o_, *pv_, *s_;
   T *m_, *m_old_, *m_tile_, *l_, *l_lost_, *alpha_, *sum_, *rows_, *first_, *end_, *from_, *to_, *started_, *active_;

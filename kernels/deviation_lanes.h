@@ -1,0 +1,125 @@
+/// The meter's inner loop: what one chunk of two arrays adds to their deviation, in eight interleaved chains whatever the width
+/// of the lanes.
+#pragma once
+
+#include "kernels/job.h"
+#include "kernels/lanes.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+class DeviationChunk {
+  using V = DoubleV;
+  using I = Int64V;
+  static constexpr int width = Lanes<double>::width, parts = DeviationSums::chains / width;
+
+ public:
+  explicit DeviationChunk(const DeviationRule& rule)
+      : rule_(rule),
+        lowest_((std::int64_t{min_exponent(rule.format)} + 1023 > 1 ? std::int64_t{min_exponent(rule.format)} + 1023 : 1) << 52) {
+    for (V& v : largest_) v = splat<V>(-1);
+  }
+
+  DeviationSums sums(const double* x, const double* y, int count) {
+    for (int i = 0; i < count; i += DeviationSums::chains) {
+      if (count - i >= DeviationSums::chains) {
+        add(x + i, y + i, i);
+      } else {
+        add_rest(x + i, y + i, i, count - i);
+      }
+    }
+    return collected();
+  }
+
+ private:
+  /// Missing elements are NaN, which nobody counts.
+  void add_rest(const double* x, const double* y, int first, int count) {
+    double rest[2][DeviationSums::chains];
+    for (int i = 0; i < DeviationSums::chains; ++i) {
+      rest[0][i] = i < count ? x[i] : std::numeric_limits<double>::quiet_NaN();
+      rest[1][i] = i < count ? y[i] : 0;
+    }
+    add(rest[0], rest[1], first);
+  }
+
+  void add(const double* x, const double* y, int first) {
+    for (int p = 0; p < parts; ++p) {
+      V u, v;
+      __builtin_memcpy(&u, x + p * width, sizeof u);
+      __builtin_memcpy(&v, y + p * width, sizeof v);
+      // a difference with itself is 0 for finite numbers alone
+      const V zero{}, one = splat<V>(1), finite = u - u == zero ? (v - v == zero ? one : zero) : zero;
+      u = finite == one ? u : zero;
+      v = finite == one ? v : zero;
+      const V d = u - v, size = d < zero ? -d : d;
+      absolute_[p] += size;
+      plain_[p] += d;
+      square_[p] += d * d;
+      xy_[p] += u * v;
+      xx_[p] += u * u;
+      yy_[p] += v * v;
+      const V off = d - rule_.centre;
+      centred_[p] += finite == one ? off * off : zero;
+      finite_[p] += finite;
+      note_largest(p, finite == one ? size : splat<V>(-1), first);
+      count_ulps(p, d, v, finite);
+    }
+  }
+
+  void note_largest(int p, V size, int first) {
+    const V index = splat<V>(first);
+    worst_[p] = size > largest_[p] ? index : worst_[p];
+    largest_[p] = size > largest_[p] ? size : largest_[p];
+  }
+
+  void count_ulps(int p, V d, V y, V finite) {
+    const V zero{}, size = y < zero ? -y : y, reference = size > rule_.floor ? size : splat<V>(rule_.floor);
+    I exponent = bits_of(reference) & (std::int64_t{0x7ff} << 52);
+    exponent = exponent < lowest_ ? I{} + lowest_ : exponent;
+    // d / 2^(e - Y) by two exact factors
+    const V inverse = from_bits<V>((std::int64_t{2046} << 52) - exponent);
+    const V ulps = d * inverse * power_of_two<double>(rule_.format.mantissa_bits), many = ulps < zero ? -ulps : ulps;
+    most_ulps_[p] = many > most_ulps_[p] ? many : most_ulps_[p];
+    V at = (ulps + double{UlpHistogram::reach}) * double{UlpHistogram::per_ulp};
+    at = at < -1.0 ? splat<V>(-1) : (at > double{UlpHistogram::inner} ? splat<V>(UlpHistogram::inner) : at);
+    const V magic = splat<V>(0x1.8p52), nearest = (at + magic) - magic, below = nearest > at ? nearest - 1.0 : nearest;
+    const I bin = bits_of((below + 1.0) + magic) - bits_of(magic);
+    for (int lane = 0; lane < width; ++lane) counts_[finite[lane] == 1.0 ? bin[lane] : spare_bin] += 1;
+  }
+
+  DeviationSums collected() const {
+    DeviationSums s;
+    for (int p = 0; p < parts; ++p)
+      for (int lane = 0; lane < width; ++lane) {
+        const int chain = p * width + lane;
+        s.absolute[chain] = absolute_[p][lane];
+        s.plain[chain] = plain_[p][lane];
+        s.square[chain] = square_[p][lane];
+        s.centred[chain] = centred_[p][lane];
+        s.xy[chain] = xy_[p][lane];
+        s.xx[chain] = xx_[p][lane];
+        s.yy[chain] = yy_[p][lane];
+        s.finite += static_cast<std::int64_t>(finite_[p][lane]);
+        s.max_ulp = most_ulps_[p][lane] > s.max_ulp ? most_ulps_[p][lane] : s.max_ulp;
+        const std::int64_t index = static_cast<std::int64_t>(worst_[p][lane]) + chain;
+        const bool larger = largest_[p][lane] > s.max_abs || (largest_[p][lane] == s.max_abs && index < s.worst);
+        if (larger) {
+          s.max_abs = largest_[p][lane];
+          s.worst = index;
+        }
+      }
+    for (int i = 0; i < spare_bin; ++i) s.ulps.counts[static_cast<unsigned>(i)] = counts_[i];
+    return s;
+  }
+
+  static constexpr int spare_bin = UlpHistogram::inner + 2;
+  const DeviationRule& rule_;
+  std::int64_t lowest_;
+  V absolute_[parts] = {}, plain_[parts] = {}, square_[parts] = {}, centred_[parts] = {}, xy_[parts] = {}, xx_[parts] = {},
+    yy_[parts] = {}, finite_[parts] = {}, most_ulps_[parts] = {}, worst_[parts] = {};
+  V largest_[parts] = {};
+  std::int64_t counts_[spare_bin + 1] = {};
+};
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope
