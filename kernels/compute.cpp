@@ -138,6 +138,22 @@ class Computation {
     return std::move(result_);
   }
 
+  /// How far each of these is from the truth in place of a.
+  std::vector<Deviation> errors_of(std::span<const Method> methods) {
+    if (!truth_ || !(truth_->key == golden_key(e_))) {
+      round_inputs();
+      find_truth(golden_job());
+    }
+    const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
+    std::vector<Deviation> errors;
+    for (const Method& m : methods) {
+      const Operands<T> reversed = m.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
+      const Matrix output = run(job(e_.problem, m, e_.format, m.reverse_keys ? reversed : x), result_.rows, nullptr, stop_);
+      errors.push_back(deviation(unsorted(output), truth_->measured, e_.format));
+    }
+    return errors;
+  }
+
  private:
   /// Remembers the inputs, rounded for everybody; the truth on them is still to be found.
   void round_inputs() {
@@ -243,12 +259,15 @@ std::string device_name(int threads) {
   return "cpu " + std::string(instruction_set().name) + ", " + std::to_string(count) + (count == 1 ? " thread" : " threads");
 }
 
-Result compute(const Experiment& experiment, const Options& options) {
+namespace {
+
+/// f(computation, ms) in the working type, once the inputs are drawn, which took so many milliseconds.
+template <class F>
+void with_computation(const Experiment& experiment, const Options& options, F f) {
   validate(experiment);
   refuse_if_too_large(experiment, options.threads);
   Memory none;
   Memory::Held& held = (options.memory ? *options.memory : none).held();
-  Result result;
   tbb::task_arena arena(thread_count(options.threads));
   arena.execute([&] {
     Clock clock;
@@ -258,13 +277,31 @@ Result compute(const Experiment& experiment, const Options& options) {
       held.raw_of = experiment.problem;
     }
     const double drawing = clock.lap();
-    result = works_in_double(experiment) ? Computation<double>(experiment, options, held.truth, held.raw).answer()
-                                         : Computation<float>(experiment, options, held.truth, held.raw).answer();
+    if (works_in_double(experiment)) {
+      f(Computation<double>(experiment, options, held.truth, held.raw), drawing);
+    } else {
+      f(Computation<float>(experiment, options, held.truth, held.raw), drawing);
+    }
+  });
+}
+
+}  // namespace
+
+Result compute(const Experiment& experiment, const Options& options) {
+  Result result;
+  with_computation(experiment, options, [&](auto computation, double drawing) {
+    result = computation.answer();
     result.timing.inputs += drawing;
     result.timing.total += drawing;
   });
   result.device = device_name(options.threads);
   return result;
+}
+
+std::vector<Deviation> errors_of(const Experiment& experiment, std::span<const Method> methods, const Options& options) {
+  std::vector<Deviation> errors;
+  with_computation(experiment, options, [&](auto computation, double) { errors = computation.errors_of(methods); });
+  return errors;
 }
 
 }  // namespace attoscope

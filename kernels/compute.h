@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "kernels/result.h"
 
@@ -37,6 +39,10 @@ struct Options {
 /// The answer to `experiment`, the same bits for every thread count and instruction set.
 /// Throws std::invalid_argument (see `validate`), std::runtime_error where memory cannot suffice, Stopped when cancelled.
 Result compute(const Experiment& experiment, const Options& options = {});
+
+/// How far each of `methods` is from the truth in place of a; inputs, their rounding, the working type and the rows are the
+/// experiment's. Costs no more than a's run each: no b, no trace, and no `wasserstein` (NaN). Throws as `compute` does.
+std::vector<Deviation> errors_of(const Experiment& experiment, std::span<const Method> methods, const Options& options = {});
 
 /// The bytes that `compute` will need beyond what the program holds already.
 double bytes_needed(const Experiment& experiment, int threads);

@@ -95,6 +95,7 @@ double mean_gap(const std::vector<double>& x, const std::vector<double>& y) {
 }
 
 double wasserstein(const Measured& x, const Measured& y) {
+  if (!x.sorts || !y.sorts) return std::numeric_limits<double>::quiet_NaN();
   if (x.nonfinite == 0 && y.nonfinite == 0) return mean_gap(x.sorted, y.sorted);
   return mean_gap(paired_sorted(*x.matrix, *y.matrix), paired_sorted(*y.matrix, *x.matrix));
 }
@@ -109,14 +110,20 @@ Deviation undefined(std::int64_t nonfinite) {
 }  // namespace
 
 Measured measured(const Matrix& m, bool as_float) {
-  Measured out{.matrix = &m, .sorted = {}, .nonfinite = 0, .rms = 0};
+  Measured out = unsorted(m);
+  out.sorts = true;
+  if (out.nonfinite == 0) out.sorted = sorted_values(m.values, as_float);
+  return out;
+}
+
+Measured unsorted(const Matrix& m) {
+  Measured out{.matrix = &m, .sorts = false, .sorted = {}, .nonfinite = 0, .rms = 0};
   for (const double v : m.values) out.nonfinite += !std::isfinite(v);
   const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - out.nonfinite;
   const double square = ordered_sum(m.values.size(), [&](std::size_t i) {
     return std::isfinite(m.values[i]) ? m.values[i] * m.values[i] : 0.0;
   });
   out.rms = finite > 0 ? std::sqrt(square / static_cast<double>(finite)) : 0;
-  if (out.nonfinite == 0) out.sorted = sorted_values(m.values, as_float);
   return out;
 }
 

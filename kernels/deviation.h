@@ -8,6 +8,7 @@ namespace attoscope {
 /// A matrix with what its comparisons need: its values sorted, and whether all are finite.
 struct Measured {
   const Matrix* matrix = nullptr;
+  bool sorts = true;           ///< false: whoever measured does not ask for Wasserstein-1
   std::vector<double> sorted;  ///< empty where a value is not finite
   std::int64_t nonfinite = 0;
   double rms = 0;              ///< over the finite values
@@ -15,6 +16,9 @@ struct Measured {
 
 /// `as_float` says that every value is a float.
 Measured measured(const Matrix& m, bool as_float);
+
+/// The same without its values sorted: then `wasserstein` is NaN.
+Measured unsorted(const Matrix& m);
 
 /// x against the reference y, of the same shape; ulps are `main`'s at |y|, none finer than at 1 % of y's RMS.
 Deviation deviation(const Measured& x, const Measured& y, const Format& main);

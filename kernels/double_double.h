@@ -84,8 +84,7 @@ ATTOSCOPE_HD DD<V> exponential(DD<V> x) {
   DD<V> sum{splat<V>(inverse_factorials[28][0]), splat<V>(inverse_factorials[28][1])};
   for (int k = 27; k >= 0; --k) sum = sum * r + DD<V>{splat<V>(inverse_factorials[k][0]), splat<V>(inverse_factorials[k][1])};
   const V scale = exponent_bits_to_value<V>(bits_of(shifted) - bits_of(magic));
-  const V gone = x.high < -700.0 ? V{} : scale;
-  return {sum.high * gone, sum.low * gone};
+  return {x.high < -700.0 ? V{} : sum.high * scale, x.high < -700.0 ? V{} : sum.low * scale};
 }
 
 }  // namespace attoscope

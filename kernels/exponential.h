@@ -14,6 +14,7 @@ template <>
 struct Lane<float> {
   using Scalar = float;
   using Int = std::int32_t;
+  static constexpr bool has_scale = false;  ///< whether `scaled(p, n)` gives p * 2^n in one operation
 #ifdef __CUDA_ARCH__
   ATTOSCOPE_HD static float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 #else
@@ -24,6 +25,7 @@ template <>
 struct Lane<double> {
   using Scalar = double;
   using Int = std::int64_t;
+  static constexpr bool has_scale = false;
 #ifdef __CUDA_ARCH__
   ATTOSCOPE_HD static double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
 #else
@@ -78,9 +80,18 @@ struct ExpConstants<double> {
                                       0x1.71df262c451e1p-19, 0x1.28adce7339679p-22, 0x1.ad7f02ab63935p-26};
 };
 
-/// 2^(n + r) for p = 2^r in about [1/2, 2] and n as `shifted` = magic + n holds it; at most one rounding, into the subnormals.
+/// x, but at least `low` and at most `high`; NaN stays NaN.
+template <class V>
+ATTOSCOPE_HD V within(V x, typename Lane<V>::Scalar low, typename Lane<V>::Scalar high) {
+  if constexpr (Lane<V>::has_scale) return Lane<V>::within(x, splat<V>(low), splat<V>(high));
+  const V y = x < low ? splat<V>(low) : x;
+  return y > high ? splat<V>(high) : y;
+}
+
+/// p * 2^n for p in about [1/2, 2] and n as `shifted` = magic + n holds it; at most one rounding, into the subnormals.
 template <class V>
 ATTOSCOPE_HD V scaled_by_power(V p, V n, V shifted) {
+  if constexpr (Lane<V>::has_scale) return Lane<V>::scaled(p, n);
   const V magic = splat<V>(ExpConstants<typename Lane<V>::Scalar>::magic);
   const V half_shifted = fused(n, splat<V>(typename Lane<V>::Scalar(0.5)), magic);
   const auto whole = bits_of(shifted) - bits_of(magic), half = bits_of(half_shifted) - bits_of(magic);
@@ -93,8 +104,7 @@ template <class V>
 ATTOSCOPE_HD V exponential(V x) {
   using T = typename Lane<V>::Scalar;
   using K = ExpConstants<T>;
-  V y = x < K::lowest ? splat<V>(K::lowest) : x;
-  y = y > K::highest ? splat<V>(K::highest) : y;
+  const V y = within(x, K::lowest, K::highest);
   const V shifted = fused(y, splat<V>(K::log2_e), splat<V>(K::magic));
   const V n = shifted - K::magic;
   const V high = fused(n, splat<V>(-K::ln2_high), y);
@@ -107,7 +117,7 @@ ATTOSCOPE_HD V exponential(V x) {
   } else {
     p = fused(r * r, q, r) + T{1};
   }
-  return x != x ? x : scaled_by_power(p, n, shifted);
+  return scaled_by_power(p, n, shifted);
 }
 
 template <class T>
@@ -132,13 +142,11 @@ struct Exp2Constants<double> {
 template <class V>
 ATTOSCOPE_HD V exponential2(V x) {
   using K = Exp2Constants<typename Lane<V>::Scalar>;
-  V y = x < K::lowest ? splat<V>(K::lowest) : x;
-  y = y > K::highest ? splat<V>(K::highest) : y;
+  const V y = within(x, K::lowest, K::highest);
   const V shifted = y + K::magic, n = shifted - K::magic, r = y - n;
   V q = splat<V>(K::c[K::terms - 1]);
   for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c[i]));
-  const V result = scaled_by_power(fused(q, r, splat<V>(1)), n, shifted);
-  return x != x ? x : result;
+  return scaled_by_power(fused(q, r, splat<V>(1)), n, shifted);
 }
 
 /// Minimax polynomials of 2^f on [0, 1), relative error, p(0) = 1; row: degree - 1. Worst errors: 3.9e-2, 2.1e-3, 8.8e-5,
@@ -155,14 +163,12 @@ template <class V>
 ATTOSCOPE_HD V exponential2_polynomial(V x, int degree) {
   using T = typename Lane<V>::Scalar;
   using K = Exp2Constants<T>;
-  V y = x < K::lowest ? splat<V>(K::lowest) : x;
-  y = y > K::highest ? splat<V>(K::highest) : y;
+  const V y = within(x, K::lowest, K::highest);
   const V nearest = (y + K::magic) - K::magic;
   const V n = nearest > y ? nearest - T(1) : nearest, f = y - n;
   V q = splat<V>(T(exp2_polynomials[degree - 1][degree - 1]));
   for (int i = degree - 2; i >= 0; --i) q = fused(q, f, splat<V>(T(exp2_polynomials[degree - 1][i])));
-  const V result = scaled_by_power(fused(q, f, splat<V>(1)), n, n + K::magic);
-  return x != x ? x : result;
+  return scaled_by_power(fused(q, f, splat<V>(1)), n, n + K::magic);
 }
 
 /// ln x to about 1 ulp, for every x: x = 2^k m, m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1)). NaN below 0.

@@ -11,11 +11,8 @@ double floored_ulps(const Result& r, double difference, double reference) {
   return difference / ulp(r.experiment.format, std::isfinite(reference) ? std::max(std::fabs(reference), 0.01 * r.golden_rms) : 0);
 }
 
-/// What a pixel prefers: NaN, then infinity, then the largest magnitude.
-float rank(float v) {
-  return v != v ? std::numeric_limits<float>::infinity() : (std::isinf(v) ? std::numeric_limits<float>::max() : std::fabs(v));
-}
-bool outranks(float x, float y) { return rank(x) > rank(y); }
+/// Whether a pixel prefers x to y: NaN before infinity before the larger magnitude.
+bool outranks(float x, float y) { return y == y && (x != x || std::fabs(x) > std::fabs(y)); }
 
 /// The cells [first, end) under pixel `p` of `pixels` over [from, to) in cells, clipped to 0 .. cells.
 struct Span {

@@ -60,10 +60,24 @@ class DoubleDoubleBlock {
       D sum{};
       for (int c = 0; c < job_.d; ++c)
         sum = sum + two_product(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c]);
-      s_[j] = biased(sum * D{splat<V>(job_.scale), V{}}, j);
+      s_[j] = finite_low(biased(sum * D{splat<V>(job_.scale), V{}}, j), plain_score(j));
       const V seen = visible(j, s_[j].high, m_);
       m_ = seen > m_ ? seen : m_;
     }
+  }
+
+  /// The score in plain double: where it is infinite or NaN, it is what the double-double is replaced with.
+  V plain_score(int j) const {
+    V sum{};
+    for (int c = 0; c < job_.d; ++c) sum = fused(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c], sum);
+    sum = sum * job_.scale;
+    if (job_.softcap != 0) sum = soft_capped(sum, job_.softcap);
+    return sum;
+  }
+  static D finite_low(D x, V plain) {
+    const V zero{};
+    const auto finite = x.high - x.high == zero;
+    return {finite ? x.high : plain, finite ? x.low : zero};
   }
 
   /// Soft-capping and ALiBi.
@@ -85,7 +99,8 @@ class DoubleDoubleBlock {
   D exponentials() {
     D l{};
     for (int j = begin_; j < stop_; ++j) {
-      D e = exponential(s_[j] - D{m_, V{}});
+      const D shifted = s_[j] - D{m_, V{}};
+      D e = exponential(finite_low(shifted, s_[j].high - m_));
       e = {visible(j, e.high, V{}), visible(j, e.low, V{})};
       s_[j] = e;
       l = l + e;

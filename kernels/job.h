@@ -110,6 +110,8 @@ struct InstructionSet {
   void (*round_float)(const double* x, std::int64_t count, const RounderPlan<float>&, float* out) = nullptr;
   void (*round_double)(const double* x, std::int64_t count, const RounderPlan<double>&, double* out) = nullptr;
   DeviationSums (*deviation)(const double* x, const double* y, int count, const DeviationRule&) = nullptr;
+  /// y = exp(x), count a multiple of 16.
+  void (*exponentials)(const float* x, std::int64_t count, float* y) = nullptr;
   /// Floating-point operations a second of one thread doing nothing but fma for about `seconds`.
   double (*float_fma_rate)(double seconds) = nullptr;
   double (*double_fma_rate)(double seconds) = nullptr;

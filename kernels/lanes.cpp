@@ -86,7 +86,15 @@ DeviationSums deviation(const double* x, const double* y, int count, const Devia
   return DeviationChunk(rule).sums(x, y, count);
 }
 
-using UInt64V = std::uint64_t __attribute__((vector_size(vector_bytes)));
+void exponentials(const float* x, std::int64_t count, float* y) {
+  constexpr int width = Lanes<float>::width;
+  for (std::int64_t i = 0; i + width <= count; i += width) {
+    FloatV v;
+    __builtin_memcpy(&v, x + i, sizeof v);
+    v = exponential(v);
+    __builtin_memcpy(y + i, &v, sizeof v);
+  }
+}
 
 /// Elements 2i and 2i + 1 come from counter i. The square root is IEEE's, the rest ours.
 void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) {
@@ -126,6 +134,7 @@ InstructionSet lane_code() {
           .round_float = round_values<float>,
           .round_double = round_values<double>,
           .deviation = deviation,
+          .exponentials = exponentials,
           .float_fma_rate = fma_rate<float>,
           .double_fma_rate = fma_rate<double>};
 }

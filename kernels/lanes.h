@@ -30,6 +30,8 @@ using FloatV = float __attribute__((vector_size(vector_bytes)));
 using DoubleV = double __attribute__((vector_size(vector_bytes)));
 using Int32V = std::int32_t __attribute__((vector_size(vector_bytes)));
 using Int64V = std::int64_t __attribute__((vector_size(vector_bytes)));
+using UInt32V = std::uint32_t __attribute__((vector_size(vector_bytes)));
+using UInt64V = std::uint64_t __attribute__((vector_size(vector_bytes)));
 
 /// The vector of T, how many lanes it has, and how many query rows a block holds.
 template <class T>
@@ -46,6 +48,18 @@ template <>
 struct Lane<ATTOSCOPE_ISA::FloatV> {
   using Scalar = float;
   using Int = ATTOSCOPE_ISA::Int32V;
+#if defined(__AVX512F__)
+  static constexpr bool has_scale = true;
+  ATTOSCOPE_HD static ATTOSCOPE_ISA::FloatV scaled(ATTOSCOPE_ISA::FloatV p, ATTOSCOPE_ISA::FloatV n) {
+    return ATTOSCOPE_ISA::FloatV(_mm512_scalef_ps(__m512(p), __m512(n)));
+  }
+  /// The second operand of max and min is the one that NaN passes by.
+  ATTOSCOPE_HD static ATTOSCOPE_ISA::FloatV within(ATTOSCOPE_ISA::FloatV x, ATTOSCOPE_ISA::FloatV low, ATTOSCOPE_ISA::FloatV high) {
+    return ATTOSCOPE_ISA::FloatV(_mm512_min_ps(__m512(high), _mm512_max_ps(__m512(low), __m512(x))));
+  }
+#else
+  static constexpr bool has_scale = false;
+#endif
   using FloatV = ATTOSCOPE_ISA::FloatV;
   ATTOSCOPE_HD static FloatV fused(FloatV a, FloatV b, FloatV c) {
 #if defined(__AVX512F__)
@@ -62,6 +76,17 @@ template <>
 struct Lane<ATTOSCOPE_ISA::DoubleV> {
   using Scalar = double;
   using Int = ATTOSCOPE_ISA::Int64V;
+#if defined(__AVX512F__)
+  static constexpr bool has_scale = true;
+  ATTOSCOPE_HD static ATTOSCOPE_ISA::DoubleV scaled(ATTOSCOPE_ISA::DoubleV p, ATTOSCOPE_ISA::DoubleV n) {
+    return ATTOSCOPE_ISA::DoubleV(_mm512_scalef_pd(__m512d(p), __m512d(n)));
+  }
+  ATTOSCOPE_HD static ATTOSCOPE_ISA::DoubleV within(ATTOSCOPE_ISA::DoubleV x, ATTOSCOPE_ISA::DoubleV low, ATTOSCOPE_ISA::DoubleV high) {
+    return ATTOSCOPE_ISA::DoubleV(_mm512_min_pd(__m512d(high), _mm512_max_pd(__m512d(low), __m512d(x))));
+  }
+#else
+  static constexpr bool has_scale = false;
+#endif
   using DoubleV = ATTOSCOPE_ISA::DoubleV;
   ATTOSCOPE_HD static DoubleV fused(DoubleV a, DoubleV b, DoubleV c) {
 #if defined(__AVX512F__)

@@ -17,6 +17,7 @@ class PrefixGolden {
 
   /// Takes in one more key: score and value row.
   void add(G score, const double* v) {
+    if (high(score) == -std::numeric_limits<double>::infinity()) return;  // it weighs nothing
     if (high(score) > max_ || empty_) {
       const G alpha = empty_ ? from(0) : exp_of(score, -1);
       if (!empty_) scale(alpha);

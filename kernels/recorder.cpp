@@ -68,6 +68,12 @@ std::array<float, 5> quantiles(const float* x, int count) {
   return q;
 }
 
+/// Whether the row's max is another than before, and there was one before.
+template <class T>
+bool moved(const TileView<T>& view, int lane) {
+  return view.m_old[lane] > -std::numeric_limits<T>::infinity() && view.m[lane] != view.m_old[lane];
+}
+
 }  // namespace
 
 /// Follows one row and its truth.
@@ -94,7 +100,7 @@ class RunRecorder<T>::Tracer {
   TraceTile tile(const TileView<T>& view, int lane) {
     TraceTile t{.tile = view.tile, .alpha = view.alpha[lane], .l = view.l[lane]};
     t.max_used = view.m[lane] * job_.score_unit;
-    t.moved = started_ && view.m[lane] != view.m_old[lane];
+    t.moved = started_ && moved(view, lane);
     started_ = true;
     const int begin = std::max(view.first_key, keys_.first), end = std::min(view.end_key, keys_.end);
     for (int j = begin; j < end; ++j) count_key(t, view, j - view.first_key, lane);
@@ -116,7 +122,7 @@ class RunRecorder<T>::Tracer {
     if (view.S[i] == view.m[lane]) ++tied_;
     if (view.P[i] > t.p_max) t.p_max = view.P[i];
     if (e > 0 && view.P[i] == 0) ++t.underflowed;
-    if (plan.rounds() && e > plan.largest && !(view.P[i] < plan.beyond)) ++t.saturated;
+    if (plan.rounds() && e > plan.largest && !(view.P[i] < plan.beyond)) ++t.saturated;  // NaN, where that is its overflow
   }
 
   /// Brings the truth up to the same keys.
@@ -156,7 +162,7 @@ class RunRecorder<T>::Tracer {
       const T y = output(view, lane, c, l);
       const double truth = std::visit([&](const auto& g) { return g.value(c, golden_); }, truth_);
       const double error = std::fabs(static_cast<double>(plan.rounds() ? round(plan.format, y) : y) - truth);
-      if (!(error <= t.error)) t.error = error;
+      if (error > t.error || error != error) t.error = t.error == t.error ? error : t.error;
     }
     t.o_norm = std::sqrt(square);
   }
@@ -199,15 +205,15 @@ int RunRecorder<T>::kept_lane(const RowBlock& block) const {
 template <class T>
 void RunRecorder<T>::tile(const RowBlock& block, const TileView<T>& view) {
   const std::size_t held = map_.m.size() / static_cast<std::size_t>(tiles_);
-  std::int64_t moved = 0;
+  std::int64_t moves = 0;
   for (int lane = 0; lane < block.count; ++lane) {
     if (view.takes_part[lane] == 0) continue;
-    moved += view.m_old[lane] > -std::numeric_limits<T>::infinity() && view.m[lane] != view.m_old[lane];
+    moves += moved(view, lane);
     const int row = block.first + lane;
     if (row % map_.row_step != 0) continue;
     map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] = static_cast<float>(view.m[lane] * job_.score_unit);
   }
-  if (moved != 0) moved_[static_cast<std::size_t>(view.tile)].fetch_add(moved, std::memory_order_relaxed);
+  if (moves != 0) moved_[static_cast<std::size_t>(view.tile)].fetch_add(moves, std::memory_order_relaxed);
   const int lane = view.P ? kept_lane(block) : -1;
   if (lane >= 0 && view.restarts) tracer_->restart();
   if (lane >= 0 && view.takes_part[lane] != 0) trace_.tiles.push_back(tracer_->tile(view, lane));
@@ -222,15 +228,18 @@ Rescales RunRecorder<T>::rescales() const {
   for (const int row : rows_) append_ranges(job_, row, tiles_, ranges);
   const double rows = static_cast<double>(rows_.size());
   for (const TileRange& range : ranges) {
-    r.nominal += (range.end - range.first - 1) / rows;
-    r.expected += (h[static_cast<std::size_t>(range.end - range.first)] - 1) / rows;
+    r.nominal += range.end - range.first - 1;
+    r.expected += h[static_cast<std::size_t>(range.end - range.first)] - 1;
   }
+  r.nominal /= rows;
+  r.expected /= rows;
   r.expected_per_tile = expected_moves(ranges, tiles_);
   const int held = static_cast<int>(map_.m.size()) / tiles_;
   for (int t = 0; t < tiles_; ++t) {
     r.per_tile.push_back(moved_[static_cast<std::size_t>(t)].load(std::memory_order_relaxed));
-    r.effective_mean += static_cast<double>(r.per_tile.back()) / rows;
+    r.effective_mean += static_cast<double>(r.per_tile.back());
   }
+  r.effective_mean /= rows;
   r.max_quantiles.resize(static_cast<std::size_t>(tiles_));
   tbb::parallel_for(0, tiles_, [&](int t) {
     r.max_quantiles[static_cast<std::size_t>(t)] = quantiles(map_.m.data() + static_cast<std::ptrdiff_t>(t) * held, held);

@@ -10,7 +10,7 @@ namespace attoscope {
 /// How a step is rounded in working type T.
 enum class RounderKind : std::uint8_t {
   none,   ///< T holds every number of the format: nothing to do
-  bits,   ///< the format has T's exponents: integer rounding of the bit pattern
+  bits,   ///< the format has T's exponents, and a mantissa: integer rounding of the bit pattern
   half,   ///< fp16 in float, by the conversion instructions where the lanes have them
   magic,  ///< fewer exponents than T: add and subtract 2^k, then overflow
   slow,   ///< anything else: `round`, element by element
@@ -53,7 +53,7 @@ RounderPlan<T> plan(const Rounding& r, const Format& main) {
   const bool plain = f.overflow == Overflow::infinity && !f.top_code_nan;
   if (plain && f.exponent_bits >= L::exponent_bits && p.dropped <= 0) {
     p.kind = RounderKind::none;
-  } else if (plain && f.exponent_bits == L::exponent_bits) {
+  } else if (plain && f.exponent_bits == L::exponent_bits && f.mantissa_bits > 0) {
     p.kind = RounderKind::bits;
     p.can_be_short = p.dropped >= f.mantissa_bits + 2 && !r.stochastic;
   } else if (std::is_same_v<T, float> && f == fp16) {

@@ -9,27 +9,32 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Smallest nonzero and largest magnitude of `count` vectors.
+/// Smallest nonzero and largest magnitude of `count` vectors, by the order of their bits.
 template <class T>
 inline Magnitudes magnitudes(const T* x, int count, int mantissa_bits) {
   using V = typename Lanes<T>::V;
+  using Bits = typename Layout<T>::Bits;
+  using U = std::conditional_t<sizeof(T) == 4, UInt32V, UInt64V>;
   const V* v = reinterpret_cast<const V*>(x);
-  const V zero{}, one = splat<V>(1);
-  V low = splat<V>(std::numeric_limits<T>::infinity()), high{}, bad{};
+  constexpr Bits sign = Layout<T>::sign;
+  // as unsigned numbers: 0 - 1 is the largest, and so never the smallest; only -0 is 0 once its sign is flipped
+  U low = U{} + static_cast<Bits>(-1), high{}, flipped = low;
   for (int i = 0; i < count; ++i) {
-    const V a = v[i] < zero ? -v[i] : v[i];
-    low = a > zero ? (a < low ? a : low) : low;
-    high = a > high ? a : high;
-    bad = a != a ? one : (a == zero ? (bits_of(v[i]) != 0 ? one : bad) : bad);
+    const U bits = bit_as<U>(v[i]), size = bits & ~sign, below = size - 1, turned = bits ^ sign;
+    low = below < low ? below : low;
+    high = size > high ? size : high;
+    flipped = turned < flipped ? turned : flipped;
   }
-  Magnitudes m{std::numeric_limits<double>::infinity(), 0, mantissa_bits};
+  Bits smallest = static_cast<Bits>(-1), largest_bits = 0, minus_zero = smallest;
   for (int lane = 0; lane < Lanes<T>::width; ++lane) {
-    m.smallest = low[lane] < m.smallest ? low[lane] : m.smallest;
-    m.largest = high[lane] > m.largest ? high[lane] : m.largest;
-    if (bad[lane] != 0) m.largest = std::numeric_limits<double>::infinity();
+    smallest = low[lane] < smallest ? low[lane] : smallest;
+    largest_bits = high[lane] > largest_bits ? high[lane] : largest_bits;
+    minus_zero = flipped[lane] < minus_zero ? flipped[lane] : minus_zero;
   }
-  if (m.largest == 0) m.smallest = 0;
-  return m;
+  if (largest_bits == 0) return {0, minus_zero == 0 ? std::numeric_limits<double>::infinity() : 0.0, mantissa_bits};
+  const bool wild = minus_zero == 0 || largest_bits >= Layout<T>::infinity;
+  return {static_cast<double>(bit_as<T>(static_cast<Bits>(smallest + 1))),
+          wild ? std::numeric_limits<double>::infinity() : static_cast<double>(bit_as<T>(largest_bits)), mantissa_bits};
 }
 
 /// Whether x, and the spacing of its last bits, stay in the domain.

@@ -1,0 +1,37 @@
+/// `attoscope bench`: every stage against the machine's own limit, measured in the same run.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace attoscope {
+
+struct BenchArguments {
+  bool growth = false;  ///< also time N = 256 .. 65536
+  std::string json;     ///< file for the rows as JSON, "-" for `out`, or empty
+};
+
+/// One measured stage.
+struct BenchRow {
+  std::string name;
+  double ms = 0;        ///< of one call, the best of many
+  double gflops = 0;    ///< useful ones a second; 0 where they are not the measure
+  double percent = 0;   ///< of the FMA peak
+  double ns = 0;        ///< of one element
+  std::string goal;     ///< "65 %", "3 ms", or empty
+  bool met = true;
+};
+
+struct BenchReport {
+  std::string device;
+  double float_peak = 0, double_peak = 0;  ///< GFLOP/s of all threads
+  std::vector<BenchRow> rows;
+};
+
+BenchReport bench(const BenchArguments& arguments);
+
+/// Prints the report as a table, and as JSON where asked for. Throws std::runtime_error where the file cannot be written.
+void run_bench(const BenchArguments& arguments, std::ostream& out);
+
+}  // namespace attoscope
