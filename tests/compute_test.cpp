@@ -222,23 +222,18 @@ TEST(Validate, NamesTheKeyAndTheValueOfWhatIsImpossible) {
       {"rows", "-1", [](auto& e) { e.problem.rows = -1; }},
       {"window", "0",
        [](auto& e) {
-         e.problem.mask = {Mask::Kind::window, 0};
+         e.problem.mask = Mask{Mask::Kind::window, 0};
        }},
       {"block_k", "0", [](auto& e) { e.a.block_k = 0; }},
       {"block_q", "-2", [](auto& e) { e.b.block_q = -2; }},
       {"scale", "nan", [](auto& e) { e.problem.scale = NAN; }},
       {"scale", "inf", [](auto& e) { e.problem.scale = HUGE_VAL; }},
-      {"format", "e1m3",
+      {"format.exponent_bits", "1", [](auto& e) { e.format.exponent_bits = 1; }},
+      {"format.mantissa_bits", "53", [](auto& e) { e.format.mantissa_bits = 53; }},
+      {"format.overflow", "infinity", [](auto& e) { e.format.top_code_nan = true; }},
+      {"a.O", "12",
        [](auto& e) {
-         e.format = {1, 3};
-       }},
-      {"format", "e5m53",
-       [](auto& e) {
-         e.format = {5, 53};
-       }},
-      {"O", "e12m3",
-       [](auto& e) {
-         e.a.precision[Step::O] = to_format({12, 3});
+         e.a.precision[Step::O] = to_format(Format{12, 3});
        }},
   };
   for (const Refusal& r : refusals) {

@@ -28,7 +28,7 @@ std::pair<int, float> weight(float x) {
 /// The heaviest weight among the cells that pixel `p` of `pixels` over [from, to) touches in each direction; none outside.
 struct Span {
   double from, to;
-  bool touches(int cell) const { return cell < to && cell + 1 > from; }
+  bool touches(int cell) const { return cell < to - 1e-9 && cell + 1 > from + 1e-9; }
 };
 Span pixel_span(double from, double to, int p, int pixels) {
   const double step = (to - from) / pixels;

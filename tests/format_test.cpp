@@ -203,7 +203,9 @@ TEST(Format, UlpIsTheDistanceToTheNextNumberOutwards) {
 
 TEST(Format, NameAndParseAreInverse) {
   for_each_format([](const Format& f) {
-    if (!(f.top_code_nan && f.overflow == Overflow::infinity)) { ASSERT_EQ(parse_format(name(f)), f) << name(f); }
+    if (!(f.top_code_nan && f.overflow == Overflow::infinity)) {
+      ASSERT_EQ(parse_format(name(f)), f) << name(f);
+    }
   });
   EXPECT_EQ(name(e4m3), "e4m3");
   EXPECT_EQ(name(bf16), "bf16");

@@ -83,6 +83,23 @@ TEST(Golden, IsFiniteExactlyWhereTheTruthIs) {
   EXPECT_GT(seen, 50);
 }
 
+TEST(Golden, AKeyWhoseScoreIsMinusInfinityCountsForNothing) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const Format& f : {bf16, fp64})
+    for (const std::vector<double>& k : {std::vector<double>{1, -infinity, 2}, {-infinity, 1, 2}}) {
+      Experiment e = default_experiment();
+      e.problem.n = 3;
+      e.problem.d = 1;
+      e.problem.scale = 1;
+      e.problem.input = testing::given({3, 1, {1, 1, 1}, k, {1, 1, 3}});
+      e.format = f;
+      const Result r = compute(e);
+      const double expected = (std::exp(1.0) * 1 + std::exp(2.0) * 3) / (std::exp(1.0) + std::exp(2.0));
+      EXPECT_NEAR((*r.golden)(2, 0), expected, 1e-14) << name(f);
+      EXPECT_NEAR(r.trace.tiles.back().error, std::fabs(r.a(2, 0) - expected), 1e-14) << name(f);
+    }
+}
+
 TEST(Golden, DoesNotDependOnTheMethods) {
   Experiment e = default_experiment();
   e.problem.n = 100;

@@ -121,7 +121,18 @@ Row three_pass(const Kernel<T>& kernel, int row, Keys keys) {
     O.push_back(kernel.rounded(Step::O, kernel.fresh(P, keys.first, col)));
     output.push_back(kernel.rounded(Step::output, O.back()));
   }
-  Tile tile{0, larger(static_cast<T>(-infinity), S), m, 1, l, widened(O), widened(output), widened(S), widened(e), widened(normalised), widened(P), false};
+  Tile tile{0,
+            larger(static_cast<T>(-infinity), S),
+            m,
+            1,
+            l,
+            widened(O),
+            widened(output),
+            widened(S),
+            widened(e),
+            widened(normalised),
+            widened(P),
+            false};
   return {widened(output), {tile}};
 }
 
@@ -144,17 +155,18 @@ Row flash2(const Kernel<T>& kernel, int row, Keys keys) {
     const T sum = kernel.tile_sum(kernel.method.precision.sum_rounded_P ? P : e);
 
     const T l_r = kernel.rounded(Step::rescaled, alpha * l);
-    l = kernel.rounded(Step::l, first ? sum : l_r + sum);
+    l = kernel.rounded(Step::l, l_r + sum);
     for (int col = 0; col < d; ++col) {
       T& o = O[static_cast<std::size_t>(col)];
       const T O_r = kernel.rounded(Step::rescaled, alpha * o);
-      o = first ? kernel.rounded(Step::O, kernel.fresh(P, in_tile.first, col)) : kernel.continued(P, in_tile.first, col, O_r);
+      o = kernel.continued(P, in_tile.first, col, O_r);
       output.push_back(kernel.rounded(Step::output, o / l));
     }
     max_true = larger(max_true, widened(S));
     const bool moved = !first && !(m_new == m) && !(std::isnan(m_new) && std::isnan(m));
     m = m_new;
-    answer.tiles.push_back({tile, max_true, m, alpha, l, widened(O), widened(output), widened(S), widened(e), widened(e), widened(P), moved});
+    answer.tiles.push_back(
+        {tile, max_true, m, alpha, l, widened(O), widened(output), widened(S), widened(e), widened(e), widened(P), moved});
   }
   answer.output = answer.tiles.back().output;
   return answer;

@@ -14,11 +14,11 @@ T nearest(const Format& f, T x);
 
 /// One row's state after a tile was taken in.
 struct Tile {
-  int tile = 0;           ///< index from key 0 on
-  double max_true = 0;    ///< largest score so far; -infinity where all are NaN
+  int tile = 0;         ///< index from key 0 on
+  double max_true = 0;  ///< largest score so far; -infinity where all are NaN
   double m = 0, alpha = 1, l = 0;
   std::vector<double> O;
-  std::vector<double> output;  ///< O/l rounded, if the loop ended here
+  std::vector<double> output;             ///< O/l rounded, if the loop ended here
   std::vector<double> S, e, before_P, P;  ///< of the tile's keys; before_P: what P is rounded from
   bool moved = false;
 };

@@ -194,31 +194,58 @@ void expect_close(double x, double y, const char* what) {
   EXPECT_NEAR(x, y, 1e-9 * std::fabs(y) + 1e-14) << what;
 }
 
-/// max |O/l - golden of the same keys| over the columns where it is finite; NaN if there is none.
+/// max |O/l - golden of the same keys|; not finite where one of them is not.
 double error_so_far(const Result& r, const plain::Tile& tile, int row) {
   Keys keys = visible_keys(r.experiment.problem.mask, row, r.experiment.problem.n);
   const Method& a = r.experiment.a;
   if (a.algorithm == Algorithm::flash2) keys.end = static_cast<int>(std::min<long>(keys.end, (tile.tile + 1L) * a.block_k));
   const std::vector<long double> golden = plain::softmax(*r.inputs, scale_of(r.experiment.problem), row, keys);
-  double worst = NAN;
-  for (std::size_t col = 0; col < golden.size(); ++col) {
-    const double error = std::fabs(static_cast<double>(tile.output[col] - golden[col]));
-    if (std::isfinite(error)) worst = std::fmax(worst, error);
+  double worst = 0;
+  for (std::size_t col = 0; col < golden.size() && std::isfinite(worst); ++col) {
+    const auto error = static_cast<double>(std::fabs(tile.output[col] - golden[col]));
+    worst = error <= worst ? worst : error;  // NaN replaces
   }
   return worst;
+}
+
+/// The largest finite magnitude among the values.
+double largest_value(const Tensors& t) {
+  double largest = 0;
+  for (const double v : t.v)
+    if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+  return largest;
+}
+
+/// True if double-double may overflow where 113 bits with a wide exponent do not.
+bool is_extreme(const Tensors& t) {
+  const auto extreme = [](double x) { return !(std::fabs(x) < 1e150); };
+  return std::ranges::any_of(t.q, extreme) || std::ranges::any_of(t.k, extreme) || std::ranges::any_of(t.v, extreme);
+}
+
+void expect_error(double seen, double expected, double largest) {
+  if (std::isfinite(expected)) {
+    EXPECT_NEAR(seen, expected, 1e-9 * expected + 1e-14 * (1 + largest)) << "error";
+  } else {
+    EXPECT_FALSE(std::isfinite(seen)) << "error is " << seen << ", expected " << expected;
+  }
 }
 
 /// True if x is above f's numbers and became y by overflow, not by rounding down.
 bool is_beyond(const Format& f, double x, double y) { return x > largest(f) && same(y, overflowed<double>(f, false)); }
 
-/// Keys of the row whose score is the max in use, counted from the tile on that set it.
-int keys_at_maximum(const plain::Row& row, std::size_t last) {
+/// Keys up to tile `last` whose score is the max in use, beyond the first such key; from the tile on that set the max.
+int ties_until(const plain::Row& row, std::size_t last) {
   int keys = 0;
   for (std::size_t i = 0; i <= last; ++i) {
     if (row.tiles[i].moved) keys = 0;
     keys += static_cast<int>(std::ranges::count(row.tiles[i].S, row.tiles[i].m));
   }
-  return keys;
+  return std::max(0, keys - 1);
+}
+
+int ties_in(const plain::Row& row, std::size_t tile) {
+  const bool same_max = tile > 0 && !row.tiles[tile].moved;
+  return ties_until(row, tile) - (same_max ? ties_until(row, tile - 1) : 0);
 }
 
 void expect_trace_tile(const TraceTile& seen, const plain::Tile& expected, const Experiment& e) {
@@ -234,7 +261,7 @@ void expect_trace_tile(const TraceTile& seen, const plain::Tile& expected, const
   const Rounding& P = e.a.precision[Step::P];
   for (std::size_t j = 0; j < expected.P.size(); ++j) {
     p_max = std::max(p_max, expected.P[j]);
-    underflowed += expected.e[j] > 0 && expected.P[j] == 0;
+    underflowed += expected.before_P[j] > 0 && expected.P[j] == 0;
     saturated += P.kind != Rounding::Kind::exact && is_beyond(format_of(P, e.format), expected.before_P[j], expected.P[j]);
   }
   EXPECT_TRUE(same(seen.p_max, p_max)) << seen.p_max << ' ' << p_max;
@@ -253,9 +280,9 @@ TEST(Trace, TellsOfEveryTileWhatThePlainReferenceDid) {
     ASSERT_EQ(r.trace.tiles.size(), row.tiles.size());
     for (std::size_t i = 0; i < row.tiles.size(); ++i) {
       expect_trace_tile(r.trace.tiles[i], row.tiles[i], e);
-      const bool same_max = i > 0 && !row.tiles[i].moved;
-      EXPECT_EQ(r.trace.tiles[i].ties, std::max(0, keys_at_maximum(row, i) - 1) - (same_max ? std::max(0, keys_at_maximum(row, i - 1) - 1) : 0));
-      expect_close(r.trace.tiles[i].error, error_so_far(r, row.tiles[i], r.trace.row), "error");
+      EXPECT_EQ(r.trace.tiles[i].ties, ties_in(row, i));
+      if (works_in_double(e) && is_extreme(*r.inputs)) continue;
+      expect_error(r.trace.tiles[i].error, error_so_far(r, row.tiles[i], r.trace.row), largest_value(*r.inputs));
     }
     if (HasFailure()) return;
   }
@@ -271,7 +298,7 @@ TEST(Trace, EndsWithTheErrorOfItsRow) {
       const Result r = compute(e);
       double worst = 0;
       for (int col = 0; col < e.problem.d; ++col) worst = std::max(worst, std::fabs(r.a(row, col) - (*r.golden)(row, col)));
-      EXPECT_DOUBLE_EQ(r.trace.tiles.back().error, worst) << name << " row " << row;
+      EXPECT_NEAR(r.trace.tiles.back().error, worst, 1e-15) << name << " row " << row;
     }
 }
 
@@ -287,7 +314,7 @@ TEST(Trace, CountsTiesBeyondTheFirstKeyAtTheMaximum) {
   EXPECT_FALSE(tiles[2].moved);
 }
 
-TEST(Trace, HasTheTracedRowEvenWhereItIsNotAmongTheComputedOnes) {
+TEST(Trace, IsTheSameWhicheverRowsAreComputed) {
   Experiment e = small(bf16);
   e.problem.traced_row = 37;
   const Result full = compute(e);
@@ -344,7 +371,8 @@ void expect_rescales(const Result& r) {
     }
     if (r.rescale_map.row_step != 1) continue;  // taken from a sample
     static constexpr double levels[] = {0.05, 0.25, 0.5, 0.75, 0.95};
-    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(quantiles[i], static_cast<float>(quantile(maxima[tile], levels[i]))) << tile << ' ' << i;
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_EQ(quantiles[i], static_cast<float>(quantile(maxima[tile], levels[i]))) << tile << ' ' << i;
   }
 }
 

@@ -15,11 +15,15 @@ using testing::same;
 template <class T>
 T by_plan(const RounderPlan<T>& p, T x) {
   switch (p.kind) {
-    case RounderKind::none: return x;
-    case RounderKind::bits: return BitsRounder<T>{p}(x);
+    case RounderKind::none:
+      return x;
+    case RounderKind::bits:
+      return BitsRounder<T>{p}(x);
     case RounderKind::half:
-    case RounderKind::magic: return MagicRounder<T>{p}(x);
-    case RounderKind::slow: break;
+    case RounderKind::magic:
+      return MagicRounder<T>{p}(x);
+    case RounderKind::slow:
+      break;
   }
   return round(p.format, x);
 }
@@ -34,7 +38,8 @@ void expect_plans_to_round() {
     for (const T x : testing::hard_values<T>(f, dice))
       for (const T signed_x : {x, -x})
         if (!same(by_plan(p, signed_x), round(f, signed_x)) && wrong++ < 20)
-          ADD_FAILURE() << name(f) << " takes " << std::hexfloat << signed_x << " to " << by_plan(p, signed_x) << ", round gives " << round(f, signed_x);
+          ADD_FAILURE() << name(f) << " takes " << std::hexfloat << signed_x << " to " << by_plan(p, signed_x)
+                        << ", round gives " << round(f, signed_x);
   });
   EXPECT_EQ(wrong, 0);
 }
@@ -67,7 +72,8 @@ TEST(Rounders, TheShortOneIsRightForManyDoubles) {
     if (!p.can_be_short) continue;
     const ShortRounder<double> shorter(p);
     for (int i = 0; i < 20'000; ++i) {
-      const double near_a_middle = std::floor(std::ldexp(1 + dice.unit(), mantissa_bits + 1)) + std::ldexp(dice.between(-1, 1), mantissa_bits - 50);
+      const double near_a_middle =
+          std::floor(std::ldexp(1 + dice.unit(), mantissa_bits + 1)) + std::ldexp(dice.between(-1, 1), mantissa_bits - 50);
       const double x = std::ldexp(i % 2 == 0 ? near_a_middle : 1 + dice.unit(), dice.between(-60, 60));
       ASSERT_TRUE(same(shorter(x), round(f, x))) << name(f) << ' ' << std::hexfloat << x;
     }

@@ -113,9 +113,9 @@ void describe(std::ostream& out, const Method& m, const Format& main) {
 std::string describe(const Experiment& e) {
   const Problem& p = e.problem;
   std::ostringstream out;
-  out << name(p.input.kind) << " value=" << p.input.value << " n=" << p.n << " d=" << p.d << " scale=" << p.scale << " mask="
-      << mask_names[static_cast<std::size_t>(p.mask.kind)] << ':' << p.mask.window << " rows=" << p.rows << " traced_row="
-      << p.traced_row << " format=" << name(e.format) << "\n  a: ";
+  out << name(p.input.kind) << " value=" << p.input.value << " n=" << p.n << " d=" << p.d << " scale=" << p.scale
+      << " mask=" << mask_names[static_cast<std::size_t>(p.mask.kind)] << ':' << p.mask.window << " rows=" << p.rows
+      << " traced_row=" << p.traced_row << " format=" << name(e.format) << "\n  a: ";
   describe(out, e.a, e.format);
   out << "\n  b: ";
   describe(out, e.b, e.format);

@@ -1,0 +1,155 @@
+#include "tests/ui/hand.h"
+
+#include <chrono>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "app/session.h"
+#include "imgui_te_context.h"
+#include "imgui_te_engine.h"
+
+namespace attoscope::testing {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+std::string difference(const Session& expected, const Session& found) {
+  const auto x = lines_of(session_text(expected)), y = lines_of(session_text(found));
+  std::string text;
+  for (std::size_t i = 0; i < std::max(x.size(), y.size()); ++i) {
+    const std::string from = i < x.size() ? x[i] : "", to = i < y.size() ? y[i] : "";
+    if (from != to) text += "\n    expected" + from + "\n    found   " + to;
+  }
+  return text.empty() ? " (not in what is saved)" : text;
+}
+
+bool Hand::check(bool truth, const std::string& what, Where where) {
+  ImGuiTestEngine_Check(where.file_name(), where.function_name(), static_cast<int>(where.line()), ImGuiTestCheckFlags_SilentSuccess,
+                        truth, what.c_str());
+  return truth;
+}
+
+bool Hand::well() const { return !context_.IsError(); }
+
+void Hand::changes(const std::string& what, const std::function<void()>& act, const std::function<void(Session&)>& mutate,
+                   Where where) {
+  if (!well()) return;
+  Session expected = session();
+  act();
+  settle(where);
+  mutate(expected);
+  if (!(session() == expected)) check(false, what + difference(expected, session()), where);
+}
+
+void Hand::leaves(const std::string& what, const std::function<void()>& act, Where where) {
+  changes(what, act, [](Session&) {}, where);
+}
+
+void Hand::frames(int count) { context_.Yield(count); }
+
+void Hand::settle(Where where) {
+  context_.Yield(2);
+  const auto start = std::chrono::steady_clock::now();
+  const auto answered = [&] {
+    const Frame frame = stage.frame();
+    return stage.told || !frame.message.empty() || (!frame.computing && frame.result && frame.result->experiment == experiment());
+  };
+  while (well() && !answered()) {
+    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(20)) {
+      check(false, "no answer within 20 s", where);
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    context_.Yield();
+  }
+}
+
+void Hand::open(Session opened) {
+  stage.open(std::move(opened));
+  settle();
+}
+
+void Hand::click(const std::string& path, int button) { context_.ItemClick(path.c_str(), button); }
+
+void Hand::choose(const std::string& combo, const std::string& item) {
+  context_.ItemClick(combo.c_str());
+  pick(item);
+}
+
+void Hand::pick(const std::string& item) {
+  context_.ItemClick(("//$FOCUSED/" + item).c_str());
+  context_.Yield();
+}
+
+bool Hand::exists(const std::string& path) { return context_.ItemExists(path.c_str()); }
+
+bool Hand::disabled(const std::string& path) {
+  return (context_.ItemInfo(path.c_str()).ItemFlags & ImGuiItemFlags_Disabled) != 0;
+}
+
+void Hand::key(int chord) {
+  context_.KeyPress(chord);
+  context_.Yield();
+}
+
+void Hand::type(const std::string& path, const std::string& text) {
+  context_.ItemInput(path.c_str());
+  context_.KeyCharsReplaceEnter(text.c_str());
+  context_.Yield();
+}
+
+void Hand::fill(const std::string& path, const std::string& text) {
+  context_.ItemClick(path.c_str());
+  context_.KeyCharsReplaceEnter(text.c_str());
+  context_.Yield();
+}
+
+ImVec2 Hand::place(const std::string& path, float x, float y) {
+  const ImRect rect = context_.ItemInfo(path.c_str()).RectFull;
+  return {rect.Min.x + x * rect.GetWidth(), rect.Min.y + y * rect.GetHeight()};
+}
+
+void Hand::move(ImVec2 to) {
+  context_.MouseMoveToPos(to);
+  context_.Yield();
+}
+
+void Hand::press(ImVec2 at, int clicks) {
+  move(at);
+  context_.MouseClickMulti(0, clicks);
+  context_.Yield(2);
+}
+
+void Hand::drag(ImVec2 from, ImVec2 to) {
+  move(from);
+  context_.MouseDown();
+  move({(from.x + to.x) / 2, (from.y + to.y) / 2});
+  move(to);
+  context_.MouseUp();
+  context_.Yield(2);
+}
+
+void Hand::wheel(ImVec2 at, float by) {
+  move(at);
+  context_.MouseWheel({0, by});
+  context_.Yield(2);
+}
+
+void Hand::hold_key(int key, bool down) { down ? context_.KeyDown(key) : context_.KeyUp(key); }
+
+Picture Hand::picture() {
+  context_.Yield(2);  // the test runs at the end of a frame; a theme needs one more
+  stage.take_picture();
+  while (!stage.picture()) context_.Yield();
+  return *stage.picture();
+}
+
+}  // namespace attoscope::testing

@@ -1,0 +1,76 @@
+/// One test's eyes and hands: it clicks real widgets by label and compares whole sessions.
+#pragma once
+
+#include <functional>
+#include <source_location>
+#include <string>
+
+#include "imgui.h"
+#include "tests/ui/stage.h"
+
+struct ImGuiTestContext;
+
+namespace attoscope::testing {
+
+/// The panels' paths.
+inline const std::string controls = "//Controls/", heatmap = "//Heat map/", strip = "//Recurrence/", top_bar = "//Top bar/";
+
+class Hand {
+ public:
+  using Where = std::source_location;
+  Hand(ImGuiTestContext& context, Stage& at) : stage(at), context_(context) {}
+
+  Stage& stage;
+  Session& session() { return stage.session; }
+  Experiment& experiment() { return stage.session.experiment; }
+  View& view() { return stage.session.view; }
+
+  /// Counts a failure, with its place, where `truth` is false.
+  bool check(bool truth, const std::string& what, Where where = Where::current());
+  /// True as long as nothing failed.
+  bool well() const;
+
+  /// `act` changes exactly what `mutate` says, and the answer follows.
+  void changes(const std::string& what, const std::function<void()>& act, const std::function<void(Session&)>& mutate,
+               Where where = Where::current());
+  /// `act` changes nothing.
+  void leaves(const std::string& what, const std::function<void()>& act, Where where = Where::current());
+
+  void frames(int count);
+  /// Draws frames until the question on screen is answered.
+  void settle(Where where = Where::current());
+  /// Opens a window on `opened` and waits for its answer.
+  void open(Session opened);
+
+  void click(const std::string& path, int button = 0);
+  /// Opens a combo and clicks one of its items.
+  void choose(const std::string& combo, const std::string& item);
+  /// Clicks an item of the popup that has the focus.
+  void pick(const std::string& item);
+  bool exists(const std::string& path);
+  bool disabled(const std::string& path);
+  void key(int chord);
+  /// Ctrl+click, then text and Enter.
+  void type(const std::string& path, const std::string& text);
+  /// Clicks into a text field, replaces its text, Enter.
+  void fill(const std::string& path, const std::string& text);
+
+  /// A place of a widget: (0, 0) is its top left, (1, 1) its bottom right.
+  ImVec2 place(const std::string& path, float x, float y = 0.5f);
+  void move(ImVec2 to);
+  void press(ImVec2 at, int clicks = 1);
+  void drag(ImVec2 from, ImVec2 to);
+  void wheel(ImVec2 at, float by);
+  void hold_key(int key, bool down);
+
+  /// What is on screen.
+  Picture picture();
+
+ private:
+  ImGuiTestContext& context_;
+};
+
+/// The lines in which two sessions differ, as they are saved.
+std::string difference(const Session& expected, const Session& found);
+
+}  // namespace attoscope::testing

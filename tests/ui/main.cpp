@@ -1,0 +1,85 @@
+// attoscope_ui_tests [ABOUT...]: all tests of the window, or those about some things. The last line is "N passed, N failed".
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "imgui_te_context.h"
+#include "imgui_te_engine.h"
+#include "tests/ui/cases.h"
+
+namespace attoscope::testing {
+namespace {
+
+/// The test engine, bound to the stage's context; goes away in the order that it asks for.
+class Engine {
+ public:
+  Engine() : engine_(ImGuiTestEngine_CreateContext()) {
+    ImGuiTestEngineIO& io = ImGuiTestEngine_GetIO(engine_);
+    io.ConfigRunSpeed = ImGuiTestRunSpeed_Fast;
+    io.ConfigVerboseLevel = ImGuiTestVerboseLevel_Error;
+    io.ConfigVerboseLevelOnError = ImGuiTestVerboseLevel_Warning;
+    io.ConfigLogToTTY = true;
+    io.ConfigSavedSettings = false;
+    io.ConfigMouseDrawCursor = false;
+    io.ConfigNoThrottle = true;
+    io.ConfigFixedDeltaTime = 1 / 60.0f;
+    io.ConfigWatchdogWarning = io.ConfigWatchdogKillTest = 300;
+  }
+  ~Engine() { ImGuiTestEngine_DestroyContext(engine_); }
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ImGuiTestEngine* get() const { return engine_; }
+
+ private:
+  ImGuiTestEngine* engine_;
+};
+
+void add(ImGuiTestEngine* engine, const Case& test, Stage& stage) {
+  ImGuiTest* entry = ImGuiTestEngine_RegisterTest(engine, test.about, test.name);
+  entry->TestFunc = [&stage, run = test.run](ImGuiTestContext* context) {
+    context->PopupCloseAll();
+    context->MouseTeleportToPos({2, 2});
+    stage.resize(1280, 800);
+    Hand hand(*context, stage);
+    hand.open(small_session());
+    run(hand);
+  };
+  ImGuiTestEngine_QueueTest(engine, entry);
+}
+
+bool wanted(const Case& test, const std::vector<std::string>& about) {
+  if (about.empty()) return true;
+  for (const std::string& word : about)
+    if (word == test.about || word == test.name) return true;
+  return false;
+}
+
+int run(const std::vector<std::string>& about) {
+  Engine engine;
+  Stage stage(1280, 800);
+  ImGuiTestEngine_Start(engine.get(), ImGui::GetCurrentContext());
+  for (const auto& cases :
+       {input_cases(), format_cases(), precision_cases(), picture_cases(), strip_cases(), state_cases()})
+    for (const Case& test : cases)
+      if (wanted(test, about)) add(engine.get(), test, stage);
+  while (!ImGuiTestEngine_IsTestQueueEmpty(engine.get())) {
+    stage.draw();
+    ImGuiTestEngine_PostSwap(engine.get());
+  }
+  ImGuiTestEngineResultSummary sum;
+  ImGuiTestEngine_GetResultSummary(engine.get(), &sum);
+  ImGuiTestEngine_Stop(engine.get());
+  std::printf("%d passed, %d failed\n", sum.CountSuccess, sum.CountTested - sum.CountSuccess);
+  return sum.CountTested > 0 && sum.CountSuccess == sum.CountTested ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace attoscope::testing
+
+int main(int count, char** arguments) try {
+  return attoscope::testing::run({arguments + 1, arguments + count});
+} catch (const std::exception& error) {
+  std::printf("%s\n0 passed, 1 failed\n", error.what());
+  return 1;
+}

@@ -1,0 +1,101 @@
+// Where rounding happens: algorithms, presets, every cell of the matrix.
+#include <array>
+
+#include "tests/ui/cases.h"
+
+namespace attoscope::testing {
+namespace {
+
+Method& method(Session& s, char which) { return which == 'a' ? s.experiment.a : s.experiment.b; }
+std::string column(char which) { return controls + which + '/'; }
+
+bool has_step(const Method& m, Step step) {
+  return m.algorithm != Algorithm::three_pass || (step != Step::alpha && step != Step::rescaled);
+}
+
+void presets(Hand& hand) {
+  for (const char which : {'a', 'b'})
+    for (const Policy& p : policies()) {
+      if (p.algorithm != method(hand.session(), which).algorithm) continue;
+      hand.changes("preset " + std::string(p.name), [&] { hand.choose(column(which) + "##preset", std::string(p.name)); },
+                   [&](Session& s) { method(s, which).precision = p.precision; });
+    }
+}
+
+void algorithms(Hand& hand) {
+  const auto becomes = [](char which, Algorithm algorithm, const char* preset) {
+    return [=](Session& s) {
+      method(s, which).algorithm = algorithm;
+      method(s, which).precision = policy(preset).precision;
+    };
+  };
+  const auto choose = [&](char which, const char* algorithm) {
+    return [&hand, which, algorithm] { hand.choose(column(which) + "##algorithm", algorithm); };
+  };
+  hand.changes("a in three passes", choose('a', "three_pass"), becomes('a', Algorithm::three_pass, "base_hw"));
+  hand.changes("a as flash", choose('a', "flash2"), becomes('a', Algorithm::flash2, "hw"));
+  hand.changes("b as flash", choose('b', "flash2"), becomes('b', Algorithm::flash2, "eager"));
+  hand.changes("b in three passes", choose('b', "three_pass"), becomes('b', Algorithm::three_pass, "base_eager"));
+  hand.leaves("b as it is", choose('b', "three_pass"));
+  hand.click(column('a') + "m");
+  hand.changes("an algorithm keeps steps that are nobody's", choose('a', "three_pass"),
+               [](Session& s) { s.experiment.a.algorithm = Algorithm::three_pass; });
+}
+
+void cells(Hand& hand) {
+  for (const char which : {'a', 'b'})
+    for (int i = 0; i < step_count; ++i) {
+      const auto step = static_cast<Step>(i);
+      const std::string path = column(which) + std::string(name(step));
+      if (!has_step(method(hand.session(), which), step)) {
+        hand.check(!hand.exists(path), path + " has no cell");
+        continue;
+      }
+      for (int twice = 0; twice < 2; ++twice) {
+        const bool was_exact = method(hand.session(), which).precision[step].kind == Rounding::Kind::exact;
+        hand.changes(path, [&] { hand.click(path); },
+                     [&](Session& s) { method(s, which).precision[step] = was_exact ? to_main : exact; });
+      }
+    }
+}
+
+void flags(Hand& hand) {
+  for (int twice = 0; twice < 2; ++twice) {
+    hand.changes("l sums P", [&] { hand.click(controls + "a/sum_rounded_P"); },
+                 [](Session& s) { s.experiment.a.precision.sum_rounded_P ^= true; });
+    for (const char which : {'a', 'b'})
+      hand.changes("P.V into O", [&] { hand.click(column(which) + "accumulate_in_O"); },
+                   [&](Session& s) { method(s, which).precision.accumulate_in_O ^= true; });
+  }
+  hand.check(!hand.exists(controls + "b/sum_rounded_P"), "three passes have no such choice");
+}
+
+void own_formats(Hand& hand) {
+  const auto set = [&](const char* text, Rounding r) {
+    hand.changes(text, [&] { hand.click(controls + "a/l", 1), hand.pick(text); },
+                 [&](Session& s) { s.experiment.a.precision[Step::l] = r; });
+  };
+  set("fp16", to_format(fp16));
+  set("e4m3", to_format(e4m3));
+  set("D, the main format", to_main);
+  set("fp64", to_format(fp64));
+  set("exact", exact);
+  const auto type = [&](const std::string& text) {
+    hand.click(controls + "b/output", 1);
+    hand.fill("//$FOCUSED/##format", text);
+  };
+  hand.changes("a format by name", [&] { type("e6m5"); },
+               [](Session& s) { s.experiment.b.precision[Step::output] = to_format({6, 5}); });
+  hand.leaves("no format", [&] { type("e99m1"), hand.key(ImGuiKey_Escape); });
+}
+
+constexpr std::array cases{
+    Case{"precision", "presets", presets}, Case{"precision", "algorithms", algorithms}, Case{"precision", "cells", cells},
+    Case{"precision", "flags", flags},     Case{"precision", "own formats", own_formats},
+};
+
+}  // namespace
+
+std::span<const Case> precision_cases() { return cases; }
+
+}  // namespace attoscope::testing

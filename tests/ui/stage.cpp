@@ -1,0 +1,81 @@
+#include "tests/ui/stage.h"
+
+#include "app/paths.h"
+#include "imgui.h"
+#include "imgui_impl_opengl3.h"
+#include "ui/theme.h"
+
+namespace attoscope::testing {
+namespace {
+
+constexpr int largest_width = 1920, largest_height = 1080;
+
+/// The bottom left corner, where a window smaller than the framebuffer is drawn.
+Picture corner(const Picture& all, int width, int height) {
+  Picture part{width, height, {}};
+  for (int y = all.height - height; y < all.height; ++y) {
+    const auto row = all.rgb.begin() + static_cast<std::ptrdiff_t>(y) * all.width * 3;
+    part.rgb.insert(part.rgb.end(), row, row + static_cast<std::ptrdiff_t>(width) * 3);
+  }
+  return part;
+}
+
+}  // namespace
+
+Session small_session() {
+  Session session;
+  session.experiment.problem.n = 96;
+  session.experiment.problem.d = 16;
+  session.experiment.a.block_q = session.experiment.a.block_k = 16;
+  session.experiment.b.block_q = session.experiment.b.block_k = 16;
+  return session;
+}
+
+Stage::Stage(int width, int height) : width_(width), height_(height) {
+  screen_.emplace(largest_width, largest_height);
+  gui_.emplace();
+  texture_.emplace();
+  open(small_session());
+}
+
+void Stage::open(Session opened) {
+  session = std::move(opened);
+  told.reset();
+  asked_to_quit = false;
+  memory = make_ui_memory();
+  Start start;
+  start.session = session;
+  start.example_file = example_file();
+  explorer_.emplace(start, [] {});
+}
+
+void Stage::resize(int width, int height) {
+  width_ = width;
+  height_ = height;
+}
+
+void Stage::draw() {
+  if (!told) explorer_->update(session);
+  apply_theme(session.view.light, session.view.ui_scale);
+  ImGuiIO& io = ImGui::GetIO();
+  io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
+  io.DeltaTime = 1 / 60.0f;
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui::NewFrame();
+  Frame shown = frame();
+  shown.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
+                       const Colouring& colouring) { texture_->paint(list, min, max, image, colouring); };
+  const Wishes wishes = draw_ui(session, shown, *memory);
+  if (!told) explorer_->update(session);
+  const bool wanted = !picture_;  // the test may ask within this frame: it runs when the frame ends
+  if (wanted || ++drawn_ % 8 == 0)
+    gui_->draw(palette(session.view.light).background);
+  else
+    ImGui::Render();  // all but the pixels, which software makes slowly
+  texture_->end_frame();
+  asked_to_quit |= wishes.quit;
+  if (!wishes.open_tensors.empty()) explorer_->open(session, wishes.open_tensors);
+  if (wanted) picture_ = corner(screen_->read(), width_, height_);
+}
+
+}  // namespace attoscope::testing
