@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 namespace attoscope {
@@ -18,12 +19,14 @@ namespace attoscope {
 ///
 /// A new question does not cancel the running work: it finishes and publishes, or a drag would starve the picture. Only work
 /// that outlasts its patience is told to stop while a newer question waits; patience then doubles until something is
-/// published, so that a long drag over slow work still shows pictures. Destruction stops the work at its next poll and joins.
+/// published, so that a long drag over slow work still shows pictures. Work that has published a first answer has no claim to
+/// patience any more. Destruction stops the work at its next poll and joins.
 template <class Question, class Answer>
 class Worker {
  public:
   using Poll = std::function<bool()>;  ///< true asks the work to stop by throwing; may be called from many threads
-  using Work = std::function<Answer(const Question&, const Poll& cancelled)>;
+  using Publish = std::function<void(Answer)>;  ///< shows a first answer while the work goes on
+  using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
   using Patience = std::chrono::milliseconds;
 
   /// `published` is called on the worker's thread whenever an answer or an error is there to be taken; it may be empty.
@@ -32,6 +35,15 @@ class Worker {
         published_(std::move(published)),
         patience_(patience),
         thread_([this](std::stop_token stop) { run(stop); }) {}
+
+  /// The same for work that answers at once: (question, cancelled) -> answer.
+  template <class F>
+    requires std::is_invocable_r_v<Answer, F, const Question&, const Poll&>
+  Worker(F work, std::function<void()> published, Patience patience = Patience(250))
+      : Worker(Work([work = std::move(work)](const Question& question, const Poll& cancelled, const Publish&) mutable {
+                 return work(question, cancelled);
+               }),
+               std::move(published), patience) {}
 
   /// Asks the running work to stop and waits for it.
   ~Worker() = default;
@@ -84,21 +96,30 @@ class Worker {
     return std::exchange(question_, std::nullopt);
   }
 
-  /// Works, and fills the answer's slot. False if the work gave up because it was asked to.
+  /// Works, and fills the answer's slot. False if the work gave up, because it was asked to, before it had
+  /// shown anything.
   bool answer(const Question& question, const std::stop_token& stop, Patience patience) {
     const Clock::time_point start = Clock::now();
-    std::atomic<bool> asked{false};
+    std::atomic<bool> asked{false}, shown{false};
     const Poll cancelled = [&] {
-      if (!stop.stop_requested() && !(waiting_ && Clock::now() - start > patience)) return false;
+      if (!stop.stop_requested() && !(waiting_ && (shown || Clock::now() - start > patience))) return false;
       asked = true;
       return true;
+    };
+    const Publish publish = [&](Answer first) {
+      {
+        const std::lock_guard lock(mutex_);
+        answer_ = std::move(first);
+      }
+      shown = true;
+      if (published_ && !stop.stop_requested()) published_();
     };
     std::optional<Answer> answer;
     std::exception_ptr error;
     try {
-      answer = work_(question, cancelled);
+      answer = work_(question, cancelled, publish);
     } catch (...) {
-      if (asked) return false;
+      if (asked) return shown;
       error = std::current_exception();
     }
     const std::lock_guard lock(mutex_);

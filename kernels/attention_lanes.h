@@ -16,8 +16,8 @@ class AttentionBlock : private TileSteps<T> {
       Base::vec, Base::active, Base::with, Base::fill_rows, Base::fill_columns, Base::round_columns;
 
  public:
-  AttentionBlock(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, Arena& arena)
-      : Base(job, block, recorder, arena), runs_(job.method.algorithm == Algorithm::split_kv ? job.method.splits : 0) {
+  AttentionBlock(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, Arena& arena)
+      : Base(job, block, recorder, stop, arena), runs_(job.method.algorithm == Algorithm::split_kv ? job.method.splits : 0) {
     const RounderPlan<T>& rescaled = job[Step::rescaled];
     rescale_by_1_is_free_ = !rescaled.rounds() || (rescaled.kind != RounderKind::stochastic && same(rescaled, job[Step::l]) &&
                                                    same(rescaled, job[Step::O]));
@@ -27,16 +27,16 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// The block's rows of the output, row-major.
-  void run(const StopSign& stop, double* out) {
+  void run(double* out) {
     this->load_rows();
     this->clear_state();
     switch (job_.method.algorithm) {
-      case Algorithm::three_pass: three_pass(stop); break;
-      case Algorithm::two_pass: two_pass(stop); break;
-      case Algorithm::flash1: each_tile(stop, 0, tiles(), [&] { flash1_tile(); }); break;
+      case Algorithm::three_pass: three_pass(); break;
+      case Algorithm::two_pass: two_pass(); break;
+      case Algorithm::flash1: each_tile(0, tiles(), [&] { flash1_tile(); }); break;
       case Algorithm::flash2:
-      case Algorithm::flash4: each_tile(stop, 0, tiles(), [&] { flash2_tile(); }); break;
-      case Algorithm::split_kv: split_kv(stop); break;
+      case Algorithm::flash4: each_tile(0, tiles(), [&] { flash2_tile(); }); break;
+      case Algorithm::split_kv: split_kv(); break;
     }
     finish();
     store_output(out);
@@ -49,10 +49,9 @@ class AttentionBlock : private TileSteps<T> {
 
   /// tile() for those of the tiles [first, end) in which some row sees a key.
   template <class Tile>
-  void each_tile(const StopSign& stop, int first, int end, Tile tile) {
+  void each_tile(int first, int end, Tile tile) {
     const int k = job_.method.block_k, begin = block_first_ / k, last = (block_end_ - 1) / k;
     for (int t = first > begin ? first : begin; t < end && t <= last; ++t) {
-      stop.check();
       this->enter_tile(t);
       tile();
     }
@@ -85,26 +84,23 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// Safe softmax as one tile of all keys, normalised before P.V.
-  void three_pass(const StopSign& stop) {
-    stop.check();
+  void three_pass() {
     this->enter(0, 0, block_first_, block_end_);
     this->scores();
     this->running_max();
     this->rescale_factors();
-    stop.check();
     this->softmax_tile(m_, false, false);
     fill_rows(l_, Step::l, [&](int r) { return vec(sum_)[r]; });
     add_sink();
     this->normalise();
-    stop.check();
     this->weighted_values(o_, false);
     round_normalised_O();
     this->report();
   }
 
   /// Online softmax for m and l; then P normalised and P.V, in one chain over all tiles.
-  void two_pass(const StopSign& stop) {
-    each_tile(stop, 0, tiles(), [&] {
+  void two_pass() {
+    each_tile(0, tiles(), [&] {
       this->scores();
       this->running_max();
       this->rescale_factors();
@@ -114,7 +110,7 @@ class AttentionBlock : private TileSteps<T> {
       this->report();
     });
     add_sink();
-    each_tile(stop, 0, tiles(), [&] {
+    each_tile(0, tiles(), [&] {
       this->scores();
       this->each_piece([&] { this->exponentials(m_); });
       this->normalise();
@@ -125,11 +121,11 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// Runs of tiles as if each were alone, then the merge.
-  void split_kv(const StopSign& stop) {
+  void split_kv() {
     const int per_run = (tiles() - 1) / runs_ + 1;
     for (int run = 0; run < runs_; ++run) {
       this->clear_state();
-      each_tile(stop, run * per_run, run * per_run + per_run, [&] { flash2_tile(); });
+      each_tile(run * per_run, run * per_run + per_run, [&] { flash2_tile(); });
       for (int i = 0; i < R; ++i) {
         run_m(run)[i] = m_[i];
         run_l(run)[i] = l_[i];

@@ -149,7 +149,7 @@ class Computation {
     for (const Method& m : methods) {
       const Operands<T> reversed = m.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
       const Matrix output = run(job(e_.problem, m, e_.format, m.reverse_keys ? reversed : x), result_.rows, nullptr, stop_);
-      errors.push_back(deviation(unsorted(output), truth_->measured, e_.format));
+      errors.push_back(deviation(unsorted(output, stop_), truth_->measured, e_.format, stop_));
     }
     return errors;
   }
@@ -157,10 +157,10 @@ class Computation {
  private:
   /// Remembers the inputs, rounded for everybody; the truth on them is still to be found.
   void round_inputs() {
-    Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format, e_.problem.seed);
+    Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format, e_.problem.seed, stop_);
     truth_.reset();
     Truth t;
-    t.inputs = as_tensors(x, e_.problem.n, e_.problem.d);
+    t.inputs = as_tensors(x, e_.problem.n, e_.problem.d, stop_);
     t.operands = std::move(x);
     truth_ = std::move(t);
   }
@@ -177,8 +177,8 @@ class Computation {
     constexpr bool precise = std::is_same_v<T, double>;
     truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
                                                       : run(golden, result_.rows, nullptr, stop_));
-    truth_->measured = measured(*truth_->golden, false);
-    truth_->digest = digest(*truth_->golden);
+    truth_->measured = measured(*truth_->golden, false, stop_);
+    truth_->digest = digest(*truth_->golden, stop_);
     truth_->key = golden_key(e_);  // last: a run that is stopped before leaves a truth that answers no question
   }
 
@@ -199,7 +199,7 @@ class Computation {
     const RounderPlan<T> shared = plan<T>(e_.a.precision[Step::input], e_.format);
     const bool same = !own.rounds() || (shared.rounds() && own.format == shared.format);
     Operands<T> own_operands;
-    if (!same) own_operands = operands<T>(*truth_->inputs, e_.b.precision[Step::input], e_.format, e_.problem.seed);
+    if (!same) own_operands = operands<T>(*truth_->inputs, e_.b.precision[Step::input], e_.format, e_.problem.seed, stop_);
     const Operands<T>& mine = same ? x : own_operands;
     const Operands<T> reversed = e_.b.reverse_keys ? with_reversed_keys(mine, e_.problem.d) : Operands<T>{};
     result_.b = run(job(e_.problem, e_.b, e_.format, e_.b.reverse_keys ? reversed : mine), result_.rows, nullptr, stop_);
@@ -209,15 +209,15 @@ class Computation {
     stop_.check();
     constexpr bool as_float = std::is_same_v<T, float>;
     Measured a, b;
-    tbb::parallel_invoke([&] { a = measured(result_.a, as_float); }, [&] { b = measured(result_.b, as_float); },
-                         [&] { result_.digests = {truth_->digest, digest(result_.a), digest(result_.b)}; });
+    tbb::parallel_invoke([&] { a = measured(result_.a, as_float, stop_); }, [&] { b = measured(result_.b, as_float, stop_); },
+                         [&] { result_.digests = {truth_->digest, digest(result_.a, stop_), digest(result_.b, stop_)}; });
     result_.inputs = truth_->inputs;
     result_.golden = truth_->golden;
     result_.golden_rms = truth_->measured.rms;
     result_.golden_nonfinite = truth_->measured.nonfinite;
-    result_.a_error = deviation(a, truth_->measured, e_.format);
-    result_.b_error = deviation(b, truth_->measured, e_.format);
-    result_.a_minus_b = deviation(a, b, e_.format);
+    result_.a_error = deviation(a, truth_->measured, e_.format, stop_);
+    result_.b_error = deviation(b, truth_->measured, e_.format, stop_);
+    result_.a_minus_b = deviation(a, b, e_.format, stop_);
   }
 
   const Experiment& e_;
@@ -273,7 +273,7 @@ void with_computation(const Experiment& experiment, const Options& options, F f)
     Clock clock;
     if (!held.raw || !same_inputs(held.raw_of, experiment.problem)) {
       held.truth.reset();
-      held.raw = raw_inputs(experiment.problem);
+      held.raw = raw_inputs(experiment.problem, CancelledSign(options.cancelled));
       held.raw_of = experiment.problem;
     }
     const double drawing = clock.lap();

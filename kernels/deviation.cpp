@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/job.h"
 #include "kernels/sorting.h"
@@ -48,9 +49,10 @@ struct Sums {
 
 /// sum(first, end) for all chunks of 0 .. count, in parallel; results in order.
 template <class T, class F>
-std::vector<T> chunk_sums(std::size_t count, F sum) {
+std::vector<T> chunk_sums(std::size_t count, const StopSign& stop, F sum) {
   std::vector<T> parts((count + chunk_size - 1) / chunk_size);
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+    stop.check();
     parts[i] = sum(i * chunk_size, std::min(count, (i + 1) * chunk_size));
   });
   return parts;
@@ -58,8 +60,8 @@ std::vector<T> chunk_sums(std::size_t count, F sum) {
 
 /// Sum of f(i) over 0 .. count, in the fixed order.
 template <class F>
-double ordered_sum(std::size_t count, F f) {
-  const auto parts = chunk_sums<double>(count, [&](std::size_t first, std::size_t end) {
+double ordered_sum(std::size_t count, const StopSign& stop, F f) {
+  const auto parts = chunk_sums<double>(count, stop, [&](std::size_t first, std::size_t end) {
     double chain[chains] = {};
     std::size_t i = first;
     for (; i + chains <= end; i += chains)
@@ -72,9 +74,9 @@ double ordered_sum(std::size_t count, F f) {
   return sum;
 }
 
-Sums sums_of(const std::vector<double>& x, const std::vector<double>& y, const DeviationRule& rule) {
+Sums sums_of(const std::vector<double>& x, const std::vector<double>& y, const DeviationRule& rule, const StopSign& stop) {
   const InstructionSet isa = instruction_set();
-  const auto parts = chunk_sums<DeviationSums>(x.size(), [&](std::size_t first, std::size_t end) {
+  const auto parts = chunk_sums<DeviationSums>(x.size(), stop, [&](std::size_t first, std::size_t end) {
     return isa.deviation(x.data() + first, y.data() + first, static_cast<int>(end - first), rule);
   });
   Sums s;
@@ -83,21 +85,21 @@ Sums sums_of(const std::vector<double>& x, const std::vector<double>& y, const D
 }
 
 /// Values in which both are finite, sorted.
-std::vector<double> paired_sorted(const Matrix& x, const Matrix& y) {
+std::vector<double> paired_sorted(const Matrix& x, const Matrix& y, const StopSign& stop) {
   std::vector<double> kept;
   for (std::size_t i = 0; i < x.values.size(); ++i)
     if (std::isfinite(x.values[i]) && std::isfinite(y.values[i])) kept.push_back(x.values[i]);
-  return sorted_values(kept, false);
+  return sorted_values(kept, false, stop);
 }
 
-double mean_gap(const std::vector<double>& x, const std::vector<double>& y) {
-  return ordered_sum(x.size(), [&](std::size_t i) { return std::fabs(x[i] - y[i]); }) / static_cast<double>(x.size());
+double mean_gap(const std::vector<double>& x, const std::vector<double>& y, const StopSign& stop) {
+  return ordered_sum(x.size(), stop, [&](std::size_t i) { return std::fabs(x[i] - y[i]); }) / static_cast<double>(x.size());
 }
 
-double wasserstein(const Measured& x, const Measured& y) {
+double wasserstein(const Measured& x, const Measured& y, const StopSign& stop) {
   if (!x.sorts || !y.sorts) return std::numeric_limits<double>::quiet_NaN();
-  if (x.nonfinite == 0 && y.nonfinite == 0) return mean_gap(x.sorted, y.sorted);
-  return mean_gap(paired_sorted(*x.matrix, *y.matrix), paired_sorted(*y.matrix, *x.matrix));
+  if (x.nonfinite == 0 && y.nonfinite == 0) return mean_gap(x.sorted, y.sorted, stop);
+  return mean_gap(paired_sorted(*x.matrix, *y.matrix, stop), paired_sorted(*y.matrix, *x.matrix, stop), stop);
 }
 
 Deviation undefined(std::int64_t nonfinite) {
@@ -109,28 +111,28 @@ Deviation undefined(std::int64_t nonfinite) {
 
 }  // namespace
 
-Measured measured(const Matrix& m, bool as_float) {
-  Measured out = unsorted(m);
+Measured measured(const Matrix& m, bool as_float, const StopSign& stop) {
+  Measured out = unsorted(m, stop);
   out.sorts = true;
-  if (out.nonfinite == 0) out.sorted = sorted_values(m.values, as_float);
+  if (out.nonfinite == 0) out.sorted = sorted_values(m.values, as_float, stop);
   return out;
 }
 
-Measured unsorted(const Matrix& m) {
+Measured unsorted(const Matrix& m, const StopSign& stop) {
   Measured out{.matrix = &m, .sorts = false, .sorted = {}, .nonfinite = 0, .rms = 0};
-  for (const double v : m.values) out.nonfinite += !std::isfinite(v);
+  each_element(m.values.size(), stop, [&](std::size_t i) { out.nonfinite += !std::isfinite(m.values[i]); });
   const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - out.nonfinite;
-  const double square = ordered_sum(m.values.size(), [&](std::size_t i) {
+  const double square = ordered_sum(m.values.size(), stop, [&](std::size_t i) {
     return std::isfinite(m.values[i]) ? m.values[i] * m.values[i] : 0.0;
   });
   out.rms = finite > 0 ? std::sqrt(square / static_cast<double>(finite)) : 0;
   return out;
 }
 
-Deviation deviation(const Measured& x, const Measured& y, const Format& main) {
+Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
   const std::vector<double>&a = x.matrix->values, &b = y.matrix->values;
   DeviationRule rule{main, 0.01 * y.rms, 0};
-  const Sums s = sums_of(a, b, rule);
+  const Sums s = sums_of(a, b, rule, stop);
   const std::int64_t nonfinite = static_cast<std::int64_t>(a.size()) - s.finite;
   if (s.finite == 0) return undefined(nonfinite);
   const double count = static_cast<double>(s.finite);
@@ -140,10 +142,10 @@ Deviation deviation(const Measured& x, const Measured& y, const Format& main) {
   d.rms = std::sqrt(s.square / count);
   d.bias = s.plain / count;
   rule.centre = d.bias;
-  d.std = std::sqrt(sums_of(a, b, rule).centred / count);
+  d.std = std::sqrt(sums_of(a, b, rule, stop).centred / count);
   d.rel_rms = d.rms / std::sqrt(s.yy / count);
   d.cosine = s.xy / std::sqrt(s.xx) / std::sqrt(s.yy);
-  d.wasserstein = wasserstein(x, y);
+  d.wasserstein = wasserstein(x, y, stop);
   d.max_ulp = s.max_ulp;
   d.nonfinite = nonfinite;
   d.worst_row = static_cast<int>(s.worst / static_cast<std::size_t>(x.matrix->cols));
@@ -152,17 +154,21 @@ Deviation deviation(const Measured& x, const Measured& y, const Format& main) {
   return d;
 }
 
-std::uint64_t digest(const Matrix& m) {
-  std::uint64_t sum = static_cast<std::uint64_t>(m.rows) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(m.cols);
-  for (std::size_t i = 0; i < m.values.size(); ++i) {
-    const double v = m.values[i];
-    // splitmix64's finaliser of the bits and the index; a sum of such terms has no order to get wrong
-    std::uint64_t z = (v != v ? 0x7ff8000000000000u : bit_as<std::uint64_t>(v)) + 0x9E3779B97F4A7C15u * (i + 1);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    sum += z ^ (z >> 31);
-  }
-  return sum;
+std::uint64_t digest(const Matrix& m, const StopSign& stop) {
+  const auto parts = chunk_sums<std::uint64_t>(m.values.size(), stop, [&](std::size_t first, std::size_t end) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      const double v = m.values[i];
+      // splitmix64's finaliser of the bits and the index; a sum of such terms has no order to get wrong
+      std::uint64_t z = (v != v ? 0x7ff8000000000000u : bit_as<std::uint64_t>(v)) + 0x9E3779B97F4A7C15u * (i + 1);
+      z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+      z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+      sum += z ^ (z >> 31);
+    }
+    return sum;
+  });
+  const std::uint64_t shape = static_cast<std::uint64_t>(m.rows) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(m.cols);
+  return std::accumulate(parts.begin(), parts.end(), shape);
 }
 
 }  // namespace attoscope

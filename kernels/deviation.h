@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/result.h"
+#include "kernels/stop_sign.h"
 
 namespace attoscope {
 
@@ -15,15 +16,15 @@ struct Measured {
 };
 
 /// `as_float` says that every value is a float.
-Measured measured(const Matrix& m, bool as_float);
+Measured measured(const Matrix& m, bool as_float, const StopSign& stop = {});
 
 /// The same without its values sorted: then `wasserstein` is NaN.
-Measured unsorted(const Matrix& m);
+Measured unsorted(const Matrix& m, const StopSign& stop = {});
 
 /// x against the reference y, of the same shape; ulps are `main`'s at |y|, none finer than at 1 % of y's RMS.
-Deviation deviation(const Measured& x, const Measured& y, const Format& main);
+Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop = {});
 
 /// The 64-bit hash of the values' bits in row-major order; every NaN counts as the same.
-std::uint64_t digest(const Matrix& m);
+std::uint64_t digest(const Matrix& m, const StopSign& stop = {});
 
 }  // namespace attoscope

@@ -20,7 +20,7 @@ class Checker {
   explicit Checker(std::string path) : path_(std::move(path)) {}
 
   template <class T>
-  void integer(std::string_view key, const T& x, T min, T max) {
+  void integer(std::string_view key, const T& x, T min, T max) const {
     if (x < min || x > max) refuse(key, std::to_string(x), whole_range_text(min, max));
   }
   void real(std::string_view key, double x, const RealRange& range) {
@@ -35,11 +35,11 @@ class Checker {
     if (index >= N) refuse(key, std::to_string(index), listed(names));
   }
   void format(std::string_view key, const Format& f) {
-    const bool exponent = f.exponent_bits >= min_exponent_bits && f.exponent_bits <= max_exponent_bits;
-    if (!exponent || f.mantissa_bits < 0 || f.mantissa_bits > max_mantissa_bits)
-      refuse(key, attoscope::name(f), "eXmY with X from 2 to 11 and Y from 0 to 52");
+    const Checker inner(path_of(key));
+    inner.integer("exponent_bits", f.exponent_bits, min_exponent_bits, max_exponent_bits);
+    inner.integer("mantissa_bits", f.mantissa_bits, 0, max_mantissa_bits);
     if (f.top_code_nan && f.overflow == Overflow::infinity)
-      refuse(key, attoscope::name(f), "an overflow of saturate or nan, since the format has no infinity");
+      inner.refuse("overflow", "infinity", "saturate or nan, since the format has no infinity");
   }
   void rounding(std::string_view key, const Rounding& x) {
     if (x.kind == Rounding::Kind::format) format(key, x.format);
@@ -50,7 +50,7 @@ class Checker {
   void policy(std::string_view, const Precision&) {}
   template <class F>
   void object(std::string_view key, F visit) {
-    Checker inner(path_of(key));
+    Checker inner(key == "precision" ? path_ : path_of(key));  // "a.O", as in --set
     visit(inner);
   }
 
@@ -65,13 +65,16 @@ class Checker {
 /// That the tensors of a file were read, and hold what the problem wants.
 void validate_tensors(const Problem& p) {
   const auto refuse = [&](const char* key, int value, const std::string& expected) {
-    throw std::invalid_argument(std::string("problem.") + key + " is " + std::to_string(value) + ", expected " + expected + p.input.file);
+    throw std::invalid_argument(std::string("problem.") + key + " is " + std::to_string(value) + ", expected " + expected +
+                                p.input.file);
   };
-  if (!p.input.tensors) throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors have not been loaded");
+  if (!p.input.tensors)
+    throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors have not been loaded");
   const Tensors& t = *p.input.tensors;
   const std::size_t elements = static_cast<std::size_t>(t.n) * static_cast<std::size_t>(t.d);
   for (const std::vector<double>* x : {&t.q, &t.k, &t.v})
-    if (x->size() != elements) throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors are not all n x d");
+    if (x->size() != elements)
+      throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors are not all n x d");
   if (p.n > t.n) refuse("n", p.n, "at most " + std::to_string(t.n) + ", the tokens of ");
   if (p.d != t.d) refuse("d", p.d, std::to_string(t.d) + ", the head dimension of ");
 }

@@ -26,9 +26,9 @@ class DoubleDoubleBlock {
     load_rows();
     stop.check();
     scores(stop);
-    const D l = exponentials();
+    const D l = exponentials(stop);
     for (int c = 0; c < job_.d; ++c) {
-      if (c % 16 == 0) stop.check();
+      stop.check();
       const V o = weighted_column(c, l);
       for (int lane = 0; lane < block_.count; ++lane) out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = o[lane];
     }
@@ -56,7 +56,7 @@ class DoubleDoubleBlock {
   void scores(const StopSign& stop) {
     m_ = splat<V>(-std::numeric_limits<double>::infinity());
     for (int j = begin_; j < stop_; ++j) {
-      if (j % 1024 == 0) stop.check();
+      if (j % 64 == 0) stop.check();
       D sum{};
       for (int c = 0; c < job_.d; ++c)
         sum = sum + two_product(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c]);
@@ -96,9 +96,10 @@ class DoubleDoubleBlock {
   }
 
   /// e in place of S; their sum.
-  D exponentials() {
+  D exponentials(const StopSign& stop) {
     D l{};
     for (int j = begin_; j < stop_; ++j) {
+      if (j % 256 == 0) stop.check();
       const D shifted = s_[j] - D{m_, V{}};
       D e = exponential(finite_low(shifted, s_[j].high - m_));
       e = {visible(j, e.high, V{}), visible(j, e.low, V{})};

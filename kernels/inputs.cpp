@@ -15,16 +15,17 @@ enum Stream : std::uint32_t { values = 0, outliers = 3, picks = 6, direction = 9
 
 /// Calls f(first, count) in parallel for pieces of 0 .. total, each starting at an even index.
 template <class F>
-void in_pieces(std::size_t total, F f) {
+void in_pieces(std::size_t total, const StopSign& stop, F f) {
   constexpr std::size_t piece = 1 << 14;
   tbb::parallel_for(std::size_t{0}, (total + piece - 1) / piece, [&](std::size_t i) {
+    stop.check();
     f(i * piece, std::min(piece, total - i * piece));
   });
 }
 
-std::vector<double> normal(std::uint64_t seed, std::uint32_t stream, std::size_t count) {
+std::vector<double> normal(std::uint64_t seed, std::uint32_t stream, std::size_t count, const StopSign& stop) {
   std::vector<double> x(count);
-  in_pieces(count, [&](std::size_t first, std::size_t size) {
+  in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
     instruction_set().normals(seed, stream, first, static_cast<std::int64_t>(size), x.data() + first);
   });
   return x;
@@ -37,18 +38,18 @@ double uniform_at(std::uint64_t seed, std::uint32_t stream, std::size_t i) {
   return i % 2 == 0 ? unit_interval<double>(p.x[0], p.x[1]) : unit_interval<double>(p.x[2], p.x[3]);
 }
 
-std::vector<double> uniform(std::uint64_t seed, std::uint32_t stream, std::size_t count) {
+std::vector<double> uniform(std::uint64_t seed, std::uint32_t stream, std::size_t count, const StopSign& stop) {
   std::vector<double> x(count);
-  in_pieces(count, [&](std::size_t first, std::size_t size) {
+  in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) x[i] = uniform_at(seed, stream, i);
   });
   return x;
 }
 
 /// N(0, 1) + N(0, 100) Bernoulli(0.001), 100 the variance (FlashAttention-3, arXiv 2407.08608, section 4.3).
-std::vector<double> outlier_mix(std::uint64_t seed, std::uint32_t tensor, std::size_t count) {
-  std::vector<double> x = normal(seed, values + tensor, count);
-  in_pieces(count, [&](std::size_t first, std::size_t size) {
+std::vector<double> outlier_mix(std::uint64_t seed, std::uint32_t tensor, std::size_t count, const StopSign& stop) {
+  std::vector<double> x = normal(seed, values + tensor, count, stop);
+  in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) {
       if (uniform_at(seed, picks + tensor, i) >= 0.001) continue;
       double pair[2];
@@ -66,12 +67,13 @@ void plant_ties(Tensors& t) {
 }
 
 /// Keys s_j g along one direction g, and queries with q.g > 0: every query sees its scores in the order of s.
-void order_keys(Tensors& t, InputKind kind, std::uint64_t seed) {
-  const std::vector<double> g = normal(seed, direction, static_cast<std::size_t>(t.d));
-  std::vector<double> s = normal(seed, order, static_cast<std::size_t>(t.n));
+void order_keys(Tensors& t, InputKind kind, std::uint64_t seed, const StopSign& stop) {
+  const std::vector<double> g = normal(seed, direction, static_cast<std::size_t>(t.d), stop);
+  std::vector<double> s = normal(seed, order, static_cast<std::size_t>(t.n), stop);
   if (kind != InputKind::shuffled) std::sort(s.begin(), s.end());
   if (kind == InputKind::descending) std::reverse(s.begin(), s.end());
   for (int j = 0; j < t.n; ++j) {
+    if (j % 1024 == 0) stop.check();
     double* q = t.q.data() + static_cast<std::ptrdiff_t>(j) * t.d;
     double* k = t.k.data() + static_cast<std::ptrdiff_t>(j) * t.d;
     double along = 0;
@@ -83,29 +85,29 @@ void order_keys(Tensors& t, InputKind kind, std::uint64_t seed) {
   }
 }
 
-Tensors drawn(const Problem& p) {
+Tensors drawn(const Problem& p, const StopSign& stop) {
   const std::size_t count = static_cast<std::size_t>(p.n) * static_cast<std::size_t>(p.d);
   Tensors t{p.n, p.d, {}, {}, {}};
   std::vector<double>* parts[] = {&t.q, &t.k, &t.v};
   for (std::uint32_t i = 0; i < 3; ++i) {
     switch (p.input.kind) {
-      case InputKind::uniform: *parts[i] = uniform(p.seed, values + i, count); break;
-      case InputKind::outliers: *parts[i] = outlier_mix(p.seed, i, count); break;
+      case InputKind::uniform: *parts[i] = uniform(p.seed, values + i, count, stop); break;
+      case InputKind::outliers: *parts[i] = outlier_mix(p.seed, i, count, stop); break;
       case InputKind::constant: parts[i]->assign(count, p.input.value); break;
-      default: *parts[i] = normal(p.seed, values + i, count); break;
+      default: *parts[i] = normal(p.seed, values + i, count, stop); break;
     }
   }
   if (p.input.kind == InputKind::ones) t.v.assign(count, 1.0);
   if (p.input.kind == InputKind::ties) plant_ties(t);
   if (p.input.kind == InputKind::ascending || p.input.kind == InputKind::descending || p.input.kind == InputKind::shuffled)
-    order_keys(t, p.input.kind, p.seed);
+    order_keys(t, p.input.kind, p.seed, stop);
   return t;
 }
 
 }  // namespace
 
-std::shared_ptr<const Tensors> raw_inputs(const Problem& p) {
-  if (p.input.kind != InputKind::tensors) return std::make_shared<Tensors>(drawn(p));
+std::shared_ptr<const Tensors> raw_inputs(const Problem& p, const StopSign& stop) {
+  if (p.input.kind != InputKind::tensors) return std::make_shared<Tensors>(drawn(p, stop));
   if (p.input.tensors->n == p.n) return p.input.tensors;
   Tensors first = *p.input.tensors;
   const std::size_t count = static_cast<std::size_t>(p.n) * static_cast<std::size_t>(p.d);

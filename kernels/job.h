@@ -3,6 +3,7 @@
 
 #include "kernels/result.h"
 #include "kernels/rounders.h"
+#include "kernels/stop_sign.h"
 
 namespace attoscope {
 
@@ -64,13 +65,6 @@ struct Recorder {
   /// The lane of the block whose S, e and P are wanted, or -1.
   virtual int kept_lane(const RowBlock& block) const = 0;
   virtual void tile(const RowBlock& block, const TileView<T>& view) = 0;
-};
-
-/// Asked between tiles.
-struct StopSign {
-  virtual ~StopSign() = default;
-  /// Throws Stopped where the work is no longer wanted.
-  virtual void check() const = 0;
 };
 
 /// How a chunk is compared.

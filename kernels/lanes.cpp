@@ -14,14 +14,14 @@ namespace {
 template <class T>
 std::size_t attention_scratch(const Job<T>& job) {
   Arena arena(nullptr);
-  AttentionBlock<T> block(job, RowBlock{}, nullptr, arena);
+  AttentionBlock<T> block(job, RowBlock{}, nullptr, StopSign{}, arena);
   return arena.used();
 }
 
 template <class T>
 void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch, double* out) {
   Arena arena(scratch);
-  AttentionBlock<T>(job, block, recorder, arena).run(stop, out);
+  AttentionBlock<T>(job, block, recorder, stop, arena).run(out);
 }
 
 std::size_t dd_scratch(const Job<double>& job) {

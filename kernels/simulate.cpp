@@ -42,13 +42,13 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
 }
 
 template <class T>
-Magnitudes range_of(const std::vector<T>& x, int mantissa_bits) {
+Magnitudes range_of(const std::vector<T>& x, int mantissa_bits, const StopSign& stop) {
   Magnitudes m{std::numeric_limits<double>::infinity(), 0, mantissa_bits};
-  for (const T value : x) {
-    const double a = std::fabs(static_cast<double>(value));
+  each_element(x.size(), stop, [&](std::size_t i) {
+    const double a = std::fabs(static_cast<double>(x[i]));
     if (a > 0 && a < m.smallest) m.smallest = a;
     if (!(a <= m.largest)) m.largest = std::isnan(a) ? std::numeric_limits<double>::infinity() : a;
-  }
+  });
   if (m.largest == 0) m.smallest = 0;
   return m;
 }
@@ -62,11 +62,12 @@ void round_piece(const InstructionSet& isa, const double* x, std::size_t count, 
 
 /// Row-major x, d columns, rounded; `tensor` 0, 1, 2 tells Q, K, V apart for stochastic rounding.
 template <class T>
-std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor) {
+std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor, const StopSign& stop) {
   const InstructionSet isa = instruction_set();
   std::vector<T> y(x.size());
   constexpr std::size_t piece = 1 << 14;
   tbb::parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
+    stop.check();
     const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = static_cast<std::size_t>(d);
     if (p.kind != RounderKind::stochastic) {
       round_piece(isa, x.data() + first, count, p, y.data() + first);
@@ -89,12 +90,12 @@ void reverse_rows(std::vector<T>& x, int d) {
 }  // namespace
 
 template <class T>
-Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed) {
+Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop) {
   const RounderPlan<T> p = plan<T>(r, main);
-  Operands<T> x{rounded(t.q, t.d, p, seed, 0), rounded(t.k, t.d, p, seed, 1), rounded(t.v, t.d, p, seed, 2)};
-  x.q_range = range_of(x.q, p.mantissa_bits());
-  x.k_range = range_of(x.k, p.mantissa_bits());
-  x.v_range = range_of(x.v, p.mantissa_bits());
+  Operands<T> x{rounded(t.q, t.d, p, seed, 0, stop), rounded(t.k, t.d, p, seed, 1, stop), rounded(t.v, t.d, p, seed, 2, stop)};
+  x.q_range = range_of(x.q, p.mantissa_bits(), stop);
+  x.k_range = range_of(x.k, p.mantissa_bits(), stop);
+  x.v_range = range_of(x.v, p.mantissa_bits(), stop);
   return x;
 }
 
@@ -107,8 +108,12 @@ Operands<T> with_reversed_keys(const Operands<T>& x, int d) {
 }
 
 template <class T>
-std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d) {
-  const auto doubles = [](const std::vector<T>& part) { return std::vector<double>(part.begin(), part.end()); };
+std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d, const StopSign& stop) {
+  const auto doubles = [&](const std::vector<T>& part) {
+    std::vector<double> y(part.size());
+    each_element(part.size(), stop, [&](std::size_t i) { y[i] = static_cast<double>(part[i]); });
+    return y;
+  };
   return std::make_shared<Tensors>(Tensors{n, d, doubles(x.q), doubles(x.k), doubles(x.v)});
 }
 
@@ -163,12 +168,12 @@ Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, c
   });
 }
 
-template Operands<float> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t);
-template Operands<double> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t);
+template Operands<float> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
+template Operands<double> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
 template Operands<float> with_reversed_keys(const Operands<float>&, int);
 template Operands<double> with_reversed_keys(const Operands<double>&, int);
-template std::shared_ptr<const Tensors> as_tensors(const Operands<float>&, int, int);
-template std::shared_ptr<const Tensors> as_tensors(const Operands<double>&, int, int);
+template std::shared_ptr<const Tensors> as_tensors(const Operands<float>&, int, int, const StopSign&);
+template std::shared_ptr<const Tensors> as_tensors(const Operands<double>&, int, int, const StopSign&);
 template Job<float> job(const Problem&, const Method&, const Format&, const Operands<float>&);
 template Job<double> job(const Problem&, const Method&, const Format&, const Operands<double>&);
 

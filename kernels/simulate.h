@@ -18,7 +18,7 @@ struct Operands {
 
 /// `t` rounded by `r` (D = main) in working type T; `seed` is what stochastic rounding draws from.
 template <class T>
-Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed);
+Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop = {});
 
 /// The same with K and V from the last key to the first.
 template <class T>
@@ -26,7 +26,7 @@ Operands<T> with_reversed_keys(const Operands<T>& x, int d);
 
 /// `x` as doubles.
 template <class T>
-std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d);
+std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d, const StopSign& stop = {});
 
 /// `method` on `problem`, ready to run; points into `x`, whose keys are reversed already if the method wants that.
 template <class T>

@@ -13,11 +13,6 @@
 namespace attoscope {
 namespace {
 
-/// Never stops anybody.
-struct GoOn final : StopSign {
-  void check() const override {}
-};
-
 /// Inputs that several stages share.
 struct Prepared {
   Experiment experiment = default_experiment();
@@ -42,13 +37,13 @@ double useful_flops(const Prepared& p) { return 4.0 * p.experiment.problem.n * p
 
 Stage golden_stage(const std::shared_ptr<const Prepared>& p) {
   return {.name = "golden, double", .flops = useful_flops(*p), .in_double = true, .goal_percent = 65, .call = [p] {
-            run(job(p->experiment.problem, Method{.algorithm = Algorithm::three_pass}, bf16, p->wide), p->rows, nullptr, GoOn{});
+            run(job(p->experiment.problem, Method{.algorithm = Algorithm::three_pass}, bf16, p->wide), p->rows, nullptr, StopSign{});
           }};
 }
 
 Stage method_stage(const std::shared_ptr<const Prepared>& p, std::string name, const Method& m, double goal_percent, double goal_ms) {
   return {.name = std::move(name), .flops = useful_flops(*p), .goal_percent = goal_percent, .goal_ms = goal_ms,
-          .call = [p, m] { run(job(p->experiment.problem, m, bf16, p->narrow), p->rows, nullptr, GoOn{}); }};
+          .call = [p, m] { run(job(p->experiment.problem, m, bf16, p->narrow), p->rows, nullptr, StopSign{}); }};
 }
 
 Stage policy_stage(const std::shared_ptr<const Prepared>& p, const char* name, double goal_percent, double goal_ms = 0) {

@@ -28,8 +28,8 @@ class TileSteps {
   /// Keys whose P stays in the first-level cache while the columns of O pass by.
   static constexpr int key_chunk = 64;
 
-  TileSteps(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, Arena& arena)
-      : job_(job), block_(block), recorder_(recorder) {
+  TileSteps(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, Arena& arena)
+      : job_(job), block_(block), recorder_(recorder), stop_(stop) {
     const std::size_t d = static_cast<std::size_t>(job.d) * R, keys = static_cast<std::size_t>(tile_keys(job));
     for (T** matrix : {&q_, &o_, &pv_}) *matrix = arena.take<T>(d);
     s_ = arena.take<T>(keys * R);
@@ -97,6 +97,7 @@ class TileSteps {
     T* const s = s_;
     const int j0 = j0_, j1 = j1_;
     for (int j = j0; j < j1; j += key_chunk) {
+      stop_.check();
       j0_ = j;
       j1_ = j1 - j > key_chunk ? j + key_chunk : j1;
       piece_ = j - j0;
@@ -383,6 +384,7 @@ class TileSteps {
 
   void weighted_range(int j0, int j1, T* target, bool resume, bool masked) {
     for (int j = j0; j < j1; j += key_chunk) {
+      stop_.check();
       Product<T> pv = values_of(j, j1 - j > key_chunk ? j + key_chunk : j1, target);
       pv.resume = resume || j > j0_;
       if (masked) {
@@ -443,6 +445,7 @@ class TileSteps {
   const Job<T>& job_;
   const RowBlock& block_;
   Recorder<T>* recorder_;
+  const StopSign& stop_;
   int kept_ = -1;
   int block_first_ = 0, block_end_ = 0;                  // keys that some row sees
   int full_first_ = 0, full_end_ = 0;                    // keys that every row sees (none where end <= first)

@@ -57,6 +57,42 @@ TEST(Worker, WorksWithoutListener) {
   EXPECT_EQ(awaited(worker), 1);
 }
 
+TEST(Worker, ShowsAFirstAnswerWhileItWorksOn) {
+  std::binary_semaphore go{0};
+  Squarer worker(
+      [&](int x, const Poll&, const std::function<void(int)>& publish) {
+        publish(-x);
+        go.acquire();
+        return x * x;
+      },
+      {});
+  worker.submit(3);
+  EXPECT_EQ(awaited(worker), -3);
+  EXPECT_TRUE(worker.busy());
+  go.release();
+  EXPECT_EQ(awaited(worker), 9);
+}
+
+TEST(Worker, WorkThatHasShownSomethingMakesRoomAtOnce) {
+  std::atomic<int> given_up{0};
+  Squarer worker(
+      [&](int x, const Poll& cancelled, const std::function<void(int)>& publish) {
+        publish(-x);
+        while (x == 1 && !cancelled()) std::this_thread::sleep_for(1ms);
+        if (cancelled()) {
+          ++given_up;
+          throw Gave{};
+        }
+        return x;
+      },
+      {}, 1h);
+  worker.submit(1);
+  EXPECT_EQ(awaited(worker), -1);
+  worker.submit(2);
+  EXPECT_TRUE(eventually([&] { return worker.take() == 2; }));
+  EXPECT_EQ(given_up, 1);
+}
+
 TEST(Worker, ADragRunsTheFirstAndTheLast) {
   std::mutex mutex;
   std::vector<int> ran;

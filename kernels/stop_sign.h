@@ -1,0 +1,26 @@
+/// How long work learns that nobody wants it any more.
+#pragma once
+
+#include <cstddef>
+
+namespace attoscope {
+
+/// Asked every few microseconds to milliseconds, by any thread.
+struct StopSign {
+  virtual ~StopSign() = default;
+  /// Throws Stopped where the work is no longer wanted.
+  virtual void check() const {}
+};
+
+/// f(i) for 0 .. count, asking now and then.
+template <class F>
+void each_element(std::size_t count, const StopSign& stop, F f) {
+  constexpr std::size_t piece = 1 << 17;
+  for (std::size_t first = 0; first < count; first += piece) {
+    stop.check();
+    const std::size_t end = count - first < piece ? count : first + piece;
+    for (std::size_t i = first; i < end; ++i) f(i);
+  }
+}
+
+}  // namespace attoscope
