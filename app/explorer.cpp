@@ -143,7 +143,9 @@ void Explorer::open(Session& session, const std::string& spec) {
   try {
     if (spec.ends_with(".json")) {
       std::vector<std::string> remarks;
-      session = read_session(spec, remarks);
+      Session opened = read_session(spec, remarks);
+      load_tensors(opened.experiment.problem.input);
+      session = std::move(opened);
       message_ = joined(remarks, "  ");
       return;
     }

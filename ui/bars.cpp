@@ -99,7 +99,10 @@ void draw_status_bar(const Frame& frame, const Palette& colours) {
       x += width + px(22);
     };
     item(Face::small, colours.secondary, frame.device, 0, "What computes.");
-    if (frame.result) {
+    // A message that would be cut takes the place of what is said about the answer.
+    const float numbers = px(140 + 120 + 180 + 3 * 22 + 12);
+    const bool room_for_both = x + numbers + text_width(Face::small, frame.message) < at.x + view->Size.x;
+    if (frame.result && room_for_both) {
       const Result& r = *frame.result;
       item(Face::mono_small, colours.secondary, rows_text(r), px(140), "Query rows that the picture and the statistics hold.");
       item(Face::mono_small, colours.secondary, printed("update %6.1f ms", r.timing.total), px(120),

@@ -141,13 +141,32 @@ Cell cell_to_read(const Places& p, const CellRect& rect, const HeatMemory& memor
 }
 
 /// A click pins the cell and traces its row; a click on the pinned cell lets it go.
-void pin(Session& session, const Cell& cell, const Result& result) {
-  const int row = result.rows[static_cast<std::size_t>(cell.row)];
+void pin(Session& session, const Cell& cell, HeatMemory& memory) {
+  const int row = memory.result->rows[static_cast<std::size_t>(cell.row)];
   View& view = session.view;
+  memory.earlier_cell_row = view.cell_row;
+  memory.earlier_cell_col = view.cell_col;
+  memory.earlier_traced_row = session.experiment.problem.traced_row;
   const bool again = view.cell_row == row && view.cell_col == cell.col;
   view.cell_row = again ? -1 : row;
   view.cell_col = again ? -1 : cell.col;
   session.experiment.problem.traced_row = row;
+}
+
+/// The second click of a double click takes back what the first one pinned.
+void unpin(Session& session, const HeatMemory& memory) {
+  session.view.cell_row = memory.earlier_cell_row;
+  session.view.cell_col = memory.earlier_cell_col;
+  session.experiment.problem.traced_row = memory.earlier_traced_row;
+}
+
+/// What a released mouse button means for the cell under it.
+void clicked(Session& session, const Cell& cell, HeatMemory& memory) {
+  const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
+  if (!ImGui::IsItemDeactivated() || !ImGui::IsItemHovered() || std::hypot(drag.x, drag.y) >= px(4)) return;
+  const int clicks = ImGui::GetIO().MouseClickedLastCount[ImGuiMouseButton_Left];
+  if (clicks == 2) unpin(session, memory);
+  if (clicks == 1) pin(session, cell, memory);
 }
 
 void draw_cell_mark(const Places& p, const CellRect& rect, const Cell& cell, const Palette& colours) {
@@ -197,8 +216,7 @@ void draw_picture(Session& session, const Frame& frame, HeatMemory& memory, cons
 
   const Cell cell = cell_to_read(p, rect, memory, session.view);
   if (cell.row < 0) return;
-  const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
-  if (ImGui::IsItemDeactivated() && ImGui::IsItemHovered() && std::hypot(drag.x, drag.y) < px(4)) pin(session, cell, result);
+  clicked(session, cell, memory);
   draw_cell_mark(p, rect, cell, colours);
   draw_read_out(result, cell, {{p.min.x, p.min.y}, {p.max.x, p.max.y}},
                 {to_x(p, rect, cell.col + 0.5), to_y(p, rect, cell.row + 0.5)}, colours);

@@ -92,13 +92,13 @@ int matrix_row(const Result& result, int row) {
   return at != result.rows.end() && *at == row ? static_cast<int>(at - result.rows.begin()) : -1;
 }
 
-float colour_range(const HeatMemory& memory, const View& view) {
+double colour_range(const HeatMemory& memory, const View& view) {
   const double range = view.range_pinned ? view.range : rounded_up(memory.largest);
-  return range > 0 && std::isfinite(range) ? static_cast<float>(range) : 1.0f;
+  return range > 0 && std::isfinite(range) ? range : 1;
 }
 
 Colouring colouring(const HeatMemory& memory, const View& view) {
-  const float range = colour_range(memory, view);
+  const auto range = static_cast<float>(std::clamp(colour_range(memory, view), 1e-37, 3e38));
   return {.diverging = text(memory.field).is_signed,
           .log = view.scale == ValueScale::log,
           .range = range,

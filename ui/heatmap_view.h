@@ -23,7 +23,7 @@ void refresh_image(HeatMemory& memory, const CellRect& rect, int width, int heig
 int matrix_row(const Result& result, int row);
 
 /// The range of the colour bar: pinned, or the largest finite |value| rounded up.
-float colour_range(const HeatMemory& memory, const View& view);
+double colour_range(const HeatMemory& memory, const View& view);
 Colouring colouring(const HeatMemory& memory, const View& view);
 
 }  // namespace attoscope

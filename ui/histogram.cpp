@@ -52,8 +52,7 @@ void draw_histogram(const Result& r, const Palette& colours) {
   static constexpr double x_ticks[] = {-8, -4, 0, 4, 8}, y_ticks[] = {1e-6, 1e-4, 1e-2, 1};
   static constexpr const char* y_labels[] = {"1e-6", "1e-4", "1 %", "1"};
   const double end = UlpHistogram::reach + 1.0 / UlpHistogram::per_ulp;
-  if (!begin_plot({"##ulps", -end, end, least_share, 1.2, true, x_ticks, y_ticks, {}, y_labels}, {room.x + px(6), height}))
-    return;
+  if (!begin_plot({"##ulps", -end, end, least_share, 1.2, true, x_ticks, y_ticks, {}, y_labels}, {room.x, height})) return;
   const auto x = edges();
   const auto a = shares(r.a_error.ulps), b = shares(r.b_error.ulps);
   ImPlot::PlotStairs("##b", x.data(), b.data(), static_cast<int>(bins + 1), stroke(colours.b));

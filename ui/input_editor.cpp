@@ -38,7 +38,7 @@ std::string stem(const std::string& path) {
   return name.substr(0, name.find_last_of('.'));
 }
 
-/// A head of a file becomes the input; the app reads it.
+/// A head of a file becomes the input; the app reads it. The file's whole length is taken where `info` tells it.
 void choose_tensors(Problem& problem, const std::string& file, int index, const TensorFileInfo* info) {
   problem.input.kind = InputKind::tensors;
   problem.input.file = file;
@@ -84,7 +84,7 @@ bool input_combo(Problem& problem, const Frame& frame, const Palette& colours, s
       explain(inputs[i].what);
     }
     ImGui::Separator();
-    const bool other = from_file && input.file != frame.example_file;
+    const bool other = !input.file.empty() && input.file != frame.example_file;
     if (!frame.example_file.empty()) {
       if (ImGui::Selectable((file_name(frame.example_file) + "###example").c_str(), from_file && !other)) {
         choose_tensors(problem, frame.example_file, 0, frame.tensors.file == frame.example_file ? &frame.tensors : nullptr);
@@ -94,7 +94,10 @@ bool input_combo(Problem& problem, const Frame& frame, const Palette& colours, s
       explain("Captured attention of a real language model, shipped with the program. Its mask is causal.");
     }
     if (other) {
-      ImGui::Selectable((file_name(input.file) + "###loaded").c_str(), true);
+      if (ImGui::Selectable((file_name(input.file) + "###loaded").c_str(), from_file) && !from_file) {
+        choose_tensors(problem, std::string(input.file), input.index, nullptr);
+        changed = true;
+      }
       explain(input.file);
     }
     ask = ImGui::Selectable("open a file ...");
@@ -124,7 +127,9 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
     for (int i = 0; i < count; ++i)
       if (ImGui::Selectable((head(i) + "##" + std::to_string(i)).c_str(), i == problem.input.index) &&
           i != problem.input.index) {
+        const int n = std::min(problem.n, info.n);
         choose_tensors(problem, info.file, i, &info);
+        problem.n = n;
         changed = true;
       }
     ImGui::EndCombo();
@@ -147,7 +152,9 @@ bool edit_detail(Problem& problem, const Frame& frame, const Palette& colours, f
   const WithField f(Face::mono);
   bool changed = false;
   if (constant) {
-    changed = ImGui::InputDouble("##value", &problem.input.value, 0, 0, "%.6g");
+    double value = problem.input.value;
+    changed = ImGui::InputDouble("##value", &value, 0, 0, "%.6g") && std::isfinite(value);
+    if (changed) problem.input.value = value;
     explain("The value of every element of Q, K and V. Values the input format cannot hold are rounded first.");
   } else {
     std::uint64_t step = 1;

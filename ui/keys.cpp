@@ -23,7 +23,7 @@ void toggle_scale(KeyTarget& t) {
 }
 void toggle_pin(KeyTarget& t) {
   View& view = t.session.view;
-  view.range = colour_range(t.memory.heat, view);
+  if (!view.range_pinned) view.range = colour_range(t.memory.heat, view);
   view.range_pinned = !view.range_pinned;
 }
 void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
@@ -38,14 +38,16 @@ constexpr std::array table{
     Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { t.session.view.zoom = {}; }},
     Key{"Esc", "let go of the pinned cell", ImGuiKey_Escape,
         [](KeyTarget& t) { t.session.view.cell_row = t.session.view.cell_col = -1; }},
-    Key{"Left", "previous tile", ImGuiKey_LeftArrow, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true},
-    Key{"Right", "next tile", ImGuiKey_RightArrow, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true},
-    Key{"Home", "first tile", ImGuiKey_Home, [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); }},
-    Key{"End", "last tile", ImGuiKey_End, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); }},
+    Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true},
+    Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true},
+    Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma,
+        [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); }},
+    Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); }},
     Key{"T", "dark or light theme", ImGuiKey_T, [](KeyTarget& t) { t.session.view.light = !t.session.view.light; }},
     Key{"+", "larger", ImGuiKey_Equal, [](KeyTarget& t) { scale_ui(t.session.view, 0.125); }, true},
     Key{"−", "smaller", ImGuiKey_Minus, [](KeyTarget& t) { scale_ui(t.session.view, -0.125); }, true},
     Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.memory.show_help = !t.memory.show_help; }},
+    Key{"Tab, arrows", "move between controls; Space presses, Enter types"},
     Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](KeyTarget& t) { t.wishes.quit = true; }},
     Key{"wheel", "zoom about the mouse; Shift: head dimension, Ctrl: rows"},
     Key{"drag", "move the picture; double click: all of it"},
@@ -60,6 +62,17 @@ constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, sho
 
 std::span<const Key> keys() { return table; }
 
+namespace {
+
+bool pressed(const Key& key) {
+  const auto plain = static_cast<ImGuiKey>(key.chord & ~ImGuiMod_Mask_);
+  int held = ImGui::GetIO().KeyMods;
+  if (plain == ImGuiKey_Equal) held &= ~ImGuiMod_Shift;  // where + is above =
+  return held == (key.chord & ImGuiMod_Mask_) && ImGui::IsKeyPressed(plain, key.repeats);
+}
+
+}  // namespace
+
 void handle_keys(KeyTarget target) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
@@ -67,12 +80,8 @@ void handle_keys(KeyTarget target) {
     const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
     if (ImGui::IsKeyChordPressed(key)) field_keys[static_cast<std::size_t>(i)](target);
   }
-  for (const Key& key : table) {
-    if (key.act == nullptr || (key.repeats && io.NavVisible)) continue;
-    const bool pressed = key.repeats ? ImGui::IsKeyPressed(static_cast<ImGuiKey>(key.chord)) && !io.KeyCtrl && !io.KeyAlt
-                                     : ImGui::IsKeyChordPressed(key.chord);
-    if (pressed) key.act(target);
-  }
+  for (const Key& key : table)
+    if (key.act != nullptr && pressed(key)) key.act(target);
 }
 
 void draw_help(bool& open, const Palette& colours) {

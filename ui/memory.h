@@ -21,6 +21,8 @@ struct HeatMemory {
   float largest = 0;             ///< largest finite |value|
   bool has_nan = false, has_infinity = false, has_minus_infinity = false;
   CellRect rect{};  ///< what `image` shows
+  int earlier_cell_row = -1, earlier_cell_col = -1,
+      earlier_traced_row = 0;  ///< before the last click: a double click pins nothing
   PixelImage image;
 };
 

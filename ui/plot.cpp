@@ -24,6 +24,25 @@ void set_ticks(ImAxis axis, bool log, std::span<const double> ticks, std::span<c
     ImPlot::SetupAxisTicks(axis, ticks.data(), static_cast<int>(ticks.size()), labels.empty() ? nullptr : labels.data());
 }
 
+/// Multiples of 1, 2 or 5 times a power of ten between y0 and y1, at most `most` of them.
+std::vector<double> round_ticks(double y0, double y1, double most) {
+  double step = std::pow(10.0, std::floor(std::log10((y1 - y0) / most)));
+  for (const double factor : {2.0, 2.5, 2.0})
+    if ((y1 - y0) / step > most) step *= factor;
+  std::vector<double> ticks;
+  for (double k = std::ceil(y0 / step); k * step <= y1 && ticks.size() < 64; ++k) ticks.push_back(k * step);
+  return ticks;
+}
+
+/// Powers of ten between y0 and y1, at most `most` of them.
+std::vector<double> decade_ticks(double y0, double y1, double most) {
+  const double first = std::ceil(std::log10(y0) - 1e-9), last = std::floor(std::log10(y1) + 1e-9);
+  const double step = std::max(1.0, std::ceil((last - first + 1) / most));
+  std::vector<double> ticks;
+  for (double e = first; e <= last && ticks.size() < 64; e += step) ticks.push_back(std::pow(10.0, e));
+  return ticks;
+}
+
 ImVec4 vec(Colour c, float alpha = 1) { return ImGui::ColorConvertU32ToFloat4(faded(c, alpha)); }
 
 }  // namespace
@@ -44,7 +63,10 @@ bool begin_plot(const PlotFrame& frame, ImVec2 size) {
   ImPlot::SetupAxisLimits(ImAxis_Y1, frame.y0, frame.y1, ImPlotCond_Always);
   if (frame.log_y) ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
   set_ticks(ImAxis_X1, false, frame.x_ticks, frame.x_labels);
-  set_ticks(ImAxis_Y1, frame.log_y, frame.y_ticks, frame.y_labels);
+  std::vector<double> own;
+  if (frame.y_ticks.empty())
+    own = (frame.log_y ? decade_ticks : round_ticks)(frame.y0, frame.y1, std::max(2.0, static_cast<double>(size.y / px(34))));
+  set_ticks(ImAxis_Y1, frame.log_y, own.empty() ? frame.y_ticks : own, frame.y_labels);
   ImPlot::SetupFinish();
   return true;
 }

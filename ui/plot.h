@@ -17,7 +17,7 @@ struct PlotFrame {
   double x0, x1;  ///< what the x axis shows
   double y0, y1;
   bool log_y = false;
-  std::span<const double> x_ticks, y_ticks;  ///< empty: ImPlot's
+  std::span<const double> x_ticks, y_ticks;  ///< empty: ImPlot's on x, round numbers or decades on y
   std::span<const char*const> x_labels, y_labels;
 };
 

@@ -113,6 +113,13 @@ void scrub(View& view, const Result* result, int by) {
   view.scrubbed_tile = index == count - 1 ? -1 : result->trace.tiles[static_cast<std::size_t>(index)].tile;
 }
 
+void scrub_to(View& view, const Result& result, double tile) {
+  const auto& tiles = result.trace.tiles;
+  if (tiles.empty()) return;
+  const double first = tiles.front().tile, last = tiles.back().tile;
+  view.scrubbed_tile = tile >= last ? -1 : static_cast<int>(std::max(first, tile));
+}
+
 namespace {
 
 /// Text pieces one after another on a line, as far as there is room.
@@ -159,10 +166,10 @@ void draw_scrubber(View& view, const Result& r, const Palette& colours) {
   const int index = scrubbed(r, view), count = static_cast<int>(tiles.size());
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(4), 0});
   if (push_button("◀###previous tile", colours, false, {px(28), 0})) scrub(view, &r, -1);
-  explain("One tile back. Key Left.");
+  explain("One tile back. Key , (comma).");
   ImGui::SameLine();
   if (push_button("▶###next tile", colours, false, {px(28), 0})) scrub(view, &r, 1);
-  explain("One tile on. Key Right.");
+  explain("One tile on. Key . (period).");
   ImGui::SameLine();
   const std::string text = printed("tile %d of %d", tiles[static_cast<std::size_t>(index)].tile, tiles.back().tile);
   const ImVec2 words = ImGui::GetCursorScreenPos();

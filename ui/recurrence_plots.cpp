@@ -46,8 +46,11 @@ struct Piece {
 
 void draw_title(ImVec2 at, float width, std::initializer_list<Piece> pieces, std::string_view unit, const Palette& colours) {
   float x = at.x;
-  for (const Piece& piece : pieces)
-    x += draw_text({x, at.y}, Face::label, piece.colour, fitted(Face::label, piece.text, at.x + width - x));
+  for (const Piece& piece : pieces) {
+    const std::string shown = fitted(Face::label, piece.text, at.x + width - x);
+    x += draw_text({x, at.y}, Face::label, piece.colour, shown);
+    if (shown != piece.text) return;
+  }
   if (x + px(8) + text_width(Face::small, unit) < at.x + width)
     draw_text({at.x + width, at.y + px(1)}, Face::small, colours.faint, unit, 1);
 }
@@ -210,7 +213,7 @@ void draw_recurrence_plots(View& view, const StripMemory& memory, ImVec2 size, c
        "error of b "
        "in this row.",
        "max |O/l - golden(keys so far)|");
-  if (s.chosen >= 0) view.scrubbed_tile = static_cast<int>(s.chosen);
+  if (s.chosen >= 0) scrub_to(view, *memory.result, s.chosen);
   ImGui::SetCursorScreenPos({at.x, at.y + size.y});
 }
 

@@ -13,12 +13,14 @@ namespace {
 
 bool edit_sizes(Problem& problem, const Palette& colours) {
   const bool fixed = problem.input.kind == InputKind::tensors;
-  ImGui::BeginDisabled(fixed);
-  bool changed = slider({"N", 16, 65536, 1, max_n, true}, colours, problem.n);
-  explain(fixed ? "Tokens: given by the tensors."
-                : "Tokens: rows of Q, K and V. Each score row has N entries, so l sums N of them. "
-                  "Ctrl+click types any value from 1.",
+  const Tensors* given = fixed ? problem.input.tensors.get() : nullptr;
+  const Slider tokens = given != nullptr ? Slider{"N", 1, given->n, 1, given->n, true} : Slider{"N", 16, 65536, 1, max_n, true};
+  bool changed = slider(tokens, colours, problem.n);
+  explain(given != nullptr ? printed("Tokens: the first N of the %d in the file. Ctrl+click types any value from 1.", given->n)
+                           : std::string("Tokens: rows of Q, K and V. Each score row has N entries, so l sums N of them. "
+                                         "Ctrl+click types any value from 1."),
           "S = scale Q K^T is N x N, never stored");
+  ImGui::BeginDisabled(fixed);
   changed |= slider({"d", 8, 256, 1, max_d, true}, colours, problem.d);
   explain(fixed ? "Head dimension: given by the tensors."
                 : "Head dimension: every score is a sum of d products. Ctrl+click types any "

@@ -100,6 +100,13 @@ constexpr std::array<Row, 9> table_rows{{
      "max |x - y| / ulp(max(|y|, RMS/100))"},
 }};
 
+/// Three digits, always; ulps are counts and need no exponent as long as they are few.
+std::string number_text(double x, const Row& row) {
+  if (row.is_signed) return signed_scientific(x);
+  if (row.value != &Deviation::max_ulp || !(x < 9999.5)) return scientific(x);
+  return printed("%.*f", x < 99.95 ? 1 : 0, x);
+}
+
 double value_of(const Deviation& d, const Row& row) {
   return row.value == &Deviation::cosine ? std::max(0.0, 1 - d.cosine) : d.*row.value;
 }
@@ -116,7 +123,7 @@ void draw_row(const Result& r, const Row& row, const Edges& x, float height, con
     ImGui::GetWindowDrawList()->AddRectFilled(
         {line.at.x - px(4), line.at.y}, {line.at.x + line.width + px(4), line.at.y + height}, faded(colours.raised, 0.7f));
   const float y = line.at.y + (height - line_height(Face::mono)) / 2;
-  const auto number = [&](double v) { return row.is_signed ? signed_scientific(v) : scientific(v); };
+  const auto number = [&](double v) { return number_text(v, row); };
   draw_text({line.at.x, y}, Face::label, colours.secondary, row.name);
   draw_text({line.at.x + x.a, y}, Face::mono, colours.text, number(a), 1);
   draw_text({line.at.x + x.b, y}, Face::mono, colours.text, number(b), 1);
@@ -144,7 +151,7 @@ void draw_nonfinite(const Result& r, const Edges& x, float height, const Palette
 void draw_table(const Result& r, const Palette& colours) {
   const MethodNames names = method_names(r.experiment);
   const float width = ImGui::GetContentRegionAvail().x;
-  const Edges x{width - px(192), width - px(122), width - px(66), width};
+  const Edges x{width - px(199), width - px(121), width - px(74), width};
   const float room = ImGui::GetContentRegionAvail().y,
               height = std::floor(std::clamp((room - px(120)) / 11.5f, px(17), px(21)));
   const Line head = next_line(height);

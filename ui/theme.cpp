@@ -146,7 +146,7 @@ void style_plots(const Palette& p, float scale) {
   s.PlotDefaultSize = {240 * scale, 160 * scale};
   s.PlotMinSize = {48 * scale, 32 * scale};
   s.PlotBorderSize = 0;
-  s.MinorAlpha = 0;
+  s.MinorAlpha = 0.6f;  // ticks of our own count as minor
   s.MajorTickLen = s.MinorTickLen = {0, 0};
   s.PlotPadding = {0, 0};
   s.LabelPadding = {6 * scale, 4 * scale};

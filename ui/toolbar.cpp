@@ -74,7 +74,7 @@ void range_controls(View& view, const HeatMemory& memory, const Palette& colours
           "automatic: largest finite |value|, rounded up");
   ImGui::SameLine(0, 1);
   if (push_button("pin", colours, view.range_pinned, {px(40), 0})) {
-    view.range = colour_range(memory, view);
+    if (!view.range_pinned) view.range = range;
     view.range_pinned = !view.range_pinned;
   }
   explain("Pinned: the range stays while the numbers change, so that pictures can be compared. Key P.");

@@ -200,9 +200,8 @@ namespace {
 /// Where `value` stands between the ends of a track, 0 .. 1.
 float share_of(const Slider& spec, int value) {
   const double from = spec.from, to = spec.to, v = value;
-  const double t = spec.powers ? std::log2(std::max(1.0, v) / from) / std::log2(to / from)
-                   : to > from ? (v - from) / (to - from)
-                               : 0;
+  if (to <= from) return 1;
+  const double t = spec.powers ? std::log2(std::max(1.0, v) / from) / std::log2(to / from) : (v - from) / (to - from);
   return static_cast<float>(std::clamp(t, 0.0, 1.0));
 }
 
@@ -237,7 +236,7 @@ bool track(const Slider& spec, const Palette& colours, int& value, ImVec2 size) 
   ImGui::PopStyleVar();
   ImGui::PopStyleColor(5);
   typing |= ImGui::TempInputIsActive(id);
-  if (changed && spec.powers && !typing) shown = 1 << std::lround(std::log2(std::max(1, shown)));
+  if (changed && spec.powers && !typing && shown < spec.to) shown = 1 << std::lround(std::log2(std::max(1, shown)));
   shown = std::clamp(shown, spec.least, spec.most);
   if (!typing) draw_track(at, size, share_of(spec, shown), colours);
   if (!changed || shown == value) return false;

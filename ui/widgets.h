@@ -67,7 +67,7 @@ struct Slider {
   const char* name;     ///< also its test label: "##name"
   int from, to;         ///< what the track covers
   int least, most;      ///< what may be typed
-  bool powers = false;  ///< the track is logarithmic and snaps to powers of two
+  bool powers = false;  ///< the track is logarithmic and snaps to powers of two and to its end
 };
 bool slider(const Slider& spec, const Palette& colours, int& value);
 /// The track alone, `size` large.

@@ -32,8 +32,8 @@ std::string difference(const Session& expected, const Session& found) {
 }
 
 bool Hand::check(bool truth, const std::string& what, Where where) {
-  ImGuiTestEngine_Check(where.file_name(), where.function_name(), static_cast<int>(where.line()), ImGuiTestCheckFlags_SilentSuccess,
-                        truth, what.c_str());
+  ImGuiTestEngine_Check(where.file_name(), where.function_name(), static_cast<int>(where.line()),
+                        ImGuiTestCheckFlags_SilentSuccess, truth, what.c_str());
   return truth;
 }
 
@@ -50,7 +50,8 @@ void Hand::changes(const std::string& what, const std::function<void()>& act, co
 }
 
 void Hand::leaves(const std::string& what, const std::function<void()>& act, Where where) {
-  changes(what, act, [](Session&) {}, where);
+  changes(
+      what, act, [](Session&) {}, where);
 }
 
 void Hand::frames(int count) { context_.Yield(count); }
@@ -60,7 +61,8 @@ void Hand::settle(Where where) {
   const auto start = std::chrono::steady_clock::now();
   const auto answered = [&] {
     const Frame frame = stage.frame();
-    return stage.told || !frame.message.empty() || (!frame.computing && frame.result && frame.result->experiment == experiment());
+    return stage.told || !frame.message.empty() ||
+           (!frame.computing && frame.result && frame.result->experiment == experiment());
   };
   while (well() && !answered()) {
     if (std::chrono::steady_clock::now() - start > std::chrono::seconds(20)) {

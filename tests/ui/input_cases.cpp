@@ -25,22 +25,25 @@ Session example_session() {
 void kinds(Hand& hand) {
   for (std::size_t i = 0; i + 1 < input_names.size(); ++i) {
     const auto kind = static_cast<InputKind>((i + 1) % (input_names.size() - 1));
-    hand.changes("input " + std::string(name(kind)), [&] { hand.choose(input, std::string(name(kind))); },
-                 [&](Session& s) { s.experiment.problem.input.kind = kind; });
+    hand.changes(
+        "input " + std::string(name(kind)), [&] { hand.choose(input, std::string(name(kind))); },
+        [&](Session& s) { s.experiment.problem.input.kind = kind; });
   }
 }
 
 void masks(Hand& hand) {
   for (const auto kind : {Mask::Kind::causal, Mask::Kind::window, Mask::Kind::none}) {
     const std::string text(mask_names[static_cast<std::size_t>(kind)]);
-    hand.changes("mask " + text, [&] { hand.click(controls + "mask/" + text); },
-                 [&](Session& s) { s.experiment.problem.mask.kind = kind; });
+    hand.changes(
+        "mask " + text, [&] { hand.click(controls + "mask/" + text); },
+        [&](Session& s) { s.experiment.problem.mask.kind = kind; });
   }
   hand.leaves("the mask again", [&] { hand.click(controls + "mask/none"); });
   hand.click(controls + "mask/window");
   const auto window = [&](const std::string& text, int expected) {
-    hand.changes("window " + text, [&] { hand.fill(controls + "##window size", text); },
-                 [&](Session& s) { s.experiment.problem.mask.window = expected; });
+    hand.changes(
+        "window " + text, [&] { hand.fill(controls + "##window size", text); },
+        [&](Session& s) { s.experiment.problem.mask.window = expected; });
   };
   window("7", 7);
   window("0", 1);
@@ -48,11 +51,13 @@ void masks(Hand& hand) {
 }
 
 void seed_and_value(Hand& hand) {
-  hand.changes("seed", [&] { hand.fill(controls + "##seed", "18446744073709551615"); },
-               [](Session& s) { s.experiment.problem.seed = ~std::uint64_t{0}; });
+  hand.changes(
+      "seed", [&] { hand.fill(controls + "##seed", "18446744073709551615"); },
+      [](Session& s) { s.experiment.problem.seed = ~std::uint64_t{0}; });
   hand.choose(input, "constant");
-  hand.changes("value", [&] { hand.fill(controls + "##value", "-0.375"); },
-               [](Session& s) { s.experiment.problem.input.value = -0.375; });
+  hand.changes(
+      "value", [&] { hand.fill(controls + "##value", "-0.375"); },
+      [](Session& s) { s.experiment.problem.input.value = -0.375; });
   for (const char* text : {"nan", "inf", "no number"})
     hand.leaves(std::string("value ") + text, [&] { hand.fill(controls + "##value", text); });
 }
@@ -86,19 +91,25 @@ void example(Hand& hand) {
   problem.d = found.input.tensors ? found.input.tensors->d : 0;
   hand.check(found.input.kind == InputKind::tensors && found.input.file == example_file(), "the example is the input");
   hand.check(hand.session() == expected, "the example brings its sizes and its mask:" + difference(expected, hand.session()));
-  hand.changes("back to draws", [&] { hand.choose(input, "normal"); },
-               [](Session& s) { s.experiment.problem.input.kind = InputKind::normal; });
+  hand.changes(
+      "back to draws", [&] { hand.choose(input, "normal"); },
+      [](Session& s) { s.experiment.problem.input.kind = InputKind::normal; });
 }
 
 void tokens_of_a_file(Hand& hand) {
   hand.open(example_session());
   const int most = hand.experiment().problem.input.tensors->n;
   const auto n = [](int value) { return [value](Session& s) { s.experiment.problem.n = value; }; };
-  hand.changes("N typed", [&] { hand.type(tokens, "100"); }, n(100));
-  hand.changes("N of 1", [&] { hand.type(tokens, "1"); }, n(1));
-  hand.changes("N beyond the file", [&] { hand.type(tokens, "70000"); }, n(most));
-  hand.changes("N to the left", [&] { hand.drag(hand.place(tokens, 0.9f), hand.place(tokens, 0.0f)); }, n(1));
-  hand.changes("N to the right", [&] { hand.drag(hand.place(tokens, 0.1f), hand.place(tokens, 1.0f)); }, n(most));
+  hand.changes(
+      "N typed", [&] { hand.type(tokens, "100"); }, n(100));
+  hand.changes(
+      "N of 1", [&] { hand.type(tokens, "1"); }, n(1));
+  hand.changes(
+      "N beyond the file", [&] { hand.type(tokens, "70000"); }, n(most));
+  hand.changes(
+      "N to the left", [&] { hand.drag(hand.place(tokens, 0.9f), hand.place(tokens, 0.0f)); }, n(1));
+  hand.changes(
+      "N to the right", [&] { hand.drag(hand.place(tokens, 0.1f), hand.place(tokens, 1.0f)); }, n(most));
   hand.check(hand.disabled(controls + "##d"), "d is the file's");
   hand.check(!hand.disabled(tokens), "N is not");
 }
@@ -133,10 +144,19 @@ void bad_drops(Hand& hand) {
   folder.write("empty.npy", "");
   folder.write("broken.json", "{ \"schema\": ");
   folder.write("other.json", "{\"schema\":\"something.else/1\"}");
-  folder.write("lost.json", R"({"schema":"attoscope.session/1","experiment":{"problem":{"input":{"kind":"tensors","file":"/no/t.safetensors"}}}})");
-  const std::vector<std::vector<std::string>> drops{
-      {"note.txt"}, {"cut.safetensors"}, {"empty.npy"}, {"broken.json"}, {"other.json"}, {"lost.json"},
-      {"absent.npy"}, {""}, {"note.txt", "cut.safetensors"}, {"note.txt", "empty.npy", "cut.safetensors"}};
+  folder.write(
+      "lost.json",
+      R"({"schema":"attoscope.session/1","experiment":{"problem":{"input":{"kind":"tensors","file":"/no/t.safetensors"}}}})");
+  const std::vector<std::vector<std::string>> drops{{"note.txt"},
+                                                    {"cut.safetensors"},
+                                                    {"empty.npy"},
+                                                    {"broken.json"},
+                                                    {"other.json"},
+                                                    {"lost.json"},
+                                                    {"absent.npy"},
+                                                    {""},
+                                                    {"note.txt", "cut.safetensors"},
+                                                    {"note.txt", "empty.npy", "cut.safetensors"}};
   const auto before = hand.stage.frame().result;
   for (const auto& names : drops) {
     std::vector<std::string> files;
@@ -166,10 +186,14 @@ void good_drops(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"input", "every kind", kinds},          Case{"input", "masks", masks},
-    Case{"input", "seed and value", seed_and_value}, Case{"input", "heads", heads},
-    Case{"input", "example", example},           Case{"input", "N of a file", tokens_of_a_file},
-    Case{"input", "typed files", typed_files},   Case{"input", "bad drops", bad_drops},
+    Case{"input", "every kind", kinds},
+    Case{"input", "masks", masks},
+    Case{"input", "seed and value", seed_and_value},
+    Case{"input", "heads", heads},
+    Case{"input", "example", example},
+    Case{"input", "N of a file", tokens_of_a_file},
+    Case{"input", "typed files", typed_files},
+    Case{"input", "bad drops", bad_drops},
     Case{"input", "good drops", good_drops},
 };
 

@@ -22,44 +22,64 @@ void fields(Hand& hand) {
     const auto field = static_cast<Field>(i);
     const std::string item =
         std::string(text(field).name) + "/     " + escaped(field_title(field, method_names(hand.experiment())));
-    hand.changes(item, [&] { hand.choose(heatmap + "##field", item); }, [&](Session& s) { s.view.field = field; });
+    hand.changes(
+        item, [&] { hand.choose(heatmap + "##field", item); }, [&](Session& s) { s.view.field = field; });
   }
 }
 
 void scale_and_tiles(Hand& hand) {
-  hand.changes("linear", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::linear; });
-  hand.changes("log", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::log; });
-  hand.changes("tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = true; });
-  hand.changes("no tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = false; });
+  hand.changes(
+      "linear", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::linear; });
+  hand.changes(
+      "log", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::log; });
+  hand.changes(
+      "tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = true; });
+  hand.changes(
+      "no tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = false; });
 }
 
 void range(Hand& hand) {
   const auto pins = [&](const std::string& text, double value) {
-    hand.changes("range " + text, [&] { hand.fill(heatmap + "##range", text); },
-                 [&](Session& s) { s.view.range_pinned = true, s.view.range = value; });
+    hand.changes(
+        "range " + text, [&] { hand.fill(heatmap + "##range", text); },
+        [&](Session& s) { s.view.range_pinned = true, s.view.range = value; });
   };
   pins("0.25", 0.25);
   pins("±3e-2", 0.03);
-  hand.changes("unpinned", [&] { hand.click(heatmap + "pin"); }, [](Session& s) { s.view.range_pinned = false; });
+  hand.changes(
+      "unpinned", [&] { hand.click(heatmap + "pin"); }, [](Session& s) { s.view.range_pinned = false; });
   double shown = 0;
-  hand.changes("pinned", [&] { hand.click(heatmap + "pin"); shown = hand.view().range; },
-               [&](Session& s) { s.view.range_pinned = true, s.view.range = shown; });
+  hand.changes(
+      "pinned",
+      [&] {
+        hand.click(heatmap + "pin");
+        shown = hand.view().range;
+      },
+      [&](Session& s) { s.view.range_pinned = true, s.view.range = shown; });
   const double largest = hand.stage.frame().result->a_error.max_abs;
   hand.check(shown >= largest && shown < 1.2 * largest, "what is pinned is what was shown");
   for (const char* text : {"nothing", "-0", "inf"})
-    hand.changes(std::string("range ") + text, [&] { hand.fill(heatmap + "##range", text); },
-                 [](Session& s) { s.view.range_pinned = false; });
+    hand.changes(
+        std::string("range ") + text, [&] { hand.fill(heatmap + "##range", text); },
+        [](Session& s) { s.view.range_pinned = false; });
 }
 
 void zoom(Hand& hand) {
   const ImVec2 middle = hand.place(picture, 0.5f, 0.5f);
   CellRect seen{};
   const auto wheel = [&](float by) {
-    hand.changes("wheel", [&] { hand.wheel(middle, by); seen = hand.view().zoom; }, [&](Session& s) { s.view.zoom = seen; });
+    hand.changes(
+        "wheel",
+        [&] {
+          hand.wheel(middle, by);
+          seen = hand.view().zoom;
+        },
+        [&](Session& s) { s.view.zoom = seen; });
   };
   wheel(3);
   hand.check(seen.row1 - seen.row0 < 96 && seen.col1 - seen.col0 < 16, "the wheel zooms in");
-  hand.check(std::abs((seen.row0 + seen.row1) / 2 - 48) < 1, "about the mouse: " + std::to_string(seen.row0) + " " + std::to_string(seen.row1));
+  hand.check(std::abs((seen.row0 + seen.row1) / 2 - 48) < 1,
+             "about the mouse: " + std::to_string(seen.row0) + " " + std::to_string(seen.row1));
   const CellRect near = seen;
   hand.hold_key(ImGuiMod_Shift, true);
   wheel(1);
@@ -83,13 +103,20 @@ void pan_and_reset(Hand& hand) {
   hand.wheel(at, 4);
   const CellRect before = hand.view().zoom;
   CellRect after{};
-  hand.changes("drag", [&] { hand.drag(at, {at.x - 40, at.y + 30}); after = hand.view().zoom; },
-               [&](Session& s) { s.view.zoom = after; });
+  hand.changes(
+      "drag",
+      [&] {
+        hand.drag(at, {at.x - 40, at.y + 30});
+        after = hand.view().zoom;
+      },
+      [&](Session& s) { s.view.zoom = after; });
   hand.check(after.col0 > before.col0 && after.row0 < before.row0, "the picture follows the hand");
   hand.check(std::abs((after.row1 - after.row0) - (before.row1 - before.row0)) < 1e-9, "and keeps its scale");
-  hand.changes("double click", [&] { hand.press(at, 2); }, [](Session& s) { s.view.zoom = {}; });
+  hand.changes(
+      "double click", [&] { hand.press(at, 2); }, [](Session& s) { s.view.zoom = {}; });
   hand.wheel(at, 4);
-  hand.changes("reset", [&] { hand.click(heatmap + "reset zoom"); }, [](Session& s) { s.view.zoom = {}; });
+  hand.changes(
+      "reset", [&] { hand.click(heatmap + "reset zoom"); }, [](Session& s) { s.view.zoom = {}; });
   hand.check(hand.disabled(heatmap + "reset zoom"), "nothing left to reset");
 }
 
@@ -98,15 +125,17 @@ void click_a_cell(Hand& hand) {
     return hand.place(picture, (static_cast<float>(col) + 0.5f) / 16, (static_cast<float>(row) + 0.5f) / 96);
   };
   for (const auto& [row, col] : {std::pair{0, 0}, std::pair{40, 3}, std::pair{95, 15}}) {
-    hand.changes("click", [&] { hand.press(at(row, col)); }, [&](Session& s) {
-      s.view.cell_row = s.experiment.problem.traced_row = row;
-      s.view.cell_col = col;
-    });
+    hand.changes(
+        "click", [&] { hand.press(at(row, col)); },
+        [&](Session& s) {
+          s.view.cell_row = s.experiment.problem.traced_row = row;
+          s.view.cell_col = col;
+        });
     hand.check(hand.stage.frame().result->trace.row == row, "its row is traced");
     hand.frames(40);  // beyond a double click
   }
-  hand.changes("click again", [&] { hand.press(at(95, 15)); },
-               [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
+  hand.changes(
+      "click again", [&] { hand.press(at(95, 15)); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
 }
 
 void hover(Hand& hand) {
@@ -146,10 +175,14 @@ void pictures(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"picture", "fields", fields},         Case{"picture", "scale and tiles", scale_and_tiles},
-    Case{"picture", "range", range},           Case{"picture", "zoom", zoom},
-    Case{"picture", "pan, reset", pan_and_reset}, Case{"picture", "click a cell", click_a_cell},
-    Case{"picture", "hover", hover},           Case{"picture", "pixels", pictures},
+    Case{"picture", "fields", fields},
+    Case{"picture", "scale and tiles", scale_and_tiles},
+    Case{"picture", "range", range},
+    Case{"picture", "zoom", zoom},
+    Case{"picture", "pan, reset", pan_and_reset},
+    Case{"picture", "click a cell", click_a_cell},
+    Case{"picture", "hover", hover},
+    Case{"picture", "pixels", pictures},
 };
 
 }  // namespace

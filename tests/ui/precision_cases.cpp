@@ -17,8 +17,9 @@ void presets(Hand& hand) {
   for (const char which : {'a', 'b'})
     for (const Policy& p : policies()) {
       if (p.algorithm != method(hand.session(), which).algorithm) continue;
-      hand.changes("preset " + std::string(p.name), [&] { hand.choose(column(which) + "##preset", std::string(p.name)); },
-                   [&](Session& s) { method(s, which).precision = p.precision; });
+      hand.changes(
+          "preset " + std::string(p.name), [&] { hand.choose(column(which) + "##preset", std::string(p.name)); },
+          [&](Session& s) { method(s, which).precision = p.precision; });
     }
 }
 
@@ -53,27 +54,31 @@ void cells(Hand& hand) {
       }
       for (int twice = 0; twice < 2; ++twice) {
         const bool was_exact = method(hand.session(), which).precision[step].kind == Rounding::Kind::exact;
-        hand.changes(path, [&] { hand.click(path); },
-                     [&](Session& s) { method(s, which).precision[step] = was_exact ? to_main : exact; });
+        hand.changes(
+            path, [&] { hand.click(path); },
+            [&](Session& s) { method(s, which).precision[step] = was_exact ? to_main : exact; });
       }
     }
 }
 
 void flags(Hand& hand) {
   for (int twice = 0; twice < 2; ++twice) {
-    hand.changes("l sums P", [&] { hand.click(controls + "a/sum_rounded_P"); },
-                 [](Session& s) { s.experiment.a.precision.sum_rounded_P ^= true; });
+    hand.changes(
+        "l sums P", [&] { hand.click(controls + "a/sum_rounded_P"); },
+        [](Session& s) { s.experiment.a.precision.sum_rounded_P ^= true; });
     for (const char which : {'a', 'b'})
-      hand.changes("P.V into O", [&] { hand.click(column(which) + "accumulate_in_O"); },
-                   [&](Session& s) { method(s, which).precision.accumulate_in_O ^= true; });
+      hand.changes(
+          "P.V into O", [&] { hand.click(column(which) + "accumulate_in_O"); },
+          [&](Session& s) { method(s, which).precision.accumulate_in_O ^= true; });
   }
   hand.check(!hand.exists(controls + "b/sum_rounded_P"), "three passes have no such choice");
 }
 
 void own_formats(Hand& hand) {
   const auto set = [&](const char* text, Rounding r) {
-    hand.changes(text, [&] { hand.click(controls + "a/l", 1), hand.pick(text); },
-                 [&](Session& s) { s.experiment.a.precision[Step::l] = r; });
+    hand.changes(
+        text, [&] { hand.click(controls + "a/l", 1), hand.pick(text); },
+        [&](Session& s) { s.experiment.a.precision[Step::l] = r; });
   };
   set("fp16", to_format(fp16));
   set("e4m3", to_format(e4m3));
@@ -84,13 +89,16 @@ void own_formats(Hand& hand) {
     hand.click(controls + "b/output", 1);
     hand.fill("//$FOCUSED/##format", text);
   };
-  hand.changes("a format by name", [&] { type("e6m5"); },
-               [](Session& s) { s.experiment.b.precision[Step::output] = to_format({6, 5}); });
+  hand.changes(
+      "a format by name", [&] { type("e6m5"); },
+      [](Session& s) {
+        s.experiment.b.precision[Step::output] = to_format({6, 5});
+      });
   hand.leaves("no format", [&] { type("e99m1"), hand.key(ImGuiKey_Escape); });
 }
 
 constexpr std::array cases{
-    Case{"precision", "presets", presets}, Case{"precision", "algorithms", algorithms}, Case{"precision", "cells", cells},
+    Case{"precision", "presets", presets}, Case{"precision", "algorithms", algorithms},   Case{"precision", "cells", cells},
     Case{"precision", "flags", flags},     Case{"precision", "own formats", own_formats},
 };
 

@@ -176,14 +176,23 @@ void monkey(Hand& hand) {
   const auto upto = [&](int most) { return static_cast<int>(dice() % static_cast<unsigned>(most + 1)); };
   const auto anywhere = [&] { return ImVec2{static_cast<float>(upto(1279)), static_cast<float>(upto(799))}; };
   hand.stage.told = told(compute(small_session().experiment));
-  constexpr std::array keys{ImGuiKey_L, ImGuiKey_P, ImGuiKey_G, ImGuiKey_0, ImGuiKey_Escape, ImGuiKey_LeftArrow, ImGuiKey_Home,
-                            ImGuiKey_T, ImGuiKey_H, ImGuiKey_4,  ImGuiKey_Tab, ImGuiKey_Space, ImGuiKey_Enter, ImGuiKey_DownArrow};
+  constexpr std::array keys{ImGuiKey_L,         ImGuiKey_P,     ImGuiKey_G,     ImGuiKey_0,        ImGuiKey_Escape,
+                            ImGuiKey_LeftArrow, ImGuiKey_Home,  ImGuiKey_T,     ImGuiKey_H,        ImGuiKey_4,
+                            ImGuiKey_Tab,       ImGuiKey_Space, ImGuiKey_Enter, ImGuiKey_DownArrow};
   for (int i = 0; i < 250 && hand.well(); ++i) {
     switch (upto(5)) {
-      case 0: hand.drag(anywhere(), anywhere()); break;
-      case 1: hand.wheel(anywhere(), static_cast<float>(upto(10) - 5)); break;
-      case 2: hand.key(keys[static_cast<std::size_t>(upto(static_cast<int>(keys.size()) - 1))]); break;
-      default: hand.press(anywhere(), 1 + upto(1)); break;
+      case 0:
+        hand.drag(anywhere(), anywhere());
+        break;
+      case 1:
+        hand.wheel(anywhere(), static_cast<float>(upto(10) - 5));
+        break;
+      case 2:
+        hand.key(keys[static_cast<std::size_t>(upto(static_cast<int>(keys.size()) - 1))]);
+        break;
+      default:
+        hand.press(anywhere(), 1 + upto(1));
+        break;
     }
     std::vector<std::string> remarks;
     const Session read = parse_session(session_text(hand.session()), remarks);

@@ -23,10 +23,14 @@ void buttons(Hand& hand) {  // six tiles, 0 .. 5
 
 void track(Hand& hand) {
   const std::string path = strip + "##tile";
-  hand.changes("to the left", [&] { hand.drag(hand.place(path, 0.9f), hand.place(path, 0)); }, scrubbed(0));
-  hand.changes("to the right", [&] { hand.drag(hand.place(path, 0.1f), hand.place(path, 1)); }, scrubbed(-1));
-  hand.changes("typed", [&] { hand.type(path, "3"); }, scrubbed(3));
-  hand.changes("typed beyond", [&] { hand.type(path, "77"); }, scrubbed(-1));
+  hand.changes(
+      "to the left", [&] { hand.drag(hand.place(path, 0.9f), hand.place(path, 0)); }, scrubbed(0));
+  hand.changes(
+      "to the right", [&] { hand.drag(hand.place(path, 0.1f), hand.place(path, 1)); }, scrubbed(-1));
+  hand.changes(
+      "typed", [&] { hand.type(path, "3"); }, scrubbed(3));
+  hand.changes(
+      "typed beyond", [&] { hand.type(path, "77"); }, scrubbed(-1));
 }
 
 void plots(Hand& hand) {
@@ -36,16 +40,22 @@ void plots(Hand& hand) {
     hand.changes(std::string(plot) + " at its right edge", press(0.97f), scrubbed(-1));
     hand.changes(std::string(plot) + " at its left edge", press(0.18f), scrubbed(0));
     const ImVec2 from = hand.place(path, 0.3f, 0.5f), to = hand.place(path, 1.5f, 0.5f);
-    hand.changes(std::string(plot) + " dragged out", [&] { hand.drag(from, to); }, scrubbed(-1));
+    hand.changes(
+        std::string(plot) + " dragged out", [&] { hand.drag(from, to); }, scrubbed(-1));
   }
 }
 
 void theme_and_scale(Hand& hand) {
-  hand.changes("light", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.light = true; });
-  hand.changes("dark", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.light = false; });
-  hand.changes("larger", [&] { hand.click(top_bar + "###larger"); }, [](Session& s) { s.view.ui_scale = 1.125; });
-  hand.changes("100 %", [&] { hand.click(top_bar + "###UI scale"); }, [](Session& s) { s.view.ui_scale = 1; });
-  hand.changes("smaller", [&] { hand.click(top_bar + "###smaller"); }, [](Session& s) { s.view.ui_scale = 0.875; });
+  hand.changes(
+      "light", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.light = true; });
+  hand.changes(
+      "dark", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.light = false; });
+  hand.changes(
+      "larger", [&] { hand.click(top_bar + "###larger"); }, [](Session& s) { s.view.ui_scale = 1.125; });
+  hand.changes(
+      "100 %", [&] { hand.click(top_bar + "###UI scale"); }, [](Session& s) { s.view.ui_scale = 1; });
+  hand.changes(
+      "smaller", [&] { hand.click(top_bar + "###smaller"); }, [](Session& s) { s.view.ui_scale = 0.875; });
   for (int i = 0; i < 30; ++i) hand.click(top_bar + "###larger");
   hand.check(hand.view().ui_scale == 3, "no larger than three times");
   for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Minus);
@@ -65,33 +75,49 @@ void help(Hand& hand) {
 
 void keys(Hand& hand) {
   for (int i = 8; i >= 0; --i)
-    hand.changes("a digit", [&] { hand.key(ImGuiKey_1 + i); }, [&](Session& s) { s.view.field = static_cast<Field>(i); });
+    hand.changes(
+        "a digit", [&] { hand.key(ImGuiKey_1 + i); }, [&](Session& s) { s.view.field = static_cast<Field>(i); });
   for (int i = 0; i < 3; ++i)
-    hand.changes("Shift and a digit", [&] { hand.key(ImGuiMod_Shift | (ImGuiKey_1 + i)); },
-                 [&](Session& s) { s.view.field = static_cast<Field>(9 + i); });
-  hand.changes("L", [&] { hand.key(ImGuiKey_L); }, [](Session& s) { s.view.scale = ValueScale::linear; });
-  hand.changes("G", [&] { hand.key(ImGuiKey_G); }, [](Session& s) { s.view.show_tiles = true; });
-  hand.changes("T", [&] { hand.key(ImGuiKey_T); }, [](Session& s) { s.view.light = true; });
-  hand.changes("+", [&] { hand.key(ImGuiKey_Equal); }, [](Session& s) { s.view.ui_scale = 1.125; });
-  hand.changes("-", [&] { hand.key(ImGuiKey_Minus); }, [](Session& s) { s.view.ui_scale = 1; });
-  hand.changes("P", [&] { hand.key(ImGuiKey_P); },
-               [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; });
+    hand.changes(
+        "Shift and a digit", [&] { hand.key(ImGuiMod_Shift | (ImGuiKey_1 + i)); },
+        [&](Session& s) { s.view.field = static_cast<Field>(9 + i); });
+  hand.changes(
+      "L", [&] { hand.key(ImGuiKey_L); }, [](Session& s) { s.view.scale = ValueScale::linear; });
+  hand.changes(
+      "G", [&] { hand.key(ImGuiKey_G); }, [](Session& s) { s.view.show_tiles = true; });
+  hand.changes(
+      "T", [&] { hand.key(ImGuiKey_T); }, [](Session& s) { s.view.light = true; });
+  hand.changes(
+      "+", [&] { hand.key(ImGuiKey_Equal); }, [](Session& s) { s.view.ui_scale = 1.125; });
+  hand.changes(
+      "-", [&] { hand.key(ImGuiKey_Minus); }, [](Session& s) { s.view.ui_scale = 1; });
+  hand.changes(
+      "P", [&] { hand.key(ImGuiKey_P); }, [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; });
   hand.view().zoom = {2, 2, 8, 8};
   hand.view().cell_row = hand.view().cell_col = 3;
-  hand.changes("0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.zoom = {}; });
-  hand.changes("Esc", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
+  hand.changes(
+      "0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.zoom = {}; });
+  hand.changes(
+      "Esc", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
 }
 
 void tile_keys(Hand& hand) {
-  hand.changes("comma", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
-  hand.changes("comma again", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(3));
-  hand.changes("Shift and comma", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Comma); }, scrubbed(0));
-  hand.changes("period", [&] { hand.key(ImGuiKey_Period); }, scrubbed(1));
-  hand.changes("Shift and period", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Period); }, scrubbed(-1));
+  hand.changes(
+      "comma", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
+  hand.changes(
+      "comma again", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(3));
+  hand.changes(
+      "Shift and comma", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Comma); }, scrubbed(0));
+  hand.changes(
+      "period", [&] { hand.key(ImGuiKey_Period); }, scrubbed(1));
+  hand.changes(
+      "Shift and period", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Period); }, scrubbed(-1));
   hand.leaves("arrows and Tab", [&] {
-    for (const int key : {ImGuiKey_LeftArrow, ImGuiKey_DownArrow, ImGuiKey_Tab, ImGuiKey_RightArrow, ImGuiKey_Home}) hand.key(key);
+    for (const int key : {ImGuiKey_LeftArrow, ImGuiKey_DownArrow, ImGuiKey_Tab, ImGuiKey_RightArrow, ImGuiKey_Home})
+      hand.key(key);
   });
-  hand.changes("comma after them", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
+  hand.changes(
+      "comma after them", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
 }
 
 void keys_while_typing(Hand& hand) {
