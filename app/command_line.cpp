@@ -8,45 +8,73 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "app/bench.h"
 #include "app/json.h"
 #include "app/numbers.h"
 #include "app/report.h"
 #include "app/run_command.h"
 #include "app/tensors.h"
 #include "app/window_commands.h"
+#include "kernels/experiment_fields.h"
 
 namespace attoscope {
 namespace {
 
 /// Everything that can be typed; the chosen command is left in `command`.
-struct Typed {
+struct Invocation {
   RunArguments run;
+  BenchArguments bench;
   RenderArguments render;
   std::string session;
   bool presets_as_json = false;
   std::function<void(std::ostream&)> command;
 };
 
-void add_run(CLI::App& app, Typed& typed) {
-  CLI::App& c = *app.add_subcommand("run", "Compute one experiment and print how far a and b are from the truth");
-  RunArguments& x = typed.run;
-  c.add_option("--input", x.input, "Q, K, V: " + std::string(input_specs))->capture_default_str();
+/// The options of one table, each with its place.
+template <std::size_t N>
+void add_fields(CLI::App& c, const std::array<FieldOption, N>& options, std::array<Typed, N>& typed) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (options[i].is_flag) {
+      c.add_flag_callback(
+          options[i].option, [&value = typed[i]] { value = "true"; }, options[i].what);
+    } else {
+      c.add_option(options[i].option, typed[i], options[i].what);
+    }
+  }
+}
+
+void add_problem(CLI::App& c, RunArguments& x) {
+  c.add_option("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
+  c.add_option("--input", x.input, "Q, K, V: " + std::string(input_specs) + " (normal)");
   c.add_option("--n", x.n, "tokens (1024, or the file's)");
   c.add_option("--d", x.d, "head dimension (64, or the file's)");
-  c.add_option("--seed", x.seed, "of the random inputs")->capture_default_str();
-  c.add_option("--scale", x.scale, "of the scores; auto is 1/sqrt(d)")->capture_default_str();
-  c.add_option("--mask", x.mask, "none, causal or window:W")->capture_default_str();
-  c.add_option("--format", x.format, "main format: fp64 fp32 tf32 bf16 fp16 e4m3 e5m2 eXmY")->capture_default_str();
-  c.add_option("--algorithm", x.algorithm, "of a: flash2 or three_pass")->capture_default_str();
+  c.add_option("--seed", x.seed, "of the random inputs and of stochastic rounding (1)");
+  c.add_option("--scale", x.scale, "of the scores; auto is 1/sqrt(d) (auto)");
+  c.add_option("--mask", x.mask, "none, causal, window:W or padding:W (none)");
+  add_fields(c, problem_options, x.of_problem);
+  c.add_option("--rows", x.rows, "all, or how many query rows, evenly spread (all)");
+  c.add_option("--row", x.row, "query row to trace; negative counts from the end (-1)");
+}
+
+void add_methods(CLI::App& c, RunArguments& x) {
+  c.add_option("--format", x.format, "main format: fp64 fp32 tf32 bf16 fp16 e4m3 e5m2 eXmY (bf16)");
+  c.add_option("--algorithm", x.algorithm, "of a: " + listed(algorithm_names) + " (flash2)");
   c.add_option("--policy", x.policy, "where a rounds (see attoscope presets); hw, or base_eager for three_pass");
-  c.add_option("--block-q", x.block_q, "rows of a tile")->capture_default_str();
-  c.add_option("--block-k", x.block_k, "keys of a tile")->capture_default_str();
-  c.add_option("--baseline", x.baseline, "policy of b, and with it b's algorithm")->capture_default_str();
-  c.add_option("--set", x.set, "one choice on top, such as a.O=fp32, b.P=exact, a.accumulate_in_O=true; repeatable")
+  c.add_option("--block-q", x.block_q, "rows of a tile (64)");
+  c.add_option("--block-k", x.block_k, "keys of a tile (64)");
+  add_fields(c, method_options, x.of_a);
+  c.add_option("--baseline", x.baseline, "policy of b, and with it b's algorithm (base_eager)");
+  c.add_option("--set", x.set, "one choice on top, such as a.O=fp32, b.P=main/stochastic, b.tau=4; repeatable")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  c.add_option("--rows", x.rows, "all, or how many query rows, evenly spread")->capture_default_str();
-  c.add_option("--row", x.row, "query row to trace; negative counts from the end")->capture_default_str();
+}
+
+void add_run(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("run", "Compute one experiment and print how far a and b are from the truth");
+  RunArguments& x = typed.run;
+  add_problem(c, x);
+  add_methods(c, x);
+  c.add_flag("--attribute", x.attribute, "tell what each rounding step of a costs");
   c.add_option("--device", x.device, "auto, cpu or cuda")->capture_default_str();
   c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
   c.add_option("--json", x.json, "write the result to this file, - for standard output");
@@ -54,8 +82,8 @@ void add_run(CLI::App& app, Typed& typed) {
   c.callback([&] { typed.command = [&x](std::ostream& out) { run(x, out); }; });
 }
 
-void add_presets(CLI::App& app, Typed& typed) {
-  CLI::App& c = *app.add_subcommand("presets", "List the named policies and the steps that they round");
+void add_presets(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("presets", "List the named policies, and the probes with what to look for");
   c.add_flag("--json", typed.presets_as_json, "as JSON");
   c.callback([&] {
     typed.command = [&typed](std::ostream& out) {
@@ -64,7 +92,14 @@ void add_presets(CLI::App& app, Typed& typed) {
   });
 }
 
-void add_render(CLI::App& app, Typed& typed) {
+void add_bench(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("bench", "Time every stage against this machine's own limit");
+  c.add_flag("--growth", typed.bench.growth, "also how the cost grows with N, from 256 to 65536");
+  c.add_option("--json", typed.bench.json, "write the rows to this file, - for standard output");
+  c.callback([&] { typed.command = [&typed](std::ostream& out) { run_bench(typed.bench, out); }; });
+}
+
+void add_render(CLI::App& app, Invocation& typed) {
   CLI::App& c = *app.add_subcommand("render", "Draw the window to a picture, without a display");
   RenderArguments& x = typed.render;
   c.add_option("session", x.session, "session file (the last one)");
@@ -78,16 +113,17 @@ void open_window_on(const std::string& session) {
   const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
   std::error_code error;
   if (!file_like && !std::filesystem::exists(session, error)) {
-    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, presets, render) nor a session file");
+    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, presets, bench, render) nor a session file");
   }
   open_window(session);
 }
 
 /// Parses and runs; CLI's own outcomes (help, version, wrong usage) leave as CLI::ParseError.
-void parse_and_run(CLI::App& app, Typed& typed, const std::vector<std::string>& arguments, std::ostream& out) {
+void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::string>& arguments, std::ostream& out) {
   app.add_option("session", typed.session, "session file to open in the window (the last one)");
   add_run(app, typed);
   add_presets(app, typed);
+  add_bench(app, typed);
   add_render(app, typed);
   app.set_version_flag("--version", std::string("attoscope ") + ATTOSCOPE_VERSION, "print the version");
   app.require_subcommand(0, 1);
@@ -107,7 +143,7 @@ int complain(std::ostream& err, const std::string& sentence, ExitCode code) {
 
 int run_command_line(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
   CLI::App app("Attoscope: a microscope for attention arithmetic.", "attoscope");
-  Typed typed;
+  Invocation typed;
   try {
     parse_and_run(app, typed, arguments, out);
     return done;

@@ -21,7 +21,9 @@ class FieldWriter {
     put(key, x);
   }
   void real(std::string_view key, double x, const RealRange&) { put(key, x); }
-  void optional_real(std::string_view key, const std::optional<double>& x, const RealRange&) { put(key, x ? Json(*x) : Json(nullptr)); }
+  void optional_real(std::string_view key, const std::optional<double>& x, const RealRange&) {
+    put(key, x ? Json(*x) : Json(nullptr));
+  }
   void flag(std::string_view key, bool x) { put(key, x); }
   void text(std::string_view key, const std::string& x) { put(key, x); }
   void hex(std::string_view key, std::uint64_t x) { put(key, hex16(x)); }

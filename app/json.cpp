@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/numbers.h"
+#include "app/probes.h"
 #include "app/session.h"
 #include "kernels/presets.h"
 
@@ -123,6 +124,12 @@ Json preset_json(const Policy& p) {
           {"accumulate_in_O", p.precision.accumulate_in_O}};
 }
 
+Json probe_json(const Probe& p) {
+  return {{"name", p.name}, {"title", p.title}, {"sentence", p.sentence}, {"experiment", experiment_json(p.experiment)}};
+}
+
+Json step_error_json(const StepError& e) { return {{"mean_abs", e.mean_abs}, {"rms", e.rms}, {"nonfinite", e.nonfinite}}; }
+
 }  // namespace
 
 nlohmann::json parse_json(std::string_view text, int max_depth) {
@@ -136,6 +143,15 @@ nlohmann::json parse_json(std::string_view text, int max_depth) {
   }
 }
 
+void check_schema(const Parsed& json, std::string_view schema) {
+  const std::string expected = ", expected '" + std::string(schema) + "'";
+  const auto found = json.is_object() ? json.find("schema") : json.end();
+  if (found == json.end()) throw std::runtime_error("has no key 'schema'" + expected);
+  if (*found != schema)
+    throw std::runtime_error("has schema " + in_quotes(found->dump(-1, ' ', false, Parsed::error_handler_t::replace)) +
+                             expected);
+}
+
 std::string json_text(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -147,6 +163,7 @@ Json result_json(const Result& r) {
             {"policies", {{"a", policy_json(r.experiment.a)}, {"b", policy_json(r.experiment.b)}}},
             {"device", r.device},
             {"rows", r.rows.size()}};
+  json["rows_without_keys"] = r.rows_without_keys;
   if (static_cast<int>(r.rows.size()) != r.experiment.problem.n) json["row_indices"] = r.rows;
   json["golden"] = {{"rms", r.golden_rms}, {"nonfinite", r.golden_nonfinite}};
   json["a"] = deviation_json(r.a_error, r.rows);
@@ -161,10 +178,26 @@ Json result_json(const Result& r) {
   return json;
 }
 
+Json attribution_json(const Attribution& a) {
+  Json steps = Json::array();
+  for (const StepShare& s : a.steps) {
+    steps.push_back({{"step", name(s.step)},
+                     {"relief", s.relief},
+                     {"without", step_error_json(s.without)},
+                     {"alone", step_error_json(s.alone)}});
+  }
+  return {{"total", step_error_json(a.total)},
+          {"floor", step_error_json(a.floor)},
+          {"steps", std::move(steps)},
+          {"combined_rms", a.combined_rms},
+          {"interaction", a.interaction}};
+}
+
 Json presets_json() {
-  Json list = Json::array();
-  for (const Policy& p : policies()) list.push_back(preset_json(p));
-  return {{"schema", "attoscope.presets/1"}, {"presets", std::move(list)}};
+  Json named = Json::array(), shown = Json::array();
+  for (const Policy& p : policies()) named.push_back(preset_json(p));
+  for (const Probe& p : probes()) shown.push_back(probe_json(p));
+  return {{"schema", "attoscope.presets/1"}, {"presets", std::move(named)}, {"probes", std::move(shown)}};
 }
 
 }  // namespace attoscope

@@ -22,7 +22,8 @@ Rounding parse_rounding(std::string_view text) {
   if (text == "exact") return exact;
   const bool stochastic = text.ends_with(stochastically);
   const std::string_view nearest = text.substr(0, text.size() - (stochastic ? stochastically.size() : 0));
-  if (nearest == "exact") throw std::invalid_argument(in_quotes(text) + " rounds nothing, expected " + std::string(roundings_expected));
+  if (nearest == "exact")
+    throw std::invalid_argument(in_quotes(text) + " rounds nothing, expected " + std::string(roundings_expected));
   Rounding rounding = nearest == "main" ? to_main : to_format(parse_format(nearest));
   rounding.stochastic = stochastic;
   return rounding;
@@ -30,18 +31,21 @@ Rounding parse_rounding(std::string_view text) {
 
 std::string mask_text(const Mask& mask) {
   const std::string kind(mask_names[static_cast<std::size_t>(mask.kind)]);
-  return mask.kind == Mask::Kind::window ? kind + ":" + std::to_string(mask.window) : kind;
+  return mask.has_width() ? kind + ":" + std::to_string(mask.window) : kind;
 }
 
 Mask parse_mask(std::string_view text) {
   if (text == "none") return {};
   if (text == "causal") return {Mask::Kind::causal};
-  constexpr std::string_view window = "window:";
-  if (!text.starts_with(window))
-    throw std::invalid_argument("mask " + in_quotes(text) + " is unknown, expected none, causal or window:W");
-  const auto width = to_number<int>(text.substr(window.size()));
-  if (width && *width >= 1 && *width <= max_tile) return {Mask::Kind::window, *width};
-  throw std::invalid_argument("mask " + in_quotes(text) + " has no width, expected window:W with W " + whole_range_text(1, max_tile));
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  if (name != "window" && name != "padding")
+    throw std::invalid_argument("mask " + in_quotes(text) + " is unknown, expected none, causal, window:W or padding:W");
+  const auto width = colon == std::string_view::npos ? std::nullopt : to_number<int>(text.substr(colon + 1));
+  if (width && *width >= 1 && *width <= max_tile)
+    return {name == "window" ? Mask::Kind::window : Mask::Kind::padding, *width};
+  throw std::invalid_argument("mask " + in_quotes(text) + " has no width, expected " + std::string(name) + ":W with W " +
+                              whole_range_text(1, max_tile));
 }
 
 }  // namespace attoscope

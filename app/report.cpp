@@ -3,21 +3,52 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "app/numbers.h"
 #include "app/precision_text.h"
+#include "app/probes.h"
+#include "app/session.h"
 #include "app/tensors.h"
 #include "kernels/presets.h"
 
 namespace attoscope {
 namespace {
 
-/// "flash2 hw", "three_pass (own rounding)"
+/// True if the field does something in this method.
+bool matters(const std::string& key, const Method& m) {
+  if (key == "splits") return m.algorithm == Algorithm::split_kv;
+  if (key == "tau") return m.algorithm == Algorithm::flash4;
+  if (key == "sum_lanes") return m.order == SumOrder::interleaved;
+  if (key == "exp2_degree") return m.exponential == ExponentialKind::exp2;
+  return key != "algorithm" && key != "precision" && !key.starts_with("block");
+}
+
+/// ", tau 8, reverse_keys true": what is not as usual, and what its algorithm is about.
+std::string options_text(const Method& m) {
+  std::string text;
+  const Json mine = method_json(m), usual = method_json(Method{});
+  for (const auto& [key, value] : mine.items()) {
+    if (matters(key, m) && (value != usual[key] || key == "tau" || key == "splits"))
+      text += fmt::format(", {} {}", key, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+/// "flash2 hw", "three_pass (own rounding)", "flash4 hw, tau 8"
 std::string method_text(const Method& m) {
   const std::string_view called = policy_name(m.precision, m.algorithm);
-  return fmt::format("{} {}", name(m.algorithm), called.empty() ? "(own rounding)" : called);
+  return fmt::format("{} {}{}", name(m.algorithm), called.empty() ? "(own rounding)" : called, options_text(m));
+}
+
+/// ", sink 2, softcap 30, alibi 0.5"
+std::string bias_text(const Problem& p) {
+  return (p.sink ? fmt::format(", sink {:g}", *p.sink) : "") +
+         (p.softcap != 0 ? fmt::format(", softcap {:g}", p.softcap) : "") +
+         (p.alibi != 0 ? fmt::format(", alibi {:g}", p.alibi) : "");
 }
 
 std::string tiles_text(const Experiment& e) {
@@ -30,9 +61,10 @@ std::string question(const Result& r) {
   const Problem& p = e.problem;
   std::string text = fmt::format("a: {}   b: {}   main format {}, working in {}\n", method_text(e.a), method_text(e.b),
                                  name(e.format), works_in_double(e) ? "double" : "float");
-  text += fmt::format("input {}, seed {}, N {}, d {}, scale {:.6g}, mask {}{}\n", input_spec(p.input), p.seed, p.n, p.d,
-                      scale_of(p), mask_text(p.mask), tiles_text(e));
+  text += fmt::format("input {}, seed {}, N {}, d {}, scale {:.6g}, mask {}{}{}\n", input_spec(p.input), p.seed, p.n, p.d,
+                      scale_of(p), mask_text(p.mask), bias_text(p), tiles_text(e));
   if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
+  if (r.rows_without_keys > 0) text += fmt::format("{} rows see no key: their output is 0\n", r.rows_without_keys);
   return text;
 }
 
@@ -115,6 +147,18 @@ std::string rounded_steps(const Precision& p) {
   return text;
 }
 
+/// The words in lines of at most `width` characters, indented.
+std::string wrapped(const std::string& words, std::size_t indent, std::size_t width) {
+  std::string text, line;
+  std::istringstream stream(words);
+  const std::string margin(indent, ' ');
+  for (std::string word; stream >> word;) {
+    if (!line.empty() && margin.size() + line.size() + 1 + word.size() > width) text += margin + std::exchange(line, "") + "\n";
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return text + margin + line + "\n";
+}
+
 }  // namespace
 
 std::string report(const Result& r) {
@@ -122,12 +166,28 @@ std::string report(const Result& r) {
          digests(r.digests);
 }
 
+std::string attribution_report(const Attribution& a) {
+  std::string text = fmt::format("\n  {:<22}{:>14}{:>14}{:>14}{:>14}\n", "a's mean |x - y|", "step exact", "relief",
+                                 "step alone", "not finite");
+  const auto line = [&](std::string_view what, const StepError& without, double relief, const StepError& alone) {
+    text += fmt::format("  {:<22}{:>14}{:>14}{:>14}{:>14}\n", what, number(without.mean_abs), number(relief),
+                        number(alone.mean_abs), without.nonfinite);
+  };
+  for (const StepShare& s : a.steps) line(name(s.step), s.without, s.relief, s.alone);
+  text += fmt::format("  all steps {}, none {} (the input's rounding is no error: golden sees the same)\n",
+                      number(a.total.mean_abs), number(a.floor.mean_abs));
+  return text + fmt::format("  rms {}; {} if the steps knew nothing of each other; interaction {}\n", number(a.total.rms),
+                            number(a.combined_rms), number(a.interaction));
+}
+
 std::string presets_report() {
-  std::string text;
+  std::string text = "Policies (--policy, --baseline):\n";
   for (const Policy& p : policies()) {
     text +=
         fmt::format("{:<11} {:<10} {}\n{:23}rounds {}\n", p.name, name(p.algorithm), p.what, "", rounded_steps(p.precision));
   }
+  text += "\nProbes (--preset):\n";
+  for (const Probe& p : probes()) text += fmt::format("{}: {}\n{}", p.name, p.title, wrapped(p.sentence, 2, 100));
   return text;
 }
 

@@ -1,16 +1,19 @@
-/// Results and policies as short tables for people.
+/// Results, policies and probes as short tables for people.
 #pragma once
 
 #include <string>
 
-#include "kernels/result.h"
+#include "kernels/attribution.h"
 
 namespace attoscope {
 
 /// The table of `attoscope run`.
 std::string report(const Result& result);
 
-/// The table of `attoscope presets`.
+/// The table of `attoscope run --attribute`.
+std::string attribution_report(const Attribution& attribution);
+
+/// The tables of `attoscope presets`: policies, then probes.
 std::string presets_report();
 
 }  // namespace attoscope

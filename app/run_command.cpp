@@ -1,39 +1,28 @@
 #include "app/run_command.h"
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <utility>
 
+#include "app/field_setter.h"
 #include "app/files.h"
 #include "app/interrupts.h"
 #include "app/json.h"
 #include "app/npy.h"
-#include "app/numbers.h"
-#include "app/precision_text.h"
+#include "app/probes.h"
 #include "app/report.h"
 #include "app/tensors.h"
-#include "kernels/compute.h"
-#include "kernels/presets.h"
+#include "kernels/attribution.h"
 
 namespace attoscope {
 namespace {
-
-template <class T>
-T whole(const char* option, const std::string& text, T min, T max) {
-  const auto value = to_number<T>(text);
-  if (value && *value >= min && *value <= max) return *value;
-  throw std::invalid_argument(std::string(option) + " is " + in_quotes(text) + ", expected a whole number from " +
-                              std::to_string(min) + " to " + std::to_string(max));
-}
 
 double scale(const std::string& text) {
   if (text == "auto") return 0;
   const auto value = to_number<double>(text);
   if (value && std::isfinite(*value) && *value > 0) return *value;
-  throw std::invalid_argument("--scale is " + in_quotes(text) + ", expected a finite number above 0, or auto for 1/sqrt(d)");
+  refuse("--scale", text, "a finite number above 0, or auto for 1/sqrt(d)");
 }
 
 /// Names the option in front of what `read` throws about its value.
@@ -46,57 +35,79 @@ auto of_option(const char* option, F read) {
   }
 }
 
-/// d of the inputs that are no file, where none is given.
-constexpr int usual_n = 1024, usual_d = 64;
-
-Problem problem_of(const RunArguments& x) {
-  Problem p;
-  p.input = of_option("--input", [&] { return parse_input(x.input); });
-  p.n = x.n.empty() ? usual_n : whole("--n", x.n, 1, max_n);
-  p.d = x.d.empty() ? usual_d : whole("--d", x.d, 1, max_d);
-  p.seed = whole<std::uint64_t>("--seed", x.seed, 0, UINT64_MAX);
-  p.scale = scale(x.scale);
-  p.mask = of_option("--mask", [&] { return parse_mask(x.mask); });
-  p.rows = x.rows == "all" ? 0 : whole("--rows", x.rows, 1, max_n);
-  p.traced_row = whole("--row", x.row, -max_n, max_n - 1);
-  return p;
+/// Sets the field `key` of the method or problem that `visit` shows; `label` opens every message.
+template <class Visit>
+void set_field(const std::string& label, const std::string& key, const std::string& value, Visit visit) {
+  FieldSetter setter(label, key, value);
+  visit(setter);
+  if (!setter.found())
+    throw std::invalid_argument(label + ": " + in_quotes(key) + " is unknown, expected " + listed(setter.keys()));
 }
 
-/// Reads the file of tensors; n and d are its own where the options leave them open.
+/// The same for a method; "order=interleaved:4" sets two fields.
+void set_of_method(Method& method, const std::string& label, const std::string& key, const std::string& value) {
+  const auto set = [&](const std::string& k, const std::string& v) {
+    set_field(label, k, v, [&](FieldSetter& setter) { visit_method(setter, method); });
+  };
+  const std::size_t colon = value.find(':');
+  if (key != "order" || colon == std::string::npos) return set(key, value);
+  if (value.substr(0, colon) != "interleaved") refuse(label, value, "sequential, pairwise or interleaved[:LANES]");
+  set("order", "interleaved");
+  set("sum_lanes", value.substr(colon + 1));
+}
+
+void set_problem(Problem& p, const RunArguments& x) {
+  if (x.input) p.input = of_option("--input", [&] { return parse_input(*x.input); });
+  if (x.n) p.n = whole_number("--n", *x.n, 1, max_n);
+  if (x.d) p.d = whole_number("--d", *x.d, 1, max_d);
+  if (x.seed) p.seed = whole_number<std::uint64_t>("--seed", *x.seed, 0, UINT64_MAX);
+  if (x.scale) p.scale = scale(*x.scale);
+  if (x.mask) p.mask = of_option("--mask", [&] { return parse_mask(*x.mask); });
+  if (x.rows) p.rows = *x.rows == "all" ? 0 : whole_number("--rows", *x.rows, 1, max_n);
+  if (x.row) p.traced_row = whole_number("--row", *x.row, -max_n, max_n - 1);
+  for (std::size_t i = 0; i < problem_options.size(); ++i) {
+    const auto& [option, key, what, is_flag] = problem_options[i];
+    if (x.of_problem[i]) set_field(option, key, *x.of_problem[i], [&](FieldSetter& s) { visit_problem(s, p); });
+  }
+}
+
+/// Another kind of algorithm brings its usual policy along, unless one is named.
+void set_a(Method& a, const RunArguments& x) {
+  const bool was_baseline = a.algorithm == Algorithm::three_pass;
+  if (x.algorithm) set_of_method(a, "--algorithm", "algorithm", *x.algorithm);
+  const bool is_baseline = a.algorithm == Algorithm::three_pass;
+  if (is_baseline != was_baseline) a.precision = policy(is_baseline ? "base_eager" : "hw").precision;
+  if (x.policy) a.precision = of_option("--policy", [&] { return policy(*x.policy).precision; });
+  if (x.block_q) set_of_method(a, "--block-q", "block_q", *x.block_q);
+  if (x.block_k) set_of_method(a, "--block-k", "block_k", *x.block_k);
+  for (std::size_t i = 0; i < method_options.size(); ++i)
+    if (x.of_a[i]) set_of_method(a, method_options[i].option, method_options[i].key, *x.of_a[i]);
+}
+
+/// The rival: another policy, and with it its algorithm, in a's tiles.
+void set_b(Experiment& e, const RunArguments& x) {
+  if (!x.preset) {
+    e.b.block_q = e.a.block_q;
+    e.b.block_k = e.a.block_k;
+  }
+  if (!x.baseline) return;
+  const Policy& rival = of_option("--baseline", [&]() -> const Policy& { return policy(*x.baseline); });
+  e.b.algorithm = rival.algorithm;
+  e.b.precision = rival.precision;
+}
+
+/// Reads the file of tensors; n and d are its own where the options name the file but leave them open.
 void load(Problem& p, const RunArguments& x) {
   load_tensors(p.input);
-  if (!p.input.tensors) return;
-  if (x.n.empty()) p.n = p.input.tensors->n;
-  if (x.d.empty()) p.d = p.input.tensors->d;
+  if (!p.input.tensors || !x.input) return;
+  if (!x.n) p.n = p.input.tensors->n;
+  if (!x.d) p.d = p.input.tensors->d;
 }
 
 void check_device(const std::string& device) {
   if (device == "auto" || device == "cpu") return;
   if (device == "cuda") throw std::runtime_error("--device cuda: this build has no CUDA, use --device cpu");
-  throw std::invalid_argument("--device is " + in_quotes(device) + ", expected auto, cpu or cuda");
-}
-
-bool truth(const std::string& value) {
-  if (value == "true") return true;
-  if (value == "false") return false;
-  throw std::invalid_argument(in_quotes(value) + " is neither true nor false");
-}
-
-/// Sets what is called `key` in a method.
-void set(Method& method, const std::string& key, const std::string& value) {
-  if (key == "algorithm") return static_cast<void>(method.algorithm = parse_algorithm(value));
-  if (key == "block_q") return static_cast<void>(method.block_q = whole("block_q", value, 1, max_n));
-  if (key == "block_k") return static_cast<void>(method.block_k = whole("block_k", value, 1, max_n));
-  if (key == "sum_rounded_P") return static_cast<void>(method.precision.sum_rounded_P = truth(value));
-  if (key == "accumulate_in_O") return static_cast<void>(method.precision.accumulate_in_O = truth(value));
-  for (int i = 0; i < step_count; ++i) {
-    const auto step = static_cast<Step>(i);
-    if (key == name(step)) return static_cast<void>(method.precision[step] = parse_rounding(value));
-  }
-  std::string known;
-  for (const StepText& step : step_texts) known += std::string(step.name) + ", ";
-  throw std::invalid_argument(in_quotes(key) + " is unknown, expected " + known +
-                              "sum_rounded_P, accumulate_in_O, algorithm, block_q or block_k");
+  refuse("--device", device, "auto, cpu or cuda");
 }
 
 /// The six matrices of a result, to appear together.
@@ -130,13 +141,32 @@ void check_places(const RunArguments& x) {
     throw std::runtime_error("--json " + x.json + ": is a directory, expected a file");
 }
 
-Result computed(const Experiment& experiment, int threads) {
+struct Answer {
+  Result result;
+  std::optional<Attribution> attribution;
+};
+
+Answer answer(const Experiment& experiment, int threads, bool attributes) {
   const Interrupts interrupts;
+  Memory memory;
+  const Options options{.cancelled = [&] { return interrupts.arrived(); }, .memory = &memory, .threads = threads};
   try {
-    return compute(experiment, {.cancelled = [&] { return interrupts.arrived(); }, .memory = nullptr, .threads = threads});
+    Answer answer{compute(experiment, options), std::nullopt};
+    if (attributes) answer.attribution = attribute(experiment, options);
+    return answer;
   } catch (const Stopped&) {
     throw std::runtime_error("stopped before the answer was there; nothing was written");
   }
+}
+
+std::string json_of(const Answer& answer) {
+  Json json = result_json(answer.result);
+  if (answer.attribution) json["attribution"] = attribution_json(*answer.attribution);
+  return json_text(json);
+}
+
+std::string table_of(const Answer& answer) {
+  return report(answer.result) + (answer.attribution ? attribution_report(*answer.attribution) : "");
 }
 
 }  // namespace
@@ -144,27 +174,19 @@ Result computed(const Experiment& experiment, int threads) {
 void apply_setting(Experiment& experiment, const std::string& setting) {
   const std::size_t equals = setting.find('=');
   const bool of_a = setting.starts_with("a."), of_b = setting.starts_with("b.");
-  if ((!of_a && !of_b) || equals == std::string::npos) {
-    throw std::invalid_argument("--set is " + in_quotes(setting) + ", expected a.NAME=VALUE or b.NAME=VALUE, such as a.O=fp32");
-  }
-  try {
-    set(of_a ? experiment.a : experiment.b, setting.substr(2, equals - 2), setting.substr(equals + 1));
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument("--set " + setting + ": " + error.what());
-  }
+  if ((!of_a && !of_b) || equals == std::string::npos)
+    refuse("--set", setting, "a.NAME=VALUE or b.NAME=VALUE, such as a.O=fp32");
+  set_of_method(of_a ? experiment.a : experiment.b, "--set " + setting.substr(0, equals), setting.substr(2, equals - 2),
+                setting.substr(equals + 1));
 }
 
 Experiment experiment_of(const RunArguments& x) {
-  Experiment e;
-  e.problem = problem_of(x);
-  e.format = of_option("--format", [&] { return parse_format(x.format); });
-  e.a.algorithm = of_option("--algorithm", [&] { return parse_algorithm(x.algorithm); });
-  e.a.block_q = whole("--block-q", x.block_q, 1, max_n);
-  e.a.block_k = whole("--block-k", x.block_k, 1, max_n);
-  const std::string usual = e.a.algorithm == Algorithm::three_pass ? "base_eager" : "hw";
-  e.a.precision = of_option("--policy", [&] { return policy(x.policy.empty() ? usual : x.policy).precision; });
-  const Policy& rival = of_option("--baseline", [&]() -> const Policy& { return policy(x.baseline); });
-  e.b = {rival.algorithm, e.a.block_q, e.a.block_k, rival.precision};
+  Experiment e = x.preset ? of_option("--preset", [&] { return probe(*x.preset); }).experiment : default_experiment();
+  set_problem(e.problem, x);
+  if (x.format) e.format = of_option("--format", [&] { return parse_format(*x.format); });
+  if (!x.preset) e.a.tau = e.b.tau = usual_tau(e.format);
+  set_a(e.a, x);
+  set_b(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);
   validate(e);
@@ -172,17 +194,17 @@ Experiment experiment_of(const RunArguments& x) {
 }
 
 void run(const RunArguments& x, std::ostream& out) {
-  const int threads = whole("--threads", x.threads, 0, 4096);
+  const int threads = whole_number("--threads", x.threads, 0, 4096);
   check_device(x.device);
   const Experiment experiment = experiment_of(x);
   check_places(x);
-  const Result result = computed(experiment, threads);
+  const Answer found = answer(experiment, threads, x.attribute);
   StagedFiles files;
-  if (!x.save.empty()) stage_matrices(files, x.save, result);
-  const std::string json = x.json.empty() ? "" : json_text(result_json(result));
+  if (!x.save.empty()) stage_matrices(files, x.save, found.result);
+  const std::string json = x.json.empty() ? "" : json_of(found);
   if (!json.empty() && x.json != "-") files.add(x.json, json);
   files.commit();
-  out << (x.json == "-" ? json : report(result)) << std::flush;
+  out << (x.json == "-" ? json : table_of(found)) << std::flush;
 }
 
 }  // namespace attoscope

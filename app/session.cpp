@@ -34,11 +34,7 @@ void check_whole(Experiment& experiment, std::vector<std::string>& remarks) {
 
 Session parse_session(std::string_view text, std::vector<std::string>& remarks) {
   const Parsed json = parse_json(text, 8);
-  const auto found = json.is_object() ? json.find("schema") : json.end();
-  if (found == json.end()) throw std::runtime_error("has no key 'schema', expected '" + std::string(schema) + "'");
-  if (*found != schema)
-    throw std::runtime_error("has schema " + in_quotes(found->dump(-1, ' ', false, Parsed::error_handler_t::replace)) +
-                             ", expected '" + std::string(schema) + "'");
+  check_schema(json, schema);
   Session session;
   Reader reader(json, "", remarks);
   reader.know("schema");
@@ -102,6 +98,13 @@ Json experiment_json(const Experiment& experiment) {
   Json json = Json::object();
   Writer writer(json);
   visit_experiment(writer, experiment);
+  return json;
+}
+
+Json method_json(const Method& method) {
+  Json json = Json::object();
+  Writer writer(json);
+  visit_method(writer, method);
   return json;
 }
 

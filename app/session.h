@@ -29,4 +29,7 @@ Session first_session();
 /// An experiment as sessions and results hold it.
 Json experiment_json(const Experiment& experiment);
 
+/// A method as `experiment_json` holds it.
+Json method_json(const Method& method);
+
 }  // namespace attoscope

@@ -30,6 +30,12 @@ class AttentionBlock : private TileSteps<T> {
   void run(double* out) {
     this->load_rows();
     this->clear_state();
+    if (this->sees_keys()) run_algorithm();
+    store_output(out);
+  }
+
+ private:
+  void run_algorithm() {
     switch (job_.method.algorithm) {
       case Algorithm::three_pass: three_pass(); break;
       case Algorithm::two_pass: two_pass(); break;
@@ -39,10 +45,8 @@ class AttentionBlock : private TileSteps<T> {
       case Algorithm::split_kv: split_kv(); break;
     }
     finish();
-    store_output(out);
   }
 
- private:
   // --- algorithms -----------------------------------------------------------------------------------------------------
 
   int tiles() const { return (job_.n - 1) / job_.method.block_k + 1; }
@@ -146,7 +150,7 @@ class AttentionBlock : private TileSteps<T> {
     for (int i = 0; normalised && i < job_.d * vectors; ++i) vec(o_)[i] = vec(o_)[i] * vec(sum_)[i % vectors] / vec(l_)[i % vectors];
   }
 
-  /// The output from the final state: O/l, or O itself where it is normalised.
+  /// The output from the final state: O/l, or O itself where it is normalised; 0 in rows that see no key.
   void store_output(double* out) {
     const bool divides = !normalises_P(job_.method.algorithm) && job_.method.algorithm != Algorithm::flash1;
     const V* o = vec(o_);
@@ -157,8 +161,10 @@ class AttentionBlock : private TileSteps<T> {
     } else {
       round_columns(o_, Step::output, 0);
     }
-    for (int lane = 0; lane < block_.count; ++lane)
-      for (int c = 0; c < job_.d; ++c) out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = static_cast<double>(o_[c * R + lane]);
+    for (int lane = 0; lane < block_.count; ++lane) {
+      const bool blind = job_.keys_of(block_.rows[lane]).empty();
+      for (int c = 0; c < job_.d; ++c) out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = blind ? 0 : static_cast<double>(o_[c * R + lane]);
+    }
   }
 
   // --- their parts ----------------------------------------------------------------------------------------------------

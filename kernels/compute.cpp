@@ -117,6 +117,7 @@ class Computation {
       : e_(e), stop_(options.cancelled), truth_(truth), raw_(raw) {
     result_.experiment = e;
     result_.rows = chosen_rows(e.problem);
+    for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem.mask, row, e.problem.n).empty();
   }
 
   Result answer() {

@@ -30,7 +30,8 @@ class DoubleDoubleBlock {
     for (int c = 0; c < job_.d; ++c) {
       stop.check();
       const V o = weighted_column(c, l);
-      for (int lane = 0; lane < block_.count; ++lane) out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = o[lane];
+      for (int lane = 0; lane < block_.count; ++lane)
+        out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = first_[lane] < end_[lane] ? o[lane] : 0;
     }
   }
 

@@ -30,6 +30,7 @@ struct TileRange {
 template <class T>
 void append_ranges(const Job<T>& job, int row, int tiles, std::vector<TileRange>& ranges) {
   const Keys keys = job.keys_of(row);
+  if (keys.empty()) return;
   const int block_k = job.method.algorithm == Algorithm::three_pass ? job.n : job.method.block_k;
   const int runs = job.method.algorithm == Algorithm::split_kv ? job.method.splits : 1, per_run = (tiles - 1) / runs + 1;
   const TileRange all{keys.first / block_k, (keys.end - 1) / block_k + 1};

@@ -100,6 +100,7 @@ struct Result {
   Experiment experiment;
   std::string device;             ///< "cpu avx512, 2 threads"
   std::vector<int> rows;          ///< row of Q for each row of the matrices
+  int rows_without_keys = 0;      ///< of these: they see no key, and their output is 0 in golden, a and b
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for everybody
   std::shared_ptr<const Matrix> golden;
   Matrix a, b;

@@ -49,14 +49,16 @@ class TileSteps {
       const int row = block_.rows[lane < block_.count ? lane : block_.count - 1];
       const T* q = job_.q + static_cast<std::ptrdiff_t>(row) * job_.d;
       for (int c = 0; c < job_.d; ++c) q_[c * R + lane] = q[c];
-      const Keys keys = job_.keys_of(row);
+      Keys keys = job_.keys_of(row);
+      if (keys.empty()) keys = {-1, -1};  // in no tile
       rows_[lane] = static_cast<T>(row);
       first_[lane] = static_cast<T>(keys.first);
       end_[lane] = static_cast<T>(keys.end);
-      block_first_ = keys.first < block_first_ ? keys.first : block_first_;
-      block_end_ = keys.end > block_end_ ? keys.end : block_end_;
       full_first_ = keys.first > full_first_ ? keys.first : full_first_;
       full_end_ = keys.end < full_end_ ? keys.end : full_end_;
+      if (keys.empty()) continue;
+      block_first_ = keys.first < block_first_ ? keys.first : block_first_;
+      block_end_ = keys.end > block_end_ ? keys.end : block_end_;
     }
   }
 
@@ -89,6 +91,8 @@ class TileSteps {
     }
   }
   int keys() const { return j1_ - j0_; }
+  /// Whether any row of the block sees any key.
+  bool sees_keys() const { return block_first_ < block_end_; }
 
   /// Calls work() for one piece of the tile's keys after the other, so that its S stays in the first-level cache between the
   /// steps; inside, the tile is that piece.

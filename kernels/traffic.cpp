@@ -19,7 +19,10 @@ Visited visited_tiles(const Problem& p, int rows, int keys) {
   v.tiles = row_tiles * key_tiles;
   for (std::int64_t i = 0; i < row_tiles; ++i) {
     const int first_row = static_cast<int>(i * rows), end_row = std::min(p.n, first_row + rows);
-    const int first = visible_keys(p.mask, first_row, p.n).first, end = visible_keys(p.mask, end_row - 1, p.n).end;
+    // the first row that sees a key sees the earliest one
+    const Keys earliest = visible_keys(p.mask, first_row, p.n), latest = visible_keys(p.mask, end_row - 1, p.n);
+    const int first = earliest.empty() ? latest.first : earliest.first, end = latest.end;
+    if (end <= first) continue;
     const std::int64_t tile0 = first / keys, tile1 = (end + keys - 1) / keys;
     v.visited += tile1 - tile0;
     v.query_rows += static_cast<double>(tile1 - tile0) * (end_row - first_row);

@@ -95,8 +95,16 @@ TEST(RunCommand, OptionsBecomeTheExperiment) {
   a.sum_rounded_P = true;
   b[Step::P] = to_main;
   b.accumulate_in_O = true;
-  EXPECT_EQ(e.a, (Method{Algorithm::flash2, 16, 8, a}));
-  EXPECT_EQ(e.b, (Method{Algorithm::three_pass, 16, 3, b}));
+  Method expected_a, expected_b;
+  expected_a.algorithm = Algorithm::flash2;
+  expected_a.block_q = expected_b.block_q = 16;
+  expected_a.block_k = 8;
+  expected_a.precision = a;
+  expected_b.algorithm = Algorithm::three_pass;
+  expected_b.block_k = 3;
+  expected_b.precision = b;
+  EXPECT_EQ(e.a, expected_a);
+  EXPECT_EQ(e.b, expected_b);
 }
 
 TEST(RunCommand, PoliciesFollowTheAlgorithm) {

@@ -36,6 +36,9 @@ Session unusual() {
   p.d = 33;
   p.scale = 1.0 / 3;
   p.mask = {Mask::Kind::window, 17};
+  p.sink = -1.0 / 3;
+  p.softcap = 30.25;
+  p.alibi = -0.1;
   p.rows = 5;
   p.traced_row = -7;
   s.experiment.format = Format{5, 7, Overflow::nan, true};
@@ -43,8 +46,20 @@ Session unusual() {
   s.experiment.a.precision[Step::l] = to_format(Format{6, 9, Overflow::saturate, false});
   s.experiment.a.precision[Step::alpha] = to_main;
   s.experiment.a.precision.sum_rounded_P = true;
-  s.experiment.b.algorithm = Algorithm::flash2;
+  s.experiment.a.precision[Step::P] = {Rounding::Kind::main, {}, true};
+  s.experiment.a.precision[Step::e] = {Rounding::Kind::format, e4m3, true};
+  s.experiment.b.algorithm = Algorithm::split_kv;
   s.experiment.b.block_k = 1;
+  s.experiment.b.splits = 7;
+  s.experiment.b.tau = 1.0 / 3;
+  s.experiment.b.tie_beta = 1.1;
+  s.experiment.b.exponential = ExponentialKind::exp2;
+  s.experiment.b.exp2_degree = 3;
+  s.experiment.b.p_exponent = -8;
+  s.experiment.b.kahan_l = true;
+  s.experiment.b.order = SumOrder::interleaved;
+  s.experiment.b.sum_lanes = 5;
+  s.experiment.b.reverse_keys = true;
   s.view = {.field = Field::b_ulps,
             .scale = ValueScale::linear,
             .range_pinned = true,
@@ -157,7 +172,8 @@ TEST(Session, EveryKindOfWrongValueIsNamed) {
       {R"("experiment":{"format":"bf17"})", "experiment.format is '\"bf17\"', expected a format"},
       {R"("experiment":{"format":"e5m7/fn"})", "experiment.format is '\"e5m7/fn\"'"},
       {R"("experiment":{"format":16})", "experiment.format is '16'"},
-      {R"("experiment":{"a":{"algorithm":"flash9"}})", "experiment.a.algorithm is '\"flash9\"', expected three_pass or flash2"},
+      {R"("experiment":{"a":{"algorithm":"flash9"}})",
+       "experiment.a.algorithm is '\"flash9\"', expected three_pass, two_pass, flash1"},
       {R"("experiment":{"a":{"policy":"nobody"}})", "experiment.a.policy is"},
       {R"("experiment":{"a":{"block_k":1e99}})", "experiment.a.block_k is '1e+99'"},
       {R"("experiment":{"b":{"precision":{"S":"fp99"}}})",
@@ -172,6 +188,16 @@ TEST(Session, EveryKindOfWrongValueIsNamed) {
       {R"("experiment":{"problem":{"input":{"kind":"tensors"}}})", "experiment.problem.input.file is missing"},
       {R"("experiment":{"problem":{"scale":"big"}})", "experiment.problem.scale"},
       {R"("experiment":{"problem":{"n":18446744073709551615}})", "experiment.problem.n"},
+      {R"("experiment":{"problem":{"scale":-1}})",
+       "experiment.problem.scale is '-1', expected a finite number above 0, or 0 for 1/sqrt(d)"},
+      {R"("experiment":{"problem":{"sink":"x"}})", "experiment.problem.sink is '\"x\"', expected a finite number, or null"},
+      {R"("experiment":{"problem":{"softcap":-2}})",
+       "experiment.problem.softcap is '-2', expected a finite number above 0, or 0 for off"},
+      {R"("experiment":{"problem":{"alibi":1e7}})",
+       "experiment.problem.alibi is '10000000.0', expected a number from -1e+06 to 1e+06"},
+      {R"("experiment":{"a":{"precision":{"P":"exact/stochastic"}}})",
+       "experiment.a.precision.P is '\"exact/stochastic\"', expected exact, main or a format"},
+      {R"("experiment":{"a":{"precision":{"P":"bf16/random"}}})", "experiment.a.precision.P is '\"bf16/random\"'"},
       {R"("view":{"field":"c_error"})", "view.field is '\"c_error\"'"},
       {R"("view":{"scale":null})", "view.scale is 'null', expected linear or log"},
       {R"("view":{"range":0})", "view.range is '0'"},
