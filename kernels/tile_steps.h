@@ -170,19 +170,27 @@ class TileSteps {
   void scores() {
     for (int r = 0; r < vectors; ++r) vec(sum_)[r] = splat<V>(-infinity);
     each_piece([&] {
-      piece_scores();
+      products();
+      const bool plain = !job_[Step::S].rounds() && job_.softcap == 0 && job_.alibi == 0 && all_visible(j0_, j1_);
+      if (!plain) finish_scores();
+      const V scale = splat<V>(plain ? job_.scale : T(1));
       for (int r = 0; r < vectors; ++r) {
         V m = vec(sum_)[r];
-        const V* s = vec(s_) + r;
-        for (int j = 0; j < keys(); ++j, s += vectors) m = *s > m ? *s : m;
+        V* s = vec(s_) + r;
+        for (int j = 0; j < keys(); ++j, s += vectors) {
+          if (plain) *s = scale * *s;
+          m = *s > m ? *s : m;
+        }
         vec(sum_)[r] = m;
       }
+      keep(kept_S_);
     });
     if (job_.method.tie_beta == 0) return;
     for (int r = 0; r < vectors; ++r) vec(sum_)[r] = untied(vec(sum_)[r], r);
   }
 
-  void piece_scores() {
+  /// q.k of the piece.
+  void products() {
     const Product<T> qk{.a = job_.k + static_cast<std::ptrdiff_t>(j0_) * job_.d, .m_stride = job_.d, .k_stride = 1,
                         .b = q_, .c = s_, .m = keys(), .depth = job_.d, .step = Step::qk_step, .dice = dice(), .first_m = j0_};
     if (job_.method.order == SumOrder::sequential) {
@@ -190,6 +198,10 @@ class TileSteps {
     } else {
       ordered_product(qk, job_[Step::qk_step], job_.method.order, job_.method.sum_lanes, 0);
     }
+  }
+
+  /// From q.k to S.
+  void finish_scores() {
     const V scale = splat<V>(job_.scale);
     if (job_.softcap == 0 && job_.alibi == 0) {
       fill_keys(Step::S, [s = vec(s_), scale](int i, int) { return scale * s[i]; });
@@ -197,7 +209,6 @@ class TileSteps {
       fill_keys(Step::S, [this, s = vec(s_), scale](int i, int r) { return biased(scale * s[i], j0_ + i / vectors, r); });
     }
     hide(-infinity);
-    keep(kept_S_);
   }
 
   /// Soft-capping, then ALiBi's -slope * |row - key| by one fma.
