@@ -241,6 +241,7 @@ class AttentionBlock : private TileSteps<T> {
   /// l = round(l + round(exp(round(sink - m)))).
   void add_sink() {
     if (!job_.has_sink) return;
+    this->enter(0, 0, block_first_, block_end_);  // which tile was the block's last must not reach the dice
     T* share = m_tile_;
     fill_rows(share, Step::shifted, [&](int r) { return is_merged(r, job_.sink - vec(m_)[r], sink_exponent(r)); }, -1);
     const T lift = power_of_two<T>(job_.method.p_exponent);

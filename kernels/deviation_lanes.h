@@ -76,9 +76,10 @@ class DeviationChunk {
     const V zero{}, size = y < zero ? -y : y, reference = size > rule_.floor ? size : splat<V>(rule_.floor);
     I exponent = bits_of(reference) & (std::int64_t{0x7ff} << 52);
     exponent = exponent < lowest_ ? I{} + lowest_ : exponent;
-    // d / 2^(e - Y) by two exact factors
-    const V inverse = from_bits<V>((std::int64_t{2046} << 52) - exponent);
-    const V ulps = d * inverse * power_of_two<double>(rule_.format.mantissa_bits), many = ulps < zero ? -ulps : ulps;
+    exponent = exponent > highest ? I{} + highest : exponent;  // where the floor is infinite
+    // d / 2^(e - Y) by two exact factors, neither of them 0 or infinite: 2^(1-e) and 2^(Y-1)
+    const V inverse = from_bits<V>((std::int64_t{2047} << 52) - exponent);
+    const V ulps = d * inverse * power_of_two<double>(rule_.format.mantissa_bits - 1), many = ulps < zero ? -ulps : ulps;
     most_ulps_[p] = many > most_ulps_[p] ? many : most_ulps_[p];
     V at = (ulps + double{UlpHistogram::reach}) * double{UlpHistogram::per_ulp};
     at = at < -1.0 ? splat<V>(-1) : (at > double{UlpHistogram::inner} ? splat<V>(UlpHistogram::inner) : at);
@@ -113,6 +114,7 @@ class DeviationChunk {
   }
 
   static constexpr int spare_bin = UlpHistogram::inner + 2;
+  static constexpr std::int64_t highest = std::int64_t{2046} << 52;  // the exponent of the largest numbers
   const DeviationRule& rule_;
   std::int64_t lowest_;
   V absolute_[parts] = {}, plain_[parts] = {}, square_[parts] = {}, centred_[parts] = {}, xy_[parts] = {}, xx_[parts] = {},

@@ -171,7 +171,7 @@ ATTOSCOPE_HD V exponential2_polynomial(V x, int degree) {
   return scaled_by_power(fused(q, f, splat<V>(1)), n, n + K::magic);
 }
 
-/// ln x to about 1 ulp, for every x: x = 2^k m, m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1)). NaN below 0.
+/// ln x to 2 ulp, for every x: x = 2^k m, m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1)). NaN below 0.
 template <class V>
 ATTOSCOPE_HD V logarithm(V x) {
   using T = typename Lane<V>::Scalar;
@@ -182,10 +182,8 @@ ATTOSCOPE_HD V logarithm(V x) {
   constexpr T smallest_normal = is_float ? T(0x1p-126) : T(0x1p-1022), lift = is_float ? T(0x1p64) : T(0x1p128);
   const V normal = x < smallest_normal ? x * lift : x;
   const V lifted = x < smallest_normal ? splat<V>(is_float ? T(64) : T(128)) : V{};
-  // the exponent of x / sqrt(1/2), kept positive while it is shifted down
-  constexpr typename Lane<T>::Int bias = typename Lane<T>::Int{1} << (is_float ? 7 : 10);
-  const Int offset = bits_of(normal) - bits_of(splat<V>(T(0x1.6a09e667f3bcdp-1)));
-  const Int k = ((offset + (bias << L::mantissa_bits)) >> L::mantissa_bits) - bias;
+  // the exponent of x / sqrt(1/2), rounded down
+  const Int k = (bits_of(normal) - bits_of(splat<V>(T(0x1.6a09e667f3bcdp-1)))) >> L::mantissa_bits;
   const V m = from_bits<V>(bits_of(normal) - (k << L::mantissa_bits));
   const V k_value = (from_bits<V>(bits_of(splat<V>(K::magic)) + k) - K::magic) - lifted;
   const V f = (m - T(1)) / (m + T(1)), f2 = f * f;

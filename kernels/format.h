@@ -164,11 +164,11 @@ ATTOSCOPE_HD constexpr T round_stochastic(const Format& f, T x, std::uint64_t ra
   const int quantum = (e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits;
   const int dropped = quantum - own;
   T y = bit_as<T>(magnitude);
-  if (dropped > 63) {
-    y = 0;
+  const Bits fraction = magnitude & (L::hidden - 1);
+  const std::uint64_t significand = (magnitude >> L::mantissa_bits) != 0 ? fraction | L::hidden : fraction;
+  if (dropped > 63) {  // far below the smallest number: whether x / 2^quantum and the dice, as fractions of 2^64, reach 1
+    y = dropped < 128 && random > ~(significand >> (dropped - 64)) ? power_of_two<T>(quantum) : T{0};
   } else if (dropped > 0) {
-    const Bits fraction = magnitude & (L::hidden - 1);
-    const std::uint64_t significand = (magnitude >> L::mantissa_bits) != 0 ? fraction | L::hidden : fraction;
     const std::uint64_t kept = (significand + (random & ((std::uint64_t{1} << dropped) - 1))) >> dropped;
     y = static_cast<T>(kept) * power_of_two<T>(quantum);
   }

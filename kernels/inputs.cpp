@@ -24,7 +24,7 @@ void in_pieces(std::size_t total, const StopSign& stop, F f) {
 }
 
 std::vector<double> normal(std::uint64_t seed, std::uint32_t stream, std::size_t count, const StopSign& stop) {
-  std::vector<double> x(count);
+  std::vector<double> x = zeros<double>(count, stop);
   in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
     instruction_set().normals(seed, stream, first, static_cast<std::int64_t>(size), x.data() + first);
   });
@@ -39,10 +39,16 @@ double uniform_at(std::uint64_t seed, std::uint32_t stream, std::size_t i) {
 }
 
 std::vector<double> uniform(std::uint64_t seed, std::uint32_t stream, std::size_t count, const StopSign& stop) {
-  std::vector<double> x(count);
+  std::vector<double> x = zeros<double>(count, stop);
   in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) x[i] = uniform_at(seed, stream, i);
   });
+  return x;
+}
+
+std::vector<double> constant(double value, std::size_t count, const StopSign& stop) {
+  std::vector<double> x = zeros<double>(count, stop);
+  each_element(count, stop, [&](std::size_t i) { x[i] = value; });
   return x;
 }
 
@@ -93,11 +99,11 @@ Tensors drawn(const Problem& p, const StopSign& stop) {
     switch (p.input.kind) {
       case InputKind::uniform: *parts[i] = uniform(p.seed, values + i, count, stop); break;
       case InputKind::outliers: *parts[i] = outlier_mix(p.seed, i, count, stop); break;
-      case InputKind::constant: parts[i]->assign(count, p.input.value); break;
+      case InputKind::constant: *parts[i] = constant(p.input.value, count, stop); break;
       default: *parts[i] = normal(p.seed, values + i, count, stop); break;
     }
   }
-  if (p.input.kind == InputKind::ones) t.v.assign(count, 1.0);
+  if (p.input.kind == InputKind::ones) t.v = constant(1, count, stop);
   if (p.input.kind == InputKind::ties) plant_ties(t);
   if (p.input.kind == InputKind::ascending || p.input.kind == InputKind::descending || p.input.kind == InputKind::shuffled)
     order_keys(t, p.input.kind, p.seed, stop);

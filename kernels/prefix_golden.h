@@ -41,6 +41,8 @@ class PrefixGolden {
     G sum = from(0);
     for (int c = 0; c < golden.d; ++c) sum = sum + from(q[c]) * from(k[c]);
     sum = sum * from(golden.scale);
+    if constexpr (!is_double)  // double-double makes NaN of infinity
+      if (!std::isfinite(sum.high)) return from(PrefixGolden<double>::score(q, k, golden, distance));
     if (golden.softcap != 0) sum = capped(sum, golden.softcap);
     return golden.alibi == 0 ? sum : sum - from(distance) * from(golden.alibi);
   }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "kernels/prefix_golden.h"
+#include "kernels/random.h"
 
 namespace attoscope {
 namespace {
@@ -105,7 +106,7 @@ class RunRecorder<T>::Tracer {
     started_ = true;
     const int begin = std::max(view.first_key, keys_.first), end = std::min(view.end_key, keys_.end);
     for (int j = begin; j < end; ++j) count_key(t, view, j - view.first_key, lane);
-    t.max_true = max_true_ * job_.score_unit;
+    t.max_true = static_cast<T>(max_true_) * job_.score_unit;
     if (t.moved) at_max_ = 0;
     t.ties = std::max(0, at_max_ + tied_ - 1) - std::max(0, at_max_ - 1);
     at_max_ += tied_;
@@ -123,6 +124,7 @@ class RunRecorder<T>::Tracer {
     if (view.S[i] == view.m[lane]) ++tied_;
     if (view.P[i] > t.p_max) t.p_max = view.P[i];
     if (e > 0 && view.P[i] == 0) ++t.underflowed;
+    if (job_.method.algorithm == Algorithm::two_pass) return;  // its P is e / l, after this pass
     if (plan.rounds() && e > plan.largest && !(view.P[i] < plan.beyond)) ++t.saturated;  // NaN, where that is its overflow
   }
 
@@ -140,6 +142,23 @@ class RunRecorder<T>::Tracer {
         truth_);
   }
 
+  /// Rounded as the lanes round it, dice included; i and k are those of Where.
+  T rounded(Step step, T x, int i, int k) const {
+    const RounderPlan<T>& plan = job_[step];
+    if (plan.kind == RounderKind::stochastic) return round_stochastic(plan.format, x, dice_roll(job_.seed, step, row_, i, k));
+    return plan.rounds() ? round(plan.format, x) : x;
+  }
+
+  /// l with the sink's share, as the run adds it at its end.
+  T with_sink(T l, T m) const {
+    if (!job_.has_sink || job_.method.algorithm == Algorithm::three_pass) return l;
+    const bool exp2 = job_.method.exponential == ExponentialKind::exp2;
+    const T exponent = exp2 ? fused(job_.sink, static_cast<T>(0x1.71547652b82fep+0), -(m * job_.exp2_scale)) : job_.sink - m;
+    const T x = rounded(Step::shifted, exponent, 0, -1);
+    const T lone = (exp2 ? exponential2(x) : exponential(x)) * power_of_two<T>(job_.method.p_exponent);
+    return rounded(Step::l, l + rounded(Step::e, lone, 0, -1), 0, -1);
+  }
+
   /// The output that the state would give now.
   T output(const TileView<T>& view, int lane, int column, T l) const {
     const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane];
@@ -152,17 +171,14 @@ class RunRecorder<T>::Tracer {
       t.o_norm = t.error = std::numeric_limits<double>::quiet_NaN();
       return;
     }
-    const RounderPlan<T>& plan = job_[Step::output];
-    T l = view.l[lane];
-    if (job_.has_sink && job_.method.algorithm != Algorithm::three_pass)
-      l += exponential(job_.sink - view.m[lane] * job_.score_unit) * power_of_two<T>(job_.method.p_exponent);
+    const T l = with_sink(view.l[lane], view.m[lane]);
     double square = 0;
     for (int c = 0; c < job_.d; ++c) {
       const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane];
       square += o * o;
-      const T y = output(view, lane, c, l);
+      const T y = rounded(Step::output, output(view, lane, c, l), c, 0);
       const double truth = std::visit([&](const auto& g) { return g.value(c, golden_); }, truth_);
-      const double error = std::fabs(static_cast<double>(plan.rounds() ? round(plan.format, y) : y) - truth);
+      const double error = std::fabs(static_cast<double>(y) - truth);
       if (error > t.error || error != error) t.error = t.error == t.error ? error : t.error;
     }
     t.o_norm = std::sqrt(square);

@@ -27,9 +27,9 @@ class Scratch {
 
 /// Calls block(rows, scratch, output) for every `height` rows, on all threads.
 template <class F>
-Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t scratch_bytes, F block) {
+Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t scratch_bytes, const StopSign& stop, F block) {
   const int count = static_cast<int>(rows.size());
-  Matrix out{count, d, std::vector<double>(static_cast<std::size_t>(count) * static_cast<std::size_t>(d))};
+  Matrix out{count, d, zeros<double>(static_cast<std::size_t>(count) * static_cast<std::size_t>(d), stop)};
   tbb::enumerable_thread_specific<std::unique_ptr<Scratch>> scratch;
   tbb::parallel_for(0, (count + height - 1) / height, [&](int i) {
     std::unique_ptr<Scratch>& mine = scratch.local();
@@ -64,7 +64,7 @@ void round_piece(const InstructionSet& isa, const double* x, std::size_t count, 
 template <class T>
 std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor, const StopSign& stop) {
   const InstructionSet isa = instruction_set();
-  std::vector<T> y(x.size());
+  std::vector<T> y = zeros<T>(x.size(), stop);
   constexpr std::size_t piece = 1 << 14;
   tbb::parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
     stop.check();
@@ -110,7 +110,7 @@ Operands<T> with_reversed_keys(const Operands<T>& x, int d) {
 template <class T>
 std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d, const StopSign& stop) {
   const auto doubles = [&](const std::vector<T>& part) {
-    std::vector<double> y(part.size());
+    std::vector<double> y = zeros<double>(part.size(), stop);
     each_element(part.size(), stop, [&](std::size_t i) { y[i] = static_cast<double>(part[i]); });
     return y;
   };
@@ -149,21 +149,21 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
 
 Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set();
-  return in_blocks(rows, isa.float_rows, job.d, isa.float_scratch(job), [&](const RowBlock& block, void* scratch, double* out) {
+  return in_blocks(rows, isa.float_rows, job.d, isa.float_scratch(job), stop, [&](const RowBlock& block, void* scratch, double* out) {
     isa.run_float(job, block, recorder, stop, scratch, out);
   });
 }
 
 Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set();
-  return in_blocks(rows, isa.double_rows, job.d, isa.double_scratch(job), [&](const RowBlock& block, void* scratch, double* out) {
+  return in_blocks(rows, isa.double_rows, job.d, isa.double_scratch(job), stop, [&](const RowBlock& block, void* scratch, double* out) {
     isa.run_double(job, block, recorder, stop, scratch, out);
   });
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {
   const InstructionSet isa = instruction_set();
-  return in_blocks(rows, isa.dd_rows, job.d, isa.dd_scratch(job), [&](const RowBlock& block, void* scratch, double* out) {
+  return in_blocks(rows, isa.dd_rows, job.d, isa.dd_scratch(job), stop, [&](const RowBlock& block, void* scratch, double* out) {
     isa.run_dd(job, block, stop, scratch, out);
   });
 }

@@ -31,7 +31,7 @@ void radix_sort(std::vector<Key>& keys, const StopSign& stop) {
   each_element(keys.size(), stop, [&](std::size_t i) {
     for (int p = 0; p < passes; ++p) ++counts[static_cast<std::size_t>(p)][(keys[i] >> (p * digit_bits)) & (digits - 1)];
   });
-  std::vector<Key> other(keys.size());
+  std::vector<Key> other = zeros<Key>(keys.size(), stop);
   for (int p = 0; p < passes; ++p) {
     auto& count = counts[static_cast<std::size_t>(p)];
     if (count[(keys.front() >> (p * digit_bits)) & (digits - 1)] == keys.size()) continue;
@@ -44,10 +44,10 @@ void radix_sort(std::vector<Key>& keys, const StopSign& stop) {
 
 template <class T>
 std::vector<double> sorted_as(const std::vector<double>& x, const StopSign& stop) {
-  std::vector<typename Layout<T>::Bits> keys(x.size());
+  auto keys = zeros<typename Layout<T>::Bits>(x.size(), stop);
   each_element(x.size(), stop, [&](std::size_t i) { keys[i] = key_of(static_cast<T>(x[i])); });
   radix_sort(keys, stop);
-  std::vector<double> sorted(x.size());
+  std::vector<double> sorted = zeros<double>(x.size(), stop);
   each_element(x.size(), stop, [&](std::size_t i) { sorted[i] = static_cast<double>(value_of<T>(keys[i])); });
   return sorted;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 namespace attoscope {
 
@@ -21,6 +22,19 @@ void each_element(std::size_t count, const StopSign& stop, F f) {
     const std::size_t end = count - first < piece ? count : first + piece;
     for (std::size_t i = first; i < end; ++i) f(i);
   }
+}
+
+/// `count` zeros, asking now and then: filling fresh memory takes tens of milliseconds where there is much of it.
+template <class T>
+std::vector<T> zeros(std::size_t count, const StopSign& stop) {
+  constexpr std::size_t piece = 1 << 18;
+  std::vector<T> x;
+  x.reserve(count);
+  while (x.size() < count) {
+    stop.check();
+    x.resize(count - x.size() < piece ? count : x.size() + piece);
+  }
+  return x;
 }
 
 }  // namespace attoscope

@@ -11,9 +11,9 @@ namespace ATTOSCOPE_ISA {
 template <class V, class Rounder>
 class OrderedSum {
  public:
-  /// `first` is the index of the first term that will come: those before it are 0.
-  OrderedSum(SumOrder order, int chains, int first, Rounder rounder, int r, int i)
-      : order_(order), chains_(order == SumOrder::interleaved ? chains : 1), index_(first), rounder_(rounder), r_(r), i_(i) {
+  /// `first` is the index of the first term that will come: those before it are 0. Where's k of index 0 is `k`.
+  OrderedSum(SumOrder order, int chains, int first, Rounder rounder, int r, int i, int k)
+      : order_(order), chains_(order == SumOrder::interleaved ? chains : 1), index_(first), rounder_(rounder), r_(r), i_(i), k_(k) {
     if (order == SumOrder::pairwise)
       for (V& part : parts_) part = neutral();
   }
@@ -21,16 +21,17 @@ class OrderedSum {
   /// Adds a*b: by one fma into its chain, or rounded as a leaf of the tree. `visible(x, otherwise)` picks by lane.
   template <class Visible>
   void add_product(V a, V b, Visible visible) {
-    if (order_ == SumOrder::pairwise) return add_leaf(visible(rounder_(a * b, at(0)), neutral()));
+    if (order_ == SumOrder::pairwise) return add_leaf(visible(rounder_(a * b, at(0, index_)), neutral()));
     V& chain = parts_[index_ % chains_];
-    chain = visible(rounder_(fused(a, b, chain), at(0)), chain);
+    chain = visible(rounder_(fused(a, b, chain), at(0, index_)), chain);
     ++index_;
   }
 
   void add(V x) {
-    if (order_ == SumOrder::pairwise) return add_leaf(x);
+    // a leaf is rounded too, so that it does not matter whether a 0 that the row does not see is added to it
+    if (order_ == SumOrder::pairwise) return add_leaf(rounder_(x, at(0, index_)));
     V& chain = parts_[index_ % chains_];
-    chain = rounder_(chain + x, at(0));
+    chain = rounder_(chain + x, at(0, index_));
     ++index_;
   }
 
@@ -39,13 +40,13 @@ class OrderedSum {
     V sum{};
     if (order_ != SumOrder::pairwise) {
       sum = parts_[0];
-      for (int chain = 1; chain < chains_; ++chain) sum = rounder_(sum + parts_[chain], at(chain));
+      for (int chain = 1; chain < chains_; ++chain) sum = rounder_(sum + parts_[chain], at(chain, 0));
       return sum;
     }
     bool open = false;
     for (int level = 0; index_ >> level != 0; ++level) {
       if (((index_ >> level) & 1) == 0) continue;
-      sum = open ? rounder_(parts_[level] + sum, at(level + 32)) : parts_[level];
+      sum = open ? rounder_(parts_[level] + sum, node(level + 1)) : parts_[level];
       open = true;
     }
     return sum;
@@ -58,21 +59,25 @@ class OrderedSum {
   /// A binary counter: every set bit of the index holds the sum of as many terms.
   void add_leaf(V x) {
     int level = 0;
-    for (unsigned full = static_cast<unsigned>(index_); (full & 1) != 0; full >>= 1, ++level) x = rounder_(parts_[level] + x, at(level + 1));
+    for (unsigned full = static_cast<unsigned>(index_); (full & 1) != 0; full >>= 1, ++level) x = rounder_(parts_[level] + x, node(level + 1));
     parts_[level] = x;
     ++index_;
   }
 
-  Where at(int what) const { return {r_, i_, index_ + (what << 21)}; }
+  /// Operations are told apart by what they add, not by when: which terms that a row does not see come after is its block's.
+  Where at(int what, int index) const { return {r_, i_, k_ + index + (what << 21)}; }
+  /// The node of the tree at `level` that holds the latest term.
+  Where node(int level) const { return at(level, (index_ >> level) << level); }
 
   SumOrder order_;
   int chains_, index_;
   Rounder rounder_;
-  int r_, i_;
+  int r_, i_, k_;
   V parts_[max_sum_lanes] = {};
 };
 
-/// C = A * B like `product`, every element summed in `order`; p.first_k counts the terms before the first. Not register-blocked.
+/// C = A * B like `product`, every element summed in `order`; p.first_k is what the first term is called, `index` its index in
+/// the sum. Not register-blocked.
 template <class T>
 inline void ordered_product(const Product<T>& p, const RounderPlan<T>& plan, SumOrder order, int chains, int index) {
   using L = Lanes<T>;
@@ -82,7 +87,7 @@ inline void ordered_product(const Product<T>& p, const RounderPlan<T>& plan, Sum
   with_rounder(plan, p.step, p.dice, [&](auto rounder) {
     for (int m = 0; m < p.m; ++m)
       for (int r = 0; r < L::vectors; ++r) {
-        OrderedSum<V, decltype(rounder)> sum(order, chains, index, rounder, r, p.first_m + m);
+        OrderedSum<V, decltype(rounder)> sum(order, chains, index, rounder, r, p.first_m + m, p.first_k - index);
         for (int k = 0; k < p.depth; ++k)
           sum.add_product(splat<V>(p.a[m * p.m_stride + k * p.k_stride]), b[k * L::vectors + r],
                           [&](V x, V otherwise) { return p.first ? taking_part(p, k, r, x, otherwise) : x; });

@@ -236,7 +236,7 @@ class TileSteps {
     V count{};
     const V* s = vec(s_) + r;
     for (int j = 0; j < keys(); ++j, s += vectors) count = *s == m ? count + one : count;
-    const V moved = m > T{0} ? beta * m : (m < T{0} ? V{} : m);
+    const V moved = m > T{0} ? beta * m : (m > -infinity ? (m < T{0} ? V{} : m) : m);  // hidden keys are -infinity too
     return count > one ? moved : m;
   }
 
@@ -349,7 +349,7 @@ class TileSteps {
   V row_sum(Rounder rounder, int r) const {
     const V* s = vec(s_) + r;
     if (job_.method.kahan_l) return kahan_sum(rounder, s, r);
-    OrderedSum<V, Rounder> sum(job_.method.order, job_.method.sum_lanes, j0_ - tile_first_, rounder, r, tile_);
+    OrderedSum<V, Rounder> sum(job_.method.order, job_.method.sum_lanes, j0_ - tile_first_, rounder, r, tile_, tile_first_);
     for (int j = 0; j < keys(); ++j, s += vectors) sum.add(*s);
     return sum.total();
   }
@@ -370,8 +370,10 @@ class TileSteps {
     V sum{}, lost{};
     for (int j = 0; j < keys(); ++j, s += vectors) {
       const V y = rounder(*s - lost, Where{r, j0_ + j, 1}), next = rounder(sum + y, Where{r, j0_ + j, 2});
-      lost = rounder(rounder(next - sum, Where{r, j0_ + j, 3}) - y, Where{r, j0_ + j, 4});
-      sum = next;
+      const V next_lost = rounder(rounder(next - sum, Where{r, j0_ + j, 3}) - y, Where{r, j0_ + j, 4});
+      const V key = splat<V>(static_cast<T>(j0_ + j)), first = vec(first_)[r], end = vec(end_)[r];
+      lost = key < first ? lost : (key < end ? next_lost : lost);  // a key that the row does not see adds no lost part either
+      sum = key < first ? sum : (key < end ? next : sum);
     }
     return sum;
   }

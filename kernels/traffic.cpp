@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attoscope {
 namespace {
@@ -13,7 +14,8 @@ struct Visited {
   double key_rows = 0;    ///< rows of K, summed over the visited tiles
 };
 
-Visited visited_tiles(const Problem& p, int rows, int keys) {
+/// With reversed keys the tiles start at the last one.
+Visited visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
   const std::int64_t row_tiles = (p.n + rows - 1) / rows, key_tiles = (p.n + keys - 1) / keys;
   Visited v;
   v.tiles = row_tiles * key_tiles;
@@ -21,8 +23,9 @@ Visited visited_tiles(const Problem& p, int rows, int keys) {
     const int first_row = static_cast<int>(i * rows), end_row = std::min(p.n, first_row + rows);
     // the first row that sees a key sees the earliest one
     const Keys earliest = visible_keys(p.mask, first_row, p.n), latest = visible_keys(p.mask, end_row - 1, p.n);
-    const int first = earliest.empty() ? latest.first : earliest.first, end = latest.end;
+    int first = earliest.empty() ? latest.first : earliest.first, end = latest.end;
     if (end <= first) continue;
+    if (reversed) first = p.n - std::exchange(end, p.n - first);
     const std::int64_t tile0 = first / keys, tile1 = (end + keys - 1) / keys;
     v.visited += tile1 - tile0;
     v.query_rows += static_cast<double>(tile1 - tile0) * (end_row - first_row);
@@ -37,7 +40,7 @@ Traffic traffic(const Experiment& e) {
   const Problem& p = e.problem;
   const double n = p.n, d = p.d;
   const int rows = std::min(e.a.block_q, p.n), keys = std::min(e.a.block_k, p.n);
-  const Visited v = visited_tiles(p, rows, keys);
+  const Visited v = visited_tiles(p, rows, keys, e.a.reverse_keys);
   Traffic t;
   t.element_bytes = (1 + e.format.exponent_bits + e.format.mantissa_bits + 7) / 8;
   t.on_chip_elements = 2ll * keys * p.d + 2ll * rows * p.d;

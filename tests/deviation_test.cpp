@@ -235,6 +235,17 @@ TEST(Deviation, OfOneUlpOfDoubleIsStillSeen) {
   EXPECT_EQ(between(row({1, 1 + 0x1p-52, 1, 1}), y, fp64).mean_abs, 0x1p-54);
 }
 
+TEST(Deviation, CountsDifferencesAndFloorsBeyondDouble) {
+  const Matrix huge = row({1e308, 1}), opposite = row({-1e308, 1});
+  const Deviation d = between(huge, opposite, fp64);  // the difference is infinite, and so is the RMS
+  EXPECT_EQ(d.max_ulp, infinity);
+  EXPECT_EQ(d.ulps.counts.back(), 1);
+  EXPECT_EQ(std::reduce(d.ulps.counts.begin(), d.ulps.counts.end()), 2);
+  const Deviation same_size = between(row({1.5e308, 1.5e308}), row({1.5e308, std::nextafter(1.5e308, infinity)}), fp64);
+  EXPECT_EQ(same_size.max_ulp, 1);
+  EXPECT_EQ(std::reduce(same_size.ulps.counts.begin(), same_size.ulps.counts.end()), 2);
+}
+
 TEST(Digest, SeesEveryBitAndOneNan) {
   const Matrix m = row({0.0, 1.0, 2.0});
   EXPECT_EQ(digest(m), digest(row({0.0, 1.0, 2.0})));

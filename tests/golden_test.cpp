@@ -32,7 +32,7 @@ template <class Check>
 void for_each_element(const Result& r, Check check) {
   const Problem& p = r.experiment.problem;
   for (std::size_t i = 0; i < r.rows.size(); ++i) {
-    const auto truth = plain::softmax(*r.inputs, scale_of(p), r.rows[i], visible_keys(p.mask, r.rows[i], p.n));
+    const auto truth = plain::softmax(p, *r.inputs, r.rows[i], visible_keys(p.mask, r.rows[i], p.n));
     for (int col = 0; col < p.d; ++col) check((*r.golden)(static_cast<int>(i), col), truth[static_cast<std::size_t>(col)]);
   }
 }
@@ -62,6 +62,28 @@ TEST(Golden, OfAnFp64ExperimentIsTheTruthRoundedOnce) {
       ASSERT_LE(ulps, 0.501) << "seed " << seed << ": " << describe(r.experiment);
     });
   }
+}
+
+TEST(Golden, KnowsSinksSoftCappingAndSlopesUnderEveryMask) {
+  struct Biases {
+    std::optional<double> sink;
+    double softcap, alibi;
+  };
+  static constexpr Biases biases[] = {{1.7, 0, 0},  {700, 0, 0}, {-1e5, 0, 0},     {{}, 2.5, 0},
+                                      {{}, 0, 0.3}, {{}, 0, -2}, {0.1, 30, 0.0625}};
+  for (const Format& f : {bf16, fp64})
+    for (const auto mask : {Mask::Kind::none, Mask::Kind::causal, Mask::Kind::window, Mask::Kind::padding})
+      for (const Biases& b : biases) {
+        Experiment e = testing::small_experiment(f, 60, 12);
+        e.problem.mask = {mask, 17};
+        e.problem.sink = b.sink;
+        e.problem.softcap = b.softcap;
+        e.problem.alibi = b.alibi;
+        const double slack = f == fp64 ? 1e-15 : 1e-13;
+        for_each_element(compute(e), [&](double golden, long double truth) {
+          ASSERT_NEAR(golden, static_cast<double>(truth), slack) << describe(e);
+        });
+      }
 }
 
 TEST(Golden, IsFiniteExactlyWhereTheTruthIs) {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "kernels/presets.h"
-#include "kernels/random_lanes.h"
+#include "kernels/random.h"
 #include "tests/support.h"
 
 namespace attoscope {

@@ -1,107 +1,9 @@
 #include "tests/plain.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "kernels/exponential.h"
-
-#ifdef ATTOSCOPE_QUAD
-#include <quadmath.h>
-#endif
+#include "tests/plain_steps.h"
 
 namespace attoscope::plain {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// The largest finite number of f: the last mantissa of the top exponent, or the one before it where that is NaN.
-long double largest_number(const Format& f) {
-  const bool top_exponent_holds_numbers = f.top_code_nan && f.mantissa_bits > 0;
-  const int top = (1 << (f.exponent_bits - 1)) - (top_exponent_holds_numbers ? 0 : 1);
-  const long double last = top_exponent_holds_numbers ? 2 : 1;
-  return std::ldexp(2 - last * std::ldexp(1.0L, -f.mantissa_bits), top);
-}
-
-template <class T>
-T beyond(const Format& f, T x) {
-  if (f.overflow == Overflow::nan) return std::numeric_limits<T>::quiet_NaN();
-  if (f.overflow == Overflow::saturate) return std::copysign(static_cast<T>(largest_number(f)), x);
-  return std::copysign(std::numeric_limits<T>::infinity(), x);
-}
-
-double at(const std::vector<double>& tensor, int row, int cols, int col) {
-  return tensor[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(col)];
-}
-
-/// The experiment as one method sees it in the working type T.
-template <class T>
-struct Kernel {
-  const Experiment& experiment;
-  const Method& method;
-  const Tensors& inputs;
-  const T scale = static_cast<T>(scale_of(experiment.problem));
-  const int d = inputs.d;
-
-  T rounded(Step step, T x) const {
-    const Rounding& r = method.precision[step];
-    return r.kind == Rounding::Kind::exact ? x : nearest(format_of(r, experiment.format), x);
-  }
-
-  T input(const std::vector<double>& tensor, int row, int col) const {
-    return rounded(Step::input, static_cast<T>(at(tensor, row, d, col)));
-  }
-
-  T score(int query, int key) const {
-    T sum = 0;
-    for (int i = 0; i < d; ++i) sum = rounded(Step::qk_step, std::fma(input(inputs.q, query, i), input(inputs.k, key, i), sum));
-    return rounded(Step::S, scale * sum);
-  }
-
-  std::vector<T> scores(int query, Keys keys) const {
-    std::vector<T> S;
-    for (int key = keys.first; key < keys.end; ++key) S.push_back(score(query, key));
-    return S;
-  }
-
-  std::vector<T> exponentials(const std::vector<T>& S, T m) const {
-    std::vector<T> e;
-    for (const T s : S) e.push_back(rounded(Step::e, exponential(rounded(Step::shifted, s - m))));
-    return e;
-  }
-
-  T tile_sum(const std::vector<T>& terms) const {
-    T sum = 0;
-    for (const T term : terms) sum = rounded(Step::l_step, sum + term);
-    return rounded(Step::tile_sum, sum);
-  }
-
-  /// The chain of P.V for one column, from `sum` on.
-  T weighted(const std::vector<T>& P, int first_key, int col, T sum) const {
-    for (std::size_t j = 0; j < P.size(); ++j)
-      sum = rounded(Step::pv_step, std::fma(P[j], input(inputs.v, first_key + static_cast<int>(j), col), sum));
-    return sum;
-  }
-
-  /// The tile's P.V in a fresh accumulator.
-  T fresh(const std::vector<T>& P, int first_key, int col) const {
-    const T sum = weighted(P, first_key, col, 0);
-    return method.precision.accumulate_in_O ? sum : rounded(Step::PV, sum);
-  }
-
-  /// The column's O with the tile taken in, O_r already multiplied by alpha.
-  T continued(const std::vector<T>& P, int first_key, int col, T O_r) const {
-    if (method.precision.accumulate_in_O) return rounded(Step::O, weighted(P, first_key, col, O_r));
-    return rounded(Step::O, O_r + fresh(P, first_key, col));
-  }
-};
-
-/// NaN never replaces a number, and no number replaces NaN.
-template <class T>
-T larger(T m, const std::vector<T>& S) {
-  for (const T s : S) m = s > m ? s : m;
-  return m;
-}
 
 template <class T>
 std::vector<double> widened(const std::vector<T>& x) {
@@ -109,125 +11,280 @@ std::vector<double> widened(const std::vector<T>& x) {
 }
 
 template <class T>
-Row three_pass(const Kernel<T>& kernel, int row, Keys keys) {
-  const std::vector<T> S = kernel.scores(row, keys);
-  const T m = kernel.rounded(Step::m, larger(static_cast<T>(-infinity), S));
-  const std::vector<T> e = kernel.exponentials(S, m);
-  const T l = kernel.rounded(Step::l, kernel.tile_sum(e));
-  std::vector<T> normalised, P, O, output;
-  for (const T x : e) normalised.push_back(x / l);
-  for (const T x : normalised) P.push_back(kernel.rounded(Step::P, x));
-  for (int col = 0; col < kernel.d; ++col) {
-    O.push_back(kernel.rounded(Step::O, kernel.fresh(P, keys.first, col)));
-    output.push_back(kernel.rounded(Step::output, O.back()));
-  }
-  Tile tile{0,
-            larger(static_cast<T>(-infinity), S),
-            m,
-            1,
-            l,
-            widened(O),
-            widened(output),
-            widened(S),
-            widened(e),
-            widened(normalised),
-            widened(P),
-            false};
-  return {widened(output), {tile}};
-}
+struct State {
+  explicit State(int d) : O(static_cast<std::size_t>(d)) {}
+  T m = -std::numeric_limits<T>::infinity(), l = 0, lost = 0;  // lost: Kahan's correction of l
+  std::vector<T> O;
+  bool started = false;
+  Keys places{};
+  T max_true = -std::numeric_limits<T>::infinity();
+};
 
+/// One row's algorithm, step by step.
 template <class T>
-Row flash2(const Kernel<T>& kernel, int row, Keys keys) {
-  const int d = kernel.d, block = kernel.method.block_k;
-  T m = static_cast<T>(-infinity), l = 0;
-  double max_true = -infinity;
-  std::vector<T> O(static_cast<std::size_t>(d));
-  Row answer;
-  for (int tile = keys.first / block; tile * static_cast<long>(block) < keys.end; ++tile) {
-    const Keys in_tile{std::max(keys.first, tile * block), static_cast<int>(std::min<long>(keys.end, (tile + 1L) * block))};
-    const bool first = answer.tiles.empty();
-    const std::vector<T> S = kernel.scores(row, in_tile);
-    const T m_new = kernel.rounded(Step::m, larger(m, S));
-    const T alpha = first ? 1 : kernel.rounded(Step::alpha, exponential(m - m_new));
-    const std::vector<T> e = kernel.exponentials(S, m_new);
-    std::vector<T> P, output;
-    for (const T x : e) P.push_back(kernel.rounded(Step::P, x));
-    const T sum = kernel.tile_sum(kernel.method.precision.sum_rounded_P ? P : e);
+class Attention {
+ public:
+  Attention(const Steps<T>& steps, int row) : steps_(steps), method_(steps.method), row_(row), places_(steps.places(row)) {
+    answer_.score_unit = static_cast<double>(steps.score_unit());
+  }
 
-    const T l_r = kernel.rounded(Step::rescaled, alpha * l);
-    l = kernel.rounded(Step::l, l_r + sum);
-    for (int col = 0; col < d; ++col) {
-      T& o = O[static_cast<std::size_t>(col)];
-      const T O_r = kernel.rounded(Step::rescaled, alpha * o);
-      o = kernel.continued(P, in_tile.first, col, O_r);
-      output.push_back(kernel.rounded(Step::output, o / l));
+  /// 0 where the row sees no key.
+  Row answer() {
+    answer_.output.assign(static_cast<std::size_t>(steps_.d), 0.0);
+    if (places_.empty()) return answer_;
+    switch (method_.algorithm) {
+      case Algorithm::three_pass:
+        three_pass();
+        break;
+      case Algorithm::two_pass:
+        two_pass();
+        break;
+      case Algorithm::split_kv:
+        split_kv();
+        break;
+      default:
+        answer_.output = online(0, tiles()).second;
+        break;
     }
-    max_true = larger(max_true, widened(S));
-    const bool moved = !first && !(m_new == m) && !(std::isnan(m_new) && std::isnan(m));
-    m = m_new;
-    answer.tiles.push_back(
-        {tile, max_true, m, alpha, l, widened(O), widened(output), widened(S), widened(e), widened(e), widened(P), moved});
+    return answer_;
   }
-  answer.output = answer.tiles.back().output;
-  return answer;
-}
+
+ private:
+  using Values = std::vector<T>;
+
+  int block_k() const { return std::min(method_.block_k, steps_.n); }
+  int tiles() const { return (steps_.n + block_k() - 1) / block_k(); }
+  T rounded(Step step, T x) const { return steps_.rounded(step, x); }
+
+  /// The places of tile t that the row sees; none: first >= end.
+  Keys in_tile(int t) const { return {std::max(places_.first, t * block_k()), std::min(places_.end, (t + 1) * block_k())}; }
+
+  /// A row of the trace, P and O still to come.
+  Tile noted(int t, const State<T>& state, T alpha, const Values& S, const Values& e, bool moved) {
+    Tile tile;
+    tile.tile = t;
+    tile.seen = steps_.keys_at(state.places);
+    tile.max_true = static_cast<double>(state.max_true);
+    tile.m = static_cast<double>(state.m);
+    tile.alpha = static_cast<double>(alpha);
+    tile.l = static_cast<double>(state.l);
+    tile.S = widened(S);
+    tile.e = tile.before_P = tile.P = widened(e);
+    tile.moved = moved;
+    return tile;
+  }
+
+  /// m and what it was; alpha.
+  struct Move {
+    T old, m, alpha;
+    bool moved;
+  };
+
+  /// Takes in the tile's max `top`.
+  Move move(State<T>& state, T top, Keys places, const Values& S) {
+    const T old = state.m;
+    T m = top > old ? top : old;
+    if (method_.algorithm != Algorithm::flash1) m = rounded(Step::m, m);
+    const bool stale = method_.algorithm == Algorithm::flash4 && state.started &&
+                       (m - old) * steps_.log2_scale() <= static_cast<T>(method_.tau);
+    if (stale) m = old;
+    const T alpha = state.started ? rounded(Step::alpha, steps_.factor(old - m)) : T{1};
+    const bool moved = state.started && old > -Steps<T>::infinity && m != old;
+    state.places = state.started ? Keys{state.places.first, places.end} : places;
+    state.started = true;
+    state.m = m;
+    for (const T s : S) state.max_true = s > state.max_true ? s : state.max_true;
+    return {old, m, alpha, moved};
+  }
+
+  void update_l(State<T>& state, T alpha, T tile_sum) const {
+    const T l_r = rounded(Step::rescaled, alpha * state.l), lost = alpha * state.lost;
+    const T y = method_.kahan_l ? tile_sum - lost : tile_sum;
+    state.l = rounded(Step::l, l_r + y);
+    state.lost = (state.l - l_r) - y;
+  }
+
+  // --- flash ----------------------------------------------------------------------------------------------------------
+
+  void flash2_tile(State<T>& state, int t, Keys places) {
+    const Values S = steps_.scores(row_, places);
+    const Move to = move(state, steps_.tile_max(S), places, S);
+    const Values e = steps_.exponentials(S, to.m), P = steps_.all_rounded(Step::P, e);
+    const int index = places.first - t * block_k();
+    update_l(state, to.alpha, steps_.row_sum(method_.precision.sum_rounded_P ? P : e, index));
+    for (int col = 0; col < steps_.d; ++col) {
+      T& o = state.O[static_cast<std::size_t>(col)];
+      const T O_r = rounded(Step::rescaled, to.alpha * o);
+      o = method_.precision.accumulate_in_O ? steps_.weighted(P, places.first, index, col, O_r)
+                                            : O_r + rounded(Step::PV, steps_.weighted(P, places.first, index, col));
+      o = rounded(Step::O, o);
+    }
+    note_flash(noted(t, state, to.alpha, S, e, to.moved), P, state);
+  }
+
+  void flash1_tile(State<T>& state, int t, Keys places) {
+    const Values S = steps_.scores(row_, places);
+    const T m_tile = rounded(Step::m, steps_.tile_max(S));
+    const Move to = move(state, m_tile, places, S);
+    const Values e = steps_.exponentials(S, m_tile), P = steps_.all_rounded(Step::P, e);
+    const int index = places.first - t * block_k();
+    const T l_tile = steps_.row_sum(method_.precision.sum_rounded_P ? P : e, index);
+    const T beta = rounded(Step::alpha, steps_.factor(m_tile - to.m));
+    const T a_l = rounded(Step::rescaled, to.alpha * state.l), b_l = rounded(Step::rescaled, beta * l_tile);
+    state.l = rounded(Step::l, a_l + b_l);
+    for (int col = 0; col < steps_.d; ++col) {
+      T& o = state.O[static_cast<std::size_t>(col)];
+      const T PV = rounded(Step::PV, steps_.weighted(P, places.first, index, col));
+      o = rounded(Step::O, (rounded(Step::rescaled, a_l * o) + rounded(Step::rescaled, beta * PV)) / state.l);
+    }
+    note_flash(noted(t, state, to.alpha, S, e, to.moved), P, state);
+  }
+
+  void note_flash(Tile tile, const Values& P, const State<T>& state) {
+    tile.P = widened(P);
+    tile.O = widened(state.O);
+    tile.output = output(state, false);
+    answer_.tiles.push_back(std::move(tile));
+  }
+
+  /// The tiles [first, end) from an empty state; the state, and the output if that was all.
+  std::pair<State<T>, std::vector<double>> online(int first, int end) {
+    State<T> state(steps_.d);
+    for (int t = first; t < end; ++t) {
+      const Keys places = in_tile(t);
+      if (places.first >= places.end) continue;
+      const bool restarts = !state.started;
+      method_.algorithm == Algorithm::flash1 ? flash1_tile(state, t, places) : flash2_tile(state, t, places);
+      answer_.tiles.back().restarts = restarts;
+    }
+    return {state, output(state, false)};
+  }
+
+  std::vector<double> output(const State<T>& state, bool merged) const {
+    const T l = steps_.with_sink(state.l, state.m, merged);
+    std::vector<double> out;
+    for (const T o : state.O) {
+      const T scaled = problem_has_sink() ? o * state.l / l : o;
+      out.push_back(static_cast<double>(rounded(Step::output, method_.algorithm == Algorithm::flash1 ? scaled : o / l)));
+    }
+    return out;
+  }
+  bool problem_has_sink() const { return steps_.problem.sink.has_value(); }
+
+  /// Every run of tiles alone, then their common state.
+  void split_kv() {
+    const int per_run = (tiles() + method_.splits - 1) / method_.splits;
+    std::vector<State<T>> runs;
+    for (int first = 0; first < tiles(); first += per_run) {
+      const auto [state, alone] = online(first, std::min(tiles(), first + per_run));
+      if (state.started) runs.push_back(state);
+      if (state.started) answer_.output = alone;
+    }
+    if (runs.size() == 1) return;
+    State<T> all(steps_.d);
+    for (const State<T>& run : runs) {
+      const T lse = steps_.log_sum_exp(run.m, run.l);
+      all.m = lse > all.m ? lse : all.m;
+    }
+    for (const State<T>& run : runs) {
+      const T w = rounded(Step::alpha, exponential(steps_.log_sum_exp(run.m, run.l) - all.m));
+      all.l = rounded(Step::l, all.l + w);
+      for (std::size_t i = 0; i < all.O.size(); ++i)
+        all.O[i] = rounded(Step::O, all.O[i] + rounded(Step::rescaled, w * (run.O[i] / run.l)));
+    }
+    answer_.output = output(all, true);
+  }
+
+  // --- P normalised before P.V ----------------------------------------------------------------------------------------
+
+  Values normalised(const Values& e, T l) const {
+    Values x;
+    for (const T value : e) x.push_back(value / l);
+    return x;
+  }
+
+  /// The output from O, which holds P.V.
+  std::vector<double> finished(Values& O) const {
+    std::vector<double> out;
+    for (T& o : O) {
+      if (!method_.precision.accumulate_in_O) o = rounded(Step::PV, o);
+      o = rounded(Step::O, o);
+      out.push_back(static_cast<double>(rounded(Step::output, o)));
+    }
+    return out;
+  }
+
+  void three_pass() {
+    State<T> state(steps_.d);
+    const Values S = steps_.scores(row_, places_);
+    const Move to = move(state, steps_.tile_max(S), places_, S);
+    const Values e = steps_.exponentials(S, to.m);
+    state.l = steps_.with_sink(rounded(Step::l, steps_.row_sum(e, places_.first)), to.m, false);
+    const Values before_P = normalised(e, state.l), P = steps_.all_rounded(Step::P, before_P);
+    for (int col = 0; col < steps_.d; ++col)
+      state.O[static_cast<std::size_t>(col)] = steps_.weighted(P, places_.first, places_.first, col);
+    answer_.output = finished(state.O);
+    Tile tile = noted(0, state, to.alpha, S, e, false);
+    tile.before_P = widened(before_P);
+    tile.P = widened(P);
+    tile.O = widened(state.O);
+    tile.output = answer_.output;
+    answer_.tiles.push_back(std::move(tile));
+  }
+
+  void two_pass() {
+    State<T> state(steps_.d);
+    each_tile([&](int t, Keys places) {
+      const Values S = steps_.scores(row_, places);
+      const Move to = move(state, steps_.tile_max(S), places, S);
+      const Values e = steps_.exponentials(S, to.m);
+      update_l(state, to.alpha, steps_.row_sum(e, places.first - t * block_k()));
+      answer_.tiles.push_back(noted(t, state, to.alpha, S, e, to.moved));
+    });
+    state.l = steps_.with_sink(state.l, state.m, false);
+    each_tile([&](int t, Keys places) {
+      const Values e = steps_.exponentials(steps_.scores(row_, places), state.m);
+      const Values P = steps_.all_rounded(Step::P, normalised(e, state.l));
+      for (int col = 0; col < steps_.d; ++col) {
+        T& o = state.O[static_cast<std::size_t>(col)];
+        o = steps_.weighted(P, places.first, places.first - t * block_k(), col, o);
+      }
+    });
+    answer_.output = finished(state.O);
+  }
+
+  template <class Work>
+  void each_tile(Work work) const {
+    for (int t = 0; t < tiles(); ++t)
+      if (const Keys places = in_tile(t); places.first < places.end) work(t, places);
+  }
+
+  const Steps<T>& steps_;
+  const Method& method_;
+  int row_;
+  Keys places_;
+  Row answer_;
+};
 
 template <class T>
-Row attend_in(const Experiment& experiment, const Method& method, const Tensors& inputs, int row) {
-  const Kernel<T> kernel{experiment, method, inputs};
-  const Keys keys = visible_keys(experiment.problem.mask, row, inputs.n);
-  return method.algorithm == Algorithm::three_pass ? three_pass(kernel, row, keys) : flash2(kernel, row, keys);
+std::vector<Row> attend_in(const Experiment& experiment, const Method& method, const Tensors& inputs,
+                           const std::vector<int>& rows) {
+  const Steps<T> steps(experiment, method, inputs);
+  std::vector<Row> answers;
+  for (const int row : rows) answers.push_back(Attention<T>(steps, row).answer());
+  return answers;
 }
 
 }  // namespace
 
-template <class T>
-T nearest(const Format& f, T x) {
-  if (std::isnan(x) || x == 0) return x;
-  if (std::isinf(x)) return beyond(f, x);
-  const int smallest_exponent = 2 - (1 << (f.exponent_bits - 1));
-  const int quantum = std::max(std::ilogb(x), smallest_exponent) - f.mantissa_bits;
-  const long double y = std::ldexp(std::nearbyint(std::ldexp(static_cast<long double>(x), -quantum)), quantum);
-  return std::fabs(y) > largest_number(f) ? beyond(f, x) : std::copysign(static_cast<T>(y), x);
+std::vector<Row> attend(const Experiment& experiment, const Method& method, const Tensors& inputs,
+                        const std::vector<int>& rows) {
+  return works_in_double(experiment) ? attend_in<double>(experiment, method, inputs, rows)
+                                     : attend_in<float>(experiment, method, inputs, rows);
 }
-template float nearest(const Format&, float);
-template double nearest(const Format&, double);
 
 Row attend(const Experiment& experiment, const Method& method, const Tensors& inputs, int row) {
-  return works_in_double(experiment) ? attend_in<double>(experiment, method, inputs, row)
-                                     : attend_in<float>(experiment, method, inputs, row);
-}
-
-namespace {
-
-#ifdef ATTOSCOPE_QUAD
-using Wide = __float128;
-Wide wide_exp(Wide x) { return expq(x); }
-#else
-using Wide = long double;
-Wide wide_exp(Wide x) { return std::exp(x); }
-#endif
-
-}  // namespace
-
-std::vector<long double> softmax(const Tensors& inputs, double scale, int row, Keys keys) {
-  const int d = inputs.d;
-  std::vector<Wide> S, O(static_cast<std::size_t>(d));
-  Wide m = -infinity, l = 0;
-  for (int key = keys.first; key < keys.end; ++key) {
-    Wide sum = 0;
-    for (int i = 0; i < d; ++i) sum += static_cast<Wide>(at(inputs.q, row, d, i)) * at(inputs.k, key, d, i);
-    S.push_back(scale * sum);
-    m = S.back() > m ? S.back() : m;
-  }
-  for (int key = keys.first; key < keys.end; ++key) {
-    const Wide e = wide_exp(S[static_cast<std::size_t>(key - keys.first)] - m);
-    l += e;
-    for (int col = 0; col < d; ++col) O[static_cast<std::size_t>(col)] += e * at(inputs.v, key, d, col);
-  }
-  std::vector<long double> output;
-  for (const Wide o : O) output.push_back(static_cast<long double>(o / l));
-  return output;
+  return attend(experiment, method, inputs, std::vector<int>{row}).front();
 }
 
 }  // namespace attoscope::plain

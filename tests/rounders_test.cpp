@@ -23,6 +23,7 @@ T by_plan(const RounderPlan<T>& p, T x) {
     case RounderKind::magic:
       return MagicRounder<T>{p}(x);
     case RounderKind::slow:
+    case RounderKind::stochastic:
       break;
   }
   return round(p.format, x);

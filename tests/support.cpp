@@ -16,6 +16,15 @@ void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t, st
   for (std::uint64_t i = 0; i < parts; ++i) threads.emplace_back(work, count * i / parts, count * (i + 1) / parts);
 }
 
+Experiment small_experiment(Format format, int n, int d) {
+  Experiment e = default_experiment();
+  e.format = format;
+  e.problem.n = n;
+  e.problem.d = d;
+  e.a.block_k = 16;
+  return e;
+}
+
 Format random_format(Dice& dice) {
   static constexpr Format common[] = {bf16, fp16, tf32, e4m3, e5m2, fp32};
   if (!dice.one_in(4)) return dice.any(common);
@@ -41,9 +50,24 @@ Precision random_precision(Dice& dice) {
   return p;
 }
 
+/// Any algorithm, its parameters, and now and then any option.
 Method random_method(Dice& dice) {
-  const auto algorithm = dice.one_in(4) ? Algorithm::three_pass : Algorithm::flash2;
-  return {algorithm, dice.between(1, 80), dice.one_in(4) ? dice.between(1, 3) : dice.between(1, 80), random_precision(dice)};
+  static constexpr double taus[] = {0, 0.5, 3, 8, 64}, betas[] = {1.5, 2, 8, 64};
+  Method m{.algorithm = static_cast<Algorithm>(dice.between(0, static_cast<int>(Algorithm::split_kv)))};
+  m.block_q = dice.between(1, 80);
+  m.block_k = dice.one_in(4) ? dice.between(1, 3) : dice.between(1, 80);
+  m.splits = dice.one_in(8) ? max_splits : dice.between(1, 6);
+  m.tau = dice.any(taus);
+  if (dice.one_in(6)) m.tie_beta = dice.any(betas);
+  if (dice.one_in(3)) m.exponential = ExponentialKind::exp2;
+  if (dice.one_in(3)) m.exp2_degree = dice.between(1, max_exp2_degree);
+  if (dice.one_in(5)) m.p_exponent = dice.one_in(3) ? 8 : dice.between(-12, 20);
+  m.kahan_l = dice.one_in(5);
+  if (dice.one_in(2)) m.order = static_cast<SumOrder>(dice.between(0, 2));
+  m.sum_lanes = dice.one_in(8) ? max_sum_lanes : dice.between(1, 12);
+  m.reverse_keys = dice.one_in(4);
+  m.precision = random_precision(dice);
+  return m;
 }
 
 /// Mostly normal values; now and then a NaN, an infinity, a zero, something huge or tiny.
@@ -69,6 +93,14 @@ Input random_input(Dice& dice, int n, int d) {
   return input.kind == InputKind::tensors || dice.one_in(3) ? given(random_tensors(dice, n, d)) : input;
 }
 
+/// Now and then a sink, soft-capping, slopes.
+void add_biases(Problem& p, Dice& dice) {
+  static constexpr double sinks[] = {0, -1000, 1000, 60}, caps[] = {0.01, 1, 30, 1e4}, slopes[] = {0.125, -0.3, 2};
+  if (dice.one_in(4)) p.sink = dice.one_in(4) ? dice.any(sinks) : 2 * dice.normal();
+  if (dice.one_in(5)) p.softcap = dice.any(caps);
+  if (dice.one_in(5)) p.alibi = dice.any(slopes);
+}
+
 }  // namespace
 
 Input given(Tensors tensors) {
@@ -88,7 +120,8 @@ Experiment random_experiment(Dice& dice) {
   p.input = random_input(dice, p.n, p.d);
   p.seed = dice.bits();
   p.scale = dice.one_in(3) ? 3 * dice.unit() + 1e-3 : 0;
-  p.mask = {static_cast<Mask::Kind>(dice.between(0, 2)), dice.between(1, p.n + 3)};
+  p.mask = {static_cast<Mask::Kind>(dice.between(0, static_cast<int>(mask_names.size()) - 1)), dice.between(1, p.n + 3)};
+  add_biases(p, dice);
   p.rows = dice.one_in(3) ? dice.between(1, p.n) : 0;
   p.traced_row = dice.between(-p.n, p.n - 1);
   e.format = dice.one_in(12) ? fp64 : random_format(dice);
@@ -97,13 +130,22 @@ Experiment random_experiment(Dice& dice) {
   return e;
 }
 
+void make_stochastic(Method& m, Dice& dice, int one_in) {
+  for (Rounding& r : m.precision.steps) r.stochastic = r.kind != Rounding::Kind::exact && dice.one_in(one_in);
+}
+
 namespace {
 
 void describe(std::ostream& out, const Method& m, const Format& main) {
-  out << name(m.algorithm) << " block_k=" << m.block_k;
+  out << name(m.algorithm) << " block_k=" << m.block_k << " splits=" << m.splits << " tau=" << m.tau
+      << " tie_beta=" << m.tie_beta << ' ' << exponential_names[static_cast<std::size_t>(m.exponential)]
+      << " degree=" << m.exp2_degree << " p_exponent=" << m.p_exponent << (m.kahan_l ? " kahan_l " : " ")
+      << sum_order_names[static_cast<std::size_t>(m.order)] << " sum_lanes=" << m.sum_lanes
+      << (m.reverse_keys ? " reverse_keys" : "") << "\n    ";
   for (int i = 0; i < step_count; ++i) {
     const Rounding& r = m.precision.steps[static_cast<std::size_t>(i)];
-    if (r.kind != Rounding::Kind::exact) out << ' ' << name(static_cast<Step>(i)) << '=' << name(format_of(r, main));
+    if (r.kind == Rounding::Kind::exact) continue;
+    out << ' ' << name(static_cast<Step>(i)) << '=' << name(format_of(r, main)) << (r.stochastic ? "~" : "");
   }
   out << (m.precision.sum_rounded_P ? " sum_rounded_P" : "") << (m.precision.accumulate_in_O ? " accumulate_in_O" : "");
 }
@@ -114,6 +156,7 @@ std::string describe(const Experiment& e) {
   const Problem& p = e.problem;
   std::ostringstream out;
   out << name(p.input.kind) << " value=" << p.input.value << " n=" << p.n << " d=" << p.d << " scale=" << p.scale
+      << " sink=" << (p.sink ? *p.sink : NAN) << " softcap=" << p.softcap << " alibi=" << p.alibi
       << " mask=" << mask_names[static_cast<std::size_t>(p.mask.kind)] << ':' << p.mask.window << " rows=" << p.rows
       << " traced_row=" << p.traced_row << " format=" << name(e.format) << "\n  a: ";
   describe(out, e.a, e.format);

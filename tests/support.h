@@ -12,12 +12,15 @@
 
 namespace attoscope::testing {
 
-/// Exhaustive loops take every `exhaustive_step`-th value where sanitizers make them slow; coprime to powers of two.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t exhaustive_step = 127;
+inline constexpr bool sanitized = true;
 #else
-inline constexpr std::uint64_t exhaustive_step = 1;
+inline constexpr bool sanitized = false;
 #endif
+/// Exhaustive loops take every `exhaustive_step`-th value where sanitizers make them slow; coprime to powers of two.
+inline constexpr std::uint64_t exhaustive_step = sanitized ? 127 : 1;
+/// How many random experiments a test looks at: fewer where sanitizers make them slow.
+constexpr int experiments(int count) { return sanitized ? count / 8 : count; }
 
 /// Calls work(begin, end) on parts of [0, count), on all threads at once.
 void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t begin, std::uint64_t end)>& work);
@@ -80,16 +83,23 @@ std::vector<T> hard_values(const Format& f, Dice& dice) {
   return values;
 }
 
+/// The default experiment, small, in `format`.
+Experiment small_experiment(Format format = fp32, int n = 101, int d = 24);
+
 /// Any valid format, common ones more often.
 Format random_format(Dice& dice);
 
 /// Input that is these tensors; other values, other digest.
 Input given(Tensors tensors);
 
-/// A small experiment with odd sizes, any policy, any single step of its own, any mask, and inputs that may be nasty.
+/// A small experiment with odd sizes, any algorithm with any options, any policy, any single step of its own, any mask and
+/// biases of the scores, and inputs that may be nasty. Nothing is stochastic.
 Experiment random_experiment(Dice& dice);
 
-/// What went in, in one line, for the message of a failed test.
+/// Makes one in so many of the roundings of `method` stochastic.
+void make_stochastic(Method& method, Dice& dice, int one_in);
+
+/// What went in, in a few lines, for the message of a failed test.
 std::string describe(const Experiment& experiment);
 
 }  // namespace attoscope::testing

@@ -19,10 +19,12 @@ struct Moved {
   std::int64_t tiles = 0, skipped = 0;
 };
 
-bool sees_a_key(const Problem& p, int row0, int row1, int key0, int key1) {
+/// Whether one of the rows sees one of the keys [key0, key1), counted from the last where they are reversed.
+bool sees_a_key(const Problem& p, bool reversed, int row0, int row1, int key0, int key1) {
   for (int row = row0; row < row1; ++row) {
-    const Keys keys = visible_keys(p.mask, row, p.n);
-    if (keys.first < key1 && key0 < keys.end) return true;
+    Keys keys = visible_keys(p.mask, row, p.n);
+    if (reversed) keys = {p.n - keys.end, p.n - keys.first};
+    if (!keys.empty() && keys.first < key1 && key0 < keys.end) return true;
   }
   return false;
 }
@@ -36,7 +38,7 @@ Moved moved_by_loops(const Experiment& e) {
     for (int key = 0; key < p.n; key += e.a.block_k) {
       const int row_end = std::min(p.n, row + e.a.block_q), key_end = std::min(p.n, key + e.a.block_k);
       ++m.tiles;
-      if (!sees_a_key(p, row, row_end, key, key_end)) {
+      if (!sees_a_key(p, e.a.reverse_keys, row, row_end, key, key_end)) {
         ++m.skipped;
         continue;
       }
