@@ -6,6 +6,7 @@
 #include "app/session.h"
 #include "app/texture.h"
 #include "app/window.h"
+#include "app/wishes.h"
 #include "ui/theme.h"
 #include "ui/ui.h"
 
@@ -46,7 +47,7 @@ class App {
     explorer_.update(session_);  // asks for what was changed just now, not a frame later
     window_.end_frame(palette(session_.view.light).background);
     texture_.end_frame();
-    if (!wishes.open_tensors.empty()) explorer_.open(session_, wishes.open_tensors);
+    grant(wishes, session_, explorer_);
     if (wishes.quit) window_.close();
   }
 

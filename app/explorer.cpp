@@ -5,8 +5,10 @@
 #include <new>
 #include <utility>
 
+#include "app/probes.h"
 #include "app/session.h"
 #include "app/tensors.h"
+#include "kernels/attribution.h"
 #include "kernels/compute.h"
 
 namespace attoscope {
@@ -61,26 +63,59 @@ void look_at_all(View& view) {
   view.cell_row = view.cell_col = view.scrubbed_tile = -1;
 }
 
+/// The second worker's work; nothing where it gave up.
+auto attributer(const std::atomic<bool>& outdated) {
+  return [&outdated](const Experiment& experiment, const Cancelled& cancelled) -> std::shared_ptr<const Why> {
+    try {
+      const auto stop = [&] { return outdated.load() || cancelled(); };
+      return std::make_shared<const Why>(Why{experiment, attribute(experiment, {.cancelled = stop})});
+    } catch (const Stopped&) {
+      if (!outdated) throw;
+      return nullptr;
+    }
+  };
+}
+
 }  // namespace
+
+ProbeEntries probe_entries() {
+  auto entries = std::make_shared<std::vector<ProbeEntry>>();
+  for (Probe& p : probes())
+    entries->push_back({std::move(p.name), std::move(p.title), std::move(p.sentence), std::move(p.experiment)});
+  return entries;
+}
 
 Explorer::Explorer(const Start& start, std::function<void()> published)
     : example_file_(start.example_file),
       device_(device_name()),
       message_(joined(start.remarks, "  ")),
-      worker_(answerer(), std::move(published)) {}
+      worker_(answerer(), published),
+      why_worker_(attributer(attribution_outdated_), published) {
+  try {
+    probes_ = probe_entries();
+  } catch (const std::exception& error) {
+    if (message_.empty()) message_ = error.what();
+  }
+}
 
 void Explorer::update(Session& session) {
   if (load(session.experiment.problem) && asked_ != session.experiment) ask(session.experiment);
   describe(session.experiment.problem.input);
+  busy_ = worker_.busy();  // before the answer is taken: what is taken once nothing is on its way is the last
   take_answer();
+  take_why();
 }
 
 Frame Explorer::frame() const {
   Frame frame;
   frame.result = result_;
-  frame.computing = worker_.busy();
+  frame.computing = busy_;
   if (frame.computing) frame.computing_seconds = std::chrono::duration<double>(Clock::now() - asked_at_).count();
   frame.message = message_;
+  frame.note = note_;
+  frame.probes = probes_;
+  frame.why = why_;
+  frame.attributing = why_worker_.busy();
   frame.device = result_ ? result_->device : device_;
   frame.tensors = tensors_;
   frame.example_file = example_file_;
@@ -123,10 +158,27 @@ void Explorer::describe(const Input& input) {
 
 void Explorer::ask(const Experiment& experiment) {
   if (!worker_.busy()) asked_at_ = Clock::now();
-  if (asked_) message_.clear();
+  if (asked_) message_.clear(), note_.clear();
   asked_ = experiment;
   unreadable_.reset();
+  attributed_.reset();
+  attribution_outdated_ = true;
   worker_.submit(experiment);
+}
+
+void Explorer::attribute(const Experiment& experiment) {
+  if (attributed_ == experiment) return;
+  attributed_ = experiment;
+  attribution_outdated_ = false;
+  why_worker_.submit(experiment);
+}
+
+void Explorer::take_why() {
+  try {
+    if (auto answer = why_worker_.take(); answer && *answer) why_ = std::move(*answer);
+  } catch (const std::exception& error) {
+    message_ = error.what();
+  }
 }
 
 void Explorer::take_answer() {
@@ -139,15 +191,31 @@ void Explorer::take_answer() {
   }
 }
 
+/// Another session instead of what is there.
+void Explorer::adopt(Session& session, Session opened, const std::vector<std::string>& remarks) {
+  load_tensors(opened.experiment.problem.input);
+  session = std::move(opened);
+  message_ = joined(remarks, "  ");
+}
+
+void Explorer::paste(Session& session, const std::string& text) {
+  try {
+    std::vector<std::string> remarks;
+    Session opened = parse_session(text, remarks);
+    opened.view.light = session.view.light;
+    opened.view.ui_scale = session.view.ui_scale;
+    adopt(session, std::move(opened), remarks);
+  } catch (const std::exception& error) {
+    message_ = std::string("The clipboard: ") + error.what();
+  }
+}
+
 void Explorer::open(Session& session, const std::string& spec) {
   try {
     if (spec.ends_with(".json")) {
       std::vector<std::string> remarks;
       Session opened = read_session(spec, remarks);
-      load_tensors(opened.experiment.problem.input);
-      session = std::move(opened);
-      message_ = joined(remarks, "  ");
-      return;
+      return adopt(session, std::move(opened), remarks);
     }
     Problem problem = session.experiment.problem;
     problem.input = parse_input(spec);

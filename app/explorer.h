@@ -1,6 +1,7 @@
 /// The conversation between a session and the worker: what was asked, what was answered, what went wrong.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -14,6 +15,9 @@
 #include "ui/ui.h"
 
 namespace attoscope {
+
+/// The shipped probes as the panels show them. Throws as `probes` does.
+ProbeEntries probe_entries();
 
 /// Asks for an answer whenever the session's experiment changed. Knows no window.
 class Explorer {
@@ -32,6 +36,12 @@ class Explorer {
   /// stays as it is and a sentence says why.
   void open(Session& session, const std::string& spec);
   void open_dropped(Session& session, const std::vector<std::string>& files);
+  /// A session from its text; theme and size of the window stay. If that fails, all stays and a sentence says why.
+  void paste(Session& session, const std::string& text);
+  /// Asks what each rounding step of method a costs; it gives up when something else is asked.
+  void attribute(const Experiment& experiment);
+  /// Shows a sentence about what went well until the next question.
+  void note(std::string sentence) { note_ = std::move(sentence); }
   /// Shows a sentence until the next answer.
   void say(std::string sentence) { message_ = std::move(sentence); }
 
@@ -40,19 +50,27 @@ class Explorer {
   using Clock = std::chrono::steady_clock;
 
   bool load(Problem& problem);
+  void adopt(Session& session, Session opened, const std::vector<std::string>& remarks);
   void describe(const Input& input);
   void ask(const Experiment& experiment);
   void take_answer();
+  void take_why();
 
-  std::string example_file_, device_, message_;
+  std::string example_file_, device_, message_, note_;
+  ProbeEntries probes_;
   TensorFileInfo tensors_;
   std::string described_;            ///< the file that tensors_ was last asked about
   std::optional<Input> loaded_;      ///< whose tensors were read last
   std::optional<Input> unreadable_;  ///< whose tensors could not be read: not tried again
   std::optional<Experiment> asked_;
   Clock::time_point asked_at_{};
+  bool busy_ = false;  ///< an answer was on its way when the newest one was taken
   Answer result_;
-  Worker<Experiment, Answer> worker_;  ///< last, so it joins before anything it uses goes away
+  std::optional<Experiment> attributed_;  ///< whose attribution was asked for last
+  std::atomic<bool> attribution_outdated_{false};
+  std::shared_ptr<const Why> why_;
+  Worker<Experiment, Answer> worker_;  ///< last, so they join before anything they use goes away
+  Worker<Experiment, std::shared_ptr<const Why>> why_worker_;
 };
 
 }  // namespace attoscope

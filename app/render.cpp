@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/explorer.h"
 #include "app/gui.h"
 #include "app/offscreen.h"
 #include "app/tensors.h"
@@ -24,6 +25,7 @@ Frame frame_of(const Session& session, std::shared_ptr<const Result> result, con
   Frame frame;
   frame.device = result ? result->device : device_name();
   frame.result = std::move(result);
+  frame.probes = probe_entries();
   frame.example_file = shot.example_file;
   const std::string& file = input.kind == InputKind::tensors ? input.file : shot.example_file;
   if (!file.empty()) frame.tensors = describe_tensors(file);

@@ -1,6 +1,7 @@
 // The bar above and the bar below.
 #include <cmath>
 
+#include "ui/heatmap_view.h"
 #include "ui/numbers.h"
 #include "ui/panels.h"
 #include "ui/sentences.h"
@@ -26,16 +27,6 @@ bool begin_bar(const char* name, float y, float height) {
   return open;
 }
 
-/// A button without a box.
-bool quiet_button(const char* text, const Palette& colours, float width) {
-  const WithFace f(Face::label);
-  ImGui::PushStyleColor(ImGuiCol_Button, 0);
-  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
-  const bool pressed = ImGui::Button(text, {width, px(26)});
-  ImGui::PopStyleColor(2);
-  return pressed;
-}
-
 void scale_buttons(View& view, const Palette& colours) {
   if (quiet_button("−###smaller", colours, px(26))) view.ui_scale = std::max(0.75, view.ui_scale - 0.125);
   explain("Everything smaller. Key −.");
@@ -48,9 +39,33 @@ void scale_buttons(View& view, const Palette& colours) {
   explain("Everything larger. Key +.");
 }
 
+/// Undo, redo, copy, paste.
+void history_buttons(Session& session, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+  const auto button = [&](const char* text, bool possible, const char* what) {
+    ImGui::BeginDisabled(!possible);
+    const bool pressed = quiet_button(text, colours, px(46));
+    ImGui::EndDisabled();
+    explain(what);
+    ImGui::SameLine(0, 0);
+    return pressed;
+  };
+  History& history = memory.history;
+  if (button("undo###undo", history.can_undo(session), "Takes back the last change of anything. A drag is one change. Ctrl+Z."))
+    history.undo(session);
+  if (button("redo###redo", history.can_redo(session), "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y."))
+    history.redo(session);
+  if (button("copy###copy", true, "The session as text, to the clipboard: for a colleague, an issue, a file. Ctrl+C."))
+    wishes.copy = true;
+  if (button("paste###paste", true, "A session's text from the clipboard instead of what is here. Ctrl+V; Ctrl+Z takes it back.")) {
+    const char* text = ImGui::GetClipboardText();
+    wishes.paste = true;
+    wishes.paste_text = text != nullptr ? text : "";
+  }
+}
+
 }  // namespace
 
-void draw_top_bar(Session& session, UiMemory& memory, const Palette& colours) {
+void draw_top_bar(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   if (begin_bar("Top bar", view->Pos.y, px(36))) {
     const ImVec2 at = ImGui::GetWindowPos();
@@ -69,8 +84,12 @@ void draw_top_bar(Session& session, UiMemory& memory, const Palette& colours) {
     draw_text({x + tab / 2, text_y}, Face::body, colours.text, "Explore", 0.5f);
     list->AddRectFilled({x, at.y + px(34)}, {x + tab, at.y + px(36)}, colours.accent);
     list->AddLine({at.x, at.y + px(36) - 1}, {at.x + view->Size.x, at.y + px(36) - 1}, colours.line);
-    const float buttons = px(66 + 26 + 52 + 26 + 62 + 16);
+    const float buttons = px(70 + 8 + 4 * 46 + 8 + 66 + 26 + 52 + 26 + 62 + 16);
     ImGui::SetCursorScreenPos({at.x + view->Size.x - px(8) - buttons, at.y + px(4)});
+    presets_button(session, frame, memory, colours);
+    ImGui::SameLine(0, px(8));
+    history_buttons(session, memory, colours, wishes);
+    ImGui::SameLine(0, px(8));
     if (quiet_button(session.view.light ? "dark###theme" : "light###theme", colours, px(66)))
       session.view.light = !session.view.light;
     explain("Dark or light theme. Key T.");
@@ -104,7 +123,7 @@ void draw_status_bar(const Frame& frame, const Palette& colours) {
     const bool room_for_both = x + numbers + text_width(Face::small, frame.message) < at.x + view->Size.x;
     if (frame.result && room_for_both) {
       const Result& r = *frame.result;
-      item(Face::mono_small, colours.secondary, rows_text(r), px(140), "Query rows that the picture and the statistics hold.");
+      item(Face::mono_small, is_first_answer(r) ? colours.accent : colours.secondary, rows_text(r), px(140), "Query rows that the picture and the statistics hold.");
       item(Face::mono_small, colours.secondary, printed("update %6.1f ms", r.timing.total), px(120),
            "Time of the last answer: inputs, golden value, a, b, deviations, trace.");
       item(Face::mono_small, colours.secondary, printed("digest a %016llx", static_cast<unsigned long long>(r.digests.a)),
@@ -116,6 +135,8 @@ void draw_status_bar(const Frame& frame, const Palette& colours) {
       const float room = at.x + view->Size.x - px(12) - x;
       item(Face::small, colours.bad, fitted(Face::small, frame.message, room), 0, frame.message.c_str());
     } else {
+      if (!frame.note.empty() && x + text_width(Face::small, frame.note) < hint_left)
+        item(Face::small, colours.good, frame.note, 0, frame.note.c_str());
       if (frame.computing && frame.computing_seconds > 0.1 && x + px(80) < hint_left)
         item(Face::small, colours.accent, printed("computing %.1f s", frame.computing_seconds), px(100),
              "An answer to what the controls ask is on its way.");

@@ -51,11 +51,11 @@ CellRect navigated(const Places& p, CellRect rect, const HeatMemory& memory) {
   if (ImGui::IsItemHovered() && io.MouseWheel + io.MouseWheelH != 0) {
     const double factor = std::pow(0.85, io.MouseWheel != 0 ? io.MouseWheel : io.MouseWheelH);
     rect = zoomed(rect, rect.row0 + (io.MousePos.y - p.min.y) * per_y, rect.col0 + (io.MousePos.x - p.min.x) * per_x,
-                  io.KeyShift ? 1 : factor, io.KeyCtrl ? 1 : factor, memory.rows, memory.cols);
+                  io.KeyShift ? 1 : factor, io.KeyCtrl ? 1 : factor, memory.n, memory.cols);
   }
   if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left))
-    rect = panned(rect, -io.MouseDelta.y * per_y, -io.MouseDelta.x * per_x, memory.rows, memory.cols);
-  if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) rect = seen({}, memory.rows, memory.cols);
+    rect = panned(rect, -io.MouseDelta.y * per_y, -io.MouseDelta.x * per_x, memory.n, memory.cols);
+  if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) rect = seen({}, memory.n, memory.cols);
   return rect;
 }
 
@@ -65,15 +65,14 @@ double tick_step(double span, double pixels, double least_pixels) {
   return step;
 }
 
-void draw_axes(const Places& p, const CellRect& rect, const Result& result, const Palette& colours) {
+void draw_axes(const Places& p, const CellRect& rect, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float half = line_height(Face::mono_small) / 2;
   const double rows = tick_step(rect.row1 - rect.row0, p.height(), px(40));
   for (double r = std::ceil(rect.row0 / rows) * rows; r < rect.row1; r += rows) {
     const float y = to_y(p, rect, r);
     list->AddLine({p.min.x - px(4), y}, {p.min.x, y}, colours.line);
-    draw_text({p.min.x - px(7), y - half}, Face::mono_small, colours.secondary,
-              std::to_string(result.rows[static_cast<std::size_t>(r)]), 1);
+    draw_text({p.min.x - px(7), y - half}, Face::mono_small, colours.secondary, printed("%.0f", r), 1);
   }
   const double cols = tick_step(rect.col1 - rect.col0, p.width(), px(60));
   for (double c = std::ceil(rect.col0 / cols) * cols; c < rect.col1; c += cols) {
@@ -86,18 +85,14 @@ void draw_axes(const Places& p, const CellRect& rect, const Result& result, cons
 
 /// Lines where a new row of tiles begins; none where they would be closer than 4 pixels.
 void draw_tiles(const Places& p, const CellRect& rect, const Result& result, const Palette& colours) {
-  const int block = std::max(1, std::min(result.experiment.a.block_q, result.experiment.problem.n));
-  const double per_row = p.height() / (rect.row1 - rect.row0);
-  const double rows_a_tile = static_cast<double>(block) * static_cast<double>(result.rows.size()) / result.experiment.problem.n;
-  if (rows_a_tile * per_row < px(4)) return;
+  const double block = std::max(1, std::min(result.experiment.a.block_q, result.experiment.problem.n));
+  if (block * p.height() / (rect.row1 - rect.row0) < px(4)) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const int end = std::min(static_cast<int>(result.rows.size()), static_cast<int>(std::ceil(rect.row1)));
-  for (int r = std::max(1, static_cast<int>(rect.row0)); r < end; ++r)
-    if (result.rows[static_cast<std::size_t>(r)] / block != result.rows[static_cast<std::size_t>(r) - 1] / block) {
-      const float y = std::floor(to_y(p, rect, r)) + 0.5f;
-      list->AddLine({p.min.x, y}, {p.max.x, y}, faded(colours.panel, 0.6f));
-      list->AddLine({p.min.x, y + 1}, {p.max.x, y + 1}, faded(colours.text, 0.6f));
-    }
+  for (double row = std::max(1.0, std::ceil(rect.row0 / block)) * block; row < rect.row1; row += block) {
+    const float y = std::floor(to_y(p, rect, row)) + 0.5f;
+    list->AddLine({p.min.x, y}, {p.max.x, y}, faded(colours.panel, 0.6f));
+    list->AddLine({p.min.x, y + 1}, {p.max.x, y + 1}, faded(colours.text, 0.6f));
+  }
 }
 
 /// The largest |value| of each row as a curve beside the picture.
@@ -106,10 +101,10 @@ void draw_profile(const Places& p, const CellRect& rect, const HeatMemory& memor
   const float room = p.profile_right - p.profile_left;
   std::vector<ImVec2> points;
   points.reserve(static_cast<std::size_t>(lines));
-  const double per_line = (rect.row1 - rect.row0) / lines;
+  const double per_line = (rect.row1 - rect.row0) / lines, scale = matrix_per_row(memory);
   for (int i = 0; i < lines; ++i) {
-    const int first = std::clamp(static_cast<int>(rect.row0 + i * per_line), 0, memory.rows - 1);
-    const int end = std::clamp(static_cast<int>(std::ceil(rect.row0 + (i + 1) * per_line)), first + 1, memory.rows);
+    const int first = matrix_row_at(memory, rect.row0 + i * per_line);
+    const int end = std::clamp(static_cast<int>(std::ceil((rect.row0 + (i + 1) * per_line) * scale)), first + 1, memory.rows);
     const float worst = *std::max_element(memory.row_worst.begin() + first, memory.row_worst.begin() + end);
     const float t = memory.largest > 0 ? std::min(1.0f, worst / memory.largest) : (worst > 0 ? 1.0f : 0.0f);
     points.push_back({p.profile_left + t * room, p.min.y + static_cast<float>(i) + 0.5f});
@@ -118,9 +113,7 @@ void draw_profile(const Places& p, const CellRect& rect, const HeatMemory& memor
 }
 
 void draw_traced(const Places& p, const CellRect& rect, const Result& result, const Palette& colours) {
-  const int row = matrix_row(result, result.trace.row);
-  if (row < 0) return;
-  const float y = to_y(p, rect, row + 0.5);
+  const float y = to_y(p, rect, result.trace.row + 0.5);
   if (y < p.min.y || y > p.max.y) return;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float s = px(5);
@@ -134,7 +127,7 @@ Cell cell_to_read(const Places& p, const CellRect& rect, const HeatMemory& memor
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const double row = rect.row0 + (mouse.y - p.min.y) / p.height() * (rect.row1 - rect.row0);
     const double col = rect.col0 + (mouse.x - p.min.x) / p.width() * (rect.col1 - rect.col0);
-    return {std::clamp(static_cast<int>(row), 0, memory.rows - 1), std::clamp(static_cast<int>(col), 0, memory.cols - 1)};
+    return {matrix_row_at(memory, row), std::clamp(static_cast<int>(col), 0, memory.cols - 1)};
   }
   if (view.cell_row < 0 || view.cell_col < 0 || view.cell_col >= memory.cols) return {};
   return {matrix_row(*memory.result, view.cell_row), view.cell_col};
@@ -169,31 +162,58 @@ void clicked(Session& session, const Cell& cell, HeatMemory& memory) {
   if (clicks == 1) pin(session, cell, memory);
 }
 
-void draw_cell_mark(const Places& p, const CellRect& rect, const Cell& cell, const Palette& colours) {
-  const ImVec2 from{std::floor(to_x(p, rect, cell.col)) - 1, std::floor(to_y(p, rect, cell.row)) - 1};
-  const ImVec2 to{std::max(from.x + px(5), std::ceil(to_x(p, rect, cell.col + 1)) + 1),
-                  std::max(from.y + px(5), std::ceil(to_y(p, rect, cell.row + 1)) + 1)};
+void draw_cell_mark(const Places& p, const CellRect& rect, const RowSpan& rows, int col, const Palette& colours) {
+  const ImVec2 from{std::floor(to_x(p, rect, col)) - 1, std::floor(to_y(p, rect, rows.first)) - 1};
+  const ImVec2 to{std::max(from.x + px(5), std::ceil(to_x(p, rect, col + 1)) + 1),
+                  std::max(from.y + px(5), std::ceil(to_y(p, rect, rows.end)) + 1)};
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRect({from.x - 1, from.y - 1}, {to.x + 1, to.y + 1}, colours.panel, 0, px(1));
   list->AddRect(from, to, colours.text, 0, px(1));
 }
 
-std::string caption(const CellRect& rect, const Places& p) {
+std::string caption(const CellRect& rect, const Places& p, const HeatMemory& memory) {
   const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
-  const double cells = (rect.row1 - rect.row0) / (p.height() * scale), across = (rect.col1 - rect.col0) / (p.width() * scale);
+  const double cells = (rect.row1 - rect.row0) * matrix_per_row(memory) / (p.height() * scale), across = (rect.col1 - rect.col0) / (p.width() * scale);
   const double under = std::max(1.0, std::ceil(cells)) * std::max(1.0, std::ceil(across));
   if (under > 1) return printed("each pixel shows the largest |value| of the %.0f cells under it", under);
   return "each cell is at least one pixel";
 }
 
+/// The mark and the read-out of a cell, and what a click on it means.
+void read_cell(Session& session, const Cell& cell, HeatMemory& memory, const Places& p, const CellRect& rect,
+               const Palette& colours) {
+  clicked(session, cell, memory);
+  const double row = memory.result->rows[static_cast<std::size_t>(cell.row)];
+  const RowSpan rows = ImGui::IsItemHovered() ? row_span(memory, cell.row) : RowSpan{row, row + 1};
+  draw_cell_mark(p, rect, rows, cell.col, colours);
+  draw_read_out(*memory.result, cell, {{p.min.x, p.min.y}, {p.max.x, p.max.y}},
+                {to_x(p, rect, cell.col + 0.5), to_y(p, rect, (rows.first + rows.end) / 2)}, colours);
+}
+
+/// The mark of a pinned cell whose row is not among the computed ones: it keeps its place.
+void await_cell(const View& view, const HeatMemory& memory, const Places& p, const CellRect& rect, const Palette& colours) {
+  const int row = view.cell_row, col = view.cell_col;
+  if (row < 0 || row >= memory.n || col < 0 || col >= memory.cols || row + 1 <= rect.row0 || row >= rect.row1) return;
+  draw_cell_mark(p, rect, {static_cast<double>(row), row + 1.0}, col, colours);
+  const std::string text = printed("row %d, dim %d: ", row, col) +
+                           (is_first_answer(*memory.result) ? "on its way" : "not among the computed rows");
+  const float y = to_y(p, rect, row) - px(24), x = std::clamp(to_x(p, rect, col), p.min.x, std::max(p.min.x, p.max.x - px(260)));
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 from{x + px(8), std::max(p.min.y + px(4), y)};
+  const ImVec2 to{from.x + text_width(Face::mono_small, text) + px(16), from.y + px(20)};
+  list->AddRectFilled(from, to, faded(colours.background, 0.96f), px(4));
+  list->AddRect(from, to, colours.line, px(4));
+  draw_text({from.x + px(8), from.y + px(4)}, Face::mono_small, colours.secondary, text);
+}
+
 void draw_picture(Session& session, const Frame& frame, HeatMemory& memory, const Palette& colours, const Places& p) {
   const Result& result = *memory.result;
-  CellRect rect = seen(session.view.zoom, memory.rows, memory.cols);
+  CellRect rect = seen(session.view.zoom, memory.n, memory.cols);
   ImGui::SetCursorScreenPos(p.min);
   ImGui::InvisibleButton("picture", {p.width(), p.height()});
   ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
   const CellRect moved = navigated(p, rect, memory);
-  if (!(moved == rect)) session.view.zoom = stored(rect = moved, memory.rows, memory.cols);
+  if (!(moved == rect)) session.view.zoom = stored(rect = moved, memory.n, memory.cols);
 
   const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
   refresh_image(memory, rect, std::max(1, static_cast<int>(std::lround(p.width() * scale.x))),
@@ -202,31 +222,32 @@ void draw_picture(Session& session, const Frame& frame, HeatMemory& memory, cons
   const Colouring how = colouring(memory, session.view);
   if (frame.paint) frame.paint(list, p.min, p.max, memory.image, how);
   if (session.view.show_tiles) draw_tiles(p, rect, result, colours);
-  if (frame.computing && frame.computing_seconds > 0.1) list->AddRectFilled(p.min, p.max, faded(colours.panel, 0.35f));
+  if (is_stale(frame)) list->AddRectFilled(p.min, p.max, faded(colours.panel, 0.35f));
   list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours.line);
 
-  draw_axes(p, rect, result, colours);
+  draw_axes(p, rect, colours);
   draw_profile(p, rect, memory, field_colour(memory.field, colours));
   draw_traced(p, rect, result, colours);
   draw_colour_bar({{p.bar_left, p.min.y}, {p.bar_right, p.max.y}}, how, memory, colours);
-  const std::string note = caption(rect, p);
+  const std::string note = caption(rect, p, memory);
   if (text_width(Face::small, note + "head dimension") + px(20) < p.width())
     draw_text({p.min.x, p.caption + px(14)}, Face::small, colours.faint, "head dimension");
   draw_text({p.max.x, p.caption + px(14)}, Face::small, colours.faint, fitted(Face::small, note, p.width()), 1);
 
   const Cell cell = cell_to_read(p, rect, memory, session.view);
-  if (cell.row < 0) return;
-  clicked(session, cell, memory);
-  draw_cell_mark(p, rect, cell, colours);
-  draw_read_out(result, cell, {{p.min.x, p.min.y}, {p.max.x, p.max.y}},
-                {to_x(p, rect, cell.col + 0.5), to_y(p, rect, cell.row + 0.5)}, colours);
+  if (cell.row >= 0)
+    read_cell(session, cell, memory, p, rect, colours);
+  else
+    await_cell(session.view, memory, p, rect, colours);
 }
 
 }  // namespace
 
-void draw_heatmap(Session& session, const Frame& frame, HeatMemory& memory, const Palette& colours) {
+void draw_heatmap(Session& session, const Frame& frame, UiMemory& all, const Palette& colours) {
+  HeatMemory& memory = all.heat;
   refresh_values(memory, frame.result, session.view.field);
   draw_toolbar(session, memory, colours);
+  draw_probe_sentence(session, frame, all, colours);
   const ImVec2 from = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   const ImVec2 to{from.x + room.x, from.y + room.y};
   if (memory.rows > 0 && memory.cols > 0) return draw_picture(session, frame, memory, colours, places(from, to));

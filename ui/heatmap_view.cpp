@@ -8,6 +8,22 @@
 
 namespace attoscope {
 
+double matrix_per_row(const HeatMemory& memory) { return memory.n > 0 ? static_cast<double>(memory.rows) / memory.n : 1; }
+
+int matrix_row_at(const HeatMemory& memory, double row) {
+  return std::clamp(static_cast<int>(row * matrix_per_row(memory)), 0, std::max(0, memory.rows - 1));
+}
+
+RowSpan row_span(const HeatMemory& memory, int matrix_row) {
+  const double rows = 1 / matrix_per_row(memory);
+  return {matrix_row * rows, (matrix_row + 1) * rows};
+}
+
+bool is_first_answer(const Result& result) {
+  const Problem& p = result.experiment.problem;
+  return static_cast<int>(result.rows.size()) < (p.rows == 0 ? p.n : std::min(p.rows, p.n));
+}
+
 CellRect seen(const CellRect& zoom, int rows, int cols) {
   const CellRect whole{0, 0, static_cast<double>(rows), static_cast<double>(cols)};
   if (zoom == CellRect{} || !(zoom.row1 > zoom.row0) || !(zoom.col1 > zoom.col0)) return whole;
@@ -54,6 +70,7 @@ bool refresh_values(HeatMemory& memory, const std::shared_ptr<const Result>& res
   memory.values = result ? field_values(*result, field) : std::vector<float>{};
   memory.rows = result ? result->a.rows : 0;
   memory.cols = result ? result->a.cols : 0;
+  memory.n = result ? result->experiment.problem.n : 0;
   memory.row_worst.assign(static_cast<std::size_t>(memory.rows), 0);
   memory.largest = 0;
   memory.has_nan = memory.has_infinity = memory.has_minus_infinity = false;
@@ -83,7 +100,9 @@ void refresh_image(HeatMemory& memory, const CellRect& rect, int width, int heig
   memory.rect = rect;
   memory.image.width = width;
   memory.image.height = height;
-  memory.image.pixels = sampled(memory.values, memory.rows, memory.cols, rect, width, height, PixelImage::nothing);
+  const double scale = matrix_per_row(memory);
+  const CellRect cells{rect.row0 * scale, rect.col0, rect.row1 * scale, rect.col1};
+  memory.image.pixels = sampled(memory.values, memory.rows, memory.cols, cells, width, height, PixelImage::nothing);
   ++memory.image.version;
 }
 

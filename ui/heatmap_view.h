@@ -5,6 +5,18 @@
 
 namespace attoscope {
 
+/// How many rows of the matrix there are for a row of Q: 1, or less while or where only some were computed.
+double matrix_per_row(const HeatMemory& memory);
+/// The row of the matrix that stands where row `row` of Q is.
+int matrix_row_at(const HeatMemory& memory, double row);
+/// The rows of Q, [first, end), over which a row of the matrix is drawn.
+struct RowSpan {
+  double first, end;
+};
+RowSpan row_span(const HeatMemory& memory, int matrix_row);
+/// True if the result is a first answer: it holds fewer rows than its question asks for.
+bool is_first_answer(const Result& result);
+
 /// What `zoom` shows of a matrix: everything where it is empty or lies outside.
 CellRect seen(const CellRect& zoom, int rows, int cols);
 /// `rect` scaled about a cell; never smaller than 4 x 2 cells, never beyond the matrix.

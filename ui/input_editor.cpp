@@ -26,10 +26,12 @@ constexpr std::array<Choice, 10> inputs{{
     {"tensors", "Q, K, V of one head, read from a file."},
 }};
 
-constexpr std::array<Choice, 3> masks{{
+constexpr std::array<Choice, 4> masks{{
     {"none", "Every query sees every key."},
     {"causal", "Query i sees keys 0 .. i. Wholly masked tiles are skipped."},
     {"window", "Query i sees itself and the keys just before it, `window` in all. Wholly masked tiles are skipped."},
+    {"pad", "Causal, without the first `width` keys: a sequence padded on the left. As many rows see no key at all; their output "
+            "is 0."},
 }};
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -164,24 +166,36 @@ bool edit_detail(Problem& problem, const Frame& frame, const Palette& colours, f
   return changed;
 }
 
-bool edit_mask(Mask& mask, const Palette& colours) {
-  const bool window = mask.kind == Mask::Kind::window;
-  const float room = ImGui::GetContentRegionAvail().x, field = window ? px(76) : 0;
-  int kind = static_cast<int>(mask.kind);
-  bool changed = segmented("mask", colours, masks, kind, room - (window ? field + px(8) : 0));
-  mask.kind = static_cast<Mask::Kind>(kind);
-  if (!window) return changed;
-  ImGui::SameLine();
+bool edit_mask_width(Mask& mask, float width) {
   const WithField f(Face::mono);
-  ImGui::SetNextItemWidth(field);
-  if (ImGui::InputInt("##window size", &mask.window, 0)) {
-    mask.window = std::clamp(mask.window, 1, max_n);
-    changed = true;
-  }
-  explain("How many keys a query sees: itself and those just before it.", "keys i - window + 1 .. i");
+  ImGui::SetNextItemWidth(width);
+  const bool changed = ImGui::InputInt("##window size", &mask.window, 0);
+  if (changed) mask.window = std::clamp(mask.window, 1, max_n);
+  if (mask.kind == Mask::Kind::window)
+    explain("How many keys a query sees: itself and those just before it.", "keys i - width + 1 .. i");
+  else
+    explain("How many keys at the start nobody sees.", "keys width .. i");
   return changed;
 }
 
+bool edit_mask(Problem& problem, const Palette& colours) {
+  Mask& mask = problem.mask;
+  const bool wide = mask.has_width();
+  const float gap = px(6), more = px(28), field = wide ? px(58) : 0;
+  const float room = ImGui::GetContentRegionAvail().x - more - gap - (wide ? field + gap : 0);
+  int kind = static_cast<int>(mask.kind);
+  bool changed = segmented("mask", colours, masks, kind, room);
+  mask.kind = static_cast<Mask::Kind>(kind);
+  ImGui::SameLine(0, gap);
+  if (wide) {
+    changed |= edit_mask_width(mask, field);
+    ImGui::SameLine(0, gap);
+  }
+  ImGui::PushID("mask");
+  changed |= edit_problem_options(problem, colours, more);
+  ImGui::PopID();
+  return changed;
+}
 }  // namespace
 
 bool edit_input(Problem& problem, const Frame& frame, const Palette& colours, std::string& typed, Wishes& wishes) {
@@ -190,7 +204,7 @@ bool edit_input(Problem& problem, const Frame& frame, const Palette& colours, st
   bool changed = input_combo(problem, frame, colours, typed, wishes, left);
   ImGui::SameLine();
   changed |= edit_detail(problem, frame, colours, room - px(8) - left);
-  changed |= edit_mask(problem.mask, colours);
+  changed |= edit_mask(problem, colours);
   return changed;
 }
 

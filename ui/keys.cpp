@@ -26,6 +26,12 @@ void toggle_pin(KeyTarget& t) {
   if (!view.range_pinned) view.range = colour_range(t.memory.heat, view);
   view.range_pinned = !view.range_pinned;
 }
+void paste(KeyTarget& t) {
+  const char* text = ImGui::GetClipboardText();
+  t.wishes.paste = true;
+  t.wishes.paste_text = text ? text : "";
+}
+void redo(KeyTarget& t) { t.memory.history.redo(t.session); }
 void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
 
 constexpr std::array table{
@@ -47,6 +53,11 @@ constexpr std::array table{
     Key{"+", "larger", ImGuiKey_Equal, [](KeyTarget& t) { scale_ui(t.session.view, 0.125); }, true},
     Key{"−", "smaller", ImGuiKey_Minus, [](KeyTarget& t) { scale_ui(t.session.view, -0.125); }, true},
     Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.memory.show_help = !t.memory.show_help; }},
+    Key{"Ctrl+Z", "undo", ImGuiMod_Ctrl | ImGuiKey_Z, [](KeyTarget& t) { t.memory.history.undo(t.session); }, true},
+    Key{"Ctrl+Shift+Z", "redo", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, redo, true},
+    Key{"Ctrl+Y", "redo", ImGuiMod_Ctrl | ImGuiKey_Y, redo, true},
+    Key{"Ctrl+C", "copy the session as text", ImGuiMod_Ctrl | ImGuiKey_C, [](KeyTarget& t) { t.wishes.copy = true; }},
+    Key{"Ctrl+V", "paste a session", ImGuiMod_Ctrl | ImGuiKey_V, paste},
     Key{"Tab, arrows", "move between controls; Space presses, Enter types"},
     Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](KeyTarget& t) { t.wishes.quit = true; }},
     Key{"wheel", "zoom about the mouse; Shift: head dimension, Ctrl: rows"},

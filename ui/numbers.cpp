@@ -30,7 +30,7 @@ std::string signed_scientific(double x, int digits) { return (x > 0 ? "+" : "") 
 std::string times(double ratio) {
   if (!std::isfinite(ratio)) return "–";
   if (ratio >= 9999.5 || (ratio > 0 && ratio < 0.005)) return scientific(ratio, 2) + "×";
-  return printed("%.*f×", ratio >= 999.5 ? 0 : ratio >= 99.95 ? 1 : 2, ratio);
+  return printed("%.*f×", ratio >= 99.95 ? 0 : ratio >= 9.995 ? 1 : 2, ratio);
 }
 
 std::string compact(double x) {

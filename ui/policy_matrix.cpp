@@ -24,7 +24,32 @@ struct Column {
 };
 
 /// The steps an algorithm does not have.
-bool has_step(Algorithm a, Step s) { return a != Algorithm::three_pass || (s != Step::alpha && s != Step::rescaled); }
+bool has_step(Algorithm a, Step s) {
+  return a != Algorithm::three_pass || (s != Step::alpha && s != Step::rescaled);
+}
+
+constexpr std::array<Choice, 6> algorithms{{
+    {"three_pass", "Safe softmax: one pass for the max, one for the sum, one that normalises P and multiplies it by V. Nothing is "
+                   "rescaled."},
+    {"two_pass", "Online softmax (arXiv 1805.02867): one pass over the tiles for the running max and row sum, a second normalises P "
+                 "and multiplies it by V."},
+    {"flash1", "FlashAttention (arXiv 2205.14135), Algorithm 1: exp against the max of the tile alone, O divided by l at every "
+               "tile."},
+    {"flash2", "FlashAttention-2 (arXiv 2307.08691), Algorithm 1: exp against the running max, O divided by l once, at the end."},
+    {"flash4", "FlashAttention-4: flash2 that keeps a stale max, and rescales nothing, while the new one exceeds it by at most "
+               "tau."},
+    {"split_kv", "Flash-Decoding: flash2 over several runs of tiles, merged by their log-sum-exp."},
+}};
+constexpr std::array<std::string_view, 6> formulas{
+    "m = max S; l = sum exp(S - m)\nP = exp(S - m) / l; O = P V",
+    "m' = max(m, max S); l = exp(m - m') l + sum exp(S - m')\nthen P = exp(S - m) / l; O = P V",
+    "m' = max(m, m~); a = exp(m - m'), b = exp(m~ - m')\nl' = a l + b l~; O = (a l O + b P V) / l'",
+    "m' = max(m, max S); a = exp(m - m')\nl = a l + sum e; O = a O + P V",
+    "m' = m while (max S - m) log2 e <= tau, else max S\nl = a l + sum e; O = a O + P V",
+    "O = sum_i w_i O_i / sum_i w_i\nw_i = exp(lse_i - max lse)"};
+
+/// Whether a policy says where the kernels of this algorithm round: there are policies for three passes, and for all others.
+bool fits(const Policy& p, Algorithm a) { return (p.algorithm == Algorithm::three_pass) == (a == Algorithm::three_pass); }
 
 /// The other algorithm's policy of the same spirit.
 std::string_view counterpart(std::string_view policy) {
@@ -41,25 +66,30 @@ std::string_view counterpart(std::string_view policy) {
   return policy == "base_floor" ? "hw" : "";
 }
 
+/// Another algorithm; a named policy becomes its counterpart where the old one would not fit.
+void choose_algorithm(Method& m, Algorithm algorithm) {
+  const bool passes = m.algorithm == Algorithm::three_pass, will_pass = algorithm == Algorithm::three_pass;
+  const std::string_view other = passes == will_pass ? "" : counterpart(policy_name(m.precision, m.algorithm));
+  m.algorithm = algorithm;
+  if (!other.empty()) m.precision = policy(other).precision;
+}
+
 bool algorithm_combo(const Column& c) {
   Method& m = c.method;
   bool changed = false;
   if (begin_combo("##algorithm", std::string(name(m.algorithm)), c.width)) {
     for (std::size_t i = 0; i < algorithm_names.size(); ++i) {
       const auto algorithm = static_cast<Algorithm>(i);
-      if (!ImGui::Selectable(std::string(name(algorithm)).c_str(), algorithm == m.algorithm) || algorithm == m.algorithm)
-        continue;
-      const std::string_view other = counterpart(policy_name(m.precision, m.algorithm));
-      m.algorithm = algorithm;
-      if (!other.empty()) m.precision = policy(other).precision;
+      const bool pressed = ImGui::Selectable(std::string(algorithms[i].label).c_str(), algorithm == m.algorithm);
+      explain(algorithms[i].what, formulas[i]);
+      if (!pressed || algorithm == m.algorithm) continue;
+      choose_algorithm(m, algorithm);
       changed = true;
     }
     ImGui::EndCombo();
   } else {
-    explain(
-        "The order of operations. three_pass: max, then sum, then normalise and P.V. flash2: one pass over tiles of block_k "
-        "keys with a running max and row sum, O divided once at the end.",
-        "flash2: m' = max(m, max S); a = exp(m - m')\n        l = a l + sum e; O = a O + P V");
+    const auto i = static_cast<std::size_t>(m.algorithm);
+    explain("The order of operations. " + std::string(name(m.algorithm)) + ": " + std::string(algorithms[i].what), formulas[i]);
   }
   return changed;
 }
@@ -72,7 +102,7 @@ bool preset_combo(const Column& c) {
   bool changed = false;
   if (begin_combo("##preset", preview, c.width)) {
     for (const Policy& p : policies()) {
-      if (p.algorithm != m.algorithm) continue;
+      if (!fits(p, m.algorithm)) continue;
       if (ImGui::Selectable(std::string(p.name).c_str(), p.precision == m.precision)) {
         changed |= !(m.precision == p.precision);
         m.precision = p.precision;
@@ -88,34 +118,53 @@ bool preset_combo(const Column& c) {
   return changed;
 }
 
+void choose_stochastic(Rounding& r, const Palette& colours) {
+  ImGui::BeginDisabled(r.kind == Rounding::Kind::exact);
+  toggle("stochastic", colours, r.stochastic, px(130));
+  ImGui::EndDisabled();
+  explain(
+      "Rounds up or down with the probability of the distance instead of to the nearest, by dice that the seed starts: right on "
+      "average, so errors do not add up in one direction. The cell shows it by ~.",
+      "P(up) = (x - down) / (up - down)");
+}
+
 /// Formats to choose from, and any other by its name.
-void choose_rounding(Rounding& r, std::string& typed) {
+void choose_rounding(Rounding& r, std::string& typed, const Palette& colours) {
   const WithFace f(Face::mono);
+  const auto become = [&r](Rounding wanted) {
+    wanted.stochastic = r.stochastic;
+    r = wanted;
+  };
   if (ImGui::Selectable("exact", r.kind == Rounding::Kind::exact)) r = exact;
-  if (ImGui::Selectable("D, the main format", r.kind == Rounding::Kind::main)) r = to_main;
+  if (ImGui::Selectable("D, the main format", r.kind == Rounding::Kind::main)) become(to_main);
   ImGui::Separator();
   for (const Format& format : {bf16, fp16, tf32, fp32, fp64, e4m3, e5m2})
-    if (ImGui::Selectable(name(format).c_str(), r == to_format(format))) r = to_format(format);
+    if (ImGui::Selectable(name(format).c_str(), r.kind == Rounding::Kind::format && r.format == format))
+      become(to_format(format));
   ImGui::SetNextItemWidth(px(130));
   if (ImGui::InputTextWithHint("##format", "e5m7", &typed, ImGuiInputTextFlags_EnterReturnsTrue)) try {
-      r = to_format(parse_format(typed));
+      become(to_format(parse_format(typed)));
       ImGui::CloseCurrentPopup();
     } catch (const std::exception&) {
       typed.clear();  // the hint says what is wanted
     }
   explain("Any format: eXmY, X 2 .. 11 exponent bits, Y 0 .. 52 mantissa bits. Enter sets it.");
+  choose_stochastic(r, colours);
 }
 
-bool format_popup(const char* id, Rounding& r, std::string& typed) {
+bool format_popup(const char* id, Rounding& r, std::string& typed, const Palette& colours) {
   if (!ImGui::BeginPopup(id)) return false;
   const Rounding before = r;
-  choose_rounding(r, typed);
+  choose_rounding(r, typed, colours);
   ImGui::EndPopup();
   return !(r == before);
 }
 
 std::string rounding_text(const Rounding& r, const Format& main) {
-  return r.kind == Rounding::Kind::exact ? "exact" : name(format_of(r, main));
+  if (r.kind == Rounding::Kind::exact) return "exact";
+  std::string text = name(format_of(r, main));
+  if (r.stochastic) text.insert(text.begin(), '~');
+  return text;
 }
 
 /// A filled cell means rounded; an outline, to a format of its own; grey, exact. A dot: not as the preset has it.
@@ -149,7 +198,7 @@ bool step_cell(const Column& c, Step step, const Format& main, float height, con
   explain(std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) +
               ". Click: exact or D. Right click: a format of its own.",
           r.kind == Rounding::Kind::exact ? "stays in the working type" : "x -> round(" + rounding_text(r, main) + ", x)");
-  changed |= format_popup(popup.c_str(), r, typed);
+  changed |= format_popup(popup.c_str(), r, typed, colours);
   ImGui::PopID();
   return changed;
 }
@@ -173,17 +222,21 @@ void go_to(const Column& c, ImVec2 at) { ImGui::SetCursorScreenPos({c.left, at.y
 
 bool edit_heads(const std::array<Column, 2>& columns, const Palette& colours) {
   bool changed = false;
-  for (const bool preset : {false, true}) {
+  for (int line = 0; line < 3; ++line) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const WithField f(Face::mono_small, 21);
     draw_text({at.x, at.y + (px(21) - line_height(Face::label)) / 2}, Face::label, colours.secondary,
-              preset ? "preset" : "algorithm");
+              std::array{"algorithm", "options", "preset"}[static_cast<std::size_t>(line)]);
     for (const Column& c : columns) {
       go_to(c, at);
       ImGui::PushID(c.id);
-      ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
-      changed |= preset ? preset_combo(c) : algorithm_combo(c);
-      ImGui::PopStyleColor();
+      if (line == 1) {
+        changed |= edit_method_options(c.method, colours, c.width, px(21));
+      } else {
+        ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
+        changed |= line == 2 ? preset_combo(c) : algorithm_combo(c);
+        ImGui::PopStyleColor();
+      }
       ImGui::PopID();
     }
     ImGui::SetCursorScreenPos({at.x, at.y + px(23)});
@@ -218,7 +271,7 @@ bool edit_precision(Experiment& e, const Palette& colours, std::string& typed) {
     });
   }
   row("l sums P", [&](const Column& c) {
-    return c.method.algorithm != Algorithm::three_pass &&
+    return !normalises_P(c.method.algorithm) &&
            flag_cell(c, "sum_rounded_P", &Precision::sum_rounded_P, height, colours,
                      "The row sum adds P as rounded for P.V, instead of e: numerator and denominator then err alike.");
   });

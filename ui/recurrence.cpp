@@ -47,7 +47,10 @@ void take_trace(StripMemory& m, const Trace& trace) {
     m.max_used.push_back(t.max_used);
     m.alpha.push_back(t.alpha);
     m.l.push_back(t.l);
-    m.error.push_back(t.error);
+    if (!std::isnan(t.error)) m.error_tile.push_back(t.tile), m.error.push_back(t.error);
+    if (t.saturated > 0) m.saturated_tile.push_back(t.tile);
+    m.saturated += t.saturated;
+    m.stale |= t.max_used < t.max_true;
   }
   m.l_largest = 0;
   for (const double l : m.l)
@@ -135,30 +138,49 @@ struct Pieces {
   }
 };
 
+/// What becomes of O at a tile.
+std::string_view output_formula(Algorithm a, bool first) {
+  if (a == Algorithm::two_pass) return "O waits for the second pass";
+  if (a == Algorithm::flash1) return first ? "O = P·V / l" : "O = (α·l·O + β·P·V) / l";
+  return first ? "O = P·V" : "O = α·O + P·V";
+}
+
+/// True where a tile has no state before it: the row's first, and the first of each run of split_kv.
+bool begins(const Result& r, int index) {
+  const Method& a = r.experiment.a;
+  if (index == 0 || a.algorithm != Algorithm::split_kv) return index == 0;
+  const auto& tiles = r.trace.tiles;
+  const int per_run = std::max(1, (r.rescales.tiles - 1) / std::max(1, a.splits) + 1);
+  const auto run = [&](int i) { return tiles[static_cast<std::size_t>(i)].tile / per_run; };
+  return run(index) != run(index - 1);
+}
+
 /// The step of the recurrence at one tile, with its numbers.
 void draw_worked(const Result& r, int index, ImVec2 at, float width, const Palette& colours) {
   const auto& tiles = r.trace.tiles;
   const TraceTile& t = tiles[static_cast<std::size_t>(index)];
-  const std::string tail = "so far " + scientific(t.error);
+  const std::string tail = std::isnan(t.error) ? std::string("no output yet") : "so far " + scientific(t.error);
   const float tail_width = text_width(Face::mono_small, tail);
   draw_text({at.x + width, at.y}, Face::mono_small, colours.secondary, tail, 1);
   Pieces p{at, at.x + width - tail_width - px(12)};
-  const std::string extra = (t.saturated > 0 ? printed("  %d P saturated", t.saturated) : "") +
-                            (t.underflowed > 0 ? printed("  %d P underflow", t.underflowed) : "") +
+  const Algorithm algorithm = r.experiment.a.algorithm;
+  if (t.saturated > 0) p.add(colours.bad, printed("%d P saturated  ", t.saturated));
+  const std::string extra = (t.underflowed > 0 ? printed("  %d P underflow", t.underflowed) : "") +
                             (t.ties > 0 ? printed("  %d ties", t.ties) : "");
-  if (index == 0) {
+  if (begins(r, index)) {
     p.add(colours.text, printed("m = %.4f", t.max_used));
-    p.add(colours.secondary, "  first tile, nothing to rescale  ");
-    p.add(colours.text, printed("l = Σe = %.5g  O = P·V", t.l));
+    p.add(colours.secondary, index == 0 ? "  first tile, nothing to rescale  " : "  a new run begins  ");
+    p.add(colours.text, printed("l = Σe = %.5g  ", t.l) + std::string(output_formula(algorithm, true)));
   } else {
     const TraceTile& before = tiles[static_cast<std::size_t>(index) - 1];
     p.add(colours.secondary, printed("m %.3f → ", before.max_used));
     p.add(t.moved ? colours.moved : colours.text, printed("%.3f  ", t.max_used));
     p.add(colours.moved, printed("α = exp(%.3f) = %.4f  ", before.max_used - t.max_used, t.alpha));
     p.add(colours.text, printed("l = α·%.5g + %.5g = %.5g  ", before.l, t.l - t.alpha * before.l, t.l));
-    p.add(colours.text, "O = α·O + P·V");
+    p.add(colours.text, std::string(output_formula(algorithm, false)));
   }
-  p.add(t.saturated > 0 ? colours.bad : colours.secondary, extra);
+  if (t.max_used < t.max_true) p.add(colours.golden, printed("  max %.3f is %.3f above m", t.max_true, t.max_true - t.max_used));
+  p.add(colours.secondary, extra);
 }
 
 void draw_scrubber(View& view, const Result& r, const Palette& colours) {

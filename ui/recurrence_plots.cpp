@@ -93,6 +93,7 @@ void draw_max(Strip& s, ImVec2 size) {
   const double pixels = ImPlot::GetPlotSize().x;
   const Points seen = decimated(m.tile, m.max_true, m.first, m.last, pixels);
   const double spacing = pixels / static_cast<double>(std::max<std::size_t>(1, m.all_tiles.size()));
+  if (m.stale) draw_steps("##true max", m.tile, m.max_true, stroke(s.colours.golden, 1));
   draw_steps("##m", m.tile, m.max_used, stroke(s.colours.a));
   if (spacing >= 5)
     ImPlot::PlotScatter("##true", seen.x.data(), seen.y.data(), static_cast<int>(seen.x.size()),
@@ -137,6 +138,17 @@ void draw_rescales(Strip& s, ImVec2 size) {
   end_plot();
 }
 
+/// A coral mark at the foot of each tile in which a P saturated.
+void draw_saturated(const Strip& s, double pixels) {
+  const std::vector<double> height(s.memory.saturated_tile.size(), 0.0);
+  const Points marks = decimated(s.memory.saturated_tile, height, s.memory.first, s.memory.last, pixels / 4);
+  for (const double tile : marks.x) {
+    const ImVec2 at = ImPlot::PlotToPixels(tile, -0.06);
+    ImPlot::GetPlotDrawList()->AddTriangleFilled({at.x, at.y - px(9)}, {at.x - px(4), at.y - px(1)}, {at.x + px(4), at.y - px(1)},
+                                                 s.colours.bad);
+  }
+}
+
 void draw_sums(Strip& s, ImVec2 size) {
   const StripMemory& m = s.memory;
   static constexpr double ticks[] = {0, 0.5, 1};
@@ -150,6 +162,7 @@ void draw_sums(Strip& s, ImVec2 size) {
   const double spacing = pixels / static_cast<double>(std::max<std::size_t>(1, m.all_tiles.size()));
   ImPlot::PlotScatter("##alpha", alpha.x.data(), alpha.y.data(), static_cast<int>(alpha.x.size()),
                       dots(s.colours.moved, spacing >= 8 ? 3 : 1.6f, true));
+  draw_saturated(s, pixels);
   end_plot();
 }
 
@@ -159,7 +172,12 @@ void draw_errors(Strip& s, ImVec2 size) {
   shade(s);
   std::vector<double> shown = m.error;
   for (double& e : shown) e = std::isfinite(e) ? std::max(e, m.error_low) : m.error_high;
-  draw_steps("##e", m.tile, shown, stroke(s.colours.a));
+  draw_steps("##e", m.error_tile, shown, stroke(s.colours.a));
+  if (m.error.empty()) {
+    const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
+    draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x / 2, at.y + px(4)}, Face::small, s.colours.faint,
+              fitted(Face::small, "O comes with the second pass", plot.x - px(8)), 0.5f);
+  }
   if (m.b_error > 0) {
     const ImVec2 from = ImPlot::PlotToPixels(m.first, m.b_error), to = ImPlot::PlotToPixels(m.last, m.b_error);
     draw_dashed(ImPlot::GetPlotDrawList(), from, to, s.colours.b, px(2), px(4));
@@ -191,22 +209,27 @@ void draw_recurrence_plots(View& view, const StripMemory& memory, ImVec2 size, c
     ImGui::SetCursorScreenPos({from.x, from.y + title});
     draw(s, ImVec2{width, size.y - title});
   };
-  plot(0, "running max", {{"Running max ", colours.text}, {"m", colours.a}, {printed(", row %d", row), colours.text}},
+  const bool stale = memory.stale;
+  plot(0, "running max",
+       {{stale ? "Max " : "Running max ", colours.text}, {"m", colours.a}, {stale ? " and " : "", colours.text}, {stale ? "true" : "", colours.golden},
+        {printed(", row %d", row), colours.text}},
        "S units", draw_max,
-       "The running max that exp sees (line), the largest score so far (rings), tiles in which it moved (purple). The bands "
-       "hold 50 % "
-       "and 90 % of all rows.",
+       "The running max that exp sees (line), the largest score so far (rings, and a line where a stale max lies below it), tiles "
+       "in which it moved (purple). The bands hold 50 % and 90 % of all rows.",
        "m_new = max(m, max_j S_ij)");
   plot(1, "rescales", {{"Rescales per tile, all rows", colours.text}}, "rows", draw_rescales,
        "In how many rows the running max moved at this tile, so that l and O were rescaled. The marks stand where scores in "
        "random "
        "order would put them.",
        "P(move at tile t) = 1/t, H_T - 1 a row");
+  const std::string saturated =
+      memory.saturated > 0 ? printed("  %lld P saturated", static_cast<long long>(memory.saturated)) : std::string();
   plot(2, "row sum",
-       {{"Row sum ", colours.text}, {"l", colours.a}, {" (of its largest), ", colours.text}, {"α", colours.moved}}, "",
-       draw_sums,
+       {{"Row sum ", colours.text}, {"l", colours.a}, {saturated.empty() ? " (of its largest), " : " (share), ", colours.text},
+        {"α", colours.moved}, {saturated, colours.bad}},
+       "", draw_sums,
        "The running row sum after each tile, as a share of its largest value, and the factor that rescaled it (dots; 1: not "
-       "moved).",
+       "moved). Coral marks: tiles in which a P lies beyond the largest number of its format.",
        "alpha = exp(m_old - m_new)\nl = alpha l + sum_j e_j");
   plot(3, "error so far", {{printed("Error of row %d so far", row), colours.text}}, "max, log", draw_errors,
        "How far O/l would be from golden if the loop ended at this tile, golden taken over the same keys. Dotted: the final "

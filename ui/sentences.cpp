@@ -1,5 +1,6 @@
 #include "ui/sentences.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 
@@ -10,7 +11,11 @@ namespace attoscope {
 
 namespace {
 
-std::string short_name(Algorithm a) { return a == Algorithm::three_pass ? "three-pass" : "flash"; }
+std::string short_name(Algorithm a) {
+  std::string text(name(a));
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
 
 std::string capital(std::string text) {
   if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
@@ -30,7 +35,7 @@ std::string count_of(std::int64_t count, const char* what) { return printed("%ll
 NearestPolicy nearest_policy(const Precision& precision, Algorithm algorithm) {
   NearestPolicy best;
   for (const Policy& p : policies()) {
-    if (p.algorithm != algorithm) continue;
+    if ((p.algorithm == Algorithm::three_pass) != (algorithm == Algorithm::three_pass)) continue;
     const int changed = differences(precision, p.precision);
     if (best.precision == nullptr || changed < best.changed) best = {p.name, changed, &p.precision};
   }

@@ -19,7 +19,7 @@ struct View {
   bool range_pinned = false;
   double range = 0.01;       ///< the largest |value| of the colour bar while pinned
   bool show_tiles = false;   ///< tile grid over the heat map
-  CellRect zoom{};           ///< part of the matrix that is shown; all zero: everything
+  CellRect zoom{};           ///< part that is shown, in rows of Q; all zero: everything
   int cell_row = -1, cell_col = -1;  ///< pinned cell, row of Q; -1: none
   int scrubbed_tile = -1;    ///< tile under the scrubber of the recurrence strip; -1: the last
   bool square_tiles = true;  ///< block_q follows block_k

@@ -37,7 +37,7 @@ void draw_verdict(const Result* result, const Frame& frame, const Palette& colou
   const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
   draw_text(head.at, Face::headline, tone, fitted(Face::headline, v.headline, head.width));
   const bool part = static_cast<int>(result->rows.size()) < result->experiment.problem.n;
-  const bool stale = frame.computing && frame.computing_seconds > 0.1;
+  const bool stale = is_stale(frame);
   const std::string tail = stale ? "computing" : part ? rows_text(*result) : "";
   const float tail_width = tail.empty() ? 0 : text_width(Face::small, tail) + px(8);
   std::string sentence = v.sentence;
@@ -165,9 +165,28 @@ void draw_table(const Result& r, const Palette& colours) {
   draw_nonfinite(r, x, height, colours);
 }
 
+/// The histogram, or in its place what each step costs.
+void draw_lower(Session& session, const Result& result, const Frame& frame, UiMemory& memory, const Palette& colours,
+                Wishes& wishes) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  if (ImGui::GetContentRegionAvail().y < px(86)) return;
+  if (memory.show_why)
+    draw_why(session, frame, colours, wishes);
+  else
+    draw_histogram(result, colours);
+  const ImVec2 end = ImGui::GetCursorScreenPos();
+  ImGui::SetCursorScreenPos({at.x + width - px(54), at.y + px(6)});
+  if (push_button(memory.show_why ? "ulps###why" : "why?###why", colours, false, {px(54), px(21)})) memory.show_why = !memory.show_why;
+  explain("Why a errs: the mean error if one step were exact, for every step that rounds. Or how often each error occurs.");
+  ImGui::SetCursorScreenPos(end);
+  ImGui::Dummy({0, 0});
+}
+
 }  // namespace
 
-void draw_statistics(const Result* result, const Frame& frame, const Palette& colours) {
+void draw_statistics(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+  const Result* result = frame.result.get();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::Dummy({0, px(4)});
   draw_verdict(result, frame, colours);
@@ -176,7 +195,7 @@ void draw_statistics(const Result* result, const Frame& frame, const Palette& co
     draw_pair("max", result->a_error.max_abs, result->b_error.max_abs, colours);
     ImGui::Dummy({0, px(2)});
     draw_table(*result, colours);
-    draw_histogram(*result, colours);
+    draw_lower(session, *result, frame, memory, colours, wishes);
   }
   ImGui::PopStyleVar();
   dim_if_stale(frame, colours);

@@ -38,10 +38,12 @@ void draw_background(UiMemory& memory) {
 Wishes draw_ui(Session& session, const Frame& frame, UiMemory& memory) {
   Wishes wishes;
   const Palette& colours = palette(session.view.light);
+  const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive();
+  memory.history.observe(session, busy, ImGui::GetTime());
   handle_keys({session, memory, wishes, frame.result.get()});
   draw_background(memory);
   draw_explore(session, frame, memory, colours, wishes);
-  draw_top_bar(session, memory, colours);
+  draw_top_bar(session, frame, memory, colours, wishes);
   draw_status_bar(frame, colours);
   draw_help(memory.show_help, colours);
   return wishes;

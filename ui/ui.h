@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/attribution.h"
 #include "kernels/result.h"
 #include "ui/session.h"
 
@@ -46,21 +47,44 @@ struct TensorFileInfo {
   std::vector<std::string> head_names;  ///< "layer 7, head 7"
 };
 
+/// A shipped experiment that shows one thing.
+struct ProbeEntry {
+  std::string name;      ///< of its file
+  std::string title;     ///< a few words
+  std::string sentence;  ///< what to look for, and what will be seen
+  Experiment experiment;
+};
+using ProbeEntries = std::shared_ptr<const std::vector<ProbeEntry>>;
+
+/// What the rounding steps of a question's method a cost, one by one.
+struct Why {
+  Experiment experiment;
+  Attribution attribution;
+};
+
 /// What the app tells the panels in this frame.
 struct Frame {
   std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
   bool computing = false;                ///< an answer to `session.experiment` is on its way
   double computing_seconds = 0;          ///< for how long
   std::string message;                   ///< one sentence about what went wrong, or empty
+  std::string note;                      ///< one sentence about what went well, or empty
   std::string device;                    ///< "cpu avx512, 2 threads"
   TensorFileInfo tensors;                ///< of the file that the input names, or of the example
   std::string example_file;              ///< path of the shipped example, empty where there is none
+  ProbeEntries probes;                   ///< null: none
+  std::shared_ptr<const Why> why;        ///< newest attribution; null: none yet
+  bool attributing = false;              ///< an attribution is on its way
   PaintImage paint;                      ///< may be empty (null backend): then nothing is drawn in the plot
 };
 
 /// What the user asked of the app in this frame.
 struct Wishes {
   std::string open_tensors;  ///< spec of a tensor file to load, or empty
+  bool copy = false;         ///< the session as text, to the clipboard
+  bool paste = false;        ///< `paste_text` instead of the session
+  std::string paste_text;
+  bool attribute = false;    ///< `Frame::why` of what the session asks
   bool quit = false;
 };
 

@@ -104,10 +104,7 @@ Colour mixed(Colour x, Colour y, float t) {
   return result;
 }
 
-namespace {
-
-/// Lines of text with air between them.
-void draw_wrapped(Face face, std::string_view text, float width) {
+void wrapped(Face face, std::string_view text, float width) {
   const WithFace f(face);
   const char* at = text.data();
   const char* end = at + text.size();
@@ -121,15 +118,13 @@ void draw_wrapped(Face face, std::string_view text, float width) {
   }
 }
 
-}  // namespace
-
 void explain(std::string_view what, std::string_view formula) {
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(5)});
-  draw_wrapped(Face::label, what, px(350));
+  wrapped(Face::label, what, px(350));
   if (!formula.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
-    draw_wrapped(Face::mono, formula, px(460));
+    wrapped(Face::mono, formula, px(460));
     ImGui::PopStyleColor();
   }
   ImGui::PopStyleVar();
@@ -149,6 +144,17 @@ bool push_button(const char* text, const Palette& colours, bool on, ImVec2 size)
   const bool pressed = ImGui::Button(text, size);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor(4);
+  return pressed;
+}
+
+bool quiet_button(const char* text, const Palette& colours, float width) {
+  const WithFace f(Face::label);
+  ImGui::PushStyleColor(ImGuiCol_Button, 0);
+  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0, ImGui::GetStyle().FramePadding.y});
+  const bool pressed = ImGui::Button(text, {width, px(26)});
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor(2);
   return pressed;
 }
 

@@ -48,6 +48,9 @@ Colour faded(Colour colour, float alpha);
 /// Between two colours, in sRGB.
 Colour mixed(Colour x, Colour y, float t);
 
+/// Text in lines of at most `width`.
+void wrapped(Face face, std::string_view text, float width);
+
 /// Explains the item before: what it changes, and the formula in mono.
 void explain(std::string_view what, std::string_view formula = {});
 
@@ -59,6 +62,8 @@ struct Choice {
 bool segmented(const char* id, const Palette& colours, std::span<const Choice> choices, int& chosen, float width = 0);
 /// A push button, lit while `on`.
 bool push_button(const char* label, const Palette& colours, bool on = false, ImVec2 size = {0, 0});
+/// A button without a box, for the bar above.
+bool quiet_button(const char* label, const Palette& colours, float width);
 /// A square check box drawn inside a button.
 bool toggle(const char* label, const Palette& colours, bool& on, float width = 0);
 

@@ -32,8 +32,8 @@ void kinds(Hand& hand) {
 }
 
 void masks(Hand& hand) {
-  for (const auto kind : {Mask::Kind::causal, Mask::Kind::window, Mask::Kind::none}) {
-    const std::string text(mask_names[static_cast<std::size_t>(kind)]);
+  for (const auto kind : {Mask::Kind::causal, Mask::Kind::window, Mask::Kind::padding, Mask::Kind::none}) {
+    const std::string text(kind == Mask::Kind::padding ? "pad" : mask_names[static_cast<std::size_t>(kind)]);
     hand.changes(
         "mask " + text, [&] { hand.click(controls + "mask/" + text); },
         [&](Session& s) { s.experiment.problem.mask.kind = kind; });

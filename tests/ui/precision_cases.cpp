@@ -31,11 +31,14 @@ void algorithms(Hand& hand) {
     };
   };
   const auto choose = [&](char which, const char* algorithm) {
-    return [&hand, which, algorithm] { hand.choose(column(which) + "##algorithm", algorithm); };
+    return [&hand, which, item = std::string(algorithm)] { hand.choose(column(which) + "##algorithm", item); };
   };
   hand.changes("a in three passes", choose('a', "three_pass"), becomes('a', Algorithm::three_pass, "base_hw"));
   hand.changes("a as flash", choose('a', "flash2"), becomes('a', Algorithm::flash2, "hw"));
   hand.changes("b as flash", choose('b', "flash2"), becomes('b', Algorithm::flash2, "eager"));
+  for (const Algorithm algorithm : {Algorithm::two_pass, Algorithm::flash1, Algorithm::flash4, Algorithm::split_kv, Algorithm::flash2})
+    hand.changes(std::string(name(algorithm)), choose('a', std::string(name(algorithm)).c_str()),
+                 [=](Session& s) { s.experiment.a.algorithm = algorithm; });
   hand.changes("b in three passes", choose('b', "three_pass"), becomes('b', Algorithm::three_pass, "base_eager"));
   hand.leaves("b as it is", choose('b', "three_pass"));
   hand.click(column('a') + "m");
@@ -84,6 +87,17 @@ void own_formats(Hand& hand) {
   set("e4m3", to_format(e4m3));
   set("D, the main format", to_main);
   set("fp64", to_format(fp64));
+  Rounding dice = to_format(fp64);
+  dice.stochastic = true;
+  const auto stochastic = [&] {
+    hand.click(controls + "a/l", 1);
+    hand.pick("##stochastic");
+    hand.key(ImGuiKey_Escape);
+  };
+  hand.changes("stochastic", stochastic, [&](Session& s) { s.experiment.a.precision[Step::l] = dice; });
+  dice.format = bf16;
+  set("bf16", dice);
+  hand.changes("to nearest", stochastic, [&](Session& s) { s.experiment.a.precision[Step::l] = to_format(bf16); });
   set("exact", exact);
   const auto type = [&](const std::string& text) {
     hand.click(controls + "b/output", 1);

@@ -1,6 +1,7 @@
 #include "tests/ui/stage.h"
 
 #include "app/paths.h"
+#include "app/wishes.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
 #include "ui/theme.h"
@@ -74,7 +75,7 @@ void Stage::draw() {
     ImGui::Render();  // all but the pixels, which software makes slowly
   texture_->end_frame();
   asked_to_quit |= wishes.quit;
-  if (!wishes.open_tensors.empty()) explorer_->open(session, wishes.open_tensors);
+  grant(wishes, session, *explorer_);
   if (wanted) picture_ = corner(screen_->read(), width_, height_);
 }
 

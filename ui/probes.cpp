@@ -1,0 +1,93 @@
+// The shipped experiments: a list to choose from, and what to look for in the chosen one.
+#include <algorithm>
+
+#include "imgui.h"
+#include "ui/panels.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+/// True if `asked` is the probe's question; which row is traced, and the digest of what was read, do not matter.
+bool same_question(const Experiment& probe, const Experiment& asked) {
+  Experiment x = probe;
+  x.problem.traced_row = asked.problem.traced_row;
+  x.problem.input.digest = asked.problem.input.digest;
+  return x == asked;
+}
+
+const ProbeEntry* asked_probe(const Session& session, const Frame& frame) {
+  if (!frame.probes) return nullptr;
+  const auto at = std::ranges::find_if(
+      *frame.probes, [&](const ProbeEntry& p) { return same_question(p.experiment, session.experiment); });
+  return at == frame.probes->end() ? nullptr : &*at;
+}
+
+/// How high a text in lines of at most `width` is.
+float height_of(Face face, const std::string& text, float width) {
+  const WithFace f(face);
+  return ImGui::CalcTextSize(text.c_str(), nullptr, false, width).y;
+}
+
+void load(Session& session, UiMemory& memory, const ProbeEntry& probe) {
+  session.experiment = probe.experiment;
+  session.view.zoom = {};
+  session.view.cell_row = session.view.cell_col = session.view.scrubbed_tile = -1;
+  memory.dismissed_probe.clear();
+}
+
+/// One line of the list: its title, and its sentence under it.
+bool entry(const ProbeEntry& probe, bool current, float width, const Palette& colours) {
+  const float title = line_height(Face::body) + px(4), pad = px(8), inner = width - 2 * pad;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool pressed = ImGui::Selectable(("##" + probe.name).c_str(), current, 0,
+                                         {width, title + height_of(Face::small, probe.sentence, inner) + 2 * pad});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_text({at.x + pad, at.y + pad - px(2)}, Face::body, current ? colours.accent : colours.text, probe.title);
+  const WithFace f(Face::small);
+  list->AddText(nullptr, 0, {at.x + pad, at.y + pad + title}, colours.secondary, probe.sentence.c_str(), nullptr, inner);
+  return pressed;
+}
+
+}  // namespace
+
+void presets_button(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours) {
+  const bool any = frame.probes && !frame.probes->empty();
+  ImGui::BeginDisabled(!any);
+  if (quiet_button("presets###presets", colours, px(70))) ImGui::OpenPopup("presets");
+  ImGui::EndDisabled();
+  explain(any ? "Experiments that show one thing each, and what to look for." : "The shipped experiments are missing.");
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(36 + 26 + 8)});
+  if (!ImGui::BeginPopup("presets")) return;
+  const float width = std::min(px(520), view->Size.x - px(60));
+  const ProbeEntry* current = asked_probe(session, frame);
+  for (std::size_t i = 0; any && i < frame.probes->size(); ++i) {
+    const ProbeEntry& probe = (*frame.probes)[i];
+    if (entry(probe, &probe == current, width, colours)) load(session, memory, probe);
+  }
+  ImGui::EndPopup();
+}
+
+void draw_probe_sentence(const Session& session, const Frame& frame, UiMemory& memory, const Palette& colours) {
+  const ProbeEntry* probe = asked_probe(session, frame);
+  if (probe == nullptr || probe->name == memory.dismissed_probe) return;
+  const float width = ImGui::GetContentRegionAvail().x, close = px(24), pad = px(8), inner = width - close - 3 * pad;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float title = line_height(Face::label) + px(4), height = title + height_of(Face::small, probe->sentence, inner) + 2 * pad;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(at, {at.x + width, at.y + height}, colours.raised, px(3));
+  draw_text({at.x + pad, at.y + pad - px(1)}, Face::label, colours.text, probe->title);
+  {
+    const WithFace f(Face::small);
+    list->AddText(nullptr, 0, {at.x + pad, at.y + pad + title}, colours.secondary, probe->sentence.c_str(), nullptr, inner);
+  }
+  ImGui::SetCursorScreenPos({at.x + width - close - px(4), at.y + px(4)});
+  if (push_button("×###dismiss", colours, false, {close, 0})) memory.dismissed_probe = probe->name;
+  explain("Puts the sentence away. The experiment stays; the presets list brings the sentence back.");
+  ImGui::SetCursorScreenPos({at.x, at.y + height + px(4)});
+}
+
+}  // namespace attoscope
