@@ -178,8 +178,8 @@ class Computation {
     constexpr bool precise = std::is_same_v<T, double>;
     truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
                                                       : run(golden, result_.rows, nullptr, stop_));
-    truth_->measured = measured(*truth_->golden, false, stop_);
-    truth_->digest = digest(*truth_->golden, stop_);
+    tbb::parallel_invoke([&] { truth_->measured = measured(*truth_->golden, false, stop_); },
+                         [&] { truth_->digest = digest(*truth_->golden, stop_); });
     truth_->key = golden_key(e_);  // last: a run that is stopped before leaves a truth that answers no question
   }
 

@@ -66,14 +66,15 @@ void apply_option(Format& f, std::string_view option, std::string_view whole) {
 
 std::string name(const Format& f) {
   Format base{f.exponent_bits, f.mantissa_bits};
-  std::string text = "e" + std::to_string(f.exponent_bits) + "m" + std::to_string(f.mantissa_bits);
+  std::string text = "e";
+  text.append(std::to_string(f.exponent_bits)).append("m").append(std::to_string(f.mantissa_bits));
   for (const Named& n : named) {
     if (n.format.exponent_bits != f.exponent_bits || n.format.mantissa_bits != f.mantissa_bits) continue;
     base = n.format;
     text = n.name;
   }
   if (f.top_code_nan != base.top_code_nan) text += f.top_code_nan ? "/fn" : "/ieee";
-  if (f.overflow != base.overflow) text += "/" + std::string(overflow_names[static_cast<std::size_t>(f.overflow)]);
+  if (f.overflow != base.overflow) text.append("/").append(overflow_names[static_cast<std::size_t>(f.overflow)]);
   return text;
 }
 

@@ -106,10 +106,12 @@ void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std:
     const DoubleV u = 1.0 - unit_interval<DoubleV>(p.x[0], p.x[1]);  // (0, 1]
     const SinCos<DoubleV> angle = sincos_turns(unit_interval<DoubleV>(p.x[2], p.x[3]));
     const DoubleV square = -2.0 * logarithm(u);
+    DoubleV radius = square > 0.0 ? square : DoubleV{};
+    for (int lane = 0; lane < W; ++lane) radius[lane] = __builtin_sqrt(radius[lane]);
+    const DoubleV x = radius * angle.cos, y = radius * angle.sin;
     for (int lane = 0; lane < W && i + 2 * lane < count; ++lane) {
-      const double radius = __builtin_sqrt(square[lane] > 0 ? square[lane] : 0.0);
-      out[i + 2 * lane] = radius * angle.cos[lane];
-      if (i + 2 * lane + 1 < count) out[i + 2 * lane + 1] = radius * angle.sin[lane];
+      out[i + 2 * lane] = x[lane];
+      if (i + 2 * lane + 1 < count) out[i + 2 * lane + 1] = y[lane];
     }
   }
 }
