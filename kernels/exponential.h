@@ -180,7 +180,7 @@ ATTOSCOPE_HD V logarithm(V x) {
   using K = ExpConstants<T>;
   constexpr bool is_float = sizeof(T) == 4;
   constexpr T smallest_normal = is_float ? T(0x1p-126) : T(0x1p-1022), lift = is_float ? T(0x1p64) : T(0x1p128);
-  const V normal = x < smallest_normal ? x * lift : x;
+  const V normal = x > T(0) ? (x < smallest_normal ? x * lift : x) : splat<V>(1);  // 1 where there is no logarithm
   const V lifted = x < smallest_normal ? splat<V>(is_float ? T(64) : T(128)) : V{};
   // the exponent of x / sqrt(1/2), rounded down
   const Int k = (bits_of(normal) - bits_of(splat<V>(T(0x1.6a09e667f3bcdp-1)))) >> L::mantissa_bits;
