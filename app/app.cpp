@@ -38,14 +38,14 @@ class App {
   void show_frame() {
     explorer_.open_dropped(session_, window_.take_dropped());
     explorer_.update(session_);
-    apply_theme(session_.view.light, session_.view.ui_scale, window_.scale());
+    apply_theme(session_.view.theme, session_.view.ui_scale, window_.scale());
     window_.begin_frame();
     Frame frame = explorer_.frame();
     frame.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                          const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
     const Wishes wishes = draw_ui(session_, frame, *memory_);
     explorer_.update(session_);  // asks for what was changed just now, not a frame later
-    window_.end_frame(palette(session_.view.light).background);
+    window_.end_frame(palette(session_.view.theme).background);
     texture_.end_frame();
     grant(wishes, session_, explorer_);
     if (wishes.quit) window_.close();

@@ -16,6 +16,9 @@ namespace {
 
 using Answer = std::shared_ptr<const Result>;
 
+/// Rows of the rescale map.
+constexpr int clipping_rows = 256;
+
 /// How many rows are shown first, so that a picture comes at once where all rows would take long; 0: all at once. By useful
 /// operations: golden, a and b together do about a hundred of them a nanosecond on two cores.
 int first_rows(const Problem& p) {
@@ -63,19 +66,6 @@ void look_at_all(View& view) {
   view.cell_row = view.cell_col = view.scrubbed_tile = -1;
 }
 
-/// The second worker's work; nothing where it gave up.
-auto attributer(const std::atomic<bool>& outdated) {
-  return [&outdated](const Experiment& experiment, const Cancelled& cancelled) -> std::shared_ptr<const Why> {
-    try {
-      const auto stop = [&] { return outdated.load() || cancelled(); };
-      return std::make_shared<const Why>(Why{experiment, attribute(experiment, {.cancelled = stop})});
-    } catch (const Stopped&) {
-      if (!outdated) throw;
-      return nullptr;
-    }
-  };
-}
-
 }  // namespace
 
 ProbeEntries probe_entries() {
@@ -90,7 +80,10 @@ Explorer::Explorer(const Start& start, std::function<void()> published)
       device_(device_name()),
       message_(joined(start.remarks, "  ")),
       worker_(answerer(), published),
-      why_worker_(attributer(attribution_outdated_), published) {
+      why_([](const Experiment& e, const Cancelled& stop) { return Why{e, attoscope::attribute(e, {.cancelled = stop})}; }, published),
+      scores_([](const ScoreQuestion& q, const Cancelled& stop) { return scores(q, {.cancelled = stop}); }, published),
+      clipping_([](const Experiment& e, const Cancelled& stop) { return clipping(e, clipping_rows, {.cancelled = stop}); }, published),
+      same_bits_([](const Experiment& e, const Cancelled& stop) { return same_bits(e, {.cancelled = stop}); }, published) {
   try {
     probes_ = probe_entries();
   } catch (const std::exception& error) {
@@ -103,7 +96,7 @@ void Explorer::update(Session& session) {
   describe(session.experiment.problem.input);
   busy_ = worker_.busy();  // before the answer is taken: what is taken once nothing is on its way is the last
   take_answer();
-  take_why();
+  take_side_answers();
 }
 
 Frame Explorer::frame() const {
@@ -114,8 +107,14 @@ Frame Explorer::frame() const {
   frame.message = message_;
   frame.note = note_;
   frame.probes = probes_;
-  frame.why = why_;
-  frame.attributing = why_worker_.busy();
+  frame.why = why_.answer();
+  frame.attributing = why_.busy();
+  frame.scores = scores_.answer();
+  frame.clipping = clipping_.answer();
+  frame.same_bits = same_bits_.answer();
+  frame.checking_bits = same_bits_.busy();
+  frame.devices = {{"cpu", device_, ""}};
+  frame.no_hardware = "The hardware method needs an NVIDIA GPU; this program was built without CUDA.";
   frame.device = result_ ? result_->device : device_;
   frame.tensors = tensors_;
   frame.example_file = example_file_;
@@ -161,24 +160,34 @@ void Explorer::ask(const Experiment& experiment) {
   if (asked_) message_.clear(), note_.clear();
   asked_ = experiment;
   unreadable_.reset();
-  attributed_.reset();
-  attribution_outdated_ = true;
+  why_.forget();
+  scores_.forget();
+  clipping_.forget();
+  same_bits_.forget();
   worker_.submit(experiment);
 }
 
-void Explorer::attribute(const Experiment& experiment) {
-  if (attributed_ == experiment) return;
-  attributed_ = experiment;
-  attribution_outdated_ = false;
-  why_worker_.submit(experiment);
+void Explorer::ask_beside(const Wishes& wishes, const Session& session) {
+  if (wishes.attribute) why_.ask(session.experiment);
+  if (wishes.scores) scores_.ask(*wishes.scores);
+  if (wishes.clipping) clipping_.ask(session.experiment);
+  if (wishes.same_bits) same_bits_.ask(session.experiment);
 }
 
-void Explorer::take_why() {
-  try {
-    if (auto answer = why_worker_.take(); answer && *answer) why_ = std::move(*answer);
-  } catch (const std::exception& error) {
-    message_ = error.what();
-  }
+void Explorer::take_side_answers() {
+  const auto take = [this](auto& question) {
+    try {
+      question.update();
+    } catch (const std::bad_alloc&) {
+      message_ = "There is not enough memory for this experiment.";
+    } catch (const std::exception& error) {
+      message_ = error.what();
+    }
+  };
+  take(why_);
+  take(scores_);
+  take(clipping_);
+  take(same_bits_);
 }
 
 void Explorer::take_answer() {
@@ -202,7 +211,7 @@ void Explorer::paste(Session& session, const std::string& text) {
   try {
     std::vector<std::string> remarks;
     Session opened = parse_session(text, remarks);
-    opened.view.light = session.view.light;
+    opened.view.theme = session.view.theme;
     opened.view.ui_scale = session.view.ui_scale;
     adopt(session, std::move(opened), remarks);
   } catch (const std::exception& error) {

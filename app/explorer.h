@@ -1,7 +1,6 @@
 /// The conversation between a session and the worker: what was asked, what was answered, what went wrong.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "app/app.h"
+#include "app/side_question.h"
 #include "app/worker.h"
 #include "kernels/result.h"
 #include "ui/ui.h"
@@ -38,8 +38,8 @@ class Explorer {
   void open_dropped(Session& session, const std::vector<std::string>& files);
   /// A session from its text; theme and size of the window stay. If that fails, all stays and a sentence says why.
   void paste(Session& session, const std::string& text);
-  /// Asks what each rounding step of method a costs; it gives up when something else is asked.
-  void attribute(const Experiment& experiment);
+  /// Asks what the panels want to know beside the answer; what is not yet known is given up when the session asks something else.
+  void ask_beside(const Wishes& wishes, const Session& session);
   /// Shows a sentence about what went well until the next question.
   void note(std::string sentence) { note_ = std::move(sentence); }
   /// Shows a sentence until the next answer.
@@ -54,7 +54,7 @@ class Explorer {
   void describe(const Input& input);
   void ask(const Experiment& experiment);
   void take_answer();
-  void take_why();
+  void take_side_answers();
 
   std::string example_file_, device_, message_, note_;
   ProbeEntries probes_;
@@ -66,11 +66,11 @@ class Explorer {
   Clock::time_point asked_at_{};
   bool busy_ = false;  ///< an answer was on its way when the newest one was taken
   Answer result_;
-  std::optional<Experiment> attributed_;  ///< whose attribution was asked for last
-  std::atomic<bool> attribution_outdated_{false};
-  std::shared_ptr<const Why> why_;
   Worker<Experiment, Answer> worker_;  ///< last, so they join before anything they use goes away
-  Worker<Experiment, std::shared_ptr<const Why>> why_worker_;
+  SideQuestion<Experiment, Why> why_;
+  SideQuestion<ScoreQuestion, ScoreWindow> scores_;
+  SideQuestion<Experiment, Clipping> clipping_;
+  SideQuestion<Experiment, SameBits> same_bits_;
 };
 
 }  // namespace attoscope

@@ -48,10 +48,10 @@ Picture draw(Session session, Frame frame, int width, int height) {
   frame.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                     const Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
   for (int i = 0; i < settling_frames; ++i) {
-    apply_theme(session.view.light, session.view.ui_scale);
+    apply_theme(session.view.theme, session.view.ui_scale);
     begin_frame(screen);
     draw_ui(session, frame, *memory);
-    gui.draw(palette(session.view.light).background);
+    gui.draw(palette(session.view.theme).background);
     texture.end_frame();
   }
   return screen.read();

@@ -31,14 +31,25 @@ void visit_view(V& v, W& view) {
   v.integer("cell_col", view.cell_col, -1, max_d - 1);
   v.integer("scrubbed_tile", view.scrubbed_tile, -1, max_n - 1);
   v.flag("square_tiles", view.square_tiles);
-  v.flag("light", view.light);
+  v.choice("theme", view.theme, theme_names);
   v.real("ui_scale", view.ui_scale, RealRange{.min = 0.5, .max = 4});
+  v.choice("picture", view.picture, picture_names);
+  v.choice("comparison", view.comparison, comparison_names);
+  v.field("second_field", view.second_field);
+  v.real("swipe", view.swipe, RealRange{.min = 0, .max = 1});
+  v.choice("rescale_show", view.rescale_show, rescale_names);
+  v.choice("score_show", view.score_show, score_names);
+  v.flag("profiles", view.profiles);
+  v.choice("detail", view.detail, detail_names);
+  v.integer("hidden_curves", view.hidden_curves, 0U, ~0U);
+  v.integer("on_chip_elements", view.on_chip_elements, 1, 1 << 30);
 }
 
 template <class V, class S>
 void visit_session(V& v, S& session) {
   v.object("experiment", [&](auto& inner) { visit_experiment(inner, session.experiment); });
   v.object("view", [&](auto& inner) { visit_view(inner, session.view); });
+  v.text("device", session.device);
 }
 
 }  // namespace attoscope

@@ -43,6 +43,8 @@ class AttentionBlock : private TileSteps<T> {
       case Algorithm::flash2:
       case Algorithm::flash4: each_tile(0, tiles(), [&] { flash2_tile(); }); break;
       case Algorithm::split_kv: split_kv(); break;
+      case Algorithm::hardware:
+      case Algorithm::loaded: break;  // not emulated
     }
     finish();
   }

@@ -21,6 +21,7 @@ struct StepShare {
 
 /// What the rounding steps of method a cost, one by one. The `input` step is none of them: the golden value sees the same
 /// rounded inputs, so it is never part of the error. Flags, algorithm and everything else are kept throughout.
+/// A method that is not emulated has no steps.
 struct Attribution {
   StepError total;               ///< as the experiment has it
   StepError floor;               ///< with every step exact: what the working type alone costs

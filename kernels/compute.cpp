@@ -149,7 +149,9 @@ class Computation {
     std::vector<Deviation> errors;
     for (const Method& m : methods) {
       const Operands<T> reversed = m.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
-      const Matrix output = run(job(e_.problem, m, e_.format, m.reverse_keys ? reversed : x), result_.rows, nullptr, stop_);
+      const Matrix output = is_emulated(m.algorithm)
+                                ? run(job(e_.problem, m, e_.format, m.reverse_keys ? reversed : x), result_.rows, nullptr, stop_)
+                                : output_of(m.algorithm);
       errors.push_back(deviation(unsorted(output, stop_), truth_->measured, e_.format, stop_));
     }
     return errors;
@@ -183,7 +185,23 @@ class Computation {
     truth_->key = golden_key(e_);  // last: a run that is stopped before leaves a truth that answers no question
   }
 
+  /// The computed rows of what the experiment's `loaded` holds.
+  Matrix loaded_rows() const {
+    const std::size_t d = static_cast<std::size_t>(e_.problem.d);
+    Matrix m{static_cast<int>(result_.rows.size()), e_.problem.d, zeros<double>(result_.rows.size() * d, stop_)};
+    for (std::size_t i = 0; i < result_.rows.size(); ++i)
+      std::copy_n(e_.loaded.values->begin() + static_cast<std::ptrdiff_t>(result_.rows[i]) * e_.problem.d, d,
+                  m.values.begin() + static_cast<std::ptrdiff_t>(i * d));
+    return m;
+  }
+
   void run_a(const Operands<T>& x, const Job<double>& golden) {
+    result_.traffic = traffic(e_);
+    result_.trace.row = traced_row(e_.problem);
+    if (!is_emulated(e_.a.algorithm)) {
+      result_.a = output_of(e_.a.algorithm);
+      return;
+    }
     const Operands<T> reversed = e_.a.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
     const Job<T> a = job(e_.problem, e_.a, e_.format, e_.a.reverse_keys ? reversed : x);
     RunRecorder<T> recorder(a, golden, result_.rows, traced_row(e_.problem), std::is_same_v<T, double>);
@@ -191,11 +209,20 @@ class Computation {
     result_.rescales = recorder.rescales();
     result_.rescale_map = recorder.take_map();
     result_.trace = recorder.take_trace();
-    result_.traffic = traffic(e_);
+  }
+
+  /// The output of a method that is not emulated.
+  Matrix output_of(Algorithm algorithm) const {
+    if (algorithm == Algorithm::loaded) return loaded_rows();
+    throw std::runtime_error("The method `hardware` needs an NVIDIA GPU, and this program was built without CUDA.");
   }
 
   /// b sees what everybody sees, rounded once more by its own input step.
   void run_b(const Operands<T>& x) {
+    if (!is_emulated(e_.b.algorithm)) {
+      result_.b = output_of(e_.b.algorithm);
+      return;
+    }
     const RounderPlan<T> own = plan<T>(e_.b.precision[Step::input], e_.format);
     const RounderPlan<T> shared = plan<T>(e_.a.precision[Step::input], e_.format);
     const bool same = !own.rounds() || (shared.rounds() && own.format == shared.format);

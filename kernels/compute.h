@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/result.h"
@@ -34,6 +35,7 @@ struct Options {
   Cancelled cancelled{};     ///< none: never
   Memory* memory = nullptr;  ///< none: nothing is remembered
   int threads = 0;           ///< 0: all that the machine has
+  std::string device = "cpu";  ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/device.h)
 };
 
 /// The answer to `experiment`, the same bits for every thread count and instruction set.

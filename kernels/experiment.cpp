@@ -79,6 +79,18 @@ void validate_tensors(const Problem& p) {
   if (p.d != t.d) refuse("d", p.d, std::to_string(t.d) + ", the head dimension of ");
 }
 
+/// That somebody's output was read, and has the problem's shape.
+void validate_loaded(const Experiment& e) {
+  const KernelOutput& o = e.loaded;
+  if (o.file.empty()) throw std::invalid_argument("loaded.file is empty, expected the .npy or .safetensors file of your kernel's output");
+  if (!o.values) throw std::invalid_argument("loaded.file is '" + o.file + "': its output has not been loaded");
+  const bool fits = o.n == e.problem.n && o.d == e.problem.d &&
+                    o.values->size() == static_cast<std::size_t>(o.n) * static_cast<std::size_t>(o.d);
+  if (!fits)
+    throw std::invalid_argument("loaded.file '" + o.file + "' holds " + std::to_string(o.n) + " x " + std::to_string(o.d) +
+                                ", expected the problem's " + std::to_string(e.problem.n) + " x " + std::to_string(e.problem.d));
+}
+
 }  // namespace
 
 bool contains(const RealRange& r, double x) {
@@ -117,6 +129,7 @@ void validate(const Experiment& e) {
   Checker checker("");
   visit_experiment(checker, e);
   if (e.problem.input.kind == InputKind::tensors) validate_tensors(e.problem);
+  if (e.a.algorithm == Algorithm::loaded || e.b.algorithm == Algorithm::loaded) validate_loaded(e);
 }
 
 }  // namespace attoscope

@@ -77,9 +77,15 @@ struct Precision {
 /// flash2: FlashAttention-2 (arXiv 2307.08691), Algorithm 1: O divided once.
 /// flash4: flash2 that keeps a stale max while the new one exceeds it by at most tau (FlashAttention-4).
 /// split_kv: flash2 over `splits` runs of tiles, merged by their log-sum-exp (Flash-Decoding).
-enum class Algorithm : std::uint8_t { three_pass, two_pass, flash1, flash2, flash4, split_kv };
-inline constexpr std::array<std::string_view, 6> algorithm_names{"three_pass", "two_pass", "flash1", "flash2", "flash4", "split_kv"};
+/// hardware: a real kernel on a GPU's tensor cores, not emulated; its rounding is the device's.
+/// loaded: no kernel at all: O of somebody else's, `Experiment::loaded`.
+enum class Algorithm : std::uint8_t { three_pass, two_pass, flash1, flash2, flash4, split_kv, hardware, loaded };
+inline constexpr std::array<std::string_view, 8> algorithm_names{"three_pass", "two_pass", "flash1",   "flash2",
+                                                                 "flash4",     "split_kv", "hardware", "loaded"};
 constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
+/// Those that are written rules of IEEE operations, with a trace and steps; they come first.
+inline constexpr int emulated_count = 6;
+constexpr bool is_emulated(Algorithm a) { return static_cast<int>(a) < emulated_count; }
 /// Whether P is normalised before P.V, so that nothing is divided at the end.
 constexpr bool normalises_P(Algorithm a) { return a == Algorithm::three_pass || a == Algorithm::two_pass; }
 
@@ -142,6 +148,20 @@ struct Input {
   }
 };
 
+/// The output of somebody else's kernel, n x d. The file is read outside kernels/; `values` then holds what was read.
+struct KernelOutput {
+  std::string file;          ///< FILE.npy or FILE.safetensors[:INDEX]; empty: none
+  int index = 0;             ///< which head
+  std::uint64_t digest = 0;  ///< of the bits that were read, so that a changed file is a new question
+  std::string type;          ///< of its elements as stored: "BF16"
+  int n = 0, d = 0;
+  std::shared_ptr<const std::vector<double>> values;  ///< row-major; not compared
+
+  friend bool operator==(const KernelOutput& x, const KernelOutput& y) {
+    return x.file == y.file && x.index == y.index && x.digest == y.digest;
+  }
+};
+
 /// Which keys a query sees. window: itself and the `window` - 1 keys before it (causal). padding: causal, without the first
 /// `window` keys (a sequence padded on the left), so that as many rows see no key at all.
 struct Mask {
@@ -193,6 +213,7 @@ struct Experiment {
   Problem problem{};
   Format format = bf16;  ///< the main format D
   Method a{}, b{.algorithm = Algorithm::three_pass};
+  KernelOutput loaded{};  ///< what a method whose algorithm is `loaded` stands for
 
   friend bool operator==(const Experiment&, const Experiment&) = default;
 };

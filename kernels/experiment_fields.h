@@ -95,12 +95,20 @@ void visit_method(V& v, M& method) {
   v.object("precision", [&](auto& inner) { visit_precision(inner, method.precision); });
 }
 
+template <class V, class K>
+void visit_kernel_output(V& v, K& loaded) {
+  v.text("file", loaded.file);
+  v.integer("index", loaded.index, 0, INT_MAX);
+  v.hex("digest", loaded.digest);
+}
+
 template <class V, class E>
 void visit_experiment(V& v, E& experiment) {
   v.object("problem", [&](auto& inner) { visit_problem(inner, experiment.problem); });
   v.format("format", experiment.format);
   v.object("a", [&](auto& inner) { visit_method(inner, experiment.a); });
   v.object("b", [&](auto& inner) { visit_method(inner, experiment.b); });
+  v.object("loaded", [&](auto& inner) { visit_kernel_output(inner, experiment.loaded); });
 }
 
 }  // namespace attoscope

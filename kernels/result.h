@@ -96,6 +96,8 @@ struct Digests {
   std::uint64_t golden = 0, a = 0, b = 0;  ///< of the bit patterns, row-major; every NaN counts as one
 };
 
+class DeviceMatrices;
+
 struct Result {
   Experiment experiment;
   std::string device;             ///< "cpu avx512, 2 threads"
@@ -104,6 +106,7 @@ struct Result {
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for everybody
   std::shared_ptr<const Matrix> golden;
   Matrix a, b;
+  std::shared_ptr<const DeviceMatrices> on_device;  ///< the same matrices on a GPU; null: computed on the CPU
   double golden_rms = 0;
   std::int64_t golden_nonfinite = 0;
   Deviation a_error, b_error, a_minus_b;  ///< a and b against golden; a against b

@@ -70,7 +70,7 @@ Session unusual() {
             .cell_col = 5,
             .scrubbed_tile = 2,
             .square_tiles = false,
-            .light = true,
+            .theme = Theme::light,
             .ui_scale = 1.25};
   s.view.range = 1e-300;
   return s;

@@ -135,7 +135,7 @@ TEST(TraceOf, ASinkIsInEveryTilesOutput) {
 }
 
 TEST(TraceOf, ARowWithoutKeysHasZerosAndNoTile) {
-  for (std::size_t i = 0; i < algorithm_names.size(); ++i)
+  for (std::size_t i = 0; i < emulated_count; ++i)
     for (const Format& f : {bf16, fp64}) {
       Experiment e = small_experiment(f, 50, 8);
       e.problem.mask = {Mask::Kind::padding, 20};

@@ -90,9 +90,10 @@ void draw_top_bar(Session& session, const Frame& frame, UiMemory& memory, const 
     ImGui::SameLine(0, px(8));
     history_buttons(session, memory, colours, wishes);
     ImGui::SameLine(0, px(8));
-    if (quiet_button(session.view.light ? "dark###theme" : "light###theme", colours, px(66)))
-      session.view.light = !session.view.light;
-    explain("Dark or light theme. Key T.");
+    const Theme other = next(session.view.theme);
+    if (quiet_button((std::string(other == Theme::high_contrast ? "contrast" : theme_names[static_cast<std::size_t>(other)]) + "###theme").c_str(), colours, px(66)))
+      session.view.theme = other;
+    explain("Dark, light or high-contrast theme. Key T.");
     ImGui::SameLine(0, px(8));
     scale_buttons(session.view, colours);
     ImGui::SameLine(0, px(8));

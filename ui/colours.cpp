@@ -81,13 +81,13 @@ Colour map_colour(std::span<const Colour> anchors, float t) {
 Colour entry_colour(int index, bool diverging, bool light) {
   switch (index) {
     case entry::nan:
-      return palette(light).bad;
+      return palette(light ? Theme::light : Theme::dark).bad;
     case entry::plus_infinity:
       return rgb(light ? 0xf0b400 : 0xffd800);
     case entry::minus_infinity:
       return rgb(light ? 0x2f3cff : 0x5468ff);
     case entry::nothing:
-      return palette(light).panel;
+      return palette(light ? Theme::light : Theme::dark).panel;
     default:
       return map_colour(anchors(diverging, light), static_cast<float>(index) / (entry::map_size - 1));
   }

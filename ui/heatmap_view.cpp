@@ -122,7 +122,7 @@ Colouring colouring(const HeatMemory& memory, const View& view) {
           .log = view.scale == ValueScale::log,
           .range = range,
           .knee = range / 300,
-          .light = view.light};
+          .light = is_light(view.theme)};
 }
 
 }  // namespace attoscope

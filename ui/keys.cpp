@@ -49,7 +49,7 @@ constexpr std::array table{
     Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma,
         [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); }},
     Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); }},
-    Key{"T", "dark or light theme", ImGuiKey_T, [](KeyTarget& t) { t.session.view.light = !t.session.view.light; }},
+    Key{"T", "dark or light theme", ImGuiKey_T, [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
     Key{"+", "larger", ImGuiKey_Equal, [](KeyTarget& t) { scale_ui(t.session.view, 0.125); }, true},
     Key{"−", "smaller", ImGuiKey_Minus, [](KeyTarget& t) { scale_ui(t.session.view, -0.125); }, true},
     Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.memory.show_help = !t.memory.show_help; }},

@@ -50,7 +50,6 @@ struct UiMemory {
   float docked_scale = 0;  ///< the pixel scale the layout was made for; 0: no layout yet
   bool docked_narrow = false;
   bool show_help = false;
-  bool show_why = false;  ///< attribution in place of the histogram
   std::string dismissed_probe;  ///< whose sentence was read
   std::string typed_format, typed_file;
 };

@@ -28,7 +28,7 @@ bool has_step(Algorithm a, Step s) {
   return a != Algorithm::three_pass || (s != Step::alpha && s != Step::rescaled);
 }
 
-constexpr std::array<Choice, 6> algorithms{{
+constexpr std::array<Choice, 8> algorithms{{
     {"three_pass", "Safe softmax: one pass for the max, one for the sum, one that normalises P and multiplies it by V. Nothing is "
                    "rescaled."},
     {"two_pass", "Online softmax (arXiv 1805.02867): one pass over the tiles for the running max and row sum, a second normalises P "
@@ -39,14 +39,17 @@ constexpr std::array<Choice, 6> algorithms{{
     {"flash4", "FlashAttention-4: flash2 that keeps a stale max, and rescales nothing, while the new one exceeds it by at most "
                "tau."},
     {"split_kv", "Flash-Decoding: flash2 over several runs of tiles, merged by their log-sum-exp."},
+    {"hardware", "Not emulated: a FlashAttention kernel on a GPU's tensor cores. Its rounding is the device's, so its bits may "
+                 "differ from one device to another."},
+    {"loaded", "Not computed: the output of your own kernel, read from a file, held against the truth on the same Q, K, V."},
 }};
-constexpr std::array<std::string_view, 6> formulas{
+constexpr std::array<std::string_view, 8> formulas{
     "m = max S; l = sum exp(S - m)\nP = exp(S - m) / l; O = P V",
     "m' = max(m, max S); l = exp(m - m') l + sum exp(S - m')\nthen P = exp(S - m) / l; O = P V",
     "m' = max(m, m~); a = exp(m - m'), b = exp(m~ - m')\nl' = a l + b l~; O = (a l O + b P V) / l'",
     "m' = max(m, max S); a = exp(m - m')\nl = a l + sum e; O = a O + P V",
     "m' = m while (max S - m) log2 e <= tau, else max S\nl = a l + sum e; O = a O + P V",
-    "O = sum_i w_i O_i / sum_i w_i\nw_i = exp(lse_i - max lse)"};
+    "O = sum_i w_i O_i / sum_i w_i\nw_i = exp(lse_i - max lse)", "mma.sync, fp32 accumulators, P in the input's type", ""};
 
 /// Whether a policy says where the kernels of this algorithm round: there are policies for three passes, and for all others.
 bool fits(const Policy& p, Algorithm a) { return (p.algorithm == Algorithm::three_pass) == (a == Algorithm::three_pass); }

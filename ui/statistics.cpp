@@ -166,18 +166,18 @@ void draw_table(const Result& r, const Palette& colours) {
 }
 
 /// The histogram, or in its place what each step costs.
-void draw_lower(Session& session, const Result& result, const Frame& frame, UiMemory& memory, const Palette& colours,
-                Wishes& wishes) {
+void draw_lower(Session& session, const Result& result, const Frame& frame, const Palette& colours, Wishes& wishes) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   if (ImGui::GetContentRegionAvail().y < px(86)) return;
-  if (memory.show_why)
+  if (session.view.detail == Detail::why)
     draw_why(session, frame, colours, wishes);
   else
     draw_histogram(result, colours);
   const ImVec2 end = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos({at.x + width - px(54), at.y + px(6)});
-  if (push_button(memory.show_why ? "ulps###why" : "why?###why", colours, false, {px(54), px(21)})) memory.show_why = !memory.show_why;
+  if (push_button(session.view.detail == Detail::why ? "ulps###why" : "why?###why", colours, false, {px(54), px(21)}))
+    session.view.detail = session.view.detail == Detail::why ? Detail::ulps : Detail::why;
   explain("Why a errs: the mean error if one step were exact, for every step that rounds. Or how often each error occurs.");
   ImGui::SetCursorScreenPos(end);
   ImGui::Dummy({0, 0});
@@ -185,7 +185,7 @@ void draw_lower(Session& session, const Result& result, const Frame& frame, UiMe
 
 }  // namespace
 
-void draw_statistics(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+void draw_statistics(Session& session, const Frame& frame, UiMemory&, const Palette& colours, Wishes& wishes) {
   const Result* result = frame.result.get();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::Dummy({0, px(4)});
@@ -195,7 +195,7 @@ void draw_statistics(Session& session, const Frame& frame, UiMemory& memory, con
     draw_pair("max", result->a_error.max_abs, result->b_error.max_abs, colours);
     ImGui::Dummy({0, px(2)});
     draw_table(*result, colours);
-    draw_lower(session, *result, frame, memory, colours, wishes);
+    draw_lower(session, *result, frame, colours, wishes);
   }
   ImGui::PopStyleVar();
   dim_if_stale(frame, colours);

@@ -174,7 +174,7 @@ bool is_applied(const Palette& p, float scale) {
 
 }  // namespace
 
-const Palette& palette(bool light) { return light ? light_ : dark; }
+const Palette& palette(Theme theme) { return is_light(theme) ? light_ : dark; }
 
 Fonts load_fonts(const FontFiles& files) {
   ImGui::GetIO().Fonts->Clear();
@@ -189,8 +189,8 @@ Fonts fonts() {
   return loaded.Size < 3 ? Fonts{} : Fonts{loaded[0], loaded[1], loaded[2]};
 }
 
-void apply_theme(bool light, double ui_scale, double dpi_scale) {
-  const Palette& p = palette(light);
+void apply_theme(Theme theme, double ui_scale, double dpi_scale) {
+  const Palette& p = palette(theme);
   const float scale = static_cast<float>(ui_scale * dpi_scale);
   if (is_applied(p, scale)) return;
   ImGuiStyle style;

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "ui/session.h"
+
 struct ImFont;
 
 namespace attoscope {
@@ -16,7 +18,7 @@ struct Palette {
   Colour text, secondary, faint;
   Colour a, b, golden, moved, bad, good, accent;
 };
-const Palette& palette(bool light);
+const Palette& palette(Theme theme);
 
 /// Files of the three families; empty where the system has none (ImGui's embedded font then stands in).
 struct FontFiles {
@@ -41,6 +43,6 @@ inline constexpr float body = 15, label = 13, headline = 19, section = 11, mono 
 
 /// Sets ImGui's and ImPlot's style for the theme and scale, when they changed. Their product is
 /// ImGuiStyle::FontScaleMain, by which every length of the drawing is multiplied.
-void apply_theme(bool light, double ui_scale, double dpi_scale = 1);
+void apply_theme(Theme theme, double ui_scale, double dpi_scale = 1);
 
 }  // namespace attoscope

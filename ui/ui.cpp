@@ -37,7 +37,7 @@ void draw_background(UiMemory& memory) {
 
 Wishes draw_ui(Session& session, const Frame& frame, UiMemory& memory) {
   Wishes wishes;
-  const Palette& colours = palette(session.view.light);
+  const Palette& colours = palette(session.view.theme);
   const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive();
   memory.history.observe(session, busy, ImGui::GetTime());
   handle_keys({session, memory, wishes, frame.result.get()});

@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/attribution.h"
+#include "kernels/clipping.h"
 #include "kernels/result.h"
+#include "kernels/same_bits.h"
+#include "kernels/scores.h"
 #include "ui/session.h"
 
 struct ImDrawList;
@@ -62,6 +66,13 @@ struct Why {
   Attribution attribution;
 };
 
+/// A device that a question can be computed on, or why not.
+struct DeviceEntry {
+  std::string spec;    ///< "cpu", "cuda:0"
+  std::string name;    ///< "NVIDIA H200"
+  std::string reason;  ///< one sentence that says why it cannot be chosen; empty: it can
+};
+
 /// What the app tells the panels in this frame.
 struct Frame {
   std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
@@ -75,6 +86,12 @@ struct Frame {
   ProbeEntries probes;                   ///< null: none
   std::shared_ptr<const Why> why;        ///< newest attribution; null: none yet
   bool attributing = false;              ///< an attribution is on its way
+  std::shared_ptr<const ScoreWindow> scores;  ///< newest; null: none yet. Each names the question that it answers
+  std::shared_ptr<const Clipping> clipping;
+  std::shared_ptr<const SameBits> same_bits;
+  bool checking_bits = false;            ///< `same_bits` is on its way
+  std::vector<DeviceEntry> devices;      ///< cpu first
+  std::string no_hardware;               ///< why the method `hardware` cannot be chosen: one sentence; empty: it can
   PaintImage paint;                      ///< may be empty (null backend): then nothing is drawn in the plot
 };
 
@@ -85,6 +102,9 @@ struct Wishes {
   bool paste = false;        ///< `paste_text` instead of the session
   std::string paste_text;
   bool attribute = false;    ///< `Frame::why` of what the session asks
+  std::optional<ScoreQuestion> scores;  ///< `Frame::scores` of this window
+  bool clipping = false;     ///< `Frame::clipping` of what the session asks
+  bool same_bits = false;    ///< `Frame::same_bits` of what the session asks
   bool quit = false;
 };
 

@@ -174,7 +174,7 @@ void good_drops(Hand& hand) {
   const std::string file = folder / "mine.json";
   Session saved = small_session();
   saved.experiment.format = fp16;
-  saved.view.light = true;
+  saved.view.theme = Theme::light;
   write_session(file, saved);
   hand.stage.explorer().open_dropped(hand.session(), {file});
   hand.settle();

@@ -56,7 +56,7 @@ void method_options(Hand& hand) {
 }
 
 void of_algorithms(Hand& hand) {
-  for (std::size_t i = 0; i < algorithm_names.size(); ++i) {
+  for (std::size_t i = 0; i < emulated_count; ++i) {
     const auto algorithm = static_cast<Algorithm>(i);
     hand.open(with(algorithm));
     inside(hand, controls + "a/###options", [&] {
@@ -88,7 +88,7 @@ void score_options(Hand& hand) {
 }
 
 void names(Hand& hand) {
-  for (std::size_t i = 0; i < algorithm_names.size(); ++i) {
+  for (std::size_t i = 0; i < emulated_count; ++i) {
     const Session session = with(static_cast<Algorithm>(i));
     hand.open(session);
     const MethodNames found = method_names(session.experiment);

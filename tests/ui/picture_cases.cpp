@@ -166,7 +166,7 @@ void pictures(Hand& hand) {
     last = now.rgb;
   }
   for (const auto change : {+[](View& v) { v.scale = ValueScale::linear; }, +[](View& v) { v.show_tiles = true; },
-                            +[](View& v) { v.light = true; }, +[](View& v) { v.range_pinned = true; }}) {
+                            +[](View& v) { v.theme = Theme::light; }, +[](View& v) { v.range_pinned = true; }}) {
     change(hand.view());
     const Picture now = hand.picture();
     hand.check(now.rgb != last, "a change of the view is seen");

@@ -65,11 +65,11 @@ void copy_and_paste(Hand& hand) {
   std::vector<std::string> remarks;
   hand.check(parse_session(ImGui::GetClipboardText(), remarks) == copied && remarks.empty(), "the clipboard holds the session");
   hand.open(small_session());
-  hand.view().light = true;
+  hand.view().theme = Theme::light;
   hand.changes(
-      "paste", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_V); }, [&](Session& s) { s = copied, s.view.light = true; });
+      "paste", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_V); }, [&](Session& s) { s = copied, s.view.theme = Theme::light; });
   hand.changes(
-      "undo the paste", [&] { hand.key(undo_key); }, [](Session& s) { s = small_session(), s.view.light = true; });
+      "undo the paste", [&] { hand.key(undo_key); }, [](Session& s) { s = small_session(), s.view.theme = Theme::light; });
   ImGui::SetClipboardText("a poem");
   hand.leaves("what is no session", [&] { hand.click(top_bar + "###paste"); });
   hand.check(hand.stage.frame().message.starts_with("The clipboard"), "is refused: " + hand.stage.frame().message);

@@ -57,7 +57,7 @@ void Stage::resize(int width, int height) {
 
 void Stage::draw() {
   if (!told) explorer_->update(session);
-  apply_theme(session.view.light, session.view.ui_scale);
+  apply_theme(session.view.theme, session.view.ui_scale);
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
   io.DeltaTime = 1 / 60.0f;
@@ -70,7 +70,7 @@ void Stage::draw() {
   if (!told) explorer_->update(session);
   const bool wanted = !picture_;  // the test may ask within this frame: it runs when the frame ends
   if (wanted || ++drawn_ % 8 == 0)
-    gui_->draw(palette(session.view.light).background);
+    gui_->draw(palette(session.view.theme).background);
   else
     ImGui::Render();  // all but the pixels, which software makes slowly
   texture_->end_frame();

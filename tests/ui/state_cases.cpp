@@ -13,7 +13,7 @@ namespace {
 /// Draws what is told in both themes, with the mouse everywhere, every field and a zoom.
 void look(Hand& hand, const std::string& what) {
   for (const bool light : {false, true}) {
-    hand.view().light = light;
+    hand.view().theme = light ? Theme::light : Theme::dark;
     for (int i = 0; i < field_count; i += light ? 5 : 1) {
       hand.view().field = static_cast<Field>(i);
       hand.frames(1);
@@ -26,7 +26,7 @@ void look(Hand& hand, const std::string& what) {
     const auto [least, most] = std::minmax_element(picture.rgb.begin(), picture.rgb.end());
     hand.check(*most - *least > 100, what + " is drawn");
   }
-  hand.view().light = false;
+  hand.view().theme = Theme::dark;
 }
 
 Frame told(Result result) {

@@ -47,9 +47,11 @@ void plots(Hand& hand) {
 
 void theme_and_scale(Hand& hand) {
   hand.changes(
-      "light", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.light = true; });
+      "light", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::light; });
   hand.changes(
-      "dark", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.light = false; });
+      "contrast", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::high_contrast; });
+  hand.changes(
+      "dark", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::dark; });
   hand.changes(
       "larger", [&] { hand.click(top_bar + "###larger"); }, [](Session& s) { s.view.ui_scale = 1.125; });
   hand.changes(
@@ -86,7 +88,7 @@ void keys(Hand& hand) {
   hand.changes(
       "G", [&] { hand.key(ImGuiKey_G); }, [](Session& s) { s.view.show_tiles = true; });
   hand.changes(
-      "T", [&] { hand.key(ImGuiKey_T); }, [](Session& s) { s.view.light = true; });
+      "T", [&] { hand.key(ImGuiKey_T); }, [](Session& s) { s.view.theme = Theme::light; });
   hand.changes(
       "+", [&] { hand.key(ImGuiKey_Equal); }, [](Session& s) { s.view.ui_scale = 1.125; });
   hand.changes(

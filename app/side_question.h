@@ -1,0 +1,62 @@
+/// A question asked beside the main one, when somebody wants to know: answered by a thread of its own, given up when outdated.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "app/worker.h"
+#include "kernels/compute.h"
+
+namespace attoscope {
+
+/// Question: comparable by ==. The answer is shown until a newer one comes.
+template <class Question, class Answer>
+class SideQuestion {
+ public:
+  using Work = std::function<Answer(const Question&, const Cancelled&)>;
+
+  /// `published` is called on the worker's thread whenever `update` has something to take.
+  SideQuestion(Work work, std::function<void()> published)
+      : worker_(
+            [this, work = std::move(work)](const Question& question, const Cancelled& cancelled) -> Shared {
+              try {
+                return std::make_shared<const Answer>(work(question, [&] { return outdated_.load() || cancelled(); }));
+              } catch (const Stopped&) {
+                if (!outdated_) throw;
+                return nullptr;
+              }
+            },
+            std::move(published)) {}
+
+  /// Asks, unless this was the last question already.
+  void ask(const Question& question) {
+    if (asked_ == question) return;
+    asked_ = question;
+    outdated_ = false;
+    worker_.submit(question);
+  }
+  /// Stops the work; the next question is asked even if it was the last one.
+  void forget() {
+    asked_.reset();
+    outdated_ = true;
+  }
+  /// Takes what was published. Throws what the work threw.
+  void update() {
+    if (auto answer = worker_.take(); answer && *answer) answer_ = std::move(*answer);
+  }
+  /// The newest answer, to whatever question; null: none yet.
+  const std::shared_ptr<const Answer>& answer() const { return answer_; }
+  bool busy() const { return worker_.busy(); }
+
+ private:
+  using Shared = std::shared_ptr<const Answer>;
+  std::optional<Question> asked_;
+  std::atomic<bool> outdated_{false};
+  Shared answer_;
+  Worker<Question, Shared> worker_;  ///< last: it joins before anything it uses goes away
+};
+
+}  // namespace attoscope

@@ -1,0 +1,45 @@
+/// GPUs, seen without any CUDA header: what there is, why there is none, and matrices that stay there.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/fields.h"
+
+namespace attoscope {
+
+struct DeviceInfo {
+  int index = 0;
+  std::string name;  ///< "NVIDIA H200"
+  int major = 0, minor = 0;  ///< compute capability
+  std::size_t memory = 0;    ///< bytes
+};
+
+/// The GPUs that this program can compute on; empty without CUDA, without a driver, without a GPU.
+const std::vector<DeviceInfo>& cuda_devices();
+/// Why `cuda_devices()` is empty, in one sentence; empty where it is not.
+const std::string& why_no_cuda();
+/// Why the method `hardware` cannot run on `device` (see Options::device) with head dimension d: one sentence; empty: it can.
+std::string why_no_hardware(std::string_view device, int d);
+
+/// The GPUs that `device` names; empty: the CPU. "auto" is the first GPU, or the CPU where there is none. Throws
+/// std::invalid_argument in one sentence where it names none, or one that there is not.
+std::vector<int> devices_of(std::string_view device);
+
+/// Golden, a and b of a result as they lie on a GPU; freed with the last copy of the result. Opaque outside kernels/*.cu.
+class DeviceMatrices;
+
+/// What `sampled(field_values(result, field), ...)` gives, written by the GPU into `surface`: a cudaSurfaceObject_t of width x
+/// height floats, in `stream` (a cudaStream_t). Throws std::runtime_error.
+void sample_on_device(const DeviceMatrices& matrices, Field field, const CellRect& rect, int width, int height, float outside,
+                      unsigned long long surface, void* stream);
+/// The same into host memory.
+std::vector<float> sample_on_device(const DeviceMatrices& matrices, Field field, const CellRect& rect, int width, int height,
+                                    float outside);
+/// The GPU on which they lie.
+int device_index(const DeviceMatrices& matrices);
+
+}  // namespace attoscope

@@ -1,0 +1,30 @@
+/// The scores behind the output: S, P and the true weights of a window of rows and keys, made on demand, never N x N.
+#pragma once
+
+#include <vector>
+
+#include "kernels/compute.h"
+
+namespace attoscope {
+
+/// Which scores of method a: rows [first_row, first_row + rows), keys [first_key, first_key + keys), in file order of the keys.
+struct ScoreQuestion {
+  Experiment experiment;
+  int first_row = 0, rows = 0, first_key = 0, keys = 0;
+
+  friend bool operator==(const ScoreQuestion&, const ScoreQuestion&) = default;
+};
+inline constexpr int max_window_cells = 1 << 22;  ///< rows * keys
+
+/// Row-major rows x keys; NaN where the row does not see the key.
+struct ScoreWindow {
+  ScoreQuestion question;
+  std::vector<float> S;       ///< scores as a rounds them, before the max is subtracted
+  std::vector<float> P;       ///< a's P as it enters P.V, over a's final row sum where a does not normalise it: what multiplies V
+  std::vector<float> weight;  ///< the true softmax weight, from the golden arithmetic
+};
+
+/// Throws as `compute` does, and std::invalid_argument where the window is empty, lies outside or is too large, or a has none.
+ScoreWindow scores(const ScoreQuestion& question, const Options& options = {});
+
+}  // namespace attoscope
