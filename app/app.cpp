@@ -3,6 +3,8 @@
 #include <exception>
 
 #include "app/explorer.h"
+#include "app/keeper.h"
+#include "app/paths.h"
 #include "app/session.h"
 #include "app/texture.h"
 #include "app/window.h"
@@ -27,7 +29,7 @@ class App {
   void run() {
     while (!window_.closing()) {
       if (window_.visible()) show_frame();
-      const bool moving = explorer_.computing();
+      const bool moving = explorer_.computing() || animated_ || keeper_.asked();
       if (window_.idle(moving)) save();
       window_.wait(moving);
     }
@@ -40,14 +42,18 @@ class App {
     explorer_.update(session_);
     apply_theme(session_.view.theme, session_.view.ui_scale, window_.scale());
     window_.begin_frame();
+    keeper_.hide_mouse();
     Frame frame = explorer_.frame();
     frame.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                          const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
     const Wishes wishes = draw_ui(session_, frame, *memory_);
     explorer_.update(session_);  // asks for what was changed just now, not a frame later
-    window_.end_frame(palette(session_.view.theme).background);
+    window_.draw_frame(palette(session_.view.theme).background);
+    keeper_.take(explorer_);
+    window_.show_frame();
     texture_.end_frame();
-    grant(wishes, session_, explorer_);
+    grant(wishes, session_, explorer_, keeper_);
+    animated_ = wishes.animate;
     if (wishes.quit) window_.close();
   }
 
@@ -65,8 +71,10 @@ class App {
   Window window_{"Attoscope", 1600, 1000};
   Texture texture_;
   UiMemoryPtr memory_ = make_ui_memory();
+  Keeper keeper_{pictures_directory()};
   Session session_, saved_;
   std::string session_file_;
+  bool animated_ = false;  ///< the panels asked for the next frame
   Explorer explorer_;  ///< last: its worker wakes the window
 };
 

@@ -10,6 +10,7 @@
 
 #include "app/bench.h"
 #include "app/json.h"
+#include "app/kernel_output.h"
 #include "app/numbers.h"
 #include "app/report.h"
 #include "app/run_command.h"
@@ -63,6 +64,8 @@ void add_methods(CLI::App& c, RunArguments& x) {
   c.add_option("--block-q", x.block_q, "rows of a tile (64)");
   c.add_option("--block-k", x.block_k, "keys of a tile (64)");
   add_fields(c, method_options, x.of_a);
+  c.add_option("--kernel", x.kernel, "your own kernel's output on these inputs, in the place of a: " + std::string(kernel_output_specs));
+  c.add_option("--kernel-as", x.kernel_as, "which method your kernel's output takes the place of: a or b")->capture_default_str();
   c.add_option("--baseline", x.baseline, "policy of b, and with it b's algorithm (base_eager)");
   c.add_option("--set", x.set, "one choice on top, such as a.O=fp32, b.P=main/stochastic, b.tau=4; repeatable")
       ->expected(1)

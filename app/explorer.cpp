@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <utility>
 
+#include "app/kernel_output.h"
 #include "app/probes.h"
 #include "app/session.h"
 #include "app/tensors.h"
@@ -15,9 +17,6 @@ namespace attoscope {
 namespace {
 
 using Answer = std::shared_ptr<const Result>;
-
-/// Rows of the rescale map.
-constexpr int clipping_rows = 256;
 
 /// How many rows are shown first, so that a picture comes at once where all rows would take long; 0: all at once. By useful
 /// operations: golden, a and b together do about a hundred of them a nanosecond on two cores.
@@ -35,20 +34,6 @@ Answer first_answer(const Experiment& experiment, int rows, const Options& optio
   Result result = compute(part, options);
   result.experiment = experiment;
   return std::make_shared<const Result>(std::move(result));
-}
-
-/// The worker's work: where it would take long, some rows first. It remembers inputs and golden values from one question to the
-/// next, of the first rows and of all.
-auto answerer() {
-  struct Memories {
-    Memory first, all;
-  };
-  return [memories = std::make_shared<Memories>()](const Experiment& experiment, const Cancelled& cancelled,
-                                                   const std::function<void(Answer)>& publish) -> Answer {
-    if (const int rows = first_rows(experiment.problem))
-      publish(first_answer(experiment, rows, {.cancelled = cancelled, .memory = &memories->first}));
-    return std::make_shared<const Result>(compute(experiment, {.cancelled = cancelled, .memory = &memories->all}));
-  };
 }
 
 /// True if both name the same head of the same file.
@@ -75,15 +60,34 @@ ProbeEntries probe_entries() {
   return entries;
 }
 
+/// The worker's work: where it would take long, some rows first. It remembers inputs and golden values from one question to the
+/// next, of the first rows and of all.
+Worker<Experiment, Answer>::Work Explorer::answerer(std::shared_ptr<Effort> effort) {
+  struct Memories {
+    Memory first, all;
+  };
+  return [memories = std::make_shared<Memories>(), effort = std::move(effort)](
+             const Experiment& experiment, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
+    const Cancelled stop = [&] { return effort->unwanted || cancelled(); };
+    if (const int rows = first_rows(experiment.problem))
+      publish(first_answer(experiment, rows, {.cancelled = stop, .memory = &memories->first}));
+    effort->share = 0;
+    effort->began = Clock::now().time_since_epoch().count();
+    const Progress told = [&](double share) { effort->share = share; };
+    return std::make_shared<const Result>(compute(experiment, {.cancelled = stop, .progress = told, .memory = &memories->all}));
+  };
+}
+
 Explorer::Explorer(const Start& start, std::function<void()> published)
     : example_file_(start.example_file),
       device_(device_name()),
       message_(joined(start.remarks, "  ")),
-      worker_(answerer(), published),
+      worker_(answerer(effort_), published),
       why_([](const Experiment& e, const Cancelled& stop) { return Why{e, attoscope::attribute(e, {.cancelled = stop})}; }, published),
       scores_([](const ScoreQuestion& q, const Cancelled& stop) { return scores(q, {.cancelled = stop}); }, published),
       clipping_([](const Experiment& e, const Cancelled& stop) { return clipping(e, clipping_rows, {.cancelled = stop}); }, published),
-      same_bits_([](const Experiment& e, const Cancelled& stop) { return same_bits(e, {.cancelled = stop}); }, published) {
+      same_bits_([](const Experiment& e, const Cancelled& stop) { return same_bits(e, {.cancelled = stop}); }, published),
+      diagnosis_([](const Answer& a, const Cancelled& stop) { return diagnose_with_heads(*a, {.cancelled = stop}); }, published) {
   try {
     probes_ = probe_entries();
   } catch (const std::exception& error) {
@@ -92,7 +96,7 @@ Explorer::Explorer(const Start& start, std::function<void()> published)
 }
 
 void Explorer::update(Session& session) {
-  if (load(session.experiment.problem) && asked_ != session.experiment) ask(session.experiment);
+  if (load(session.experiment.problem) && load_output(session.experiment) && asked_ != session.experiment) ask(session.experiment);
   describe(session.experiment.problem.input);
   busy_ = worker_.busy();  // before the answer is taken: what is taken once nothing is on its way is the last
   take_answer();
@@ -104,6 +108,11 @@ Frame Explorer::frame() const {
   frame.result = result_;
   frame.computing = busy_;
   if (frame.computing) frame.computing_seconds = std::chrono::duration<double>(Clock::now() - asked_at_).count();
+  frame.progress = effort_->share;
+  if (frame.progress > 0.02) {
+    const Clock::duration spent = Clock::now().time_since_epoch() - Clock::duration(effort_->began.load());
+    frame.seconds_left = std::chrono::duration<double>(spent).count() * (1 - frame.progress) / frame.progress;
+  }
   frame.message = message_;
   frame.note = note_;
   frame.probes = probes_;
@@ -113,6 +122,7 @@ Frame Explorer::frame() const {
   frame.clipping = clipping_.answer();
   frame.same_bits = same_bits_.answer();
   frame.checking_bits = same_bits_.busy();
+  frame.diagnosis = diagnosis_.answer();
   frame.devices = {{"cpu", device_, ""}};
   frame.no_hardware = "The hardware method needs an NVIDIA GPU; this program was built without CUDA.";
   frame.device = result_ ? result_->device : device_;
@@ -143,6 +153,21 @@ bool Explorer::load(Problem& problem) {
   return true;
 }
 
+/// False if somebody's output is wanted and cannot be read.
+bool Explorer::load_output(Experiment& experiment) {
+  if (!has_loaded(experiment) || experiment.loaded.values) return true;
+  if (unreadable_output_ == experiment) return false;
+  try {
+    load_kernel_output(experiment.loaded, experiment.problem.n, experiment.problem.d);
+    unreadable_output_.reset();
+    return true;
+  } catch (const std::exception& error) {
+    unreadable_output_ = experiment;
+    message_ = error.what();
+    return false;
+  }
+}
+
 void Explorer::describe(const Input& input) {
   const std::string& file = input.kind == InputKind::tensors ? input.file : example_file_;
   if (file == described_) return;
@@ -150,20 +175,23 @@ void Explorer::describe(const Input& input) {
   tensors_ = {};
   try {
     if (!file.empty()) tensors_ = describe_tensors(file);
+    tensors_.has_output = holds_kernel_output(file);
   } catch (const std::exception& error) {
     message_ = error.what();
   }
 }
 
 void Explorer::ask(const Experiment& experiment) {
-  if (!worker_.busy()) asked_at_ = Clock::now();
-  if (asked_) message_.clear(), note_.clear();
+  if (!worker_.busy()) asked_at_ = Clock::now(), effort_->share = 0;
+  effort_->unwanted = false;
+  if (asked_ && !std::exchange(remarked_, false)) message_.clear(), note_.clear();
   asked_ = experiment;
   unreadable_.reset();
   why_.forget();
   scores_.forget();
   clipping_.forget();
   same_bits_.forget();
+  diagnosis_.forget();
   worker_.submit(experiment);
 }
 
@@ -172,6 +200,7 @@ void Explorer::ask_beside(const Wishes& wishes, const Session& session) {
   if (wishes.scores) scores_.ask(*wishes.scores);
   if (wishes.clipping) clipping_.ask(session.experiment);
   if (wishes.same_bits) same_bits_.ask(session.experiment);
+  if (wishes.diagnose && result_ && !busy_ && result_->experiment == session.experiment) diagnosis_.ask(result_);
 }
 
 void Explorer::take_side_answers() {
@@ -188,11 +217,14 @@ void Explorer::take_side_answers() {
   take(scores_);
   take(clipping_);
   take(same_bits_);
+  take(diagnosis_);
 }
 
 void Explorer::take_answer() {
   try {
     if (std::optional<Answer> answer = worker_.take()) result_ = std::move(*answer);
+  } catch (const Stopped&) {
+    message_ = stopped_sentence();
   } catch (const std::bad_alloc&) {
     message_ = "There is not enough memory for this experiment.";
   } catch (const std::exception& error) {
@@ -200,11 +232,24 @@ void Explorer::take_answer() {
   }
 }
 
-/// Another session instead of what is there.
+void Explorer::cancel() {
+  if (worker_.busy()) effort_->unwanted = true;
+}
+
+std::string Explorer::stopped_sentence() const {
+  if (!result_) return "Stopped: there is no answer yet.";
+  if (asked_ && result_->experiment == *asked_)
+    return "Stopped: the picture holds " + std::to_string(result_->rows.size()) + " of " + std::to_string(asked_->problem.n) + " rows.";
+  return "Stopped: the picture answers the question before this one.";
+}
+
+/// Another session instead of what is there. Pins stay unless it brings its own.
 void Explorer::adopt(Session& session, Session opened, const std::vector<std::string>& remarks) {
   load_tensors(opened.experiment.problem.input);
+  if (opened.pins.empty()) opened.pins = session.pins;
   session = std::move(opened);
   message_ = joined(remarks, "  ");
+  remarked_ = !remarks.empty();
 }
 
 void Explorer::paste(Session& session, const std::string& text) {
@@ -213,7 +258,24 @@ void Explorer::paste(Session& session, const std::string& text) {
     Session opened = parse_session(text, remarks);
     opened.view.theme = session.view.theme;
     opened.view.ui_scale = session.view.ui_scale;
+    opened.view.panels = session.view.panels;
+    opened.view.show_pins = session.view.show_pins;
     adopt(session, std::move(opened), remarks);
+  } catch (const std::exception& error) {
+    message_ = std::string("The clipboard: ") + error.what();
+  }
+}
+
+void Explorer::add_pins(Session& session, const std::string& text) {
+  try {
+    std::vector<std::string> remarks;
+    std::vector<Pin> pins = parse_session(text, remarks).pins;
+    if (pins.empty()) throw std::runtime_error("holds a session without pins, expected one with some");
+    if (session.pins.size() + pins.size() > max_pins)
+      throw std::runtime_error("holds " + std::to_string(pins.size()) + " pins, expected at most " +
+                               std::to_string(max_pins - session.pins.size()) + " more");
+    std::ranges::move(pins, std::back_inserter(session.pins));
+    message_ = joined(remarks, "  ");
   } catch (const std::exception& error) {
     message_ = std::string("The clipboard: ") + error.what();
   }
@@ -226,6 +288,7 @@ void Explorer::open(Session& session, const std::string& spec) {
       Session opened = read_session(spec, remarks);
       return adopt(session, std::move(opened), remarks);
     }
+    if (is_kernel_output(spec)) return open_output(session, spec, false);
     Problem problem = session.experiment.problem;
     problem.input = parse_input(spec);
     load_tensors(problem.input);
@@ -242,13 +305,28 @@ void Explorer::open(Session& session, const std::string& spec) {
   }
 }
 
+/// Throws where that output cannot be read.
+void Explorer::open_output(Session& session, const std::string& spec, bool as_b) {
+  KernelOutput output = parse_kernel_output(spec);
+  load_kernel_output(output, session.experiment.problem.n, session.experiment.problem.d);
+  use_kernel_output(session.experiment, std::move(output), as_b);
+}
+
+void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b) {
+  try {
+    open_output(session, spec, as_b);
+  } catch (const std::exception& error) {
+    message_ = error.what();
+  }
+}
+
 void Explorer::open_dropped(Session& session, const std::vector<std::string>& files) {
   if (files.empty()) return;
   if (files.size() == 1) return open(session, files.front());
   std::vector<std::string> sorted = files;  // k.npy, q.npy, v.npy: the names' order, with q first
   std::ranges::sort(sorted);
   if (sorted.size() != 3 || !std::ranges::all_of(sorted, [](const std::string& f) { return f.ends_with(".npy"); }))
-    return say("Drop one .safetensors or session file, or q.npy, k.npy and v.npy together; these are " +
+    return say("Drop one .safetensors, .npy or session file, or q.npy, k.npy and v.npy together; these are " +
                std::to_string(files.size()) + " files.");
   std::swap(sorted[0], sorted[1]);
   open(session, joined(sorted, ","));

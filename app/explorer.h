@@ -1,6 +1,7 @@
 /// The conversation between a session and the worker: what was asked, what was answered, what went wrong.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -36,10 +37,16 @@ class Explorer {
   /// stays as it is and a sentence says why.
   void open(Session& session, const std::string& spec);
   void open_dropped(Session& session, const std::vector<std::string>& files);
+  /// Opens somebody's output in the place of a method. If that fails, the session stays as it is and a sentence says why.
+  void open_kernel(Session& session, const std::string& spec, bool as_b);
   /// A session from its text; theme and size of the window stay. If that fails, all stays and a sentence says why.
   void paste(Session& session, const std::string& text);
   /// Asks what the panels want to know beside the answer; what is not yet known is given up when the session asks something else.
   void ask_beside(const Wishes& wishes, const Session& session);
+  /// The pins of a session's text after those that there are. If that fails, all stays and a sentence says why.
+  void add_pins(Session& session, const std::string& text);
+  /// Stops what is being computed; the picture stays, and a sentence says what it answers.
+  void cancel();
   /// Shows a sentence about what went well until the next question.
   void note(std::string sentence) { note_ = std::move(sentence); }
   /// Shows a sentence until the next answer.
@@ -48,12 +55,22 @@ class Explorer {
  private:
   using Answer = std::shared_ptr<const Result>;
   using Clock = std::chrono::steady_clock;
+  /// What the worker's thread and the window's tell each other about the work.
+  struct Effort {
+    std::atomic<bool> unwanted{false};
+    std::atomic<double> share{0};            ///< how much is done, 0 .. 1
+    std::atomic<Clock::rep> began{0};        ///< when, in the clock's ticks
+  };
 
   bool load(Problem& problem);
+  bool load_output(Experiment& experiment);
+  void open_output(Session& session, const std::string& spec, bool as_b);
   void adopt(Session& session, Session opened, const std::vector<std::string>& remarks);
   void describe(const Input& input);
   void ask(const Experiment& experiment);
   void take_answer();
+  std::string stopped_sentence() const;
+  static Worker<Experiment, Answer>::Work answerer(std::shared_ptr<Effort> effort);
   void take_side_answers();
 
   std::string example_file_, device_, message_, note_;
@@ -62,8 +79,11 @@ class Explorer {
   std::string described_;            ///< the file that tensors_ was last asked about
   std::optional<Input> loaded_;      ///< whose tensors were read last
   std::optional<Input> unreadable_;  ///< whose tensors could not be read: not tried again
+  std::optional<Experiment> unreadable_output_;  ///< whose loaded output could not be read
   std::optional<Experiment> asked_;
+  bool remarked_ = false;  ///< what was opened is asked next: what was wrong with it stays on screen until another question
   Clock::time_point asked_at_{};
+  std::shared_ptr<Effort> effort_ = std::make_shared<Effort>();
   bool busy_ = false;  ///< an answer was on its way when the newest one was taken
   Answer result_;
   Worker<Experiment, Answer> worker_;  ///< last, so they join before anything they use goes away
@@ -71,6 +91,7 @@ class Explorer {
   SideQuestion<ScoreQuestion, ScoreWindow> scores_;
   SideQuestion<Experiment, Clipping> clipping_;
   SideQuestion<Experiment, SameBits> same_bits_;
+  SideQuestion<Answer, Diagnosis> diagnosis_;
 };
 
 }  // namespace attoscope

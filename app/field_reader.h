@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/numbers.h"
+#include "app/pixel_text.h"
 #include "app/precision_text.h"
 #include "kernels/experiment_fields.h"
 #include "kernels/fields.h"
@@ -101,6 +102,35 @@ class FieldReader {
     reader.remark_unknown();
   }
 
+  /// An array of objects: visit(reader, item) for each. What is no object, and what is beyond `most`, is left out.
+  template <class T, class F>
+  void list(std::string_view key, std::vector<T>& items, std::size_t most, F visit) {
+    const nlohmann::json* const value = find(key);
+    if (value == nullptr) return;
+    if (!value->is_array()) return remark(key, *value, "a list");
+    items.clear();
+    for (std::size_t i = 0; i < value->size() && i < most; ++i) {
+      const nlohmann::json& entry = (*value)[i];
+      const std::string path = path_of(key) + "[" + std::to_string(i) + "]";
+      if (!entry.is_object()) {
+        remarks_.push_back(path + " is " + shown(entry) + ", expected an object; it is left out");
+        continue;
+      }
+      FieldReader reader(entry, path, remarks_);
+      visit(reader, items.emplace_back());
+      reader.remark_unknown();
+    }
+    if (value->size() > most)
+      remarks_.push_back(path_of(key) + " holds " + std::to_string(value->size()) + " entries, expected at most " +
+                         std::to_string(most) + "; the others are left out");
+  }
+
+  /// `size` pixels as text, or none.
+  void thumbnail(std::string_view key, std::vector<std::int8_t>& pixels, int size) {
+    parse(key, "the text of " + std::to_string(size) + " pixels",
+          [&](const std::string& read) { pixels = read.empty() ? std::vector<std::int8_t>{} : parse_pixels(read, size); });
+  }
+
   /// To be called last: what was never asked for is unknown.
   void remark_unknown() {
     for (const auto& [key, value] : json_.items()) {
@@ -156,8 +186,11 @@ class FieldReader {
   std::string path_of(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
 
   void remark(std::string_view key, const nlohmann::json& value, const std::string& expected) {
-    remarks_.push_back(path_of(key) + " is " + in_quotes(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) +
-                       ", expected " + expected + "; the default is kept");
+    remarks_.push_back(path_of(key) + " is " + shown(value) + ", expected " + expected + "; the default is kept");
+  }
+
+  static std::string shown(const nlohmann::json& value) {
+    return in_quotes(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 
   const nlohmann::json& json_;

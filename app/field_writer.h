@@ -3,9 +3,11 @@
 
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "app/json.h"
 #include "app/numbers.h"
+#include "app/pixel_text.h"
 #include "app/precision_text.h"
 #include "kernels/experiment_fields.h"
 #include "kernels/fields.h"
@@ -42,6 +44,18 @@ class FieldWriter {
     visit(writer);
     put(key, std::move(inner));
   }
+  template <class T, class F>
+  void list(std::string_view key, const std::vector<T>& items, std::size_t, F visit) {
+    Json entries = Json::array();
+    for (const T& item : items) {
+      Json inner = Json::object();
+      FieldWriter writer(inner);
+      visit(writer, item);
+      entries.push_back(std::move(inner));
+    }
+    put(key, std::move(entries));
+  }
+  void thumbnail(std::string_view key, const std::vector<std::int8_t>& pixels, int) { put(key, pixel_text(pixels)); }
 
  private:
   void put(std::string_view key, Json value) { json_[std::string(key)] = std::move(value); }

@@ -193,6 +193,12 @@ Json attribution_json(const Attribution& a) {
           {"interaction", a.interaction}};
 }
 
+Json verdict_json(const Diagnosis& d) {
+  Json slip = nullptr;
+  if (d.slip) slip = {{"kind", name(d.slip->kind)}, {"text", d.slip->text}, {"ratio", d.slip->ratio}};
+  return {{"verdict", name(d.verdict)}, {"ratio", d.ratio}, {"where", d.where}, {"slip", std::move(slip)}, {"sentence", d.sentence}};
+}
+
 Json presets_json() {
   Json named = Json::array(), shown = Json::array();
   for (const Policy& p : policies()) named.push_back(preset_json(p));

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/attribution.h"
+#include "kernels/slips.h"
 
 namespace attoscope {
 
@@ -28,6 +29,9 @@ Json result_json(const Result& result);
 
 /// What each rounding step of a costs: "attribution" of a result.
 Json attribution_json(const Attribution& attribution);
+
+/// What is to be thought of a loaded output: "verdict" of a result.
+Json verdict_json(const Diagnosis& diagnosis);
 
 /// `attoscope.presets/1`: every named policy and the steps that it rounds, and every probe with its sentence.
 Json presets_json();

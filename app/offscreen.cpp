@@ -4,10 +4,11 @@
 #include <epoxy/gl.h>
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
+
+#include "app/keeper.h"
 
 namespace attoscope {
 namespace {
@@ -131,14 +132,8 @@ std::string Offscreen::renderer() const {
 }
 
 Picture Offscreen::read() const {
-  const std::size_t row = static_cast<std::size_t>(width_) * 3;
-  std::vector<std::uint8_t> upside_down(row * height_);
   glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
-  glPixelStorei(GL_PACK_ALIGNMENT, 1);
-  glReadPixels(0, 0, width_, height_, GL_RGB, GL_UNSIGNED_BYTE, upside_down.data());
-  Picture picture{width_, height_, std::vector<std::uint8_t>(upside_down.size())};
-  for (int y = 0; y < height_; ++y) std::memcpy(&picture.rgb[row * y], &upside_down[row * (height_ - 1 - y)], row);
-  return picture;
+  return read_back(0, 0, width_, height_);
 }
 
 }  // namespace attoscope

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <string_view>
 
 namespace attoscope {
@@ -25,6 +27,18 @@ bool directory_exists(const fs::path& path) {
   return !path.empty() && fs::is_directory(path, error);
 }
 
+/// XDG_PICTURES_DIR="$HOME/..." or "/..." in a file of user directories.
+fs::path named_pictures(const fs::path& dirs, const fs::path& home) {
+  constexpr std::string_view key = "XDG_PICTURES_DIR=\"", at_home = "$HOME/";
+  std::ifstream file(dirs);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key) || line.size() < key.size() + 1 || line.back() != '"') continue;
+    const std::string value = line.substr(key.size(), line.size() - key.size() - 1);
+    return value.starts_with(at_home) ? home / value.substr(at_home.size()) : fs::path(value);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string assets_directory() {
@@ -44,6 +58,14 @@ std::string example_file() {
   const fs::path file = fs::path(assets) / "examples" / "smollm2_135m.safetensors";
   std::error_code error;
   return fs::is_regular_file(file, error) ? file.string() : "";
+}
+
+std::string pictures_directory() {
+  const fs::path home = environment("HOME"), config = environment("XDG_CONFIG_HOME");
+  const fs::path dirs = (config.is_absolute() ? config : home / ".config") / "user-dirs.dirs";
+  for (const fs::path& candidate : {fs::path(environment("XDG_PICTURES_DIR")), named_pictures(dirs, home), home / "Pictures"})
+    if (candidate.is_absolute() && directory_exists(candidate)) return candidate.string();
+  return "";
 }
 
 std::string default_session_file() {

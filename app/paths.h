@@ -12,6 +12,10 @@ std::string assets_directory();
 /// Path of the shipped tensors; empty where there are none.
 std::string example_file();
 
+/// Where pictures go: $XDG_PICTURES_DIR, else the folder that ~/.config/user-dirs.dirs names, else ~/Pictures; empty where none
+/// of them is there.
+std::string pictures_directory();
+
 /// Where the last session is kept: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json; empty
 /// where there is no home.
 std::string default_session_file();

@@ -4,6 +4,7 @@
 
 #include "app/explorer.h"
 #include "app/gui.h"
+#include "app/kernel_output.h"
 #include "app/offscreen.h"
 #include "app/tensors.h"
 #include "app/texture.h"
@@ -32,6 +33,16 @@ Frame frame_of(const Session& session, std::shared_ptr<const Result> result, con
   return frame;
 }
 
+/// What the panels asked for beside the answer, made at once.
+void answer(const Wishes& wishes, const Session& session, Frame& frame) {
+  if (wishes.attribute) frame.why = std::make_shared<const Why>(Why{session.experiment, attribute(session.experiment)});
+  if (session.view.detail == Detail::same_bits && frame.result && !frame.same_bits)
+    frame.same_bits = std::make_shared<const SameBits>(same_bits(session.experiment));
+  if (wishes.scores) frame.scores = std::make_shared<const ScoreWindow>(scores(*wishes.scores));
+  if (wishes.diagnose) frame.diagnosis = std::make_shared<const Diagnosis>(diagnose_with_heads(*frame.result));
+  if (wishes.clipping) frame.clipping = std::make_shared<const Clipping>(clipping(session.experiment, clipping_rows));
+}
+
 void begin_frame(const Offscreen& screen) {
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = {static_cast<float>(screen.width()), static_cast<float>(screen.height())};
@@ -50,7 +61,7 @@ Picture draw(Session session, Frame frame, int width, int height) {
   for (int i = 0; i < settling_frames; ++i) {
     apply_theme(session.view.theme, session.view.ui_scale);
     begin_frame(screen);
-    draw_ui(session, frame, *memory);
+    answer(draw_ui(session, frame, *memory), session, frame);
     gui.draw(palette(session.view.theme).background);
     texture.end_frame();
   }
@@ -65,7 +76,9 @@ void render(Session session, std::shared_ptr<const Result> result, const Shot& s
 }
 
 void render(Session session, const Shot& shot) {
-  load_tensors(session.experiment.problem.input);
+  Experiment& e = session.experiment;
+  load_tensors(e.problem.input);
+  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, e.problem.d);
   auto result = std::make_shared<const Result>(compute(session.experiment));
   render(std::move(session), std::move(result), shot);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/kernel_output.h"
 #include "app/numbers.h"
 #include "app/precision_text.h"
 #include "app/probes.h"
@@ -39,7 +40,8 @@ std::string options_text(const Method& m) {
 }
 
 /// "flash2 hw", "three_pass (own rounding)", "flash4 hw, tau 8"
-std::string method_text(const Method& m) {
+std::string method_text(const Method& m, const KernelOutput& loaded) {
+  if (m.algorithm == Algorithm::loaded) return fmt::format("loaded {} ({})", kernel_output_spec(loaded), loaded.type);
   const std::string_view called = policy_name(m.precision, m.algorithm);
   return fmt::format("{} {}{}", name(m.algorithm), called.empty() ? "(own rounding)" : called, options_text(m));
 }
@@ -59,7 +61,7 @@ std::string tiles_text(const Experiment& e) {
 std::string question(const Result& r) {
   const Experiment& e = r.experiment;
   const Problem& p = e.problem;
-  std::string text = fmt::format("a: {}   b: {}   main format {}, working in {}\n", method_text(e.a), method_text(e.b),
+  std::string text = fmt::format("a: {}   b: {}   main format {}, working in {}\n", method_text(e.a, e.loaded), method_text(e.b, e.loaded),
                                  name(e.format), works_in_double(e) ? "double" : "float");
   text += fmt::format("input {}, seed {}, N {}, d {}, scale {:.6g}, mask {}{}{}\n", input_spec(p.input), p.seed, p.n, p.d,
                       scale_of(p), mask_text(p.mask), bias_text(p), tiles_text(e));
@@ -178,6 +180,11 @@ std::string attribution_report(const Attribution& a) {
                       number(a.total.mean_abs), number(a.floor.mean_abs));
   return text + fmt::format("  rms {}; {} if the steps knew nothing of each other; interaction {}\n", number(a.total.rms),
                             number(a.combined_rms), number(a.interaction));
+}
+
+std::string verdict_report(const Diagnosis& diagnosis) {
+  std::string text = "\n";
+  return text += wrapped(diagnosis.sentence, 2, 100);
 }
 
 std::string presets_report() {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/attribution.h"
+#include "kernels/slips.h"
 
 namespace attoscope {
 
@@ -12,6 +13,9 @@ std::string report(const Result& result);
 
 /// The table of `attoscope run --attribute`.
 std::string attribution_report(const Attribution& attribution);
+
+/// What `attoscope run` says about a loaded output.
+std::string verdict_report(const Diagnosis& diagnosis);
 
 /// The tables of `attoscope presets`: policies, then probes.
 std::string presets_report();

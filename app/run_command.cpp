@@ -9,6 +9,7 @@
 #include "app/files.h"
 #include "app/interrupts.h"
 #include "app/json.h"
+#include "app/kernel_output.h"
 #include "app/npy.h"
 #include "app/probes.h"
 #include "app/report.h"
@@ -104,6 +105,19 @@ void load(Problem& p, const RunArguments& x) {
   if (!x.d) p.d = p.input.tensors->d;
 }
 
+/// Somebody's output takes the place of a method; n and d are its own where neither the options nor a file of tensors tell them.
+void load_kernel(Experiment& e, const RunArguments& x) {
+  if (!x.kernel) return;
+  if (x.kernel_as != "a" && x.kernel_as != "b") refuse("--kernel-as", x.kernel_as, "a or b");
+  Problem& p = e.problem;
+  KernelOutput output = of_option("--kernel", [&] { return parse_kernel_output(*x.kernel); });
+  const bool given = p.input.kind == InputKind::tensors;
+  load_kernel_output(output, given || x.n ? p.n : 0, given || x.d ? p.d : 0);
+  p.n = output.n;
+  p.d = output.d;
+  use_kernel_output(e, std::move(output), x.kernel_as == "b");
+}
+
 void check_device(const std::string& device) {
   if (device == "auto" || device == "cpu") return;
   if (device == "cuda") throw std::runtime_error("--device cuda: this build has no CUDA, use --device cpu");
@@ -144,6 +158,7 @@ void check_places(const RunArguments& x) {
 struct Answer {
   Result result;
   std::optional<Attribution> attribution;
+  std::optional<Diagnosis> diagnosis;
 };
 
 Answer answer(const Experiment& experiment, int threads, bool attributes) {
@@ -151,8 +166,9 @@ Answer answer(const Experiment& experiment, int threads, bool attributes) {
   Memory memory;
   const Options options{.cancelled = [&] { return interrupts.arrived(); }, .memory = &memory, .threads = threads};
   try {
-    Answer answer{compute(experiment, options), std::nullopt};
+    Answer answer{compute(experiment, options), std::nullopt, std::nullopt};
     if (attributes) answer.attribution = attribute(experiment, options);
+    if (has_loaded(experiment)) answer.diagnosis = diagnose_with_heads(answer.result, options);
     return answer;
   } catch (const Stopped&) {
     throw std::runtime_error("stopped before the answer was there; nothing was written");
@@ -162,11 +178,13 @@ Answer answer(const Experiment& experiment, int threads, bool attributes) {
 std::string json_of(const Answer& answer) {
   Json json = result_json(answer.result);
   if (answer.attribution) json["attribution"] = attribution_json(*answer.attribution);
+  if (answer.diagnosis) json["verdict"] = verdict_json(*answer.diagnosis);
   return json_text(json);
 }
 
 std::string table_of(const Answer& answer) {
-  return report(answer.result) + (answer.attribution ? attribution_report(*answer.attribution) : "");
+  return report(answer.result) + (answer.attribution ? attribution_report(*answer.attribution) : "") +
+         (answer.diagnosis ? verdict_report(*answer.diagnosis) : "");
 }
 
 }  // namespace
@@ -189,6 +207,7 @@ Experiment experiment_of(const RunArguments& x) {
   set_b(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);
+  load_kernel(e, x);
   validate(e);
   return e;
 }

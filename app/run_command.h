@@ -43,6 +43,8 @@ struct RunArguments {
   Typed format, algorithm, policy, block_q, block_k, baseline;
   std::array<Typed, method_options.size()> of_a{};
   std::array<Typed, problem_options.size()> of_problem{};
+  Typed kernel;  ///< the file of a loaded output
+  std::string kernel_as = "a";
   std::vector<std::string> set{};
   Typed rows, row;
   std::string device = "auto", threads = "0";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -130,12 +131,22 @@ ElementType readable_type(const std::string& dtype, const std::string& label) {
 }
 
 /// The names that the file uses for q, k, v: the first convention of which it holds all three.
-std::array<std::string, 3> names_in(const Parsed& header, const std::string& path) {
+std::optional<std::array<std::string, 3>> input_names_in(const Parsed& header) {
   const std::array<std::array<std::string, 3>, 3> conventions{{{"q", "k", "v"}, {"Q", "K", "V"}, {"query", "key", "value"}}};
   for (const auto& names : conventions) {
     if (std::all_of(names.begin(), names.end(), [&](const std::string& s) { return header.contains(s); })) return names;
   }
-  throw std::runtime_error(path + ": has no three tensors called q, k, v, or Q, K, V, or query, key, value");
+  return std::nullopt;
+}
+
+/// The name that the file uses for a kernel's output: a usual one, or that of its only tensor.
+std::optional<std::string> output_name_in(const Parsed& header) {
+  for (const char* usual : {"o", "O", "out", "output", "attn_out", "attn_output", "attention_output", "context"})
+    if (header.contains(usual)) return usual;
+  std::vector<std::string> names;
+  for (const auto& [key, entry] : header.items())
+    if (key != "__metadata__") names.push_back(key);
+  return names.size() == 1 ? std::optional(names.front()) : std::nullopt;
 }
 
 /// The length that the first 8 bytes give, checked against the file's.
@@ -165,30 +176,55 @@ Parsed read_header(const InputFile& file, std::uint64_t length) {
   }
 }
 
+/// A header that was checked, every tensor of it.
+struct CheckedHeader {
+  Parsed tensors;
+  std::uint64_t data = 0, data_bytes = 0;  ///< where the tensors' bytes begin, and how many there are
+  std::string path;
+
+  std::string label(const std::string& tensor) const { return path + ": tensor " + in_quotes(tensor); }
+  StoredTensor stored(const std::string& tensor) const {
+    const Parsed& entry = tensors[tensor];
+    const std::string l = label(tensor);
+    return {l,     readable_type(dtype_of(entry, l), l), false,
+            false, whole_numbers(entry, "shape", l),     data + range_of(entry, data_bytes, l).begin};
+  }
+};
+
+CheckedHeader checked_header(const InputFile& file) {
+  const std::uint64_t length = header_length(file), data = 8 + length;
+  CheckedHeader header{read_header(file, length), data, file.size() - data, file.path()};
+  std::vector<Range> ranges;
+  for (const auto& [key, entry] : header.tensors.items()) {
+    if (key == "__metadata__") continue;
+    if (!entry.is_object()) throw std::runtime_error(header.label(key) + " is " + dumped(entry) + ", expected an object");
+    ranges.push_back(range_of(entry, header.data_bytes, header.label(key)));
+    check_size(entry, ranges.back(), dtype_of(entry, header.label(key)));
+  }
+  check_contiguous(std::move(ranges), header.data_bytes, file.path());
+  return header;
+}
+
 }  // namespace
 
 Safetensors read_safetensors(const InputFile& file) {
-  const std::uint64_t length = header_length(file), data = 8 + length;
-  const Parsed header = read_header(file, length);
-  const std::uint64_t data_bytes = file.size() - data;
-  const auto label = [&](const std::string& tensor) { return file.path() + ": tensor " + in_quotes(tensor); };
-  std::vector<Range> ranges;
-  for (const auto& [key, entry] : header.items()) {
-    if (key == "__metadata__") continue;
-    if (!entry.is_object()) throw std::runtime_error(label(key) + " is " + dumped(entry) + ", expected an object");
-    ranges.push_back(range_of(entry, data_bytes, label(key)));
-    check_size(entry, ranges.back(), dtype_of(entry, label(key)));
-  }
-  check_contiguous(std::move(ranges), data_bytes, file.path());
-  Safetensors result{{}, metadata_of(header, file.path())};
-  const std::array<std::string, 3> names = names_in(header, file.path());
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Parsed& entry = header[names[i]];
-    const std::string l = label(names[i]);
-    result.qkv[i] = {l,     readable_type(dtype_of(entry, l), l), false,
-                     false, whole_numbers(entry, "shape", l),     data + range_of(entry, data_bytes, l).begin};
-  }
+  const CheckedHeader header = checked_header(file);
+  Safetensors result{{}, metadata_of(header.tensors, file.path())};
+  const auto names = input_names_in(header.tensors);
+  if (!names) throw std::runtime_error(file.path() + ": has no three tensors called q, k, v, or Q, K, V, or query, key, value");
+  for (std::size_t i = 0; i < 3; ++i) result.qkv[i] = header.stored((*names)[i]);
   return result;
+}
+
+TensorRoles tensor_roles(const InputFile& file) {
+  const CheckedHeader header = checked_header(file);
+  return {input_names_in(header.tensors).has_value(), output_name_in(header.tensors).has_value()};
+}
+
+StoredTensor read_output_tensor(const InputFile& file) {
+  const CheckedHeader header = checked_header(file);
+  if (const auto output = output_name_in(header.tensors)) return header.stored(*output);
+  throw std::runtime_error(file.path() + ": has no tensor called o, out, output or attn_out, and not just one");
 }
 
 }  // namespace attoscope

@@ -19,4 +19,14 @@ struct Safetensors {
 /// Throws std::runtime_error with a sentence that names the file, the key, the value and what was expected.
 Safetensors read_safetensors(const InputFile& file);
 
+/// Which roles a file's tensors can play, by their names.
+struct TensorRoles {
+  bool inputs = false;  ///< q, k, v under one of their names
+  bool output = false;  ///< o, out, output, attn_out or the like, or a tensor that is the only one
+};
+TensorRoles tensor_roles(const InputFile& file);
+
+/// A kernel's output among the tensors of `file`. Throws as `read_safetensors` does.
+StoredTensor read_output_tensor(const InputFile& file);
+
 }  // namespace attoscope

@@ -19,29 +19,53 @@ using Writer = FieldWriter;
 using Reader = FieldReader;
 
 constexpr std::string_view schema = "attoscope.session/1";
-constexpr std::uint64_t largest_session = 1 << 20;
+/// A thousand pins are about 6 MB.
+constexpr std::uint64_t largest_session = 16 << 20;
+constexpr int deepest = 8;
 
 /// What no single field can tell: that the experiment as a whole makes sense.
-void check_whole(Experiment& experiment, std::vector<std::string>& remarks) {
+void check_whole(Experiment& experiment, const std::string& path, std::vector<std::string>& remarks) {
   Input& input = experiment.problem.input;
   if (input.kind == InputKind::tensors && input.file.empty()) {
-    remarks.push_back("experiment.problem.input.file is missing, expected the file of tensors; the default input is kept");
+    remarks.push_back(path + ".problem.input.file is missing, expected the file of tensors; the default input is kept");
     input = Input{};
   }
+}
+
+/// True if this is a session of a later program.
+bool is_newer(const Parsed& json) {
+  if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) return false;
+  const std::string text = json["schema"].get<std::string>();
+  const std::string_view family = schema.substr(0, schema.find('/') + 1);
+  const auto version = text.starts_with(family) ? to_number<unsigned>(std::string_view(text).substr(family.size())) : std::nullopt;
+  return version && *version > 1;
+}
+
+/// Puts a session file that could not be read in full beside itself, before a new one takes its place.
+void keep_aside(const std::string& path, std::vector<std::string>& remarks) {
+  std::error_code error;
+  std::filesystem::copy_file(path, path + ".kept", std::filesystem::copy_options::overwrite_existing, error);
+  if (!error) remarks.push_back("It is kept as " + path + ".kept.");
 }
 
 }  // namespace
 
 Session parse_session(std::string_view text, std::vector<std::string>& remarks) {
-  const Parsed json = parse_json(text, 8);
-  check_schema(json, schema);
+  const Parsed json = parse_json(text, deepest);
+  if (is_newer(json))
+    remarks.push_back("schema is " + in_quotes(json["schema"].get<std::string>()) + ", newer than " + std::string(schema) +
+                      " of this program; what it does not know is left out");
+  else
+    check_schema(json, schema);
   Session session;
   Reader reader(json, "", remarks);
   reader.know("schema");
   reader.know("version");
   visit_session(reader, session);
   reader.remark_unknown();
-  check_whole(session.experiment, remarks);
+  check_whole(session.experiment, "experiment", remarks);
+  for (std::size_t i = 0; i < session.pins.size(); ++i)
+    check_whole(session.pins[i].experiment, "pins[" + std::to_string(i) + "].experiment", remarks);
   return session;
 }
 
@@ -87,9 +111,12 @@ Session last_session(std::vector<std::string>& remarks) {
   std::error_code error;
   if (path.empty() || !std::filesystem::exists(path, error)) return first_session();
   try {
-    return read_session(path, remarks);
+    Session session = read_session(path, remarks);
+    if (!remarks.empty()) keep_aside(path, remarks);
+    return session;
   } catch (const std::exception& unreadable) {
     remarks.emplace_back(unreadable.what());
+    keep_aside(path, remarks);
     return first_session();
   }
 }

@@ -1,48 +1,21 @@
-/// The fields of a session beside its experiment's, listed once: the same list writes a file and reads it back.
+/// The fields of a session, listed once: the same list writes a file and reads it back.
 #pragma once
 
 #include "kernels/experiment_fields.h"
-#include "kernels/fields.h"
-#include "ui/session.h"
+#include "ui/view_fields.h"
 
 namespace attoscope {
 
-inline constexpr std::array<std::string_view, 2> value_scale_names{"linear", "log"};
-
-/// A visitor V has what kernels/experiment_fields.h says, and field(key, x).
-template <class V, class R>
-void visit_rect(V& v, R& rect) {
-  constexpr RealRange far{.min = -4.0 * max_n, .max = 4.0 * max_n};
-  v.real("row0", rect.row0, far);
-  v.real("col0", rect.col0, far);
-  v.real("row1", rect.row1, far);
-  v.real("col1", rect.col1, far);
-}
-
-template <class V, class W>
-void visit_view(V& v, W& view) {
-  v.field("field", view.field);
-  v.choice("scale", view.scale, value_scale_names);
-  v.flag("range_pinned", view.range_pinned);
-  v.real("range", view.range, RealRange{.min = 0, .above_min = true});
-  v.flag("show_tiles", view.show_tiles);
-  v.object("zoom", [&](auto& inner) { visit_rect(inner, view.zoom); });
-  v.integer("cell_row", view.cell_row, -1, max_n - 1);
-  v.integer("cell_col", view.cell_col, -1, max_d - 1);
-  v.integer("scrubbed_tile", view.scrubbed_tile, -1, max_n - 1);
-  v.flag("square_tiles", view.square_tiles);
-  v.choice("theme", view.theme, theme_names);
-  v.real("ui_scale", view.ui_scale, RealRange{.min = 0.5, .max = 4});
-  v.choice("picture", view.picture, picture_names);
-  v.choice("comparison", view.comparison, comparison_names);
-  v.field("second_field", view.second_field);
-  v.real("swipe", view.swipe, RealRange{.min = 0, .max = 1});
-  v.choice("rescale_show", view.rescale_show, rescale_names);
-  v.choice("score_show", view.score_show, score_names);
-  v.flag("profiles", view.profiles);
-  v.choice("detail", view.detail, detail_names);
-  v.integer("hidden_curves", view.hidden_curves, 0U, ~0U);
-  v.integer("on_chip_elements", view.on_chip_elements, 1, 1 << 30);
+/// A visitor V has what ui/view_fields.h says, list(key, values, most, function) and thumbnail(key, pixels, size).
+template <class V, class P>
+void visit_pin(V& v, P& pin) {
+  v.text("name", pin.name);
+  v.object("experiment", [&](auto& inner) { visit_experiment(inner, pin.experiment); });
+  for (const auto& [key, value] : {std::pair{"a_mean", &pin.a_mean}, std::pair{"b_mean", &pin.b_mean},
+                                   std::pair{"a_max", &pin.a_max}, std::pair{"b_max", &pin.b_max}})
+    v.real(key, *value, RealRange{.min = -1});
+  v.hex("digest", pin.digest);
+  v.thumbnail("thumbnail", pin.thumbnail, pin_width * pin_height);
 }
 
 template <class V, class S>
@@ -50,6 +23,7 @@ void visit_session(V& v, S& session) {
   v.object("experiment", [&](auto& inner) { visit_experiment(inner, session.experiment); });
   v.object("view", [&](auto& inner) { visit_view(inner, session.view); });
   v.text("device", session.device);
+  v.list("pins", session.pins, max_pins, [](auto& inner, auto& pin) { visit_pin(inner, pin); });
 }
 
 }  // namespace attoscope

@@ -135,7 +135,7 @@ void Texture::paint(ImDrawList* list, const ImVec2& min, const ImVec2& max, cons
   if (list == nullptr || size == 0 || image.pixels.size() < size) return;
   const UnpackState restored_at_the_end;
   const Slot& slot = slot_of(image);
-  Draw draw{this,        min,          max,           slot.texture.get(), table(colouring.diverging, colouring.light).get(),
+  Draw draw{this,        min,          max,           slot.texture.get(), table(colouring.diverging, colouring.theme).get(),
             image.width, image.height, slot.texels_x, slot.texels_y,      mapping(colouring)};
   list->AddCallback(&Texture::draw, &draw, sizeof draw);
   list->AddCallback(ImGui::GetPlatformIO().DrawCallback_ResetRenderState, nullptr);
@@ -174,10 +174,10 @@ void Texture::upload(Slot& slot, const PixelImage& image) const {
   slot.texels_y = height;
 }
 
-const GlTexture& Texture::table(bool diverging, bool light) {
-  GlTexture& texture = tables_[(diverging ? 2 : 0) + (light ? 1 : 0)];
+const GlTexture& Texture::table(bool diverging, Theme theme) {
+  GlTexture& texture = tables_[2 * static_cast<std::size_t>(theme) + (diverging ? 1 : 0)];
   if (!texture) {
-    const ColourTable colours = colour_table(diverging, light);
+    const ColourTable colours = colour_table(diverging, theme);
     texture = make_texture();
     glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, entry::count, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE, colours.data());
   }

@@ -76,13 +76,13 @@ class Texture {
 
   const Slot& slot_of(const PixelImage& image);
   void upload(Slot& slot, const PixelImage& image) const;
-  const GlTexture& table(bool diverging, bool light);
+  const GlTexture& table(bool diverging, Theme theme);
   int uniform(const char* name) const;
 
   GlProgram program_;
   GlVertexArray vertex_array_;
   std::vector<Slot> slots_;
-  std::array<GlTexture, 4> tables_;
+  std::array<GlTexture, 2 * theme_names.size()> tables_;
   int limit_ = 0;
 };
 

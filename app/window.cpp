@@ -114,8 +114,9 @@ void Window::begin_frame() {
   ImGui::NewFrame();
 }
 
-void Window::end_frame(unsigned background) {
-  gui_->draw(background);
+void Window::draw_frame(unsigned background) { gui_->draw(background); }
+
+void Window::show_frame() {
   glfwSwapBuffers(window_.get());
   pace_.drawn();
 }

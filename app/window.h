@@ -32,9 +32,10 @@ class Window {
   bool visible() const;
   /// How much larger than usual this display wants everything.
   double scale() const;
-  /// Begins ImGui's frame; ends it and shows it.
+  /// Begins ImGui's frame; ends it and draws it; shows what was drawn.
   void begin_frame();
-  void end_frame(unsigned background);
+  void draw_frame(unsigned background);
+  void show_frame();
   /// Files dropped onto the window since the last call.
   std::vector<std::string> take_dropped();
   /// What the user should know about the fonts, or "".

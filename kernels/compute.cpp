@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "kernels/cancelled_sign.h"
 #include "kernels/deviation.h"
 #include "kernels/inputs.h"
 #include "kernels/recorder.h"
@@ -69,28 +70,6 @@ class Clock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-class CancelledSign final : public StopSign {
- public:
-  explicit CancelledSign(const Cancelled& cancelled) : cancelled_(cancelled) {}
-  void check() const override {
-    if (cancelled_ && cancelled_()) throw Stopped{};
-  }
-
- private:
-  const Cancelled& cancelled_;
-};
-
-/// All rows, or `rows` of them evenly spread, the traced one among them.
-std::vector<int> chosen_rows(const Problem& p) {
-  const int count = p.rows == 0 ? p.n : std::min(p.rows, p.n);
-  std::vector<int> rows(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) rows[static_cast<std::size_t>(i)] = static_cast<int>(static_cast<std::int64_t>(i) * p.n / count);
-  const int traced = traced_row(p);
-  if (std::binary_search(rows.begin(), rows.end(), traced)) return rows;
-  *(std::upper_bound(rows.begin(), rows.end(), traced) - 1) = traced;
-  return rows;
-}
-
 /// Bytes that the machine can still give, by its own account.
 double available_bytes() {
   std::ifstream info("/proc/meminfo");
@@ -101,34 +80,27 @@ double available_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
 }
 
-void refuse_if_too_large(const Experiment& e, int threads) {
-  const double needed = bytes_needed(e, threads), available = available_bytes();
-  if (needed <= available) return;
-  char text[200];
-  std::snprintf(text, sizeof text, "problem.n is %d and problem.d is %d: they need %.0f bytes, expected at most the %.0f that are free",
-                e.problem.n, e.problem.d, needed, available);
-  throw std::runtime_error(text);
-}
-
 template <class T>
 class Computation {
  public:
   Computation(const Experiment& e, const Options& options, std::optional<Truth>& truth, std::shared_ptr<const Tensors>& raw)
-      : e_(e), stop_(options.cancelled), truth_(truth), raw_(raw) {
+      : e_(e), stop_(options.cancelled, options.progress, options.isa), truth_(truth), raw_(raw) {
     result_.experiment = e;
-    result_.rows = chosen_rows(e.problem);
+    result_.rows = computed_rows(e.problem);
     for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem.mask, row, e.problem.n).empty();
   }
 
   Result answer() {
     Clock whole, clock;
     const bool fresh = !truth_ || !(truth_->key == golden_key(e_));
+    stop_.expect(static_cast<double>(result_.rows.size()) * ((fresh ? golden_work : 0) + 2));
     if (fresh) round_inputs();
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     result_.timing.inputs = clock.lap();
     const Job<double> golden = golden_job();
     if (fresh) find_truth(golden);
     result_.timing.golden = clock.lap();
+    stop_.weigh(1);
     run_a(x, golden);
     result_.timing.a = clock.lap();
     run_b(x);
@@ -158,6 +130,9 @@ class Computation {
   }
 
  private:
+  /// A golden row in rows of a or b: double against float, double-double against double.
+  static constexpr double golden_work = std::is_same_v<T, double> ? 8 : 2;
+
   /// Remembers the inputs, rounded for everybody; the truth on them is still to be found.
   void round_inputs() {
     Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format, e_.problem.seed, stop_);
@@ -178,6 +153,7 @@ class Computation {
 
   void find_truth(const Job<double>& golden) {
     constexpr bool precise = std::is_same_v<T, double>;
+    stop_.weigh(golden_work);
     truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
                                                       : run(golden, result_.rows, nullptr, stop_));
     tbb::parallel_invoke([&] { truth_->measured = measured(*truth_->golden, false, stop_); },
@@ -282,9 +258,19 @@ double bytes_needed(const Experiment& e, int threads) {
   return inputs + outputs + thread_count(threads) * panel;
 }
 
-std::string device_name(int threads) {
+void refuse(const Experiment& e, int threads) {
+  validate(e);
+  const double needed = bytes_needed(e, threads), available = available_bytes();
+  if (needed <= available) return;
+  char text[200];
+  std::snprintf(text, sizeof text, "problem.n is %d and problem.d is %d: they need %.0f bytes, expected at most the %.0f that are free",
+                e.problem.n, e.problem.d, needed, available);
+  throw std::runtime_error(text);
+}
+
+std::string device_name(int threads, std::string_view isa) {
   const int count = thread_count(threads);
-  return "cpu " + std::string(instruction_set().name) + ", " + std::to_string(count) + (count == 1 ? " thread" : " threads");
+  return "cpu " + std::string(instruction_set(isa).name) + ", " + std::to_string(count) + (count == 1 ? " thread" : " threads");
 }
 
 namespace {
@@ -292,8 +278,7 @@ namespace {
 /// f(computation, ms) in the working type, once the inputs are drawn, which took so many milliseconds.
 template <class F>
 void with_computation(const Experiment& experiment, const Options& options, F f) {
-  validate(experiment);
-  refuse_if_too_large(experiment, options.threads);
+  refuse(experiment, options.threads);
   Memory none;
   Memory::Held& held = (options.memory ? *options.memory : none).held();
   tbb::task_arena arena(thread_count(options.threads));
@@ -301,7 +286,7 @@ void with_computation(const Experiment& experiment, const Options& options, F f)
     Clock clock;
     if (!held.raw || !same_inputs(held.raw_of, experiment.problem)) {
       held.truth.reset();
-      held.raw = raw_inputs(experiment.problem, CancelledSign(options.cancelled));
+      held.raw = raw_inputs(experiment.problem, CancelledSign(options.cancelled, options.isa));
       held.raw_of = experiment.problem;
     }
     const double drawing = clock.lap();
@@ -322,7 +307,7 @@ Result compute(const Experiment& experiment, const Options& options) {
     result.timing.inputs += drawing;
     result.timing.total += drawing;
   });
-  result.device = device_name(options.threads);
+  result.device = device_name(options.threads, options.isa);
   return result;
 }
 

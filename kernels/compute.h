@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/result.h"
@@ -13,6 +14,9 @@ namespace attoscope {
 
 /// Polled from many threads while computing; true asks to stop.
 using Cancelled = std::function<bool()>;
+
+/// Told now and then, from many threads, how much is done: 0 .. 1.
+using Progress = std::function<void(double share)>;
 
 /// Thrown by `compute` when it was asked to stop.
 struct Stopped {};
@@ -33,8 +37,10 @@ class Memory {
 
 struct Options {
   Cancelled cancelled{};     ///< none: never
+  Progress progress{};         ///< none: nobody is told
   Memory* memory = nullptr;  ///< none: nothing is remembered
   int threads = 0;           ///< 0: all that the machine has
+  std::string isa{};           ///< "sse2", "avx2", "avx512"; empty: see `instruction_set` in kernels/job.h
   std::string device = "cpu";  ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/device.h)
 };
 
@@ -49,7 +55,10 @@ std::vector<Deviation> errors_of(const Experiment& experiment, std::span<const M
 /// The bytes that `compute` will need beyond what the program holds already.
 double bytes_needed(const Experiment& experiment, int threads);
 
+/// Throws what `compute` throws before it begins: std::invalid_argument or, where memory cannot suffice, std::runtime_error.
+void refuse(const Experiment& experiment, int threads);
+
 /// "cpu avx512, 2 threads": what `compute` runs on.
-std::string device_name(int threads = 0);
+std::string device_name(int threads = 0, std::string_view isa = {});
 
 }  // namespace attoscope

@@ -75,7 +75,7 @@ double ordered_sum(std::size_t count, const StopSign& stop, F f) {
 }
 
 Sums sums_of(const std::vector<double>& x, const std::vector<double>& y, const DeviationRule& rule, const StopSign& stop) {
-  const InstructionSet isa = instruction_set();
+  const InstructionSet isa = instruction_set(stop.isa);
   const auto parts = chunk_sums<DeviationSums>(x.size(), stop, [&](std::size_t first, std::size_t end) {
     return isa.deviation(x.data() + first, y.data() + first, static_cast<int>(end - first), rule);
   });

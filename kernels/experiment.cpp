@@ -1,5 +1,6 @@
 #include "kernels/experiment.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <type_traits>
@@ -123,6 +124,16 @@ double scale_of(const Problem& p) { return p.scale > 0 ? p.scale : 1 / std::sqrt
 int traced_row(const Problem& p) {
   const int row = p.traced_row < 0 ? p.n + p.traced_row : p.traced_row;
   return row < 0 ? 0 : (row >= p.n ? p.n - 1 : row);
+}
+
+std::vector<int> computed_rows(const Problem& p) {
+  const int count = p.rows == 0 ? p.n : std::min(p.rows, p.n);
+  std::vector<int> rows(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) rows[static_cast<std::size_t>(i)] = static_cast<int>(static_cast<std::int64_t>(i) * p.n / count);
+  const int traced = traced_row(p);
+  if (std::binary_search(rows.begin(), rows.end(), traced)) return rows;
+  *(std::upper_bound(rows.begin(), rows.end(), traced) - 1) = traced;
+  return rows;
 }
 
 void validate(const Experiment& e) {

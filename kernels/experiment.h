@@ -232,6 +232,9 @@ double scale_of(const Problem& p);
 /// The traced row as an index 0 .. n-1, clamped.
 int traced_row(const Problem& p);
 
+/// The rows of Q that are computed, ascending: all, or `rows` of them evenly spread, the traced one among them.
+std::vector<int> computed_rows(const Problem& p);
+
 /// Largest sizes accepted.
 inline constexpr int max_n = 1 << 20, max_d = 1024;
 inline constexpr double max_alibi = 1e6;

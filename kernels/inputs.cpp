@@ -26,7 +26,7 @@ void in_pieces(std::size_t total, const StopSign& stop, F f) {
 std::vector<double> normal(std::uint64_t seed, std::uint32_t stream, std::size_t count, const StopSign& stop) {
   std::vector<double> x = zeros<double>(count, stop);
   in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
-    instruction_set().normals(seed, stream, first, static_cast<std::int64_t>(size), x.data() + first);
+    instruction_set(stop.isa).normals(seed, stream, first, static_cast<std::int64_t>(size), x.data() + first);
   });
   return x;
 }
@@ -59,7 +59,7 @@ std::vector<double> outlier_mix(std::uint64_t seed, std::uint32_t tensor, std::s
     for (std::size_t i = first; i < first + size; ++i) {
       if (uniform_at(seed, picks + tensor, i) >= 0.001) continue;
       double pair[2];
-      instruction_set().normals(seed, outliers + tensor, i / 2 * 2, 2, pair);
+      instruction_set(stop.isa).normals(seed, outliers + tensor, i / 2 * 2, 2, pair);
       x[i] += 10 * pair[i % 2];
     }
   });

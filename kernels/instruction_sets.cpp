@@ -1,7 +1,7 @@
 #include "kernels/instruction_sets.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,16 +25,22 @@ std::vector<InstructionSet> available() {
 
 }  // namespace
 
-InstructionSet instruction_set() {
+InstructionSet instruction_set(std::string_view name) {
   const std::vector<InstructionSet> sets = available();
-  const char* wanted = std::getenv("ATTOSCOPE_ISA");
-  if (!wanted || !*wanted) return sets.front();
+  const char* variable = std::getenv("ATTOSCOPE_ISA");
+  const std::string_view wanted = !name.empty() ? name : variable ? variable : "";
+  if (wanted.empty()) return sets.front();
   std::string names;
   for (const InstructionSet& set : sets) {
-    if (std::strcmp(set.name, wanted) == 0) return set;
+    if (set.name == wanted) return set;
     names += (names.empty() ? "" : ", ") + std::string(set.name);
   }
-  throw std::invalid_argument("ATTOSCOPE_ISA is '" + std::string(wanted) + "': this machine runs " + names);
+  throw std::invalid_argument((name.empty() ? "ATTOSCOPE_ISA is '" : "the instruction set is '") + std::string(wanted) +
+                              "': this machine runs " + names);
+}
+
+bool has_instruction_set(std::string_view name) {
+  return std::ranges::any_of(available(), [&](const InstructionSet& set) { return set.name == name; });
 }
 
 }  // namespace attoscope

@@ -111,8 +111,10 @@ struct InstructionSet {
   double (*double_fma_rate)(double seconds) = nullptr;
 };
 
-/// The instruction sets that this program holds and this machine runs, best first.
-/// ATTOSCOPE_ISA=sse2|avx2|avx512 in the environment narrows it to one.
-InstructionSet instruction_set();
+/// The instruction set of that name. None named: the one that ATTOSCOPE_ISA=sse2|avx2|avx512 in the environment names, or the
+/// best of this machine. Throws std::invalid_argument in one sentence where this machine does not run it.
+InstructionSet instruction_set(std::string_view name = {});
+/// Whether this program holds the instruction set of that name and this machine runs it.
+bool has_instruction_set(std::string_view name);
 
 }  // namespace attoscope

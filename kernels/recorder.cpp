@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "kernels/prefix_golden.h"
-#include "kernels/random.h"
+#include "kernels/row_steps.h"
 
 namespace attoscope {
 namespace {
@@ -83,7 +83,7 @@ template <class T>
 class RunRecorder<T>::Tracer {
  public:
   Tracer(const Job<T>& job, const Job<double>& golden, int row, bool precise)
-      : job_(job), golden_(golden), row_(row), precise_(precise), keys_(job.keys_of(row)) {
+      : job_(job), golden_(golden), row_(row), precise_(precise), keys_(job.keys_of(row)), steps_(job, row) {
     restart();
   }
 
@@ -142,23 +142,6 @@ class RunRecorder<T>::Tracer {
         truth_);
   }
 
-  /// Rounded as the lanes round it, dice included; i and k are those of Where.
-  T rounded(Step step, T x, int i, int k) const {
-    const RounderPlan<T>& plan = job_[step];
-    if (plan.kind == RounderKind::stochastic) return round_stochastic(plan.format, x, dice_roll(job_.seed, step, row_, i, k));
-    return plan.rounds() ? round(plan.format, x) : x;
-  }
-
-  /// l with the sink's share, as the run adds it at its end.
-  T with_sink(T l, T m) const {
-    if (!job_.has_sink || job_.method.algorithm == Algorithm::three_pass) return l;
-    const bool exp2 = job_.method.exponential == ExponentialKind::exp2;
-    const T exponent = exp2 ? fused(job_.sink, static_cast<T>(0x1.71547652b82fep+0), -(m * job_.exp2_scale)) : job_.sink - m;
-    const T x = rounded(Step::shifted, exponent, 0, -1);
-    const T lone = (exp2 ? exponential2(x) : exponential(x)) * power_of_two<T>(job_.method.p_exponent);
-    return rounded(Step::l, l + rounded(Step::e, lone, 0, -1), 0, -1);
-  }
-
   /// The output that the state would give now.
   T output(const TileView<T>& view, int lane, int column, T l) const {
     const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane];
@@ -171,12 +154,13 @@ class RunRecorder<T>::Tracer {
       t.o_norm = t.error = std::numeric_limits<double>::quiet_NaN();
       return;
     }
-    const T l = with_sink(view.l[lane], view.m[lane]);
+    const T l = job_.method.algorithm == Algorithm::three_pass ? view.l[lane]  // which has the sink's share already
+                                                               : steps_.with_sink(view.l[lane], view.m[lane]);
     double square = 0;
     for (int c = 0; c < job_.d; ++c) {
       const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane];
       square += o * o;
-      const T y = rounded(Step::output, output(view, lane, c, l), c, 0);
+      const T y = steps_.rounded(Step::output, output(view, lane, c, l), c, 0);
       const double truth = std::visit([&](const auto& g) { return g.value(c, golden_); }, truth_);
       const double error = std::fabs(static_cast<double>(y) - truth);
       if (error > t.error || error != error) t.error = t.error == t.error ? error : t.error;
@@ -189,6 +173,7 @@ class RunRecorder<T>::Tracer {
   int row_;
   bool precise_;
   Keys keys_;
+  RowSteps<T> steps_;
   bool started_ = false;
   double max_true_ = 0;
   int at_max_ = 0, tied_ = 0;

@@ -37,6 +37,7 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
     const int first = i * height;
     const RowBlock rows_of_block{rows.data() + first, std::min(height, count - first), first};
     block(rows_of_block, mine->get(), out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
+    stop.did(static_cast<std::size_t>(rows_of_block.count));
   }, tbb::simple_partitioner{});
   return out;
 }
@@ -63,7 +64,7 @@ void round_piece(const InstructionSet& isa, const double* x, std::size_t count, 
 /// Row-major x, d columns, rounded; `tensor` 0, 1, 2 tells Q, K, V apart for stochastic rounding.
 template <class T>
 std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor, const StopSign& stop) {
-  const InstructionSet isa = instruction_set();
+  const InstructionSet isa = instruction_set(stop.isa);
   std::vector<T> y = zeros<T>(x.size(), stop);
   constexpr std::size_t piece = 1 << 14;
   tbb::parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
@@ -148,21 +149,21 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
 }
 
 Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
-  const InstructionSet isa = instruction_set();
+  const InstructionSet isa = instruction_set(stop.isa);
   return in_blocks(rows, isa.float_rows, job.d, isa.float_scratch(job), stop, [&](const RowBlock& block, void* scratch, double* out) {
     isa.run_float(job, block, recorder, stop, scratch, out);
   });
 }
 
 Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
-  const InstructionSet isa = instruction_set();
+  const InstructionSet isa = instruction_set(stop.isa);
   return in_blocks(rows, isa.double_rows, job.d, isa.double_scratch(job), stop, [&](const RowBlock& block, void* scratch, double* out) {
     isa.run_double(job, block, recorder, stop, scratch, out);
   });
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {
-  const InstructionSet isa = instruction_set();
+  const InstructionSet isa = instruction_set(stop.isa);
   return in_blocks(rows, isa.dd_rows, job.d, isa.dd_scratch(job), stop, [&](const RowBlock& block, void* scratch, double* out) {
     isa.run_dd(job, block, stop, scratch, out);
   });

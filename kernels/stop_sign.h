@@ -1,7 +1,8 @@
-/// How long work learns that nobody wants it any more.
+/// What long work is told: that nobody wants it any more, and whose lanes do it.
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 namespace attoscope {
@@ -11,6 +12,10 @@ struct StopSign {
   virtual ~StopSign() = default;
   /// Throws Stopped where the work is no longer wanted.
   virtual void check() const {}
+  /// So many more rows are finished; called from many threads.
+  virtual void did(std::size_t) const {}
+
+  std::string_view isa{};  ///< the instruction set that does the work; empty: see `instruction_set`
 };
 
 /// f(i) for 0 .. count, asking now and then.

@@ -42,7 +42,7 @@ Traffic traffic(const Experiment& e) {
   const int rows = std::min(e.a.block_q, p.n), keys = std::min(e.a.block_k, p.n);
   const Visited v = visited_tiles(p, rows, keys, e.a.reverse_keys);
   Traffic t;
-  t.element_bytes = (1 + e.format.exponent_bits + e.format.mantissa_bits + 7) / 8;
+  t.element_bytes = element_bytes(e.format);
   t.on_chip_elements = 2ll * keys * p.d + 2ll * rows * p.d;
   t.tiles = v.tiles;
   t.skipped_tiles = v.tiles - v.visited;
@@ -55,9 +55,40 @@ Traffic traffic(const Experiment& e) {
   return t;
 }
 
+int element_bytes(const Format& f) { return (1 + f.exponent_bits + f.mantissa_bits + 7) / 8; }
+
+double visible_pairs(const Problem& p) {
+  const double n = p.n, triangle = n * (n + 1) / 2;
+  const double beyond = std::max(0.0, n - p.mask.window), corner = beyond * (beyond + 1) / 2;
+  switch (p.mask.kind) {
+    case Mask::Kind::none:
+      return n * n;
+    case Mask::Kind::causal:
+      return triangle;
+    case Mask::Kind::window:
+      return triangle - corner;
+    case Mask::Kind::padding:
+      return corner;
+  }
+  return 0;
+}
+
+double useful_flops(const Problem& p) { return 4.0 * p.d * visible_pairs(p); }
+
+OnChip on_chip(const Problem& p, const Method& m) {
+  const double rows = std::min(m.block_q, p.n), keys = std::min(m.block_k, p.n), d = p.d;
+  return {.Q = rows * d, .K = keys * d, .V = keys * d, .O = rows * d, .S = rows * keys, .m_and_l = 2 * rows};
+}
+
 TileSizes tiles_for_memory(double on_chip_elements, int d) {
   const double keys = std::clamp(std::ceil(on_chip_elements / (4.0 * d)), 1.0, double{max_n});
   return {std::min(static_cast<int>(keys), d), static_cast<int>(keys)};
+}
+
+double ridge(const DataSheet& machine) { return 1e3 * machine.tera_flops / machine.giga_bytes; }
+
+double attainable(const DataSheet& machine, double flops_per_byte) {
+  return std::min(machine.tera_flops, 1e-3 * machine.giga_bytes * flops_per_byte);
 }
 
 }  // namespace attoscope

@@ -80,7 +80,7 @@ TEST(CommandLine, ImpossibleValuesAreCode2) {
       {{"--mask", "window:2147483647"}, "expected window:W with W a whole number from 1 to 1073741824"},
       {{"--format", "bf17"}, "bf17"},
       {{"--format", "e99m1"}, "e99m1"},
-      {{"--algorithm", "flash9"}, "--algorithm is 'flash9', expected three_pass, two_pass, flash1, flash2, flash4 or split_kv"},
+      {{"--algorithm", "flash9"}, "--algorithm is 'flash9', expected three_pass, two_pass, flash1, flash2, flash4, split_kv, hardware or loaded"},
       {{"--splits", "0"}, "--splits is '0', expected a whole number from 1 to 64"},
       {{"--splits", "65"}, "--splits is '65'"},
       {{"--tau", "-1"}, "--tau is '-1', expected a number from 0 to 64"},

@@ -88,6 +88,18 @@ TEST(Sampled, FollowsAFractionalViewThatReachesBeyondTheMatrix) {
   }
 }
 
+TEST(Sampled, FollowsAnyZoomAtAnySize) {
+  Dice dice(4);
+  for (int i = 0; i < 300; ++i) {
+    const int rows = dice.between(1, 97), cols = dice.between(1, 53);
+    const double height = rows * (0.01 + dice.unit()), width = cols * (0.01 + dice.unit());
+    const double row0 = dice.unit() * rows, col0 = dice.unit() * cols;
+    expect_nothing_hidden(spotted(dice, rows, cols), rows, cols, {row0, col0, row0 + height, col0 + width}, dice.between(1, 71),
+                          dice.between(1, 71));
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Sampled, KeepsOneOutlierOfATallMatrixAtEveryZoom) {
   constexpr int rows = 16384, cols = 64;
   std::vector<float> values(rows * cols, 1e-3f);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/files.h"
+#include "app/pixel_text.h"
 #include "kernels/presets.h"
 #include "tests/temporary_directory.h"
 
@@ -21,6 +22,21 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::sentence_of;
 using testing::TemporaryDirectory;
+
+/// A pin in which nothing is as usual.
+Pin unusual_pin(int number) {
+  Pin pin;
+  pin.name = "pin \"" + std::to_string(number) + "\" \xc3\xa4";
+  pin.experiment.problem.n = 100 + number;
+  pin.experiment.a.precision[Step::S] = to_format(Format{5, number});
+  pin.a_mean = 1.0 / 3;
+  pin.b_mean = -1;
+  pin.a_max = 1e300;
+  pin.b_max = 5e-324;
+  pin.digest = 0xfedcba9876543210;
+  for (int i = 0; i < pin_width * pin_height; ++i) pin.thumbnail.push_back(static_cast<std::int8_t>(i * 37 + number));
+  return pin;
+}
 
 /// A session in which nothing is as usual.
 Session unusual() {
@@ -73,6 +89,9 @@ Session unusual() {
             .theme = Theme::light,
             .ui_scale = 1.25};
   s.view.range = 1e-300;
+  s.view.panels = {222.5, 1.0 / 3 * 1000, 8192};
+  s.view.show_pins = true;
+  s.pins = {unusual_pin(1), unusual_pin(2), Pin{.name = {}, .experiment = {}, .thumbnail = {}}};
   return s;
 }
 
@@ -203,6 +222,18 @@ TEST(Session, EveryKindOfWrongValueIsNamed) {
       {R"("view":{"range":0})", "view.range is '0'"},
       {R"("view":{"ui_scale":99})", "view.ui_scale is '99', expected a number from 0.5 to 4"},
       {R"("view":{"zoom":{"row0":"x"}})", "view.zoom.row0"},
+      {R"("view":{"panels":{"left":1}})", "view.panels.left is '1', expected a number from 64 to 8192"},
+      {R"("view":{"workspace":"dream"})", "view.workspace is '\"dream\"', expected explore"},
+      {R"("pins":7)", "pins is '7', expected a list; the default is kept"},
+      {R"("pins":[{},7])", "pins[1] is '7', expected an object; it is left out"},
+      {R"("pins":[{"colour":1}])", "pins[0].colour is not a known key"},
+      {R"("pins":[{},{},{},{"experiment":{"problem":{"n":0}}}])",
+       "pins[3].experiment.problem.n is '0', expected a whole number from 1 to 1048576; the default is kept"},
+      {R"("pins":[{"experiment":{"problem":{"input":{"kind":"tensors"}}}}])",
+       "pins[0].experiment.problem.input.file is missing"},
+      {R"("pins":[{"a_mean":null}])", "pins[0].a_mean is 'null', expected a finite number"},
+      {R"("pins":[{"thumbnail":"AAAA"}])", "pins[0].thumbnail is '\"AAAA\"', expected the text of 960 pixels"},
+      {R"("pins":[{"thumbnail":[1,2]}])", "pins[0].thumbnail is '[1,2]'"},
   };
   for (const auto& [members, remark] : wrong) EXPECT_THAT(remarks_on(members), ElementsAre(HasSubstr(remark))) << members;
 }
@@ -214,7 +245,9 @@ TEST(Session, WhatIsNoSessionIsRefused) {
                                                      {"[]", "has no key 'schema'"},
                                                      {"{}", "has no key 'schema'"},
                                                      {"7", "has no key 'schema'"},
-                                                     {R"({"schema":"attoscope.session/2"})", "expected 'attoscope.session/1'"},
+                                                     {R"({"schema":"attoscope.session/0"})", "expected 'attoscope.session/1'"},
+                                                     {R"({"schema":"attoscope.session/x"})", "expected 'attoscope.session/1'"},
+                                                     {R"({"schema":"attoscope.result/2"})", "expected 'attoscope.session/1'"},
                                                      {R"({"schema":7})", "has schema '7'"},
                                                      {R"({"schema":"attoscope.session/1","schema":1})", "twice"},
                                                      {R"({"schema":"attoscope.session/1","x":1e999})", "beyond the range"}};
@@ -225,6 +258,52 @@ TEST(Session, WhatIsNoSessionIsRefused) {
     EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_session(path, remarks); }),
                 AllOf(HasSubstr("s.json: "), HasSubstr(sentence)));
   }
+}
+
+TEST(Session, ALaterProgramsSessionOpensAsFarAsItIsUnderstood) {
+  std::vector<std::string> remarks;
+  const Session s = read(
+      R"({"schema":"attoscope.session/2","experiment":{"problem":{"n":77}},"view":{"theme":"neon"},"dreams":[]})", remarks);
+  EXPECT_EQ(s.experiment.problem.n, 77);
+  EXPECT_EQ(s.view, View{});
+  EXPECT_THAT(remarks, ElementsAre("schema is 'attoscope.session/2', newer than attoscope.session/1 of this program; what it does "
+                                   "not know is left out",
+                                   HasSubstr("view.theme is '\"neon\"'"), "dreams is not a known key"));
+}
+
+TEST(Session, WhatIsNoPinIsLeftOutAndTheOthersStay) {
+  std::vector<std::string> remarks;
+  const Session s = read(R"({"schema":"attoscope.session/1","pins":[{"name":"x"},null,"y",{"name":"z","a_max":"big"}]})", remarks);
+  ASSERT_EQ(s.pins.size(), 2u);
+  EXPECT_EQ(s.pins[0].name, "x");
+  EXPECT_EQ(s.pins[1].name, "z");
+  EXPECT_THAT(remarks, ElementsAre(HasSubstr("pins[1] is 'null'"), HasSubstr("pins[2] is"), HasSubstr("pins[3].a_max is '\"big\"'")));
+}
+
+TEST(Session, AThousandPinsAreReadAndNoMore) {
+  Session session;
+  for (int i = 0; i < max_pins; ++i) session.pins.push_back(unusual_pin(i % 50));
+  const TemporaryDirectory scratch;
+  const std::string path = scratch / "many.json";
+  write_session(path, session);
+  std::vector<std::string> remarks;
+  EXPECT_EQ(read_session(path, remarks), session);
+  EXPECT_THAT(remarks, IsEmpty());
+  std::string many = R"({"schema":"attoscope.session/1","pins":[{})";
+  for (int i = 0; i < max_pins; ++i) many += ",{}";
+  EXPECT_EQ(read(many + "]}", remarks).pins.size(), static_cast<std::size_t>(max_pins));
+  EXPECT_THAT(remarks, ElementsAre("pins holds 1001 entries, expected at most 1000; the others are left out"));
+}
+
+TEST(Pixels, AsTextAndBack) {
+  std::vector<std::int8_t> all;
+  for (int i = -128; i < 128; ++i) all.push_back(static_cast<std::int8_t>(i));
+  all.resize(255);
+  EXPECT_EQ(parse_pixels(pixel_text(all), 255), all);
+  EXPECT_EQ(pixel_text({0, 0, 0}), "AAAA");
+  EXPECT_EQ(pixel_text({-1, -1, -1}), "////");
+  EXPECT_EQ(pixel_text({77, 97, 110}), "TWFu");
+  for (const char* bad : {"", "AAA", "AAAAA", "AA=A", "AA A", "AAAAAAAA"}) EXPECT_THROW(parse_pixels(bad, 3), std::invalid_argument) << bad;
 }
 
 TEST(Session, DeepNestingIsRefused) {
@@ -259,9 +338,13 @@ TEST(Session, ALastSessionThatIsBrokenDoesNotStopTheWindow) {
   std::filesystem::create_directory(scratch / "attoscope");
   scratch.write("attoscope/session.json", "garbage");
   EXPECT_EQ(last_session(remarks), first_session());
-  EXPECT_THAT(remarks, ElementsAre(HasSubstr("is not JSON")));
+  EXPECT_THAT(remarks, ElementsAre(HasSubstr("is not JSON"), HasSubstr("session.json.kept")));
+  EXPECT_EQ(testing::bytes_of_file(scratch / "attoscope/session.json.kept"), "garbage");
   write_session(scratch / "attoscope/session.json", unusual());
+  remarks.clear();
   EXPECT_EQ(last_session(remarks), unusual());
+  EXPECT_THAT(remarks, IsEmpty());
+  EXPECT_EQ(testing::bytes_of_file(scratch / "attoscope/session.json.kept"), "garbage");
   unsetenv("XDG_STATE_HOME");
 }
 

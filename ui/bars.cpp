@@ -1,15 +1,28 @@
 // The bar above and the bar below.
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 #include "ui/heatmap_view.h"
 #include "ui/numbers.h"
 #include "ui/panels.h"
+#include "ui/progress.h"
 #include "ui/sentences.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
 
 namespace {
+
+constexpr float bar_height = 36;
+
+/// The tabs of the top bar, in the order of `Workspace`.
+constexpr std::array workspaces{
+    Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from the truth."},
+};
+static_assert(workspaces.size() == workspace_names.size());
 
 constexpr ImGuiWindowFlags bar_flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
                                        ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoScrollWithMouse |
@@ -39,110 +52,186 @@ void scale_buttons(View& view, const Palette& colours) {
   explain("Everything larger. Key +.");
 }
 
-/// Undo, redo, copy, paste.
-void history_buttons(Session& session, UiMemory& memory, const Palette& colours, Wishes& wishes) {
-  const auto button = [&](const char* text, bool possible, const char* what) {
-    ImGui::BeginDisabled(!possible);
-    const bool pressed = quiet_button(text, colours, px(46));
-    ImGui::EndDisabled();
-    explain(what);
-    ImGui::SameLine(0, 0);
-    return pressed;
-  };
-  History& history = memory.history;
-  if (button("undo###undo", history.can_undo(session), "Takes back the last change of anything. A drag is one change. Ctrl+Z."))
+/// A quiet button that explains itself.
+bool bar_button(const char* text, float width, const char* what, const Palette& colours, bool possible = true) {
+  ImGui::BeginDisabled(!possible);
+  const bool pressed = quiet_button(text, colours, px(width));
+  ImGui::EndDisabled();
+  explain(what);
+  return pressed;
+}
+
+void undo_buttons(Session& session, History& history, const Palette& colours) {
+  if (bar_button("undo###undo", 46, "Takes back the last change of anything. A drag is one change. Ctrl+Z.", colours,
+                 history.can_undo(session)))
     history.undo(session);
-  if (button("redo###redo", history.can_redo(session), "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y."))
+  ImGui::SameLine(0, 0);
+  if (bar_button("redo###redo", 46, "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y.", colours, history.can_redo(session)))
     history.redo(session);
-  if (button("copy###copy", true, "The session as text, to the clipboard: for a colleague, an issue, a file. Ctrl+C."))
+}
+
+void clipboard_buttons(const Palette& colours, Wishes& wishes) {
+  if (bar_button("copy###copy", 46, "The session as text, to the clipboard: for a colleague, an issue, a file. Ctrl+C.", colours))
     wishes.copy = true;
-  if (button("paste###paste", true, "A session's text from the clipboard instead of what is here. Ctrl+V; Ctrl+Z takes it back.")) {
+  ImGui::SameLine(0, 0);
+  if (bar_button("paste###paste", 46,
+                 "A session's text from the clipboard instead of what is here. Ctrl+V; Ctrl+Z takes it back.", colours)) {
     const char* text = ImGui::GetClipboardText();
     wishes.paste = true;
     wishes.paste_text = text != nullptr ? text : "";
   }
 }
 
+void theme_button(View& view, const Palette& colours) {
+  const Theme other = next(view.theme);
+  const std::string name(other == Theme::high_contrast ? "contrast" : theme_names[static_cast<std::size_t>(other)]);
+  if (bar_button((name + "###theme").c_str(), 66, "Dark, light or high-contrast theme. Key T.", colours)) view.theme = other;
+}
+
+void pins_button(Session& session, const Palette& colours) {
+  const std::string text = printed("pins %d###pins", static_cast<int>(session.pins.size()));
+  if (bar_button(text.c_str(), 70, "Experiments that were kept, with their numbers, instead of the controls. Shift+K; K keeps one.",
+                 colours))
+    session.view.show_pins = !session.view.show_pins;
+}
+
+/// Buttons that stand together; those of the lowest rank give way where the bar is short.
+struct Group {
+  float width;
+  int rank;
+  std::function<void()> draw;
+};
+
+/// The groups that fit, at the right end of the bar.
+void draw_groups(std::vector<Group> groups, float right, float room, float y) {
+  const auto total = [&] {
+    float sum = 0;
+    for (const Group& g : groups) sum += px(g.width + 8);
+    return sum;
+  };
+  while (!groups.empty() && total() > room) groups.erase(std::ranges::min_element(groups, {}, &Group::rank));
+  float x = right - total();
+  for (const Group& g : groups) {
+    ImGui::SetCursorScreenPos({x, y});
+    g.draw();
+    x += px(g.width + 8);
+  }
+}
+
+/// The workspaces as tabs; returns where they end.
+float draw_tabs(View& view, float x, const Palette& colours) {
+  const ImVec2 at = ImGui::GetWindowPos();
+  const float text_y = at.y + (px(bar_height) - px(15)) / 2;
+  for (std::size_t i = 0; i < workspaces.size(); ++i) {
+    const bool current = i == static_cast<std::size_t>(view.workspace);
+    const float width = text_width(Face::body, workspaces[i].label) + px(28);
+    ImGui::SetCursorScreenPos({x, at.y});
+    if (ImGui::InvisibleButton(std::string(workspaces[i].label).c_str(), {width, px(bar_height)}))
+      view.workspace = static_cast<Workspace>(i);
+    const bool hovered = ImGui::IsItemHovered();
+    explain(workspaces[i].what);
+    draw_text({x + width / 2, text_y}, Face::body, current || hovered ? colours.text : colours.secondary, workspaces[i].label, 0.5f);
+    if (current)
+      ImGui::GetWindowDrawList()->AddRectFilled({x, at.y + px(bar_height - 2)}, {x + width, at.y + px(bar_height)}, colours.accent);
+    x += width;
+  }
+  return x;
+}
+
+/// The program's name; returns where it ends.
+float draw_title(const Palette& colours) {
+  const ImVec2 at = ImGui::GetWindowPos();
+  const float x = at.x + px(12);
+  ImGui::PushFont(fonts().semibold, size::body);
+  const ImVec2 extent = ImGui::CalcTextSize("Attoscope");
+  ImGui::GetWindowDrawList()->AddText({x, at.y + (px(bar_height) - px(15)) / 2}, colours.text, "Attoscope");
+  ImGui::PopFont();
+  return x + extent.x + px(24);
+}
+
 }  // namespace
 
 void draw_top_bar(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
-  if (begin_bar("Top bar", view->Pos.y, px(36))) {
+  if (begin_bar("Top bar", view->Pos.y, px(bar_height))) {
     const ImVec2 at = ImGui::GetWindowPos();
-    const float text_y = at.y + (px(36) - px(15)) / 2;
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    float x = at.x + px(12);
-    {
-      const WithFace f(Face::body);
-      ImGui::PushFont(fonts().semibold, size::body);
-      const ImVec2 extent = ImGui::CalcTextSize("Attoscope");
-      list->AddText({x, text_y}, colours.text, "Attoscope");
-      ImGui::PopFont();
-      x += extent.x + px(24);
-    }
-    const float tab = text_width(Face::body, "Explore") + px(28);
-    draw_text({x + tab / 2, text_y}, Face::body, colours.text, "Explore", 0.5f);
-    list->AddRectFilled({x, at.y + px(34)}, {x + tab, at.y + px(36)}, colours.accent);
-    list->AddLine({at.x, at.y + px(36) - 1}, {at.x + view->Size.x, at.y + px(36) - 1}, colours.line);
-    const float buttons = px(70 + 8 + 4 * 46 + 8 + 66 + 26 + 52 + 26 + 62 + 16);
-    ImGui::SetCursorScreenPos({at.x + view->Size.x - px(8) - buttons, at.y + px(4)});
-    presets_button(session, frame, memory, colours);
-    ImGui::SameLine(0, px(8));
-    history_buttons(session, memory, colours, wishes);
-    ImGui::SameLine(0, px(8));
-    const Theme other = next(session.view.theme);
-    if (quiet_button((std::string(other == Theme::high_contrast ? "contrast" : theme_names[static_cast<std::size_t>(other)]) + "###theme").c_str(), colours, px(66)))
-      session.view.theme = other;
-    explain("Dark, light or high-contrast theme. Key T.");
-    ImGui::SameLine(0, px(8));
-    scale_buttons(session.view, colours);
-    ImGui::SameLine(0, px(8));
-    if (quiet_button("keys###help", colours, px(62))) memory.show_help = !memory.show_help;
-    explain("All keys. Key H.");
+    ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1}, colours.line);
+    const float left = draw_tabs(session.view, draw_title(colours), colours);
+    const std::vector<Group> groups{
+        {110, 7, [&] { if (bar_button("find …  Ctrl+P###find", 110, "Finds any control or action by name. Ctrl+P or /.", colours)) memory.palette.asked = true; }},
+        {70, 6, [&] { presets_button(session, frame, memory, colours); }},
+        {70, 5, [&] { pins_button(session, colours); }},
+        {92, 8, [&] { undo_buttons(session, memory.history, colours); }},
+        {92, 2, [&] { clipboard_buttons(colours, wishes); }},
+        {46, 1, [&] { if (bar_button("save###save", 46, "The window as a PNG in the folder of pictures. Every plot has a button of its own, seen under the mouse. F12.", colours)) wishes.save = Keepsake{"window", 0, 0, 0, 0, ""}; }},
+        {66, 3, [&] { theme_button(session.view, colours); }},
+        {104, 4, [&] { scale_buttons(session.view, colours); }},
+        {54, 9, [&] { if (bar_button("keys###help", 54, "All keys. Key H.", colours)) memory.show_help = !memory.show_help; }},
+    };
+    const float right = at.x + view->Size.x - px(4);
+    draw_groups(groups, right, right - left - px(16), at.y + px(4));
   }
   ImGui::End();
 }
 
-void draw_status_bar(const Frame& frame, const Palette& colours) {
+namespace {
+
+/// Items of the status bar from the left, each at least as wide as told, so that nothing moves when its text does.
+class StatusItems {
+ public:
+  explicit StatusItems(float height) : at_(ImGui::GetWindowPos()), height_(height), x_(at_.x + px(12)) {}
+
+  void add(Face face, Colour colour, const std::string& text, float least, const char* what) {
+    const float width = std::max(least, text_width(face, text));
+    ImGui::SetCursorScreenPos({x_, at_.y});
+    ImGui::Dummy({width, height_});
+    explain(what);
+    draw_text({x_, at_.y + (height_ - line_height(face)) / 2}, face, colour, text);
+    x_ += width + px(22);
+  }
+  float x() const { return x_; }
+
+ private:
+  ImVec2 at_;
+  float height_, x_;
+};
+
+/// What the answer holds, how long it took, and its digest.
+void answer_items(const Result& r, StatusItems& items, const Palette& colours) {
+  items.add(Face::mono_small, is_first_answer(r) ? colours.accent : colours.secondary, rows_text(r), px(140),
+            "Query rows that the picture and the statistics hold.");
+  items.add(Face::mono_small, colours.secondary, printed("update %6.1f ms", r.timing.total), px(120),
+            "Time of the last answer: inputs, golden value, a, b, deviations, trace.");
+  items.add(Face::mono_small, colours.secondary, printed("digest a %016llx", static_cast<unsigned long long>(r.digests.a)), px(180),
+            "Hash of the bits of a's output: the same on every machine for the same experiment.");
+}
+
+}  // namespace
+
+void draw_status_bar(const Frame& frame, const Palette& colours, Wishes& wishes) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const float height = px(26);
   if (begin_bar("Status bar", view->Pos.y + view->Size.y - height, height)) {
     const ImVec2 at = ImGui::GetWindowPos();
     ImGui::GetWindowDrawList()->AddLine(at, {at.x + view->Size.x, at.y}, colours.line);
-    float x = at.x + px(12);
-    const auto item = [&](Face face, Colour colour, const std::string& text, float least, const char* what) {
-      const float width = std::max(least, text_width(face, text));
-      ImGui::SetCursorScreenPos({x, at.y});
-      ImGui::Dummy({width, height});
-      explain(what);
-      draw_text({x, at.y + (height - line_height(face)) / 2}, face, colour, text);
-      x += width + px(22);
-    };
-    item(Face::small, colours.secondary, frame.device, 0, "What computes.");
+    StatusItems items(height);
+    items.add(Face::small, colours.secondary, frame.device, 0, "What computes.");
+    const bool slow = frame.computing && frame.computing_seconds > shown_after;
+    const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
     // A message that would be cut takes the place of what is said about the answer.
-    const float numbers = px(140 + 120 + 180 + 3 * 22 + 12);
-    const bool room_for_both = x + numbers + text_width(Face::small, frame.message) < at.x + view->Size.x;
-    if (frame.result && room_for_both) {
-      const Result& r = *frame.result;
-      item(Face::mono_small, is_first_answer(r) ? colours.accent : colours.secondary, rows_text(r), px(140), "Query rows that the picture and the statistics hold.");
-      item(Face::mono_small, colours.secondary, printed("update %6.1f ms", r.timing.total), px(120),
-           "Time of the last answer: inputs, golden value, a, b, deviations, trace.");
-      item(Face::mono_small, colours.secondary, printed("digest a %016llx", static_cast<unsigned long long>(r.digests.a)),
-           px(180), "Hash of the bits of a's output: the same on every machine for the same experiment.");
-    }
+    const float numbers = px(140 + 120 + 180 + 3 * 22);
+    if (frame.result && items.x() + numbers + text_width(Face::small, frame.message) < right) answer_items(*frame.result, items, colours);
+    const std::string& sentence = frame.message.empty() ? frame.note : frame.message;
     const std::string hint = "drop a .safetensors or .npy file anywhere";
-    const float hint_left = at.x + view->Size.x - px(12) - text_width(Face::small, hint);
-    if (!frame.message.empty()) {
-      const float room = at.x + view->Size.x - px(12) - x;
-      item(Face::small, colours.bad, fitted(Face::small, frame.message, room), 0, frame.message.c_str());
-    } else {
-      if (!frame.note.empty() && x + text_width(Face::small, frame.note) < hint_left)
-        item(Face::small, colours.good, frame.note, 0, frame.note.c_str());
-      if (frame.computing && frame.computing_seconds > 0.1 && x + px(80) < hint_left)
-        item(Face::small, colours.accent, printed("computing %.1f s", frame.computing_seconds), px(100),
-             "An answer to what the controls ask is on its way.");
-      if (hint_left > x)
-        draw_text({hint_left, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint, hint);
+    const float hint_left = right - text_width(Face::small, hint);
+    if (!sentence.empty())
+      items.add(Face::small, frame.message.empty() ? colours.good : colours.bad,
+                fitted(Face::small, sentence, std::max(px(40), right - items.x())), 0, sentence.c_str());
+    else if (hint_left > items.x() && !slow)
+      draw_text({hint_left, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint, hint);
+    if (slow) {
+      ImGui::SetCursorScreenPos({end - px(progress_width), at.y});
+      draw_progress(frame, colours, height, wishes);
     }
   }
   ImGui::End();

@@ -38,12 +38,12 @@ struct Marker {
 
 }  // namespace
 
-void draw_colour_bar(const Box& box, const Colouring& c, const HeatMemory& memory, const Palette& colours) {
+void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& memory, const Palette& colours) {
   constexpr float inf = std::numeric_limits<float>::infinity();
   const Marker markers[] = {{memory.has_nan, std::numeric_limits<float>::quiet_NaN(), "NaN"},
                             {memory.has_infinity, inf, "+inf"},
                             {memory.has_minus_infinity, -inf, "-inf"}};
-  const ColourTable table = colour_table(c.diverging, c.light);
+  const ColourTable table = colour_table(c.diverging, c.theme);
   const Mapping map = mapping(c);
   const auto colour_at = [&](float value) { return table[static_cast<std::size_t>(colour_entry(value, map))]; };
   ImDrawList* list = ImGui::GetWindowDrawList();

@@ -61,13 +61,29 @@ constexpr std::array diverging_dark{rgb(0xc9fff0), rgb(0x22b89a), rgb(0x0f5c52),
                                     rgb(0x7a2456), rgb(0xe65aa5), rgb(0xffe0f1)};
 constexpr std::array diverging_light{rgb(0x063f37), rgb(0x129078), rgb(0x8fdccb), rgb(0xffffff),
                                      rgb(0xf7b3d6), rgb(0xc23a84), rgb(0x561038)};
+/// For those who cannot tell pink from mint: blue and orange differ for everybody.
+constexpr std::array diverging_contrast{rgb(0xe3f1ff), rgb(0x59adff), rgb(0x1157b8), rgb(0x000000),
+                                        rgb(0x9c4a00), rgb(0xff9a2e), rgb(0xffeed6)};
 /// Magnitudes: zero recedes into the panel in either theme.
 constexpr std::array ramp_dark{rgb(0x0f1216), rgb(0x32255e), rgb(0x2b5687), rgb(0x238c8a), rgb(0x6fc276), rgb(0xf3f4cc)};
 constexpr std::array ramp_light{rgb(0xffffff), rgb(0xbfe3ae), rgb(0x55b08f), rgb(0x2a7a8c), rgb(0x33487f), rgb(0x1f1440)};
+constexpr std::array ramp_contrast{rgb(0x000000), rgb(0x41298a), rgb(0x2a6fb8), rgb(0x22a9a0), rgb(0x8fdc7a), rgb(0xffffd8)};
 
-std::span<const Colour> anchors(bool diverging, bool light) {
-  if (diverging) return light ? std::span<const Colour>(diverging_light) : diverging_dark;
-  return light ? std::span<const Colour>(ramp_light) : ramp_dark;
+/// The two maps of a theme and its markers.
+struct Maps {
+  std::span<const Colour> diverging, ramp;
+  Colour nan, plus_infinity, minus_infinity;
+};
+Maps maps(Theme theme) {
+  switch (theme) {
+    case Theme::light:
+      return {diverging_light, ramp_light, palette(theme).bad, rgb(0xf0b400), rgb(0x2f3cff)};
+    case Theme::high_contrast:
+      return {diverging_contrast, ramp_contrast, rgb(0xff40ff), rgb(0xffff00), rgb(0x00ff6a)};
+    case Theme::dark:
+      break;
+  }
+  return {diverging_dark, ramp_dark, palette(theme).bad, rgb(0xffd800), rgb(0x5468ff)};
 }
 
 /// The map at t = 0 .. 1.
@@ -78,18 +94,19 @@ Colour map_colour(std::span<const Colour> anchors, float t) {
 }
 
 /// Any entry of the table.
-Colour entry_colour(int index, bool diverging, bool light) {
+Colour entry_colour(int index, bool diverging, Theme theme) {
+  const Maps m = maps(theme);
   switch (index) {
     case entry::nan:
-      return palette(light ? Theme::light : Theme::dark).bad;
+      return m.nan;
     case entry::plus_infinity:
-      return rgb(light ? 0xf0b400 : 0xffd800);
+      return m.plus_infinity;
     case entry::minus_infinity:
-      return rgb(light ? 0x2f3cff : 0x5468ff);
+      return m.minus_infinity;
     case entry::nothing:
-      return palette(light ? Theme::light : Theme::dark).panel;
+      return palette(theme).panel;
     default:
-      return map_colour(anchors(diverging, light), static_cast<float>(index) / (entry::map_size - 1));
+      return map_colour(diverging ? m.diverging : m.ramp, static_cast<float>(index) / (entry::map_size - 1));
   }
 }
 
@@ -101,9 +118,9 @@ float signed_share(float value, const Mapping& m) {
 
 }  // namespace
 
-ColourTable colour_table(bool diverging, bool light) {
+ColourTable colour_table(bool diverging, Theme theme) {
   ColourTable table;
-  for (int i = 0; i < entry::count; ++i) table[i] = entry_colour(i, diverging, light);
+  for (int i = 0; i < entry::count; ++i) table[i] = entry_colour(i, diverging, theme);
   return table;
 }
 
@@ -127,7 +144,7 @@ int colour_entry(float value, const Mapping& m) {
   return static_cast<int>(m.centre + m.reach * signed_share(value, m) + 0.5f);
 }
 
-Colour colour(float value, const Colouring& c) { return entry_colour(colour_entry(value, mapping(c)), c.diverging, c.light); }
+Colour colour(float value, const Colouring& c) { return entry_colour(colour_entry(value, mapping(c)), c.diverging, c.theme); }
 
 float bar_position(float value, const Colouring& c) {
   const Mapping m = mapping(c);

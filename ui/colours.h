@@ -16,8 +16,8 @@ inline constexpr int nan = map_size, plus_infinity = nan + 1, minus_infinity = n
 
 using ColourTable = std::array<Colour, entry::count>;
 
-/// The colours of one map with its markers; depends on `diverging` and `light` alone.
-ColourTable colour_table(bool diverging, bool light);
+/// The colours of one map with its markers; depends on `diverging` and `theme` alone.
+ColourTable colour_table(bool diverging, Theme theme);
 
 /// What stands before a value on its way to the table: entry = round(centre + reach * clamp(s(value) * factor, -1, 1)),
 /// s(v) = asinh(v / knee) or v. The shader's inputs.

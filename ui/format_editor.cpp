@@ -37,30 +37,69 @@ bool named_buttons(Format& format, const Palette& colours) {
   return true;
 }
 
-/// One box a bit: sign purple, exponent green, mantissa grey; as many columns as the format has bits, at most 32 visible.
-void draw_layout(const Format& f, const Palette& colours) {
-  const float room = ImGui::GetContentRegionAvail().x, height = px(14);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const int bits = 1 + f.exponent_bits + f.mantissa_bits, columns = std::max(16, bits);
-  const float step = room / static_cast<float>(columns), gap = step > px(6) ? px(2) : step > px(4) ? 1.0f : 0.5f;
+/// Boxes of the drawing: all bits, and places for more.
+int columns_of(const Format& f) { return std::max(16, 1 + f.exponent_bits + f.mantissa_bits); }
+
+/// What the bit `i` from the left means, and what a click on it does.
+std::string bit_text(const Format& f, int i) {
+  if (i == 0) return "The sign.";
+  if (i <= f.exponent_bits)
+    return printed("Exponent bit of weight %d. Click: %d exponent bits.", 1 << (f.exponent_bits - i),
+                   std::max(min_exponent_bits, i == f.exponent_bits ? i - 1 : i));
+  const int k = i - f.exponent_bits;
+  if (k <= f.mantissa_bits)
+    return printed("Mantissa bit of weight 2^-%d. Click: %d mantissa bits.", k, k == f.mantissa_bits ? k - 1 : k);
+  return printed("Not part of the format. Click: %d mantissa bits.", k);
+}
+
+/// The format after a click on bit `i`: its field ends there; a click on a field's last bit takes that bit away.
+Format clicked(Format f, int i) {
+  if (i == 0) return f;
+  const int k = i - f.exponent_bits;
+  if (k <= 0)
+    f.exponent_bits = std::max(min_exponent_bits, i == f.exponent_bits ? i - 1 : i);
+  else
+    f.mantissa_bits = k == f.mantissa_bits ? k - 1 : k;
+  return f;
+}
+
+/// One box a bit: sign purple, exponent green, mantissa grey; empty places are outlined.
+void draw_bits(const Format& f, const Palette& colours, ImVec2 at, ImVec2 size, int hovered) {
+  const int bits = 1 + f.exponent_bits + f.mantissa_bits, columns = columns_of(f);
+  const float step = size.x / static_cast<float>(columns), gap = step > px(6) ? px(2) : step > px(4) ? 1.0f : 0.5f;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  for (int i = 0; i < bits; ++i) {
+  for (int i = 0; i < columns; ++i) {
+    const float x = at.x + step * static_cast<float>(i), rounding = step > px(6) ? px(2) : 0;
+    const ImVec2 from{x, at.y}, to{x + step - gap, at.y + size.y};
+    if (i >= bits) {
+      list->AddRect(from, to, i == hovered ? colours.secondary : colours.line, rounding);
+      continue;
+    }
     const Colour c = i == 0 ? colours.moved : i <= f.exponent_bits ? colours.good : mixed(colours.faint, colours.text, 0.35f);
-    const float x = at.x + step * static_cast<float>(i);
-    list->AddRectFilled({x, at.y}, {x + step - gap, at.y + height}, c, step > px(6) ? px(2) : 0);
+    list->AddRectFilled(from, to, i == hovered ? mixed(c, colours.text, 0.4f) : c, rounding);
   }
-  ImGui::Dummy({room, height});
-  explain("The bits of a number: sign, exponent, mantissa.",
+}
+
+bool edit_bits(Format& f, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(14)};
+  const bool pressed = ImGui::InvisibleButton("bits", size);
+  const float place = (ImGui::GetMousePos().x - at.x) / size.x;
+  const int i = ImGui::IsItemHovered()
+                    ? std::clamp(static_cast<int>(place * static_cast<float>(columns_of(f))), 0, columns_of(f) - 1)
+                    : -1;
+  draw_bits(f, colours, at, size, i);
+  explain("The bits of a number: sign, exponent, mantissa. " + (i < 0 ? "" : bit_text(f, i)),
           printed("(-1)^s * 2^(E - %d) * 1.M\np = %d significant bits", (1 << (f.exponent_bits - 1)) - 1, significand_bits(f)));
+  if (!pressed || i < 0 || clicked(f, i) == f) return false;
+  f = clicked(f, i);
+  return true;
 }
 
 /// What overflow gives, one click further each time.
-bool edit_overflow(Format& f, const Palette& colours) {
-  static constexpr const char* texts[] = {"∞###overflow", "sat###overflow", "NaN###overflow"};
-  const float width = px(38);
-  ImGui::SameLine(ImGui::GetWindowContentRegionMax().x - width);
-  const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], colours, false, {width, px(18)});
-  explain("What a value beyond the largest becomes: infinity, the largest number (saturates), or NaN. Click for the next.",
+bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
+  static constexpr const char* texts[] = {"over ∞###overflow", "over max###overflow", "over NaN###overflow"};
+  const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], colours, false, size);
+  explain("What a value beyond the largest becomes: infinity, the largest number (it saturates), or NaN. Click for the next.",
           "|x| > max  ->  inf | max | NaN");
   if (!pressed) return false;
   f.overflow = static_cast<Overflow>((static_cast<int>(f.overflow) + 1) % 3);
@@ -68,12 +107,59 @@ bool edit_overflow(Format& f, const Palette& colours) {
   return true;
 }
 
+/// Whether the largest exponent is kept for infinity and NaN.
+bool edit_top_code(Format& f, const Palette& colours, ImVec2 size) {
+  const bool pressed = push_button(f.top_code_nan ? "top: fn###top code" : "top: ieee###top code", colours, false, size);
+  explain(
+      "What the largest exponent means. ieee: infinity and NaN, as IEEE 754 has it. fn: numbers, and NaN only where all "
+      "mantissa bits "
+      "are set, as OCP's e4m3 has it; twice the range, and no infinity.",
+      "e4m3: ieee max 240, fn max 448");
+  if (!pressed) return false;
+  f.top_code_nan = !f.top_code_nan;
+  if (f.top_code_nan && f.overflow == Overflow::infinity) f.overflow = Overflow::saturate;
+  return true;
+}
+
+/// A limit of the format: its name and its value.
+void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const Palette& colours, const char* what,
+                const char* formula) {
+  ImGui::SetCursorScreenPos(at);
+  ImGui::InvisibleButton(title, size);
+  const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
+  draw_text({at.x, y - px(1)}, Face::small, colours.faint, title);
+  draw_text({at.x + size.x, y}, Face::mono_small, colours.secondary, scientific(value, 3), 1);
+  explain(what, printed("%s = %.9g", formula, value));
+}
+
+/// Range and resolution, two lines of two, and beside them what lies beyond.
+bool edit_limits(Format& f, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x, height = px(19), button = px(66), gap = px(10);
+  const ImVec2 cell{std::floor((room - button - 2 * gap) / 2), height};
+  const float second = at.x + cell.x + gap, below = at.y + height;
+  draw_limit("max", largest(f), at, cell, colours, "The largest finite number.", "max");
+  draw_limit("eps", epsilon(f), {second, at.y}, cell, colours,
+             "The spacing of numbers just above 1: half of it is the largest relative error of one rounding.", "2^-M");
+  draw_limit("min", smallest_normal(f), {at.x, below}, cell, colours,
+             "The smallest normal number: down to it every number has all its significant bits.", "2^(2 - 2^(E-1))");
+  draw_limit("subn.", smallest_subnormal(f), {second, below}, cell, colours,
+             "The smallest subnormal number, and the spacing of all below the smallest normal. Half of it and less become 0.",
+             "2^(2 - 2^(E-1) - M)");
+  const float right = at.x + room - button;
+  ImGui::SetCursorScreenPos({right, at.y});
+  bool changed = edit_overflow(f, colours, {button, height - px(1)});
+  ImGui::SetCursorScreenPos({right, below});
+  changed |= edit_top_code(f, colours, {button, height - px(1)});
+  return changed;
+}
+
 }  // namespace
 
 bool edit_format(const char* id, Format& f, const Palette& colours) {
   ImGui::PushID(id);
   bool changed = named_buttons(f, colours);
-  draw_layout(f, colours);
+  changed |= edit_bits(f, colours);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
   changed |= slider({"exponent", min_exponent_bits, max_exponent_bits, min_exponent_bits, max_exponent_bits}, colours,
                     f.exponent_bits);
@@ -83,19 +169,7 @@ bool edit_format(const char* id, Format& f, const Palette& colours) {
       "Mantissa bits: the resolution. Each one more halves every rounding error. More than 23 make the experiment work in "
       "double.",
       "eps = 2^-M, half an ulp = 2^-(M+1) relative");
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  ImGui::Dummy({width - px(42), px(18)});
-  draw_text({at.x, at.y + px(2)}, Face::small, colours.faint,
-            fitted(Face::small,
-                   "eps " + compact(epsilon(f)) + " · max " + scientific(largest(f), 2) + " · min " +
-                       scientific(smallest_normal(f), 2),
-                   width - px(42)));
-  explain(
-      "The spacing of numbers just above 1; the largest finite number; the smallest normal one (subnormals reach further "
-      "down).",
-      printed("eps = %g\nmax = %g\nmin = %g, subnormal %g", epsilon(f), largest(f), smallest_normal(f), smallest_subnormal(f)));
-  changed |= edit_overflow(f, colours);
+  changed |= edit_limits(f, colours);
   ImGui::PopStyleVar();
   ImGui::PopID();
   return changed;

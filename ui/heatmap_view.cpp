@@ -3,20 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "ui/numbers.h"
 
 namespace attoscope {
 
-double matrix_per_row(const HeatMemory& memory) { return memory.n > 0 ? static_cast<double>(memory.rows) / memory.n : 1; }
-
-int matrix_row_at(const HeatMemory& memory, double row) {
-  return std::clamp(static_cast<int>(row * matrix_per_row(memory)), 0, std::max(0, memory.rows - 1));
+int matrix_row_at(const CellPicture& picture, double row) {
+  return std::clamp(static_cast<int>((row - picture.first_row) * picture.per_row), 0, std::max(0, picture.rows - 1));
 }
 
-RowSpan row_span(const HeatMemory& memory, int matrix_row) {
-  const double rows = 1 / matrix_per_row(memory);
-  return {matrix_row * rows, (matrix_row + 1) * rows};
+int matrix_col_at(const CellPicture& picture, double col) {
+  return std::clamp(static_cast<int>(col - picture.first_col), 0, std::max(0, picture.cols - 1));
+}
+
+RowSpan row_span(const CellPicture& picture, int matrix_row) {
+  const double rows = 1 / picture.per_row, first = picture.first_row + matrix_row * rows;
+  return {first, std::min<double>(first + rows, picture.n)};
 }
 
 bool is_first_answer(const Result& result) {
@@ -69,41 +72,87 @@ bool refresh_values(HeatMemory& memory, const std::shared_ptr<const Result>& res
   memory.field = field;
   memory.values = result ? field_values(*result, field) : std::vector<float>{};
   memory.rows = result ? result->a.rows : 0;
-  memory.cols = result ? result->a.cols : 0;
+  memory.cols = memory.across = result ? result->a.cols : 0;
   memory.n = result ? result->experiment.problem.n : 0;
-  memory.row_worst.assign(static_cast<std::size_t>(memory.rows), 0);
-  memory.largest = 0;
-  memory.has_nan = memory.has_infinity = memory.has_minus_infinity = false;
-  const float* value = memory.values.data();
-  for (float& worst : memory.row_worst) {
+  memory.per_row = memory.n > 0 ? static_cast<double>(memory.rows) / memory.n : 1;
+  measure(memory);
+  return true;
+}
+
+void measure(CellPicture& picture) {
+  picture.row_worst.assign(static_cast<std::size_t>(picture.rows), 0);
+  picture.largest = 0;
+  picture.has_nan = picture.has_infinity = picture.has_minus_infinity = false;
+  const float* value = picture.values.data();
+  for (float& worst : picture.row_worst) {
     bool finite = true;
-    for (int c = 0; c < memory.cols; ++c, ++value) {
+    for (int c = 0; c < picture.cols; ++c, ++value) {
       const float magnitude = std::abs(*value);
       if (magnitude <= std::numeric_limits<float>::max()) {
         worst = std::max(worst, magnitude);
         continue;
       }
       finite = false;
-      memory.has_nan |= std::isnan(*value);
-      memory.has_infinity |= *value > 0;
-      memory.has_minus_infinity |= *value < 0;
+      picture.has_nan |= std::isnan(*value);
+      picture.has_infinity |= *value > 0;
+      picture.has_minus_infinity |= *value < 0;
     }
-    memory.largest = std::max(memory.largest, worst);
+    picture.largest = std::max(picture.largest, worst);
     if (!finite) worst = std::numeric_limits<float>::infinity();
   }
-  memory.image.width = 0;
+  picture.image.width = 0;
+}
+
+bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int height) {
+  if (picture.image.width == width && picture.image.height == height && picture.rect == rect) return false;
+  picture.rect = rect;
+  picture.image.width = width;
+  picture.image.height = height;
+  const CellRect cells{(rect.row0 - picture.first_row) * picture.per_row, rect.col0 - picture.first_col,
+                       (rect.row1 - picture.first_row) * picture.per_row, rect.col1 - picture.first_col};
+  picture.image.pixels = sampled(picture.values, picture.rows, picture.cols, cells, width, height, PixelImage::nothing);
+  ++picture.image.version;
   return true;
 }
 
-void refresh_image(HeatMemory& memory, const CellRect& rect, int width, int height) {
-  if (memory.image.width == width && memory.image.height == height && memory.rect == rect) return;
-  memory.rect = rect;
-  memory.image.width = width;
-  memory.image.height = height;
-  const double scale = matrix_per_row(memory);
-  const CellRect cells{rect.row0 * scale, rect.col0, rect.row1 * scale, rect.col1};
-  memory.image.pixels = sampled(memory.values, memory.rows, memory.cols, cells, width, height, PixelImage::nothing);
-  ++memory.image.version;
+namespace {
+
+/// The keys that some of the rows [first, last] see: in every mask both ends grow with the row.
+Keys seen_by_some(const Problem& p, int first, int last) {
+  const Keys low = visible_keys(p.mask, first, p.n), high = visible_keys(p.mask, last, p.n);
+  return high.empty() ? Keys{} : Keys{low.empty() ? high.first : low.first, high.end};
+}
+
+}  // namespace
+
+void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool reversed) {
+  if (p.mask.kind == Mask::Kind::none) return;
+  const CellRect& rect = picture.rect;
+  PixelImage& image = picture.image;
+  const double down = (rect.row1 - rect.row0) / image.height, right = (rect.col1 - rect.col0) / image.width;
+  std::vector<std::pair<double, double>> keys_under;  // [first, end) of each column of pixels
+  for (int x = 0; x < image.width; ++x)
+    keys_under.emplace_back(std::floor(rect.col0 + x * right + 1e-9) * keys_per_col,
+                            std::ceil(rect.col0 + (x + 1) * right - 1e-9) * keys_per_col);
+  for (int y = 0; y < image.height; ++y) {
+    const double first = row_span(picture, matrix_row_at(picture, rect.row0 + y * down + 1e-9)).first,
+                 end = row_span(picture, matrix_row_at(picture, rect.row0 + (y + 1) * down - 1e-9)).end;
+    const Keys keys = seen_by_some(p, std::clamp(static_cast<int>(first), 0, p.n - 1),
+                                   std::clamp(static_cast<int>(std::ceil(end)) - 1, 0, p.n - 1));
+    const double low = reversed ? p.n - keys.end : keys.first, high = reversed ? p.n - keys.first : keys.end;
+    float* pixel = image.pixels.data() + static_cast<std::ptrdiff_t>(y) * image.width;
+    for (const auto& [from, to] : keys_under) {
+      if (to <= low || from >= high || keys.empty()) *pixel = PixelImage::nothing;
+      ++pixel;
+    }
+  }
+}
+
+std::string sampling_text(const CellPicture& picture, const CellRect& rect, double width, double height) {
+  const double down = (rect.row1 - rect.row0) * picture.per_row / height, across = (rect.col1 - rect.col0) / width;
+  const double under = std::max(1.0, std::ceil(down)) * std::max(1.0, std::ceil(across));
+  if (under > 1) return printed("each pixel shows the largest |value| of the %.0f cells under it", under);
+  return "each cell is at least one pixel";
 }
 
 int matrix_row(const Result& result, int row) {
@@ -111,18 +160,62 @@ int matrix_row(const Result& result, int row) {
   return at != result.rows.end() && *at == row ? static_cast<int>(at - result.rows.begin()) : -1;
 }
 
-double colour_range(const HeatMemory& memory, const View& view) {
-  const double range = view.range_pinned ? view.range : rounded_up(memory.largest);
+Looked looked(View& view) {
+  if (view.picture == PictureKind::output) return {view.zoom, view.range_pinned, view.range};
+  Look& look = view.picture == PictureKind::rescales ? view.rescale_look : view.score_look;
+  return {look.zoom, look.range_pinned, look.range};
+}
+
+const CellPicture& shown_picture(const UiMemory& memory, const View& view) {
+  switch (view.picture) {
+    case PictureKind::rescales:
+      return memory.rescale_map;
+    case PictureKind::scores:
+      return memory.scores;
+    case PictureKind::output:
+      break;
+  }
+  return memory.heat;
+}
+
+double automatic_range(double largest) {
+  const double range = rounded_up(largest);
   return range > 0 && std::isfinite(range) ? range : 1;
 }
 
-Colouring colouring(const HeatMemory& memory, const View& view) {
-  const auto range = static_cast<float>(std::clamp(colour_range(memory, view), 1e-37, 3e38));
-  return {.diverging = text(memory.field).is_signed,
-          .log = view.scale == ValueScale::log,
-          .range = range,
-          .knee = range / 300,
-          .light = is_light(view.theme)};
+bool same_unit(Field x, Field y) {
+  const auto unit = [](Field f) {
+    switch (f) {
+      case Field::golden:
+      case Field::a:
+      case Field::b:
+        return 0;
+      case Field::a_ulps:
+      case Field::b_ulps:
+        return 1;
+      case Field::a_relative:
+      case Field::b_relative:
+        return 2;
+      default:
+        return 3;
+    }
+  };
+  return unit(x) == unit(y);
+}
+
+double colour_range(const UiMemory& memory, const View& view) {
+  View copy = view;
+  const Looked look = looked(copy);
+  if (look.range_pinned) return look.range > 0 && std::isfinite(look.range) ? look.range : 1;
+  float largest = shown_picture(memory, view).largest;
+  const bool compares = view.picture == PictureKind::output && view.comparison != Comparison::none;
+  if (compares && same_unit(view.field, view.second_field)) largest = std::max(largest, memory.second.largest);
+  return automatic_range(static_cast<double>(largest));
+}
+
+Colouring colouring(bool diverging, double range, const View& view) {
+  const auto end = static_cast<float>(std::clamp(range, 1e-37, 3e38));
+  return {.diverging = diverging, .log = view.scale == ValueScale::log, .range = end, .knee = end / 300, .theme = view.theme};
 }
 
 }  // namespace attoscope

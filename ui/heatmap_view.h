@@ -1,19 +1,19 @@
-/// The heat map's data: which cells are seen, and the picture of them. No drawing.
+/// The pictures' data: which cells are seen, and the picture of them. No drawing.
 #pragma once
 
 #include "ui/memory.h"
 
 namespace attoscope {
 
-/// How many rows of the matrix there are for a row of Q: 1, or less while or where only some were computed.
-double matrix_per_row(const HeatMemory& memory);
 /// The row of the matrix that stands where row `row` of Q is.
-int matrix_row_at(const HeatMemory& memory, double row);
+int matrix_row_at(const CellPicture& picture, double row);
+/// The column of the matrix that stands at `col` of the picture's axis.
+int matrix_col_at(const CellPicture& picture, double col);
 /// The rows of Q, [first, end), over which a row of the matrix is drawn.
 struct RowSpan {
   double first, end;
 };
-RowSpan row_span(const HeatMemory& memory, int matrix_row);
+RowSpan row_span(const CellPicture& picture, int matrix_row);
 /// True if the result is a first answer: it holds fewer rows than its question asks for.
 bool is_first_answer(const Result& result);
 
@@ -28,14 +28,36 @@ CellRect stored(const CellRect& rect, int rows, int cols);
 
 /// Brings the field's values up to date; true if they changed.
 bool refresh_values(HeatMemory& memory, const std::shared_ptr<const Result>& result, Field field);
-/// Brings the picture of `rect` at width x height pixels up to date.
-void refresh_image(HeatMemory& memory, const CellRect& rect, int width, int height);
+/// What follows from the values: the largest of each row and of all, NaN and infinities; the image is to be made again.
+void measure(CellPicture& picture);
+/// Brings the picture of `rect` at width x height pixels up to date; true if it changed.
+bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int height);
+/// Empties the pixels under which no row sees a key. A column of the picture is `keys_per_col` keys.
+void hide_unseen(CellPicture& picture, const Problem& problem, int keys_per_col, bool reversed);
+/// "each pixel shows the largest |value| of the 12 cells under it"
+std::string sampling_text(const CellPicture& picture, const CellRect& rect, double width, double height);
 
 /// The row of the result's matrices that holds `row` of Q, or -1.
 int matrix_row(const Result& result, int row);
 
-/// The range of the colour bar: pinned, or the largest finite |value| rounded up.
-double colour_range(const HeatMemory& memory, const View& view);
-Colouring colouring(const HeatMemory& memory, const View& view);
+/// How the picture on show is looked at, to be changed.
+struct Looked {
+  CellRect& zoom;
+  bool& range_pinned;
+  double& range;
+};
+Looked looked(View& view);
+/// The picture on show.
+const CellPicture& shown_picture(const UiMemory& memory, const View& view);
+
+/// The range of a colour bar where it is not pinned: the largest finite |value| rounded up.
+double automatic_range(double largest);
+/// The range of the colour bar on show: pinned or automatic.
+double colour_range(const UiMemory& memory, const View& view);
+/// How a picture's values become colours.
+Colouring colouring(bool diverging, double range, const View& view);
+
+/// Whether two fields are in the same unit, so that one range serves both.
+bool same_unit(Field x, Field y);
 
 }  // namespace attoscope

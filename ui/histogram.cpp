@@ -39,16 +39,16 @@ std::array<double, bins + 1> edges() {
 
 void draw_histogram(const Result& r, const Palette& colours) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const float title = px(34), height = std::min(room.y - title - px(4), px(260));
+  const float title = px(26), height = std::min(room.y - title - px(4), px(280));
   if (height < px(48)) return;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::Dummy({room.x - px(60), title});
+  ImGui::Dummy({room.x, title});
   explain(
       "How often each signed error occurs, in ulps of the main format; the outermost bins hold all beyond 8 ulps. A curve that "
       "is not symmetric is a bias.",
       "(x - golden) / ulp(max(|golden|, RMS/100))");
-  draw_text({at.x, at.y + px(10)}, Face::label, colours.text, "Signed error in " + name(r.experiment.format) + " ulps");
-  draw_text({at.x + room.x - px(62), at.y + px(11)}, Face::small, colours.faint, "share, log", 1);
+  draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Signed error in " + name(r.experiment.format) + " ulps");
+  draw_text({at.x + room.x, at.y + px(8)}, Face::small, colours.faint, "share, log", 1);
   static constexpr double x_ticks[] = {-8, -4, 0, 4, 8}, y_ticks[] = {1e-6, 1e-4, 1e-2, 1};
   static constexpr const char* y_labels[] = {"1e-6", "1e-4", "1 %", "1"};
   const double end = UlpHistogram::reach + 1.0 / UlpHistogram::per_ulp;

@@ -1,6 +1,7 @@
 /// Undo and redo: the session is a value, so its history is a list of values.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "ui/session.h"
@@ -22,9 +23,17 @@ class History {
   bool can_redo(const Session& session) const;
 
  private:
+  /// A session whose pins are shared with its neighbours: most changes leave them alone.
+  struct Moment {
+    Session session;  ///< without its pins
+    std::shared_ptr<const std::vector<Pin>> pins;
+  };
+  Moment moment(const Session& session) const;
+  static bool same(const Session& session, const Moment& moment);
+  static void restore(const Moment& moment, Session& session);
   void keep(const Session& session);
 
-  std::vector<Session> values_;
+  std::vector<Moment> values_;
   std::size_t at_ = 0;       ///< which of them the session was last
   double kept_at_ = -1e9;    ///< when the last one was added, in seconds
   bool only_zoomed_ = false; ///< the last one differs from the one before by its zoom alone: turns of a wheel become one

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
@@ -30,8 +31,9 @@ constexpr std::array<Choice, 4> masks{{
     {"none", "Every query sees every key."},
     {"causal", "Query i sees keys 0 .. i. Wholly masked tiles are skipped."},
     {"window", "Query i sees itself and the keys just before it, `window` in all. Wholly masked tiles are skipped."},
-    {"pad", "Causal, without the first `width` keys: a sequence padded on the left. As many rows see no key at all; their output "
-            "is 0."},
+    {"pad",
+     "Causal, without the first `width` keys: a sequence padded on the left. As many rows see no key at all; their output "
+     "is 0."},
 }};
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -62,16 +64,21 @@ void file_popup(std::string& typed, Wishes& wishes, const Palette& colours) {
     ImGui::SetNextItemWidth(px(300));
     entered = ImGui::InputText("##path", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
   }
+  explain(
+      "The path of a tensor file; :1 behind .safetensors takes its second head. Or three .npy files, each of N x d, with "
+      "commas between.",
+      "qkv.safetensors:1    q.npy,k.npy,v.npy");
   ImGui::SameLine();
-  if ((push_button("open", colours) || entered) && !typed.empty()) {
+  const bool pressed = push_button("open", colours);
+  explain("Reads the file: its Q, K and V become the input, its sizes N and d.");
+  if ((pressed || entered) && !typed.empty()) {
     wishes.open_tensors = typed;
     ImGui::CloseCurrentPopup();
   }
   ImGui::EndPopup();
 }
 
-bool input_combo(Problem& problem, const Frame& frame, const Palette& colours, std::string& typed, Wishes& wishes,
-                 float width) {
+bool input_combo(Problem& problem, const Frame& frame, float width) {
   Input& input = problem.input;
   const bool from_file = input.kind == InputKind::tensors;
   const std::string preview = from_file ? stem(input.file) : std::string(name(input.kind));
@@ -112,7 +119,6 @@ bool input_combo(Problem& problem, const Frame& frame, const Palette& colours, s
             from_file ? input.file : std::string(inputs[static_cast<std::size_t>(input.kind)].what));
   }
   if (ask) ImGui::OpenPopup("tensor file");
-  file_popup(typed, wishes, colours);
   return changed;
 }
 
@@ -141,29 +147,94 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
   return changed;
 }
 
-/// What the kind still wants to know: a head, a value or a seed.
+/// The name at the left of a field, which takes the rest of `width`.
+void name_field(const char* title, float width, const Palette& colours) {
+  const float name_width = text_width(Face::label, title) + px(6);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours.secondary, title);
+  ImGui::SetCursorScreenPos({at.x + name_width, at.y});
+  ImGui::SetNextItemWidth(width - name_width);
+}
+
+bool edit_value(Problem& problem, const Palette& colours, float width) {
+  name_field("value", width, colours);
+  const WithField f(Face::mono);
+  double value = problem.input.value;
+  const bool changed = ImGui::InputDouble("##value", &value, 0, 0, "%.6g") && std::isfinite(value);
+  if (changed) problem.input.value = value;
+  explain("The value of every element of Q, K and V. Values the input format cannot hold are rounded first.",
+          "Q = K = V = value");
+  return changed;
+}
+
+/// What the kind still wants to know: a head or a value; where it wants nothing, a way to a file.
 bool edit_detail(Problem& problem, const Frame& frame, const Palette& colours, float width) {
   if (problem.input.kind == InputKind::tensors) return head_combo(problem, frame.tensors, width);
-  const bool constant = problem.input.kind == InputKind::constant;
-  const char* title = constant ? "value" : "seed";
-  const float name_width = text_width(Face::label, title) + px(8), y = ImGui::GetCursorScreenPos().y;
-  draw_text({ImGui::GetCursorScreenPos().x, y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
-            colours.secondary, title);
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + name_width);
-  ImGui::SetNextItemWidth(width - name_width);
-  const WithField f(Face::mono);
-  bool changed = false;
-  if (constant) {
-    double value = problem.input.value;
-    changed = ImGui::InputDouble("##value", &value, 0, 0, "%.6g") && std::isfinite(value);
-    if (changed) problem.input.value = value;
-    explain("The value of every element of Q, K and V. Values the input format cannot hold are rounded first.");
-  } else {
-    std::uint64_t step = 1;
-    changed = ImGui::InputScalar("##seed", ImGuiDataType_U64, &problem.seed, width > px(140) ? &step : nullptr);
-    explain("Starts the generator. The same seed gives the same Q, K, V on every machine.", "Philox4x32-10(seed, element)");
+  if (problem.input.kind == InputKind::constant) return edit_value(problem, colours, width);
+  if (push_button("open or drop a file###open file", colours, false, {width, 0})) ImGui::OpenPopup("tensor file");
+  explain(
+      "Your own Q, K and V: a .safetensors file with one or more heads, or three .npy files. Dropping them anywhere on the "
+      "window "
+      "does the same.",
+      "FILE.safetensors, or q.npy,k.npy,v.npy");
+  return false;
+}
+
+/// Another seed, of six digits at most, that follows from this one.
+std::uint64_t next_dice(std::uint64_t seed) {
+  std::uint64_t x = seed + 0x9e3779b97f4a7c15u;  // splitmix64 (Steele, Lea, Flood 2014)
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  const std::uint64_t dice = (x ^ (x >> 31)) % 1'000'000;
+  return dice == seed ? dice + 1 : dice;
+}
+
+bool edit_seed(Problem& problem, const Palette& colours, float width) {
+  const float button = px(28), gap = px(4);
+  name_field("seed", width - 2 * (button + gap), colours);
+  std::uint64_t seed = problem.seed;
+  {
+    const WithField f(Face::mono);
+    ImGui::InputScalar("##seed", ImGuiDataType_U64, &seed);
   }
-  return changed;
+  explain(
+      "Starts the generator of Q, K and V, and the dice of stochastic rounding. The same seed gives the same bits on every "
+      "machine.",
+      "Philox4x32-10(seed, element)");
+  ImGui::SameLine(0, gap);
+  if (push_button("+1###next seed", colours, false, {button, 0})) ++seed;
+  explain("The next seed: other draws from the same distribution. What stays is not chance.", "seed + 1");
+  ImGui::SameLine(0, gap);
+  if (push_button("⚄###dice", colours, false, {button, 0})) seed = next_dice(seed);
+  explain("Any other seed.");
+  if (seed == problem.seed) return false;
+  problem.seed = seed;
+  return true;
+}
+
+/// What was typed for a scale: 0 where nothing was, negative where it is no scale.
+double typed_scale(const std::string& text) {
+  if (text.empty()) return 0;
+  char* end = nullptr;
+  const double scale = std::strtod(text.c_str(), &end);
+  return *end == '\0' && std::isfinite(scale) ? scale : -1;
+}
+
+/// The factor of the scores; empty stands for 1/sqrt(d).
+bool edit_scale(Problem& problem, const Palette& colours, float width) {
+  name_field("scale", width, colours);
+  const WithField f(Face::mono);
+  std::string text = problem.scale == 0 ? std::string() : printed("%.6g", problem.scale);
+  const bool typed = ImGui::InputTextWithHint("##scale", "1/√d", &text, ImGuiInputTextFlags_CharsScientific);
+  explain(
+      "The factor of every score. Larger ones make the softmax sharper, and the absolute rounding errors of S matter more. "
+      "Empty, or "
+      "0: 1/sqrt(d), as usual.",
+      printed("S = scale * q.k\nnow %.6g", scale_of(problem)));
+  const double scale = typed_scale(text);
+  if (!typed || scale < 0 || scale == problem.scale) return false;
+  problem.scale = scale;
+  return true;
 }
 
 bool edit_mask_width(Mask& mask, float width) {
@@ -199,12 +270,16 @@ bool edit_mask(Problem& problem, const Palette& colours) {
 }  // namespace
 
 bool edit_input(Problem& problem, const Frame& frame, const Palette& colours, std::string& typed, Wishes& wishes) {
-  const float room = ImGui::GetContentRegionAvail().x,
-              left = std::floor((room - px(8)) * (problem.input.kind == InputKind::tensors ? 0.48f : 0.56f));
-  bool changed = input_combo(problem, frame, colours, typed, wishes, left);
-  ImGui::SameLine();
-  changed |= edit_detail(problem, frame, colours, room - px(8) - left);
+  const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) * 0.48f);
+  bool changed = input_combo(problem, frame, left);
+  ImGui::SameLine(0, gap);
+  changed |= edit_detail(problem, frame, colours, room - gap - left);
+  file_popup(typed, wishes, colours);
   changed |= edit_mask(problem, colours);
+  const float seed = std::floor((room - gap) * 0.64f);
+  changed |= edit_seed(problem, colours, seed);
+  ImGui::SameLine(0, gap);
+  changed |= edit_scale(problem, colours, room - gap - seed);
   return changed;
 }
 

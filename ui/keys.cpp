@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "imgui.h"
 #include "ui/heatmap_view.h"
+#include "ui/pins.h"
+#include "ui/progress.h"
 #include "ui/recurrence.h"
 #include "ui/widgets.h"
 
@@ -22,15 +25,33 @@ void toggle_scale(KeyTarget& t) {
   t.session.view.scale = t.session.view.scale == ValueScale::log ? ValueScale::linear : ValueScale::log;
 }
 void toggle_pin(KeyTarget& t) {
-  View& view = t.session.view;
-  if (!view.range_pinned) view.range = colour_range(t.memory.heat, view);
-  view.range_pinned = !view.range_pinned;
+  const Looked look = looked(t.session.view);
+  if (!look.range_pinned) look.range = colour_range(t.memory, t.session.view);
+  look.range_pinned = !look.range_pinned;
+}
+/// The choice after this one, then the first again.
+template <class E, std::size_t count>
+void step_on(E& value, const std::array<std::string_view, count>&) {
+  value = static_cast<E>((static_cast<std::size_t>(value) + 1) % count);
 }
 void paste(KeyTarget& t) {
   const char* text = ImGui::GetClipboardText();
   t.wishes.paste = true;
   t.wishes.paste_text = text ? text : "";
 }
+/// Stops what is being computed; else lets go of the pinned cell.
+void escape(KeyTarget& t) {
+  if (t.frame.computing && t.frame.computing_seconds > shown_after)
+    t.wishes.cancel = true;
+  else
+    t.session.view.cell_row = t.session.view.cell_col = -1;
+}
+void keep(KeyTarget& t) {
+  keep_pin(t.session, t.frame, t.memory.pins);
+  if (!t.session.view.show_pins) t.wishes.complaint = t.memory.pins.complaint;
+}
+void open_palette(KeyTarget& t) { t.memory.palette.asked = true; }
+void save_window(KeyTarget& t) { t.wishes.save = Keepsake{"window", 0, 0, 0, 0, ""}; }
 void redo(KeyTarget& t) { t.memory.history.redo(t.session); }
 void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
 
@@ -41,15 +62,27 @@ constexpr std::array table{
     Key{"P", "pin the range of the colours", ImGuiKey_P, toggle_pin},
     Key{"G", "tile grid over the picture", ImGuiKey_G,
         [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }},
-    Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { t.session.view.zoom = {}; }},
-    Key{"Esc", "let go of the pinned cell", ImGuiKey_Escape,
-        [](KeyTarget& t) { t.session.view.cell_row = t.session.view.cell_col = -1; }},
+    Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }},
+    Key{"M", "next kind of picture: output, rescale map, scores", ImGuiKey_M, [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }},
+    Key{"V", "next comparison: one picture, side by side, swipe, flicker", ImGuiKey_V,
+        [](KeyTarget& t) { step_on(t.session.view.comparison, comparison_names); }},
+    Key{"B", "swap the two compared fields", ImGuiKey_B, [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }},
+    Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
+        [](KeyTarget& t) { t.session.view.profiles = !t.session.view.profiles; }},
+    Key{"Esc", "stop computing, or let go of the pinned cell", ImGuiKey_Escape, escape},
     Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true},
     Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true},
     Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma,
         [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); }},
     Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); }},
-    Key{"T", "dark or light theme", ImGuiKey_T, [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
+    Key{"J", "play or pause the tiles", ImGuiKey_J,
+        [](KeyTarget& t) { play_or_pause(t.memory.playback, t.session.view, t.result, ImGui::GetTime()); }},
+    Key{"K", "keep the experiment as a pin", ImGuiKey_K, keep},
+    Key{"Shift+K", "list of pins", ImGuiMod_Shift | ImGuiKey_K,
+        [](KeyTarget& t) { t.session.view.show_pins = !t.session.view.show_pins; }},
+    Key{"Ctrl+P", "find any control or action by name; also Ctrl+Shift+P and /", ImGuiMod_Ctrl | ImGuiKey_P, open_palette},
+    Key{"F12", "save the window as a picture", ImGuiKey_F12, save_window},
+    Key{"T", "dark, light or high-contrast theme", ImGuiKey_T, [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
     Key{"+", "larger", ImGuiKey_Equal, [](KeyTarget& t) { scale_ui(t.session.view, 0.125); }, true},
     Key{"−", "smaller", ImGuiKey_Minus, [](KeyTarget& t) { scale_ui(t.session.view, -0.125); }, true},
     Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.memory.show_help = !t.memory.show_help; }},
@@ -68,6 +101,12 @@ constexpr std::array table{
 
 constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, show_field<3>, show_field<4>,  show_field<5>,
                                 show_field<6>, show_field<7>, show_field<8>, show_field<9>, show_field<10>, show_field<11>};
+
+/// Other ways to what the table says.
+constexpr std::array aliases{
+    Key{"Ctrl+Shift+P", "", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P, open_palette},
+    Key{"/", "", ImGuiKey_Slash, open_palette},
+};
 
 }  // namespace
 
@@ -91,9 +130,27 @@ void handle_keys(KeyTarget target) {
     const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
     if (ImGui::IsKeyChordPressed(key)) field_keys[static_cast<std::size_t>(i)](target);
   }
-  for (const Key& key : table)
-    if (key.act != nullptr && pressed(key)) key.act(target);
+  for (const std::span<const Key> list : {std::span<const Key>(table), std::span<const Key>(aliases)})
+    for (const Key& key : list)
+      if (key.act != nullptr && pressed(key)) key.act(target);
 }
+
+namespace {
+
+/// One column of the help: keys [from, to).
+void help_column(std::size_t from, std::size_t to, const Palette& colours) {
+  ImGui::BeginGroup();
+  const float left = ImGui::GetCursorPosX();
+  for (std::size_t i = from; i < to; ++i) {
+    label(Face::mono, colours.accent, table[i].keys);
+    ImGui::SameLine();
+    ImGui::SetCursorPosX(left + px(128));
+    label(Face::label, colours.text, table[i].what);
+  }
+  ImGui::EndGroup();
+}
+
+}  // namespace
 
 void draw_help(bool& open, const Palette& colours) {
   if (!open) return;
@@ -109,12 +166,10 @@ void draw_help(bool& open, const Palette& colours) {
   label(Face::label, colours.secondary, "Every control explains itself when the mouse rests on it.");
   ImGui::Dummy({0, px(4)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
-  const float left = ImGui::GetCursorPosX();
-  for (const Key& key : table) {
-    label(Face::mono, colours.accent, key.keys);
-    ImGui::SameLine(left + px(128));
-    label(Face::label, colours.text, key.what);
-  }
+  const std::size_t half = (table.size() + 1) / 2;
+  help_column(0, half, colours);
+  ImGui::SameLine(0, px(32));
+  help_column(half, table.size(), colours);
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(4)});
   if (push_button("close", colours)) open = false;

@@ -15,6 +15,7 @@ struct KeyTarget {
   UiMemory& memory;
   Wishes& wishes;
   const Result* result;
+  const Frame& frame;
 };
 
 /// One line of the help. Lines without `act` stand for mouse actions or ranges of keys.

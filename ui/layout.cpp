@@ -15,18 +15,27 @@ ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
   const ImVec2 size = ImGui::DockBuilderGetNode(rest)->Size;
   const float all = side == ImGuiDir_Left || side == ImGuiDir_Right ? size.x : size.y;
   ImGuiID part = 0;
-  ImGui::DockBuilderSplitNode(rest, side, std::clamp(length / std::max(1.0f, all), 0.05f, 0.9f), &part, &rest);
+  const float shared = std::max(1.0f, all - ImGui::GetStyle().DockingSeparatorSize);
+  const float exact = side == ImGuiDir_Left ? std::round(length) + 0.25f : std::round(length) - 0.25f;  // parts are whole pixels
+  ImGui::DockBuilderSplitNode(rest, side, std::clamp(exact / shared, 0.05f, 0.9f), &part, &rest);
   return part;
 }
 
-void build(ImGuiID root, ImVec2 at, ImVec2 size, bool narrow) {
+/// As much of `wanted` pixels as leaves room for the rest.
+float fitting(double wanted, float all, float rest) { return std::min(px(static_cast<float>(wanted)), std::max(px(64), all - rest)); }
+
+void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
   ImGui::DockBuilderRemoveNode(root);
   ImGui::DockBuilderAddNode(root, ImGuiDockNodeFlags_DockSpace);
   ImGui::DockBuilderSetNodePos(root, at);
   ImGui::DockBuilderSetNodeSize(root, size);
+  const auto& [left_width, right_width, bottom_height] = docked.panels;
+  const float middle = px(240);
   ImGuiID rest = root;
-  const ImGuiID left = split(rest, ImGuiDir_Left, px(316)), bottom = split(rest, ImGuiDir_Down, px(262));
-  const ImGuiID right = narrow ? left : split(rest, ImGuiDir_Right, px(348));
+  const ImGuiID left = split(rest, ImGuiDir_Left, fitting(left_width, size.x, docked.narrow ? middle : middle + px(240)));
+  const ImGuiID bottom = split(rest, ImGuiDir_Down, fitting(bottom_height, size.y, px(200)));
+  const float beside = ImGui::DockBuilderGetNode(rest)->Size.x;
+  const ImGuiID right = docked.narrow ? left : split(rest, ImGuiDir_Right, fitting(right_width, beside, middle));
   ImGui::DockBuilderDockWindow(controls_window, left);
   ImGui::DockBuilderDockWindow(statistics_window, right);
   ImGui::DockBuilderDockWindow(recurrence_window, bottom);
@@ -35,23 +44,41 @@ void build(ImGuiID root, ImVec2 at, ImVec2 size, bool narrow) {
                         static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton) |
                         static_cast<int>(ImGuiDockNodeFlags_NoCloseButton) | static_cast<int>(ImGuiDockNodeFlags_NoDocking);
   for (const ImGuiID id : {left, bottom, right, rest})
-    ImGui::DockBuilderGetNode(id)->SetLocalFlags(ImGui::DockBuilderGetNode(id)->LocalFlags | quiet |
-                                                 (narrow && id == left ? 0 : static_cast<int>(ImGuiDockNodeFlags_NoTabBar)));
+    ImGui::DockBuilderGetNode(id)->SetLocalFlags(
+        ImGui::DockBuilderGetNode(id)->LocalFlags | quiet |
+        (docked.narrow && id == left ? 0 : static_cast<int>(ImGuiDockNodeFlags_NoTabBar)));
   ImGui::DockBuilderFinish(root);
+}
+
+/// True while a line between two panels is held.
+bool is_resizing(ImGuiID root) {
+  const ImGuiDockNode* node = ImGui::DockBuilderGetNode(root);
+  const ImGuiContext& context = *ImGui::GetCurrentContext();
+  return node != nullptr && context.ActiveId != 0 && context.ActiveIdWindow != nullptr && context.ActiveIdWindow == node->HostWindow;
+}
+
+/// A panel's length at scale 1, kept where it is not docked.
+void measure(const char* name, float ImVec2::*side, double& length) {
+  const ImGuiWindow* window = ImGui::FindWindowByName(name);
+  if (window == nullptr || window->DockNode == nullptr) return;
+  length = std::clamp(std::round(static_cast<double>(window->DockNode->Size.*side / px(1))), 64.0, 8192.0);
 }
 
 }  // namespace
 
-void dock_panels(ImVec2 at, ImVec2 size, UiMemory& memory) {
-  const float scale = px(1);
+void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, Docked& docked) {
   const ImGuiID root = ImGui::GetID("panels");
-  const bool narrow = size.x < px(1280);
-  if (memory.docked_scale != scale || memory.docked_narrow != narrow || ImGui::DockBuilderGetNode(root) == nullptr) {
-    build(root, at, size, narrow);
-    memory.docked_scale = scale;
-    memory.docked_narrow = narrow;
+  const Docked wanted{px(1), size.x < px(1280), panels};
+  if (docked != wanted || ImGui::DockBuilderGetNode(root) == nullptr) {
+    docked = wanted;
+    build(root, at, size, docked);
   }
   ImGui::DockSpace(root, size, static_cast<int>(ImGuiDockNodeFlags_NoUndocking));
+  if (!is_resizing(root)) return;
+  measure(controls_window, &ImVec2::x, panels.left);
+  if (!docked.narrow) measure(statistics_window, &ImVec2::x, panels.right);
+  measure(recurrence_window, &ImVec2::y, panels.bottom);
+  docked.panels = panels;
 }
 
 }  // namespace attoscope

@@ -8,50 +8,140 @@
 #include "kernels/fields.h"
 #include "kernels/result.h"
 #include "ui/history.h"
+#include "ui/theme.h"
 #include "ui/ui.h"
 
 namespace attoscope {
 
+/// A matrix of values that is shown as a picture, and what its axes count.
+struct CellPicture {
+  int rows = 0, cols = 0;             ///< of the matrix
+  int n = 0, across = 0;              ///< what the picture's axes count: rows of Q, and columns
+  double first_row = 0, first_col = 0;  ///< where the matrix begins on them
+  double per_row = 1;                 ///< rows of the matrix for a row of Q
+  std::vector<float> values;          ///< rows x cols
+  std::vector<float> row_worst;       ///< largest |value| of each row; infinity where there is a NaN or infinity
+  float largest = 0;                  ///< largest finite |value|
+  bool has_nan = false, has_infinity = false, has_minus_infinity = false;
+  CellRect rect{};  ///< what `image` shows, in units of the axes
+  PixelImage image;
+  int earlier_traced_row = 0, earlier_scrubbed_tile = -1;  ///< before the last click: a double click changes neither
+};
+
 /// One field of one result, and its picture.
-struct HeatMemory {
+struct HeatMemory : CellPicture {
   std::shared_ptr<const Result> result;
   Field field = Field::a_error;
-  int rows = 0, cols = 0;        ///< of the matrix: the rows that were computed
-  int n = 0;                     ///< rows of Q, which the picture's axis counts; `rows` of them, evenly spread, fill it
-  std::vector<float> values;     ///< rows x cols
-  std::vector<float> row_worst;  ///< largest |value| of each row; infinity where there is a NaN or infinity
-  float largest = 0;             ///< largest finite |value|
-  bool has_nan = false, has_infinity = false, has_minus_infinity = false;
-  CellRect rect{};  ///< what `image` shows, in rows of Q
-  int earlier_cell_row = -1, earlier_cell_col = -1,
-      earlier_traced_row = 0;  ///< before the last click: a double click pins nothing
-  PixelImage image;
+  int earlier_cell_row = -1, earlier_cell_col = -1;  ///< before the last click
+};
+
+/// m of a by rows and tiles, or what left its format there.
+struct RescaleMemory : CellPicture {
+  std::shared_ptr<const Result> result;
+  std::shared_ptr<const Clipping> clipping;
+  RescaleShow show = RescaleShow::moved;
+  std::vector<CellRect> marks;  ///< where m moved, in pixels of the image
+};
+
+/// The scores of a window of rows and keys.
+struct ScoreMemory : CellPicture {
+  std::shared_ptr<const ScoreWindow> window;
+  ScoreShow show = ScoreShow::P;
+};
+
+/// A curve along a row or a column of a picture, one value a cell.
+struct ProfileCurve {
+  Colour colour = 0;
+  std::string name;
+  std::vector<float> values;
+};
+
+/// The curves through one cell.
+struct ProfileMemory {
+  std::shared_ptr<const Result> result;
+  Field field = Field::a_error;
+  int row = -1, col = -1;  ///< of the matrices
+  Theme theme = Theme::dark;
+  std::vector<ProfileCurve> along_row, along_col;
 };
 
 /// The recurrence as series over tiles.
 struct StripMemory {
   std::shared_ptr<const Result> result;
-  std::vector<double> tile, max_true, max_used, alpha, l;  ///< of the traced row
+  std::vector<double> tile, max_true, max_used, alpha, l, P_max;  ///< of the traced row; l as a share of its largest
+  std::vector<double> moved_tile, moved;        ///< where m moved, and to what
+  std::vector<double> O_tile, O_norm;           ///< where there is an O; as a share of its largest norm
+  std::vector<double> tied_tile, tied_max;      ///< tiles with a key whose score equals the max in use
   std::vector<double> error_tile, error;        ///< where there is an output to err
   std::vector<double> saturated_tile;           ///< tiles with a P beyond the largest number of its format
-  std::int64_t saturated = 0;                   ///< how many P these are
+  std::int64_t saturated = 0, ties = 0;         ///< how many P, how many keys these are
   bool stale = false;                           ///< a max in use lies below the true one somewhere
+  double P_limit = 0;                           ///< the largest number of P's format; 0: P is not rounded
   std::vector<double> all_tiles, rescales, expected;              ///< over all rows
   std::vector<double> quantiles[5];
-  double m_low = 0, m_high = 1, rescales_high = 1, error_low = 1e-6, error_high = 1, l_largest = 1;
+  std::vector<double> row_moves;                ///< [k]: rows, of those that are held, in which m moved k times
+  double m_low = 0, m_high = 1, rescales_high = 1, error_low = 1e-6, error_high = 1, P_low = 1e-3, P_high = 10;
   double b_error = 0;               ///< largest error of b in the traced row; 0 where the row was not computed
   double first = -0.5, last = 0.5;  ///< the tile axis, shared by the four plots
 };
 
+/// The scrubber while it goes by itself.
+struct Playback {
+  bool playing = false;
+  double next_step = 0;  ///< when, in seconds of ImGui's clock
+};
+
+/// Errors over magnitudes, both as decimal logarithms: of every cell of a fine grid the point with the largest error.
+struct ScatterMemory {
+  struct Point {
+    float x, y;  ///< log10 |golden|, log10 |error|
+  };
+  std::shared_ptr<const Result> result;
+  std::vector<Point> a, b;
+  std::int64_t a_exact = 0, b_exact = 0;  ///< elements without any error
+  float x0 = -3, x1 = 1, y0 = -6, y1 = 0;  ///< what the axes show
+};
+
+/// What the panels were docked for; scale 0: never.
+struct Docked {
+  float scale = 0;  ///< pixels of a length 1
+  bool narrow = false;
+  PanelSizes panels{};
+
+  friend bool operator==(const Docked&, const Docked&) = default;
+};
+
+/// The palette while it is open.
+struct PaletteMemory {
+  bool asked = false;      ///< to be opened in this frame
+  std::string query;
+  int chosen = 0;          ///< of what was found
+  std::string complaint;   ///< why the last command could not be done
+};
+
+/// The list of pins.
+struct PinMemory {
+  int first = -1, second = -1;  ///< which two are compared
+  int renamed = -1;             ///< whose name is being typed
+  std::string typed_name;
+  std::string complaint;        ///< why the last wish could not be done
+};
+
 struct UiMemory {
-  HeatMemory heat;
+  HeatMemory heat, second;  ///< second: what the comparison holds against it
+  RescaleMemory rescale_map;
+  ScoreMemory scores;
+  ProfileMemory profiles, second_profiles;
   StripMemory strip;
+  Playback playback;
+  ScatterMemory scatter;
   History history;
-  float docked_scale = 0;  ///< the pixel scale the layout was made for; 0: no layout yet
-  bool docked_narrow = false;
+  Docked docked;
+  PaletteMemory palette;
+  PinMemory pins;
   bool show_help = false;
   std::string dismissed_probe;  ///< whose sentence was read
-  std::string typed_format, typed_file;
+  std::string typed_format, typed_file, typed_kernel;
 };
 
 }  // namespace attoscope

@@ -30,7 +30,7 @@ std::vector<double> round_ticks(double y0, double y1, double most) {
   for (const double factor : {2.0, 2.5, 2.0})
     if ((y1 - y0) / step > most) step *= factor;
   std::vector<double> ticks;
-  for (double k = std::ceil(y0 / step); k * step <= y1 && ticks.size() < 64; ++k) ticks.push_back(k * step);
+  for (double k = std::ceil(y0 / step); k * step <= y1 && ticks.size() < 64; ++k) ticks.push_back(k * step + 0.0);  // -0 becomes 0
   return ticks;
 }
 
@@ -62,7 +62,10 @@ bool begin_plot(const PlotFrame& frame, ImVec2 size) {
   ImPlot::SetupAxisLimits(ImAxis_X1, frame.x0, frame.x1, ImPlotCond_Always);
   ImPlot::SetupAxisLimits(ImAxis_Y1, frame.y0, frame.y1, ImPlotCond_Always);
   if (frame.log_y) ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
-  set_ticks(ImAxis_X1, false, frame.x_ticks, frame.x_labels);
+  if (frame.log_x) ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);
+  std::vector<double> decades;
+  if (frame.log_x && frame.x_ticks.empty()) decades = decade_ticks(frame.x0, frame.x1, std::max(2.0, static_cast<double>(size.x / px(56))));
+  set_ticks(ImAxis_X1, frame.log_x, decades.empty() ? frame.x_ticks : decades, frame.x_labels);
   std::vector<double> own;
   if (frame.y_ticks.empty())
     own = (frame.log_y ? decade_ticks : round_ticks)(frame.y0, frame.y1, std::max(2.0, static_cast<double>(size.y / px(34))));

@@ -17,8 +17,9 @@ struct PlotFrame {
   double x0, x1;  ///< what the x axis shows
   double y0, y1;
   bool log_y = false;
-  std::span<const double> x_ticks, y_ticks;  ///< empty: ImPlot's on x, round numbers or decades on y
+  std::span<const double> x_ticks, y_ticks;  ///< empty: decades where logarithmic; else ImPlot's on x, round numbers on y
   std::span<const char*const> x_labels, y_labels;
+  bool log_x = false;
 };
 
 /// Begins a plot of `size` without interaction of its own; end_plot() if it returns true.

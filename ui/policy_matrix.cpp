@@ -1,4 +1,4 @@
-// Where rounding happens: one choice per intermediate and method, with named presets.
+// Where rounding happens: one choice per intermediate and method.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +9,7 @@
 #include "ui/numbers.h"
 #include "ui/panels.h"
 #include "ui/sentences.h"
+#include "ui/step_guide.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
@@ -21,144 +22,96 @@ struct Column {
   Method& method;
   Colour colour;
   float left, width;
+  NearestPolicy nearest;
 };
 
-/// The steps an algorithm does not have.
-bool has_step(Algorithm a, Step s) {
+/// Whether a method has a step. a's input is rounded for everybody, whoever computes a.
+bool has_step(const Column& c, Step s) {
+  const Algorithm a = c.method.algorithm;
+  if (!is_emulated(a)) return s == Step::input && (a == Algorithm::hardware || c.id[0] == 'a');
   return a != Algorithm::three_pass || (s != Step::alpha && s != Step::rescaled);
 }
 
-constexpr std::array<Choice, 8> algorithms{{
-    {"three_pass", "Safe softmax: one pass for the max, one for the sum, one that normalises P and multiplies it by V. Nothing is "
-                   "rescaled."},
-    {"two_pass", "Online softmax (arXiv 1805.02867): one pass over the tiles for the running max and row sum, a second normalises P "
-                 "and multiplies it by V."},
-    {"flash1", "FlashAttention (arXiv 2205.14135), Algorithm 1: exp against the max of the tile alone, O divided by l at every "
-               "tile."},
-    {"flash2", "FlashAttention-2 (arXiv 2307.08691), Algorithm 1: exp against the running max, O divided by l once, at the end."},
-    {"flash4", "FlashAttention-4: flash2 that keeps a stale max, and rescales nothing, while the new one exceeds it by at most "
-               "tau."},
-    {"split_kv", "Flash-Decoding: flash2 over several runs of tiles, merged by their log-sum-exp."},
-    {"hardware", "Not emulated: a FlashAttention kernel on a GPU's tensor cores. Its rounding is the device's, so its bits may "
-                 "differ from one device to another."},
-    {"loaded", "Not computed: the output of your own kernel, read from a file, held against the truth on the same Q, K, V."},
-}};
-constexpr std::array<std::string_view, 8> formulas{
-    "m = max S; l = sum exp(S - m)\nP = exp(S - m) / l; O = P V",
-    "m' = max(m, max S); l = exp(m - m') l + sum exp(S - m')\nthen P = exp(S - m) / l; O = P V",
-    "m' = max(m, m~); a = exp(m - m'), b = exp(m~ - m')\nl' = a l + b l~; O = (a l O + b P V) / l'",
-    "m' = max(m, max S); a = exp(m - m')\nl = a l + sum e; O = a O + P V",
-    "m' = m while (max S - m) log2 e <= tau, else max S\nl = a l + sum e; O = a O + P V",
-    "O = sum_i w_i O_i / sum_i w_i\nw_i = exp(lse_i - max lse)", "mma.sync, fp32 accumulators, P in the input's type", ""};
-
-/// Whether a policy says where the kernels of this algorithm round: there are policies for three passes, and for all others.
-bool fits(const Policy& p, Algorithm a) { return (p.algorithm == Algorithm::three_pass) == (a == Algorithm::three_pass); }
-
-/// The other algorithm's policy of the same spirit.
-std::string_view counterpart(std::string_view policy) {
-  constexpr std::array<std::array<std::string_view, 2>, 6> pairs{{{"hw", "base_hw"},
-                                                                  {"eager", "base_eager"},
-                                                                  {"all_tile", "base_all"},
-                                                                  {"all_direct", "base_all"},
-                                                                  {"tile", "base_eager"},
-                                                                  {"eager", "base_ops"}}};
-  for (const auto& [flash, base] : pairs) {
-    if (policy == flash) return base;
-    if (policy == base) return flash;
-  }
-  return policy == "base_floor" ? "hw" : "";
-}
-
-/// Another algorithm; a named policy becomes its counterpart where the old one would not fit.
-void choose_algorithm(Method& m, Algorithm algorithm) {
-  const bool passes = m.algorithm == Algorithm::three_pass, will_pass = algorithm == Algorithm::three_pass;
-  const std::string_view other = passes == will_pass ? "" : counterpart(policy_name(m.precision, m.algorithm));
-  m.algorithm = algorithm;
-  if (!other.empty()) m.precision = policy(other).precision;
-}
-
-bool algorithm_combo(const Column& c) {
-  Method& m = c.method;
-  bool changed = false;
-  if (begin_combo("##algorithm", std::string(name(m.algorithm)), c.width)) {
-    for (std::size_t i = 0; i < algorithm_names.size(); ++i) {
-      const auto algorithm = static_cast<Algorithm>(i);
-      const bool pressed = ImGui::Selectable(std::string(algorithms[i].label).c_str(), algorithm == m.algorithm);
-      explain(algorithms[i].what, formulas[i]);
-      if (!pressed || algorithm == m.algorithm) continue;
-      choose_algorithm(m, algorithm);
-      changed = true;
-    }
-    ImGui::EndCombo();
-  } else {
-    const auto i = static_cast<std::size_t>(m.algorithm);
-    explain("The order of operations. " + std::string(name(m.algorithm)) + ": " + std::string(algorithms[i].what), formulas[i]);
-  }
-  return changed;
-}
-
-bool preset_combo(const Column& c) {
-  Method& m = c.method;
-  const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
-  const std::string preview =
-      std::string(nearest.name) + (nearest.changed > 0 ? printed(" +%d", nearest.changed) : std::string());
-  bool changed = false;
-  if (begin_combo("##preset", preview, c.width)) {
-    for (const Policy& p : policies()) {
-      if (!fits(p, m.algorithm)) continue;
-      if (ImGui::Selectable(std::string(p.name).c_str(), p.precision == m.precision)) {
-        changed |= !(m.precision == p.precision);
-        m.precision = p.precision;
-      }
-      explain(p.what);
-    }
-    ImGui::EndCombo();
-  } else if (!nearest.name.empty()) {
-    explain(
-        "Where the kernels of the field round. " + std::string(nearest.name) + ": " + std::string(policy(nearest.name).what),
-        nearest.changed > 0 ? printed("+%d: steps that differ, marked with a dot", nearest.changed) : std::string());
-  }
-  return changed;
+/// Whether its value never comes to be: P.V continues in O.
+bool is_idle(const Method& m, Step s) {
+  return s == Step::PV && m.precision.accumulate_in_O && m.algorithm != Algorithm::flash1;
 }
 
 void choose_stochastic(Rounding& r, const Palette& colours) {
   ImGui::BeginDisabled(r.kind == Rounding::Kind::exact);
-  toggle("stochastic", colours, r.stochastic, px(130));
+  toggle("stochastic", colours, r.stochastic, px(148));
   ImGui::EndDisabled();
   explain(
-      "Rounds up or down with the probability of the distance instead of to the nearest, by dice that the seed starts: right on "
+      "Rounds up or down with the probability of the distance instead of to the nearest, by dice that the seed starts: right "
+      "on "
       "average, so errors do not add up in one direction. The cell shows it by ~.",
       "P(up) = (x - down) / (up - down)");
 }
 
+/// Why a text is no format; empty: it is one, or nothing.
+std::string complaint(const std::string& typed) {
+  if (typed.empty()) return {};
+  try {
+    parse_format(typed);
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// Any format by its name. True if Enter set one.
+bool type_format(Format& format, std::string& typed, const Palette& colours) {
+  if (ImGui::IsWindowAppearing()) typed.clear();
+  ImGui::SetNextItemWidth(px(148));
+  const bool entered = ImGui::InputTextWithHint("##format", "e5m7", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
+  explain(
+      "Any format: eXmY, X 2 .. 11 exponent bits, Y 0 .. 52 mantissa bits, then /saturate, /nan or /infinity if overflow is to "
+      "be "
+      "otherwise. Enter sets it.",
+      "e8m7 = bf16, e5m10 = fp16");
+  const std::string wrong = complaint(typed);
+  if (!wrong.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
+    wrapped(Face::small, wrong, px(220));
+    ImGui::PopStyleColor();
+  }
+  if (!entered || typed.empty() || !wrong.empty()) return false;
+  format = parse_format(typed);
+  return true;
+}
+
 /// Formats to choose from, and any other by its name.
-void choose_rounding(Rounding& r, std::string& typed, const Palette& colours) {
-  const WithFace f(Face::mono);
+void choose_rounding(Rounding& r, const Format& main, std::string& typed, const Palette& colours) {
   const auto become = [&r](Rounding wanted) {
     wanted.stochastic = r.stochastic;
     r = wanted;
   };
-  if (ImGui::Selectable("exact", r.kind == Rounding::Kind::exact)) r = exact;
-  if (ImGui::Selectable("D, the main format", r.kind == Rounding::Kind::main)) become(to_main);
-  ImGui::Separator();
-  for (const Format& format : {bf16, fp16, tf32, fp32, fp64, e4m3, e5m2})
-    if (ImGui::Selectable(name(format).c_str(), r.kind == Rounding::Kind::format && r.format == format))
-      become(to_format(format));
-  ImGui::SetNextItemWidth(px(130));
-  if (ImGui::InputTextWithHint("##format", "e5m7", &typed, ImGuiInputTextFlags_EnterReturnsTrue)) try {
-      become(to_format(parse_format(typed)));
-      ImGui::CloseCurrentPopup();
-    } catch (const std::exception&) {
-      typed.clear();  // the hint says what is wanted
+  {
+    const WithFace f(Face::mono);
+    if (ImGui::Selectable("exact", r.kind == Rounding::Kind::exact)) r = exact;
+    explain("Not rounded: the step stays in the working type, float or double.");
+    if (ImGui::Selectable("D, the main format", r.kind == Rounding::Kind::main)) become(to_main);
+    explain("Follows the main format, now " + name(main) + ".");
+    ImGui::Separator();
+    for (const Format& format : {bf16, fp16, tf32, fp32, fp64, e4m3, e5m2}) {
+      const bool is_set = r.kind == Rounding::Kind::format && r.format == format;
+      if (ImGui::Selectable(name(format).c_str(), is_set)) become(to_format(format));
+      explain("Always " + name(format) + ", whatever the main format is.",
+              printed("eps = %g, max = %g", epsilon(format), largest(format)));
     }
-  explain("Any format: eXmY, X 2 .. 11 exponent bits, Y 0 .. 52 mantissa bits. Enter sets it.");
+    Format other;
+    if (type_format(other, typed, colours)) {
+      become(to_format(other));
+      ImGui::CloseCurrentPopup();
+    }
+  }
   choose_stochastic(r, colours);
 }
 
-bool format_popup(const char* id, Rounding& r, std::string& typed, const Palette& colours) {
+bool format_popup(const char* id, Rounding& r, const Format& main, std::string& typed, const Palette& colours) {
   if (!ImGui::BeginPopup(id)) return false;
   const Rounding before = r;
-  choose_rounding(r, typed, colours);
+  choose_rounding(r, main, typed, colours);
   ImGui::EndPopup();
   return !(r == before);
 }
@@ -170,52 +123,96 @@ std::string rounding_text(const Rounding& r, const Format& main) {
   return text;
 }
 
+/// How a cell looks.
+struct CellLook {
+  Rounding::Kind kind;
+  std::string text;
+  bool differs;       ///< from the preset
+  bool idle = false;  ///< changes nothing at present
+};
+
 /// A filled cell means rounded; an outline, to a format of its own; grey, exact. A dot: not as the preset has it.
-void draw_cell(ImVec2 from, ImVec2 to, const Column& c, const Palette& colours, Rounding::Kind kind, const std::string& text,
-               bool differs) {
+void draw_cell(ImVec2 from, ImVec2 to, const Column& c, const Palette& colours, const CellLook& look) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const bool hot = ImGui::IsItemHovered();
   const float rounding = px(2.5f), middle = (from.x + to.x) / 2, y = (from.y + to.y - line_height(Face::mono_small)) / 2;
-  const Colour fill = kind == Rounding::Kind::main ? c.colour : colours.raised;
-  list->AddRectFilled(from, to, hot ? mixed(fill, colours.text, 0.15f) : fill, rounding);
-  if (kind == Rounding::Kind::format) list->AddRect(from, to, c.colour, rounding, px(1.4f));
-  const Colour ink = kind == Rounding::Kind::main ? colours.panel : kind == Rounding::Kind::format ? c.colour : colours.faint;
-  draw_text({middle, y}, Face::mono_small, ink, fitted(Face::mono_small, text, to.x - from.x - px(4)), 0.5f);
-  if (differs) list->AddCircleFilled({to.x + px(1), from.y + px(2)}, px(3), colours.text);
+  const bool main = look.kind == Rounding::Kind::main, own = look.kind == Rounding::Kind::format;
+  const Colour fill = main ? mixed(c.colour, colours.panel, look.idle ? 0.6f : 0.0f) : colours.raised;
+  list->AddRectFilled(from, to, ImGui::IsItemHovered() ? mixed(fill, colours.text, 0.15f) : fill, rounding);
+  if (own) list->AddRect(from, to, c.colour, rounding, px(1.4f));
+  const Colour ink = main ? colours.panel : own ? c.colour : colours.faint;
+  draw_text({middle, y}, Face::mono_small, ink, fitted(Face::mono_small, look.text, to.x - from.x - px(24)), 0.5f);
+  if (look.differs) list->AddCircleFilled({from.x + px(8), (from.y + to.y) / 2}, px(3), main ? colours.panel : colours.text);
+}
+
+/// The part of a cell that opens its popup, shown while the mouse is over the cell. True if the mouse is in it.
+bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
+  if (!ImGui::IsItemHovered()) return false;
+  const float x = to.x - px(9), y = (from.y + to.y) / 2, size = px(3.5f);
+  ImGui::GetWindowDrawList()->AddTriangleFilled({x - size, y - size / 2}, {x + size, y - size / 2}, {x, y + size}, ink);
+  return ImGui::GetMousePos().x > to.x - px(18);
+}
+
+/// What a cell says under the mouse.
+void explain_cell(const Column& c, Step step, const Format& main) {
+  const Rounding& r = c.method.precision[step];
+  const bool is_exact = r.kind == Rounding::Kind::exact;
+  std::string formula = is_exact ? std::string("not rounded: stays in the working type")
+                                 : printed("x -> round(%s, x)", rounding_text(r, main).c_str());
+  if (c.nearest.precision != nullptr)
+    formula += printed("\n%s has %s here", std::string(c.nearest.name).c_str(),
+                       rounding_text((*c.nearest.precision)[step], main).c_str());
+  explain(std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) + ". " +
+              (is_idle(c.method, step) ? "Without effect while P·V continues in O. " : "") +
+              "Click: exact or D. Right click, or the arrow: a format of its own, stochastic.",
+          formula);
 }
 
 bool step_cell(const Column& c, Step step, const Format& main, float height, const Palette& colours, std::string& typed) {
   Rounding& r = c.method.precision[step];
-  const NearestPolicy nearest = nearest_policy(c.method.precision, c.method.algorithm);
-  const ImVec2 from{c.left, ImGui::GetCursorScreenPos().y};
+  const ImVec2 from{c.left, ImGui::GetCursorScreenPos().y}, to{from.x + c.width, from.y + height - px(2)};
   ImGui::PushID(c.id);
-  bool changed = false;
-  if (ImGui::InvisibleButton(name(step).data(), {c.width, height})) {
-    r = r.kind == Rounding::Kind::exact ? to_main : exact;
-    changed = true;
-  }
-  const bool differs = nearest.precision != nullptr && !((*nearest.precision)[step] == r);
-  draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c, colours, r.kind, rounding_text(r, main), differs);
+  const bool pressed = ImGui::InvisibleButton(name(step).data(), {c.width, height});
+  const bool differs = c.nearest.precision != nullptr && !((*c.nearest.precision)[step] == r);
+  draw_cell(from, to, c, colours, {r.kind, rounding_text(r, main), differs, is_idle(c.method, step)});
+  const bool arrow = over_arrow(from, to, r.kind == Rounding::Kind::main ? colours.panel : colours.secondary);
   const std::string popup = std::string(name(step)) + " rounding";
   ImGui::OpenPopupOnItemClick(popup.c_str(), ImGuiPopupFlags_MouseButtonRight);
-  explain(std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) +
-              ". Click: exact or D. Right click: a format of its own.",
-          r.kind == Rounding::Kind::exact ? "stays in the working type" : "x -> round(" + rounding_text(r, main) + ", x)");
-  changed |= format_popup(popup.c_str(), r, typed, colours);
+  explain_cell(c, step, main);
+  if (pressed && arrow) ImGui::OpenPopup(popup.c_str());
+  const bool turned = pressed && !arrow;
+  if (turned) r = r.kind == Rounding::Kind::exact ? to_main : exact;
+  const bool chosen = format_popup(popup.c_str(), r, main, typed, colours);
   ImGui::PopID();
-  return changed;
+  return turned || chosen;
 }
 
-bool flag_cell(const Column& c, const char* id, bool Precision::*flag, float height, const Palette& colours, const char* what) {
-  bool& on = c.method.precision.*flag;
-  const NearestPolicy nearest = nearest_policy(c.method.precision, c.method.algorithm);
+/// A choice between two ways, as a row of the matrix.
+struct FlagRow {
+  const char *title, *id;
+  bool Precision::*flag;
+  bool (*applies)(Algorithm);
+  const char *what, *formula;
+};
+constexpr std::array<FlagRow, 2> flags{{
+    {"l sums P", "sum_rounded_P", &Precision::sum_rounded_P, [](Algorithm a) { return is_emulated(a) && !normalises_P(a); },
+     "The row sum adds P as rounded for P.V, instead of e: numerator and denominator then err alike.",
+     "yes: l = sum P     no: l = sum e"},
+    {"P·V into O", "accumulate_in_O", &Precision::accumulate_in_O,
+     [](Algorithm a) { return is_emulated(a) && a != Algorithm::flash1; },
+     "P.V continues in the rescaled O, as tensor cores do, instead of a fresh accumulator that is rounded (PV) and then added.",
+     "yes: O = fma(P, V, alpha O)     no: O = alpha O + round(P V)"},
+}};
+
+bool flag_cell(const Column& c, const FlagRow& row, float height, const Palette& colours) {
+  bool& on = c.method.precision.*row.flag;
+  const bool usual = c.nearest.precision != nullptr ? c.nearest.precision->*row.flag : on;
   const ImVec2 from{c.left, ImGui::GetCursorScreenPos().y};
   ImGui::PushID(c.id);
-  const bool pressed = ImGui::InvisibleButton(id, {c.width, height});
+  const bool pressed = ImGui::InvisibleButton(row.id, {c.width, height});
   if (pressed) on = !on;
-  draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c, colours, on ? Rounding::Kind::main : Rounding::Kind::exact,
-            on ? "yes" : "no", nearest.precision != nullptr && nearest.precision->*flag != on);
-  explain(what);
+  draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c, colours,
+            {on ? Rounding::Kind::main : Rounding::Kind::exact, on ? "yes" : "no", usual != on});
+  explain(row.what, std::string(row.formula) + "\n" + std::string(c.nearest.name) + " has " + (usual ? "yes" : "no") + " here");
   ImGui::PopID();
   return pressed;
 }
@@ -223,67 +220,96 @@ bool flag_cell(const Column& c, const char* id, bool Precision::*flag, float hei
 /// Puts the cursor at a column of the row that begins at `at`.
 void go_to(const Column& c, ImVec2 at) { ImGui::SetCursorScreenPos({c.left, at.y}); }
 
-bool edit_heads(const std::array<Column, 2>& columns, const Palette& colours) {
+bool edit_heads(const std::array<Column, 2>& columns, const Experiment& e, const Frame& frame, const Palette& colours) {
   bool changed = false;
   for (int line = 0; line < 3; ++line) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const WithField f(Face::mono_small, 21);
+    ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
     draw_text({at.x, at.y + (px(21) - line_height(Face::label)) / 2}, Face::label, colours.secondary,
               std::array{"algorithm", "options", "preset"}[static_cast<std::size_t>(line)]);
     for (const Column& c : columns) {
       go_to(c, at);
       ImGui::PushID(c.id);
-      if (line == 1) {
-        changed |= edit_method_options(c.method, colours, c.width, px(21));
-      } else {
-        ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
-        changed |= line == 2 ? preset_combo(c) : algorithm_combo(c);
-        ImGui::PopStyleColor();
-      }
+      changed |= line == 0   ? edit_algorithm(c.method, e, frame, colours, c.colour, c.width)
+                 : line == 1 ? edit_method_options(c.method, colours, c.width, px(21))
+                             : edit_policy(c.method, c.colour, c.width);
       ImGui::PopID();
     }
+    ImGui::PopStyleVar();
     ImGui::SetCursorScreenPos({at.x, at.y + px(23)});
+  }
+  return changed;
+}
+
+/// The name at the left of a row, which explains the row.
+void row_name(const char* title, ImVec2 size, const Palette& colours, std::string_view what, const std::string& formula) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton((std::string("about ") + title).c_str(), size);
+  draw_text({at.x, at.y + (size.y - px(2) - line_height(Face::mono)) / 2}, Face::mono, colours.text, title);
+  explain(what, formula);
+}
+
+/// Says in an empty column who rounds instead.
+void draw_not_emulated(const Column& c, ImVec2 at, float height, const Palette& colours) {
+  if (is_emulated(c.method.algorithm)) return;
+  const char* text = c.method.algorithm == Algorithm::hardware ? "the device's" : "the file's";
+  draw_text({c.left + c.width / 2, at.y + (height - px(2) - line_height(Face::small)) / 2}, Face::small, colours.faint, text,
+            0.5f);
+}
+
+/// A row a step.
+bool edit_steps(const std::array<Column, 2>& columns, const Format& main, ImVec2 name_size, const Palette& colours,
+                std::string& typed) {
+  bool changed = false;
+  for (int i = 0; i < step_count; ++i) {
+    const auto step = static_cast<Step>(i);
+    const StepGuide& guide = guide_of(step);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    row_name(name(step).data(), name_size, colours, guide.what,
+             std::string(guide.formula) + "\nFlashAttention-2 (arXiv 2307.08691), Algorithm 1: " + std::string(guide.line));
+    for (const Column& c : columns) {
+      go_to(c, at);
+      if (has_step(c, step)) changed |= step_cell(c, step, main, name_size.y, colours, typed);
+      if (step == Step::qk_step) draw_not_emulated(c, at, name_size.y, colours);
+    }
+    ImGui::SetCursorScreenPos({at.x, at.y + name_size.y});
+  }
+  return changed;
+}
+
+bool edit_flags(const std::array<Column, 2>& columns, ImVec2 name_size, const Palette& colours) {
+  bool changed = false;
+  for (const FlagRow& row : flags) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    row_name(row.title, name_size, colours, row.what, row.formula);
+    for (const Column& c : columns) {
+      go_to(c, at);
+      if (row.applies(c.method.algorithm)) changed |= flag_cell(c, row, name_size.y, colours);
+    }
+    ImGui::SetCursorScreenPos({at.x, at.y + name_size.y});
   }
   return changed;
 }
 
 }  // namespace
 
-bool edit_precision(Experiment& e, const Palette& colours, std::string& typed) {
+bool edit_precision(Experiment& e, const Frame& frame, const Palette& colours, std::string& typed) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x, width = std::floor(px(98)), gap = px(6);
-  const std::array<Column, 2> columns{
-      {{"a", e.a, colours.a, from.x + room - 2 * width - gap, width}, {"b", e.b, colours.b, from.x + room - width, width}}};
-  bool changed = edit_heads(columns, colours);
-  const float rest =
-      ImGui::GetWindowPos().y + ImGui::GetWindowSize().y - ImGui::GetCursorScreenPos().y - px(6) + ImGui::GetScrollY();
-  const float height = std::floor(std::clamp(rest / (step_count + 2), px(15), px(21)));
-  const auto row = [&](std::string_view text, auto cell) {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    draw_text({at.x, at.y + (height - px(2) - line_height(Face::mono)) / 2}, Face::mono, colours.text, text);
-    for (const Column& c : columns) {
-      go_to(c, at);
-      changed |= cell(c);
-    }
-    ImGui::SetCursorScreenPos({at.x, at.y + height});
+  const float room = ImGui::GetContentRegionAvail().x, gap = px(6), names = px(84);
+  const float width = std::floor(std::clamp((room - names - gap) / 2, px(60), px(140)));
+  const auto column = [&](const char* id, Method& m, Colour colour, float left) {
+    return Column{id,   m,     colour,
+                  left, width, is_emulated(m.algorithm) ? nearest_policy(m.precision, m.algorithm) : NearestPolicy{}};
   };
-  for (int i = 0; i < step_count; ++i) {
-    const auto step = static_cast<Step>(i);
-    row(name(step), [&](const Column& c) {
-      return has_step(c.method.algorithm, step) && step_cell(c, step, e.format, height, colours, typed);
-    });
-  }
-  row("l sums P", [&](const Column& c) {
-    return !normalises_P(c.method.algorithm) &&
-           flag_cell(c, "sum_rounded_P", &Precision::sum_rounded_P, height, colours,
-                     "The row sum adds P as rounded for P.V, instead of e: numerator and denominator then err alike.");
-  });
-  row("P·V into O", [&](const Column& c) {
-    return flag_cell(
-        c, "accumulate_in_O", &Precision::accumulate_in_O, height, colours,
-        "P.V continues in the rescaled O, as tensor cores do, instead of a fresh accumulator that is rounded (PV) and "
-        "then added.");
-  });
+  const std::array<Column, 2> columns{column("a", e.a, colours.a, from.x + room - 2 * width - gap),
+                                      column("b", e.b, colours.b, from.x + room - width)};
+  bool changed = edit_heads(columns, e, frame, colours);
+  const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowSize().y - px(6);
+  const float rest = bottom - ImGui::GetCursorScreenPos().y - ImGui::GetScrollY();
+  const ImVec2 name_size{columns[0].left - from.x - gap, std::floor(std::clamp(rest / (step_count + 2), px(17), px(21)))};
+  changed |= edit_steps(columns, e.format, name_size, colours, typed);
+  changed |= edit_flags(columns, name_size, colours);
   ImGui::Dummy({0, 0});
   return changed;
 }

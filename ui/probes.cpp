@@ -30,13 +30,6 @@ float height_of(Face face, const std::string& text, float width) {
   return ImGui::CalcTextSize(text.c_str(), nullptr, false, width).y;
 }
 
-void load(Session& session, UiMemory& memory, const ProbeEntry& probe) {
-  session.experiment = probe.experiment;
-  session.view.zoom = {};
-  session.view.cell_row = session.view.cell_col = session.view.scrubbed_tile = -1;
-  memory.dismissed_probe.clear();
-}
-
 /// One line of the list: its title, and its sentence under it.
 bool entry(const ProbeEntry& probe, bool current, float width, const Palette& colours) {
   const float title = line_height(Face::body) + px(4), pad = px(8), inner = width - 2 * pad;
@@ -52,6 +45,13 @@ bool entry(const ProbeEntry& probe, bool current, float width, const Palette& co
 
 }  // namespace
 
+void ask_probe(Session& session, UiMemory& memory, const ProbeEntry& probe) {
+  session.experiment = probe.experiment;
+  session.view.zoom = {};
+  session.view.cell_row = session.view.cell_col = session.view.scrubbed_tile = -1;
+  memory.dismissed_probe.clear();
+}
+
 void presets_button(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours) {
   const bool any = frame.probes && !frame.probes->empty();
   ImGui::BeginDisabled(!any);
@@ -66,7 +66,7 @@ void presets_button(Session& session, const Frame& frame, UiMemory& memory, cons
   const ProbeEntry* current = asked_probe(session, frame);
   for (std::size_t i = 0; any && i < frame.probes->size(); ++i) {
     const ProbeEntry& probe = (*frame.probes)[i];
-    if (entry(probe, &probe == current, width, colours)) load(session, memory, probe);
+    if (entry(probe, &probe == current, width, colours)) ask_probe(session, memory, probe);
   }
   ImGui::EndPopup();
 }

@@ -1,4 +1,4 @@
-// Four plots that share the tile axis.
+// The plots that share the tile axis.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,21 +8,29 @@
 #include "ui/numbers.h"
 #include "ui/plot.h"
 #include "ui/recurrence.h"
+#include "ui/sentences.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
 
 namespace {
 
-/// What all four share.
+/// What all of them share.
 struct Strip {
   const StripMemory& memory;
+  const View& view;
   const Palette& colours;
   double scrubbed;            ///< tile under the scrubber
   std::vector<double> ticks;  ///< of the tile axis
   bool held = false;          ///< the mouse is held down on this plot
   double chosen = -1;         ///< tile clicked in this frame
   const Result& result() const { return *memory.result; }
+  bool shows(Curve c) const { return (view.hidden_curves & bit(c)) == 0; }
+  /// Pixels of a tile in the current plot.
+  double spacing() const {
+    return static_cast<double>(ImPlot::GetPlotSize().x) /
+           static_cast<double>(std::max<std::size_t>(1, memory.all_tiles.size()));
+  }
 };
 
 /// Whole tiles, 1, 2 or 5 times a power of ten apart, so that labels do not touch.
@@ -36,23 +44,6 @@ std::vector<double> tile_ticks(const StripMemory& m, float width) {
   std::vector<double> ticks;
   for (double t = 0; t < m.last; t += step) ticks.push_back(t);
   return ticks;
-}
-
-/// A title in pieces, each with its colour.
-struct Piece {
-  std::string text;
-  Colour colour;
-};
-
-void draw_title(ImVec2 at, float width, std::initializer_list<Piece> pieces, std::string_view unit, const Palette& colours) {
-  float x = at.x;
-  for (const Piece& piece : pieces) {
-    const std::string shown = fitted(Face::label, piece.text, at.x + width - x);
-    x += draw_text({x, at.y}, Face::label, piece.colour, shown);
-    if (shown != piece.text) return;
-  }
-  if (x + px(8) + text_width(Face::small, unit) < at.x + width)
-    draw_text({at.x + width, at.y + px(1)}, Face::small, colours.faint, unit, 1);
 }
 
 /// The scrubbed tile, shaded; and what a click or drag in the plot chooses.
@@ -84,36 +75,61 @@ void draw_band(const StripMemory& m, const std::vector<double>& low, const std::
   ImPlot::PlotShaded("##band", x.data(), below.data(), above.data(), static_cast<int>(x.size()), spec);
 }
 
+/// Marks at points of the current plot.
+void draw_marks(const char* id, const Points& p, const ImPlotSpec& spec) {
+  ImPlot::PlotScatter(id, p.x.data(), p.y.data(), static_cast<int>(p.x.size()), spec);
+}
+
 void draw_max(Strip& s, ImVec2 size) {
   const StripMemory& m = s.memory;
   if (!begin_plot({"##running max", m.first, m.last, m.m_low, m.m_high, false, s.ticks, {}, {}, {}}, size)) return;
-  draw_band(m, m.quantiles[0], m.quantiles[4], fill(s.colours.text, 0.10f));
-  draw_band(m, m.quantiles[1], m.quantiles[3], fill(s.colours.text, 0.16f));
+  if (s.shows(Curve::rows)) {
+    draw_band(m, m.quantiles[0], m.quantiles[4], fill(s.colours.text, 0.10f));
+    draw_band(m, m.quantiles[1], m.quantiles[3], fill(s.colours.text, 0.16f));
+  }
   shade(s);
-  const double pixels = ImPlot::GetPlotSize().x;
-  const Points seen = decimated(m.tile, m.max_true, m.first, m.last, pixels);
-  const double spacing = pixels / static_cast<double>(std::max<std::size_t>(1, m.all_tiles.size()));
-  if (m.stale) draw_steps("##true max", m.tile, m.max_true, stroke(s.colours.golden, 1));
-  draw_steps("##m", m.tile, m.max_used, stroke(s.colours.a));
-  if (spacing >= 5)
-    ImPlot::PlotScatter("##true", seen.x.data(), seen.y.data(), static_cast<int>(seen.x.size()),
-                        dots(s.colours.a, 2.2f, false));
-  std::vector<double> x, y;
-  for (const TraceTile& t : s.result().trace.tiles)
-    if (t.moved) x.push_back(t.tile - 0.5), y.push_back(t.max_used);
-  const Points moved = decimated(x, y, m.first, m.last, pixels / 2);
-  ImPlot::PlotScatter("##moved", moved.x.data(), moved.y.data(), static_cast<int>(moved.x.size()),
-                      dots(s.colours.moved, spacing >= 5 ? 3.5f : 2, true));
+  const double pixels = ImPlot::GetPlotSize().x, spacing = s.spacing();
+  if (s.shows(Curve::max_true) && m.stale) draw_steps("##true max", m.tile, m.max_true, stroke(s.colours.golden, 1));
+  if (s.shows(Curve::m)) draw_steps("##m", m.tile, m.max_used, stroke(s.colours.a));
+  if (s.shows(Curve::max_true) && spacing >= 5)
+    draw_marks("##true", decimated(m.tile, m.max_true, m.first, m.last, pixels), dots(s.colours.golden, 2.2f, false));
+  if (s.shows(Curve::m))
+    draw_marks("##moved", decimated(m.moved_tile, m.moved, m.first, m.last, pixels / 2),
+               dots(s.colours.moved, spacing >= 5 ? 3.5f : 2, true));
+  if (s.shows(Curve::ties)) {
+    ImPlotSpec diamonds = dots(s.colours.text, spacing >= 5 ? 4.5f : 3, false);
+    diamonds.Marker = ImPlotMarker_Diamond;
+    draw_marks("##ties", decimated(m.tied_tile, m.tied_max, m.first, m.last, pixels / 4), diamonds);
+  }
   end_plot();
 }
 
-void draw_rescales(Strip& s, ImVec2 size) {
+/// How many rows moved how often, as a small plot within the current one, and what would be expected.
+void draw_row_moves(const Strip& s, ImVec2 from, ImVec2 to) {
+  const std::vector<double>& counts = s.memory.row_moves;
+  if (counts.empty() || to.y - from.y < px(36) || to.x - from.x < px(48)) return;
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  list->AddRectFilled(from, to, faded(s.colours.panel, 0.88f), px(3));
+  const float foot = to.y - px(15), top = from.y + px(4), left = from.x + px(4), right = to.x - px(4);
+  const double expected = s.result().rescales.expected, most = std::ranges::max(counts),
+               last = std::max(static_cast<double>(counts.size()), std::ceil(expected) + 2);
+  const auto x = [&](double moves) { return left + static_cast<float>((moves + 0.5) / last) * (right - left); };
+  const float half = std::max(px(0.5f), static_cast<float>(0.4 / last) * (right - left));
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const float height = static_cast<float>(counts[k] / most) * (foot - top), at = x(static_cast<double>(k));
+    if (counts[k] > 0) list->AddRectFilled({at - half, std::min(foot - 1, foot - height)}, {at + half, foot}, s.colours.moved);
+  }
+  list->AddLine({left, foot}, {right, foot}, s.colours.line);
+  draw_dashed(list, {x(expected), top}, {x(expected), foot}, s.colours.text, px(3), px(2));
+  draw_text(list, {left, foot}, Face::mono_small, s.colours.faint, "0");
+  draw_text(list, {right, foot}, Face::mono_small, s.colours.faint, printed("%.0f", last - 1), 1);
+  const std::string_view words = "moves a row";
+  if (text_width(Face::small, words) + px(40) < right - left)
+    draw_text(list, {(left + right) / 2, foot}, Face::small, s.colours.faint, words, 0.5f);
+}
+
+void draw_counts(const Strip& s) {
   const StripMemory& m = s.memory;
-  const Rescales& r = s.result().rescales;
-  const double top =
-      m.rescales_high / std::max(0.5, 1 - static_cast<double>(px(36) / (size.y - px(20))));  // room for the words
-  if (!begin_plot({"##rescales", m.first, m.last, 0, top, false, s.ticks, {}, {}, {}}, size)) return;
-  shade(s);
   const double pixels = ImPlot::GetPlotSize().x;
   const Points bars = decimated(m.all_tiles, m.rescales, m.first, m.last, pixels);
   if (bars.x.size() * 3 < static_cast<std::size_t>(pixels)) {
@@ -121,31 +137,49 @@ void draw_rescales(Strip& s, ImVec2 size) {
   } else {
     draw_steps("##count", m.all_tiles, m.rescales, stroke(s.colours.moved, 1));
   }
+}
+
+void draw_expected(const Strip& s) {
+  const StripMemory& m = s.memory;
   ImPlot::PushPlotClipRect();
-  const Points line = decimated(m.all_tiles, m.expected, m.first, m.last, pixels / 4);
+  const Points line = decimated(m.all_tiles, m.expected, m.first, m.last, ImPlot::GetPlotSize().x / 4);
   for (std::size_t i = 0; i < line.x.size(); ++i) {
     const ImVec2 from = ImPlot::PlotToPixels(line.x[i] - 0.45, line.y[i]),
                  to = ImPlot::PlotToPixels(line.x[i] + 0.45, line.y[i]);
     ImPlot::GetPlotDrawList()->AddLine(from, {std::max(to.x, from.x + px(1)), to.y}, s.colours.text, px(1.3f));
   }
   ImPlot::PopPlotClipRect();
+}
+
+void draw_rescales(Strip& s, ImVec2 size) {
+  const StripMemory& m = s.memory;
+  const Rescales& r = s.result().rescales;
+  const double top =
+      m.rescales_high / std::max(0.5, 1 - static_cast<double>(px(20) / (size.y - px(20))));  // room for the words
+  if (!begin_plot({"##rescales", m.first, m.last, 0, top, false, s.ticks, {}, {}, {}}, size)) return;
+  shade(s);
+  if (s.shows(Curve::rescales)) draw_counts(s);
+  if (s.shows(Curve::expected)) draw_expected(s);
   const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
-  const std::string words = printed("%.2f a row, not %.2f", r.effective_mean, r.expected);
-  ImDrawList* list = ImPlot::GetPlotDrawList();
-  draw_text(list, {at.x + plot.x - px(4), at.y + px(2)}, Face::small, s.colours.moved, words, 1);
-  draw_text(list, {at.x + plot.x - px(4), at.y + px(17)}, Face::small, s.colours.faint,
-            fitted(Face::small, "– if scores were exchangeable", plot.x - px(8)), 1);
+  if (s.shows(Curve::row_moves))
+    draw_row_moves(s, {at.x + plot.x * 0.42f, at.y + px(19)}, {at.x + plot.x, at.y + std::min(plot.y * 0.72f, px(104))});
+  std::string words = printed("%.2f a row, H_T − 1 = %.2f", r.effective_mean, r.expected);
+  if (text_width(Face::small, words) > plot.x - px(8)) words = printed("%.2f a row, not %.2f", r.effective_mean, r.expected);
+  draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x - px(4), at.y + px(1)}, Face::small, s.colours.moved, words, 1);
   end_plot();
 }
 
 /// A coral mark at the foot of each tile in which a P saturated.
-void draw_saturated(const Strip& s, double pixels) {
+void draw_saturated(const Strip& s) {
   const std::vector<double> height(s.memory.saturated_tile.size(), 0.0);
-  const Points marks = decimated(s.memory.saturated_tile, height, s.memory.first, s.memory.last, pixels / 4);
+  const float foot = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y;
+  const float half = std::clamp(static_cast<float>(s.spacing()) * 0.4f, px(1), px(4));
+  const Points marks =
+      decimated(s.memory.saturated_tile, height, s.memory.first, s.memory.last, ImPlot::GetPlotSize().x / px(4));
   for (const double tile : marks.x) {
-    const ImVec2 at = ImPlot::PlotToPixels(tile, -0.06);
-    ImPlot::GetPlotDrawList()->AddTriangleFilled({at.x, at.y - px(9)}, {at.x - px(4), at.y - px(1)}, {at.x + px(4), at.y - px(1)},
-                                                 s.colours.bad);
+    const float x = ImPlot::PlotToPixels(tile, 1).x;
+    ImPlot::GetPlotDrawList()->AddTriangleFilled({x, foot - px(1) - 2 * half}, {x - half, foot - px(1)},
+                                                 {x + half, foot - px(1)}, s.colours.bad);
   }
 }
 
@@ -154,15 +188,40 @@ void draw_sums(Strip& s, ImVec2 size) {
   static constexpr double ticks[] = {0, 0.5, 1};
   if (!begin_plot({"##row sum", m.first, m.last, -0.06, 1.1, false, s.ticks, ticks, {}, {}}, size)) return;
   shade(s);
-  draw_steps("##l", m.tile, m.l, stroke(s.colours.a));
-  const double pixels = ImPlot::GetPlotSize().x;
-  const Points alpha =
-      m.tile.empty() ? Points{}
-                     : decimated(std::span(m.tile).subspan(1), std::span(m.alpha).subspan(1), m.first, m.last, pixels / 4);
-  const double spacing = pixels / static_cast<double>(std::max<std::size_t>(1, m.all_tiles.size()));
-  ImPlot::PlotScatter("##alpha", alpha.x.data(), alpha.y.data(), static_cast<int>(alpha.x.size()),
-                      dots(s.colours.moved, spacing >= 8 ? 3 : 1.6f, true));
-  draw_saturated(s, pixels);
+  if (s.shows(Curve::O_norm)) draw_steps("##O", m.O_tile, m.O_norm, stroke(mixed(s.colours.a, s.colours.text, 0.55f), 1.2f));
+  if (s.shows(Curve::l)) draw_steps("##l", m.tile, m.l, stroke(s.colours.a));
+  if (s.shows(Curve::alpha) && !m.tile.empty())
+    draw_marks(
+        "##alpha",
+        decimated(std::span(m.tile).subspan(1), std::span(m.alpha).subspan(1), m.first, m.last, ImPlot::GetPlotSize().x / 4),
+        dots(s.colours.moved, s.spacing() >= 8 ? 3 : 1.6f, true));
+  draw_saturated(s);
+  end_plot();
+}
+
+/// The curve on a logarithmic axis; what lies outside is drawn at its edge.
+void draw_clamped_steps(const char* id, std::span<const double> x, std::span<const double> y, double low, double high,
+                        const ImPlotSpec& spec) {
+  std::vector<double> shown(y.begin(), y.end());
+  for (double& v : shown) v = std::isfinite(v) ? std::clamp(v, low, high) : high;
+  draw_steps(id, x, shown, spec);
+}
+
+void draw_P(Strip& s, ImVec2 size) {
+  const StripMemory& m = s.memory;
+  if (!begin_plot({"##largest P", m.first, m.last, m.P_low, m.P_high, true, s.ticks, {}, {}, {}}, size)) return;
+  shade(s);
+  draw_clamped_steps("##P", m.tile, m.P_max, m.P_low, m.P_high, stroke(s.colours.a));
+  const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  const bool seen = m.P_limit > 0 && m.P_limit < m.P_high;
+  const float y = seen ? ImPlot::PlotToPixels(m.first, m.P_limit).y : at.y + px(2);
+  if (seen) draw_dashed(list, {at.x, y}, {at.x + plot.x, y}, s.colours.bad, px(5), px(3));
+  const std::string words =
+      m.P_limit > 0 ? (seen ? "" : "↑ ") + std::string("saturates at ") + compact(m.P_limit) : "P is not rounded";
+  draw_text(list, {at.x + plot.x - px(4), y + px(2)}, Face::small, seen ? s.colours.bad : s.colours.faint,
+            fitted(Face::small, words, plot.x - px(8)), 1);
+  draw_saturated(s);
   end_plot();
 }
 
@@ -170,73 +229,171 @@ void draw_errors(Strip& s, ImVec2 size) {
   const StripMemory& m = s.memory;
   if (!begin_plot({"##error", m.first, m.last, m.error_low, m.error_high, true, s.ticks, {}, {}, {}}, size)) return;
   shade(s);
-  std::vector<double> shown = m.error;
-  for (double& e : shown) e = std::isfinite(e) ? std::max(e, m.error_low) : m.error_high;
-  draw_steps("##e", m.error_tile, shown, stroke(s.colours.a));
+  if (s.shows(Curve::error)) draw_clamped_steps("##e", m.error_tile, m.error, m.error_low, m.error_high, stroke(s.colours.a));
   if (m.error.empty()) {
     const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
-    draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x / 2, at.y + px(4)}, Face::small, s.colours.faint,
+    draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x / 2, at.y + plot.y / 2}, Face::small, s.colours.faint,
               fitted(Face::small, "O comes with the second pass", plot.x - px(8)), 0.5f);
   }
-  if (m.b_error > 0) {
+  if (s.shows(Curve::b_error) && m.b_error > 0) {
     const ImVec2 from = ImPlot::PlotToPixels(m.first, m.b_error), to = ImPlot::PlotToPixels(m.last, m.b_error);
     draw_dashed(ImPlot::GetPlotDrawList(), from, to, s.colours.b, px(2), px(4));
   }
   end_plot();
 }
 
+// --- titles and legends -----------------------------------------------------------------------------------------------
+
+using Mark = LegendEntry::Mark;
+
+/// One plot of the strip.
+struct Panel {
+  const char* id;
+  std::string title, unit;
+  Colour unit_colour;
+  std::initializer_list<LegendEntry> legend;
+  void (*draw)(Strip&, ImVec2 size);
+  const char* what;
+  const char* formula;
+};
+
+/// Title, legend, plot, from left to right.
+class Row {
+ public:
+  Row(View& view, Strip& strip, ImVec2 size, int count)
+      : view_(view),
+        strip_(strip),
+        at_(ImGui::GetCursorScreenPos()),
+        width_(std::floor((size.x - gap() * static_cast<float>(count - 1)) / static_cast<float>(count))),
+        height_(size.y) {}
+  static float gap() { return px(16); }
+
+  void add(const Panel& panel) {
+    const Palette& colours = strip_.colours;
+    const float head = px(18), names = px(21);
+    ImGui::SetCursorScreenPos(at_);
+    ImGui::Dummy({width_, head});
+    explain(panel.what, panel.formula);
+    const float unit = text_width(Face::small, panel.unit);
+    const float used = draw_text(at_, Face::label, colours.text, fitted(Face::label, panel.title, width_));
+    if (used + px(8) + unit < width_) draw_text({at_.x + width_, at_.y + px(1)}, Face::small, panel.unit_colour, panel.unit, 1);
+    draw_legend(view_, {at_.x, at_.y + head}, width_, panel.legend, colours);
+    const ImVec2 from{at_.x, at_.y + head + names}, size{width_, height_ - head - names};
+    ImGui::SetCursorScreenPos(from);
+    ImGui::SetNextItemAllowOverlap();
+    ImGui::InvisibleButton(panel.id, size);
+    strip_.held = ImGui::IsItemActive();
+    ImGui::SetCursorScreenPos(from);
+    panel.draw(strip_, size);
+    at_.x += width_ + gap();
+  }
+
+ private:
+  View& view_;
+  Strip& strip_;
+  ImVec2 at_;
+  float width_, height_;
+};
+
+void add_max(Row& row, const StripMemory& m, const Palette& c) {
+  row.add({"running max",
+           printed("Max, row %d", m.result->trace.row),
+           "S units",
+           c.faint,
+           {{Mark::line, Curve::m, "m", "m", c.a, "The running max that exp sees; purple where it moved.",
+             "m_new = max(m, max_j S_ij)"},
+            {Mark::ring, Curve::max_true, "true", "true", c.golden,
+             "The largest score so far; a line of its own where a stale max lies below it.", "max_j S_ij over the keys so far"},
+            {Mark::band, Curve::rows, "rows", "rows", c.text,
+             "The running max of all rows: 50 % and 90 % of them lie in the bands.", "quantiles 5, 25, 75, 95 % of m"},
+            {Mark::diamond, Curve::ties, "ties", "ties", c.text,
+             "Tiles in which a further key has exactly the score of the max in use.", "S_ij = m, beyond the first such j"}},
+           draw_max,
+           "The running max of the traced row, tile by tile, among those of all rows.",
+           "m_new = max(m, max_j S_ij)"});
+}
+
+void add_rescales(Row& row, const Palette& c) {
+  row.add({"rescales",
+           "Rescales per tile, all rows",
+           "rows",
+           c.faint,
+           {{Mark::bar, Curve::rescales, "moved", "moved", c.moved,
+             "In how many rows the running max moved at this tile, so that l and O were rescaled.", "count of m_new > m"},
+            {Mark::line, Curve::expected, "expected", "1/t", c.text, "Where scores in random order would put it.",
+             "P(move at tile t) = 1/t"},
+            {Mark::bar, Curve::row_moves, "per row", "per row", c.moved,
+             "How many rows moved how often, beside what scores in random order would give on average (dashed).",
+             "H_T - 1 = 1/2 + 1/3 + ... + 1/T a row"}},
+           draw_rescales,
+           "How often the running max moved, over all rows, against scores in random order.",
+           "P(move at tile t) = 1/t, H_T - 1 a row"});
+}
+
+void add_sums(Row& row, const StripMemory& m, const Palette& c) {
+  const bool saturated = m.saturated > 0;
+  row.add({"row sum",
+           "Sum, α, O",
+           saturated ? printed("%lld P saturated", static_cast<long long>(m.saturated)) : "share of largest",
+           saturated ? c.bad : c.faint,
+           {{Mark::line, Curve::l, "l", "l", c.a, "The running row sum after each tile, as a share of its largest value.",
+             "l = alpha l + sum_j e_j"},
+            {Mark::dot, Curve::alpha, "alpha", "α", c.moved, "The factor that rescaled l and O; 1 where m did not move.",
+             "alpha = exp(m_old - m_new)"},
+            {Mark::line, Curve::O_norm, "O", "|O|", mixed(c.a, c.text, 0.55f),
+             "The Euclidean norm of the running output, as a share of its largest value.", "|O| = sqrt(sum_c O_c^2)"},
+            {Mark::line, Curve::P_max, "P", "largest P", c.a,
+             "A plot more: the largest P of each tile, and where P's format saturates.",
+             "max_j P_ij <= largest number of the format"}},
+           draw_sums,
+           "Row sum, rescale factor and output of the traced row after each tile. Coral: a P lies beyond its format.",
+           "alpha = exp(m_old - m_new)\nl = alpha l + sum_j e_j\nO = alpha O + P.V"});
+}
+
+void add_P(Row& row, const StripMemory& m, const Palette& c) {
+  row.add(
+      {"largest P",
+       printed("Largest P, row %d", m.result->trace.row),
+       "log",
+       c.faint,
+       {},
+       draw_P,
+       "The largest P of each tile, and the largest number of P's format (dashed): beyond it P overflows, saturates or is NaN.",
+       "max_j P_ij <= (2 - 2^-mantissa) 2^max_exponent"});
+}
+
+void add_errors(Row& row, const StripMemory& m, const Palette& c) {
+  const MethodNames names = method_names(m.result->experiment);
+  row.add({"error so far",
+           printed("Error so far, row %d", m.result->trace.row),
+           "max, log",
+           c.faint,
+           {{Mark::line, Curve::error, "error", names.a, c.a,
+             "How far O/l would be from golden if the loop ended at this tile.", "max |O/l - golden(keys so far)|"},
+            {Mark::dashes, Curve::b_error, "error of b", names.b_after_a + " at the end", c.b,
+             "The final error of b in this row.", "max |b - golden|"}},
+           draw_errors,
+           "How far O/l would be from golden if the loop ended at this tile, golden taken over the same keys.",
+           "max |O/l - golden(keys so far)|"});
+}
+
 }  // namespace
 
 void draw_recurrence_plots(View& view, const StripMemory& memory, ImVec2 size, const Palette& colours) {
   const int index = scrubbed(*memory.result, view);
-  const float gap = px(16), width = std::floor((size.x - 3 * gap) / 4);
-  Strip s{memory, colours, static_cast<double>(memory.result->trace.tiles[static_cast<std::size_t>(index)].tile),
-          tile_ticks(memory, width)};
+  const bool shows_P = (view.hidden_curves & bit(Curve::P_max)) == 0;
+  const int count = shows_P ? 5 : 4;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float title = px(24);
-  const int row = memory.result->trace.row;
-  const auto plot = [&](int i, const char* id, std::initializer_list<Piece> pieces, std::string_view unit, auto draw,
-                        std::string_view what, std::string_view formula) {
-    const ImVec2 from{at.x + static_cast<float>(i) * (width + gap), at.y};
-    ImGui::SetCursorScreenPos(from);
-    ImGui::Dummy({width, title});
-    explain(what, formula);
-    draw_title(from, width, pieces, unit, colours);
-    ImGui::SetCursorScreenPos({from.x, from.y + title});
-    ImGui::SetNextItemAllowOverlap();
-    ImGui::InvisibleButton(id, {width, size.y - title});
-    s.held = ImGui::IsItemActive();
-    ImGui::SetCursorScreenPos({from.x, from.y + title});
-    draw(s, ImVec2{width, size.y - title});
-  };
-  const bool stale = memory.stale;
-  plot(0, "running max",
-       {{stale ? "Max " : "Running max ", colours.text}, {"m", colours.a}, {stale ? " and " : "", colours.text}, {stale ? "true" : "", colours.golden},
-        {printed(", row %d", row), colours.text}},
-       "S units", draw_max,
-       "The running max that exp sees (line), the largest score so far (rings, and a line where a stale max lies below it), tiles "
-       "in which it moved (purple). The bands hold 50 % and 90 % of all rows.",
-       "m_new = max(m, max_j S_ij)");
-  plot(1, "rescales", {{"Rescales per tile, all rows", colours.text}}, "rows", draw_rescales,
-       "In how many rows the running max moved at this tile, so that l and O were rescaled. The marks stand where scores in "
-       "random "
-       "order would put them.",
-       "P(move at tile t) = 1/t, H_T - 1 a row");
-  const std::string saturated =
-      memory.saturated > 0 ? printed("  %lld P saturated", static_cast<long long>(memory.saturated)) : std::string();
-  plot(2, "row sum",
-       {{"Row sum ", colours.text}, {"l", colours.a}, {saturated.empty() ? " (of its largest), " : " (share), ", colours.text},
-        {"α", colours.moved}, {saturated, colours.bad}},
-       "", draw_sums,
-       "The running row sum after each tile, as a share of its largest value, and the factor that rescaled it (dots; 1: not "
-       "moved). Coral marks: tiles in which a P lies beyond the largest number of its format.",
-       "alpha = exp(m_old - m_new)\nl = alpha l + sum_j e_j");
-  plot(3, "error so far", {{printed("Error of row %d so far", row), colours.text}}, "max, log", draw_errors,
-       "How far O/l would be from golden if the loop ended at this tile, golden taken over the same keys. Dotted: the final "
-       "error of b "
-       "in this row.",
-       "max |O/l - golden(keys so far)|");
-  if (s.chosen >= 0) scrub_to(view, *memory.result, s.chosen);
+  const float width = (size.x - Row::gap() * static_cast<float>(count - 1)) / static_cast<float>(count);
+  Strip strip{memory, view, colours, static_cast<double>(memory.result->trace.tiles[static_cast<std::size_t>(index)].tile),
+              tile_ticks(memory, width)};
+  Row row(view, strip, size, count);
+  add_max(row, memory, colours);
+  add_rescales(row, colours);
+  add_sums(row, memory, colours);
+  if (shows_P) add_P(row, memory, colours);
+  add_errors(row, memory, colours);
+  if (strip.chosen >= 0) scrub_to(view, *memory.result, strip.chosen);
   ImGui::SetCursorScreenPos({at.x, at.y + size.y});
 }
 

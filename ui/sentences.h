@@ -8,9 +8,11 @@
 
 namespace attoscope {
 
-/// What a and b are called, never the same: "flash" and "three-pass", or with their policies, or "a" and "b".
+/// What a and b are called: "flash2" and "three-pass"; where both are one algorithm, with the first thing that tells them apart:
+/// "flash2 hw" and "flash2 tile", "flash4 tau 8" and "flash4 tau 0"; "a" and "b" where nothing does.
 struct MethodNames {
   std::string a, b;
+  std::string b_after_a;  ///< b after a was named: "three-pass", "tau 0"
 };
 MethodNames method_names(const Experiment& experiment);
 

@@ -20,6 +20,17 @@ inline constexpr std::array<std::string_view, 3> theme_names{"dark", "light", "h
 constexpr bool is_light(Theme t) { return t == Theme::light; }
 constexpr Theme next(Theme t) { return static_cast<Theme>((static_cast<int>(t) + 1) % static_cast<int>(theme_names.size())); }
 
+/// What fills the window between the bars.
+enum class Workspace : std::uint8_t { explore };
+inline constexpr std::array<std::string_view, 1> workspace_names{"explore"};
+
+/// Sizes of the panels at UI scale 1, in pixels; the heat map has the rest.
+struct PanelSizes {
+  double left = 316, right = 348, bottom = 262;
+
+  friend bool operator==(const PanelSizes&, const PanelSizes&) = default;
+};
+
 /// output: a field of the N x d matrices. rescales: m of a by rows x tiles. scores: S or P of some rows and keys.
 enum class PictureKind : std::uint8_t { output, rescales, scores };
 inline constexpr std::array<std::string_view, 3> picture_names{"output", "rescales", "scores"};
@@ -38,6 +49,25 @@ inline constexpr std::array<std::string_view, 3> score_names{"S", "P", "P_error"
 /// What stands at the lower right.
 enum class Detail : std::uint8_t { ulps, scatter, why, same_bits, traffic };
 inline constexpr std::array<std::string_view, 5> detail_names{"ulps", "scatter", "why", "same_bits", "traffic"};
+
+/// Whose data sheet the roofline of the traffic panel shows: an index of `data_sheets`.
+enum class Machine : std::uint8_t { a100, h100, h200, rtx4090 };
+inline constexpr std::array<std::string_view, 4> machine_names{"a100", "h100", "h200", "rtx4090"};
+
+/// Curves of the recurrence strip, in the order of View::hidden_curves.
+enum class Curve : std::uint8_t { m, max_true, rows, ties, rescales, expected, row_moves, l, alpha, O_norm, P_max, error, b_error };
+constexpr unsigned bit(Curve c) { return 1u << static_cast<unsigned>(c); }
+/// What would crowd the plots, until it is asked for.
+inline constexpr unsigned usually_hidden = bit(Curve::row_moves) | bit(Curve::O_norm) | bit(Curve::P_max);
+
+/// How a picture with axes of its own is looked at.
+struct Look {
+  CellRect zoom{};            ///< part that is shown, in units of its axes; all zero: everything
+  bool range_pinned = false;
+  double range = 1;           ///< the largest |value| of the colour bar while pinned
+
+  friend bool operator==(const Look&, const Look&) = default;
+};
 
 /// Changes only the picture.
 struct View {
@@ -58,10 +88,15 @@ struct View {
   double swipe = 0.5;                   ///< share of the picture left of the divider
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
+  Look rescale_look{}, score_look{};    ///< of the rescale map and of the scores
   bool profiles = false;                ///< row and column through the cell under the mouse, as curves
   Detail detail = Detail::ulps;
-  unsigned hidden_curves = 0;           ///< bit c: curve c of the recurrence strip is hidden
+  unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden
   int on_chip_elements = 24576;         ///< M of the FA-1 helper and the traffic panel, in elements
+  Machine machine = Machine::a100;       ///< of the roofline
+  Workspace workspace = Workspace::explore;
+  PanelSizes panels{};
+  bool show_pins = false;               ///< the list of pins instead of the controls
 
   friend bool operator==(const View&, const View&) = default;
 };
@@ -70,9 +105,10 @@ struct View {
 struct Pin {
   std::string name;
   Experiment experiment;
-  double a_mean = 0, b_mean = 0, a_max = 0, b_max = 0;  ///< errors against golden
+  double a_mean = 0, b_mean = 0, a_max = 0, b_max = 0;  ///< errors against golden; -1: not finite
   std::uint64_t digest = 0;                             ///< of a
-  std::vector<std::int8_t> thumbnail;  ///< a - golden, pin_width x pin_height from the top: share of the range, -127 .. 127
+  std::vector<std::int8_t> thumbnail;  ///< a - golden, pin_width x pin_height from the top: place on the map, -127 .. 127, or -128
+                                       ///< where it is not finite; empty: none
 
   friend bool operator==(const Pin&, const Pin&) = default;
 };

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "ui/csv.h"
 #include "ui/numbers.h"
 #include "ui/panels.h"
 #include "ui/sentences.h"
@@ -17,14 +18,16 @@ struct Line {
   ImVec2 at;
   float width;
 };
-Line next_line(float height) {
-  const Line line{ImGui::GetCursorScreenPos(), ImGui::GetContentRegionAvail().x};
+Line next_line(float height, float width) {
+  const Line line{ImGui::GetCursorScreenPos(), width};
   ImGui::Dummy({line.width, height});
   return line;
 }
+Line next_line(float height) { return next_line(height, ImGui::GetContentRegionAvail().x); }
 
 void draw_verdict(const Result* result, const Frame& frame, const Palette& colours) {
-  const Line head = next_line(px(28)), second = next_line(px(24));
+  const bool loaded = result != nullptr && has_loaded(result->experiment);  // then its own verdict follows
+  const Line head = next_line(px(28)), second = next_line(loaded ? px(2) : px(24));
   if (result == nullptr) {
     draw_text(head.at, Face::headline, colours.text, frame.computing ? "Computing" : "No answer yet");
     draw_text(second.at, Face::label, colours.secondary,
@@ -35,7 +38,10 @@ void draw_verdict(const Result* result, const Frame& frame, const Palette& colou
   }
   const Verdict v = verdict(*result);
   const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
-  draw_text(head.at, Face::headline, tone, fitted(Face::headline, v.headline, head.width));
+  const Face face = text_width(Face::headline, v.headline) <= head.width ? Face::headline : Face::body;
+  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, tone,
+            fitted(face, v.headline, head.width));
+  if (loaded) return;
   const bool part = static_cast<int>(result->rows.size()) < result->experiment.problem.n;
   const bool stale = is_stale(frame);
   const std::string tail = stale ? "computing" : part ? rows_text(*result) : "";
@@ -51,26 +57,51 @@ void draw_verdict(const Result* result, const Frame& frame, const Palette& colou
       "max |a - golden| <= 2 max |b - golden|");
 }
 
-/// a over b, and the line at 2 b.
+/// Where the bars of two errors begin and end, and what they are measured by: b's own error stands at 1 of `reach`, so that the
+/// lines at 2 and 5 b never move unless a is far beyond them.
+struct Bars {
+  static constexpr double reach = 5.4;
+  float left, width;
+  explicit Bars(const Line& line) : left(line.at.x + px(44)), width(line.width - px(44)) {}
+  float place(double times_b, double full) const { return std::floor(left + width * static_cast<float>(times_b / full)); }
+};
+
+/// The badge at the left, the names of the two lines above the bars.
+void draw_bar_heads(View& view, const Frame& frame, const Experiment& asked, const Palette& colours) {
+  const Line line = next_line(px(17));
+  const Bars bars(line);
+  for (const auto& [factor, name] : {std::pair{2.0, "2×"}, std::pair{5.0, "5×"}})
+    draw_text({bars.place(factor, Bars::reach), line.at.y + px(3)}, Face::mono_small, colours.faint, name, 0.5f);
+  draw_bits_badge(view, frame, asked, line.at, colours);
+}
+
+/// a over b, and the lines at 2 b and 5 b.
 void draw_pair(const char* what, double a, double b, const Palette& colours) {
-  const Line line = next_line(px(27));
-  const float left = line.at.x + px(44), width = line.width - px(44), bar = px(10), y = line.at.y + px(2);
+  const Line line = next_line(px(26));
+  const Bars bars(line);
+  const float bar = px(9), y = line.at.y + px(2);
   const bool known = std::isfinite(a) && std::isfinite(b);
-  const double full = std::max({a, 2.4 * b, 1e-300});
+  const double full = known && b > 0 ? Bars::reach * b : std::max(a, b);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_text({line.at.x, y + px(3)}, Face::small, colours.secondary, what);
+  draw_text({line.at.x, y + px(2)}, Face::small, colours.secondary, what);
   const auto draw = [&](double value, float top, Colour c) {
-    list->AddRectFilled({left, top}, {left + width, top + bar}, colours.raised, px(2));
-    if (known && value > 0)
-      list->AddRectFilled({left, top}, {left + std::max(px(2), width * static_cast<float>(value / full)), top + bar}, c, px(2));
+    list->AddRectFilled({bars.left, top}, {bars.left + bars.width, top + bar}, colours.raised, px(2));
+    if (!known || !(value > 0)) return;
+    const float share = static_cast<float>(std::min(1.0, value / full)), end = bars.left + std::max(px(2), bars.width * share);
+    list->AddRectFilled({bars.left, top}, {end, top + bar}, c, px(2));
+    if (value > full) list->AddTriangleFilled({end, top - px(1)}, {end + px(6), top + bar / 2}, {end, top + bar + px(1)}, c);
   };
   draw(a, y, colours.a);
   draw(b, y + bar + px(2), colours.b);
-  explain(std::string(what) + " |error| against golden of a (above) and b (below). The line stands at twice b's.",
+  explain(std::string(what) +
+              " |error| against golden of a (above) and b (below). The lines stand at twice and five times b's: "
+              "what FlashAttention's and PyTorch's tests allow.",
           "a = " + scientific(a) + "\nb = " + scientific(b) + "\na / b = " + times(a / b));
   if (!known || b <= 0) return;
-  const float x = std::floor(left + width * static_cast<float>(2 * b / full));
-  list->AddLine({x, y - px(2)}, {x, y + 2 * bar + px(4)}, colours.text, px(1.5f));
+  for (const double factor : {2.0, 5.0}) {
+    const float x = bars.place(factor, Bars::reach);
+    list->AddLine({x, y - px(2)}, {x, y + 2 * bar + px(4)}, factor == 2 ? colours.text : colours.secondary, px(1.5f));
+  }
 }
 
 /// A row of the table.
@@ -108,16 +139,18 @@ std::string number_text(double x, const Row& row) {
 }
 
 double value_of(const Deviation& d, const Row& row) {
-  return row.value == &Deviation::cosine ? std::max(0.0, 1 - d.cosine) : d.*row.value;
+  if (row.value != &Deviation::cosine) return d.*row.value;
+  return d.cosine > 1 ? 0 : 1 - d.cosine;  // NaN stays: an output of zeros has no direction
 }
 
 /// Right edges of the columns.
 struct Edges {
   float a, b, ratio, difference;
 };
+Edges edges_of(float width) { return {width - px(199), width - px(121), width - px(74), width}; }
 
-void draw_row(const Result& r, const Row& row, const Edges& x, float height, const Palette& colours) {
-  const Line line = next_line(height);
+void draw_row(const Result& r, const Row& row, const Edges& x, float width, float height, const Palette& colours) {
+  const Line line = next_line(height, width);
   const double a = value_of(r.a_error, row), b = value_of(r.b_error, row), difference = value_of(r.a_minus_b, row);
   if (ImGui::IsItemHovered())
     ImGui::GetWindowDrawList()->AddRectFilled(
@@ -133,8 +166,8 @@ void draw_row(const Result& r, const Row& row, const Edges& x, float height, con
   explain(row.what, row.formula);
 }
 
-void draw_nonfinite(const Result& r, const Edges& x, float height, const Palette& colours) {
-  const Line line = next_line(height);
+void draw_nonfinite(const Result& r, const Edges& x, float width, float height, const Palette& colours) {
+  const Line line = next_line(height, width);
   const float y = line.at.y + (height - line_height(Face::mono)) / 2;
   draw_text({line.at.x, y}, Face::label, colours.secondary, "NaN, inf");
   const auto count = [&](float edge, std::int64_t value) {
@@ -148,54 +181,89 @@ void draw_nonfinite(const Result& r, const Edges& x, float height, const Palette
           "golden: " + std::to_string(r.golden_nonfinite));
 }
 
+/// What the panel below the table cannot do without.
+constexpr float least_detail = 116;
+
+/// Rows are as high as the panel has room for.
+float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
+
 void draw_table(const Result& r, const Palette& colours) {
   const MethodNames names = method_names(r.experiment);
   const float width = ImGui::GetContentRegionAvail().x;
-  const Edges x{width - px(199), width - px(121), width - px(74), width};
-  const float room = ImGui::GetContentRegionAvail().y,
-              height = std::floor(std::clamp((room - px(120)) / 11.5f, px(17), px(21)));
+  const Edges x = edges_of(width);
+  const float height = row_height();
   const Line head = next_line(height);
   const float y = head.at.y;
-  draw_text({head.at.x + x.a, y}, Face::small, colours.a, fitted(Face::small, names.a, px(66)), 1);
-  draw_text({head.at.x + x.b, y}, Face::small, colours.b, fitted(Face::small, names.b, px(66)), 1);
+  draw_text({head.at.x + x.a, y}, Face::small, colours.a, fitted(Face::small, names.a, x.a), 1);
+  draw_text({head.at.x + x.b, y}, Face::small, colours.b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
   draw_text({head.at.x + x.ratio, y}, Face::small, colours.secondary, "a/b", 1);
   draw_text({head.at.x + x.difference, y}, Face::small, colours.secondary, "a−b", 1);
   explain("Errors of a (" + names.a + ") and b (" + names.b + ") against golden, their ratio, and a measured against b.");
-  for (const Row& row : table_rows) draw_row(r, row, x, height, colours);
-  draw_nonfinite(r, x, height, colours);
+  const int least = 6, all = static_cast<int>(table_rows.size()) + 1;
+  const float room = ImGui::GetContentRegionAvail().y - px(least_detail);
+  const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all));
+  ImGui::BeginChild("deviations", {width + px(12), shown}, 0, ImGuiWindowFlags_NoBackground);
+  const Edges edges = edges_of(width);
+  for (const Row& row : table_rows) draw_row(r, row, edges, width, height, colours);
+  draw_nonfinite(r, edges, width, height, colours);
+  ImGui::EndChild();
 }
 
-/// The histogram, or in its place what each step costs.
-void draw_lower(Session& session, const Result& result, const Frame& frame, const Palette& colours, Wishes& wishes) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  if (ImGui::GetContentRegionAvail().y < px(86)) return;
-  if (session.view.detail == Detail::why)
-    draw_why(session, frame, colours, wishes);
-  else
-    draw_histogram(result, colours);
-  const ImVec2 end = ImGui::GetCursorScreenPos();
-  ImGui::SetCursorScreenPos({at.x + width - px(54), at.y + px(6)});
-  if (push_button(session.view.detail == Detail::why ? "ulps###why" : "why?###why", colours, false, {px(54), px(21)}))
-    session.view.detail = session.view.detail == Detail::why ? Detail::ulps : Detail::why;
-  explain("Why a errs: the mean error if one step were exact, for every step that rounds. Or how often each error occurs.");
-  ImGui::SetCursorScreenPos(end);
-  ImGui::Dummy({0, 0});
+void draw_detail(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+  switch (session.view.detail) {
+    case Detail::ulps:
+      return draw_histogram(*frame.result, colours);
+    case Detail::scatter:
+      return draw_scatter(memory.scatter, frame.result, colours);
+    case Detail::why:
+      return draw_why(session, frame, colours, wishes);
+    case Detail::same_bits:
+      return draw_same_bits(session, frame, colours, wishes);
+    case Detail::traffic:
+      return draw_traffic(session, frame, colours);
+  }
+}
+
+/// What stands below the table, and the buttons that choose it.
+void draw_lower(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+  static constexpr std::array<Choice, 5> choices{{
+      {"ulps", "How often each signed error occurs, in ulps of the main format."},
+      {"scatter", "The error of every element over its magnitude, beside half an ulp of the main format."},
+      {"why", "Which step of a costs what: the mean error if one step were exact."},
+      {"bits", "Whether the bits depend on the instruction set, the threads, block_q or the device. They must not."},
+      {"traffic", "Bytes between HBM and the chip: three passes, FlashAttention 1 and 2, and a roofline."},
+  }};
+  if (ImGui::GetContentRegionAvail().y < px(72)) return;
+  ImGui::Dummy({0, px(6)});
+  int chosen = static_cast<int>(session.view.detail);
+  if (segmented("detail", colours, choices, chosen)) session.view.detail = static_cast<Detail>(chosen);
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
+  draw_detail(session, frame, memory, colours, wishes);
+  const ImVec2 end{at.x + size.x, at.y + size.y};
+  if (save_button("detail", at, end, colours))
+    wishes.save = Keepsake{std::string(detail_names[static_cast<std::size_t>(session.view.detail)]),
+                           at.x,
+                           at.y,
+                           end.x,
+                           end.y,
+                           detail_csv(session.view.detail, frame)};
 }
 
 }  // namespace
 
-void draw_statistics(Session& session, const Frame& frame, UiMemory&, const Palette& colours, Wishes& wishes) {
+void draw_statistics(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
   const Result* result = frame.result.get();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::Dummy({0, px(4)});
   draw_verdict(result, frame, colours);
+  draw_kernel_verdict(frame, colours, ImGui::GetContentRegionAvail().x, wishes);
   if (result != nullptr) {
+    draw_bar_heads(session.view, frame, session.experiment, colours);
     draw_pair("mean", result->a_error.mean_abs, result->b_error.mean_abs, colours);
     draw_pair("max", result->a_error.max_abs, result->b_error.max_abs, colours);
     ImGui::Dummy({0, px(2)});
     draw_table(*result, colours);
-    draw_lower(session, *result, frame, colours, wishes);
+    draw_lower(session, frame, memory, colours, wishes);
   }
   ImGui::PopStyleVar();
   dim_if_stale(frame, colours);

@@ -40,6 +40,21 @@ constexpr Palette light_{.background = rgb(0xeef0f3),
                          .bad = rgb(0xc2301c),
                          .good = rgb(0x0b7a57),
                          .accent = rgb(0x4f6b8f)};
+/// Every role at 7:1 or more on its panel.
+constexpr Palette contrast{.background = rgb(0x000000),
+                           .panel = rgb(0x000000),
+                           .raised = rgb(0x202020),
+                           .line = rgb(0x8c8c8c),
+                           .text = rgb(0xffffff),
+                           .secondary = rgb(0xe2e2e2),
+                           .faint = rgb(0xc2c2c2),
+                           .a = rgb(0xffb000),
+                           .b = rgb(0x6ac6ff),
+                           .golden = rgb(0xd6dbe2),
+                           .moved = rgb(0xff95d5),
+                           .bad = rgb(0xff8577),
+                           .good = rgb(0x3fe0a8),
+                           .accent = rgb(0xd2e2ff)};
 
 /// Ascender to descender in ems: ImGui's sizes are those of the whole line, ours those of the em.
 constexpr float inter_line = 1.2102f, jetbrains_line = 1.32f, dejavu_line = 1.1641f;
@@ -174,7 +189,17 @@ bool is_applied(const Palette& p, float scale) {
 
 }  // namespace
 
-const Palette& palette(Theme theme) { return is_light(theme) ? light_ : dark; }
+const Palette& palette(Theme theme) {
+  switch (theme) {
+    case Theme::light:
+      return light_;
+    case Theme::high_contrast:
+      return contrast;
+    case Theme::dark:
+      break;
+  }
+  return dark;
+}
 
 Fonts load_fonts(const FontFiles& files) {
   ImGui::GetIO().Fonts->Clear();
@@ -195,6 +220,7 @@ void apply_theme(Theme theme, double ui_scale, double dpi_scale) {
   if (is_applied(p, scale)) return;
   ImGuiStyle style;
   set_lengths(style);
+  style.FrameBorderSize = theme == Theme::high_contrast ? 1 : 0;
   style.ScaleAllSizes(scale);
   style.FontSizeBase = size::body;
   style.FontScaleMain = scale;

@@ -6,7 +6,8 @@
 
 namespace attoscope {
 
-void draw_toolbar(Session& session, const HeatMemory& memory, const Palette& colours);
+/// What the picture shows, how it is coloured, what it is held against.
+void draw_toolbar(Session& session, const UiMemory& memory, const Palette& colours);
 
 /// The colour that a field's method has everywhere.
 Colour field_colour(Field field, const Palette& colours);

@@ -16,7 +16,7 @@ UiMemoryPtr make_ui_memory() { return UiMemoryPtr(new UiMemory); }
 namespace {
 
 /// The window behind everything: it holds the dock space between the bars.
-void draw_background(UiMemory& memory) {
+void draw_background(Session& session, UiMemory& memory) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const ImVec2 at{view->Pos.x, view->Pos.y + px(36)}, size{view->Size.x, std::max(px(80), view->Size.y - px(36) - px(26))};
   ImGui::SetNextWindowPos(at);
@@ -29,7 +29,7 @@ void draw_background(UiMemory& memory) {
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
                    ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(3);
-  dock_panels(at, size, memory);
+  dock_panels(at, size, session.view.panels, memory.docked);
   ImGui::End();
 }
 
@@ -38,13 +38,14 @@ void draw_background(UiMemory& memory) {
 Wishes draw_ui(Session& session, const Frame& frame, UiMemory& memory) {
   Wishes wishes;
   const Palette& colours = palette(session.view.theme);
-  const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive();
+  const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive() || memory.playback.playing;
   memory.history.observe(session, busy, ImGui::GetTime());
-  handle_keys({session, memory, wishes, frame.result.get()});
-  draw_background(memory);
+  handle_keys({session, memory, wishes, frame.result.get(), frame});
+  draw_background(session, memory);
   draw_explore(session, frame, memory, colours, wishes);
   draw_top_bar(session, frame, memory, colours, wishes);
-  draw_status_bar(frame, colours);
+  draw_status_bar(frame, colours, wishes);
+  draw_palette(session, frame, memory, colours, wishes);
   draw_help(memory.show_help, colours);
   return wishes;
 }

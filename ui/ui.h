@@ -13,6 +13,7 @@
 #include "kernels/result.h"
 #include "kernels/same_bits.h"
 #include "kernels/scores.h"
+#include "kernels/slips.h"
 #include "ui/session.h"
 
 struct ImDrawList;
@@ -35,7 +36,7 @@ struct Colouring {
   bool log = true;        ///< asinh(value / knee) instead of value
   float range = 1;        ///< |value| at the ends of the map
   float knee = 1e-3f;     ///< where log turns linear: below it colours are proportional to the value
-  bool light = false;
+  Theme theme = Theme::dark;
 
   friend bool operator==(const Colouring&, const Colouring&) = default;
 };
@@ -49,6 +50,7 @@ struct TensorFileInfo {
   std::string file;
   int heads = 0, n = 0, d = 0;
   std::vector<std::string> head_names;  ///< "layer 7, head 7"
+  bool has_output = false;              ///< it holds a kernel's output, too
 };
 
 /// A shipped experiment that shows one thing.
@@ -78,6 +80,8 @@ struct Frame {
   std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
   bool computing = false;                ///< an answer to `session.experiment` is on its way
   double computing_seconds = 0;          ///< for how long
+  double progress = 0;                   ///< how much of it is done, 0 .. 1
+  double seconds_left = -1;              ///< until it is there; negative: unknown
   std::string message;                   ///< one sentence about what went wrong, or empty
   std::string note;                      ///< one sentence about what went well, or empty
   std::string device;                    ///< "cpu avx512, 2 threads"
@@ -89,15 +93,25 @@ struct Frame {
   std::shared_ptr<const ScoreWindow> scores;  ///< newest; null: none yet. Each names the question that it answers
   std::shared_ptr<const Clipping> clipping;
   std::shared_ptr<const SameBits> same_bits;
+  std::shared_ptr<const Diagnosis> diagnosis;  ///< newest, of a loaded output; null: none yet
   bool checking_bits = false;            ///< `same_bits` is on its way
   std::vector<DeviceEntry> devices;      ///< cpu first
   std::string no_hardware;               ///< why the method `hardware` cannot be chosen: one sentence; empty: it can
   PaintImage paint;                      ///< may be empty (null backend): then nothing is drawn in the plot
 };
 
+/// A part of the window to be kept as a picture, and its numbers.
+struct Keepsake {
+  std::string name;                        ///< what it shows, for the file's name: "heat map"
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;    ///< where it is on screen; empty: the whole window
+  std::string csv;                         ///< empty: the picture alone
+};
+
 /// What the user asked of the app in this frame.
 struct Wishes {
   std::string open_tensors;  ///< spec of a tensor file to load, or empty
+  std::string open_kernel;   ///< spec of a kernel's output to load, or empty
+  bool kernel_as_b = false;  ///< in the place of b instead of a
   bool copy = false;         ///< the session as text, to the clipboard
   bool paste = false;        ///< `paste_text` instead of the session
   std::string paste_text;
@@ -105,6 +119,13 @@ struct Wishes {
   std::optional<ScoreQuestion> scores;  ///< `Frame::scores` of this window
   bool clipping = false;     ///< `Frame::clipping` of what the session asks
   bool same_bits = false;    ///< `Frame::same_bits` of what the session asks
+  bool diagnose = false;     ///< `Frame::diagnosis` of the answer on screen
+  bool animate = false;      ///< something on screen changes by itself: draw on
+  std::optional<int> copy_pin;  ///< this pin as text, to the clipboard
+  bool paste_pins = false;   ///< the pins of the clipboard's session after those that there are
+  std::string complaint;     ///< why a wish could not be met, for the status bar
+  bool cancel = false;       ///< stop what is being computed
+  std::optional<Keepsake> save;
   bool quit = false;
 };
 

@@ -11,18 +11,13 @@ namespace attoscope {
 
 namespace {
 
-bool answers(const Why& why, Experiment asked) {
-  asked.problem.traced_row = why.experiment.problem.traced_row;
-  return why.experiment == asked;
-}
-
 /// The change of the mean error as a share of it; below 0: it would shrink.
 double change_of(const StepShare& s, const Attribution& all) { return -s.relief / all.total.mean_abs; }
 
 /// One step: its name, a bar, and by how much the error would change. True if it was clicked.
-bool draw_share(const StepShare& s, const Attribution& all, double largest, float height, const Palette& colours) {
+bool draw_share(const StepShare& s, const Attribution& all, double largest, float width, float height, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, left = px(78), right = px(62), bar = std::floor(px(9));
+  const float left = px(78), right = px(62), bar = std::floor(px(9));
   const bool pressed = ImGui::InvisibleButton(("why " + std::string(name(s.step))).c_str(), {width, height});
   const double change = change_of(s, all);
   const bool known = std::isfinite(change);
@@ -32,12 +27,13 @@ bool draw_share(const StepShare& s, const Attribution& all, double largest, floa
   if (known && largest > 0) {
     const float length = std::max(px(2), room * static_cast<float>(std::min(1.0, std::abs(change) / largest)));
     const Colour fill = change > 0 ? colours.bad : colours.a;
-    list->AddRectFilled({at.x + left, y}, {at.x + left + length, y + bar}, ImGui::IsItemHovered() ? mixed(fill, colours.text, 0.2f) : fill,
-                        px(2));
+    list->AddRectFilled({at.x + left, y}, {at.x + left + length, y + bar},
+                        ImGui::IsItemHovered() ? mixed(fill, colours.text, 0.2f) : fill, px(2));
   }
   const float text_y = at.y + (height - line_height(Face::mono)) / 2;
   draw_text({at.x, text_y}, Face::mono, colours.text, name(s.step));
-  draw_text({at.x + width, text_y}, Face::mono, colours.secondary, known ? printed("%+.1f %%", 100 * change) : std::string("–"), 1);
+  draw_text({at.x + width, text_y}, Face::mono, colours.secondary, known ? printed("%+.1f %%", 100 * change) : std::string("–"),
+            1);
   explain("The mean error of a if " + std::string(name(s.step)) + " alone were exact: " +
               std::string(step_texts[static_cast<std::size_t>(s.step)].what) + ". Click: make it exact.",
           "now            " + scientific(all.total.mean_abs) + "\nif exact       " + scientific(s.without.mean_abs) +
@@ -50,24 +46,39 @@ void draw_shares(Session& session, const Attribution& all, const Palette& colour
   for (const StepShare& s : all.steps)
     if (const double change = std::abs(change_of(s, all)); std::isfinite(change)) largest = std::max(largest, change);
   if (all.steps.empty()) label(Face::label, colours.secondary, "No step of a rounds anything but the inputs.");
-  const float height = std::floor(px(18));
-  for (const StepShare& s : all.steps) {
-    if (ImGui::GetContentRegionAvail().y < height) return;
-    if (draw_share(s, all, largest, height, colours)) session.experiment.a.precision[s.step] = exact;
-  }
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float count = std::max(1.0f, static_cast<float>(all.steps.size()));
+  const float height = std::floor(std::clamp(room.y / count, px(15), px(19)));
+  ImGui::BeginChild("steps", {room.x + px(12), room.y}, 0, ImGuiWindowFlags_NoBackground);
+  for (const StepShare& s : all.steps)
+    if (draw_share(s, all, largest, room.x, height, colours)) session.experiment.a.precision[s.step] = exact;
+  ImGui::EndChild();
 }
 
 }  // namespace
 
+bool answers(const Experiment& known, const Experiment& asked) {
+  Experiment traced = asked;
+  if (asked.problem.rows == 0) traced.problem.traced_row = known.problem.traced_row;
+  return known == traced;
+}
+
 void draw_why(Session& session, const Frame& frame, const Palette& colours, Wishes& wishes) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float title = px(34), width = ImGui::GetContentRegionAvail().x;
-  ImGui::Dummy({width - px(60), title});
-  explain("Every step of a that rounds, made exact alone: how much smaller (−) or larger (+) the mean error would be.",
-          "(mean |error| if exact - mean |error|) / mean |error|");
-  draw_text({at.x, at.y + px(10)}, Face::label, colours.text, "Mean error if one step were exact");
-  const bool known = frame.why && answers(*frame.why, session.experiment);
-  if (known) return draw_shares(session, frame.why->attribution, colours);
+  const float title = px(26), width = ImGui::GetContentRegionAvail().x;
+  ImGui::Dummy({width, title});
+  explain(
+      "Every step of a that rounds, made exact alone: how much smaller (−) or larger (+) the mean error would be. A click on a "
+      "step makes it exact.",
+      "(mean |error| if exact - mean |error|) / mean |error|");
+  draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mean error if one step were exact");
+  const Algorithm a = session.experiment.a.algorithm;
+  if (!is_emulated(a))
+    return label(
+        Face::label, colours.secondary,
+        a == Algorithm::loaded ? "A loaded output has no steps to make exact." : "Tensor cores have no steps to make exact.");
+  if (frame.why && answers(frame.why->experiment, session.experiment))
+    return draw_shares(session, frame.why->attribution, colours);
   label(Face::label, colours.secondary, "making each step exact in turn ...");
   wishes.attribute = !frame.computing && !frame.attributing && !ImGui::IsAnyMouseDown();
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "imgui_internal.h"
 
@@ -158,6 +160,20 @@ bool quiet_button(const char* text, const Palette& colours, float width) {
   return pressed;
 }
 
+namespace {
+
+/// The edges of buttons side by side: equal ones, or, where a text would not fit, with equal air around each text.
+std::vector<float> edges_of(std::span<const Choice> choices, float width) {
+  std::vector<float> texts, edges{0};
+  for (const Choice& c : choices) texts.push_back(text_width(Face::label, c.label.substr(0, c.label.find("##"))));
+  const float count = static_cast<float>(texts.size()), sum = std::accumulate(texts.begin(), texts.end(), 0.0f);
+  const bool equal = std::ranges::all_of(texts, [&](float t) { return t + px(8) <= width / count; });
+  for (const float t : texts) edges.push_back(edges.back() + (equal ? width / count : t + (width - sum) / count));
+  return edges;
+}
+
+}  // namespace
+
 bool segmented(const char* id, const Palette& colours, std::span<const Choice> choices, int& chosen, float width) {
   if (width == 0) width = ImGui::GetContentRegionAvail().x;
   const ImVec2 from = ImGui::GetCursorScreenPos(), size{width, px(control_height)};
@@ -165,12 +181,11 @@ bool segmented(const char* id, const Palette& colours, std::span<const Choice> c
   ImGui::PushID(id);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, ImGui::GetStyle().ItemSpacing.y});
   bool changed = false;
-  const auto count = static_cast<float>(choices.size());
+  const std::vector<float> shares = edges_of(choices, width);
   for (int i = 0; i < static_cast<int>(choices.size()); ++i) {
     const Choice& choice = choices[static_cast<std::size_t>(i)];
     if (i > 0) ImGui::SameLine();
-    const float left = std::floor(width * static_cast<float>(i) / count),
-                right = std::floor(width * static_cast<float>(i + 1) / count);
+    const float left = std::floor(shares[static_cast<std::size_t>(i)]), right = std::floor(shares[static_cast<std::size_t>(i) + 1]);
     if (push_button(std::string(choice.label).c_str(), colours, i == chosen, {right - left, size.y}) && i != chosen) {
       chosen = i;
       changed = true;
@@ -236,10 +251,11 @@ bool track(const Slider& spec, const Palette& colours, int& value, ImVec2 size) 
   for (const ImGuiCol c : {ImGuiCol_FrameBg, ImGuiCol_FrameBgHovered, ImGuiCol_FrameBgActive})
     ImGui::PushStyleColor(c, typing ? colours.raised : 0);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(4), std::floor((size.y - ImGui::GetFontSize()) / 2)});
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, typing ? ImGui::GetStyle().FrameBorderSize : 0.0f);
   ImGui::SetNextItemWidth(size.x);
   const bool changed =
       ImGui::SliderInt(id_text.c_str(), &shown, spec.from, spec.to, "", spec.powers ? ImGuiSliderFlags_Logarithmic : 0);
-  ImGui::PopStyleVar();
+  ImGui::PopStyleVar(2);
   ImGui::PopStyleColor(5);
   typing |= ImGui::TempInputIsActive(id);
   if (changed && spec.powers && !typing && shown < spec.to) shown = 1 << std::lround(std::log2(std::max(1, shown)));
@@ -256,6 +272,11 @@ bool slider(const Slider& spec, const Palette& colours, int& value) {
   draw_text({at.x, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours.secondary, spec.name);
   ImGui::SetCursorScreenPos({at.x + name_width, at.y});
   const bool changed = track(spec, colours, value, {width - name_width - value_width - px(8), height});
+  const bool enabled = (ImGui::GetItemFlags() & ImGuiItemFlags_Disabled) == 0;
+  if (enabled && ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({at.x + width - value_width, at.y}, {at.x + width, at.y + height})) {
+    ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ImGui::SetKeyboardFocusHere(-1);
+  }
   draw_text({at.x + width, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours.text, std::to_string(value), 1);
   return changed;
 }
@@ -269,6 +290,23 @@ WithField::~WithField() { ImGui::PopStyleVar(); }
 bool begin_combo(const char* text, const std::string& preview, float width) {
   ImGui::SetNextItemWidth(width);
   return ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge);
+}
+
+bool save_button(const char* name, ImVec2 min, ImVec2 max, const Palette& colours, bool low) {
+  if (!ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) || !ImGui::IsMouseHoveringRect(min, max)) return false;
+  ImGuiWindowTempData& layout = ImGui::GetCurrentWindow()->DC;
+  const ImGuiWindowTempData before = layout;
+  const ImVec2 size{px(40), px(20)};
+  ImGui::SetCursorScreenPos({max.x - size.x, low ? max.y - size.y : min.y + px(4)});
+  const bool pressed = push_button((std::string("save###save ") + name).c_str(), colours, false, size);
+  explain("This picture as PNG and its numbers as CSV, in the folder of pictures.");
+  layout.CursorPos = before.CursorPos;
+  layout.CursorPosPrevLine = before.CursorPosPrevLine;
+  layout.CurrLineSize = before.CurrLineSize;
+  layout.PrevLineSize = before.PrevLineSize;
+  layout.IsSameLine = before.IsSameLine;
+  layout.IsSetPos = before.IsSetPos;
+  return pressed;
 }
 
 void draw_dashed(ImDrawList* list, ImVec2 from, ImVec2 to, Colour colour, float dash, float gap) {

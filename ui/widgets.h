@@ -67,7 +67,8 @@ bool quiet_button(const char* label, const Palette& colours, float width);
 /// A square check box drawn inside a button.
 bool toggle(const char* label, const Palette& colours, bool& on, float width = 0);
 
-/// A labelled slider: name at the left, thin track, value at the right. Ctrl+click types any value within [least, most].
+/// A labelled slider: name at the left, thin track, value at the right. A click on the value, or Ctrl+click
+/// on the track, types any value within [least, most].
 struct Slider {
   const char* name;     ///< also its test label: "##name"
   int from, to;         ///< what the track covers
@@ -92,6 +93,10 @@ class WithField {
 
 /// A combo as wide as told; ImGui::EndCombo() if it returns true.
 bool begin_combo(const char* label, const std::string& preview, float width);
+
+/// A small button in the upper (or lower) right corner of [min, max], seen while the mouse is over that rectangle. True if it was clicked:
+/// the rectangle is then to be kept as a picture, with its numbers, by way of `Wishes::save`.
+bool save_button(const char* name, ImVec2 min, ImVec2 max, const Palette& colours, bool low = false);
 
 /// A dashed horizontal or vertical line.
 void draw_dashed(ImDrawList* list, ImVec2 from, ImVec2 to, Colour colour, float dash, float gap);

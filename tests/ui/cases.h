@@ -17,9 +17,19 @@ std::span<const Case> input_cases();      ///< inputs, heads, masks, seed, files
 std::span<const Case> format_cases();     ///< formats, bits, sizes, tiles, rows, device
 std::span<const Case> precision_cases();  ///< algorithms, presets, every cell of the matrix
 std::span<const Case> option_cases();     ///< options of methods and scores
+std::span<const Case> traffic_cases();    ///< bytes, what is on chip, roofline
+std::span<const Case> tooltip_cases();    ///< every control explains itself
+std::span<const Case> kernel_cases();     ///< somebody's own output: rounded or wrong?
+std::span<const Case> golden_cases();     ///< the main views against kept pictures
 std::span<const Case> picture_cases();    ///< the heat map and its toolbar
+std::span<const Case> comparison_cases(); ///< two fields held against each other, curves through a cell
+std::span<const Case> map_cases();        ///< the rescale map and the scores
 std::span<const Case> strip_cases();      ///< recurrence strip, bars, keys, help
+std::span<const Case> statistics_cases(); ///< the panel at the right, and its words
 std::span<const Case> session_cases();    ///< undo, clipboard, presets, answers in two parts
+std::span<const Case> pin_cases();        ///< experiments that were kept
+std::span<const Case> palette_cases();    ///< commands found by typing, and the README's keys
+std::span<const Case> comfort_cases();    ///< layout, themes, progress, saved pictures, strange files
 std::span<const Case> state_cases();      ///< every panel with nothing, something running, NaN, and extreme sizes
 
 }  // namespace attoscope::testing

@@ -1,4 +1,5 @@
 // The main format, its bits, sizes, tiles, rows, device.
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -70,6 +71,57 @@ void overflow(Hand& hand) {
   for (const auto o : {Overflow::nan, Overflow::saturate}) hand.changes("overflow of e4m3", click, becomes(o));
 }
 
+void top_code(Hand& hand) {
+  const auto click = [&] { hand.click(editor + "###top code"); };
+  hand.changes("bf16 without infinity", click, [](Session& s) {
+    s.experiment.format.top_code_nan = true;
+    s.experiment.format.overflow = Overflow::saturate;
+  });
+  hand.changes("bf16 with its codes, saturating", click, [](Session& s) { s.experiment.format.top_code_nan = false; });
+  hand.click(editor + "format/e4m3");
+  hand.changes("e4m3 as IEEE has it", click, [](Session& s) { s.experiment.format.top_code_nan = false; });
+}
+
+/// A click into the middle of box `bit` of 16 changes the bits to these.
+void bits(Hand& hand) {
+  const auto click = [&](int bit, int exponent, int mantissa) {
+    const auto boxes =
+        static_cast<float>(std::max(16, 1 + hand.experiment().format.exponent_bits + hand.experiment().format.mantissa_bits));
+    hand.changes(
+        "bit " + std::to_string(bit),
+        [&] { hand.press(hand.place(editor + "bits", (static_cast<float>(bit) + 0.4f) / boxes)); },
+        [=](Session& s) { s.experiment.format.exponent_bits = exponent, s.experiment.format.mantissa_bits = mantissa; });
+  };
+  click(0, 8, 7);   // the sign is what it is
+  click(11, 8, 3);  // the mantissa ends here
+  click(11, 8, 2);  // its last bit goes
+  click(15, 8, 7);  // an empty place is filled
+  click(5, 5, 7);   // the exponent ends here
+  click(5, 4, 7);   // its last bit goes
+  click(1, 2, 7);   // never fewer than two
+  click(3, 2, 1);
+  click(3, 2, 0);
+  hand.click(editor + "format/fp64");
+  click(63, 11, 51);
+}
+
+void typed_numbers(Hand& hand) {
+  const auto type = [&](const std::string& path, const std::string& text) {
+    hand.press(hand.place(path, 1.4f));
+    hand.enter(text);
+  };
+  hand.changes(
+      "mantissa", [&] { type(editor + "##mantissa", "3"); }, [](Session& s) { s.experiment.format.mantissa_bits = 3; });
+  hand.changes(
+      "N", [&] { type(controls + "##N", "77"); }, [](Session& s) { s.experiment.problem.n = 77; });
+  hand.leaves("its name", [&] { hand.press(hand.place(controls + "##N", -0.3f)), hand.frames(3); });
+  hand.stage.told = hand.stage.frame();  // nobody computes what follows
+  hand.changes(
+      "the largest N", [&] { type(controls + "##N", "1048576"); }, [](Session& s) { s.experiment.problem.n = max_n; });
+  hand.changes(
+      "beyond the largest N", [&] { type(controls + "##N", "1048577"); }, [](Session& s) { s.experiment.problem.n = max_n; });
+}
+
 void tokens(Hand& hand) {
   const auto set = [](Session& s, int n) { s.experiment.problem.n = n; };
   hand.session().experiment.problem.rows = 16;
@@ -120,15 +172,93 @@ void rows(Hand& hand) {
   }
 }
 
+void typed_rows(Hand& hand) {
+  const auto type = [&](const std::string& text, int rows) {
+    hand.changes(
+        "rows " + text,
+        [&] {
+          hand.click(controls + "##rows");
+          hand.fill("//$FOCUSED/##rows typed", text);
+          hand.key(ImGuiKey_Escape);
+        },
+        [rows](Session& s) { s.experiment.problem.rows = rows; });
+  };
+  type("7", 7);
+  type("-4", 0);
+  type("99999999", max_n);
+}
+
 void device(Hand& hand) {
-  hand.leaves("the only device", [&] { hand.choose(controls + "##device", "cpu"); });
+  Frame frame = hand.stage.frame();
+  frame.devices = {{"cpu", "cpu avx2, 8 threads", ""},
+                   {"cuda:0", "NVIDIA H200", ""},
+                   {"cuda:1", "NVIDIA T4", "It has compute capability 7.5, expected 8.0 or more."},
+                   {"cuda:2", "NVIDIA L4", ""}};
+  hand.stage.told = frame;
+  for (const char* spec : {"cuda:0", "cuda:0,cuda:2", "cpu", "cuda:2", "auto"})
+    hand.changes(
+        spec, [&] { hand.choose(controls + "##device", std::string("###") + spec); }, [&](Session& s) { s.device = spec; });
+  hand.click(controls + "##device");
+  hand.check(hand.disabled("//$FOCUSED/###cuda:1"), "a GPU that is too old is grey");
+  hand.check(!hand.exists("//$FOCUSED/###unknown device"), "auto is known");
+  hand.key(ImGuiKey_Escape);
+  for (const char* spec : {"cuda:7", "tpu", "", "cuda:0,cuda:9", "cuda:1", ",,"}) {
+    hand.session().device = spec;
+    hand.leaves(std::string("looking at '") + spec + "'", [&] { hand.click(controls + "##device"); });
+    hand.check(hand.disabled("//$FOCUSED/###unknown device"), std::string("'") + spec + "' is shown, and cannot be had");
+    hand.key(ImGuiKey_Escape);
+  }
+  hand.session().device = "cuda";
+  hand.click(controls + "##device");
+  hand.check(!hand.exists("//$FOCUSED/###unknown device"), "cuda is the first GPU");
+  hand.key(ImGuiKey_Escape);
+}
+
+/// The helper's popup: M in elements and in KB, and the tiles that follow from it.
+void memory_helper(Hand& hand) {
+  const auto inside = [&](const std::function<void()>& act) {
+    return [&hand, act] {
+      hand.click(controls + "###tiles for M");
+      act();
+      if (hand.exists("//$FOCUSED/for a")) hand.key(ImGuiKey_Escape);
+    };
+  };
+  const auto M = [](int elements) { return [elements](Session& s) { s.view.on_chip_elements = elements; }; };
+  hand.changes("M typed", inside([&] { hand.fill("//$FOCUSED/##M elements", "2000"); }), M(2000));
+  hand.changes("M of 0", inside([&] { hand.fill("//$FOCUSED/##M elements", "0"); }), M(1));
+  hand.changes("M in KB", inside([&] { hand.fill("//$FOCUSED/##M KB", "3.5"); }), M(1792));
+  hand.leaves("M of no KB", inside([&] { hand.fill("//$FOCUSED/##M KB", "nan"); }));
+  hand.changes("an A100's", inside([&] { hand.click("//$FOCUSED/M of/163 KB"); }), M(163 * 1024 / 2));
+  hand.click(editor + "format/fp32");
+  hand.settle();
+  hand.changes("the same bytes of fp32", inside([&] { hand.click("//$FOCUSED/M of/163 KB"); }), M(163 * 1024 / 4));
+  hand.changes("M for odd tiles", inside([&] { hand.fill("//$FOCUSED/##M elements", "1601"); }), M(1601));
+  hand.changes("tiles of a", inside([&] { hand.click("//$FOCUSED/for a"); }), [](Session& s) {
+    s.experiment.a.block_k = 26;  // ceil(1601 / 64)
+    s.experiment.a.block_q = 16;  // d
+    s.view.square_tiles = false;
+  });
+  hand.changes("tiles of both", inside([&] { hand.click("//$FOCUSED/for a and b"); }),
+               [](Session& s) { s.experiment.b.block_k = 26, s.experiment.b.block_q = 16; });
+  hand.check(hand.stage.frame().result->traffic.on_chip_elements == 2 * 16 * (26 + 16), "the answer has these tiles");
 }
 
 constexpr std::array cases{
-    Case{"format", "named formats", named}, Case{"format", "exponent", exponent}, Case{"format", "mantissa", mantissa},
-    Case{"format", "overflow", overflow},   Case{"shape", "N", tokens},           Case{"shape", "d", dimension},
-    Case{"shape", "blocks", blocks},        Case{"shape", "square", square},      Case{"shape", "rows", rows},
+    Case{"format", "named formats", named},
+    Case{"format", "exponent", exponent},
+    Case{"format", "mantissa", mantissa},
+    Case{"format", "overflow", overflow},
+    Case{"shape", "N", tokens},
+    Case{"shape", "d", dimension},
+    Case{"shape", "blocks", blocks},
+    Case{"shape", "square", square},
+    Case{"shape", "rows", rows},
     Case{"shape", "device", device},
+    Case{"format", "top code", top_code},
+    Case{"format", "bits", bits},
+    Case{"shape", "typed numbers", typed_numbers},
+    Case{"shape", "typed rows", typed_rows},
+    Case{"shape", "helper", memory_helper},
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "tests/ui/hand.h"
 
+#include <algorithm>
 #include <chrono>
 #include <sstream>
 #include <thread>
 #include <vector>
 
 #include "app/session.h"
+#include "imgui_internal.h"
 #include "imgui_te_context.h"
 #include "imgui_te_engine.h"
 
@@ -112,6 +114,40 @@ void Hand::fill(const std::string& path, const std::string& text) {
   context_.ItemClick(path.c_str());
   context_.KeyCharsReplaceEnter(text.c_str());
   context_.Yield();
+}
+
+void Hand::type_only(const std::string& text) {
+  context_.KeyCharsReplace(text.c_str());
+  context_.Yield();
+}
+
+void Hand::enter(const std::string& text) {
+  context_.KeyCharsReplaceEnter(text.c_str());
+  context_.Yield();
+}
+
+std::vector<std::pair<ImGuiID, std::string>> Hand::items(const std::string& window) {
+  ImGuiTestItemList list;
+  context_.GatherItems(&list, window.c_str());
+  std::vector<std::pair<ImGuiID, std::string>> found;
+  for (int i = 0; i < list.GetSize(); ++i)
+    if (const ImGuiTestItemInfo& item = *list.GetByIndex(i); item.RectClipped.GetWidth() > 0 && item.RectClipped.GetHeight() > 0)
+      found.emplace_back(item.ID, item.DebugLabel);
+  return found;
+}
+
+ImGuiID Hand::id(const std::string& path) { return context_.ItemInfo(path.c_str()).ID; }
+
+bool Hand::explained(ImGuiID item) {
+  ImGuiStyle& style = ImGui::GetStyle();
+  const ImGuiStyle before = style;
+  style.HoverStationaryDelay = style.HoverDelayShort = 0;
+  context_.MouseMove(item, ImGuiTestOpFlags_NoFocusWindow);
+  context_.Yield(3);
+  style = before;
+  return std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [](const ImGuiWindow* w) {
+    return (w->Flags & ImGuiWindowFlags_Tooltip) != 0 && w->Active && !w->Hidden;
+  });
 }
 
 ImVec2 Hand::place(const std::string& path, float x, float y) {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <source_location>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "imgui.h"
 #include "tests/ui/stage.h"
@@ -54,6 +56,17 @@ class Hand {
   void type(const std::string& path, const std::string& text);
   /// Clicks into a text field, replaces its text, Enter.
   void fill(const std::string& path, const std::string& text);
+
+  /// Text into what has the keyboard, then Enter.
+  void enter(const std::string& text);
+  /// What the mouse can touch in a window, and how it is called.
+  std::vector<std::pair<ImGuiID, std::string>> items(const std::string& window);
+  ImGuiID id(const std::string& path);
+  /// True if a tooltip opens when the mouse rests on the item.
+  bool explained(ImGuiID item);
+
+  /// Types into the field that has the focus, without Enter.
+  void type_only(const std::string& text);
 
   /// A place of a widget: (0, 0) is its top left, (1, 1) its bottom right.
   ImVec2 place(const std::string& path, float x, float y = 0.5f);

@@ -1,6 +1,7 @@
 // Where Q, K, V come from: every kind, heads of a file, masks, seed, value, files that are none.
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "app/paths.h"
 #include "app/session.h"
@@ -62,6 +63,41 @@ void seed_and_value(Hand& hand) {
     hand.leaves(std::string("value ") + text, [&] { hand.fill(controls + "##value", text); });
 }
 
+void other_seeds(Hand& hand) {
+  const auto seed = [&](std::uint64_t value) { return [value](Session& s) { s.experiment.problem.seed = value; }; };
+  hand.changes(
+      "the next seed", [&] { hand.click(controls + "###next seed"); }, seed(2));
+  std::vector<std::uint64_t> met{2};
+  for (int i = 0; i < 5; ++i) {
+    Session expected = hand.session();
+    hand.click(controls + "###dice");
+    hand.settle();
+    expected.experiment.problem.seed = hand.experiment().problem.seed;
+    hand.check(hand.session() == expected, "the dice change the seed alone:" + difference(expected, hand.session()));
+    hand.check(std::ranges::find(met, hand.experiment().problem.seed) == met.end(), "they fall otherwise each time");
+    met.push_back(hand.experiment().problem.seed);
+  }
+  hand.fill(controls + "##seed", "18446744073709551615");
+  hand.changes(
+      "the seed after the last", [&] { hand.click(controls + "###next seed"); }, seed(0));
+}
+
+void scales(Hand& hand) {
+  const auto scale = [&](const char* text, double value) {
+    hand.changes(
+        std::string("scale ") + text, [&] { hand.fill(controls + "##scale", text); },
+        [value](Session& s) { s.experiment.problem.scale = value; });
+  };
+  scale("0.5", 0.5);
+  scale("-1", 0.5);
+  scale("nan", 0.5);
+  scale("inf", 0.5);
+  scale("1e-3", 1e-3);
+  scale("1e", 1e-3);  // no number yet
+  scale("0", 0);
+  hand.leaves("a click into it alone", [&] { hand.click(controls + "##scale"), hand.key(ImGuiKey_Enter); });
+}
+
 void heads(Hand& hand) {
   if (!hand.check(!example_file().empty(), "the shipped example is there")) return;
   hand.open(example_session());
@@ -111,13 +147,18 @@ void tokens_of_a_file(Hand& hand) {
   hand.changes(
       "N to the right", [&] { hand.drag(hand.place(tokens, 0.1f), hand.place(tokens, 1.0f)); }, n(most));
   hand.check(hand.disabled(controls + "##d"), "d is the file's");
+  hand.leaves("its number", [&] { hand.press(hand.place(controls + "##d", 1.4f)), hand.enter("12"); });
   hand.check(!hand.disabled(tokens), "N is not");
 }
 
 void typed_files(Hand& hand) {
   const auto open = [&](const std::string& text) {
-    hand.click(input);
-    hand.pick("open a file ...");
+    if (text.starts_with("/nowhere")) {
+      hand.click(controls + "###open file");
+    } else {
+      hand.click(input);
+      hand.pick("open a file ...");
+    }
     hand.fill("//$FOCUSED/##path", text);
     hand.settle();
   };
@@ -189,6 +230,8 @@ constexpr std::array cases{
     Case{"input", "every kind", kinds},
     Case{"input", "masks", masks},
     Case{"input", "seed and value", seed_and_value},
+    Case{"input", "other seeds", other_seeds},
+    Case{"input", "scales", scales},
     Case{"input", "heads", heads},
     Case{"input", "example", example},
     Case{"input", "N of a file", tokens_of_a_file},

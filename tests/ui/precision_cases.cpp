@@ -36,7 +36,8 @@ void algorithms(Hand& hand) {
   hand.changes("a in three passes", choose('a', "three_pass"), becomes('a', Algorithm::three_pass, "base_hw"));
   hand.changes("a as flash", choose('a', "flash2"), becomes('a', Algorithm::flash2, "hw"));
   hand.changes("b as flash", choose('b', "flash2"), becomes('b', Algorithm::flash2, "eager"));
-  for (const Algorithm algorithm : {Algorithm::two_pass, Algorithm::flash1, Algorithm::flash4, Algorithm::split_kv, Algorithm::flash2})
+  for (const Algorithm algorithm :
+       {Algorithm::two_pass, Algorithm::flash1, Algorithm::flash4, Algorithm::split_kv, Algorithm::flash2})
     hand.changes(std::string(name(algorithm)), choose('a', std::string(name(algorithm)).c_str()),
                  [=](Session& s) { s.experiment.a.algorithm = algorithm; });
   hand.changes("b in three passes", choose('b', "three_pass"), becomes('b', Algorithm::three_pass, "base_eager"));
@@ -75,6 +76,48 @@ void flags(Hand& hand) {
           [&](Session& s) { method(s, which).precision.accumulate_in_O ^= true; });
   }
   hand.check(!hand.exists(controls + "b/sum_rounded_P"), "three passes have no such choice");
+  hand.choose(controls + "a/##algorithm", "flash1");
+  hand.check(!hand.exists(controls + "a/accumulate_in_O"), "flash1 always adds a fresh P.V");
+}
+
+/// What cannot be computed here is grey, and says why; what can be is chosen like any other.
+void others_kernels(Hand& hand) {
+  Frame frame = hand.stage.frame();
+  frame.no_hardware = "There is no GPU.";
+  hand.stage.told = frame;
+  hand.click(column('a') + "##algorithm");
+  hand.check(hand.disabled("//$FOCUSED/hardware"), "hardware is grey where it cannot run");
+  hand.check(hand.disabled("//$FOCUSED/loaded"), "loaded is grey where nothing is");
+  hand.check(!hand.disabled("//$FOCUSED/flash2"), "what is emulated is not");
+  hand.key(ImGuiKey_Escape);
+  hand.stage.told->no_hardware.clear();
+  hand.experiment().loaded.file = "mine.npy";
+  hand.changes(
+      "a on tensor cores", [&] { hand.choose(column('a') + "##algorithm", "hardware"); },
+      [](Session& s) { s.experiment.a.algorithm = Algorithm::hardware; });
+  hand.changes(
+      "b from a file", [&] { hand.choose(column('b') + "##algorithm", "loaded"); },
+      [](Session& s) {
+        s.experiment.b.algorithm = Algorithm::loaded;
+        s.experiment.b.precision = policy("eager").precision;
+      });
+  hand.check(hand.exists(column('a') + "input") && !hand.exists(column('a') + "S"),
+             "a's inputs are still rounded, nothing else");
+  hand.check(!hand.exists(column('b') + "input") && !hand.exists(column('b') + "accumulate_in_O"), "b has no step");
+  hand.check(hand.disabled(column('a') + "##preset") && hand.disabled(column('b') + "##preset"), "and neither has a policy");
+  hand.changes(
+      "b emulated again", [&] { hand.choose(column('b') + "##algorithm", "flash1"); },
+      [](Session& s) { s.experiment.b.algorithm = Algorithm::flash1; });
+}
+
+/// The right end of a cell opens what a right click opens.
+void arrows(Hand& hand) {
+  hand.changes(
+      "a format by the arrow", [&] { hand.press(hand.place(column('a') + "O", 0.95f)), hand.pick("fp16"); },
+      [](Session& s) { s.experiment.a.precision[Step::O] = to_format(fp16); });
+  hand.changes(
+      "a click beside the arrow", [&] { hand.press(hand.place(column('a') + "O", 0.7f)); },
+      [](Session& s) { s.experiment.a.precision[Step::O] = exact; });
 }
 
 void own_formats(Hand& hand) {
@@ -112,8 +155,13 @@ void own_formats(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"precision", "presets", presets}, Case{"precision", "algorithms", algorithms},   Case{"precision", "cells", cells},
-    Case{"precision", "flags", flags},     Case{"precision", "own formats", own_formats},
+    Case{"precision", "presets", presets},
+    Case{"precision", "algorithms", algorithms},
+    Case{"precision", "cells", cells},
+    Case{"precision", "flags", flags},
+    Case{"precision", "own formats", own_formats},
+    Case{"precision", "others' kernels", others_kernels},
+    Case{"precision", "arrows", arrows},
 };
 
 }  // namespace

@@ -63,19 +63,21 @@ void Stage::draw() {
   io.DeltaTime = 1 / 60.0f;
   ImGui_ImplOpenGL3_NewFrame();
   ImGui::NewFrame();
+  keeper.hide_mouse();
   Frame shown = frame();
   shown.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                        const Colouring& colouring) { texture_->paint(list, min, max, image, colouring); };
   const Wishes wishes = draw_ui(session, shown, *memory);
   if (!told) explorer_->update(session);
-  const bool wanted = !picture_;  // the test may ask within this frame: it runs when the frame ends
+  const bool wanted = !picture_ || keeper.asked();  // the test may ask within this frame: it runs when the frame ends
   if (wanted || ++drawn_ % 8 == 0)
     gui_->draw(palette(session.view.theme).background);
   else
     ImGui::Render();  // all but the pixels, which software makes slowly
+  keeper.take(*explorer_);
   texture_->end_frame();
   asked_to_quit |= wishes.quit;
-  grant(wishes, session, *explorer_);
+  grant(wishes, session, *explorer_, keeper);
   if (wanted) picture_ = corner(screen_->read(), width_, height_);
 }
 

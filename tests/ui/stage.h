@@ -6,6 +6,7 @@
 
 #include "app/explorer.h"
 #include "app/gui.h"
+#include "app/keeper.h"
 #include "app/offscreen.h"
 #include "app/texture.h"
 #include "ui/ui.h"
@@ -24,6 +25,7 @@ class Stage {
   std::optional<Frame> told;  ///< what the panels are told instead of what the explorer says
   bool asked_to_quit = false;
   UiMemoryPtr memory = make_ui_memory();
+  Keeper keeper{""};  ///< where a test wants its pictures
 
   /// A window that was just opened on `opened`.
   void open(Session opened);

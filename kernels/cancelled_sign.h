@@ -1,0 +1,42 @@
+/// A stop sign that asks a function, and tells another how far the work is.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/compute.h"
+#include "kernels/stop_sign.h"
+
+namespace attoscope {
+
+/// Throws Stopped once `cancelled` says so; an empty function never does.
+class CancelledSign final : public StopSign {
+ public:
+  explicit CancelledSign(const Cancelled& cancelled, std::string_view instructions = {}) : cancelled_(cancelled) {
+    isa = instructions;
+  }
+  CancelledSign(const Cancelled& cancelled, const Progress& progress, std::string_view instructions)
+      : cancelled_(cancelled), progress_(&progress) {
+    isa = instructions;
+  }
+  void check() const override {
+    if (cancelled_ && cancelled_()) throw Stopped{};
+  }
+
+  /// How much work there is in all, and how much of it each of the next rows is.
+  void expect(double work) { expected_ = work; }
+  void weigh(double row) { weight_ = row; }
+  void did(std::size_t rows) const override {
+    if (progress_ == nullptr || !*progress_ || !(expected_ > 0)) return;
+    const double more = weight_ * static_cast<double>(rows);
+    (*progress_)(std::min(1.0, (done_.fetch_add(more) + more) / expected_));
+  }
+
+ private:
+  const Cancelled& cancelled_;
+  const Progress* progress_ = nullptr;
+  double expected_ = 0, weight_ = 0;
+  mutable std::atomic<double> done_{0};
+};
+
+}  // namespace attoscope

@@ -1,0 +1,176 @@
+/// What a frame of all panels costs the UI thread without OpenGL, at N = 4096: attoscope_frame_bench [--benchmark_filter=zoom].
+/// The goal is 3 ms. "new answer" is the one frame after an answer, in which the panels take it in.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/explorer.h"
+#include "app/fonts.h"
+#include "imgui.h"
+#include "implot.h"
+#include "kernels/compute.h"
+#include "ui/theme.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double goal_ms = 3;
+
+/// ImGui and ImPlot with the program's fonts and nobody to draw them.
+class NullBackend {
+ public:
+  NullBackend() {
+    ImGui::CreateContext();
+    ImPlot::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.ConfigFlags |= ImGuiConfigFlags_DockingEnable;
+    io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures | ImGuiBackendFlags_RendererHasVtxOffset;
+    io.DisplaySize = {1600, 1000};
+    io.DeltaTime = 1 / 60.0f;
+    load_fonts(find_fonts());
+  }
+  ~NullBackend() {
+    for (ImTextureData* texture : ImGui::GetPlatformIO().Textures) texture->SetStatus(ImTextureStatus_Destroyed);
+    ImPlot::DestroyContext();
+    ImGui::DestroyContext();
+  }
+  NullBackend(const NullBackend&) = delete;
+  NullBackend& operator=(const NullBackend&) = delete;
+
+  /// Ends the frame; textures count as uploaded.
+  void render() {
+    ImGui::Render();
+    for (ImTextureData* texture : ImGui::GetPlatformIO().Textures) {
+      if (texture->Status == ImTextureStatus_OK || texture->Status == ImTextureStatus_Destroyed) continue;
+      const bool gone = texture->Status == ImTextureStatus_WantDestroy;
+      texture->SetTexID(gone ? ImTextureID_Invalid : ImTextureID{1});
+      texture->SetStatus(gone ? ImTextureStatus_Destroyed : ImTextureStatus_OK);
+    }
+  }
+};
+
+/// A window with every answer that its panels ask for.
+class Scene {
+ public:
+  explicit Scene(const Session& opened) : session(opened) {
+    frame.probes = probe_entries();
+    frame.device = "cpu";
+    frame.devices = {{"cpu", "cpu", ""}};
+    frame.paint = [](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage&, const Colouring&) {
+      list->AddRectFilled(min, max, IM_COL32_WHITE);
+    };
+    frame.result = std::make_shared<const Result>(compute(session.experiment));
+    for (int i = 0; i < 6; ++i) answer(draw());
+  }
+
+  Wishes draw() {
+    apply_theme(session.view.theme, session.view.ui_scale);
+    ImGui::NewFrame();
+    Wishes wishes = draw_ui(session, frame, *memory);
+    backend.render();
+    return wishes;
+  }
+
+  NullBackend backend;
+  UiMemoryPtr memory = make_ui_memory();
+  Session session;
+  Frame frame;
+
+ private:
+  void answer(const Wishes& wishes) {
+    const Experiment& e = session.experiment;
+    if (wishes.scores) frame.scores = std::make_shared<const ScoreWindow>(scores(*wishes.scores));
+    if (wishes.clipping) frame.clipping = std::make_shared<const Clipping>(clipping(e, 256));
+    if (wishes.attribute) frame.why = std::make_shared<const Why>(Why{e, attribute(e)});
+    if (wishes.same_bits)
+      frame.same_bits = std::make_shared<const SameBits>(SameBits{e, {{"avx2", "", 1, 1, 1}, {"sse2", "", 1, 1, 1}}});
+  }
+};
+
+Session large_session() {
+  Session session;
+  session.experiment.problem.n = 4096;
+  session.experiment.problem.d = 64;
+  session.experiment.problem.mask.kind = Mask::Kind::causal;
+  session.view.show_tiles = session.view.profiles = true;
+  session.view.cell_row = 2000;
+  session.view.cell_col = 30;
+  return session;
+}
+
+/// Times `draw`, one frame a call, in a scene that begins with what `edit` makes of the large session.
+void add(const std::string& name, const std::function<void(Session&)>& edit,
+         const std::function<void(Scene&, int frame)>& move) {
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [edit, move](benchmark::State& state) {
+                                 Session session = large_session();
+                                 edit(session);
+                                 Scene scene(session);
+                                 int count = 0;
+                                 for (auto _ : state) {
+                                   move(scene, ++count);
+                                   scene.draw();
+                                 }
+                                 state.counters["goal ms"] = goal_ms;
+                               })
+      ->Unit(benchmark::kMillisecond)
+      ->MinTime(0.4);
+}
+
+void zoom_about(Session& session, int frame, double rows, double cols) {
+  const double share = 0.55 + 0.4 * std::sin(frame * 0.1);
+  session.view.zoom = {rows * (0.5 - share / 2), cols * (0.5 - share / 2), rows * (0.5 + share / 2), cols * (0.5 + share / 2)};
+}
+
+void add_all() {
+  const auto nothing = [](Scene&, int) {};
+  for (std::size_t i = 0; i < picture_names.size(); ++i) {
+    const auto picture = static_cast<PictureKind>(i);
+    add(
+        "still/" + std::string(picture_names[i]), [picture](Session& s) { s.view.picture = picture; }, nothing);
+  }
+  for (std::size_t i = 0; i < detail_names.size(); ++i)
+    add(
+        "still/" + std::string(detail_names[i]), [i](Session& s) { s.view.detail = static_cast<Detail>(i); }, nothing);
+  for (std::size_t i = 1; i < comparison_names.size(); ++i)
+    add(
+        "still/" + std::string(comparison_names[i]), [i](Session& s) { s.view.comparison = static_cast<Comparison>(i); },
+        nothing);
+  for (std::size_t i = 0; i < picture_names.size(); ++i)
+    add(
+        "zoom/" + std::string(picture_names[i]), [i](Session& s) { s.view.picture = static_cast<PictureKind>(i); },
+        [](Scene& s, int frame) { zoom_about(s.session, frame, 4096, 64); });
+  add(
+      "zoom/side by side", [](Session& s) { s.view.comparison = Comparison::side_by_side; },
+      [](Scene& s, int frame) { zoom_about(s.session, frame, 4096, 64); });
+  add(
+      "crosshair", [](Session&) {},
+      [](Scene&, int frame) {
+        ImGui::GetIO().AddMousePosEvent(500 + static_cast<float>(frame * 7 % 400), 300 + static_cast<float>(frame * 3 % 200));
+      });
+  add(
+      "scrub", [](Session&) {}, [](Scene& s, int frame) { s.session.view.scrubbed_tile = frame % 32; });
+  const auto copies = std::make_shared<std::vector<std::shared_ptr<const Result>>>();
+  add(
+      "new answer", [copies](Session&) { copies->clear(); },
+      [copies](Scene& s, int frame) {
+        while (copies->size() < 2) copies->push_back(std::make_shared<const Result>(*s.frame.result));
+        s.frame.result = (*copies)[static_cast<std::size_t>(frame % 2)];
+      });
+}
+
+}  // namespace
+}  // namespace attoscope
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  attoscope::add_all();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}

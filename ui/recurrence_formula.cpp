@@ -1,0 +1,132 @@
+// The step of the recurrence at one tile, with its numbers.
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "ui/numbers.h"
+#include "ui/recurrence.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+using Tone = FormulaPiece::Tone;
+
+/// Five digits, always.
+std::string five_digits(double x) {
+  const double magnitude = std::abs(x);
+  if (!(magnitude < 99999.5) || (magnitude != 0 && magnitude < 1e-3)) return scientific(x, 5);
+  std::string text = printed("%#.5g", x);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+/// True where a tile has no state before it: the row's first, and the first of each run of split_kv.
+bool begins(const Result& r, int index) {
+  const Method& a = r.experiment.a;
+  if (index == 0 || a.algorithm != Algorithm::split_kv) return index == 0;
+  const auto& tiles = r.trace.tiles;
+  const int per_run = std::max(1, (r.rescales.tiles - 1) / std::max(1, a.splits) + 1);
+  const auto run = [&](int i) { return tiles[static_cast<std::size_t>(i)].tile / per_run; };
+  return run(index) != run(index - 1);
+}
+
+/// What becomes of O at a tile.
+std::string_view output_formula(Algorithm a, bool first) {
+  if (a == Algorithm::three_pass) return "P = e / l  O = P·V";
+  if (a == Algorithm::two_pass) return "O waits for the second pass";
+  if (a == Algorithm::flash1) return first ? "O = P·V / l" : "O = (α·l·O + β·P·V) / l";
+  return first ? "O = P·V" : "O = α·O + P·V";
+}
+
+/// alpha as it was computed: exp(m_old - m_new), or the power of two that is meant by it.
+std::string alpha_formula(const Method& a, double before, double after, double alpha) {
+  constexpr double log2_e = 0x1.71547652b82fep+0;
+  if (a.exponential == ExponentialKind::exp2) return printed("α = 2^(%.3f) = %.4f", (before - after) * log2_e, alpha);
+  return printed("α = exp(%.3f) = %.4f", before - after, alpha);
+}
+
+void add_first(WorkedStep& step, const Result& r, int index, const TraceTile& t) {
+  const bool whole = r.experiment.a.algorithm == Algorithm::three_pass;
+  step.max.push_back({Tone::text, printed("m = max S = %.4f", t.max_used)});
+  step.max.push_back({Tone::quiet, whole        ? "all keys at once"
+                                   : index == 0 ? "first tile: nothing to rescale"
+                                                : "a new run begins"});
+  step.sums.push_back({Tone::text, "l = Σe = " + five_digits(t.l)});
+}
+
+void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const TraceTile& t) {
+  step.max.push_back({Tone::quiet, printed("m %7.3f →", before.max_used)});
+  step.max.push_back({t.moved ? Tone::moved : Tone::text, printed("%.3f", t.max_used)});
+  step.max.push_back({Tone::moved, alpha_formula(r.experiment.a, before.max_used, t.max_used, t.alpha)});
+  step.sums.push_back({Tone::text, "l = α·" + five_digits(before.l) + " + " + five_digits(t.l - t.alpha * before.l) + " = " +
+                                       five_digits(t.l)});
+}
+
+/// What happened to P, and to the keys that tie.
+void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
+  if (t.saturated > 0) step.max.push_back({Tone::bad, printed("%d P saturated", t.saturated)});
+  if (t.max_used < t.max_true)
+    step.max.push_back({Tone::golden, printed("max %.3f is %.3f above m", t.max_true, t.max_true - t.max_used)});
+  if (t.underflowed > 0) step.max.push_back({Tone::quiet, printed("%d P underflow", t.underflowed)});
+  if (t.ties > 0) step.max.push_back({Tone::quiet, printed(t.ties == 1 ? "%d tie" : "%d ties", t.ties)});
+  step.max.push_back({Tone::quiet, printed("%s ≤ %.3g", algorithm == Algorithm::two_pass ? "e" : "P", t.p_max)});
+}
+
+Colour colour_of(Tone tone, const Palette& colours) {
+  switch (tone) {
+    case Tone::quiet:
+      return colours.secondary;
+    case Tone::moved:
+      return colours.moved;
+    case Tone::golden:
+      return colours.golden;
+    case Tone::bad:
+      return colours.bad;
+    case Tone::text:
+      break;
+  }
+  return colours.text;
+}
+
+/// Pieces one after another, as far as there is room.
+void draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, const Palette& colours) {
+  const float end = at.x + width;
+  for (const FormulaPiece& piece : pieces) {
+    if (at.x + std::min(px(88), text_width(Face::mono_small, piece.text)) > end) return;
+    const std::string shown = fitted(Face::mono_small, piece.text, end - at.x);
+    at.x += draw_text(at, Face::mono_small, colour_of(piece.tone, colours), shown) + px(piece.text.ends_with("→") ? 7 : 16);
+    if (shown != piece.text) return;
+  }
+}
+
+}  // namespace
+
+WorkedStep worked_step(const Result& r, int index) {
+  const auto& tiles = r.trace.tiles;
+  const TraceTile& t = tiles[static_cast<std::size_t>(index)];
+  const bool first = begins(r, index);
+  WorkedStep step;
+  if (first)
+    add_first(step, r, index, t);
+  else
+    add_later(step, r, tiles[static_cast<std::size_t>(index) - 1], t);
+  step.sums.push_back({Tone::text, std::string(output_formula(r.experiment.a.algorithm, first))});
+  if (std::isfinite(t.o_norm)) step.sums.push_back({Tone::quiet, "|O| = " + five_digits(t.o_norm)});
+  if (r.experiment.problem.sink && index + 1 == static_cast<int>(tiles.size()))
+    step.sums.push_back({Tone::quiet, "last: l += exp(sink − m)"});
+  add_events(step, r.experiment.a.algorithm, t);
+  step.error = std::isnan(t.error) ? "no output yet" : "error so far " + scientific(t.error);
+  return step;
+}
+
+void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours) {
+  const WorkedStep step = worked_step(result, index);
+  const float right = text_width(Face::mono_small, "error so far 0.00e-00");
+  draw_pieces(step.max, at, width - right - px(12), colours);
+  draw_text({at.x + width, at.y}, Face::mono_small, colours.secondary, step.error, 1);
+  draw_pieces(step.sums, {at.x, at.y + px(18)}, width, colours);
+}
+
+}  // namespace attoscope

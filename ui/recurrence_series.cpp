@@ -1,0 +1,146 @@
+// The recurrence as what is drawn of it, made once per answer.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ui/recurrence.h"
+
+namespace attoscope {
+
+namespace {
+
+/// No axis reaches farther, so that its length is a finite number.
+constexpr double beyond = 5e307;
+
+/// Least and largest finite values, widened a little.
+void span_of(std::initializer_list<const std::vector<double>*> series, double& low, double& high) {
+  low = std::numeric_limits<double>::infinity();
+  high = -low;
+  for (const auto* values : series)
+    for (const double v : *values)
+      if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
+  if (!(low <= high)) low = 0, high = 1;
+  const double pad = std::max({0.08 * high - 0.08 * low, 1e-6 * std::abs(high), 1e-30});
+  low = std::max(low - pad, -beyond);
+  high = std::min(high + pad, beyond);
+  if (!(low < high)) low = std::min(low, beyond) - 0.5 * beyond, high = low + beyond;
+}
+
+/// Whole decades about the positive finite values, at least three and at most eight of them.
+void decades_of(std::initializer_list<double> more, const std::vector<double>& values, double& low, double& high) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  const auto take = [&](double v) {
+    if (std::isfinite(v) && v > 0) least = std::min(least, v), most = std::max(most, v);
+  };
+  for (const double v : values) take(v);
+  for (const double v : more) take(v);
+  if (!(most > 0)) least = 1e-8, most = 1e-5;
+  high = std::pow(10.0, std::min(307.0, std::ceil(std::log10(most) + 0.05)));
+  low = std::max(std::pow(10.0, std::floor(std::log10(least))), high * 1e-8);
+  low = std::min(low, high * 1e-3);
+}
+
+/// As shares of the largest finite one.
+void normalise(std::vector<double>& values) {
+  double largest = 0;
+  for (const double v : values)
+    if (std::isfinite(v)) largest = std::max(largest, v);
+  for (double& v : values) v = largest > 0 ? v / largest : 0;
+}
+
+/// The largest finite error of b in the traced row; 0 where the row was not computed.
+double error_of_b(const Result& r) {
+  const auto at = std::lower_bound(r.rows.begin(), r.rows.end(), r.trace.row);
+  if (at == r.rows.end() || *at != r.trace.row || !r.golden) return 0;
+  const int row = static_cast<int>(at - r.rows.begin());
+  double worst = 0;
+  for (int c = 0; c < r.b.cols; ++c) {
+    const double error = std::abs(r.b(row, c) - (*r.golden)(row, c));
+    if (std::isfinite(error)) worst = std::max(worst, error);
+  }
+  return worst;
+}
+
+void take_trace(StripMemory& m, const Trace& trace) {
+  for (const TraceTile& t : trace.tiles) {
+    m.tile.push_back(t.tile);
+    m.max_true.push_back(t.max_true);
+    m.max_used.push_back(t.max_used);
+    m.alpha.push_back(t.alpha);
+    m.l.push_back(t.l);
+    m.P_max.push_back(t.p_max);
+    if (t.moved) m.moved_tile.push_back(t.tile - 0.5), m.moved.push_back(t.max_used);
+    if (!std::isnan(t.o_norm)) m.O_tile.push_back(t.tile), m.O_norm.push_back(t.o_norm);
+    if (t.ties > 0) m.tied_tile.push_back(t.tile), m.tied_max.push_back(t.max_used);
+    if (!std::isnan(t.error)) m.error_tile.push_back(t.tile), m.error.push_back(t.error);
+    if (t.saturated > 0) m.saturated_tile.push_back(t.tile);
+    m.saturated += t.saturated;
+    m.ties += t.ties;
+    m.stale |= t.max_used < t.max_true;
+  }
+  normalise(m.l);
+  normalise(m.O_norm);
+}
+
+void take_rescales(StripMemory& m, const Rescales& r) {
+  m.rescales_high = 0;
+  for (std::size_t t = 0; t < r.per_tile.size(); ++t) {
+    m.all_tiles.push_back(static_cast<double>(t));
+    m.rescales.push_back(static_cast<double>(r.per_tile[t]));
+    m.expected.push_back(t < r.expected_per_tile.size() ? r.expected_per_tile[t] : 0);
+    m.rescales_high = std::max({m.rescales_high, m.rescales.back(), m.expected.back()});
+  }
+  if (m.rescales_high <= 0) m.rescales_high = 1;
+  for (std::size_t q = 0; q < 5; ++q)
+    for (const auto& quantiles : r.max_quantiles) m.quantiles[q].push_back(static_cast<double>(quantiles[q]));
+}
+
+/// The largest number of P's format; 0 where P is not rounded, or not seen by the trace.
+double limit_of_P(const Experiment& e) {
+  const Rounding& r = e.a.precision[Step::P];
+  return r.kind == Rounding::Kind::exact || e.a.algorithm == Algorithm::two_pass ? 0 : largest<double>(format_of(r, e.format));
+}
+
+}  // namespace
+
+std::vector<double> rows_by_moves(const Result& r) {
+  const RescaleMap& map = r.rescale_map;
+  if (map.tiles <= 0 || map.m.empty()) return {};
+  const Method& a = r.experiment.a;
+  const std::size_t rows = map.m.size() / static_cast<std::size_t>(map.tiles);
+  const int runs = a.algorithm == Algorithm::split_kv ? a.splits : 1, per_run = (map.tiles - 1) / runs + 1;
+  constexpr float none = -std::numeric_limits<float>::infinity();
+  std::vector<float> before(rows, none);
+  std::vector<std::size_t> moves(rows, 0);
+  for (int t = 0; t < map.tiles; ++t) {
+    if (t % per_run == 0) std::ranges::fill(before, none);
+    const float* m = map.m.data() + static_cast<std::size_t>(t) * rows;
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (std::isnan(m[row])) continue;
+      moves[row] += before[row] > none && m[row] != before[row];
+      before[row] = m[row];
+    }
+  }
+  std::vector<double> counts(rows == 0 ? 0 : std::ranges::max(moves) + 1, 0.0);
+  for (const std::size_t count : moves) ++counts[count];
+  return counts;
+}
+
+void refresh_strip(StripMemory& memory, const std::shared_ptr<const Result>& result) {
+  if (memory.result == result) return;
+  memory = StripMemory{};
+  memory.result = result;
+  if (!result) return;
+  take_trace(memory, result->trace);
+  take_rescales(memory, result->rescales);
+  memory.row_moves = rows_by_moves(*result);
+  memory.b_error = error_of_b(*result);
+  memory.P_limit = limit_of_P(result->experiment);
+  span_of({&memory.max_true, &memory.max_used, &memory.quantiles[0], &memory.quantiles[4]}, memory.m_low, memory.m_high);
+  decades_of({memory.b_error}, memory.error, memory.error_low, memory.error_high);
+  decades_of({1.0}, memory.P_max, memory.P_low, memory.P_high);
+  if (memory.P_limit <= 100 * memory.P_high) memory.P_high = std::clamp(3 * memory.P_limit, memory.P_high, beyond);
+  memory.last = std::max(1, result->rescales.tiles) - 0.5;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,197 @@
+// |error| over |golden|: whether errors grow as the format's ulps do.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "kernels/format.h"
+#include "ui/numbers.h"
+#include "ui/panels.h"
+#include "ui/plot.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Cells of the grid that keeps one point each: about two pixels wide, and few enough to be drawn in every frame.
+constexpr int columns = 128, lines = 78;
+
+/// log2 of a positive number, straight between powers of two: rises with x, and costs next to nothing.
+double about_log2(double x) { return static_cast<double>(bit_as<std::int64_t>(x)) * 0x1p-52 - 1023; }
+
+/// Part of a logarithmic axis, in about_log2, cut into cells.
+struct Span {
+  double low = -10, high = 0;
+  int cells = 1;
+  double cells_per_octave = 0.1;
+  /// Which cell x falls into; what is outside falls into the nearest.
+  int cell(double x) const {
+    const int index = static_cast<int>((about_log2(x) - low) * cells_per_octave);
+    return index < 0 ? 0 : index >= cells ? cells - 1 : index;
+  }
+};
+
+/// The largest number, and how many of the sampled ones lie in each octave.
+class Octaves {
+ public:
+  void sample(double x) { ++counts_[static_cast<std::size_t>(bit_as<std::uint64_t>(x) >> 52)]; }
+  void take(double x) { most_ = most_ < x ? x : most_; }
+  /// From the octave below which one in a thousand lies up to the largest of all.
+  Span span(int cells) const {
+    if (!(most_ > 0)) return {.cells = cells};
+    const std::int64_t all = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
+    std::size_t octave = 0;
+    for (std::int64_t below = counts_[0]; below * 1000 <= all && octave + 1 < counts_.size(); below += counts_[octave])
+      ++octave;
+    const double high = about_log2(most_) + 1e-6, low = std::min(static_cast<double>(octave) - 1023, high - 10);
+    return {low, high, cells, cells / (high - low)};
+  }
+
+ private:
+  std::array<std::int64_t, 2048> counts_{};
+  double most_ = 0;
+};
+
+/// An error that a logarithmic axis can show, at a magnitude that it can show.
+bool is_point(double magnitude, double error) {
+  constexpr double beyond = std::numeric_limits<double>::infinity();
+  return error > 0 && error < beyond && magnitude > 0 && magnitude < beyond;
+}
+
+void take_octaves(const Matrix& golden, const Matrix& x, Octaves& magnitudes, Octaves& errors) {
+  constexpr std::size_t every = 8;
+  for (std::size_t i = 0; i < golden.values.size(); ++i) {
+    const double g = std::abs(golden.values[i]), e = std::abs(x.values[i] - golden.values[i]);
+    if (!is_point(g, e)) continue;
+    magnitudes.take(g);
+    errors.take(e);
+    if (i % every == 0) magnitudes.sample(g), errors.sample(e);
+  }
+}
+
+/// Of every cell of the grid the element with the largest error.
+std::vector<ScatterMemory::Point> worst_points(const Matrix& golden, const Matrix& x, const Span& magnitudes,
+                                               const Span& errors, std::int64_t& exact) {
+  struct Worst {
+    double error = 0, magnitude = 0;
+  };
+  std::vector<Worst> worst(static_cast<std::size_t>(columns * lines));
+  for (std::size_t i = 0; i < golden.values.size(); ++i) {
+    const double g = std::abs(golden.values[i]), e = std::abs(x.values[i] - golden.values[i]);
+    exact += e == 0;
+    if (!is_point(g, e)) continue;
+    Worst& cell = worst[static_cast<std::size_t>(errors.cell(e) * columns + magnitudes.cell(g))];
+    if (e > cell.error) cell = {e, g};
+  }
+  std::vector<ScatterMemory::Point> points;
+  for (const Worst& w : worst)
+    if (w.error > 0) points.push_back({static_cast<float>(std::log10(w.magnitude)), static_cast<float>(std::log10(w.error))});
+  return points;
+}
+
+}  // namespace
+
+void refresh_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result) {
+  if (memory.result == result) return;
+  memory = ScatterMemory{};
+  memory.result = result;
+  if (!result || !result->golden) return;
+  const Matrix& golden = *result->golden;
+  Octaves of_magnitudes, of_errors;
+  take_octaves(golden, result->a, of_magnitudes, of_errors);
+  take_octaves(golden, result->b, of_magnitudes, of_errors);
+  const Span magnitudes = of_magnitudes.span(columns), errors = of_errors.span(lines);
+  memory.a = worst_points(golden, result->a, magnitudes, errors, memory.a_exact);
+  memory.b = worst_points(golden, result->b, magnitudes, errors, memory.b_exact);
+  constexpr double log10_2 = 0x1.34413509f79ffp-2;
+  const auto low = [](double x) { return static_cast<float>(std::max(-307.0, std::floor(x * log10_2 * 2) / 2)); };
+  const auto high = [](double x) { return static_cast<float>(std::min(307.0, std::ceil((x + 0.1) * log10_2 * 2) / 2)); };
+  memory.x0 = low(magnitudes.low), memory.x1 = high(magnitudes.high);
+  memory.y0 = low(errors.low), memory.y1 = high(errors.high);
+  if (!(memory.x0 < memory.x1)) memory.x0 = memory.x1 - 3;
+  if (!(memory.y0 < memory.y1)) memory.y0 = memory.y1 - 3;
+}
+
+namespace {
+
+/// Where a point of the plot is on screen.
+struct Screen {
+  ImVec2 at, size;
+  const ScatterMemory& m;
+  float x(float log10_x) const { return at.x + (log10_x - m.x0) / (m.x1 - m.x0) * size.x; }
+  float y(float log10_y) const { return at.y + (m.y1 - log10_y) / (m.y1 - m.y0) * size.y; }
+};
+
+void draw_points(ImDrawList* list, const Screen& s, const std::vector<ScatterMemory::Point>& points, Colour colour) {
+  const float side = px(1.6f);
+  list->PrimReserve(static_cast<int>(points.size()) * 6, static_cast<int>(points.size()) * 4);
+  for (const ScatterMemory::Point& p : points) {
+    const float x = std::clamp(s.x(p.x), s.at.x, s.at.x + s.size.x - side),
+                y = std::clamp(s.y(p.y), s.at.y, s.at.y + s.size.y - side);
+    list->PrimRect({x, y}, {x + side, y + side}, colour);
+  }
+}
+
+/// Half an ulp of the format, which steps at every power of two.
+void draw_half_ulp(ImDrawList* list, const Screen& s, const Format& format, const Palette& colours) {
+  const int first = static_cast<int>(std::floor(static_cast<double>(s.m.x0) / 0x1.34413509f79ffp-2)),
+            last = static_cast<int>(std::ceil(static_cast<double>(s.m.x1) / 0x1.34413509f79ffp-2));
+  std::vector<ImVec2> corners;
+  for (int k = first; k < last && corners.size() < 512; ++k) {
+    const double x = std::ldexp(1.0, k), half = ulp(format, x) / 2;
+    if (!(half > 0)) continue;
+    const float y = s.y(static_cast<float>(std::log10(half)));
+    corners.push_back({s.x(static_cast<float>(std::log10(x))), y});
+    corners.push_back({s.x(static_cast<float>(std::log10(2 * x))), y});
+  }
+  list->AddPolyline(corners.data(), static_cast<int>(corners.size()), colours.text, 0, px(1.2f));
+  const std::string words = "½ ulp of " + name(format);
+  const ImVec2 corner{s.at.x + px(6), s.at.y + s.size.y - px(18)};
+  list->AddRectFilled(corner, {corner.x + text_width(Face::small, words) + px(6), corner.y + px(16)},
+                      faded(colours.panel, 0.8f), px(3));
+  draw_text(list, {corner.x + px(3), corner.y + px(1)}, Face::small, colours.text, words);
+}
+
+}  // namespace
+
+void draw_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result, const Palette& colours) {
+  refresh_scatter(memory, result);
+  const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
+  const float title = px(26), height = std::min(room.y - title - px(4), px(280));
+  if (height < px(48)) return;
+  ImGui::Dummy({room.x, title});
+  explain(
+      "Every element: how large it is, and how far a (and b) is off. Of the elements that fall on one point the worst is "
+      "shown. "
+      "Rounding the output alone keeps all of them below the line.",
+      "|x - golden| over |golden|\nwithout any error: a " + std::to_string(memory.a_exact) + ", b " +
+          std::to_string(memory.b_exact));
+  const float used = draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "|error| over |golden|");
+  draw_text({at.x + room.x, at.y + px(8)}, Face::small, colours.faint, fitted(Face::small, "log, log", room.x - used - px(8)),
+            1);
+  PlotFrame frame{"##scatter",
+                  std::pow(10.0, static_cast<double>(memory.x0)),
+                  std::pow(10.0, static_cast<double>(memory.x1)),
+                  std::pow(10.0, static_cast<double>(memory.y0)),
+                  std::pow(10.0, static_cast<double>(memory.y1)),
+                  true,
+                  {},
+                  {},
+                  {},
+                  {}};
+  frame.log_x = true;
+  if (!begin_plot(frame, {room.x, height})) return;
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  const Screen screen{ImPlot::GetPlotPos(), ImPlot::GetPlotSize(), memory};
+  ImPlot::PushPlotClipRect();
+  draw_points(list, screen, memory.b, faded(colours.b, 0.8f));
+  draw_points(list, screen, memory.a, faded(colours.a, 0.8f));
+  draw_half_ulp(list, screen, result->experiment.format, colours);
+  ImPlot::PopPlotClipRect();
+  end_plot();
+}
+
+}  // namespace attoscope
