@@ -1,6 +1,8 @@
 #include "app/app.h"
 
 #include <exception>
+#include <optional>
+#include <utility>
 
 #include "app/explorer.h"
 #include "app/session.h"
@@ -19,8 +21,10 @@ class App {
   explicit App(const Start& start)
       : session_(start.session),
         saved_(start.session),
+        device_(start.device),
         session_file_(start.session_file),
         explorer_(start, [this] { window_.wake(); }) {
+    if (start.device) session_.device = *start.device;
     if (start.remarks.empty()) explorer_.say(window_.remark());
   }
 
@@ -47,16 +51,25 @@ class App {
     explorer_.update(session_);  // asks for what was changed just now, not a frame later
     window_.end_frame(palette(session_.view.theme).background);
     texture_.end_frame();
+    if (std::string remark = texture_.take_remark(); !remark.empty()) explorer_.say(std::move(remark));
     grant(wishes, session_, explorer_);
     if (wishes.quit) window_.close();
   }
 
+  /// The session without the device that this window was started on.
+  Session kept() const {
+    Session session = session_;
+    if (session.device == device_) session.device = saved_.device;
+    return session;
+  }
+
   /// Keeps the session file up to date; an idle window saves.
   void save() {
-    if (session_file_.empty() || session_ == saved_) return;
-    saved_ = session_;
+    Session session = kept();
+    if (session_file_.empty() || session == saved_) return;
+    saved_ = std::move(session);
     try {
-      write_session(session_file_, session_);
+      write_session(session_file_, saved_);
     } catch (const std::exception& error) {
       explorer_.say(error.what());
     }
@@ -66,6 +79,7 @@ class App {
   Texture texture_;
   UiMemoryPtr memory_ = make_ui_memory();
   Session session_, saved_;
+  std::optional<std::string> device_;  ///< typed for this window alone
   std::string session_file_;
   Explorer explorer_;  ///< last: its worker wakes the window
 };

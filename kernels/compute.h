@@ -31,11 +31,14 @@ class Memory {
   std::unique_ptr<Held> held_;
 };
 
+class Engine;
+
 struct Options {
   Cancelled cancelled{};     ///< none: never
   Memory* memory = nullptr;  ///< none: nothing is remembered
   int threads = 0;           ///< 0: all that the machine has
   std::string device = "cpu";  ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/device.h)
+  std::function<std::unique_ptr<Engine>()> engine{};  ///< makes what computes in place of the device's own: for tests
 };
 
 /// The answer to `experiment`, the same bits for every thread count and instruction set.

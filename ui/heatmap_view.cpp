@@ -102,7 +102,10 @@ void refresh_image(HeatMemory& memory, const CellRect& rect, int width, int heig
   memory.image.height = height;
   const double scale = matrix_per_row(memory);
   const CellRect cells{rect.row0 * scale, rect.col0, rect.row1 * scale, rect.col1};
-  memory.image.pixels = sampled(memory.values, memory.rows, memory.cols, cells, width, height, PixelImage::nothing);
+  memory.image.source = {&memory.values, memory.rows, memory.cols, cells, memory.field, memory.result ? memory.result->on_device : nullptr};
+  memory.image.pixels.clear();
+  if (!memory.image.source.on_device)
+    memory.image.pixels = sampled(memory.values, memory.rows, memory.cols, cells, width, height, PixelImage::nothing);
   ++memory.image.version;
 }
 
