@@ -1,6 +1,8 @@
 #include "app/app.h"
 
 #include <exception>
+#include <optional>
+#include <utility>
 
 #include "app/explorer.h"
 #include "app/keeper.h"
@@ -21,8 +23,10 @@ class App {
   explicit App(const Start& start)
       : session_(start.session),
         saved_(start.session),
+        device_(start.device),
         session_file_(start.session_file),
         explorer_(start, [this] { window_.wake(); }) {
+    if (start.device) session_.device = *start.device;
     if (start.remarks.empty()) explorer_.say(window_.remark());
   }
 
@@ -52,17 +56,26 @@ class App {
     keeper_.take(explorer_);
     window_.show_frame();
     texture_.end_frame();
+    if (std::string remark = texture_.take_remark(); !remark.empty()) explorer_.say(std::move(remark));
     grant(wishes, session_, explorer_, keeper_);
     animated_ = wishes.animate;
     if (wishes.quit) window_.close();
   }
 
+  /// The session without the device that this window was started on.
+  Session kept() const {
+    Session session = session_;
+    if (session.device == device_) session.device = saved_.device;
+    return session;
+  }
+
   /// Keeps the session file up to date; an idle window saves.
   void save() {
-    if (session_file_.empty() || session_ == saved_) return;
-    saved_ = session_;
+    Session session = kept();
+    if (session_file_.empty() || session == saved_) return;
+    saved_ = std::move(session);
     try {
-      write_session(session_file_, session_);
+      write_session(session_file_, saved_);
     } catch (const std::exception& error) {
       explorer_.say(error.what());
     }
@@ -73,6 +86,7 @@ class App {
   UiMemoryPtr memory_ = make_ui_memory();
   Keeper keeper_{pictures_directory()};
   Session session_, saved_;
+  std::optional<std::string> device_;  ///< typed for this window alone
   std::string session_file_;
   bool animated_ = false;  ///< the panels asked for the next frame
   Explorer explorer_;  ///< last: its worker wakes the window

@@ -1,6 +1,7 @@
 /// The window: shows a session, answers its question whenever that changes, saves it at the end.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct Start {
   Session session{};
   std::string session_file{};          ///< written when the window closes; empty: not saved
   std::string example_file{};          ///< the shipped tensors; empty: none
+  std::optional<std::string> device{};  ///< computes instead of the session's, until another is chosen; never saved
   std::vector<std::string> remarks{};  ///< sentences about what was wrong with the session file, shown in the status bar
 };
 

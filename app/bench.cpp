@@ -9,7 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "app/device_bench.h"
+#include "app/devices.h"
 #include "app/files.h"
+#include "kernels/device.h"
 #include "kernels/stages.h"
 
 namespace attoscope {
@@ -57,11 +60,16 @@ void append_growth(BenchReport& report) {
 }
 
 std::string table(const BenchReport& r) {
-  std::string text = fmt::format("{}; FMA peak {:.0f} GFLOP/s in float, {:.0f} in double\n\n", r.device, r.float_peak, r.double_peak);
-  text += fmt::format("{:<38}{:>10}{:>10}{:>9}{:>9}   {:<9}\n", "stage", "ms", "GFLOP/s", "of peak", "ns", "goal");
+  const bool tera = r.float_peak >= 10000;
+  const double unit = tera ? 1000 : 1;
+  const char* const unit_name = tera ? "TFLOP/s" : "GFLOP/s";
+  const auto amount = [&](double gflops) { return fmt::format("{:.{}f}", gflops / unit, tera ? 2 : 0); };
+  std::string text =
+      fmt::format("{}; FMA peak {} {} in float, {} in double\n\n", r.device, amount(r.float_peak), unit_name, amount(r.double_peak));
+  text += fmt::format("{:<38}{:>10}{:>10}{:>9}{:>9}   {:<9}\n", "stage", "ms", unit_name, "of peak", "ns", "goal");
   for (const BenchRow& row : r.rows) {
-    const std::string gflops = row.gflops > 0 ? fmt::format("{:.0f}", row.gflops) : "";
-    const std::string percent = row.gflops > 0 ? fmt::format("{:.1f} %", row.percent) : "";
+    const std::string gflops = row.gflops > 0 ? amount(row.gflops) : "";
+    const std::string percent = row.percent > 0 ? fmt::format("{:.1f} %", row.percent) : "";
     const std::string ns = row.ns > 0 ? fmt::format("{:.3f}", row.ns) : "";
     text += fmt::format("{:<38}{:>10.3f}{:>10}{:>9}{:>9}   {:<9}{}\n", row.name, row.ms, gflops, percent, ns, row.goal,
                         row.goal.empty() ? "" : (row.met ? "met" : "missed"));
@@ -74,7 +82,8 @@ std::string json_text(const BenchReport& r) {
                            {"fma_peak_gflops", {{"float", r.float_peak}, {"double", r.double_peak}}}};
   for (const BenchRow& row : r.rows) {
     nlohmann::ordered_json entry{{"stage", row.name}, {"ms", row.ms}};
-    if (row.gflops > 0) entry.update({{"gflops", row.gflops}, {"percent_of_peak", row.percent}});
+    if (row.gflops > 0) entry["gflops"] = row.gflops;
+    if (row.percent > 0) entry["percent_of_peak"] = row.percent;
     if (row.ns > 0) entry["ns"] = row.ns;
     if (!row.goal.empty()) entry.update({{"goal", row.goal}, {"met", row.met}});
     j["rows"].push_back(entry);
@@ -85,6 +94,8 @@ std::string json_text(const BenchReport& r) {
 }  // namespace
 
 BenchReport bench(const BenchArguments& arguments) {
+  check_device("--device", arguments.device);
+  if (const std::vector<int> gpus = devices_of(arguments.device); !gpus.empty()) return device_bench(gpus.front());
   const int threads = tbb::info::default_concurrency();
   BenchReport r{device_name(), fma_peak(false, threads) * 1e-9, fma_peak(true, threads) * 1e-9, {}};
   for (const Stage& s : stages(1024)) r.rows.push_back(measure(s, s.in_double ? r.double_peak : r.float_peak));

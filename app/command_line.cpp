@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "app/bench.h"
+#include "app/devices.h"
 #include "app/json.h"
 #include "app/kernel_output.h"
 #include "app/numbers.h"
@@ -21,12 +22,14 @@
 namespace attoscope {
 namespace {
 
+std::string device_help() { return "what computes: " + std::string(device_specs); }
+
 /// Everything that can be typed; the chosen command is left in `command`.
 struct Invocation {
   RunArguments run;
   BenchArguments bench;
   RenderArguments render;
-  std::string session;
+  WindowArguments window;
   bool presets_as_json = false;
   std::function<void(std::ostream&)> command;
 };
@@ -78,7 +81,7 @@ void add_run(CLI::App& app, Invocation& typed) {
   add_problem(c, x);
   add_methods(c, x);
   c.add_flag("--attribute", x.attribute, "tell what each rounding step of a costs");
-  c.add_option("--device", x.device, "auto, cpu or cuda")->capture_default_str();
+  c.add_option("--device", x.device, device_help())->capture_default_str();
   c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
   c.add_option("--json", x.json, "write the result to this file, - for standard output");
   c.add_option("--save", x.save, "write q k v golden a b .npy to this directory");
@@ -98,6 +101,7 @@ void add_presets(CLI::App& app, Invocation& typed) {
 void add_bench(CLI::App& app, Invocation& typed) {
   CLI::App& c = *app.add_subcommand("bench", "Time every stage against this machine's own limit");
   c.add_flag("--growth", typed.bench.growth, "also how the cost grows with N, from 256 to 65536");
+  c.add_option("--device", typed.bench.device, device_help())->capture_default_str();
   c.add_option("--json", typed.bench.json, "write the rows to this file, - for standard output");
   c.callback([&] { typed.command = [&typed](std::ostream& out) { run_bench(typed.bench, out); }; });
 }
@@ -108,22 +112,31 @@ void add_render(CLI::App& app, Invocation& typed) {
   c.add_option("session", x.session, "session file (the last one)");
   c.add_option("--out", x.out, "PNG file to write")->required();
   c.add_option("--size", x.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
+  c.add_option("--device", x.device, device_help() + " (the session's)");
   c.callback([&] { typed.command = [&x](std::ostream& out) { render_picture(x, out); }; });
 }
 
 /// No subcommand: the window. A word that is no file was meant to be a command.
-void open_window_on(const std::string& session) {
+void open_window_on(const WindowArguments& x) {
+  const std::string& session = x.session;
   const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
   std::error_code error;
   if (!file_like && !std::filesystem::exists(session, error)) {
     throw std::invalid_argument(in_quotes(session) + " is neither a command (run, presets, bench, render) nor a session file");
   }
-  open_window(session);
+  open_window(x);
+}
+
+/// What is typed without a command belongs to the window alone.
+void refuse_before_command(const WindowArguments& x) {
+  if (!x.session.empty()) throw std::invalid_argument(in_quotes(x.session) + " was not expected before a command");
+  if (x.device) throw std::invalid_argument("--device was not expected before a command, expected after it");
 }
 
 /// Parses and runs; CLI's own outcomes (help, version, wrong usage) leave as CLI::ParseError.
 void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::string>& arguments, std::ostream& out) {
-  app.add_option("session", typed.session, "session file to open in the window (the last one)");
+  app.add_option("session", typed.window.session, "session file to open in the window (the last one)");
+  app.add_option("--device", typed.window.device, device_help() + " (the session's)");
   add_run(app, typed);
   add_presets(app, typed);
   add_bench(app, typed);
@@ -131,8 +144,8 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   app.set_version_flag("--version", std::string("attoscope ") + ATTOSCOPE_VERSION, "print the version");
   app.require_subcommand(0, 1);
   app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  if (!typed.command) return open_window_on(typed.session);
-  if (!typed.session.empty()) throw std::invalid_argument(in_quotes(typed.session) + " was not expected before a command");
+  if (!typed.command) return open_window_on(typed.window);
+  refuse_before_command(typed.window);
   typed.command(out);
   if (!out.flush()) throw std::runtime_error("standard output was closed before everything was written");
 }

@@ -11,7 +11,7 @@
 #include "app/session.h"
 #include "app/tensors.h"
 #include "kernels/attribution.h"
-#include "kernels/compute.h"
+#include "kernels/device.h"
 
 namespace attoscope {
 namespace {
@@ -19,16 +19,17 @@ namespace {
 using Answer = std::shared_ptr<const Result>;
 
 /// How many rows are shown first, so that a picture comes at once where all rows would take long; 0: all at once. By useful
-/// operations: golden, a and b together do about a hundred of them a nanosecond on two cores.
-int first_rows(const Problem& p) {
-  constexpr double per_second = 1e11, at_once = 0.04, soon = 0.008;
+/// operations: golden, a and b together do about a hundred of them a nanosecond on two cores, and some thousand on a GPU.
+int first_rows(const Problem& p, const std::string& device) {
+  const double per_second = devices_of(device).empty() ? 1e11 : 5e12;
+  constexpr double at_once = 0.04, soon = 0.008;
   const double row = 3 * 4.0 * p.n * p.d / per_second;
   const int all = p.rows == 0 ? p.n : std::min(p.rows, p.n);
   return row * all < at_once ? 0 : std::clamp(static_cast<int>(soon / row), 64, std::max(64, all / 4));
 }
 
 /// The answer to `experiment` from `rows` of its rows, as a first answer to all of it.
-Answer first_answer(const Experiment& experiment, int rows, const Options& options) {
+Answer first_answer(const Compute& compute, const Experiment& experiment, int rows, const Options& options) {
   Experiment part = experiment;
   part.problem.rows = rows;
   Result result = compute(part, options);
@@ -62,28 +63,34 @@ ProbeEntries probe_entries() {
 
 /// The worker's work: where it would take long, some rows first. It remembers inputs and golden values from one question to the
 /// next, of the first rows and of all.
-Worker<Experiment, Answer>::Work Explorer::answerer(std::shared_ptr<Effort> effort) {
+Worker<Question, Answer>::Work Explorer::answerer(std::shared_ptr<Effort> effort, Compute compute) {
   struct Memories {
     Memory first, all;
   };
-  return [memories = std::make_shared<Memories>(), effort = std::move(effort)](
-             const Experiment& experiment, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
+  return [memories = std::make_shared<Memories>(), effort = std::move(effort), compute = std::move(compute)](
+             const Question& q, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
     const Cancelled stop = [&] { return effort->unwanted || cancelled(); };
-    if (const int rows = first_rows(experiment.problem))
-      publish(first_answer(experiment, rows, {.cancelled = stop, .memory = &memories->first}));
+    if (const int rows = first_rows(q.experiment.problem, q.device))
+      publish(first_answer(compute, q.experiment, rows, {.cancelled = stop, .memory = &memories->first, .device = q.device}));
     effort->share = 0;
     effort->began = Clock::now().time_since_epoch().count();
     const Progress told = [&](double share) { effort->share = share; };
-    return std::make_shared<const Result>(compute(experiment, {.cancelled = stop, .progress = told, .memory = &memories->all}));
+    return std::make_shared<const Result>(
+        compute(q.experiment, {.cancelled = stop, .progress = told, .memory = &memories->all, .device = q.device}));
   };
 }
 
-Explorer::Explorer(const Start& start, std::function<void()> published)
+Explorer::Explorer(const Start& start, std::function<void()> published, Compute compute)
     : example_file_(start.example_file),
-      device_(device_name()),
+      cpu_(device_name()),
       message_(joined(start.remarks, "  ")),
-      worker_(answerer(effort_), published),
-      why_([](const Experiment& e, const Cancelled& stop) { return Why{e, attoscope::attribute(e, {.cancelled = stop})}; }, published),
+      devices_(device_entries(cpu_)),
+      worker_(answerer(effort_, std::move(compute)), published),
+      why_(
+          [](const Question& q, const Cancelled& stop) {
+            return Why{q.experiment, attoscope::attribute(q.experiment, {.cancelled = stop, .device = q.device})};
+          },
+          published),
       scores_([](const ScoreQuestion& q, const Cancelled& stop) { return scores(q, {.cancelled = stop}); }, published),
       clipping_([](const Experiment& e, const Cancelled& stop) { return clipping(e, clipping_rows, {.cancelled = stop}); }, published),
       same_bits_([](const Experiment& e, const Cancelled& stop) { return same_bits(e, {.cancelled = stop}); }, published),
@@ -96,7 +103,9 @@ Explorer::Explorer(const Start& start, std::function<void()> published)
 }
 
 void Explorer::update(Session& session) {
-  if (load(session.experiment.problem) && load_output(session.experiment) && asked_ != session.experiment) ask(session.experiment);
+  choose_device(session);
+  if (load(session.experiment.problem) && load_output(session.experiment) && asked_ != Question{session.experiment, device_.spec})
+    ask(session.experiment);
   describe(session.experiment.problem.input);
   busy_ = worker_.busy();  // before the answer is taken: what is taken once nothing is on its way is the last
   take_answer();
@@ -123,9 +132,9 @@ Frame Explorer::frame() const {
   frame.same_bits = same_bits_.answer();
   frame.checking_bits = same_bits_.busy();
   frame.diagnosis = diagnosis_.answer();
-  frame.devices = {{"cpu", device_, ""}};
-  frame.no_hardware = "The hardware method needs an NVIDIA GPU; this program was built without CUDA.";
-  frame.device = result_ ? result_->device : device_;
+  frame.devices = devices_;
+  frame.no_hardware = no_hardware_;
+  frame.device = result_ ? result_->device : cpu_;
   frame.tensors = tensors_;
   frame.example_file = example_file_;
   return frame;
@@ -181,22 +190,36 @@ void Explorer::describe(const Input& input) {
   }
 }
 
+/// Brings what computes up to date with what the session wishes for.
+void Explorer::choose_device(const Session& session) {
+  const int d = session.experiment.problem.d;
+  if (wished_device_ == session.device && d == described_d_) return;
+  if (wished_device_ != session.device) {
+    if (message_ == device_.remark) message_.clear();
+    device_ = usable_device(session.device);
+    if (!device_.remark.empty()) message_ += (message_.empty() ? "" : "  ") + device_.remark;
+  }
+  wished_device_ = session.device;
+  described_d_ = d;
+  no_hardware_ = why_no_hardware(device_.spec, d);
+}
+
 void Explorer::ask(const Experiment& experiment) {
   if (!worker_.busy()) asked_at_ = Clock::now(), effort_->share = 0;
   effort_->unwanted = false;
   if (asked_ && !std::exchange(remarked_, false)) message_.clear(), note_.clear();
-  asked_ = experiment;
+  asked_ = Question{experiment, device_.spec};
   unreadable_.reset();
   why_.forget();
   scores_.forget();
   clipping_.forget();
   same_bits_.forget();
   diagnosis_.forget();
-  worker_.submit(experiment);
+  worker_.submit(*asked_);
 }
 
 void Explorer::ask_beside(const Wishes& wishes, const Session& session) {
-  if (wishes.attribute) why_.ask(session.experiment);
+  if (wishes.attribute) why_.ask({session.experiment, device_.spec});
   if (wishes.scores) scores_.ask(*wishes.scores);
   if (wishes.clipping) clipping_.ask(session.experiment);
   if (wishes.same_bits) same_bits_.ask(session.experiment);
@@ -222,7 +245,10 @@ void Explorer::take_side_answers() {
 
 void Explorer::take_answer() {
   try {
-    if (std::optional<Answer> answer = worker_.take()) result_ = std::move(*answer);
+    if (std::optional<Answer> answer = worker_.take()) {
+      result_ = std::move(*answer);
+      if (!result_->remark.empty()) message_ = result_->remark;
+    }
   } catch (const Stopped&) {
     message_ = stopped_sentence();
   } catch (const std::bad_alloc&) {
@@ -238,8 +264,8 @@ void Explorer::cancel() {
 
 std::string Explorer::stopped_sentence() const {
   if (!result_) return "Stopped: there is no answer yet.";
-  if (asked_ && result_->experiment == *asked_)
-    return "Stopped: the picture holds " + std::to_string(result_->rows.size()) + " of " + std::to_string(asked_->problem.n) + " rows.";
+  if (asked_ && result_->experiment == asked_->experiment)
+    return "Stopped: the picture holds " + std::to_string(result_->rows.size()) + " of " + std::to_string(asked_->experiment.problem.n) + " rows.";
   return "Stopped: the picture answers the question before this one.";
 }
 

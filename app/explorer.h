@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "app/app.h"
+#include "app/devices.h"
 #include "app/side_question.h"
 #include "app/worker.h"
+#include "kernels/compute.h"
 #include "kernels/result.h"
 #include "ui/ui.h"
 
@@ -20,11 +22,21 @@ namespace attoscope {
 /// The shipped probes as the panels show them. Throws as `probes` does.
 ProbeEntries probe_entries();
 
+/// What a worker is asked.
+struct Question {
+  Experiment experiment;
+  std::string device;  ///< as Options::device
+  friend bool operator==(const Question&, const Question&) = default;
+};
+
+/// What answers: `compute`, or a test's stand-in.
+using Compute = std::function<Result(const Experiment&, const Options&)>;
+
 /// Asks for an answer whenever the session's experiment changed. Knows no window.
 class Explorer {
  public:
   /// `published` is called from another thread whenever `update` has something to take.
-  Explorer(const Start& start, std::function<void()> published);
+  Explorer(const Start& start, std::function<void()> published, Compute compute = attoscope::compute);
 
   /// Reads the tensors that the session names, asks what was not asked yet, takes the newest answer.
   void update(Session& session);
@@ -67,27 +79,33 @@ class Explorer {
   void open_output(Session& session, const std::string& spec, bool as_b);
   void adopt(Session& session, Session opened, const std::vector<std::string>& remarks);
   void describe(const Input& input);
+  void choose_device(const Session& session);
   void ask(const Experiment& experiment);
   void take_answer();
   std::string stopped_sentence() const;
-  static Worker<Experiment, Answer>::Work answerer(std::shared_ptr<Effort> effort);
+  static Worker<Question, Answer>::Work answerer(std::shared_ptr<Effort> effort, Compute compute);
   void take_side_answers();
 
-  std::string example_file_, device_, message_, note_;
+  std::string example_file_, cpu_, message_, note_;
+  std::vector<DeviceEntry> devices_;
+  std::string wished_device_;        ///< what `device_` was chosen for
+  UsableDevice device_;
+  int described_d_ = 0;              ///< head dimension that `no_hardware_` is about
+  std::string no_hardware_;
   ProbeEntries probes_;
   TensorFileInfo tensors_;
   std::string described_;            ///< the file that tensors_ was last asked about
   std::optional<Input> loaded_;      ///< whose tensors were read last
   std::optional<Input> unreadable_;  ///< whose tensors could not be read: not tried again
   std::optional<Experiment> unreadable_output_;  ///< whose loaded output could not be read
-  std::optional<Experiment> asked_;
+  std::optional<Question> asked_;
   bool remarked_ = false;  ///< what was opened is asked next: what was wrong with it stays on screen until another question
   Clock::time_point asked_at_{};
   std::shared_ptr<Effort> effort_ = std::make_shared<Effort>();
   bool busy_ = false;  ///< an answer was on its way when the newest one was taken
   Answer result_;
-  Worker<Experiment, Answer> worker_;  ///< last, so they join before anything they use goes away
-  SideQuestion<Experiment, Why> why_;
+  Worker<Question, Answer> worker_;  ///< last, so they join before anything they use goes away
+  SideQuestion<Question, Why> why_;
   SideQuestion<ScoreQuestion, ScoreWindow> scores_;
   SideQuestion<Experiment, Clipping> clipping_;
   SideQuestion<Experiment, SameBits> same_bits_;

@@ -61,6 +61,14 @@ Json ratio_json(const Deviation& a, const Deviation& b) {
   return {{"max_abs", a.max_abs / b.max_abs}, {"mean_abs", a.mean_abs / b.mean_abs}, {"rms", a.rms / b.rms}};
 }
 
+Json hardware_json(const HardwareCheck& h) {
+  return {{"instruction", h.instruction},
+          {"changed", h.changed},
+          {"run_to_run_ulp", h.run_to_run_ulp},
+          {"emulator_max_ulp", h.emulator_max_ulp},
+          {"emulator_mean_ulp", h.emulator_mean_ulp}};
+}
+
 Json rescales_json(const Rescales& r) {
   return {{"tiles", r.tiles},
           {"nominal", r.nominal},
@@ -163,6 +171,7 @@ Json result_json(const Result& r) {
             {"policies", {{"a", policy_json(r.experiment.a)}, {"b", policy_json(r.experiment.b)}}},
             {"device", r.device},
             {"rows", r.rows.size()}};
+  if (!r.remark.empty()) json["remark"] = r.remark;
   json["rows_without_keys"] = r.rows_without_keys;
   if (static_cast<int>(r.rows.size()) != r.experiment.problem.n) json["row_indices"] = r.rows;
   json["golden"] = {{"rms", r.golden_rms}, {"nonfinite", r.golden_nonfinite}};
@@ -170,6 +179,7 @@ Json result_json(const Result& r) {
   json["b"] = deviation_json(r.b_error, r.rows);
   json["a_minus_b"] = deviation_json(r.a_minus_b, r.rows);
   json["ratio"] = ratio_json(r.a_error, r.b_error);
+  if (r.hardware) json["hardware"] = hardware_json(*r.hardware);
   json["rescales"] = rescales_json(r.rescales);
   json["trace"] = trace_json(r.trace);
   json["traffic"] = traffic_json(r.traffic);

@@ -25,27 +25,45 @@ bool lists(const char* extensions, std::string_view name) {
   return false;
 }
 
-/// The GPUs of this machine, then its software renderers.
-std::vector<EGLDeviceEXT> devices(const char* client_extensions) {
-  if (!lists(client_extensions, "EGL_EXT_device_enumeration") && !lists(client_extensions, "EGL_EXT_device_base")) return {};
+/// What can be asked of EGL's devices.
+struct DeviceQueries {
+  bool list = false, describe = false;
+};
+
+DeviceQueries device_queries(const char* client_extensions) {
+  const bool base = lists(client_extensions, "EGL_EXT_device_base");
+  return {base || lists(client_extensions, "EGL_EXT_device_enumeration"), base || lists(client_extensions, "EGL_EXT_device_query")};
+}
+
+/// CUDA's index of an EGL device; -1: CUDA does not know it.
+int cuda_index(EGLDeviceEXT device) {
+  EGLAttrib index = -1;
+  if (!lists(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_NV_device_cuda")) return -1;
+  return eglQueryDeviceAttribEXT(device, EGL_CUDA_DEVICE_NV, &index) ? static_cast<int>(index) : -1;
+}
+
+/// The devices of this machine, best first: the wanted GPU, other GPUs, software renderers.
+std::vector<EGLDeviceEXT> devices(DeviceQueries can, int gpu) {
   EGLint count = 0;
   std::vector<EGLDeviceEXT> found(64);
-  if (!eglQueryDevicesEXT(static_cast<EGLint>(found.size()), found.data(), &count)) return {};
+  if (!can.list || !eglQueryDevicesEXT(static_cast<EGLint>(found.size()), found.data(), &count)) return {};
   found.resize(static_cast<std::size_t>(count));
-  const bool can_ask = lists(client_extensions, "EGL_EXT_device_query") || lists(client_extensions, "EGL_EXT_device_base");
-  std::ranges::stable_partition(found, [&](EGLDeviceEXT device) {
-    return !(can_ask && lists(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_MESA_device_software"));
-  });
+  if (!can.describe) return found;
+  const auto rank = [&](EGLDeviceEXT device) {
+    if (gpu >= 0 && cuda_index(device) == gpu) return 0;
+    return lists(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_MESA_device_software") ? 2 : 1;
+  };
+  std::ranges::stable_sort(found, {}, rank);
   return found;
 }
 
 /// All displays worth a try, best first.
-std::vector<EGLDisplay> displays() {
+std::vector<EGLDisplay> displays(int gpu) {
   const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
   std::vector<EGLDisplay> found;
   if (lists(extensions, "EGL_EXT_platform_base")) {
     if (lists(extensions, "EGL_EXT_platform_device"))
-      for (EGLDeviceEXT device : devices(extensions))
+      for (EGLDeviceEXT device : devices(device_queries(extensions), gpu))
         found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_DEVICE_EXT, device, nullptr));
     if (lists(extensions, "EGL_MESA_platform_surfaceless"))
       found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr));
@@ -78,9 +96,9 @@ EGLContext make_current(EGLDisplay display) {
 /// A current EGL context and its display.
 class Offscreen::Context {
  public:
-  Context() {
+  explicit Context(int gpu) {
     if (!epoxy_has_egl()) fail("libEGL.so.1 is missing (Debian: libegl1)");
-    for (EGLDisplay display : displays()) {
+    for (EGLDisplay display : displays(gpu)) {
       if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr)) continue;
       display_ = display;
       context_ = make_current(display);
@@ -102,7 +120,7 @@ class Offscreen::Context {
   EGLContext context_ = EGL_NO_CONTEXT;
 };
 
-Offscreen::Offscreen(int width, int height) : width_(width), height_(height), context_(std::make_unique<Context>()) {
+Offscreen::Offscreen(int width, int height, int gpu) : width_(width), height_(height), context_(std::make_unique<Context>(gpu)) {
   int limit = 0;
   glGetIntegerv(GL_MAX_RENDERBUFFER_SIZE, &limit);
   if (width < 1 || height < 1 || width > limit || height > limit)

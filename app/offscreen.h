@@ -8,11 +8,13 @@
 
 namespace attoscope {
 
-/// A current OpenGL 3.3 core context that draws into memory. Hardware is preferred; Mesa's software serves elsewhere.
+/// A current OpenGL 3.3 core context that draws into memory. Hardware is preferred, and of that the GPU which computes; Mesa's
+/// software serves elsewhere.
 class Offscreen {
  public:
-  /// Throws std::runtime_error in one sentence if there is no OpenGL 3.3 or the size is beyond it.
-  Offscreen(int width, int height);
+  /// `gpu`: CUDA's index of the GPU that had best draw; -1: any. Throws std::runtime_error in one sentence if there is no
+  /// OpenGL 3.3 or the size is beyond it.
+  Offscreen(int width, int height, int gpu = -1);
   ~Offscreen();
   Offscreen(const Offscreen&) = delete;
   Offscreen& operator=(const Offscreen&) = delete;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/devices.h"
 #include "app/explorer.h"
 #include "app/gui.h"
 #include "app/kernel_output.h"
@@ -11,6 +12,7 @@
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
 #include "kernels/compute.h"
+#include "kernels/device.h"
 #include "ui/theme.h"
 #include "ui/ui.h"
 
@@ -24,7 +26,12 @@ constexpr int settling_frames = 8;
 Frame frame_of(const Session& session, std::shared_ptr<const Result> result, const Shot& shot) {
   const Input& input = session.experiment.problem.input;
   Frame frame;
-  frame.device = result ? result->device : device_name();
+  const std::string cpu = device_name();
+  const UsableDevice device = usable_device(session.device);
+  frame.device = result ? result->device : cpu;
+  frame.devices = device_entries(cpu);
+  frame.no_hardware = why_no_hardware(device.spec, session.experiment.problem.d);
+  frame.message = result && !result->remark.empty() ? result->remark : device.remark;
   frame.result = std::move(result);
   frame.probes = probe_entries();
   frame.example_file = shot.example_file;
@@ -51,8 +58,11 @@ void begin_frame(const Offscreen& screen) {
   ImGui::NewFrame();
 }
 
+/// The GPU on which the matrices lie; -1: none.
+int gpu_of(const Result* result) { return result && result->on_device ? device_index(*result->on_device) : -1; }
+
 Picture draw(Session session, Frame frame, int width, int height) {
-  Offscreen screen(width, height);
+  Offscreen screen(width, height, gpu_of(frame.result.get()));
   Gui gui;
   Texture texture;
   const UiMemoryPtr memory = make_ui_memory();
@@ -79,7 +89,8 @@ void render(Session session, const Shot& shot) {
   Experiment& e = session.experiment;
   load_tensors(e.problem.input);
   if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, e.problem.d);
-  auto result = std::make_shared<const Result>(compute(session.experiment));
+  const std::string device = usable_device(session.device).spec;
+  auto result = std::make_shared<const Result>(compute(e, {.device = device}));
   render(std::move(session), std::move(result), shot);
 }
 

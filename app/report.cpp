@@ -121,6 +121,14 @@ std::string bytes(double count) {
   return fmt::format("{:.4g} {}", count, unit);
 }
 
+/// How far a real kernel's two runs are from each other, and it from its emulation.
+std::string hardware(const std::optional<HardwareCheck>& check) {
+  if (!check) return "";
+  return fmt::format("  hardware ({}): a second run differs in {} elements, by {:.4g} ulps of fp32 at most; from emulated hw by {:.4g} ulps "
+                     "at most, {:.4g} on average\n",
+                     check->instruction, check->changed, check->run_to_run_ulp, check->emulator_max_ulp, check->emulator_mean_ulp);
+}
+
 std::string traffic(const Traffic& t) {
   return fmt::format("  HBM traffic at {} B per element: Algorithm 0 {}, FA-1 {}, FA-2 {}; {} of {} tiles skipped\n",
                      t.element_bytes, bytes(t.algorithm0), bytes(t.flash1), bytes(t.flash2), t.skipped_tiles, t.tiles);
@@ -128,8 +136,9 @@ std::string traffic(const Traffic& t) {
 
 std::string timing(const Result& r) {
   const Timing& t = r.timing;
+  const std::string remark = r.remark.empty() ? "" : "  " + r.remark + "\n";
   return fmt::format("  {:.1f} ms on {}: inputs {:.1f}, golden {:.1f}, a {:.1f}, b {:.1f}, deviation {:.1f}\n", t.total,
-                     r.device, t.inputs, t.golden, t.a, t.b, t.deviation);
+                     r.device, t.inputs, t.golden, t.a, t.b, t.deviation) + remark;
 }
 
 std::string digests(const Digests& d) {
@@ -164,7 +173,7 @@ std::string wrapped(const std::string& words, std::size_t indent, std::size_t wi
 }  // namespace
 
 std::string report(const Result& r) {
-  return question(r) + errors(r.a_error, r.b_error) + tests(r) + rescales(r.rescales) + traffic(r.traffic) + timing(r) +
+  return question(r) + errors(r.a_error, r.b_error) + tests(r) + hardware(r.hardware) + rescales(r.rescales) + traffic(r.traffic) + timing(r) +
          digests(r.digests);
 }
 

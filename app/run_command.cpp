@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "app/devices.h"
 #include "app/field_setter.h"
 #include "app/files.h"
 #include "app/interrupts.h"
@@ -118,12 +119,6 @@ void load_kernel(Experiment& e, const RunArguments& x) {
   use_kernel_output(e, std::move(output), x.kernel_as == "b");
 }
 
-void check_device(const std::string& device) {
-  if (device == "auto" || device == "cpu") return;
-  if (device == "cuda") throw std::runtime_error("--device cuda: this build has no CUDA, use --device cpu");
-  refuse("--device", device, "auto, cpu or cuda");
-}
-
 /// The six matrices of a result, to appear together.
 void stage_matrices(StagedFiles& files, const std::string& directory, const Result& r) {
   files.make_directory(directory);
@@ -161,13 +156,13 @@ struct Answer {
   std::optional<Diagnosis> diagnosis;
 };
 
-Answer answer(const Experiment& experiment, int threads, bool attributes) {
+Answer answer(const Experiment& experiment, const RunArguments& x, int threads) {
   const Interrupts interrupts;
   Memory memory;
-  const Options options{.cancelled = [&] { return interrupts.arrived(); }, .memory = &memory, .threads = threads};
+  const Options options{.cancelled = [&] { return interrupts.arrived(); }, .memory = &memory, .threads = threads, .device = x.device};
   try {
     Answer answer{compute(experiment, options), std::nullopt, std::nullopt};
-    if (attributes) answer.attribution = attribute(experiment, options);
+    if (x.attribute) answer.attribution = attribute(experiment, options);
     if (has_loaded(experiment)) answer.diagnosis = diagnose_with_heads(answer.result, options);
     return answer;
   } catch (const Stopped&) {
@@ -214,10 +209,10 @@ Experiment experiment_of(const RunArguments& x) {
 
 void run(const RunArguments& x, std::ostream& out) {
   const int threads = whole_number("--threads", x.threads, 0, 4096);
-  check_device(x.device);
+  check_device("--device", x.device);
   const Experiment experiment = experiment_of(x);
   check_places(x);
-  const Answer found = answer(experiment, threads, x.attribute);
+  const Answer found = answer(experiment, x, threads);
   StagedFiles files;
   if (!x.save.empty()) stage_matrices(files, x.save, found.result);
   const std::string json = x.json.empty() ? "" : json_of(found);

@@ -43,7 +43,8 @@ install_missing() {
   fi
 }
 
-# build_in DIRECTORY TARGET CMAKE_OPTION...: configures and builds. A configured directory keeps its generator.
+# build_in DIRECTORY TARGET CMAKE_OPTION...: configures, says whether there will be GPU kernels, and builds. A configured directory
+# keeps its generator. The CUDA toolkit is used where it is, never installed.
 build_in() {
   local directory=$1 target=$2
   shift 2
@@ -51,6 +52,7 @@ build_in() {
   [[ -f $directory/CMakeCache.txt ]] || ! command -v ninja >/dev/null || generator=(-G Ninja)
   cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >"$root/build/configure.log" 2>&1 ||
     { cat "$root/build/configure.log"; return 1; }
+  sed -n 's/^-- \(GPU kernels: .*\)/\1/p' "$root/build/configure.log"
   cmake --build "$directory" --target "$target" --parallel "$(nproc)"
 }
 

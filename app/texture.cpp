@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -79,13 +80,28 @@ float weight(float value) {
   return value == PixelImage::nothing ? -1 : std::fabs(value);
 }
 
+std::size_t pixel_count(const PixelImage& image) {
+  return static_cast<std::size_t>(std::max(image.width, 0)) * static_cast<std::size_t>(std::max(image.height, 0));
+}
+
+/// Whether there is anything to paint.
+bool is_whole(const PixelImage& image) {
+  return pixel_count(image) > 0 && (!image.pixels.empty() ? image.pixels.size() >= pixel_count(image) : image.source.values != nullptr);
+}
+
+/// The pixels made here.
+std::vector<float> pooled(const PixelImage& image) {
+  const CellSource& s = image.source;
+  return sampled(*s.values, s.rows, s.cols, s.cells, image.width, image.height, PixelImage::nothing);
+}
+
 /// The image made smaller, so that each pixel shows the weightiest one under it.
-std::vector<float> shrunk(const PixelImage& image, int width, int height) {
+std::vector<float> shrunk(const PixelImage& image, std::span<const float> pixels, int width, int height) {
   std::vector<float> out(static_cast<std::size_t>(width) * height, PixelImage::nothing);
   for (int y = 0; y < image.height; ++y) {
     const std::size_t row = static_cast<std::size_t>(static_cast<std::int64_t>(y) * height / image.height) * width;
     for (int x = 0; x < image.width; ++x) {
-      const float value = image.pixels[static_cast<std::size_t>(y) * image.width + x];
+      const float value = pixels[static_cast<std::size_t>(y) * image.width + x];
       float& shown = out[row + static_cast<std::size_t>(static_cast<std::int64_t>(x) * width / image.width)];
       if (weight(value) > weight(shown)) shown = value;
     }
@@ -120,7 +136,7 @@ struct Texture::Draw {
   Mapping mapping;
 };
 
-Texture::Texture() : program_(build_program()) {
+Texture::Texture(ShareTexture share) : program_(build_program()), share_(std::move(share)) {
   unsigned name = 0;
   glGenVertexArrays(1, &name);
   vertex_array_ = GlVertexArray(name);
@@ -131,8 +147,7 @@ int Texture::uniform(const char* name) const { return glGetUniformLocation(progr
 
 void Texture::paint(ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                     const Colouring& colouring) {
-  const std::size_t size = static_cast<std::size_t>(std::max(image.width, 0)) * std::max(image.height, 0);
-  if (list == nullptr || size == 0 || image.pixels.size() < size) return;
+  if (list == nullptr || !is_whole(image)) return;
   const UnpackState restored_at_the_end;
   const Slot& slot = slot_of(image);
   Draw draw{this,        min,          max,           slot.texture.get(), table(colouring.diverging, colouring.theme).get(),
@@ -147,31 +162,55 @@ void Texture::end_frame() {
 }
 
 const Texture::Slot& Texture::slot_of(const PixelImage& image) {
-  auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.image == &image; });
-  if (slot == slots_.end()) slot = slots_.insert(slot, Slot{});
+  auto slot = std::ranges::find(slots_, &image, &Slot::image);
+  if (slot == slots_.end()) slot = slots_.insert(slot, Slot{.image = &image});
   if (!slot->texture || slot->version != image.version || slot->width != image.width || slot->height != image.height)
-    upload(*slot, image);
+    fill(*slot, image);
   slot->painted = true;
   return *slot;
 }
 
-void Texture::upload(Slot& slot, const PixelImage& image) const {
+void Texture::fill(Slot& slot, const PixelImage& image) {
   const int width = std::min(image.width, limit_), height = std::min(image.height, limit_);
-  if (!slot.texture) slot.texture = make_texture();
-  glBindTexture(GL_TEXTURE_2D, slot.texture.get());
-  const bool fits = width == image.width && height == image.height;
-  const std::vector<float> smaller = fits ? std::vector<float>{} : shrunk(image, width, height);
-  const float* values = fits ? image.pixels.data() : smaller.data();
-  if (slot.texels_x == width && slot.texels_y == height)
-    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, width, height, GL_RED, GL_FLOAT, values);
-  else
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_R32F, width, height, 0, GL_RED, GL_FLOAT, values);
-  slot.image = &image;
+  if (slot.texels_x != width || slot.texels_y != height) {
+    slot.shared.reset();
+    slot.texture = make_texture();
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_R32F, width, height, 0, GL_RED, GL_FLOAT, nullptr);
+  }
+  slot.texels_x = width;
+  slot.texels_y = height;
+  if (!paint_by_source(slot, image)) upload(slot, image);
   slot.version = image.version;
   slot.width = image.width;
   slot.height = image.height;
-  slot.texels_x = width;
-  slot.texels_y = height;
+}
+
+/// True if the GPU on which the image's source lies has written the texture.
+bool Texture::paint_by_source(Slot& slot, const PixelImage& image) {
+  const bool fits = slot.texels_x == image.width && slot.texels_y == image.height;
+  if (!image.source.on_device || !shares_ || !fits) return false;
+  try {
+    if (slot.shared && !slot.shared->serves(image.source)) slot.shared.reset();
+    if (!slot.shared) slot.shared = share_(slot.texture.get(), image.source);
+    if (!slot.shared) return false;
+    slot.shared->paint(image.source, image.width, image.height);
+    return true;
+  } catch (const std::runtime_error& error) {
+    slot.shared.reset();
+    shares_ = false;
+    remark_ = std::string("Pictures are copied from the CPU now, since the GPU cannot draw them: ") + error.what();
+    return false;
+  }
+}
+
+void Texture::upload(Slot& slot, const PixelImage& image) {
+  slot.shared.reset();
+  const std::vector<float> made = image.pixels.empty() ? pooled(image) : std::vector<float>{};
+  const std::span<const float> pixels = made.empty() ? std::span<const float>(image.pixels) : made;
+  const bool fits = slot.texels_x == image.width && slot.texels_y == image.height;
+  const std::vector<float> smaller = fits ? std::vector<float>{} : shrunk(image, pixels, slot.texels_x, slot.texels_y);
+  glBindTexture(GL_TEXTURE_2D, slot.texture.get());
+  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, slot.texels_x, slot.texels_y, GL_RED, GL_FLOAT, fits ? pixels.data() : smaller.data());
 }
 
 const GlTexture& Texture::table(bool diverging, Theme theme) {

@@ -3,8 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "app/texture_cuda.h"
 #include "ui/ui.h"
 
 struct ImDrawCmd;
@@ -48,11 +53,13 @@ using GlProgram = GlObject<gl::destroy_program>;
 using GlVertexArray = GlObject<gl::destroy_vertex_array>;
 
 /// Paints PixelImages. Belongs to the thread and context that made it, and outlives the frame that it paints.
-/// An image is known by its address: what lies there is sent to the GPU again when its version or size changed.
+/// An image is known by its address: what lies there is sent to the GPU again when its version or size changed. Where the GPU
+/// with the image's source draws this context, it writes the texture itself; where it does not, or fails, pixels are made here
+/// and sent. The picture is the same.
 class Texture {
  public:
   /// Needs a current OpenGL 3.3 context; throws std::runtime_error if the shader does not build.
-  Texture();
+  explicit Texture(ShareTexture share = cuda_sharing());
 
   /// Adds the image to the draw list, over [min, max]. One value becomes one pixel where the sizes agree, and blocks or
   /// dropped pixels where they do not. Call it between ImGui's NewFrame and Render.
@@ -60,6 +67,9 @@ class Texture {
 
   /// Forgets the images that were not painted since the last call; once a frame, after rendering.
   void end_frame();
+
+  /// One sentence about why pictures are copied from now on, once; or "".
+  std::string take_remark() { return std::exchange(remark_, {}); }
 
  private:
   /// One image on the GPU.
@@ -69,20 +79,26 @@ class Texture {
     int width = 0, height = 0;       ///< of the image
     int texels_x = 0, texels_y = 0;  ///< of the texture: smaller than the image where that exceeds the limit
     bool painted = false;
-    GlTexture texture;
+    GlTexture texture{};
+    std::unique_ptr<SharedTexture> shared{};  ///< after the texture: it must end first
   };
   struct Draw;
   static void draw(const ImDrawList* list, const ImDrawCmd* command);
 
   const Slot& slot_of(const PixelImage& image);
-  void upload(Slot& slot, const PixelImage& image) const;
+  void fill(Slot& slot, const PixelImage& image);
+  bool paint_by_source(Slot& slot, const PixelImage& image);
+  void upload(Slot& slot, const PixelImage& image);
   const GlTexture& table(bool diverging, Theme theme);
   int uniform(const char* name) const;
 
   GlProgram program_;
   GlVertexArray vertex_array_;
-  std::vector<Slot> slots_;
+  std::list<Slot> slots_;  ///< a list: assigning a slot would delete its texture before what shares it
   std::array<GlTexture, 2 * theme_names.size()> tables_;
+  ShareTexture share_;
+  bool shares_ = true;  ///< until sharing failed
+  std::string remark_;
   int limit_ = 0;
 };
 

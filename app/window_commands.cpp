@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "app/devices.h"
 #include "app/numbers.h"
 #include "app/paths.h"
 #include "app/session.h"
@@ -40,16 +41,20 @@ PictureSize parse_size(const std::string& text) {
 #ifdef ATTOSCOPE_GUI
 void render_picture(const RenderArguments& x, std::ostream& out) {
   const PictureSize size = parse_size(x.size);
+  if (x.device) check_device("--device", *x.device);
   std::vector<std::string> remarks;
-  const Session session = session_from(x.session, remarks);
+  Session session = session_from(x.session, remarks);
+  if (x.device) session.device = *x.device;
   render(session, {.file = x.out, .width = size.width, .height = size.height, .example_file = example_file()});
   for (const std::string& remark : remarks) out << remark << '\n';
   out << x.out + ": " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels\n";
 }
 
-void open_window(const std::string& session_file) {
+void open_window(const WindowArguments& x) {
+  if (x.device) check_device("--device", *x.device);
   Start start;
-  start.session = session_from(session_file, start.remarks);
+  start.session = session_from(x.session, start.remarks);
+  start.device = x.device;
   start.session_file = default_session_file();
   start.example_file = example_file();
   run_window(start);
@@ -57,10 +62,14 @@ void open_window(const std::string& session_file) {
 #else
 void render_picture(const RenderArguments& x, std::ostream&) {
   parse_size(x.size);
+  if (x.device) check_device("--device", *x.device);
   no_window();
 }
 
-void open_window(const std::string&) { no_window(); }
+void open_window(const WindowArguments& x) {
+  if (x.device) check_device("--device", *x.device);
+  no_window();
+}
 #endif
 
 }  // namespace attoscope

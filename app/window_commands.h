@@ -1,6 +1,7 @@
 /// The commands that need the window: opening it, and drawing it to a file. A build without a window says so.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -11,6 +12,13 @@ struct RenderArguments {
   std::string session;  ///< "": the last one
   std::string out;
   std::string size = "1600x1000";
+  std::optional<std::string> device{};  ///< none: the session's
+};
+
+/// Options of the window as typed.
+struct WindowArguments {
+  std::string session;  ///< "": the last one
+  std::optional<std::string> device{};  ///< for this window alone; none: the session's
 };
 
 /// Width and height in pixels.
@@ -24,7 +32,7 @@ PictureSize parse_size(const std::string& text);
 /// Draws a session to a PNG and says where it is.
 void render_picture(const RenderArguments& arguments, std::ostream& out);
 
-/// Opens the window on a session file, "" for the last session, and returns when it was closed.
-void open_window(const std::string& session_file);
+/// Opens the window and returns when it was closed.
+void open_window(const WindowArguments& arguments);
 
 }  // namespace attoscope

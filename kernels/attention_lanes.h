@@ -6,28 +6,28 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-template <class T>
-class AttentionBlock : private TileSteps<T> {
-  using Base = TileSteps<T>;
+template <class T, class Watch>
+class AttentionBlock : private TileSteps<T, Watch> {
+  using Base = TileSteps<T, Watch>;
   using Base::R, Base::vectors, Base::infinity;
-  using typename Base::L, typename Base::V;
+  using typename Base::Array, typename Base::L, typename Base::V;
   using Base::job_, Base::block_, Base::m_, Base::m_old_, Base::m_tile_, Base::l_, Base::l_lost_, Base::alpha_, Base::sum_,
       Base::started_, Base::o_, Base::pv_, Base::s_, Base::block_first_, Base::block_end_, Base::tile_, Base::any_rescale_,
       Base::vec, Base::active, Base::with, Base::fill_rows, Base::fill_columns, Base::round_columns;
 
  public:
-  AttentionBlock(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, Arena& arena)
-      : Base(job, block, recorder, stop, arena), runs_(job.method.algorithm == Algorithm::split_kv ? job.method.splits : 0) {
+  ATTOSCOPE_ANYWHERE AttentionBlock(const Job<T>& job, const RowBlock& block, const Crew& crew, const Watch& watch, LaneArena& arena)
+      : Base(job, block, crew, watch, arena), runs_(job.method.algorithm == Algorithm::split_kv ? job.method.splits : 0) {
     const RounderPlan<T>& rescaled = job[Step::rescaled];
     rescale_by_1_is_free_ = !rescaled.rounds() || (rescaled.kind != RounderKind::stochastic && same(rescaled, job[Step::l]) &&
                                                    same(rescaled, job[Step::O]));
-    run_state_ = arena.take<T>(static_cast<std::size_t>(runs_) * 3 * R);
-    runs_of_ = arena.take<T>(R);
-    run_o_ = arena.take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d) * R);
+    run_state_ = arena.template take<T>(static_cast<std::size_t>(runs_) * 3 * R);
+    runs_of_ = arena.template take<T>(R);
+    run_o_ = arena.template take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d) * R);
   }
 
   /// The block's rows of the output, row-major.
-  void run(double* out) {
+  ATTOSCOPE_ANYWHERE void run(double* out) {
     this->load_rows();
     this->clear_state();
     if (this->sees_keys()) run_algorithm();
@@ -35,7 +35,7 @@ class AttentionBlock : private TileSteps<T> {
   }
 
  private:
-  void run_algorithm() {
+  ATTOSCOPE_ANYWHERE void run_algorithm() {
     switch (job_.method.algorithm) {
       case Algorithm::three_pass: three_pass(); break;
       case Algorithm::two_pass: two_pass(); break;
@@ -51,11 +51,11 @@ class AttentionBlock : private TileSteps<T> {
 
   // --- algorithms -----------------------------------------------------------------------------------------------------
 
-  int tiles() const { return (job_.n - 1) / job_.method.block_k + 1; }
+  ATTOSCOPE_ANYWHERE int tiles() const { return (job_.n - 1) / job_.method.block_k + 1; }
 
   /// tile() for those of the tiles [first, end) in which some row sees a key.
   template <class Tile>
-  void each_tile(int first, int end, Tile tile) {
+  ATTOSCOPE_ANYWHERE void each_tile(int first, int end, Tile tile) {
     const int k = job_.method.block_k, begin = block_first_ / k, last = (block_end_ - 1) / k;
     for (int t = first > begin ? first : begin; t < end && t <= last; ++t) {
       this->enter_tile(t);
@@ -63,7 +63,7 @@ class AttentionBlock : private TileSteps<T> {
     }
   }
 
-  void flash2_tile() {
+  ATTOSCOPE_ANYWHERE void flash2_tile() {
     this->scores();
     this->running_max();
     this->rescale_factors();
@@ -74,7 +74,7 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// FlashAttention, Algorithm 1, lines 9 to 13: the tile has a max and a sum of its own, O is kept normalised.
-  void flash1_tile() {
+  ATTOSCOPE_ANYWHERE void flash1_tile() {
     this->scores();
     fill_rows(m_tile_, Step::m, [&](int r) { return vec(sum_)[r]; });
     for (int r = 0; r < vectors; ++r) {
@@ -90,7 +90,7 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// Safe softmax as one tile of all keys, normalised before P.V.
-  void three_pass() {
+  ATTOSCOPE_ANYWHERE void three_pass() {
     this->enter(0, 0, block_first_, block_end_);
     this->scores();
     this->running_max();
@@ -105,7 +105,7 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// Online softmax for m and l; then P normalised and P.V, in one chain over all tiles.
-  void two_pass() {
+  ATTOSCOPE_ANYWHERE void two_pass() {
     each_tile(0, tiles(), [&] {
       this->scores();
       this->running_max();
@@ -127,7 +127,7 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// Runs of tiles as if each were alone, then the merge.
-  void split_kv() {
+  ATTOSCOPE_ANYWHERE void split_kv() {
     const int per_run = (tiles() - 1) / runs_ + 1;
     for (int run = 0; run < runs_; ++run) {
       this->clear_state();
@@ -144,7 +144,7 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// The sink's share of l, and what an algorithm that keeps O normalised owes it.
-  void finish() {
+  ATTOSCOPE_ANYWHERE void finish() {
     if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
     const bool normalised = job_.method.algorithm == Algorithm::flash1;
     for (int r = 0; r < vectors; ++r) vec(sum_)[r] = vec(l_)[r];
@@ -153,10 +153,9 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// The output from the final state: O/l, or O itself where it is normalised; 0 in rows that see no key.
-  void store_output(double* out) {
+  ATTOSCOPE_ANYWHERE void store_output(double* out) {
     const bool divides = !normalises_P(job_.method.algorithm) && job_.method.algorithm != Algorithm::flash1;
-    const V* o = vec(o_);
-    const V* l = vec(l_);
+    const auto o = vec(o_), l = vec(l_);
     this->enter(0, 0, block_first_, block_end_);
     if (divides) {
       fill_columns(o_, Step::output, [&](int i, int r) { return o[i] / l[r]; }, 0);
@@ -165,23 +164,24 @@ class AttentionBlock : private TileSteps<T> {
     }
     for (int lane = 0; lane < block_.count; ++lane) {
       const bool blind = job_.keys_of(block_.rows[lane]).empty();
-      for (int c = 0; c < job_.d; ++c) out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = blind ? 0 : static_cast<double>(o_[c * R + lane]);
+      for (int c = 0; c < job_.d; ++c)
+        out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = blind ? 0 : static_cast<double>(o_[c * R + lane]);
     }
   }
 
   // --- their parts ----------------------------------------------------------------------------------------------------
 
-  static bool same(const RounderPlan<T>& x, const RounderPlan<T>& y) { return x.kind == y.kind && x.format == y.format; }
+  ATTOSCOPE_ANYWHERE static bool same(const RounderPlan<T>& x, const RounderPlan<T>& y) { return x.kind == y.kind && x.format == y.format; }
 
-  bool sums_P() const { return job_.method.precision.sum_rounded_P; }
+  ATTOSCOPE_ANYWHERE bool sums_P() const { return job_.method.precision.sum_rounded_P; }
 
-  void round_normalised_O() {
+  ATTOSCOPE_ANYWHERE void round_normalised_O() {
     if (!job_.method.precision.accumulate_in_O) round_columns(o_, Step::PV, 0);
     round_columns(o_, Step::O, 0);
   }
 
   /// l = round(round(alpha * l) + tile sum), with Kahan's correction where asked for.
-  void update_l() {
+  ATTOSCOPE_ANYWHERE void update_l() {
     const V one = splat<V>(1);
     V rescaled[vectors], lost[vectors];
     with(Step::rescaled, [&](auto rounder) {
@@ -202,7 +202,7 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// O = round(round(alpha * O) + P.V), or P.V continued in the rescaled O.
-  void update_O() {
+  ATTOSCOPE_ANYWHERE void update_O() {
     if (any_rescale_ || !rescale_by_1_is_free_)
       fill_columns(o_, Step::rescaled, [o = vec(o_), alpha = vec(alpha_)](int i, int r) { return alpha[r] * o[i]; }, tile_);
     if (job_.method.precision.accumulate_in_O) {
@@ -216,7 +216,7 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// l = round(alpha l + beta l~); O = round((alpha l O + beta P.V) / l) with beta = round(exp(m~ - m)).
-  void merge_tile() {
+  ATTOSCOPE_APART void merge_tile() {
     const V one = splat<V>(1);
     V old_share[vectors];
     fill_rows(m_tile_, Step::alpha, [&](int r) { return this->factor(vec(m_tile_)[r] - vec(m_)[r]); }, 1);
@@ -241,10 +241,10 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// l = round(l + round(exp(round(sink - m)))).
-  void add_sink() {
+  ATTOSCOPE_APART void add_sink() {
     if (!job_.has_sink) return;
     this->enter(0, 0, block_first_, block_end_);  // which tile was the block's last must not reach the dice
-    T* share = m_tile_;
+    const Array share = m_tile_;
     fill_rows(share, Step::shifted, [&](int r) { return is_merged(r, job_.sink - vec(m_)[r], sink_exponent(r)); }, -1);
     const T lift = power_of_two<T>(job_.method.p_exponent);
     fill_rows(share, Step::e, [&](int r) {
@@ -253,26 +253,26 @@ class AttentionBlock : private TileSteps<T> {
     }, -1);
     fill_rows(l_, Step::l, [&](int r) { return vec(l_)[r] + vec(share)[r]; }, -1);
   }
-  V sink_exponent(int r) const {
+  ATTOSCOPE_ANYWHERE V sink_exponent(int r) const {
     if (!this->exp2()) return job_.sink - vec(m_)[r];
     const V log2_e = splat<V>(static_cast<T>(0x1.71547652b82fep+0));
     return fused(splat<V>(job_.sink), log2_e, -(vec(m_)[r] * job_.exp2_scale));
   }
   /// `merged` in the rows whose state is a merge of several runs.
-  V is_merged(int r, V merged, V otherwise) const {
+  ATTOSCOPE_ANYWHERE V is_merged(int r, V merged, V otherwise) const {
     return runs_ > 0 ? (vec(runs_of_)[r] > splat<V>(1) ? merged : otherwise) : otherwise;
   }
 
   // --- split_kv -------------------------------------------------------------------------------------------------------
 
-  T* run_m(int run) { return run_state_ + run * 3 * R; }
-  T* run_l(int run) { return run_m(run) + R; }
-  T* run_started(int run) { return run_m(run) + 2 * R; }
-  T* run_o(int run) { return run_o_ + static_cast<std::ptrdiff_t>(run) * job_.d * R; }
+  ATTOSCOPE_ANYWHERE Array run_m(int run) { return run_state_ + run * 3 * R; }
+  ATTOSCOPE_ANYWHERE Array run_l(int run) { return run_m(run) + R; }
+  ATTOSCOPE_ANYWHERE Array run_started(int run) { return run_m(run) + 2 * R; }
+  ATTOSCOPE_ANYWHERE Array run_o(int run) { return run_o_ + static_cast<std::ptrdiff_t>(run) * job_.d * R; }
 
   /// The runs' common state. A row with keys in one run only has that run's state; with several, m is the largest
   /// log-sum-exp, l and O are the sums of w and w * (O/l), w = round(exp(lse - m)), in ascending order of the runs.
-  void merge_runs() {
+  ATTOSCOPE_ANYWHERE void merge_runs() {
     for (int r = 0; r < vectors; ++r) {
       V m = splat<V>(-infinity), count{};
       for (int run = 0; run < runs_; ++run) {
@@ -290,7 +290,7 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// Puts back what a run left in the rows that have no other.
-  void restore_single(int run) {
+  ATTOSCOPE_ANYWHERE void restore_single(int run) {
     const V one = splat<V>(1);
     for (int r = 0; r < vectors; ++r) {
       const V single = vec(run_started(run))[r] == one ? vec(runs_of_)[r] : V{};
@@ -304,17 +304,15 @@ class AttentionBlock : private TileSteps<T> {
   }
 
   /// The log-sum-exp of a run; -infinity without keys.
-  V log_sum_exp(int run, int r) {
+  ATTOSCOPE_ANYWHERE V log_sum_exp(int run, int r) {
     const T lift = static_cast<T>(job_.method.p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
     const V lse = vec(run_m(run))[r] * job_.score_unit + (logarithm(vec(run_l(run))[r]) - lift);
     return vec(run_started(run))[r] == splat<V>(1) ? lse : splat<V>(-infinity);
   }
 
-  void add_run(int run) {
+  ATTOSCOPE_ANYWHERE void add_run(int run) {
     fill_rows(alpha_, Step::alpha, [&](int r) { return exponential(log_sum_exp(run, r) - vec(m_)[r]); }, -2 - run);
-    const V* o = vec(run_o(run));
-    const V* l = vec(run_l(run));
-    const V* started = vec(run_started(run));
+    const auto o = vec(run_o(run)), l = vec(run_l(run)), started = vec(run_started(run));
     const V one = splat<V>(1);
     with(Step::rescaled, [&](auto rounder) {
       for (int c = 0; c < job_.d; ++c)
@@ -339,7 +337,7 @@ class AttentionBlock : private TileSteps<T> {
 
   int runs_ = 0;
   bool rescale_by_1_is_free_ = true;
-  T *run_state_, *run_o_, *runs_of_;
+  Array run_state_, run_o_, runs_of_;
 };
 
 }  // namespace ATTOSCOPE_ISA

@@ -16,7 +16,11 @@
 
 #include "kernels/cancelled_sign.h"
 #include "kernels/deviation.h"
+#include "kernels/device.h"
+#include "kernels/engine.h"
+#include "kernels/hardware.h"
 #include "kernels/inputs.h"
+#include "kernels/meter.h"
 #include "kernels/recorder.h"
 #include "kernels/simulate.h"
 #include "kernels/traffic.h"
@@ -30,20 +34,22 @@ struct GoldenKey {
   Problem problem{.n = 0};
   Format input;
   bool rounds_input = false, stochastic_input = false, in_double = false;
+  const Engine* engine = nullptr;  ///< that holds it too
 
   friend bool operator==(const GoldenKey& x, const GoldenKey& y) {
-    return same_inputs(x.problem, y.problem) && scale_of(x.problem) == scale_of(y.problem) && x.problem.mask == y.problem.mask &&
-           x.problem.sink == y.problem.sink && x.problem.softcap == y.problem.softcap && x.problem.alibi == y.problem.alibi &&
-           x.problem.rows == y.problem.rows && (x.problem.rows == 0 || traced_row(x.problem) == traced_row(y.problem)) && x.rounds_input == y.rounds_input && x.in_double == y.in_double && x.stochastic_input == y.stochastic_input &&
-           (!x.stochastic_input || x.problem.seed == y.problem.seed) &&
-           (!x.rounds_input || x.input == y.input);
+    return same_inputs(x.problem, y.problem) && scale_of(x.problem) == scale_of(y.problem) &&
+           x.problem.mask == y.problem.mask && x.problem.sink == y.problem.sink && x.problem.softcap == y.problem.softcap &&
+           x.problem.alibi == y.problem.alibi && x.problem.rows == y.problem.rows &&
+           (x.problem.rows == 0 || traced_row(x.problem) == traced_row(y.problem)) && x.rounds_input == y.rounds_input &&
+           x.in_double == y.in_double && x.engine == y.engine && x.stochastic_input == y.stochastic_input &&
+           (!x.stochastic_input || x.problem.seed == y.problem.seed) && (!x.rounds_input || x.input == y.input);
   }
 };
 
-GoldenKey golden_key(const Experiment& e) {
+GoldenKey golden_key(const Experiment& e, const Engine* engine) {
   const Rounding& r = e.a.precision[Step::input];
   const bool rounds = r.kind != Rounding::Kind::exact;
-  return {e.problem, rounds ? format_of(r, e.format) : Format{}, rounds, rounds && r.stochastic, works_in_double(e)};
+  return {e.problem, rounds ? format_of(r, e.format) : Format{}, rounds, rounds && r.stochastic, works_in_double(e), engine};
 }
 
 /// The inputs as rounded for everybody, and the truth on them.
@@ -80,11 +86,18 @@ double available_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
 }
 
+/// What was found of one output beside its values.
+struct Metered {
+  Measured measured;
+  std::uint64_t digest = 0;
+};
+
 template <class T>
 class Computation {
  public:
-  Computation(const Experiment& e, const Options& options, std::optional<Truth>& truth, std::shared_ptr<const Tensors>& raw)
-      : e_(e), stop_(options.cancelled, options.progress, options.isa), truth_(truth), raw_(raw) {
+  /// `engine` is null on the CPU.
+  Computation(const Experiment& e, const Options& options, std::optional<Truth>& truth, std::shared_ptr<const Tensors>& raw, Engine* engine)
+      : e_(e), device_(options.device), stop_(options.cancelled, options.progress, options.isa), truth_(truth), raw_(raw), engine_(engine) {
     result_.experiment = e;
     result_.rows = computed_rows(e.problem);
     for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem.mask, row, e.problem.n).empty();
@@ -92,7 +105,7 @@ class Computation {
 
   Result answer() {
     Clock whole, clock;
-    const bool fresh = !truth_ || !(truth_->key == golden_key(e_));
+    const bool fresh = !truth_ || !(truth_->key == golden_key(e_, engine_));
     stop_.expect(static_cast<double>(result_.rows.size()) * ((fresh ? golden_work : 0) + 2));
     if (fresh) round_inputs();
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
@@ -113,18 +126,16 @@ class Computation {
 
   /// How far each of these is from the truth in place of a.
   std::vector<Deviation> errors_of(std::span<const Method> methods) {
-    if (!truth_ || !(truth_->key == golden_key(e_))) {
+    if (!truth_ || !(truth_->key == golden_key(e_, engine_))) {
       round_inputs();
       find_truth(golden_job());
     }
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     std::vector<Deviation> errors;
     for (const Method& m : methods) {
-      const Operands<T> reversed = m.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
-      const Matrix output = is_emulated(m.algorithm)
-                                ? run(job(e_.problem, m, e_.format, m.reverse_keys ? reversed : x), result_.rows, nullptr, stop_)
-                                : output_of(m.algorithm);
-      errors.push_back(deviation(unsorted(output, stop_), truth_->measured, e_.format, stop_));
+      const Matrix output = is_emulated(m.algorithm) ? emulated(m, x, Output::a) : given(m, Output::a, false);
+      const Metered metered = meter(output, Output::a, false);
+      errors.push_back(compared({&metered.measured, Output::a}, {&truth_->measured, Output::golden}));
     }
     return errors;
   }
@@ -137,6 +148,7 @@ class Computation {
   void round_inputs() {
     Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format, e_.problem.seed, stop_);
     truth_.reset();
+    if (engine_) engine_->forget_inputs();
     Truth t;
     t.inputs = as_tensors(x, e_.problem.n, e_.problem.d, stop_);
     t.operands = std::move(x);
@@ -154,11 +166,17 @@ class Computation {
   void find_truth(const Job<double>& golden) {
     constexpr bool precise = std::is_same_v<T, double>;
     stop_.weigh(golden_work);
-    truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
-                                                      : run(golden, result_.rows, nullptr, stop_));
-    tbb::parallel_invoke([&] { truth_->measured = measured(*truth_->golden, false, stop_); },
-                         [&] { truth_->digest = digest(*truth_->golden, stop_); });
-    truth_->key = golden_key(e_);  // last: a run that is stopped before leaves a truth that answers no question
+    if (engine_) {
+      truth_->golden = std::make_shared<Matrix>(precise ? engine_->run_double_double(golden, result_.rows, stop_)
+                                                        : engine_->run(golden, result_.rows, Output::golden, nullptr, stop_));
+    } else {
+      truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
+                                                        : run(golden, result_.rows, nullptr, stop_));
+    }
+    const Metered metered = meter(*truth_->golden, Output::golden, true);
+    truth_->measured = metered.measured;
+    truth_->digest = metered.digest;
+    truth_->key = golden_key(e_, engine_);  // last: a run that is stopped before leaves a truth that answers no question
   }
 
   /// The computed rows of what the experiment's `loaded` holds.
@@ -175,28 +193,71 @@ class Computation {
     result_.traffic = traffic(e_);
     result_.trace.row = traced_row(e_.problem);
     if (!is_emulated(e_.a.algorithm)) {
-      result_.a = output_of(e_.a.algorithm);
+      result_.a = given(e_.a, Output::a, true);
       return;
     }
     const Operands<T> reversed = e_.a.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
     const Job<T> a = job(e_.problem, e_.a, e_.format, e_.a.reverse_keys ? reversed : x);
-    RunRecorder<T> recorder(a, golden, result_.rows, traced_row(e_.problem), std::is_same_v<T, double>);
-    result_.a = run(a, result_.rows, &recorder, stop_);
+    RunRecorder<T> recorder(a, golden, result_.rows, result_.trace.row, std::is_same_v<T, double>);
+    if (engine_) {
+      tbb::parallel_invoke([&] { result_.a = on_engine(a, Output::a, &recorder, e_.a.reverse_keys); },
+                           [&] { result_.trace = traced_alone(a, golden); });
+    } else {
+      result_.a = run(a, result_.rows, &recorder, stop_);
+      result_.trace = recorder.take_trace();
+    }
     result_.rescales = recorder.rescales();
     result_.rescale_map = recorder.take_map();
-    result_.trace = recorder.take_trace();
   }
 
-  /// The output of a method that is not emulated.
-  Matrix output_of(Algorithm algorithm) const {
-    if (algorithm == Algorithm::loaded) return loaded_rows();
-    throw std::runtime_error("The method `hardware` needs an NVIDIA GPU, and this program was built without CUDA.");
+  /// The trace that an engine does not keep: its row has the same bits on the CPU.
+  Trace traced_alone(const Job<T>& a, const Job<double>& golden) const {
+    const std::vector<int> row{traced_row(e_.problem)};
+    RunRecorder<T> tracer(a, golden, row, row[0], std::is_same_v<T, double>);
+    run(a, row, &tracer, stop_);
+    return tracer.take_trace();
+  }
+
+  /// `temporary`: the job's inputs are gone soon, and others may come to lie where they lay.
+  Matrix on_engine(const Job<T>& j, Output output, RunRecorder<T>* recorder, bool temporary) {
+    struct Forgetting {
+      Engine* engine;
+      ~Forgetting() {
+        if (engine) engine->forget_inputs();
+      }
+    };
+    const Forgetting when_done{temporary ? engine_ : nullptr};
+    return engine_->run(j, result_.rows, output, recorder, stop_);
+  }
+
+  /// `method` on inputs that everybody sees, in place of `output`.
+  Matrix emulated(const Method& method, const Operands<T>& x, Output output) {
+    const Operands<T> reversed = method.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
+    const Job<T> j = job(e_.problem, method, e_.format, method.reverse_keys ? reversed : x);
+    return engine_ ? on_engine(j, output, nullptr, method.reverse_keys) : run(j, result_.rows, nullptr, stop_);
+  }
+
+  /// The output of a method that is not emulated. `checks`: a real kernel's is held against its emulation.
+  Matrix given(const Method& method, Output output, bool checks) {
+    Matrix m = method.algorithm == Algorithm::loaded ? loaded_rows() : hardware_rows(method, output, checks);
+    if (engine_) engine_->take(m, output);
+    return m;
+  }
+
+  Matrix hardware_rows(const Method& method, Output output, bool checks) {
+    if (const std::string why = why_no_hardware(device_, e_.problem.d); !why.empty()) throw std::runtime_error(why);
+    HardwareRun real = run_hardware(e_.problem, e_.format, method, *truth_->inputs, result_.rows, devices_of(device_).front(), stop_);
+    if (checks && !result_.hardware) {
+      const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
+      result_.hardware = hardware_check(real, emulated(emulation_of(method), x, output), e_.format, stop_);
+    }
+    return std::move(real.output);
   }
 
   /// b sees what everybody sees, rounded once more by its own input step.
   void run_b(const Operands<T>& x) {
     if (!is_emulated(e_.b.algorithm)) {
-      result_.b = output_of(e_.b.algorithm);
+      result_.b = given(e_.b, Output::b, true);
       return;
     }
     const RounderPlan<T> own = plan<T>(e_.b.precision[Step::input], e_.format);
@@ -206,28 +267,72 @@ class Computation {
     if (!same) own_operands = operands<T>(*truth_->inputs, e_.b.precision[Step::input], e_.format, e_.problem.seed, stop_);
     const Operands<T>& mine = same ? x : own_operands;
     const Operands<T> reversed = e_.b.reverse_keys ? with_reversed_keys(mine, e_.problem.d) : Operands<T>{};
-    result_.b = run(job(e_.problem, e_.b, e_.format, e_.b.reverse_keys ? reversed : mine), result_.rows, nullptr, stop_);
+    const Job<T> b = job(e_.problem, e_.b, e_.format, e_.b.reverse_keys ? reversed : mine);
+    result_.b = engine_ ? on_engine(b, Output::b, nullptr, !same || e_.b.reverse_keys) : run(b, result_.rows, nullptr, stop_);
+  }
+
+  /// `sorts`: its values will be asked for in order.
+  Metered meter(const Matrix& m, Output output, bool sorts) {
+    Metered metered;
+    if (engine_) {
+      const Moments moments = engine_->moments(output, stop_);
+      const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - moments.nonfinite;
+      metered.measured = {&m, sorts, {}, moments.nonfinite, rms_of(ordered_total(moments.squares), finite)};
+      metered.digest = digest(m, moments.digest_sum);
+      return metered;
+    }
+    const bool as_float = std::is_same_v<T, float> && output != Output::golden;
+    tbb::parallel_invoke([&] { metered.measured = sorts ? measured(m, as_float, stop_) : unsorted(m, stop_); },
+                         [&] { metered.digest = sorts ? digest(m, stop_) : 0; });
+    return metered;
+  }
+
+  /// An output with its measure.
+  struct Side {
+    const Measured* measured;
+    Output output;
+  };
+  Deviation compared(const Side& x, const Side& y) {
+    const Measured &p = *x.measured, &q = *y.measured;
+    if (!engine_) return deviation(p, q, e_.format, stop_);
+    const auto wasserstein = [&] {
+      if (!p.sorts || !q.sorts) return std::numeric_limits<double>::quiet_NaN();
+      if (p.nonfinite != 0 || q.nonfinite != 0) return paired_wasserstein(*p.matrix, *q.matrix, stop_);
+      return ordered_total(engine_->gaps(x.output, y.output, stop_)) / static_cast<double>(p.matrix->values.size());
+    };
+    return deviation(*p.matrix, q.rms, e_.format,
+                     {[&](const DeviationRule& rule) { return engine_->sums(x.output, y.output, rule, stop_); }, wasserstein});
   }
 
   void compare() {
     stop_.check();
-    constexpr bool as_float = std::is_same_v<T, float>;
-    Measured a, b;
-    tbb::parallel_invoke([&] { a = measured(result_.a, as_float, stop_); }, [&] { b = measured(result_.b, as_float, stop_); },
-                         [&] { result_.digests = {truth_->digest, digest(result_.a, stop_), digest(result_.b, stop_)}; });
+    Metered a, b;
+    const auto meter_a = [&] { a = meter(result_.a, Output::a, true); };
+    const auto meter_b = [&] { b = meter(result_.b, Output::b, true); };
+    if (engine_) {
+      meter_a();
+      meter_b();
+    } else {
+      tbb::parallel_invoke(meter_a, meter_b);
+    }
+    result_.digests = {truth_->digest, a.digest, b.digest};
     result_.inputs = truth_->inputs;
     result_.golden = truth_->golden;
     result_.golden_rms = truth_->measured.rms;
     result_.golden_nonfinite = truth_->measured.nonfinite;
-    result_.a_error = deviation(a, truth_->measured, e_.format, stop_);
-    result_.b_error = deviation(b, truth_->measured, e_.format, stop_);
-    result_.a_minus_b = deviation(a, b, e_.format, stop_);
+    const Side golden{&truth_->measured, Output::golden}, mine{&a.measured, Output::a}, other{&b.measured, Output::b};
+    result_.a_error = compared(mine, golden);
+    result_.b_error = compared(other, golden);
+    result_.a_minus_b = compared(mine, other);
+    if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
   }
 
   const Experiment& e_;
+  const std::string& device_;
   CancelledSign stop_;
   std::optional<Truth>& truth_;
   std::shared_ptr<const Tensors>& raw_;
+  Engine* engine_;
   Result result_;
 };
 
@@ -242,6 +347,8 @@ struct Memory::Held {
   std::shared_ptr<const Tensors> raw;
   Problem raw_of;
   std::optional<Truth> truth;
+  std::vector<int> gpus;           ///< of `engine`
+  std::unique_ptr<Engine> engine;  ///< that answered last
 };
 
 Memory::Memory() : held_(std::make_unique<Held>()) {}
@@ -275,12 +382,23 @@ std::string device_name(int threads, std::string_view isa) {
 
 namespace {
 
-/// f(computation, ms) in the working type, once the inputs are drawn, which took so many milliseconds.
+/// The engine that the options ask for; null: the CPU.
+Engine* engine_of(const Options& options, Memory::Held& held) {
+  const std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
+  if (gpus.empty()) return nullptr;
+  if (!held.engine || held.gpus != gpus) {
+    held.truth.reset();
+    held.engine.reset();
+    held.engine = options.engine ? options.engine() : gpu_engine(gpus);
+    held.gpus = gpus;
+  }
+  return held.engine.get();
+}
+
+/// f(computation, ms) in the working type, once the inputs are drawn, which took so many milliseconds. Without an engine the
+/// CPU computes.
 template <class F>
-void with_computation(const Experiment& experiment, const Options& options, F f) {
-  refuse(experiment, options.threads);
-  Memory none;
-  Memory::Held& held = (options.memory ? *options.memory : none).held();
+void compute_on(Engine* engine, const Experiment& experiment, const Options& options, Memory::Held& held, F f) {
   tbb::task_arena arena(thread_count(options.threads));
   arena.execute([&] {
     Clock clock;
@@ -291,23 +409,50 @@ void with_computation(const Experiment& experiment, const Options& options, F f)
     }
     const double drawing = clock.lap();
     if (works_in_double(experiment)) {
-      f(Computation<double>(experiment, options, held.truth, held.raw), drawing);
+      f(Computation<double>(experiment, options, held.truth, held.raw, engine), drawing);
     } else {
-      f(Computation<float>(experiment, options, held.truth, held.raw), drawing);
+      f(Computation<float>(experiment, options, held.truth, held.raw, engine), drawing);
     }
   });
+}
+
+/// What answered, and why it is not what was asked for.
+struct Answerer {
+  std::string device, remark;
+};
+
+/// The same on the device that the options name. A GPU that gives up is replaced by the CPU: one sentence says so.
+template <class F>
+Answerer with_computation(const Experiment& experiment, const Options& options, F f) {
+  refuse(experiment, options.threads);
+  Memory none;
+  Memory::Held& held = (options.memory ? *options.memory : none).held();
+  std::string remark;
+  try {
+    if (Engine* engine = engine_of(options, held)) {
+      compute_on(engine, experiment, options, held, f);
+      return {engine->name(), ""};
+    }
+  } catch (const DeviceFailure& failure) {
+    held.truth.reset();
+    held.engine.reset();
+    remark = std::string(failure.what()) + " The CPU took over.";
+  }
+  compute_on(nullptr, experiment, options, held, f);
+  return {device_name(options.threads, options.isa), remark};
 }
 
 }  // namespace
 
 Result compute(const Experiment& experiment, const Options& options) {
   Result result;
-  with_computation(experiment, options, [&](auto computation, double drawing) {
+  const Answerer by = with_computation(experiment, options, [&](auto computation, double drawing) {
     result = computation.answer();
     result.timing.inputs += drawing;
     result.timing.total += drawing;
   });
-  result.device = device_name(options.threads, options.isa);
+  result.device = by.device;
+  result.remark = by.remark;
   return result;
 }
 

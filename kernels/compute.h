@@ -35,6 +35,8 @@ class Memory {
   std::unique_ptr<Held> held_;
 };
 
+class Engine;
+
 struct Options {
   Cancelled cancelled{};     ///< none: never
   Progress progress{};         ///< none: nobody is told
@@ -42,6 +44,7 @@ struct Options {
   int threads = 0;           ///< 0: all that the machine has
   std::string isa{};           ///< "sse2", "avx2", "avx512"; empty: see `instruction_set` in kernels/job.h
   std::string device = "cpu";  ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/device.h)
+  std::function<std::unique_ptr<Engine>()> engine{};  ///< makes what computes in place of the device's own: for tests
 };
 
 /// The answer to `experiment`, the same bits for every thread count and instruction set.

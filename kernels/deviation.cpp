@@ -6,20 +6,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/job.h"
-#include "kernels/sorting.h"
+#include "kernels/meter.h"
 
 namespace attoscope {
 namespace {
-
-/// Elements that one task sums, chain by chain; chunks are then added in ascending order.
-constexpr std::size_t chunk_size = 4096;
-constexpr int chains = DeviationSums::chains;
-
-/// The chains' common sum, as a tree.
-double total(const double* chain) {
-  return ((chain[0] + chain[4]) + (chain[2] + chain[6])) + ((chain[1] + chain[5]) + (chain[3] + chain[7]));
-}
 
 /// The whole, from the chunks in order.
 struct Sums {
@@ -30,13 +20,13 @@ struct Sums {
   UlpHistogram ulps{};
 
   void add(const DeviationSums& s, std::size_t first) {
-    absolute += total(s.absolute);
-    plain += total(s.plain);
-    square += total(s.square);
-    centred += total(s.centred);
-    xy += total(s.xy);
-    xx += total(s.xx);
-    yy += total(s.yy);
+    absolute += chain_total(s.absolute);
+    plain += chain_total(s.plain);
+    square += chain_total(s.square);
+    centred += chain_total(s.centred);
+    xy += chain_total(s.xy);
+    xx += chain_total(s.xx);
+    yy += chain_total(s.yy);
     if (s.max_abs > max_abs) {
       max_abs = s.max_abs;
       worst = first + static_cast<std::size_t>(s.worst);
@@ -50,7 +40,7 @@ struct Sums {
 /// sum(first, end) for all chunks of 0 .. count, in parallel; results in order.
 template <class T, class F>
 std::vector<T> chunk_sums(std::size_t count, const StopSign& stop, F sum) {
-  std::vector<T> parts((count + chunk_size - 1) / chunk_size);
+  std::vector<T> parts(chunk_count(count));
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
     stop.check();
     parts[i] = sum(i * chunk_size, std::min(count, (i + 1) * chunk_size));
@@ -67,18 +57,22 @@ double ordered_sum(std::size_t count, const StopSign& stop, F f) {
     for (; i + chains <= end; i += chains)
       for (std::size_t c = 0; c < chains; ++c) chain[c] += f(i + c);
     for (std::size_t c = 0; i < end; ++i, ++c) chain[c] += f(i);
-    return total(chain);
+    return chain_total(chain);
   });
   double sum = 0;
   for (const double part : parts) sum += part;
   return sum;
 }
 
-Sums sums_of(const std::vector<double>& x, const std::vector<double>& y, const DeviationRule& rule, const StopSign& stop) {
+std::vector<DeviationSums> chunks_of(const std::vector<double>& x, const std::vector<double>& y, const DeviationRule& rule,
+                                     const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  const auto parts = chunk_sums<DeviationSums>(x.size(), stop, [&](std::size_t first, std::size_t end) {
+  return chunk_sums<DeviationSums>(x.size(), stop, [&](std::size_t first, std::size_t end) {
     return isa.deviation(x.data() + first, y.data() + first, static_cast<int>(end - first), rule);
   });
+}
+
+Sums whole_of(const std::vector<DeviationSums>& parts) {
   Sums s;
   for (std::size_t i = 0; i < parts.size(); ++i) s.add(parts[i], i * chunk_size);
   return s;
@@ -99,7 +93,7 @@ double mean_gap(const std::vector<double>& x, const std::vector<double>& y, cons
 double wasserstein(const Measured& x, const Measured& y, const StopSign& stop) {
   if (!x.sorts || !y.sorts) return std::numeric_limits<double>::quiet_NaN();
   if (x.nonfinite == 0 && y.nonfinite == 0) return mean_gap(x.sorted, y.sorted, stop);
-  return mean_gap(paired_sorted(*x.matrix, *y.matrix, stop), paired_sorted(*y.matrix, *x.matrix, stop), stop);
+  return paired_wasserstein(*x.matrix, *y.matrix, stop);
 }
 
 Deviation undefined(std::int64_t nonfinite) {
@@ -125,15 +119,20 @@ Measured unsorted(const Matrix& m, const StopSign& stop) {
   const double square = ordered_sum(m.values.size(), stop, [&](std::size_t i) {
     return std::isfinite(m.values[i]) ? m.values[i] * m.values[i] : 0.0;
   });
-  out.rms = finite > 0 ? std::sqrt(square / static_cast<double>(finite)) : 0;
+  out.rms = rms_of(square, finite);
   return out;
 }
 
-Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
-  const std::vector<double>&a = x.matrix->values, &b = y.matrix->values;
-  DeviationRule rule{main, 0.01 * y.rms, 0};
-  const Sums s = sums_of(a, b, rule, stop);
-  const std::int64_t nonfinite = static_cast<std::int64_t>(a.size()) - s.finite;
+double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop) {
+  return mean_gap(paired_sorted(x, y, stop), paired_sorted(y, x, stop), stop);
+}
+
+double rms_of(double squares, std::int64_t finite) { return finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0; }
+
+Deviation deviation(const Matrix& x, double y_rms, const Format& main, const MeterParts& parts) {
+  DeviationRule rule{main, 0.01 * y_rms, 0};
+  const Sums s = whole_of(parts.chunks(rule));
+  const std::int64_t nonfinite = static_cast<std::int64_t>(x.values.size()) - s.finite;
   if (s.finite == 0) return undefined(nonfinite);
   const double count = static_cast<double>(s.finite);
   Deviation d;
@@ -142,33 +141,35 @@ Deviation deviation(const Measured& x, const Measured& y, const Format& main, co
   d.rms = std::sqrt(s.square / count);
   d.bias = s.plain / count;
   rule.centre = d.bias;
-  d.std = std::sqrt(sums_of(a, b, rule, stop).centred / count);
+  d.std = std::sqrt(whole_of(parts.chunks(rule)).centred / count);
   d.rel_rms = d.rms / std::sqrt(s.yy / count);
   d.cosine = s.xy / std::sqrt(s.xx) / std::sqrt(s.yy);
-  d.wasserstein = wasserstein(x, y, stop);
+  d.wasserstein = parts.wasserstein();
   d.max_ulp = s.max_ulp;
   d.nonfinite = nonfinite;
-  d.worst_row = static_cast<int>(s.worst / static_cast<std::size_t>(x.matrix->cols));
-  d.worst_col = static_cast<int>(s.worst % static_cast<std::size_t>(x.matrix->cols));
+  d.worst_row = static_cast<int>(s.worst / static_cast<std::size_t>(x.cols));
+  d.worst_col = static_cast<int>(s.worst % static_cast<std::size_t>(x.cols));
   d.ulps = s.ulps;
   return d;
+}
+
+Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
+  const std::vector<double>&a = x.matrix->values, &b = y.matrix->values;
+  return deviation(*x.matrix, y.rms, main, {[&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); },
+                                            [&] { return wasserstein(x, y, stop); }});
 }
 
 std::uint64_t digest(const Matrix& m, const StopSign& stop) {
   const auto parts = chunk_sums<std::uint64_t>(m.values.size(), stop, [&](std::size_t first, std::size_t end) {
     std::uint64_t sum = 0;
-    for (std::size_t i = first; i < end; ++i) {
-      const double v = m.values[i];
-      // splitmix64's finaliser of the bits and the index; a sum of such terms has no order to get wrong
-      std::uint64_t z = (v != v ? 0x7ff8000000000000u : bit_as<std::uint64_t>(v)) + 0x9E3779B97F4A7C15u * (i + 1);
-      z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-      z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-      sum += z ^ (z >> 31);
-    }
+    for (std::size_t i = first; i < end; ++i) sum += digest_term(m.values[i], i);
     return sum;
   });
-  const std::uint64_t shape = static_cast<std::uint64_t>(m.rows) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(m.cols);
-  return std::accumulate(parts.begin(), parts.end(), shape);
+  return digest(m, std::accumulate(parts.begin(), parts.end(), std::uint64_t{0}));
+}
+
+std::uint64_t digest(const Matrix& m, std::uint64_t sum_of_terms) {
+  return static_cast<std::uint64_t>(m.rows) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(m.cols) + sum_of_terms;
 }
 
 }  // namespace attoscope

@@ -1,6 +1,9 @@
 /// The meter: how far one matrix is from another. Every sum has a fixed order, whatever the number of threads.
 #pragma once
 
+#include <functional>
+
+#include "kernels/job.h"
 #include "kernels/result.h"
 #include "kernels/stop_sign.h"
 
@@ -24,7 +27,22 @@ Measured unsorted(const Matrix& m, const StopSign& stop = {});
 /// x against the reference y, of the same shape; ulps are `main`'s at |y|, none finer than at 1 % of y's RMS.
 Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop = {});
 
+/// What a comparison is made of, wherever the matrices lie.
+struct MeterParts {
+  std::function<std::vector<DeviationSums>(const DeviationRule&)> chunks;  ///< in order
+  std::function<double()> wasserstein;
+};
+/// x against a reference with that RMS, from its parts; of x itself only the shape is read.
+Deviation deviation(const Matrix& x, double y_rms, const Format& main, const MeterParts& parts);
+
+/// The root of the mean of `finite` squares, from their sum; 0 of none.
+double rms_of(double squares, std::int64_t finite);
+/// Wasserstein-1 over the elements in which both are finite.
+double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop = {});
+
 /// The 64-bit hash of the values' bits in row-major order; every NaN counts as the same.
 std::uint64_t digest(const Matrix& m, const StopSign& stop = {});
+/// The same from the sum of its elements' `digest_term`.
+std::uint64_t digest(const Matrix& m, std::uint64_t sum_of_terms);
 
 }  // namespace attoscope

@@ -1,5 +1,5 @@
 /// The meter's inner loop: what one chunk of two arrays adds to their deviation, in eight interleaved chains whatever the width
-/// of the lanes.
+/// of the lanes. A GPU's lane follows one chain of them.
 #pragma once
 
 #include "kernels/job.h"
@@ -11,16 +11,19 @@ namespace ATTOSCOPE_ISA {
 class DeviationChunk {
   using V = DoubleV;
   using I = Int64V;
-  static constexpr int width = Lanes<double>::width, parts = DeviationSums::chains / width;
+  static constexpr int width = Lanes<double>::width, parts = metered_chains / width;
 
  public:
-  explicit DeviationChunk(const DeviationRule& rule)
+  /// Follows the chains first_chain .. first_chain + metered_chains - 1.
+  ATTOSCOPE_ANYWHERE explicit DeviationChunk(const DeviationRule& rule, int first_chain = 0)
       : rule_(rule),
+        first_chain_(first_chain),
         lowest_((std::int64_t{min_exponent(rule.format)} + 1023 > 1 ? std::int64_t{min_exponent(rule.format)} + 1023 : 1) << 52) {
     for (V& v : largest_) v = splat<V>(-1);
   }
 
-  DeviationSums sums(const double* x, const double* y, int count) {
+  /// Of the other chains: nothing.
+  ATTOSCOPE_ANYWHERE DeviationSums sums(const double* x, const double* y, int count) {
     for (int i = 0; i < count; i += DeviationSums::chains) {
       if (count - i >= DeviationSums::chains) {
         add(x + i, y + i, i);
@@ -33,7 +36,7 @@ class DeviationChunk {
 
  private:
   /// Missing elements are NaN, which nobody counts.
-  void add_rest(const double* x, const double* y, int first, int count) {
+  ATTOSCOPE_ANYWHERE void add_rest(const double* x, const double* y, int first, int count) {
     double rest[2][DeviationSums::chains];
     for (int i = 0; i < DeviationSums::chains; ++i) {
       rest[0][i] = i < count ? x[i] : std::numeric_limits<double>::quiet_NaN();
@@ -42,11 +45,11 @@ class DeviationChunk {
     add(rest[0], rest[1], first);
   }
 
-  void add(const double* x, const double* y, int first) {
+  ATTOSCOPE_ANYWHERE void add(const double* x, const double* y, int first) {
     for (int p = 0; p < parts; ++p) {
       V u, v;
-      __builtin_memcpy(&u, x + p * width, sizeof u);
-      __builtin_memcpy(&v, y + p * width, sizeof v);
+      __builtin_memcpy(&u, x + first_chain_ + p * width, sizeof u);
+      __builtin_memcpy(&v, y + first_chain_ + p * width, sizeof v);
       // a difference with itself is 0 for finite numbers alone
       const V zero{}, one = splat<V>(1), finite = u - u == zero ? (v - v == zero ? one : zero) : zero;
       u = finite == one ? u : zero;
@@ -66,13 +69,13 @@ class DeviationChunk {
     }
   }
 
-  void note_largest(int p, V size, int first) {
+  ATTOSCOPE_ANYWHERE void note_largest(int p, V size, int first) {
     const V index = splat<V>(first);
     worst_[p] = size > largest_[p] ? index : worst_[p];
     largest_[p] = size > largest_[p] ? size : largest_[p];
   }
 
-  void count_ulps(int p, V d, V y, V finite) {
+  ATTOSCOPE_ANYWHERE void count_ulps(int p, V d, V y, V finite) {
     const V zero{}, size = y < zero ? -y : y, reference = size > rule_.floor ? size : splat<V>(rule_.floor);
     I exponent = bits_of(reference) & (std::int64_t{0x7ff} << 52);
     exponent = exponent < lowest_ ? I{} + lowest_ : exponent;
@@ -85,27 +88,27 @@ class DeviationChunk {
     at = at < -1.0 ? splat<V>(-1) : (at > double{UlpHistogram::inner} ? splat<V>(UlpHistogram::inner) : at);
     const V magic = splat<V>(0x1.8p52), nearest = (at + magic) - magic, below = nearest > at ? nearest - 1.0 : nearest;
     const I bin = bits_of((below + 1.0) + magic) - bits_of(magic);
-    for (int lane = 0; lane < width; ++lane) counts_[finite[lane] == 1.0 ? bin[lane] : spare_bin] += 1;
+    for (int lane = 0; lane < width; ++lane) counts_[lane_of(finite, lane) == 1.0 ? lane_of(bin, lane) : spare_bin] += 1;
   }
 
-  DeviationSums collected() const {
+  ATTOSCOPE_ANYWHERE DeviationSums collected() const {
     DeviationSums s;
     for (int p = 0; p < parts; ++p)
       for (int lane = 0; lane < width; ++lane) {
-        const int chain = p * width + lane;
-        s.absolute[chain] = absolute_[p][lane];
-        s.plain[chain] = plain_[p][lane];
-        s.square[chain] = square_[p][lane];
-        s.centred[chain] = centred_[p][lane];
-        s.xy[chain] = xy_[p][lane];
-        s.xx[chain] = xx_[p][lane];
-        s.yy[chain] = yy_[p][lane];
-        s.finite += static_cast<std::int64_t>(finite_[p][lane]);
-        s.max_ulp = most_ulps_[p][lane] > s.max_ulp ? most_ulps_[p][lane] : s.max_ulp;
-        const std::int64_t index = static_cast<std::int64_t>(worst_[p][lane]) + chain;
-        const bool larger = largest_[p][lane] > s.max_abs || (largest_[p][lane] == s.max_abs && index < s.worst);
+        const int chain = first_chain_ + p * width + lane;
+        s.absolute[chain] = lane_of(absolute_[p], lane);
+        s.plain[chain] = lane_of(plain_[p], lane);
+        s.square[chain] = lane_of(square_[p], lane);
+        s.centred[chain] = lane_of(centred_[p], lane);
+        s.xy[chain] = lane_of(xy_[p], lane);
+        s.xx[chain] = lane_of(xx_[p], lane);
+        s.yy[chain] = lane_of(yy_[p], lane);
+        s.finite += static_cast<std::int64_t>(lane_of(finite_[p], lane));
+        s.max_ulp = lane_of(most_ulps_[p], lane) > s.max_ulp ? lane_of(most_ulps_[p], lane) : s.max_ulp;
+        const std::int64_t index = static_cast<std::int64_t>(lane_of(worst_[p], lane)) + chain;
+        const bool larger = lane_of(largest_[p], lane) > s.max_abs || (lane_of(largest_[p], lane) == s.max_abs && index < s.worst);
         if (larger) {
-          s.max_abs = largest_[p][lane];
+          s.max_abs = lane_of(largest_[p], lane);
           s.worst = index;
         }
       }
@@ -116,6 +119,7 @@ class DeviationChunk {
   static constexpr int spare_bin = UlpHistogram::inner + 2;
   static constexpr std::int64_t highest = std::int64_t{2046} << 52;  // the exponent of the largest numbers
   const DeviationRule& rule_;
+  int first_chain_;
   std::int64_t lowest_;
   V absolute_[parts] = {}, plain_[parts] = {}, square_[parts] = {}, centred_[parts] = {}, xy_[parts] = {}, xx_[parts] = {},
     yy_[parts] = {}, finite_[parts] = {}, most_ulps_[parts] = {}, worst_[parts] = {};

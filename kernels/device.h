@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,11 @@ struct DeviceInfo {
   std::string name;  ///< "NVIDIA H200"
   int major = 0, minor = 0;  ///< compute capability
   std::size_t memory = 0;    ///< bytes
+};
+
+/// A GPU gave up in the middle of its work: it ran out of memory, or was lost. what() is one sentence. The CPU can go on.
+struct DeviceFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 /// The GPUs that this program can compute on; empty without CUDA, without a driver, without a GPU.

@@ -14,6 +14,7 @@ template <>
 struct Lane<float> {
   using Scalar = float;
   using Int = std::int32_t;
+  using UInt = std::uint32_t;
   static constexpr bool has_scale = false;  ///< whether `scaled(p, n)` gives p * 2^n in one operation
 #ifdef __CUDA_ARCH__
   ATTOSCOPE_HD static float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
@@ -25,6 +26,7 @@ template <>
 struct Lane<double> {
   using Scalar = double;
   using Int = std::int64_t;
+  using UInt = std::uint64_t;
   static constexpr bool has_scale = false;
 #ifdef __CUDA_ARCH__
   ATTOSCOPE_HD static double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
@@ -67,7 +69,10 @@ struct ExpConstants<float> {
   static constexpr float magic = 0x1.8p23f;
   // (exp(r) - 1 - r) / r^2 on |r| <= ln(2)/2, minimax in relative error of exp
   static constexpr int terms = 5;
-  static constexpr float c[terms] = {0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.5558f4p-5f, 0x1.123a6cp-7f, 0x1.6a2352p-10f};
+  ATTOSCOPE_HD static constexpr float c(int i) {
+    constexpr float table[terms] = {0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.5558f4p-5f, 0x1.123a6cp-7f, 0x1.6a2352p-10f};
+    return table[i];
+  }
 };
 template <>
 struct ExpConstants<double> {
@@ -75,9 +80,12 @@ struct ExpConstants<double> {
   static constexpr double log2_e = 0x1.71547652b82fep+0, ln2_high = 0x1.62e42fefa39efp-1, ln2_low = 0x1.abc9e3b39803fp-56;
   static constexpr double magic = 0x1.8p52;
   static constexpr int terms = 10;
-  static constexpr double c[terms] = {0x1.000000000000ap-1,  0x1.55555555554f9p-3,  0x1.55555555507f1p-5, 0x1.1111111127e83p-7,
+  ATTOSCOPE_HD static constexpr double c(int i) {
+    constexpr double table[terms] = {0x1.000000000000ap-1,  0x1.55555555554f9p-3,  0x1.55555555507f1p-5, 0x1.1111111127e83p-7,
                                       0x1.6c16c1844b01cp-10, 0x1.a01a0129b4612p-13, 0x1.a01999adcb23bp-16,
                                       0x1.71df262c451e1p-19, 0x1.28adce7339679p-22, 0x1.ad7f02ab63935p-26};
+    return table[i];
+  }
 };
 
 /// x, but at least `low` and at most `high`; NaN stays NaN.
@@ -109,8 +117,8 @@ ATTOSCOPE_HD V exponential(V x) {
   const V n = shifted - K::magic;
   const V high = fused(n, splat<V>(-K::ln2_high), y);
   const V r = fused(n, splat<V>(-K::ln2_low), high);
-  V q = splat<V>(K::c[K::terms - 1]);
-  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c[i]));
+  V q = splat<V>(K::c(K::terms - 1));
+  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c(i)));
   V p;
   if constexpr (sizeof(T) == sizeof(double)) {  // what r lost in rounding is added back
     p = (fused(r * r, q, fused(n, splat<V>(-K::ln2_low), high - r)) + r) + T{1};
@@ -127,15 +135,21 @@ struct Exp2Constants<float> {
   static constexpr float lowest = -151.0f, highest = 129.0f, magic = ExpConstants<float>::magic;
   // (2^r - 1) / r on |r| <= 1/2, minimax
   static constexpr int terms = 6;
-  static constexpr float c[terms] = {0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee6p-5f, 0x1.3b2d5p-7f, 0x1.5f3f3p-10f, 0x1.41fb2cp-13f};
+  ATTOSCOPE_HD static constexpr float c(int i) {
+    constexpr float table[terms] = {0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee6p-5f, 0x1.3b2d5p-7f, 0x1.5f3f3p-10f, 0x1.41fb2cp-13f};
+    return table[i];
+  }
 };
 template <>
 struct Exp2Constants<double> {
   static constexpr double lowest = -1076.0, highest = 1025.0, magic = ExpConstants<double>::magic;
   static constexpr int terms = 11;
-  static constexpr double c[terms] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c5a5p-3,  0x1.c6b08d7049fe6p-5,  0x1.3b2ab6fba007cp-7,
+  ATTOSCOPE_HD static constexpr double c(int i) {
+    constexpr double table[terms] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c5a5p-3,  0x1.c6b08d7049fe6p-5,  0x1.3b2ab6fba007cp-7,
                                       0x1.5d87fe78cdbdcp-10, 0x1.4309130efb1c8p-13, 0x1.ffcbfba86f5cap-17, 0x1.62bfc740e058ep-20,
                                       0x1.b5267e317beebp-24, 0x1.e61bf8e63572ap-28, 0x1.e79b0b6f725e0p-32};
+    return table[i];
+  }
 };
 
 /// 2^x, at most 1.03 ulp from the true value; NaN gives NaN.
@@ -144,19 +158,22 @@ ATTOSCOPE_HD V exponential2(V x) {
   using K = Exp2Constants<typename Lane<V>::Scalar>;
   const V y = within(x, K::lowest, K::highest);
   const V shifted = y + K::magic, n = shifted - K::magic, r = y - n;
-  V q = splat<V>(K::c[K::terms - 1]);
-  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c[i]));
+  V q = splat<V>(K::c(K::terms - 1));
+  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c(i)));
   return scaled_by_power(fused(q, r, splat<V>(1)), n, shifted);
 }
 
-/// Minimax polynomials of 2^f on [0, 1), relative error, p(0) = 1; row: degree - 1. Worst errors: 3.9e-2, 2.1e-3, 8.8e-5,
+/// Minimax polynomials of 2^f on [0, 1), relative error, p(0) = 1: the coefficient of f^(i+1). Worst errors: 3.9e-2, 2.1e-3, 8.8e-5,
 /// 2.9e-6, 1.6e-7. Degree 3 has FlashAttention-4's coefficients.
-inline constexpr float exp2_polynomials[5][5] = {
-    {0x1.d8dc72p-1f, 0, 0, 0, 0},
-    {0x1.54f8d4p-1f, 0x1.51d9cep-2f, 0, 0, 0},
-    {0.695146143436431884765625f, 0.227564394474029541015625f, 0.077119089663028717041015625f, 0, 0},
-    {0x1.62d6c6p-1f, 0x1.ee245p-3f, 0x1.abf86ap-5f, 0x1.b7f73p-7f, 0},
-    {0x1.62e4bap-1f, 0x1.ebdb56p-3f, 0x1.c91ce6p-5f, 0x1.277854p-7f, 0x1.e974fcp-10f}};
+ATTOSCOPE_HD constexpr float exp2_coefficient(int degree, int i) {
+  constexpr float table[5][5] = {
+      {0x1.d8dc72p-1f, 0, 0, 0, 0},
+      {0x1.54f8d4p-1f, 0x1.51d9cep-2f, 0, 0, 0},
+      {0.695146143436431884765625f, 0.227564394474029541015625f, 0.077119089663028717041015625f, 0, 0},
+      {0x1.62d6c6p-1f, 0x1.ee245p-3f, 0x1.abf86ap-5f, 0x1.b7f73p-7f, 0},
+      {0x1.62e4bap-1f, 0x1.ebdb56p-3f, 0x1.c91ce6p-5f, 0x1.277854p-7f, 0x1.e974fcp-10f}};
+  return table[degree - 1][i];
+}
 
 /// 2^x by the polynomial of `degree` 1..5 on the fraction of x, the whole part put into the exponent (FlashAttention-4's way).
 template <class V>
@@ -166,8 +183,8 @@ ATTOSCOPE_HD V exponential2_polynomial(V x, int degree) {
   const V y = within(x, K::lowest, K::highest);
   const V nearest = (y + K::magic) - K::magic;
   const V n = nearest > y ? nearest - T(1) : nearest, f = y - n;
-  V q = splat<V>(T(exp2_polynomials[degree - 1][degree - 1]));
-  for (int i = degree - 2; i >= 0; --i) q = fused(q, f, splat<V>(T(exp2_polynomials[degree - 1][i])));
+  V q = splat<V>(T(exp2_coefficient(degree, degree - 1)));
+  for (int i = degree - 2; i >= 0; --i) q = fused(q, f, splat<V>(T(exp2_coefficient(degree, i))));
   return scaled_by_power(fused(q, f, splat<V>(1)), n, n + K::magic);
 }
 

@@ -10,8 +10,17 @@
 
 #ifdef __CUDACC__
 #define ATTOSCOPE_HD __host__ __device__ __forceinline__
+#define ATTOSCOPE_ANYWHERE __host__ __device__
+#define ATTOSCOPE_APART __host__ __device__ __noinline__  // called from many places: one copy of its code
 #else
 #define ATTOSCOPE_HD [[gnu::always_inline]] inline
+#define ATTOSCOPE_ANYWHERE
+#define ATTOSCOPE_APART
+#endif
+#ifdef __CUDA_ARCH__
+#define ATTOSCOPE_UNROLL(pragma) _Pragma(#pragma)  // ATTOSCOPE_UNROLL(unroll 4)
+#else
+#define ATTOSCOPE_UNROLL(pragma)
 #endif
 
 namespace attoscope {
@@ -177,7 +186,7 @@ ATTOSCOPE_HD constexpr T round_stochastic(const Format& f, T x, std::uint64_t ra
 }
 
 /// The spacing of f's numbers at |x| (one ulp), x finite; that of the subnormals below the smallest normal.
-inline constexpr double ulp(const Format& f, double x) {
+ATTOSCOPE_HD constexpr double ulp(const Format& f, double x) {
   const std::uint64_t magnitude = bit_as<std::uint64_t>(x) & ~Layout<double>::sign;
   const int e = magnitude == 0 ? min_exponent(f) : exponent_of<double>(magnitude);
   return power_of_two<double>((e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits);

@@ -17,12 +17,14 @@ class DoubleDoubleBlock {
  public:
   static constexpr int rows = W;
 
-  DoubleDoubleBlock(const Job<double>& job, const RowBlock& block, Arena& arena) : job_(job), block_(block) {
+  ATTOSCOPE_ANYWHERE DoubleDoubleBlock(const Job<double>& job, const RowBlock& block, LaneArena& arena) : job_(job), block_(block) {
     q_ = arena.take<V>(static_cast<std::size_t>(job.d));
     s_ = arena.take<D>(static_cast<std::size_t>(job.n));
   }
 
-  void run(const StopSign& stop, double* out) {
+  /// Stop has check().
+  template <class Stop>
+  ATTOSCOPE_ANYWHERE void run(const Stop& stop, double* out) {
     load_rows();
     stop.check();
     scores(stop);
@@ -31,30 +33,31 @@ class DoubleDoubleBlock {
       stop.check();
       const V o = weighted_column(c, l);
       for (int lane = 0; lane < block_.count; ++lane)
-        out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = first_[lane] < end_[lane] ? o[lane] : 0;
+        out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = lane_of(first_, lane) < lane_of(end_, lane) ? lane_of(o, lane) : 0;
     }
   }
 
  private:
-  void load_rows() {
+  ATTOSCOPE_ANYWHERE void load_rows() {
     for (int lane = 0; lane < W; ++lane) {
-      const int row = block_.rows[lane < block_.count ? lane : block_.count - 1];
-      for (int c = 0; c < job_.d; ++c) q_[c][lane] = job_.q[static_cast<std::ptrdiff_t>(row) * job_.d + c];
+      const int row = block_.row_of(lane);
+      for (int c = 0; c < job_.d; ++c) set_lane(q_[c], lane, job_.q[static_cast<std::ptrdiff_t>(row) * job_.d + c]);
       const Keys keys = job_.keys_of(row);
-      rows_[lane] = row;
-      first_[lane] = keys.first;
-      end_[lane] = keys.end;
+      set_lane(rows_, lane, row);
+      set_lane(first_, lane, keys.first);
+      set_lane(end_, lane, keys.end);
       begin_ = lane == 0 || keys.first < begin_ ? keys.first : begin_;
       stop_ = lane == 0 || keys.end > stop_ ? keys.end : stop_;
     }
   }
 
-  V visible(int j, V x, V hidden) const {
+  ATTOSCOPE_ANYWHERE V visible(int j, V x, V hidden) const {
     const V key = splat<V>(j);
     return key < first_ ? hidden : (key < end_ ? x : hidden);
   }
 
-  void scores(const StopSign& stop) {
+  template <class Stop>
+  ATTOSCOPE_ANYWHERE void scores(const Stop& stop) {
     m_ = splat<V>(-std::numeric_limits<double>::infinity());
     for (int j = begin_; j < stop_; ++j) {
       if (j % 64 == 0) stop.check();
@@ -68,21 +71,21 @@ class DoubleDoubleBlock {
   }
 
   /// The score in plain double: where it is infinite or NaN, it is what the double-double is replaced with.
-  V plain_score(int j) const {
+  ATTOSCOPE_ANYWHERE V plain_score(int j) const {
     V sum{};
     for (int c = 0; c < job_.d; ++c) sum = fused(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c], sum);
     sum = sum * job_.scale;
     if (job_.softcap != 0) sum = soft_capped(sum, job_.softcap);
     return sum;
   }
-  static D finite_low(D x, V plain) {
+  ATTOSCOPE_ANYWHERE static D finite_low(D x, V plain) {
     const V zero{};
     const auto finite = x.high - x.high == zero;
     return {finite ? x.high : plain, finite ? x.low : zero};
   }
 
   /// Soft-capping and ALiBi.
-  D biased(D s, int key) const {
+  ATTOSCOPE_ANYWHERE D biased(D s, int key) const {
     if (job_.softcap != 0) {
       const D cap{splat<V>(job_.softcap), V{}}, one{splat<V>(1), V{}};
       const D y = s / cap;
@@ -97,7 +100,8 @@ class DoubleDoubleBlock {
   }
 
   /// e in place of S; their sum.
-  D exponentials(const StopSign& stop) {
+  template <class Stop>
+  ATTOSCOPE_ANYWHERE D exponentials(const Stop& stop) {
     D l{};
     for (int j = begin_; j < stop_; ++j) {
       if (j % 256 == 0) stop.check();
@@ -111,7 +115,7 @@ class DoubleDoubleBlock {
     return l;
   }
 
-  V weighted_column(int c, D l) const {
+  ATTOSCOPE_ANYWHERE V weighted_column(int c, D l) const {
     D sum{};
     for (int j = begin_; j < stop_; ++j) {
       const V v = splat<V>(job_.v[static_cast<std::ptrdiff_t>(j) * job_.d + c]);
@@ -126,8 +130,9 @@ class DoubleDoubleBlock {
 
   const Job<double>& job_;
   const RowBlock& block_;
-  V *q_, rows_{}, first_{}, end_{}, m_{};
-  D* s_;
+  LaneArray<V> q_;
+  LaneArray<D> s_;
+  V rows_{}, first_{}, end_{}, m_{};
   int begin_ = 0, stop_ = 0;
 };
 

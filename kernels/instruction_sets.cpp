@@ -18,8 +18,12 @@ std::vector<InstructionSet> available() {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
   if (avx2 && avx512) sets.push_back(avx512::lane_code());
   if (avx2) sets.push_back(avx2::lane_code());
+  const bool simt = avx2;
+#else
+  const bool simt = true;
 #endif
   sets.push_back(sse2::lane_code());
+  if (simt) sets.push_back(simt::lane_code());  // slow: only for who asks for it
   return sets;
 }
 

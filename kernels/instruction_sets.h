@@ -16,5 +16,9 @@ namespace avx512 {
 InstructionSet lane_code();
 }
 #endif
+/// A GPU's lanes, run by the CPU.
+namespace simt {
+InstructionSet lane_code();
+}
 
 }  // namespace attoscope

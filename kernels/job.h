@@ -31,9 +31,9 @@ struct Job {
   RounderPlan<T> plans[step_count];
   Magnitudes q_range{}, k_range{}, v_range{};
 
-  const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
+  ATTOSCOPE_HD const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
   /// The keys that a row sees, as stored.
-  Keys keys_of(int row) const {
+  ATTOSCOPE_HD Keys keys_of(int row) const {
     const Keys keys = visible_keys(mask, row, n);
     return reversed ? Keys{n - keys.end, n - keys.first} : keys;
   }
@@ -44,18 +44,29 @@ struct RowBlock {
   const int* rows = nullptr;  ///< rows of Q
   int count = 0;              ///< at most the lanes' rows
   int first = 0;              ///< index of rows[0] among the computed rows
+
+  /// The row in a lane: the last one again in lanes without a row. A block without any still names one.
+  ATTOSCOPE_HD int row_of(int lane) const { return rows[lane < count ? lane : (count > 0 ? count - 1 : 0)]; }
 };
 
 /// The state after a tile, as an recorder sees it.
 template <class T>
 struct TileView {
   int tile = 0, first_key = 0, end_key = 0;  ///< keys that some row of the block sees
-  int stride = 0;                  ///< lanes of the block
-  const T *m_old = nullptr, *m = nullptr, *l = nullptr, *alpha = nullptr;  ///< [lane]; m_old is -infinity before the first tile
-  const T* takes_part = nullptr;   ///< [lane]: 0 where the row sees no key of the tile
-  const T* o = nullptr;            ///< [column * stride + lane]
+  int stride = 0, lane_stride = 1; ///< from a column to the next, and from a lane to the next
+  const T *m_old = nullptr, *m = nullptr, *l = nullptr, *alpha = nullptr;  ///< [lane * lane_stride]; m_old is -infinity before the first tile
+  const T* takes_part = nullptr;   ///< [lane * lane_stride]: 0 where the row sees no key of the tile
+  const T* o = nullptr;            ///< [column * stride + lane * lane_stride]
   bool restarts = false;           ///< the state was empty before this tile in every row: a new run of split_kv begins
-  const T *S = nullptr, *e = nullptr, *P = nullptr;  ///< [key - first_key] of the kept lane; null without one
+  const T *S = nullptr, *e = nullptr, *P = nullptr;  ///< [(key - first_key) * lane_stride] of the kept lane; null without one
+
+  /// Whether the row sees a key of the tile.
+  ATTOSCOPE_HD bool sees(int lane) const { return takes_part[lane * lane_stride] != 0; }
+  /// Whether the row's max is another than before, and there was one before.
+  ATTOSCOPE_HD bool moved(int lane) const {
+    const T old = m_old[lane * lane_stride];
+    return old > -std::numeric_limits<T>::infinity() && m[lane * lane_stride] != old;
+  }
 };
 
 /// Told after every tile of every block; may run in many threads at once, for different rows.
@@ -65,6 +76,19 @@ struct Recorder {
   /// The lane of the block whose S, e and P are wanted, or -1.
   virtual int kept_lane(const RowBlock& block) const = 0;
   virtual void tile(const RowBlock& block, const TileView<T>& view) = 0;
+};
+
+/// A block's ties to those who wait for it on the CPU.
+template <class T>
+struct Watched {
+  static constexpr bool keeps = true;
+  Recorder<T>* recorder;
+  const StopSign& stop;
+
+  void check() const { stop.check(); }
+  bool wanted() const { return recorder != nullptr; }
+  int kept_lane(const RowBlock& block) const { return recorder ? recorder->kept_lane(block) : -1; }
+  void tile(const RowBlock& block, const TileView<T>& view) const { recorder->tile(block, view); }
 };
 
 /// How a chunk is compared.
@@ -84,6 +108,26 @@ struct DeviationSums {
   std::int64_t finite = 0;  ///< elements in which both are finite
   UlpHistogram ulps{};
 };
+
+/// Adds to a chunk's sums what other chains of it gave.
+ATTOSCOPE_ANYWHERE inline void join(DeviationSums& whole, const DeviationSums& other) {
+  for (int c = 0; c < DeviationSums::chains; ++c) {
+    whole.absolute[c] += other.absolute[c];
+    whole.plain[c] += other.plain[c];
+    whole.square[c] += other.square[c];
+    whole.centred[c] += other.centred[c];
+    whole.xy[c] += other.xy[c];
+    whole.xx[c] += other.xx[c];
+    whole.yy[c] += other.yy[c];
+  }
+  if (other.max_abs > whole.max_abs || (other.max_abs == whole.max_abs && other.worst < whole.worst)) {
+    whole.max_abs = other.max_abs;
+    whole.worst = other.worst;
+  }
+  whole.max_ulp = other.max_ulp > whole.max_ulp ? other.max_ulp : whole.max_ulp;
+  whole.finite += other.finite;
+  for (std::size_t i = 0; i < whole.ulps.counts.size(); ++i) whole.ulps.counts[i] += other.ulps.counts[i];
+}
 
 /// One instruction set's lane code.
 struct InstructionSet {
@@ -111,8 +155,9 @@ struct InstructionSet {
   double (*double_fma_rate)(double seconds) = nullptr;
 };
 
-/// The instruction set of that name. None named: the one that ATTOSCOPE_ISA=sse2|avx2|avx512 in the environment names, or the
-/// best of this machine. Throws std::invalid_argument in one sentence where this machine does not run it.
+/// The instruction set of that name. None named: the one that ATTOSCOPE_ISA=sse2|avx2|avx512|simt in the environment names, or
+/// the best of this machine; simt is the GPU's lane code, run by the CPU. Throws std::invalid_argument in one sentence where this
+/// machine does not run it.
 InstructionSet instruction_set(std::string_view name = {});
 /// Whether this program holds the instruction set of that name and this machine runs it.
 bool has_instruction_set(std::string_view name);

@@ -7,32 +7,61 @@
 #include "kernels/instruction_sets.h"
 #include "kernels/random.h"
 
+#ifdef ATTOSCOPE_SIMT
+#include "kernels/warp.h"
+#endif
+
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 namespace {
 
+#ifdef ATTOSCOPE_SIMT
+
+/// A block is a warp, whose lanes are run one after the other: each finds itself alone.
+inline constexpr int crew_lanes = warp_lanes;
+
 template <class T>
-std::size_t attention_scratch(const Job<T>& job) {
-  Arena arena(nullptr);
-  AttentionBlock<T> block(job, RowBlock{}, nullptr, StopSign{}, arena);
-  return arena.used();
+void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch, double* out) {
+  alignas(16) char stage[staged_bytes];
+  const RowSlice slice{block.rows, block.count, block.first};
+  for (int lane = 0; lane * Lanes<T>::rows < block.count; ++lane)
+    attention_lane(job, slice, 0, lane, Crew{nullptr, lane, stage}, Watched<T>{recorder, stop}, scratch, out);
 }
+
+void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
+  for (int lane = 0; lane * DoubleDoubleBlock::rows < block.count; ++lane)
+    dd_lane(job, RowSlice{block.rows, block.count, block.first}, 0, lane, stop, scratch, out);
+}
+
+#else
+
+inline constexpr int crew_lanes = 1;
 
 template <class T>
 void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch, double* out) {
   Arena arena(scratch);
-  AttentionBlock<T>(job, block, recorder, stop, arena).run(out);
-}
-
-std::size_t dd_scratch(const Job<double>& job) {
-  Arena arena(nullptr);
-  DoubleDoubleBlock block(job, RowBlock{}, arena);
-  return arena.used();
+  AttentionBlock<T, Watched<T>>(job, block, Crew{}, {recorder, stop}, arena).run(out);
 }
 
 void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
   Arena arena(scratch);
   DoubleDoubleBlock(job, block, arena).run(stop, out);
+}
+
+#endif
+
+template <class T>
+std::size_t attention_scratch(const Job<T>& job) {
+  LaneArena arena(nullptr);
+  const StopSign never;
+  AttentionBlock<T, Watched<T>> block(job, RowBlock{}, Crew{}, {nullptr, never}, arena);
+  return arena.used();
+}
+
+std::size_t dd_scratch(const Job<double>& job) {
+  LaneArena arena(nullptr);
+  DoubleDoubleBlock block(job, RowBlock{}, arena);
+  return arena.used();
 }
 
 /// Chains of fma that nothing else disturbs; 24 of them hide the latency on every machine.
@@ -75,15 +104,18 @@ void round_values(const double* x, std::int64_t count, const RounderPlan<T>& pla
     for (std::int64_t i = 0; i < count; i += width) {
       const int here = count - i < width ? static_cast<int>(count - i) : width;
       V v{};
-      for (int lane = 0; lane < here; ++lane) v[lane] = static_cast<T>(x[i + lane]);
+      for (int lane = 0; lane < here; ++lane) set_lane(v, lane, static_cast<T>(x[i + lane]));
       v = rounder(v);
-      for (int lane = 0; lane < here; ++lane) out[i + lane] = v[lane];
+      for (int lane = 0; lane < here; ++lane) out[i + lane] = lane_of(v, lane);
     }
   });
 }
 
 DeviationSums deviation(const double* x, const double* y, int count, const DeviationRule& rule) {
-  return DeviationChunk(rule).sums(x, y, count);
+  DeviationSums whole = DeviationChunk(rule).sums(x, y, count);
+  for (int chain = metered_chains; chain < DeviationSums::chains; chain += metered_chains)
+    join(whole, DeviationChunk(rule, chain).sums(x, y, count));
+  return whole;
 }
 
 void exponentials(const float* x, std::int64_t count, float* y) {
@@ -101,17 +133,17 @@ void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std:
   constexpr int W = Lanes<double>::width;
   for (std::int64_t i = 0; i < count; i += 2 * W) {
     UInt64V counter{};
-    for (int lane = 0; lane < W; ++lane) counter[lane] = first / 2 + static_cast<std::uint64_t>(i / 2 + lane);
+    for (int lane = 0; lane < W; ++lane) set_lane(counter, lane, first / 2 + static_cast<std::uint64_t>(i / 2 + lane));
     const Philox<UInt64V> p = philox<UInt64V>(counter, counter >> 32, stream, seed);
     const DoubleV u = 1.0 - unit_interval<DoubleV>(p.x[0], p.x[1]);  // (0, 1]
     const SinCos<DoubleV> angle = sincos_turns(unit_interval<DoubleV>(p.x[2], p.x[3]));
     const DoubleV square = -2.0 * logarithm(u);
     DoubleV radius = square > 0.0 ? square : DoubleV{};
-    for (int lane = 0; lane < W; ++lane) radius[lane] = __builtin_sqrt(radius[lane]);
+    for (int lane = 0; lane < W; ++lane) set_lane(radius, lane, __builtin_sqrt(lane_of(radius, lane)));
     const DoubleV x = radius * angle.cos, y = radius * angle.sin;
     for (int lane = 0; lane < W && i + 2 * lane < count; ++lane) {
-      out[i + 2 * lane] = x[lane];
-      if (i + 2 * lane + 1 < count) out[i + 2 * lane + 1] = y[lane];
+      out[i + 2 * lane] = lane_of(x, lane);
+      if (i + 2 * lane + 1 < count) out[i + 2 * lane + 1] = lane_of(y, lane);
     }
   }
 }
@@ -123,9 +155,9 @@ void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std:
 
 InstructionSet lane_code() {
   return {.name = ATTOSCOPE_TEXT(ATTOSCOPE_ISA),
-          .float_rows = Lanes<float>::rows,
-          .double_rows = Lanes<double>::rows,
-          .dd_rows = DoubleDoubleBlock::rows,
+          .float_rows = crew_lanes * Lanes<float>::rows,
+          .double_rows = crew_lanes * Lanes<double>::rows,
+          .dd_rows = crew_lanes * DoubleDoubleBlock::rows,
           .float_scratch = attention_scratch<float>,
           .double_scratch = attention_scratch<double>,
           .dd_scratch = dd_scratch,

@@ -70,12 +70,6 @@ std::array<float, 5> quantiles(const float* x, int count) {
   return q;
 }
 
-/// Whether the row's max is another than before, and there was one before.
-template <class T>
-bool moved(const TileView<T>& view, int lane) {
-  return view.m_old[lane] > -std::numeric_limits<T>::infinity() && view.m[lane] != view.m_old[lane];
-}
-
 }  // namespace
 
 /// Follows one row and its truth.
@@ -100,9 +94,9 @@ class RunRecorder<T>::Tracer {
   }
 
   TraceTile tile(const TileView<T>& view, int lane) {
-    TraceTile t{.tile = view.tile, .alpha = view.alpha[lane], .l = view.l[lane]};
-    t.max_used = view.m[lane] * job_.score_unit;
-    t.moved = started_ && moved(view, lane);
+    TraceTile t{.tile = view.tile, .alpha = view.alpha[lane * view.lane_stride], .l = view.l[lane * view.lane_stride]};
+    t.max_used = view.m[lane * view.lane_stride] * job_.score_unit;
+    t.moved = started_ && view.moved(lane);
     started_ = true;
     const int begin = std::max(view.first_key, keys_.first), end = std::min(view.end_key, keys_.end);
     for (int j = begin; j < end; ++j) count_key(t, view, j - view.first_key, lane);
@@ -119,13 +113,14 @@ class RunRecorder<T>::Tracer {
  private:
   void count_key(TraceTile& t, const TileView<T>& view, int i, int lane) {
     const RounderPlan<T>& plan = job_[Step::P];
-    const T e = job_.method.algorithm == Algorithm::three_pass ? view.e[i] / view.l[lane] : view.e[i];
-    if (view.S[i] > max_true_) max_true_ = view.S[i];
-    if (view.S[i] == view.m[lane]) ++tied_;
-    if (view.P[i] > t.p_max) t.p_max = view.P[i];
-    if (e > 0 && view.P[i] == 0) ++t.underflowed;
+    const int at = i * view.lane_stride, own = lane * view.lane_stride;
+    const T S = view.S[at], P = view.P[at], e = job_.method.algorithm == Algorithm::three_pass ? view.e[at] / view.l[own] : view.e[at];
+    if (S > max_true_) max_true_ = S;
+    if (S == view.m[own]) ++tied_;
+    if (P > t.p_max) t.p_max = P;
+    if (e > 0 && P == 0) ++t.underflowed;
     if (job_.method.algorithm == Algorithm::two_pass) return;  // its P is e / l, after this pass
-    if (plan.rounds() && e > plan.largest && !(view.P[i] < plan.beyond)) ++t.saturated;  // NaN, where that is its overflow
+    if (plan.rounds() && e > plan.largest && !(P < plan.beyond)) ++t.saturated;  // NaN, where that is its overflow
   }
 
   /// Brings the truth up to the same keys.
@@ -144,8 +139,8 @@ class RunRecorder<T>::Tracer {
 
   /// The output that the state would give now.
   T output(const TileView<T>& view, int lane, int column, T l) const {
-    const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane];
-    if (job_.method.algorithm == Algorithm::flash1) return job_.has_sink ? o * view.l[lane] / l : o;
+    const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane * view.lane_stride];
+    if (job_.method.algorithm == Algorithm::flash1) return job_.has_sink ? o * view.l[lane * view.lane_stride] / l : o;
     return normalises_P(job_.method.algorithm) ? o : o / l;
   }
 
@@ -154,11 +149,12 @@ class RunRecorder<T>::Tracer {
       t.o_norm = t.error = std::numeric_limits<double>::quiet_NaN();
       return;
     }
-    const T l = job_.method.algorithm == Algorithm::three_pass ? view.l[lane]  // which has the sink's share already
-                                                               : steps_.with_sink(view.l[lane], view.m[lane]);
+    const T l_lane = view.l[lane * view.lane_stride], m = view.m[lane * view.lane_stride];
+    // three_pass has the sink's share already
+    const T l = job_.method.algorithm == Algorithm::three_pass ? l_lane : steps_.with_sink(l_lane, m);
     double square = 0;
     for (int c = 0; c < job_.d; ++c) {
-      const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane];
+      const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane * view.lane_stride];
       square += o * o;
       const T y = steps_.rounded(Step::output, output(view, lane, c, l), c, 0);
       const double truth = std::visit([&](const auto& g) { return g.value(c, golden_); }, truth_);
@@ -209,16 +205,23 @@ void RunRecorder<T>::tile(const RowBlock& block, const TileView<T>& view) {
   const std::size_t held = map_.m.size() / static_cast<std::size_t>(tiles_);
   std::int64_t moves = 0;
   for (int lane = 0; lane < block.count; ++lane) {
-    if (view.takes_part[lane] == 0) continue;
-    moves += moved(view, lane);
+    if (!view.sees(lane)) continue;
+    moves += view.moved(lane);
     const int row = block.first + lane;
     if (row % map_.row_step != 0) continue;
-    map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] = static_cast<float>(view.m[lane] * job_.score_unit);
+    map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] =
+        static_cast<float>(view.m[lane * view.lane_stride] * job_.score_unit);
   }
   if (moves != 0) moved_[static_cast<std::size_t>(view.tile)].fetch_add(moves, std::memory_order_relaxed);
   const int lane = view.P ? kept_lane(block) : -1;
   if (lane >= 0 && view.restarts) tracer_->restart();
-  if (lane >= 0 && view.takes_part[lane] != 0) trace_.tiles.push_back(tracer_->tile(view, lane));
+  if (lane >= 0 && view.sees(lane)) trace_.tiles.push_back(tracer_->tile(view, lane));
+}
+
+template <class T>
+void RunRecorder<T>::take_in(const std::vector<std::int64_t>& moved, std::vector<float> m) {
+  for (std::size_t t = 0; t < moved_.size(); ++t) moved_[t].fetch_add(moved[t], std::memory_order_relaxed);
+  map_.m = std::move(m);
 }
 
 template <class T>
@@ -236,7 +239,6 @@ Rescales RunRecorder<T>::rescales() const {
   r.nominal /= rows;
   r.expected /= rows;
   r.expected_per_tile = expected_moves(ranges, tiles_);
-  const int held = static_cast<int>(map_.m.size()) / tiles_;
   for (int t = 0; t < tiles_; ++t) {
     r.per_tile.push_back(moved_[static_cast<std::size_t>(t)].load(std::memory_order_relaxed));
     r.effective_mean += static_cast<double>(r.per_tile.back());
@@ -244,7 +246,7 @@ Rescales RunRecorder<T>::rescales() const {
   r.effective_mean /= rows;
   r.max_quantiles.resize(static_cast<std::size_t>(tiles_));
   tbb::parallel_for(0, tiles_, [&](int t) {
-    r.max_quantiles[static_cast<std::size_t>(t)] = quantiles(map_.m.data() + static_cast<std::ptrdiff_t>(t) * held, held);
+    r.max_quantiles[static_cast<std::size_t>(t)] = quantiles(map_.m.data() + static_cast<std::ptrdiff_t>(t) * held(), held());
   });
   return r;
 }

@@ -20,6 +20,13 @@ class RunRecorder final : public Recorder<T> {
   int kept_lane(const RowBlock& block) const override;
   void tile(const RowBlock& block, const TileView<T>& view) override;
 
+  /// How many tiles there are; every row_step-th of the computed rows has its m in the map, `held` rows in all.
+  int tiles() const { return tiles_; }
+  int row_step() const { return map_.row_step; }
+  int held() const { return static_cast<int>(map_.m.size()) / tiles_; }
+  /// Adds what another noted of the same run: rows in which m moved, [tile], and m, [tile][row / row_step].
+  void take_in(const std::vector<std::int64_t>& moved, std::vector<float> m);
+
   /// Call when the run is over.
   Rescales rescales() const;
   RescaleMap take_map() { return std::move(map_); }

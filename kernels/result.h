@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,11 +97,22 @@ struct Digests {
   std::uint64_t golden = 0, a = 0, b = 0;  ///< of the bit patterns, row-major; every NaN counts as one
 };
 
+/// What is known of a real kernel's output beside its deviation: how far two runs of it are from each other, and it from the
+/// emulation of the same kernel (flash2 `hw` with its tile and exp2).
+struct HardwareCheck {
+  std::string instruction;        ///< "mma.sync.m16n8k16"
+  std::int64_t changed = 0;       ///< elements in which a second run gave other bits
+  double run_to_run_ulp = 0;      ///< max |first - second run| in ulps of fp32
+  double emulator_max_ulp = 0;    ///< max |kernel - emulation| in ulps of the main format, as `Deviation::max_ulp`
+  double emulator_mean_ulp = 0;   ///< mean of the same; NaN where nothing is finite
+};
+
 class DeviceMatrices;
 
 struct Result {
   Experiment experiment;
-  std::string device;             ///< "cpu avx512, 2 threads"
+  std::string device;             ///< "cpu avx512, 2 threads", "cuda:0 NVIDIA H200"
+  std::string remark;             ///< why it is not the device that was asked for: one sentence; empty: it is
   std::vector<int> rows;          ///< row of Q for each row of the matrices
   int rows_without_keys = 0;      ///< of these: they see no key, and their output is 0 in golden, a and b
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for everybody
@@ -110,6 +122,7 @@ struct Result {
   double golden_rms = 0;
   std::int64_t golden_nonfinite = 0;
   Deviation a_error, b_error, a_minus_b;  ///< a and b against golden; a against b
+  std::optional<HardwareCheck> hardware;  ///< of a where a is `hardware`, else of b where b is
   Rescales rescales;
   RescaleMap rescale_map;
   Trace trace;

@@ -35,8 +35,8 @@ struct RounderPlan {
   bool can_be_short = false;
 
   /// Mantissa bits of what leaves the step.
-  int mantissa_bits() const { return kind == RounderKind::none ? Layout<T>::mantissa_bits : format.mantissa_bits; }
-  bool rounds() const { return kind != RounderKind::none; }
+  ATTOSCOPE_HD int mantissa_bits() const { return kind == RounderKind::none ? Layout<T>::mantissa_bits : format.mantissa_bits; }
+  ATTOSCOPE_HD bool rounds() const { return kind != RounderKind::none; }
 };
 
 /// The plan for `r` when D is `main`.
@@ -76,7 +76,7 @@ template <class T>
 struct ShortRounder {
   static constexpr int domain = 100;
   T down, up;
-  explicit ShortRounder(const RounderPlan<T>& p) : down(power_of_two<T>(p.dropped) - 1), up(power_of_two<T>(p.dropped)) {}
+  ATTOSCOPE_HD explicit ShortRounder(const RounderPlan<T>& p) : down(power_of_two<T>(p.dropped) - 1), up(power_of_two<T>(p.dropped)) {}
 
   template <class V>
   ATTOSCOPE_HD V operator()(V x, Where = {}) const {
@@ -90,16 +90,15 @@ template <class T>
 struct BitsRounder {
   using Bits = typename Layout<T>::Bits;
   int dropped;
-  explicit BitsRounder(const RounderPlan<T>& p) : dropped(p.dropped) {}
+  ATTOSCOPE_HD explicit BitsRounder(const RounderPlan<T>& p) : dropped(p.dropped) {}
 
   template <class V>
   ATTOSCOPE_HD V operator()(V x, Where = {}) const {
-    using Int = typename Lane<V>::Int;
-    using Element = typename Lane<T>::Int;
-    const Int u = bits_of(x);
-    const Int odd = (u >> dropped) & Element{1};
-    const Int kept = (u + odd + ((Element{1} << (dropped - 1)) - 1)) & ~((Element{1} << dropped) - 1);
-    return x != x ? x : from_bits<V>(kept);
+    using UInt = typename Lane<V>::UInt;  // NaN may carry out of a signed one
+    const UInt u = bit_as<UInt>(x);
+    const UInt odd = (u >> dropped) & Bits{1};
+    const UInt kept = (u + odd + ((Bits{1} << (dropped - 1)) - 1)) & ~((Bits{1} << dropped) - 1);
+    return x != x ? x : bit_as<V>(kept);
   }
 };
 
@@ -109,7 +108,7 @@ struct MagicRounder {
   using Element = typename Lane<T>::Int;
   Element lowest, highest, lift;
   T largest, beyond;
-  explicit MagicRounder(const RounderPlan<T>& p)
+  ATTOSCOPE_HD explicit MagicRounder(const RounderPlan<T>& p)
       : lowest(static_cast<Element>(min_exponent(p.format) + Layout<T>::max_exponent) << Layout<T>::mantissa_bits),
         highest(static_cast<Element>(max_exponent(p.format) + 1 + Layout<T>::max_exponent) << Layout<T>::mantissa_bits),
         lift(static_cast<Element>(p.dropped) << Layout<T>::mantissa_bits),

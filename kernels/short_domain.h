@@ -1,8 +1,6 @@
 /// Where ShortRounder may stand in for exact rounding: no value that it meets may leave 0 and [2^-100, 2^100).
 #pragma once
 
-#include <cmath>
-
 #include "kernels/job.h"
 #include "kernels/lanes.h"
 
@@ -11,11 +9,11 @@ namespace ATTOSCOPE_ISA {
 
 /// Smallest nonzero and largest magnitude of `count` vectors, by the order of their bits.
 template <class T>
-inline Magnitudes magnitudes(const T* x, int count, int mantissa_bits) {
+ATTOSCOPE_ANYWHERE inline Magnitudes magnitudes(LaneArray<const T> x, int count, int mantissa_bits) {
   using V = typename Lanes<T>::V;
   using Bits = typename Layout<T>::Bits;
-  using U = std::conditional_t<sizeof(T) == 4, UInt32V, UInt64V>;
-  const V* v = reinterpret_cast<const V*>(x);
+  using U = typename Lane<V>::UInt;
+  const auto v = as_vectors(x);
   constexpr Bits sign = Layout<T>::sign;
   // as unsigned numbers: 0 - 1 is the largest, and so never the smallest; only -0 is 0 once its sign is flipped
   U low = U{} + static_cast<Bits>(-1), high{}, flipped = low;
@@ -27,9 +25,10 @@ inline Magnitudes magnitudes(const T* x, int count, int mantissa_bits) {
   }
   Bits smallest = static_cast<Bits>(-1), largest_bits = 0, minus_zero = smallest;
   for (int lane = 0; lane < Lanes<T>::width; ++lane) {
-    smallest = low[lane] < smallest ? low[lane] : smallest;
-    largest_bits = high[lane] > largest_bits ? high[lane] : largest_bits;
-    minus_zero = flipped[lane] < minus_zero ? flipped[lane] : minus_zero;
+    const Bits least = lane_of(low, lane), most = lane_of(high, lane), turned = lane_of(flipped, lane);
+    smallest = least < smallest ? least : smallest;
+    largest_bits = most > largest_bits ? most : largest_bits;
+    minus_zero = turned < minus_zero ? turned : minus_zero;
   }
   if (largest_bits == 0) return {0, minus_zero == 0 ? std::numeric_limits<double>::infinity() : 0.0, mantissa_bits};
   const bool wild = minus_zero == 0 || largest_bits >= Layout<T>::infinity;
@@ -38,13 +37,13 @@ inline Magnitudes magnitudes(const T* x, int count, int mantissa_bits) {
 }
 
 /// Whether x, and the spacing of its last bits, stay in the domain.
-inline bool in_domain(const Magnitudes& x) {
+ATTOSCOPE_ANYWHERE inline bool in_domain(const Magnitudes& x) {
   return x.largest < 0x1p98 && (x.smallest == 0 || x.smallest >= power_of_two<double>(x.mantissa_bits - 98));
 }
 
 /// Whether every partial sum of `terms` products of x and y is 0 or in the domain: all are multiples of the product of the
 /// smallest spacings.
-inline bool products_in_domain(const Magnitudes& x, const Magnitudes& y, int terms) {
+ATTOSCOPE_ANYWHERE inline bool products_in_domain(const Magnitudes& x, const Magnitudes& y, int terms) {
   if (!(x.largest * y.largest * terms < 0x1p98)) return false;
   if (x.largest == 0 || y.largest == 0) return true;
   return x.smallest * y.smallest >= power_of_two<double>(x.mantissa_bits + y.mantissa_bits - 97);

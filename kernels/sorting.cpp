@@ -3,25 +3,10 @@
 #include <array>
 #include <utility>
 
-#include "kernels/format.h"
-
 namespace attoscope {
 namespace {
 
 constexpr int digit_bits = 11, digits = 1 << digit_bits;
-
-/// Bits whose unsigned order is the numbers' order, and back.
-template <class T>
-typename Layout<T>::Bits key_of(T x) {
-  using L = Layout<T>;
-  const auto u = bit_as<typename L::Bits>(x);
-  return (u & L::sign) != 0 ? ~u : u | L::sign;
-}
-template <class T>
-T value_of(typename Layout<T>::Bits key) {
-  using L = Layout<T>;
-  return bit_as<T>((key & L::sign) != 0 ? key ^ L::sign : ~key);
-}
 
 /// Least significant digit first, all histograms in one reading; digits that all keys share are skipped.
 template <class Key>

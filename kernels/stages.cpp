@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
 
+#include "kernels/device.h"
 #include "kernels/inputs.h"
 #include "kernels/presets.h"
 #include "kernels/simulate.h"
@@ -123,5 +125,10 @@ double fma_peak(bool in_double, int threads) {
   }
   return std::accumulate(best.begin(), best.end(), 0.0);
 }
+
+#ifndef ATTOSCOPE_CUDA
+double device_fma_peak(bool, int) { throw std::runtime_error(why_no_cuda()); }
+double device_copy_ms(std::size_t, bool, int) { throw std::runtime_error(why_no_cuda()); }
+#endif
 
 }  // namespace attoscope

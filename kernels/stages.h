@@ -1,6 +1,7 @@
 /// The stages of an update, each runnable alone on prepared data: what benchmarks time.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,5 +33,11 @@ Stage growth(int n, int d, int rows);
 
 /// Floating-point operations a second of `threads` threads that do nothing but fma, the best of many short windows.
 double fma_peak(bool in_double, int threads);
+
+/// The same of a GPU. Throws std::runtime_error where it refuses.
+double device_fma_peak(bool in_double, int device);
+
+/// Milliseconds in which `bytes` go to a GPU or come back, the best of several.
+double device_copy_ms(std::size_t bytes, bool to_device, int device);
 
 }  // namespace attoscope

@@ -12,7 +12,7 @@ template <class V, class Rounder>
 class OrderedSum {
  public:
   /// `first` is the index of the first term that will come: those before it are 0. Where's k of index 0 is `k`.
-  OrderedSum(SumOrder order, int chains, int first, Rounder rounder, int r, int i, int k)
+  ATTOSCOPE_ANYWHERE OrderedSum(SumOrder order, int chains, int first, Rounder rounder, int r, int i, int k)
       : order_(order), chains_(order == SumOrder::interleaved ? chains : 1), index_(first), rounder_(rounder), r_(r), i_(i), k_(k) {
     if (order == SumOrder::pairwise)
       for (V& part : parts_) part = neutral();
@@ -20,14 +20,14 @@ class OrderedSum {
 
   /// Adds a*b: by one fma into its chain, or rounded as a leaf of the tree. `visible(x, otherwise)` picks by lane.
   template <class Visible>
-  void add_product(V a, V b, Visible visible) {
+  ATTOSCOPE_ANYWHERE void add_product(V a, V b, Visible visible) {
     if (order_ == SumOrder::pairwise) return add_leaf(visible(rounder_(a * b, at(0, index_)), neutral()));
     V& chain = parts_[index_ % chains_];
     chain = visible(rounder_(fused(a, b, chain), at(0, index_)), chain);
     ++index_;
   }
 
-  void add(V x) {
+  ATTOSCOPE_ANYWHERE void add(V x) {
     // a leaf is rounded too, so that it does not matter whether a 0 that the row does not see is added to it
     if (order_ == SumOrder::pairwise) return add_leaf(rounder_(x, at(0, index_)));
     V& chain = parts_[index_ % chains_];
@@ -36,7 +36,7 @@ class OrderedSum {
   }
 
   /// The chains added in order; the tree's open branches from the smallest up.
-  V total() {
+  ATTOSCOPE_ANYWHERE V total() {
     V sum{};
     if (order_ != SumOrder::pairwise) {
       sum = parts_[0];
@@ -54,10 +54,10 @@ class OrderedSum {
 
  private:
   /// x + -0 is x for every x.
-  static V neutral() { return splat<V>(typename Lane<V>::Scalar(-0.0)); }
+  ATTOSCOPE_ANYWHERE static V neutral() { return splat<V>(typename Lane<V>::Scalar(-0.0)); }
 
   /// A binary counter: every set bit of the index holds the sum of as many terms.
-  void add_leaf(V x) {
+  ATTOSCOPE_ANYWHERE void add_leaf(V x) {
     int level = 0;
     for (unsigned full = static_cast<unsigned>(index_); (full & 1) != 0; full >>= 1, ++level) x = rounder_(parts_[level] + x, node(level + 1));
     parts_[level] = x;
@@ -65,9 +65,9 @@ class OrderedSum {
   }
 
   /// Operations are told apart by what they add, not by when: which terms that a row does not see come after is its block's.
-  Where at(int what, int index) const { return {r_, i_, k_ + index + (what << 21)}; }
+  ATTOSCOPE_ANYWHERE Where at(int what, int index) const { return {r_, i_, k_ + index + (what << 21)}; }
   /// The node of the tree at `level` that holds the latest term.
-  Where node(int level) const { return at(level, (index_ >> level) << level); }
+  ATTOSCOPE_ANYWHERE Where node(int level) const { return at(level, (index_ >> level) << level); }
 
   SumOrder order_;
   int chains_, index_;
@@ -79,11 +79,11 @@ class OrderedSum {
 /// C = A * B like `product`, every element summed in `order`; p.first_k is what the first term is called, `index` its index in
 /// the sum. Not register-blocked.
 template <class T>
-inline void ordered_product(const Product<T>& p, const RounderPlan<T>& plan, SumOrder order, int chains, int index) {
+ATTOSCOPE_ANYWHERE inline void ordered_product(const Product<T>& p, const RounderPlan<T>& plan, SumOrder order, int chains, int index) {
   using L = Lanes<T>;
   using V = typename L::V;
-  const V* b = reinterpret_cast<const V*>(p.b);
-  V* c = reinterpret_cast<V*>(p.c);
+  const auto b = as_vectors(p.b);
+  const auto c = as_vectors(p.c);
   with_rounder(plan, p.step, p.dice, [&](auto rounder) {
     for (int m = 0; m < p.m; ++m)
       for (int r = 0; r < L::vectors; ++r) {

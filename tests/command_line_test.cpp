@@ -127,7 +127,6 @@ TEST(CommandLine, ImpossibleValuesAreCode2) {
 }
 
 TEST(CommandLine, WhatFailsWhileRunningIsCode1) {
-  expect_refused({"run", "--device", "cuda"}, 1, "no CUDA");
   expect_refused({"run", "--input", "/nowhere/x.safetensors"}, 1, "/nowhere/x.safetensors");
   expect_refused({"run", "--input", example + ":4"}, 1, "head index is 4, expected 0 to 3");
   expect_refused({"run", "--json", "/nowhere/x.json"}, 1, "/nowhere");

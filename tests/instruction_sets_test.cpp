@@ -1,4 +1,4 @@
-/// SSE2, AVX2 and AVX-512 on the same random questions, in one process: one answer, to the last bit.
+/// SSE2, AVX2, AVX-512 and the GPU's lanes on the same random questions, in one process: one answer, to the last bit.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -80,7 +80,7 @@ void expect_same_answer(const Result& x, const Result& y) {
 
 TEST(InstructionSets, GiveOneAnswerToRandomQuestionsStochasticOnesToo) {
   int compared = 0;
-  for (const char* isa : {"sse2", "avx2", "avx512"}) {
+  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
     if (!machine_runs(isa)) continue;
     for (int seed = 1; seed <= experiments(300); ++seed) {
       Dice dice(static_cast<std::uint64_t>(8000 + seed));

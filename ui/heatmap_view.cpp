@@ -69,7 +69,8 @@ CellRect stored(const CellRect& rect, int rows, int cols) {
 bool refresh_values(HeatMemory& memory, const std::shared_ptr<const Result>& result, Field field) {
   if (memory.result == result && memory.field == field) return false;
   memory.result = result;
-  memory.field = field;
+  memory.field = memory.source_field = field;
+  memory.on_device = result ? result->on_device : nullptr;
   memory.values = result ? field_values(*result, field) : std::vector<float>{};
   memory.rows = result ? result->a.rows : 0;
   memory.cols = memory.across = result ? result->a.cols : 0;
@@ -110,7 +111,10 @@ bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int he
   picture.image.height = height;
   const CellRect cells{(rect.row0 - picture.first_row) * picture.per_row, rect.col0 - picture.first_col,
                        (rect.row1 - picture.first_row) * picture.per_row, rect.col1 - picture.first_col};
-  picture.image.pixels = sampled(picture.values, picture.rows, picture.cols, cells, width, height, PixelImage::nothing);
+  picture.image.source = {&picture.values, picture.rows, picture.cols, cells, picture.source_field, picture.on_device};
+  picture.image.pixels.clear();
+  if (!picture.on_device)
+    picture.image.pixels = sampled(picture.values, picture.rows, picture.cols, cells, width, height, PixelImage::nothing);
   ++picture.image.version;
   return true;
 }

@@ -23,6 +23,8 @@ struct CellPicture {
   std::vector<float> row_worst;       ///< largest |value| of each row; infinity where there is a NaN or infinity
   float largest = 0;                  ///< largest finite |value|
   bool has_nan = false, has_infinity = false, has_minus_infinity = false;
+  std::shared_ptr<const DeviceMatrices> on_device;  ///< where the values lie too: the GPU then makes the pixels
+  Field source_field = Field::golden;               ///< and which field of its matrices they are
   CellRect rect{};  ///< what `image` shows, in units of the axes
   PixelImage image;
   int earlier_traced_row = 0, earlier_scrubbed_tile = -1;  ///< before the last click: a double click changes neither

@@ -1,0 +1,326 @@
+// The engine of GPUs: rows split among them, launches in slices, inputs and outputs that stay.
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <span>
+#include <thread>
+
+#include "kernels/deviation_cuda.h"
+#include "kernels/device_matrices.h"
+#include "kernels/engine.h"
+#include "kernels/launch_pace.h"
+#include "kernels/simulate_cuda.h"
+
+namespace attoscope {
+namespace {
+
+/// Longest that a launch is to hold a GPU: one that draws a screen must answer between two frames; another only to who cancels.
+constexpr float display_limit_ms = 5, other_limit_ms = 40;
+
+float limit_ms() {
+  int device = 0, draws = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&draws, cudaDevAttrKernelExecTimeout, device));
+  return draws != 0 ? display_limit_ms : other_limit_ms;
+}
+
+int multiprocessors() {
+  int device = 0, count = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
+/// Inputs as they lie on the host, and their copy.
+struct Held {
+  const void* host = nullptr;
+  std::size_t bytes = 0;
+  Buffer<char> copy;
+};
+
+/// One GPU's share of the work; made, used and destroyed where that GPU is current.
+class Gpu {
+ public:
+  explicit Gpu(int device) : device_(device), paces_{fresh_pace(), fresh_pace(), fresh_pace()} {}
+
+  int device() const { return device_; }
+  const Stream& stream() const { return stream_; }
+  void forget_inputs() { inputs_.clear(); }
+
+  /// Runs [first, first + rows.size()) of the computed rows in slices; `launch_slice(job, slice, notes, stream)` is of `shape`.
+  template <class T, class Launch>
+  void run(Job<T> job, std::span<const int> rows, int first, const WarpShape& shape, LaunchPace& pace, Launch launch_slice,
+           const DeviceNotes& notes, double* out, const StopSign& stop) {
+    const std::size_t count = static_cast<std::size_t>(job.n) * static_cast<std::size_t>(job.d);
+    job.q = input(job.q, count);
+    job.k = input(job.k, count);
+    job.v = input(job.v, count);
+    rows_.reserve(rows.size());
+    rows_.upload(rows.data(), rows.size(), stream_);
+    const int total = static_cast<int>(rows.size()), fit = warps_that_fit(shape);
+    for (int at = 0; at < total;) {
+      stop.check();
+      const int warps = std::min({pace.warps(), fit, (total - at - 1) / shape.rows + 1}),
+                here = std::min(warps * shape.rows, total - at);
+      scratch_.reserve(static_cast<std::size_t>(warps) * shape.scratch_bytes);
+      start_.record(stream_);
+      launch_slice(
+          job, DeviceSlice{rows_.get() + at, here, first + at, scratch_.get(), out + static_cast<std::ptrdiff_t>(at) * job.d},
+          notes, stream_);
+      end_.record(stream_);
+      end_.wait();
+      pace.took(warps, end_.since(start_));
+      at += here;
+    }
+  }
+
+  LaunchPace& pace_of(const Job<float>&) { return paces_[0]; }
+  LaunchPace& pace_of(const Job<double>&) { return paces_[1]; }
+  LaunchPace& pace_of_double_double() { return paces_[2]; }
+
+  /// Where notes are made, all cleared.
+  template <class T>
+  DeviceNotes notes_for(const RunRecorder<T>& recorder) {
+    moved_ = Buffer<unsigned long long>(static_cast<std::size_t>(recorder.tiles()));
+    m_ = Buffer<float>(static_cast<std::size_t>(recorder.tiles()) * static_cast<std::size_t>(recorder.held()));
+    moved_.clear(stream_);
+    check(cudaMemsetAsync(m_.get(), 0xff, m_.bytes(), stream_.get()));  // a NaN that no arithmetic gives
+    return {moved_.get(), m_.get(), recorder.row_step(), recorder.held()};
+  }
+  /// Adds what was noted to `moved` and `m`.
+  void collect_notes(std::vector<std::int64_t>& moved, std::vector<float>& m) const {
+    std::vector<unsigned long long> my_moved(moved_.size());
+    std::vector<float> my_m(m_.size());
+    moved_.download(my_moved.data(), 0, my_moved.size(), stream_);
+    m_.download(my_m.data(), 0, my_m.size(), stream_);
+    stream_.wait();
+    for (std::size_t i = 0; i < moved.size(); ++i) moved[i] += static_cast<std::int64_t>(my_moved[i]);
+    for (std::size_t i = 0; i < m.size(); ++i)
+      if (bit_as<std::uint32_t>(my_m[i]) != 0xffffffffu) m[i] = my_m[i];
+  }
+
+ private:
+  static LaunchPace fresh_pace() { return {multiprocessors(), limit_ms()}; }
+
+  /// The copy of a host array, made once.
+  template <class T>
+  const T* input(const T* host, std::size_t count) {
+    for (const Held& held : inputs_)
+      if (held.host == host && held.bytes == count * sizeof(T)) return reinterpret_cast<const T*>(held.copy.get());
+    Held held{host, count * sizeof(T), Buffer<char>(count * sizeof(T))};
+    held.copy.upload(reinterpret_cast<const char*>(host), held.bytes, stream_);
+    inputs_.push_back(std::move(held));
+    return reinterpret_cast<const T*>(inputs_.back().copy.get());
+  }
+
+  /// Warps whose scratch the GPU has room for; at least 1, which may then fail.
+  int warps_that_fit(const WarpShape& shape) const {
+    std::size_t free = 0, all = 0;
+    check(cudaMemGetInfo(&free, &all));
+    const std::size_t room = std::max(scratch_.bytes(), free / 2);
+    return static_cast<int>(std::clamp<std::size_t>(room / shape.scratch_bytes, 1, 1 << 20));
+  }
+
+  int device_;
+  Stream stream_;
+  Event start_, end_;
+  std::array<LaunchPace, 3> paces_;
+  std::vector<Held> inputs_;
+  Buffer<int> rows_;
+  Buffer<char> scratch_;
+  Buffer<unsigned long long> moved_;
+  Buffer<float> m_;
+};
+
+/// work(i) for 0 .. count in a thread each; what the first of them threw.
+void side_by_side(std::size_t count, const std::function<void(std::size_t)>& work) {
+  if (count == 1) return work(0);
+  std::vector<std::exception_ptr> errors(count);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < count; ++i)
+      threads.emplace_back([&, i] {
+        try {
+          work(i);
+        } catch (...) {
+          errors[i] = std::current_exception();
+        }
+      });
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+class GpuEngine final : public Engine {
+ public:
+  explicit GpuEngine(const std::vector<int>& devices) {
+    for (const int device : devices) {
+      const DeviceGuard guard(device);
+      gpus_.push_back(std::make_unique<Gpu>(device));
+    }
+  }
+  ~GpuEngine() override = default;
+
+  std::string name() const override {
+    std::string text;
+    for (const auto& gpu : gpus_) text += (text.empty() ? "cuda:" : ",cuda:") + std::to_string(gpu->device());
+    const auto found = std::ranges::find(cuda_devices(), gpus_.front()->device(), &DeviceInfo::index);
+    return found == cuda_devices().end() ? text : text + " " + found->name;
+  }
+
+  void forget_inputs() override {
+    for (const auto& gpu : gpus_) gpu->forget_inputs();
+  }
+
+  Matrix run(const Job<float>& job, const std::vector<int>& rows, Output output, RunRecorder<float>* recorder,
+             const StopSign& stop) override {
+    return run_noted(job, rows, output, recorder, stop);
+  }
+  Matrix run(const Job<double>& job, const std::vector<int>& rows, Output output, RunRecorder<double>* recorder,
+             const StopSign& stop) override {
+    return run_noted(job, rows, output, recorder, stop);
+  }
+  Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) override {
+    const WarpShape shape = warp_shape_double_double(job);
+    return split(job, rows, shape, Output::golden, stop, [&](Gpu& gpu, std::span<const int> mine, int first, double* out) {
+      const auto launch_slice = [](const Job<double>& j, const DeviceSlice& slice, const DeviceNotes&, const Stream& stream) {
+        launch_double_double(j, slice, stream);
+      };
+      gpu.run(job, mine, first, shape, gpu.pace_of_double_double(), launch_slice, {}, out, stop);
+    });
+  }
+
+  void take(const Matrix& matrix, Output output) override {
+    const DeviceGuard guard(gpus_.front()->device());
+    Buffer<double> copy(matrix.values.size());
+    copy.upload(matrix.values.data(), matrix.values.size(), stream());
+    stream().wait();
+    hold(std::move(copy), matrix, output);
+  }
+
+  Moments moments(Output x, const StopSign& stop) override {
+    stop.check();
+    const DeviceGuard guard(gpus_.front()->device());
+    return meter_.moments(at(x).values.get(), at(x).count, stream());
+  }
+
+  std::vector<DeviationSums> sums(Output x, Output y, const DeviationRule& rule, const StopSign& stop) override {
+    stop.check();
+    const DeviceGuard guard(gpus_.front()->device());
+    return meter_.sums(at(x).values.get(), at(y).values.get(), at(x).count, rule, stream());
+  }
+
+  std::vector<double> gaps(Output x, Output y, const StopSign& stop) override {
+    stop.check();
+    const DeviceGuard guard(gpus_.front()->device());
+    for (const Output output : {x, y}) sort(at(output));
+    return meter_.gaps(at(x).keys.get(), at(y).keys.get(), at(x).count, stream());
+  }
+
+  std::shared_ptr<const DeviceMatrices> matrices(const Format& format, double golden_rms) override {
+    auto m = std::make_shared<DeviceMatrices>();
+    m->device = gpus_.front()->device();
+    m->rows = at(Output::golden).rows;
+    m->cols = at(Output::golden).cols;
+    m->golden = at(Output::golden).values;
+    m->a = at(Output::a).values;
+    m->b = at(Output::b).values;
+    m->golden_rms = golden_rms;
+    m->format = format;
+    return m;
+  }
+
+ private:
+  /// One of the result's matrices on the first GPU. Who shows it may hold it longer than this engine.
+  struct OnGpu {
+    std::shared_ptr<const double> values;
+    std::size_t count = 0;
+    int rows = 0, cols = 0;
+    Buffer<std::uint64_t> keys;
+    bool sorted = false;  ///< keys are of these values
+  };
+
+  OnGpu& at(Output output) { return outputs_[static_cast<std::size_t>(output)]; }
+  const Stream& stream() const { return gpus_.front()->stream(); }
+
+  void hold(Buffer<double> values, const Matrix& shape, Output output) {
+    const auto owner = std::make_shared<Buffer<double>>(std::move(values));
+    OnGpu& held = at(output);
+    held.values = {owner, owner->get()};
+    held.count = shape.values.size();
+    held.rows = shape.rows;
+    held.cols = shape.cols;
+    held.sorted = false;
+  }
+
+  void sort(OnGpu& x) {
+    if (x.sorted) return;
+    meter_.sort(x.values.get(), x.count, x.keys, stream());
+    x.sorted = true;
+  }
+
+  template <class T>
+  Matrix run_noted(const Job<T>& job, const std::vector<int>& rows, Output output, RunRecorder<T>* recorder,
+                   const StopSign& stop) {
+    const WarpShape shape = warp_shape(job);
+    Matrix m = split(job, rows, shape, output, stop, [&](Gpu& gpu, std::span<const int> mine, int first, double* out) {
+      const auto launch_slice = [](const Job<T>& j, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
+        launch(j, slice, notes, stream);
+      };
+      const DeviceNotes notes = recorder ? gpu.notes_for(*recorder) : DeviceNotes{};
+      gpu.run(job, mine, first, shape, gpu.pace_of(job), launch_slice, notes, out, stop);
+    });
+    if (recorder) hand_over(*recorder);
+    return m;
+  }
+
+  template <class T>
+  void hand_over(RunRecorder<T>& recorder) {
+    std::vector<std::int64_t> moved(static_cast<std::size_t>(recorder.tiles()));
+    std::vector<float> m(static_cast<std::size_t>(recorder.tiles()) * static_cast<std::size_t>(recorder.held()),
+                         std::numeric_limits<float>::quiet_NaN());
+    for (const auto& gpu : gpus_) {
+      const DeviceGuard guard(gpu->device());
+      gpu->collect_notes(moved, m);
+    }
+    recorder.take_in(moved, std::move(m));
+  }
+
+  /// part(gpu, rows, index of the first, output there) for every GPU's rows; all of them together.
+  template <class T, class Part>
+  Matrix split(const Job<T>& job, const std::vector<int>& rows, const WarpShape& shape, Output output, const StopSign& stop,
+               Part part) {
+    const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d), width = static_cast<std::size_t>(shape.rows);
+    const std::size_t warps = (count + width - 1) / width, per_gpu = (warps + gpus_.size() - 1) / gpus_.size() * width;
+    Matrix whole{static_cast<int>(count), job.d, zeros<double>(count * d, stop)};
+    Buffer<double> first_part;
+    side_by_side(gpus_.size(), [&](std::size_t i) {
+      const std::size_t first = std::min(count, i * per_gpu), end = std::min(count, first + per_gpu);
+      Gpu& gpu = *gpus_[i];
+      const DeviceGuard guard(gpu.device());
+      Buffer<double> out(std::max<std::size_t>(1, (end - first) * d));
+      part(gpu, std::span(rows).subspan(first, end - first), static_cast<int>(first), out.get());
+      out.download(whole.values.data() + first * d, 0, (end - first) * d, gpu.stream());
+      gpu.stream().wait();
+      if (gpus_.size() == 1) first_part = std::move(out);
+    });
+    if (gpus_.size() == 1) {
+      hold(std::move(first_part), whole, output);
+    } else {
+      take(whole, output);
+    }
+    return whole;
+  }
+
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  DeviceMeter meter_;
+  std::array<OnGpu, output_count> outputs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> gpu_engine(const std::vector<int>& devices) { return std::make_unique<GpuEngine>(devices); }
+
+}  // namespace attoscope

@@ -1,0 +1,40 @@
+/// Between hardware.cpp, which any compiler builds, and hardware.cu: 16-bit codes in, fp32 out.
+#pragma once
+
+#include "kernels/hardware.h"
+
+namespace attoscope {
+
+/// The code of x in `format` (bf16 or fp16), of which x must be a number; every NaN becomes one.
+std::uint16_t code_of(const Format& format, double x);
+/// The number that a code stands for.
+double number_of(const Format& format, std::uint16_t code);
+
+/// One question for the kernel.
+struct HardwareLaunch {
+  std::vector<std::uint16_t> q, k, v;  ///< codes; heads x rows x d, heads x n x d
+  std::vector<int> rows;               ///< of the sequence, ascending, one a query
+  int n = 0, d = 0, heads = 1;
+  bool causal = false;
+  float c = 0;  ///< scale * log2 e
+  Format format = bf16;
+  HardwareTile tile{};
+};
+
+/// The question that `run_hardware` asks.
+HardwareLaunch hardware_launch(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
+                               const std::vector<int>& rows, const StopSign& stop);
+
+/// O of every query, heads x rows x d, from each of `runs` runs.
+std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop);
+
+/// What cudaLaunchKernel takes.
+struct HardwareKernel {
+  const void* function = nullptr;
+  int threads = 0, shared_bytes = 0;
+};
+/// The kernel of one input type; without function where there is none.
+HardwareKernel bf16_kernel(int d, const HardwareTile& tile);
+HardwareKernel fp16_kernel(int d, const HardwareTile& tile);
+
+}  // namespace attoscope

@@ -1,0 +1,336 @@
+/// attoscope_gpu_check: whether a GPU gives the CPU's bits, whether the tensor-core kernel is as close to the truth as its
+/// emulation, and whether the memory checker is content. Needs no library but what attoscope_kernels needs.
+///   attoscope_gpu_check [--device cuda:K|cpu] [--quick] [--sanitize] [--no-sanitize]
+/// --device cpu rehearses: the CPU is compared with itself. --quick takes a sample. --sanitize runs nothing but the memory
+/// checker.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/compute.h"
+#include "kernels/deviation.h"
+#include "kernels/device.h"
+#include "kernels/fields.h"
+#include "kernels/hardware.h"
+#include "kernels/presets.h"
+#include "tests/gpu/compare.h"
+#include "tests/gpu/experiments.h"
+#include "tests/gpu/hog.h"
+#include "tests/support.h"
+
+namespace attoscope::gpu_check {
+namespace {
+
+struct Arguments {
+  std::string device = "cuda";
+  bool quick = false, only_sanitize = false, may_sanitize = true;
+};
+
+/// Counts what passed; prints what failed and, per section, how many there were.
+class Tally {
+ public:
+  void section(const char* name) {
+    end_section();
+    name_ = name;
+    before_ = {passed_, failed_};
+  }
+  void note(const std::string& fault, const std::function<std::string()>& what) {
+    fault.empty() ? ++passed_ : ++failed_;
+    if (fault.empty() || ++printed_ > 20) return;
+    std::printf("FAILED: %s\n  %s\n", fault.c_str(), what().c_str());
+  }
+  void note(bool fine, const std::string& what) {
+    note(fine ? "" : what, [] { return std::string(); });
+  }
+  void end_section() {
+    if (name_.empty()) return;
+    std::printf("%-44s %6d passed, %d failed\n", name_.c_str(), passed_ - before_[0], failed_ - before_[1]);
+    std::fflush(stdout);
+    name_.clear();
+  }
+  int finish() {
+    end_section();
+    std::printf("%d passed, %d failed\n", passed_, failed_);
+    return failed_ == 0 ? 0 : 1;
+  }
+
+ private:
+  int passed_ = 0, failed_ = 0, printed_ = 0;
+  std::array<int, 2> before_{};
+  std::string name_;
+};
+
+/// Where a GPU was asked for, the CPU must not have stood in silently.
+std::string wrong_device(const Result& r, const std::string& device) {
+  return device != "cpu" && r.device.starts_with("cpu") ? "computed on " + r.device + ": " + r.remark : "";
+}
+
+void compare_all(const std::vector<Experiment>& experiments, const std::string& device, Tally& tally) {
+  Memory memory;  // remembered inputs and buffers must not change a bit either
+  for (const Experiment& e : experiments) {
+    std::string fault;
+    try {
+      const Result here = compute(e), there = compute(e, {.memory = &memory, .device = device});
+      fault = wrong_device(there, device);
+      if (fault.empty()) fault = difference(here, there);
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+    tally.note(fault, [&] { return testing::describe(e); });
+  }
+}
+
+/// One bit anywhere must be noticed.
+void check_the_comparison(Tally& tally) {
+  Result r = compute(testing::small_experiment(bf16, 130, 24));
+  const auto notices = [&](const char* what, const std::function<void(Result&)>& change) {
+    Result other = r;
+    change(other);
+    tally.note(difference(r, r).empty() && !difference(r, other).empty(), std::string("the comparison misses ") + what);
+  };
+  const auto next = [](double& x) { x = std::nextafter(x, 1e300); };
+  notices("golden's digest", [](Result& x) { ++x.digests.golden; });
+  notices("a", [&](Result& x) { next(x.a.values[77]); });
+  notices("b", [&](Result& x) { next(x.b.values.back()); });
+  notices("a summary", [&](Result& x) { next(x.a_error.wasserstein); });
+  notices("a histogram", [](Result& x) { ++x.b_error.ulps.counts[40]; });
+  notices("the worst element", [](Result& x) { ++x.a_minus_b.worst_col; });
+  notices("the trace", [&](Result& x) { next(x.trace.tiles.back().error); });
+  notices("rescales", [](Result& x) { ++x.rescales.per_tile[1]; });
+  notices("quantiles of m", [](Result& x) { x.rescales.max_quantiles[0][2] += 1; });
+  notices("the map", [](Result& x) { x.rescale_map.m[3] += 1; });
+}
+
+void check_errors_of(const std::string& device, Tally& tally) {
+  const Experiment e = testing::small_experiment(bf16, 130, 24);
+  std::vector<Method> methods;
+  for (const Policy& p : policies()) methods.push_back({.algorithm = p.algorithm, .block_k = 17, .precision = p.precision});
+  const std::vector<Deviation> here = errors_of(e, methods), there = errors_of(e, methods, {.device = device});
+  for (std::size_t i = 0; i < methods.size(); ++i)
+    tally.note(difference("errors_of", here[i], there[i]), [&] { return std::string(policies()[i].name); });
+}
+
+/// A run that is stopped at any moment throws Stopped, and leaves nothing behind that changes the next answer.
+void check_stopping(const std::string& device, Tally& tally) {
+  const Experiment e = testing::small_experiment(bf16, 200, 32);
+  const Result whole = compute(e);
+  Memory memory;
+  for (const int polls : {0, 1, 2, 3, 5, 8, 13, 21, 34}) {
+    std::atomic<int> left = polls;
+    try {
+      compute(e, {.cancelled = [&] { return left-- <= 0; }, .memory = &memory, .device = device});
+    } catch (const Stopped&) {
+    }
+    tally.note(difference(whole, compute(e, {.memory = &memory, .device = device})),
+               [&] { return "after a run stopped at poll " + std::to_string(polls); });
+  }
+}
+
+bool same_pixel(float x, float y) { return (x != x && y != y) || x == y; }
+
+void check_pictures(const std::string& device, Tally& tally) {
+  Experiment e = default_experiment();
+  e.problem.n = 333;
+  const Result r = compute(e, {.device = device});
+  tally.note(r.on_device != nullptr, "the matrices did not stay on " + device);
+  if (!r.on_device) return;
+  const CellRect rects[] = {{0, 0, 333, 64}, {-3.5, -2, 340, 70.25}, {10.1, 3.3, 17.9, 60}, {400, 0, 500, 64}};
+  const int sizes[][2] = {{64, 333}, {17, 5}, {200, 301}, {1, 1}};
+  for (int field = 0; field < field_count; ++field) {
+    const std::vector<float> values = field_values(r, static_cast<Field>(field));
+    for (const CellRect& rect : rects)
+      for (const auto& size : sizes) {
+        const auto here = sampled(values, r.a.rows, r.a.cols, rect, size[0], size[1], -7);
+        const auto there = sample_on_device(*r.on_device, static_cast<Field>(field), rect, size[0], size[1], -7);
+        tally.note(std::ranges::equal(here, there, same_pixel),
+                   "other pixels of " + std::string(text(static_cast<Field>(field)).name));
+      }
+  }
+}
+
+/// Rows split over every GPU there is, and over one in both orders where there are two.
+void check_several_gpus(Tally& tally) {
+  const std::vector<DeviceInfo>& gpus = cuda_devices();
+  if (gpus.size() < 2) {
+    std::printf("several GPUs: skipped, this machine has one\n");
+    return;
+  }
+  tally.section("several GPUs");
+  std::string all;
+  for (const DeviceInfo& gpu : gpus) all += (all.empty() ? "cuda:" : ",cuda:") + std::to_string(gpu.index);
+  compare_all(large_ones(), all, tally);
+  compare_all(large_ones(), "cuda:1,cuda:0", tally);
+}
+
+void check_without_memory(const std::string& device, Tally& tally) {
+  const Experiment e = large_ones()[1];
+  const auto taken = hog(devices_of(device).front(), std::size_t{1} << 20);
+  const Result there = compute(e, {.device = device});
+  tally.note(difference(compute(e), there), [] { return std::string("with the GPU's memory taken"); });
+  tally.note(!there.device.starts_with("cpu") || !there.remark.empty(), "the CPU took over without a remark");
+}
+
+/// Against golden and the emulation, with their own error as the yardstick; twice the same bits.
+void check_hardware(const std::vector<Experiment>& experiments, const std::string& device, Tally& tally) {
+  for (const Experiment& e : experiments) {
+    std::string fault;
+    try {
+      const Result r = compute(e, {.device = device});
+      const Deviation from_hw = r.a_minus_b;
+      if (!r.hardware)
+        fault = "no HardwareCheck";
+      else if (r.hardware->changed != 0)
+        fault = std::to_string(r.hardware->changed) + " elements changed from run to run";
+      else if (r.b_error.nonfinite != 0)
+        fault = "not finite";
+      else if (!(r.b_error.max_abs <= 1.5 * r.a_error.max_abs + 1e-6))
+        fault = "error " + std::to_string(r.b_error.max_abs);
+      else if (!(from_hw.rms <= 0.4 * r.a_error.rms + 1e-6))
+        fault = "from hw " + std::to_string(from_hw.rms) + " rms";
+    } catch (const std::exception& error) {
+      const bool small_gpu = std::strstr(error.what(), "bytes of shared memory") != nullptr;
+      if (!small_gpu) fault = error.what();
+    }
+    tally.note(fault, [&] { return testing::describe(e); });
+  }
+}
+
+std::string sanitizer() {
+  for (const char* const folder :
+       {"/usr/local/cuda/bin", "/opt/cuda/bin", "/usr/local/cuda/extras/compute-sanitizer", "/usr/bin"}) {
+    const std::string path = std::string(folder) + "/compute-sanitizer";
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return std::system("command -v compute-sanitizer >/dev/null 2>&1") == 0 ? "compute-sanitizer" : "";
+}
+
+/// This program's sample under the memory checker and the race checker, in processes of their own.
+void sanitize(const std::string& device, Tally& tally) {
+  const std::string tool = sanitizer();
+  if (tool.empty()) {
+    std::printf("compute-sanitizer: skipped, it is not installed\n");
+    return;
+  }
+  tally.section("compute-sanitizer");
+  const std::string me = std::filesystem::read_symlink("/proc/self/exe").string();
+  for (const char* const check : {"memcheck --leak-check full", "racecheck", "synccheck", "initcheck"}) {
+    const std::string command =
+        "'" + tool + "' --error-exitcode 9 --tool " + check + " '" + me + "' --quick --no-sanitize --device " + device;
+    std::printf("running compute-sanitizer --tool %s\n", check);
+    std::fflush(stdout);
+    tally.note(std::system(command.c_str()) == 0, std::string("compute-sanitizer --tool ") + check);
+  }
+}
+
+void print_digests(const std::string& device) {
+  for (const char* const name : {"hw", "tile", "eager", "all_tile"}) {
+    Experiment e = default_experiment();
+    e.a.precision = policy(name).precision;
+    const Result r = compute(e, {.device = device});
+    std::printf("%-9s on %s: golden %016" PRIx64 ", a %016" PRIx64 ", b %016" PRIx64 "\n", name, r.device.c_str(),
+                r.digests.golden, r.digests.a, r.digests.b);
+  }
+}
+
+void compare_devices(const Arguments& x, Tally& tally) {
+  tally.section(x.quick ? "a sample of experiments" : "algorithms x policies x formats x masks");
+  compare_all(x.quick ? sample_of_all() : full_cross(), x.device, tally);
+  if (!x.quick) {
+    tally.section("experiments by chance");
+    compare_all(random_ones(600), x.device, tally);
+    tally.section("large experiments");
+    compare_all(large_ones(), x.device, tally);
+  }
+  tally.section("the comparison itself");
+  check_the_comparison(tally);
+  tally.section("errors of many methods");
+  check_errors_of(x.device, tally);
+  tally.section("stopped runs");
+  check_stopping(x.device, tally);
+}
+
+void check_gpu(const Arguments& x, Tally& tally) {
+  tally.section("pictures");
+  check_pictures(x.device, tally);
+  const std::string reason = why_no_hardware(x.device, 64);
+  if (reason.empty()) {
+    tally.section("the tensor-core kernel");
+    std::vector<Experiment> experiments = hardware_ones();
+    if (x.quick) experiments.resize(12);
+    check_hardware(experiments, x.device, tally);
+  } else {
+    std::printf("the tensor-core kernel: skipped. %s\n", reason.c_str());
+  }
+  if (x.quick) return;
+  check_several_gpus(tally);
+  tally.section("out of memory");
+  check_without_memory(x.device, tally);
+}
+
+int checked(const Arguments& x) {
+  const bool rehearses = x.device == "cpu";
+  if (!rehearses && cuda_devices().empty()) {
+    std::printf("SKIPPED: no device (%s) Nothing was compared; 0 passed, 0 failed\n", why_no_cuda().c_str());
+    return 0;
+  }
+  for (const DeviceInfo& d : cuda_devices())
+    std::printf("cuda:%d %s, compute capability %d.%d, %.0f MiB\n", d.index, d.name.c_str(), d.major, d.minor,
+                double(d.memory) / (1 << 20));
+  Tally tally;
+  if (!x.only_sanitize) {
+    print_digests(x.device);
+    compare_devices(x, tally);
+    if (!rehearses) check_gpu(x, tally);
+  }
+  if (!rehearses && x.may_sanitize) sanitize(x.device, tally);
+  return tally.finish();
+}
+
+/// False where a word is none of the options.
+bool parsed(int argc, char** argv, Arguments& x) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--quick")
+      x.quick = true;
+    else if (word == "--sanitize")
+      x.only_sanitize = true;
+    else if (word == "--no-sanitize")
+      x.may_sanitize = false;
+    else if (word == "--device" && i + 1 < argc)
+      x.device = argv[++i];
+    else
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace attoscope::gpu_check
+
+int main(int argc, char** argv) {
+  using namespace attoscope::gpu_check;
+  Arguments x;
+  if (!parsed(argc, argv, x)) {
+    std::fprintf(stderr, "attoscope_gpu_check: expected [--device cuda:K|cpu] [--quick] [--sanitize] [--no-sanitize]\n");
+    return 2;
+  }
+  try {
+    return checked(x);
+  } catch (const std::exception& error) {
+    std::printf("attoscope_gpu_check: %s\n", error.what());
+    return 1;
+  }
+}

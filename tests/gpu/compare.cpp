@@ -1,0 +1,118 @@
+#include "tests/gpu/compare.h"
+
+#include <bit>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+
+namespace attoscope::gpu_check {
+namespace {
+
+bool same(double x, double y) {
+  return (x != x && y != y) || std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+}
+
+/// Collects the first difference.
+class Comparison {
+ public:
+  void number(const std::string& name, double x, double y) {
+    if (same(x, y) || !found_.empty()) return;
+    char text[160];
+    std::snprintf(text, sizeof text, ": %.17g and %.17g", x, y);
+    found_ = name + text;
+  }
+  void digest(const std::string& name, std::uint64_t x, std::uint64_t y) {
+    if (x == y || !found_.empty()) return;
+    char text[80];
+    std::snprintf(text, sizeof text, ": digest %016" PRIx64 " and %016" PRIx64, x, y);
+    found_ = name + text;
+  }
+  template <class List, class Visit>
+  void each(const std::string& name, const List& x, const List& y, Visit visit) {
+    number(name + " count", static_cast<double>(x.size()), static_cast<double>(y.size()));
+    for (std::size_t i = 0; i < x.size() && found_.empty(); ++i) visit(name + "[" + std::to_string(i) + "]", x[i], y[i]);
+  }
+  template <class List>
+  void numbers(const std::string& name, const List& x, const List& y) {
+    each(name, x, y, [this](const std::string& at, const auto& u, const auto& v) {
+      number(at, static_cast<double>(u), static_cast<double>(v));
+    });
+  }
+  const std::string& found() const { return found_; }
+
+ private:
+  std::string found_;
+};
+
+void compare(Comparison& c, const std::string& name, const Deviation& x, const Deviation& y) {
+  c.number(name + " max_abs", x.max_abs, y.max_abs);
+  c.number(name + " mean_abs", x.mean_abs, y.mean_abs);
+  c.number(name + " rms", x.rms, y.rms);
+  c.number(name + " std", x.std, y.std);
+  c.number(name + " bias", x.bias, y.bias);
+  c.number(name + " rel_rms", x.rel_rms, y.rel_rms);
+  c.number(name + " cosine", x.cosine, y.cosine);
+  c.number(name + " wasserstein", x.wasserstein, y.wasserstein);
+  c.number(name + " max_ulp", x.max_ulp, y.max_ulp);
+  c.number(name + " nonfinite", static_cast<double>(x.nonfinite), static_cast<double>(y.nonfinite));
+  c.number(name + " worst_row", x.worst_row, y.worst_row);
+  c.number(name + " worst_col", x.worst_col, y.worst_col);
+  c.numbers(name + " ulps", x.ulps.counts, y.ulps.counts);
+}
+
+void compare(Comparison& c, const Trace& x, const Trace& y) {
+  c.each("trace", x.tiles, y.tiles, [&c](const std::string& at, const TraceTile& u, const TraceTile& v) {
+    const double mine[] = {
+        double(u.tile),        u.max_true,     u.max_used,      u.alpha, u.l, u.o_norm, u.p_max, double(u.saturated),
+        double(u.underflowed), double(u.ties), double(u.moved), u.error};
+    const double theirs[] = {
+        double(v.tile),        v.max_true,     v.max_used,      v.alpha, v.l, v.o_norm, v.p_max, double(v.saturated),
+        double(v.underflowed), double(v.ties), double(v.moved), v.error};
+    const char* const names[] = {"tile",  "max_true",  "max_used",    "alpha", "l",     "o_norm",
+                                 "p_max", "saturated", "underflowed", "ties",  "moved", "error"};
+    for (std::size_t i = 0; i < std::size(mine); ++i) c.number(at + " " + names[i], mine[i], theirs[i]);
+  });
+}
+
+void compare(Comparison& c, const Rescales& x, const Rescales& y) {
+  c.number("rescales tiles", x.tiles, y.tiles);
+  c.number("rescales nominal", x.nominal, y.nominal);
+  c.number("rescales effective_mean", x.effective_mean, y.effective_mean);
+  c.number("rescales expected", x.expected, y.expected);
+  c.numbers("rescales per_tile", x.per_tile, y.per_tile);
+  c.numbers("rescales expected_per_tile", x.expected_per_tile, y.expected_per_tile);
+  c.each("max_quantiles", x.max_quantiles, y.max_quantiles,
+         [&c](const std::string& at, const auto& u, const auto& v) { c.numbers(at, u, v); });
+}
+
+}  // namespace
+
+std::string difference(const std::string& name, const Deviation& x, const Deviation& y) {
+  Comparison c;
+  compare(c, name, x, y);
+  return c.found();
+}
+
+std::string difference(const Result& x, const Result& y) {
+  Comparison c;
+  c.digest("golden", x.digests.golden, y.digests.golden);
+  c.digest("a", x.digests.a, y.digests.a);
+  c.digest("b", x.digests.b, y.digests.b);
+  c.numbers("rows", x.rows, y.rows);
+  c.numbers("golden", x.golden->values, y.golden->values);
+  c.numbers("a", x.a.values, y.a.values);
+  c.numbers("b", x.b.values, y.b.values);
+  c.number("golden_rms", x.golden_rms, y.golden_rms);
+  c.number("golden_nonfinite", static_cast<double>(x.golden_nonfinite), static_cast<double>(y.golden_nonfinite));
+  compare(c, "a_error", x.a_error, y.a_error);
+  compare(c, "b_error", x.b_error, y.b_error);
+  compare(c, "a_minus_b", x.a_minus_b, y.a_minus_b);
+  compare(c, x.rescales, y.rescales);
+  c.number("map tiles", x.rescale_map.tiles, y.rescale_map.tiles);
+  c.number("map row_step", x.rescale_map.row_step, y.rescale_map.row_step);
+  c.numbers("map m", x.rescale_map.m, y.rescale_map.m);
+  compare(c, x.trace, y.trace);
+  return c.found();
+}
+
+}  // namespace attoscope::gpu_check

@@ -1,0 +1,22 @@
+/// The questions that CPU and GPU must answer alike.
+#pragma once
+
+#include <vector>
+
+#include "kernels/experiment.h"
+
+namespace attoscope::gpu_check {
+
+/// Every algorithm with every policy, in every named format and some odd ones, under every mask, over odd sizes.
+std::vector<Experiment> full_cross();
+/// `count` with any options, formats, masks, biases and nasty inputs; the last quarter rounds stochastically.
+std::vector<Experiment> random_ones(int count);
+/// A few that fill a GPU.
+std::vector<Experiment> large_ones();
+/// A few small ones of every kind, for a tool that makes everything slow.
+std::vector<Experiment> sample_of_all();
+
+/// What the tensor-core kernel takes: types, head dimensions, tiles, masks, odd lengths, chosen rows; a is its emulation.
+std::vector<Experiment> hardware_ones();
+
+}  // namespace attoscope::gpu_check

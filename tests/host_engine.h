@@ -1,0 +1,170 @@
+/// An engine like the one of GPUs, walked by the host: the same lines in the same warps, slices and shares, inputs copied once.
+#pragma once
+
+#include "tests/host_warp.h"  // first: it says which lanes the kernels' headers are for
+
+#include <algorithm>
+#include <map>
+
+#include "kernels/deviation_lanes.h"
+#include "kernels/engine.h"
+#include "kernels/meter.h"
+
+namespace attoscope::testing {
+
+struct Walk {
+  std::uint64_t seed = 1;
+  int devices = 1;      ///< that share the rows
+  int slice_warps = 3;  ///< of a launch, at most
+  int fails_at = -1;    ///< the call that gives up; -1: none
+  int* runs = nullptr;  ///< counts runs, where given
+};
+
+class HostEngine final : public Engine {
+ public:
+  explicit HostEngine(const Walk& walk) : walk_(walk), warp_(walk.seed) {}
+
+  std::string name() const override { return "walked by the host"; }
+  void forget_inputs() override { inputs_.clear(); }
+
+  Matrix run(const Job<float>& job, const std::vector<int>& rows, Output output, RunRecorder<float>* recorder,
+             const StopSign& stop) override {
+    return run_noted(job, rows, output, recorder, stop);
+  }
+  Matrix run(const Job<double>& job, const std::vector<int>& rows, Output output, RunRecorder<double>* recorder,
+             const StopSign& stop) override {
+    return run_noted(job, rows, output, recorder, stop);
+  }
+  Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) override {
+    const Job<double> mine = copied(job);
+    return in_slices(job.d, rows, simt_walk::DoubleDoubleBlock::rows, simt_walk::dd_warp_bytes(job), Output::golden, stop,
+                     [&](const simt_walk::RowSlice& slice, int warp, const simt_walk::Crew& crew, void* scratch, double* out) {
+                       simt_walk::dd_lane(mine, slice, warp, crew.lane(), StopSign{}, scratch, out);
+                     });
+  }
+  void take(const Matrix& matrix, Output output) override {
+    begin();
+    at(output) = matrix.values;
+  }
+
+  Moments moments(Output x, const StopSign&) override {
+    begin();
+    Moments all;
+    each_chain(at(x).size(), [&](std::size_t chunk, int chain) {
+      const ChainMoments m = chain_moments(at(x).data(), at(x).size(), chunk, chain);
+      all.squares.push_back(m.squares);
+      all.nonfinite += static_cast<std::int64_t>(m.nonfinite);
+      all.digest_sum += m.digest;
+    });
+    return all;
+  }
+  std::vector<DeviationSums> sums(Output x, Output y, const DeviationRule& rule, const StopSign&) override {
+    begin();
+    const std::size_t count = at(x).size();
+    std::vector<DeviationSums> chunks(chunk_count(count));
+    each_chain(count, [&](std::size_t chunk, int chain) {
+      const std::size_t first = chunk * chunk_size;
+      const DeviationSums part =
+          simt_walk::DeviationChunk(rule, chain)
+              .sums(at(x).data() + first, at(y).data() + first, static_cast<int>(std::min(chunk_size, count - first)));
+      if (chain == 0) {
+        chunks[chunk] = part;
+      } else {
+        join(chunks[chunk], part);
+      }
+    });
+    return chunks;
+  }
+  std::vector<double> gaps(Output x, Output y, const StopSign&) override {
+    begin();
+    const std::vector<std::uint64_t> p = sorted(at(x)), q = sorted(at(y));
+    std::vector<double> all;
+    each_chain(p.size(),
+               [&](std::size_t chunk, int chain) { all.push_back(chain_gap(p.data(), q.data(), p.size(), chunk, chain)); });
+    return all;
+  }
+  std::shared_ptr<const DeviceMatrices> matrices(const Format&, double) override { return nullptr; }
+
+ private:
+  void begin() {
+    if (calls_++ == walk_.fails_at) throw DeviceFailure("The GPU was lost.");
+  }
+
+  std::vector<double>& at(Output output) { return outputs_[static_cast<std::size_t>(output)]; }
+
+  template <class F>
+  static void each_chain(std::size_t count, F f) {
+    for (std::size_t chunk = 0; chunk < chunk_count(count); ++chunk)
+      for (int chain = 0; chain < chains; ++chain) f(chunk, chain);
+  }
+
+  static std::vector<std::uint64_t> sorted(const std::vector<double>& x) {
+    std::vector<std::uint64_t> keys;
+    for (const double v : x) keys.push_back(key_of(v));
+    std::sort(keys.begin(), keys.end());
+    return keys;
+  }
+
+  /// The job on copies of its inputs, made when their place was first seen.
+  template <class T>
+  Job<T> copied(Job<T> job) {
+    const std::size_t bytes = static_cast<std::size_t>(job.n) * static_cast<std::size_t>(job.d) * sizeof(T);
+    for (const T** x : {&job.q, &job.k, &job.v}) {
+      std::vector<char>& copy = inputs_[{*x, bytes}];
+      if (copy.empty()) copy.assign(reinterpret_cast<const char*>(*x), reinterpret_cast<const char*>(*x) + bytes);
+      *x = reinterpret_cast<const T*>(copy.data());
+    }
+    return job;
+  }
+
+  template <class T>
+  Matrix run_noted(const Job<T>& job, const std::vector<int>& rows, Output output, RunRecorder<T>* recorder,
+                   const StopSign& stop) {
+    if (walk_.runs) ++*walk_.runs;
+    std::vector<unsigned long long> moved(recorder ? static_cast<std::size_t>(recorder->tiles()) : 0);
+    std::vector<float> m(recorder ? moved.size() * static_cast<std::size_t>(recorder->held()) : 0,
+                         std::numeric_limits<float>::quiet_NaN());
+    simt_walk::TileNotes<T> notes;
+    if (recorder) notes = {moved.data(), m.data(), recorder->row_step(), recorder->held(), job.score_unit};
+    const Job<T> mine = copied(job);
+    Matrix out =
+        in_slices(job.d, rows, simt_walk::Lanes<T>::rows, simt_walk::attention_warp_bytes(job), output, stop,
+                  [&](const simt_walk::RowSlice& slice, int warp, const simt_walk::Crew& crew, void* scratch, double* o) {
+                    simt_walk::attention_lane(mine, slice, warp, crew.lane(), crew, notes, scratch, o);
+                  });
+    if (recorder) recorder->take_in({moved.begin(), moved.end()}, std::move(m));
+    return out;
+  }
+
+  /// lane(slice, warp, crew, scratch, output of the slice) for all rows: devices, slices, warps, lanes.
+  template <class Lane>
+  Matrix in_slices(int d, const std::vector<int>& rows, int rows_of_lane, std::size_t warp_bytes, Output output,
+                   const StopSign& stop, Lane lane) {
+    begin();
+    const int count = static_cast<int>(rows.size()), warp_rows = rows_of_lane * simt_walk::warp_lanes;
+    const int share = ((count - 1) / warp_rows / walk_.devices + 1) * warp_rows;
+    Matrix out{count, d, std::vector<double>(rows.size() * static_cast<std::size_t>(d), -1e300)};
+    std::vector<double> scratch(warp_bytes / sizeof(double) + 1, std::numeric_limits<double>::quiet_NaN());
+    for (int begin = 0; begin < count; begin += share) {
+      const int end = std::min(count, begin + share);
+      for (int at = begin; at < end; at += walk_.slice_warps * warp_rows) {
+        stop.check();
+        const simt_walk::RowSlice slice{rows.data() + at, std::min(end - at, walk_.slice_warps * warp_rows), at};
+        for (int warp = 0; warp < simt_walk::warps_of(slice.count, rows_of_lane); ++warp)
+          warp_.run([&](const simt_walk::Crew& crew) {
+            lane(slice, warp, crew, scratch.data(), out.values.data() + static_cast<std::ptrdiff_t>(at) * d);
+          });
+      }
+    }
+    this->at(output) = out.values;
+    return out;
+  }
+
+  Walk walk_;
+  HostWarp warp_;
+  int calls_ = 0;
+  std::map<std::pair<const void*, std::size_t>, std::vector<char>> inputs_;
+  std::array<std::vector<double>, output_count> outputs_;
+};
+
+}  // namespace attoscope::testing

@@ -1,0 +1,89 @@
+/// A GPU's warp run by the host: 32 lanes that take turns and meet where a GPU's lanes would. The code is the GPU's own.
+#pragma once
+
+#define ATTOSCOPE_SIMT simt_walk
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/warp.h"
+#include "tests/support.h"
+
+namespace attoscope::testing {
+
+/// Runs a body in every lane, each on a stack of its own. Between two meetings the lanes run one after the other in an order
+/// that changes from meeting to meeting: what depends on an order that no meeting ensures comes out wrong. Throws
+/// std::logic_error where some lanes meet and others have ended.
+class HostWarp final : public simt_walk::Meeting {
+ public:
+  explicit HostWarp(std::uint64_t seed) : dice_(seed), stacks_(lanes) {
+    for (auto& stack : stacks_) stack = std::make_unique<char[]>(stack_bytes);
+  }
+
+  void run(const std::function<void(const simt_walk::Crew&)>& body) {
+    body_ = &body;
+    ended_.fill(false);
+    for (int lane = 0; lane < lanes; ++lane) start(lane);
+    for (int ended = 0; ended == 0;) {
+      for (int lane : shuffled()) swapcontext(&scheduler_, &contexts_[static_cast<std::size_t>(lane)]);
+      for (const bool e : ended_) ended += e;
+      if (ended != 0 && ended != lanes) throw std::logic_error(std::to_string(ended) + " lanes ended while others meet");
+      least_ = *std::min_element(brought_.begin(), brought_.end());
+      ++meetings;
+    }
+  }
+
+  int least(int lane, int x) override {
+    brought_[static_cast<std::size_t>(lane)] = x;
+    swapcontext(&contexts_[static_cast<std::size_t>(lane)], &scheduler_);
+    return least_;
+  }
+
+  std::int64_t meetings = 0;
+
+ private:
+  static constexpr int lanes = simt_walk::warp_lanes;
+  static constexpr std::size_t stack_bytes = 256 * 1024;
+
+  void start(int lane) {
+    ucontext_t& context = contexts_[static_cast<std::size_t>(lane)];
+    getcontext(&context);
+    context.uc_stack.ss_sp = stacks_[static_cast<std::size_t>(lane)].get();
+    context.uc_stack.ss_size = stack_bytes;
+    context.uc_link = &scheduler_;
+    const auto self = reinterpret_cast<std::uintptr_t>(this);
+    makecontext(&context, reinterpret_cast<void (*)()>(&enter), 3, static_cast<unsigned>(self),
+                static_cast<unsigned>(self >> 32), lane);
+  }
+  static void enter(unsigned low, unsigned high, int lane) {
+    auto* self = reinterpret_cast<HostWarp*>(static_cast<std::uintptr_t>(low) | static_cast<std::uintptr_t>(high) << 32);
+    (*self->body_)(simt_walk::Crew{self, lane, self->stage_});
+    self->ended_[static_cast<std::size_t>(lane)] = true;
+  }
+
+  std::array<int, lanes> shuffled() {
+    std::array<int, lanes> order{};
+    for (int i = 0; i < lanes; ++i) order[static_cast<std::size_t>(i)] = i;
+    for (int i = lanes - 1; i > 0; --i)
+      std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(dice_.between(0, i))]);
+    return order;
+  }
+
+  Dice dice_;
+  const std::function<void(const simt_walk::Crew&)>* body_ = nullptr;
+  std::array<ucontext_t, lanes> contexts_{};
+  ucontext_t scheduler_{};
+  std::vector<std::unique_ptr<char[]>> stacks_;
+  std::array<bool, lanes> ended_{};
+  std::array<int, lanes> brought_{};
+  int least_ = 0;
+  alignas(16) char stage_[simt_walk::staged_bytes] = {};
+};
+
+}  // namespace attoscope::testing

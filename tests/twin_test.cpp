@@ -1,0 +1,290 @@
+// The GPU's code, run by the host in warps of 32 lanes that meet as a GPU's do: the CPU's answer, to the last bit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "kernels/compute.h"
+#include "kernels/launch_pace.h"
+#include "kernels/presets.h"
+#include "tests/host_engine.h"
+#include "tests/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::describe;
+using testing::Dice;
+using testing::experiments;
+using testing::HostEngine;
+using testing::HostWarp;
+using testing::same;
+using testing::Walk;
+
+Options walked(const Walk& walk) {
+  Options options;
+  options.engine = [walk] { return std::make_unique<HostEngine>(walk); };
+  return options;
+}
+
+void expect_same(double x, double y, const char* what) { EXPECT_TRUE(same(x, y)) << what << ": " << x << " and " << y; }
+
+void expect_same_errors(const Deviation& x, const Deviation& y) {
+  expect_same(x.max_abs, y.max_abs, "max_abs");
+  expect_same(x.mean_abs, y.mean_abs, "mean_abs");
+  expect_same(x.rms, y.rms, "rms");
+  expect_same(x.std, y.std, "std");
+  expect_same(x.bias, y.bias, "bias");
+  expect_same(x.rel_rms, y.rel_rms, "rel_rms");
+  expect_same(x.cosine, y.cosine, "cosine");
+  expect_same(x.wasserstein, y.wasserstein, "wasserstein");
+  expect_same(x.max_ulp, y.max_ulp, "max_ulp");
+  EXPECT_EQ(x.nonfinite, y.nonfinite);
+  EXPECT_EQ(x.worst_row, y.worst_row);
+  EXPECT_EQ(x.worst_col, y.worst_col);
+  EXPECT_EQ(x.ulps.counts, y.ulps.counts);
+}
+
+template <class List>
+void expect_same_numbers(const List& x, const List& y, const char* what) {
+  ASSERT_EQ(x.size(), y.size()) << what;
+  for (std::size_t i = 0; i < x.size(); ++i) expect_same(x[i], y[i], what);
+}
+
+void expect_same_recurrence(const Result& x, const Result& y) {
+  EXPECT_EQ(x.rescales.tiles, y.rescales.tiles);
+  EXPECT_EQ(x.rescales.per_tile, y.rescales.per_tile);
+  expect_same(x.rescales.effective_mean, y.rescales.effective_mean, "effective_mean");
+  expect_same_numbers(x.rescales.expected_per_tile, y.rescales.expected_per_tile, "expected_per_tile");
+  ASSERT_EQ(x.rescales.max_quantiles.size(), y.rescales.max_quantiles.size());
+  for (std::size_t t = 0; t < x.rescales.max_quantiles.size(); ++t)
+    expect_same_numbers(x.rescales.max_quantiles[t], y.rescales.max_quantiles[t], "max_quantiles");
+  EXPECT_EQ(x.rescale_map.row_step, y.rescale_map.row_step);
+  expect_same_numbers(x.rescale_map.m, y.rescale_map.m, "rescale map");
+  EXPECT_EQ(x.trace.row, y.trace.row);
+  ASSERT_EQ(x.trace.tiles.size(), y.trace.tiles.size());
+  for (std::size_t i = 0; i < x.trace.tiles.size(); ++i) {
+    const TraceTile &s = x.trace.tiles[i], &t = y.trace.tiles[i];
+    for (const auto& [p, q] : {std::pair{s.max_true, t.max_true},
+                               {s.max_used, t.max_used},
+                               {s.alpha, t.alpha},
+                               {s.l, t.l},
+                               {s.o_norm, t.o_norm},
+                               {s.p_max, t.p_max},
+                               {s.error, t.error}})
+      expect_same(p, q, "trace");
+    EXPECT_EQ(s.tile, t.tile);
+    EXPECT_EQ(s.moved, t.moved);
+    EXPECT_EQ(s.saturated, t.saturated);
+    EXPECT_EQ(s.underflowed, t.underflowed);
+    EXPECT_EQ(s.ties, t.ties);
+  }
+}
+
+void expect_same_answer(const Result& x, const Result& y) {
+  EXPECT_EQ(x.digests.golden, y.digests.golden);
+  EXPECT_EQ(x.digests.a, y.digests.a);
+  EXPECT_EQ(x.digests.b, y.digests.b);
+  expect_same_numbers(x.golden->values, y.golden->values, "golden");
+  expect_same_numbers(x.a.values, y.a.values, "a");
+  expect_same_numbers(x.b.values, y.b.values, "b");
+  expect_same(x.golden_rms, y.golden_rms, "golden_rms");
+  EXPECT_EQ(x.golden_nonfinite, y.golden_nonfinite);
+  expect_same_errors(x.a_error, y.a_error);
+  expect_same_errors(x.b_error, y.b_error);
+  expect_same_errors(x.a_minus_b, y.a_minus_b);
+  expect_same_recurrence(x, y);
+}
+
+class Twin : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "stacks that are switched by hand are unknown to this sanitizer";
+#endif
+  }
+};
+
+TEST_F(Twin, GivesTheCpusAnswerToRandomQuestions) {
+  for (int seed = 1; seed <= experiments(400); ++seed) {
+    Dice dice(static_cast<std::uint64_t>(51000 + seed));
+    Experiment e = testing::random_experiment(dice);
+    if (dice.one_in(3)) testing::make_stochastic(e.a, dice, dice.between(1, 3));
+    if (dice.one_in(5)) testing::make_stochastic(e.b, dice, 2);
+    const Walk walk{.seed = dice.bits(), .devices = dice.between(1, 3), .slice_warps = dice.between(1, 3)};
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
+    const Result result = compute(e, walked(walk));
+    EXPECT_EQ(result.device, "walked by the host");
+    EXPECT_EQ(result.remark, "");
+    expect_same_answer(result, compute(e));
+    if (HasFailure()) return;
+  }
+}
+
+/// Every algorithm with every policy under every mask, in sizes at the edges of a lane, a warp, a stage and a register tile.
+TEST_F(Twin, GivesTheCpusAnswerToEveryAlgorithmPolicyAndMask) {
+  static constexpr Format formats[] = {bf16, fp16, e4m3, fp32, tf32, fp64};
+  static constexpr int sizes[] = {1, 2, 15, 31, 33, 63, 65, 127, 129, 191}, dimensions[] = {1, 15, 16, 17, 31, 33, 40};
+  static constexpr Mask masks[] = {{}, {Mask::Kind::causal, 1}, {Mask::Kind::window, 20}, {Mask::Kind::padding, 9}};
+  int i = 0;
+  for (int algorithm = 0; algorithm < emulated_count; ++algorithm)
+    for (const auto& policy : policies())
+      for (const Mask& mask : masks) {
+        if (testing::sanitized && ++i % 8 != 0) continue;
+        ++i;
+        Experiment e = testing::small_experiment(formats[i % 6], sizes[i % 10], dimensions[i % 7]);
+        e.problem.mask = mask;
+        e.a.algorithm = static_cast<Algorithm>(algorithm);
+        e.a.precision = policy.precision;
+        e.a.block_k = 1 + i % 70;
+        SCOPED_TRACE(describe(e));
+        expect_same_answer(compute(e, walked({.seed = static_cast<std::uint64_t>(i), .slice_warps = 1 + i % 2})), compute(e));
+        if (HasFailure()) return;
+      }
+  EXPECT_GE(i, 200);
+}
+
+TEST_F(Twin, SlicesAndSharesOfSeveralGpusChangeNothing) {
+  Experiment e = testing::small_experiment(bf16, 400, 24);
+  e.problem.mask = {Mask::Kind::causal, 1};
+  const Result whole = compute(e);
+  for (const int devices : {1, 2, 3, 7})
+    for (const int slice_warps : {1, 2, 5}) {
+      SCOPED_TRACE(std::to_string(devices) + " devices, slices of " + std::to_string(slice_warps));
+      expect_same_answer(compute(e, walked({.devices = devices, .slice_warps = slice_warps})), whole);
+    }
+}
+
+TEST_F(Twin, RemembersGoldenValueAndInputsOnlyWhileTheyAreTheQuestions) {
+  Memory memory;
+  int runs = 0;
+  Options options = walked({.runs = &runs});
+  options.memory = &memory;
+  Dice dice(77);
+  Experiment e = testing::small_experiment(bf16, 130, 20);
+  for (int step = 0; step < experiments(40); ++step) {
+    switch (dice.between(0, 5)) {
+      case 0:
+        e.a.block_k = dice.between(1, 60);
+        break;
+      case 1:
+        e.problem.seed = static_cast<std::uint64_t>(dice.between(1, 3));
+        break;
+      case 2:
+        e.a.reverse_keys = !e.a.reverse_keys;
+        break;
+      case 3:
+        e.b.precision[Step::input] = to_format(dice.one_in(2) ? e4m3 : fp16);
+        break;
+      case 4:
+        e.format = dice.one_in(2) ? bf16 : fp64;
+        break;
+      default:
+        e.problem.n = dice.between(100, 140);
+        break;
+    }
+    SCOPED_TRACE("step " + std::to_string(step) + ": " + describe(e));
+    expect_same_answer(compute(e, options), compute(e));
+    if (HasFailure()) return;
+  }
+  runs = 0;
+  e.format = bf16;
+  compute(e, options);
+  runs = 0;
+  e.a.block_k = 61;
+  compute(e, options);
+  EXPECT_EQ(runs, 2) << "a and b, not the golden value";
+}
+
+TEST_F(Twin, ErrorsOfManyMethodsAreTheCpus) {
+  const Experiment e = testing::small_experiment(fp16, 90, 18);
+  std::vector<Method> methods(3, e.a);
+  methods[1].reverse_keys = true;
+  methods[2].precision = policies()[0].precision;
+  const std::vector<Deviation> mine = errors_of(e, methods, walked({})), cpus = errors_of(e, methods);
+  ASSERT_EQ(mine.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) expect_same_errors(mine[i], cpus[i]);
+}
+
+TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
+  Experiment e = testing::small_experiment(bf16, 70, 12);
+  const Result whole = compute(e);
+  int failed = 0;
+  for (int call = 0; call < 40; ++call) {
+    Memory memory;
+    Options options = walked({.fails_at = call});
+    options.memory = &memory;
+    const Result result = compute(e, options);
+    SCOPED_TRACE("call " + std::to_string(call));
+    expect_same_answer(result, whole);
+    if (result.remark.empty()) break;
+    ++failed;
+    EXPECT_EQ(result.remark, "The GPU was lost. The CPU took over.");
+    EXPECT_EQ(result.device, device_name());
+    options.engine = walked({}).engine;
+    expect_same_answer(compute(e, options), whole);  // what the memory kept is no worse for it
+  }
+  EXPECT_GE(failed, 10);
+}
+
+TEST_F(Twin, StopsWhenAsked) {
+  int asked = 0;
+  Options options = walked({});
+  options.cancelled = [&] { return ++asked > 60; };
+  EXPECT_THROW(compute(testing::small_experiment(bf16, 400, 16), options), Stopped);
+}
+
+TEST_F(Twin, LanesThatDoNotMeetAreNoticed) {
+  HostWarp warp(1);
+  EXPECT_THROW(warp.run([](const simt_walk::Crew& crew) {
+    if (crew.lane() != 5) crew.sync();
+  }),
+               std::logic_error);
+}
+
+TEST(Warps, EveryRowHasOneLane) {
+  for (const int rows_of_lane : {1, 2})
+    for (int count = 1; count < 300; count += 7) {
+      std::vector<int> rows(static_cast<std::size_t>(count));
+      for (int i = 0; i < count; ++i) rows[static_cast<std::size_t>(i)] = 3 * i;
+      std::multiset<int> taken;
+      const simt_walk::RowSlice slice{rows.data(), count, 1000};
+      for (int warp = 0; warp < simt_walk::warps_of(count, rows_of_lane); ++warp)
+        for (int lane = 0; lane < simt_walk::warp_lanes; ++lane) {
+          const RowBlock block = simt_walk::lane_rows(slice, rows_of_lane, warp, lane);
+          EXPECT_GE(block.row_of(0), 0);
+          EXPECT_EQ(block.row_of(rows_of_lane) % 3, 0);
+          for (int i = 0; i < block.count; ++i) {
+            taken.insert(block.rows[i]);
+            EXPECT_EQ(block.rows[i], 3 * (block.first + i - 1000));
+          }
+        }
+      EXPECT_EQ(taken, std::multiset<int>(rows.begin(), rows.end()));
+    }
+}
+
+TEST(LaunchPace, StaysBelowTheLimitOnceItKnows) {
+  for (const double ms_of_warp : {0.0001, 0.01, 0.4, 3.0, 50.0}) {
+    LaunchPace pace(132, 5);
+    for (int launch = 0; launch < 30; ++launch) {
+      const int warps = pace.warps();
+      ASSERT_GE(warps, 1);
+      // 132 warps at a time run in the time of one
+      const float ms = static_cast<float>(ms_of_warp * ((warps - 1) / 132 + 1));
+      if (launch > 20 && ms_of_warp < 5) {
+        EXPECT_LE(ms, 5) << ms_of_warp;
+        EXPECT_GE(warps, 132) << "as many as the GPU runs at once cost no more than one";
+      }
+      pace.took(warps, ms);
+    }
+  }
+}
+
+TEST(LaunchPace, ASmallRestTellsNothing) {
+  LaunchPace pace(100, 5);
+  pace.took(3, 0.001f);
+  EXPECT_EQ(pace.warps(), 100);
+}
+
+}  // namespace
+}  // namespace attoscope
