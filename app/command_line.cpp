@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -13,6 +14,7 @@
 #include "app/numbers.h"
 #include "app/report.h"
 #include "app/run_command.h"
+#include "app/sweep/sweep_command.h"
 #include "app/tensors.h"
 #include "app/window_commands.h"
 #include "kernels/experiment_fields.h"
@@ -24,6 +26,7 @@ namespace {
 struct Invocation {
   RunArguments run;
   BenchArguments bench;
+  SweepArguments sweep;
   RenderArguments render;
   std::string session;
   bool presets_as_json = false;
@@ -82,6 +85,34 @@ void add_run(CLI::App& app, Invocation& typed) {
   c.callback([&] { typed.command = [&x](std::ostream& out) { run(x, out); }; });
 }
 
+std::string axis_help() {
+  std::string text = "KEY=VALUES, once or twice: V1,V2 or FIRST:LAST:STEP or FIRST:LAST:xFACTOR; KEY is one of ";
+  for (const AxisKey& key : axis_keys()) text += std::string(key.key) + ", ";
+  return text + "a.NAME or b.NAME";
+}
+
+void add_sweep(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("sweep", "Vary one or two parameters of an experiment, over seeds");
+  SweepArguments& x = typed.sweep;
+  add_problem(c, x.base);
+  add_methods(c, x.base);
+  c.add_option("--vary", x.vary, axis_help())->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  c.add_option("--seeds", x.seeds, "how many, from --seed on")->capture_default_str();
+  c.add_option("--measure", x.measure, "a. b. a_minus_b. or ratio. and a deviation, perhaps /golden; rescales, ...")->capture_default_str();
+  c.add_option("--csv", x.csv, "table of the measure as CSV, - for standard output");
+  c.add_option("--json", x.json, "the same as JSON");
+  c.add_option("--markdown", x.markdown, "the same as a Markdown table");
+  c.add_option("--latex", x.latex, "the same as a LaTeX table");
+  c.add_option("--out", x.out, "directory for the sweep and every number of every point");
+  c.add_option("--shard", x.shard, "K/N: only every N-th point, from the K-th on");
+  c.add_option("--merge", x.merge, "directories that --out wrote: their points as one sweep, nothing is computed");
+  c.add_option("--device", x.device, "auto, cpu or cuda")->capture_default_str();
+  c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
+  c.add_flag("--no-cache", x.no_cache, "compute every point, and keep none");
+  c.add_flag("--quiet", x.quiet, "no progress");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { sweep(x, out, std::cerr); }; });
+}
+
 void add_presets(CLI::App& app, Invocation& typed) {
   CLI::App& c = *app.add_subcommand("presets", "List the named policies, and the probes with what to look for");
   c.add_flag("--json", typed.presets_as_json, "as JSON");
@@ -113,7 +144,7 @@ void open_window_on(const std::string& session) {
   const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
   std::error_code error;
   if (!file_like && !std::filesystem::exists(session, error)) {
-    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, presets, bench, render) nor a session file");
+    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, sweep, presets, bench, render) nor a session file");
   }
   open_window(session);
 }
@@ -122,6 +153,7 @@ void open_window_on(const std::string& session) {
 void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::string>& arguments, std::ostream& out) {
   app.add_option("session", typed.session, "session file to open in the window (the last one)");
   add_run(app, typed);
+  add_sweep(app, typed);
   add_presets(app, typed);
   add_bench(app, typed);
   add_render(app, typed);
