@@ -10,6 +10,8 @@
 #include <stdexcept>
 
 #include "app/bench.h"
+#include "app/figures/figure_command.h"
+#include "app/figures/named.h"
 #include "app/json.h"
 #include "app/numbers.h"
 #include "app/report.h"
@@ -27,6 +29,7 @@ struct Invocation {
   RunArguments run;
   BenchArguments bench;
   SweepArguments sweep;
+  FigureArguments figure;
   RenderArguments render;
   std::string session;
   bool presets_as_json = false;
@@ -113,6 +116,24 @@ void add_sweep(CLI::App& app, Invocation& typed) {
   c.callback([&] { typed.command = [&x](std::ostream& out) { sweep(x, out, std::cerr); }; });
 }
 
+void add_figure(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("figure", "Draw an experiment of the papers, with its data, script and JSON");
+  FigureArguments& x = typed.figure;
+  std::string known;
+  for (const NamedFigure& f : named_figures()) known += std::string(f.name) + ", ";
+  c.add_option("what", x.what, known + "or the .json of an earlier figure");
+  c.add_option("--out", x.out, "FILE.pdf, FILE.svg or FILE.png; .csv, .gp and .json stand beside it");
+  c.add_option("--policy", x.policy, "where a rounds (eager)");
+  c.add_flag("--all-policies", x.all_policies, "draw every flash policy");
+  c.add_option("--n", x.n, "tokens (1024)");
+  c.add_option("--d", x.d, "head dimension (64)");
+  c.add_option("--seeds", x.seeds, "how many (5)");
+  c.add_flag("--list", x.list, "only list the figures");
+  c.add_flag("--no-cache", x.no_cache, "compute every point, and keep none");
+  c.add_flag("--quiet", x.quiet, "no progress");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { figure(x, out, std::cerr); }; });
+}
+
 void add_presets(CLI::App& app, Invocation& typed) {
   CLI::App& c = *app.add_subcommand("presets", "List the named policies, and the probes with what to look for");
   c.add_flag("--json", typed.presets_as_json, "as JSON");
@@ -144,7 +165,7 @@ void open_window_on(const std::string& session) {
   const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
   std::error_code error;
   if (!file_like && !std::filesystem::exists(session, error)) {
-    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, sweep, presets, bench, render) nor a session file");
+    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, sweep, figure, presets, bench, render) nor a session file");
   }
   open_window(session);
 }
@@ -154,6 +175,7 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   app.add_option("session", typed.session, "session file to open in the window (the last one)");
   add_run(app, typed);
   add_sweep(app, typed);
+  add_figure(app, typed);
   add_presets(app, typed);
   add_bench(app, typed);
   add_render(app, typed);
