@@ -67,13 +67,21 @@ std::string heat_block(const std::string& name, const FigureHeat& h) {
   return text + "EOD\n";
 }
 
-std::string axis_commands(const char* which, const FigureAxis& a) {
+/// Every tick of a log axis, or every other where they would touch.
+const char* log_step(const FigurePanel& p, const FigureAxis& a) {
+  double least = INFINITY, largest = 0;
+  for (const Series& s : p.series)
+    for (const double x : s.x) least = std::min(least, x), largest = std::max(largest, x);
+  return a.base == 2 && least > 0 && largest / least > 128 ? "4" : "autofreq";
+}
+
+std::string axis_commands(const char* which, const FigureAxis& a, const char* step) {
   std::string text = fmt::format("set {}label {} noenhanced\n", which, quoted(a.label));
   text += a.log ? fmt::format("set logscale {} {}\n", which, a.base) : fmt::format("unset logscale {}\n", which);
   text += fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
   if (a.categories.empty()) {
-    text += fmt::format("set {0}tics autofreq norotate\nset format {0} {1}\n", which,
-                        a.log ? a.base == 2 ? "'%.0f'" : "'10^{%L}'" : "'%h'");
+    text += fmt::format("set {0}tics {2} norotate\nset format {0} {1}\n", which,
+                        a.log ? a.base == 2 ? "'%.0f'" : "'10^{%L}'" : "'%h'", a.log ? step : "autofreq");
     return text;
   }
   std::size_t longest = 0;
@@ -86,13 +94,17 @@ std::string axis_commands(const char* which, const FigureAxis& a) {
   return text;
 }
 
+std::string error_bars(const std::string& block, const char* colour) {
+  return fmt::format("{} using 1:3:(0):($4-$3) with vectors nohead lc rgb '{}' lw 1 notitle", block, colour);
+}
+
 std::string series_plot(const std::string& block, const Series& s, int width) {
   const auto i = static_cast<std::size_t>(s.ink);
   const std::string colour = fmt::format("lc rgb '{}'", ink(s.ink)), title = s.label.empty() ? "notitle" : "title " + quoted(s.label) + " noenhanced";
   const std::string line = fmt::format("lw {} dt {}", 1.6, s.dashed ? 2 : 1), mark = fmt::format("pt {} ps {}", marks[i], 0.55);
   std::string text;
   if (!s.low.empty() && s.shape != Shape::bars)
-    text = fmt::format("{} using 1:2:3:4 with yerrorbars {} lw 1 pt 0 notitle, ", block, colour);
+    text = error_bars(block, ink(s.ink)) + ", ";
   switch (s.shape) {
     case Shape::line: return text + fmt::format("{} with lines {} {} {}", block, colour, line, title);
     case Shape::marks: return text + fmt::format("{} with points {} {} {}", block, colour, mark, title);
@@ -101,7 +113,7 @@ std::string series_plot(const std::string& block, const Series& s, int width) {
     case Shape::bars: break;
   }
   text = fmt::format("{} using 1:2:({}) with boxes fs solid 0.85 noborder {} {}", block, 0.8 / width, colour, title);
-  if (!s.low.empty()) text += fmt::format(", {} using 1:2:3:4 with yerrorbars lc rgb '#1b2027' lw 1 pt 0 notitle", block);
+  if (!s.low.empty()) text += ", " + error_bars(block, "#1b2027");
   return text;
 }
 
@@ -139,7 +151,7 @@ std::string panel_script(const FigurePanel& p, std::size_t index) {
   for (std::size_t i = 0; i < series.size(); ++i) text += series_block(block_name(index, i), series[i]);
   if (p.heat) text += heat_block(fmt::format("$H{}", index), *p.heat);
   text += p.title.empty() ? "unset title\n" : "set title " + quoted(p.title) + " noenhanced\n";
-  text += axis_commands("x", p.x) + axis_commands("y", p.y);
+  text += axis_commands("x", p.x, log_step(p, p.x)) + axis_commands("y", p.y, "autofreq");
   if (p.heat) text += palette_of(*p.heat) + fmt::format("set yrange [{}:{}]\nset xrange [{}:{}]\nunset key\n", number(p.heat->y1), number(p.heat->y0), number(p.heat->x0), number(p.heat->x1));
   else text += series.size() > 1 ? "set key\n" : "unset key\n";
   if (!p.x.categories.empty() && !p.heat) text += fmt::format("set xrange [-0.6:{}]\n", static_cast<double>(p.x.categories.size()) - 0.4);
@@ -230,8 +242,8 @@ PictureFormat picture_format(const std::string& file) {
 std::string gnuplot_script(const Figure& f, PictureFormat format, const std::string& stem) {
   std::string text = "set encoding utf8\nset terminal " + terminal(f, format) + "\nset output " + quoted(stem + ending(format)) + "\n";
   text += "set border 3 lc rgb '#4a5462' lw 0.75\nset tics nomirror out scale 0.5 textcolor rgb '#1b2027'\n"
-          "set grid y lc rgb '#e6e9ee' lw 0.5 dt 1\nset key top right samplen 1.6 spacing 1.1 width -1 opaque noenhanced\n"
-          "set bars small\nset datafile missing 'NaN'\n";
+          "set grid y lc rgb '#e6e9ee' lw 0.5 dt 1\nset key above left samplen 1.6 spacing 1.1 width -1 noenhanced\n"
+          "set datafile missing 'NaN'\n";
   const bool several = f.panels.size() > 1;
   if (several) text += fmt::format("set multiplot layout {},{}\n", (f.panels.size() + static_cast<std::size_t>(f.panels_across) - 1) / static_cast<std::size_t>(f.panels_across), f.panels_across);
   for (std::size_t i = 0; i < f.panels.size(); ++i) text += panel_script(f.panels[i], i);

@@ -322,6 +322,7 @@ Figure attribution(const FigureSettings& x, const AnswerSweep& answer) {
   }
   Figure f = bars("attribution", x, answer, experiments, {"a.mean_abs"}, false);
   f.columns = 2;
+  f.panels[0].y.min = 0;
   f.caption = "Mean error of bf16 Flash Attention under policy " + x.policy + ", and with one rounding step at a time made exact; " + conditions(x, base_of(x));
   return f;
 }
