@@ -70,8 +70,8 @@ std::vector<std::string_view> all_names() {
   for (const NamedFigure& f : named_figures()) names.push_back(f.name);
   return names;
 }
-INSTANTIATE_TEST_SUITE_P(Figures, Named, ::testing::ValuesIn(all_names()), [](const auto& info) {
-  std::string name(info.param);
+INSTANTIATE_TEST_SUITE_P(Figures, Named, ::testing::ValuesIn(all_names()), [](const auto& tested) {
+  std::string name(tested.param);
   std::erase(name, '-');
   return name;
 });

@@ -37,6 +37,13 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
+/// A tick's literal text: there % begins a number's format.
+std::string quoted_tick(const std::string& text) {
+  std::string doubled;
+  for (const char c : text) doubled.append(c == '%' ? 2 : 1, c);
+  return quoted(doubled);
+}
+
 std::string number(double x) { return std::isnan(x) ? "NaN" : fmt::format("{:.9g}", x); }
 
 /// "$P0S2": the data of a series.
@@ -87,7 +94,7 @@ std::string axis_commands(const char* which, const FigureAxis& a, const char* st
   std::size_t longest = 0;
   text += fmt::format("set {0}tics (", which);
   for (std::size_t i = 0; i < a.categories.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + quoted(a.categories[i]) + " " + std::to_string(i);
+    text += (i == 0 ? "" : ", ") + quoted_tick(a.categories[i]) + " " + std::to_string(i);
     longest = std::max(longest, a.categories[i].size());
   }
   text += longest * a.categories.size() > 48 ? ") rotate by -35 noenhanced\n" : ") norotate noenhanced\n";

@@ -63,7 +63,7 @@ std::vector<std::string> policies_of(const FigureSettings& x) {
   std::vector<std::string> names;
   if (!x.all_policies) return {x.policy};
   for (const Policy& p : policies())
-    if (p.algorithm == Algorithm::flash2) names.emplace_back(p.name);
+    if (p.algorithm == Algorithm::flash2 && p.name != "exact") names.emplace_back(p.name);
   return names;
 }
 
