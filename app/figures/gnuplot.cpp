@@ -28,7 +28,7 @@ const char* ink(Ink i) { return inks[static_cast<std::size_t>(i)]; }
 constexpr std::array<int, 12> marks{7, 5, 9, 11, 13, 15, 7, 5, 9, 13, 6, 4};
 
 /// A literal text: in single quotes gnuplot substitutes nothing. Line breaks and control characters would end the line.
-std::string quoted(const std::string& text) {
+std::string literal(const std::string& text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') result += "''";
@@ -38,10 +38,10 @@ std::string quoted(const std::string& text) {
 }
 
 /// A tick's literal text: there % begins a number's format.
-std::string quoted_tick(const std::string& text) {
+std::string literal_tick(const std::string& text) {
   std::string doubled;
   for (const char c : text) doubled.append(c == '%' ? 2 : 1, c);
-  return quoted(doubled);
+  return literal(doubled);
 }
 
 std::string number(double x) { return std::isnan(x) ? "NaN" : fmt::format("{:.9g}", x); }
@@ -83,7 +83,7 @@ const char* log_step(const FigurePanel& p, const FigureAxis& a) {
 }
 
 std::string axis_commands(const char* which, const FigureAxis& a, const char* step) {
-  std::string text = fmt::format("set {}label {} noenhanced\n", which, quoted(a.label));
+  std::string text = fmt::format("set {}label {} noenhanced\n", which, literal(a.label));
   text += a.log ? fmt::format("set logscale {} {}\n", which, a.base) : fmt::format("unset logscale {}\n", which);
   text += fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
   if (a.categories.empty()) {
@@ -94,7 +94,7 @@ std::string axis_commands(const char* which, const FigureAxis& a, const char* st
   std::size_t longest = 0;
   text += fmt::format("set {0}tics (", which);
   for (std::size_t i = 0; i < a.categories.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + quoted_tick(a.categories[i]) + " " + std::to_string(i);
+    text += (i == 0 ? "" : ", ") + literal_tick(a.categories[i]) + " " + std::to_string(i);
     longest = std::max(longest, a.categories[i].size());
   }
   text += longest * a.categories.size() > 48 ? ") rotate by -35 noenhanced\n" : ") norotate noenhanced\n";
@@ -107,7 +107,7 @@ std::string error_bars(const std::string& block, const char* colour) {
 
 std::string series_plot(const std::string& block, const Series& s, int width) {
   const auto i = static_cast<std::size_t>(s.ink);
-  const std::string colour = fmt::format("lc rgb '{}'", ink(s.ink)), title = s.label.empty() ? "notitle" : "title " + quoted(s.label) + " noenhanced";
+  const std::string colour = fmt::format("lc rgb '{}'", ink(s.ink)), title = s.label.empty() ? "notitle" : "title " + literal(s.label) + " noenhanced";
   const std::string line = fmt::format("lw {} dt {}", 1.6, s.dashed ? 2 : 1), mark = fmt::format("pt {} ps {}", marks[i], 0.55);
   std::string text;
   if (!s.low.empty() && s.shape != Shape::bars)
@@ -142,7 +142,7 @@ std::string palette_of(const FigureHeat& h) {
   // both ends of the window's diverging map about white; a ramp from light to dark in print
   const char* const colours = h.diverging ? "-1 '#0a3f38', -0.66 '#0f7f6c', -0.33 '#7fd8c4', 0 '#ffffff', 0.33 '#f2a5cc', 0.66 '#c23a86', 1 '#5a1440'"
                                           : "0 '#ffffe5', 0.25 '#a8ddb5', 0.5 '#43a2ca', 0.75 '#0868ac', 1 '#081d58'";
-  std::string text = fmt::format("set palette defined ({})\nset cbrange [{}:1]\nset cblabel {} noenhanced\n", colours, h.diverging ? -1 : 0, quoted(h.label));
+  std::string text = fmt::format("set palette defined ({})\nset cbrange [{}:1]\nset cblabel {} noenhanced\n", colours, h.diverging ? -1 : 0, literal(h.label));
   std::string tics;
   for (const double share : {-1.0, -0.1, -0.01, 0.0, 0.01, 0.1, 1.0}) {
     if ((!h.diverging && share < 0) || (!h.log && std::fabs(share) == 0.01)) continue;
@@ -157,7 +157,7 @@ std::string panel_script(const FigurePanel& p, std::size_t index) {
   std::string text, plots;
   for (std::size_t i = 0; i < series.size(); ++i) text += series_block(block_name(index, i), series[i]);
   if (p.heat) text += heat_block(fmt::format("$H{}", index), *p.heat);
-  text += p.title.empty() ? "unset title\n" : "set title " + quoted(p.title) + " noenhanced\n";
+  text += p.title.empty() ? "unset title\n" : "set title " + literal(p.title) + " noenhanced\n";
   text += axis_commands("x", p.x, log_step(p, p.x)) + axis_commands("y", p.y, "autofreq");
   if (p.heat) text += palette_of(*p.heat) + fmt::format("set yrange [{}:{}]\nset xrange [{}:{}]\nunset key\n", number(p.heat->y1), number(p.heat->y0), number(p.heat->x0), number(p.heat->x1));
   else text += series.size() > 1 ? "set key\n" : "unset key\n";
@@ -247,7 +247,7 @@ PictureFormat picture_format(const std::string& file) {
 }
 
 std::string gnuplot_script(const Figure& f, PictureFormat format, const std::string& stem) {
-  std::string text = "set encoding utf8\nset terminal " + terminal(f, format) + "\nset output " + quoted(stem + ending(format)) + "\n";
+  std::string text = "set encoding utf8\nset terminal " + terminal(f, format) + "\nset output " + literal(stem + ending(format)) + "\n";
   text += "set border 3 lc rgb '#4a5462' lw 0.75\nset tics nomirror out scale 0.5 textcolor rgb '#1b2027'\n"
           "set grid y lc rgb '#e6e9ee' lw 0.5 dt 1\nset key above left samplen 1.6 spacing 1.1 width -1 noenhanced\n"
           "set datafile missing 'NaN'\n";
