@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -27,14 +28,17 @@ const char* ink(Ink i) { return inks[static_cast<std::size_t>(i)]; }
 /// Marks that stay apart in black and white.
 constexpr std::array<int, 12> marks{7, 5, 9, 11, 13, 15, 7, 5, 9, 13, 6, 4};
 
-/// A literal text: in single quotes gnuplot substitutes nothing. Line breaks and control characters would end the line.
+/// A literal text: every sign that could mean something is an octal escape, which gnuplot reads after everything else. Control
+/// characters become spaces.
 std::string literal(const std::string& text) {
-  std::string result = "'";
+  std::string result = "\"";
   for (const char c : text) {
-    if (c == '\'') result += "''";
-    else result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) result += ' ';
+    else if (code >= 0x80 || std::isalnum(code) || c == ' ') result += c;
+    else result += fmt::format("\\{:03o}", code);
   }
-  return result + "'";
+  return result + '"';
 }
 
 /// A tick's literal text: there % begins a number's format.
@@ -52,8 +56,8 @@ std::string block_name(std::size_t panel, std::size_t series) { return fmt::form
 std::string series_block(const std::string& name, const Series& s) {
   std::string text = name + " << EOD\n";
   for (std::size_t i = 0; i < s.x.size(); ++i) {
-    text += number(s.x[i]) + " " + number(s.y[i]);
-    if (!s.low.empty()) text += " " + number(s.low[i]) + " " + number(s.high[i]);
+    text += fmt::format("{} {}", number(s.x[i]), number(s.y[i]));
+    if (!s.low.empty()) text += fmt::format(" {} {}", number(s.low[i]), number(s.high[i]));
     text += '\n';
   }
   return text + "EOD\n";
@@ -74,21 +78,25 @@ std::string heat_block(const std::string& name, const FigureHeat& h) {
   return text + "EOD\n";
 }
 
-/// Every tick of a log axis, or every other where they would touch.
-const char* log_step(const FigurePanel& p, const FigureAxis& a) {
+/// Powers of 2 over the panel's x, every one or every other: (128, 512, 2048).
+std::string ticks_of_two(const FigurePanel& p) {
   double least = INFINITY, largest = 0;
   for (const Series& s : p.series)
     for (const double x : s.x) least = std::min(least, x), largest = std::max(largest, x);
-  return a.base == 2 && least > 0 && largest / least > 128 ? "4" : "autofreq";
+  if (!(least > 0) || !(largest < INFINITY)) return "autofreq";
+  const double step = largest / least > 128 ? 4 : 2;
+  std::string text;
+  for (double x = std::exp2(std::floor(std::log2(least))); x <= largest; x *= step) text += (text.empty() ? "(" : ", ") + number(x);
+  return text + ")";
 }
 
-std::string axis_commands(const char* which, const FigureAxis& a, const char* step) {
+std::string axis_commands(const char* which, const FigureAxis& a, const std::string& ticks_of_log2) {
   std::string text = fmt::format("set {}label {} noenhanced\n", which, literal(a.label));
   text += a.log ? fmt::format("set logscale {} {}\n", which, a.base) : fmt::format("unset logscale {}\n", which);
   text += fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
   if (a.categories.empty()) {
     text += fmt::format("set {0}tics {2} norotate\nset format {0} {1}\n", which,
-                        a.log ? a.base == 2 ? "'%.0f'" : "'10^{%L}'" : "'%h'", a.log ? step : "autofreq");
+                        a.log ? a.base == 2 ? "'%.0f'" : "'10^{%L}'" : "'%h'", a.log && a.base == 2 ? ticks_of_log2 : "autofreq");
     return text;
   }
   std::size_t longest = 0;
@@ -158,7 +166,7 @@ std::string panel_script(const FigurePanel& p, std::size_t index) {
   for (std::size_t i = 0; i < series.size(); ++i) text += series_block(block_name(index, i), series[i]);
   if (p.heat) text += heat_block(fmt::format("$H{}", index), *p.heat);
   text += p.title.empty() ? "unset title\n" : "set title " + literal(p.title) + " noenhanced\n";
-  text += axis_commands("x", p.x, log_step(p, p.x)) + axis_commands("y", p.y, "autofreq");
+  text += axis_commands("x", p.x, ticks_of_two(p)) + axis_commands("y", p.y, "autofreq");
   if (p.heat) text += palette_of(*p.heat) + fmt::format("set yrange [{}:{}]\nset xrange [{}:{}]\nunset key\n", number(p.heat->y1), number(p.heat->y0), number(p.heat->x0), number(p.heat->x1));
   else text += series.size() > 1 ? "set key\n" : "unset key\n";
   if (!p.x.categories.empty() && !p.heat) text += fmt::format("set xrange [-0.6:{}]\n", static_cast<double>(p.x.categories.size()) - 0.4);
