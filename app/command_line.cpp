@@ -106,6 +106,7 @@ void add_sweep(CLI::App& app, Invocation& typed) {
   c.add_option("--json", x.json, "the same as JSON");
   c.add_option("--markdown", x.markdown, "the same as a Markdown table");
   c.add_option("--latex", x.latex, "the same as a LaTeX table");
+  c.add_option("--figure", x.figure, "draw it: FILE.pdf, FILE.svg or FILE.png; .csv, .gp and .json stand beside it");
   c.add_option("--out", x.out, "directory for the sweep and every number of every point");
   c.add_option("--shard", x.shard, "K/N: only every N-th point, from the K-th on");
   c.add_option("--merge", x.merge, "directories that --out wrote: their points as one sweep, nothing is computed");

@@ -319,6 +319,19 @@ TEST(SweepCommand, TablesHaveTheSameNumbers) {
   EXPECT_THAT(attoscope(with(small_command, {"--no-cache"})).out, HasSubstr("6 points, 6 of them computed now."));
 }
 
+TEST(SweepCommand, DrawsItsTable) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  const Outcome o = attoscope(with(small_command, {"--vary", "format=bf16,fp16", "--figure", scratch / "f.svg"}));
+  if (o.code != 0) {
+    EXPECT_THAT(o.err, HasSubstr("gnuplot-nox"));  // there is none: the data are there all the same
+  } else {
+    EXPECT_THAT(bytes_of_file(scratch / "f.svg"), HasSubstr("</svg>"));
+  }
+  EXPECT_THAT(bytes_of_file(scratch / "f.csv"), HasSubstr(",fp16,32,"));
+  EXPECT_THAT(bytes_of_file(scratch / "f.json"), HasSubstr("attoscope.sweep/1"));
+}
+
 TEST(SweepCommand, ShardsMergeToTheWhole) {
   const OwnCache own;
   const TemporaryDirectory scratch;

@@ -9,6 +9,7 @@
 
 #include "app/field_reader.h"
 #include "app/field_setter.h"
+#include "app/figures/bundle.h"
 #include "app/figures/gnuplot.h"
 #include "app/figures/named.h"
 #include "app/files.h"
@@ -112,14 +113,6 @@ class Answering {
   PointCache cache_;
 };
 
-/// Letters, digits, - and _ of the file's name: what the script calls its picture.
-std::string stem_of(const std::string& file) {
-  std::string stem = fs::path(file).stem().string();
-  for (char& c : stem)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
-  return stem.empty() ? "figure" : stem;
-}
-
 std::string list_text() {
   std::string text;
   for (const NamedFigure& f : named_figures()) text += fmt::format("{:<18} {}\n", f.name, f.what);
@@ -134,25 +127,12 @@ void figure(const FigureArguments& x, std::ostream& out, std::ostream& progress)
     return;
   }
   const Asked asked = asked_for(x);
-  const PictureFormat format = picture_format(x.out);
+  picture_format(x.out);  // before anything is computed
   Answering answering(x, progress);
   const Figure made = named_figure(asked.name).make(asked.settings, [&](const Sweep& s) { return answering(s); });
-  const std::string stem = stem_of(x.out), script = gnuplot_script(made, format, stem);
-  const std::string beside = fs::path(x.out).replace_extension().string();
-  Json bundle = figure_json(asked);
-  bundle["caption"] = made.caption;
-  StagedFiles files;
-  files.add(beside + ".csv", figure_csv(made));
-  files.add(beside + ".gp", script);
-  files.add(beside + ".json", json_text(bundle));
-  std::string failure;
-  try {
-    files.add(x.out, drawn(script, stem + fs::path(x.out).extension().string()));
-  } catch (const std::runtime_error& error) {
-    failure = error.what();
-  }
-  files.commit();
-  if (!failure.empty()) throw std::runtime_error(failure + " They are in " + beside + ".csv, .gp and .json.");
+  Json reproduction = figure_json(asked);
+  reproduction["caption"] = made.caption;
+  write_bundle(x.out, made, reproduction);
   out << made.caption << "\n" << x.out << "\n";
 }
 

@@ -10,6 +10,9 @@
 #include <stdexcept>
 
 #include "app/field_setter.h"
+#include "app/figures/bundle.h"
+#include "app/figures/gnuplot.h"
+#include "app/figures/sweep_figure.h"
 #include "app/files.h"
 #include "app/interrupts.h"
 #include "app/sweep/point_cache.h"
@@ -164,6 +167,8 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
     files.add((fs::path(x.out) / points_file).string(), points_csv(answered.sweep, answered.answers));
   }
   files.commit();
+  if (!x.figure.empty())
+    write_bundle(x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table), sweep_json(answered.sweep));
   out << (shown.empty() ? plain_table(answered.sweep, answered.sweep.measure, table) + answered.note + "\n" : shown) << std::flush;
 }
 
@@ -178,6 +183,7 @@ Sweep sweep_of(const SweepArguments& x) {
 }
 
 void sweep(const SweepArguments& x, std::ostream& out, std::ostream& progress) {
+  if (!x.figure.empty()) picture_format(x.figure);  // before anything is computed
   write(x, x.merge.empty() ? computed(x, progress) : merged(x.merge), out);
 }
 

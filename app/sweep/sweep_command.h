@@ -16,6 +16,7 @@ struct SweepArguments {
   std::vector<std::string> vary{};
   std::string seeds = "1", measure = "a.mean_abs", threads = "0", device = "auto";
   std::string csv, json, markdown, latex;  ///< tables of the measure; "-" for standard output
+  std::string figure;                      ///< FILE.pdf, .svg or .png, with its data, script and JSON
   std::string out;                         ///< directory for sweep.json and points.csv
   std::string shard;                       ///< "K/N": every N-th point, from the K-th of 1 .. N on
   std::vector<std::string> merge{};        ///< directories of shards, instead of computing
