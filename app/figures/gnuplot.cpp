@@ -28,14 +28,15 @@ const char* ink(Ink i) { return inks[static_cast<std::size_t>(i)]; }
 /// Marks that stay apart in black and white.
 constexpr std::array<int, 12> marks{7, 5, 9, 11, 13, 15, 7, 5, 9, 13, 6, 4};
 
-/// A literal text: every sign that could mean something is an octal escape, which gnuplot reads after everything else. Control
+/// A literal text: every sign that could mean something is an octal escape, which gnuplot reads after everything else; so
+/// is every digit, which would be taken for a part of the escape before it. Control
 /// characters become spaces.
 std::string literal(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
     if (code < 0x20 || code == 0x7f) result += ' ';
-    else if (code >= 0x80 || std::isalnum(code) || c == ' ') result += c;
+    else if (code >= 0x80 || std::isalpha(code) || c == ' ') result += c;
     else result += fmt::format("\\{:03o}", code);
   }
   return result + '"';
@@ -78,11 +79,23 @@ std::string heat_block(const std::string& name, const FigureHeat& h) {
   return text + "EOD\n";
 }
 
-/// Powers of 2 over the panel's x, every one or every other: (128, 512, 2048).
-std::string ticks_of_two(const FigurePanel& p) {
+/// The least and the largest x of the panel's series.
+std::pair<double, double> x_range(const FigurePanel& p) {
   double least = INFINITY, largest = 0;
   for (const Series& s : p.series)
     for (const double x : s.x) least = std::min(least, x), largest = std::max(largest, x);
+  return {least, largest};
+}
+
+/// Marks and ticks at the ends of a log axis need room.
+std::string range_with_room(const FigurePanel& p) {
+  const auto [least, largest] = x_range(p);
+  return least > 0 && largest < INFINITY ? fmt::format("set xrange [{}:{}]\n", number(least / 1.12), number(largest * 1.12)) : "";
+}
+
+/// Powers of 2 over the panel's x, every one or every other: (128, 512, 2048).
+std::string ticks_of_two(const FigurePanel& p) {
+  const auto [least, largest] = x_range(p);
   if (!(least > 0) || !(largest < INFINITY)) return "autofreq";
   const double step = largest / least > 128 ? 4 : 2;
   std::string text;
@@ -170,6 +183,7 @@ std::string panel_script(const FigurePanel& p, std::size_t index) {
   if (p.heat) text += palette_of(*p.heat) + fmt::format("set yrange [{}:{}]\nset xrange [{}:{}]\nunset key\n", number(p.heat->y1), number(p.heat->y0), number(p.heat->x0), number(p.heat->x1));
   else text += series.size() > 1 ? "set key\n" : "unset key\n";
   if (!p.x.categories.empty() && !p.heat) text += fmt::format("set xrange [-0.6:{}]\n", static_cast<double>(p.x.categories.size()) - 0.4);
+  if (p.x.log && !p.heat) text += range_with_room(p);
   if (p.heat) plots = fmt::format("$H{} using 1:2:3 with image pixels notitle", index);
   for (std::size_t i = 0; i < series.size(); ++i) plots += (plots.empty() ? "" : ", \\\n  ") + series_plot(block_name(index, i), series[i], groups);
   return text + "plot " + plots + "\n";
@@ -257,7 +271,7 @@ PictureFormat picture_format(const std::string& file) {
 std::string gnuplot_script(const Figure& f, PictureFormat format, const std::string& stem) {
   std::string text = "set encoding utf8\nset terminal " + terminal(f, format) + "\nset output " + literal(stem + ending(format)) + "\n";
   text += "set border 3 lc rgb '#4a5462' lw 0.75\nset tics nomirror out scale 0.5 textcolor rgb '#1b2027'\n"
-          "set grid y lc rgb '#e6e9ee' lw 0.5 dt 1\nset key above left samplen 1.6 spacing 1.1 width -1 noenhanced\n"
+          "set grid y lc rgb '#e6e9ee' lw 0.5 dt 1\nset key above left samplen 1.6 spacing 1.1 noenhanced\n"
           "set datafile missing 'NaN'\n";
   const bool several = f.panels.size() > 1;
   if (several) text += fmt::format("set multiplot layout {},{}\n", (f.panels.size() + static_cast<std::size_t>(f.panels_across) - 1) / static_cast<std::size_t>(f.panels_across), f.panels_across);

@@ -171,7 +171,7 @@ Figure sequence_length(const FigureSettings& x, const AnswerSweep& answer) {
 
 /// One panel a policy, one series a format, over tiles.
 Figure over_tiles(const FigureSettings& x, const AnswerSweep& answer, const char* name, const Axis& tiles, const FigureAxis& axis) {
-  Figure f = figure_of(name, x.all_policies ? 3 : 1);
+  Figure f = figure_of(name, x.all_policies ? 2 : 1);
   for (const std::string& rounding : policies_of(x)) {
     FigureSettings own = x;
     own.policy = rounding;
