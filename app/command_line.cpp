@@ -4,17 +4,21 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "app/bench.h"
 #include "app/devices.h"
+#include "app/figures/figure_command.h"
+#include "app/figures/named.h"
 #include "app/json.h"
 #include "app/kernel_output.h"
 #include "app/numbers.h"
 #include "app/report.h"
 #include "app/run_command.h"
+#include "app/sweep/sweep_command.h"
 #include "app/tensors.h"
 #include "app/window_commands.h"
 #include "kernels/experiment_fields.h"
@@ -28,6 +32,8 @@ std::string device_help() { return "what computes: " + std::string(device_specs)
 struct Invocation {
   RunArguments run;
   BenchArguments bench;
+  SweepArguments sweep;
+  FigureArguments figure;
   RenderArguments render;
   WindowArguments window;
   bool presets_as_json = false;
@@ -88,6 +94,53 @@ void add_run(CLI::App& app, Invocation& typed) {
   c.callback([&] { typed.command = [&x](std::ostream& out) { run(x, out); }; });
 }
 
+std::string axis_help() {
+  std::string text = "KEY=VALUES, once or twice: V1,V2 or FIRST:LAST:STEP or FIRST:LAST:xFACTOR; KEY is one of ";
+  for (const AxisKey& key : axis_keys()) text += std::string(key.key) + ", ";
+  return text + "a.NAME or b.NAME";
+}
+
+void add_sweep(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("sweep", "Vary one or two parameters of an experiment, over seeds");
+  SweepArguments& x = typed.sweep;
+  add_problem(c, x.base);
+  add_methods(c, x.base);
+  c.add_option("--vary", x.vary, axis_help())->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  c.add_option("--seeds", x.seeds, "how many, from --seed on")->capture_default_str();
+  c.add_option("--measure", x.measure, "a. b. a_minus_b. or ratio. and a deviation, perhaps /golden; rescales, ...")->capture_default_str();
+  c.add_option("--csv", x.csv, "table of the measure as CSV, - for standard output");
+  c.add_option("--json", x.json, "the same as JSON");
+  c.add_option("--markdown", x.markdown, "the same as a Markdown table");
+  c.add_option("--latex", x.latex, "the same as a LaTeX table");
+  c.add_option("--figure", x.figure, "draw it: FILE.pdf, FILE.svg or FILE.png; .csv, .gp and .json stand beside it");
+  c.add_option("--out", x.out, "directory for the sweep and every number of every point");
+  c.add_option("--shard", x.shard, "K/N: only every N-th point, from the K-th on");
+  c.add_option("--merge", x.merge, "directories that --out wrote: their points as one sweep, nothing is computed");
+  c.add_option("--device", x.device, "what computes: cpu, cuda, cuda:K or a list cuda:0,cuda:1")->capture_default_str();
+  c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
+  c.add_flag("--no-cache", x.no_cache, "compute every point, and keep none");
+  c.add_flag("--quiet", x.quiet, "no progress");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { sweep(x, out, std::cerr); }; });
+}
+
+void add_figure(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("figure", "Draw an experiment of the papers, with its data, script and JSON");
+  FigureArguments& x = typed.figure;
+  std::string known;
+  for (const NamedFigure& f : named_figures()) known += std::string(f.name) + ", ";
+  c.add_option("what", x.what, known + "or the .json of an earlier figure");
+  c.add_option("--out", x.out, "FILE.pdf, FILE.svg or FILE.png; .csv, .gp and .json stand beside it");
+  c.add_option("--policy", x.policy, "where a rounds (eager)");
+  c.add_flag("--all-policies", x.all_policies, "draw every flash policy");
+  c.add_option("--n", x.n, "tokens (1024)");
+  c.add_option("--d", x.d, "head dimension (64)");
+  c.add_option("--seeds", x.seeds, "how many (5)");
+  c.add_flag("--list", x.list, "only list the figures");
+  c.add_flag("--no-cache", x.no_cache, "compute every point, and keep none");
+  c.add_flag("--quiet", x.quiet, "no progress");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { figure(x, out, std::cerr); }; });
+}
+
 void add_presets(CLI::App& app, Invocation& typed) {
   CLI::App& c = *app.add_subcommand("presets", "List the named policies, and the probes with what to look for");
   c.add_flag("--json", typed.presets_as_json, "as JSON");
@@ -122,7 +175,7 @@ void open_window_on(const WindowArguments& x) {
   const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
   std::error_code error;
   if (!file_like && !std::filesystem::exists(session, error)) {
-    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, presets, bench, render) nor a session file");
+    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, sweep, figure, presets, bench, render) nor a session file");
   }
   open_window(x);
 }
@@ -138,6 +191,8 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   app.add_option("session", typed.window.session, "session file to open in the window (the last one)");
   app.add_option("--device", typed.window.device, device_help() + " (the session's)");
   add_run(app, typed);
+  add_sweep(app, typed);
+  add_figure(app, typed);
   add_presets(app, typed);
   add_bench(app, typed);
   add_render(app, typed);

@@ -93,7 +93,9 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
           published),
       scores_([](const ScoreQuestion& q, const Cancelled& stop) { return scores(q, {.cancelled = stop}); }, published),
       clipping_([](const Experiment& e, const Cancelled& stop) { return clipping(e, clipping_rows, {.cancelled = stop}); }, published),
-      same_bits_([](const Experiment& e, const Cancelled& stop) { return same_bits(e, {.cancelled = stop}); }, published),
+      same_bits_(
+          [](const Question& q, const Cancelled& stop) { return same_bits(q.experiment, {.cancelled = stop, .device = q.device}); },
+          published),
       diagnosis_([](const Answer& a, const Cancelled& stop) { return diagnose_with_heads(*a, {.cancelled = stop}); }, published) {
   try {
     probes_ = probe_entries();
@@ -222,7 +224,7 @@ void Explorer::ask_beside(const Wishes& wishes, const Session& session) {
   if (wishes.attribute) why_.ask({session.experiment, device_.spec});
   if (wishes.scores) scores_.ask(*wishes.scores);
   if (wishes.clipping) clipping_.ask(session.experiment);
-  if (wishes.same_bits) same_bits_.ask(session.experiment);
+  if (wishes.same_bits) same_bits_.ask({session.experiment, device_.spec});
   if (wishes.diagnose && result_ && !busy_ && result_->experiment == session.experiment) diagnosis_.ask(result_);
 }
 

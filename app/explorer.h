@@ -108,7 +108,7 @@ class Explorer {
   SideQuestion<Question, Why> why_;
   SideQuestion<ScoreQuestion, ScoreWindow> scores_;
   SideQuestion<Experiment, Clipping> clipping_;
-  SideQuestion<Experiment, SameBits> same_bits_;
+  SideQuestion<Question, SameBits> same_bits_;
   SideQuestion<Answer, Diagnosis> diagnosis_;
 };
 

@@ -229,7 +229,7 @@ TEST(Validate, NamesTheKeyAndTheValueOfWhatIsImpossible) {
       {"a.p_exponent is 65", [](auto& e) { e.a.p_exponent = 65; }},
       {"a.sum_lanes is 0", [](auto& e) { e.a.sum_lanes = 0; }},
       {"a.sum_lanes is 65", [](auto& e) { e.a.sum_lanes = 65; }},
-      {"a.algorithm is 6", [](auto& e) { e.a.algorithm = static_cast<Algorithm>(6); }},
+      {"a.algorithm is 8", [](auto& e) { e.a.algorithm = static_cast<Algorithm>(8); }},
       {"a.order is 3", [](auto& e) { e.a.order = static_cast<SumOrder>(3); }},
       {"format.exponent_bits is 1", [](auto& e) { e.format.exponent_bits = 1; }},
       {"format.mantissa_bits is 53", [](auto& e) { e.format.mantissa_bits = 53; }},

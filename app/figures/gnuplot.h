@@ -1,0 +1,21 @@
+/// Figures through gnuplot: the script, and the picture that it draws.
+#pragma once
+
+#include <string>
+
+#include "app/figures/figure.h"
+
+namespace attoscope {
+
+enum class PictureFormat : std::uint8_t { pdf, svg, png };
+/// By the name's ending. Throws std::invalid_argument in a sentence.
+PictureFormat picture_format(const std::string& file);
+
+/// A script that draws the figure into `stem`.pdf, .svg or .png in the current directory; the data are in it. Every text is
+/// literal: no character of a label means anything to gnuplot. `stem` holds letters, digits, - and _ only.
+std::string gnuplot_script(const Figure& figure, PictureFormat format, const std::string& stem);
+
+/// The picture's bytes. Throws std::runtime_error in a sentence: one that names the package where there is no gnuplot.
+std::string drawn(const std::string& script, const std::string& picture_file);
+
+}  // namespace attoscope

@@ -1,0 +1,37 @@
+/// The experiments of the papers, each as one figure made of sweeps.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/figures/figure.h"
+#include "app/sweep/runner.h"
+#include "app/sweep/sweep.h"
+
+namespace attoscope {
+
+/// What a figure is asked for; what is none keeps the figure's own.
+struct FigureSettings {
+  std::string policy = "eager";  ///< of a
+  bool all_policies = false;     ///< draw every flash policy instead of one
+  int n = 1024, d = 64, seeds = 5;
+
+  friend bool operator==(const FigureSettings&, const FigureSettings&) = default;
+};
+
+/// Answers a sweep, all of its points. Throws Stopped when it was asked to stop.
+using AnswerSweep = std::function<std::vector<SweepAnswer>(const Sweep&)>;
+
+struct NamedFigure {
+  std::string_view name, title;
+  std::string_view what;  ///< one sentence: what is drawn, and which paper's figure asks for it
+  Figure (*make)(const FigureSettings&, const AnswerSweep&);
+};
+std::span<const NamedFigure> named_figures();
+/// Throws std::invalid_argument that lists the known ones.
+const NamedFigure& named_figure(std::string_view name);
+
+}  // namespace attoscope

@@ -1,0 +1,121 @@
+#include "app/sweep/runner.h"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "kernels/device.h"
+
+namespace attoscope {
+namespace {
+
+/// Multiply-adds from which a point has enough rows and work for all threads.
+constexpr double large = 4e8;
+
+double work_of(const Experiment& e) {
+  const Problem& p = e.problem;
+  const double rows = p.rows == 0 ? p.n : std::min(p.rows, p.n);
+  return rows * p.n * p.d;
+}
+
+/// One run of a sweep: what is shared by its threads.
+class Run {
+ public:
+  Run(const Sweep& sweep, const SweepOptions& options)
+      : sweep_(sweep), options_(options), on_gpu_(!devices_of(options.device).empty()) {}
+
+  std::vector<SweepAnswer> answers() {
+    std::vector<std::size_t> mine;
+    for (std::size_t i = options_.shard, count = point_count(sweep_); i < count; i += options_.shards) mine.push_back(i);
+    side_by_side(mine);
+    std::ranges::sort(large_);
+    Memory memory;
+    for (const std::size_t index : large_) {
+      if (stopped()) break;
+      compute_point(index, memory, options_.threads);
+    }
+    std::ranges::sort(answers_, {}, &SweepAnswer::index);
+    return std::move(answers_);
+  }
+
+ private:
+  bool stopped() const { return options_.cancelled && options_.cancelled(); }
+
+  /// Neighbours share a truth, so a thread takes runs of them. What is large is left for later.
+  void side_by_side(const std::vector<std::size_t>& points) {
+    const int threads = options_.threads > 0 ? options_.threads : tbb::info::default_concurrency();
+    tbb::task_arena arena(threads);
+    tbb::enumerable_thread_specific<Memory> memories;
+    const std::size_t grain = std::clamp<std::size_t>(points.size() / (8 * static_cast<std::size_t>(threads)), 1, 32);
+    arena.execute([&] {
+      tbb::parallel_for(std::size_t{0}, (points.size() + grain - 1) / grain, [&](std::size_t run) {
+        for (std::size_t i = run * grain; i < std::min(points.size(), (run + 1) * grain) && !stopped(); ++i)
+          small_point(points[i], memories.local());
+      }, tbb::simple_partitioner{});
+    });
+  }
+
+  void small_point(std::size_t index, Memory& memory) {
+    if (const std::optional<Experiment> e = question(index)) {
+      if (on_gpu_ || work_of(*e) >= large) {  // a GPU takes one after the other
+        const std::lock_guard lock(mutex_);
+        large_.push_back(index);
+      } else {
+        // isolated: a thread that waits within this point must not begin another one with the same memory
+        tbb::this_task_arena::isolate([&] { answer(index, *e, memory, 1); });
+      }
+    }
+  }
+
+  void compute_point(std::size_t index, Memory& memory, int threads) {
+    if (const std::optional<Experiment> e = question(index)) answer(index, *e, memory, threads);
+  }
+
+  /// The point's experiment; none where it makes no sense, which is its answer, or where the cache has one.
+  std::optional<Experiment> question(std::size_t index) {
+    try {
+      Experiment e = experiment_of(sweep_, index);
+      std::optional<PointSummary> known = options_.cache ? options_.cache->find(e) : std::nullopt;
+      if (!known) return e;
+      finish({index, true, std::move(known), ""});
+    } catch (const std::exception& error) {
+      finish({index, false, std::nullopt, error.what()});
+    }
+    return std::nullopt;
+  }
+
+  void answer(std::size_t index, const Experiment& e, Memory& memory, int threads) {
+    try {
+      const PointSummary found =
+          summary(compute(e, {.cancelled = options_.cancelled, .memory = &memory, .threads = threads, .device = options_.device}));
+      if (options_.cache) options_.cache->keep(e, found);
+      finish({index, false, found, ""});
+    } catch (const Stopped&) {
+    } catch (const std::exception& error) {
+      finish({index, false, std::nullopt, error.what()});
+    }
+  }
+
+  void finish(SweepAnswer answer) {
+    const std::lock_guard lock(mutex_);
+    if (options_.finished) options_.finished(answer);
+    answers_.push_back(std::move(answer));
+  }
+
+  const Sweep& sweep_;
+  const SweepOptions& options_;
+  const bool on_gpu_;
+  std::mutex mutex_;
+  std::vector<SweepAnswer> answers_;
+  std::vector<std::size_t> large_;
+};
+
+}  // namespace
+
+std::vector<SweepAnswer> run_sweep(const Sweep& sweep, const SweepOptions& options) { return Run(sweep, options).answers(); }
+
+}  // namespace attoscope

@@ -1,0 +1,151 @@
+#include "app/sweep/sweep.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "app/field_setter.h"
+#include "app/tensors.h"
+
+namespace attoscope {
+namespace {
+
+DeviationNumbers numbers(const Deviation& d) {
+  return {d.max_abs, d.mean_abs, d.rms,         d.std,     d.bias,
+          d.rel_rms, d.cosine,   d.wasserstein, d.max_ulp, static_cast<double>(d.nonfinite)};
+}
+
+struct PlainMeasure {
+  std::string_view name, title;
+  double PointSummary::*value;
+};
+constexpr std::array<PlainMeasure, 7> plain_measures{{
+    {"golden_rms", "RMS of golden", &PointSummary::golden_rms},
+    {"rescales", "rescales per row", &PointSummary::rescales},
+    {"expected_rescales", "H_T - 1", &PointSummary::expected_rescales},
+    {"nominal_rescales", "tiles per row - 1", &PointSummary::nominal_rescales},
+    {"algorithm0_bytes", "HBM bytes, Algorithm 0", &PointSummary::algorithm0},
+    {"flash1_bytes", "HBM bytes, FlashAttention", &PointSummary::flash1},
+    {"flash2_bytes", "HBM bytes, FlashAttention-2", &PointSummary::flash2},
+}};
+
+/// "a.mean_abs/golden" in its parts; field is null where the name is none of a deviation.
+struct Parts {
+  std::string_view who;
+  const DeviationField* field = nullptr;
+  bool over_golden = false;
+};
+Parts parts_of(std::string_view name) {
+  Parts p;
+  constexpr std::string_view golden = "/golden";
+  p.over_golden = name.ends_with(golden);
+  if (p.over_golden) name.remove_suffix(golden.size());
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return p;
+  p.who = name.substr(0, dot);
+  const auto* const found = std::ranges::find(deviation_fields, name.substr(dot + 1), &DeviationField::name);
+  const bool known = p.who == "a" || p.who == "b" || p.who == "a_minus_b" || p.who == "ratio";
+  const bool divisible = !p.over_golden || (found != deviation_fields.end() && found->has_unit && p.who != "ratio");
+  if (found != deviation_fields.end() && known && divisible) p.field = found;
+  return p;
+}
+
+const PlainMeasure* plain_measure(std::string_view name) {
+  const auto* const found = std::ranges::find(plain_measures, name, &PlainMeasure::name);
+  return found == plain_measures.end() ? nullptr : found;
+}
+
+}  // namespace
+
+PointSummary summary(const Result& r) {
+  return {.a = numbers(r.a_error),
+          .b = numbers(r.b_error),
+          .a_minus_b = numbers(r.a_minus_b),
+          .golden_rms = r.golden_rms,
+          .rescales = r.rescales.effective_mean,
+          .expected_rescales = r.rescales.expected,
+          .nominal_rescales = r.rescales.nominal,
+          .algorithm0 = r.traffic.algorithm0,
+          .flash1 = r.traffic.flash1,
+          .flash2 = r.traffic.flash2,
+          .golden_digest = r.digests.golden,
+          .a_digest = r.digests.a,
+          .b_digest = r.digests.b};
+}
+
+Measure parse_measure(std::string_view text) {
+  if (parts_of(text).field != nullptr || plain_measure(text) != nullptr) return {std::string(text)};
+  std::string fields, others;
+  for (const DeviationField& f : deviation_fields) fields += (fields.empty() ? "" : ", ") + std::string(f.name);
+  for (const PlainMeasure& m : plain_measures) others += ", " + std::string(m.name);
+  throw std::invalid_argument("measure is " + in_quotes(text) + ", expected a., b., a_minus_b. or ratio. and one of " + fields +
+                              ", perhaps with /golden" + others);
+}
+
+double value_of(const Measure& measure, const PointSummary& s) {
+  if (const PlainMeasure* plain = plain_measure(measure.name)) return s.*plain->value;
+  const Parts p = parts_of(measure.name);
+  if (p.field == nullptr) throw std::invalid_argument("measure " + in_quotes(measure.name) + " is unknown");
+  const auto of = [&](const DeviationNumbers& d) { return d.*p.field->value; };
+  if (p.who == "ratio") return of(s.a) / of(s.b);
+  const double value = of(p.who == "a" ? s.a : p.who == "b" ? s.b : s.a_minus_b);
+  return p.over_golden ? value / s.golden_rms : value;
+}
+
+std::string title_of(const Measure& measure) {
+  if (const PlainMeasure* plain = plain_measure(measure.name)) return std::string(plain->title);
+  const Parts p = parts_of(measure.name);
+  if (p.field == nullptr) return measure.name;
+  const std::string title(p.field->title);
+  if (p.who == "ratio") return title + ", a / b";
+  return title + (p.who == "a_minus_b" ? ", a against b" : ", " + std::string(p.who)) + (p.over_golden ? " / RMS of golden" : "");
+}
+
+std::size_t point_count(const Sweep& s) {
+  if (s.axes.empty() || s.axes.size() > 2)
+    throw std::invalid_argument("a sweep varies " + std::to_string(s.axes.size()) + " parameters, expected one or two");
+  if (s.axes.size() == 2 && s.axes[0].key == s.axes[1].key)
+    throw std::invalid_argument("a sweep varies " + s.axes[0].key + " twice, expected two different parameters");
+  whole_number<int>("seeds", std::to_string(s.seeds), 1, max_seeds);
+  std::size_t count = static_cast<std::size_t>(s.seeds);
+  for (const Axis& axis : s.axes) {
+    if (axis.values.empty()) throw std::invalid_argument("vary " + axis.key + " has no value");
+    count *= axis.values.size();
+  }
+  if (count > max_points)
+    throw std::invalid_argument("a sweep has " + std::to_string(count) + " points, expected at most " + std::to_string(max_points));
+  return count;
+}
+
+PointPlace place_of(const Sweep& s, std::size_t index) {
+  PointPlace p;
+  const auto take = [&](std::size_t count) {
+    const auto i = static_cast<int>(index % count);
+    index /= count;
+    return i;
+  };
+  // innermost first: what leaves the truth alone, then the seeds, then what moves it
+  const auto take_axes = [&](bool moves_truth) {
+    for (std::size_t i = s.axes.size(); i-- > 0;)
+      if (axis_key(s.axes[i].key).moves_truth == moves_truth) p.at[i] = take(s.axes[i].values.size());
+  };
+  take_axes(false);
+  p.seed = take(static_cast<std::size_t>(s.seeds));
+  take_axes(true);
+  return p;
+}
+
+Experiment experiment_of(const Sweep& s, std::size_t index) {
+  const PointPlace p = place_of(s, index);
+  Experiment e = s.base;
+  const auto set = [&](std::size_t i) { vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(p.at[i])]); };
+  const bool second_first = s.axes.size() == 2 && axis_key(s.axes[1].key).rank < axis_key(s.axes[0].key).rank;
+  if (second_first) set(1);
+  set(0);
+  if (s.axes.size() == 2 && !second_first) set(1);
+  e.problem.seed = s.base.problem.seed + static_cast<std::uint64_t>(p.seed);
+  load_tensors(e.problem.input);
+  validate(e);
+  return e;
+}
+
+}  // namespace attoscope

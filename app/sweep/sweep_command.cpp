@@ -1,0 +1,192 @@
+#include "app/sweep/sweep_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/devices.h"
+#include "app/field_setter.h"
+#include "app/figures/bundle.h"
+#include "app/figures/gnuplot.h"
+#include "app/figures/sweep_figure.h"
+#include "app/files.h"
+#include "app/interrupts.h"
+#include "app/sweep/point_cache.h"
+#include "app/sweep/runner.h"
+#include "app/sweep/sweep_json.h"
+#include "app/sweep/table.h"
+
+namespace attoscope {
+namespace {
+namespace fs = std::filesystem;
+
+constexpr const char *sweep_file = "sweep.json", *points_file = "points.csv";
+constexpr std::uint64_t largest_sweep_file = 1 << 20, largest_points_file = std::uint64_t{1} << 30;
+
+/// "K/N" as a zero-based shard and their number.
+std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
+  if (text.empty()) return {0, 1};
+  const std::size_t slash = text.find('/');
+  const auto k = to_number<std::size_t>(std::string_view(text).substr(0, slash));
+  const auto n = slash == std::string::npos ? std::nullopt : to_number<std::size_t>(std::string_view(text).substr(slash + 1));
+  if (!k || !n || *k < 1 || *n < *k || *n > max_points) refuse("--shard", text, "K/N with K from 1 to N, such as 2/8");
+  return {*k - 1, *n};
+}
+
+/// A line that is written over itself: how far, and how long it will take.
+class Progress {
+ public:
+  Progress(std::ostream& out, std::size_t points, bool shown) : out_(out), points_(points), shown_(shown) {}
+  ~Progress() {
+    if (printed_) out_ << "\r\x1b[K" << std::flush;
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void finished(const SweepAnswer& answer) {
+    ++done_;
+    computed_ += !answer.remembered;
+    const auto now = Clock::now();
+    if (!shown_ || (printed_ && now - last_ < std::chrono::milliseconds(100))) return;
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    const double left = computed_ == 0 ? 0 : seconds / static_cast<double>(computed_) * static_cast<double>(points_ - done_);
+    out_ << fmt::format("\r{} of {} points, {:.0f} s left\x1b[K", done_, points_, left) << std::flush;
+    last_ = now;
+    printed_ = true;
+  }
+  std::size_t done() const { return done_; }
+  std::size_t computed() const { return computed_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::ostream& out_;
+  std::size_t points_, done_ = 0, computed_ = 0;
+  bool shown_, printed_ = false;
+  Clock::time_point start_ = Clock::now(), last_{};
+};
+
+/// A sweep and what is known of it.
+struct Answered {
+  Sweep sweep;
+  std::vector<SweepAnswer> answers;
+  std::string note;  ///< what a person should know: how many came from the cache, what could not be kept
+};
+
+Answered computed(const SweepArguments& x, std::ostream& progress_out) {
+  check_device("--device", x.device);
+  Answered answered{sweep_of(x), {}, ""};
+  const auto [shard, shards] = shard_of(x.shard);
+  const std::size_t all = point_count(answered.sweep), mine = all / shards + (shard < all % shards);
+  PointCache cache(x.no_cache ? "" : default_point_cache());
+  const Interrupts interrupts;
+  Progress progress(progress_out, mine, !x.quiet);
+  answered.answers = run_sweep(answered.sweep, {.cancelled = [&] { return interrupts.arrived(); },
+                                                .cache = &cache,
+                                                .threads = whole_number("--threads", x.threads, 0, 4096),
+                                                .device = x.device,
+                                                .shard = shard,
+                                                .shards = shards,
+                                                .finished = [&](const SweepAnswer& a) { progress.finished(a); }});
+  if (progress.done() < mine)
+    throw std::runtime_error(fmt::format("stopped after {} of {} points; {}", progress.done(), mine,
+                                         x.no_cache ? "nothing was written" : "those are kept, and the same command goes on from there"));
+  answered.note = fmt::format("{} points, {} of them computed now.", mine, progress.computed());
+  if (const std::string remark = cache.remark(); !remark.empty()) answered.note += " " + remark;
+  return answered;
+}
+
+Sweep read_sweep(const std::string& directory) {
+  const std::string path = (fs::path(directory) / sweep_file).string();
+  std::vector<std::string> remarks;
+  try {
+    Sweep sweep = parse_sweep(read_file(path, largest_sweep_file), remarks);
+    if (!remarks.empty()) throw std::runtime_error(remarks[0]);
+    return sweep;
+  } catch (const std::runtime_error& error) {
+    const std::string what = error.what();
+    throw std::runtime_error(what.starts_with(path) ? what : path + ": " + what);
+  }
+}
+
+/// The points of several directories as one sweep; a point that two of them have must be the same in both.
+Answered merged(const std::vector<std::string>& directories) {
+  Answered all{read_sweep(directories[0]), {}, ""};
+  for (const std::string& directory : directories) {
+    if (sweep_json(read_sweep(directory)) != sweep_json(all.sweep))
+      throw std::runtime_error(directory + " holds another sweep than " + directories[0]);
+    const std::string path = (fs::path(directory) / points_file).string();
+    try {
+      for (SweepAnswer& a : parse_points_csv(all.sweep, read_file(path, largest_points_file))) all.answers.push_back(std::move(a));
+    } catch (const std::runtime_error& error) {
+      const std::string what = error.what();
+      throw std::runtime_error(what.starts_with(path) ? what : path + ": " + what);
+    }
+  }
+  std::ranges::stable_sort(all.answers, {}, &SweepAnswer::index);
+  const auto differs = std::ranges::adjacent_find(
+      all.answers, [](const SweepAnswer& x, const SweepAnswer& y) { return x.index == y.index && x.summary != y.summary; });
+  if (differs != all.answers.end())
+    throw std::runtime_error(fmt::format("point {} differs between two of the directories", differs->index));
+  const auto repeated = std::ranges::unique(all.answers, {}, &SweepAnswer::index);
+  all.answers.erase(repeated.begin(), repeated.end());
+  all.note = fmt::format("{} of {} points in {} directories.", all.answers.size(), point_count(all.sweep), directories.size());
+  return all;
+}
+
+std::string json_of(const Answered& x, const std::vector<SweepRow>& table) {
+  Json json = sweep_json(x.sweep);
+  Json list = Json::array();
+  for (const SweepRow& row : table) {
+    Json line{{"values", row.values}, {"seeds", row.count}, {"mean", row.mean}, {"std", row.std}, {"min", row.min}, {"max", row.max}};
+    if (!row.error.empty()) line["error"] = row.error;
+    list.push_back(std::move(line));
+  }
+  json["rows"] = std::move(list);
+  return json_text(json);
+}
+
+/// What goes to standard output, and all files together.
+void write(const SweepArguments& x, const Answered& answered, std::ostream& out) {
+  const std::vector<SweepRow> table = rows(answered.sweep, answered.sweep.measure, answered.answers);
+  StagedFiles files;
+  std::string shown;
+  const auto put = [&](const std::string& place, const std::string& text) {
+    if (place == "-") shown += text;
+    else if (!place.empty()) files.add(place, text);
+  };
+  put(x.csv, rows_csv(answered.sweep, answered.sweep.measure, table));
+  put(x.json, json_of(answered, table));
+  put(x.markdown, markdown_table(answered.sweep, answered.sweep.measure, table));
+  put(x.latex, latex_table(answered.sweep, answered.sweep.measure, table));
+  if (!x.out.empty()) {
+    files.make_directory(x.out);
+    files.add((fs::path(x.out) / sweep_file).string(), json_text(sweep_json(answered.sweep)));
+    files.add((fs::path(x.out) / points_file).string(), points_csv(answered.sweep, answered.answers));
+  }
+  files.commit();
+  if (!x.figure.empty())
+    write_bundle(x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table), sweep_json(answered.sweep));
+  out << (shown.empty() ? plain_table(answered.sweep, answered.sweep.measure, table) + answered.note + "\n" : shown) << std::flush;
+}
+
+}  // namespace
+
+Sweep sweep_of(const SweepArguments& x) {
+  Sweep s{.base = experiment_of(x.base), .axes = {}, .seeds = whole_number("--seeds", x.seeds, 1, max_seeds), .measure = parse_measure(x.measure)};
+  if (x.vary.empty()) throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
+  for (const std::string& axis : x.vary) s.axes.push_back(parse_axis(axis));
+  point_count(s);
+  return s;
+}
+
+void sweep(const SweepArguments& x, std::ostream& out, std::ostream& progress) {
+  if (!x.figure.empty()) picture_format(x.figure);  // before anything is computed
+  write(x, x.merge.empty() ? computed(x, progress) : merged(x.merge), out);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,42 @@
+#include "app/sweep/sweep_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "app/field_reader.h"
+#include "app/session.h"
+
+namespace attoscope {
+namespace {
+constexpr std::string_view schema = "attoscope.sweep/1";
+}
+
+Json sweep_json(const Sweep& sweep) {
+  Json vary = Json::array();
+  for (const Axis& axis : sweep.axes) vary.push_back(axis_text(axis));
+  return {{"schema", schema},         {"version", ATTOSCOPE_VERSION},           {"vary", vary}, {"seeds", sweep.seeds},
+          {"measure", sweep.measure.name}, {"experiment", experiment_json(sweep.base)}};
+}
+
+Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
+  const nlohmann::json json = parse_json(text, 8);
+  check_schema(json, schema);
+  Sweep sweep;
+  FieldReader reader(json, "", remarks);
+  for (const char* const key : {"schema", "version", "vary"}) reader.know(key);
+  reader.integer("seeds", sweep.seeds, 1, max_seeds);
+  reader.text("measure", sweep.measure.name);
+  reader.object("experiment", [&](FieldReader& inner) { visit_experiment(inner, sweep.base); });
+  reader.remark_unknown();
+  try {
+    sweep.measure = parse_measure(sweep.measure.name);
+    for (const nlohmann::json& axis : json.at("vary")) sweep.axes.push_back(parse_axis(axis.get<std::string>()));
+    point_count(sweep);
+  } catch (const nlohmann::json::exception&) {
+    throw std::runtime_error("vary is missing or no list of texts such as \"block_k=16:1024:x2\"");
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(error.what());
+  }
+  return sweep;
+}
+
+}  // namespace attoscope

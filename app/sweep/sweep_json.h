@@ -1,0 +1,16 @@
+/// A sweep as `attoscope.sweep/1` JSON.
+#pragma once
+
+#include <string_view>
+
+#include "app/json.h"
+#include "app/sweep/sweep.h"
+
+namespace attoscope {
+
+Json sweep_json(const Sweep& sweep);
+/// Unknown keys and impossible values are named with their path in `remarks`. Throws std::runtime_error where `text` is no
+/// sweep at all. Tensors are not read.
+Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks);
+
+}  // namespace attoscope
