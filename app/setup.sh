@@ -53,7 +53,8 @@ build_in() {
   cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >"$root/build/configure.log" 2>&1 ||
     { cat "$root/build/configure.log"; return 1; }
   sed -n 's/^-- \(GPU kernels: .*\)/\1/p' "$root/build/configure.log"
-  cmake --build "$directory" --target "$target" --parallel "$(nproc)"
+  # compiled files are found again from other clones too
+  CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 cmake --build "$directory" --target "$target" --parallel "$(nproc)"
 }
 
 mkdir -p "$root/build"

@@ -62,7 +62,7 @@ constexpr Outside outside_of_methods[] = {
     {"kahan_l", "1", "true or false"},
     {"exponential", "\"exp3\"", "natural or exp2"},
     {"order", "\"random\"", "sequential, pairwise or interleaved"},
-    {"algorithm", "\"flash9\"", "three_pass, two_pass, flash1, flash2, flash4 or split_kv"},
+    {"algorithm", "\"flash9\"", "three_pass, two_pass, flash1, flash2, flash4, split_kv, hardware or loaded"},
 };
 
 TEST(ExperimentFields, WhatAMethodMustNotHoldIsNamedInASessionAndLeftOut) {
@@ -97,7 +97,7 @@ TEST(ExperimentFields, WhatAMethodMustNotHoldIsRefusedByTheKernels) {
       {"b.exp2_degree is 6, expected a whole number from 0 to 5", [](Method& m) { m.exp2_degree = 6; }},
       {"b.p_exponent is -65, expected a whole number from -64 to 64", [](Method& m) { m.p_exponent = -65; }},
       {"b.sum_lanes is 0, expected a whole number from 1 to 64", [](Method& m) { m.sum_lanes = 0; }},
-      {"b.algorithm is 6, expected three_pass, two_pass,", [](Method& m) { m.algorithm = static_cast<Algorithm>(6); }},
+      {"b.algorithm is 8, expected three_pass, two_pass,", [](Method& m) { m.algorithm = static_cast<Algorithm>(8); }},
       {"b.order is 3, expected sequential, pairwise or interleaved", [](Method& m) { m.order = static_cast<SumOrder>(3); }},
   };
   for (const auto& [sentence, spoil] : spoilt) {
