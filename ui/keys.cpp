@@ -96,7 +96,7 @@ constexpr std::array table{
     Key{"wheel", "zoom about the mouse; Shift: head dimension, Ctrl: rows"},
     Key{"drag", "move the picture; double click: all of it"},
     Key{"click", "pin a cell and trace its row"},
-    Key{"Ctrl+click", "type a slider's value"},
+    Key{"Ctrl+click", "type a slider's value; so does a click on the number"},
 };
 
 constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, show_field<3>, show_field<4>,  show_field<5>,
