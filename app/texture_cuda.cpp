@@ -31,8 +31,8 @@ std::vector<int> devices_of_context() {
 }
 
 struct Destroy {
-  void operator()(CUstream_st* stream) const { static_cast<void>(cudaStreamDestroy(stream)); }
-  void operator()(cudaGraphicsResource* resource) const { static_cast<void>(cudaGraphicsUnregisterResource(resource)); }
+  void operator()(CUstream_st* stream) const { ignore(cudaStreamDestroy(stream)); }
+  void operator()(cudaGraphicsResource* resource) const { ignore(cudaGraphicsUnregisterResource(resource)); }
 };
 using UrgentStream = std::unique_ptr<CUstream_st, Destroy>;
 using Registration = std::unique_ptr<cudaGraphicsResource, Destroy>;
@@ -60,7 +60,7 @@ class Mapping {
     check(cudaGraphicsMapResources(1, &resource_, stream_));
   }
   ~Mapping() {
-    if (resource_) static_cast<void>(cudaGraphicsUnmapResources(1, &resource_, stream_));
+    if (resource_) ignore(cudaGraphicsUnmapResources(1, &resource_, stream_));
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -91,7 +91,7 @@ class Surface {
     what.res.array.array = texels;
     check(cudaCreateSurfaceObject(&surface_, &what));
   }
-  ~Surface() { static_cast<void>(cudaDestroySurfaceObject(surface_)); }
+  ~Surface() { ignore(cudaDestroySurfaceObject(surface_)); }
   Surface(const Surface&) = delete;
   Surface& operator=(const Surface&) = delete;
   cudaSurfaceObject_t get() const { return surface_; }
@@ -111,13 +111,13 @@ class CudaTexture final : public SharedTexture {
   }
   ~CudaTexture() override {
     int before = 0;
-    static_cast<void>(cudaGetDevice(&before));
-    static_cast<void>(cudaSetDevice(device_));
-    static_cast<void>(cudaStreamSynchronize(stream_.get()));
+    ignore(cudaGetDevice(&before));
+    ignore(cudaSetDevice(device_));
+    ignore(cudaStreamSynchronize(stream_.get()));
     surface_.reset();
     resource_.reset();
     stream_.reset();
-    static_cast<void>(cudaSetDevice(before));
+    ignore(cudaSetDevice(before));
   }
 
   bool serves(const CellSource& source) const override { return source.on_device && source.on_device->device == device_; }

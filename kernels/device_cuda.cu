@@ -21,7 +21,11 @@ Census census() {
   Census found;
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};
-    if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) continue;
+    if (const cudaError_t refused = cudaGetDeviceProperties(&properties, i); refused != cudaSuccess) {
+      ignore(refused);
+      found.reason = std::string("A GPU of this machine does not answer: ") + cudaGetErrorString(refused) + ".";
+      continue;
+    }
     const DeviceInfo d{i, properties.name, properties.major, properties.minor, properties.totalGlobalMem};
     if (10 * d.major + d.minor >= ATTOSCOPE_OLDEST_ARCHITECTURE) {
       found.devices.push_back(d);

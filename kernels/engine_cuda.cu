@@ -72,6 +72,7 @@ class Gpu {
       end_.record(stream_);
       end_.wait();
       pace.took(warps, end_.since(start_));
+      stop.did(static_cast<std::size_t>(here));
       at += here;
     }
   }
@@ -111,6 +112,7 @@ class Gpu {
       if (held.host == host && held.bytes == count * sizeof(T)) return reinterpret_cast<const T*>(held.copy.get());
     Held held{host, count * sizeof(T), Buffer<char>(count * sizeof(T))};
     held.copy.upload(reinterpret_cast<const char*>(host), held.bytes, stream_);
+    stream_.wait();  // whose array it is may let go of it if this run is stopped
     inputs_.push_back(std::move(held));
     return reinterpret_cast<const T*>(inputs_.back().copy.get());
   }

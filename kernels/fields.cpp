@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <utility>
 
 #include "kernels/sample.h"
 
@@ -12,6 +14,37 @@ FieldRule rule_of(const Result& result, Field field) { return {field, result.exp
 
 FieldMatrices matrices_of(const Result& result) {
   return {result.golden->values.data(), result.a.values.data(), result.b.values.data()};
+}
+
+/// Values of one field, known when compiled, so that no element asks which it is.
+template <Field field>
+void take_values(const FieldRule& rule, const FieldMatrices& matrices, std::span<float> values) {
+  const FieldRule known{field, rule.format, rule.ulp_floor};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = shown_value(field_value(known, matrices, static_cast<std::ptrdiff_t>(i)));
+}
+
+template <std::size_t... fields>
+void take_values(const FieldRule& rule, const FieldMatrices& matrices, std::span<float> values,
+                 std::index_sequence<fields...>) {
+  const auto asked = static_cast<std::size_t>(rule.field);
+  ((asked == fields ? take_values<static_cast<Field>(fields)>(rule, matrices, values) : void()), ...);
+}
+
+/// Neighbouring pixels [first, end) of a row with the same cells under them.
+struct PixelRun {
+  int first = 0, end = 0;
+  CellSpan cells;
+};
+
+std::vector<PixelRun> pixel_runs(int width, double from, double to, int cols) {
+  std::vector<PixelRun> runs;
+  for (int x = 0; x < width; ++x) {
+    const CellSpan cells = cells_under(x, width, from, to, cols);
+    if (runs.empty() || runs.back().cells != cells) runs.push_back({x, x, cells});
+    runs.back().end = x + 1;
+  }
+  return runs;
 }
 
 /// The largest rank of each column over the rows.
@@ -48,30 +81,33 @@ double field_value(const Result& result, Field field, int row, int col) {
 }
 
 std::vector<float> field_values(const Result& result, Field field) {
-  const FieldRule rule = rule_of(result, field);
-  const FieldMatrices matrices = matrices_of(result);
   std::vector<float> values(result.golden->values.size());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = shown_value(field_value(rule, matrices, static_cast<std::ptrdiff_t>(i)));
+  take_values(rule_of(result, field), matrices_of(result), values, std::make_index_sequence<field_count>{});
   return values;
 }
 
 std::vector<float> sampled(const std::vector<float>& values, int rows, int cols, const CellRect& rect, int width, int height,
                            float outside) {
   std::vector<float> pixels(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), outside);
-  std::vector<CellSpan> columns;
-  for (int x = 0; x < width; ++x) columns.push_back(cells_under(x, width, rect.col0, rect.col1, cols));
+  const std::vector<PixelRun> runs = pixel_runs(width, rect.col0, rect.col1, cols);
   std::vector<std::uint32_t> pooled(static_cast<std::size_t>(cols));
   CellSpan last{-1, -1};
+  const float* made = nullptr;  // the row of pixels over the cells `last`
   for (int y = 0; y < height; ++y) {
     const CellSpan under = cells_under(y, height, rect.row0, rect.row1, rows);
     if (under.first >= under.end) continue;
-    if (under != last) pool_rows(values, cols, under, pooled);
+    float* const out = pixels.data() + static_cast<std::ptrdiff_t>(y) * width;
+    if (under == last) {
+      std::copy_n(made, width, out);
+      continue;
+    }
+    pool_rows(values, cols, under, pooled);
     last = under;
-    float* out = pixels.data() + static_cast<std::ptrdiff_t>(y) * width;
-    for (int x = 0; x < width; ++x) {
-      const CellSpan c = columns[static_cast<std::size_t>(x)];
-      if (c.first < c.end) out[x] = value_of_rank(*std::max_element(pooled.begin() + c.first, pooled.begin() + c.end));
+    made = out;
+    for (const auto& [first, end, cells] : runs) {
+      if (cells.first >= cells.end) continue;
+      const auto most = std::max_element(pooled.begin() + cells.first, pooled.begin() + cells.end);
+      std::fill(out + first, out + end, value_of_rank(*most));
     }
   }
   return pixels;

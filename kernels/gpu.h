@@ -38,6 +38,11 @@ inline void check(cudaError_t error, const std::source_location place = std::sou
                                cudaGetErrorString(error) + ".");
 }
 
+/// For destructors, which cannot throw: a later call must not be blamed for what failed here either.
+inline void ignore(cudaError_t error) noexcept {
+  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
 /// Makes `device` the calling thread's GPU for a scope.
 class DeviceGuard {
  public:
@@ -47,7 +52,7 @@ class DeviceGuard {
   }
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;
-  ~DeviceGuard() { static_cast<void>(cudaSetDevice(before_)); }
+  ~DeviceGuard() { ignore(cudaSetDevice(before_)); }
 
  private:
   int before_ = 0;
@@ -65,7 +70,7 @@ class Stream {
     return *this;
   }
   ~Stream() {
-    if (stream_) static_cast<void>(cudaStreamDestroy(stream_));
+    if (stream_) ignore(cudaStreamDestroy(stream_));
   }
 
   cudaStream_t get() const { return stream_; }
@@ -88,7 +93,7 @@ class Event {
     return *this;
   }
   ~Event() {
-    if (event_) static_cast<void>(cudaEventDestroy(event_));
+    if (event_) ignore(cudaEventDestroy(event_));
   }
 
   cudaEvent_t get() const { return event_; }
@@ -127,7 +132,7 @@ class Buffer {
     return *this;
   }
   ~Buffer() {
-    if (data_) static_cast<void>(cudaFree(data_));
+    if (data_) ignore(cudaFree(data_));
   }
 
   T* get() const { return data_; }

@@ -156,12 +156,20 @@ void add_all() {
   add(
       "scrub", [](Session&) {}, [](Scene& s, int frame) { s.session.view.scrubbed_tile = frame % 32; });
   const auto copies = std::make_shared<std::vector<std::shared_ptr<const Result>>>();
+  const auto take_in = [copies](Scene& s, int frame) {
+    while (copies->size() < 2) copies->push_back(std::make_shared<const Result>(*s.frame.result));
+    s.frame.result = (*copies)[static_cast<std::size_t>(frame % 2)];
+  };
   add(
-      "new answer", [copies](Session&) { copies->clear(); },
-      [copies](Scene& s, int frame) {
-        while (copies->size() < 2) copies->push_back(std::make_shared<const Result>(*s.frame.result));
-        s.frame.result = (*copies)[static_cast<std::size_t>(frame % 2)];
-      });
+      "new answer", [copies](Session&) { copies->clear(); }, take_in);
+  add(
+      "new answer/everything",
+      [copies](Session& s) {
+        copies->clear();
+        s.view.comparison = Comparison::side_by_side;
+        s.view.detail = Detail::scatter;
+      },
+      take_in);
 }
 
 }  // namespace

@@ -43,25 +43,22 @@ void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& memo
   const Marker markers[] = {{memory.has_nan, std::numeric_limits<float>::quiet_NaN(), "NaN"},
                             {memory.has_infinity, inf, "+inf"},
                             {memory.has_minus_infinity, -inf, "-inf"}};
-  const ColourTable table = colour_table(c.diverging, c.theme);
-  const Mapping map = mapping(c);
-  const auto colour_at = [&](float value) { return table[static_cast<std::size_t>(colour_entry(value, map))]; };
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float line = line_height(Face::mono_small), width = box.max.x - box.min.x;
   float bottom = box.max.y;
   for (const Marker& m : markers) {
     if (!m.present) continue;
     const float top = bottom - width;
-    list->AddRectFilled({box.min.x, top}, {box.max.x, bottom}, colour_at(m.value));
+    list->AddRectFilled({box.min.x, top}, {box.max.x, bottom}, colour(m.value, c));
     draw_text({box.max.x + px(8), top + (width - line) / 2}, Face::mono_small, colours.text, m.name);
     bottom = top - px(6);
   }
   const float height = bottom - box.min.y;
   if (height < px(40)) return;
   constexpr int parts = 96;
-  Colour above = colour_at(c.range);
+  Colour above = colour(c.range, c);
   for (int i = 0; i < parts; ++i) {
-    const Colour below = colour_at(bar_value(1 - static_cast<float>(i + 1) / parts, c));
+    const Colour below = colour(bar_value(1 - static_cast<float>(i + 1) / parts, c), c);
     list->AddRectFilledMultiColor({box.min.x, box.min.y + height * static_cast<float>(i) / parts},
                                   {box.max.x, box.min.y + height * static_cast<float>(i + 1) / parts}, above, above, below,
                                   below);

@@ -146,10 +146,11 @@ int colour_entry(float value, const Mapping& m) {
 
 Colour colour(float value, const Colouring& c) { return entry_colour(colour_entry(value, mapping(c)), c.diverging, c.theme); }
 
-float bar_position(float value, const Colouring& c) {
-  const Mapping m = mapping(c);
+float bar_position(float value, const Mapping& m) {
   return (m.centre + m.reach * signed_share(value, m)) / (entry::map_size - 1);
 }
+
+float bar_position(float value, const Colouring& c) { return bar_position(value, mapping(c)); }
 
 float bar_value(float position, const Colouring& c) {
   const Mapping m = mapping(c);

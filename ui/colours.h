@@ -34,6 +34,7 @@ int colour_entry(float value, const Mapping& mapping);
 Colour colour(float value, const Colouring& colouring);
 
 /// Where `value` lies on the colour bar, 0 at its low end, 1 at its high end; and the value there.
+float bar_position(float value, const Mapping& mapping);
 float bar_position(float value, const Colouring& colouring);
 float bar_value(float position, const Colouring& colouring);
 

@@ -135,7 +135,7 @@ void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const P
 /// Range and resolution, two lines of two, and beside them what lies beyond.
 bool edit_limits(Format& f, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x, height = px(19), button = px(66), gap = px(10);
+  const float room = ImGui::GetContentRegionAvail().x, height = px(20), button = px(66), gap = px(10);
   const ImVec2 cell{std::floor((room - button - 2 * gap) / 2), height};
   const float second = at.x + cell.x + gap, below = at.y + height;
   draw_limit("max", largest(f), at, cell, colours, "The largest finite number.", "max");

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 
+#include "kernels/format.h"
 #include "ui/numbers.h"
 
 namespace attoscope {
@@ -81,25 +84,28 @@ bool refresh_values(HeatMemory& memory, const std::shared_ptr<const Result>& res
 }
 
 void measure(CellPicture& picture) {
-  picture.row_worst.assign(static_cast<std::size_t>(picture.rows), 0);
+  constexpr float most = std::numeric_limits<float>::max(), infinity = std::numeric_limits<float>::infinity();
+  picture.row_worst.clear();
   picture.largest = 0;
   picture.has_nan = picture.has_infinity = picture.has_minus_infinity = false;
-  const float* value = picture.values.data();
-  for (float& worst : picture.row_worst) {
-    bool finite = true;
-    for (int c = 0; c < picture.cols; ++c, ++value) {
-      const float magnitude = std::abs(*value);
-      if (magnitude <= std::numeric_limits<float>::max()) {
-        worst = std::max(worst, magnitude);
-        continue;
-      }
-      finite = false;
-      picture.has_nan |= std::isnan(*value);
-      picture.has_infinity |= *value > 0;
-      picture.has_minus_infinity |= *value < 0;
+  const auto cols = static_cast<std::size_t>(picture.cols);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(picture.rows); ++r) {
+    const std::span<const float> row = std::span(picture.values).subspan(r * cols, cols);
+    std::uint32_t largest_bits = 0;
+    for (const float v : row) largest_bits = std::max(largest_bits, bit_as<std::uint32_t>(std::abs(v)));
+    const float worst = bit_as<float>(largest_bits);
+    if (worst <= most) {
+      picture.row_worst.push_back(worst);
+      picture.largest = std::max(picture.largest, worst);
+      continue;
     }
-    picture.largest = std::max(picture.largest, worst);
-    if (!finite) worst = std::numeric_limits<float>::infinity();
+    picture.row_worst.push_back(infinity);
+    for (const float v : row) {
+      picture.has_nan |= std::isnan(v);
+      picture.has_infinity |= v > most;
+      picture.has_minus_infinity |= v < -most;
+      if (std::abs(v) <= most) picture.largest = std::max(picture.largest, std::abs(v));
+    }
   }
   picture.image.width = 0;
 }

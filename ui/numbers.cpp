@@ -25,7 +25,11 @@ std::string scientific(double x, int digits) {
   return text.substr(0, e + 1) + std::to_string(std::atoi(text.c_str() + e + 1));
 }
 
-std::string signed_scientific(double x, int digits) { return (x > 0 ? "+" : "") + scientific(x, digits); }
+std::string signed_scientific(double x, int digits) {
+  std::string text = scientific(x, digits);
+  if (x > 0) text.insert(0, 1, '+');
+  return text;
+}
 
 std::string times(double ratio) {
   if (!std::isfinite(ratio)) return "–";

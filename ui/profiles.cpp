@@ -66,12 +66,13 @@ class Stroke {
 template <class At>
 void draw_curve(const std::vector<Extremes>& e, const Colouring& how, Colour colour, At at) {
   Stroke stroke(faded(colour, 0.8f));
+  const Mapping map = mapping(how);
   for (std::size_t i = 0; i < e.size(); ++i) {
     if (e[i].least > e[i].largest) {
       stroke.end();
       continue;
     }
-    const float low = bar_position(e[i].least, how), high = bar_position(e[i].largest, how);
+    const float low = bar_position(e[i].least, map), high = bar_position(e[i].largest, map);
     const auto pixel = static_cast<float>(i) + 0.5f;
     stroke.add(at(pixel, i % 2 == 0 ? low : high));
     if (low != high) stroke.add(at(pixel, i % 2 == 0 ? high : low));

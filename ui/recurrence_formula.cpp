@@ -40,16 +40,19 @@ std::string_view output_formula(Algorithm a, bool first) {
   return first ? "O = P·V" : "O = α·O + P·V";
 }
 
+/// With `digits` after the point; "NaN" and "inf" where it is neither.
+std::string decimal(double x, int digits) { return std::isfinite(x) ? printed("%.*f", digits, x) : scientific(x); }
+
 /// alpha as it was computed: exp(m_old - m_new), or the power of two that is meant by it.
 std::string alpha_formula(const Method& a, double before, double after, double alpha) {
   constexpr double log2_e = 0x1.71547652b82fep+0;
-  if (a.exponential == ExponentialKind::exp2) return printed("α = 2^(%.3f) = %.4f", (before - after) * log2_e, alpha);
-  return printed("α = exp(%.3f) = %.4f", before - after, alpha);
+  if (a.exponential == ExponentialKind::exp2) return "α = 2^(" + decimal((before - after) * log2_e, 3) + ") = " + decimal(alpha, 4);
+  return "α = exp(" + decimal(before - after, 3) + ") = " + decimal(alpha, 4);
 }
 
 void add_first(WorkedStep& step, const Result& r, int index, const TraceTile& t) {
   const bool whole = r.experiment.a.algorithm == Algorithm::three_pass;
-  step.max.push_back({Tone::text, printed("m = max S = %.4f", t.max_used)});
+  step.max.push_back({Tone::text, "m = max S = " + decimal(t.max_used, 4)});
   step.max.push_back({Tone::quiet, whole        ? "all keys at once"
                                    : index == 0 ? "first tile: nothing to rescale"
                                                 : "a new run begins"});
@@ -57,8 +60,8 @@ void add_first(WorkedStep& step, const Result& r, int index, const TraceTile& t)
 }
 
 void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const TraceTile& t) {
-  step.max.push_back({Tone::quiet, printed("m %7.3f →", before.max_used)});
-  step.max.push_back({t.moved ? Tone::moved : Tone::text, printed("%.3f", t.max_used)});
+  step.max.push_back({Tone::quiet, printed("m %7s →", decimal(before.max_used, 3).c_str())});
+  step.max.push_back({t.moved ? Tone::moved : Tone::text, decimal(t.max_used, 3)});
   step.max.push_back({Tone::moved, alpha_formula(r.experiment.a, before.max_used, t.max_used, t.alpha)});
   step.sums.push_back({Tone::text, "l = α·" + five_digits(before.l) + " + " + five_digits(t.l - t.alpha * before.l) + " = " +
                                        five_digits(t.l)});
@@ -68,7 +71,7 @@ void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const
 void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
   if (t.saturated > 0) step.max.push_back({Tone::bad, printed("%d P saturated", t.saturated)});
   if (t.max_used < t.max_true)
-    step.max.push_back({Tone::golden, printed("max %.3f is %.3f above m", t.max_true, t.max_true - t.max_used)});
+    step.max.push_back({Tone::golden, "max " + decimal(t.max_true, 3) + " is " + decimal(t.max_true - t.max_used, 3) + " above m"});
   if (t.underflowed > 0) step.max.push_back({Tone::quiet, printed("%d P underflow", t.underflowed)});
   if (t.ties > 0) step.max.push_back({Tone::quiet, printed(t.ties == 1 ? "%d tie" : "%d ties", t.ties)});
   step.max.push_back({Tone::quiet, printed("%s ≤ %.3g", algorithm == Algorithm::two_pass ? "e" : "P", t.p_max)});
@@ -101,6 +104,12 @@ void draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width
   }
 }
 
+std::string joined(const std::vector<FormulaPiece>& pieces) {
+  std::string text;
+  for (const FormulaPiece& piece : pieces) text += (text.empty() ? "" : text.ends_with("→") ? " " : "\n") + piece.text;
+  return text;
+}
+
 }  // namespace
 
 WorkedStep worked_step(const Result& r, int index) {
@@ -117,16 +126,22 @@ WorkedStep worked_step(const Result& r, int index) {
   if (r.experiment.problem.sink && index + 1 == static_cast<int>(tiles.size()))
     step.sums.push_back({Tone::quiet, "last: l += exp(sink − m)"});
   add_events(step, r.experiment.a.algorithm, t);
-  step.error = std::isnan(t.error) ? "no output yet" : "error so far " + scientific(t.error);
+  step.error = r.experiment.a.algorithm == Algorithm::two_pass && std::isnan(t.error) ? "no output yet"
+                                                                                      : "error so far " + scientific(t.error);
   return step;
 }
 
 void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours) {
   const WorkedStep step = worked_step(result, index);
-  const float right = text_width(Face::mono_small, "error so far 0.00e-00");
-  draw_pieces(step.max, at, width - right - px(12), colours);
-  draw_text({at.x + width, at.y}, Face::mono_small, colours.secondary, step.error, 1);
+  const float right = text_width(Face::mono_small, "error so far 0.00e-00") + px(12);
+  const bool both = width - right >= px(200);  // else the error is left to its plot
+  draw_pieces(step.max, at, both ? width - right : width, colours);
+  if (both) draw_text({at.x + width, at.y}, Face::mono_small, colours.secondary, step.error, 1);
   draw_pieces(step.sums, {at.x, at.y + px(18)}, width, colours);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({std::max(1.0f, width), px(32)});
+  explain("The step of the recurrence at this tile of the traced row, with its numbers.",
+          joined(step.max) + "\n" + joined(step.sums) + "\n" + step.error);
 }
 
 }  // namespace attoscope

@@ -1,4 +1,8 @@
 // Names of curves that show or hide them.
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "ui/recurrence.h"
 #include "ui/widgets.h"
 
@@ -36,17 +40,39 @@ void draw_mark(LegendEntry::Mark mark, ImVec2 c, float width, Colour colour) {
   }
 }
 
+/// How wide a name may be so that all entries fit beside each other. A longer one is shortened, or its mark stands alone.
+struct Names {
+  float widest;
+  bool shortened;
+};
+Names names_in(std::initializer_list<LegendEntry> entries, float room) {
+  std::vector<float> widths;
+  for (const LegendEntry& entry : entries) widths.push_back(text_width(Face::small, entry.name));
+  std::ranges::sort(widths);
+  float widest = 0, left = static_cast<float>(widths.size());
+  for (const float width : widths) {
+    if (width > room / left && room / left >= px(20)) return {room / left, true};
+    if (width > room) break;
+    widest = width, room -= width, --left;
+  }
+  return {widest, false};
+}
+
 }  // namespace
 
 void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries, const Palette& colours) {
-  const float mark = px(9), gap = px(4), height = px(16), end = at.x + width;
+  const float mark = px(9), gap = px(4), height = px(16);
+  const auto count = static_cast<float>(entries.size());
+  const float apart = std::clamp((width - count * (mark + gap)) / std::max(1.0f, count - 1), px(2), px(10)),
+              margin = std::min(px(3), apart / 2);
+  const Names names = names_in(entries, width - count * (mark + gap) - (count - 1) * apart);
   for (const LegendEntry& entry : entries) {
     const bool hidden = (view.hidden_curves & bit(entry.curve)) != 0;
-    const std::string shown = fitted(Face::small, entry.name, end - at.x - mark - gap);
+    const bool named = names.shortened || text_width(Face::small, entry.name) <= names.widest;
+    const std::string shown = named ? fitted(Face::small, entry.name, names.widest + 0.5f) : "";
     const float length = mark + gap + text_width(Face::small, shown);
-    if (at.x + length > end + 1) return;
-    ImGui::SetCursorScreenPos({at.x - px(3), at.y});
-    if (ImGui::InvisibleButton((std::string("legend ") + entry.id).c_str(), {length + px(6), height}))
+    ImGui::SetCursorScreenPos({at.x - margin, at.y});
+    if (ImGui::InvisibleButton((std::string("legend ") + entry.id).c_str(), {length + 2 * margin, height}))
       view.hidden_curves ^= bit(entry.curve);
     const bool hot = ImGui::IsItemHovered();
     if (hot) ImGui::GetWindowDrawList()->AddRectFilled(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), colours.raised, px(3));
@@ -57,7 +83,7 @@ void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<Legen
               hidden ? faded(colours.faint, hot ? 1 : 0.7f) : colours.secondary, shown);
     if (hidden)
       ImGui::GetWindowDrawList()->AddLine({at.x + mark + gap, y}, {at.x + length, y}, faded(colours.faint, 0.8f), px(1));
-    at.x += length + px(10);
+    at.x += length + apart;
   }
 }
 

@@ -165,7 +165,8 @@ void draw_rescales(Strip& s, ImVec2 size) {
     draw_row_moves(s, {at.x + plot.x * 0.42f, at.y + px(19)}, {at.x + plot.x, at.y + std::min(plot.y * 0.72f, px(104))});
   std::string words = printed("%.2f a row, H_T − 1 = %.2f", r.effective_mean, r.expected);
   if (text_width(Face::small, words) > plot.x - px(8)) words = printed("%.2f a row, not %.2f", r.effective_mean, r.expected);
-  draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x - px(4), at.y + px(1)}, Face::small, s.colours.moved, words, 1);
+  if (text_width(Face::small, words) <= size.x)
+    draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x - px(4), at.y + px(1)}, Face::small, s.colours.moved, words, 1);
   end_plot();
 }
 
@@ -233,7 +234,10 @@ void draw_errors(Strip& s, ImVec2 size) {
   if (m.error.empty()) {
     const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
     draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x / 2, at.y + plot.y / 2}, Face::small, s.colours.faint,
-              fitted(Face::small, "O comes with the second pass", plot.x - px(8)), 0.5f);
+              fitted(Face::small,
+                     s.result().experiment.a.algorithm == Algorithm::two_pass ? "O comes with the second pass" : "every error is NaN",
+                     plot.x - px(8)),
+              0.5f);
   }
   if (s.shows(Curve::b_error) && m.b_error > 0) {
     const ImVec2 from = ImPlot::PlotToPixels(m.first, m.b_error), to = ImPlot::PlotToPixels(m.last, m.b_error);

@@ -89,11 +89,12 @@ void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, I
   float x = ImGui::GetCursorScreenPos().x + px(8);
   x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours.text, text) + px(8);
   ImGui::SetCursorScreenPos({x, y});
+  const float length = std::clamp(at.x + size.x - x - px(16 + 300), px(40), px(96));  // the formula needs room more than the track
   int shown = index;
-  if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, colours, shown, {px(96), px(control_height)}))
+  if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, colours, shown, {length, px(control_height)}))
     scrub(view, &r, shown - index);
   explain("The tile whose step is worked out at the right and shaded in the plots. Tiles are counted from key 0.");
-  x += px(96 + 16);
+  x += length + px(16);
   draw_worked(r, scrubbed(r, view), {x, at.y + (size.y - px(18) - line_height(Face::mono_small)) / 2}, at.x + size.x - x,
               colours);
 }

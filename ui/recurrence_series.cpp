@@ -1,6 +1,7 @@
 // The recurrence as what is drawn of it, made once per answer.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "ui/recurrence.h"
@@ -20,7 +21,7 @@ void span_of(std::initializer_list<const std::vector<double>*> series, double& l
     for (const double v : *values)
       if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
   if (!(low <= high)) low = 0, high = 1;
-  const double pad = std::max({0.08 * high - 0.08 * low, 1e-6 * std::abs(high), 1e-30});
+  const double pad = std::max({0.08 * high - 0.08 * low, 1e-3 * std::abs(high), 1e-30});
   low = std::max(low - pad, -beyond);
   high = std::min(high + pad, beyond);
   if (!(low < high)) low = std::min(low, beyond) - 0.5 * beyond, high = low + beyond;
@@ -111,18 +112,18 @@ std::vector<double> rows_by_moves(const Result& r) {
   const int runs = a.algorithm == Algorithm::split_kv ? a.splits : 1, per_run = (map.tiles - 1) / runs + 1;
   constexpr float none = -std::numeric_limits<float>::infinity();
   std::vector<float> before(rows, none);
-  std::vector<std::size_t> moves(rows, 0);
+  std::vector<std::int32_t> moves(rows, 0);
   for (int t = 0; t < map.tiles; ++t) {
     if (t % per_run == 0) std::ranges::fill(before, none);
     const float* m = map.m.data() + static_cast<std::size_t>(t) * rows;
     for (std::size_t row = 0; row < rows; ++row) {
-      if (std::isnan(m[row])) continue;
-      moves[row] += before[row] > none && m[row] != before[row];
-      before[row] = m[row];
+      const float now = m[row], earlier = before[row];
+      moves[row] += (now == now) & (earlier > none) & (now != earlier);
+      before[row] = now == now ? now : earlier;
     }
   }
-  std::vector<double> counts(rows == 0 ? 0 : std::ranges::max(moves) + 1, 0.0);
-  for (const std::size_t count : moves) ++counts[count];
+  std::vector<double> counts(rows == 0 ? 0 : static_cast<std::size_t>(std::ranges::max(moves)) + 1, 0.0);
+  for (const std::int32_t count : moves) ++counts[static_cast<std::size_t>(count)];
   return counts;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ui/numbers.h"
 #include "ui/panels.h"
+#include "ui/sentences.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
@@ -76,6 +77,20 @@ void draw_runs(const SameBits& bits, const Palette& colours) {
   ImGui::EndChild();
 }
 
+/// A real kernel against itself and its emulation; nothing where the answer on screen has none.
+void draw_hardware(const Frame& frame, float width, const Palette& colours) {
+  const HardwareWords words = frame.result ? hardware_words(*frame.result) : HardwareWords{};
+  if (words.runs.empty()) return;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float line = px(16);
+  ImGui::Dummy({width, 2 * line + px(4)});
+  explain(words.runs + "; " + words.emulation +
+              ". The kernel ran twice on the same inputs; its emulation is flash2 hw with the same tile and exp2.",
+          "ulp = |kernel - emulation| / ulp(|emulation|),\nno ulp finer than at 1 % of its RMS");
+  draw_text(at, Face::small, words.repeats ? colours.good : colours.bad, fitted(Face::small, words.runs, width));
+  draw_text({at.x, at.y + line}, Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
+}
+
 }  // namespace
 
 void draw_bits_badge(View& view, const Frame& frame, const Experiment& asked, ImVec2 at, const Palette& colours) {
@@ -114,6 +129,7 @@ void draw_same_bits(const Session& session, const Frame& frame, const Palette& c
   ImGui::EndDisabled();
   explain("Answers the question in every way there is here, which takes about fifteen times as long as answering it once.");
   ImGui::SetCursorScreenPos({at.x, at.y + title});
+  draw_hardware(frame, width, colours);
   if (bits != nullptr) return draw_runs(*bits, colours);
   label(Face::label, colours.secondary,
         frame.checking_bits ? "answering it in every way ..." : "Not checked for this question yet.");

@@ -58,18 +58,32 @@ class Octaves {
 /// An error that a logarithmic axis can show, at a magnitude that it can show.
 bool is_point(double magnitude, double error) {
   constexpr double beyond = std::numeric_limits<double>::infinity();
-  return error > 0 && error < beyond && magnitude > 0 && magnitude < beyond;
+  return (error > 0) & (error < beyond) & (magnitude > 0) & (magnitude < beyond);
 }
 
 void take_octaves(const Matrix& golden, const Matrix& x, Octaves& magnitudes, Octaves& errors) {
   constexpr std::size_t every = 8;
-  for (std::size_t i = 0; i < golden.values.size(); ++i) {
-    const double g = std::abs(golden.values[i]), e = std::abs(x.values[i] - golden.values[i]);
-    if (!is_point(g, e)) continue;
-    magnitudes.take(g);
-    errors.take(e);
-    if (i % every == 0) magnitudes.sample(g), errors.sample(e);
+  const std::size_t size = golden.values.size();
+  double most_g[every] = {}, most_e[every] = {};
+  for (std::size_t first = 0; first < size; first += every) {
+    const double *gs = golden.values.data() + first, *xs = x.values.data() + first;
+    const std::size_t count = std::min(every, size - first);
+    const auto take = [&](std::size_t i) {
+      const double g = std::abs(gs[i]), e = std::abs(xs[i] - gs[i]);
+      const bool point = is_point(g, e);
+      const double shown_g = point ? g : 0, shown_e = point ? e : 0;
+      most_g[i] = most_g[i] < shown_g ? shown_g : most_g[i];
+      most_e[i] = most_e[i] < shown_e ? shown_e : most_e[i];
+    };
+    if (count == every)
+      for (std::size_t i = 0; i < every; ++i) take(i);
+    else
+      for (std::size_t i = 0; i < count; ++i) take(i);
+    const double g = std::abs(gs[0]), e = std::abs(xs[0] - gs[0]);
+    if (is_point(g, e)) magnitudes.sample(g), errors.sample(e);
   }
+  for (const double g : most_g) magnitudes.take(g);
+  for (const double e : most_e) errors.take(e);
 }
 
 /// Of every cell of the grid the element with the largest error.

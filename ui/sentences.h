@@ -34,6 +34,13 @@ struct Verdict {
 };
 Verdict verdict(const Result& result);
 
+/// How far a real kernel's second run and its emulation are from it, each in a short line; empty where neither method is one.
+struct HardwareWords {
+  std::string runs, emulation;
+  bool repeats = true;  ///< both runs gave the same bits
+};
+HardwareWords hardware_words(const Result& result);
+
 /// "512 of 16384 rows".
 std::string rows_text(const Result& result);
 

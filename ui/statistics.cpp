@@ -51,10 +51,11 @@ void draw_verdict(const Result* result, const Frame& frame, const Palette& colou
   draw_text(second.at, Face::label, v.tone == Verdict::Tone::good ? colours.good : colours.secondary,
             fitted(Face::label, sentence, second.width - tail_width));
   if (!tail.empty()) draw_text({second.at.x + second.width, second.at.y + px(1)}, Face::small, colours.faint, tail, 1);
+  const HardwareWords real = hardware_words(*result);
   explain(
       "FlashAttention's own test: the largest error of a may be at most twice that of a plain implementation in the same "
       "format. The headline compares the mean errors. PyTorch's tests allow 5 times.",
-      "max |a - golden| <= 2 max |b - golden|");
+      "max |a - golden| <= 2 max |b - golden|" + (real.runs.empty() ? "" : "\n" + real.runs + "\n" + real.emulation));
 }
 
 /// Where the bars of two errors begin and end, and what they are measured by: b's own error stands at 1 of `reach`, so that the
@@ -138,6 +139,12 @@ std::string number_text(double x, const Row& row) {
   return printed("%.*f", x < 99.95 ? 1 : 0, x);
 }
 
+/// Shortened to one digit where b's column would be touched.
+std::string ratio_text(double ratio) {
+  const std::string text = times(ratio);
+  return text_width(Face::mono, text) <= px(42) ? text : scientific(ratio, 1) + "×";
+}
+
 double value_of(const Deviation& d, const Row& row) {
   if (row.value != &Deviation::cosine) return d.*row.value;
   return d.cosine > 1 ? 0 : 1 - d.cosine;  // NaN stays: an output of zeros has no direction
@@ -161,9 +168,9 @@ void draw_row(const Result& r, const Row& row, const Edges& x, float width, floa
   draw_text({line.at.x + x.a, y}, Face::mono, colours.text, number(a), 1);
   draw_text({line.at.x + x.b, y}, Face::mono, colours.text, number(b), 1);
   draw_text({line.at.x + x.ratio, y}, Face::mono, row.has_ratio ? colours.secondary : colours.faint,
-            row.has_ratio ? times(a / b) : "", 1);
+            row.has_ratio ? ratio_text(a / b) : "", 1);
   draw_text({line.at.x + x.difference, y}, Face::mono, colours.secondary, number(difference), 1);
-  explain(row.what, row.formula);
+  explain(row.what, row.has_ratio ? std::string(row.formula) + "\na / b = " + times(a / b) : row.formula);
 }
 
 void draw_nonfinite(const Result& r, const Edges& x, float width, float height, const Palette& colours) {

@@ -52,7 +52,7 @@ void kind_switch(View& view, const Palette& colours) {
        "S = scale * q.k, P = exp(S - m) / l and how far P is from the true softmax weight, for rows and keys; made on demand. "
        "Key M: the next picture."}};
   int kind = static_cast<int>(view.picture);
-  if (segmented("kind", colours, kinds, kind, px(186))) view.picture = static_cast<PictureKind>(kind);
+  if (segmented("kind", colours, kinds, kind, px(200))) view.picture = static_cast<PictureKind>(kind);
 }
 
 void field_combo(const char* label, const char* what, Field& shown, const MethodNames& names, const Palette& colours,

@@ -142,7 +142,7 @@ bool push_button(const char* text, const Palette& colours, bool on, ImVec2 size)
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, vec(mixed(on ? colours.accent : colours.raised, colours.text, 0.12f)));
   ImGui::PushStyleColor(ImGuiCol_ButtonActive, vec(mixed(on ? colours.accent : colours.raised, colours.text, 0.2f)));
   ImGui::PushStyleColor(ImGuiCol_Text, vec(on ? colours.panel : colours.text));
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0, style.FramePadding.y});
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0, std::min(style.FramePadding.y, std::max(0.0f, (size.y - ImGui::GetFontSize()) / 2))});
   const bool pressed = ImGui::Button(text, size);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor(4);

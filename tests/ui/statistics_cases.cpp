@@ -251,6 +251,43 @@ void verdicts(Hand& hand) {
              "a loaded output may be another question's");
 }
 
+/// What is known of a real kernel stands above the runs: its two lines push them down, in green where it repeats its bits.
+void real_kernel(Hand& hand) {
+  Result r = *hand.stage.frame().result;
+  hand.check(hardware_words(r).runs.empty(), "an emulated method has no such words");
+  hand.view().detail = Detail::same_bits;
+  hand.frames(2);
+  // text is thin: no pixel of it need have the colour in full
+  const auto pixels = [&](bool green) {
+    hand.move({2, 2});
+    const ImVec2 button = hand.place(statistics + "###check bits", 1, 1), left = hand.place(chooser + "ulps", 0, 1);
+    const Picture picture = hand.picture();
+    int count = 0;
+    for (int y = static_cast<int>(button.y) + 2; y < static_cast<int>(button.y) + 16; ++y)
+      for (int x = static_cast<int>(left.x); x < static_cast<int>(button.x); ++x) {
+        const std::uint8_t* rgb = picture.rgb.data() + (static_cast<std::ptrdiff_t>(y) * picture.width + x) * 3;
+        count += (green ? rgb[1] - rgb[0] : rgb[0] - rgb[1]) > 50;
+      }
+    return count;
+  };
+  hand.check(pixels(true) == 0 && pixels(false) == 0, "nothing is said of an emulated method");
+  r.experiment.b.algorithm = Algorithm::hardware;
+  r.hardware = HardwareCheck{"mma.sync.m16n8k16", 0, 0, 1.5, 0.25};
+  hand.check(hardware_words(r).runs == "hardware b: a second run gave the same bits", hardware_words(r).runs);
+  hand.check(hardware_words(r).emulation == "emulated: at most 1.5 ulp of bf16 away, 0.25 on average", hardware_words(r).emulation);
+  hand.stage.told = hand.stage.frame();
+  hand.stage.told->result = std::make_shared<const Result>(r);
+  hand.frames(2);
+  hand.check(pixels(true) > 100 && pixels(false) == 0, "the same bits are green");
+  r.experiment.a.algorithm = Algorithm::hardware;
+  r.hardware->changed = 3;
+  r.hardware->run_to_run_ulp = 2;
+  hand.check(hardware_words(r).runs == "hardware a: a second run changed 3 values by at most 2 ulp of fp32", hardware_words(r).runs);
+  hand.stage.told->result = std::make_shared<const Result>(r);
+  hand.frames(2);
+  hand.check(pixels(true) == 0 && pixels(false) > 100, "other bits are coral");
+}
+
 /// At every size and scale the panel below the table has room, and its chooser can be clicked.
 void room(Hand& hand) {
   struct Window {
@@ -281,6 +318,7 @@ constexpr std::array cases{
     Case{"statistics", "scatter without errors", scatter_without_errors},
     Case{"statistics", "names", names},
     Case{"statistics", "verdicts", verdicts},
+    Case{"statistics", "real kernel", real_kernel},
     Case{"statistics", "room", room},
 };
 

@@ -118,6 +118,19 @@ void legends(Hand& hand) {
       "it scrubs, too", [&] { hand.press(hand.place(strip + "largest P", 0.22f, 0.4f)); }, scrubbed(0));
 }
 
+void narrow_legends(Hand& hand) {
+  hand.view().ui_scale = 2;
+  hand.frames(3);
+  float before = 0;
+  for (const char* id : {"m", "true", "rows", "ties", "moved", "expected", "per row", "l", "alpha", "O", "P", "error", "error of b"}) {
+    const std::string path = strip + "legend " + id;
+    if (!hand.check(hand.exists(path), path + " is there at twice the size")) continue;
+    const float left = hand.place(path, 0).x, right = hand.place(path, 1).x;
+    hand.check(before <= left + 2 && left < right && right <= 1280, path + " is beside the one before it");
+    before = right;
+  }
+}
+
 std::string text_of(const std::vector<FormulaPiece>& pieces) {
   std::string text;
   for (const FormulaPiece& piece : pieces) text += piece.text + "  ";
@@ -167,6 +180,17 @@ void formulas(Hand& hand) {
     hand.check(!two_runs || text_of(worked_step(r, 3).max).find("a new run begins") != std::string::npos,
                "the second run begins at tile 3");
   }
+}
+
+void formulas_without_numbers(Hand& hand) {
+  Result r = compute(small_session().experiment);
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (TraceTile& t : r.trace.tiles) t.max_used = inf, t.alpha = -nan, t.l = nan, t.error = nan;
+  const WorkedStep step = worked_step(r, 1);
+  hand.check(text_of(step.max).find("α = exp(NaN) = NaN") != std::string::npos, text_of(step.max));
+  hand.check(step.error == "error so far NaN", step.error);
+  r.experiment.a.algorithm = Algorithm::two_pass;
+  hand.check(worked_step(r, 1).error == "no output yet", "two_pass has none before its second pass");
 }
 
 void powers_of_two(Hand& hand) {
@@ -393,6 +417,8 @@ constexpr std::array cases{
     Case{"strip", "play", play},
     Case{"strip", "playback by the clock", playback_by_the_clock},
     Case{"strip", "legends", legends},
+    Case{"strip", "legends where there is little room", narrow_legends},
+    Case{"strip", "formulas without numbers", formulas_without_numbers},
     Case{"strip", "formulas", formulas},
     Case{"strip", "powers of two", powers_of_two},
     Case{"strip", "moves per row", moves_per_row},
