@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "app/files.h"
 
@@ -17,13 +18,14 @@ class Interrupts {
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
-  /// True from the first signal on. May be called from many threads.
+  /// True from a millisecond after the first signal on. May be called from many threads.
   bool arrived() const;
 
  private:
   sigset_t before_{};
   Descriptor signals_;
   mutable std::atomic<bool> arrived_{false};
+  mutable std::atomic<std::int64_t> next_look_{0};  ///< when the system is asked again, in the clock's ticks
 };
 
 }  // namespace attoscope

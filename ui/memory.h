@@ -94,7 +94,7 @@ struct Playback {
 };
 
 /// Errors over magnitudes, both as decimal logarithms: of every cell of a fine grid the point with the largest error.
-struct ScatterMemory {
+struct ScatterPoints {
   struct Point {
     float x, y;  ///< log10 |golden|, log10 |error|
   };
@@ -102,6 +102,12 @@ struct ScatterMemory {
   std::vector<Point> a, b;
   std::int64_t a_exact = 0, b_exact = 0;  ///< elements without any error
   float x0 = -3, x1 = 1, y0 = -6, y1 = 0;  ///< what the axes show
+};
+
+struct ScatterWork;
+/// The points on show, and those of a newer answer while they are found.
+struct ScatterMemory : ScatterPoints {
+  std::shared_ptr<ScatterWork> work;
 };
 
 /// What the panels were docked for; scale 0: never.

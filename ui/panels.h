@@ -1,6 +1,9 @@
 /// The panels of the Explore workspace. Each is a function of its data; an editor returns true when it changed it.
 #pragma once
 
+#include <cstddef>
+#include <limits>
+
 #include "imgui.h"
 #include "kernels/result.h"
 #include "ui/memory.h"
@@ -78,10 +81,12 @@ void draw_bits_badge(View& view, const Frame& frame, const Experiment& asked, Im
 /// The runs that must give the same bits, and a button that asks for them.
 void draw_same_bits(const Session& session, const Frame& frame, const Palette& colours, Wishes& wishes);
 
-/// Brings the points up to date: two passes over the matrices, once per result.
-void refresh_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result);
+/// Brings the points up to date, looking at no more than so many elements at once; true while there are more to look at: the
+/// points of the earlier answer stay until then. The first answer's points are found at once.
+bool refresh_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result,
+                     std::size_t elements = std::numeric_limits<std::size_t>::max());
 /// |error| of a and b over |golden|, both logarithmic, filling the rest of the panel.
-void draw_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result, const Palette& colours);
+void draw_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result, const Palette& colours, Wishes& wishes);
 
 /// Signed-ulp histogram of a and b, filling the rest of the panel.
 void draw_histogram(const Result& result, const Palette& colours);

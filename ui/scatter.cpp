@@ -61,13 +61,17 @@ bool is_point(double magnitude, double error) {
   return (error > 0) & (error < beyond) & (magnitude > 0) & (magnitude < beyond);
 }
 
-void take_octaves(const Matrix& golden, const Matrix& x, Octaves& magnitudes, Octaves& errors) {
+/// Elements [first, end) of a matrix.
+struct Part {
+  std::size_t first, end;
+};
+
+void take_octaves(const Matrix& golden, const Matrix& x, const Part& part, Octaves& magnitudes, Octaves& errors) {
   constexpr std::size_t every = 8;
-  const std::size_t size = golden.values.size();
   double most_g[every] = {}, most_e[every] = {};
-  for (std::size_t first = 0; first < size; first += every) {
+  for (std::size_t first = part.first; first < part.end; first += every) {
     const double *gs = golden.values.data() + first, *xs = x.values.data() + first;
-    const std::size_t count = std::min(every, size - first);
+    const std::size_t count = std::min(every, part.end - first);
     const auto take = [&](std::size_t i) {
       const double g = std::abs(gs[i]), e = std::abs(xs[i] - gs[i]);
       const bool point = is_point(g, e);
@@ -87,46 +91,104 @@ void take_octaves(const Matrix& golden, const Matrix& x, Octaves& magnitudes, Oc
 }
 
 /// Of every cell of the grid the element with the largest error.
-std::vector<ScatterMemory::Point> worst_points(const Matrix& golden, const Matrix& x, const Span& magnitudes,
-                                               const Span& errors, std::int64_t& exact) {
+class Grid {
+ public:
+  void take(const Matrix& golden, const Matrix& x, const Part& part, const Span& magnitudes, const Span& errors, std::int64_t& exact) {
+    for (std::size_t i = part.first; i < part.end; ++i) {
+      const double g = std::abs(golden.values[i]), e = std::abs(x.values[i] - golden.values[i]);
+      exact += e == 0;
+      if (!is_point(g, e)) continue;
+      Worst& cell = worst_[static_cast<std::size_t>(errors.cell(e) * columns + magnitudes.cell(g))];
+      if (e > cell.error) cell = {e, g};
+    }
+  }
+  std::vector<ScatterPoints::Point> points() const {
+    std::vector<ScatterPoints::Point> points;
+    for (const Worst& w : worst_)
+      if (w.error > 0) points.push_back({static_cast<float>(std::log10(w.magnitude)), static_cast<float>(std::log10(w.error))});
+    return points;
+  }
+
+ private:
   struct Worst {
     double error = 0, magnitude = 0;
   };
-  std::vector<Worst> worst(static_cast<std::size_t>(columns * lines));
-  for (std::size_t i = 0; i < golden.values.size(); ++i) {
-    const double g = std::abs(golden.values[i]), e = std::abs(x.values[i] - golden.values[i]);
-    exact += e == 0;
-    if (!is_point(g, e)) continue;
-    Worst& cell = worst[static_cast<std::size_t>(errors.cell(e) * columns + magnitudes.cell(g))];
-    if (e > cell.error) cell = {e, g};
+  std::vector<Worst> worst_{static_cast<std::size_t>(columns * lines)};
+};
+
+}  // namespace
+
+/// Four passes over the elements: what the axes must show, of a and of b; then their points.
+struct ScatterWork {
+  ScatterPoints found;
+  int pass = 0;
+  std::size_t at = 0;  ///< the next element of the pass
+  Octaves of_magnitudes, of_errors;
+  Span magnitudes, errors;
+  Grid a, b;
+};
+
+namespace {
+
+void take(ScatterWork& w, const Part& part) {
+  const Matrix& golden = *w.found.result->golden;
+  const bool of_a = w.pass % 2 == 0;
+  const Matrix& x = of_a ? w.found.result->a : w.found.result->b;
+  if (w.pass < 2) return take_octaves(golden, x, part, w.of_magnitudes, w.of_errors);
+  (of_a ? w.a : w.b).take(golden, x, part, w.magnitudes, w.errors, of_a ? w.found.a_exact : w.found.b_exact);
+}
+
+void set_axes(ScatterWork& w) {
+  w.magnitudes = w.of_magnitudes.span(columns);
+  w.errors = w.of_errors.span(lines);
+  constexpr double log10_2 = 0x1.34413509f79ffp-2;
+  const auto low = [](double x) { return static_cast<float>(std::max(-307.0, std::floor(x * log10_2 * 2) / 2)); };
+  const auto high = [](double x) { return static_cast<float>(std::min(307.0, std::ceil((x + 0.1) * log10_2 * 2) / 2)); };
+  ScatterPoints& p = w.found;
+  p.x0 = low(w.magnitudes.low), p.x1 = high(w.magnitudes.high);
+  p.y0 = low(w.errors.low), p.y1 = high(w.errors.high);
+  if (!(p.x0 < p.x1)) p.x0 = p.x1 - 3;
+  if (!(p.y0 < p.y1)) p.y0 = p.y1 - 3;
+}
+
+/// Looks at so many more elements; true when all four passes are done.
+bool finish(ScatterWork& w, std::size_t elements) {
+  constexpr int passes = 4;
+  constexpr std::size_t sampled = 8;  // take_octaves samples one of as many, whatever the parts are
+  const std::size_t size = w.found.result->golden->values.size();
+  while (w.pass < passes && elements > 0) {
+    const std::size_t count = elements < size - w.at ? elements - elements % sampled : size - w.at;
+    if (count == 0 && w.at < size) break;
+    take(w, {w.at, w.at + count});
+    w.at += count;
+    elements -= count;
+    if (w.at < size) continue;
+    w.at = 0;
+    if (++w.pass == 2) set_axes(w);
   }
-  std::vector<ScatterMemory::Point> points;
-  for (const Worst& w : worst)
-    if (w.error > 0) points.push_back({static_cast<float>(std::log10(w.magnitude)), static_cast<float>(std::log10(w.error))});
-  return points;
+  if (w.pass < passes) return false;
+  w.found.a = w.a.points();
+  w.found.b = w.b.points();
+  return true;
 }
 
 }  // namespace
 
-void refresh_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result) {
-  if (memory.result == result) return;
-  memory = ScatterMemory{};
-  memory.result = result;
-  if (!result || !result->golden) return;
-  const Matrix& golden = *result->golden;
-  Octaves of_magnitudes, of_errors;
-  take_octaves(golden, result->a, of_magnitudes, of_errors);
-  take_octaves(golden, result->b, of_magnitudes, of_errors);
-  const Span magnitudes = of_magnitudes.span(columns), errors = of_errors.span(lines);
-  memory.a = worst_points(golden, result->a, magnitudes, errors, memory.a_exact);
-  memory.b = worst_points(golden, result->b, magnitudes, errors, memory.b_exact);
-  constexpr double log10_2 = 0x1.34413509f79ffp-2;
-  const auto low = [](double x) { return static_cast<float>(std::max(-307.0, std::floor(x * log10_2 * 2) / 2)); };
-  const auto high = [](double x) { return static_cast<float>(std::min(307.0, std::ceil((x + 0.1) * log10_2 * 2) / 2)); };
-  memory.x0 = low(magnitudes.low), memory.x1 = high(magnitudes.high);
-  memory.y0 = low(errors.low), memory.y1 = high(errors.high);
-  if (!(memory.x0 < memory.x1)) memory.x0 = memory.x1 - 3;
-  if (!(memory.y0 < memory.y1)) memory.y0 = memory.y1 - 3;
+bool refresh_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result, std::size_t elements) {
+  if (!result || !result->golden) {
+    memory = ScatterMemory{};
+    return false;
+  }
+  if (!memory.work && memory.result == result) return false;
+  const bool first = memory.result == nullptr;
+  if (!memory.work) {
+    memory.work = std::make_shared<ScatterWork>();
+    memory.work->found.result = result;
+  }
+  if (!finish(*memory.work, first ? std::numeric_limits<std::size_t>::max() : elements)) return true;
+  static_cast<ScatterPoints&>(memory) = std::move(memory.work->found);
+  memory.work.reset();
+  return memory.result != result;
 }
 
 namespace {
@@ -139,10 +201,10 @@ struct Screen {
   float y(float log10_y) const { return at.y + (m.y1 - log10_y) / (m.y1 - m.y0) * size.y; }
 };
 
-void draw_points(ImDrawList* list, const Screen& s, const std::vector<ScatterMemory::Point>& points, Colour colour) {
+void draw_points(ImDrawList* list, const Screen& s, const std::vector<ScatterPoints::Point>& points, Colour colour) {
   const float side = px(1.6f);
   list->PrimReserve(static_cast<int>(points.size()) * 6, static_cast<int>(points.size()) * 4);
-  for (const ScatterMemory::Point& p : points) {
+  for (const ScatterPoints::Point& p : points) {
     const float x = std::clamp(s.x(p.x), s.at.x, s.at.x + s.size.x - side),
                 y = std::clamp(s.y(p.y), s.at.y, s.at.y + s.size.y - side);
     list->PrimRect({x, y}, {x + side, y + side}, colour);
@@ -171,8 +233,9 @@ void draw_half_ulp(ImDrawList* list, const Screen& s, const Format& format, cons
 
 }  // namespace
 
-void draw_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result, const Palette& colours) {
-  refresh_scatter(memory, result);
+void draw_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& result, const Palette& colours, Wishes& wishes) {
+  constexpr std::size_t in_a_frame = 3 << 16;  // a millisecond or two
+  wishes.animate |= refresh_scatter(memory, result, in_a_frame);
   const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
   const float title = px(26), height = std::min(room.y - title - px(4), px(280));
   if (height < px(48)) return;

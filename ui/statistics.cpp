@@ -221,7 +221,7 @@ void draw_detail(Session& session, const Frame& frame, UiMemory& memory, const P
     case Detail::ulps:
       return draw_histogram(*frame.result, colours);
     case Detail::scatter:
-      return draw_scatter(memory.scatter, frame.result, colours);
+      return draw_scatter(memory.scatter, frame.result, colours, wishes);
     case Detail::why:
       return draw_why(session, frame, colours, wishes);
     case Detail::same_bits:

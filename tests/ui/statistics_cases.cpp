@@ -166,6 +166,33 @@ void scatter(Hand& hand) {
   hand.check(memory.a.data() == kept, "made once per answer");
 }
 
+/// In small parts the points are those found at once, and the earlier ones stay until then.
+void scatter_in_parts(Hand& hand) {
+  const auto of_seed = [](std::uint64_t seed) {
+    Experiment e = small_session().experiment;
+    e.problem.n = 131;
+    e.problem.d = 13;
+    e.problem.seed = seed;
+    return std::make_shared<const Result>(compute(e));
+  };
+  const auto earlier = of_seed(1), newer = of_seed(2);
+  ScatterMemory whole, parts;
+  refresh_scatter(whole, newer);
+  hand.check(!refresh_scatter(parts, earlier, 1), "the first answer's points are found at once");
+  int frames = 1;
+  while (refresh_scatter(parts, newer, 100)) {
+    hand.check(parts.result == earlier && !parts.a.empty(), "the earlier points stay");
+    if (++frames > 1000) break;
+  }
+  hand.check(frames > 60 && frames < 100, "a part at a time");
+  const auto same = [](const auto& x, const auto& y) {
+    return std::ranges::equal(x, y, [](const auto& p, const auto& q) { return p.x == q.x && p.y == q.y; });
+  };
+  hand.check(parts.result == newer && same(parts.a, whole.a) && same(parts.b, whole.b), "the same points");
+  hand.check(parts.x0 == whole.x0 && parts.x1 == whole.x1 && parts.y0 == whole.y0 && parts.y1 == whole.y1, "the same axes");
+  hand.check(parts.a_exact == whole.a_exact && parts.b_exact == whole.b_exact, "the same counts");
+}
+
 /// Each cell's largest error stays: no element errs more than the worst kept one of about its magnitude.
 void scatter_keeps_the_worst(Hand& hand) {
   Experiment e = small_session().experiment;
@@ -316,6 +343,7 @@ constexpr std::array cases{
     Case{"statistics", "scatter", scatter},
     Case{"statistics", "scatter keeps the worst", scatter_keeps_the_worst},
     Case{"statistics", "scatter without errors", scatter_without_errors},
+    Case{"statistics", "scatter in parts", scatter_in_parts},
     Case{"statistics", "names", names},
     Case{"statistics", "verdicts", verdicts},
     Case{"statistics", "real kernel", real_kernel},
