@@ -67,8 +67,10 @@ TEST(Clipping, CountsWhatTheTraceOfEveryRowCounts) {
     underflowed += total(c.underflowed);
     if (HasFailure()) return;
   }
-  EXPECT_GT(saturated, 100);
-  EXPECT_GT(underflowed, 100);
+  if (!testing::sanitized) {  // fewer seeds there
+    EXPECT_GT(saturated, 100);
+    EXPECT_GT(underflowed, 100);
+  }
 }
 
 /// P of both is round(e / l), and here m and l are the same.

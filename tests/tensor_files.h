@@ -78,7 +78,7 @@ inline std::string npy_refusal(const std::string& q) {
 template <class T>
 inline std::string raw(const std::vector<T>& values) {
   std::string bytes(values.size() * sizeof(T), '\0');
-  std::memcpy(bytes.data(), values.data(), bytes.size());
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
 }
 

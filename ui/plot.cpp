@@ -59,8 +59,10 @@ bool begin_plot(const PlotFrame& frame, ImVec2 size) {
   constexpr ImPlotAxisFlags flags = ImPlotAxisFlags_NoLabel | ImPlotAxisFlags_NoTickMarks | ImPlotAxisFlags_NoMenus |
                                     ImPlotAxisFlags_NoSideSwitch | ImPlotAxisFlags_NoHighlight;
   ImPlot::SetupAxes(nullptr, nullptr, flags | ImPlotAxisFlags_NoGridLines, flags);
-  ImPlot::SetupAxisLimits(ImAxis_X1, frame.x0, frame.x1, ImPlotCond_Always);
-  ImPlot::SetupAxisLimits(ImAxis_Y1, frame.y0, frame.y1, ImPlotCond_Always);
+  const double far = 1e300;  // ImPlot's arithmetic on limits overflows beyond
+  const auto within = [far](double x) { return std::clamp(x, -far, far); };
+  ImPlot::SetupAxisLimits(ImAxis_X1, within(frame.x0), within(frame.x1), ImPlotCond_Always);
+  ImPlot::SetupAxisLimits(ImAxis_Y1, within(frame.y0), within(frame.y1), ImPlotCond_Always);
   if (frame.log_y) ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
   if (frame.log_x) ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);
   std::vector<double> decades;
