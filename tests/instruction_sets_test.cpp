@@ -5,6 +5,7 @@
 
 #include "kernels/compute.h"
 #include "kernels/job.h"
+#include "tests/same_answer.h"
 #include "tests/support.h"
 
 namespace attoscope {
@@ -12,8 +13,8 @@ namespace {
 
 using testing::describe;
 using testing::Dice;
+using testing::expect_same_answer;
 using testing::experiments;
-using testing::same;
 
 /// Sets ATTOSCOPE_ISA for a scope.
 class Narrowed {
@@ -35,46 +36,6 @@ bool machine_runs(const char* isa) {
     return instruction_set().name == std::string(isa);
   } catch (const std::invalid_argument&) {
     return false;
-  }
-}
-
-void expect_same(double x, double y, const char* what) { EXPECT_TRUE(same(x, y)) << what << ": " << x << " and " << y; }
-
-void expect_same_errors(const Deviation& x, const Deviation& y) {
-  expect_same(x.max_abs, y.max_abs, "max_abs");
-  expect_same(x.mean_abs, y.mean_abs, "mean_abs");
-  expect_same(x.rms, y.rms, "rms");
-  expect_same(x.std, y.std, "std");
-  expect_same(x.bias, y.bias, "bias");
-  expect_same(x.cosine, y.cosine, "cosine");
-  expect_same(x.wasserstein, y.wasserstein, "wasserstein");
-  expect_same(x.max_ulp, y.max_ulp, "max_ulp");
-  EXPECT_EQ(x.nonfinite, y.nonfinite);
-  EXPECT_EQ(x.ulps.counts, y.ulps.counts);
-}
-
-void expect_same_answer(const Result& x, const Result& y) {
-  EXPECT_EQ(x.digests.golden, y.digests.golden);
-  EXPECT_EQ(x.digests.a, y.digests.a);
-  EXPECT_EQ(x.digests.b, y.digests.b);
-  expect_same_errors(x.a_error, y.a_error);
-  expect_same_errors(x.b_error, y.b_error);
-  expect_same_errors(x.a_minus_b, y.a_minus_b);
-  EXPECT_EQ(x.rescales.per_tile, y.rescales.per_tile);
-  ASSERT_EQ(x.trace.tiles.size(), y.trace.tiles.size());
-  for (std::size_t i = 0; i < x.trace.tiles.size(); ++i) {
-    const TraceTile &s = x.trace.tiles[i], &t = y.trace.tiles[i];
-    for (const auto& [p, q] : {std::pair{s.max_true, t.max_true},
-                               {s.max_used, t.max_used},
-                               {s.alpha, t.alpha},
-                               {s.l, t.l},
-                               {s.o_norm, t.o_norm},
-                               {s.p_max, t.p_max},
-                               {s.error, t.error}})
-      expect_same(p, q, "trace");
-    EXPECT_EQ(s.saturated, t.saturated);
-    EXPECT_EQ(s.underflowed, t.underflowed);
-    EXPECT_EQ(s.ties, t.ties);
   }
 }
 

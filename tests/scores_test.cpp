@@ -80,7 +80,8 @@ TEST(Scores, AreNaNExactlyWhereARowDoesNotSeeTheKey) {
 /// P of the plain reference times the later alphas over the final l, for algorithms with one run and O divided once.
 TEST(Scores, PIsThePlainPTimesTheLaterAlphasOverL) {
   int compared = 0;
-  for (int seed = 1; seed <= experiments(300); ++seed) {
+  // on until enough was compared, where sanitizers make the experiments few
+  for (int seed = 1; seed <= experiments(300) || (seed <= 300 && compared <= 500); ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed) + 7000);
     Experiment e = random_experiment(dice);
     if (e.a.algorithm != Algorithm::flash2 && e.a.algorithm != Algorithm::flash4) continue;
@@ -100,7 +101,7 @@ TEST(Scores, PIsThePlainPTimesTheLaterAlphasOverL) {
     });
     if (HasFailure()) return;
   }
-  EXPECT_GT(compared, testing::sanitized ? 50 : 500);
+  EXPECT_GT(compared, 500);
 }
 
 /// Roundings of everything that P.V's terms pass on their way into the weights, and of nothing behind them.
