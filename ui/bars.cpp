@@ -21,6 +21,8 @@ constexpr float bar_height = 36;
 /// The tabs of the top bar, in the order of `Workspace`.
 constexpr std::array workspaces{
     Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from the truth."},
+    Choice{"Sweep", "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
+    Choice{"Learn", "The recurrence taught with its real numbers: lessons whose every view runs the kernel."},
 };
 static_assert(workspaces.size() == workspace_names.size());
 

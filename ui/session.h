@@ -21,8 +21,8 @@ constexpr bool is_light(Theme t) { return t == Theme::light; }
 constexpr Theme next(Theme t) { return static_cast<Theme>((static_cast<int>(t) + 1) % static_cast<int>(theme_names.size())); }
 
 /// What fills the window between the bars.
-enum class Workspace : std::uint8_t { explore };
-inline constexpr std::array<std::string_view, 1> workspace_names{"explore"};
+enum class Workspace : std::uint8_t { explore, sweep, learn };
+inline constexpr std::array<std::string_view, 3> workspace_names{"explore", "sweep", "learn"};
 
 /// Sizes of the panels at UI scale 1, in pixels; the heat map has the rest.
 struct PanelSizes {

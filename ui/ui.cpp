@@ -5,7 +5,9 @@
 #include "imgui.h"
 #include "ui/keys.h"
 #include "ui/layout.h"
+#include "ui/learn/learn.h"
 #include "ui/panels.h"
+#include "ui/sweep/sweep.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
@@ -15,7 +17,7 @@ UiMemoryPtr make_ui_memory() { return UiMemoryPtr(new UiMemory); }
 
 namespace {
 
-/// The window behind everything: it holds the dock space between the bars.
+/// The window behind everything: it holds the dock space of Explore between the bars.
 void draw_background(Session& session, UiMemory& memory) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const ImVec2 at{view->Pos.x, view->Pos.y + px(36)}, size{view->Size.x, std::max(px(80), view->Size.y - px(36) - px(26))};
@@ -33,6 +35,18 @@ void draw_background(Session& session, UiMemory& memory) {
   ImGui::End();
 }
 
+void draw_workspace(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+  switch (session.view.workspace) {
+    case Workspace::explore:
+      draw_background(session, memory);
+      return draw_explore(session, frame, memory, colours, wishes);
+    case Workspace::sweep:
+      return draw_sweep(session, frame, memory, colours, wishes);
+    case Workspace::learn:
+      return draw_learn(session, frame, memory, colours, wishes);
+  }
+}
+
 }  // namespace
 
 Wishes draw_ui(Session& session, const Frame& frame, UiMemory& memory) {
@@ -41,8 +55,7 @@ Wishes draw_ui(Session& session, const Frame& frame, UiMemory& memory) {
   const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive() || memory.playback.playing;
   memory.history.observe(session, busy, ImGui::GetTime());
   handle_keys({session, memory, wishes, frame.result.get(), frame});
-  draw_background(session, memory);
-  draw_explore(session, frame, memory, colours, wishes);
+  draw_workspace(session, frame, memory, colours, wishes);
   draw_top_bar(session, frame, memory, colours, wishes);
   draw_status_bar(frame, colours, wishes);
   draw_palette(session, frame, memory, colours, wishes);

@@ -298,7 +298,7 @@ void saving_plots(Hand& hand) {
 }
 
 void tabs(Hand& hand) {
-  hand.leaves("the one workspace", [&] { hand.click(top_bar + "Explore"); });
+  hand.leaves("the workspace that is open", [&] { hand.click(top_bar + "Explore"); });
   for (const int width : {640, 800, 1280, 1920}) {
     hand.stage.resize(width, 800);
     hand.frames(3);
