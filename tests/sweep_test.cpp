@@ -15,6 +15,8 @@
 #include <stop_token>
 #include <thread>
 
+#include "app/figures/sweep_figure.h"
+#include "app/sweep/handout.h"
 #include "app/sweep/point_cache.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep_json.h"
@@ -154,6 +156,15 @@ TEST(Axis, SwappedTilesAreSwappedAfterTheyAreSet) {
     EXPECT_EQ(e.a.block_q, 64);
     EXPECT_EQ(e.a.block_k, 16);
   }
+}
+
+TEST(Axis, AVariedSeedIsTheFirstOfItsSeeds) {
+  Sweep s = small_sweep();
+  s.seeds = 3;
+  s.axes = {parse_axis("seed=7,20")};
+  std::set<std::uint64_t> seeds;
+  for (std::size_t i = 0; i < point_count(s); ++i) seeds.insert(experiment_of(s, i).problem.seed);
+  EXPECT_THAT(seeds, ElementsAre(7, 8, 9, 20, 21, 22));
 }
 
 TEST(Sweep, PointsAreAllCombinationsOnceAndTruthsStandTogether) {
@@ -316,7 +327,7 @@ TEST(SweepCommand, TablesHaveTheSameNumbers) {
   EXPECT_THAT(attoscope(with(small_command, {"--markdown", "-"})).out, HasSubstr("| --- | ---: |"));
   EXPECT_THAT(attoscope(with(small_command, {"--latex", "-"})).out, HasSubstr("block\\_k & mean $\\vert$error$\\vert$"));
   EXPECT_THAT(attoscope(small_command).out, HasSubstr("6 points, 0 of them computed now."));
-  EXPECT_THAT(attoscope(with(small_command, {"--no-cache"})).out, HasSubstr("6 points, 6 of them computed now."));
+  EXPECT_THAT(attoscope(with(small_command, {"--no-cache"})).out, HasSubstr("6 points, 6 of them computed now: "));
 }
 
 TEST(SweepCommand, DrawsItsTable) {
@@ -352,11 +363,73 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
   EXPECT_EQ(merged.out, whole);
 }
 
+TEST(Handout, DealsEveryPointOnceAndAgainWhatTheDeadLeft) {
+  std::vector<std::size_t> points;
+  for (std::size_t i = 0; i < 100; ++i) points.push_back(3 * i + 1);
+  Handout handout(points, 3);
+  const std::vector<std::size_t> first = handout.next(0), second = handout.next(1);
+  ASSERT_FALSE(first.empty());
+  EXPECT_NE(first, second);
+  EXPECT_TRUE(handout.finished(second[0]));
+  EXPECT_FALSE(handout.finished(second[0])) << "the first answer counts";
+  EXPECT_FALSE(handout.finished(3)) << "no point of ours";
+  handout.lost(1);
+  std::multiset<std::size_t> seen(first.begin(), first.end());
+  for (const std::size_t p : first) handout.finished(p);
+  for (std::vector<std::size_t> run = handout.next(2); !run.empty(); run = handout.next(2))
+    for (const std::size_t p : run) {
+      EXPECT_TRUE(handout.finished(p)) << p;
+      seen.insert(p);
+    }
+  EXPECT_TRUE(handout.complete());
+  seen.insert(second[0]);
+  EXPECT_EQ(seen, std::multiset<std::size_t>(points.begin(), points.end()));
+}
+
+TEST(Handout, WhatAWorkerGaveUpIsDealtAgain) {
+  Handout handout({5, 6, 7}, 1);
+  std::set<std::size_t> seen;
+  for (int i = 0; i < 6; ++i) {
+    const auto run = handout.next(0);  // never finished
+    ASSERT_FALSE(run.empty());
+    seen.insert(run.begin(), run.end());
+  }
+  EXPECT_FALSE(handout.complete());
+  EXPECT_THAT(seen, ::testing::UnorderedElementsAre(5u));  // it comes back to the front
+}
+
+TEST(SweepFigure, BarsReachWhatTheSpreadSays) {
+  const Sweep sweep = small_sweep();
+  const auto answers = run_sweep(sweep, {});
+  const auto table = rows(sweep, sweep.measure, answers);
+  const Figure std = sweep_figure("f", sweep, sweep.measure, table);
+  const Figure all = sweep_figure("f", sweep, sweep.measure, table, {.spread = SweepSpread::min_max});
+  const auto& row = table.at(1);  // block_k 16, fp16
+  const Series &s = std.panels.at(0).series.at(1), &m = all.panels.at(0).series.at(1);
+  EXPECT_EQ(s.low.at(0), row.mean - row.std);
+  EXPECT_EQ(s.high.at(0), row.mean + row.std);
+  EXPECT_EQ(m.low.at(0), row.min);
+  EXPECT_EQ(m.high.at(0), row.max);
+}
+
+TEST(SweepFigure, AMapHasACellForEachCombination) {
+  const Sweep sweep = small_sweep();
+  const auto table = rows(sweep, sweep.measure, run_sweep(sweep, {}));
+  const Figure f = sweep_figure("f", sweep, sweep.measure, table, {.heat_map = true});
+  const FigureHeat& heat = f.panels.at(0).heat.value();
+  EXPECT_EQ(heat.width, 3);
+  EXPECT_EQ(heat.height, 2);
+  EXPECT_EQ(heat.values.at(3 + 1), static_cast<float>(table.at(3).mean));  // fp16 below, block_k 32 is the second from the left
+  EXPECT_EQ(f.panels.at(0).y.categories, (std::vector<std::string>{"bf16", "fp16"}));
+  EXPECT_THAT(figure_csv(f), HasSubstr(",32,fp16,"));
+}
+
 TEST(SweepCommand, WrongUsageIsOneSentence) {
   const OwnCache own;
   for (const auto& [more, what] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--measure", "a.size"}, "measure is 'a.size'"},
            {{"--shard", "5/4"}, "--shard is '5/4'"},
+           {{"--figure", "x.pdf", "--spread", "all"}, "--spread is 'all', expected std or min-max"},
            {{"--vary", "block_k=1,2"}, "varies block_k twice"},
            {{"--vary", "n=1,2", "--vary", "d=1,2"}, "varies 3 parameters"}}) {
     const Outcome o = attoscope(with(small_command, more));
@@ -398,7 +471,7 @@ TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
   const std::size_t kept = own.files().size();
   EXPECT_LT(kept, 800u);
   const Outcome resumed = attoscope(command);
-  EXPECT_THAT(resumed.out, HasSubstr("800 points, " + std::to_string(800 - kept) + " of them computed now."));
+  EXPECT_THAT(resumed.out, HasSubstr("800 points, " + std::to_string(800 - kept) + " of them computed now: "));
   const Outcome fresh = attoscope(with(command, {"--no-cache"}));
   EXPECT_EQ(resumed.out.substr(0, resumed.out.find("points")), fresh.out.substr(0, fresh.out.find("points")));
 }

@@ -110,13 +110,14 @@ struct Entry {
   Set set;
 };
 /// In the order in which they are set.
-constexpr std::array<Entry, 25> entries{{
+constexpr std::array<Entry, 26> entries{{
     {{"format", "main format", "bf16, fp16, e5m7, ...", false, true}, set_format},
     {{"mantissa_bits", "mantissa bits", "of the main format", true, true}, set_bits},
     {{"exponent_bits", "exponent bits", "of the main format", true, true}, set_bits},
     {{"n", "N", "tokens", true, true}, set_of_problem},
     {{"d", "d", "head dimension", true, true}, set_of_problem},
     {{"input", "input", "Q, K, V as --input says", false, true}, set_input},
+    {{"seed", "seed", "of the random inputs", true, true}, set_of_problem},
     {{"head", "head", "of a file of tensors", true, true}, set_head},
     {{"scale", "scale", "of the scores, or auto", true, true}, set_scale},
     {{"mask", "mask", "none, causal, window:W, padding:W", false, true}, set_mask},

@@ -6,6 +6,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 
 #include "kernels/device.h"
@@ -29,9 +30,7 @@ class Run {
       : sweep_(sweep), options_(options), on_gpu_(!devices_of(options.device).empty()) {}
 
   std::vector<SweepAnswer> answers() {
-    std::vector<std::size_t> mine;
-    for (std::size_t i = options_.shard, count = point_count(sweep_); i < count; i += options_.shards) mine.push_back(i);
-    side_by_side(mine);
+    side_by_side(points());
     std::ranges::sort(large_);
     Memory memory;
     for (const std::size_t index : large_) {
@@ -43,6 +42,14 @@ class Run {
   }
 
  private:
+  std::vector<std::size_t> points() const {
+    const std::size_t count = point_count(sweep_);
+    if (!options_.only.empty()) return options_.only;
+    std::vector<std::size_t> mine;
+    for (std::size_t i = options_.shard; i < count; i += options_.shards) mine.push_back(i);
+    return mine;
+  }
+
   bool stopped() const { return options_.cancelled && options_.cancelled(); }
 
   /// Neighbours share a truth, so a thread takes runs of them. What is large is left for later.
@@ -89,11 +96,12 @@ class Run {
   }
 
   void answer(std::size_t index, const Experiment& e, Memory& memory, int threads) {
+    const auto begun = std::chrono::steady_clock::now();
     try {
       const PointSummary found =
           summary(compute(e, {.cancelled = options_.cancelled, .memory = &memory, .threads = threads, .device = options_.device}));
       if (options_.cache) options_.cache->keep(e, found);
-      finish({index, false, found, ""});
+      finish({index, false, found, "", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()});
     } catch (const Stopped&) {
     } catch (const std::exception& error) {
       finish({index, false, std::nullopt, error.what()});

@@ -142,7 +142,7 @@ Experiment experiment_of(const Sweep& s, std::size_t index) {
   if (second_first) set(1);
   set(0);
   if (s.axes.size() == 2 && !second_first) set(1);
-  e.problem.seed = s.base.problem.seed + static_cast<std::uint64_t>(p.seed);
+  e.problem.seed += static_cast<std::uint64_t>(p.seed);
   load_tensors(e.problem.input);
   validate(e);
   return e;

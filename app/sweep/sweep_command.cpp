@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "app/devices.h"
@@ -17,6 +18,7 @@
 #include "app/files.h"
 #include "app/interrupts.h"
 #include "app/sweep/point_cache.h"
+#include "app/sweep/ranks.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/table.h"
@@ -51,21 +53,30 @@ class Progress {
   void finished(const SweepAnswer& answer) {
     ++done_;
     computed_ += !answer.remembered;
+    computing_ += answer.seconds;
     const auto now = Clock::now();
     if (!shown_ || (printed_ && now - last_ < std::chrono::milliseconds(100))) return;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    const double left = computed_ == 0 ? 0 : seconds / static_cast<double>(computed_) * static_cast<double>(points_ - done_);
+    const double left = computed_ == 0 ? 0 : seconds() / static_cast<double>(computed_) * static_cast<double>(points_ - done_);
     out_ << fmt::format("\r{} of {} points, {:.0f} s left\x1b[K", done_, points_, left) << std::flush;
     last_ = now;
     printed_ = true;
   }
   std::size_t done() const { return done_; }
   std::size_t computed() const { return computed_; }
+  /// "125 points, 120 of them computed now: 1.80 s of computing in 0.93 s."
+  std::string note() const {
+    std::string text = fmt::format("{} points, {} of them computed now", points_, computed_);
+    if (computed_ > 0) text += fmt::format(": {:.3g} s of computing in {:.3g} s", computing_, seconds());
+    return text + ".";
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
   std::ostream& out_;
   std::size_t points_, done_ = 0, computed_ = 0;
+  double computing_ = 0;  ///< seconds that the points took, of one thread or of all
   bool shown_, printed_ = false;
   Clock::time_point start_ = Clock::now(), last_{};
 };
@@ -77,25 +88,32 @@ struct Answered {
   std::string note;  ///< what a person should know: how many came from the cache, what could not be kept
 };
 
-Answered computed(const SweepArguments& x, std::ostream& progress_out) {
-  check_device("--device", x.device);
-  Answered answered{sweep_of(x), {}, ""};
+/// Nothing where this is not the root of several ranks.
+std::optional<Answered> computed(const SweepArguments& x, std::ostream& progress_out, Ranks& ranks) {
+  Answered answered;
+  const auto prepare = [&] {
+    check_device("--device", x.device);
+    answered.sweep = sweep_of(x);
+  };
+  if (!ranks.agree(prepare)) return std::nullopt;
   const auto [shard, shards] = shard_of(x.shard);
   const std::size_t all = point_count(answered.sweep), mine = all / shards + (shard < all % shards);
   PointCache cache(x.no_cache ? "" : default_point_cache());
   const Interrupts interrupts;
-  Progress progress(progress_out, mine, !x.quiet);
-  answered.answers = run_sweep(answered.sweep, {.cancelled = [&] { return interrupts.arrived(); },
+  Progress progress(progress_out, mine, !x.quiet && ranks.is_root());
+  answered.answers = ranks.run(answered.sweep, {.cancelled = [&] { return interrupts.arrived(); },
                                                 .cache = &cache,
                                                 .threads = whole_number("--threads", x.threads, 0, 4096),
                                                 .device = x.device,
                                                 .shard = shard,
                                                 .shards = shards,
                                                 .finished = [&](const SweepAnswer& a) { progress.finished(a); }});
+  if (!ranks.is_root()) return std::nullopt;
   if (progress.done() < mine)
     throw std::runtime_error(fmt::format("stopped after {} of {} points; {}", progress.done(), mine,
                                          x.no_cache ? "nothing was written" : "those are kept, and the same command goes on from there"));
-  answered.note = fmt::format("{} points, {} of them computed now.", mine, progress.computed());
+  answered.note = progress.note();
+  if (ranks.count() > 1) answered.note += fmt::format(" {} ranks.", ranks.count());
   if (const std::string remark = cache.remark(); !remark.empty()) answered.note += " " + remark;
   return answered;
 }
@@ -150,6 +168,11 @@ std::string json_of(const Answered& x, const std::vector<SweepRow>& table) {
   return json_text(json);
 }
 
+SweepStyle style_of(const SweepArguments& x) {
+  if (x.spread != "std" && x.spread != "min-max") refuse("--spread", x.spread, "std or min-max");
+  return {.spread = x.spread == "std" ? SweepSpread::std : SweepSpread::min_max, .heat_map = x.heat_map};
+}
+
 /// What goes to standard output, and all files together.
 void write(const SweepArguments& x, const Answered& answered, std::ostream& out) {
   const std::vector<SweepRow> table = rows(answered.sweep, answered.sweep.measure, answered.answers);
@@ -170,7 +193,7 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
   }
   files.commit();
   if (!x.figure.empty())
-    write_bundle(x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table), sweep_json(answered.sweep));
+    write_bundle(x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table, style_of(x)), sweep_json(answered.sweep));
   out << (shown.empty() ? plain_table(answered.sweep, answered.sweep.measure, table) + answered.note + "\n" : shown) << std::flush;
 }
 
@@ -185,8 +208,10 @@ Sweep sweep_of(const SweepArguments& x) {
 }
 
 void sweep(const SweepArguments& x, std::ostream& out, std::ostream& progress) {
-  if (!x.figure.empty()) picture_format(x.figure);  // before anything is computed
-  write(x, x.merge.empty() ? computed(x, progress) : merged(x.merge), out);
+  if (!x.figure.empty()) picture_format(x.figure), style_of(x);  // before anything is computed
+  if (!x.merge.empty()) return write(x, merged(x.merge), out);
+  Ranks ranks;
+  if (const std::optional<Answered> answered = computed(x, progress, ranks)) write(x, *answered, out);
 }
 
 }  // namespace attoscope

@@ -17,6 +17,8 @@ struct SweepArguments {
   std::string seeds = "1", measure = "a.mean_abs", threads = "0", device = "cpu";
   std::string csv, json, markdown, latex;  ///< tables of the measure; "-" for standard output
   std::string figure;                      ///< FILE.pdf, .svg or .png, with its data, script and JSON
+  std::string spread = "std";              ///< what the figure's bars reach: std or min-max
+  bool heat_map = false;                   ///< the figure of two parameters as a map
   std::string out;                         ///< directory for sweep.json and points.csv
   std::string shard;                       ///< "K/N": every N-th point, from the K-th of 1 .. N on
   std::vector<std::string> merge{};        ///< directories of shards, instead of computing

@@ -1,0 +1,35 @@
+/// A sweep computed by the processes that mpirun started together.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "app/sweep/runner.h"
+
+namespace attoscope {
+
+/// The processes of one mpirun, for as long as this lives; a process that stands alone is rank 0 of 1.
+class Ranks {
+ public:
+  /// Throws std::runtime_error in a sentence where several were started and this program was built without MPI.
+  Ranks();
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  int count() const { return count_; }
+  bool is_root() const { return rank_ == 0; }
+  /// Runs it at the root first; where it throws there, only the root throws and the others get false.
+  bool agree(const std::function<void()>& preparation) const;
+
+  /// At the root what `run_sweep` gives, the points dealt out to all ranks; nothing at the others. A rank that dies loses only
+  /// the points that it was computing: others compute them.
+  std::vector<SweepAnswer> run(const Sweep& sweep, const SweepOptions& options);
+
+ private:
+  int rank_ = 0, count_ = 1;
+  bool started_ = false;   ///< MPI was, by this
+  bool lost_one_ = false;  ///< a rank died, so the others cannot end together
+};
+
+}  // namespace attoscope
