@@ -10,6 +10,8 @@ namespace {
 template <class T>
 class TileKeeper final : public Recorder<T> {
  public:
+  explicit TileKeeper(int d) : d_(d) {}
+
   int kept_lane(const RowBlock&) const override { return 0; }
 
   void tile(const RowBlock&, const TileView<T>& view) override {
@@ -23,10 +25,15 @@ class TileKeeper final : public Recorder<T> {
                      .alpha = view.alpha[0],
                      .S = {view.S, view.S + keys},
                      .before_P = {view.e, view.e + keys},
-                     .P = {view.P, view.P + keys}});
+                     .P = {view.P, view.P + keys},
+                     .O = {}});
+    for (int c = 0; c < d_; ++c) tiles.back().O.push_back(view.o[static_cast<std::ptrdiff_t>(c) * view.stride]);
   }
 
   std::vector<RowTile<T>> tiles;
+
+ private:
+  int d_;
 };
 
 /// two_pass tells nothing of its second pass: e from the final m, P = round(e / l).
@@ -46,14 +53,19 @@ void second_pass(const Job<T>& job, int row, std::vector<RowTile<T>>& tiles) {
 }  // namespace
 
 template <class T>
-std::vector<RowTile<T>> row_tiles(const Job<T>& job, int row, const StopSign& stop) {
-  TileKeeper<T> keeper;
-  run(job, {row}, &keeper, stop);
+RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop) {
+  TileKeeper<T> keeper(job.d);
+  Matrix output = run(job, {row}, &keeper, stop);
   if (job.method.algorithm == Algorithm::two_pass) second_pass(job, row, keeper.tiles);
   if (job.method.algorithm == Algorithm::three_pass)
     for (RowTile<T>& tile : keeper.tiles)
       for (T& x : tile.before_P) x = x / tile.l;
-  return std::move(keeper.tiles);
+  return {std::move(keeper.tiles), std::move(output.values)};
+}
+
+template <class T>
+std::vector<RowTile<T>> row_tiles(const Job<T>& job, int row, const StopSign& stop) {
+  return row_run(job, row, stop).tiles;
 }
 
 template <class T>
@@ -70,6 +82,8 @@ LoneRows<T>::LoneRows(const Experiment& e, const StopSign& stop) {
 
 template class LoneRows<float>;
 template class LoneRows<double>;
+template RowRun<float> row_run(const Job<float>&, int, const StopSign&);
+template RowRun<double> row_run(const Job<double>&, int, const StopSign&);
 template std::vector<RowTile<float>> row_tiles(const Job<float>&, int, const StopSign&);
 template std::vector<RowTile<double>> row_tiles(const Job<double>&, int, const StopSign&);
 

@@ -15,10 +15,21 @@ struct RowTile {
   bool restarts = false;          ///< the row had no state before: its first tile, or the first of a run of split_kv
   T m = 0, l = 0, alpha = 1;      ///< after the tile
   std::vector<T> S, before_P, P;  ///< before_P: what P is rounded from, e or e/l
+  std::vector<T> O;               ///< after the tile
+};
+
+/// All that a run of one row shows.
+template <class T>
+struct RowRun {
+  std::vector<RowTile<T>> tiles;
+  std::vector<double> output;
 };
 
 /// The tiles in which `row` sees a key, in the order in which they are taken; three_pass has one. P is what enters P.V: of
 /// two_pass that of its second pass.
+template <class T>
+RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop);
+/// The tiles alone.
 template <class T>
 std::vector<RowTile<T>> row_tiles(const Job<T>& job, int row, const StopSign& stop);
 
@@ -40,6 +51,8 @@ class LoneRows {
 
 extern template class LoneRows<float>;
 extern template class LoneRows<double>;
+extern template RowRun<float> row_run(const Job<float>&, int, const StopSign&);
+extern template RowRun<double> row_run(const Job<double>&, int, const StopSign&);
 extern template std::vector<RowTile<float>> row_tiles(const Job<float>&, int, const StopSign&);
 extern template std::vector<RowTile<double>> row_tiles(const Job<double>&, int, const StopSign&);
 
