@@ -8,25 +8,20 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "app/devices.h"
+#include "app/field_npy.h"
+#include "app/figures/window_bundle.h"
 #include "app/files.h"
+#include "ui/heatmap_view.h"
+#include "ui/sentences.h"
 
 namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
-
-/// "attoscope-heat-map-3" in the directory, such that neither a PNG nor a CSV of that name is there.
-fs::path free_name(const fs::path& directory, std::string name) {
-  std::ranges::replace(name, ' ', '-');
-  for (int i = 1;; ++i) {
-    const fs::path path = directory / ("attoscope-" + name + "-" + std::to_string(i));
-    std::error_code error;
-    const auto taken = [&](const char* ending) { return fs::exists(path.string() + ending, error); };
-    if (!taken(".png") && !taken(".csv")) return path;
-  }
-}
 
 /// The rectangle of the window, or all of it, in pixels that are there.
 Picture picture_of(const Keepsake& wanted) {
@@ -38,9 +33,41 @@ Picture picture_of(const Keepsake& wanted) {
     return std::clamp(static_cast<int>(std::lround((at - origin) * by)), 0, most);
   };
   const int x0 = pixel(wanted.x0, data.DisplayPos.x, scale.x, width), x1 = pixel(wanted.x1, data.DisplayPos.x, scale.x, width);
-  const int y0 = pixel(wanted.y0, data.DisplayPos.y, scale.y, height), y1 = pixel(wanted.y1, data.DisplayPos.y, scale.y, height);
-  if (x1 <= x0 || y1 <= y0) throw std::runtime_error("Nothing of the " + wanted.name + " is on screen, so no picture of it was saved.");
+  const int y0 = pixel(wanted.y0, data.DisplayPos.y, scale.y, height),
+            y1 = pixel(wanted.y1, data.DisplayPos.y, scale.y, height);
+  if (x1 <= x0 || y1 <= y0)
+    throw std::runtime_error("Nothing of the " + wanted.name + " is on screen, so no picture of it was saved.");
   return read_back(x0, height - y1, x1 - x0, y1 - y0);
+}
+
+/// All of the field as the session's view shows it. Its job.
+std::string keep_field(const std::string& directory, const Result& result, Field field) {
+  const std::string file = free_place(directory, std::string(text(field).name)) + ".npy";
+  StagedFiles files;
+  files.make_directory(fs::path(file).parent_path().string());
+  files.add(file, field_npy(result, field));
+  files.commit();
+  return "Saved " + file + ".";
+}
+
+/// A plot's bundle: a figure of the answer that is on screen. Its job.
+std::string keep_figure(const std::string& directory, const Keepsake& wanted, Session session, PlotData known,
+                        const Cancelled& cancelled) {
+  if (wanted.plot != Plot::sweep) {
+    if (is_first_answer(*known.result))
+      throw std::runtime_error("Only " + rows_text(*known.result) + " are known yet, so no figure of the " + wanted.name +
+                               " was saved.");
+    session.experiment = known.result->experiment;
+  }
+  known =
+      answered(wanted.plot, session, std::move(known), {.cancelled = cancelled, .device = usable_device(session.device).spec});
+  const Figure figure = plot_figure(wanted.plot, session, known);
+  StagedFiles files;
+  const Json reproduction = plot_json(wanted.plot, session, known, figure.caption);
+  const BundlePlace place = stage_at(files, free_place(directory, wanted.name), figure, reproduction, session.view.figure);
+  files.commit();
+  if (!place.failure.empty()) throw std::runtime_error(place.failure);
+  return "Saved " + place.file + ".";
 }
 
 }  // namespace
@@ -52,8 +79,39 @@ Picture read_back(int x, int y, int width, int height) {
   glReadPixels(x, y, width, height, GL_RGB, GL_UNSIGNED_BYTE, upside_down.data());
   Picture picture{width, height, std::vector<std::uint8_t>(upside_down.size())};
   for (int i = 0; i < height; ++i)
-    std::memcpy(&picture.rgb[row * static_cast<std::size_t>(i)], &upside_down[row * static_cast<std::size_t>(height - 1 - i)], row);
+    std::memcpy(&picture.rgb[row * static_cast<std::size_t>(i)], &upside_down[row * static_cast<std::size_t>(height - 1 - i)],
+                row);
   return picture;
+}
+
+Keeper::Keeper(std::string directory, std::string cache, std::function<void()> done)
+    : directory_(std::move(directory)),
+      plots_(std::make_unique<Errands>(done)),
+      figures_(std::make_unique<FigureMaker>(directory_, std::move(cache), done)) {}
+
+std::string Keeper::ask(const Keepsake& wanted, const Session& session, const Frame& known) {
+  const bool drawn = wanted.plot != Plot::window && session.view.figure.as != KeepAs::screen;
+  if (!wanted.npy && !drawn) {
+    ask(wanted);
+    return "";
+  }
+  if (!known.result && wanted.plot != Plot::sweep) return "";
+  if (wanted.npy) {
+    plots_->add([directory = directory_, result = known.result, field = session.view.field](const Cancelled&) {
+      return keep_field(directory, *result, field);
+    });
+    return "Writing the field.";
+  }
+  const PlotData data{known.result, known.scores, known.clipping, known.why, nullptr};
+  plots_->add([directory = directory_, wanted, session, data](const Cancelled& cancelled) {
+    return keep_figure(directory, wanted, session, data, cancelled);
+  });
+  return "Drawing the " + wanted.name + ".";
+}
+
+void Keeper::tell(Frame& frame) const {
+  frame.figures = entries_;
+  frame.drawing = figures_->progress();
 }
 
 void Keeper::hide_mouse() {
@@ -62,6 +120,12 @@ void Keeper::hide_mouse() {
 }
 
 void Keeper::take(Explorer& explorer) {
+  const auto say = [&](auto& made) {
+    while (const std::optional<Errands::Outcome> outcome = made.take())
+      outcome->well ? explorer.note(outcome->sentence) : explorer.say(outcome->sentence);
+  };
+  say(*plots_);
+  say(*figures_);
   if (!mouse_) return;
   ImGui::GetIO().MousePos = *std::exchange(mouse_, std::nullopt);
   try {
@@ -73,7 +137,7 @@ void Keeper::take(Explorer& explorer) {
 }
 
 std::string Keeper::save() const {
-  const fs::path path = free_name(directory_.empty() ? fs::current_path() : fs::path(directory_), wanted_->name);
+  const fs::path path = free_place(directory_, wanted_->name);
   StagedFiles files;
   files.make_directory(path.parent_path().string());
   files.add(path.string() + ".png", to_png(picture_of(*wanted_)));

@@ -1,10 +1,13 @@
-/// Parts of the window kept as files: asked for in one frame, taken in the next, when no mouse is over it.
+/// Parts of the window kept as files: pixels, taken in the frame after the one in which they were asked for, when no mouse is
+/// over them; figures for print and whole fields, made in the background.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "app/explorer.h"
+#include "app/figures/figure_maker.h"
 #include "app/png.h"
 #include "imgui.h"
 #include "ui/ui.h"
@@ -16,12 +19,25 @@ Picture read_back(int x, int y, int width, int height);
 
 class Keeper {
  public:
-  /// Files go into `directory`; empty: the current one.
-  explicit Keeper(std::string directory) : directory_(std::move(directory)) {}
+  /// Files go into `directory`; empty: the current one. Finished points of the papers' figures into `cache`; empty: nowhere.
+  /// `done` is called from other threads whenever a file that was made in the background is there.
+  explicit Keeper(std::string directory, std::string cache = "", std::function<void()> done = {});
 
+  /// Pixels and numbers.
   void ask(Keepsake wanted) { wanted_ = std::move(wanted); }
+  /// The same, or a figure of what `known` says, or the field on show, as the keepsake and the session's view choose. Returns a
+  /// sentence about what is now under way, or "".
+  std::string ask(const Keepsake& wanted, const Session& session, const Frame& known);
+  /// A figure of the papers, as the view chooses.
+  void draw(const std::string& name, const View& view) { figures_->ask({name, view.named_figure}, view.figure); }
+  void stop_figures() { figures_->stop(); }
+
   /// True if the next frame is to be drawn with pixels.
   bool asked() const { return wanted_.has_value(); }
+  /// True while something is made in the background.
+  bool busy() const { return plots_->busy() || figures_->busy(); }
+  /// Adds to what the panels are told: the papers' figures, and how far the one on its way is.
+  void tell(Frame& frame) const;
 
   /// After ImGui's NewFrame: nothing is under the mouse in a frame that is kept.
   void hide_mouse();
@@ -34,6 +50,9 @@ class Keeper {
   std::string directory_;
   std::optional<Keepsake> wanted_;
   std::optional<ImVec2> mouse_;  ///< where it was; none: it was not hidden in this frame
+  std::shared_ptr<const std::vector<FigureEntry>> entries_ = figure_entries();
+  std::unique_ptr<Errands> plots_;
+  std::unique_ptr<FigureMaker> figures_;
 };
 
 }  // namespace attoscope

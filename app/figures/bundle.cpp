@@ -5,12 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "app/figures/gnuplot.h"
-#include "app/files.h"
+#include "app/numbers.h"
+#include "app/zip.h"
 
 namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t largest_bundle = 1 << 20;
+
+bool is_zip(const std::string& file) { return file.ends_with(".zip"); }
 
 /// Letters, digits, - and _ of the file's name: what the script calls its picture.
 std::string stem_of(const std::string& file) {
@@ -20,24 +24,59 @@ std::string stem_of(const std::string& file) {
   return stem.empty() ? "figure" : stem;
 }
 
+/// The four files under the name `stem`; without the picture where it cannot be drawn, and then why.
+struct Contents {
+  std::vector<ZipMember> members;
+  std::string failure;
+};
+Contents contents(const std::string& stem, const std::string& script_stem, const Figure& figure, const Json& reproduction,
+                  PictureFormat format) {
+  const std::string script = gnuplot_script(figure, format, script_stem);
+  Contents c{{{stem + ".csv", figure_csv(figure)}, {stem + ".gp", script}, {stem + ".json", json_text(reproduction)}}, ""};
+  try {
+    c.members.push_back({stem + picture_ending(format), drawn(script, script_stem + picture_ending(format))});
+  } catch (const std::runtime_error& error) {
+    c.failure = error.what();
+  }
+  return c;
+}
+
 }  // namespace
 
-void write_bundle(const std::string& file, const Figure& figure, const Json& reproduction) {
-  const PictureFormat format = picture_format(file);
-  const std::string stem = stem_of(file), script = gnuplot_script(figure, format, stem);
-  const std::string beside = fs::path(file).replace_extension().string();
-  StagedFiles files;
-  files.add(beside + ".csv", figure_csv(figure));
-  files.add(beside + ".gp", script);
-  files.add(beside + ".json", json_text(reproduction));
-  std::string failure;
+void check_bundle_name(const std::string& file) {
+  if (is_zip(file)) return;
   try {
-    files.add(file, drawn(script, stem + fs::path(file).extension().string()));
-  } catch (const std::runtime_error& error) {
-    failure = error.what();
+    picture_format(file);
+  } catch (const std::invalid_argument&) {
+    throw std::invalid_argument(in_quotes(file) +
+                                " is no name of a figure, expected one that ends in .pdf, .svg, .png or .zip");
   }
+}
+
+std::string stage_bundle(StagedFiles& files, const std::string& file, const Figure& figure, const Json& reproduction,
+                         PictureFormat in_zip) {
+  check_bundle_name(file);
+  const std::string stem = stem_of(file);
+  if (is_zip(file)) {
+    const Contents all = contents(stem, stem, figure, reproduction, in_zip);
+    files.add(file, zip_bytes(all.members));
+    return all.failure.empty() ? "" : all.failure + " They are in " + file + ".";
+  }
+  const std::string beside = fs::path(file).replace_extension().string();
+  const Contents all = contents(beside, stem, figure, reproduction, picture_format(file));
+  for (const ZipMember& member : all.members) files.add(member.name, member.bytes);
+  return all.failure.empty() ? "" : all.failure + " They are in " + beside + ".csv, .gp and .json.";
+}
+
+void write_bundle(const std::string& file, const Figure& figure, const Json& reproduction) {
+  StagedFiles files;
+  const std::string failure = stage_bundle(files, file, figure, reproduction);
   files.commit();
-  if (!failure.empty()) throw std::runtime_error(failure + " They are in " + beside + ".csv, .gp and .json.");
+  if (!failure.empty()) throw std::runtime_error(failure);
+}
+
+std::string read_bundle(const std::string& file) {
+  return is_zip(file) ? zip_member(file, ".json", largest_bundle) : read_file(file, largest_bundle);
 }
 
 }  // namespace attoscope

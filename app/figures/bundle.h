@@ -1,15 +1,42 @@
 /// A figure's files together: the picture, its data, its script, and the JSON that reproduces it.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 #include "app/figures/figure.h"
+#include "app/figures/gnuplot.h"
+#include "app/files.h"
 #include "app/json.h"
 
 namespace attoscope {
 
-/// Writes FILE.pdf|svg|png and, beside it, .csv, .gp and .json, all or none; without gnuplot the last three, and then throws
-/// std::runtime_error in a sentence. Throws std::invalid_argument where `file` is no picture's name.
+/// What every figure's JSON calls itself.
+inline constexpr std::string_view figure_schema = "attoscope.figure/1";
+
+/// Throws std::invalid_argument in a sentence where `file` is neither a picture's name nor a .zip.
+void check_bundle_name(const std::string& file);
+
+/// Stages FILE.pdf|svg|png and, beside it, .csv, .gp and .json; or FILE.zip, which holds the four with a picture in `in_zip`.
+/// Without gnuplot the picture alone is missing, and the sentence that says so is returned; else "".
+std::string stage_bundle(StagedFiles& files, const std::string& file, const Figure& figure, const Json& reproduction,
+                         PictureFormat in_zip = PictureFormat::pdf);
+
+/// The same, written all or none; without gnuplot it then throws the sentence as std::runtime_error.
 void write_bundle(const std::string& file, const Figure& figure, const Json& reproduction);
+
+/// The JSON of a bundle: FILE.json itself, or the one within FILE.zip. Throws std::runtime_error in a sentence.
+std::string read_bundle(const std::string& file);
+
+/// What `parse` makes of it; a std::runtime_error that it throws gets the file's name in front.
+template <class F>
+auto parsed_bundle(const std::string& file, F parse) {
+  try {
+    return parse(read_bundle(file));
+  } catch (const std::runtime_error& error) {
+    const std::string what = error.what();
+    throw std::runtime_error(what.starts_with(file) ? what : file + ": " + what);
+  }
+}
 
 }  // namespace attoscope

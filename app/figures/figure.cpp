@@ -6,7 +6,7 @@
 namespace attoscope {
 namespace {
 
-std::string x_text(const FigureAxis& axis, double x) {
+std::string place_text(const FigureAxis& axis, double x) {
   const auto i = static_cast<std::size_t>(x);
   return i < axis.categories.size() ? axis.categories[i] : shortest(x);
 }
@@ -17,8 +17,9 @@ std::string heat_lines(const FigurePanel& p) {
   for (int y = 0; y < h.height; ++y)
     for (int x = 0; x < h.width; ++x) {
       const auto i = static_cast<std::size_t>(y) * static_cast<std::size_t>(h.width) + static_cast<std::size_t>(x);
-      text += csv_line({p.title, h.label, shortest(h.x0 + (x + 0.5) * (h.x1 - h.x0) / h.width),
-                        shortest(h.y0 + (y + 0.5) * (h.y1 - h.y0) / h.height), "", "", shortest(static_cast<double>(h.values[i]))});
+      if (h.values[i] == FigureHeat::nothing) continue;
+      text += csv_line({p.title, h.label, place_text(p.x, h.x0 + (x + 0.5) * (h.x1 - h.x0) / h.width),
+                        place_text(p.y, h.y0 + (y + 0.5) * (h.y1 - h.y0) / h.height), "", "", shortest(static_cast<double>(h.values[i]))});
     }
   return text;
 }
@@ -30,7 +31,7 @@ std::string figure_csv(const Figure& figure) {
   for (const FigurePanel& p : figure.panels) {
     for (const Series& s : p.series)
       for (std::size_t i = 0; i < s.x.size(); ++i)
-        text += csv_line({p.title, s.label, x_text(p.x, s.x[i]), shortest(s.y[i]), s.low.empty() ? "" : shortest(s.low[i]),
+        text += csv_line({p.title, s.label, place_text(p.x, s.x[i]), shortest(s.y[i]), s.low.empty() ? "" : shortest(s.low[i]),
                           s.high.empty() ? "" : shortest(s.high[i]), ""});
     if (p.heat) text += heat_lines(p);
   }

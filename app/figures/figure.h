@@ -9,10 +9,11 @@
 namespace attoscope {
 
 /// Colours with a meaning, as in the window's light theme, then six for series that have none (told apart under colour-vision
-/// deficiencies, and by their marks).
-enum class Ink : std::uint8_t { a, b, golden, moved, bad, good, one, two, three, four, five, six };
+/// deficiencies, and by their marks); text: what everything is measured by.
+enum class Ink : std::uint8_t { a, b, golden, moved, bad, good, one, two, three, four, five, six, text };
 
-enum class Shape : std::uint8_t { line, marks, line_and_marks, steps, bars };
+/// steps: y holds from half a step before x to half a step after it. band: between low and high. dots: marks too many to tell.
+enum class Shape : std::uint8_t { line, marks, line_and_marks, steps, bars, band, dots };
 
 /// y over x; NaN is a gap.
 struct Series {
@@ -21,25 +22,37 @@ struct Series {
   Shape shape = Shape::line_and_marks;
   bool dashed = false;
   std::vector<double> x, y;
-  std::vector<double> low, high;  ///< ends of the error bars; empty: none
+  std::vector<double> low, high;  ///< ends of the error bars, or edges of the band; empty: none
 };
 
 struct FigureAxis {
   std::string label;
   bool log = false;
   int base = 10;                        ///< of the ticks of a log axis
+  bool whole = false;                   ///< ticks at whole numbers alone
+  std::string unit;                     ///< "B": ticks are 500 kB, 1.5 MB; letters alone
   std::vector<std::string> categories;  ///< names of x = 0, 1, ...; empty: numbers
   std::optional<double> min, max;
 };
 
+/// Colours of values: 0xRRGGBB, from the low end of the range to its high end, those between them mixed (empty: those of print);
+/// and the markers.
+struct FigureColours {
+  std::vector<std::uint32_t> map{};
+  std::uint32_t nan = 0xc2301c, plus_infinity = 0xf0b400, minus_infinity = 0x2f3cff, nothing = 0xffffff;
+};
+
 /// Values at the centres of cells, the first row at the top; already pooled to what the figure shows.
 struct FigureHeat {
+  static constexpr float nothing = -3.0e38f;  ///< where there is no cell
   int width = 0, height = 0;
   std::vector<float> values;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;  ///< edges; y0 at the top
   bool diverging = true, log = false;     ///< log: signed, asinh
   double range = 1;
   std::string label;                      ///< of the colour bar
+  FigureColours colours{};
+  bool two_valued = false;                ///< 0 or `range`, which the panel's title names: no colour bar
 };
 
 struct FigurePanel {
@@ -55,7 +68,11 @@ struct Figure {
   std::vector<FigurePanel> panels;
   int columns = 1;      ///< of a two-column page that it spans
   int panels_across = 1;
+  double aspect = 0;    ///< height of a panel over its width; 0: as usual
 };
+
+/// Widths of print, in mm.
+inline constexpr double one_column_mm = 85, two_columns_mm = 175;
 
 /// A line for each value of each series: panel, series, x (or its category), y, low, high; heat maps: panel, "", x, y, value.
 std::string figure_csv(const Figure& figure);

@@ -2,116 +2,77 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "app/field_reader.h"
 #include "app/field_setter.h"
-#include "app/figures/bundle.h"
-#include "app/figures/gnuplot.h"
-#include "app/figures/named.h"
-#include "app/files.h"
+#include "app/figures/named_bundle.h"
+#include "app/figures/sweep_figure.h"
 #include "app/interrupts.h"
 #include "app/json.h"
-#include "app/sweep/point_cache.h"
-#include "kernels/presets.h"
+#include "app/sweep/sweep_json.h"
 
 namespace attoscope {
 namespace {
-namespace fs = std::filesystem;
 
-constexpr std::string_view schema = "attoscope.figure/1";
-constexpr std::uint64_t largest_bundle = 1 << 20;
-constexpr int most_n = 65536;
+constexpr int deepest = 12;
 
-/// What is drawn, by which settings.
-struct Asked {
-  std::string name;
-  FigureSettings settings;
-};
+bool is_bundle(const std::string& what) { return what.ends_with(".json") || what.ends_with(".zip"); }
 
-Json figure_json(const Asked& asked) {
-  const FigureSettings& s = asked.settings;
-  return {{"schema", schema},    {"version", ATTOSCOPE_VERSION}, {"figure", asked.name}, {"policy", s.policy},
-          {"all_policies", s.all_policies}, {"n", s.n}, {"d", s.d}, {"seeds", s.seeds}};
+/// True if the bundle is a sweep's, which `attoscope sweep --figure` wrote.
+bool is_sweep(const std::string& path) {
+  return parsed_bundle(path, [](const std::string& text) {
+    const nlohmann::json json = parse_json(text, deepest);
+    return json.is_object() && json.value("schema", nlohmann::json()) == "attoscope.sweep/1";
+  });
 }
 
-/// Never fatal but where it is no figure at all: the first thing that cannot be used is thrown with its path.
-Asked parse_figure(const std::string& text) {
-  const nlohmann::json json = parse_json(text, 8);
-  check_schema(json, schema);
-  Asked asked;
-  std::vector<std::string> remarks;
-  FieldReader reader(json, "", remarks);
-  for (const char* const key : {"schema", "version", "caption"}) reader.know(key);
-  reader.text("figure", asked.name);
-  reader.text("policy", asked.settings.policy);
-  reader.flag("all_policies", asked.settings.all_policies);
-  reader.integer("n", asked.settings.n, 1, most_n);
-  reader.integer("d", asked.settings.d, 1, max_d);
-  reader.integer("seeds", asked.settings.seeds, 1, max_seeds);
-  reader.remark_unknown();
-  if (!remarks.empty()) throw std::runtime_error(remarks[0]);
-  return asked;
-}
-
-Asked read_figure(const std::string& path) {
-  try {
-    return parse_figure(read_file(path, largest_bundle));
-  } catch (const std::runtime_error& error) {
-    const std::string what = error.what();
-    throw std::runtime_error(what.starts_with(path) ? what : path + ": " + what);
-  }
-}
-
-Asked asked_for(const FigureArguments& x) {
-  Asked asked = x.what.ends_with(".json") ? read_figure(x.what) : Asked{x.what, {}};
+AskedFigure asked_for(const FigureArguments& x) {
+  AskedFigure asked = is_bundle(x.what) ? parsed_bundle(x.what, parse_asked_figure) : AskedFigure{x.what, {}};
   FigureSettings& s = asked.settings;
   if (!x.policy.empty()) s.policy = x.policy;
-  if (policy(s.policy).algorithm != Algorithm::flash2) refuse("--policy", s.policy, "a policy of Flash Attention, such as hw or eager");
   s.all_policies |= x.all_policies;
-  if (!x.n.empty()) s.n = whole_number("--n", x.n, 1, most_n);
+  if (!x.n.empty()) s.n = whole_number("--n", x.n, 1, most_figure_n);
   if (!x.d.empty()) s.d = whole_number("--d", x.d, 1, max_d);
-  if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, max_seeds);
-  named_figure(asked.name);
+  if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, most_figure_seeds);
+  validate(asked);
   return asked;
 }
 
-/// Answers sweeps from the cache and by computing, telling how far it is.
-class Answering {
+/// A line that is written over itself: how far it is.
+class Progress {
  public:
-  Answering(const FigureArguments& x, std::ostream& progress) : progress_(progress), quiet_(x.quiet), cache_(x.no_cache ? "" : default_point_cache()) {}
-  ~Answering() {
-    if (printed_) progress_ << "\r\x1b[K" << std::flush;
+  Progress(std::ostream& out, std::size_t all, bool shown) : out_(out), all_(all), shown_(shown) {}
+  ~Progress() {
+    if (printed_) out_ << "\r\x1b[K" << std::flush;
   }
-  Answering(const Answering&) = delete;
-  Answering& operator=(const Answering&) = delete;
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
-  std::vector<SweepAnswer> operator()(const Sweep& sweep) {
-    std::size_t done = 0;
-    const std::size_t all = point_count(sweep);
-    std::vector<SweepAnswer> answers = run_sweep(sweep, {.cancelled = [this] { return interrupts_.arrived(); },
-                                                         .cache = &cache_,
-                                                         .finished = [&](const SweepAnswer&) { show(++done, all); }});
-    if (answers.size() < all) throw std::runtime_error("stopped before the figure was complete; its points are kept, and the same command goes on from there");
-    for (const SweepAnswer& a : answers)
-      if (!a.summary) throw std::runtime_error("a point of the figure cannot be computed: " + a.error);
-    return answers;
+  void finished() {
+    ++done_;
+    if (!shown_) return;
+    out_ << fmt::format("\r{} of {} points\x1b[K", done_, all_) << std::flush;
+    printed_ = true;
   }
 
  private:
-  void show(std::size_t done, std::size_t all) {
-    if (quiet_) return;
-    progress_ << fmt::format("\r{} of {} points\x1b[K", done, all) << std::flush;
-    printed_ = true;
-  }
-  std::ostream& progress_;
-  bool quiet_, printed_ = false;
-  const Interrupts interrupts_;
-  PointCache cache_;
+  std::ostream& out_;
+  std::size_t all_, done_ = 0;
+  bool shown_, printed_ = false;
 };
+
+/// What `compute` makes of the options of a sweep: from the cache where it is known, telling how far it is.
+template <class F>
+auto computed(const FigureArguments& x, std::size_t points, std::ostream& progress_out, F compute) {
+  const Interrupts interrupts;
+  PointCache cache(x.no_cache ? "" : default_point_cache());
+  Progress progress(progress_out, points, !x.quiet);
+  return compute(SweepOptions{.cancelled = [&] { return interrupts.arrived(); },
+                              .cache = &cache,
+                              .finished = [&](const SweepAnswer&) { progress.finished(); }});
+}
 
 std::string list_text() {
   std::string text;
@@ -119,21 +80,39 @@ std::string list_text() {
   return text;
 }
 
+/// The picture of a sweep once more.
+void redraw_sweep(const FigureArguments& x, std::ostream& out, std::ostream& progress) {
+  std::vector<std::string> remarks;
+  const Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
+  if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
+  const auto answers = computed(x, attoscope::point_count(sweep), progress, [&](const SweepOptions& options) { return complete_answers(sweep, options); });
+  write_bundle(x.out, sweep_figure("sweep", sweep, sweep.measure, rows(sweep, sweep.measure, answers)), sweep_json(sweep));
+  out << x.out << "\n";
+}
+
 }  // namespace
+
+bool asks_for_plot(const FigureArguments& x) {
+  if (!x.plot.empty()) return true;
+  if (!is_bundle(x.what)) return false;
+  return parsed_bundle(x.what, [](const std::string& text) {
+    const nlohmann::json json = parse_json(text, deepest);
+    return json.is_object() && json.contains("plot");
+  });
+}
 
 void figure(const FigureArguments& x, std::ostream& out, std::ostream& progress) {
   if (x.list) {
     out << list_text();
     return;
   }
-  const Asked asked = asked_for(x);
-  picture_format(x.out);  // before anything is computed
-  Answering answering(x, progress);
-  const Figure made = named_figure(asked.name).make(asked.settings, [&](const Sweep& s) { return answering(s); });
-  Json reproduction = figure_json(asked);
-  reproduction["caption"] = made.caption;
-  write_bundle(x.out, made, reproduction);
-  out << made.caption << "\n" << x.out << "\n";
+  if (!x.columns.empty()) refuse("--columns", x.columns, "it with --plot, or with the bundle of a plot");
+  if (is_bundle(x.what) && is_sweep(x.what)) return check_bundle_name(x.out), redraw_sweep(x, out, progress);
+  const AskedFigure asked = asked_for(x);
+  check_bundle_name(x.out);  // before anything is computed
+  const Figure drawn = computed(x, point_count(asked), progress, [&](const SweepOptions& options) { return figure_of(asked, options); });
+  write_bundle(x.out, drawn, reproduction(asked, drawn));
+  out << drawn.caption << "\n" << x.out << "\n";
 }
 
 }  // namespace attoscope

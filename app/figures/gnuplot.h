@@ -10,6 +10,8 @@ namespace attoscope {
 enum class PictureFormat : std::uint8_t { pdf, svg, png };
 /// By the name's ending. Throws std::invalid_argument in a sentence.
 PictureFormat picture_format(const std::string& file);
+/// ".pdf"
+std::string picture_ending(PictureFormat format);
 
 /// A script that draws the figure into `stem`.pdf, .svg or .png in the current directory; the data are in it. Every text is
 /// literal: no character of a label means anything to gnuplot. `stem` holds letters, digits, - and _ only.

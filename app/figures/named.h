@@ -10,17 +10,9 @@
 #include "app/figures/figure.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep.h"
+#include "ui/figure_choice.h"
 
 namespace attoscope {
-
-/// What a figure is asked for; what is none keeps the figure's own.
-struct FigureSettings {
-  std::string policy = "eager";  ///< of a
-  bool all_policies = false;     ///< draw every flash policy instead of one
-  int n = 1024, d = 64, seeds = 5;
-
-  friend bool operator==(const FigureSettings&, const FigureSettings&) = default;
-};
 
 /// Answers a sweep, all of its points. Throws Stopped when it was asked to stop.
 using AnswerSweep = std::function<std::vector<SweepAnswer>(const Sweep&)>;

@@ -1,0 +1,128 @@
+// Heat maps in gnuplot scripts: every cell in its colour, the colour bar, the names of the markers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "app/figures/gnuplot_text.h"
+#include "ui/light_maps.h"
+
+namespace attoscope {
+namespace {
+
+/// Values below 1/300 of the range are shown in proportion on a log scale, as in the window.
+constexpr double knee_share = 1.0 / 300;
+
+/// -1 .. 1 for -range .. range.
+double shown(double value, const FigureHeat& h) {
+  const double share = std::clamp(value / h.range, -1.0, 1.0);
+  return h.log ? std::asinh(share / knee_share) / std::asinh(1 / knee_share) : share;
+}
+
+std::uint32_t mixed(std::uint32_t from, std::uint32_t to, double t) {
+  std::uint32_t colour = 0;
+  for (const int shift : {16, 8, 0}) {
+    const double x = from >> shift & 255U, y = to >> shift & 255U;
+    colour |= static_cast<std::uint32_t>(std::lround(x + (y - x) * t)) << shift;
+  }
+  return colour;
+}
+
+/// The map's colour at t = 0 .. 1.
+std::uint32_t map_colour(const FigureHeat& h, double t) {
+  std::span<const std::uint32_t> map = h.colours.map;
+  if (map.size() < 2)
+    map = h.diverging ? std::span<const std::uint32_t>(light_diverging) : std::span<const std::uint32_t>(light_ramp);
+  const double place = t * static_cast<double>(map.size() - 1);
+  const std::size_t i = std::min(static_cast<std::size_t>(place), map.size() - 2);
+  return mixed(map[i], map[i + 1], place - static_cast<double>(i));
+}
+
+std::uint32_t cell_colour(float value, const FigureHeat& h) {
+  if (std::isnan(value)) return h.colours.nan;
+  if (std::isinf(value)) return value > 0 ? h.colours.plus_infinity : h.colours.minus_infinity;
+  if (value == FigureHeat::nothing) return h.colours.nothing;
+  const double at = shown(h.diverging ? static_cast<double>(value) : std::fabs(static_cast<double>(value)), h);
+  return map_colour(h, h.diverging ? (at + 1) / 2 : at);
+}
+
+/// The markers' names and colours, and whether they occur.
+struct Marker {
+  const char* name;
+  std::uint32_t colour;
+  bool seen;
+};
+std::array<Marker, 3> markers(const FigureHeat& h) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const auto any = [&](auto is) { return std::ranges::any_of(h.values, is); };
+  return {{{"NaN", h.colours.nan, any([](float v) { return std::isnan(v); })},
+           {"+infinity", h.colours.plus_infinity, any([](float v) { return v == infinity; })},
+           {"-infinity", h.colours.minus_infinity, any([](float v) { return v == -infinity; })}}};
+}
+
+/// The map in gnuplot's words; its own mixing between so many colours is not to be seen.
+std::string palette_words(const FigureHeat& h) {
+  constexpr int colours = 65;
+  std::string text;
+  for (int i = 0; i < colours; ++i) {
+    const double t = i / (colours - 1.0);
+    text += fmt::format("{}{:.5g} {}", i == 0 ? "" : ", ", h.diverging ? 2 * t - 1 : t, gnuplot_colour(map_colour(h, t)));
+  }
+  return text;
+}
+
+/// Ticks of the colour bar: decades of the range where logarithmic, halves of it otherwise.
+std::string bar_ticks(const FigureHeat& h) {
+  std::string text;
+  for (const double share : {-1.0, h.log ? -0.1 : -0.5, h.log ? -0.01 : 0.0, 0.0, h.log ? 0.01 : 0.0, h.log ? 0.1 : 0.5, 1.0}) {
+    if ((!h.diverging && share < 0) || (share == 0 && text.ends_with(" 0"))) continue;
+    std::string name = fmt::format("{:.3g}", share * h.range);
+    if (const std::size_t e = name.find('e'); e != std::string::npos && name[e + 2] == '0') name.erase(e + 2, 1);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", gnuplot_literal(name), gnuplot_number(shown(share * h.range, h)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string heat_block(const std::string& name, const FigureHeat& h) {
+  std::string text = name + " << EOD\n";
+  for (int y = 0; y < h.height; ++y) {
+    const auto row = h.values.begin() + static_cast<std::ptrdiff_t>(y) * h.width;
+    for (int x = 0; x < h.width; ++x) text.append(x == 0 ? "" : " ").append(std::to_string(cell_colour(row[x], h)));
+    text += '\n';
+  }
+  return text + "EOD\n";
+}
+
+std::string heat_settings(const FigureHeat& h) {
+  std::string text = fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\nunset grid\nset border 15\n", gnuplot_number(h.x0),
+                                 gnuplot_number(h.x1), gnuplot_number(h.y1), gnuplot_number(h.y0));
+  if (h.two_valued) return text + "unset colorbox\n";
+  text += fmt::format("set palette defined ({})\nset cbrange [{}:1]\nset cblabel {} noenhanced\n", palette_words(h),
+                      h.diverging ? -1 : 0, gnuplot_literal(h.label));
+  return text + "set colorbox\nset cbtics (" + bar_ticks(h) + ") noenhanced\n";
+}
+
+std::string heat_plot(const std::string& name, const FigureHeat& h) {
+  const double right = (h.x1 - h.x0) / h.width, down = (h.y1 - h.y0) / h.height;
+  std::string text = fmt::format(
+      "{} matrix using ({}+($1+0.5)*{}):({}+($2+0.5)*{}):(int($3)>>16&255):(int($3)>>8&255):(int($3)&255) with rgbimage "
+      "notitle",
+      name, gnuplot_number(h.x0), gnuplot_number(right), gnuplot_number(h.y0), gnuplot_number(down));
+  if (!h.two_valued) text += ", \\\n  NaN with lines lc palette notitle";
+  for (const Marker& m : markers(h))
+    if (m.seen)
+      text += fmt::format(", \\\n  NaN with points pt 5 ps 1 lc rgb {} title {}", gnuplot_colour(m.colour),
+                          gnuplot_literal(m.name));
+  return text;
+}
+
+bool has_markers(const FigureHeat& h) {
+  return std::ranges::any_of(markers(h), [](const Marker& m) { return m.seen; });
+}
+
+}  // namespace attoscope

@@ -1,0 +1,315 @@
+// A figure as a gnuplot script.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <span>
+
+#include "app/figures/gnuplot.h"
+#include "app/figures/gnuplot_text.h"
+
+namespace attoscope {
+
+std::string gnuplot_literal(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) result += ' ';
+    else if (code >= 0x80 || std::isalpha(code) || c == ' ') result += c;
+    else result += fmt::format("\\{:03o}", code);
+  }
+  return result + '"';
+}
+
+std::string gnuplot_number(double x) { return std::isfinite(x) ? fmt::format("{:.9g}", x) : "NaN"; }
+
+std::string gnuplot_colour(std::uint32_t rgb) { return fmt::format("'#{:06x}'", rgb); }
+
+namespace {
+
+const auto literal = gnuplot_literal;
+const auto number = gnuplot_number;
+
+/// For print: the light theme's roles, Okabe and Ito's palette in an order of alternating lightness, the colour of text.
+constexpr std::array<std::uint32_t, 13> inks{0x9a5f00, 0x0b68a8, 0x59636f, 0xa03f79, 0xc2301c, 0x0b7a57, 0x0072b2,
+                                             0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0x1b2027};
+constexpr std::uint32_t text_colour = 0x1b2027;
+std::string ink(Ink i) { return gnuplot_colour(inks[static_cast<std::size_t>(i)]); }
+/// Marks that stay apart in black and white.
+constexpr std::array<int, 13> marks{7, 5, 9, 11, 13, 15, 7, 5, 9, 13, 6, 4, 12};
+
+/// A tick's literal text: there % begins a number's format.
+std::string literal_tick(const std::string& text) {
+  std::string doubled;
+  for (const char c : text) doubled.append(c == '%' ? 2 : 1, c);
+  return literal(doubled);
+}
+
+// --- data -------------------------------------------------------------------------------------------------------------
+
+/// "$P0S2": the data of a series.
+std::string block_name(std::size_t panel, std::size_t series) { return fmt::format("$P{}S{}", panel, series); }
+std::string heat_name(std::size_t panel) { return fmt::format("$H{}", panel); }
+
+/// Every value as a level half a step to either side.
+Series stairs(const Series& s) {
+  Series levels = s;
+  levels.x.clear(), levels.y.clear();
+  for (std::size_t i = 0; i < s.x.size(); ++i) {
+    const double before = i > 0 ? s.x[i] - s.x[i - 1] : i + 1 < s.x.size() ? s.x[i + 1] - s.x[i] : 1;
+    const double after = i + 1 < s.x.size() ? s.x[i + 1] - s.x[i] : before;
+    levels.x.insert(levels.x.end(), {s.x[i] - before / 2, s.x[i] + after / 2});
+    levels.y.insert(levels.y.end(), 2, s.y[i]);
+  }
+  return levels;
+}
+
+std::string series_block(const std::string& name, const Series& s) {
+  if (s.shape == Shape::steps) {
+    Series levels = stairs(s);
+    levels.shape = Shape::line;
+    return series_block(name, levels);
+  }
+  std::string text = name + " << EOD\n";
+  for (std::size_t i = 0; i < s.x.size(); ++i) {
+    text += fmt::format("{} {}", number(s.x[i]), number(s.y[i]));
+    if (!s.low.empty()) text += fmt::format(" {} {}", number(s.low[i]), number(s.high[i]));
+    text += '\n';
+  }
+  if (s.x.empty()) text += "NaN NaN NaN NaN\n";
+  return text + "EOD\n";
+}
+
+// --- axes -------------------------------------------------------------------------------------------------------------
+
+/// The least and the largest x of the panel's series.
+std::pair<double, double> x_range(const FigurePanel& p) {
+  double least = INFINITY, largest = -INFINITY;
+  for (const Series& s : p.series)
+    for (const double x : s.x) least = std::min(least, x), largest = std::max(largest, x);
+  return {least, largest};
+}
+
+/// True if anything of the panel can be drawn: gnuplot draws no plot of nothing.
+bool has_points(const FigurePanel& p) {
+  const auto drawable = [](double value, const FigureAxis& a) { return std::isfinite(value) && (!a.log || value > 0); };
+  for (const Series& s : p.series)
+    for (std::size_t i = 0; i < s.x.size(); ++i)
+      if (drawable(s.x[i], p.x) && drawable(s.y[i], p.y)) return true;
+  return p.heat.has_value();
+}
+
+/// Axes that are there whatever is on them, and a word about why it is nothing.
+std::string empty_axes(const FigurePanel& p) {
+  const bool has_range = (p.x.min && p.x.max) || !p.x.categories.empty();
+  return std::string(has_range ? "" : "set xrange [1:10]\n") + (p.y.min && p.y.max ? "" : "set yrange [1:10]\n") +
+         "set label 1 \"no value can be drawn\" at graph 0.5, graph 0.5 center noenhanced\n";
+}
+
+/// Marks and ticks at the ends of a log axis need room.
+std::string range_with_room(const FigurePanel& p) {
+  const auto [least, largest] = x_range(p);
+  return least > 0 && largest < INFINITY ? fmt::format("set xrange [{}:{}]\n", number(least / 1.12), number(largest * 1.12)) : "";
+}
+
+/// Powers of 2 over the panel's x, every one or every other: (128, 512, 2048).
+std::string ticks_of_two(const FigurePanel& p) {
+  const auto [least, largest] = x_range(p);
+  if (!(least > 0) || !(largest < INFINITY)) return "autofreq";
+  const double step = largest / least > 128 ? 4 : 2;
+  std::string text;
+  for (double x = std::exp2(std::floor(std::log2(least))); x <= largest; x *= step) text += (text.empty() ? "(" : ", ") + number(x);
+  return text + ")";
+}
+
+std::string named_ticks(const char* which, const std::vector<std::string>& names) {
+  std::size_t longest = 0;
+  std::string text = fmt::format("set {0}tics (", which);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + literal_tick(names[i]) + " " + std::to_string(i);
+    longest = std::max(longest, names[i].size());
+  }
+  return text + (longest * names.size() > 48 ? ") rotate by -35 noenhanced\n" : ") norotate noenhanced\n");
+}
+
+/// Where the ticks of numbers stand: gnuplot chooses unless they are powers of two or few whole numbers.
+std::string tick_places(const FigureAxis& a, const FigurePanel& p) {
+  if (a.log && a.base == 2) return ticks_of_two(p);
+  const auto [least, largest] = x_range(p);
+  return a.whole && largest - least < 8 ? "1" : "autofreq";
+}
+
+std::string axis_commands(const char* which, const FigureAxis& a, const FigurePanel& p) {
+  std::string text = fmt::format("set {}label {} noenhanced\n", which, literal(a.label));
+  text += a.log ? fmt::format("set logscale {} {}\n", which, a.base) : fmt::format("unset logscale {}\n", which);
+  text += fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
+  if (!a.categories.empty()) return text + named_ticks(which, a.categories);
+  const std::string format = !a.unit.empty() ? "'%.1s %c" + a.unit + "'" : !a.log ? "'%h'" : a.base == 2 ? "'%.0f'" : "'10^{%L}'";
+  return text + fmt::format("set {0}tics {2} norotate enhanced\nset format {0} {1}\n", which, format, tick_places(a, p));
+}
+
+// --- series -----------------------------------------------------------------------------------------------------------
+
+std::string error_bars(const std::string& block, const std::string& colour) {
+  return fmt::format("{} using 1:3:(0):($4-$3) with vectors nohead lc rgb {} lw 1 notitle", block, colour);
+}
+
+/// A curve or its marks, without error bars.
+std::string curve_plot(const std::string& block, const Series& s, const std::string& title) {
+  const std::string colour = "lc rgb " + ink(s.ink);
+  const std::string line = fmt::format("lw {} dt {}", s.ink == Ink::golden ? 1.0 : 1.6, s.dashed ? 2 : 1);
+  const std::string mark = fmt::format("pt {} ps {}", marks[static_cast<std::size_t>(s.ink)], 0.55);
+  switch (s.shape) {
+    case Shape::line:
+    case Shape::steps: return fmt::format("{} with lines {} {} {}", block, colour, line, title);
+    case Shape::marks: return fmt::format("{} with points {} {} {}", block, colour, mark, title);
+    case Shape::dots: return fmt::format("{} with points {} pt 7 ps 0.15 {}", block, colour, title);
+    case Shape::band: return fmt::format("{} using 1:3:4 with filledcurves {} fs transparent solid 0.14 noborder {}", block, colour, title);
+    case Shape::bars:
+    case Shape::line_and_marks: break;
+  }
+  return fmt::format("{} with linespoints {} {} {} {}", block, colour, line, mark, title);
+}
+
+/// `groups`: how many bars stand beside each other.
+std::string series_plot(const std::string& block, const Series& s, int groups) {
+  const std::string title = s.label.empty() ? "notitle" : "title " + literal(s.label) + " noenhanced";
+  if (s.shape == Shape::bars) {
+    const std::string bars = fmt::format("{} using 1:2:({}) with boxes fs solid 0.85 noborder lc rgb {} {}", block, 0.8 / groups, ink(s.ink), title);
+    return s.low.empty() ? bars : bars + ", " + error_bars(block, gnuplot_colour(text_colour));
+  }
+  const bool has_bars = !s.low.empty() && s.shape != Shape::band;
+  return (has_bars ? error_bars(block, ink(s.ink)) + ", " : "") + curve_plot(block, s, title);
+}
+
+/// How many bars share one place.
+int bars_at_a_place(const std::vector<Series>& series) {
+  std::map<double, int> bars;
+  for (const Series& s : series)
+    if (s.shape == Shape::bars)
+      for (const double x : s.x) ++bars[x];
+  int most = 1;
+  for (const auto& [x, count] : bars) most = std::max(most, count);
+  return most;
+}
+
+/// Bars of several series at the same places stand beside each other.
+std::vector<Series> beside_each_other(const std::vector<Series>& series, int& groups) {
+  std::vector<Series> moved = series;
+  groups = bars_at_a_place(series);
+  int at = 0;
+  if (groups == 1) return moved;
+  for (Series& s : moved) {
+    if (s.shape != Shape::bars) continue;
+    for (double& x : s.x) x += (at + 0.5) / groups * 0.8 - 0.4;
+    ++at;
+  }
+  return moved;
+}
+
+// --- legends ----------------------------------------------------------------------------------------------------------
+
+bool same_look(const Series& x, const Series& y) {
+  return x.label == y.label && x.ink == y.ink && x.shape == y.shape && x.dashed == y.dashed;
+}
+
+/// True where several panels show the same series: one legend above all of them says it.
+bool shares_legend(const Figure& f) {
+  return f.panels.size() > 1 && f.panels[0].series.size() > 1 && std::ranges::all_of(f.panels, [&](const FigurePanel& p) {
+           return !p.heat && std::ranges::equal(p.series, f.panels[0].series, same_look);
+         });
+}
+
+double width_mm(const Figure& f) { return f.columns == 1 ? one_column_mm : two_columns_mm; }
+
+/// How many entries of a legend of such series stand beside each other in `mm`.
+int legend_columns(std::span<const Series> series, double mm) {
+  constexpr double sample_mm = 9, letter_mm = 1.5;
+  std::size_t longest = 1;
+  for (const Series& s : series) longest = std::max(longest, s.label.size());
+  return std::max(1, static_cast<int>(mm / (sample_mm + letter_mm * static_cast<double>(longest))));
+}
+
+/// Lines of the legend above all panels; 0: each has its own.
+int shared_lines(const Figure& f) {
+  if (!shares_legend(f)) return 0;
+  const auto entries = static_cast<int>(std::ranges::count_if(f.panels[0].series, [](const Series& s) { return !s.label.empty(); }));
+  const int across = legend_columns(f.panels[0].series, width_mm(f));
+  return (entries + across - 1) / across;
+}
+
+std::string legend_commands(const Figure& f, std::size_t index) {
+  const FigurePanel& p = f.panels[index];
+  if (shares_legend(f)) {
+    if (index > 0) return "unset key\n";
+    return fmt::format("set key at screen 0.5, screen 0.995 center top horizontal maxcols {}\n", legend_columns(p.series, width_mm(f)));
+  }
+  const bool wanted = p.heat ? has_markers(*p.heat) : std::ranges::count_if(p.series, [](const Series& s) { return !s.label.empty(); }) > 1;
+  if (!wanted) return "unset key\n";
+  return fmt::format("set key above left horizontal maxcols {}\n", legend_columns(p.series, 0.8 * width_mm(f) / f.panels_across));
+}
+
+// --- the whole --------------------------------------------------------------------------------------------------------
+
+std::string panel_script(const Figure& f, std::size_t index) {
+  const FigurePanel& p = f.panels[index];
+  int groups = 1;
+  const std::vector<Series> series = beside_each_other(p.series, groups);
+  std::string text, plots;
+  for (std::size_t i = 0; i < series.size(); ++i) text += series_block(block_name(index, i), series[i]);
+  if (p.heat) text += heat_block(heat_name(index), *p.heat);
+  text += p.title.empty() ? "unset title\n" : "set title " + literal(p.title) + " noenhanced offset 0,-0.4\n";
+  text += axis_commands("x", p.x, p) + axis_commands("y", p.y, p) + legend_commands(f, index);
+  if (p.heat) text += heat_settings(*p.heat);
+  else if (!p.x.categories.empty()) text += fmt::format("set xrange [-0.6:{}]\n", static_cast<double>(p.x.categories.size()) - 0.4);
+  else if (p.x.log && !p.x.min) text += range_with_room(p);
+  text += has_points(p) ? "unset label 1\n" : empty_axes(p);
+  if (p.heat) plots = heat_plot(heat_name(index), *p.heat);
+  for (std::size_t i = 0; i < series.size(); ++i) plots += (plots.empty() ? "" : ", \\\n  ") + series_plot(block_name(index, i), series[i], groups);
+  return text + "plot " + plots + "\n";
+}
+
+int panels_down(const Figure& f) { return (static_cast<int>(f.panels.size()) + f.panels_across - 1) / f.panels_across; }
+
+/// Width and height. The width is a whole number of points, and a little more: gnuplot drops what is beyond a point.
+std::pair<double, double> inches(const Figure& f) {
+  constexpr double mm = 25.4, points = 72, more = 0.1, legend_line_mm = 3.6;
+  const double usual = f.panels_across == 1 && f.columns == 2 ? 0.5 : 0.78, width = (std::round(width_mm(f) / mm * points) + more) / points;
+  return {width, panels_down(f) * width / f.panels_across * (f.aspect > 0 ? f.aspect : usual) + shared_lines(f) * legend_line_mm / mm};
+}
+
+std::string terminal(const Figure& f, PictureFormat format) {
+  const auto [width, height] = inches(f);
+  switch (format) {
+    case PictureFormat::pdf: return fmt::format("pdfcairo enhanced color font 'Inter,8' size {:.3f}in,{:.3f}in", width, height);
+    case PictureFormat::svg: return fmt::format("svg enhanced font 'Inter,11' size {:.0f},{:.0f} background rgb 'white'", width * 96, height * 96);
+    case PictureFormat::png: break;
+  }
+  return fmt::format("pngcairo enhanced font 'Inter,8' fontscale 3 linewidth 3 pointscale 3 size {:.0f},{:.0f} background rgb 'white'", width * 300, height * 300);
+}
+
+/// Panels in rows; the lines of an empty title keep room for the legend above all of them.
+std::string layout_commands(const Figure& f) {
+  std::string title;
+  for (int i = 1; i < shared_lines(f); ++i) title += "\\n";
+  return fmt::format("set multiplot layout {},{}{}\n", panels_down(f), f.panels_across, shares_legend(f) ? " title \" " + title + "\"" : "");
+}
+
+}  // namespace
+
+std::string gnuplot_script(const Figure& f, PictureFormat format, const std::string& stem) {
+  std::string text = "set encoding utf8\nset terminal " + terminal(f, format) + "\nset output " + literal(stem + picture_ending(format)) + "\n";
+  text += fmt::format("set border 3 lc rgb '#4a5462' lw 0.75\nset tics nomirror out scale 0.5 textcolor rgb {}\n"
+                      "set key samplen 1.6 spacing 1.1 reverse Left noenhanced\nset datafile missing 'NaN'\n",
+                      gnuplot_colour(text_colour));
+  const bool several = f.panels.size() > 1;
+  if (several) text += layout_commands(f);
+  for (std::size_t i = 0; i < f.panels.size(); ++i)
+    text += "set grid y lc rgb '#e6e9ee' lw 0.5 dt 1\nset border 3\n" + panel_script(f, i);
+  return text + (several ? "unset multiplot\n" : "") + "unset output\n";
+}
+
+}  // namespace attoscope

@@ -1,0 +1,30 @@
+/// The words of gnuplot scripts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/figures/figure.h"
+
+namespace attoscope {
+
+/// A literal text: every sign that could mean something is an octal escape, which gnuplot reads after everything else; so is
+/// every digit, which would be taken for a part of the escape before it. Control characters become spaces.
+std::string gnuplot_literal(std::string_view text);
+
+/// A number; NaN and infinity are gaps.
+std::string gnuplot_number(double x);
+
+/// '#c2301c'
+std::string gnuplot_colour(std::uint32_t rgb);
+
+/// A heat map's colours as the block `name` of packed 0xRRGGBB, row by row from the top.
+std::string heat_block(const std::string& name, const FigureHeat& heat);
+/// Ranges, colour bar and its ticks.
+std::string heat_settings(const FigureHeat& heat);
+/// What `plot` draws of the block `name`, the colour bar, and a name for each marker that occurs.
+std::string heat_plot(const std::string& name, const FigureHeat& heat);
+/// True where a marker is named above the picture.
+bool has_markers(const FigureHeat& heat);
+
+}  // namespace attoscope

@@ -1,0 +1,33 @@
+/// The plots of the window as figures: made from the answer and the view, never from pixels.
+#pragma once
+
+#include <memory>
+
+#include "app/figures/figure.h"
+#include "kernels/attribution.h"
+#include "kernels/clipping.h"
+#include "kernels/compute.h"
+#include "kernels/scores.h"
+#include "ui/session.h"
+#include "ui/ui.h"
+
+namespace attoscope {
+
+/// The answers that plots are made of; null: not known.
+struct PlotData {
+  std::shared_ptr<const Result> result;
+  std::shared_ptr<const ScoreWindow> scores;
+  std::shared_ptr<const Clipping> clipping;
+  std::shared_ptr<const Why> why;
+  std::shared_ptr<const SweepTable> sweep;
+};
+
+/// `known` with whatever the plot needs beside it computed: the answer to the session's experiment, and side answers that
+/// `known` has not, or to another question. Tensors are not read. Throws as `compute` does.
+PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options = {});
+
+/// The plot as the session's view has it, its numbers those of `data` (as `answered` made it). Throws std::invalid_argument in
+/// a sentence where there is nothing to draw.
+Figure plot_figure(Plot plot, const Session& session, const PlotData& data);
+
+}  // namespace attoscope
