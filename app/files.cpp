@@ -1,10 +1,13 @@
 #include "app/files.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
@@ -41,16 +44,19 @@ std::string followed(const std::string& path) {
   return error ? path : target.string();
 }
 
+/// Between a file's name and the number of the process that writes it.
+constexpr std::string_view part_mark = ".part-";
+
 /// Writes `bytes` to a new file beside `path` and returns its name.
-std::string write_beside(const std::string& path, std::string_view bytes) {
+std::string write_beside(const std::string& path, std::string_view bytes, Safety safety) {
   for (int attempt = 0;; ++attempt) {
-    const std::string temporary = path + ".part-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    const std::string temporary = path + std::string(part_mark) + std::to_string(::getpid()) + "-" + std::to_string(attempt);
     const Descriptor d(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!d.valid() && errno == EEXIST && attempt < 100) continue;
     if (!d.valid()) fail(path, "cannot be written", errno);
     try {
       write_all(d.get(), bytes, path);
-      if (::fsync(d.get()) != 0 && errno != EINVAL) fail(path, "cannot be written", errno);
+      if (safety == Safety::machine && ::fsync(d.get()) != 0 && errno != EINVAL) fail(path, "cannot be written", errno);
     } catch (...) {
       ::unlink(temporary.c_str());
       throw;
@@ -131,14 +137,14 @@ void StagedFiles::add(const std::string& path, std::string_view bytes) {
     if (!d.valid()) fail(path, "cannot be written", errno);
     return write_all(d.get(), bytes, path);
   }
-  files_.push_back({write_beside(target, bytes), target});
+  files_.push_back({write_beside(target, bytes, safety_), target});
 }
 
 void StagedFiles::commit() {
   while (!files_.empty()) {
     const Staged& f = files_.back();
     if (::rename(f.temporary.c_str(), f.path.c_str()) != 0) fail(f.path, "cannot be written", errno);
-    sync_directory(fs::path(f.path).parent_path());
+    if (safety_ == Safety::machine) sync_directory(fs::path(f.path).parent_path());
     files_.pop_back();
   }
   directories_.clear();
@@ -148,6 +154,49 @@ void write_file(const std::string& path, std::string_view bytes) {
   StagedFiles files;
   files.add(path, bytes);
   files.commit();
+}
+
+void write_safely(const std::string& path, std::string_view bytes) {
+  StagedFiles files(Safety::machine);
+  files.make_directory(fs::path(path).parent_path().string());
+  files.add(path, bytes);
+  files.commit();
+}
+
+void remove_leftovers(const std::string& path) {
+  const std::string beginning = fs::path(path).filename().string() + std::string(part_mark);
+  std::error_code error;
+  for (fs::directory_iterator file(fs::path(path).parent_path(), error), end; !error && file != end; file.increment(error)) {
+    const std::string name = file->path().filename().string();
+    if (!name.starts_with(beginning)) continue;
+    const pid_t writer = std::atoi(name.c_str() + beginning.size());
+    if (writer > 0 && ::kill(writer, 0) != 0 && errno == ESRCH) ::unlink(file->path().c_str());
+  }
+}
+
+namespace {
+
+/// True if both are files of the same bytes.
+bool same_bytes(const std::string& x, const std::string& y) {
+  try {
+    const InputFile a(x), b(y);
+    return a.size() == b.size() && read_file(x, a.size()) == read_file(y, b.size());
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string keep_aside(const std::string& path) {
+  std::error_code error;
+  std::vector<std::string> names{path + ".kept"};
+  for (int i = 2; i <= 9; ++i) names.push_back(names.front() + "-" + std::to_string(i));
+  const auto age = [&](const std::string& name) { return fs::last_write_time(name, error); };
+  auto copy = std::ranges::find_if(names, [&](const std::string& name) { return !fs::exists(name, error) || same_bytes(name, path); });
+  if (copy == names.end()) copy = std::ranges::min_element(names, {}, age);
+  fs::copy_file(path, *copy, fs::copy_options::overwrite_existing, error);
+  return error ? "" : *copy;
 }
 
 }  // namespace attoscope

@@ -43,11 +43,15 @@ class InputFile {
 /// All of a file of at most `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit);
 
+/// What a file that was written is safe from: the end of this program, or that of the machine too, which costs an fsync of the
+/// file and one of its directory.
+enum class Safety : std::uint8_t { program, machine };
+
 /// Files that appear together: each is written beside its place, and `commit` renames them all. Until then nothing is to be
 /// seen, and what was written goes away with this object. A device or a pipe is written at once.
 class StagedFiles {
  public:
-  StagedFiles() = default;
+  explicit StagedFiles(Safety safety = Safety::program) : safety_(safety) {}
   ~StagedFiles();
   StagedFiles(const StagedFiles&) = delete;
   StagedFiles& operator=(const StagedFiles&) = delete;
@@ -61,11 +65,22 @@ class StagedFiles {
   struct Staged {
     std::string temporary, path;
   };
+  Safety safety_;
   std::vector<Staged> files_;
   std::vector<std::string> directories_;
 };
 
 /// One file, by way of StagedFiles.
 void write_file(const std::string& path, std::string_view bytes);
+
+/// One file that is safe from the end of the machine; its directory is made where it is missing.
+void write_safely(const std::string& path, std::string_view bytes);
+
+/// Removes what programs that were killed while they wrote `path` left beside it.
+void remove_leftovers(const std::string& path);
+
+/// Copies a file beside itself, before another takes its place: FILE.kept, FILE.kept-2 .. FILE.kept-9, whichever holds the same
+/// bytes, is free, or is the oldest. Returns the copy's path; empty: it could not be made.
+std::string keep_aside(const std::string& path);
 
 }  // namespace attoscope

@@ -42,58 +42,62 @@ bool is_newer(const Parsed& json) {
 }
 
 /// Puts a session file that could not be read in full beside itself, before a new one takes its place.
-void keep_aside(const std::string& path, std::vector<std::string>& remarks) {
-  std::error_code error;
-  std::filesystem::copy_file(path, path + ".kept", std::filesystem::copy_options::overwrite_existing, error);
-  if (!error) remarks.push_back("It is kept as " + path + ".kept.");
+void remark_aside(const std::string& path, std::vector<std::string>& remarks) {
+  if (const std::string copy = keep_aside(path); !copy.empty()) remarks.push_back("It is kept as " + copy + ".");
 }
 
-}  // namespace
-
-Session parse_session(std::string_view text, std::vector<std::string>& remarks) {
+/// The session that `text` describes, and the file that it belongs to.
+LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   const Parsed json = parse_json(text, deepest);
   if (is_newer(json))
     remarks.push_back("schema is " + in_quotes(json["schema"].get<std::string>()) + ", newer than " + std::string(schema) +
                       " of this program; what it does not know is left out");
   else
     check_schema(json, schema);
-  Session session;
+  LastSession read;
+  Session& session = read.session;
   Reader reader(json, "", remarks);
   reader.know("schema");
   reader.know("version");
+  reader.text("document", read.document);
   visit_session(reader, session);
   reader.remark_unknown();
   check_whole(session.experiment, "experiment", remarks);
   for (std::size_t i = 0; i < session.pins.size(); ++i)
     check_whole(session.pins[i].experiment, "pins[" + std::to_string(i) + "].experiment", remarks);
-  return session;
+  return read;
 }
 
-std::string session_text(const Session& session) {
+/// `parse` of a file; sentences begin with its name.
+LastSession read_file_session(const std::string& path, std::vector<std::string>& remarks) {
+  const std::string text = read_file(path, largest_session);
+  const std::size_t earlier = remarks.size();
+  try {
+    LastSession read = parse(text, remarks);
+    for (std::size_t i = earlier; i < remarks.size(); ++i) remarks[i].insert(0, path + ": ");
+    return read;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+Session parse_session(std::string_view text, std::vector<std::string>& remarks) { return parse(text, remarks).session; }
+
+std::string session_text(const Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
+  if (!document.empty()) json["document"] = document;
   Writer writer(json);
   visit_session(writer, session);
   return json_text(json);
 }
 
 Session read_session(const std::string& path, std::vector<std::string>& remarks) {
-  const std::string text = read_file(path, largest_session);
-  const std::size_t earlier = remarks.size();
-  try {
-    Session session = parse_session(text, remarks);
-    for (std::size_t i = earlier; i < remarks.size(); ++i) remarks[i].insert(0, path + ": ");
-    return session;
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(path + ": " + error.what());
-  }
+  return read_file_session(path, remarks).session;
 }
 
-void write_session(const std::string& path, const Session& session) {
-  StagedFiles files;
-  files.make_directory(std::filesystem::path(path).parent_path().string());
-  files.add(path, session_text(session));
-  files.commit();
-}
+void write_session(const std::string& path, const Session& session) { write_safely(path, session_text(session)); }
 
 Session first_session() {
   Session session;
@@ -106,18 +110,18 @@ Session first_session() {
   return session;
 }
 
-Session last_session(std::vector<std::string>& remarks) {
+LastSession last_session(std::vector<std::string>& remarks) {
   const std::string path = default_session_file();
   std::error_code error;
-  if (path.empty() || !std::filesystem::exists(path, error)) return first_session();
+  if (path.empty() || !std::filesystem::exists(path, error)) return {first_session(), ""};
   try {
-    Session session = read_session(path, remarks);
-    if (!remarks.empty()) keep_aside(path, remarks);
-    return session;
+    LastSession last = read_file_session(path, remarks);
+    if (!remarks.empty()) remark_aside(path, remarks);
+    return last;
   } catch (const std::exception& unreadable) {
     remarks.emplace_back(unreadable.what());
-    keep_aside(path, remarks);
-    return first_session();
+    remark_aside(path, remarks);
+    return {first_session(), ""};
   }
 }
 

@@ -14,14 +14,21 @@ namespace attoscope {
 /// named with its path in `remarks` and left at its default. Throws std::runtime_error where `text` is no session at all.
 /// Tensors are not read (`load_tensors`).
 Session parse_session(std::string_view text, std::vector<std::string>& remarks);
-std::string session_text(const Session& session);
+/// `document`: the file that a window's last session belongs to; empty: none, and not written.
+std::string session_text(const Session& session, const std::string& document = {});
 
 /// The same for files; sentences begin with the file's name.
 Session read_session(const std::string& path, std::vector<std::string>& remarks);
+/// Safe from the end of the machine, too: there is the old file or the new one.
 void write_session(const std::string& path, const Session& session);
 
+/// A window's session, and the file that it belongs to.
+struct LastSession {
+  Session session;
+  std::string document;  ///< opened from here or saved here; empty: nowhere yet
+};
 /// What the window opens with when no file is named: the last session, else `first_session`.
-Session last_session(std::vector<std::string>& remarks);
+LastSession last_session(std::vector<std::string>& remarks);
 
 /// What a new user sees: the shipped example under a causal mask, or default inputs where it is missing.
 Session first_session();
