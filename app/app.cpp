@@ -1,16 +1,19 @@
 #include "app/app.h"
 
-#include <exception>
-#include <optional>
+#include <chrono>
 #include <utility>
 
 #include "app/explorer.h"
 #include "app/keeper.h"
 #include "app/paths.h"
-#include "app/session.h"
+#include "app/session_wishes.h"
+#include "app/sweep/point_cache.h"
+#include "app/sweeper.h"
 #include "app/texture.h"
 #include "app/window.h"
 #include "app/wishes.h"
+#include "ui/session_menu.h"
+#include "ui/learn/lesson_steps.h"
 #include "ui/theme.h"
 #include "ui/ui.h"
 
@@ -22,9 +25,8 @@ class App {
  public:
   explicit App(const Start& start)
       : session_(start.session),
-        saved_(start.session),
-        device_(start.device),
-        session_file_(start.session_file),
+        sessions_({default_session_file(), recent_sessions_file()}, session_, start.document, start.device),
+        dialog_([this] { window_.wake(); }),
         explorer_(start, [this] { window_.wake(); }) {
     if (start.device) session_.device = *start.device;
     if (start.remarks.empty()) explorer_.say(window_.remark());
@@ -33,21 +35,27 @@ class App {
   void run() {
     while (!window_.closing()) {
       if (window_.visible()) show_frame();
-      const bool moving = explorer_.computing() || animated_ || keeper_.asked();
-      if (window_.idle(moving)) save();
-      window_.wait(moving);
+      const bool moving = explorer_.computing() || sweeper_.busy() || keeper_.busy() || animated_ || keeper_.asked();
+      autosave(desk(), seconds(), window_.idle(moving));
+      window_.wait(moving, explorer_.computing());
     }
-    save();
+    autosave(desk(), seconds(), true);
   }
 
  private:
   void show_frame() {
-    explorer_.open_dropped(session_, window_.take_dropped());
+    open_files(window_.take_dropped(), desk());
     explorer_.update(session_);
-    apply_theme(session_.view.theme, session_.view.ui_scale, window_.scale());
+    sweeper_.update(session_, explorer_.computing());
+    sessions_.observe(session_);
+    apply_theme(session_.view.theme, shown_scale(session_), window_.scale());
     window_.begin_frame();
     keeper_.hide_mouse();
     Frame frame = explorer_.frame();
+    frame.sessions = session_files(session_, sessions_, dialog_);
+    window_.name(window_title(frame.sessions));
+    frame.sweep = sweeper_.view();
+    keeper_.tell(frame);
     frame.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                          const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
     const Wishes wishes = draw_ui(session_, frame, *memory_);
@@ -58,38 +66,26 @@ class App {
     texture_.end_frame();
     if (std::string remark = texture_.take_remark(); !remark.empty()) explorer_.say(std::move(remark));
     grant(wishes, session_, explorer_, keeper_);
+    grant_sessions(wishes, desk());
+    if (std::string why = sweeper_.grant(wishes, session_); !why.empty()) explorer_.say(std::move(why));
     animated_ = wishes.animate;
     if (wishes.quit) window_.close();
   }
 
-  /// The session without the device that this window was started on.
-  Session kept() const {
-    Session session = session_;
-    if (session.device == device_) session.device = saved_.device;
-    return session;
-  }
+  SessionDesk desk() { return {session_, explorer_, sessions_, dialog_}; }
 
-  /// Keeps the session file up to date; an idle window saves.
-  void save() {
-    Session session = kept();
-    if (session_file_.empty() || session == saved_) return;
-    saved_ = std::move(session);
-    try {
-      write_session(session_file_, saved_);
-    } catch (const std::exception& error) {
-      explorer_.say(error.what());
-    }
-  }
+  static double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
   Window window_{"Attoscope", 1600, 1000};
   Texture texture_;
   UiMemoryPtr memory_ = make_ui_memory();
-  Keeper keeper_{pictures_directory()};
-  Session session_, saved_;
-  std::optional<std::string> device_;  ///< typed for this window alone
-  std::string session_file_;
+  Keeper keeper_{pictures_directory(), default_point_cache(), [this] { window_.wake(); }};
+  Session session_;
+  SessionKeeper sessions_;
   bool animated_ = false;  ///< the panels asked for the next frame
+  FileDialog dialog_;  ///< its thread wakes the window
   Explorer explorer_;  ///< last: its worker wakes the window
+  Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};  ///< so do its
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace attoscope {
 /// What the window starts with.
 struct Start {
   Session session{};
-  std::string session_file{};          ///< written when the window closes; empty: not saved
+  std::string document{};              ///< the file that the session belongs to; empty: none yet
   std::string example_file{};          ///< the shipped tensors; empty: none
   std::optional<std::string> device{};  ///< computes instead of the session's, until another is chosen; never saved
   std::vector<std::string> remarks{};  ///< sentences about what was wrong with the session file, shown in the status bar

@@ -91,6 +91,9 @@ void add_run(CLI::App& app, Invocation& typed) {
   c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
   c.add_option("--json", x.json, "write the result to this file, - for standard output");
   c.add_option("--save", x.save, "write q k v golden a b .npy to this directory");
+  c.add_option("--save-field", x.save_field, "FIELD=FILE.npy, a field of the heat map such as a_error or b_ulps; repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   c.callback([&] { typed.command = [&x](std::ostream& out) { run(x, out); }; });
 }
 
@@ -113,6 +116,8 @@ void add_sweep(CLI::App& app, Invocation& typed) {
   c.add_option("--markdown", x.markdown, "the same as a Markdown table");
   c.add_option("--latex", x.latex, "the same as a LaTeX table");
   c.add_option("--figure", x.figure, "draw it: FILE.pdf, FILE.svg or FILE.png; .csv, .gp and .json stand beside it");
+  c.add_option("--spread", x.spread, "what the figure's bars reach over the seeds: std or min-max")->capture_default_str();
+  c.add_flag("--heat-map", x.heat_map, "draw two parameters as a map: the first across, the second down");
   c.add_option("--out", x.out, "directory for the sweep and every number of every point");
   c.add_option("--shard", x.shard, "K/N: only every N-th point, from the K-th on");
   c.add_option("--merge", x.merge, "directories that --out wrote: their points as one sweep, nothing is computed");
@@ -128,8 +133,10 @@ void add_figure(CLI::App& app, Invocation& typed) {
   FigureArguments& x = typed.figure;
   std::string known;
   for (const NamedFigure& f : named_figures()) known += std::string(f.name) + ", ";
-  c.add_option("what", x.what, known + "or the .json of an earlier figure");
-  c.add_option("--out", x.out, "FILE.pdf, FILE.svg or FILE.png; .csv, .gp and .json stand beside it");
+  c.add_option("what", x.what, known + "the .json or .zip of an earlier figure, or a session");
+  c.add_option("--out", x.out, "FILE.pdf, FILE.svg or FILE.png, with .csv, .gp and .json beside it; or FILE.zip");
+  c.add_option("--plot", x.plot, "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, ulps, scatter, why, traffic, sweep");
+  c.add_option("--columns", x.columns, "of a page that a plot spans: 1 (85 mm) or 2 (175 mm)");
   c.add_option("--policy", x.policy, "where a rounds (eager)");
   c.add_flag("--all-policies", x.all_policies, "draw every flash policy");
   c.add_option("--n", x.n, "tokens (1024)");
@@ -138,7 +145,7 @@ void add_figure(CLI::App& app, Invocation& typed) {
   c.add_flag("--list", x.list, "only list the figures");
   c.add_flag("--no-cache", x.no_cache, "compute every point, and keep none");
   c.add_flag("--quiet", x.quiet, "no progress");
-  c.callback([&] { typed.command = [&x](std::ostream& out) { figure(x, out, std::cerr); }; });
+  c.callback([&] { typed.command = [&x](std::ostream& out) { asks_for_plot(x) ? draw_window_plot(x, out) : figure(x, out, std::cerr); }; });
 }
 
 void add_presets(CLI::App& app, Invocation& typed) {

@@ -84,6 +84,7 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
     : example_file_(start.example_file),
       cpu_(device_name()),
       message_(joined(start.remarks, "  ")),
+      remarks_(start.remarks),
       devices_(device_entries(cpu_)),
       worker_(answerer(effort_, std::move(compute)), published),
       why_(
@@ -96,7 +97,8 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
       same_bits_(
           [](const Question& q, const Cancelled& stop) { return same_bits(q.experiment, {.cancelled = stop, .device = q.device}); },
           published),
-      diagnosis_([](const Answer& a, const Cancelled& stop) { return diagnose_with_heads(*a, {.cancelled = stop}); }, published) {
+      diagnosis_([](const Answer& a, const Cancelled& stop) { return diagnose_with_heads(*a, {.cancelled = stop}); }, published),
+      lessons_(published) {
   try {
     probes_ = probe_entries();
   } catch (const std::exception& error) {
@@ -112,6 +114,7 @@ void Explorer::update(Session& session) {
   busy_ = worker_.busy();  // before the answer is taken: what is taken once nothing is on its way is the last
   take_answer();
   take_side_answers();
+  if (session.view.workspace == Workspace::learn) open_lessons_ = lessons_.lessons();
 }
 
 Frame Explorer::frame() const {
@@ -126,6 +129,7 @@ Frame Explorer::frame() const {
   }
   frame.message = message_;
   frame.note = note_;
+  frame.remarks = remarks_;
   frame.probes = probes_;
   frame.why = why_.answer();
   frame.attributing = why_.busy();
@@ -139,6 +143,9 @@ Frame Explorer::frame() const {
   frame.device = result_ ? result_->device : cpu_;
   frame.tensors = tensors_;
   frame.example_file = example_file_;
+  frame.lessons = open_lessons_;
+  frame.lesson_answers = lessons_.answers();
+  frame.vary = vary_in_lesson;
   return frame;
 }
 
@@ -225,6 +232,7 @@ void Explorer::ask_beside(const Wishes& wishes, const Session& session) {
   if (wishes.scores) scores_.ask(*wishes.scores);
   if (wishes.clipping) clipping_.ask(session.experiment);
   if (wishes.same_bits) same_bits_.ask({session.experiment, device_.spec});
+  if (session.view.workspace == Workspace::learn) lessons_.ask(wishes.lesson);
   if (wishes.diagnose && result_ && !busy_ && result_->experiment == session.experiment) diagnosis_.ask(result_);
 }
 
@@ -243,6 +251,7 @@ void Explorer::take_side_answers() {
   take(clipping_);
   take(same_bits_);
   take(diagnosis_);
+  take(lessons_);
 }
 
 void Explorer::take_answer() {
@@ -271,13 +280,12 @@ std::string Explorer::stopped_sentence() const {
   return "Stopped: the picture answers the question before this one.";
 }
 
-/// Another session instead of what is there. Pins stay unless it brings its own.
-void Explorer::adopt(Session& session, Session opened, const std::vector<std::string>& remarks) {
+void Explorer::adopt(Session& session, Session opened, std::vector<std::string> remarks) {
   load_tensors(opened.experiment.problem.input);
-  if (opened.pins.empty()) opened.pins = session.pins;
   session = std::move(opened);
   message_ = joined(remarks, "  ");
   remarked_ = !remarks.empty();
+  remarks_ = std::move(remarks);
 }
 
 void Explorer::paste(Session& session, const std::string& text) {
@@ -288,7 +296,9 @@ void Explorer::paste(Session& session, const std::string& text) {
     opened.view.ui_scale = session.view.ui_scale;
     opened.view.panels = session.view.panels;
     opened.view.show_pins = session.view.show_pins;
-    adopt(session, std::move(opened), remarks);
+    opened.origin = session.origin;
+    if (opened.pins.empty()) opened.pins = session.pins;
+    adopt(session, std::move(opened), std::move(remarks));
   } catch (const std::exception& error) {
     message_ = std::string("The clipboard: ") + error.what();
   }
@@ -311,11 +321,6 @@ void Explorer::add_pins(Session& session, const std::string& text) {
 
 void Explorer::open(Session& session, const std::string& spec) {
   try {
-    if (spec.ends_with(".json")) {
-      std::vector<std::string> remarks;
-      Session opened = read_session(spec, remarks);
-      return adopt(session, std::move(opened), remarks);
-    }
     if (is_kernel_output(spec)) return open_output(session, spec, false);
     Problem problem = session.experiment.problem;
     problem.input = parse_input(spec);

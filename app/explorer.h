@@ -11,6 +11,7 @@
 
 #include "app/app.h"
 #include "app/devices.h"
+#include "app/lessons.h"
 #include "app/side_question.h"
 #include "app/worker.h"
 #include "kernels/compute.h"
@@ -45,8 +46,13 @@ class Explorer {
   /// True while an answer is on its way.
   bool computing() const { return worker_.busy(); }
 
-  /// Opens a session (.json) or tensors (FILE.safetensors, or three .npy) instead of what is there. If that fails, the session
-  /// stays as it is and a sentence says why.
+  /// Shows another session with its tensors, and what was not understood of it. Throws where these cannot be read: the session
+  /// then stays as it is.
+  void adopt(Session& session, Session opened, std::vector<std::string> remarks);
+  /// Forgets these remarks: they were read.
+  void forget_remarks() { remarks_.clear(); }
+  /// Opens tensors (FILE.safetensors, or three .npy) instead of what is there. If that fails, the session stays as it is and a
+  /// sentence says why.
   void open(Session& session, const std::string& spec);
   void open_dropped(Session& session, const std::vector<std::string>& files);
   /// Opens somebody's output in the place of a method. If that fails, the session stays as it is and a sentence says why.
@@ -77,7 +83,6 @@ class Explorer {
   bool load(Problem& problem);
   bool load_output(Experiment& experiment);
   void open_output(Session& session, const std::string& spec, bool as_b);
-  void adopt(Session& session, Session opened, const std::vector<std::string>& remarks);
   void describe(const Input& input);
   void choose_device(const Session& session);
   void ask(const Experiment& experiment);
@@ -87,6 +92,7 @@ class Explorer {
   void take_side_answers();
 
   std::string example_file_, cpu_, message_, note_;
+  std::vector<std::string> remarks_;  ///< on the session that was opened last
   std::vector<DeviceEntry> devices_;
   std::string wished_device_;        ///< what `device_` was chosen for
   UsableDevice device_;
@@ -104,12 +110,14 @@ class Explorer {
   std::shared_ptr<Effort> effort_ = std::make_shared<Effort>();
   bool busy_ = false;  ///< an answer was on its way when the newest one was taken
   Answer result_;
+  std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted
   Worker<Question, Answer> worker_;  ///< last, so they join before anything they use goes away
   SideQuestion<Question, Why> why_;
   SideQuestion<ScoreQuestion, ScoreWindow> scores_;
   SideQuestion<Experiment, Clipping> clipping_;
   SideQuestion<Question, SameBits> same_bits_;
   SideQuestion<Answer, Diagnosis> diagnosis_;
+  LessonDesk lessons_;
 };
 
 }  // namespace attoscope

@@ -24,12 +24,12 @@ std::string text_of(FcPattern* pattern, const char* key) {
   return reinterpret_cast<const char*>(text);
 }
 
-/// The upright face of `family` in `weight`, if exactly that family is there and its file holds nothing else.
-std::string find_font(FcConfig* config, const char* family, int weight) {
+/// The face of `family` in `weight`, if exactly that family is there and its file holds nothing else.
+std::string find_font(FcConfig* config, const char* family, int weight, int slant = FC_SLANT_ROMAN) {
   const Pattern wanted(FcPatternCreate());
   FcPatternAddString(wanted.get(), FC_FAMILY, reinterpret_cast<const FcChar8*>(family));
   FcPatternAddInteger(wanted.get(), FC_WEIGHT, weight);
-  FcPatternAddInteger(wanted.get(), FC_SLANT, FC_SLANT_ROMAN);
+  FcPatternAddInteger(wanted.get(), FC_SLANT, slant);
   FcPatternAddInteger(wanted.get(), FC_WIDTH, FC_WIDTH_NORMAL);
   FcPatternAddBool(wanted.get(), FC_SCALABLE, FcTrue);
   FcPatternAddBool(wanted.get(), FC_VARIABLE, FcFalse);
@@ -51,7 +51,8 @@ FontFiles find_fonts() {
   return {.sans = find_font(config.get(), "Inter", FC_WEIGHT_REGULAR),
           .sans_semibold = find_font(config.get(), "Inter", FC_WEIGHT_DEMIBOLD),
           .mono = find_font(config.get(), "JetBrains Mono", FC_WEIGHT_REGULAR),
-          .math = find_font(config.get(), "DejaVu Sans", FC_WEIGHT_REGULAR)};
+          .math = find_font(config.get(), "DejaVu Sans", FC_WEIGHT_REGULAR),
+          .sans_italic = find_font(config.get(), "Inter", FC_WEIGHT_REGULAR, FC_SLANT_ITALIC)};
 }
 
 std::string missing_fonts(const FontFiles& files) {

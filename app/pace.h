@@ -20,8 +20,10 @@ class Pace {
     if (at_once_ > 0) --at_once_;
   }
   /// Seconds to wait for an event before the next frame is drawn anyway. `moving`: something on screen changes by itself.
-  double patience(double now, bool moving) const {
-    if (at_once_ > 0) return 0;
+  /// `computing`: an answer is on its way, and its event; a frame that began just before it would show the old one.
+  double patience(double now, bool moving, bool computing) const {
+    constexpr double a_moment = 0.008;
+    if (at_once_ > 0) return computing ? a_moment : 0;
     return moving || now - stirred_ < 0.8 ? 0.1 : forever;
   }
 

@@ -76,4 +76,9 @@ std::string default_session_file() {
   return home.empty() ? "" : (fs::path(home) / ".local" / "state" / relative).string();
 }
 
+std::string recent_sessions_file() {
+  const fs::path last = default_session_file();
+  return last.empty() ? "" : (last.parent_path() / "recent.json").string();
+}
+
 }  // namespace attoscope

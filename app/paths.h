@@ -20,4 +20,7 @@ std::string pictures_directory();
 /// where there is no home.
 std::string default_session_file();
 
+/// Where the names of the sessions that were open are kept: recent.json beside the last session; empty where that is.
+std::string recent_sessions_file();
+
 }  // namespace attoscope

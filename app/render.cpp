@@ -1,18 +1,22 @@
 #include "app/render.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/devices.h"
 #include "app/explorer.h"
 #include "app/gui.h"
 #include "app/kernel_output.h"
+#include "app/lessons.h"
 #include "app/offscreen.h"
+#include "app/sweeper.h"
 #include "app/tensors.h"
 #include "app/texture.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
 #include "kernels/compute.h"
 #include "kernels/device.h"
+#include "ui/learn/lesson_steps.h"
 #include "ui/theme.h"
 #include "ui/ui.h"
 
@@ -37,7 +41,19 @@ Frame frame_of(const Session& session, std::shared_ptr<const Result> result, con
   frame.example_file = shot.example_file;
   const std::string& file = input.kind == InputKind::tensors ? input.file : shot.example_file;
   if (!file.empty()) frame.tensors = describe_tensors(file);
+  if (session.view.workspace == Workspace::sweep) frame.sweep = computed_sweep(session);
+  frame.vary = vary_in_lesson;
+  if (session.view.workspace == Workspace::learn) frame.lessons = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
   return frame;
+}
+
+/// What the page asked for and is not yet known.
+void answer_lesson(const std::vector<LessonQuestion>& questions, Frame& frame) {
+  LessonAnswers known = frame.lesson_answers ? *frame.lesson_answers : LessonAnswers{};
+  for (const LessonQuestion& q : questions)
+    if (std::ranges::find(known, q, [](const LessonAnswerPtr& a) { return a->question; }) == known.end())
+      known.push_back(std::make_shared<const LessonAnswer>(answer(q, {})));
+  frame.lesson_answers = std::make_shared<const LessonAnswers>(std::move(known));
 }
 
 /// What the panels asked for beside the answer, made at once.
@@ -47,6 +63,7 @@ void answer(const Wishes& wishes, const Session& session, Frame& frame) {
     frame.same_bits = std::make_shared<const SameBits>(same_bits(session.experiment));
   if (wishes.scores) frame.scores = std::make_shared<const ScoreWindow>(scores(*wishes.scores));
   if (wishes.diagnose) frame.diagnosis = std::make_shared<const Diagnosis>(diagnose_with_heads(*frame.result));
+  answer_lesson(wishes.lesson, frame);
   if (wishes.clipping) frame.clipping = std::make_shared<const Clipping>(clipping(session.experiment, clipping_rows));
 }
 
@@ -69,7 +86,7 @@ Picture draw(Session session, Frame frame, int width, int height) {
   frame.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                     const Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
   for (int i = 0; i < settling_frames; ++i) {
-    apply_theme(session.view.theme, session.view.ui_scale);
+    apply_theme(session.view.theme, shown_scale(session));
     begin_frame(screen);
     answer(draw_ui(session, frame, *memory), session, frame);
     gui.draw(palette(session.view.theme).background);

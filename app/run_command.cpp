@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "app/devices.h"
+#include "app/field_npy.h"
 #include "app/field_setter.h"
 #include "app/files.h"
 #include "app/interrupts.h"
@@ -135,17 +136,38 @@ void stage_matrices(StagedFiles& files, const std::string& directory, const Resu
   add("b.npy", r.b.rows, r.b.cols, r.b.values);
 }
 
-/// Before anything is computed: could the files be written at all?
-void check_places(const RunArguments& x) {
+/// A field, and the file it goes to.
+struct FieldFile {
+  Field field;
+  std::string file;
+};
+std::vector<FieldFile> field_files(const RunArguments& x) {
+  std::vector<FieldFile> files;
+  for (const std::string& text : x.save_field) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || !text.ends_with(".npy")) refuse("--save-field", text, "FIELD=FILE.npy, such as a_error=error.npy");
+    files.push_back({of_option("--save-field", [&] { return field_named(text.substr(0, equals)); }), text.substr(equals + 1)});
+  }
+  return files;
+}
+
+/// Throws where the file's directory is not there.
+void check_parent(const char* option, const std::string& file) {
   std::error_code error;
+  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
+  if (!parent.empty() && !std::filesystem::is_directory(parent, error))
+    throw std::runtime_error(std::string(option) + " " + file + ": there is no directory " + parent.string());
+}
+
+/// Before anything is computed: could the files be written at all?
+void check_places(const RunArguments& x, const std::vector<FieldFile>& fields) {
+  std::error_code error;
+  for (const FieldFile& f : fields) check_parent("--save-field", f.file);
   if (!x.save.empty() && std::filesystem::exists(x.save, error) && !std::filesystem::is_directory(x.save, error)) {
     throw std::runtime_error("--save " + x.save + ": is a file, expected a directory");
   }
   if (x.json.empty() || x.json == "-") return;
-  const std::filesystem::path parent = std::filesystem::path(x.json).parent_path();
-  if (!parent.empty() && !std::filesystem::is_directory(parent, error)) {
-    throw std::runtime_error("--json " + x.json + ": there is no directory " + parent.string());
-  }
+  check_parent("--json", x.json);
   if (std::filesystem::is_directory(x.json, error))
     throw std::runtime_error("--json " + x.json + ": is a directory, expected a file");
 }
@@ -211,10 +233,12 @@ void run(const RunArguments& x, std::ostream& out) {
   const int threads = whole_number("--threads", x.threads, 0, 4096);
   check_device("--device", x.device);
   const Experiment experiment = experiment_of(x);
-  check_places(x);
+  const std::vector<FieldFile> fields = field_files(x);
+  check_places(x, fields);
   const Answer found = answer(experiment, x, threads);
   StagedFiles files;
   if (!x.save.empty()) stage_matrices(files, x.save, found.result);
+  for (const FieldFile& f : fields) files.add(f.file, field_npy(found.result, f.field));
   const std::string json = x.json.empty() ? "" : json_of(found);
   if (!json.empty() && x.json != "-") files.add(x.json, json);
   files.commit();

@@ -50,6 +50,7 @@ struct RunArguments {
   std::string device = "auto", threads = "0";
   bool attribute = false;
   std::string json, save;  ///< where to write; "" nowhere, json "-" to standard output
+  std::vector<std::string> save_field{};  ///< "a_error=FILE.npy"
 };
 
 /// The experiment that the options describe, with its tensors read. Throws std::invalid_argument in a sentence where an option

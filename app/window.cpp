@@ -81,13 +81,19 @@ void Window::listen() {
   glfwSetWindowCloseCallback(window_.get(), [](GLFWwindow* window) { owner(window).stirred_ = true; });
 }
 
+void Window::name(const std::string& title) {
+  if (title == title_) return;
+  title_ = title;
+  glfwSetWindowTitle(window_.get(), title.c_str());
+}
+
 bool Window::closing() const { return glfwWindowShouldClose(window_.get()); }
 void Window::close() { glfwSetWindowShouldClose(window_.get(), GLFW_TRUE); }
 
-bool Window::idle(bool moving) const { return pace_.patience(glfwGetTime(), moving) == Pace::forever; }
+bool Window::idle(bool moving) const { return pace_.patience(glfwGetTime(), moving, false) == Pace::forever; }
 
-void Window::wait(bool moving) {
-  const double patience = visible() ? pace_.patience(glfwGetTime(), moving) : Pace::forever;
+void Window::wait(bool moving, bool computing) {
+  const double patience = visible() ? pace_.patience(glfwGetTime(), moving, computing) : Pace::forever;
   if (patience == 0)
     glfwPollEvents();
   else if (patience == Pace::forever)

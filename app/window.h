@@ -22,12 +22,15 @@ class Window {
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
+  /// What the desktop calls the window.
+  void name(const std::string& title);
   bool closing() const;
   void close();
   /// True if `wait` would sleep until something happens.
   bool idle(bool moving) const;
-  /// Handles events; sleeps until the next frame is due. `moving`: something on screen changes by itself.
-  void wait(bool moving);
+  /// Handles events; sleeps until the next frame is due. `moving`: something on screen changes by itself. `computing`: an answer
+  /// is on its way, and wakes it.
+  void wait(bool moving, bool computing);
   /// False while the window has no pixels, being minimised.
   bool visible() const;
   /// How much larger than usual this display wants everything.
@@ -59,6 +62,7 @@ class Window {
   std::unique_ptr<GLFWwindow, Destroy> window_;
   std::unique_ptr<Gui> gui_;
   Pace pace_;
+  std::string title_;
   std::vector<std::string> dropped_;
   std::atomic<bool> stirred_{true};
 };

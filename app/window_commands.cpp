@@ -1,6 +1,7 @@
 #include "app/window_commands.h"
 
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "app/devices.h"
@@ -9,6 +10,7 @@
 #include "app/session.h"
 #ifdef ATTOSCOPE_GUI
 #include "app/app.h"
+#include "app/figures/window_bundle.h"
 #include "app/render.h"
 #endif
 
@@ -16,8 +18,8 @@ namespace attoscope {
 namespace {
 
 #ifdef ATTOSCOPE_GUI
-Session session_from(const std::string& file, std::vector<std::string>& remarks) {
-  return file.empty() ? last_session(remarks) : read_session(file, remarks);
+LastSession session_from(const std::string& file, std::vector<std::string>& remarks) {
+  return file.empty() ? last_session(remarks) : LastSession{read_session(file, remarks), file};
 }
 #else
 [[noreturn]] void no_window() {
@@ -43,19 +45,22 @@ void render_picture(const RenderArguments& x, std::ostream& out) {
   const PictureSize size = parse_size(x.size);
   if (x.device) check_device("--device", *x.device);
   std::vector<std::string> remarks;
-  Session session = session_from(x.session, remarks);
+  Session session = session_from(x.session, remarks).session;
   if (x.device) session.device = *x.device;
   render(session, {.file = x.out, .width = size.width, .height = size.height, .example_file = example_file()});
   for (const std::string& remark : remarks) out << remark << '\n';
   out << x.out + ": " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels\n";
 }
 
+void draw_window_plot(const FigureArguments& x, std::ostream& out) { draw_plot(x, out); }
+
 void open_window(const WindowArguments& x) {
   if (x.device) check_device("--device", *x.device);
   Start start;
-  start.session = session_from(x.session, start.remarks);
+  LastSession last = session_from(x.session, start.remarks);
+  start.session = std::move(last.session);
+  start.document = std::move(last.document);
   start.device = x.device;
-  start.session_file = default_session_file();
   start.example_file = example_file();
   run_window(start);
 }
@@ -65,6 +70,8 @@ void render_picture(const RenderArguments& x, std::ostream&) {
   if (x.device) check_device("--device", *x.device);
   no_window();
 }
+
+void draw_window_plot(const FigureArguments&, std::ostream&) { no_window(); }
 
 void open_window(const WindowArguments& x) {
   if (x.device) check_device("--device", *x.device);

@@ -5,6 +5,8 @@
 #include <ostream>
 #include <string>
 
+#include "app/figures/figure_command.h"
+
 namespace attoscope {
 
 /// Options of `attoscope render` as typed.
@@ -31,6 +33,9 @@ PictureSize parse_size(const std::string& text);
 
 /// Draws a session to a PNG and says where it is.
 void render_picture(const RenderArguments& arguments, std::ostream& out);
+
+/// Draws a plot of the window as a figure, as `draw_plot` says.
+void draw_window_plot(const FigureArguments& arguments, std::ostream& out);
 
 /// Opens the window and returns when it was closed.
 void open_window(const WindowArguments& arguments);

@@ -26,12 +26,13 @@ std::string from_clipboard() {
 void grant(const Wishes& wishes, Session& session, Explorer& explorer, Keeper& keeper) {
   if (wishes.cancel) explorer.cancel();
   if (!wishes.complaint.empty()) explorer.say(wishes.complaint);
-  if (!wishes.open_tensors.empty()) explorer.open(session, wishes.open_tensors);
   if (wishes.paste) explorer.paste(session, wishes.paste_text);
   if (wishes.paste_pins) explorer.add_pins(session, from_clipboard());
   if (!wishes.open_kernel.empty()) explorer.open_kernel(session, wishes.open_kernel, wishes.kernel_as_b);
   explorer.ask_beside(wishes, session);
-  if (wishes.save) keeper.ask(*wishes.save);
+  if (wishes.save) explorer.note(keeper.ask(*wishes.save, session, explorer.frame()));
+  if (!wishes.draw_figure.empty()) keeper.draw(wishes.draw_figure, session.view);
+  if (wishes.stop_figures) keeper.stop_figures();
   if (wishes.copy_pin && *wishes.copy_pin < static_cast<int>(session.pins.size())) {
     const Pin& pin = session.pins[static_cast<std::size_t>(*wishes.copy_pin)];
     to_clipboard(alone(pin));

@@ -5,11 +5,13 @@
 #include <functional>
 #include <vector>
 
+#include "ui/figures_menu.h"
 #include "ui/heatmap_view.h"
 #include "ui/numbers.h"
 #include "ui/panels.h"
 #include "ui/progress.h"
 #include "ui/sentences.h"
+#include "ui/session_menu.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
@@ -70,18 +72,6 @@ void undo_buttons(Session& session, History& history, const Palette& colours) {
   ImGui::SameLine(0, 0);
   if (bar_button("redo###redo", 46, "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y.", colours, history.can_redo(session)))
     history.redo(session);
-}
-
-void clipboard_buttons(const Palette& colours, Wishes& wishes) {
-  if (bar_button("copy###copy", 46, "The session as text, to the clipboard: for a colleague, an issue, a file. Ctrl+C.", colours))
-    wishes.copy = true;
-  ImGui::SameLine(0, 0);
-  if (bar_button("paste###paste", 46,
-                 "A session's text from the clipboard instead of what is here. Ctrl+V; Ctrl+Z takes it back.", colours)) {
-    const char* text = ImGui::GetClipboardText();
-    wishes.paste = true;
-    wishes.paste_text = text != nullptr ? text : "";
-  }
 }
 
 void theme_button(View& view, const Palette& colours) {
@@ -160,11 +150,12 @@ void draw_top_bar(Session& session, const Frame& frame, UiMemory& memory, const 
     ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1}, colours.line);
     const float left = draw_tabs(session.view, draw_title(colours), colours);
     const std::vector<Group> groups{
+        {session_button_width, 10, [&] { session_button(frame, memory, colours, wishes); }},
         {110, 7, [&] { if (bar_button("find …  Ctrl+P###find", 110, "Finds any control or action by name. Ctrl+P or /.", colours)) memory.palette.asked = true; }},
         {70, 6, [&] { presets_button(session, frame, memory, colours); }},
+        {78, 5, [&] { figures_button(session.view, frame, colours, wishes); }},
         {70, 5, [&] { pins_button(session, colours); }},
         {92, 8, [&] { undo_buttons(session, memory.history, colours); }},
-        {92, 2, [&] { clipboard_buttons(colours, wishes); }},
         {46, 1, [&] { if (bar_button("save###save", 46, "The window as a PNG in the folder of pictures. Every plot has a button of its own, seen under the mouse. F12.", colours)) wishes.save = Keepsake{"window", 0, 0, 0, 0, ""}; }},
         {66, 3, [&] { theme_button(session.view, colours); }},
         {104, 4, [&] { scale_buttons(session.view, colours); }},

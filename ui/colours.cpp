@@ -5,6 +5,8 @@
 #include <cmath>
 #include <span>
 
+#include "ui/light_maps.h"
+
 namespace attoscope {
 namespace {
 
@@ -56,17 +58,23 @@ Colour mixed(Colour from, Colour to, float t) {
 /// ImGui's packing of 0xRRGGBB.
 constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (hex & 0xff00u) | hex >> 16; }
 
+template <std::size_t N>
+constexpr std::array<Colour, N> packed(const std::array<std::uint32_t, N>& hex) {
+  std::array<Colour, N> colours{};
+  for (std::size_t i = 0; i < N; ++i) colours[i] = rgb(hex[i]);
+  return colours;
+}
+
 /// Negative mint, zero as dark or as white as the panel, positive pink: no method's colour.
 constexpr std::array diverging_dark{rgb(0xc9fff0), rgb(0x22b89a), rgb(0x0f5c52), rgb(0x0f1216),
                                     rgb(0x7a2456), rgb(0xe65aa5), rgb(0xffe0f1)};
-constexpr std::array diverging_light{rgb(0x063f37), rgb(0x129078), rgb(0x8fdccb), rgb(0xffffff),
-                                     rgb(0xf7b3d6), rgb(0xc23a84), rgb(0x561038)};
+constexpr std::array diverging_light = packed(light_diverging);
 /// For those who cannot tell pink from mint: blue and orange differ for everybody.
 constexpr std::array diverging_contrast{rgb(0xe3f1ff), rgb(0x59adff), rgb(0x1157b8), rgb(0x000000),
                                         rgb(0x9c4a00), rgb(0xff9a2e), rgb(0xffeed6)};
 /// Magnitudes: zero recedes into the panel in either theme.
 constexpr std::array ramp_dark{rgb(0x0f1216), rgb(0x32255e), rgb(0x2b5687), rgb(0x238c8a), rgb(0x6fc276), rgb(0xf3f4cc)};
-constexpr std::array ramp_light{rgb(0xffffff), rgb(0xbfe3ae), rgb(0x55b08f), rgb(0x2a7a8c), rgb(0x33487f), rgb(0x1f1440)};
+constexpr std::array ramp_light = packed(light_ramp);
 constexpr std::array ramp_contrast{rgb(0x000000), rgb(0x41298a), rgb(0x2a6fb8), rgb(0x22a9a0), rgb(0x8fdc7a), rgb(0xffffd8)};
 
 /// The two maps of a theme and its markers.

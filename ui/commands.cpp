@@ -104,6 +104,10 @@ void add_offers(const Frame& frame, const Session& session, std::vector<Command>
     for (std::size_t i = 0; i < frame.tensors.head_names.size(); ++i)
       all.push_back({"head: " + frame.tensors.head_names[i], "of the tensor file", "",
                      [i](KeyTarget& t) { set(t, "problem.input.index", std::to_string(i)); }, ""});
+  for (const RecentSession& r : frame.sessions.recent)
+    if (r.reason.empty())
+      all.push_back({"open session: " + r.file.substr(r.file.find_last_of('/') + 1), r.file, "",
+                     [file = r.file](KeyTarget& t) { t.wishes.session = SessionWish{SessionWish::Act::open, file}; }, ""});
   for (std::size_t i = 0; i < session.pins.size(); ++i)
     all.push_back({"pin: " + session.pins[i].name, "restore this pin", "",
                    [i](KeyTarget& t) { restore_pin(t.session, static_cast<int>(i)); }, ""});

@@ -9,6 +9,7 @@
 #include "ui/panels.h"
 #include "ui/pins.h"
 #include "ui/recurrence.h"
+#include "ui/save_menu.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
@@ -34,22 +35,23 @@ Part rest_of_panel() {
   return {at, {at.x + size.x, at.y + size.y}};
 }
 
-Keepsake kept(std::string name, const Part& part, std::string csv) {
-  return {std::move(name), part.min.x, part.min.y, part.max.x, part.max.y, std::move(csv)};
-}
-
-/// A save button for each plot of the strip.
-void save_strip(const View& view, const Result& result, const Part& strip, const Palette& colours, Wishes& wishes) {
-  constexpr std::array<const char*, 5> names{"running max", "rescales", "row sum", "largest P", "error"};
+/// A save button for each plot of the strip, and at its foot one for all of them.
+void keep_strip(View& view, const Result& result, const Part& strip, const Palette& colours, Wishes& wishes) {
+  constexpr std::array<std::pair<Plot, const char*>, 5> plots{{{Plot::running_max, "running max"},
+                                                               {Plot::rescales, "rescales"},
+                                                               {Plot::row_sum, "row sum"},
+                                                               {Plot::largest_P, "largest P"},
+                                                               {Plot::error, "error"}}};
   const bool shows_P = (view.hidden_curves & bit(Curve::P_max)) == 0;
   const int count = shows_P ? 5 : 4;
-  const float step = (strip.max.x - strip.min.x + px(16)) / static_cast<float>(count);
+  const float step = (strip.max.x - strip.min.x + px(16)) / static_cast<float>(count), foot = strip.max.y - px(44);
+  const auto csv = [&] { return recurrence_csv(result); };
   for (int i = 0; i < count; ++i) {
-    const char* name = names[static_cast<std::size_t>(!shows_P && i == 3 ? 4 : i)];
+    const auto& [plot, name] = plots[static_cast<std::size_t>(!shows_P && i == 3 ? 4 : i)];
     const float left = strip.min.x + static_cast<float>(i) * step;
-    const Part plot{{left, strip.min.y}, {left + step - px(16), strip.max.y - px(44)}};
-    if (save_button(name, plot.min, plot.max, colours)) wishes.save = kept(name, plot, recurrence_csv(result));
+    offer_to_keep({plot, name, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view, colours, wishes);
   }
+  offer_to_keep({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, colours, wishes);
 }
 
 }  // namespace
@@ -74,13 +76,15 @@ void draw_explore(Session& session, const Frame& frame, UiMemory& memory, const 
   panel(heatmap_window, still, [&] {
     const Part all = rest_of_panel();
     draw_heatmap(session, frame, memory, colours, wishes);
-    if (frame.result && save_button("heat map", all.min, all.max, colours, true))
-      wishes.save = kept("heat map", all, picture_csv(session.view, frame, memory.heat));
+    if (!frame.result) return;
+    const auto csv = [&] { return picture_csv(session.view, frame, memory.heat); };
+    const bool has_field = session.view.picture == PictureKind::output;
+    offer_to_keep({Plot::heat_map, "heat map", all.min, all.max, csv, true, has_field}, session.view, colours, wishes);
   });
   panel(recurrence_window, still, [&] {
     const Part all = rest_of_panel();
     draw_recurrence(session, frame, memory, colours, wishes);
-    if (frame.result && !frame.result->trace.tiles.empty()) save_strip(session.view, *frame.result, all, colours, wishes);
+    if (frame.result && !frame.result->trace.tiles.empty()) keep_strip(session.view, *frame.result, all, colours, wishes);
   });
 }
 

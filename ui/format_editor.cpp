@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "ui/bit_boxes.h"
 #include "ui/numbers.h"
 #include "ui/panels.h"
 #include "ui/widgets.h"
@@ -63,31 +64,11 @@ Format clicked(Format f, int i) {
   return f;
 }
 
-/// One box a bit: sign purple, exponent green, mantissa grey; empty places are outlined.
-void draw_bits(const Format& f, const Palette& colours, ImVec2 at, ImVec2 size, int hovered) {
-  const int bits = 1 + f.exponent_bits + f.mantissa_bits, columns = columns_of(f);
-  const float step = size.x / static_cast<float>(columns), gap = step > px(6) ? px(2) : step > px(4) ? 1.0f : 0.5f;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  for (int i = 0; i < columns; ++i) {
-    const float x = at.x + step * static_cast<float>(i), rounding = step > px(6) ? px(2) : 0;
-    const ImVec2 from{x, at.y}, to{x + step - gap, at.y + size.y};
-    if (i >= bits) {
-      list->AddRect(from, to, i == hovered ? colours.secondary : colours.line, rounding);
-      continue;
-    }
-    const Colour c = i == 0 ? colours.moved : i <= f.exponent_bits ? colours.good : mixed(colours.faint, colours.text, 0.35f);
-    list->AddRectFilled(from, to, i == hovered ? mixed(c, colours.text, 0.4f) : c, rounding);
-  }
-}
-
 bool edit_bits(Format& f, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(14)};
   const bool pressed = ImGui::InvisibleButton("bits", size);
-  const float place = (ImGui::GetMousePos().x - at.x) / size.x;
-  const int i = ImGui::IsItemHovered()
-                    ? std::clamp(static_cast<int>(place * static_cast<float>(columns_of(f))), 0, columns_of(f) - 1)
-                    : -1;
-  draw_bits(f, colours, at, size, i);
+  const int i = hovered_bit(columns_of(f), at, size);
+  draw_bit_boxes(f, {columns_of(f), {}, i}, at, size, colours);
   explain("The bits of a number: sign, exponent, mantissa. " + (i < 0 ? "" : bit_text(f, i)),
           printed("(-1)^s * 2^(E - %d) * 1.M\np = %d significant bits", (1 << (f.exponent_bits - 1)) - 1, significand_bits(f)));
   if (!pressed || i < 0 || clicked(f, i) == f) return false;

@@ -5,16 +5,19 @@ namespace attoscope {
 namespace {
 
 /// All but the pins, which may be many.
-Session without_pins(const Session& s) { return {s.experiment, s.view, s.device, {}}; }
+Session without_pins(const Session& s) { return {s.experiment, s.view, s.device, {}, s.lesson, s.sweep, s.origin}; }
 
-bool same_but_pins(const Session& x, const Session& y) {
-  return x.experiment == y.experiment && x.view == y.view && x.device == y.device;
+/// True if they are equal but for their views and pins.
+bool same_but_view_and_pins(const Session& x, const Session& y) {
+  return x.experiment == y.experiment && x.device == y.device && x.lesson == y.lesson && x.sweep == y.sweep && x.origin == y.origin;
 }
+
+bool same_but_pins(const Session& x, const Session& y) { return x.view == y.view && same_but_view_and_pins(x, y); }
 
 bool same_but_zoom(const Session& x, const Session& y) {
   View view = x.view;
   view.zoom = y.view.zoom;
-  return view == y.view && x.experiment == y.experiment && x.device == y.device;
+  return view == y.view && same_but_view_and_pins(x, y);
 }
 
 }  // namespace

@@ -7,9 +7,12 @@
 
 #include "imgui.h"
 #include "ui/heatmap_view.h"
+#include "ui/learn/lesson_steps.h"
 #include "ui/pins.h"
 #include "ui/progress.h"
 #include "ui/recurrence.h"
+#include "ui/sweep/panels.h"
+#include "ui/session_menu.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
@@ -39,9 +42,20 @@ void paste(KeyTarget& t) {
   t.wishes.paste = true;
   t.wishes.paste_text = text ? text : "";
 }
-/// Stops what is being computed; else lets go of the pinned cell.
+void present(KeyTarget& t) { t.session.lesson.presenting = !t.session.lesson.presenting; }
+/// Runs, pauses or goes on with the sweep where it is on show.
+void sweep_on(KeyTarget& t) {
+  if (t.session.view.workspace == Workspace::sweep) t.wishes.sweep = next_wish(t.frame.sweep.progress);
+}
+/// Puts remarks away; else stops presenting; else stops what is being computed; else lets go of the pinned cell.
 void escape(KeyTarget& t) {
-  if (t.frame.computing && t.frame.computing_seconds > shown_after)
+  if (shows_remarks(t.frame))
+    t.wishes.remarks_read = true;
+  else if (is_presenting(t.session))
+    present(t);
+  else if (t.session.view.workspace == Workspace::sweep)
+    t.wishes.sweep = SweepWish::cancel;
+  else if (t.frame.computing && t.frame.computing_seconds > shown_after)
     t.wishes.cancel = true;
   else
     t.session.view.cell_row = t.session.view.cell_col = -1;
@@ -50,6 +64,14 @@ void keep(KeyTarget& t) {
   keep_pin(t.session, t.frame, t.memory.pins);
   if (!t.session.view.show_pins) t.wishes.complaint = t.memory.pins.complaint;
 }
+template <SessionWish::Act act>
+void session_file(KeyTarget& t) {
+  ask_session(act, t.frame, t.memory, t.wishes);
+}
+void next_step(KeyTarget& t) { turn_page(t.session.lesson, t.frame.lessons.get(), 1); }
+void step_before(KeyTarget& t) { turn_page(t.session.lesson, t.frame.lessons.get(), -1); }
+void first_step(KeyTarget& t) { turn_to_end(t.session.lesson, t.frame.lessons.get(), false); }
+void last_step(KeyTarget& t) { turn_to_end(t.session.lesson, t.frame.lessons.get(), true); }
 void open_palette(KeyTarget& t) { t.memory.palette.asked = true; }
 void save_window(KeyTarget& t) { t.wishes.save = Keepsake{"window", 0, 0, 0, 0, ""}; }
 void redo(KeyTarget& t) { t.memory.history.redo(t.session); }
@@ -58,28 +80,34 @@ void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((vi
 constexpr std::array table{
     Key{"1 .. 9", "picture: golden, a, b, errors, magnitudes, ulps"},
     Key{"Shift+1 .. 3", "picture: relative errors, a − b"},
-    Key{"L", "signed log or linear colours", ImGuiKey_L, toggle_scale},
-    Key{"P", "pin the range of the colours", ImGuiKey_P, toggle_pin},
+    Key{"L", "signed log or linear colours", ImGuiKey_L, toggle_scale, false, KeyScope::explore},
+    Key{"P", "pin the range of the colours", ImGuiKey_P, toggle_pin, false, KeyScope::explore},
     Key{"G", "tile grid over the picture", ImGuiKey_G,
-        [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }},
-    Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }},
-    Key{"M", "next kind of picture: output, rescale map, scores", ImGuiKey_M, [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }},
+        [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
+    Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }, false, KeyScope::explore},
+    Key{"M", "next kind of picture: output, rescale map, scores", ImGuiKey_M, [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},
     Key{"V", "next comparison: one picture, side by side, swipe, flicker", ImGuiKey_V,
-        [](KeyTarget& t) { step_on(t.session.view.comparison, comparison_names); }},
-    Key{"B", "swap the two compared fields", ImGuiKey_B, [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }},
+        [](KeyTarget& t) { step_on(t.session.view.comparison, comparison_names); }, false, KeyScope::explore},
+    Key{"B", "swap the two compared fields", ImGuiKey_B, [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
     Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
-        [](KeyTarget& t) { t.session.view.profiles = !t.session.view.profiles; }},
-    Key{"Esc", "stop computing, or let go of the pinned cell", ImGuiKey_Escape, escape},
-    Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true},
-    Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true},
+        [](KeyTarget& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
+    Key{"Esc", "stop computing, the sweep or presenting, or let go of the pinned cell", ImGuiKey_Escape, escape},
+    Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true, KeyScope::explore},
+    Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true, KeyScope::explore},
     Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma,
-        [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); }},
-    Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); }},
+        [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); }, false, KeyScope::explore},
+    Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); }, false, KeyScope::explore},
     Key{"J", "play or pause the tiles", ImGuiKey_J,
-        [](KeyTarget& t) { play_or_pause(t.memory.playback, t.session.view, t.result, ImGui::GetTime()); }},
+        [](KeyTarget& t) { play_or_pause(t.memory.playback, t.session.view, t.result, ImGui::GetTime()); }, false, KeyScope::explore},
+    Key{"Page Down", "Learn: next step; presenting also → and Space", ImGuiKey_PageDown, next_step, true, KeyScope::learn},
+    Key{"Page Up", "Learn: step before; presenting also ←", ImGuiKey_PageUp, step_before, true, KeyScope::learn},
+    Key{"Home", "presenting: first step of the lesson", ImGuiKey_Home, first_step, false, KeyScope::presenting},
+    Key{"End", "presenting: last step of the lesson", ImGuiKey_End, last_step, false, KeyScope::presenting},
+    Key{"F5", "Learn: one step at a time in large type; Esc leaves", ImGuiKey_F5, present, false, KeyScope::learn},
     Key{"K", "keep the experiment as a pin", ImGuiKey_K, keep},
     Key{"Shift+K", "list of pins", ImGuiMod_Shift | ImGuiKey_K,
         [](KeyTarget& t) { t.session.view.show_pins = !t.session.view.show_pins; }},
+    Key{"R", "run, pause or resume the sweep", ImGuiKey_R, sweep_on},
     Key{"Ctrl+P", "find any control or action by name; also Ctrl+Shift+P and /", ImGuiMod_Ctrl | ImGuiKey_P, open_palette},
     Key{"F12", "save the window as a picture", ImGuiKey_F12, save_window},
     Key{"T", "dark, light or high-contrast theme", ImGuiKey_T, [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
@@ -89,6 +117,11 @@ constexpr std::array table{
     Key{"Ctrl+Z", "undo", ImGuiMod_Ctrl | ImGuiKey_Z, [](KeyTarget& t) { t.memory.history.undo(t.session); }, true},
     Key{"Ctrl+Shift+Z", "redo", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, redo, true},
     Key{"Ctrl+Y", "redo", ImGuiMod_Ctrl | ImGuiKey_Y, redo, true},
+    Key{"Ctrl+S", "save the session", ImGuiMod_Ctrl | ImGuiKey_S, session_file<SessionWish::Act::save>},
+    Key{"Ctrl+Shift+S", "save the session under another name", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_S,
+        session_file<SessionWish::Act::save_as>},
+    Key{"Ctrl+O", "open a session", ImGuiMod_Ctrl | ImGuiKey_O, session_file<SessionWish::Act::open>},
+    Key{"Ctrl+N", "new session", ImGuiMod_Ctrl | ImGuiKey_N, session_file<SessionWish::Act::fresh>},
     Key{"Ctrl+C", "copy the session as text", ImGuiMod_Ctrl | ImGuiKey_C, [](KeyTarget& t) { t.wishes.copy = true; }},
     Key{"Ctrl+V", "paste a session", ImGuiMod_Ctrl | ImGuiKey_V, paste},
     Key{"Tab, arrows", "move between controls; Space presses, Enter types"},
@@ -106,6 +139,9 @@ constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, sho
 constexpr std::array aliases{
     Key{"Ctrl+Shift+P", "", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P, open_palette},
     Key{"/", "", ImGuiKey_Slash, open_palette},
+    Key{"→", "", ImGuiKey_RightArrow, next_step, true, KeyScope::presenting},
+    Key{"Space", "", ImGuiKey_Space, next_step, true, KeyScope::presenting},
+    Key{"←", "", ImGuiKey_LeftArrow, step_before, true, KeyScope::presenting},
 };
 
 }  // namespace
@@ -123,16 +159,27 @@ bool pressed(const Key& key) {
 
 }  // namespace
 
+/// True if the key acts on what is on screen.
+bool acts_on(const Session& session, KeyScope scope) {
+  switch (scope) {
+    case KeyScope::explore: return session.view.workspace == Workspace::explore;
+    case KeyScope::learn: return session.view.workspace == Workspace::learn;
+    case KeyScope::presenting: return is_presenting(session);
+    case KeyScope::everywhere: break;
+  }
+  return true;
+}
+
 void handle_keys(KeyTarget target) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
-  for (int i = 0; i < field_count; ++i) {
+  for (int i = 0; i < field_count && acts_on(target.session, KeyScope::explore); ++i) {
     const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
     if (ImGui::IsKeyChordPressed(key)) field_keys[static_cast<std::size_t>(i)](target);
   }
   for (const std::span<const Key> list : {std::span<const Key>(table), std::span<const Key>(aliases)})
     for (const Key& key : list)
-      if (key.act != nullptr && pressed(key)) key.act(target);
+      if (key.act != nullptr && acts_on(target.session, key.scope) && pressed(key)) key.act(target);
 }
 
 namespace {

@@ -18,12 +18,16 @@ struct KeyTarget {
   const Frame& frame;
 };
 
+/// Where a key acts. presenting: while a lesson fills the window, where no other key of the table's acts.
+enum class KeyScope { everywhere, explore, learn, presenting };
+
 /// One line of the help. Lines without `act` stand for mouse actions or ranges of keys.
 struct Key {
   std::string_view keys, what;
   int chord = 0;  ///< ImGuiKeyChord
   void (*act)(KeyTarget&) = nullptr;
   bool repeats = false;
+  KeyScope scope = KeyScope::everywhere;
 };
 
 /// All keys, in the order of the help.

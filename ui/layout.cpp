@@ -33,20 +33,20 @@ void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
   const float middle = px(240);
   ImGuiID rest = root;
   const ImGuiID left = split(rest, ImGuiDir_Left, fitting(left_width, size.x, docked.narrow ? middle : middle + px(240)));
-  const ImGuiID bottom = split(rest, ImGuiDir_Down, fitting(bottom_height, size.y, px(200)));
+  const ImGuiID bottom = docked.low ? 0 : split(rest, ImGuiDir_Down, fitting(bottom_height, size.y, px(200)));
   const float beside = ImGui::DockBuilderGetNode(rest)->Size.x;
   const ImGuiID right = docked.narrow ? left : split(rest, ImGuiDir_Right, fitting(right_width, beside, middle));
   ImGui::DockBuilderDockWindow(controls_window, left);
   ImGui::DockBuilderDockWindow(statistics_window, right);
-  ImGui::DockBuilderDockWindow(recurrence_window, bottom);
   ImGui::DockBuilderDockWindow(heatmap_window, rest);
+  ImGui::DockBuilderDockWindow(recurrence_window, docked.low ? rest : bottom);
   constexpr int quiet = static_cast<int>(ImGuiDockNodeFlags_NoUndocking) |
                         static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton) |
                         static_cast<int>(ImGuiDockNodeFlags_NoCloseButton) | static_cast<int>(ImGuiDockNodeFlags_NoDocking);
+  const auto has_tabs = [&](ImGuiID id) { return (docked.narrow && id == left) || (docked.low && id == rest); };
   for (const ImGuiID id : {left, bottom, right, rest})
-    ImGui::DockBuilderGetNode(id)->SetLocalFlags(
-        ImGui::DockBuilderGetNode(id)->LocalFlags | quiet |
-        (docked.narrow && id == left ? 0 : static_cast<int>(ImGuiDockNodeFlags_NoTabBar)));
+    if (ImGuiDockNode* node = ImGui::DockBuilderGetNode(id))
+      node->SetLocalFlags(node->LocalFlags | quiet | (has_tabs(id) ? 0 : static_cast<int>(ImGuiDockNodeFlags_NoTabBar)));
   ImGui::DockBuilderFinish(root);
 }
 
@@ -68,7 +68,7 @@ void measure(const char* name, float ImVec2::*side, double& length) {
 
 void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, Docked& docked) {
   const ImGuiID root = ImGui::GetID("panels");
-  const Docked wanted{px(1), size.x < px(1280), panels};
+  const Docked wanted{px(1), size.x < px(1280), size.y < px(520), panels};
   if (docked != wanted || ImGui::DockBuilderGetNode(root) == nullptr) {
     docked = wanted;
     build(root, at, size, docked);
@@ -77,7 +77,7 @@ void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, Docked& docked) {
   if (!is_resizing(root)) return;
   measure(controls_window, &ImVec2::x, panels.left);
   if (!docked.narrow) measure(statistics_window, &ImVec2::x, panels.right);
-  measure(recurrence_window, &ImVec2::y, panels.bottom);
+  if (!docked.low) measure(recurrence_window, &ImVec2::y, panels.bottom);
   docked.panels = panels;
 }
 

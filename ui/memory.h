@@ -1,13 +1,16 @@
 /// What the panels remember between frames: answers turned into what is drawn, so that a frame costs no O(N d).
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/fields.h"
 #include "kernels/result.h"
 #include "ui/history.h"
+#include "ui/sweep/series.h"
 #include "ui/theme.h"
 #include "ui/ui.h"
 
@@ -113,7 +116,8 @@ struct ScatterMemory : ScatterPoints {
 /// What the panels were docked for; scale 0: never.
 struct Docked {
   float scale = 0;  ///< pixels of a length 1
-  bool narrow = false;
+  bool narrow = false;  ///< the statistics are a tab beside the controls
+  bool low = false;     ///< the recurrence is a tab beside the heat map
   PanelSizes panels{};
 
   friend bool operator==(const Docked&, const Docked&) = default;
@@ -135,7 +139,28 @@ struct PinMemory {
   std::string complaint;        ///< why the last wish could not be done
 };
 
+/// The menu of sessions.
+struct SessionMenuMemory {
+  bool asked = false;   ///< to be opened in this frame
+  bool typing = false;  ///< with the keyboard in its path
+  std::string typed;
+  SessionWish::Act entered = SessionWish::Act::open;  ///< what Enter does with it
+};
+
+struct LearnMemory;
+
+/// The sweep as it is drawn, and what is being typed.
+struct SweepMemory {
+  SweepDrawing drawing;
+  CellPicture heat;  ///< a cell for each combination: the first parameter across, the second upwards
+  std::shared_ptr<const SweepTable> heat_table;
+  std::array<std::string, 2> typed, typed_from;  ///< values as they are typed, and the plan's that they began with
+  std::string search;
+  std::optional<SweepPlace> pointed, pointing;   ///< under the mouse in the frame before, and in this one
+};
+
 struct UiMemory {
+  SweepMemory sweep;
   HeatMemory heat, second;  ///< second: what the comparison holds against it
   RescaleMemory rescale_map;
   ScoreMemory scores;
@@ -147,6 +172,8 @@ struct UiMemory {
   Docked docked;
   PaletteMemory palette;
   PinMemory pins;
+  SessionMenuMemory session_menu;
+  std::shared_ptr<LearnMemory> learn;  ///< of the Learn workspace; null until it is drawn
   bool show_help = false;
   std::string dismissed_probe;  ///< whose sentence was read
   std::string typed_format, typed_file, typed_kernel;

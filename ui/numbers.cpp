@@ -1,9 +1,11 @@
 #include "ui/numbers.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 namespace attoscope {
 
@@ -79,6 +81,39 @@ BitText bits_of(const Format& f, double x) {
   }
   return {std::signbit(y) ? "1" : "0", binary(exponent, f.exponent_bits), binary(mantissa, f.mantissa_bits),
           y == x || (std::isnan(x) && std::isnan(y))};
+}
+
+double number_of(const Format& f, const BitText& bits) {
+  const auto whole = [](const std::string& digits) { return std::strtoull(("0" + digits).c_str(), nullptr, 2); };
+  const std::uint64_t exponent = whole(bits.exponent), mantissa = whole(bits.mantissa),
+                      top = (std::uint64_t{1} << f.exponent_bits) - 1, all = (std::uint64_t{1} << f.mantissa_bits) - 1;
+  const bool holds_numbers = f.top_code_nan && f.mantissa_bits > 0;
+  double magnitude = 0;
+  if (exponent == top && !(holds_numbers && mantissa != all))
+    magnitude = f.top_code_nan || mantissa != 0 ? std::nan("") : std::numeric_limits<double>::infinity();
+  else {
+    const int e = exponent == 0 ? min_exponent(f) : static_cast<int>(exponent) - 1 + min_exponent(f);
+    const std::uint64_t hidden = exponent == 0 ? 0 : std::uint64_t{1} << f.mantissa_bits;
+    magnitude = std::ldexp(static_cast<double>(hidden | mantissa), e - f.mantissa_bits);
+  }
+  return bits.sign == "1" ? -magnitude : magnitude;
+}
+
+double neighbour(const Format& f, double x, bool above) {
+  if (std::isnan(x)) return x;
+  if (x == 0) return above ? smallest_subnormal(f) : -smallest_subnormal(f);
+  const bool outward = above == (x > 0);
+  if (std::isinf(x)) return outward ? x : std::copysign(largest(f), x);
+  const double magnitude = std::abs(x), gap = ulp(f, x);
+  if (outward) return magnitude + gap > largest(f) ? overflowed<double>(f, x < 0) : std::copysign(magnitude + gap, x);
+  const bool power = std::ldexp(1.0, std::ilogb(magnitude)) == magnitude && magnitude > smallest_normal(f);
+  return std::copysign(magnitude - (power ? gap / 2 : gap), x);
+}
+
+std::string in_full(double x) {
+  if (!std::isfinite(x)) return scientific(x);
+  char text[40];
+  return {text, std::to_chars(text, text + sizeof text, x).ptr};
 }
 
 double rounded_up(double x, int digits) {

@@ -27,6 +27,13 @@ struct BitText {
   bool exact = true;  ///< x is a number of f; otherwise the bits are those of the nearest one
 };
 BitText bits_of(const Format& f, double x);
+/// The number of f that these bits stand for: the way back.
+double number_of(const Format& f, const BitText& bits);
+/// The next number of f above x, a number of f, or below it; beyond the largest what overflow gives, and NaN stays NaN.
+double neighbour(const Format& f, double x, bool above);
+
+/// "0.0999755859375": as few digits as tell x from every other double.
+std::string in_full(double x);
 
 /// x rounded up to `digits` significant digits, so that a range does not dance with its data.
 double rounded_up(double x, int digits = 2);

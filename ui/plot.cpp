@@ -24,16 +24,6 @@ void set_ticks(ImAxis axis, bool log, std::span<const double> ticks, std::span<c
     ImPlot::SetupAxisTicks(axis, ticks.data(), static_cast<int>(ticks.size()), labels.empty() ? nullptr : labels.data());
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten between y0 and y1, at most `most` of them.
-std::vector<double> round_ticks(double y0, double y1, double most) {
-  double step = std::pow(10.0, std::floor(std::log10((y1 - y0) / most)));
-  for (const double factor : {2.0, 2.5, 2.0})
-    if ((y1 - y0) / step > most) step *= factor;
-  std::vector<double> ticks;
-  for (double k = std::ceil(y0 / step); k * step <= y1 && ticks.size() < 64; ++k) ticks.push_back(k * step + 0.0);  // -0 becomes 0
-  return ticks;
-}
-
 /// Powers of ten between y0 and y1, at most `most` of them.
 std::vector<double> decade_ticks(double y0, double y1, double most) {
   const double first = std::ceil(std::log10(y0) - 1e-9), last = std::floor(std::log10(y1) + 1e-9);
@@ -46,6 +36,15 @@ std::vector<double> decade_ticks(double y0, double y1, double most) {
 ImVec4 vec(Colour c, float alpha = 1) { return ImGui::ColorConvertU32ToFloat4(faded(c, alpha)); }
 
 }  // namespace
+
+std::vector<double> round_ticks(double y0, double y1, double most) {
+  double step = std::pow(10.0, std::floor(std::log10((y1 - y0) / most)));
+  for (const double factor : {2.0, 2.5, 2.0})
+    if ((y1 - y0) / step > most) step *= factor;
+  std::vector<double> ticks;
+  for (double k = std::ceil(y0 / step); k * step <= y1 && ticks.size() < 64; ++k) ticks.push_back(k * step + 0.0);  // -0 becomes 0
+  return ticks;
+}
 
 bool begin_plot(const PlotFrame& frame, ImVec2 size) {
   const Fonts& f = fonts();

@@ -22,6 +22,9 @@ struct PlotFrame {
   bool log_x = false;
 };
 
+/// Multiples of 1, 2 or 5 times a power of ten between y0 and y1, at most `most` of them.
+std::vector<double> round_ticks(double y0, double y1, double most);
+
 /// Begins a plot of `size` without interaction of its own; end_plot() if it returns true.
 bool begin_plot(const PlotFrame& frame, ImVec2 size);
 void end_plot();

@@ -24,25 +24,6 @@ const ProbeEntry* asked_probe(const Session& session, const Frame& frame) {
   return at == frame.probes->end() ? nullptr : &*at;
 }
 
-/// How high a text in lines of at most `width` is.
-float height_of(Face face, const std::string& text, float width) {
-  const WithFace f(face);
-  return ImGui::CalcTextSize(text.c_str(), nullptr, false, width).y;
-}
-
-/// One line of the list: its title, and its sentence under it.
-bool entry(const ProbeEntry& probe, bool current, float width, const Palette& colours) {
-  const float title = line_height(Face::body) + px(4), pad = px(8), inner = width - 2 * pad;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const bool pressed = ImGui::Selectable(("##" + probe.name).c_str(), current, 0,
-                                         {width, title + height_of(Face::small, probe.sentence, inner) + 2 * pad});
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_text({at.x + pad, at.y + pad - px(2)}, Face::body, current ? colours.accent : colours.text, probe.title);
-  const WithFace f(Face::small);
-  list->AddText(nullptr, 0, {at.x + pad, at.y + pad + title}, colours.secondary, probe.sentence.c_str(), nullptr, inner);
-  return pressed;
-}
-
 }  // namespace
 
 void ask_probe(Session& session, UiMemory& memory, const ProbeEntry& probe) {
@@ -66,7 +47,7 @@ void presets_button(Session& session, const Frame& frame, UiMemory& memory, cons
   const ProbeEntry* current = asked_probe(session, frame);
   for (std::size_t i = 0; any && i < frame.probes->size(); ++i) {
     const ProbeEntry& probe = (*frame.probes)[i];
-    if (entry(probe, &probe == current, width, colours)) ask_probe(session, memory, probe);
+    if (titled_entry(probe.name, probe.title, probe.sentence, &probe == current, width, colours)) ask_probe(session, memory, probe);
   }
   ImGui::EndPopup();
 }
@@ -76,13 +57,19 @@ void draw_probe_sentence(const Session& session, const Frame& frame, UiMemory& m
   if (probe == nullptr || probe->name == memory.dismissed_probe) return;
   const float width = ImGui::GetContentRegionAvail().x, close = px(24), pad = px(8), inner = width - close - 3 * pad;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float title = line_height(Face::label) + px(4), height = title + height_of(Face::small, probe->sentence, inner) + 2 * pad;
+  const float title = line_height(Face::label) + px(4), sentence = wrapped_height(Face::small, probe->sentence, inner);
+  const bool whole = ImGui::GetContentRegionAvail().y > sentence + px(240);  // else the picture needs the room more
+  const float height = (whole ? title + sentence : line_height(Face::label)) + 2 * pad;
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + width, at.y + height}, colours.raised, px(3));
   draw_text({at.x + pad, at.y + pad - px(1)}, Face::label, colours.text, probe->title);
-  {
+  if (whole) {
     const WithFace f(Face::small);
     list->AddText(nullptr, 0, {at.x + pad, at.y + pad + title}, colours.secondary, probe->sentence.c_str(), nullptr, inner);
+  } else {
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({inner, height});
+    explain(probe->sentence);
   }
   ImGui::SetCursorScreenPos({at.x + width - close - px(4), at.y + px(4)});
   if (push_button("×###dismiss", colours, false, {close, 0})) memory.dismissed_probe = probe->name;

@@ -7,9 +7,6 @@
 
 namespace attoscope {
 
-namespace {
-
-/// "  3.4 s left", always as wide.
 std::string time_left(double seconds) {
   if (seconds < 0) return "          ";
   if (seconds < 100) return printed("%4.1f s left", seconds);
@@ -17,21 +14,23 @@ std::string time_left(double seconds) {
   return printed("%4.0f h left", std::min(seconds / 3600, 9999.0));
 }
 
-}  // namespace
+void draw_bar(ImVec2 at, float width, float thick, double share, const Palette& colours) {
+  const float filled = width * static_cast<float>(std::clamp(share, 0.0, 1.0));
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(at, {at.x + width, at.y + thick}, colours.line, thick / 2);
+  if (filled > 0) list->AddRectFilled(at, {at.x + std::max(thick, filled), at.y + thick}, colours.accent, thick / 2);
+}
 
 void draw_progress(const Frame& frame, const Palette& colours, float height, Wishes& wishes) {
   if (!frame.computing || frame.computing_seconds <= shown_after) return;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float bar = px(120), thick = px(6), y = at.y + (height - thick) / 2;
-  const float share = static_cast<float>(std::clamp(frame.progress, 0.0, 1.0));
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({at.x, y}, {at.x + bar, y + thick}, colours.line, thick / 2);
-  if (share > 0) list->AddRectFilled({at.x, y}, {at.x + std::max(thick, bar * share), y + thick}, colours.accent, thick / 2);
+  draw_bar({at.x, y}, bar, thick, frame.progress, colours);
   ImGui::Dummy({bar, height});
   explain("An answer to what the controls ask is on its way: inputs, golden value, a, b, deviations.");
   const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
   draw_text({at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
-            printed("%3.0f %% ", 100 * share) + time_left(frame.seconds_left));
+            printed("%3.0f %% ", 100 * std::clamp(frame.progress, 0.0, 1.0)) + time_left(frame.seconds_left));
   ImGui::SetCursorScreenPos({at.x + px(progress_width - 56), at.y + px(2)});
   if (push_button("cancel###cancel", colours, false, {px(56), height - px(4)})) wishes.cancel = true;
   explain("Stops this computation and keeps the picture that is there. Key Esc.");

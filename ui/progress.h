@@ -1,6 +1,9 @@
 /// How far the answer is that is on its way.
 #pragma once
 
+#include <string>
+
+#include "imgui.h"
 #include "ui/theme.h"
 #include "ui/ui.h"
 
@@ -11,6 +14,12 @@ inline constexpr double shown_after = 0.5;
 
 /// Width of `draw_progress` at UI scale 1.
 inline constexpr float progress_width = 312;
+
+/// "  3.4 s left", always as wide; blank where it is negative: unknown.
+std::string time_left(double seconds);
+
+/// A bar that is filled up to `share`.
+void draw_bar(ImVec2 at, float width, float thick, double share, const Palette& colours);
 
 /// A bar, the time left and a button that stops the work, in a line of `height`; nothing where work takes no longer than
 /// `shown_after`. Always as wide as told.

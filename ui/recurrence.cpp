@@ -82,9 +82,9 @@ void draw_recurrence(Session& session, const Frame& frame, UiMemory& memory, con
   const std::string why = why_no_recurrence(frame);
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   if (why.empty()) {
-    const float foot = px(44);
-    draw_recurrence_plots(session.view, memory.strip, {room.x, room.y - foot}, colours);
-    draw_scrubber(session.view, memory.playback, *r, {at.x, at.y + room.y - px(36)}, {room.x, px(36)}, colours);
+    const float scrubber = scrubber_height(room.x), foot = scrubber + px(8);
+    draw_recurrence_plots(session.view, memory.strip, strip_plots(session.view), {room.x, room.y - foot}, colours);
+    draw_scrubber(session.view, memory.playback, *r, {at.x, at.y + room.y - scrubber}, {room.x, scrubber}, colours);
   } else {
     const float width = std::min(room.x, px(720)), left = at.x + (room.x - std::min(width, text_width(Face::label, why))) / 2;
     ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);

@@ -1,6 +1,7 @@
 /// The recurrence of the traced row: series over tiles, and the tile under the scrubber.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,13 @@ struct WorkedStep {
 /// The step of the recurrence at `trace.tiles[index]`.
 WorkedStep worked_step(const Result& result, int index);
 
+/// The plots that share the tile axis.
+enum class StripPlot { running_max, rescales, row_sum, largest_P, error };
+/// Those that the recurrence strip shows.
+std::span<const StripPlot> strip_plots(const View& view);
 /// The plots in a row; a click or drag in one scrubs, a click on a name shows or hides its curve.
-void draw_recurrence_plots(View& view, const StripMemory& memory, ImVec2 size, const Palette& colours);
+void draw_recurrence_plots(View& view, const StripMemory& memory, std::span<const StripPlot> plots, ImVec2 size,
+                           const Palette& colours);
 /// Names of curves in a line, each with what it looks like; a click on one shows or hides it.
 struct LegendEntry {
   enum class Mark { line, dashes, dot, ring, diamond, band, bar } mark;
@@ -58,9 +64,11 @@ struct LegendEntry {
 };
 void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries, const Palette& colours);
 
+/// What the scrubber needs: the worked step stands beside its buttons, or, where these leave no room for it, under them.
+float scrubber_height(float width);
 /// Buttons, slider and worked step of the scrubbed tile.
 void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, const Palette& colours);
-/// The worked step of a tile, on two lines.
-void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours);
+/// The worked step of a tile, on so many lines at most.
+void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines = 2);
 
 }  // namespace attoscope

@@ -93,15 +93,19 @@ Colour colour_of(Tone tone, const Palette& colours) {
   return colours.text;
 }
 
-/// Pieces one after another, as far as there is room.
-void draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, const Palette& colours) {
-  const float end = at.x + width;
+constexpr float line_step = 18;
+
+/// Pieces one after another, on as many lines as there may be; returns where the next line begins.
+float draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, int lines, const Palette& colours) {
+  const float left = at.x, end = at.x + width;
   for (const FormulaPiece& piece : pieces) {
-    if (at.x + std::min(px(88), text_width(Face::mono_small, piece.text)) > end) return;
+    if (lines > 1 && at.x > left && at.x + text_width(Face::mono_small, piece.text) > end) at = {left, at.y + px(line_step)}, --lines;
+    if (at.x > left && at.x + std::min(px(88), text_width(Face::mono_small, piece.text)) > end) break;
     const std::string shown = fitted(Face::mono_small, piece.text, end - at.x);
     at.x += draw_text(at, Face::mono_small, colour_of(piece.tone, colours), shown) + px(piece.text.ends_with("→") ? 7 : 16);
-    if (shown != piece.text) return;
+    if (shown != piece.text) break;
   }
+  return at.y + px(line_step);
 }
 
 std::string joined(const std::vector<FormulaPiece>& pieces) {
@@ -131,15 +135,16 @@ WorkedStep worked_step(const Result& r, int index) {
   return step;
 }
 
-void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours) {
+void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines) {
   const WorkedStep step = worked_step(result, index);
   const float right = text_width(Face::mono_small, "error so far 0.00e-00") + px(12);
   const bool both = width - right >= px(200);  // else the error is left to its plot
-  draw_pieces(step.max, at, both ? width - right : width, colours);
+  const float next = draw_pieces(step.max, at, both ? width - right : width, lines - 1, colours);
   if (both) draw_text({at.x + width, at.y}, Face::mono_small, colours.secondary, step.error, 1);
-  draw_pieces(step.sums, {at.x, at.y + px(18)}, width, colours);
+  const int used = static_cast<int>(std::lround((next - at.y) / px(line_step)));
+  draw_pieces(step.sums, {at.x, next}, width, lines - used, colours);
   ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({std::max(1.0f, width), px(32)});
+  ImGui::Dummy({std::max(1.0f, width), px(line_step) * static_cast<float>(lines) - px(4)});
   explain("The step of the recurrence at this tile of the traced row, with its numbers.",
           joined(step.max) + "\n" + joined(step.sums) + "\n" + step.error);
 }

@@ -1,5 +1,6 @@
 // The plots that share the tile axis.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -381,22 +382,40 @@ void add_errors(Row& row, const StripMemory& m, const Palette& c) {
            "max |O/l - golden(keys so far)|"});
 }
 
+void add_plot(Row& row, StripPlot plot, const StripMemory& m, const Palette& c) {
+  switch (plot) {
+    case StripPlot::running_max:
+      return add_max(row, m, c);
+    case StripPlot::rescales:
+      return add_rescales(row, c);
+    case StripPlot::row_sum:
+      return add_sums(row, m, c);
+    case StripPlot::largest_P:
+      return add_P(row, m, c);
+    case StripPlot::error:
+      return add_errors(row, m, c);
+  }
+}
+
+constexpr std::array four{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::error};
+constexpr std::array five{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::largest_P, StripPlot::error};
+
 }  // namespace
 
-void draw_recurrence_plots(View& view, const StripMemory& memory, ImVec2 size, const Palette& colours) {
-  const int index = scrubbed(*memory.result, view);
-  const bool shows_P = (view.hidden_curves & bit(Curve::P_max)) == 0;
-  const int count = shows_P ? 5 : 4;
+std::span<const StripPlot> strip_plots(const View& view) {
+  if ((view.hidden_curves & bit(Curve::P_max)) == 0) return five;
+  return four;
+}
+
+void draw_recurrence_plots(View& view, const StripMemory& memory, std::span<const StripPlot> plots, ImVec2 size,
+                           const Palette& colours) {
+  const int index = scrubbed(*memory.result, view), count = static_cast<int>(plots.size());
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = (size.x - Row::gap() * static_cast<float>(count - 1)) / static_cast<float>(count);
   Strip strip{memory, view, colours, static_cast<double>(memory.result->trace.tiles[static_cast<std::size_t>(index)].tile),
               tile_ticks(memory, width)};
   Row row(view, strip, size, count);
-  add_max(row, memory, colours);
-  add_rescales(row, colours);
-  add_sums(row, memory, colours);
-  if (shows_P) add_P(row, memory, colours);
-  add_errors(row, memory, colours);
+  for (const StripPlot plot : plots) add_plot(row, plot, memory, colours);
   if (strip.chosen >= 0) scrub_to(view, *memory.result, strip.chosen);
   ImGui::SetCursorScreenPos({at.x, at.y + size.y});
 }

@@ -4,67 +4,35 @@
 
 #include "ui/numbers.h"
 #include "ui/recurrence.h"
+#include "ui/transport.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
 
 namespace {
 
-enum class Icon { first, previous, play, pause, next, last };
-
-/// A triangle or a chevron that points right (or left: `way` -1), its middle at `c`.
-void draw_chevron(ImDrawList* list, ImVec2 c, float way, Colour colour) {
-  const float half = px(4.5f);
-  const ImVec2 points[3] = {
-      {c.x - way * half / 2, c.y - half}, {c.x + way * half / 2, c.y}, {c.x - way * half / 2, c.y + half}};
-  list->AddPolyline(points, 3, colour, 0, px(1.6f));
-}
-
-void draw_icon(Icon icon, ImVec2 c, Colour colour) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float half = px(5);
-  if (icon == Icon::play) {
-    list->AddTriangleFilled({c.x - half * 0.7f, c.y - half}, {c.x - half * 0.7f, c.y + half}, {c.x + half, c.y}, colour);
-  } else if (icon == Icon::pause) {
-    for (const float x : {c.x - half * 0.8f, c.x + half * 0.2f})
-      list->AddRectFilled({x, c.y - half}, {x + half * 0.6f, c.y + half}, colour);
-  } else {
-    const bool back = icon == Icon::first || icon == Icon::previous, end = icon == Icon::first || icon == Icon::last;
-    const float way = back ? -1.0f : 1.0f;
-    draw_chevron(list, {c.x - (end ? way * px(1.5f) : 0), c.y}, way, colour);
-    if (end) list->AddLine({c.x + way * px(4), c.y - half}, {c.x + way * px(4), c.y + half}, colour, px(1.6f));
-  }
-}
-
-bool icon_button(const char* id, Icon icon, bool on, const Palette& colours) {
-  const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(26), px(control_height)};
-  const bool pressed = push_button(id, colours, on, size);
-  draw_icon(icon, {at.x + size.x / 2, at.y + size.y / 2}, on ? colours.panel : colours.text);
-  return pressed;
-}
-
 void draw_buttons(View& view, Playback& playback, const Result& r, const Palette& colours) {
   struct Button {
     const char* id;
-    Icon icon;
+    TransportIcon icon;
     int by;
     const char* what;
   };
   static constexpr std::array<Button, 4> steps{{
-      {"###first tile", Icon::first, -max_n, "To the row's first tile. Key Shift+, (comma)."},
-      {"###previous tile", Icon::previous, -1, "One tile back. Key , (comma)."},
-      {"###next tile", Icon::next, 1, "One tile on. Key . (period)."},
-      {"###last tile", Icon::last, max_n, "To the last tile, and stay there when the tiles change. Key Shift+. (period)."},
+      {"###first tile", TransportIcon::first, -max_n, "To the row's first tile. Key Shift+, (comma)."},
+      {"###previous tile", TransportIcon::previous, -1, "One tile back. Key , (comma)."},
+      {"###next tile", TransportIcon::next, 1, "One tile on. Key . (period)."},
+      {"###last tile", TransportIcon::last, max_n, "To the last tile, and stay there when the tiles change. Key Shift+. (period)."},
   }};
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i == 2) {
-      if (icon_button("###play", playback.playing ? Icon::pause : Icon::play, playback.playing, colours))
+      if (transport_button("###play", playback.playing ? TransportIcon::pause : TransportIcon::play, playback.playing, colours))
         play_or_pause(playback, view, &r, ImGui::GetTime());
       explain("Plays the recurrence, four tiles a second, to the last tile; then, or when pressed again, it stops. Key J.",
               "for each tile j:\n  m, l, O <- step(m, l, O, K_j, V_j)");
       ImGui::SameLine();
     }
-    if (icon_button(steps[i].id, steps[i].icon, false, colours)) {
+    if (transport_button(steps[i].id, steps[i].icon, false, colours)) {
       playback.playing = false;
       scrub(view, &r, steps[i].by);
     }
@@ -75,10 +43,22 @@ void draw_buttons(View& view, Playback& playback, const Result& r, const Palette
 
 }  // namespace
 
+namespace {
+
+constexpr float beside = 36, under_width = 840, two_lines_width = 520;
+
+/// Of the worked step where it stands under the buttons.
+int stacked_lines(float width) { return width < px(two_lines_width) ? 4 : 2; }
+
+}  // namespace
+
+float scrubber_height(float width) { return width < px(under_width) ? px(beside + 18) + px(18) * static_cast<float>(stacked_lines(width) - 1) : px(beside); }
+
 void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, ImVec2 size, const Palette& colours) {
   const auto& tiles = r.trace.tiles;
   const int index = scrubbed(r, view), count = static_cast<int>(tiles.size());
-  const float y = at.y + (size.y - px(control_height)) / 2;
+  const bool stacked = size.y > px(beside);
+  const float y = at.y + (px(beside) - px(control_height)) / 2;
   ImGui::SetCursorScreenPos({at.x, y});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
   draw_buttons(view, playback, r, colours);
@@ -89,11 +69,13 @@ void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, I
   float x = ImGui::GetCursorScreenPos().x + px(8);
   x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours.text, text) + px(8);
   ImGui::SetCursorScreenPos({x, y});
-  const float length = std::clamp(at.x + size.x - x - px(16 + 300), px(40), px(96));  // the formula needs room more than the track
+  const float after = stacked ? 0 : px(16 + 300);  // the formula needs room more than the track
+  const float length = std::clamp(at.x + size.x - x - after, px(40), px(stacked ? 320 : 96));
   int shown = index;
   if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, colours, shown, {length, px(control_height)}))
     scrub(view, &r, shown - index);
-  explain("The tile whose step is worked out at the right and shaded in the plots. Tiles are counted from key 0.");
+  explain("The tile whose step is worked out beside it and shaded in the plots. Tiles are counted from key 0.");
+  if (stacked) return draw_worked(r, scrubbed(r, view), {at.x, at.y + px(beside + 2)}, size.x, colours, stacked_lines(size.x));
   x += length + px(16);
   draw_worked(r, scrubbed(r, view), {x, at.y + (size.y - px(18) - line_height(Face::mono_small)) / 2}, at.x + size.x - x,
               colours);

@@ -224,11 +224,22 @@ void draw_half_ulp(ImDrawList* list, const Screen& s, const Format& format, cons
     corners.push_back({s.x(static_cast<float>(std::log10(2 * x))), y});
   }
   list->AddPolyline(corners.data(), static_cast<int>(corners.size()), colours.text, 0, px(1.2f));
+}
+
+/// What the plot shows, and at the right what its line is.
+void draw_title(ImVec2 at, float width, const Format& format, const Palette& colours) {
+  const float used = draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "|error| over |golden|");
   const std::string words = "½ ulp of " + name(format);
-  const ImVec2 corner{s.at.x + px(6), s.at.y + s.size.y - px(18)};
-  list->AddRectFilled(corner, {corner.x + text_width(Face::small, words) + px(6), corner.y + px(16)},
-                      faded(colours.panel, 0.8f), px(3));
-  draw_text(list, {corner.x + px(3), corner.y + px(1)}, Face::small, colours.text, words);
+  const float left = at.x + width - text_width(Face::small, words), y = at.y + px(8) + line_height(Face::small) / 2;
+  if (left - px(24) < at.x + used + px(8)) return;
+  draw_text({left, at.y + px(8)}, Face::small, colours.secondary, words);
+  ImGui::GetWindowDrawList()->AddLine({left - px(20), y}, {left - px(4), y}, colours.text, px(1.2f));
+}
+
+/// Why there is no point; empty: there are some.
+std::string why_no_points(const ScatterPoints& m) {
+  if (!m.a.empty() || !m.b.empty()) return {};
+  return m.a_exact + m.b_exact > 0 ? "All that is finite is exact." : "Every error is NaN or infinite.";
 }
 
 }  // namespace
@@ -246,9 +257,7 @@ void draw_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& re
       "Rounding the output alone keeps all of them below the line.",
       "|x - golden| over |golden|\nwithout any error: a " + std::to_string(memory.a_exact) + ", b " +
           std::to_string(memory.b_exact));
-  const float used = draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "|error| over |golden|");
-  draw_text({at.x + room.x, at.y + px(8)}, Face::small, colours.faint, fitted(Face::small, "log, log", room.x - used - px(8)),
-            1);
+  draw_title(at, room.x, result->experiment.format, colours);
   PlotFrame frame{"##scatter",
                   std::pow(10.0, static_cast<double>(memory.x0)),
                   std::pow(10.0, static_cast<double>(memory.x1)),
@@ -267,6 +276,9 @@ void draw_scatter(ScatterMemory& memory, const std::shared_ptr<const Result>& re
   draw_points(list, screen, memory.b, faded(colours.b, 0.8f));
   draw_points(list, screen, memory.a, faded(colours.a, 0.8f));
   draw_half_ulp(list, screen, result->experiment.format, colours);
+  const std::string why = fitted(Face::label, why_no_points(memory), screen.size.x - px(8));
+  draw_text(list, {screen.at.x + screen.size.x / 2, screen.at.y + screen.size.y / 2 - line_height(Face::label)}, Face::label,
+            colours.secondary, why, 0.5f);
   ImPlot::PopPlotClipRect();
   end_plot();
 }

@@ -10,6 +10,9 @@
 #include "kernels/experiment.h"
 #include "kernels/fields.h"
 #include "kernels/presets.h"
+#include "ui/figure_choice.h"
+#include "ui/learn/lesson.h"
+#include "ui/sweep/plan.h"
 
 namespace attoscope {
 
@@ -97,6 +100,8 @@ struct View {
   Workspace workspace = Workspace::explore;
   PanelSizes panels{};
   bool show_pins = false;               ///< the list of pins instead of the controls
+  FigureChoice figure{};                ///< how plots are kept
+  FigureSettings named_figure{};        ///< what the papers' figures are drawn with
 
   friend bool operator==(const View&, const View&) = default;
 };
@@ -114,11 +119,43 @@ struct Pin {
 };
 inline constexpr int pin_width = 40, pin_height = 24, max_pins = 1000;
 
+/// What the reader changed in a live view of a lesson.
+struct LessonViewState {
+  std::string lesson;
+  int view = 0;  ///< LessonView::index
+  std::vector<LessonParameter> changes;
+
+  friend bool operator==(const LessonViewState&, const LessonViewState&) = default;
+};
+
+/// How far a lesson was read.
+struct LessonProgress {
+  std::string lesson;
+  int steps_seen = 0;  ///< all steps before this one were on screen
+
+  friend bool operator==(const LessonProgress&, const LessonProgress&) = default;
+};
+
+/// The lesson that is open, how it is read, and what the reader did to its views: all that a teacher hands out.
+struct LessonState {
+  std::string name;  ///< of the lesson; empty: the first
+  int step = 0;
+  bool presenting = false;  ///< one step at a time, in large type
+  std::vector<LessonViewState> views;
+  std::vector<LessonProgress> progress;
+
+  friend bool operator==(const LessonState&, const LessonState&) = default;
+};
+inline constexpr int max_lesson_steps = 1000, max_lesson_views = 1000, max_lesson_changes = 200;
+
 struct Session {
   Experiment experiment = default_experiment();
   View view{};
   std::string device = "auto";  ///< auto, cpu, cuda, cuda:K or a list of these GPUs
   std::vector<Pin> pins;        ///< in the order in which they were kept
+  LessonState lesson{};
+  SweepPlan sweep{};
+  int origin = 0;               ///< which file, or new session, of this window it descends from; not saved, but undone
 
   friend bool operator==(const Session&, const Session&) = default;
 };

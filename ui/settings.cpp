@@ -28,11 +28,6 @@ Rounding rounding_of(std::string_view text) {
   return r;
 }
 
-std::string text_of(double x) {
-  char text[40];
-  return {text, std::to_chars(text, text + sizeof text, x).ptr};
-}
-
 template <class T>
 std::optional<T> number_of(std::string_view text) {
   T x{};
@@ -61,9 +56,9 @@ class Lister {
   void integer(std::string_view key, T x, T min, T max) {
     add(key, std::to_string(x), {}, whole_range_text(min, max));
   }
-  void real(std::string_view key, double x, const RealRange& range) { add(key, text_of(x), {}, attoscope::text(range)); }
+  void real(std::string_view key, double x, const RealRange& range) { add(key, in_full(x), {}, attoscope::text(range)); }
   void optional_real(std::string_view key, const std::optional<double>& x, const RealRange& range) {
-    add(key, x ? text_of(*x) : "none", {}, attoscope::text(range) + ", or none");
+    add(key, x ? in_full(*x) : "none", {}, attoscope::text(range) + ", or none");
   }
   void flag(std::string_view key, bool x) { add(key, x ? "true" : "false", {"true", "false"}); }
   void text(std::string_view key, const std::string& x) { add(key, x, {}, "a text"); }

@@ -6,6 +6,7 @@
 #include "ui/csv.h"
 #include "ui/numbers.h"
 #include "ui/panels.h"
+#include "ui/save_menu.h"
 #include "ui/sentences.h"
 #include "ui/widgets.h"
 
@@ -121,7 +122,7 @@ constexpr std::array<Row, 9> table_rows{{
      "sqrt(RMS^2 - bias^2)"},
     {"bias", &Deviation::bias, false, true, "Signed mean error: what does not average out.", "mean (x - y)"},
     {"rel. RMS", &Deviation::rel_rms, true, false, "RMS error over the RMS of the reference.", "RMS(x - y) / RMS(y)"},
-    {"1−cosine", &Deviation::cosine, true, false, "How far the directions of the two outputs differ.", "1 - x.y / (|x| |y|)"},
+    {"1−cos", &Deviation::cosine, true, false, "How far the directions of the two outputs differ.", "1 - x.y / (|x| |y|)"},
     {"W1", &Deviation::wasserstein, true, false,
      "Wasserstein-1 distance of the sorted values. It hides permutations, so never read "
      "it alone.",
@@ -142,7 +143,7 @@ std::string number_text(double x, const Row& row) {
 /// Shortened to one digit where b's column would be touched.
 std::string ratio_text(double ratio) {
   const std::string text = times(ratio);
-  return text_width(Face::mono, text) <= px(42) ? text : scientific(ratio, 1) + "×";
+  return text_width(Face::mono, text) <= px(48) ? text : scientific(ratio, 1) + "×";
 }
 
 double value_of(const Deviation& d, const Row& row) {
@@ -154,7 +155,7 @@ double value_of(const Deviation& d, const Row& row) {
 struct Edges {
   float a, b, ratio, difference;
 };
-Edges edges_of(float width) { return {width - px(199), width - px(121), width - px(74), width}; }
+Edges edges_of(float width) { return {width - px(206), width - px(130), width - px(74), width}; }
 
 void draw_row(const Result& r, const Row& row, const Edges& x, float width, float height, const Palette& colours) {
   const Line line = next_line(height, width);
@@ -246,14 +247,10 @@ void draw_lower(Session& session, const Frame& frame, UiMemory& memory, const Pa
   if (segmented("detail", colours, choices, chosen)) session.view.detail = static_cast<Detail>(chosen);
   const ImVec2 at = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
   draw_detail(session, frame, memory, colours, wishes);
-  const ImVec2 end{at.x + size.x, at.y + size.y};
-  if (save_button("detail", at, end, colours))
-    wishes.save = Keepsake{std::string(detail_names[static_cast<std::size_t>(session.view.detail)]),
-                           at.x,
-                           at.y,
-                           end.x,
-                           end.y,
-                           detail_csv(session.view.detail, frame)};
+  constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
+  const auto detail = static_cast<std::size_t>(session.view.detail);
+  const auto csv = [&] { return detail_csv(session.view.detail, frame); };
+  offer_to_keep({plots[detail], std::string(detail_names[detail]), at, {at.x + size.x, at.y + size.y}, csv}, session.view, colours, wishes);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ constexpr Palette contrast{.background = rgb(0x000000),
                            .accent = rgb(0xd2e2ff)};
 
 /// Ascender to descender in ems: ImGui's sizes are those of the whole line, ours those of the em.
-constexpr float inter_line = 1.2102f, jetbrains_line = 1.32f, dejavu_line = 1.1641f;
+constexpr float jetbrains_line = 1.32f, dejavu_line = 1.1641f;
 
 ImVec4 vec(Colour c, float alpha = 1) {
   ImVec4 v = ImGui::ColorConvertU32ToFloat4(c);
@@ -203,15 +203,16 @@ const Palette& palette(Theme theme) {
 
 Fonts load_fonts(const FontFiles& files) {
   ImGui::GetIO().Fonts->Clear();
-  add_font(files.sans, inter_line, files.math);
-  add_font(files.sans_semibold.empty() ? files.sans : files.sans_semibold, inter_line, files.math);
+  add_font(files.sans, sans_line, files.math);
+  add_font(files.sans_semibold.empty() ? files.sans : files.sans_semibold, sans_line, files.math);
   add_font(files.mono, jetbrains_line, files.math);
+  add_font(files.sans_italic.empty() ? files.sans : files.sans_italic, sans_line, files.math);
   return fonts();
 }
 
 Fonts fonts() {
   const ImVector<ImFont*>& loaded = ImGui::GetIO().Fonts->Fonts;
-  return loaded.Size < 3 ? Fonts{} : Fonts{loaded[0], loaded[1], loaded[2]};
+  return loaded.Size < 4 ? Fonts{} : Fonts{loaded[0], loaded[1], loaded[2], loaded[3]};
 }
 
 void apply_theme(Theme theme, double ui_scale, double dpi_scale) {

@@ -20,15 +20,15 @@ struct Palette {
 };
 const Palette& palette(Theme theme);
 
-/// Files of the three families; empty where the system has none (ImGui's embedded font then stands in).
+/// Files of the families; empty where the system has none (ImGui's embedded font then stands in).
 struct FontFiles {
-  std::string sans, sans_semibold, mono, math;
+  std::string sans, sans_semibold, mono, math, sans_italic;
 };
 
 /// Fonts, made once per context. Sizes are those of the em, set where text is drawn (ImGui::PushFont(font, size::label)):
 /// pixels at UI scale 1, which ImGui multiplies by the scale.
 struct Fonts {
-  ImFont *sans = nullptr, *semibold = nullptr, *mono = nullptr;
+  ImFont *sans = nullptr, *semibold = nullptr, *mono = nullptr, *italic = nullptr;
 };
 /// Loads the fonts into the current context's atlas (ImGui 1.92+: any size on demand).
 Fonts load_fonts(const FontFiles& files);
@@ -37,6 +37,9 @@ Fonts load_fonts(const FontFiles& files);
 Fonts fonts();
 
 /// Sizes in pixels at UI scale 1.
+/// ImGui's sizes are those of a line, ours those of the em: a line of the sans face, in ems.
+inline constexpr float sans_line = 1.2102f;
+
 namespace size {
 inline constexpr float body = 15, label = 13, headline = 19, section = 11, mono = 13;
 }

@@ -52,12 +52,15 @@ void kind_switch(View& view, const Palette& colours) {
        "S = scale * q.k, P = exp(S - m) / l and how far P is from the true softmax weight, for rows and keys; made on demand. "
        "Key M: the next picture."}};
   int kind = static_cast<int>(view.picture);
-  if (segmented("kind", colours, kinds, kind, px(200))) view.picture = static_cast<PictureKind>(kind);
+  if (segmented("kind", colours, kinds, kind, px(188))) view.picture = static_cast<PictureKind>(kind);
 }
+
+/// Of the combos of fields: "three-pass − golden" fits.
+constexpr float field_width = 186;
 
 void field_combo(const char* label, const char* what, Field& shown, const MethodNames& names, const Palette& colours,
                  bool keys) {
-  const float width = px(160);
+  const float width = px(field_width);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const WithField f(Face::label);
   const bool open = begin_combo(label, fitted(Face::label, "     " + field_title(shown, names), width - px(34)), width);
@@ -192,7 +195,7 @@ void draw_toolbar(Session& session, const UiMemory& memory, const Palette& colou
   const Experiment& shown = memory.heat.result ? memory.heat.result->experiment : session.experiment;
   const MethodNames names = method_names(shown);
   kind_switch(view, colours);
-  flow(px(160));
+  flow(px(field_width));
   const bool output = view.picture == PictureKind::output;
   if (output) field_combo("##field", "What the picture shows: ", view.field, names, colours, true);
   if (view.picture == PictureKind::rescales) rescale_combo(view);
@@ -201,7 +204,7 @@ void draw_toolbar(Session& session, const UiMemory& memory, const Palette& colou
     flow(px(112));
     comparison_combo(view);
     if (view.comparison != Comparison::none) {
-      flow(px(160));
+      flow(px(field_width));
       field_combo("##second field", "What it is held against: ", view.second_field, names, colours, false);
     }
   }

@@ -170,9 +170,9 @@ double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine
   return std::max(flops * 1e-12 / machine.tera_flops, of.bytes * 1e-9 / machine.giga_bytes);
 }
 
-TrafficOfAll traffic_of_all(const Result& r, const Palette& colours) {
-  const Experiment& e = r.experiment;
-  const Traffic& t = r.traffic;
+namespace {
+
+TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette& colours) {
   const bool masked = t.skipped_tiles > 0;
   const double n = e.problem.n, d = e.problem.d, size = t.element_bytes, flops = useful_flops(e.problem);
   const double query_rows = (t.flash1 / size - 2 * n * d) / (3 * d + 4), key_rows = (t.flash2 / size - 2 * n * d - n) / (2 * d);
@@ -216,17 +216,27 @@ TrafficOfAll traffic_of_all(const Result& r, const Palette& colours) {
   return all;
 }
 
+}  // namespace
+
+TrafficOfAll traffic_of_all(const Result& r, const Palette& colours) { return traffic_of_all(r.experiment, r.traffic, colours); }
+TrafficOfAll traffic_of_all(const Experiment& e, const Palette& colours) { return traffic_of_all(e, traffic(e), colours); }
+
+void draw_traffic_lines(const TrafficOfAll& all, const Palette& colours) {
+  const double most = std::ranges::max_element(all, {}, &TrafficOf::bytes)->bytes;
+  for (const TrafficOf& t : all) draw_bytes(t, most, all[0].bytes, Room::middle, colours);
+}
+
 void draw_traffic(Session& session, const Frame& frame, const Palette& colours) {
   if (!frame.result) return label(Face::label, colours.secondary, "No answer yet");
   const Result& r = *frame.result;
   const TrafficOfAll all = traffic_of_all(r, colours);
   const float height = ImGui::GetContentRegionAvail().y / px(1);
-  const Room room = height >= 210 ? Room::tall : height >= 140 ? Room::middle : Room::low;
+  const Room room = height >= 236 ? Room::tall : height >= 206 ? Room::middle : Room::low;
   double largest = 0;
   for (const TrafficOf& t : all) largest = std::max(largest, t.bytes);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
   ImGui::Dummy({0, px(4)});
-  if (height >= 225) draw_caption(r.traffic, colours);
+  if (height >= 254) draw_caption(r.traffic, colours);
   for (const TrafficOf& t : all) draw_bytes(t, largest, all[0].bytes, room, colours);
   draw_on_chip(r.experiment, session.view.on_chip_elements, room, colours);
   draw_roofline(session.view, all, useful_flops(r.experiment.problem), colours);

@@ -24,6 +24,11 @@ using TrafficOfAll = std::array<TrafficOf, 3>;
 /// Algorithm 0, FlashAttention-1 and -2 on the result's problem with a's tiles.
 TrafficOfAll traffic_of_all(const Result& result, const Palette& colours);
 
+/// What traffic_of_all says of an experiment that nothing was computed for.
+TrafficOfAll traffic_of_all(const Experiment& experiment, const Palette& colours);
+/// A line each: name, formula, bytes, how many times Algorithm 0's, and a bar to scale; as wide as there is room.
+void draw_traffic_lines(const TrafficOfAll& all, const Palette& colours);
+
 /// "4.46", "44.6", "446".
 std::string three_digits(double x);
 /// "4.46 MB": three digits.

@@ -6,7 +6,9 @@
 #include "ui/keys.h"
 #include "ui/layout.h"
 #include "ui/learn/learn.h"
+#include "ui/learn/lesson_steps.h"
 #include "ui/panels.h"
+#include "ui/session_menu.h"
 #include "ui/sweep/sweep.h"
 #include "ui/widgets.h"
 
@@ -56,10 +58,13 @@ Wishes draw_ui(Session& session, const Frame& frame, UiMemory& memory) {
   memory.history.observe(session, busy, ImGui::GetTime());
   handle_keys({session, memory, wishes, frame.result.get(), frame});
   draw_workspace(session, frame, memory, colours, wishes);
-  draw_top_bar(session, frame, memory, colours, wishes);
-  draw_status_bar(frame, colours, wishes);
+  if (!is_presenting(session)) {
+    draw_top_bar(session, frame, memory, colours, wishes);
+    draw_status_bar(frame, colours, wishes);
+  }
   draw_palette(session, frame, memory, colours, wishes);
   draw_help(memory.show_help, colours);
+  draw_remarks(frame, colours, wishes);
   return wishes;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/attribution.h"
@@ -15,6 +16,7 @@
 #include "kernels/scores.h"
 #include "kernels/slips.h"
 #include "ui/session.h"
+#include "ui/sweep/answer.h"
 
 struct ImDrawList;
 struct ImVec2;
@@ -85,6 +87,42 @@ struct DeviceEntry {
   std::string reason;  ///< one sentence that says why it cannot be chosen; empty: it can
 };
 
+/// Sets a parameter of an experiment as `attoscope sweep --vary` does; one sentence where it cannot be, else "".
+using Vary = std::function<std::string(Experiment& experiment, std::string_view key, const std::string& value)>;
+
+/// An experiment of the papers that can be drawn.
+struct FigureEntry {
+  std::string name, title, what;
+};
+
+/// A figure of the papers on its way.
+struct FigureProgress {
+  std::string title;
+  std::size_t done = 0, all = 0;  ///< points; all 0: not begun
+  double seconds_left = -1;       ///< negative: unknown
+};
+
+/// A session file that was open before.
+struct RecentSession {
+  std::string file;
+  std::string reason;  ///< one sentence that says why it cannot be opened; empty: it can
+};
+
+/// Where sessions are kept.
+struct SessionFiles {
+  std::string file;                   ///< that is open; empty: none yet
+  bool unsaved = false;               ///< the session is no longer what this file, or a new session, held
+  std::vector<RecentSession> recent;  ///< newest first
+  bool has_dialogs = false;           ///< the desktop has a program that asks for files
+  bool asking = false;                ///< and it is doing so
+};
+
+/// What is to be done with session files.
+struct SessionWish {
+  enum class Act : std::uint8_t { fresh, open, save, save_as } act = Act::save;
+  std::string file{};  ///< empty: the desktop asks for it
+};
+
 /// What the app tells the panels in this frame.
 struct Frame {
   std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
@@ -107,6 +145,14 @@ struct Frame {
   bool checking_bits = false;            ///< `same_bits` is on its way
   std::vector<DeviceEntry> devices;      ///< cpu first
   std::string no_hardware;               ///< why the method `hardware` cannot be chosen: one sentence; empty: it can
+  std::shared_ptr<const Lessons> lessons;  ///< null: none
+  std::shared_ptr<const LessonAnswers> lesson_answers;  ///< all that is known; null: nothing yet
+  Vary vary;                             ///< may be empty: then nothing can be changed in a lesson's experiment
+  std::shared_ptr<const std::vector<FigureEntry>> figures;  ///< of the papers; null: none
+  std::optional<FigureProgress> drawing; ///< one of them is on its way
+  SessionFiles sessions;
+  std::vector<std::string> remarks;      ///< what was not understood of the session that was opened, one sentence each
+  SweepView sweep;
   PaintImage paint;                      ///< may be empty (null backend): then nothing is drawn in the plot
 };
 
@@ -115,6 +161,8 @@ struct Keepsake {
   std::string name;                        ///< what it shows, for the file's name: "heat map"
   float x0 = 0, y0 = 0, x1 = 0, y1 = 0;    ///< where it is on screen; empty: the whole window
   std::string csv;                         ///< empty: the picture alone
+  Plot plot = Plot::window;                ///< what is drawn where a figure is wanted instead of pixels
+  bool npy = false;                        ///< the whole field on show as .npy instead
 };
 
 /// What the user asked of the app in this frame.
@@ -126,6 +174,9 @@ struct Wishes {
   bool paste = false;        ///< `paste_text` instead of the session
   std::string paste_text;
   bool attribute = false;    ///< `Frame::why` of what the session asks
+  std::optional<SessionWish> session;
+  bool list_sessions = false;  ///< `SessionFiles::recent` as it is now
+  bool remarks_read = false;   ///< `Frame::remarks` may go
   std::optional<ScoreQuestion> scores;  ///< `Frame::scores` of this window
   bool clipping = false;     ///< `Frame::clipping` of what the session asks
   bool same_bits = false;    ///< `Frame::same_bits` of what the session asks
@@ -135,7 +186,12 @@ struct Wishes {
   bool paste_pins = false;   ///< the pins of the clipboard's session after those that there are
   std::string complaint;     ///< why a wish could not be met, for the status bar
   bool cancel = false;       ///< stop what is being computed
+  std::vector<LessonQuestion> lesson;  ///< all that the page on screen wants to know: `Frame::lesson_answers`
+  SweepWish sweep = SweepWish::none;
+  std::optional<SweepPlace> open_point;  ///< of `Frame::sweep`, to be looked at in Explore
   std::optional<Keepsake> save;
+  std::string draw_figure;   ///< the name of a figure of the papers, to be drawn as the view says; or empty
+  bool stop_figures = false; ///< none of those that are on their way
   bool quit = false;
 };
 

@@ -34,6 +34,22 @@ void visit_look(V& v, L& look) {
   v.real("range", look.range, RealRange{.min = 0, .above_min = true});
 }
 
+template <class V, class C>
+void visit_figure_choice(V& v, C& choice) {
+  v.choice("as", choice.as, keep_as_names);
+  v.flag("two_columns", choice.two_columns);
+  v.flag("zip", choice.zip);
+}
+
+template <class V, class S>
+void visit_figure_settings(V& v, S& settings) {
+  v.text("policy", settings.policy);
+  v.flag("all_policies", settings.all_policies);
+  v.integer("n", settings.n, 1, most_figure_n);
+  v.integer("d", settings.d, 1, max_d);
+  v.integer("seeds", settings.seeds, 1, most_figure_seeds);
+}
+
 template <class V, class W>
 void visit_view(V& v, W& view) {
   v.field("field", view.field);
@@ -64,6 +80,8 @@ void visit_view(V& v, W& view) {
   v.choice("workspace", view.workspace, workspace_names);
   v.object("panels", [&](auto& inner) { visit_panels(inner, view.panels); });
   v.flag("show_pins", view.show_pins);
+  v.object("figure", [&](auto& inner) { visit_figure_choice(inner, view.figure); });
+  v.object("named_figure", [&](auto& inner) { visit_figure_settings(inner, view.named_figure); });
 }
 
 }  // namespace attoscope

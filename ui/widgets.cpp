@@ -106,6 +106,12 @@ Colour mixed(Colour x, Colour y, float t) {
   return result;
 }
 
+WithWidth::WithWidth(float width) : right_(ImGui::GetCurrentWindow()->ContentRegionRect.Max.x) {
+  ImGuiWindow& window = *ImGui::GetCurrentWindow();
+  window.ContentRegionRect.Max.x = std::min(right_, window.DC.CursorPos.x + width);
+}
+WithWidth::~WithWidth() { ImGui::GetCurrentWindow()->ContentRegionRect.Max.x = right_; }
+
 void wrapped(Face face, std::string_view text, float width) {
   const WithFace f(face);
   const char* at = text.data();
@@ -118,6 +124,23 @@ void wrapped(Face face, std::string_view text, float width) {
     at = stop;
     while (at < end && (*at == ' ' || (at == newline && *at == '\n'))) ++at;
   }
+}
+
+float wrapped_height(Face face, std::string_view text, float width) {
+  const WithFace f(face);
+  return ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width).y;
+}
+
+bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width, const Palette& colours) {
+  const float head = line_height(Face::body) + px(4), pad = px(8), inner = width - 2 * pad;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool pressed =
+      ImGui::Selectable(("##" + std::string(name)).c_str(), chosen, 0, {width, head + wrapped_height(Face::small, sentence, inner) + 2 * pad});
+  draw_text({at.x + pad, at.y + pad - px(2)}, Face::body, chosen ? colours.accent : colours.text, title);
+  const WithFace f(Face::small);
+  ImGui::GetWindowDrawList()->AddText(nullptr, 0, {at.x + pad, at.y + pad + head}, colours.secondary, sentence.data(),
+                                      sentence.data() + sentence.size(), inner);
+  return pressed;
 }
 
 void explain(std::string_view what, std::string_view formula) {
@@ -289,17 +312,21 @@ WithField::~WithField() { ImGui::PopStyleVar(); }
 
 bool begin_combo(const char* text, const std::string& preview, float width) {
   ImGui::SetNextItemWidth(width);
-  return ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge);
+  if (ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge)) return true;
+  ImGuiContext& g = *ImGui::GetCurrentContext();
+  IMGUI_TEST_ENGINE_ITEM_INFO(g.LastItemData.ID, text, g.LastItemData.StatusFlags);  // combos alone do not tell their labels
+  return false;
 }
 
 bool save_button(const char* name, ImVec2 min, ImVec2 max, const Palette& colours, bool low) {
-  if (!ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) || !ImGui::IsMouseHoveringRect(min, max)) return false;
+  constexpr ImGuiHoveredFlags over = ImGuiHoveredFlags_AllowWhenBlockedByActiveItem | ImGuiHoveredFlags_ChildWindows;
+  if (!ImGui::IsWindowHovered(over) || !ImGui::IsMouseHoveringRect(min, max)) return false;
   ImGuiWindowTempData& layout = ImGui::GetCurrentWindow()->DC;
   const ImGuiWindowTempData before = layout;
   const ImVec2 size{px(40), px(20)};
   ImGui::SetCursorScreenPos({max.x - size.x, low ? max.y - size.y : min.y + px(4)});
   const bool pressed = push_button((std::string("save###save ") + name).c_str(), colours, false, size);
-  explain("This picture as PNG and its numbers as CSV, in the folder of pictures.");
+  explain("Keeps this plot: the picture and its numbers, or a figure for print.");
   layout.CursorPos = before.CursorPos;
   layout.CursorPosPrevLine = before.CursorPosPrevLine;
   layout.CurrLineSize = before.CurrLineSize;

@@ -48,8 +48,26 @@ Colour faded(Colour colour, float alpha);
 /// Between two colours, in sRGB.
 Colour mixed(Colour x, Colour y, float t);
 
+/// The layout within a scope ends `width` right of the cursor: what fills the line fills that much.
+class WithWidth {
+ public:
+  explicit WithWidth(float width);
+  ~WithWidth();
+  WithWidth(const WithWidth&) = delete;
+  WithWidth& operator=(const WithWidth&) = delete;
+
+ private:
+  float right_;  ///< where it ends outside
+};
+
 /// Text in lines of at most `width`.
 void wrapped(Face face, std::string_view text, float width);
+
+/// How high a text is in lines of at most `width`.
+float wrapped_height(Face face, std::string_view text, float width);
+
+/// A line of a list with a sentence under its title; true if it was chosen. Its label is "##" and `name`.
+bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width, const Palette& colours);
 
 /// Explains the item before: what it changes, and the formula in mono.
 void explain(std::string_view what, std::string_view formula = {});

@@ -268,7 +268,8 @@ void saving_plots(Hand& hand) {
     hand.leaves(name, [&] {
       hand.move({at.x + x * size.x, at.y + y * size.y});
       hand.frames(2);
-      hand.click("//" + std::string(window) + "/###save " + (std::string(window) == statistics_window ? "detail" : name));
+      hand.click("//" + std::string(window) + "/###save " + name);
+      hand.pick("###keep");
       hand.frames(3);
     });
     std::string file = name;
@@ -308,7 +309,32 @@ void tabs(Hand& hand) {
       hand.check(hand.place(top_bar + item, 0).x > right && hand.place(top_bar + item, 1).x <= static_cast<float>(width), "and in its place");
     }
   }
-  for (const char* item : {"###find", "###presets", "###pins", "###copy", "###save", "###theme", "###smaller"}) hand.check(hand.exists(top_bar + item), item);
+  for (const char* item : {"###find", "###presets", "###pins", "###session", "###save", "###theme", "###smaller"}) hand.check(hand.exists(top_bar + item), item);
+}
+
+/// Brings a panel to the front of those that share its place.
+void bring(Hand& hand, const char* window) {
+  ImGui::SetWindowFocus(window);
+  hand.frames(3);
+}
+
+/// Where there is little room, panels share a place: nothing is squeezed, and all is still there.
+void small_windows(Hand& hand) {
+  hand.view().ui_scale = 2;
+  hand.frames(6);
+  const auto picture_height = [&] { return hand.place(heatmap + "picture", 0, 1).y - hand.place(heatmap + "picture", 0, 0).y; };
+  hand.check(picture_height() > 160, "the picture keeps its room: " + std::to_string(picture_height()));
+  hand.check(hand.exists(top_bar + "###session") && hand.exists(top_bar + "###undo"), "sessions and undo are in the bar");
+  hand.leaves("the strip's tab", [&] { bring(hand, recurrence_window); });
+  hand.check(size_of(recurrence_window).y > 600, "the strip has all of that place");
+  hand.changes(
+      "its buttons", [&] { hand.click(strip + "###previous tile"); }, [](Session& s) { s.view.scrubbed_tile = 4; });
+  hand.leaves("the heat map's tab", [&] { bring(hand, heatmap_window); });
+  hand.leaves("the statistics' tab", [&] { bring(hand, statistics_window); });
+  hand.check(size_of(statistics_window).x == size_of(controls_window).x, "it shares the place of the controls");
+  hand.view().ui_scale = 1;
+  hand.frames(6);
+  hand.check(size_of(recurrence_window).y == 262 && size_of(statistics_window).x == 348, "a larger window has them side by side again");
 }
 
 void dropped_files(Hand& hand) {
@@ -316,7 +342,7 @@ void dropped_files(Hand& hand) {
   const auto dropped = [&](const std::vector<std::string>& files) {
     const Session before = hand.session();
     hand.stage.explorer().say("");
-    hand.stage.explorer().open_dropped(hand.session(), files);
+    open_files(files, hand.stage.desk());
     hand.frames(2);
     const std::string message = hand.stage.frame().message;
     hand.check(hand.session() == before, files.front() + " changes nothing");
@@ -330,7 +356,7 @@ void dropped_files(Hand& hand) {
   dropped({scratch / "missing.safetensors"});
   dropped({scratch.write("a.npy", ""), scratch.write("b.npy", "")});
   const std::string newer = scratch.write("newer.json", R"({"schema":"attoscope.session/9","experiment":{"problem":{"n":40,"d":8}},"orbits":3})");
-  hand.stage.explorer().open_dropped(hand.session(), {newer});
+  open_files({newer}, hand.stage.desk());
   hand.frames(2);
   hand.check(hand.experiment().problem.n == 40, "a later program's session opens as far as it is understood");
   hand.check(hand.stage.frame().message.find("newer than attoscope.session/1") != std::string::npos, hand.stage.frame().message);
@@ -340,6 +366,7 @@ constexpr std::array cases{
     Case{"comfort", "resizing", resizing},     Case{"comfort", "contrasts", contrasts},   Case{"comfort", "colour blindness", colour_blindness},
     Case{"comfort", "progress", progress},     Case{"comfort", "cancelling", cancelling}, Case{"comfort", "saving", saving},
     Case{"comfort", "saving plots", saving_plots}, Case{"comfort", "tabs", tabs},             Case{"comfort", "dropped files", dropped_files},
+    Case{"comfort", "small windows", small_windows},
 };
 
 }  // namespace

@@ -203,7 +203,7 @@ void bad_drops(Hand& hand) {
     std::vector<std::string> files;
     for (const std::string& file : names) files.push_back(folder / file);
     hand.stage.explorer().say("");
-    hand.leaves("dropping " + names[0], [&] { hand.stage.explorer().open_dropped(hand.session(), files); });
+    hand.leaves("dropping " + names[0], [&] { open_files(files, hand.stage.desk()); });
     const std::string message = hand.stage.frame().message;
     hand.check(is_sentence(message), "one sentence about " + names[0] + ": " + message);
     hand.check(hand.stage.frame().result == before, "the window keeps what it shows after " + names[0]);
@@ -217,10 +217,11 @@ void good_drops(Hand& hand) {
   saved.experiment.format = fp16;
   saved.view.theme = Theme::light;
   write_session(file, saved);
-  hand.stage.explorer().open_dropped(hand.session(), {file});
+  open_files({file}, hand.stage.desk());
   hand.settle();
+  saved.origin = hand.session().origin;
   hand.check(hand.session() == saved, "a dropped session is shown:" + difference(saved, hand.session()));
-  hand.stage.explorer().open_dropped(hand.session(), {example_file()});
+  open_files({example_file()}, hand.stage.desk());
   hand.settle();
   hand.check(hand.experiment().problem.input.kind == InputKind::tensors, "dropped tensors are the input");
   hand.check(hand.stage.frame().message.empty(), "nothing to complain about: " + hand.stage.frame().message);

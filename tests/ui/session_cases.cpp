@@ -2,11 +2,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 
 #include "app/session.h"
 #include "kernels/compute.h"
+#include "tests/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/heatmap_view.h"
+#include "ui/session_menu.h"
 
 namespace attoscope::testing {
 namespace {
@@ -56,6 +60,13 @@ void undo_buttons(Hand& hand) {
   hand.check(hand.disabled(top_bar + "###redo"), "a change forgets what could be done again");
 }
 
+/// Clicks a line of the menu of sessions.
+void in_menu(Hand& hand, const std::string& line) {
+  hand.click(top_bar + "###session");
+  hand.frames(2);
+  hand.pick(line);
+}
+
 void copy_and_paste(Hand& hand) {
   hand.click(controls + "mask/causal");
   hand.choose(controls + "a/##algorithm", "split_kv");
@@ -71,7 +82,7 @@ void copy_and_paste(Hand& hand) {
   hand.changes(
       "undo the paste", [&] { hand.key(undo_key); }, [](Session& s) { s = small_session(), s.view.theme = Theme::light; });
   ImGui::SetClipboardText("a poem");
-  hand.leaves("what is no session", [&] { hand.click(top_bar + "###paste"); });
+  hand.leaves("what is no session", [&] { in_menu(hand, "###paste"); });
   hand.check(hand.stage.frame().message.starts_with("The clipboard"), "is refused: " + hand.stage.frame().message);
 }
 
@@ -177,7 +188,199 @@ void first_answer_comes(Hand& hand) {
   hand.check(hand.session() == session, "and nothing of the session moved");
 }
 
+/// A window whose files lie in a directory of the test's own.
+struct Office {
+  explicit Office(Hand& h) : hand(h) {
+    hand.stage.places = {folder / "session.json", folder / "recent.json"};
+    hand.open(small_session());
+  }
+  ~Office() { hand.stage.places = {}; }
+  SessionFiles files() { return hand.stage.frame().sessions; }
+  Session on_disk(const std::string& name) const {
+    std::vector<std::string> remarks;
+    return read_session(folder / name, remarks);
+  }
+
+  Hand& hand;
+  const TemporaryDirectory folder;
+};
+
+constexpr int save_key = ImGuiMod_Ctrl | ImGuiKey_S, save_as_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_S,
+              open_key = ImGuiMod_Ctrl | ImGuiKey_O, new_key = ImGuiMod_Ctrl | ImGuiKey_N;
+
+void saving_by_typed_path(Hand& hand) {
+  Office office(hand);
+  hand.check(window_title(office.files()) == "untitled — Attoscope", window_title(office.files()));
+  hand.leaves("Ctrl+S without a file asks for one", [&] {
+    hand.key(save_key);
+    hand.frames(2);
+    hand.enter(office.folder / "mine");
+    hand.frames(3);
+  });
+  hand.check(office.on_disk("mine.json") == hand.session(), "the file holds the session");
+  hand.check(hand.stage.frame().note == "Saved " + (office.folder / "mine.json") + ".", hand.stage.frame().note);
+  hand.check(window_title(office.files()) == "mine — Attoscope", window_title(office.files()));
+  hand.click(controls + "mask/causal");
+  hand.frames(2);
+  hand.check(window_title(office.files()) == "● mine — Attoscope", "a dot where something is unsaved");
+  hand.leaves("Ctrl+S", [&] { hand.key(save_key), hand.frames(2); });
+  hand.check(!office.files().unsaved && office.on_disk("mine.json") == hand.session(), "writes it there");
+  hand.leaves("save as", [&] {
+    hand.key(save_as_key);
+    hand.frames(2);
+    hand.enter(office.folder / "yours.json");
+    hand.frames(3);
+  });
+  hand.check(office.files().file == office.folder / "yours.json", "goes by the other name from then on");
+  hand.click(controls + "mask/none");
+  hand.leaves("the line of the menu", [&] { in_menu(hand, "##save"), hand.frames(2); });
+  hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.json") == hand.session()), "saves there alone");
+  hand.leaves("where nothing can be written", [&] {
+    hand.key(save_as_key);
+    hand.frames(2);
+    hand.enter("/dev/null/x.json");
+    hand.frames(3);
+  });
+  hand.check(hand.stage.frame().message.find("/dev/null") != std::string::npos, "one sentence: " + hand.stage.frame().message);
+  hand.check(office.files().file == office.folder / "yours.json", "and the file stays");
+}
+
+void opening_and_undo(Hand& hand) {
+  Office office(hand);
+  Session other = small_session();
+  other.experiment.format = fp16;
+  other.view.theme = Theme::light;
+  write_session(office.folder / "other.json", other);
+  const Session before = hand.session();
+  hand.changes(
+      "a typed path",
+      [&] {
+        hand.key(open_key);
+        hand.frames(2);
+        hand.enter(office.folder / "other.json");
+        hand.frames(3);
+      },
+      [&](Session& s) { s = other, s.origin = 1; });
+  hand.check(session_name(office.files()) == "other" && !office.files().unsaved, "is open");
+  hand.changes(
+      "undo", [&] { hand.key(undo_key); }, [&](Session& s) { s = before; });
+  hand.check(office.files().file.empty(), "brings back the session and that it has no file");
+  hand.key(redo_key);
+  hand.frames(2);
+  hand.check(office.files().file == office.folder / "other.json", "redo opens it again");
+  hand.changes(
+      "new",
+      [&] { hand.key(new_key), hand.frames(2); },
+      [&](Session& s) {
+        const Session shown = s;
+        s = first_session();
+        s.view.theme = shown.view.theme;
+        s.origin = 2;
+        s.experiment.problem.input.digest = hand.experiment().problem.input.digest;
+      });
+  hand.check(session_name(office.files()) == "untitled" && !office.files().unsaved, "has no file");
+  for (const auto& [name, text] : {std::pair{"cut.json", "{\"schema\": "}, std::pair{"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
+    const std::string path = office.folder.write(name, text);
+    hand.leaves(name, [&] {
+      hand.key(open_key);
+      hand.frames(2);
+      hand.enter(path);
+      hand.frames(3);
+    });
+    hand.check(hand.stage.frame().message.find(name) != std::string::npos, "one sentence: " + hand.stage.frame().message);
+  }
+}
+
+void recent_sessions(Hand& hand) {
+  Office office(hand);
+  for (const char* name : {"a.json", "b.json", "c.json"}) {
+    Session session = small_session();
+    session.experiment.problem.seed = static_cast<std::uint64_t>(name[0]);
+    write_session(office.folder / name, session);
+    open_files({office.folder / name}, hand.stage.desk());
+    hand.settle();
+  }
+  std::filesystem::remove(office.folder / "a.json");
+  hand.click(top_bar + "###session");
+  hand.frames(3);
+  hand.check(hand.disabled("//$FOCUSED/##recent 0"), "what is open is not opened again");
+  hand.check(hand.disabled("//$FOCUSED/##recent 2") && office.files().recent[2].reason == "It is no longer there.", "what is gone is grey");
+  for (const auto& [id, name] : hand.items("//$FOCUSED"))
+    if (!name.empty() && !name.starts_with("#SCROLL") && !name.starts_with("#RESIZE")) hand.check(hand.explained(id), name + " explains itself");
+  hand.pick("##recent 1");
+  hand.settle();
+  hand.check(hand.experiment().problem.seed == 'b' && session_name(office.files()) == "b", "a click opens it");
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
+  hand.frames(2);
+  hand.enter("open session: c");
+  hand.settle();
+  hand.check(hand.experiment().problem.seed == 'c', "so does the palette");
+}
+
+void remarks_are_listed(Hand& hand) {
+  Office office(hand);
+  std::string text = R"({"schema":"attoscope.session/7","experiment":{"problem":{"n":40,"d":8}})";
+  for (int i = 0; i < 30; ++i) text += ",\"key" + std::to_string(i) + "\":" + std::to_string(i);
+  open_files({office.folder.write("newer.json", text + "}")}, hand.stage.desk());
+  hand.settle();
+  hand.frames(2);
+  hand.check(hand.experiment().problem.n == 40, "what is understood is shown");
+  hand.check(hand.stage.frame().remarks.size() == 31, "every remark is told");
+  hand.check(hand.exists("//Remarks/###remarks read"), "in a list");
+  hand.leaves("Esc", [&] { hand.key(ImGuiKey_Escape), hand.frames(2); });
+  hand.check(!hand.exists("//Remarks/###remarks read") && hand.stage.frame().remarks.empty(), "puts it away");
+  open_files({office.folder / "newer.json"}, hand.stage.desk());
+  hand.frames(3);
+  hand.leaves("its button", [&] { hand.click("//Remarks/###remarks read"), hand.frames(2); });
+  hand.check(hand.stage.frame().remarks.empty(), "does so, too");
+  open_files({office.folder.write("one.json", R"({"schema":"attoscope.session/1","x":1})")}, hand.stage.desk());
+  hand.frames(3);
+  hand.check(!hand.exists("//Remarks/###remarks read") && hand.stage.frame().message.find("x is not a known key") != std::string::npos, "one is told below");
+}
+
+/// A desktop with a program that asks for files: it answers with what lies in a file.
+struct Desktop {
+  explicit Desktop(const TemporaryDirectory& folder) : path_before(std::getenv("PATH")), answer(folder / "answer") {
+    const std::string program = folder.write("zenity", "#!/bin/sh\nsleep 0.3\necho \"$@\" > '" + (folder / "asked") + "'\ncat '" + answer + "'\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    setenv("PATH", ((folder / ".") + ":" + path_before).c_str(), 1);
+  }
+  ~Desktop() { setenv("PATH", path_before.c_str(), 1); }
+
+  std::string path_before, answer;
+};
+
+void dialogs(Hand& hand) {
+  Office office(hand);
+  const Desktop desktop(office.folder);
+  hand.open(small_session());
+  hand.check(office.files().has_dialogs, "the desktop can ask");
+  const auto asks = [&](int chord, const std::string& answer) {
+    office.folder.write("answer", answer);
+    hand.key(chord);
+    hand.check(office.files().asking, "it is asking");
+    int frames = 0;
+    for (; frames < 100000 && office.files().asking; ++frames) hand.frames(1);
+    hand.check(frames > 3, "and the window goes on: " + std::to_string(frames) + " frames");
+    hand.frames(3);
+  };
+  hand.leaves("saving", [&] { asks(save_key, (office.folder / "chosen") + "\n"); });
+  hand.check(office.on_disk("chosen.json") == hand.session() && session_name(office.files()) == "chosen", "under the chosen name");
+  write_session(office.folder / "other.json", [] { Session s = small_session(); s.experiment.format = fp16; return s; }());
+  hand.changes(
+      "opening", [&] { asks(open_key, (office.folder / "other.json") + "\n"); }, [&](Session& s) { s.experiment.format = fp16, ++s.origin; });
+  hand.leaves("no answer", [&] { asks(open_key, ""); });
+  hand.key(open_key);
+  hand.frames(2);
+  hand.open(small_session());  // a window that closes closes the dialog: it would wait for ever else
+}
+
 constexpr std::array cases{
+    Case{"session", "typed paths", saving_by_typed_path},
+    Case{"session", "opening", opening_and_undo},
+    Case{"session", "recent", recent_sessions},
+    Case{"session", "remarks", remarks_are_listed},
+    Case{"session", "dialogs", dialogs},
     Case{"session", "undo everything", undo_everything},
     Case{"session", "undo buttons", undo_buttons},
     Case{"session", "copy and paste", copy_and_paste},

@@ -4,6 +4,7 @@
 #include "app/wishes.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
+#include "ui/learn/lesson_steps.h"
 #include "ui/theme.h"
 
 namespace attoscope::testing {
@@ -44,10 +45,21 @@ void Stage::open(Session opened) {
   told.reset();
   asked_to_quit = false;
   memory = make_ui_memory();
+  sessions_.emplace(places, session, document);
+  dialog_.emplace([] {});
   Start start;
   start.session = session;
   start.example_file = example_file();
   explorer_.emplace(start, [] {});
+  sweeper_.emplace([] {}, points_directory);
+}
+
+Frame Stage::frame() const {
+  if (told) return *told;
+  Frame frame = explorer_->frame();
+  frame.sweep = sweeper_->view();
+  frame.sessions = session_files(session, *sessions_, *dialog_);
+  return frame;
 }
 
 void Stage::resize(int width, int height) {
@@ -55,9 +67,15 @@ void Stage::resize(int width, int height) {
   height_ = height;
 }
 
+void Stage::update() {
+  explorer_->update(session);
+  sweeper_->update(session, explorer_->computing());
+}
+
 void Stage::draw() {
-  if (!told) explorer_->update(session);
-  apply_theme(session.view.theme, session.view.ui_scale);
+  if (!told) update();
+  sessions_->observe(session);
+  apply_theme(session.view.theme, shown_scale(session));
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
   io.DeltaTime = 1 / 60.0f;
@@ -65,10 +83,11 @@ void Stage::draw() {
   ImGui::NewFrame();
   keeper.hide_mouse();
   Frame shown = frame();
+  keeper.tell(shown);
   shown.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                        const Colouring& colouring) { texture_->paint(list, min, max, image, colouring); };
   const Wishes wishes = draw_ui(session, shown, *memory);
-  if (!told) explorer_->update(session);
+  if (!told) update();
   const bool wanted = !picture_ || keeper.asked();  // the test may ask within this frame: it runs when the frame ends
   if (wanted || ++drawn_ % 8 == 0)
     gui_->draw(palette(session.view.theme).background);
@@ -78,6 +97,8 @@ void Stage::draw() {
   texture_->end_frame();
   asked_to_quit |= wishes.quit;
   grant(wishes, session, *explorer_, keeper);
+  grant_sessions(wishes, desk());
+  if (std::string why = sweeper_->grant(wishes, session); !why.empty()) explorer_->say(std::move(why));
   if (wanted) picture_ = corner(screen_->read(), width_, height_);
 }
 

@@ -8,6 +8,8 @@
 #include "app/gui.h"
 #include "app/keeper.h"
 #include "app/offscreen.h"
+#include "app/session_wishes.h"
+#include "app/sweeper.h"
 #include "app/texture.h"
 #include "ui/ui.h"
 
@@ -20,12 +22,16 @@ Session small_session();
 class Stage {
  public:
   Stage(int width, int height);
+  ~Stage() { memory.reset(); }  // what the panels drew with goes before the renderer does
 
   Session session;
   std::optional<Frame> told;  ///< what the panels are told instead of what the explorer says
   bool asked_to_quit = false;
   UiMemoryPtr memory = make_ui_memory();
   Keeper keeper{""};  ///< where a test wants its pictures
+  SessionKeeper::Places places;  ///< where a test wants its last session; from the next `open` on
+  std::string document;          ///< the file that the next opened session belongs to
+  std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere
 
   /// A window that was just opened on `opened`.
   void open(Session opened);
@@ -37,16 +43,23 @@ class Stage {
   void take_picture() { picture_.reset(); }
   const std::optional<Picture>& picture() const { return picture_; }
   Explorer& explorer() { return *explorer_; }
+  SessionDesk desk() { return {session, *explorer_, *sessions_, *dialog_}; }
+  Sweeper& sweeper() { return *sweeper_; }
   /// What the panels see.
-  Frame frame() const { return told ? *told : explorer_->frame(); }
+  Frame frame() const;
 
  private:
+  void update();
+
   std::optional<Offscreen> screen_;
   std::optional<Gui> gui_;
   std::optional<Texture> texture_;
   int width_, height_, drawn_ = 0;
   std::optional<Picture> picture_ = Picture{};
+  std::optional<SessionKeeper> sessions_;
+  std::optional<FileDialog> dialog_;
   std::optional<Explorer> explorer_;  ///< last: its worker joins first
+  std::optional<Sweeper> sweeper_;    ///< so do its
 };
 
 }  // namespace attoscope::testing

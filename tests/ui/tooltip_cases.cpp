@@ -60,6 +60,17 @@ void traffic(Hand& hand) {
   all_explained(hand, "//Statistics", 6);
 }
 
+void sweep(Hand& hand) {
+  hand.stage.resize(1600, 1200);
+  Session session = small_session();
+  session.view.workspace = Workspace::sweep;
+  session.sweep.second = {"format", "bf16,fp16"};
+  hand.open(session);
+  hand.frames(10);
+  all_explained(hand, "//Sweep plan", 30);
+  all_explained(hand, "//Sweep picture", 3);
+}
+
 void details(Hand& hand) {
   Session session = small_session();
   session.experiment.problem.input.kind = InputKind::constant;
@@ -77,7 +88,7 @@ void details(Hand& hand) {
 }
 
 constexpr std::array cases{Case{"tooltips", "details", details}, Case{"tooltips", "controls", panel},
-                           Case{"tooltips", "popups", popups}, Case{"tooltips", "traffic", traffic}};
+                           Case{"tooltips", "popups", popups}, Case{"tooltips", "traffic", traffic}, Case{"tooltips", "sweep", sweep}};
 
 }  // namespace
 

@@ -1,7 +1,76 @@
 #include "ui/sweep/sweep.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "ui/sweep/panels.h"
+#include "ui/widgets.h"
+
 namespace attoscope {
 
-void draw_sweep(Session&, const Frame&, UiMemory&, const Palette&, Wishes&) {}
+namespace {
+
+/// Where the three panels lie: side by side, or the table under the picture where the window is narrow.
+struct SweepLayout {
+  Box plan, picture, rows;
+};
+
+SweepLayout layout(bool two) {
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)}, to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
+  const float width = to.x - from.x, left = std::floor(from.x + std::min(px(316), 0.45f * width));
+  if (width < px(1160)) {
+    const float below = std::floor(to.y - std::clamp(0.34f * (to.y - from.y), px(96), px(240)));
+    return {{from, {left, to.y}}, {{left, from.y}, {to.x, below}}, {{left, below}, to}};
+  }
+  const float right = std::floor(to.x - std::clamp(0.25f * width, px(two ? 404 : 348), px(460)));
+  return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
+}
+
+template <class Draw>
+void panel(const char* name, const Box& box, ImGuiWindowFlags flags, Draw draw) {
+  ImGui::SetNextWindowPos(box.min);
+  ImGui::SetNextWindowSize({box.max.x - box.min.x, box.max.y - box.min.y});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(12), px(10)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, {1, 1});
+  const bool open = ImGui::Begin(name, nullptr,
+                                 flags | ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoCollapse |
+                                     ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoFocusOnAppearing);
+  ImGui::PopStyleVar(3);
+  if (open) draw();
+  ImGui::End();
+}
+
+/// One-pixel lines at the left and, where it lies below another panel, at the top of a panel.
+void draw_edges(const Box& box, const Palette& colours, bool top) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddLine({box.min.x, box.min.y}, {box.min.x, box.max.y}, colours.line);
+  if (top) list->AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colours.line);
+}
+
+}  // namespace
+
+void draw_sweep(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+  SweepMemory& m = memory.sweep;
+  refresh(m.drawing, frame.sweep.table, session.sweep);
+  m.pointed = std::exchange(m.pointing, std::nullopt);
+  const SweepScene scene{session, frame, m, colours, wishes};
+  const SweepLayout at = layout(!session.sweep.second.key.empty());
+  constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+  panel("Sweep plan", at.plan, ImGuiWindowFlags_None, [&] { draw_sweep_plan(scene); });
+  panel("Sweep picture", at.picture, still, [&] {
+    draw_edges(at.picture, colours, false);
+    draw_sweep_head(scene);
+    draw_sweep_picture(scene);
+  });
+  panel("Sweep rows", at.rows, still, [&] {
+    draw_edges(at.rows, colours, at.rows.min.x == at.picture.min.x);
+    draw_sweep_rows(scene);
+  });
+}
 
 }  // namespace attoscope

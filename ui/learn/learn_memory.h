@@ -1,0 +1,30 @@
+/// What the Learn workspace remembers between frames.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ui/learn/markdown.h"
+#include "ui/learn/views.h"
+
+namespace attoscope {
+
+/// A run of Markdown, made ready to be drawn.
+struct TextMemory {
+  float width = -1, scale = 0;        ///< what it was made for
+  std::string text;                   ///< without the formulas that cannot be drawn
+  std::vector<std::string> problems;  ///< one sentence for each of those
+};
+
+struct LearnMemory {
+  MarkdownText markdown;
+  std::shared_ptr<const Lessons> lessons;    ///< what the rest is about
+  std::string lesson;                        ///< whose views and texts are remembered
+  std::map<int, LessonViewMemory> views;     ///< by LessonView::index
+  std::map<const LessonBlock*, TextMemory> texts;
+  std::vector<std::string> problems;         ///< the sentences that the page on screen shows
+};
+
+}  // namespace attoscope

@@ -1,0 +1,35 @@
+/// Where the reader stands: the lesson and step of a session, and how pages are turned.
+#pragma once
+
+#include "ui/learn/lesson.h"
+#include "ui/ui.h"
+
+namespace attoscope {
+
+/// The open lesson and its step, within what there is.
+struct LessonPlace {
+  const Lesson* lesson = nullptr;  ///< null: there are no lessons
+  int index = 0;                   ///< of the lesson
+  int step = 0;
+};
+LessonPlace place_of(const LessonState& state, const Lessons* lessons);
+const LessonStep& step_of(const LessonPlace& place);
+
+/// Opens a lesson at a step.
+void open_lesson(LessonState& state, const Lesson& lesson, int step = 0);
+/// So many steps on (or back), across lessons; stays at the first and at the last.
+void turn_page(LessonState& state, const Lessons* lessons, int by);
+/// The first or the last step of the open lesson.
+void turn_to_end(LessonState& state, const Lessons* lessons, bool last);
+
+/// How many steps of the lesson were on screen.
+int steps_seen(const LessonState& state, const Lesson& lesson);
+/// Notes that the step is on screen.
+void see_step(LessonState& state, const LessonPlace& place);
+
+/// The scale of type and controls: larger while a lesson is presented.
+double shown_scale(const Session& session);
+/// True while a lesson fills the window.
+bool is_presenting(const Session& session);
+
+}  // namespace attoscope

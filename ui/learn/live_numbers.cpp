@@ -1,0 +1,68 @@
+#include "ui/learn/live_numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "ui/numbers.h"
+
+namespace attoscope {
+namespace {
+
+/// A number as it is written: how many digits, which notation, what stands after it.
+struct Notation {
+  bool plus = false, has_exponent = false;
+  int digits = 0, decimals = 0;  ///< of the mantissa
+  std::string_view unit;
+};
+
+Notation notation_of(std::string_view text) {
+  Notation n;
+  n.plus = text.starts_with('+');
+  if (n.plus || text.starts_with('-')) text.remove_prefix(1);
+  bool after_point = false;
+  std::size_t at = 0;
+  for (; at < text.size() && (text[at] == '.' || (text[at] >= '0' && text[at] <= '9')); ++at) {
+    if (text[at] == '.') {
+      after_point = true;
+      continue;
+    }
+    n.digits += text[at] != '0' || n.digits > 0;
+    n.decimals += after_point;
+  }
+  if (at < text.size() && text[at] == 'e') {
+    n.has_exponent = true;
+    at = std::min(text.find_first_not_of("+-0123456789", at + 1), text.size());
+  }
+  n.unit = text.substr(at);
+  return n;
+}
+
+/// By how much a value counts for one of the unit.
+double factor_of(std::string_view unit) {
+  constexpr std::array<std::pair<std::string_view, double>, 4> units{
+      {{"%", 100}, {"KiB", 1.0 / (1 << 10)}, {"MiB", 1.0 / (1 << 20)}, {"GiB", 1.0 / (1 << 30)}}};
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  for (const auto& [name, factor] : units)
+    if (unit == name) return factor;
+  return 1;
+}
+
+}  // namespace
+
+std::string live_text(std::string_view written, double value) {
+  const Notation n = notation_of(written);
+  value *= factor_of(n.unit);
+  std::string text = n.has_exponent || !std::isfinite(value) ? scientific(value, std::max(1, n.digits)) : printed("%.*f", n.decimals, value);
+  if (n.plus && value > 0) text = printed("+%s", text.c_str());
+  return text.append(n.unit);
+}
+
+const LessonAnswer* answer_of(const LessonAnswers* answers, const LessonQuestion& question) {
+  if (answers == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(*answers, [&](const LessonAnswerPtr& a) { return a->question == question; });
+  return found == answers->end() ? nullptr : found->get();
+}
+
+}  // namespace attoscope

@@ -1,0 +1,19 @@
+/// Live numbers of a lesson's text: what is computed now, written as the lesson writes it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ui/learn/lesson.h"
+
+namespace attoscope {
+
+/// The value with as many digits as `written` has, in its notation, with its sign and unit: "1.62e-3", "+0.25", "3.0×", "12 %",
+/// "1.5 MiB" (of a value in bytes).
+std::string live_text(std::string_view written, double value);
+
+/// The answer to a live number's question among those that are known; none yet: null.
+const LessonAnswer* answer_of(const LessonAnswers* answers, const LessonQuestion& question);
+
+}  // namespace attoscope

@@ -1,0 +1,265 @@
+#include "ui/learn/markdown.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "imgui.h"
+#include "imgui_internal.h"
+#include "imgui_rich_md/backends/latex/rich_md_latex.h"
+#include "imgui_rich_md/rich_md.h"
+#include "ui/numbers.h"
+#include "ui/toolkit/formula_check.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+namespace {
+
+constexpr float reading_size = 16;  ///< em of the text at UI scale 1
+constexpr float formula_size = 0.92f;  ///< of a line of text: their letters are then as high as those of the text
+constexpr std::string_view number_tag = "num";
+
+/// The bytes of source `index` of a font that the program has loaded.
+RichMd::AssetBytes bytes_of(const ImFont* font, int index) {
+  if (font == nullptr || index >= font->Sources.Size || font->Sources[index]->FontData == nullptr) return std::nullopt;
+  const ImFontConfig& source = *font->Sources[index];
+  const auto* const data = static_cast<const std::uint8_t*>(source.FontData);
+  return std::vector<std::uint8_t>(data, data + source.FontDataSize);
+}
+
+/// The program's fonts under the names that imgui_rich_md asks for; the fonts of formulas lie in the program.
+RichMd::AssetBytes font_asset(const std::string& path) {
+  const Fonts f = fonts();
+  if (path == "signs") return bytes_of(f.sans, 1);
+  if (path.find("Inconsolata") != std::string::npos) return bytes_of(f.mono, 0);
+  if (path.find("-Regular.") != std::string::npos) return bytes_of(f.sans, 0);
+  if (path.find("-RegularItalic.") != std::string::npos) return bytes_of(f.italic, 0);
+  if (path.find("-Bold") != std::string::npos) return bytes_of(f.semibold, 0);
+  return RichMd::ReadAssetDefault(path);
+}
+
+/// Reads the fonts of formulas, once. False where they are missing.
+bool can_draw_formulas() {
+  if (RichMd::Latex::IsInitialized()) return true;
+  const auto metrics = RichMd::ReadAssetDefault("fonts/latex/latinmodern-math.clm1"), font = RichMd::ReadAssetDefault("fonts/latex/latinmodern-math.otf");
+  if (!metrics || !font) return false;
+  RichMd::Latex::InitFromMemory(*metrics, *font);
+  return true;
+}
+
+/// True if every brace that opens closes; the parser forgives those at the end.
+bool braces_match(std::string_view formula) {
+  int open = 0;
+  for (std::size_t i = 0; i < formula.size() && open >= 0; ++i) {
+    if (formula[i] == '\\') ++i;
+    else if (formula[i] == '{') ++open;
+    else if (formula[i] == '}') --open;
+  }
+  return open == 0;
+}
+
+/// The pixels, with an empty column more where their number is odd: what is centred then stands on whole pixels.
+std::vector<std::uint8_t> with_even_width(const RichMd::Latex::RenderedFormula& f) {
+  const auto row = static_cast<std::ptrdiff_t>(f.Width) * 4;
+  std::vector<std::uint8_t> pixels;
+  for (auto at = f.Pixels.begin(); at != f.Pixels.end(); at += row) {
+    pixels.insert(pixels.end(), at, at + row);
+    if (f.Width % 2 != 0) pixels.insert(pixels.end(), 4, 0);
+  }
+  return pixels;
+}
+
+/// A formula as a picture, or what MicroTeX says against it.
+std::optional<RichMd::LatexBitmap> formula_picture(const std::string& formula, float size, ImU32 colour, bool displayed) {
+  RichMd::LatexBitmap picture;
+  try {
+    if (!can_draw_formulas()) return std::nullopt;
+    if (const std::string error = braces_match(formula) ? formula_error(formula) : "its braces do not match"; !error.empty())
+      throw std::invalid_argument(error);
+    const auto style = displayed ? RichMd::Latex::TexStyle::Display : RichMd::Latex::TexStyle::Text;
+    RichMd::Latex::RenderedFormula drawn = RichMd::Latex::Render(formula, size * formula_size, colour, style);
+    picture.rgba = displayed ? with_even_width(drawn) : std::move(drawn.Pixels);
+    picture.width = displayed ? drawn.Width + drawn.Width % 2 : drawn.Width;
+    picture.height = drawn.Height;
+    picture.baselineY = drawn.BaselineY;
+  } catch (const std::exception& error) {
+    picture.error = error.what();
+  }
+  while (picture.error.ends_with('!') || picture.error.ends_with('.')) picture.error.pop_back();
+  return picture;
+}
+
+/// What MicroTeX says against a formula; empty: it can be drawn, and is `width` pixels wide.
+std::string complaint_about(const FormulaPlace& f, float& width) {
+  width = 0;
+  for (const std::string_view refused : {"\\def", "\\newcommand", "\\renewcommand", "\\newenvironment", "\\renewenvironment"})
+    if (f.formula.find(refused) != std::string::npos) return std::string(refused) + " is not for lessons";
+  const auto picture = formula_picture(f.formula, px(reading_size * sans_line), IM_COL32_WHITE, f.displayed);
+  if (!picture) return "its fonts are missing";
+  width = static_cast<float>(picture->width);
+  return picture->error;
+}
+
+/// Text that Markdown shows as it is.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r') {
+      result += ' ';
+      continue;
+    }
+    if (std::ispunct(static_cast<unsigned char>(c)) != 0) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/// Behind the code span that begins at `at`; or behind its backticks where it never ends.
+std::size_t behind_code(std::string_view text, std::size_t at) {
+  const std::size_t length = std::min(text.find_first_not_of('`', at), text.size()) - at;
+  for (std::size_t next = text.find('`', at + length); next != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_not_of('`', next), text.size());
+    if (end - next == length) return end;
+    next = text.find('`', end);
+  }
+  return at + length;
+}
+
+/// Where the formula that opens at `at` with `signs` dollars closes; npos: it is none.
+std::size_t closing(std::string_view text, std::size_t at, std::size_t signs) {
+  const std::size_t first = at + signs;
+  if (signs == 1 && (first >= text.size() || is_blank(text[first]))) return std::string_view::npos;
+  for (std::size_t i = first; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '\n' && i + 1 < text.size() && text[i + 1] == '\n') {
+      break;
+    } else if (text[i] == '$' && text.substr(i, signs) == std::string_view("$$", signs) && (signs == 2 || !is_blank(text[i - 1]))) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+std::vector<FormulaPlace> formulas_of(std::string_view text) {
+  std::vector<FormulaPlace> found;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '\\') {
+      at += 2;
+    } else if (text[at] == '`') {
+      at = behind_code(text, at);
+    } else if (text[at] == '$') {
+      const std::size_t signs = text.substr(at, 2) == "$$" ? 2 : 1, end = closing(text, at, signs);
+      if (end == std::string_view::npos) {
+        at += signs;
+      } else {
+        found.push_back({at, end + signs, std::string(text.substr(at + signs, end - at - signs)), signs == 2});
+        at = end + signs;
+      }
+    } else {
+      ++at;
+    }
+  }
+  return found;
+}
+
+/// imgui_rich_md's context, and whom its callbacks ask in this frame.
+struct MarkdownText::Renderer {
+  Renderer() {
+    RichMd::SetHostServices({.UploadRgba = {}, .ReadAsset = font_asset, .DefaultMergeFonts = {}, .RenderCodeBlock = {}, .RenderLatex = formula_picture,
+                             .Download = {}, .Log = {}, .PrefersReducedMotion = {}, .TapOpensUrl = {}});
+    RichMd::MarkdownOptions options;
+    options.fontOptions.regularSize = reading_size * sans_line;
+    if (bytes_of(fonts().sans, 1)) options.fontOptions.mergeFonts = {"signs"};
+    options.withLatex = true;
+    options.callbacks.OnOpenLink = [](const std::string& address) { ImGui::SetClipboardText(address.c_str()); };
+    options.callbacks.OnImage = [](const std::string&) { return std::nullopt; };
+    options.callbacks.OnHtmlSpan = [this](const std::string& tag, bool opening) { return take(tag, opening); };
+    context = RichMd::CreateContext(options);
+  }
+  ~Renderer() { RichMd::DestroyContext(context); }
+  Renderer(const Renderer&) = delete;
+  Renderer& operator=(const Renderer&) = delete;
+
+  /// True if the tag is a live number's.
+  bool take(std::string_view tag, bool opening) const {
+    if (!tag.starts_with(number_tag) || number == nullptr) return false;
+    int index = -1;
+    const auto [end, error] = std::from_chars(tag.data() + number_tag.size(), tag.data() + tag.size(), index);
+    if (error != std::errc() || end != tag.data() + tag.size()) return false;
+    if (opening) (*number)(index);
+    return true;
+  }
+
+  RichMd::Context* context = nullptr;
+  const std::function<void(int)>* number = nullptr;
+};
+
+MarkdownText::MarkdownText() : renderer_(std::make_unique<Renderer>()) {}
+MarkdownText::~MarkdownText() = default;
+
+std::string MarkdownText::fitted(std::string_view markdown, float width, std::vector<std::string>& problems) const {
+  std::string text;
+  std::size_t done = 0;
+  for (const FormulaPlace& f : formulas_of(markdown)) {
+    float needed = 0;
+    const std::string complaint = complaint_about(f, needed);
+    if (complaint.empty() && needed <= width) continue;
+    text += markdown.substr(done, f.begin - done);
+    done = f.end;
+    if (complaint.empty()) {
+      const std::string signs = f.displayed ? "$$" : "$", style = f.displayed ? "\\displaystyle " : "";
+      text += signs + printed("\\scalebox{%.2f}{", std::floor(100 * width / needed) / 100) + style + f.formula + "}" + signs;
+    } else {
+      problems.push_back("The formula '" + f.formula + "' cannot be drawn: " + complaint + ".");
+      text += "<md-error>" + escaped(problems.back()) + "</md-error>";
+    }
+  }
+  return text + std::string(markdown.substr(done));
+}
+
+void MarkdownText::draw(const std::string& markdown, const Palette& colours, const std::function<void(int)>& number) {
+  RichMd::SetCurrentContext(renderer_->context);
+  RichMd::Style& style = RichMd::GetStyle();
+  const auto colour = [](Colour c) { return ImGui::ColorConvertU32ToFloat4(c); };
+  style.linkColor = style.linkUnderline = style.linkUnderlineHovered = colour(colours.accent);
+  style.codeColor = colour(colours.text);
+  style.errorColor = colour(colours.bad);
+  style.quoteBar = colour(colours.line);
+  style.blockGap = 0.5f;
+  style.listItemGap = 0.2f;
+  renderer_->number = &number;
+  RichMd::RenderRaw(markdown);
+  renderer_->number = nullptr;
+}
+
+void draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula) {
+  const float ascent = ImGui::GetFontBaked()->Ascent;
+  ImGui::PushFont(fonts().mono, size::mono * reading_size / size::body);
+  if (ImGui::GetCurrentWindow()->DC.IsSameLine && ImGui::CalcTextSize(text.c_str()).x > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
+  if (!ImGui::GetCurrentWindow()->DC.IsSameLine) {  // what comes first in a line says where the line is
+    ImGui::Dummy({0, 0});
+    ImGui::SameLine(0, 0);
+  }
+  const float y = ImGui::GetCursorPosY();
+  ImGui::SetCursorPosY(y + ascent - ImGui::GetFontBaked()->Ascent);
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+  explain(what, formula);
+  ImGui::SameLine(0, 0);
+  ImGui::SetCursorPosY(y);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,214 @@
+#include "ui/learn/page.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/learn/live_numbers.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+namespace {
+
+/// From this width on (at scale 1) a view stands beside the text; otherwise below it, in a column of at most this.
+constexpr float beside = 1080, widest = 960;
+constexpr float margin = 32;  ///< around the text
+
+/// All that a block is drawn from.
+struct Page {
+  Session& session;
+  const LessonPlace& place;
+  const Frame& frame;
+  LearnMemory& memory;
+  const Palette& colours;
+  Wishes& wishes;
+};
+
+/// One sentence about what is wrong, where it is wrong.
+void draw_problem(Page& page, const std::string& sentence) {
+  page.memory.problems.push_back(sentence);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Indent(px(12));
+  ImGui::PushStyleColor(ImGuiCol_Text, page.colours.bad);
+  wrapped(Face::label, sentence, ImGui::GetContentRegionAvail().x);
+  ImGui::PopStyleColor();
+  ImGui::Unindent(px(12));
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(2), ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y}, page.colours.bad);
+}
+
+/// The method's colour where the number is a method's.
+Colour colour_of(const std::string& measure, const Palette& colours) {
+  if (measure.starts_with("a.")) return colours.a;
+  if (measure.starts_with("b.")) return colours.b;
+  if (measure.starts_with("golden")) return colours.golden;
+  if (measure.find("rescales") != std::string::npos) return colours.moved;
+  return colours.text;
+}
+
+void draw_number(Page& page, const LessonNumber& number) {
+  if (!number.problem.empty()) return draw_in_line(number.written, page.colours.bad, number.problem, number.target);
+  page.wishes.lesson.push_back(number.question);
+  const LessonAnswer* answer = answer_of(page.frame.lesson_answers.get(), number.question);
+  if (answer == nullptr) return draw_in_line(number.written, page.colours.faint, "This number is being computed.", number.target);
+  if (!answer->problem.empty() || answer->points.empty())
+    return draw_in_line(number.written, page.colours.bad, answer->problem, number.target);
+  draw_in_line(live_text(number.written, answer->points[0].mean), colour_of(number.question.measure, page.colours),
+               "Computed just now: " + answer->title + ". The lesson was written with " + number.written + ".", number.target);
+}
+
+void draw_text_block(Page& page, const LessonBlock& block) {
+  TextMemory& text = page.memory.texts[&block];
+  const float width = ImGui::GetContentRegionAvail().x;
+  if (text.width != width || text.scale != px(1)) {
+    text = {.width = width, .scale = px(1), .text = {}, .problems = {}};
+    text.text = page.memory.markdown.fitted(block.markdown, width, text.problems);
+  }
+  page.memory.problems.insert(page.memory.problems.end(), text.problems.begin(), text.problems.end());
+  page.memory.markdown.draw(text.text, page.colours, [&](int index) {
+    if (index >= 0 && index < static_cast<int>(block.numbers.size())) draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
+  });
+  for (const LessonNumber& number : block.numbers) {
+    const LessonAnswer* answer = answer_of(page.frame.lesson_answers.get(), number.question);
+    if (!number.problem.empty())
+      draw_problem(page, number.problem);
+    else if (answer != nullptr && !answer->problem.empty())
+      draw_problem(page, number.target + ": " + answer->problem);
+  }
+}
+
+/// The experiment of a view with the reader's changes, made again when they changed; `problem` says which of them cannot be.
+const Experiment& experiment_of(const LessonView& view, const LessonViewState& state, const Frame& frame, LessonViewMemory& memory) {
+  if (memory.experiment && memory.changes == state.changes) return *memory.experiment;
+  memory.experiment = view.experiment;
+  memory.changes = state.changes;
+  memory.problem.clear();
+  for (const LessonParameter& c : state.changes) {
+    if (is_own_key(view.kind, c.key) || !frame.vary) continue;
+    const std::string problem = frame.vary(*memory.experiment, c.key, c.value);
+    if (memory.problem.empty()) memory.problem = problem;
+  }
+  return *memory.experiment;
+}
+
+std::string draw_view(LessonScene& scene) {
+  switch (scene.view.kind) {
+    case LessonViewKind::recurrence: return draw_recurrence_view(scene);
+    case LessonViewKind::code: return draw_code_view(scene);
+    case LessonViewKind::bits: return draw_bits_view(scene);
+    case LessonViewKind::heatmap: return draw_heatmap_view(scene);
+    case LessonViewKind::policy: return draw_policy_view(scene);
+    case LessonViewKind::plot: return draw_plot_view(scene);
+    case LessonViewKind::quiz: break;
+  }
+  return draw_quiz_view(scene);
+}
+
+/// The reader's changes to a view, or none.
+LessonViewState state_of(const LessonState& lesson, const std::string& name, int view) {
+  const auto found = std::ranges::find_if(lesson.views, [&](const LessonViewState& s) { return s.lesson == name && s.view == view; });
+  return found == lesson.views.end() ? LessonViewState{name, view, {}} : *found;
+}
+/// Keeps them; no changes leave nothing behind.
+void keep_state(LessonState& lesson, LessonViewState state) {
+  const auto found =
+      std::ranges::find_if(lesson.views, [&](const LessonViewState& s) { return s.lesson == state.lesson && s.view == state.view; });
+  if (found != lesson.views.end() && state.changes.empty()) {
+    lesson.views.erase(found);
+  } else if (found != lesson.views.end()) {
+    *found = std::move(state);
+  } else if (!state.changes.empty() && lesson.views.size() < max_lesson_views) {
+    lesson.views.push_back(std::move(state));
+  }
+}
+
+void draw_view_block(Page& page, const LessonView& view) {
+  if (!view.problem.empty()) return draw_problem(page, view.problem);
+  LessonViewMemory& memory = page.memory.views[view.index];
+  LessonViewState state = state_of(page.session.lesson, page.place.lesson->name, view.index);
+  const Experiment& experiment = experiment_of(view, state, page.frame, memory);
+  LessonScene scene{view,         state,        memory,
+                    experiment,   page.frame,   page.colours,
+                    page.session.view.theme, page.wishes, ImGui::GetContentRegionAvail().x};
+  ImGui::PushID(view.index);
+  const std::string problem = draw_view(scene);
+  ImGui::PopID();
+  for (const std::string& sentence : {problem, memory.problem})
+    if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);
+  keep_state(page.session.lesson, std::move(state));
+}
+
+void draw_block(Page& page, const LessonBlock& block) {
+  ImGui::PushID(block.line);
+  if (block.view.empty())
+    draw_text_block(page, block);
+  else
+    draw_view_block(page, block.view.front());
+  ImGui::PopID();
+  ImGui::Dummy({0, px(8)});
+}
+
+/// True if the block stands in the column of views where there is one: all views but quizzes, which are part of the text.
+bool stands_beside(const LessonBlock& block) {
+  return !block.view.empty() && block.view.front().kind != LessonViewKind::quiz && block.view.front().problem.empty();
+}
+
+void draw_title(const Page& page) {
+  constexpr float height = 24, line = 32;
+  const std::string& title = step_of(page.place).title;
+  const char* const end = title.data() + title.size();
+  ImGui::PushFont(fonts().semibold, height);
+  for (const char* at = title.data(); at < end;) {
+    const char* const stop = std::max(at + 1, ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), at, end, ImGui::GetContentRegionAvail().x));
+    const ImVec2 from = ImGui::GetCursorScreenPos();
+    ImGui::GetWindowDrawList()->AddText(from, page.colours.text, at, stop);
+    ImGui::Dummy({0, px(line) - ImGui::GetStyle().ItemSpacing.y});
+    at = stop;
+    while (at < end && *at == ' ') ++at;
+  }
+  ImGui::PopFont();
+  ImGui::Dummy({0, 0});
+}
+
+/// Whole and even, so that what is centred in it stands on whole pixels.
+float even(float width) { return 2 * std::floor(width / 2); }
+
+/// A column of the page that scrolls by itself, `width` wide, with its margins.
+template <class Draw>
+void draw_column(const char* id, float x, ImVec2 size, float inner, const Draw& draw) {
+  ImGui::SetCursorPosX(x);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(24)});
+  if (ImGui::BeginChild(id, size, ImGuiChildFlags_AlwaysUseWindowPadding)) draw();
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+}
+
+}  // namespace
+
+void draw_page(Session& session, const LessonPlace& place, const Frame& frame, LearnMemory& memory, const Palette& colours,
+               Wishes& wishes, ImVec2 size) {
+  Page page{session, place, frame, memory, colours, wishes};
+  memory.problems.clear();
+  const std::vector<LessonBlock>& blocks = step_of(place).blocks;
+  const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, stands_beside);
+  const float text_width = split ? std::floor(size.x * 0.4f) : size.x;
+  const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY();
+  ImGui::PushID(place.step);
+  draw_column("text", x, {text_width, size.y}, even(std::min(text_width - px(2 * margin), px(widest))), [&] {
+    draw_title(page);
+    for (const LessonBlock& block : blocks)
+      if (!split || !stands_beside(block)) draw_block(page, block);
+  });
+  if (split) {
+    const ImVec2 top = ImGui::GetWindowPos();
+    const float line = top.x + x + text_width;
+    ImGui::GetWindowDrawList()->AddLine({line, top.y + y}, {line, top.y + y + size.y}, colours.line);
+    ImGui::SetCursorPosY(y);
+    const float rest = size.x - text_width;
+    draw_column("views", x + text_width, {rest, size.y}, even(rest - px(2 * margin)), [&] {
+      for (const LessonBlock& block : blocks)
+        if (stands_beside(block)) draw_block(page, block);
+    });
+  }
+  ImGui::PopID();
+}
+
+}  // namespace attoscope

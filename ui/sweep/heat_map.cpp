@@ -1,0 +1,135 @@
+// Two parameters: one across, one upwards, the mean as a colour.
+#include <algorithm>
+#include <cmath>
+
+#include "ui/colours.h"
+#include "ui/heatmap_view.h"
+#include "ui/numbers.h"
+#include "ui/sweep/panels.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+/// The table as a matrix whose last row is the second parameter's first value.
+void refresh_heat(SweepMemory& m, const std::shared_ptr<const SweepTable>& table) {
+  if (m.heat_table == table) return;
+  m.heat_table = table;
+  const SweepTable& t = *table;
+  CellPicture& p = m.heat;
+  const std::size_t columns = t.axes[0].names.size(), rows = t.across();
+  p.cols = p.across = static_cast<int>(columns);
+  p.rows = p.n = static_cast<int>(rows);
+  p.values.assign(rows * columns, PixelImage::nothing);
+  p.has_nan = p.has_infinity = p.has_minus_infinity = false;
+  for (std::size_t i = 0; i < columns; ++i)
+    for (std::size_t j = 0; j < rows; ++j) {
+      const SweepCell& c = t.cells[i * rows + j];
+      if (c.count == 0) continue;
+      p.values[(rows - 1 - j) * columns + i] = static_cast<float>(c.mean);
+      p.has_nan |= std::isnan(c.mean);
+      p.has_infinity |= std::isinf(c.mean) && c.mean > 0;
+      p.has_minus_infinity |= std::isinf(c.mean) && c.mean < 0;
+    }
+  p.image.width = 0;
+}
+
+/// Signed means have the signed map; others a ramp, logarithmic where the plan says so.
+Colouring colouring_of(const SweepDrawing& d, Theme theme) {
+  const SweepExtremes& e = d.extremes;
+  const bool is_signed = e.known > 0 && d.table->cells[e.least].mean < 0;
+  const auto end = static_cast<float>(std::clamp(automatic_range(e.largest_size), 1e-37, 3e38));
+  const float knee = e.least_above > 0 ? std::max(static_cast<float>(e.least_above), end / 3000) : end / 300;
+  return {.diverging = is_signed, .log = d.log_y, .range = end, .knee = knee, .theme = theme};
+}
+
+/// Names along an axis, as many as fit: `place(i)` is where the i-th stands, `room` what it takes there.
+template <class Place, class Room, class Draw>
+void draw_names(const std::vector<std::string>& names, Place place, Room room, Draw draw) {
+  float free = -1e30f;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const float at = place(i), half = room(names[i]) / 2;
+    if (at - half < free) continue;
+    free = at + half + px(4);
+    draw(at, names[i]);
+  }
+}
+
+void draw_axes(const SweepTable& t, const Box& map, const Palette& colours) {
+  const float cell_x = (map.max.x - map.min.x) / static_cast<float>(t.axes[0].names.size()),
+              cell_y = (map.max.y - map.min.y) / static_cast<float>(t.across()), line = line_height(Face::mono_small);
+  draw_names(
+      t.axes[0].names, [&](std::size_t i) { return map.min.x + (static_cast<float>(i) + 0.5f) * cell_x; },
+      [](const std::string& name) { return text_width(Face::mono_small, name); },
+      [&](float x, const std::string& name) { draw_text({x, map.max.y + px(4)}, Face::mono_small, colours.secondary, name, 0.5f); });
+  float lowest = 1e30f;
+  for (std::size_t j = 0; j < t.across(); ++j) {
+    const float y = map.max.y - (static_cast<float>(j) + 0.5f) * cell_y;
+    if (y + line / 2 > lowest) continue;
+    lowest = y - line / 2 - px(2);
+    draw_text({map.min.x - px(8), y - line / 2}, Face::mono_small, colours.secondary, t.axes[1].names[j], 1);
+  }
+  draw_text({(map.min.x + map.max.x) / 2, map.max.y + px(20)}, Face::small, colours.faint, t.axes[0].title, 0.5f);
+  draw_text({map.min.x - px(8), map.min.y - px(20)}, Face::small, colours.faint, t.axes[1].title, 1);
+}
+
+/// Black or white, whichever is read better on `under`.
+Colour ink_on(Colour under) {
+  const double light = 0.299 * (under & 255) + 0.587 * ((under >> 8) & 255) + 0.114 * ((under >> 16) & 255);
+  return light > 140 ? 0xff101010u : 0xfff4f4f4u;
+}
+
+/// The means in their cells, where these are large enough.
+void draw_numbers(const SweepTable& t, const Box& map, const Colouring& how) {
+  const float cell_x = (map.max.x - map.min.x) / static_cast<float>(t.axes[0].names.size()),
+              cell_y = (map.max.y - map.min.y) / static_cast<float>(t.across()), line = line_height(Face::mono_small);
+  if (cell_x < text_width(Face::mono_small, "-1.2e-12") + px(4) || cell_y < line + px(4)) return;
+  for (std::size_t k = 0; k < t.cells.size(); ++k) {
+    const SweepCell& c = t.cells[k];
+    if (c.count == 0) continue;
+    const ImVec2 at{map.min.x + (static_cast<float>(k / t.across()) + 0.5f) * cell_x,
+                    map.max.y - (static_cast<float>(k % t.across()) + 0.5f) * cell_y - line / 2};
+    draw_text(at, Face::mono_small, ink_on(colour(static_cast<float>(c.mean), how)),
+              t.of == "ratio" ? times(c.mean) : scientific(c.mean, 2), 0.5f);
+  }
+}
+
+Box map_box(const SweepDrawing& d, const Box& box) {
+  const float names = std::min(std::max(text_width(Face::small, d.table->axes[1].title), text_width(Face::mono_small, d.longest[1])), (box.max.x - box.min.x) / 4);
+  return {{std::floor(box.min.x + names + px(12)), std::floor(box.min.y + px(22))},
+          {std::floor(box.max.x - px(92)), std::floor(box.max.y - px(38))}};
+}
+
+}  // namespace
+
+void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
+  const SweepTable& t = *s.memory.drawing.table;
+  const Box map = map_box(s.memory.drawing, box);
+  const float width = map.max.x - map.min.x, height = map.max.y - map.min.y;
+  if (width < px(40) || height < px(40)) return;
+  CellPicture& p = s.memory.heat;
+  refresh_heat(s.memory, s.memory.drawing.table);
+  const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
+  refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x), static_cast<int>(height * scale.y));
+  const Colouring how = colouring_of(s.memory.drawing, s.session.view.theme);
+  if (s.frame.paint) s.frame.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
+  ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
+  draw_numbers(t, map, how);
+  draw_axes(t, map, s.colours);
+  draw_colour_bar({{map.max.x + px(14), map.min.y}, {map.max.x + px(26), map.max.y}}, how, p, s.colours);
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const auto across = static_cast<int>(std::floor((mouse.x - map.min.x) / width * static_cast<float>(p.cols))),
+             up = static_cast<int>(std::floor((map.max.y - mouse.y) / height * static_cast<float>(p.rows)));
+  const SweepPlace place{across, up};
+  if (s.memory.pointed && cell_at(t, *s.memory.pointed)) {
+    const auto [i, j] = *s.memory.pointed;
+    const float cell_x = width / static_cast<float>(p.cols), cell_y = height / static_cast<float>(p.rows);
+    ImGui::GetWindowDrawList()->AddRect({map.min.x + static_cast<float>(i) * cell_x, map.max.y - static_cast<float>(j + 1) * cell_y},
+                                        {map.min.x + static_cast<float>(i + 1) * cell_x, map.max.y - static_cast<float>(j) * cell_y},
+                                        s.colours.text, 0, 0, px(2));
+  }
+  point_at(s, cell_at(t, place) ? std::optional(place) : std::nullopt, map);
+}
+
+}  // namespace attoscope

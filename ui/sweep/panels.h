@@ -1,0 +1,49 @@
+/// The panels of the Sweep workspace.
+#pragma once
+
+#include <optional>
+
+#include "ui/colour_bar.h"
+#include "ui/memory.h"
+#include "ui/theme.h"
+#include "ui/ui.h"
+
+namespace attoscope {
+
+/// All that a panel is drawn from.
+struct SweepScene {
+  Session& session;
+  const Frame& frame;
+  SweepMemory& memory;
+  const Palette& colours;
+  Wishes& wishes;
+
+  SweepPlan& plan() const { return session.sweep; }
+  const SweepView& sweep() const { return frame.sweep; }
+};
+
+/// Ready-made plans, what is varied, over what, what is measured.
+void draw_sweep_plan(const SweepScene& scene);
+/// A menu of plans that answer a question each.
+void ready_plans_button(const SweepScene& scene, float width);
+/// A list of all parameters, found by typing; true if it changed the choice.
+bool pick_parameter(const SweepScene& scene, const char* label, VariedParameter& varied, bool may_be_none, float width);
+
+/// What the numbers say, and how far they are; buttons that run, pause and cancel.
+void draw_sweep_head(const SweepScene& scene);
+/// The picture that fits the plan, in the rest of the panel.
+void draw_sweep_picture(const SweepScene& scene);
+/// Each of the three in a box.
+void draw_sweep_lines(const SweepScene& scene, const Box& box);
+void draw_sweep_bars(const SweepScene& scene, const Box& box);
+void draw_sweep_heat_map(const SweepScene& scene, const Box& box);
+/// All combinations, one a line.
+void draw_sweep_rows(const SweepScene& scene);
+
+/// Makes the box sensitive to the mouse: it shows the numbers of the combination that is there, and a click opens it in Explore.
+void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, const Box& box);
+
+/// Runs, pauses or resumes, whichever comes next; nothing where there is no plan.
+SweepWish next_wish(const SweepProgress& progress);
+
+}  // namespace attoscope

@@ -1,0 +1,68 @@
+// Which picture fits the plan, and what the mouse does in all of them.
+#include <string>
+#include <vector>
+
+#include "ui/numbers.h"
+#include "ui/picture_frame.h"
+#include "ui/save_menu.h"
+#include "ui/sweep/panels.h"
+#include "ui/sweep/words.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+/// The read-out of a combination.
+std::vector<NoteLine> note(const SweepTable& t, const SweepPlace& place, const SweepCell& c, const Palette& colours) {
+  std::vector<NoteLine> lines{{colours.text, place_text(t, place)}};
+  if (c.count > 0) {
+    lines.push_back({colours.text, printed("mean %-10s std %-10s", scientific(c.mean, 4).c_str(), scientific(c.std, 3).c_str())});
+    lines.push_back({colours.secondary, printed("min  %-10s max %-10s", scientific(c.min, 4).c_str(), scientific(c.max, 4).c_str())});
+  }
+  if (t.has_rival && c.count > 0) lines.push_back({colours.b, "b    " + scientific(c.rival, 4)});
+  if (c.error >= 0) lines.push_back({colours.bad, t.errors[static_cast<std::size_t>(c.error)]});
+  lines.push_back({colours.faint, printed("%d of %d seeds", c.count, t.seeds) + (c.count > 0 ? "; a click opens it in Explore" : "")});
+  return lines;
+}
+
+/// What stands where there is no picture.
+void draw_empty(const SweepScene& s, const Box& box) {
+  const SweepProgress& p = s.sweep().progress;
+  std::string text = "Run the sweep: its points appear here as they are computed.";
+  if (p.points == 0) text = "The sentence in red at the left says what the plan still needs.";
+  else if (p.state == SweepProgress::State::running) text = "The first points are on their way.";
+  else if (p.failed > 0 && p.failed == p.done) text = "No point could be computed: the table says why.";
+  else if (p.done > 0 && s.memory.drawing.extremes.known == 0) text = "No mean is a finite number: the table has what there is.";
+  draw_text({(box.min.x + box.max.x) / 2, (box.min.y + box.max.y) / 2}, Face::label, s.colours.faint, text, 0.5f);
+}
+
+}  // namespace
+
+void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, const Box& box) {
+  const SweepTable& t = *s.memory.drawing.table;
+  ImGui::SetCursorScreenPos(box.min);
+  ImGui::SetNextItemAllowOverlap();
+  const bool pressed = ImGui::InvisibleButton("points", {std::max(1.0f, box.max.x - box.min.x), std::max(1.0f, box.max.y - box.min.y)});
+  const SweepCell* const cell = place ? cell_at(t, *place) : nullptr;
+  if (!ImGui::IsItemHovered() || cell == nullptr) return explain("The mean over seeds of every combination; a click on one opens its experiment in Explore.");
+  s.memory.pointing = place;
+  if (pressed && cell->count > 0) s.wishes.open_point = place;
+  draw_note(box, ImGui::GetIO().MousePos, note(t, *place, *cell, s.colours), s.colours);
+}
+
+void draw_sweep_picture(const SweepScene& s) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  const Box box{{at.x, at.y + px(8)}, {at.x + room.x, at.y + room.y}};
+  if (room.x < px(120) || room.y < px(80)) return;
+  const SweepDrawing& d = s.memory.drawing;
+  const bool shows_names = d.table && has_categories(*d.table);
+  if (!d.table || (d.extremes.known == 0 && !(shows_names && s.sweep().progress.done > 0))) return draw_empty(s, box);
+  if (d.table->axes.size() > 1 && s.plan().heat_map) draw_sweep_heat_map(s, box);
+  else if (shows_names) draw_sweep_bars(s, box);
+  else draw_sweep_lines(s, box);
+  if (s.sweep().progress.stale) ImGui::GetWindowDrawList()->AddRectFilled(box.min, box.max, faded(s.colours.panel, 0.5f));
+  offer_to_keep({Plot::sweep, "sweep", at, box.max, [&] { return sweep_csv(*d.table); }}, s.session.view, s.colours, s.wishes);
+}
+
+}  // namespace attoscope

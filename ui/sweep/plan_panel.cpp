@@ -1,0 +1,228 @@
+// What is varied, over what, and what is measured.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "ui/numbers.h"
+#include "ui/sweep/panels.h"
+#include "ui/sweep/value_editor.h"
+#include "ui/sweep/words.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, 3> forms{{
+    {"list", "Every value by itself, with commas between them."},
+    {"linear", "FIRST:LAST:STEP, from the first to the last in equal steps."},
+    {"×2", "FIRST:LAST:x2, each twice the one before; x1.5 and others may be typed."},
+}};
+constexpr std::array<Choice, 3> subjects{{
+    {"a", "The error of a, the method under the microscope, against golden; b stands beside it where one parameter is varied."},
+    {"b", "The error of b, its rival, against golden."},
+    {"a − b", "How far a and b are from each other, whatever the truth is."},
+}};
+constexpr std::array<Choice, 2> spreads{{
+    {"std", "Bars reach one standard deviation over the seeds (n − 1); on a log axis never below the least seed."},
+    {"min–max", "Bars reach from the least to the largest seed."},
+}};
+constexpr std::array<Choice, 2> shapes{{
+    {"lines", "A line over the first parameter for each value of the second; named values are bars or dots."},
+    {"heat map", "The first parameter across, the second upwards, the mean as a colour."},
+}};
+
+void complain(const std::string& sentence, const Palette& colours, float width) {
+  if (sentence.empty()) return;
+  ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
+  wrapped(Face::small, sentence, width);
+  ImGui::PopStyleColor();
+}
+
+/// The values as text; taken when Enter is pressed or the field is left.
+void type_values(const SweepScene& s, std::size_t index, VariedParameter& varied, float width) {
+  std::string &typed = s.memory.typed[index], &from = s.memory.typed_from[index];
+  if (from != varied.values) typed = from = varied.values;
+  {
+    const WithField f(Face::mono);
+    ImGui::SetNextItemWidth(width);
+    ImGui::InputText("##values", &typed);
+  }
+  if (ImGui::IsItemDeactivatedAfterEdit()) varied.values = from = typed;
+  explain("A list, or a range that leads from its first value to its last. Enter takes it.",
+          "16,32,64    16:64:16    16:1024:x2\nbf16,fp16,e5m7    values with commas: q.npy,k.npy,v.npy;normal");
+}
+
+/// Every value as a chip, in at most three lines; a click leaves it out.
+void draw_chips(const SweepScene& s, const std::vector<std::string>& values, VariedParameter& varied, float width) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float height = px(20), gap = px(4), more = px(56);
+  ImVec2 at = from;
+  std::size_t shown = 0;
+  for (int line = 0; shown < values.size(); ++shown) {
+    const std::string text = fitted(Face::mono_small, values[shown], width - px(12));
+    const float chip = text_width(Face::mono_small, text) + px(12), end = line == 2 && shown + 1 < values.size() ? width - more : width;
+    if (at.x > from.x && at.x + chip > from.x + end) {
+      if (++line == 3 || end < width) break;
+      at = {from.x, at.y + height + gap};
+    }
+    ImGui::SetCursorScreenPos(at);
+    const bool pressed = ImGui::InvisibleButton(("##" + values[shown]).c_str(), {chip, height});
+    const bool hot = ImGui::IsItemHovered();
+    explain(values.size() > 1 ? "A click leaves this value out." : "The only value.");
+    ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + chip, at.y + height}, hot ? s.colours.line : s.colours.raised, px(3));
+    draw_text({at.x + px(6), at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.text, text);
+    if (pressed && values.size() > 1) {
+      varied.values = without(values, shown);
+      break;
+    }
+    at.x += chip + gap;
+  }
+  if (shown < values.size())
+    draw_text({at.x + px(4), at.y + (height - line_height(Face::small)) / 2}, Face::small, s.colours.faint, printed("+ %zu", values.size() - shown));
+  ImGui::SetCursorScreenPos({from.x, at.y + height + px(4)});
+}
+
+const SweepParameter* parameter(const SweepScene& s, const std::string& key) {
+  if (!s.sweep().offer) return nullptr;
+  const auto at = std::ranges::find(s.sweep().offer->parameters, key, &SweepParameter::key);
+  return at == s.sweep().offer->parameters.end() ? nullptr : &*at;
+}
+
+/// A parameter, its values as a list or a range, and what they come to.
+void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied, float width) {
+  ImGui::PushID(index == 0 ? "first" : "second");
+  pick_parameter(s, "##parameter", varied, index == 1, width);
+  if (!varied.key.empty()) {
+    const std::vector<std::string>& values = s.sweep().progress.values[index];
+    const SweepParameter* const about = parameter(s, varied.key);
+    const bool numeric = about != nullptr && about->numeric;
+    const float form_width = px(136);
+    type_values(s, index, varied, numeric ? width - form_width - px(8) : width);
+    if (numeric) {
+      ImGui::SameLine(0, px(8));
+      int form = static_cast<int>(form_of(varied.values));
+      ImGui::BeginDisabled(values.empty());
+      if (segmented("form", s.colours, forms, form, form_width)) varied.values = in_form(static_cast<ValueForm>(form), values);
+      ImGui::EndDisabled();
+    }
+    complain(s.sweep().progress.wrong_values[index], s.colours, width);
+    if (!values.empty()) draw_chips(s, values, varied, width);
+  }
+  ImGui::PopID();
+}
+
+/// "7 × 6 values, 3 seeds: 126 points".
+std::string count_text(const SweepProgress& p, int seeds) {
+  if (p.values[0].empty()) return "";
+  std::string text = std::to_string(p.values[0].size());
+  std::size_t points = p.values[0].size() * static_cast<std::size_t>(seeds);
+  if (!p.values[1].empty()) text += " × " + std::to_string(p.values[1].size()), points *= p.values[1].size();
+  return text + (text == "1" ? " value, " : " values, ") + std::to_string(seeds) + (seeds == 1 ? " seed: " : " seeds: ") + std::to_string(points) +
+         (points == 1 ? " point" : " points");
+}
+
+/// Whose number it is, and what it is divided by.
+void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, const Palette& colours, float width) {
+  ImGui::BeginDisabled(!of_method || plan.relation == SweepRelation::ratio);
+  int subject = static_cast<int>(plan.subject);
+  if (segmented("subject", colours, subjects, subject, width)) plan.subject = static_cast<SweepSubject>(subject);
+  ImGui::EndDisabled();
+  std::vector<std::pair<SweepRelation, Choice>> relations{{SweepRelation::absolute, {"absolute", "The number as it is, in the output's unit or in ulps."}}};
+  if (has_unit) relations.push_back({SweepRelation::golden, {"/ golden", "Divided by the RMS of the golden output: comparable over inputs and N."}});
+  relations.push_back({SweepRelation::ratio, {"a / b", "The number of a over the number of b: below 1 a errs less."}});
+  std::vector<Choice> choices;
+  int relation = 0;
+  for (std::size_t i = 0; i < relations.size(); ++i) {
+    choices.push_back(relations[i].second);
+    if (relations[i].first == plan.relation) relation = static_cast<int>(i);
+  }
+  ImGui::BeginDisabled(!of_method);
+  if (segmented("relation", colours, choices, relation, width)) plan.relation = relations[static_cast<std::size_t>(relation)].first;
+  ImGui::EndDisabled();
+}
+
+void edit_measure(const SweepScene& s, float width) {
+  SweepPlan& plan = s.plan();
+  if (!s.sweep().offer) return;
+  const std::vector<SweepQuantity>& all = s.sweep().offer->quantities;
+  const auto chosen = std::ranges::find(all, plan.measure, &SweepQuantity::name);
+  {
+    const WithField f(Face::label);
+    if (begin_combo("##measure", chosen == all.end() ? plan.measure : chosen->title, width)) {
+      for (const SweepQuantity& q : all) {
+        if (ImGui::Selectable((q.title + "###" + q.name).c_str(), q.name == plan.measure)) plan.measure = q.name;
+        explain(q.of_method ? "A number of each method's error, against golden." : "A number of the whole experiment.", q.name);
+      }
+      ImGui::EndCombo();
+    } else {
+      explain("The number that is measured at every point and averaged over the seeds. Another one computes nothing anew.");
+    }
+  }
+  const bool of_method = chosen != all.end() && chosen->of_method, has_unit = chosen != all.end() && chosen->has_unit;
+  edit_relation(plan, of_method, has_unit, s.colours, width);
+}
+
+void edit_drawing(const SweepScene& s, float width) {
+  SweepPlan& plan = s.plan();
+  int spread = static_cast<int>(plan.spread);
+  ImGui::BeginDisabled(plan.seeds == 1);
+  if (segmented("spread", s.colours, spreads, spread, width)) plan.spread = static_cast<SeedSpread>(spread);
+  ImGui::EndDisabled();
+  const float half = (width - px(8)) / 2;
+  toggle("log x", s.colours, plan.log_x, half);
+  explain("A logarithmic axis of the first parameter, where its values are numbers above 0.");
+  ImGui::SameLine(0, px(8));
+  toggle("log y", s.colours, plan.log_y, half);
+  explain("A logarithmic axis, or colour map, of what is measured, where all of it is above 0.");
+  int shape = plan.heat_map ? 1 : 0;
+  ImGui::BeginDisabled(plan.second.key.empty());
+  if (segmented("shape", s.colours, shapes, shape, width)) plan.heat_map = shape == 1;
+  ImGui::EndDisabled();
+}
+
+void edit_second(const SweepScene& s, float width) {
+  SweepPlan& plan = s.plan();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  section(s.colours, "AND");
+  if (!plan.second.key.empty()) {
+    const ImVec2 below = ImGui::GetCursorScreenPos();
+    ImGui::SetCursorScreenPos({at.x + width - px(52), at.y + px(4)});
+    if (push_button("swap###swap parameters", s.colours, false, {px(52), px(20)})) std::swap(plan.first, plan.second);
+    explain("The first parameter becomes the second: axes of the picture change places. Nothing is computed anew.");
+    ImGui::SetCursorScreenPos({at.x, std::max(below.y, at.y + px(28))});
+  }
+  edit_varied(s, 1, plan.second, width);
+}
+
+}  // namespace
+
+void draw_sweep_plan(const SweepScene& s) {
+  SweepPlan& plan = s.plan();
+  const float width = ImGui::GetContentRegionAvail().x;
+  ready_plans_button(s, width);
+  section(s.colours, "VARY");
+  edit_varied(s, 0, plan.first, width);
+  edit_second(s, width);
+  section(s.colours, "OVER SEEDS");
+  slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.colours, plan.seeds);
+  explain("Every combination is computed with this many seeds, the experiment's own first: what is drawn is their mean and spread.");
+  complain(s.sweep().progress.wrong, s.colours, width);
+  label(Face::mono_small, s.colours.secondary, count_text(s.sweep().progress, plan.seeds));
+  section(s.colours, "MEASURE");
+  edit_measure(s, width);
+  section(s.colours, "DRAW");
+  edit_drawing(s, width);
+  section(s.colours, "FIXED");
+  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
+  wrapped(Face::small, fixed_text(s.session.experiment, plan), width);
+  ImGui::PopStyleColor();
+  if (push_button("edit in Explore###edit experiment", s.colours, false, {width, 0})) s.session.view.workspace = Workspace::explore;
+  explain("The experiment that is varied is the one of Explore: there it is changed, and looked at.");
+}
+
+}  // namespace attoscope

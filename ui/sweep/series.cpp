@@ -1,0 +1,200 @@
+#include "ui/sweep/series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "ui/colours.h"
+#include "ui/numbers.h"
+#include "ui/plot.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Where value `i` of the first parameter stands.
+double x_of(const SweepTable& t, std::size_t i) { return has_categories(t) ? static_cast<double>(i) : t.axes[0].numbers[i]; }
+
+SweepLine line_of(const SweepTable& t, std::size_t second, SeedSpread spread) {
+  SweepLine line{t.axes.size() > 1 ? t.axes[1].names[second] : "", static_cast<int>(second), {}, {}, {}, {}, {}};
+  for (std::vector<double>* values : {&line.x, &line.mean, &line.low, &line.high}) values->reserve(t.axes[0].names.size());
+  line.first.reserve(t.axes[0].names.size());
+  for (std::size_t i = 0; i < t.axes[0].names.size(); ++i) {
+    const SweepCell& c = t.cells[i * t.across() + second];
+    if (c.count == 0 || !std::isfinite(c.mean)) continue;
+    const SpreadEnds ends = spread_ends(c, spread);
+    line.x.push_back(x_of(t, i));
+    line.mean.push_back(c.mean);
+    line.low.push_back(ends.low);
+    line.high.push_back(ends.high);
+    line.first.push_back(static_cast<int>(i));
+  }
+  return line;
+}
+
+SweepLine rival_of(const SweepTable& t) {
+  SweepLine line;
+  for (std::size_t i = 0; i < t.cells.size(); ++i) {
+    if (t.cells[i].count == 0 || !std::isfinite(t.cells[i].rival)) continue;
+    line.x.push_back(x_of(t, i));
+    line.mean.push_back(t.cells[i].rival);
+    line.first.push_back(static_cast<int>(i));
+  }
+  line.low = line.high = line.mean;
+  return line;
+}
+
+/// In order of x: a list may be typed in any.
+void sort_by_x(SweepLine& line) {
+  if (std::ranges::is_sorted(line.x)) return;
+  std::vector<std::size_t> order(line.x.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](std::size_t i) { return line.x[i]; });
+  const auto sorted = [&](auto& values) {
+    auto result = values;
+    for (std::size_t i = 0; i < order.size(); ++i) result[i] = values[order[i]];
+    values = std::move(result);
+  };
+  sorted(line.mean);
+  sorted(line.low);
+  sorted(line.high);
+  sorted(line.first);
+  sorted(line.x);
+}
+
+/// [low, high] with a little air; from 0 where the values are not far above it.
+SweepRange padded(double low, double high, bool wants_log, bool from_zero) {
+  if (!(low <= high)) return {0, 1, false};
+  if (wants_log && low > 0) {
+    const double air = high > low ? std::pow(high / low, 0.05) : 2;
+    return {low / air, high * air, true};
+  }
+  const double air = high > low ? 0.05 * (high - low) : std::max(0.5 * std::abs(high), 1e-300);
+  const bool zero = from_zero && low >= 0 && low < high / 2;
+  return {zero ? 0 : low - air, high + air, false};
+}
+
+/// The least and the largest of the numbers that `each` gives to the function that it is given.
+template <class F>
+SweepRange hull(F each) {
+  SweepRange r{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), false};
+  each([&](std::span<const double> values) {
+    for (const double v : values)
+      if (std::isfinite(v)) r.from = std::min(r.from, v), r.to = std::max(r.to, v);
+  });
+  return r;
+}
+
+SweepRange x_range(const SweepTable& t, bool wants_log) {
+  if (has_categories(t)) return {-0.5, static_cast<double>(t.axes[0].names.size()) - 0.5, false};
+  const SweepRange all = hull([&](auto take) { take(t.axes[0].numbers); });
+  return padded(all.from, all.to, wants_log, false);
+}
+
+SweepRange y_range(const SweepDrawing& d, bool wants_log) {
+  const SweepRange all = hull([&](auto take) {
+    for (const SweepLine& line : d.lines) take(line.low), take(line.high), take(line.mean);
+    if (d.rival) take(d.rival->mean);
+  });
+  return padded(all.from, all.to, wants_log, true);
+}
+
+/// 1, 2 and 5 times powers of ten where the decades alone would be too few.
+std::vector<double> log_ticks(double from, double to, double most) {
+  if (to < 8 * from) return round_ticks(from, to, most);
+  const int first = static_cast<int>(std::floor(std::log10(from))), last = static_cast<int>(std::ceil(std::log10(to)));
+  const int step = std::max(1, static_cast<int>(std::ceil((last - first) / std::max(1.0, most))));
+  const bool fine = last - first <= 2;
+  std::vector<double> ticks;
+  for (int e = first; e <= last; e += step)
+    for (const double factor : {1.0, 2.0, 5.0})
+      if (const double t = factor * std::pow(10.0, e); (fine || factor == 1) && t >= from && t <= to) ticks.push_back(t);
+  return ticks;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
+
+}  // namespace
+
+bool has_categories(const SweepTable& table) { return table.axes[0].numbers.empty(); }
+
+SpreadEnds spread_ends(const SweepCell& c, SeedSpread spread) {
+  if (spread == SeedSpread::min_max) return {c.min, c.max};
+  return {c.mean - c.std > 0 || c.mean <= 0 ? c.mean - c.std : c.min, c.mean + c.std};
+}
+
+SweepExtremes extremes(const SweepTable& t) {
+  SweepExtremes e;
+  for (std::size_t i = 0; i < t.cells.size(); ++i) {
+    const SweepCell& c = t.cells[i];
+    if (c.count == 0 || !std::isfinite(c.mean)) continue;
+    if (e.known == 0) e.least = e.largest = i;
+    if (c.mean < t.cells[e.least].mean) e.least = i;
+    if (c.mean > t.cells[e.largest].mean) e.largest = i;
+    e.largest_size = std::max(e.largest_size, std::abs(c.mean));
+    if (c.mean > 0 && (e.least_above == 0 || c.mean < e.least_above)) e.least_above = c.mean;
+    e.below_one += c.mean < 1;
+    ++e.known;
+  }
+  return e;
+}
+
+bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, const SweepPlan& plan) {
+  if (d.table == table && d.spread == plan.spread && d.log_x == plan.log_x && d.log_y == plan.log_y) return false;
+  d = {table, plan.spread, plan.log_x, plan.log_y, {}, {}, {}, {}, {}, {}, 0};
+  if (!table) return true;
+  const std::size_t all = table->across(), shown = std::min(all, most_lines);
+  d.left_out = all - shown;
+  for (std::size_t i = 0; i < shown; ++i) d.lines.push_back(line_of(*table, shown > 1 ? i * (all - 1) / (shown - 1) : 0, plan.spread));
+  if (table->has_rival) d.rival = rival_of(*table);
+  for (SweepLine& line : d.lines) sort_by_x(line);
+  if (d.rival) sort_by_x(*d.rival);
+  d.extremes = extremes(*table);
+  for (std::size_t i = 0; i < table->axes.size(); ++i) d.longest[i] = std::ranges::max(table->axes[i].names, {}, &std::string::size);
+  d.x = x_range(*table, plan.log_x);
+  d.y = y_range(d, plan.log_y);
+  return true;
+}
+
+SweepTicks value_ticks(const SweepRange& r, double most) {
+  SweepTicks ticks{(r.log ? log_ticks : round_ticks)(r.from, r.to, most), {}};
+  for (const double t : ticks.at) ticks.texts.push_back(r.log && (r.from < 0.01 || r.to >= 1e4) ? scientific(t, r.to < 8 * r.from ? 2 : 1) : compact(t));
+  return ticks;
+}
+
+Colour line_colour(const SweepTable& table, int second, Theme theme) {
+  const Palette& colours = palette(theme);
+  if (table.axes.size() < 2) return table.of == "b" ? colours.b : table.of == "a" || table.of == "ratio" ? colours.a : colours.accent;
+  const float share = table.across() > 1 ? static_cast<float>(second) / static_cast<float>(table.across() - 1) : 0.5f;
+  return colour(is_light(theme) ? 0.35f + 0.5f * share : 0.45f + 0.53f * share, {.diverging = false, .log = false, .range = 1, .knee = 1, .theme = theme});
+}
+
+const SweepCell* cell_at(const SweepTable& table, const SweepPlace& place) {
+  const auto count = [&](std::size_t i) { return i < table.axes.size() ? static_cast<int>(table.axes[i].names.size()) : 1; };
+  if (place[0] < 0 || place[1] < 0 || place[0] >= count(0) || place[1] >= count(1)) return nullptr;
+  return &table.cells[static_cast<std::size_t>(place[0]) * table.across() + static_cast<std::size_t>(place[1])];
+}
+
+std::string sweep_csv(const SweepTable& table) {
+  std::string text;
+  for (const SweepValues& axis : table.axes) text += axis.key + ",";
+  text += "mean,std,min,max,seeds,error\n";
+  for (std::size_t i = 0; i < table.cells.size(); ++i) {
+    const SweepCell& c = table.cells[i];
+    if (c.count == 0 && c.error < 0) continue;
+    text += quoted(table.axes[0].names[i / table.across()]) + ",";
+    if (table.axes.size() > 1) text += quoted(table.axes[1].names[i % table.across()]) + ",";
+    if (c.count > 0) text += printed("%.17g,%.17g,%.17g,%.17g", c.mean, c.std, c.min, c.max);
+    else text += ",,,";
+    text += printed(",%d,", c.count) + (c.error < 0 ? "" : quoted(table.errors[static_cast<std::size_t>(c.error)])) + "\n";
+  }
+  return text;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,133 @@
+#include "ui/sweep/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "ui/numbers.h"
+#include "ui/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+SweepPlace place_of(const SweepTable& t, std::size_t cell) {
+  return {static_cast<int>(cell / t.across()), static_cast<int>(cell % t.across())};
+}
+
+/// "a's mean |error|".
+std::string subject(const SweepTable& t) {
+  if (t.of.empty()) return t.quantity;
+  const std::string relative = t.measure.ends_with("golden") ? " / golden" : "";
+  return (t.of == "a_minus_b" ? "a − b: " : t.of + "'s ") + t.quantity + relative;
+}
+
+/// "a's mean |error| falls 2.31× from block_k 16 to 1024".
+std::string trend(const SweepTable& t, std::size_t from, std::size_t to) {
+  const double x = t.cells[from].mean, y = t.cells[to].mean;
+  const std::string way = " from " + t.axes[0].title + " " + t.axes[0].names[from] + " to " + t.axes[0].names[to];
+  if (!(x > 0 && y > 0)) return subject(t) + " goes" + way + ": " + scientific(x) + " to " + scientific(y);
+  const double factor = std::max(x, y) / std::min(x, y);
+  const std::string amount = factor < 1.1 ? printed("%.1f %%", 100 * std::abs(y / x - 1)) : times(factor);
+  return subject(t) + (y >= x ? " grows " : " falls ") + amount + way;
+}
+
+/// "fp32, N 64": the values, with what they are where they are numbers.
+std::string short_place(const SweepTable& t, std::size_t cell) {
+  std::string text;
+  const SweepPlace place = place_of(t, cell);
+  for (std::size_t i = 0; i < t.axes.size(); ++i)
+    text += (i > 0 ? ", " : "") + (t.axes[i].numbers.empty() ? "" : t.axes[i].title + " ") + t.axes[i].names[static_cast<std::size_t>(place[i])];
+  return text;
+}
+
+std::string ratio_words(const SweepTable& t, const SweepExtremes& e) {
+  const std::string least = times(t.cells[e.least].mean), largest = times(t.cells[e.largest].mean);
+  if (e.known == 1) return "a errs " + least + " b";
+  const std::string range = "a errs " + least + " … " + largest + " b";
+  if (e.below_one == 0) return range + ": more, everywhere";
+  if (e.below_one == e.known) return range + ": less, everywhere";
+  return range + printed(": less at %zu of %zu", e.below_one, e.known);
+}
+
+std::string known_words(const SweepTable& t, const SweepExtremes& e) {
+  if (t.of == "ratio") return ratio_words(t, e);
+  if (e.known == 1) return subject(t) + ": " + scientific(t.cells[e.least].mean) + " at " + short_place(t, e.least);
+  if (t.axes.size() == 1 && !t.axes[0].numbers.empty()) {
+    std::vector<std::size_t> known;
+    for (std::size_t i = 0; i < t.cells.size(); ++i)
+      if (t.cells[i].count > 0 && std::isfinite(t.cells[i].mean)) known.push_back(i);
+    const auto by_value = [&](std::size_t i) { return t.axes[0].numbers[i]; };
+    return trend(t, std::ranges::min(known, {}, by_value), std::ranges::max(known, {}, by_value));
+  }
+  return subject(t) + ": " + scientific(t.cells[e.least].mean) + " … " + scientific(t.cells[e.largest].mean);
+}
+
+/// What is said instead of an answer.
+std::string waiting_words(const SweepView& s) {
+  const SweepProgress& p = s.progress;
+  if (!p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty()) return "This plan cannot be run yet";
+  if (p.state == SweepProgress::State::running) return "Computing the first points";
+  if (p.done == 0) return printed("Run it: %zu points", p.points);
+  return p.failed == p.done ? "No point could be computed" : "Not a finite number anywhere";
+}
+
+std::string sentence(const SweepTable& t, const SweepPlan& plan, const SweepExtremes& e) {
+  const bool all = plan.spread == SeedSpread::min_max;
+  const bool is_trend = t.axes.size() == 1 && !t.axes[0].numbers.empty() && t.of != "ratio";
+  const std::string ends = e.known > 1 && !is_trend ? "; least at " + short_place(t, e.least) + ", most at " + short_place(t, e.largest) : "";
+  if (t.seeds == 1) return t.measure + ", one seed" + ends;
+  return t.measure + printed(": mean of %d seeds, ", t.seeds) + (all ? "least and largest" : "± one standard deviation") + ends;
+}
+
+bool varies(const SweepPlan& plan, std::initializer_list<std::string_view> keys) {
+  return std::ranges::any_of(keys, [&](std::string_view k) { return plan.first.key == k || plan.second.key == k; });
+}
+
+std::string method_text(const Method& m) {
+  const NearestPolicy policy = nearest_policy(m.precision, m.algorithm);
+  return std::string(name(m.algorithm)) + " " + std::string(policy.name) + (policy.changed > 0 ? "*" : "");
+}
+
+std::string input_text(const Input& input) {
+  if (input.kind != InputKind::tensors) return std::string(name(input.kind));
+  return input.file.substr(input.file.find_last_of('/') + 1) + printed(" head %d", input.index);
+}
+
+}  // namespace
+
+std::string place_text(const SweepTable& t, const SweepPlace& place) {
+  std::string text;
+  for (std::size_t i = 0; i < t.axes.size(); ++i)
+    text += (i > 0 ? ", " : "") + t.axes[i].title + " " + t.axes[i].names[static_cast<std::size_t>(place[i])];
+  return text;
+}
+
+SweepWords sweep_words(const SweepView& s, const SweepPlan& plan, const SweepExtremes& e) {
+  if (!s.table || e.known == 0 || (s.progress.stale && s.progress.done == 0))
+    return {waiting_words(s), s.table && !s.progress.stale ? sentence(*s.table, plan, e) : ""};
+  return {known_words(*s.table, e), sentence(*s.table, plan, e)};
+}
+
+std::string fixed_text(const Experiment& e, const SweepPlan& plan) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::initializer_list<std::string_view> keys, const std::string& text) {
+    if (!varies(plan, keys)) parts.push_back(text);
+  };
+  add({"algorithm", "policy"}, "a: " + method_text(e.a));
+  add({"baseline"}, "b: " + method_text(e.b));
+  add({"format", "mantissa_bits", "exponent_bits"}, name(e.format));
+  add({"n"}, printed("N %d", e.problem.n));
+  add({"d"}, printed("d %d", e.problem.d));
+  add({"block_k", "block_q", "tile", "tile_square", "tile_area"}, printed("tiles %d×%d", e.a.block_q, e.a.block_k));
+  add({"mask"}, "mask " + std::string(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]));
+  add({"input", "head"}, input_text(e.problem.input));
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+}  // namespace attoscope

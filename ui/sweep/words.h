@@ -1,0 +1,26 @@
+/// A sweep in words.
+#pragma once
+
+#include <string>
+
+#include "ui/sweep/answer.h"
+#include "ui/sweep/plan.h"
+#include "ui/sweep/series.h"
+#include "ui/theme.h"
+#include "ui/ui.h"
+
+namespace attoscope {
+
+/// What the numbers say, and what they are.
+struct SweepWords {
+  std::string headline, sentence;
+};
+SweepWords sweep_words(const SweepView& sweep, const SweepPlan& plan, const SweepExtremes& extremes);
+
+/// "block_k 64, format bf16".
+std::string place_text(const SweepTable& table, const SweepPlace& place);
+
+/// The experiment in a line, without what the plan varies: "flash2 hw against three_pass base_eager, bf16, N 1024, ..."
+std::string fixed_text(const Experiment& experiment, const SweepPlan& plan);
+
+}  // namespace attoscope
