@@ -105,25 +105,22 @@ class Surface {
 class CudaTexture final : public SharedTexture {
  public:
   CudaTexture(unsigned texture, int device) : device_(device) {
-    const DeviceGuard guard(device_);
+    use_device(device_);
     stream_ = urgent_stream();
     resource_ = registered(texture);
   }
   ~CudaTexture() override {
-    int before = 0;
-    ignore(cudaGetDevice(&before));
     ignore(cudaSetDevice(device_));
     ignore(cudaStreamSynchronize(stream_.get()));
     surface_.reset();
     resource_.reset();
     stream_.reset();
-    ignore(cudaSetDevice(before));
   }
 
   bool serves(const CellSource& source) const override { return source.on_device && source.on_device->device == device_; }
 
   void paint(const CellSource& source, int width, int height) override {
-    const DeviceGuard guard(device_);
+    use_device(device_);
     check(cudaStreamSynchronize(stream_.get()));  // the last picture is on screen: its surface can go
     surface_.reset();
     Mapping mapping(resource_.get(), stream_.get());
@@ -146,7 +143,10 @@ ShareTexture cuda_sharing() {
   return [devices = std::optional<std::vector<int>>()](unsigned texture,
                                                        const CellSource& source) mutable -> std::unique_ptr<SharedTexture> {
     if (!source.on_device) return nullptr;
-    if (!devices) devices = devices_of_context();
+    if (!devices) {
+      use_device(source.on_device->device);  // to ask on another would make a context there
+      devices = devices_of_context();
+    }
     if (std::ranges::find(*devices, source.on_device->device) == devices->end()) return nullptr;
     return std::make_unique<CudaTexture>(texture, source.on_device->device);
   };

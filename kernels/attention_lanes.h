@@ -9,11 +9,11 @@ namespace ATTOSCOPE_ISA {
 template <class T, class Watch>
 class AttentionBlock : private TileSteps<T, Watch> {
   using Base = TileSteps<T, Watch>;
+  using Base::job_, Base::block_, Base::m_, Base::m_old_, Base::m_tile_, Base::l_, Base::l_lost_, Base::alpha_, Base::sum_,
+      Base::started_, Base::o_, Base::pv_, Base::s_, Base::block_first_, Base::block_end_, Base::tile_, Base::walk_, Base::vec,
+      Base::active, Base::with, Base::fill_rows, Base::fill_columns, Base::round_columns, Base::step;
   using Base::R, Base::vectors, Base::infinity;
   using typename Base::Array, typename Base::L, typename Base::V;
-  using Base::job_, Base::block_, Base::m_, Base::m_old_, Base::m_tile_, Base::l_, Base::l_lost_, Base::alpha_, Base::sum_,
-      Base::started_, Base::o_, Base::pv_, Base::s_, Base::block_first_, Base::block_end_, Base::tile_, Base::any_rescale_,
-      Base::vec, Base::active, Base::with, Base::fill_rows, Base::fill_columns, Base::round_columns;
 
  public:
   ATTOSCOPE_ANYWHERE AttentionBlock(const Job<T>& job, const RowBlock& block, const Crew& crew, const Watch& watch, LaneArena& arena)
@@ -26,12 +26,14 @@ class AttentionBlock : private TileSteps<T, Watch> {
     run_o_ = arena.template take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d) * R);
   }
 
-  /// The block's rows of the output, row-major.
-  ATTOSCOPE_ANYWHERE void run(double* out) {
+  /// The block's rows of the output, row-major: written when the way is over. Says how far it was gone (see CutWalk::end).
+  ATTOSCOPE_ANYWHERE std::int64_t run(double* out) {
+    walk_.begin();
     this->load_rows();
-    this->clear_state();
+    step(job_.d, [&] { this->clear_state(); });
     if (this->sees_keys()) run_algorithm();
-    store_output(out);
+    step(1, [&] { store_output(out); });
+    return walk_.end();
   }
 
  private:
@@ -57,87 +59,102 @@ class AttentionBlock : private TileSteps<T, Watch> {
   template <class Tile>
   ATTOSCOPE_ANYWHERE void each_tile(int first, int end, Tile tile) {
     const int k = job_.method.block_k, begin = block_first_ / k, last = (block_end_ - 1) / k;
-    for (int t = first > begin ? first : begin; t < end && t <= last; ++t) {
+    for (int t = walk_.enter(first > begin ? first : begin); t < end && t <= last && walk_.opens(t); ++t) {
       this->enter_tile(t);
       tile();
     }
   }
 
   ATTOSCOPE_ANYWHERE void flash2_tile() {
-    this->scores();
-    this->running_max();
-    this->rescale_factors();
+    const bool direct = job_.method.precision.accumulate_in_O;
+    advance_max();
     this->softmax_tile(m_, true, sums_P());
-    update_l();
-    update_O();
-    this->report();
+    step(2 * job_.d, [&] {
+      update_l();
+      rescale_O();
+    });
+    this->weighted_values(direct ? o_ : pv_, direct);
+    step(2 * job_.d, [&] {
+      update_O();
+      this->report();
+    });
+  }
+
+  /// S of the tile, the running max that it leads to, and what that asks of the state.
+  ATTOSCOPE_ANYWHERE void advance_max() {
+    this->scores();
+    step(16, [&] {
+      this->running_max();
+      this->rescale_factors();
+    });
   }
 
   /// FlashAttention, Algorithm 1, lines 9 to 13: the tile has a max and a sum of its own, O is kept normalised.
   ATTOSCOPE_ANYWHERE void flash1_tile() {
     this->scores();
-    fill_rows(m_tile_, Step::m, [&](int r) { return vec(sum_)[r]; });
-    for (int r = 0; r < vectors; ++r) {
-      const V old = vec(m_old_)[r] = vec(m_)[r], tile = vec(m_tile_)[r];
-      vec(m_)[r] = active(r) == splat<V>(1) ? (tile > old ? tile : old) : old;
-    }
-    this->rescale_factors();
+    step(16, [&] {
+      fill_rows(m_tile_, Step::m, [&](int r) { return vec(sum_)[r]; });
+      for (int r = 0; r < vectors; ++r) {
+        const V old = vec(m_old_)[r] = vec(m_)[r], tile = vec(m_tile_)[r];
+        vec(m_)[r] = active(r) == splat<V>(1) ? (tile > old ? tile : old) : old;
+      }
+      this->rescale_factors();
+    });
     this->softmax_tile(m_tile_, true, sums_P());
     this->weighted_values(pv_, false);
-    round_columns(pv_, Step::PV, tile_);
-    merge_tile();
-    this->report();
+    step(8 * job_.d, [&] {
+      round_columns(pv_, Step::PV, tile_);
+      merge_tile();
+      this->report();
+    });
   }
 
   /// Safe softmax as one tile of all keys, normalised before P.V.
   ATTOSCOPE_ANYWHERE void three_pass() {
     this->enter(0, 0, block_first_, block_end_);
-    this->scores();
-    this->running_max();
-    this->rescale_factors();
+    advance_max();
     this->softmax_tile(m_, false, false);
-    fill_rows(l_, Step::l, [&](int r) { return vec(sum_)[r]; });
-    add_sink();
+    step(16, [&] {
+      fill_rows(l_, Step::l, [&](int r) { return vec(sum_)[r]; });
+      add_sink();
+    });
     this->normalise();
     this->weighted_values(o_, false);
-    round_normalised_O();
-    this->report();
+    step(2 * job_.d, [&] {
+      round_normalised_O();
+      this->report();
+    });
   }
 
   /// Online softmax for m and l; then P normalised and P.V, in one chain over all tiles.
   ATTOSCOPE_ANYWHERE void two_pass() {
     each_tile(0, tiles(), [&] {
-      this->scores();
-      this->running_max();
-      this->rescale_factors();
+      advance_max();
       this->softmax_tile(m_, false, false);
-      update_l();
-      this->keep(this->kept_P_);
-      this->report();
+      step(16, [&] {
+        update_l();
+        this->keep(this->kept_P_);
+        this->report();
+      });
     });
-    add_sink();
+    step(16, [&] { add_sink(); });
     each_tile(0, tiles(), [&] {
       this->scores();
-      this->each_piece([&] { this->exponentials(m_); });
+      this->each_piece(this->costs_.weight(), [&] { this->exponentials(m_); });
       this->normalise();
       this->weighted_values(o_, true);
     });
     this->enter(0, 0, block_first_, block_end_);
-    round_normalised_O();
+    step(2 * job_.d, [&] { round_normalised_O(); });
   }
 
   /// Runs of tiles as if each were alone, then the merge.
   ATTOSCOPE_ANYWHERE void split_kv() {
     const int per_run = (tiles() - 1) / runs_ + 1;
     for (int run = 0; run < runs_; ++run) {
-      this->clear_state();
+      step(job_.d, [&] { this->clear_state(); });
       each_tile(run * per_run, run * per_run + per_run, [&] { flash2_tile(); });
-      for (int i = 0; i < R; ++i) {
-        run_m(run)[i] = m_[i];
-        run_l(run)[i] = l_[i];
-        run_started(run)[i] = started_[i];
-      }
-      for (int i = 0; i < job_.d * R; ++i) run_o(run)[i] = o_[i];
+      step(job_.d, [&] { save_run(run); });
     }
     this->enter(0, 0, block_first_, block_end_);
     merge_runs();
@@ -147,9 +164,12 @@ class AttentionBlock : private TileSteps<T, Watch> {
   ATTOSCOPE_ANYWHERE void finish() {
     if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
     const bool normalised = job_.method.algorithm == Algorithm::flash1;
-    for (int r = 0; r < vectors; ++r) vec(sum_)[r] = vec(l_)[r];
-    add_sink();
-    for (int i = 0; normalised && i < job_.d * vectors; ++i) vec(o_)[i] = vec(o_)[i] * vec(sum_)[i % vectors] / vec(l_)[i % vectors];
+    step(2 * job_.d, [&] {
+      for (int r = 0; r < vectors; ++r) vec(sum_)[r] = vec(l_)[r];
+      add_sink();
+      for (int i = 0; normalised && i < job_.d * vectors; ++i)
+        vec(o_)[i] = vec(o_)[i] * vec(sum_)[i % vectors] / vec(l_)[i % vectors];
+    });
   }
 
   /// The output from the final state: O/l, or O itself where it is normalised; 0 in rows that see no key.
@@ -201,16 +221,18 @@ class AttentionBlock : private TileSteps<T, Watch> {
     });
   }
 
-  /// O = round(round(alpha * O) + P.V), or P.V continued in the rescaled O.
-  ATTOSCOPE_ANYWHERE void update_O() {
-    if (any_rescale_ || !rescale_by_1_is_free_)
+  /// O = round(alpha * O).
+  ATTOSCOPE_ANYWHERE void rescale_O() {
+    if (this->any_rescale() || !rescale_by_1_is_free_)
       fill_columns(o_, Step::rescaled, [o = vec(o_), alpha = vec(alpha_)](int i, int r) { return alpha[r] * o[i]; }, tile_);
+  }
+
+  /// O = round(rescaled O + P.V), or what P.V continued in it.
+  ATTOSCOPE_ANYWHERE void update_O() {
     if (job_.method.precision.accumulate_in_O) {
-      this->weighted_values(o_, true);
       round_columns(o_, Step::O, tile_);
       return;
     }
-    this->weighted_values(pv_, false);
     round_columns(pv_, Step::PV, tile_);
     fill_columns(o_, Step::O, [o = vec(o_), pv = vec(pv_)](int i, int) { return o[i] + pv[i]; }, tile_);
   }
@@ -270,9 +292,24 @@ class AttentionBlock : private TileSteps<T, Watch> {
   ATTOSCOPE_ANYWHERE Array run_started(int run) { return run_m(run) + 2 * R; }
   ATTOSCOPE_ANYWHERE Array run_o(int run) { return run_o_ + static_cast<std::ptrdiff_t>(run) * job_.d * R; }
 
+  ATTOSCOPE_ANYWHERE void save_run(int run) {
+    for (int i = 0; i < R; ++i) {
+      run_m(run)[i] = m_[i];
+      run_l(run)[i] = l_[i];
+      run_started(run)[i] = started_[i];
+    }
+    for (int i = 0; i < job_.d * R; ++i) run_o(run)[i] = o_[i];
+  }
+
   /// The runs' common state. A row with keys in one run only has that run's state; with several, m is the largest
   /// log-sum-exp, l and O are the sums of w and w * (O/l), w = round(exp(lse - m)), in ascending order of the runs.
   ATTOSCOPE_ANYWHERE void merge_runs() {
+    step(32 * runs_ + job_.d, [&] { begin_merge(); });
+    for (int run = 0; run < runs_; ++run) step(8 * job_.d, [&] { add_run(run); });
+    for (int run = 0; run < runs_; ++run) step(job_.d, [&] { restore_single(run); });
+  }
+
+  ATTOSCOPE_ANYWHERE void begin_merge() {
     for (int r = 0; r < vectors; ++r) {
       V m = splat<V>(-infinity), count{};
       for (int run = 0; run < runs_; ++run) {
@@ -285,8 +322,6 @@ class AttentionBlock : private TileSteps<T, Watch> {
       vec(runs_of_)[r] = count;
     }
     for (int i = 0; i < job_.d * vectors; ++i) vec(o_)[i] = V{};
-    for (int run = 0; run < runs_; ++run) add_run(run);
-    for (int run = 0; run < runs_; ++run) restore_single(run);
   }
 
   /// Puts back what a run left in the rows that have no other.

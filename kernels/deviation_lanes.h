@@ -24,13 +24,12 @@ class DeviationChunk {
 
   /// Of the other chains: nothing.
   ATTOSCOPE_ANYWHERE DeviationSums sums(const double* x, const double* y, int count) {
-    for (int i = 0; i < count; i += DeviationSums::chains) {
-      if (count - i >= DeviationSums::chains) {
-        add(x + i, y + i, i);
-      } else {
-        add_rest(x + i, y + i, i, count - i);
-      }
-    }
+    std::int64_t counts[spare_bin + 1] = {};  // apart from the sums, which can stay in registers
+    counts_ = counts;
+    int i = 0;
+    for (; i + first_chain_ + metered_chains <= count; i += DeviationSums::chains) add(x + i, y + i, i);
+    if constexpr (metered_chains > 1)
+      if (i < count) add_rest(x + i, y + i, i, count - i);
     return collected();
   }
 
@@ -47,9 +46,7 @@ class DeviationChunk {
 
   ATTOSCOPE_ANYWHERE void add(const double* x, const double* y, int first) {
     for (int p = 0; p < parts; ++p) {
-      V u, v;
-      __builtin_memcpy(&u, x + first_chain_ + p * width, sizeof u);
-      __builtin_memcpy(&v, y + first_chain_ + p * width, sizeof v);
+      V u = loaded<V>(x + first_chain_ + p * width), v = loaded<V>(y + first_chain_ + p * width);
       // a difference with itself is 0 for finite numbers alone
       const V zero{}, one = splat<V>(1), finite = u - u == zero ? (v - v == zero ? one : zero) : zero;
       u = finite == one ? u : zero;
@@ -124,7 +121,7 @@ class DeviationChunk {
   V absolute_[parts] = {}, plain_[parts] = {}, square_[parts] = {}, centred_[parts] = {}, xy_[parts] = {}, xx_[parts] = {},
     yy_[parts] = {}, finite_[parts] = {}, most_ulps_[parts] = {}, worst_[parts] = {};
   V largest_[parts] = {};
-  std::int64_t counts_[spare_bin + 1] = {};
+  std::int64_t* counts_ = nullptr;
 };
 
 }  // namespace ATTOSCOPE_ISA

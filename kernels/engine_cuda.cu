@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <span>
 #include <thread>
 
@@ -43,43 +44,35 @@ struct Held {
 /// One GPU's share of the work; made, used and destroyed where that GPU is current.
 class Gpu {
  public:
-  explicit Gpu(int device) : device_(device), paces_{fresh_pace(), fresh_pace(), fresh_pace()} {}
+  explicit Gpu(int device) : device_(device), multiprocessors_(multiprocessors()), limit_ms_(limit_ms()), reached_(1) {}
 
   int device() const { return device_; }
   const Stream& stream() const { return stream_; }
   void forget_inputs() { inputs_.clear(); }
 
-  /// Runs [first, first + rows.size()) of the computed rows in slices; `launch_slice(job, slice, notes, stream)` is of `shape`.
+  /// Runs [first, first + rows.size()) of the computed rows in launches; `launch(job, slice, notes, stream)` is of `shape`.
   template <class T, class Launch>
-  void run(Job<T> job, std::span<const int> rows, int first, const WarpShape& shape, LaunchPace& pace, Launch launch_slice,
-           const DeviceNotes& notes, double* out, const StopSign& stop) {
+  void run(Job<T> job, std::span<const int> rows, int first, const WarpShape& shape, Launch launch, const DeviceNotes& notes,
+           double* out, const StopSign& stop) {
     const std::size_t count = static_cast<std::size_t>(job.n) * static_cast<std::size_t>(job.d);
     job.q = input(job.q, count);
     job.k = input(job.k, count);
     job.v = input(job.v, count);
     rows_.reserve(rows.size());
     rows_.upload(rows.data(), rows.size(), stream_);
-    const int total = static_cast<int>(rows.size()), fit = warps_that_fit(shape);
-    for (int at = 0; at < total;) {
-      stop.check();
-      const int warps = std::min({pace.warps(), fit, (total - at - 1) / shape.rows + 1}),
-                here = std::min(warps * shape.rows, total - at);
-      scratch_.reserve(static_cast<std::size_t>(warps) * shape.scratch_bytes);
-      start_.record(stream_);
-      launch_slice(
-          job, DeviceSlice{rows_.get() + at, here, first + at, scratch_.get(), out + static_cast<std::ptrdiff_t>(at) * job.d},
-          notes, stream_);
-      end_.record(stream_);
-      end_.wait();
-      pace.took(warps, end_.since(start_));
-      stop.did(static_cast<std::size_t>(here));
-      at += here;
-    }
+    const LaunchPace pace(multiprocessors_, limit_ms_, shape.way);
+    in_launches(static_cast<int>(rows.size()), shape.rows, warps_that_fit(shape), pace, stop, [&](const LaunchPart& part) {
+      if (part.window.from == 0) scratch_.reserve(static_cast<std::size_t>(part.warps) * shape.scratch_bytes);
+      const DeviceSlice slice{rows_.get() + part.first,
+                              part.rows,
+                              first + part.first,
+                              part.window,
+                              scratch_.get(),
+                              out + static_cast<std::ptrdiff_t>(part.first) * job.d,
+                              reached_.get()};
+      return timed([&] { launch(job, slice, notes, stream_); });
+    });
   }
-
-  LaunchPace& pace_of(const Job<float>&) { return paces_[0]; }
-  LaunchPace& pace_of(const Job<double>&) { return paces_[1]; }
-  LaunchPace& pace_of_double_double() { return paces_[2]; }
 
   /// Where notes are made, all cleared.
   template <class T>
@@ -103,7 +96,18 @@ class Gpu {
   }
 
  private:
-  static LaunchPace fresh_pace() { return {multiprocessors(), limit_ms()}; }
+  /// What the launch did, once it is over.
+  template <class Launch>
+  LaunchEnd timed(Launch launch) {
+    unsigned long long reached = 0;
+    reached_.clear(stream_);
+    start_.record(stream_);
+    launch();
+    end_.record(stream_);
+    reached_.download(&reached, 0, 1, stream_);
+    stream_.wait();
+    return {static_cast<std::int64_t>(reached), end_.since(start_)};
+  }
 
   /// The copy of a host array, made once.
   template <class T>
@@ -117,18 +121,19 @@ class Gpu {
     return reinterpret_cast<const T*>(inputs_.back().copy.get());
   }
 
-  /// Warps whose scratch the GPU has room for; at least 1, which may then fail.
+  /// Warps whose scratch takes a quarter of what the GPU has left; at least 1, which may then fail.
   int warps_that_fit(const WarpShape& shape) const {
     std::size_t free = 0, all = 0;
     check(cudaMemGetInfo(&free, &all));
-    const std::size_t room = std::max(scratch_.bytes(), free / 2);
+    const std::size_t room = std::max(scratch_.bytes(), free / 4);
     return static_cast<int>(std::clamp<std::size_t>(room / shape.scratch_bytes, 1, 1 << 20));
   }
 
-  int device_;
+  int device_, multiprocessors_;
+  float limit_ms_;
   Stream stream_;
   Event start_, end_;
-  std::array<LaunchPace, 3> paces_;
+  Buffer<unsigned long long> reached_;
   std::vector<Held> inputs_;
   Buffer<int> rows_;
   Buffer<char> scratch_;
@@ -155,15 +160,39 @@ void side_by_side(std::size_t count, const std::function<void(std::size_t)>& wor
     if (error) std::rethrow_exception(error);
 }
 
+/// Matrices that nobody shows any more. To free them waits for all that their GPU is doing: the engine's thread may, the
+/// window's may not.
+class Retired {
+ public:
+  void add(Buffer<double> matrix) {
+    const std::scoped_lock lock(mutex_);
+    matrices_.push_back(std::move(matrix));
+  }
+  void free() {
+    std::vector<Buffer<double>> matrices;
+    const std::scoped_lock lock(mutex_);
+    matrices.swap(matrices_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Buffer<double>> matrices_;
+};
+
 class GpuEngine final : public Engine {
  public:
   explicit GpuEngine(const std::vector<int>& devices) {
     for (const int device : devices) {
-      const DeviceGuard guard(device);
+      use_device(device);
       gpus_.push_back(std::make_unique<Gpu>(device));
     }
   }
-  ~GpuEngine() override = default;
+  ~GpuEngine() override {
+    for (std::unique_ptr<Gpu>& gpu : gpus_) {
+      ignore(cudaSetDevice(gpu->device()));
+      gpu.reset();
+    }
+  }
 
   std::string name() const override {
     std::string text;
@@ -190,12 +219,12 @@ class GpuEngine final : public Engine {
       const auto launch_slice = [](const Job<double>& j, const DeviceSlice& slice, const DeviceNotes&, const Stream& stream) {
         launch_double_double(j, slice, stream);
       };
-      gpu.run(job, mine, first, shape, gpu.pace_of_double_double(), launch_slice, {}, out, stop);
+      gpu.run(job, mine, first, shape, launch_slice, {}, out, stop);
     });
   }
 
   void take(const Matrix& matrix, Output output) override {
-    const DeviceGuard guard(gpus_.front()->device());
+    use_device(gpus_.front()->device());
     Buffer<double> copy(matrix.values.size());
     copy.upload(matrix.values.data(), matrix.values.size(), stream());
     stream().wait();
@@ -204,19 +233,19 @@ class GpuEngine final : public Engine {
 
   Moments moments(Output x, const StopSign& stop) override {
     stop.check();
-    const DeviceGuard guard(gpus_.front()->device());
+    use_device(gpus_.front()->device());
     return meter_.moments(at(x).values.get(), at(x).count, stream());
   }
 
   std::vector<DeviationSums> sums(Output x, Output y, const DeviationRule& rule, const StopSign& stop) override {
     stop.check();
-    const DeviceGuard guard(gpus_.front()->device());
+    use_device(gpus_.front()->device());
     return meter_.sums(at(x).values.get(), at(y).values.get(), at(x).count, rule, stream());
   }
 
   std::vector<double> gaps(Output x, Output y, const StopSign& stop) override {
     stop.check();
-    const DeviceGuard guard(gpus_.front()->device());
+    use_device(gpus_.front()->device());
     for (const Output output : {x, y}) sort(at(output));
     return meter_.gaps(at(x).keys.get(), at(y).keys.get(), at(x).count, stream());
   }
@@ -248,7 +277,11 @@ class GpuEngine final : public Engine {
   const Stream& stream() const { return gpus_.front()->stream(); }
 
   void hold(Buffer<double> values, const Matrix& shape, Output output) {
-    const auto owner = std::make_shared<Buffer<double>>(std::move(values));
+    const auto retire = [retired = std::weak_ptr(retired_)](Buffer<double>* matrix) {
+      const std::unique_ptr<Buffer<double>> owned(matrix);
+      if (const auto engine = retired.lock()) engine->add(std::move(*owned));
+    };
+    const std::shared_ptr<Buffer<double>> owner(new Buffer<double>(std::move(values)), retire);
     OnGpu& held = at(output);
     held.values = {owner, owner->get()};
     held.count = shape.values.size();
@@ -272,7 +305,7 @@ class GpuEngine final : public Engine {
         launch(j, slice, notes, stream);
       };
       const DeviceNotes notes = recorder ? gpu.notes_for(*recorder) : DeviceNotes{};
-      gpu.run(job, mine, first, shape, gpu.pace_of(job), launch_slice, notes, out, stop);
+      gpu.run(job, mine, first, shape, launch_slice, notes, out, stop);
     });
     if (recorder) hand_over(*recorder);
     return m;
@@ -284,7 +317,7 @@ class GpuEngine final : public Engine {
     std::vector<float> m(static_cast<std::size_t>(recorder.tiles()) * static_cast<std::size_t>(recorder.held()),
                          std::numeric_limits<float>::quiet_NaN());
     for (const auto& gpu : gpus_) {
-      const DeviceGuard guard(gpu->device());
+      use_device(gpu->device());
       gpu->collect_notes(moved, m);
     }
     recorder.take_in(moved, std::move(m));
@@ -296,12 +329,13 @@ class GpuEngine final : public Engine {
                Part part) {
     const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d), width = static_cast<std::size_t>(shape.rows);
     const std::size_t warps = (count + width - 1) / width, per_gpu = (warps + gpus_.size() - 1) / gpus_.size() * width;
+    retired_->free();
     Matrix whole{static_cast<int>(count), job.d, zeros<double>(count * d, stop)};
     Buffer<double> first_part;
     side_by_side(gpus_.size(), [&](std::size_t i) {
       const std::size_t first = std::min(count, i * per_gpu), end = std::min(count, first + per_gpu);
       Gpu& gpu = *gpus_[i];
-      const DeviceGuard guard(gpu.device());
+      use_device(gpu.device());
       Buffer<double> out(std::max<std::size_t>(1, (end - first) * d));
       part(gpu, std::span(rows).subspan(first, end - first), static_cast<int>(first), out.get());
       out.download(whole.values.data() + first * d, 0, (end - first) * d, gpu.stream());
@@ -317,6 +351,7 @@ class GpuEngine final : public Engine {
   }
 
   std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::shared_ptr<Retired> retired_ = std::make_shared<Retired>();
   DeviceMeter meter_;
   std::array<OnGpu, output_count> outputs_;
 };

@@ -5,43 +5,53 @@
 #include "kernels/job.h"
 #include "kernels/lanes.h"
 #include "kernels/scratch.h"
+#include "kernels/walk.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
+/// Watch says how far to go, and whether to go on.
+template <class Watch>
 class DoubleDoubleBlock {
   using V = DoubleV;
   using D = DD<V>;
+  using Walk = std::conditional_t<Watch::cuts, CutWalk, WholeWalk>;
   static constexpr int W = Lanes<double>::width;
 
  public:
   static constexpr int rows = W;
+  static constexpr std::int64_t dd_cost = 20;  ///< of a multiplication and an addition, in about fma
 
-  ATTOSCOPE_ANYWHERE DoubleDoubleBlock(const Job<double>& job, const RowBlock& block, LaneArena& arena) : job_(job), block_(block) {
+  ATTOSCOPE_ANYWHERE DoubleDoubleBlock(const Job<double>& job, const RowBlock& block, const Watch& watch, LaneArena& arena)
+      : job_(job), block_(block), watch_(watch), walk_(watch.window(), arena) {
     q_ = arena.take<V>(static_cast<std::size_t>(job.d));
     s_ = arena.take<D>(static_cast<std::size_t>(job.n));
+    m_ = arena.take<V>(1);
+    l_ = arena.take<D>(1);
+    o_ = arena.take<D>(1);
   }
 
-  /// Stop has check().
-  template <class Stop>
-  ATTOSCOPE_ANYWHERE void run(const Stop& stop, double* out) {
+  /// The block's rows of the output, row-major: written column by column. Says how far the way was gone (see CutWalk::end).
+  ATTOSCOPE_ANYWHERE std::int64_t run(double* out) {
+    walk_.begin();
     load_rows();
-    stop.check();
-    scores(stop);
-    const D l = exponentials(stop);
-    for (int c = 0; c < job_.d; ++c) {
-      stop.check();
-      const V o = weighted_column(c, l);
-      for (int lane = 0; lane < block_.count; ++lane)
-        out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = lane_of(first_, lane) < lane_of(end_, lane) ? lane_of(o, lane) : 0;
+    if (walk_.due(1)) {
+      *m_ = splat<V>(-std::numeric_limits<double>::infinity());
+      *l_ = D{};
     }
+    each_chunk(dd_cost * job_.d, [&](int first, int end) { scores(first, end); });
+    each_chunk(dd_cost * 16, [&](int first, int end) { exponentials(first, end); });
+    if (walk_.due(dd_cost * 16)) add_sink();
+    weighted_columns(out);
+    return walk_.end();
   }
 
  private:
   ATTOSCOPE_ANYWHERE void load_rows() {
     for (int lane = 0; lane < W; ++lane) {
       const int row = block_.row_of(lane);
-      for (int c = 0; c < job_.d; ++c) set_lane(q_[c], lane, job_.q[static_cast<std::ptrdiff_t>(row) * job_.d + c]);
+      for (int c = 0; walk_.is_new() && c < job_.d; ++c)
+        set_lane(q_[c], lane, job_.q[static_cast<std::ptrdiff_t>(row) * job_.d + c]);
       const Keys keys = job_.keys_of(row);
       set_lane(rows_, lane, row);
       set_lane(first_, lane, keys.first);
@@ -56,18 +66,33 @@ class DoubleDoubleBlock {
     return key < first_ ? hidden : (key < end_ ? x : hidden);
   }
 
-  template <class Stop>
-  ATTOSCOPE_ANYWHERE void scores(const Stop& stop) {
-    m_ = splat<V>(-std::numeric_limits<double>::infinity());
-    for (int j = begin_; j < stop_; ++j) {
-      if (j % 64 == 0) stop.check();
+  /// f(first, end) for the keys that the rows see: all at once, or chunk by chunk where the walk is cut. `cost` is a key's.
+  template <class F>
+  ATTOSCOPE_ANYWHERE void each_chunk(std::int64_t cost, F f) {
+    const Steps due = walk_.due_of(chunks(), cost * chunk());
+    for (int i = due.first; i < due.end; ++i) f(begin_ + i * chunk(), end_of(i));
+  }
+  ATTOSCOPE_ANYWHERE int chunk() const { return Walk::cuts || stop_ <= begin_ ? key_chunk : stop_ - begin_; }
+  /// At least one, so that a row without keys has its columns too.
+  ATTOSCOPE_ANYWHERE int chunks() const { return stop_ <= begin_ ? 1 : (stop_ - begin_ - 1) / chunk() + 1; }
+  ATTOSCOPE_ANYWHERE int end_of(int i) const {
+    const int first = begin_ + i * chunk();
+    return stop_ - first < chunk() ? stop_ : first + chunk();
+  }
+
+  /// S and its max.
+  ATTOSCOPE_ANYWHERE void scores(int first, int end) {
+    V m = *m_;
+    for (int j = first; j < end; ++j) {
+      if (j % 64 == 0) watch_.check();
       D sum{};
       for (int c = 0; c < job_.d; ++c)
         sum = sum + two_product(splat<V>(job_.k[static_cast<std::ptrdiff_t>(j) * job_.d + c]), q_[c]);
       s_[j] = finite_low(biased(sum * D{splat<V>(job_.scale), V{}}, j), plain_score(j));
-      const V seen = visible(j, s_[j].high, m_);
-      m_ = seen > m_ ? seen : m_;
+      const V seen = visible(j, s_[j].high, m);
+      m = seen > m ? seen : m;
     }
+    *m_ = m;
   }
 
   /// The score in plain double: where it is infinite or NaN, it is what the double-double is replaced with.
@@ -100,39 +125,59 @@ class DoubleDoubleBlock {
   }
 
   /// e in place of S; their sum.
-  template <class Stop>
-  ATTOSCOPE_ANYWHERE D exponentials(const Stop& stop) {
-    D l{};
-    for (int j = begin_; j < stop_; ++j) {
-      if (j % 256 == 0) stop.check();
-      const D shifted = s_[j] - D{m_, V{}};
-      D e = exponential(finite_low(shifted, s_[j].high - m_));
+  ATTOSCOPE_ANYWHERE void exponentials(int first, int end) {
+    const V m = *m_;
+    D l = *l_;
+    for (int j = first; j < end; ++j) {
+      if (j % 256 == 0) watch_.check();
+      const D shifted = s_[j] - D{m, V{}};
+      D e = exponential(finite_low(shifted, s_[j].high - m));
       e = {visible(j, e.high, V{}), visible(j, e.low, V{})};
       s_[j] = e;
       l = l + e;
     }
-    if (job_.has_sink) l = l + exponential(D{splat<V>(job_.sink), V{}} - D{m_, V{}});
-    return l;
+    *l_ = l;
+  }
+  ATTOSCOPE_ANYWHERE void add_sink() {
+    if (job_.has_sink) *l_ = *l_ + exponential(D{splat<V>(job_.sink), V{}} - D{*m_, V{}});
   }
 
-  ATTOSCOPE_ANYWHERE V weighted_column(int c, D l) const {
-    D sum{};
-    for (int j = begin_; j < stop_; ++j) {
-      const V v = splat<V>(job_.v[static_cast<std::ptrdiff_t>(j) * job_.d + c]);
+  /// One column of the output after the other, and of each one chunk of keys after the other.
+  ATTOSCOPE_ANYWHERE void weighted_columns(double* out) {
+    const int count = chunks();
+    const Steps due = walk_.due_of(job_.d * count, dd_cost * chunk());
+    for (int i = due.first; i < due.end; ++i) {
+      const int column = i / count, piece = i % count;
+      watch_.check();
+      const D sum = weighted(column, begin_ + piece * chunk(), end_of(piece), piece == 0 ? D{} : *o_);
+      *o_ = sum;
+      if (piece == count - 1) store(column, sum / *l_, out);
+    }
+  }
+  ATTOSCOPE_ANYWHERE D weighted(int column, int first, int end, D sum) const {
+    for (int j = first; j < end; ++j) {
+      const V v = splat<V>(job_.v[static_cast<std::ptrdiff_t>(j) * job_.d + column]);
       const D p = two_product(s_[j].high, v);
       const D term = quick_two_sum(p.high, fused(s_[j].low, v, p.low));
       const D next = sum + term;
       sum = {visible(j, next.high, sum.high), visible(j, next.low, sum.low)};
     }
-    const D o = sum / l;
-    return o.high + o.low;
+    return sum;
+  }
+  ATTOSCOPE_ANYWHERE void store(int column, D o, double* out) const {
+    const V value = o.high + o.low;
+    for (int lane = 0; lane < block_.count; ++lane)
+      out[static_cast<std::ptrdiff_t>(lane) * job_.d + column] =
+          lane_of(first_, lane) < lane_of(end_, lane) ? lane_of(value, lane) : 0;
   }
 
   const Job<double>& job_;
   const RowBlock& block_;
-  LaneArray<V> q_;
-  LaneArray<D> s_;
-  V rows_{}, first_{}, end_{}, m_{};
+  Watch watch_;
+  Walk walk_;
+  LaneArray<V> q_, m_;
+  LaneArray<D> s_, l_, o_;
+  V rows_{}, first_{}, end_{};
   int begin_ = 0, stop_ = 0;
 };
 

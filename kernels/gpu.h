@@ -1,4 +1,4 @@
-/// CUDA's handles, owned: device memory, streams, events, the current device. Only *.cu and app/texture_cuda.cpp include this.
+/// CUDA's handles, owned: device memory, streams, events. Only *.cu and app/texture_cuda.cpp include this.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -43,20 +43,11 @@ inline void ignore(cudaError_t error) noexcept {
   if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
 
-/// Makes `device` the calling thread's GPU for a scope.
-class DeviceGuard {
- public:
-  explicit DeviceGuard(int device, const std::source_location place = std::source_location::current()) {
-    check(cudaGetDevice(&before_), place);
-    check(cudaSetDevice(device), place);
-  }
-  DeviceGuard(const DeviceGuard&) = delete;
-  DeviceGuard& operator=(const DeviceGuard&) = delete;
-  ~DeviceGuard() { ignore(cudaSetDevice(before_)); }
-
- private:
-  int before_ = 0;
-};
+/// Makes `device` the calling thread's GPU. Whoever needs one says which: none is put back, since that alone would make a
+/// context, and take memory, on a GPU that nobody asked for.
+inline void use_device(int device, const std::source_location place = std::source_location::current()) {
+  check(cudaSetDevice(device), place);
+}
 
 /// A stream of the GPU that is current where it is made; waits for nobody else's.
 class Stream {
@@ -132,7 +123,9 @@ class Buffer {
     return *this;
   }
   ~Buffer() {
-    if (data_) ignore(cudaFree(data_));
+    if (!data_) return;
+    ignore(cudaSetDevice(device_));  // or else this thread's, which may be one that nobody asked for
+    ignore(cudaFree(data_));
   }
 
   T* get() const { return data_; }

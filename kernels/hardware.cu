@@ -63,6 +63,10 @@ class Kernel {
     check(cudaLaunchKernel(kernel_.function, grid, block, parameters, static_cast<std::size_t>(kernel_.shared_bytes),
                            stream.get()));
   }
+  /// Floats that so many tiles of queries leave to the next launch.
+  std::size_t state_floats(int tiles) const {
+    return static_cast<std::size_t>(tiles) * static_cast<std::size_t>(heads_) * static_cast<std::size_t>(kernel_.state_floats);
+  }
 
  private:
   HardwareKernel kernel_;
@@ -71,25 +75,47 @@ class Kernel {
 
 int tile_count(const HardwareLaunch& x) { return (static_cast<int>(x.rows.size()) + x.tile.block_q - 1) / x.tile.block_q; }
 
+/// How far a tile of queries has to go, in what fma would do in the time: tensor cores multiply some 16 times as fast.
+Way way_of(const HardwareLaunch& x) {
+  const std::int64_t key = static_cast<std::int64_t>(x.d) * 2 * x.heads / 16;
+  return {key * x.n, key * x.tile.block_k};
+}
+
+/// Asks the other sign, and tells it of no rows: somebody else counts them.
+struct OnlyAsking final : StopSign {
+  explicit OnlyAsking(const StopSign& other) : stop(other) {}
+  void check() const override { stop.check(); }
+  const StopSign& stop;
+};
+
 /// All tiles of queries, in launches that do not hold the GPU for long; `stop` is asked between them.
 void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stream& stream, const StopSign& stop) {
   constexpr float limit_ms = 5;
+  constexpr int most_tiles = 4096;
   int device = 0, multiprocessors = 0;
   check(cudaGetDevice(&device));
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   const Kernel kernel(x);
+  const Way way = way_of(x);
+  const int block_q = x.tile.block_q, rows = static_cast<int>(x.rows.size());
   Event before, after;
-  LaunchPace pace(multiprocessors, limit_ms);
-  for (int first = 0, tiles = tile_count(x); first < tiles;) {
-    stop.check();
-    const int count = std::min(pace.warps(), tiles - first);
+  Buffer<float> state;
+  mma::Arguments arguments = operands.arguments(x);
+  in_launches(rows, block_q, most_tiles, {multiprocessors, limit_ms, way}, OnlyAsking(stop), [&](const LaunchPart& part) {
+    const auto keys_before = [&](std::int64_t place) {
+      return static_cast<int>((std::min(place, way.whole) + way.step - 1) / way.step);
+    };
+    arguments.first_keys = keys_before(part.window.from);
+    arguments.end_keys = keys_before(part.window.to);
+    const bool over = part.window.to >= way.whole;
+    if (part.window.from == 0 && !over) state.reserve(kernel.state_floats(part.warps));
+    arguments.state = state.get();
     before.record(stream);
-    kernel.launch(operands.arguments(x), first, count, stream);
+    kernel.launch(arguments, part.first / block_q, part.warps, stream);
     after.record(stream);
     after.wait();
-    pace.took(count, after.since(before));
-    first += count;
-  }
+    return LaunchEnd{over ? way.whole : part.window.to + 1, after.since(before)};
+  });
 }
 
 /// N(0,1) in every head.
@@ -114,7 +140,7 @@ HardwareLaunch normal_launch(int n, int d, int heads, bool causal, const Format&
 }  // namespace
 
 std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop) {
-  const DeviceGuard guard(device);
+  use_device(device);
   const Stream stream;
   const OnDevice operands(x, stream);
   std::vector<std::vector<float>> outputs;
@@ -129,7 +155,7 @@ std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int ru
 
 double hardware_ms(int n, int d, int heads, bool causal, const Format& format, const HardwareTile& tile, int device,
                    int repeats) {
-  const DeviceGuard guard(device);
+  use_device(device);
   const Stream stream;
   const HardwareLaunch x = normal_launch(n, d, heads, causal, format, tile);
   const OnDevice operands(x, stream);

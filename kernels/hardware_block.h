@@ -25,9 +25,15 @@ struct Arguments {
   int first_tile = 0;  ///< of block_q queries: where this launch begins
   bool causal = false;
   float c = 0;  ///< scale * log2 e
+  int first_keys = 0, end_keys = 1 << 30;  ///< the tiles of keys that this launch takes in
+  float* state = nullptr;  ///< O, m and l between two launches: state_floats of every tile of queries, a head follows the other
 };
 
-/// The queries of one warp: their O, m and l stay in registers from the first tile of keys to the last.
+/// What a tile of queries leaves to the next launch.
+template <class Shape>
+inline constexpr int state_floats = Shape::threads* Shape::row_tiles*(Shape::D / 2 + 4);
+
+/// The queries of one warp: their O, m and l stay in registers from a launch's first tile of keys to its last.
 template <class Shape, class Warp>
 class WarpRows {
   template <class X>
@@ -57,6 +63,14 @@ class WarpRows {
     first_end_ = end_key(x.causal, x.rows[first_query_ < x.count ? first_query_ : x.count - 1], x.n);
   }
 
+  /// Goes on from what `keep` left there.
+  ATTOSCOPE_WARP void restore(const float* state) {
+    each_of_state([&](int slot, F& x) { x = warp_.kept(state, slot * Shape::warps); });
+  }
+  ATTOSCOPE_WARP void keep(float* state) {
+    each_of_state([&](int slot, F& x) { warp_.keep(state, slot * Shape::warps, x); });
+  }
+
   /// Takes in the keys from first_key on, which lie in `stage`.
   ATTOSCOPE_WARP void take(int first_key, int stage) {
     F s[M][Bc / 8][4];
@@ -83,6 +97,20 @@ class WarpRows {
   }
 
  private:
+  template <class Use>
+  ATTOSCOPE_WARP void each_of_state(Use use) {
+    constexpr int slots = D / 2 + 4;
+    ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+      ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
+        use(i * slots + h, m_[i][h]);
+        use(i * slots + 2 + h, l_[i][h]);
+      }
+      ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
+        ATTOSCOPE_UNROLL(unroll) for (int e = 0; e < 4; ++e) use(i * slots + 4 + 4 * c + e, o_[i][c][e]);
+      }
+    }
+  }
+
   /// The query of row 8 * h of the lane's rows in row tile i.
   ATTOSCOPE_WARP Lanes<int> queries(int i, int h) const {
     const int first = first_query_ + 16 * i;
@@ -204,27 +232,32 @@ ATTOSCOPE_WARP void copy_tile(Block& block, const std::uint16_t* x, int first, i
   });
 }
 
-/// Attention of the tile of queries that belongs to `block`. While a tile of keys is taken in, the next one is on its way; a
-/// barrier a tile is enough, since what is overwritten was taken in before the last barrier.
+/// Attention of the tile of queries that belongs to `block`, over the launch's keys: O is written with the last of them. While
+/// a tile of keys is taken in, the next one is on its way; a barrier a tile is enough, since what is overwritten was taken in
+/// before the last barrier.
 template <class Shape, class Block>
 ATTOSCOPE_WARP void attend(Block& block, const Arguments& x) {
   const int first_query = block.tile() * Shape::block_q;
   const int last_query = first_query + Shape::block_q < x.count ? first_query + Shape::block_q - 1 : x.count - 1;
   const int end = end_key(x.causal, x.rows[last_query], x.n), tiles = (end + Shape::block_k - 1) / Shape::block_k;
+  const int first_keys = x.first_keys, end_keys = tiles < x.end_keys ? tiles : x.end_keys;
+  if (first_keys >= end_keys) return;  // all was taken in before
+  float* const state = x.state + static_cast<std::int64_t>(block.tile() - x.first_tile) * state_floats<Shape>;
   const auto copy_keys = [&](int tile) {
     copy_tile<Shape, Shape::block_k>(block, x.k, tile * Shape::block_k, x.n, Shape::k_offset(tile % Shape::stages));
     copy_tile<Shape, Shape::block_k>(block, x.v, tile * Shape::block_k, x.n, Shape::v_offset(tile % Shape::stages));
   };
   copy_tile<Shape, Shape::block_q>(block, x.q, first_query, x.count, 0);
-  copy_keys(0);
+  copy_keys(first_keys);
   auto rows = block.template warp_rows<Shape>(x, first_query);
-  for (int tile = 0; tile < tiles; ++tile) {
+  if (first_keys > 0) block.each_warp(rows, [&](auto& warp) { warp.restore(state); });
+  for (int tile = first_keys; tile < end_keys; ++tile) {
     block.wait_for_copies();
     block.barrier();
-    if (tile + 1 < tiles) copy_keys(tile + 1);
+    if (tile + 1 < end_keys) copy_keys(tile + 1);
     block.each_warp(rows, [&](auto& warp) { warp.take(tile * Shape::block_k, tile % Shape::stages); });
   }
-  block.each_warp(rows, [](auto& warp) { warp.finish(); });
+  block.each_warp(rows, [&](auto& warp) { end_keys == tiles ? warp.finish() : warp.keep(state); });
 }
 
 }  // namespace attoscope::mma

@@ -84,6 +84,14 @@ class GpuWarp {
     return x + __shfl_xor_sync(~0u, x, 2);
   }
 
+  /// One number of every lane, at `place` warps' worth of numbers from where this warp's begin.
+  __device__ __forceinline__ float kept(const float* state, int place) const {
+    return state[(place + index()) * warp_lanes + lane()];
+  }
+  __device__ __forceinline__ void keep(float* state, int place, float x) const {
+    state[(place + index()) * warp_lanes + lane()] = x;
+  }
+
   /// O of two neighbouring columns.
   template <int D>
   __device__ __forceinline__ void store(const Arguments& x, int query, int column, float first, float second) const {
@@ -141,6 +149,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::threads <= 128 ? 2 : 1)
   x.o += head * x.count * Shape::D;
   x.k += head * x.n * Shape::D;
   x.v += head * x.n * Shape::D;
+  x.state += head * gridDim.x * state_floats<Shape>;
   GpuBlock<is_bf16> block(x, shared);
   attend<Shape>(block, x);
 #endif
@@ -151,7 +160,7 @@ HardwareKernel kernel_of(int d, const HardwareTile& tile) {
   HardwareKernel kernel;
   with_shape(d, tile.block_q, tile.block_k, [&kernel](auto shape) {
     using S = decltype(shape);
-    kernel = {reinterpret_cast<const void*>(attention<S, is_bf16>), S::threads, S::shared_bytes};
+    kernel = {reinterpret_cast<const void*>(attention<S, is_bf16>), S::threads, S::shared_bytes, state_floats<S>};
   });
   return kernel;
 }

@@ -32,6 +32,7 @@ std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int ru
 struct HardwareKernel {
   const void* function = nullptr;
   int threads = 0, shared_bytes = 0;
+  int state_floats = 0;  ///< that a tile of queries leaves to the next launch
 };
 /// The kernel of one input type; without function where there is none.
 HardwareKernel bf16_kernel(int d, const HardwareTile& tile);

@@ -49,6 +49,11 @@ struct RowBlock {
   ATTOSCOPE_HD int row_of(int lane) const { return rows[lane < count ? lane : (count > 0 ? count - 1 : 0)]; }
 };
 
+/// The part of a block's way that one launch goes, counted in about fma of a row (see walk.h).
+struct Window {
+  std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();
+};
+
 /// The state after a tile, as an recorder sees it.
 template <class T>
 struct TileView {
@@ -81,10 +86,11 @@ struct Recorder {
 /// A block's ties to those who wait for it on the CPU.
 template <class T>
 struct Watched {
-  static constexpr bool keeps = true;
+  static constexpr bool keeps = true, cuts = false;
   Recorder<T>* recorder;
   const StopSign& stop;
 
+  Window window() const { return {}; }
   void check() const { stop.check(); }
   bool wanted() const { return recorder != nullptr; }
   int kept_lane(const RowBlock& block) const { return recorder ? recorder->kept_lane(block) : -1; }

@@ -15,6 +15,8 @@ namespace attoscope {
 namespace ATTOSCOPE_ISA {
 namespace {
 
+using CpuDoubleDouble = DoubleDoubleBlock<Watched<double>>;
+
 #ifdef ATTOSCOPE_SIMT
 
 /// A block is a warp, whose lanes are run one after the other: each finds itself alone.
@@ -29,8 +31,8 @@ void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* record
 }
 
 void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
-  for (int lane = 0; lane * DoubleDoubleBlock::rows < block.count; ++lane)
-    dd_lane(job, RowSlice{block.rows, block.count, block.first}, 0, lane, stop, scratch, out);
+  for (int lane = 0; lane * CpuDoubleDouble::rows < block.count; ++lane)
+    dd_lane(job, RowSlice{block.rows, block.count, block.first}, 0, lane, Watched<double>{nullptr, stop}, scratch, out);
 }
 
 #else
@@ -45,7 +47,7 @@ void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* record
 
 void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
   Arena arena(scratch);
-  DoubleDoubleBlock(job, block, arena).run(stop, out);
+  CpuDoubleDouble(job, block, {nullptr, stop}, arena).run(out);
 }
 
 #endif
@@ -60,7 +62,8 @@ std::size_t attention_scratch(const Job<T>& job) {
 
 std::size_t dd_scratch(const Job<double>& job) {
   LaneArena arena(nullptr);
-  DoubleDoubleBlock block(job, RowBlock{}, arena);
+  const StopSign never;
+  CpuDoubleDouble block(job, RowBlock{}, {nullptr, never}, arena);
   return arena.used();
 }
 
@@ -157,7 +160,7 @@ InstructionSet lane_code() {
   return {.name = ATTOSCOPE_TEXT(ATTOSCOPE_ISA),
           .float_rows = crew_lanes * Lanes<float>::rows,
           .double_rows = crew_lanes * Lanes<double>::rows,
-          .dd_rows = crew_lanes * DoubleDoubleBlock::rows,
+          .dd_rows = crew_lanes * CpuDoubleDouble::rows,
           .float_scratch = attention_scratch<float>,
           .double_scratch = attention_scratch<double>,
           .dd_scratch = dd_scratch,

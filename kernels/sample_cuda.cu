@@ -61,13 +61,13 @@ SampleTask task_of(const DeviceMatrices& m, Field field, const CellRect& rect, i
 
 void sample_on_device(const DeviceMatrices& matrices, Field field, const CellRect& rect, int width, int height, float outside,
                       unsigned long long surface, void* stream) {
-  const DeviceGuard guard(matrices.device);
+  use_device(matrices.device);
   launch(task_of(matrices, field, rect, width, height, outside), IntoSurface{surface}, static_cast<cudaStream_t>(stream));
 }
 
 std::vector<float> sample_on_device(const DeviceMatrices& matrices, Field field, const CellRect& rect, int width, int height,
                                     float outside) {
-  const DeviceGuard guard(matrices.device);
+  use_device(matrices.device);
   const Stream stream;
   const Buffer<float> pixels(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
   launch(task_of(matrices, field, rect, width, height, outside), IntoMemory{pixels.get(), width}, stream.get());

@@ -64,6 +64,11 @@ ATTOSCOPE_HD LaneArray<T> as_vectors(LaneArray<T> x) {
 }
 
 template <class V>
+ATTOSCOPE_HD V loaded(const V* x) {
+  return *x;
+}
+
+template <class V>
 ATTOSCOPE_HD V lane_of(const V& v, int) {
   return v;
 }

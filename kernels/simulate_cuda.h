@@ -3,16 +3,19 @@
 
 #include "kernels/gpu.h"
 #include "kernels/job.h"
+#include "kernels/launch_pace.h"
 
 namespace attoscope {
 
-/// Rows of a launch and where they go; all arrays lie on the GPU.
+/// Rows of a launch, the part of their way, and where they go; all arrays lie on the GPU.
 struct DeviceSlice {
   const int* rows = nullptr;  ///< rows of Q
   int count = 0;              ///< at least 1
   int first = 0;              ///< index of rows[0] among all computed rows
-  char* scratch = nullptr;    ///< as many bytes as the slice's warps need
+  Window window{};
+  char* scratch = nullptr;    ///< as many bytes as the slice's warps need, as the window before left them
   double* out = nullptr;      ///< row-major, of the slice
+  unsigned long long* reached = nullptr;  ///< raised to how far the slowest row went
 };
 
 /// Where a launch notes what becomes of m; `moved` is null where nobody asks.
@@ -22,16 +25,17 @@ struct DeviceNotes {
   int row_step = 1, held = 0;
 };
 
-/// How the GPU runs a job: a warp is a thread block, with so many rows and bytes of scratch.
+/// How the GPU runs a job: a warp is a thread block, with so many rows and bytes of scratch, and so far to go.
 struct WarpShape {
   int rows = 0;
   std::size_t scratch_bytes = 0;
+  Way way;
 };
 WarpShape warp_shape(const Job<float>& job);
 WarpShape warp_shape(const Job<double>& job);
 WarpShape warp_shape_double_double(const Job<double>& job);
 
-/// Launches the job, whose q, k and v lie on the GPU, for a slice.
+/// Launches the job, whose q, k and v lie on the GPU, for a slice. Its output is complete when the last window is done.
 void launch(const Job<float>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream);
 void launch(const Job<double>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream);
 /// Three-pass softmax in double-double, rounded to double.

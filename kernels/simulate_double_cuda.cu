@@ -4,14 +4,13 @@
 namespace attoscope {
 namespace simt_cuda {
 
-struct NeverStops {
-  ATTOSCOPE_HD void check() const {}
-};
-
 __global__ void __launch_bounds__(warp_lanes, 8)
-    dd_kernel(const __grid_constant__ Job<double> job, RowSlice slice, char* scratch, std::size_t warp_bytes, double* out) {
+    dd_kernel(const __grid_constant__ Job<double> job, RowSlice slice, Window window, char* scratch, std::size_t warp_bytes,
+              double* out, unsigned long long* reached) {
   const int warp = static_cast<int>(blockIdx.x);
-  dd_lane(job, slice, warp, Crew{}.lane(), NeverStops{}, scratch + warp * warp_bytes, out);
+  const TileNotes<double> notes{.part = window};
+  const std::int64_t end = dd_lane(job, slice, warp, Crew{}.lane(), notes, scratch + warp * warp_bytes, out);
+  atomicMax(reached, static_cast<unsigned long long>(end));
 }
 
 }  // namespace simt_cuda
@@ -19,7 +18,8 @@ __global__ void __launch_bounds__(warp_lanes, 8)
 WarpShape warp_shape(const Job<double>& job) { return simt_cuda::shape_of(job); }
 
 WarpShape warp_shape_double_double(const Job<double>& job) {
-  return {simt_cuda::warp_lanes * simt_cuda::DoubleDoubleBlock::rows, simt_cuda::dd_warp_bytes(job)};
+  return {simt_cuda::warp_lanes * simt_cuda::DoubleDoubleBlock<simt_cuda::TileNotes<double>>::rows,
+          simt_cuda::dd_warp_bytes(job), simt_cuda::dd_way_of(job)};
 }
 
 void launch(const Job<double>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
@@ -28,8 +28,9 @@ void launch(const Job<double>& job, const DeviceSlice& slice, const DeviceNotes&
 
 void launch_double_double(const Job<double>& job, const DeviceSlice& slice, const Stream& stream) {
   using namespace simt_cuda;
-  dd_kernel<<<warps_of(slice.count, DoubleDoubleBlock::rows), warp_lanes, 0, stream.get()>>>(
-      job, RowSlice{slice.rows, slice.count, slice.first}, slice.scratch, dd_warp_bytes(job), slice.out);
+  dd_kernel<<<warps_of(slice.count, DoubleDoubleBlock<TileNotes<double>>::rows), warp_lanes, 0, stream.get()>>>(
+      job, RowSlice{slice.rows, slice.count, slice.first}, slice.window, slice.scratch, dd_warp_bytes(job), slice.out,
+      slice.reached);
   check(cudaGetLastError());
 }
 

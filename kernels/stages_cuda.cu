@@ -61,12 +61,12 @@ double fma_rate(int device) {
 }  // namespace
 
 double device_fma_peak(bool in_double, int device) {
-  const DeviceGuard guard(device);
+  use_device(device);
   return in_double ? fma_rate<double>(device) : fma_rate<float>(device);
 }
 
 double device_copy_ms(std::size_t bytes, bool to_device, int device) {
-  const DeviceGuard guard(device);
+  use_device(device);
   std::vector<char> host(bytes);
   Buffer<char> there(bytes);
   return best_ms(10, [&](const Stream& stream) {

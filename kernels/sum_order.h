@@ -52,7 +52,23 @@ class OrderedSum {
     return sum;
   }
 
+  /// Goes on where another sum of the same kind stopped, whose partial sums `keep` left there, `first` terms ago.
+  template <class Array>
+  ATTOSCOPE_ANYWHERE void resume(Array kept) {
+    for (int part = 0; part < parts_in_use(); ++part) parts_[part] = kept[part];
+  }
+  template <class Array>
+  ATTOSCOPE_ANYWHERE void keep(Array kept) const {
+    for (int part = 0; part < parts_in_use(); ++part) kept[part] = parts_[part];
+  }
+
  private:
+  ATTOSCOPE_ANYWHERE int parts_in_use() const {
+    int levels = 0;
+    while (order_ == SumOrder::pairwise && index_ >> levels != 0) ++levels;
+    return order_ == SumOrder::pairwise ? levels : chains_;
+  }
+
   /// x + -0 is x for every x.
   ATTOSCOPE_ANYWHERE static V neutral() { return splat<V>(typename Lane<V>::Scalar(-0.0)); }
 
@@ -77,9 +93,11 @@ class OrderedSum {
 };
 
 /// C = A * B like `product`, every element summed in `order`; p.first_k is what the first term is called, `index` its index in
-/// the sum. Not register-blocked.
-template <class T>
-ATTOSCOPE_ANYWHERE inline void ordered_product(const Product<T>& p, const RounderPlan<T>& plan, SumOrder order, int chains, int index) {
+/// the sum. Not register-blocked. With `keeps`, C's only row may go on where an earlier call stopped: `parts` has what that
+/// takes.
+template <bool keeps, class T>
+ATTOSCOPE_ANYWHERE inline void ordered_product(const Product<T>& p, const RounderPlan<T>& plan, SumOrder order, int chains,
+                                               int index, [[maybe_unused]] LaneArray<T> parts) {
   using L = Lanes<T>;
   using V = typename L::V;
   const auto b = as_vectors(p.b);
@@ -88,9 +106,12 @@ ATTOSCOPE_ANYWHERE inline void ordered_product(const Product<T>& p, const Rounde
     for (int m = 0; m < p.m; ++m)
       for (int r = 0; r < L::vectors; ++r) {
         OrderedSum<V, decltype(rounder)> sum(order, chains, index, rounder, r, p.first_m + m, p.first_k - index);
+        if constexpr (keeps)
+          if (p.resume) sum.resume(parts + r * max_sum_lanes);
         for (int k = 0; k < p.depth; ++k)
           sum.add_product(splat<V>(p.a[m * p.m_stride + k * p.k_stride]), b[k * L::vectors + r],
                           [&](V x, V otherwise) { return p.first ? taking_part(p, k, r, x, otherwise) : x; });
+        if constexpr (keeps) sum.keep(parts + r * max_sum_lanes);
         c[m * L::vectors + r] = sum.total();
       }
   });

@@ -1,9 +1,9 @@
-/// The steps that all algorithms are made of, for one block of query rows, a row in each lane; every result is rounded where
-/// the job says. Letters are the papers'.
+/// The steps that all algorithms are made of, for one block of query rows; every result is rounded where the job says. What one
+/// step leaves to the next lies in the lanes' arrays, so that a launch may end between any two, and between any two pieces of
+/// keys.
 #pragma once
 
-#include "kernels/job.h"
-#include "kernels/scratch.h"
+#include "kernels/block_rows.h"
 #include "kernels/short_domain.h"
 #include "kernels/sum_order.h"
 
@@ -12,171 +12,29 @@ namespace ATTOSCOPE_ISA {
 
 ATTOSCOPE_ANYWHERE constexpr int clamp(int x, int low, int high) { return x < low ? low : (x > high ? high : x); }
 
-/// How many keys one tile buffer must hold.
-template <class T>
-ATTOSCOPE_ANYWHERE inline int tile_keys(const Job<T>& job) {
-  return job.method.algorithm == Algorithm::three_pass ? job.n : job.method.block_k;
-}
-
-/// Watch is told of every tile, and asked whether to go on: Watched, or TileNotes.
 template <class T, class Watch>
-class TileSteps {
+class TileSteps : protected BlockRows<T, Watch> {
  protected:
-  using L = Lanes<T>;
-  using V = typename L::V;
-  using Array = LaneArray<T>;
-  static constexpr int R = L::rows, vectors = L::vectors;
-  static constexpr T infinity = std::numeric_limits<T>::infinity();
-  /// Keys whose P stays in the first-level cache while the columns of O pass by.
-  static constexpr int key_chunk = 64;
-
-  ATTOSCOPE_ANYWHERE TileSteps(const Job<T>& job, const RowBlock& block, const Crew& crew, const Watch& watch, LaneArena& arena)
-      : job_(job), block_(block), crew_(crew), watch_(watch) {
-    const std::size_t d = static_cast<std::size_t>(job.d) * R, keys = static_cast<std::size_t>(tile_keys(job));
-    for (Array* matrix : {&q_, &o_, &pv_}) *matrix = arena.template take<T>(d);
-    s_ = arena.template take<T>(keys * R);
-    for (Array* row : {&m_, &m_old_, &m_tile_, &l_, &l_lost_, &alpha_, &sum_, &rows_, &first_, &end_, &from_, &to_, &started_, &active_})
-      *row = arena.template take<T>(R);
-    kept_ = watch_.kept_lane(block_);
-    if constexpr (Watch::keeps)
-      for (Array* kept : {&kept_S_, &kept_e_, &kept_P_}) *kept = arena.template take<T>(keys);
-  }
-
-  // --- the rows -------------------------------------------------------------------------------------------------------
-
-  /// Q transposed into lanes, and the keys each row sees. Lanes without a row repeat the last one.
-  ATTOSCOPE_ANYWHERE void load_rows() {
-    block_first_ = full_end_ = job_.n;
-    block_end_ = full_first_ = 0;
-    for (int lane = 0; lane < R; ++lane) {
-      const int row = block_.row_of(lane);
-      const T* q = job_.q + static_cast<std::ptrdiff_t>(row) * job_.d;
-      for (int c = 0; c < job_.d; ++c) q_[c * R + lane] = q[c];
-      Keys keys = job_.keys_of(row);
-      if (keys.empty()) keys = {-1, -1};  // in no tile
-      rows_[lane] = static_cast<T>(row);
-      first_[lane] = static_cast<T>(keys.first);
-      end_[lane] = static_cast<T>(keys.end);
-      full_first_ = keys.first > full_first_ ? keys.first : full_first_;
-      full_end_ = keys.end < full_end_ ? keys.end : full_end_;
-      if (keys.empty()) continue;
-      block_first_ = keys.first < block_first_ ? keys.first : block_first_;
-      block_end_ = keys.end > block_end_ ? keys.end : block_end_;
-    }
-    block_first_ = crew_.least(block_first_);
-    full_end_ = crew_.least(full_end_);
-    block_end_ = crew_.greatest(block_end_);
-    full_first_ = crew_.greatest(full_first_);
-  }
-
-  /// The state before any key: m = -infinity, l = 0, O = 0.
-  ATTOSCOPE_ANYWHERE void clear_state() {
-    for (int lane = 0; lane < R; ++lane) {
-      m_[lane] = -infinity;
-      l_[lane] = l_lost_[lane] = started_[lane] = 0;
-    }
-    restarts_ = true;
-    for (int i = 0; i < job_.d * R; ++i) o_[i] = 0;
-  }
-
-  /// Keys [j0, j1) of tile `tile` that some row of the block sees.
-  ATTOSCOPE_ANYWHERE void enter_tile(int tile) {
-    const std::int64_t begin = static_cast<std::int64_t>(tile) * job_.method.block_k, end = begin + job_.method.block_k;
-    enter(tile, static_cast<int>(begin), begin > block_first_ ? static_cast<int>(begin) : block_first_,
-          end < block_end_ ? static_cast<int>(end) : block_end_);
-  }
-  ATTOSCOPE_ANYWHERE void enter(int tile, int tile_first, int j0, int j1) {
-    tile_ = tile;
-    tile_first_ = tile_first;
-    j0_ = j0;
-    j1_ = j1;
-    const V low = splat<V>(static_cast<T>(j0)), high = splat<V>(static_cast<T>(j1)), one = splat<V>(1), zero{};
-    any_idle_ = false;
-    for (int r = 0; r < vectors; ++r) {
-      vec(active_)[r] = vec(first_)[r] < high ? (vec(end_)[r] > low ? one : zero) : zero;
-      for (int lane = 0; lane < L::width; ++lane) any_idle_ |= lane_of(vec(active_)[r], lane) == T{0};
-    }
-  }
-  ATTOSCOPE_ANYWHERE int keys() const { return j1_ - j0_; }
-  /// Whether any row of the block sees any key.
-  ATTOSCOPE_ANYWHERE bool sees_keys() const { return block_first_ < block_end_; }
-
-  /// Calls work() for one piece of the tile's keys after the other, so that its S stays in the first-level cache between the
-  /// steps; inside, the tile is that piece.
-  template <class Work>
-  ATTOSCOPE_ANYWHERE void each_piece(Work work) {
-    const Array s = s_;
-    const int j0 = j0_, j1 = j1_;
-    for (int j = j0; j < j1; j += key_chunk) {
-      watch_.check();
-      j0_ = j;
-      j1_ = j1 - j > key_chunk ? j + key_chunk : j1;
-      piece_ = j - j0;
-      s_ = s + static_cast<std::ptrdiff_t>(piece_) * R;
-      work();
-    }
-    s_ = s;
-    j0_ = j0;
-    j1_ = j1;
-    piece_ = 0;
-  }
-
-  /// Whether every row of the block sees all keys j0 .. j1-1.
-  ATTOSCOPE_ANYWHERE bool all_visible(int j0, int j1) const { return full_first_ <= j0 && j1 <= full_end_; }
-
-  ATTOSCOPE_ANYWHERE static auto vec(Array x) { return as_vectors(x); }
-  ATTOSCOPE_ANYWHERE Dice<T> dice() const { return {job_.seed, rows_}; }
-  ATTOSCOPE_ANYWHERE V active(int r) const { return vec(active_)[r]; }
-
-  // --- rounding whole arrays ------------------------------------------------------------------------------------------
-
-  template <class Use>
-  ATTOSCOPE_ANYWHERE void with(Step step, Use&& use) const {
-    with_rounder(job_[step], step, dice(), use);
-  }
-  /// x[r] = round(f(r)), one number a row; `k` tells several of a tile apart.
-  template <class F>
-  ATTOSCOPE_ANYWHERE void fill_rows(Array x, Step step, F f, int k = 0) const {
-    with(step, [&](auto rounder) {
-      for (int r = 0; r < vectors; ++r) vec(x)[r] = rounder(f(r), Where{r, tile_, k});
-    });
-  }
-  /// S[key] = round(f(i)) for the tile's keys.
-  template <class F>
-  ATTOSCOPE_ANYWHERE void fill_keys(Step step, F f) {
-    const auto s = vec(s_);
-    with(step, [&](auto rounder) {
-      for (int j = 0; j < keys(); ++j)
-        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(f(j * vectors + r, r), Where{r, j0_ + j, 0});
-    });
-  }
-  ATTOSCOPE_ANYWHERE void round_keys(Step step) {
-    if (job_[step].rounds()) fill_keys(step, [s = vec(s_)](int i, int) { return s[i]; });
-  }
-  /// x[column] = round(f(i, r)), d numbers a row, in the rows that take part in the tile.
-  template <class F>
-  ATTOSCOPE_ANYWHERE void fill_columns(Array x, Step step, F f, int key) const {
-    const auto out = vec(x);
-    const V one = splat<V>(1);
-    with(step, [&](auto rounder) {
-      for (int c = 0; c < job_.d; ++c)
-        for (int r = 0; r < vectors; ++r) {
-          const V y = rounder(f(c * vectors + r, r), Where{r, c, key});
-          out[c * vectors + r] = any_idle_ ? (active(r) == one ? y : out[c * vectors + r]) : y;
-        }
-    });
-  }
-  ATTOSCOPE_ANYWHERE void round_columns(Array x, Step step, int key) const {
-    if (job_[step].rounds()) fill_columns(x, step, [v = vec(x)](int i, int) { return v[i]; }, key);
-  }
+  using Base = BlockRows<T, Watch>;
+  using Base::Base;
+  using Base::job_, Base::crew_, Base::watch_, Base::walk_, Base::costs_, Base::full_first_, Base::full_end_, Base::tile_,
+      Base::tile_first_, Base::j0_, Base::j1_, Base::piece_, Base::q_, Base::pv_, Base::s_, Base::m_, Base::m_old_, Base::l_,
+      Base::alpha_, Base::sum_, Base::sum_lost_, Base::rows_, Base::first_, Base::end_, Base::from_, Base::to_, Base::started_,
+      Base::parts_, Base::kept_S_, Base::kept_e_, Base::kept_P_;
+  using Base::R, Base::vectors, Base::infinity;
+  using Base::vec, Base::active, Base::dice, Base::keys, Base::keep, Base::with, Base::fill_rows, Base::fill_keys,
+      Base::fill_columns, Base::round_keys, Base::all_visible, Base::step, Base::each_piece;
+  using typename Base::Array, typename Base::L, typename Base::V, typename Base::Walk;
 
   // --- scores and the max ---------------------------------------------------------------------------------------------
 
   /// S of the tile, -infinity where a row does not see the key, and its max in sum_; a NaN score never replaces. With a
   /// mitigation, a tied max is moved away from the ties.
   ATTOSCOPE_APART void scores() {
-    for (int r = 0; r < vectors; ++r) vec(sum_)[r] = splat<V>(-infinity);
-    each_piece([&] {
+    step(1, [&] {
+      for (int r = 0; r < vectors; ++r) vec(sum_)[r] = splat<V>(-infinity);
+    });
+    each_piece(costs_.score(), [&] {
       products();
       const bool plain = !job_[Step::S].rounds() && job_.softcap == 0 && job_.alibi == 0 && all_visible(j0_, j1_);
       if (!plain) finish_scores();
@@ -192,8 +50,7 @@ class TileSteps {
       }
       keep(kept_S_);
     });
-    if (job_.method.tie_beta == 0) return;
-    for (int r = 0; r < vectors; ++r) vec(sum_)[r] = untied(vec(sum_)[r], r);
+    if (job_.method.tie_beta != 0) move_from_ties();
   }
 
   /// q.k of the piece.
@@ -212,7 +69,7 @@ class TileSteps {
     if (job_.method.order == SumOrder::sequential) {
       product(qk, job_[Step::qk_step], products_in_domain(job_.q_range, job_.k_range, job_.d));
     } else {
-      ordered_product(qk, job_[Step::qk_step], job_.method.order, job_.method.sum_lanes, 0);
+      ordered_product<false>(qk, job_[Step::qk_step], job_.method.order, job_.method.sum_lanes, 0, {});
     }
   }
 
@@ -246,14 +103,29 @@ class TileSteps {
     }
   }
 
-  /// beta*m where m is tied and positive, 0 where it is tied and negative (arXiv 2510.04212).
-  ATTOSCOPE_ANYWHERE V untied(V m, int r) const {
+  /// The max in sum_ becomes beta*m where it is tied and positive, 0 where it is tied and negative (arXiv 2510.04212).
+  ATTOSCOPE_ANYWHERE void move_from_ties() {
     const V one = splat<V>(1), beta = splat<V>(static_cast<T>(job_.method.tie_beta));
-    V count{};
-    auto s = vec(s_) + r;
-    for (int j = 0; j < keys(); ++j, s += vectors) count = *s == m ? count + one : count;
-    const V moved = m > T{0} ? beta * m : (m > -infinity ? (m < T{0} ? V{} : m) : m);  // hidden keys are -infinity too
-    return count > one ? moved : m;
+    const Array ties = alpha_;  // has no value yet
+    step(1, [&] {
+      for (int r = 0; r < vectors; ++r) vec(ties)[r] = V{};
+    });
+    each_piece(2, [&] {
+      for (int r = 0; r < vectors; ++r) {
+        const V m = vec(sum_)[r];
+        V count = vec(ties)[r];
+        auto s = vec(s_) + r;
+        for (int j = 0; j < keys(); ++j, s += vectors) count = *s == m ? count + one : count;
+        vec(ties)[r] = count;
+      }
+    });
+    step(1, [&] {
+      for (int r = 0; r < vectors; ++r) {
+        const V m = vec(sum_)[r];
+        const V moved = m > T{0} ? beta * m : (m > -infinity ? (m < T{0} ? V{} : m) : m);  // hidden keys are -infinity too
+        vec(sum_)[r] = vec(ties)[r] > one ? moved : m;
+      }
+    });
   }
 
   /// m = round(max(m, max S)), m_old what it was. flash4 keeps a stale m that is at most tau (in log2) too small.
@@ -282,13 +154,17 @@ class TileSteps {
   ATTOSCOPE_ANYWHERE void rescale_factors() {
     const V one = splat<V>(1);
     fill_rows(alpha_, Step::alpha, [&](int r) { return factor(vec(m_old_)[r] - vec(m_)[r]); });
-    any_rescale_ = false;
     for (int r = 0; r < vectors; ++r) {
       const V applies = active(r) * vec(started_)[r];
       vec(alpha_)[r] = applies == one ? vec(alpha_)[r] : one;
       vec(started_)[r] = vec(started_)[r] < active(r) ? one : vec(started_)[r];
-      for (int lane = 0; lane < L::width; ++lane) any_rescale_ |= !(lane_of(vec(alpha_)[r], lane) == T{1});
     }
+  }
+  ATTOSCOPE_ANYWHERE bool any_rescale() const {
+    bool any = false;
+    for (int r = 0; r < vectors; ++r)
+      for (int lane = 0; lane < L::width; ++lane) any |= !(lane_of(vec(alpha_)[r], lane) == T{1});
+    return any;
   }
 
   // --- P and its sum --------------------------------------------------------------------------------------------------
@@ -332,7 +208,7 @@ class TileSteps {
 
   /// P = round(e / l).
   ATTOSCOPE_ANYWHERE void normalise() {
-    each_piece([&] {
+    each_piece(costs_.share(), [&] {
       fill_keys(Step::P, [s = vec(s_), l = vec(l_)](int i, int r) { return s[i] / l[r]; });
       hide(T{0});
       keep(kept_P_);
@@ -342,51 +218,68 @@ class TileSteps {
   /// e, P and the row sum of the tile, which is P's if `sums_P`. sum_ = round(sum): after every addition by l_step, at the end
   /// by tile_sum. The exponent's max is `m`.
   ATTOSCOPE_APART void softmax_tile(Array m, bool rounds_P, bool sums_P) {
-    V total[vectors] = {};
+    step(1, [&] {
+      for (int r = 0; r < vectors; ++r) vec(sum_)[r] = vec(sum_lost_)[r] = V{};
+    });
     if (job_.method.order == SumOrder::sequential && !job_.method.kahan_l) {
-      each_piece([&] {
+      each_piece(costs_.weight(), [&] {
         exponentials(m);
-        if (!sums_P) extend_sums(total);
+        if (!sums_P) extend_sums();
         if (rounds_P) round_P();
-        if (sums_P) extend_sums(total);
+        if (sums_P) extend_sums();
       });
     } else {
-      each_piece([&] {
+      each_piece(costs_.weight(), [&] {
         exponentials(m);
         if (rounds_P && sums_P) round_P();
       });
-      with(Step::l_step, [&](auto rounder) {
-        for (int r = 0; r < vectors; ++r) total[r] = row_sum(rounder, r);
-      });
-      if (rounds_P && !sums_P) each_piece([&] { round_P(); });
+      sum_in_order();
+      if (rounds_P && !sums_P) each_piece(costs_.weight(), [&] { round_P(); });
     }
-    fill_rows(sum_, Step::tile_sum, [&](int r) { return total[r]; });
+    step(1, [&] { fill_rows(sum_, Step::tile_sum, [&](int r) { return vec(sum_)[r]; }); });
   }
 
-  /// The tile's row sum in an order of its own.
+  /// The tile's row sum in an order of its own: of all keys at once, or of one piece after the other where the walk is cut.
+  ATTOSCOPE_ANYWHERE void sum_in_order() {
+    const auto extend = [&] {
+      with(Step::l_step, [&](auto rounder) {
+        for (int r = 0; r < vectors; ++r) job_.method.kahan_l ? extend_kahan(rounder, r) : extend_ordered(rounder, r);
+      });
+    };
+    if constexpr (Walk::cuts) {
+      each_piece(costs_.ordered_sum(), extend);
+    } else {
+      extend();
+    }
+  }
+
   template <class Rounder>
-  ATTOSCOPE_ANYWHERE V row_sum(Rounder rounder, int r) const {
-    auto s = vec(s_) + r;
-    if (job_.method.kahan_l) return kahan_sum(rounder, s, r);
+  ATTOSCOPE_ANYWHERE void extend_ordered(Rounder rounder, int r) {
     OrderedSum<V, Rounder> sum(job_.method.order, job_.method.sum_lanes, j0_ - tile_first_, rounder, r, tile_, tile_first_);
+    [[maybe_unused]] const Array parts = parts_ + r * max_sum_lanes;
+    if constexpr (Walk::cuts)
+      if (piece_ != 0) sum.resume(parts);
+    auto s = vec(s_) + r;
     for (int j = 0; j < keys(); ++j, s += vectors) sum.add(*s);
-    return sum.total();
+    if constexpr (Walk::cuts) sum.keep(parts);
+    vec(sum_)[r] = sum.total();
   }
 
-  ATTOSCOPE_ANYWHERE void extend_sums(V* total) const {
+  ATTOSCOPE_ANYWHERE void extend_sums() const {
     with(Step::l_step, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) {
-        V sum = total[r];
+        V sum = vec(sum_)[r];
         auto s = vec(s_) + r;
         for (int j = 0; j < keys(); ++j, s += vectors) sum = rounder(sum + *s, Where{r, j0_ + j, 0});
-        total[r] = sum;
+        vec(sum_)[r] = sum;
       }
     });
   }
 
-  template <class Rounder, class Vectors>
-  ATTOSCOPE_ANYWHERE V kahan_sum(Rounder rounder, Vectors s, int r) const {
-    V sum{}, lost{};
+  template <class Rounder>
+  ATTOSCOPE_ANYWHERE void extend_kahan(Rounder rounder, int r) const {
+    V sum = vec(sum_)[r], lost = vec(sum_lost_)[r];
+    auto s = vec(s_) + r;
     for (int j = 0; j < keys(); ++j, s += vectors) {
       const V y = rounder(*s - lost, Where{r, j0_ + j, 1}), next = rounder(sum + y, Where{r, j0_ + j, 2});
       const V next_lost = rounder(rounder(next - sum, Where{r, j0_ + j, 3}) - y, Where{r, j0_ + j, 4});
@@ -394,13 +287,8 @@ class TileSteps {
       lost = key < first ? lost : (key < end ? next_lost : lost);  // a key that the row does not see adds no lost part either
       sum = key < first ? sum : (key < end ? next : sum);
     }
-    return sum;
-  }
-
-  /// Copies the kept lane of the tile for the recorder.
-  ATTOSCOPE_ANYWHERE void keep(Array kept) const {
-    if constexpr (Watch::keeps)
-      for (int j = 0; kept_ >= 0 && j < keys(); ++j) kept[piece_ + j] = s_[static_cast<std::ptrdiff_t>(j) * R + kept_];
+    vec(sum_)[r] = sum;
+    vec(sum_lost_)[r] = lost;
   }
 
   // --- P.V ------------------------------------------------------------------------------------------------------------
@@ -413,31 +301,57 @@ class TileSteps {
     }
     int middle = clamp(full_first_, j0_, j1_), last = clamp(full_end_, j0_, j1_);
     if (last < middle) last = middle = j1_;
-    weighted_range(j0_, middle, target, resume, true);
-    weighted_range(middle, last, target, resume, false);
-    weighted_range(last, j1_, target, resume, true);
+    for (int j = j0_, end = 0; j < j1_; j = end) {
+      const bool masked = j < middle || j >= last;
+      const int limit = j < middle ? middle : (masked ? j1_ : last);
+      end = limit - j > key_chunk ? j + key_chunk : limit;
+      step(costs_.value() * key_chunk, [&] { weighted_chunk(j, end, target, resume || j > j0_, masked); });
+    }
   }
 
-  ATTOSCOPE_ANYWHERE void weighted_range(int j0, int j1, Array target, bool resume, bool masked) {
-    for (int j = j0; j < j1; j += key_chunk) {
-      watch_.check();
-      Product<T> pv = values_of(j, j1 - j > key_chunk ? j + key_chunk : j1, target);
-      pv.resume = resume || j > j0_;
-      if (masked) {
-        mask(pv, j);
-        product<T, true>(pv, job_[Step::pv_step], pv_in_domain(pv));
-      } else {
-        product(pv, job_[Step::pv_step], pv_in_domain(pv));
-      }
+  ATTOSCOPE_ANYWHERE void weighted_chunk(int j0, int j1, Array target, bool resume, bool masked) {
+    watch_.check();
+    Product<T> pv = values_of(j0, j1, target);
+    pv.resume = resume;
+    if (masked) {
+      mask(pv, j0);
+      product<T, true>(pv, job_[Step::pv_step], pv_in_domain(pv));
+    } else {
+      product(pv, job_[Step::pv_step], pv_in_domain(pv));
     }
   }
 
   /// In another order the tile's P.V is a sum of its own, which is then added to what target holds.
   ATTOSCOPE_ANYWHERE void ordered_values(Array target, bool resume) {
-    Product<T> pv = values_of(j0_, j1_, resume ? pv_ : target);
-    mask(pv, j0_);
-    ordered_product(pv, job_[Step::pv_step], job_.method.order, job_.method.sum_lanes, j0_ - tile_first_);
-    if (resume) fill_columns(target, Step::pv_step, [t = vec(target), p = vec(pv_)](int i, int) { return t[i] + p[i]; }, -1 - tile_);
+    const Array sums = resume ? pv_ : target;
+    if constexpr (Walk::cuts) {
+      ordered_columns(sums);
+    } else {
+      ordered_chunk(values_of(j0_, j1_, sums), j0_);
+    }
+    const auto add = [t = vec(target), p = vec(pv_)](int i, int) { return t[i] + p[i]; };
+    step(job_.d, [&] {
+      if (resume) fill_columns(target, Step::pv_step, add, -1 - tile_);
+    });
+  }
+
+  /// One column after the other, and of each one chunk of keys after the other.
+  ATTOSCOPE_ANYWHERE void ordered_columns(Array sums) {
+    const int chunks = (keys() + key_chunk - 1) / key_chunk;
+    const Steps due = walk_.due_of(job_.d * chunks, costs_.value() * key_chunk / job_.d);
+    for (int i = due.first; i < due.end; ++i) {
+      const int column = i / chunks, j0 = j0_ + i % chunks * key_chunk, j1 = j1_ - j0 > key_chunk ? j0 + key_chunk : j1_;
+      Product<T> pv = values_of(j0, j1, sums + static_cast<std::ptrdiff_t>(column) * vectors);
+      pv.a += column;
+      pv.m = 1;
+      pv.first_m = column;
+      pv.resume = j0 > j0_;
+      ordered_chunk(pv, j0);
+    }
+  }
+  ATTOSCOPE_ANYWHERE void ordered_chunk(Product<T> pv, int j0) {
+    mask(pv, j0);
+    ordered_product<Walk::cuts>(pv, job_[Step::pv_step], job_.method.order, job_.method.sum_lanes, j0 - tile_first_, parts_);
   }
 
   ATTOSCOPE_ANYWHERE Product<T> values_of(int j0, int j1, Array target) const {
@@ -462,37 +376,6 @@ class TileSteps {
     if (!products_in_domain(p, job_.v_range, pv.depth)) return false;
     return !pv.resume || in_domain(magnitudes<T>(pv.c, job_.d * vectors, Layout<T>::mantissa_bits));
   }
-
-  // --- what others see ------------------------------------------------------------------------------------------------
-
-  ATTOSCOPE_ANYWHERE void report() {
-    if (!watch_.wanted()) return;
-    TileView<T> view{.tile = tile_, .first_key = j0_, .end_key = j1_, .stride = R * lane_stride, .lane_stride = lane_stride,
-                     .m_old = first_of(m_old_), .m = first_of(m_), .l = first_of(l_), .alpha = first_of(alpha_),
-                     .takes_part = first_of(active_), .o = first_of(o_)};
-    if (Watch::keeps && kept_ >= 0) {
-      view.S = first_of(kept_S_);
-      view.e = first_of(kept_e_);
-      view.P = first_of(kept_P_);
-    }
-    view.restarts = restarts_;
-    restarts_ = false;
-    watch_.tile(block_, view);
-  }
-
-  const Job<T>& job_;
-  const RowBlock& block_;
-  Crew crew_;
-  Watch watch_;
-  int kept_ = -1;
-  int block_first_ = 0, block_end_ = 0;                  // keys that some row sees
-  int full_first_ = 0, full_end_ = 0;                    // keys that every row sees (none where end <= first)
-  int tile_ = 0, tile_first_ = 0, j0_ = 0, j1_ = 0;      // the tile, its first key, and its keys that some row sees
-  int piece_ = 0;                                        // where the piece in hand starts among them
-  bool any_rescale_ = false, any_idle_ = false, restarts_ = false;
-  Array q_, o_, pv_, s_;
-  Array m_, m_old_, m_tile_, l_, l_lost_, alpha_, sum_, rows_, first_, end_, from_, to_, started_, active_;
-  Array kept_S_{}, kept_e_{}, kept_P_{};
 };
 
 }  // namespace ATTOSCOPE_ISA

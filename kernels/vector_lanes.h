@@ -46,6 +46,13 @@ template <class X>
 X* first_of(X* x) {
   return x;
 }
+/// What lies at x and after it.
+template <class V, class X>
+V loaded(const X* x) {
+  V v;
+  __builtin_memcpy(&v, x, sizeof v);
+  return v;
+}
 
 /// The array as vectors of lanes.
 template <class T>

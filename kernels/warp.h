@@ -3,6 +3,7 @@
 
 #include "kernels/attention_lanes.h"
 #include "kernels/golden_lanes.h"
+#include "kernels/launch_pace.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
@@ -24,15 +25,18 @@ ATTOSCOPE_ANYWHERE inline RowBlock lane_rows(const RowSlice& slice, int rows_of_
   return {slice.rows + (count > 0 ? begin : slice.count - 1), count, slice.first + begin};
 }
 
-/// What a run on a GPU notes of method a: rows in which m moved, and m of every `row_step`-th row, per tile.
+/// What a launch on a GPU is told of its window, and what it notes of method a: rows in which m moved, and m of every
+/// `row_step`-th row, per tile.
 template <class T>
 struct TileNotes {
-  static constexpr bool keeps = false;
+  static constexpr bool keeps = false, cuts = true;
   unsigned long long* moved = nullptr;  ///< [tile]; null: nothing is noted
   float* m = nullptr;                   ///< [tile * held + row / row_step]
   int row_step = 1, held = 0;
   T score_unit = 1;
+  Window part{};
 
+  ATTOSCOPE_HD Window window() const { return part; }
   ATTOSCOPE_HD void check() const {}
   ATTOSCOPE_HD bool wanted() const { return moved != nullptr; }
   ATTOSCOPE_HD int kept_lane(const RowBlock&) const { return -1; }
@@ -57,24 +61,43 @@ struct TileNotes {
   }
 };
 
-/// What one lane of a warp does for the slice; `out` is the slice's, row-major. All lanes of a crew call it.
+/// What one lane of a warp does for the slice within the watch's window; `out` is the slice's, row-major. All lanes of a crew
+/// call it. Says how far the way was gone: it is over if that is not beyond the window. `warp_scratch` is what the window
+/// before left.
 template <class T, class Watch>
-ATTOSCOPE_ANYWHERE void attention_lane(const Job<T>& job, const RowSlice& slice, int warp, int lane, const Crew& crew,
-                                       const Watch& watch, void* warp_scratch, double* out) {
+ATTOSCOPE_ANYWHERE std::int64_t attention_lane(const Job<T>& job, const RowSlice& slice, int warp, int lane, const Crew& crew,
+                                               const Watch& watch, void* warp_scratch, double* out) {
   constexpr int rows = Lanes<T>::rows;
   const RowBlock block = lane_rows(slice, rows, warp, lane);
   LaneArena arena(warp_scratch, lane);
-  AttentionBlock<T, Watch>(job, block, crew, watch, arena)
+  return AttentionBlock<T, Watch>(job, block, crew, watch, arena)
       .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d);
 }
 
 /// The same for three-pass softmax in double-double.
-template <class Stop>
-ATTOSCOPE_ANYWHERE void dd_lane(const Job<double>& job, const RowSlice& slice, int warp, int lane, const Stop& stop,
-                                void* warp_scratch, double* out) {
-  const RowBlock block = lane_rows(slice, DoubleDoubleBlock::rows, warp, lane);
+template <class Watch>
+ATTOSCOPE_ANYWHERE std::int64_t dd_lane(const Job<double>& job, const RowSlice& slice, int warp, int lane, const Watch& watch,
+                                        void* warp_scratch, double* out) {
+  const RowBlock block = lane_rows(slice, DoubleDoubleBlock<Watch>::rows, warp, lane);
   LaneArena arena(warp_scratch, lane);
-  DoubleDoubleBlock(job, block, arena).run(stop, out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d);
+  return DoubleDoubleBlock<Watch>(job, block, watch, arena)
+      .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d);
+}
+
+/// How far the rows of a job have to go.
+template <class T>
+Way way_of(const Job<T>& job) {
+  const StepCosts<T> costs(job);
+  const std::int64_t n = job.n, d = job.d,
+                     tiles = job.method.algorithm == Algorithm::three_pass ? 1 : (n - 1) / job.method.block_k + 1;
+  const std::int64_t passes = job.method.algorithm == Algorithm::two_pass ? 2 : 1;
+  const std::int64_t key = passes * (costs.score() + costs.weight()) + costs.share() + costs.value();
+  return {n * key + tiles * 8 * d, key_chunk * std::max(costs.score(), costs.value())};
+}
+/// The same in double-double.
+inline Way dd_way_of(const Job<double>& job) {
+  const std::int64_t column = DoubleDoubleBlock<TileNotes<double>>::dd_cost * job.d;
+  return {2 * column * job.n, key_chunk * column};
 }
 
 /// Bytes of scratch that a warp needs.
@@ -86,7 +109,7 @@ std::size_t attention_warp_bytes(const Job<T>& job) {
 }
 inline std::size_t dd_warp_bytes(const Job<double>& job) {
   LaneArena arena(nullptr);
-  DoubleDoubleBlock block(job, RowBlock{}, arena);
+  DoubleDoubleBlock<TileNotes<double>> block(job, RowBlock{}, TileNotes<double>{}, arena);
   return arena.used();
 }
 

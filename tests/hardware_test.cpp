@@ -199,6 +199,10 @@ TEST(Model, SlicesHeadsAndTheOrderOfWarpsChangeNothing) {
   const std::vector<float> whole = host_output(launch, findings);
   EXPECT_EQ(host_output(launch, findings, 1), whole);
   EXPECT_EQ(host_output(launch, findings, 2, true), whole);
+  for (const int keys : {1, 2, 3}) {
+    EXPECT_EQ(host_output(launch, findings, 1 << 20, false, keys), whole) << keys << " tiles of keys a launch";
+    EXPECT_EQ(host_output(launch, findings, 2, true, keys), whole) << keys << " tiles of keys a launch";
+  }
   const std::vector<std::uint16_t> q = launch.q, k = launch.k, v = launch.v;
   launch.heads = 2;
   launch.q.insert(launch.q.end(), q.begin(), q.end());

@@ -186,6 +186,13 @@ class HostWarp {
     return across_quads(x, [](float a, float b) { return a + b; });
   }
 
+  F kept(const float* state, int place) const {
+    F x;
+    std::copy_n(state + (place + index_) * 32, 32, x.begin());
+    return x;
+  }
+  void keep(float* state, int place, const F& x) const { std::copy_n(x.begin(), 32, state + (place + index_) * 32); }
+
   template <int D>
   void store(const mma::Arguments& x, const Lanes<int>& query, const Lanes<int>& column, const F& first, const F& second) {
     for (std::size_t i = 0; i < 32; ++i) {
@@ -282,9 +289,10 @@ class HostBlock {
   std::vector<std::vector<int>> destinations_;  // of each thread's copies
 };
 
-/// O of every query of every head, as the kernel's own lines find it; `slice` tiles a launch.
+/// O of every query of every head, as the kernel's own lines find it; `slice` tiles of queries and `keys` of keys a
+/// launch.
 inline std::vector<float> host_output(const HardwareLaunch& launch, HostFindings& findings, int slice = 1 << 20,
-                                      bool backwards = false) {
+                                      bool backwards = false, int keys = 1 << 20) {
   std::vector<float> numbers(1 << 16), o(launch.q.size(), -1.0f);
   for (std::size_t i = 0; i < numbers.size(); ++i)
     numbers[i] = static_cast<float>(number_of(launch.format, static_cast<std::uint16_t>(i)));
@@ -304,11 +312,19 @@ inline std::vector<float> host_output(const HardwareLaunch& launch, HostFindings
                        .causal = launch.causal,
                        .c = launch.c};
       const int tiles = (x.count + S::block_q - 1) / S::block_q;
-      for (x.first_tile = 0; x.first_tile < tiles; x.first_tile += slice)
-        for (int i = 0; i < std::min(slice, tiles - x.first_tile); ++i) {
-          HostBlock block(launch, x, numbers, x.first_tile + i, S::warps, S::shared_bytes, backwards, findings);
-          mma::attend<S>(block, x);
+      for (x.first_tile = 0; x.first_tile < tiles; x.first_tile += slice) {
+        const int here = std::min(slice, tiles - x.first_tile);
+        std::vector<float> state(static_cast<std::size_t>(here) * mma::state_floats<S>,
+                                 std::numeric_limits<float>::quiet_NaN());
+        x.state = state.data();
+        for (x.first_keys = 0; x.first_keys * S::block_k < x.n; x.first_keys = x.end_keys) {
+          x.end_keys = x.first_keys + keys;
+          for (int i = 0; i < here; ++i) {
+            HostBlock block(launch, x, numbers, x.first_tile + i, S::warps, S::shared_bytes, backwards, findings);
+            mma::attend<S>(block, x);
+          }
         }
+      }
       for (const int count : findings.written)
         if (count != 1) findings.fault("an element of O written " + std::to_string(count) + " times");
     }

@@ -8,6 +8,7 @@
 
 #include "kernels/deviation_lanes.h"
 #include "kernels/engine.h"
+#include "kernels/launch_pace.h"
 #include "kernels/meter.h"
 
 namespace attoscope::testing {
@@ -16,13 +17,15 @@ struct Walk {
   std::uint64_t seed = 1;
   int devices = 1;      ///< that share the rows
   int slice_warps = 3;  ///< of a launch, at most
-  int fails_at = -1;    ///< the call that gives up; -1: none
+  int parts = 0;        ///< about how many launches a way takes; 0: what a clock of random leaps makes of it
+  int fails_at = -1;    ///< the call or launch that gives up; -1: none
   int* runs = nullptr;  ///< counts runs, where given
+  int* launches = nullptr;  ///< counts launches, where given
 };
 
 class HostEngine final : public Engine {
  public:
-  explicit HostEngine(const Walk& walk) : walk_(walk), warp_(walk.seed) {}
+  explicit HostEngine(const Walk& walk) : walk_(walk), warp_(walk.seed), dice_(walk.seed + 1) {}
 
   std::string name() const override { return "walked by the host"; }
   void forget_inputs() override { inputs_.clear(); }
@@ -36,11 +39,13 @@ class HostEngine final : public Engine {
     return run_noted(job, rows, output, recorder, stop);
   }
   Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) override {
+    using Notes = simt_walk::TileNotes<double>;
     const Job<double> mine = copied(job);
-    return in_slices(job.d, rows, simt_walk::DoubleDoubleBlock::rows, simt_walk::dd_warp_bytes(job), Output::golden, stop,
-                     [&](const simt_walk::RowSlice& slice, int warp, const simt_walk::Crew& crew, void* scratch, double* out) {
-                       simt_walk::dd_lane(mine, slice, warp, crew.lane(), StopSign{}, scratch, out);
-                     });
+    const Shape shape{simt_walk::DoubleDoubleBlock<Notes>::rows, simt_walk::dd_warp_bytes(job), simt_walk::dd_way_of(job)};
+    return in_slices(job.d, rows, shape, Output::golden, stop, [&](const Lane& lane) {
+      return simt_walk::dd_lane(mine, lane.slice, lane.warp, lane.crew.lane(), Notes{.part = lane.window}, lane.scratch,
+                                lane.out);
+    });
   }
   void take(const Matrix& matrix, Output output) override {
     begin();
@@ -86,6 +91,8 @@ class HostEngine final : public Engine {
   std::shared_ptr<const DeviceMatrices> matrices(const Format&, double) override { return nullptr; }
 
  private:
+  static constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();
+
   void begin() {
     if (calls_++ == walk_.fails_at) throw DeviceFailure("The GPU was lost.");
   }
@@ -127,41 +134,72 @@ class HostEngine final : public Engine {
     simt_walk::TileNotes<T> notes;
     if (recorder) notes = {moved.data(), m.data(), recorder->row_step(), recorder->held(), job.score_unit};
     const Job<T> mine = copied(job);
-    Matrix out =
-        in_slices(job.d, rows, simt_walk::Lanes<T>::rows, simt_walk::attention_warp_bytes(job), output, stop,
-                  [&](const simt_walk::RowSlice& slice, int warp, const simt_walk::Crew& crew, void* scratch, double* o) {
-                    simt_walk::attention_lane(mine, slice, warp, crew.lane(), crew, notes, scratch, o);
-                  });
+    const Shape shape{simt_walk::Lanes<T>::rows, simt_walk::attention_warp_bytes(job), simt_walk::way_of(job)};
+    Matrix out = in_slices(job.d, rows, shape, output, stop, [&](const Lane& lane) {
+      notes.part = lane.window;
+      return simt_walk::attention_lane(mine, lane.slice, lane.warp, lane.crew.lane(), lane.crew, notes, lane.scratch, lane.out);
+    });
     if (recorder) recorder->take_in({moved.begin(), moved.end()}, std::move(m));
     return out;
   }
 
-  /// lane(slice, warp, crew, scratch, output of the slice) for all rows: devices, slices, warps, lanes.
-  template <class Lane>
-  Matrix in_slices(int d, const std::vector<int>& rows, int rows_of_lane, std::size_t warp_bytes, Output output,
-                   const StopSign& stop, Lane lane) {
+  /// What one lane of a launch is given.
+  struct Lane {
+    simt_walk::RowSlice slice;
+    Window window;
+    int warp;
+    simt_walk::Crew crew;
+    void* scratch;  ///< the warp's
+    double* out;    ///< the slice's
+  };
+  struct Shape {
+    int rows_of_lane;
+    std::size_t warp_bytes;
+    Way way;
+  };
+
+  /// lane(Lane) for all rows: devices, slices, windows, warps, lanes.
+  template <class F>
+  Matrix in_slices(int d, const std::vector<int>& rows, const Shape& shape, Output output, const StopSign& stop, F lane) {
     begin();
-    const int count = static_cast<int>(rows.size()), warp_rows = rows_of_lane * simt_walk::warp_lanes;
+    const int count = static_cast<int>(rows.size()), warp_rows = shape.rows_of_lane * simt_walk::warp_lanes;
     const int share = ((count - 1) / warp_rows / walk_.devices + 1) * warp_rows;
     Matrix out{count, d, std::vector<double>(rows.size() * static_cast<std::size_t>(d), -1e300)};
-    std::vector<double> scratch(warp_bytes / sizeof(double) + 1, std::numeric_limits<double>::quiet_NaN());
-    for (int begin = 0; begin < count; begin += share) {
-      const int end = std::min(count, begin + share);
-      for (int at = begin; at < end; at += walk_.slice_warps * warp_rows) {
-        stop.check();
-        const simt_walk::RowSlice slice{rows.data() + at, std::min(end - at, walk_.slice_warps * warp_rows), at};
-        for (int warp = 0; warp < simt_walk::warps_of(slice.count, rows_of_lane); ++warp)
-          warp_.run([&](const simt_walk::Crew& crew) {
-            lane(slice, warp, crew, scratch.data(), out.values.data() + static_cast<std::ptrdiff_t>(at) * d);
-          });
-      }
-    }
+    std::vector<double> scratch;
+    for (int first = 0; first < count; first += share)
+      in_launches(std::min(share, count - first), warp_rows, walk_.slice_warps, pace(shape.way), stop,
+                  [&](const LaunchPart& part) {
+                    begin();
+                    if (part.window.from == 0) scratch.assign(part.warps * (shape.warp_bytes / sizeof(double) + 1), nowhere);
+                    return launch({rows.data() + first + part.first, part.rows, first + part.first}, part.window, shape,
+                                  scratch, out.values.data() + static_cast<std::ptrdiff_t>(first + part.first) * d, lane);
+                  });
     this->at(output) = out.values;
     return out;
   }
 
+  template <class F>
+  LaunchEnd launch(const simt_walk::RowSlice& slice, const Window& window, const Shape& shape, std::vector<double>& scratch,
+                   double* out, F lane) {
+    if (walk_.launches) ++*walk_.launches;
+    std::int64_t reached = 0;
+    for (int warp = 0; warp < simt_walk::warps_of(slice.count, shape.rows_of_lane); ++warp)
+      warp_.run([&](const simt_walk::Crew& crew) {
+        void* const mine = scratch.data() + warp * (shape.warp_bytes / sizeof(double) + 1);
+        reached = std::max(reached, lane(Lane{slice, window, warp, crew, mine, out}));
+      });
+    const float far_too_long = 1e9f;
+    return {reached, walk_.parts > 0 ? far_too_long : 0.01f * static_cast<float>(dice_.between(1, 5000))};
+  }
+
+  LaunchPace pace(const Way& way) {
+    if (walk_.parts > 0) return {walk_.slice_warps, 5, {way.whole, way.whole / walk_.parts + 1}, 1};
+    return {walk_.slice_warps, 5, {way.whole, way.whole / dice_.between(1, 30) + 1}, dice_.between(1, 200000)};
+  }
+
   Walk walk_;
   HostWarp warp_;
+  Dice dice_;
   int calls_ = 0;
   std::map<std::pair<const void*, std::size_t>, std::vector<char>> inputs_;
   std::array<std::vector<double>, output_count> outputs_;

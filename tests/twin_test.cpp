@@ -89,6 +89,62 @@ TEST_F(Twin, SlicesAndSharesOfSeveralGpusChangeNothing) {
     }
 }
 
+/// Cuts at every key chunk and finer, of methods that keep anything from one key to the next.
+TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
+  static constexpr SumOrder orders[] = {SumOrder::sequential, SumOrder::interleaved, SumOrder::pairwise};
+  static constexpr Mask masks[] = {{}, {Mask::Kind::causal, 1}, {Mask::Kind::window, 50}, {Mask::Kind::padding, 70}};
+  static constexpr int sizes[] = {1, 65, 130, 150}, tiles[] = {1, 7, 64, 100, 150};
+  Dice dice(8);
+  int launches = 0, most = 0;
+  for (int i = 0; i < experiments(80); ++i) {
+    Experiment e = testing::random_experiment(dice);
+    e.format = i % 5 == 0 ? fp64 : bf16;
+    e.problem.n = sizes[dice.between(0, 3)];
+    e.problem.d = dice.between(1, 20);
+    e.problem.input = Input{};
+    e.problem.input.kind = dice.one_in(2) ? InputKind::normal : InputKind::ties;
+    e.problem.rows = 0;
+    e.problem.traced_row = -1;
+    e.problem.mask = masks[i % 4];
+    e.a.algorithm = static_cast<Algorithm>(i % emulated_count);
+    e.a.block_k = tiles[dice.between(0, 4)];
+    e.a.order = orders[dice.between(0, 2)];
+    e.a.kahan_l = dice.one_in(4);
+    e.a.tie_beta = dice.one_in(3) ? 2 : 0;
+    if (dice.one_in(3)) testing::make_stochastic(e.a, dice, 3);
+    SCOPED_TRACE(std::to_string(i) + ": " + describe(e));
+    launches = 0;
+    const int parts = i % 3 == 0 ? 0 : (i % 20 == 1 ? 150 : dice.between(2, 30));
+    const Walk walk{.seed = dice.bits(), .slice_warps = dice.between(1, 3), .parts = parts, .launches = &launches};
+    expect_same_answer(compute(e, walked(walk)), compute(e));
+    most = std::max(most, launches);
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(most, 200);
+}
+
+/// Between any two launches of ways that are cut into dozens.
+TEST_F(Twin, StopsBetweenAnyTwoLaunches) {
+  Experiment e = testing::small_experiment(bf16, 130, 8);
+  const Result whole = compute(e);
+  int launches = 0;
+  Options options = walked({.parts = 12, .launches = &launches});
+  compute(e, options);
+  const int all = launches;
+  EXPECT_GE(all, 30);
+  for (int stop_at = 1; stop_at < all; stop_at += testing::sanitized ? 17 : 1) {
+    Memory memory;
+    options.memory = &memory;
+    launches = 0;
+    options.cancelled = [&] { return launches >= stop_at; };
+    EXPECT_THROW(compute(e, options), Stopped) << stop_at;
+    EXPECT_EQ(launches, stop_at);
+    if (stop_at % 10 != 0) continue;
+    options.cancelled = {};
+    expect_same_answer(compute(e, options), whole);
+  }
+}
+
 TEST_F(Twin, RemembersGoldenValueAndInputsOnlyWhileTheyAreTheQuestions) {
   Memory memory;
   int runs = 0;
@@ -144,9 +200,9 @@ TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
   Experiment e = testing::small_experiment(bf16, 70, 12);
   const Result whole = compute(e);
   int failed = 0;
-  for (int call = 0; call < 40; ++call) {
+  for (int call = 0; call < 400; ++call) {
     Memory memory;
-    Options options = walked({.fails_at = call});
+    Options options = walked({.parts = 6, .fails_at = call});
     options.memory = &memory;
     const Result result = compute(e, options);
     SCOPED_TRACE("call " + std::to_string(call));
@@ -158,7 +214,7 @@ TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
     options.engine = walked({}).engine;
     expect_same_answer(compute(e, options), whole);  // what the memory kept is no worse for it
   }
-  EXPECT_GE(failed, 10);
+  EXPECT_GE(failed, 20);
 }
 
 TEST_F(Twin, StopsWhenAsked) {
@@ -197,27 +253,63 @@ TEST(Warps, EveryRowHasOneLane) {
     }
 }
 
+/// A GPU that takes `ms` for a round of warps to go 1000 on.
+float taken(double ms, int warps, std::int64_t distance) {
+  return static_cast<float>(ms * ((warps - 1) / 132 + 1) * static_cast<double>(distance) / 1000);
+}
+
 TEST(LaunchPace, StaysBelowTheLimitOnceItKnows) {
-  for (const double ms_of_warp : {0.0001, 0.01, 0.4, 3.0, 50.0}) {
-    LaunchPace pace(132, 5);
-    for (int launch = 0; launch < 30; ++launch) {
-      const int warps = pace.warps();
-      ASSERT_GE(warps, 1);
-      // 132 warps at a time run in the time of one
-      const float ms = static_cast<float>(ms_of_warp * ((warps - 1) / 132 + 1));
-      if (launch > 20 && ms_of_warp < 5) {
-        EXPECT_LE(ms, 5) << ms_of_warp;
-        EXPECT_GE(warps, 132) << "as many as the GPU runs at once cost no more than one";
+  for (const double ms : {1e-7, 1e-5, 1e-3, 0.05, 0.4})
+    for (const Way& way : {Way{2000, 500}, Way{1000000, 4096}, Way{400000000, 8192}}) {
+      LaunchPace pace(132, 5, way);
+      for (int launch = 0; launch < 40; ++launch) {
+        const int warps = pace.warps();
+        const std::int64_t distance = pace.distance(warps);
+        ASSERT_GE(warps, 132) << "as many as the GPU runs at once cost no more than one";
+        ASSERT_GE(distance, way.step);
+        if (launch > 25 && taken(ms, 1, way.step) < 5) {
+          EXPECT_LE(taken(ms, warps, std::min(distance, way.whole)), 5) << ms << " " << way.whole;
+        }
+        pace.took(warps, std::min(distance, way.whole), taken(ms, warps, std::min(distance, way.whole)));
       }
-      pace.took(warps, ms);
     }
-  }
+}
+
+TEST(LaunchPace, CutsTheWayBeforeItTakesFewerRowsThanAGpuHolds) {
+  LaunchPace pace(100, 5, {1000000000, 100});
+  EXPECT_EQ(pace.warps(), 800);
+  EXPECT_LT(pace.distance(800), 100000) << "the first launch of an unknown kernel is a small one";
+  pace.took(800, pace.distance(800), 50);
+  EXPECT_EQ(pace.warps(), 800);
 }
 
 TEST(LaunchPace, ASmallRestTellsNothing) {
-  LaunchPace pace(100, 5);
-  pace.took(3, 0.001f);
-  EXPECT_EQ(pace.warps(), 100);
+  LaunchPace pace(100, 5, {1000000, 1000});
+  const std::int64_t distance = pace.distance(100);
+  pace.took(3, 1, 0.01f);
+  EXPECT_EQ(pace.distance(100), distance);
+}
+
+TEST(Launches, PartsMeetAndRowsAreToldOnce) {
+  struct Told final : StopSign {
+    void did(std::size_t rows) const override { all += static_cast<int>(rows); }
+    mutable int all = 0;
+  };
+  for (const std::int64_t way : {1, 999, 1000, 70001}) {
+    const Told told;
+    std::vector<std::int64_t> gone(517);
+    in_launches(517, 64, 5, {2, 5, {way, 10}, 1000}, told, [&](const LaunchPart& part) {
+      EXPECT_LE(part.rows, 64 * part.warps);
+      EXPECT_GT(part.rows, 64 * (part.warps - 1));
+      for (int row = part.first; row < part.first + part.rows; ++row) {
+        EXPECT_EQ(gone[static_cast<std::size_t>(row)], part.window.from);
+        gone[static_cast<std::size_t>(row)] = part.window.to;
+      }
+      return LaunchEnd{part.window.to < way ? part.window.to + 1 : way, 0.1f};
+    });
+    EXPECT_THAT(gone, ::testing::Each(::testing::Ge(way)));
+    EXPECT_EQ(told.all, 517);
+  }
 }
 
 }  // namespace

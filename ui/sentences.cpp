@@ -164,6 +164,11 @@ HardwareWords hardware_words(const Result& r) {
           "emulated: at most " + most + " ulp of " + name(r.experiment.format) + " away, " + mean + " on average", h.changed == 0};
 }
 
+std::string hardware_lines(const Result& r) {
+  const HardwareWords words = hardware_words(r);
+  return words.runs.empty() ? "" : "\n" + words.runs + "\n" + words.emulation;
+}
+
 std::string rows_text(const Result& r) { return printed("%zu of %d rows", r.rows.size(), r.experiment.problem.n); }
 
 }  // namespace attoscope

@@ -40,6 +40,8 @@ struct HardwareWords {
   bool repeats = true;  ///< both runs gave the same bits
 };
 HardwareWords hardware_words(const Result& result);
+/// The same for the end of a tooltip, each on a line of its own; empty where neither method is one.
+std::string hardware_lines(const Result& result);
 
 /// "512 of 16384 rows".
 std::string rows_text(const Result& result);

@@ -52,11 +52,10 @@ void draw_verdict(const Result* result, const Frame& frame, const Palette& colou
   draw_text(second.at, Face::label, v.tone == Verdict::Tone::good ? colours.good : colours.secondary,
             fitted(Face::label, sentence, second.width - tail_width));
   if (!tail.empty()) draw_text({second.at.x + second.width, second.at.y + px(1)}, Face::small, colours.faint, tail, 1);
-  const HardwareWords real = hardware_words(*result);
   explain(
       "FlashAttention's own test: the largest error of a may be at most twice that of a plain implementation in the same "
       "format. The headline compares the mean errors. PyTorch's tests allow 5 times.",
-      "max |a - golden| <= 2 max |b - golden|" + (real.runs.empty() ? "" : "\n" + real.runs + "\n" + real.emulation));
+      "max |a - golden| <= 2 max |b - golden|" + hardware_lines(*result));
 }
 
 /// Where the bars of two errors begin and end, and what they are measured by: b's own error stands at 1 of `reach`, so that the

@@ -7,6 +7,7 @@
 #include "kernels/presets.h"
 #include "ui/numbers.h"
 #include "ui/panels.h"
+#include "ui/sentences.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
@@ -141,7 +142,7 @@ void draw_kernel_verdict(const Frame& frame, const Palette& colours, float width
       "the line every usual slip of scale, mask, rescale, layout, head and tail is computed for itself: one is named where the "
       "error all but vanishes against it.\n" +
           sentence,
-      "max |O - golden| <= 2 max |rival - golden|");
+      "max |O - golden| <= 2 max |rival - golden|" + hardware_lines(*frame.result));
   const bool is_a = frame.result->experiment.a.algorithm == Algorithm::loaded;
   const std::vector<std::string> lines = lines_of(sentence, width - chip, count);
   const float end = at.y + static_cast<float>(lines.size()) * line;

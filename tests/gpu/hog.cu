@@ -9,7 +9,7 @@ namespace {
 class Buffers final : public Hog {
  public:
   Buffers(int device, std::size_t spare) {
-    const DeviceGuard guard(device);
+    use_device(device);
     for (std::size_t piece = std::size_t{1} << 36; piece >= std::size_t{1} << 20; piece /= 2)
       while (takes(piece, spare)) {
       }

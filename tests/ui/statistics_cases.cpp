@@ -281,7 +281,7 @@ void verdicts(Hand& hand) {
 /// What is known of a real kernel stands above the runs: its two lines push them down, in green where it repeats its bits.
 void real_kernel(Hand& hand) {
   Result r = *hand.stage.frame().result;
-  hand.check(hardware_words(r).runs.empty(), "an emulated method has no such words");
+  hand.check(hardware_words(r).runs.empty() && hardware_lines(r).empty(), "an emulated method has no such words");
   hand.view().detail = Detail::same_bits;
   hand.frames(2);
   // text is thin: no pixel of it need have the colour in full
@@ -302,6 +302,9 @@ void real_kernel(Hand& hand) {
   r.hardware = HardwareCheck{"mma.sync.m16n8k16", 0, 0, 1.5, 0.25};
   hand.check(hardware_words(r).runs == "hardware b: a second run gave the same bits", hardware_words(r).runs);
   hand.check(hardware_words(r).emulation == "emulated: at most 1.5 ulp of bf16 away, 0.25 on average", hardware_words(r).emulation);
+  hand.check(hardware_lines(r) ==
+                 "\nhardware b: a second run gave the same bits\nemulated: at most 1.5 ulp of bf16 away, 0.25 on average",
+             hardware_lines(r));
   hand.stage.told = hand.stage.frame();
   hand.stage.told->result = std::make_shared<const Result>(r);
   hand.frames(2);
