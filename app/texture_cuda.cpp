@@ -144,7 +144,7 @@ ShareTexture cuda_sharing() {
                                                        const CellSource& source) mutable -> std::unique_ptr<SharedTexture> {
     if (!source.on_device) return nullptr;
     if (!devices) {
-      use_device(source.on_device->device);  // to ask on another would make a context there
+      ignore(cudaSetDevice(source.on_device->device));  // to ask on another would make a context there
       devices = devices_of_context();
     }
     if (std::ranges::find(*devices, source.on_device->device) == devices->end()) return nullptr;

@@ -47,7 +47,7 @@ class ExplorerDevices : public ::testing::Test {
  protected:
   explicit ExplorerDevices()
       : explorer_(
-            {}, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); }) {}
+            start_, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); }) {}
 
   /// What the panels are told once the session's question is answered.
   Frame settled(Session& session) {
@@ -61,6 +61,7 @@ class ExplorerDevices : public ::testing::Test {
   }
 
   StandIn compute_;
+  Start start_;
   Explorer explorer_;
 };
 

@@ -43,7 +43,7 @@ TEST(Policies, RoundWhereTheDesignSays) {
     for (int i = 0; i < step_count; ++i) {
       const Rounding& r = p.precision.steps[static_cast<std::size_t>(i)];
       EXPECT_NE(r.kind, Rounding::Kind::format) << p.name;
-      if (r.kind == Rounding::Kind::main) steps += (steps.empty() ? "" : " ") + std::string(name(static_cast<Step>(i)));
+      if (r.kind == Rounding::Kind::main) steps.append(steps.empty() ? "" : " ").append(name(static_cast<Step>(i)));
     }
     EXPECT_EQ(steps, expected.steps) << p.name;
     EXPECT_EQ(p.algorithm, expected.algorithm) << p.name;

@@ -105,7 +105,7 @@ std::vector<std::string> remarks_on(const std::string& members) {
 }
 
 TEST(Session, RoundTrip) {
-  for (const Session& session : {Session{}, unusual()}) {
+  for (const Session& session : {Session(), unusual()}) {
     std::vector<std::string> remarks;
     EXPECT_EQ(read(session_text(session), remarks), session);
     EXPECT_THAT(remarks, IsEmpty());
@@ -118,8 +118,8 @@ TEST(Session, RoundTripThroughAFile) {
   std::vector<std::string> remarks;
   write_session(path, unusual());
   EXPECT_EQ(read_session(path, remarks), unusual());
-  write_session(path, Session{});
-  EXPECT_EQ(read_session(path, remarks), Session{});
+  write_session(path, Session());
+  EXPECT_EQ(read_session(path, remarks), Session());
   EXPECT_THAT(remarks, IsEmpty());
 }
 
@@ -156,13 +156,13 @@ TEST(Session, APolicyByName) {
 }
 
 TEST(Session, WritesEveryStep) {
-  const nlohmann::json steps = nlohmann::json::parse(session_text(Session{}))["experiment"]["a"]["precision"];
+  const nlohmann::json steps = nlohmann::json::parse(session_text(Session()))["experiment"]["a"]["precision"];
   for (const StepText& step : step_texts) EXPECT_TRUE(steps.contains(std::string(step.name))) << step.name;
 }
 
 TEST(Session, MissingKeysKeepDefaults) {
   std::vector<std::string> remarks;
-  EXPECT_EQ(read(R"({"schema":"attoscope.session/1"})", remarks), Session{});
+  EXPECT_EQ(read(R"({"schema":"attoscope.session/1"})", remarks), Session());
   EXPECT_THAT(remarks, IsEmpty());
 }
 

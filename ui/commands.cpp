@@ -46,7 +46,8 @@ std::string_view alias(std::string_view path) {
 
 /// Fields that another control keeps, or that only a file can give.
 bool is_internal(const Setting& s) {
-  constexpr std::string_view own[] = {"problem.input.file", "loaded.file", "loaded.index", "view.workspace", "view.hidden_curves"};
+  constexpr std::string_view own[] = {"problem.input.file", "loaded.file", "loaded.index", "view.workspace", "view.hidden_curves",
+                                       "view.named_figure.policy"};
   return std::ranges::find(own, s.path) != std::end(own) || s.path.starts_with("view.zoom") || s.path.starts_with("view.panels") ||
          s.path.starts_with("view.cell_");
 }
@@ -57,6 +58,7 @@ std::string title(std::string_view path) {
   if (path == "problem.mask.kind") return "mask";
   if (path == "problem.input.kind") return "input";
   if (path == "problem.n") return "N";
+  if (path.starts_with("view.named_figure.")) return "papers' figures: " + last;
   if (path.starts_with("a.")) return "a: " + last;
   if (path.starts_with("b.")) return "b: " + last;
   std::string words = last;
@@ -137,6 +139,7 @@ double word_fitness(const std::string& word, const std::string& text) {
   double best = -1;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
     const bool begins = at == 0 || !is_letter(at - 1), ends = !is_letter(at + word.size());
+    if (!begins && word.size() == 1) continue;  // a letter within a word says nothing
     best = std::max(best, 40.0 + (begins ? 40 : 0) + (begins && ends ? 20 : 0) - 0.1 * static_cast<double>(std::min<std::size_t>(at, 50)));
   }
   if (best >= 0 || word.size() < 2) return best;

@@ -53,7 +53,7 @@ Ink ink_of(const TrafficOf& t, const Palette& colours) {
 FigurePanel bytes_panel(const TrafficOfAll& all, const Palette& colours) {
   FigurePanel p;
   p.y = number_axis("HBM traffic");
-  p.y.unit = "B";
+  p.y.unit.push_back('B');
   p.y.min = 0;
   for (const TrafficOf& t : all) {
     Series s = empty_series("", ink_of(t, colours), Shape::bars);

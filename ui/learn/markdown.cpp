@@ -149,6 +149,24 @@ std::size_t closing(std::string_view text, std::size_t at, std::size_t signs) {
   return std::string_view::npos;
 }
 
+/// The pixels of what stands before the next blank, as far as it is text: punctuation behind a formula stays with it.
+float width_of_word(std::string_view text) {
+  const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n<"));
+  return ImGui::CalcTextSize(word.data(), word.data() + word.size()).x;
+}
+
+/// What is so many pixels wide goes on the line, or begins another; what comes first in a line says where the line is.
+void begin_in_line(float width) {
+  const auto goes_on = [] { return ImGui::GetCurrentWindow()->DC.IsSameLine; };
+  if (goes_on() && width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
+  if (goes_on()) return;
+  ImGui::Dummy({0, 0});
+  ImGui::SameLine(0, 0);
+}
+
+/// Before a formula in the line: `<line40/>`, for one of 40 pixels with what is glued to it.
+constexpr std::string_view line_tag = "line";
+
 }  // namespace
 
 std::vector<FormulaPlace> formulas_of(std::string_view text) {
@@ -191,14 +209,24 @@ struct MarkdownText::Renderer {
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
 
-  /// True if the tag is a live number's.
+  /// True if the tag is a live number's, or a formula's that begins or goes on a line.
   bool take(std::string_view tag, bool opening) const {
-    if (!tag.starts_with(number_tag) || number == nullptr) return false;
-    int index = -1;
-    const auto [end, error] = std::from_chars(tag.data() + number_tag.size(), tag.data() + tag.size(), index);
-    if (error != std::errc() || end != tag.data() + tag.size()) return false;
-    if (opening) (*number)(index);
-    return true;
+    if (const std::optional<int> wide = behind(line_tag, tag)) {
+      if (opening) begin_in_line(static_cast<float>(*wide));
+      return true;
+    }
+    const std::optional<int> index = number != nullptr ? behind(number_tag, tag) : std::nullopt;
+    if (index && opening) (*number)(*index);
+    return index.has_value();
+  }
+
+  /// The number that is all of the tag behind its name.
+  static std::optional<int> behind(std::string_view name, std::string_view tag) {
+    int value = -1;
+    if (!tag.starts_with(name)) return std::nullopt;
+    const auto [end, error] = std::from_chars(tag.data() + name.size(), tag.data() + tag.size(), value);
+    if (error != std::errc() || end != tag.data() + tag.size()) return std::nullopt;
+    return value;
   }
 
   RichMd::Context* context = nullptr;
@@ -214,10 +242,12 @@ std::string MarkdownText::fitted(std::string_view markdown, float width, std::ve
   for (const FormulaPlace& f : formulas_of(markdown)) {
     float needed = 0;
     const std::string complaint = complaint_about(f, needed);
-    if (complaint.empty() && needed <= width) continue;
     text += markdown.substr(done, f.begin - done);
     done = f.end;
-    if (complaint.empty()) {
+    if (complaint.empty() && needed <= width) {
+      if (!f.displayed) text += printed("<%s%.0f/>", std::string(line_tag).c_str(), std::ceil(needed + width_of_word(markdown.substr(f.end))));
+      text += markdown.substr(f.begin, f.end - f.begin);
+    } else if (complaint.empty()) {
       const std::string signs = f.displayed ? "$$" : "$", style = f.displayed ? "\\displaystyle " : "";
       text += signs + printed("\\scalebox{%.2f}{", std::floor(100 * width / needed) / 100) + style + f.formula + "}" + signs;
     } else {
@@ -246,11 +276,7 @@ void MarkdownText::draw(const std::string& markdown, const Palette& colours, con
 void draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula) {
   const float ascent = ImGui::GetFontBaked()->Ascent;
   ImGui::PushFont(fonts().mono, size::mono * reading_size / size::body);
-  if (ImGui::GetCurrentWindow()->DC.IsSameLine && ImGui::CalcTextSize(text.c_str()).x > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
-  if (!ImGui::GetCurrentWindow()->DC.IsSameLine) {  // what comes first in a line says where the line is
-    ImGui::Dummy({0, 0});
-    ImGui::SameLine(0, 0);
-  }
+  begin_in_line(ImGui::CalcTextSize(text.c_str()).x);
   const float y = ImGui::GetCursorPosY();
   ImGui::SetCursorPosY(y + ascent - ImGui::GetFontBaked()->Ascent);
   ImGui::PushStyleColor(ImGuiCol_Text, colour);

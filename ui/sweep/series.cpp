@@ -113,6 +113,14 @@ std::vector<double> log_ticks(double from, double to, double most) {
   return ticks;
 }
 
+/// Significant digits by which evenly spaced ticks differ.
+int digits_apart(const std::vector<double>& ticks) {
+  if (ticks.size() < 2) return 2;
+  const double step = ticks[1] - ticks[0], decade = std::floor(std::log10(step)), lead = step / std::pow(10.0, decade);
+  const bool half = std::abs(lead - std::round(lead)) > 1e-6;  // 2.5 has a digit more than 2
+  return std::clamp(static_cast<int>(std::floor(std::log10(ticks.back())) - decade) + (half ? 2 : 1), 1, 6);
+}
+
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string result = "\"";
@@ -163,8 +171,9 @@ bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, co
 }
 
 SweepTicks value_ticks(const SweepRange& r, double most) {
-  SweepTicks ticks{(r.log ? log_ticks : round_ticks)(r.from, r.to, most), {}};
-  for (const double t : ticks.at) ticks.texts.push_back(r.log && (r.from < 0.01 || r.to >= 1e4) ? scientific(t, r.to < 8 * r.from ? 2 : 1) : compact(t));
+  SweepTicks ticks{(r.log ? log_ticks : round_ticks)(r.from, r.to, std::min(most, 12.0)), {}};
+  const bool powers = r.log && (r.from < 0.01 || r.to >= 1e4);
+  for (const double t : ticks.at) ticks.texts.push_back(powers ? scientific(t, r.to < 8 * r.from ? digits_apart(ticks.at) : 1) : compact(t));
   return ticks;
 }
 
