@@ -50,7 +50,7 @@ class App {
     sessions_.observe(session_);
     apply_theme(session_.view.theme, shown_scale(session_), window_.scale());
     window_.begin_frame();
-    keeper_.hide_mouse();
+    keeper_.prepare();
     Frame frame = explorer_.frame();
     frame.sessions = session_files(session_, sessions_, dialog_);
     window_.name(window_title(frame.sessions));

@@ -115,7 +115,7 @@ void add_sweep(CLI::App& app, Invocation& typed) {
   c.add_option("--json", x.json, "the same as JSON");
   c.add_option("--markdown", x.markdown, "the same as a Markdown table");
   c.add_option("--latex", x.latex, "the same as a LaTeX table");
-  c.add_option("--figure", x.figure, "draw it: FILE.pdf, FILE.svg or FILE.png; .csv, .gp and .json stand beside it");
+  c.add_option("--figure", x.figure, "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them");
   c.add_option("--spread", x.spread, "what the figure's bars reach over the seeds: std or min-max")->capture_default_str();
   c.add_flag("--heat-map", x.heat_map, "draw two parameters as a map: the first across, the second down");
   c.add_option("--out", x.out, "directory for the sweep and every number of every point");

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,7 +21,7 @@ namespace attoscope {
 /// ones, and joins.
 class Errands {
  public:
-  /// What a job says when it is done; throws in a sentence where it fails.
+  /// What a job says when it is done; throws in a sentence where it fails, Stopped where it gave up.
   using Job = std::function<std::string(const Cancelled& cancelled)>;
   struct Outcome {
     bool well = true;
@@ -83,6 +85,10 @@ class Errands {
   Outcome done_by(const Job& job, const std::stop_token& stop) const {
     try {
       return {true, job([&] { return unwanted_ || stop.stop_requested(); })};
+    } catch (const Stopped&) {
+      return {false, "Stopped before it was done; nothing was written."};
+    } catch (const std::bad_alloc&) {
+      return {false, "There is not enough memory for this."};
     } catch (const std::exception& error) {
       return {false, error.what()};
     }

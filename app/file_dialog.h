@@ -10,6 +10,7 @@
 
 namespace attoscope {
 
+/// One dialog at a time: a newer question closes the one that is open. Destruction closes it, too.
 class FileDialog {
  public:
   enum class Purpose : std::uint8_t { open_session, save_session };

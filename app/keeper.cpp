@@ -50,15 +50,19 @@ std::string keep_field(const std::string& directory, const Result& result, Field
   return "Saved " + file + ".";
 }
 
+/// How much of what the plot shows is known; empty: all of it.
+std::string known_part(Plot plot, const Frame& known) {
+  const SweepProgress& p = known.sweep.progress;
+  if (plot == Plot::sweep) return p.done < p.points ? std::to_string(p.done) + " of " + std::to_string(p.points) + " points" : "";
+  return is_first_answer(*known.result) ? rows_text(*known.result) : "";
+}
+
 /// A plot's bundle: a figure of the answer that is on screen. Its job.
 std::string keep_figure(const std::string& directory, const Keepsake& wanted, Session session, PlotData known,
-                        const Cancelled& cancelled) {
-  if (wanted.plot != Plot::sweep) {
-    if (is_first_answer(*known.result))
-      throw std::runtime_error("Only " + rows_text(*known.result) + " are known yet, so no figure of the " + wanted.name +
-                               " was saved.");
-    session.experiment = known.result->experiment;
-  }
+                        const std::string& part, const Cancelled& cancelled) {
+  if (!part.empty())
+    throw std::runtime_error("Only " + part + " are known yet, so no figure of the " + wanted.name + " was saved.");
+  if (wanted.plot != Plot::sweep) session.experiment = known.result->experiment;
   known =
       answered(wanted.plot, session, std::move(known), {.cancelled = cancelled, .device = usable_device(session.device).spec});
   const Figure figure = plot_figure(wanted.plot, session, known);
@@ -103,20 +107,33 @@ std::string Keeper::ask(const Keepsake& wanted, const Session& session, const Fr
     return "Writing the field.";
   }
   const PlotData data{known.result, known.scores, known.clipping, known.why, nullptr};
-  plots_->add([directory = directory_, wanted, session, data](const Cancelled& cancelled) {
-    return keep_figure(directory, wanted, session, data, cancelled);
+  plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](const Cancelled& cancelled) {
+    return keep_figure(directory, wanted, session, data, part, cancelled);
   });
   return "Drawing the " + wanted.name + ".";
 }
 
 void Keeper::tell(Frame& frame) const {
+  frame.kept = mouse_.has_value();
   frame.figures = entries_;
   frame.drawing = figures_->progress();
 }
 
-void Keeper::hide_mouse() {
+void Keeper::prepare() {
   if (!wanted_) return;
   mouse_ = std::exchange(ImGui::GetIO().MousePos, ImVec2{-FLT_MAX, -FLT_MAX});
+  if (!(wanted_->taller > 0)) return;
+  ImVec2& size = ImGui::GetMainViewport()->Size;
+  const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
+  const float tallest = std::floor(static_cast<float>(Framebuffer::largest_side()) / scale.y);
+  const float height = std::min(size.y + std::ceil(wanted_->taller), tallest);
+  const auto pixels = [](float points, float by) { return static_cast<int>(points * by); };
+  try {
+    canvas_ = std::make_unique<Canvas>(pixels(size.x, scale.x), pixels(height, scale.y), pixels(size.y, scale.y));
+    size.y = height;
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+  }
 }
 
 void Keeper::take(Explorer& explorer) {
@@ -129,10 +146,12 @@ void Keeper::take(Explorer& explorer) {
   if (!mouse_) return;
   ImGui::GetIO().MousePos = *std::exchange(mouse_, std::nullopt);
   try {
+    if (!failure_.empty()) throw std::runtime_error(std::exchange(failure_, {}));
     explorer.note(save());
   } catch (const std::exception& error) {
     explorer.say(error.what());
   }
+  canvas_.reset();
   wanted_.reset();
 }
 

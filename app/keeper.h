@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "app/canvas.h"
 #include "app/explorer.h"
 #include "app/figures/figure_maker.h"
 #include "app/png.h"
@@ -39,8 +40,8 @@ class Keeper {
   /// Adds to what the panels are told: the papers' figures, and how far the one on its way is.
   void tell(Frame& frame) const;
 
-  /// After ImGui's NewFrame: nothing is under the mouse in a frame that is kept.
-  void hide_mouse();
+  /// After ImGui's NewFrame: nothing is under the mouse in a frame that is kept, and the window is as tall as is asked for.
+  void prepare();
   /// Once the frame is drawn: writes what was asked for and says through the explorer where it is, or why it is not.
   void take(Explorer& explorer);
 
@@ -50,6 +51,8 @@ class Keeper {
   std::string directory_;
   std::optional<Keepsake> wanted_;
   std::optional<ImVec2> mouse_;  ///< where it was; none: it was not hidden in this frame
+  std::unique_ptr<Canvas> canvas_;  ///< of a frame that is taller than the window
+  std::string failure_;             ///< why there is none
   std::shared_ptr<const std::vector<FigureEntry>> entries_ = figure_entries();
   std::unique_ptr<Errands> plots_;
   std::unique_ptr<FigureMaker> figures_;

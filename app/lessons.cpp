@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t largest_lesson = 1 << 20;
-/// How many answers are remembered beyond those that are asked for; one of N 256, d 64 takes about half a megabyte.
-constexpr std::size_t remembered = 96;
+/// What is remembered beyond what is asked for: so many answers, as long as all of them hold no more bytes than this.
+constexpr std::size_t remembered = 96, remembered_bytes = 64 << 20;
 /// What a page may ask for at most: it is computed while somebody reads.
 constexpr double largest_work = 4e11;
 constexpr std::size_t largest_sweep = 4096;
@@ -236,6 +236,14 @@ LessonAnswer answer(const LessonQuestion& question, const Options& options) {
 
 namespace {
 
+/// What of an answer grows with N and d.
+std::size_t bytes_of(const LessonAnswer& a) {
+  if (!a.result) return 0;
+  const Result& r = *a.result;
+  const std::size_t inputs = r.inputs ? r.inputs->q.size() + r.inputs->k.size() + r.inputs->v.size() : 0;
+  return sizeof(double) * (inputs + r.golden->values.size() + r.a.values.size() + r.b.values.size()) + sizeof(float) * r.rescale_map.m.size();
+}
+
 /// Answers in the order of the questions, each published as it comes; forgets the oldest that nobody asks for.
 class Desk {
  public:
@@ -248,12 +256,22 @@ class Desk {
       known_.push_back(std::make_shared<const LessonAnswer>(answer(q, {.cancelled = cancelled, .memory = &memory_})));
       publish(std::make_shared<const LessonAnswers>(known_));
     }
-    const auto unwanted = [&](const LessonAnswerPtr& a) { return std::ranges::find(questions, a->question) == questions.end(); };
-    while (known_.size() > remembered + questions.size()) known_.erase(std::ranges::find_if(known_, unwanted));
+    forget_but(questions);
     return std::make_shared<const LessonAnswers>(known_);
   }
 
  private:
+  void forget_but(const std::vector<LessonQuestion>& questions) {
+    const auto unwanted = [&](const LessonAnswerPtr& a) { return std::ranges::find(questions, a->question) == questions.end(); };
+    std::size_t held = 0;
+    for (const LessonAnswerPtr& a : known_) held += bytes_of(*a);
+    while (held > remembered_bytes || known_.size() > remembered + questions.size()) {
+      const auto oldest = std::ranges::find_if(known_, unwanted);
+      if (oldest == known_.end()) return;
+      held -= bytes_of(**oldest);
+      known_.erase(oldest);
+    }
+  }
   bool knows(const LessonQuestion& q) const {
     return std::ranges::any_of(known_, [&](const LessonAnswerPtr& a) { return a->question == q; });
   }

@@ -121,28 +121,14 @@ class Offscreen::Context {
 };
 
 Offscreen::Offscreen(int width, int height, int gpu) : width_(width), height_(height), context_(std::make_unique<Context>(gpu)) {
-  int limit = 0;
-  glGetIntegerv(GL_MAX_RENDERBUFFER_SIZE, &limit);
+  const int limit = Framebuffer::largest_side();
   if (width < 1 || height < 1 || width > limit || height > limit)
     fail("the size " + std::to_string(width) + "x" + std::to_string(height) + " is not within 1x1 .. " + std::to_string(limit) +
          "x" + std::to_string(limit));
-  make_framebuffer();
+  pixels_ = std::make_unique<Framebuffer>(width, height);
 }
 
-Offscreen::~Offscreen() {
-  glDeleteFramebuffers(1, &framebuffer_);
-  glDeleteRenderbuffers(1, &colour_);
-}
-
-void Offscreen::make_framebuffer() {
-  glGenRenderbuffers(1, &colour_);
-  glBindRenderbuffer(GL_RENDERBUFFER, colour_);
-  glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, width_, height_);
-  glGenFramebuffers(1, &framebuffer_);
-  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
-  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, colour_);
-  if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) fail("OpenGL gives no framebuffer of this size");
-}
+Offscreen::~Offscreen() = default;
 
 std::string Offscreen::renderer() const {
   const auto* name = reinterpret_cast<const char*>(glGetString(GL_RENDERER));
@@ -150,7 +136,7 @@ std::string Offscreen::renderer() const {
 }
 
 Picture Offscreen::read() const {
-  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
+  glBindFramebuffer(GL_FRAMEBUFFER, pixels_->name());
   return read_back(0, 0, width_, height_);
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "app/canvas.h"
 #include "app/png.h"
 
 namespace attoscope {
@@ -28,11 +29,10 @@ class Offscreen {
 
  private:
   class Context;
-  void make_framebuffer();
 
   int width_, height_;
   std::unique_ptr<Context> context_;
-  unsigned framebuffer_ = 0, colour_ = 0;
+  std::unique_ptr<Framebuffer> pixels_;  ///< goes before its context
 };
 
 }  // namespace attoscope

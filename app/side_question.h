@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,11 +22,12 @@ class SideQuestion {
   /// `published` is called on the worker's thread whenever `update` has something to take.
   SideQuestion(Work work, std::function<void()> published)
       : worker_(
-            [this, work = std::move(work)](const Question& question, const Cancelled& cancelled) -> Shared {
+            [this, work = std::move(work)](const Asked& asked, const Cancelled& cancelled) -> Shared {
+              const auto outdated = [&] { return forgotten_ != asked.forgotten; };
               try {
-                return std::make_shared<const Answer>(work(question, [&] { return outdated_.load() || cancelled(); }));
+                return std::make_shared<const Answer>(work(asked.question, [&] { return outdated() || cancelled(); }));
               } catch (const Stopped&) {
-                if (!outdated_) throw;
+                if (!outdated()) throw;
                 return nullptr;
               }
             },
@@ -35,13 +37,12 @@ class SideQuestion {
   void ask(const Question& question) {
     if (asked_ == question) return;
     asked_ = question;
-    outdated_ = false;
-    worker_.submit(question);
+    worker_.submit({question, forgotten_});
   }
   /// Stops the work; the next question is asked even if it was the last one.
   void forget() {
     asked_.reset();
-    outdated_ = true;
+    ++forgotten_;
   }
   /// Takes what was published. Throws what the work threw.
   void update() {
@@ -53,10 +54,14 @@ class SideQuestion {
 
  private:
   using Shared = std::shared_ptr<const Answer>;
+  struct Asked {
+    Question question;
+    std::uint64_t forgotten = 0;
+  };
   std::optional<Question> asked_;
-  std::atomic<bool> outdated_{false};
+  std::atomic<std::uint64_t> forgotten_{0};  ///< how often; a question from before the last time is outdated, for good
   Shared answer_;
-  Worker<Question, Shared> worker_;  ///< last: it joins before anything it uses goes away
+  Worker<Asked, Shared> worker_;  ///< last: it joins before anything it uses goes away
 };
 
 }  // namespace attoscope

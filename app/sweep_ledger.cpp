@@ -71,6 +71,7 @@ void SweepLedger::add(SweepAnswer answer) {
     const std::lock_guard lock(mutex_);
     if (known_[answer.index]) return;
     known_[answer.index] = true;
+    answers_[at].reserve(static_cast<std::size_t>(sweep_.seeds));
     answers_[at].push_back(std::move(answer));
     changed_.push_back(at);
   }

@@ -110,6 +110,19 @@ bool look_up(const SweepLedger& ledger, const PointCache& cache, const std::func
   return true;
 }
 
+/// What the worker has answered; where it failed, `message` says how.
+template <class W>
+auto taken(W& worker, std::string& message) -> decltype(worker.take()) {
+  try {
+    return worker.take();
+  } catch (const std::bad_alloc&) {
+    message = "There is not enough memory for this sweep.";
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::shared_ptr<const SweepOffer> sweep_offer() {
@@ -172,13 +185,17 @@ std::vector<SweepRow> rows_of(const SweepTable& table) {
   return list;
 }
 
-SweepView computed_sweep(const Session& session) {
+SweepView computed_sweep(const Session& session, const Cancelled& cancelled) {
   PlannedSweep p = planned(session.sweep, session.experiment);
   SweepView view{sweep_offer(), nullptr, p.about};
   if (!p.sweep) return view;
   SweepLedger ledger(*p.sweep);
   PointCache cache(default_point_cache());
-  run_sweep(*p.sweep, {.cache = &cache, .device = usable_device(session.device).spec, .finished = [&](const SweepAnswer& a) { ledger.add(a); }});
+  run_sweep(*p.sweep, {.cancelled = cancelled,
+                       .cache = &cache,
+                       .device = usable_device(session.device).spec,
+                       .finished = [&](const SweepAnswer& a) { ledger.add(a); }});
+  if (cancelled && cancelled()) throw Stopped();
   view.table = ledger.table(p.sweep->measure, p.rival);
   view.progress.state = SweepProgress::State::done;
   view.progress.done = ledger.done();
@@ -209,14 +226,13 @@ std::function<bool(const Sweeper::PointsQuestion&, const std::function<bool()>&)
     };
     if (!q.computes) return look_up(*q.ledger, cache, stopped, finished);
     for (std::vector<std::size_t> missing; !(missing = q.ledger->missing(batch)).empty() && !stopped();) {
-      if (shared->held) std::this_thread::sleep_for(5ms);
-      else
-        run_sweep(q.ledger->sweep(), {.cancelled = [&] { return shared->held || stopped(); },
-                                      .cache = &cache,
-                                      .threads = sweep_threads(),
-                                      .device = q.device,
-                                      .only = std::move(missing),
-                                      .finished = finished});
+      run_sweep(q.ledger->sweep(), {.cancelled = [&] { return shared->held || stopped(); },
+                                    .cache = &cache,
+                                    .threads = sweep_threads(),
+                                    .device = q.device,
+                                    .only = std::move(missing),
+                                    .finished = finished});
+      while (shared->held && !stopped()) std::this_thread::sleep_for(5ms);
     }
     const std::lock_guard lock(shared->mutex);
     shared->remark = cache.remark();
@@ -237,13 +253,7 @@ void Sweeper::update(const Session& session, bool explore_computes) {
   if (explore_computes) explored_at_ = now;
   shared_->held = now - explored_at_ < 200ms;
   if (session.view.workspace == Workspace::sweep) plan(session);
-  try {
-    points_.take();
-  } catch (const std::bad_alloc&) {
-    message_ = "There is not enough memory for this sweep.";
-  } catch (const std::exception& error) {
-    message_ = error.what();
-  }
+  taken(points_, message_);
   if (wanted_ == State::running && !points_.busy()) wanted_ = State::idle;
   take_table();
 }
@@ -270,13 +280,9 @@ void Sweeper::ask() {
 
 /// A table takes a while where there are many points: the next one is made after four times that while.
 void Sweeper::take_table() {
-  try {
-    if (std::optional<TableAnswer> answer = tables_.take()) {
-      shown_ = std::move(*answer);
-      tabled_in_ = Clock::now() - tabled_at_;
-    }
-  } catch (const std::bad_alloc&) {
-    message_ = "There is not enough memory for this sweep.";
+  if (std::optional<TableAnswer> answer = taken(tables_, message_)) {
+    shown_ = std::move(*answer);
+    tabled_in_ = Clock::now() - tabled_at_;
   }
   if (!ledger_ || !planned_.sweep || tables_.busy()) return;
   TableQuestion wanted{ledger_, planned_.sweep->measure, planned_.rival, ledger_->done()};
@@ -337,6 +343,8 @@ std::string Sweeper::grant(const Wishes& wishes, Session& session) {
   } catch (const std::exception& error) {
     return error.what();
   }
+  const Method& a = session.experiment.a;
+  session.view.square_tiles &= a.block_q == a.block_k;
   session.view.workspace = Workspace::explore;
   session.view.zoom = {};
   session.view.cell_row = session.view.cell_col = session.view.scrubbed_tile = -1;

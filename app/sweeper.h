@@ -33,8 +33,8 @@ bool same_points(const Sweep& x, const Sweep& y);
 /// The table's rows that have an answer, as files and figures take them.
 std::vector<SweepRow> rows_of(const SweepTable& table);
 
-/// Everything of a session's plan, computed before it returns.
-SweepView computed_sweep(const Session& session);
+/// Everything of a session's plan, computed before it returns. Throws Stopped when cancelled.
+SweepView computed_sweep(const Session& session, const Cancelled& cancelled = {});
 
 /// Asks whenever the plan changes, and only looks up what is known already until it is told to run. Knows no window.
 ///

@@ -152,7 +152,7 @@ TEST(LiveNumber, IsWrittenAsTheLessonWritesIt) {
   EXPECT_EQ(live_text("+0.25", 0.5), "+0.50");
   EXPECT_EQ(live_text("+0.25", -0.5), "-0.50");
   EXPECT_EQ(live_text("12 %", 0.0731), "7 %");
-  EXPECT_EQ(live_text("1.5 MiB", 3.0 * (1 << 20)), "3.0 MiB");
+  EXPECT_EQ(live_text("1.5 MB", 3e6), "3.0 MB");
   EXPECT_EQ(live_text("1.5", NAN), "NaN");
 }
 
@@ -229,6 +229,23 @@ TEST(LessonDesk, AnswersWhatIsAskedOnAThreadOfItsOwn) {
   }
   desk.ask({other});
   EXPECT_FALSE(desk.busy()) << "what is known is not asked again";
+}
+
+TEST(LessonDesk, ForgetsTheOldestWhereAnswersAreLarge) {
+  LessonDesk desk([] {});
+  LessonQuestion wide{.experiment = lesson_experiment()};
+  wide.experiment.problem.n = 64;
+  wide.experiment.problem.d = 1024;  // inputs, golden, a and b: 3 MB
+  constexpr std::uint64_t last = 25;
+  for (std::uint64_t& seed = wide.experiment.problem.seed = 1; seed <= last; ++seed) {
+    desk.ask({wide});
+    while (desk.busy()) desk.update();
+    desk.update();
+    ASSERT_NE(answer_of(desk.answers().get(), wide), nullptr) << "what is asked for stays";
+  }
+  EXPECT_LE(desk.answers()->size(), 22u);
+  wide.experiment.problem.seed = last - 1;
+  EXPECT_NE(answer_of(desk.answers().get(), wide), nullptr) << "so does what was just seen";
 }
 
 TEST(VaryInLesson, ChangesOrSaysWhyNot) {

@@ -343,6 +343,22 @@ TEST(SweepCommand, DrawsItsTable) {
   EXPECT_THAT(bytes_of_file(scratch / "f.json"), HasSubstr("attoscope.sweep/1"));
 }
 
+TEST(SweepCommand, ItsBundleDrawsTheSameFigureAgain) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  const std::vector<std::string> style{"--vary", "format=bf16,fp16", "--spread", "min-max", "--heat-map"};
+  for (const char* const bundle : {"one.svg", "one.zip"}) {
+    const Outcome drawn = attoscope(with(with(small_command, style), {"--figure", scratch / bundle}));
+    if (drawn.err.find("gnuplot-nox") != std::string::npos) GTEST_SKIP() << "there is no gnuplot";
+    ASSERT_EQ(drawn.code, 0) << drawn.err;
+    const std::string again = scratch / bundle == scratch / "one.zip" ? scratch / "one.zip" : scratch / "one.json";
+    const Outcome redrawn = attoscope({"figure", again, "--out", scratch / "two.svg", "--quiet"});
+    ASSERT_EQ(redrawn.code, 0) << redrawn.err;
+    EXPECT_EQ(bytes_of_file(scratch / "one.csv"), bytes_of_file(scratch / "two.csv"));
+    EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "two.json"))["style"]["heat_map"], true);
+  }
+}
+
 TEST(SweepCommand, ShardsMergeToTheWhole) {
   const OwnCache own;
   const TemporaryDirectory scratch;

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <thread>
 
 #include "app/sweep/point_cache.h"
@@ -248,6 +250,15 @@ TEST(Sweeper, PausesResumesAndCancels) {
   ASSERT_TRUE(until(sweeper, s, [&](const SweepView&) { return !sweeper.busy(); }));
   EXPECT_EQ(sweeper.view().progress.state, State::idle);
   EXPECT_GT(sweeper.view().progress.done, at_pause) << "what was finished stays";
+}
+
+TEST(ComputedSweep, StopsAtOnceWhenItIsAskedTo) {
+  const TemporaryDirectory scratch;
+  ::setenv("XDG_CACHE_HOME", (scratch / "cache").c_str(), 1);
+  std::atomic<int> polls{0};
+  EXPECT_THROW(computed_sweep(long_session(), [&] { return ++polls > 100; }), Stopped);
+  EXPECT_LT(polls, 10000);
+  ::unsetenv("XDG_CACHE_HOME");
 }
 
 TEST(Sweeper, TheNewestPlanComesFirst) {

@@ -1,4 +1,5 @@
-// The worker: latest wins, nothing queues, nothing starves, nothing hangs. Made to run under ThreadSanitizer.
+// The worker: latest wins, nothing queues, nothing starves, nothing hangs. Beside it side questions, which are given up when
+// outdated, and errands, none of which replaces another. Made to run under ThreadSanitizer.
 #include "app/worker.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "app/errands.h"
+#include "app/side_question.h"
+
 namespace attoscope {
 namespace {
 
@@ -20,6 +24,7 @@ using Poll = std::function<bool()>;
 using Squarer = Worker<int, int>;
 
 struct Gave {};  // what work throws when it was asked to stop
+constexpr int attempts = 1000;
 
 /// Waits for a condition, but not for ever.
 template <class F>
@@ -282,6 +287,110 @@ TEST(Worker, PolledFromManyThreads) {
     if (auto answer = worker.take()) last = answer;
     return last == 199;
   }));
+}
+
+/// Work that goes on until it is asked to stop.
+void work_until_stopped(const Poll& cancelled) {
+  while (!cancelled()) std::this_thread::yield();
+  throw Stopped();
+}
+
+TEST(SideQuestion, AnswersEachQuestionOnceAndAgainWhenForgotten) {
+  std::atomic<int> asked{0};
+  SideQuestion<int, int> square([&](int x, const Poll&) { return ++asked, x * x; }, {});
+  const auto shows = [&](int answer) {
+    return eventually([&] {
+      square.update();
+      return !square.busy() && square.answer() && *square.answer() == answer;
+    });
+  };
+  square.ask(3);
+  EXPECT_TRUE(shows(9));
+  square.ask(3);
+  EXPECT_TRUE(shows(9));
+  EXPECT_EQ(asked, 1);
+  square.forget();
+  square.ask(3);
+  EXPECT_TRUE(eventually([&] { return asked == 2; }));
+  square.ask(4);
+  EXPECT_TRUE(shows(16));
+}
+
+TEST(SideQuestion, TheNextQuestionNeverBringsTheForgottenOneBack) {
+  std::atomic<int> working{0};
+  SideQuestion<int, int> question(
+      [&](int x, const Poll& cancelled) {
+        working = x;
+        if (x % 2 == 1) work_until_stopped(cancelled);
+        return x;
+      },
+      {});
+  for (int x = 1; x < attempts; x += 2) {
+    question.ask(x);
+    ASSERT_TRUE(eventually([&] { return working == x; }));
+    question.forget();
+    question.ask(x + 1);  // at any moment of the odd one's giving up
+    ASSERT_TRUE(eventually([&] {
+      EXPECT_NO_THROW(question.update());
+      return question.answer() && *question.answer() == x + 1;
+    }));
+  }
+}
+
+/// What becomes of the oldest errand.
+Errands::Outcome outcome_of(Errands& errands) {
+  std::optional<Errands::Outcome> outcome;
+  EXPECT_TRUE(eventually([&] { return (outcome = errands.take()).has_value(); }));
+  return outcome.value_or(Errands::Outcome{});
+}
+
+TEST(Errands, AreDoneInTheirOrderAndSayHowTheyEnded) {
+  std::atomic<int> told{0};
+  Errands errands([&] { ++told; });
+  EXPECT_FALSE(errands.busy());
+  errands.add([](const Poll&) { return std::string("one"); });
+  errands.add([](const Poll&) -> std::string { throw std::runtime_error("two failed"); });
+  errands.add([](const Poll&) -> std::string { throw std::bad_alloc(); });
+  errands.add([](const Poll&) { return std::string("four"); });
+  const Errands::Outcome one = outcome_of(errands), two = outcome_of(errands), three = outcome_of(errands), four = outcome_of(errands);
+  EXPECT_TRUE(one.well && four.well);
+  EXPECT_FALSE(two.well || three.well);
+  EXPECT_EQ(one.sentence + ", " + two.sentence + ", " + four.sentence, "one, two failed, four");
+  EXPECT_NE(three.sentence.find("not enough memory"), std::string::npos);
+  EXPECT_TRUE(eventually([&] { return told == 4 && !errands.busy(); }));
+}
+
+TEST(Errands, StopEndsTheRunningOneAndDropsTheRest) {
+  std::atomic<bool> begun{false}, reached{false};
+  Errands errands({});
+  errands.add([&](const Poll& cancelled) -> std::string {
+    begun = true;
+    work_until_stopped(cancelled);
+    return "";
+  });
+  errands.add([&](const Poll&) { return reached = true, std::string("never"); });
+  ASSERT_TRUE(eventually([&] { return begun.load(); }));
+  errands.stop();
+  EXPECT_FALSE(outcome_of(errands).well);
+  EXPECT_TRUE(eventually([&] { return !errands.busy(); }));
+  EXPECT_FALSE(reached);
+  errands.add([](const Poll& cancelled) { return std::string(cancelled() ? "stopped" : "goes on"); });
+  EXPECT_EQ(outcome_of(errands).sentence, "goes on");
+}
+
+TEST(Errands, DestroyedWhileOneRunsAndOthersWait) {
+  std::atomic<bool> begun{false}, told{false};
+  {
+    Errands errands([&] { told = true; });
+    for (int i = 0; i < 3; ++i)
+      errands.add([&](const Poll& cancelled) -> std::string {
+        begun = true;
+        work_until_stopped(cancelled);
+        return "";
+      });
+    EXPECT_TRUE(eventually([&] { return begun.load(); }));
+  }
+  EXPECT_FALSE(told);
 }
 
 }  // namespace

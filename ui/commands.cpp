@@ -28,7 +28,7 @@ constexpr Alias alias_table[] = {
     {"problem.mask.window", "mask width W"},
     {"problem.input.kind", "input"},
     {"problem.input.index", "head of the tensor file"},
-    {"format", "main format D"},
+    {"format", "main format D, exponent and mantissa bits"},
     {"a.block_q", "Br rows of a tile"},
     {"a.block_k", "Bc keys of a tile"},
     {"view.field", "picture"},

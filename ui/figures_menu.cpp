@@ -44,15 +44,18 @@ void edit_figure_settings(FigureSettings& s, const Palette& colours) {
     draw();
     ImGui::EndGroup();
   };
+  column([&] { edit_figure_policy(s, colours, (half - px(8)) / 2); });
+  ImGui::SameLine(0, px(16));
   column([&] {
-    edit_figure_policy(s, colours, (half - px(8)) / 2);
+    slider({"N", 64, most_n, 1, most_figure_n, true}, colours, s.n);
+    explain("Tokens; where a figure varies N, from 128 to twice this.");
+  });
+  column([&] {
     slider({"seeds", 1, most_seeds, 1, most_figure_seeds}, colours, s.seeds);
     explain("How many seeds each point is computed for: the marks are means, the bars standard deviations.");
   });
   ImGui::SameLine(0, px(16));
   column([&] {
-    slider({"N", 64, most_n, 1, most_figure_n, true}, colours, s.n);
-    explain("Tokens; where a figure varies N, from 128 to twice this.");
     slider({"d", 16, most_d, 1, max_d, true}, colours, s.d);
     explain("Head dimension.");
   });

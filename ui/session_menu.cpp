@@ -102,9 +102,10 @@ void menu(const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& 
   file_rows(frame, memory, colours, wishes);
   ImGui::Dummy({0, px(4)});
   typed_row(memory, colours, wishes);
-  ImGui::Dummy({0, px(4)});
+  ImGui::Dummy({0, px(8)});
   section(colours, "  RECENT");
   recent_rows(frame.sessions, colours, wishes);
+  ImGui::Dummy({0, px(8)});
   section(colours, "  AS TEXT");
   text_rows(colours, wishes);
   ImGui::PopStyleVar();

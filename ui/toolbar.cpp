@@ -180,7 +180,7 @@ void whole_button(View& view, const Palette& colours) {
 }
 
 void profiles_toggle(View& view, const Palette& colours) {
-  toggle("curves", colours, view.profiles, px(78));
+  toggle("curves", colours, view.profiles, px(74));
   explain(view.picture == PictureKind::scores ? "The row and the column through the cell under the mouse as curves: P of a in "
                                                 "its colour, the true weight in grey. Key X."
                                               : "The row and the column through the cell under the mouse as curves on the "
@@ -217,7 +217,7 @@ void draw_toolbar(Session& session, const UiMemory& memory, const Palette& colou
   flow(px(66));
   tiles_toggle(view, colours);
   if (view.picture != PictureKind::rescales) {
-    flow(px(78));
+    flow(px(74));
     profiles_toggle(view, colours);
   }
   flow(px(54));

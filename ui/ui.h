@@ -154,15 +154,17 @@ struct Frame {
   std::vector<std::string> remarks;      ///< what was not understood of the session that was opened, one sentence each
   SweepView sweep;
   PaintImage paint;                      ///< may be empty (null backend): then nothing is drawn in the plot
+  bool kept = false;                     ///< this frame is kept as a picture
 };
 
 /// A part of the window to be kept as a picture, and its numbers.
 struct Keepsake {
-  std::string name;                        ///< what it shows, for the file's name: "heat map"
+  std::string name{};                      ///< what it shows, for the file's name: "heat map"
   float x0 = 0, y0 = 0, x1 = 0, y1 = 0;    ///< where it is on screen; empty: the whole window
-  std::string csv;                         ///< empty: the picture alone
+  std::string csv{};                       ///< empty: the picture alone
   Plot plot = Plot::window;                ///< what is drawn where a figure is wanted instead of pixels
   bool npy = false;                        ///< the whole field on show as .npy instead
+  float taller = 0;                        ///< by so much the window is, while it is kept: what lies below its edge is seen
 };
 
 /// What the user asked of the app in this frame.

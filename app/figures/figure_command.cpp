@@ -84,9 +84,11 @@ std::string list_text() {
 void redraw_sweep(const FigureArguments& x, std::ostream& out, std::ostream& progress) {
   std::vector<std::string> remarks;
   const Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
+  const SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
   const auto answers = computed(x, attoscope::point_count(sweep), progress, [&](const SweepOptions& options) { return complete_answers(sweep, options); });
-  write_bundle(x.out, sweep_figure("sweep", sweep, sweep.measure, rows(sweep, sweep.measure, answers)), sweep_json(sweep));
+  write_bundle(x.out, sweep_figure("sweep", sweep, sweep.measure, rows(sweep, sweep.measure, answers), style),
+               sweep_reproduction(sweep, style));
   out << x.out << "\n";
 }
 

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
+#include "app/field_reader.h"
 #include "app/numbers.h"
+#include "app/sweep/sweep_json.h"
 
 namespace attoscope {
 namespace {
@@ -104,6 +108,23 @@ FigurePanel heat_map(const Sweep& sweep, const Measure& measure, std::span<const
 }
 
 }  // namespace
+
+Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style) {
+  Json json = sweep_json(sweep);
+  json["style"] = {{"spread", sweep_spread_names[static_cast<std::size_t>(style.spread)]}, {"heat_map", style.heat_map}};
+  return json;
+}
+
+SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& remarks) {
+  const nlohmann::json json = parse_json(text, 8);
+  SweepStyle style;
+  FieldReader reader(json, "", remarks);
+  reader.object("style", [&](FieldReader& inner) {
+    inner.choice("spread", style.spread, sweep_spread_names);
+    inner.flag("heat_map", style.heat_map);
+  });
+  return style;
+}
 
 Figure sweep_figure(const std::string& name, const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows,
                     const SweepStyle& style) {

@@ -115,7 +115,7 @@ constexpr double usual_aspect = 0.72, flat_aspect = 0.5;
 PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options) {
   const Experiment& e = session.experiment;
   if (plot == Plot::sweep) {
-    if (!known.sweep) known.sweep = computed_sweep(session).table;
+    if (!known.sweep) known.sweep = computed_sweep(session, options.cancelled).table;
     return known;
   }
   if (!known.result) known.result = std::make_shared<const Result>(compute(e, options));

@@ -13,8 +13,8 @@ namespace {
 void add_rival(FigurePanel& panel, const SweepTable& table) {
   if (!table.has_rival || table.axes.size() != 1 || panel.series.empty()) return;
   Series b = panel.series[0];
-  panel.series[0].label = "a";
-  b.label = "b";
+  panel.series[0].label.assign(1, 'a');
+  b.label.assign(1, 'b');
   b.ink = Ink::b;
   b.dashed = true;
   b.low.clear(), b.high.clear();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <new>
 
 #include "kernels/device.h"
 
@@ -103,6 +104,8 @@ class Run {
       if (options_.cache) options_.cache->keep(e, found);
       finish({index, false, found, "", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()});
     } catch (const Stopped&) {
+    } catch (const std::bad_alloc&) {
+      finish({index, false, std::nullopt, "there is not enough memory for this point"});
     } catch (const std::exception& error) {
       finish({index, false, std::nullopt, error.what()});
     }

@@ -13,7 +13,6 @@
 #include "app/devices.h"
 #include "app/field_setter.h"
 #include "app/figures/bundle.h"
-#include "app/figures/gnuplot.h"
 #include "app/figures/sweep_figure.h"
 #include "app/files.h"
 #include "app/interrupts.h"
@@ -169,8 +168,9 @@ std::string json_of(const Answered& x, const std::vector<SweepRow>& table) {
 }
 
 SweepStyle style_of(const SweepArguments& x) {
-  if (x.spread != "std" && x.spread != "min-max") refuse("--spread", x.spread, "std or min-max");
-  return {.spread = x.spread == "std" ? SweepSpread::std : SweepSpread::min_max, .heat_map = x.heat_map};
+  const auto found = std::ranges::find(sweep_spread_names, x.spread);
+  if (found == sweep_spread_names.end()) refuse("--spread", x.spread, "std or min-max");
+  return {.spread = static_cast<SweepSpread>(found - sweep_spread_names.begin()), .heat_map = x.heat_map};
 }
 
 /// What goes to standard output, and all files together.
@@ -192,8 +192,8 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
     files.add((fs::path(x.out) / points_file).string(), points_csv(answered.sweep, answered.answers));
   }
   files.commit();
-  if (!x.figure.empty())
-    write_bundle(x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table, style_of(x)), sweep_json(answered.sweep));
+  if (const SweepStyle style = style_of(x); !x.figure.empty())
+    write_bundle(x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table, style), sweep_reproduction(answered.sweep, style));
   out << (shown.empty() ? plain_table(answered.sweep, answered.sweep.measure, table) + answered.note + "\n" : shown) << std::flush;
 }
 
@@ -208,7 +208,8 @@ Sweep sweep_of(const SweepArguments& x) {
 }
 
 void sweep(const SweepArguments& x, std::ostream& out, std::ostream& progress) {
-  if (!x.figure.empty()) picture_format(x.figure), style_of(x);  // before anything is computed
+  style_of(x);
+  if (!x.figure.empty()) check_bundle_name(x.figure);  // before anything is computed
   if (!x.merge.empty()) return write(x, merged(x.merge), out);
   Ranks ranks;
   if (const std::optional<Answered> answered = computed(x, progress, ranks)) write(x, *answered, out);

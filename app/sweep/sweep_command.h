@@ -16,7 +16,7 @@ struct SweepArguments {
   std::vector<std::string> vary{};
   std::string seeds = "1", measure = "a.mean_abs", threads = "0", device = "cpu";
   std::string csv, json, markdown, latex;  ///< tables of the measure; "-" for standard output
-  std::string figure;                      ///< FILE.pdf, .svg or .png, with its data, script and JSON
+  std::string figure;                      ///< FILE.pdf, .svg or .png with its data, script and JSON; or .zip
   std::string spread = "std";              ///< what the figure's bars reach: std or min-max
   bool heat_map = false;                   ///< the figure of two parameters as a map
   std::string out;                         ///< directory for sweep.json and points.csv

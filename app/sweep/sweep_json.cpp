@@ -22,7 +22,7 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
   check_schema(json, schema);
   Sweep sweep;
   FieldReader reader(json, "", remarks);
-  for (const char* const key : {"schema", "version", "vary"}) reader.know(key);
+  for (const char* const key : {"schema", "version", "vary", "style"}) reader.know(key);
   reader.integer("seeds", sweep.seeds, 1, max_seeds);
   reader.text("measure", sweep.measure.name);
   reader.object("experiment", [&](FieldReader& inner) { visit_experiment(inner, sweep.base); });

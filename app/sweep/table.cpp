@@ -159,8 +159,9 @@ std::string tex(const std::string& text) {
     if (c == '\\') result += "\\textbackslash{}";
     else if (c == '~') result += "\\textasciitilde{}";
     else if (c == '^') result += "\\textasciicircum{}";
-    else if (c == '|' || c == '<' || c == '>') result += std::string("$") + (c == '|' ? "\\vert" : std::string(1, c)) + "$";
-    else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) result += std::string("\\") + c;
+    else if (c == '|') result += "$\\vert$";
+    else if (c == '<' || c == '>') result.append({'$', c, '$'});
+    else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) result.append({'\\', c});
     else result += c;
   }
   return result;

@@ -11,6 +11,7 @@
 #include "tests/ui/cases.h"
 #include "ui/colours.h"
 #include "ui/layout.h"
+#include "ui/sweep/series.h"
 
 namespace attoscope::testing {
 namespace {
@@ -96,6 +97,21 @@ void contrasts(Hand& hand) {
       check(theme, role, more, what);
   }
   check(Theme::high_contrast, &Palette::line, 3, "lines");
+}
+
+/// Lines of a second parameter can be read on the panel and told apart, in every theme, as few or as many as there are.
+void sweep_lines(Hand& hand) {
+  for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast})
+    for (const std::size_t count : {2u, 5u, 9u}) {
+      SweepTable table;
+      table.axes = {{"n", "N", {"64"}, {64}}, {"format", "format", std::vector<std::string>(count, "bf16"), {}}};
+      for (int i = 0; i < static_cast<int>(count); ++i) {
+        const double ratio = contrast(line_colour(table, i, theme), palette(theme).panel);
+        hand.check(ratio >= 4.5, "line " + std::to_string(i) + " of " + std::to_string(count) + " in theme " +
+                                     std::string(theme_names[static_cast<std::size_t>(theme)]) + ": " + std::to_string(ratio));
+        if (i > 0) hand.check(line_colour(table, i, theme) != line_colour(table, i - 1, theme), "neighbours differ");
+      }
+    }
 }
 
 /// A colour as someone without one kind of cones sees it (Machado, Oliveira, Fernandes 2009, severity 1), linear.
@@ -363,7 +379,7 @@ void dropped_files(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"comfort", "resizing", resizing},     Case{"comfort", "contrasts", contrasts},   Case{"comfort", "colour blindness", colour_blindness},
+    Case{"comfort", "resizing", resizing},     Case{"comfort", "contrasts", contrasts},   Case{"comfort", "sweep lines", sweep_lines}, Case{"comfort", "colour blindness", colour_blindness},
     Case{"comfort", "progress", progress},     Case{"comfort", "cancelling", cancelling}, Case{"comfort", "saving", saving},
     Case{"comfort", "saving plots", saving_plots}, Case{"comfort", "tabs", tabs},             Case{"comfort", "dropped files", dropped_files},
     Case{"comfort", "small windows", small_windows},

@@ -146,6 +146,16 @@ void failures(Hand& hand) {
   hand.check(kept.said().find("package gnuplot-nox") != std::string::npos, kept.said());
   hand.check(kept.has("heat-map-1/attoscope-heat-map-1.csv") && !kept.has("heat-map-1/attoscope-heat-map-1.svg"), "the data are there");
   hand.stage.explorer().say("");
+  Frame known = hand.stage.frame();
+  known.sweep.progress.done = 3;
+  known.sweep.progress.points = 8;
+  Keepsake sweep;
+  sweep.name = "sweep";
+  sweep.plot = Plot::sweep;
+  hand.stage.keeper.ask(sweep, hand.stage.session, known);
+  kept.wait();
+  hand.check(kept.said().find("Only 3 of 8 points are known yet") != std::string::npos && !kept.has("sweep-1"), kept.said());
+  hand.stage.explorer().say("");
   hand.stage.keeper = Keeper("/dev/null/no");
   kept.open_heat_map();
   hand.leaves("where nothing can be written", [&] { hand.pick("###keep"), kept.wait(); });

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/files.h"
 #include "app/lessons.h"
+#include "imgui_internal.h"
 #include "tests/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/learn/learn_memory.h"
@@ -204,6 +206,20 @@ void without_lessons(Hand& hand) {
   }
 }
 
+/// The column of the page that holds the text.
+const ImGuiWindow& text_column() {
+  const ImVector<ImGuiWindow*>& windows = ImGui::GetCurrentContext()->Windows;
+  return **std::ranges::find_if(windows, [](const ImGuiWindow* w) { return w->WasActive && std::string(w->Name).find("/text_") != std::string::npos; });
+}
+
+/// Of a PNG, from its header.
+int height_of(const std::string& file) {
+  const std::string bytes = read_file(file, 1 << 24);
+  int height = 0;
+  for (std::size_t i = 20; i < 24; ++i) height = height * 256 + static_cast<unsigned char>(bytes.at(i));
+  return height;
+}
+
 void figure(Hand& hand) {
   open_learn(hand);
   const TemporaryDirectory directory;
@@ -211,6 +227,22 @@ void figure(Hand& hand) {
   hand.leaves("figure", [&] { hand.click(learn + "###figure"); });
   hand.frames(3);
   hand.check(std::filesystem::exists(directory / "attoscope-lesson-1-step-1-1.png"), "the step is a picture");
+
+  hand.stage.resize(1000, 500);
+  hand.session().lesson.name = "03-three-passes";
+  hand.session().lesson.step = 1;
+  hand.frames(3);
+  const ImGuiWindow& text = text_column();
+  hand.wheel({text.Pos.x + 8, text.Pos.y + 100}, -2);
+  hand.frames(2);
+  const float whole = text.Size.y + text.ScrollMax.y, scrolled = text.Scroll.y;
+  hand.check(text.ScrollMax.y > 100 && scrolled > 0, "a page that is scrolled");
+  hand.leaves("figure of a long page", [&] { hand.click(learn + "###figure"); });
+  hand.frames(4);
+  const int height = height_of(directory / "attoscope-lesson-3-step-2-1.png");
+  hand.check(std::abs(static_cast<float>(height) - whole) <= 1, "all of it: " + std::to_string(height) + " of " + std::to_string(whole));
+  hand.check(text.Scroll.y == scrolled && text.Size.y < whole, "and the window is as it was");
+  hand.stage.resize(1280, 800);
   hand.stage.keeper = Keeper("");
 }
 

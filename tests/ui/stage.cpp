@@ -81,7 +81,7 @@ void Stage::draw() {
   io.DeltaTime = 1 / 60.0f;
   ImGui_ImplOpenGL3_NewFrame();
   ImGui::NewFrame();
-  keeper.hide_mouse();
+  keeper.prepare();
   Frame shown = frame();
   keeper.tell(shown);
   shown.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,

@@ -60,6 +60,13 @@ void parameters(Hand& hand) {
     hand.enter("keys of a t");
   }, [](Session& s) { s.sweep.first = {"block_k", "16:1024:x2"}; });
   hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.sweep.first = {"b.O", "exact,fp32,bf16,fp16"}; });
+  hand.leaves("one Esc closes the list", [&] {
+    hand.click(plan_panel + "first/##parameter");
+    hand.frames(2);
+    hand.key(ImGuiKey_Escape);
+  });
+  hand.frames(2);
+  hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "while its search field had the keyboard");
 }
 
 void values(Hand& hand) {
@@ -173,6 +180,35 @@ void keys_run(Hand& hand) {
   hand.check(hand.stage.frame().sweep.progress.state == SweepProgress::State::idle, "no sweep runs");
 }
 
+/// What a key changes in Explore it leaves alone where nobody sees it.
+void keys_of_explore(Hand& hand) {
+  hand.open(sweep_session());
+  for (const ImGuiKey key : {ImGuiKey_1, ImGuiKey_9, ImGuiKey_L, ImGuiKey_P, ImGuiKey_G, ImGuiKey_0, ImGuiKey_M, ImGuiKey_V, ImGuiKey_B, ImGuiKey_X, ImGuiKey_Comma,
+                             ImGuiKey_Period, ImGuiKey_J})
+    hand.leaves(std::string("key ") + ImGui::GetKeyName(key), [&] { hand.key(key); });
+}
+
+/// Numbers of a handy size are written as such, with as many decimals in all lines; others with exponents.
+void means_in_digits(Hand& hand) {
+  const auto texts = [](std::initializer_list<double> means, std::initializer_list<double> shown, int more = 0) {
+    SweepTable t;
+    t.axes = {{"n", "N", {}, {}}};
+    for (const double m : means) t.cells.push_back({1, m, 0, m, m, 0, -1}), t.axes[0].names.push_back("1");
+    std::string text;
+    for (const double x : shown) text.append(mean_text(extremes(t), x, more)).append(" ");
+    return text;
+  };
+  const auto is = [&](const std::string& found, const std::string& expected) { hand.check(found == expected, found + "instead of " + expected); };
+  is(texts({0.511, 6.13}, {0.511, 6.13, 0.0221, 0.0001}), "0.511 6.130 0.022 1.0e-4 ");
+  is(texts({0.511, 6.13}, {0.51234, 0}, 1), "0.5123 0.0000 ");
+  is(texts({12, 3456}, {12, 3456, 0.2}), "12 3456 2.0e-1 ");
+  is(texts({-48, 0, 7}, {-48, 0}), "-48.00 0.00 ");
+  is(texts({0.004, 2}, {0.004, 2}), "4.00e-3 2.00e0 ");
+  is(texts({2, 1e4}, {2}), "2.00e0 ");
+  is(texts({0, 0}, {0}), "0 ");
+  is(texts({std::nan("")}, {std::nan("")}), "NaN ");
+}
+
 /// A table of made-up numbers.
 Frame told_frame(const Frame& like, std::size_t first, std::size_t second, double (*mean)(std::size_t), bool names) {
   auto t = std::make_shared<SweepTable>();
@@ -187,7 +223,7 @@ Frame told_frame(const Frame& like, std::size_t first, std::size_t second, doubl
   t->axes.push_back(axis("n", first));
   if (second > 0) t->axes.push_back(axis("d", second));
   t->measure = t->quantity = "mean |error|";
-  t->of = "a";
+  t->of.push_back('a');
   t->seeds = 3;
   for (std::size_t i = 0; i < first * std::max<std::size_t>(1, second); ++i) {
     const double m = mean(i);
@@ -195,7 +231,9 @@ Frame told_frame(const Frame& like, std::size_t first, std::size_t second, doubl
   }
   Frame frame = like;
   frame.sweep.table = t;
-  frame.sweep.progress = {.state = SweepProgress::State::done, .points = t->cells.size() * 3, .done = t->cells.size() * 3};
+  frame.sweep.progress = SweepProgress();
+  frame.sweep.progress.state = SweepProgress::State::done;
+  frame.sweep.progress.points = frame.sweep.progress.done = t->cells.size() * 3;
   return frame;
 }
 
@@ -247,6 +285,13 @@ void drawings(Hand& hand) {
   refresh(d, f.sweep.table, plan);
   hand.check(!d.y.log && d.y.from == 0, "a linear axis begins at 0");
   hand.check(sweep_words(f.sweep, plan, d.extremes).headline == "a's mean |error| grows 5.00× from n 1 to 5", sweep_words(f.sweep, plan, d.extremes).headline);
+  hand.check(value_ticks({0.43, 10.3, true}, 11).texts == std::vector<std::string>{"0.5", "1", "2", "5", "10"}, "more than two powers of ten on less than two decades");
+  const auto headline = [&](double (*mean)(std::size_t)) {
+    const Frame named = told_frame(hand.stage.frame(), 3, 0, mean, true);
+    return sweep_words(named.sweep, plan, extremes(*named.sweep.table)).headline;
+  };
+  hand.check(headline([](std::size_t i) { return 1.5 + double(i); }) == "a's mean |error|: 1.500 … 3.500", headline([](std::size_t i) { return 1.5 + double(i); }));
+  hand.check(headline([](std::size_t) { return 1.5; }) == "a's mean |error|: 1.500", "equal means are said once");
   const Frame many = told_frame(hand.stage.frame(), 3, 500, [](std::size_t i) { return double(i + 1); }, false);
   refresh(d, many.sweep.table, plan);
   hand.check(d.lines.size() == most_lines && d.left_out == 500 - most_lines && d.lines.back().second == 499, "of very many lines, some");
@@ -264,7 +309,7 @@ void fixed_words(Hand& hand) {
 constexpr std::array cases{
     Case{"sweep", "parameters", parameters}, Case{"sweep", "values", values},         Case{"sweep", "value forms", value_forms},
     Case{"sweep", "measures", measures},     Case{"sweep", "ready-made", ready_made}, Case{"sweep", "runs", runs},
-    Case{"sweep", "keys", keys_run},         Case{"sweep", "strange states", strange_states},
+    Case{"sweep", "keys", keys_run},         Case{"sweep", "keys of Explore", keys_of_explore}, Case{"sweep", "means in digits", means_in_digits}, Case{"sweep", "strange states", strange_states},
     Case{"sweep", "drawings", drawings},     Case{"sweep", "fixed words", fixed_words},
 };
 

@@ -86,12 +86,12 @@ void draw_dots(LessonState& state, const LessonPlace& open, ImVec2 at, float hei
   }
 }
 
-/// The bar under the page: back, the steps, next; present, figure.
+/// The bar under the page: back, the steps, next; present, and `figure`, which keeps `page`.
 void draw_step_bar(Session& session, const LessonPlace& open, const Frame& frame, const Palette& colours, Wishes& wishes,
-                   const ImVec2& page_from, const ImVec2& page_to) {
+                   const Keepsake& page) {
   LessonState& state = session.lesson;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = page_to.x - page_from.x, height = px(bar_height), y = at.y + (height - px(26)) / 2;
+  const float width = page.x1 - page.x0, height = px(bar_height), y = at.y + (height - px(26)) / 2;
   ImGui::GetWindowDrawList()->AddLine(at, {at.x + width, at.y}, colours.line);
   float x = at.x + px(8);
   const auto button = [&](const char* text, float size, const char* what) {
@@ -116,8 +116,8 @@ void draw_step_bar(Session& session, const LessonPlace& open, const Frame& frame
   x = right;
   if (button("as it was###restore", 88, "Takes back all that you changed in this lesson's views.")) 
     std::erase_if(state.views, [&](const LessonViewState& v) { return v.lesson == open.lesson->name; });
-  if (button("figure###figure", 64, "This step as a PNG in the folder of pictures."))
-    wishes.save = Keepsake{printed("lesson %d step %d", open.index + 1, open.step + 1), page_from.x, page_from.y, page_to.x, page_to.y, ""};
+  if (button("figure###figure", 64, "This step as a PNG in the folder of pictures: all of it, also what is scrolled out of view."))
+    wishes.save = page;
   const char* const present = state.presenting ? "leave###present" : "present###present";
   if (button(present, 72, "One step at a time in large type, for a projector. Esc leaves.")) state.presenting = !state.presenting;
 }
@@ -154,9 +154,12 @@ void draw_lesson(Session& session, const Frame& frame, UiMemory& memory, const P
     ImGui::GetWindowDrawList()->AddLine({from.x + left, from.y}, {from.x + left, from.y + size.y}, colours.line);
   }
   ImGui::SetCursorScreenPos({from.x + left, from.y});
-  draw_page(session, open, frame, learn, colours, wishes, {size.x - left, page_height});
+  const float beyond = draw_page(session, open, frame, learn, colours, wishes, {size.x - left, page_height});
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
-  draw_step_bar(session, open, frame, colours, wishes, {from.x + left, from.y}, {from.x + size.x, from.y + page_height});
+  Keepsake page{printed("lesson %d step %d", open.index + 1, open.step + 1), from.x + left, from.y, from.x + size.x,
+                from.y + page_height + beyond, ""};
+  page.taller = beyond;
+  draw_step_bar(session, open, frame, colours, wishes, page);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 /// What the Learn workspace remembers between frames.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,9 @@ struct TextMemory {
   std::vector<std::string> problems;  ///< one sentence for each of those
 };
 
+/// What of a page scrolls by itself.
+enum class PageColumn { text, views };
+
 struct LearnMemory {
   MarkdownText markdown;
   std::shared_ptr<const Lessons> lessons;    ///< what the rest is about
@@ -25,6 +29,8 @@ struct LearnMemory {
   std::map<int, LessonViewMemory> views;     ///< by LessonView::index
   std::map<const LessonBlock*, TextMemory> texts;
   std::vector<std::string> problems;         ///< the sentences that the page on screen shows
+  std::array<float, 2> scrolled{};           ///< by PageColumn, in the last frame that was not kept as a picture
+  bool was_kept = false;                     ///< the last frame was
 };
 
 }  // namespace attoscope

@@ -10,7 +10,7 @@
 namespace attoscope {
 
 /// The value with as many digits as `written` has, in its notation, with its sign and unit: "1.62e-3", "+0.25", "3.0×", "12 %",
-/// "1.5 MiB" (of a value in bytes).
+/// "1.5 MB" (of a value in bytes).
 std::string live_text(std::string_view written, double value);
 
 /// The answer to a live number's question among those that are known; none yet: null.

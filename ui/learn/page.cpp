@@ -10,8 +10,11 @@ namespace attoscope {
 namespace {
 
 /// From this width on (at scale 1) a view stands beside the text; otherwise below it, in a column of at most this.
-constexpr float beside = 1080, widest = 960;
-constexpr float margin = 32;  ///< around the text
+constexpr float beside = 1000, widest = 960;
+/// Room that a view wants, and that the text keeps of it.
+constexpr float view_wants = 672, text_keeps = 380;
+/// Above the page, and around its columns: less where they are narrow.
+constexpr float top_margin = 16, margin = 32, narrow_margin = 24, narrow = 700;
 
 /// All that a block is drawn from.
 struct Page {
@@ -171,28 +174,35 @@ void draw_title(const Page& page) {
 /// Whole and even, so that what is centred in it stands on whole pixels.
 float even(float width) { return 2 * std::floor(width / 2); }
 
-/// A column of the page that scrolls by itself, `width` wide, with its margins.
+/// A column of the page that scrolls by itself, with its margins. Returns how much of it does not fit.
 template <class Draw>
-void draw_column(const char* id, float x, ImVec2 size, float inner, const Draw& draw) {
+float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw) {
+  float& scrolled = page.memory.scrolled[static_cast<std::size_t>(column)];
+  const float around = px(size.x < px(narrow) ? narrow_margin : margin), inner = even(std::min(size.x - 2 * around, px(widest)));
   ImGui::SetCursorPosX(x);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(24)});
-  if (ImGui::BeginChild(id, size, ImGuiChildFlags_AlwaysUseWindowPadding)) draw();
+  if (page.memory.was_kept) ImGui::SetNextWindowScroll({-1, scrolled});  // it had all of its height, and nothing to scroll
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(top_margin)});
+  if (ImGui::BeginChild(column == PageColumn::text ? "text" : "views", size, ImGuiChildFlags_AlwaysUseWindowPadding)) draw();
+  if (!page.frame.kept) scrolled = ImGui::GetScrollY();
+  const float beyond = ImGui::GetScrollMaxY();
   ImGui::EndChild();
   ImGui::PopStyleVar();
+  return beyond;
 }
 
 }  // namespace
 
-void draw_page(Session& session, const LessonPlace& place, const Frame& frame, LearnMemory& memory, const Palette& colours,
-               Wishes& wishes, ImVec2 size) {
+float draw_page(Session& session, const LessonPlace& place, const Frame& frame, LearnMemory& memory, const Palette& colours,
+                Wishes& wishes, ImVec2 size) {
   Page page{session, place, frame, memory, colours, wishes};
   memory.problems.clear();
   const std::vector<LessonBlock>& blocks = step_of(place).blocks;
   const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, stands_beside);
-  const float text_width = split ? std::floor(size.x * 0.4f) : size.x;
+  const float text_width =
+      split ? std::floor(std::min(size.x * 0.4f, std::max(px(text_keeps), size.x - px(view_wants)))) : size.x;
   const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY();
   ImGui::PushID(place.step);
-  draw_column("text", x, {text_width, size.y}, even(std::min(text_width - px(2 * margin), px(widest))), [&] {
+  float beyond = draw_column(page, PageColumn::text, x, {text_width, size.y}, [&] {
     draw_title(page);
     for (const LessonBlock& block : blocks)
       if (!split || !stands_beside(block)) draw_block(page, block);
@@ -202,13 +212,15 @@ void draw_page(Session& session, const LessonPlace& place, const Frame& frame, L
     const float line = top.x + x + text_width;
     ImGui::GetWindowDrawList()->AddLine({line, top.y + y}, {line, top.y + y + size.y}, colours.line);
     ImGui::SetCursorPosY(y);
-    const float rest = size.x - text_width;
-    draw_column("views", x + text_width, {rest, size.y}, even(rest - px(2 * margin)), [&] {
+    const float views_beyond = draw_column(page, PageColumn::views, x + text_width, {size.x - text_width, size.y}, [&] {
       for (const LessonBlock& block : blocks)
         if (stands_beside(block)) draw_block(page, block);
     });
+    beyond = std::max(beyond, views_beyond);
   }
   ImGui::PopID();
+  memory.was_kept = frame.kept;
+  return beyond;
 }
 
 }  // namespace attoscope

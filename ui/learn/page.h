@@ -9,8 +9,8 @@
 
 namespace attoscope {
 
-/// Draws the step that `place` names into `size` at the cursor.
-void draw_page(Session& session, const LessonPlace& place, const Frame& frame, LearnMemory& memory, const Palette& colours,
-               Wishes& wishes, ImVec2 size);
+/// Draws the step that `place` names into `size` at the cursor. Returns how many pixels of its height are scrolled out of view.
+float draw_page(Session& session, const LessonPlace& place, const Frame& frame, LearnMemory& memory, const Palette& colours,
+                Wishes& wishes, ImVec2 size);
 
 }  // namespace attoscope

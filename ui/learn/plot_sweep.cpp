@@ -65,8 +65,12 @@ SweepPlot plot_of(const LessonAnswer& answer, const Palette& colours) {
   return s;
 }
 
+/// Three digits: plainly from 0.01 to 9999, else with a power of ten.
+std::string three_digits(double x) { return std::abs(x) >= 0.01 && std::abs(x) < 9999.5 ? printed("%.3g", x) : scientific(x); }
+
 std::string spread_text(const LessonPoint& p, int seeds) {
-  return scientific(p.mean) + (seeds > 1 && std::isfinite(p.spread) ? " ± " + scientific(p.spread, 2) : "");
+  const std::string spread = std::abs(p.spread) >= 0.01 && std::abs(p.spread) < 99.5 ? printed("%.2g", p.spread) : scientific(p.spread, 2);
+  return three_digits(p.mean) + (seeds > 1 && std::isfinite(p.spread) ? " ± " + spread : "");
 }
 
 /// The same after the curve's name, where there are several.
@@ -218,7 +222,7 @@ std::string said(const SweepPlot& s) {
     return s.axis().key + " " + s.axis().values[i / s.curves] +
            (s.curves > 1 ? ", " + s.answer.axes[1].key + " " + s.answer.axes[1].values[i % s.curves] : "");
   };
-  std::string text = "least " + scientific(least->mean) + " at " + where(least) + ", greatest " + scientific(most->mean) +
+  std::string text = "least " + three_digits(least->mean) + " at " + where(least) + ", greatest " + three_digits(most->mean) +
                      " at " + where(most);
   if (lost > 0) text += printed("; %d points are not finite", lost);
   return text + (s.answer.question.seeds > 1 ? printed("; %d seeds, ± standard deviation", s.answer.question.seeds) : "");

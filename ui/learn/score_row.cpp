@@ -14,9 +14,9 @@ namespace attoscope {
 
 namespace {
 
-/// Of the bars: lower where the view is wide, since text then stands above it.
-constexpr int usual_height = 156, wide_height = 112;
-constexpr float wide = 860, weight_height = 44, number_room = 15;
+/// Of the bars: as high as the room allows, once what stands below them has `below` and a lane for each algorithm.
+constexpr int low_bars = 88, high_bars = 156;
+constexpr float below = 444, weight_height = 44, number_room = 15;
 /// Scores are dragged in steps that every format holds.
 constexpr double drag_step = 0.25;
 
@@ -229,8 +229,9 @@ void edit_score(LessonScene& scene, RecurrenceViewMemory& memory, const RowBox& 
 
 std::string draw_score_row(LessonScene& scene, RecurrenceViewMemory& memory, const Stepped& stepped) {
   std::string problem;
-  const int bars =
-      whole_of(scene, "height", scene.width < px(wide) ? usual_height : wide_height, lowest_row, highest_row, problem);
+  const float room = ImGui::GetContentRegionAvail().y / px(1) - below - step_lane_height * static_cast<float>(stepped.rows.size());
+  const int fitting = std::clamp(static_cast<int>(room), low_bars, high_bars);
+  const int bars = whole_of(scene, "height", fitting, lowest_row, highest_row, problem);
   if (!problem.empty()) return problem;
   const float height = px(static_cast<float>(bars) + weight_height);
   const ImVec2 at = ImGui::GetCursorScreenPos();

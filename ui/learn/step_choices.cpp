@@ -41,7 +41,7 @@ class Flow {
   float left_, right_, y_, x_;
 };
 
-constexpr float number_width = 164, button_width = 76;
+constexpr float number_width = 124, others_width = 64, format_width = 72, policy_width = 96, source_width = 112;
 
 /// A name, a track, a value, close together.
 bool number(Flow& flow, const Slider& spec, const char* shown, const Palette& colours, int& value) {
@@ -90,7 +90,7 @@ std::string text_from(Source source, const RecurrenceViewMemory& memory) {
 
 void choose_source(LessonScene& scene, const RecurrenceViewMemory& memory, Flow& flow) {
   const Source source = source_of(value_of(scene, "scores", "random"));
-  const float width = px(112);
+  const float width = px(source_width);
   flow.next(width);
   const WithField field(Face::label);
   const bool open = begin_combo("##source", std::string(source_names[static_cast<std::size_t>(source)]), width);
@@ -141,7 +141,7 @@ void choose_size(LessonScene& scene, const RecurrenceViewMemory& memory, Flow& f
     change(scene, "scores", name + ":" + std::to_string(count) + seed);
   explain("How many scores the row has. The truth changes with them.", "l = Σ exp(S_j - m), j = 1 .. N");
   ImGui::EndDisabled();
-  const float width = px(button_width);
+  const float width = px(others_width);
   flow.next(width);
   ImGui::BeginDisabled(source != Source::random);
   if (push_button("others", scene.colours, false, {width, 0}))
@@ -166,10 +166,12 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewMemory& memory, F
   for (int i = 0; i <= static_cast<int>(Algorithm::flash2); ++i) {
     const auto algorithm = static_cast<Algorithm>(i);
     const bool on = std::ranges::find(memory.asked, algorithm, &StepQuestion::algorithm) != memory.asked.end();
-    const float width = px(button_width);
+    const std::string called(name(algorithm));
+    const float width = text_width(Face::label, called) + px(12);
     flow.next(width);
+    ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha, 1);  // the one that must stay is lit as the others are
     ImGui::BeginDisabled(on && memory.asked.size() == 1);
-    if (push_button(std::string(name(algorithm)).c_str(), scene.colours, on, {width, 0})) {
+    if (push_button(called.c_str(), scene.colours, on, {width, 0})) {
       std::string list;
       for (int k = 0; k <= static_cast<int>(Algorithm::flash2); ++k) {
         const bool was =
@@ -179,6 +181,7 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewMemory& memory, F
       change(scene, "algorithms", list);
     }
     ImGui::EndDisabled();
+    ImGui::PopStyleVar();
     explain(
         on ? "Takes this algorithm away; the last one stays." : "Puts this algorithm beside the others, over the same scores.",
         code_title(algorithm));
@@ -187,7 +190,7 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewMemory& memory, F
 
 void choose_format(LessonScene& scene, Flow& flow) {
   static constexpr std::array<std::string_view, 7> names{"bf16", "fp16", "tf32", "fp32", "e4m3", "e5m2", "e3m2"};
-  const float width = px(76);
+  const float width = px(format_width);
   flow.next(width);
   const WithField field(Face::mono);
   const Format& format = scene.experiment.format;
@@ -200,7 +203,7 @@ void choose_format(LessonScene& scene, Flow& flow) {
 }
 
 void choose_policy(LessonScene& scene, Flow& flow) {
-  const float width = px(100);
+  const float width = px(policy_width);
   flow.next(width);
   const WithField field(Face::mono);
   std::string_view chosen = policy_name(scene.experiment.a.precision, Algorithm::flash2);
@@ -222,7 +225,7 @@ void choose_policy(LessonScene& scene, Flow& flow) {
 void draw_step_choices(LessonScene& scene, RecurrenceViewMemory& memory) {
   Flow flow(scene.width);
   choose_source(scene, memory, flow);
-  type_scores(scene, memory, flow, std::clamp(scene.width - px(112 + number_width + button_width + 3 * 8), px(160), px(520)));
+  type_scores(scene, memory, flow, std::clamp(scene.width - px(source_width + number_width + others_width + 3 * 8), px(160), px(520)));
   choose_size(scene, memory, flow);
   choose_tile(scene, memory, flow);
   choose_format(scene, flow);

@@ -12,7 +12,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr float lane_height = 24, name_width = 104;
+constexpr float name_width = 104;
 
 /// Right edges of the columns of numbers; those that do not fit are left out.
 struct LaneColumns {
@@ -73,9 +73,9 @@ void draw_lane(LessonScene& scene, const Stepped& s, int a, ImVec2 at, const Lan
   const bool followed = a == s.followed;
   const std::string called(name(row.question.algorithm));
   const Colour colour = followed ? colours.a : colours.secondary;
-  const float y = at.y + (px(lane_height) - line_height(Face::mono_small)) / 2;
+  const float y = at.y + (px(step_lane_height) - line_height(Face::mono_small)) / 2;
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(8)}, {at.x + px(8), at.y + px(16)}, colour, px(2));
-  draw_text({at.x + px(16), at.y + (px(lane_height) - line_height(Face::mono)) / 2}, Face::mono,
+  draw_text({at.x + px(16), at.y + (px(step_lane_height) - line_height(Face::mono)) / 2}, Face::mono,
             followed ? colours.text : colours.secondary, called);
   const int slots = std::ranges::max_element(s.rows, {}, &Steps::passes)->passes;
   draw_heads({at.x + px(name_width), at.y}, c.passes_end, slots, row, step, followed, colours);
@@ -87,7 +87,7 @@ void draw_lane(LessonScene& scene, const Stepped& s, int a, ImVec2 at, const Lan
   number(c.m, state_number(step.state.m));
   number(c.l, state_number(step.state.l));
   ImGui::SetCursorScreenPos(at);
-  if (ImGui::InvisibleButton(("###lane " + called).c_str(), {scene.width, px(lane_height)})) change(scene, "follow", called);
+  if (ImGui::InvisibleButton(("###lane " + called).c_str(), {scene.width, px(step_lane_height)})) change(scene, "follow", called);
   explain(std::string(code_title(row.question.algorithm)) +
               ". Click: its code, its formula and its state below. Bytes between HBM and the chip for this one "
               "query, elements as large as the format's:",
@@ -105,9 +105,9 @@ void draw_step_lanes(LessonScene& scene, const Stepped& stepped) {
   draw_header(at, columns, scene.colours);
   const float top = at.y + px(18);
   for (int a = 0; a < static_cast<int>(stepped.rows.size()); ++a)
-    draw_lane(scene, stepped, a, {at.x, top + px(lane_height) * static_cast<float>(a)}, columns);
+    draw_lane(scene, stepped, a, {at.x, top + px(step_lane_height) * static_cast<float>(a)}, columns);
   ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, px(18) + px(lane_height) * static_cast<float>(stepped.rows.size())});
+  ImGui::Dummy({scene.width, px(18) + px(step_lane_height) * static_cast<float>(stepped.rows.size())});
 }
 
 bool draw_step_transport(LessonScene& scene, RecurrenceViewMemory& memory, const Stepped& stepped, int tick) {

@@ -75,6 +75,8 @@ void draw_step_detail(LessonScene& scene, const Stepped& stepped);
 
 /// The formula of a step: with letters, with numbers, what came out.
 std::vector<std::string> step_formula(const Steps& row, int index);
+/// Of one algorithm among the lanes, at scale 1.
+inline constexpr float step_lane_height = 24;
 /// Where it is: "pass 1, tile 3".
 std::string step_place(const Steps& row, int index);
 /// "1.708694", always as wide; "-∞" before any score.

@@ -34,7 +34,7 @@ Columns columns_of(const SweepDrawing& d, const Box& box) {
   c.right = c.number - (one ? text_width(Face::mono, "-1.23e-12") + px(8) : px(4));
   c.top = box.min.y;
   c.bottom = box.max.y - px(36);
-  c.row = std::clamp((c.bottom - c.top) / static_cast<float>(std::max<std::size_t>(1, t.axes[0].names.size())), px(22), px(64));
+  c.row = std::clamp((c.bottom - c.top) / static_cast<float>(std::max<std::size_t>(1, t.axes[0].names.size())), px(22), px(160));
   return c;
 }
 
@@ -71,7 +71,7 @@ void draw_bar(const SweepScene& s, const Columns& c, const SweepCell& cell, floa
   const SweepDrawing& d = s.memory.drawing;
   const Colour colour = line_colour(*d.table, 0, s.session.view.theme);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float from = base_of(d, c), to = to_x(d.y, c, cell.mean), half = std::min(px(10), c.row * 0.26f);
+  const float from = base_of(d, c), to = to_x(d.y, c, cell.mean), half = std::min(px(16), c.row * 0.26f);
   const float x0 = std::min(from, to), x1 = std::max({from, to, x0 + px(2)});
   list->AddRectFilled({x0, y - half}, {x1, y + half}, colour, px(2));
   if (std::isfinite(cell.rival)) {
@@ -79,13 +79,13 @@ void draw_bar(const SweepScene& s, const Columns& c, const SweepCell& cell, floa
     list->AddRectFilled({x - px(1.5f), y - half - px(3)}, {x + px(1.5f), y + half + px(3)}, s.colours.b);
   }
   if (d.table->seeds > 1) draw_spread(d.y, c, spread_ends(cell, d.spread), y, s.colours.text);
-  draw_text({c.number, y - line_height(Face::mono) / 2}, Face::mono, s.colours.text, scientific(cell.mean), 1);
+  draw_text({c.number, y - line_height(Face::mono) / 2}, Face::mono, s.colours.text, mean_text(d.extremes, cell.mean), 1);
 }
 
 /// A dot for each value of the second parameter, one a little below the other.
 void draw_dots(const SweepScene& s, const Columns& c, int first, float y) {
   const SweepDrawing& d = s.memory.drawing;
-  const float step = std::min(px(9), (c.row - px(6)) / static_cast<float>(d.lines.size()));
+  const float step = std::min(px(20), (c.row - px(6)) / static_cast<float>(d.lines.size()));
   float at = y - step * static_cast<float>(d.lines.size() - 1) / 2;
   for (const SweepLine& line : d.lines) {
     const SweepCell& cell = *cell_at(*d.table, {first, line.second});
@@ -128,6 +128,7 @@ void draw_row(const SweepScene& s, const Columns& c, int i, const Box& clip) {
   const std::string& name = t.axes[0].names[static_cast<std::size_t>(i)];
   draw_text({c.name, y - line_height(Face::mono) / 2}, Face::mono, s.colours.text, fitted(Face::mono, name, c.name - clip.min.x), 1);
   const SweepCell& cell = *cell_at(t, {i, 0});
+  if (t.axes.size() > 1 && i > 0) ImGui::GetWindowDrawList()->AddLine({c.left, top}, {c.right, top}, faded(s.colours.line, 0.5f));
   if (t.axes.size() > 1) draw_dots(s, c, i, y);
   else if (cell.count > 0 && std::isfinite(cell.mean)) draw_bar(s, c, cell, y);
   else draw_nothing(s, c, cell, y);

@@ -81,7 +81,7 @@ Colour ink_on(Colour under) {
 }
 
 /// The means in their cells, where these are large enough.
-void draw_numbers(const SweepTable& t, const Box& map, const Colouring& how) {
+void draw_numbers(const SweepTable& t, const SweepExtremes& extremes, const Box& map, const Colouring& how) {
   const float cell_x = (map.max.x - map.min.x) / static_cast<float>(t.axes[0].names.size()),
               cell_y = (map.max.y - map.min.y) / static_cast<float>(t.across()), line = line_height(Face::mono_small);
   if (cell_x < text_width(Face::mono_small, "-1.2e-12") + px(4) || cell_y < line + px(4)) return;
@@ -91,7 +91,7 @@ void draw_numbers(const SweepTable& t, const Box& map, const Colouring& how) {
     const ImVec2 at{map.min.x + (static_cast<float>(k / t.across()) + 0.5f) * cell_x,
                     map.max.y - (static_cast<float>(k % t.across()) + 0.5f) * cell_y - line / 2};
     draw_text(at, Face::mono_small, ink_on(colour(static_cast<float>(c.mean), how)),
-              t.of == "ratio" ? times(c.mean) : scientific(c.mean, 2), 0.5f);
+              t.of == "ratio" ? times(c.mean) : extremes.decimals < 0 ? scientific(c.mean, 2) : mean_text(extremes, c.mean), 0.5f);
   }
 }
 
@@ -115,7 +115,7 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   const Colouring how = colouring_of(s.memory.drawing, s.session.view.theme);
   if (s.frame.paint) s.frame.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
   ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
-  draw_numbers(t, map, how);
+  draw_numbers(t, s.memory.drawing.extremes, map, how);
   draw_axes(t, map, s.colours);
   draw_colour_bar({{map.max.x + px(14), map.min.y}, {map.max.x + px(26), map.max.y}}, how, p, s.colours);
   const ImVec2 mouse = ImGui::GetIO().MousePos;

@@ -1,6 +1,7 @@
 // A list of all parameters that can be varied, by groups, found by typing.
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <string>
 
 #include "imgui.h"
@@ -17,6 +18,11 @@ std::string lower(std::string text) {
   return text;
 }
 
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
 bool fits(const SweepParameter& p, const std::string& search) {
   return lower(p.key + " " + p.title + " " + p.what + " " + p.group).find(lower(search)) != std::string::npos;
 }
@@ -24,7 +30,7 @@ bool fits(const SweepParameter& p, const std::string& search) {
 /// One parameter: its key, and what it is.
 bool entry(const SweepParameter& p, bool chosen, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = px(22), key_width = px(112), width = px(400);
+  const float height = px(22), key_width = px(128), width = px(400);
   const bool pressed = ImGui::Selectable(("##" + p.key).c_str(), chosen, 0, {width, height});
   explain(p.what, "for instance " + p.key + " = " + p.example);
   draw_text({at.x + px(4), at.y + (height - line_height(Face::mono)) / 2}, Face::mono, chosen ? colours.accent : colours.text, p.key);
@@ -42,6 +48,7 @@ bool search_field(std::string& search) {
   }
   ImGui::SetNextItemWidth(px(400));
   const bool entered = ImGui::InputTextWithHint("##search", "find a parameter", &search, ImGuiInputTextFlags_EnterReturnsTrue);
+  if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
   explain("Part of a name, a group or an explanation. Enter takes the first parameter that fits.");
   return entered;
 }
@@ -57,6 +64,7 @@ bool choose(const SweepParameter& p, VariedParameter& varied) {
 
 bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& varied, bool may_be_none, float width) {
   const WithField f(Face::mono);
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {std::numeric_limits<float>::max(), px(520)});
   if (!begin_combo(name, varied.key.empty() ? "none" : varied.key, width)) {
     explain(may_be_none ? "A second parameter: every value of the first is computed with every value of it."
                         : "The parameter that is varied; everything else of the experiment stays as it is.");
@@ -70,13 +78,15 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
     explain("One parameter alone.");
   }
   std::string group;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(2)});
   if (s.sweep().offer)
     for (const SweepParameter& p : s.sweep().offer->parameters) {
       if (!fits(p, search)) continue;
-      if (group != p.group) section(s.colours, group = p.group);
+      if (group != p.group) section(s.colours, upper(group = p.group));
       if (entry(p, varied.key == p.key, s.colours) || (entered && first)) changed |= choose(p, varied);
       first = false;
     }
+  ImGui::PopStyleVar();
   if (first && !search.empty()) label(Face::label, s.colours.secondary, "No parameter is called so.");
   ImGui::EndCombo();
   return changed;

@@ -14,13 +14,15 @@ namespace attoscope {
 namespace {
 
 /// The read-out of a combination.
-std::vector<NoteLine> note(const SweepTable& t, const SweepPlace& place, const SweepCell& c, const Palette& colours) {
+std::vector<NoteLine> note(const SweepDrawing& d, const SweepPlace& place, const SweepCell& c, const Palette& colours) {
+  const SweepTable& t = *d.table;
+  const auto in_digits = [&](double x) { return mean_text(d.extremes, x, 1); };
   std::vector<NoteLine> lines{{colours.text, place_text(t, place)}};
   if (c.count > 0) {
-    lines.push_back({colours.text, printed("mean %-10s std %-10s", scientific(c.mean, 4).c_str(), scientific(c.std, 3).c_str())});
-    lines.push_back({colours.secondary, printed("min  %-10s max %-10s", scientific(c.min, 4).c_str(), scientific(c.max, 4).c_str())});
+    lines.push_back({colours.text, printed("mean %-10s std %-10s", in_digits(c.mean).c_str(), in_digits(c.std).c_str())});
+    lines.push_back({colours.secondary, printed("min  %-10s max %-10s", in_digits(c.min).c_str(), in_digits(c.max).c_str())});
   }
-  if (t.has_rival && c.count > 0) lines.push_back({colours.b, "b    " + scientific(c.rival, 4)});
+  if (t.has_rival && c.count > 0) lines.push_back({colours.b, "b    " + in_digits(c.rival)});
   if (c.error >= 0) lines.push_back({colours.bad, t.errors[static_cast<std::size_t>(c.error)]});
   lines.push_back({colours.faint, printed("%d of %d seeds", c.count, t.seeds) + (c.count > 0 ? "; a click opens it in Explore" : "")});
   return lines;
@@ -48,7 +50,7 @@ void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, const
   if (!ImGui::IsItemHovered() || cell == nullptr) return explain("The mean over seeds of every combination; a click on one opens its experiment in Explore.");
   s.memory.pointing = place;
   if (pressed && cell->count > 0) s.wishes.open_point = place;
-  draw_note(box, ImGui::GetIO().MousePos, note(t, *place, *cell, s.colours), s.colours);
+  draw_note(box, ImGui::GetIO().MousePos, note(s.memory.drawing, *place, *cell, s.colours), s.colours);
 }
 
 void draw_sweep_picture(const SweepScene& s) {

@@ -59,7 +59,7 @@ void draw_numbers(const SweepScene& s, const SweepCell& cell, const Columns& c, 
   } else {
     for (std::size_t i = 0; i < c.numbers.size(); ++i)
       draw_text({c.numbers[i], y}, Face::mono_small, !std::isfinite(numbers[i]) ? colours.bad : i == 0 ? colours.text : colours.secondary,
-                scientific(numbers[i]), 1);
+                mean_text(s.memory.drawing.extremes, numbers[i]), 1);
   }
   draw_text({c.seeds, y}, Face::mono_small, cell.error >= 0 ? colours.bad : colours.faint, std::to_string(cell.count), 1);
 }

@@ -105,12 +105,18 @@ std::vector<double> log_ticks(double from, double to, double most) {
   if (to < 8 * from) return round_ticks(from, to, most);
   const int first = static_cast<int>(std::floor(std::log10(from))), last = static_cast<int>(std::ceil(std::log10(to)));
   const int step = std::max(1, static_cast<int>(std::ceil((last - first) / std::max(1.0, most))));
-  const bool fine = last - first <= 2;
+  const bool fine = to <= 100 * from;
   std::vector<double> ticks;
   for (int e = first; e <= last; e += step)
     for (const double factor : {1.0, 2.0, 5.0})
       if (const double t = factor * std::pow(10.0, e); (fine || factor == 1) && t >= from && t <= to) ticks.push_back(t);
   return ticks;
+}
+
+/// Decimals that give the largest of numbers of these sizes four digits; negative where some are too small or too large for that.
+int plain_decimals(double least, double largest) {
+  if (!(largest > 0) || least < 0.01 || largest >= 1e4) return -1;
+  return std::clamp(3 - static_cast<int>(std::floor(std::log10(largest))), 0, 3);
 }
 
 /// Significant digits by which evenly spaced ticks differ.
@@ -139,6 +145,7 @@ SpreadEnds spread_ends(const SweepCell& c, SeedSpread spread) {
 
 SweepExtremes extremes(const SweepTable& t) {
   SweepExtremes e;
+  double least_size = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < t.cells.size(); ++i) {
     const SweepCell& c = t.cells[i];
     if (c.count == 0 || !std::isfinite(c.mean)) continue;
@@ -146,11 +153,21 @@ SweepExtremes extremes(const SweepTable& t) {
     if (c.mean < t.cells[e.least].mean) e.least = i;
     if (c.mean > t.cells[e.largest].mean) e.largest = i;
     e.largest_size = std::max(e.largest_size, std::abs(c.mean));
+    if (c.mean != 0) least_size = std::min(least_size, std::abs(c.mean));
     if (c.mean > 0 && (e.least_above == 0 || c.mean < e.least_above)) e.least_above = c.mean;
     e.below_one += c.mean < 1;
     ++e.known;
   }
+  e.decimals = plain_decimals(least_size, e.largest_size);
   return e;
+}
+
+std::string mean_text(const SweepExtremes& e, double x, int more) {
+  const bool plain = e.decimals >= 0 && std::isfinite(x) && std::abs(x) < 1e6;
+  if (!plain) return scientific(x, 3 + more);
+  const int decimals = e.decimals + more;
+  if (x != 0 && std::abs(x) < 0.5 * std::pow(10.0, -decimals)) return scientific(x, 2);
+  return printed("%.*f", decimals, x);
 }
 
 bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, const SweepPlan& plan) {
@@ -180,8 +197,9 @@ SweepTicks value_ticks(const SweepRange& r, double most) {
 Colour line_colour(const SweepTable& table, int second, Theme theme) {
   const Palette& colours = palette(theme);
   if (table.axes.size() < 2) return table.of == "b" ? colours.b : table.of == "a" || table.of == "ratio" ? colours.a : colours.accent;
+  const float off_panel = is_light(theme) ? 0.61f : 0.66f;  // as far along the ramp a colour can be read on the panel
   const float share = table.across() > 1 ? static_cast<float>(second) / static_cast<float>(table.across() - 1) : 0.5f;
-  return colour(is_light(theme) ? 0.35f + 0.5f * share : 0.45f + 0.53f * share, {.diverging = false, .log = false, .range = 1, .knee = 1, .theme = theme});
+  return colour(off_panel + (1 - off_panel) * share, {.diverging = false, .log = false, .range = 1, .knee = 1, .theme = theme});
 }
 
 const SweepCell* cell_at(const SweepTable& table, const SweepPlace& place) {

@@ -33,8 +33,12 @@ struct SweepExtremes {
   std::size_t least = 0, largest = 0;         ///< indices of `SweepTable::cells`
   std::size_t known = 0, below_one = 0;       ///< how many have a finite mean, and one below 1
   double largest_size = 0, least_above = 0;   ///< of |mean|; of the means above 0, or 0
+  int decimals = -1;                          ///< of means that are all of a handy size; negative: they are written with exponents
 };
 SweepExtremes extremes(const SweepTable& table);
+
+/// A mean, or a number of its unit, as all of the table's are written: "0.511", "4.96e-4"; with as many more digits.
+std::string mean_text(const SweepExtremes& extremes, double number, int more = 0);
 
 /// Everything that a frame draws, made once for a table.
 struct SweepDrawing {

@@ -26,14 +26,17 @@ std::string subject(const SweepTable& t) {
 }
 
 /// "a's mean |error| falls 2.31× from block_k 16 to 1024".
-std::string trend(const SweepTable& t, std::size_t from, std::size_t to) {
+std::string trend(const SweepTable& t, const SweepExtremes& e, std::size_t from, std::size_t to) {
   const double x = t.cells[from].mean, y = t.cells[to].mean;
   const std::string way = " from " + t.axes[0].title + " " + t.axes[0].names[from] + " to " + t.axes[0].names[to];
-  if (!(x > 0 && y > 0)) return subject(t) + " goes" + way + ": " + scientific(x) + " to " + scientific(y);
+  if (!(x > 0 && y > 0)) return subject(t) + " goes" + way + ": " + mean_text(e, x) + " to " + mean_text(e, y);
   const double factor = std::max(x, y) / std::min(x, y);
   const std::string amount = factor < 1.1 ? printed("%.1f %%", 100 * std::abs(y / x - 1)) : times(factor);
   return subject(t) + (y >= x ? " grows " : " falls ") + amount + way;
 }
+
+/// "0.51× … 4.60×"; one number where both read alike.
+std::string span_of(const std::string& least, const std::string& largest) { return least == largest ? least : least + " … " + largest; }
 
 /// "fp32, N 64": the values, with what they are where they are numbers.
 std::string short_place(const SweepTable& t, std::size_t cell) {
@@ -47,7 +50,7 @@ std::string short_place(const SweepTable& t, std::size_t cell) {
 std::string ratio_words(const SweepTable& t, const SweepExtremes& e) {
   const std::string least = times(t.cells[e.least].mean), largest = times(t.cells[e.largest].mean);
   if (e.known == 1) return "a errs " + least + " b";
-  const std::string range = "a errs " + least + " … " + largest + " b";
+  const std::string range = "a errs " + span_of(least, largest) + " b";
   if (e.below_one == 0) return range + ": more, everywhere";
   if (e.below_one == e.known) return range + ": less, everywhere";
   return range + printed(": less at %zu of %zu", e.below_one, e.known);
@@ -55,15 +58,15 @@ std::string ratio_words(const SweepTable& t, const SweepExtremes& e) {
 
 std::string known_words(const SweepTable& t, const SweepExtremes& e) {
   if (t.of == "ratio") return ratio_words(t, e);
-  if (e.known == 1) return subject(t) + ": " + scientific(t.cells[e.least].mean) + " at " + short_place(t, e.least);
+  if (e.known == 1) return subject(t) + ": " + mean_text(e, t.cells[e.least].mean) + " at " + short_place(t, e.least);
   if (t.axes.size() == 1 && !t.axes[0].numbers.empty()) {
     std::vector<std::size_t> known;
     for (std::size_t i = 0; i < t.cells.size(); ++i)
       if (t.cells[i].count > 0 && std::isfinite(t.cells[i].mean)) known.push_back(i);
     const auto by_value = [&](std::size_t i) { return t.axes[0].numbers[i]; };
-    return trend(t, std::ranges::min(known, {}, by_value), std::ranges::max(known, {}, by_value));
+    return trend(t, e, std::ranges::min(known, {}, by_value), std::ranges::max(known, {}, by_value));
   }
-  return subject(t) + ": " + scientific(t.cells[e.least].mean) + " … " + scientific(t.cells[e.largest].mean);
+  return subject(t) + ": " + span_of(mean_text(e, t.cells[e.least].mean), mean_text(e, t.cells[e.largest].mean));
 }
 
 /// What is said instead of an answer.
