@@ -304,6 +304,7 @@ TEST(Sweeper, OpensAPointAndFindsItsSweepAgain) {
   expected.experiment.a.block_k = expected.experiment.b.block_k = 32;
   expected.experiment.format = fp16;
   expected.view.workspace = Workspace::explore;
+  expected.view.square_tiles = false;
   EXPECT_EQ(s, expected);
   s.view.workspace = Workspace::sweep;
   sweeper.update(s, false);

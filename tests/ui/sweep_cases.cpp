@@ -157,6 +157,7 @@ void runs(Hand& hand) {
     s.experiment.a.block_k = s.experiment.b.block_k = 32;
     s.experiment.format = fp16;
     s.view.workspace = Workspace::explore;
+    s.view.square_tiles = false;
   });
 }
 
