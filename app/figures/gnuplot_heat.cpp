@@ -102,8 +102,9 @@ std::string heat_settings(const FigureHeat& h) {
   std::string text = fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\nunset grid\nset border 15\n", gnuplot_number(h.x0),
                                  gnuplot_number(h.x1), gnuplot_number(h.y1), gnuplot_number(h.y0));
   if (h.two_valued) return text + "unset colorbox\n";
-  text += fmt::format("set palette defined ({})\nset cbrange [{}:1]\nset cblabel {} noenhanced\n", palette_words(h),
-                      h.diverging ? -1 : 0, gnuplot_literal(h.label));
+  // gnuplot leaves too little room between the bar's numbers and its label
+  text += fmt::format("set palette defined ({})\nset cbrange [{}:1]\nset cblabel {} noenhanced offset 1,0\nset rmargin 11\n",
+                      palette_words(h), h.diverging ? -1 : 0, gnuplot_literal(h.label));
   return text + "set colorbox\nset cbtics (" + bar_ticks(h) + ") noenhanced\n";
 }
 

@@ -17,6 +17,7 @@ struct TextMemory {
   float width = -1, scale = 0;        ///< what it was made for
   std::string text;                   ///< without the formulas that cannot be drawn
   std::vector<std::string> problems;  ///< one sentence for each of those
+  float formula = 0, formula_scale = 0;  ///< what its widest displayed formula needs, at which scale; 0: never
 };
 
 /// What of a page scrolls by itself.

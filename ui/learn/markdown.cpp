@@ -258,6 +258,13 @@ std::string MarkdownText::fitted(std::string_view markdown, float width, std::ve
   return text + std::string(markdown.substr(done));
 }
 
+float MarkdownText::widest_formula(std::string_view markdown) const {
+  float widest = 0, needed = 0;
+  for (const FormulaPlace& f : formulas_of(markdown))
+    if (f.displayed && complaint_about(f, needed).empty()) widest = std::max(widest, needed);
+  return widest;
+}
+
 void MarkdownText::draw(const std::string& markdown, const Palette& colours, const std::function<void(int)>& number) {
   RichMd::SetCurrentContext(renderer_->context);
   RichMd::Style& style = RichMd::GetStyle();

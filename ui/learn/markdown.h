@@ -30,6 +30,8 @@ class MarkdownText {
   /// The text with one sentence in the place of every formula that cannot be drawn, and with formulas that are wider than
   /// `width` pixels made smaller; `problems` has the sentences.
   std::string fitted(std::string_view markdown, float width, std::vector<std::string>& problems) const;
+  /// The pixels that the widest displayed formula needs; 0 where there is none that can be drawn.
+  float widest_formula(std::string_view markdown) const;
   /// Draws in the width that there is; `number(i)` draws in the line what stands for `<numI/>`.
   void draw(const std::string& markdown, const Palette& colours, const std::function<void(int)>& number);
 

@@ -62,7 +62,9 @@ void draw_text_block(Page& page, const LessonBlock& block) {
   TextMemory& text = page.memory.texts[&block];
   const float width = ImGui::GetContentRegionAvail().x;
   if (text.width != width || text.scale != px(1)) {
-    text = {.width = width, .scale = px(1), .text = {}, .problems = {}};
+    text.width = width;
+    text.scale = px(1);
+    text.problems.clear();
     text.text = page.memory.markdown.fitted(block.markdown, width, text.problems);
   }
   page.memory.problems.insert(page.memory.problems.end(), text.problems.begin(), text.problems.end());
@@ -154,6 +156,20 @@ bool stands_beside(const LessonBlock& block) {
   return !block.view.empty() && block.view.front().kind != LessonViewKind::quiz && block.view.front().problem.empty();
 }
 
+/// True if no displayed formula has to shrink by more than a fifth in a column of this width, and no table stands in a narrow one.
+bool text_fits(Page& page, const std::vector<LessonBlock>& blocks, float width) {
+  constexpr float table = 440;
+  return std::ranges::all_of(blocks, [&](const LessonBlock& block) {
+    if (width < px(table) && block.markdown.find("\n|") != std::string::npos) return false;
+    TextMemory& text = page.memory.texts[&block];
+    if (text.formula_scale != px(1)) {
+      text.formula_scale = px(1);
+      text.formula = page.memory.markdown.widest_formula(block.markdown);
+    }
+    return 0.8f * text.formula <= width;
+  });
+}
+
 void draw_title(const Page& page) {
   constexpr float height = 24, line = 32;
   const std::string& title = step_of(page.place).title;
@@ -197,9 +213,9 @@ float draw_page(Session& session, const LessonPlace& place, const Frame& frame, 
   Page page{session, place, frame, memory, colours, wishes};
   memory.problems.clear();
   const std::vector<LessonBlock>& blocks = step_of(place).blocks;
-  const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, stands_beside);
-  const float text_width =
-      split ? std::floor(std::min(size.x * 0.4f, std::max(px(text_keeps), size.x - px(view_wants)))) : size.x;
+  const float column = std::floor(std::min(size.x * 0.4f, std::max(px(text_keeps), size.x - px(view_wants))));
+  const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, stands_beside) && text_fits(page, blocks, column - 2 * px(narrow_margin));
+  const float text_width = split ? column : size.x;
   const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY();
   ImGui::PushID(place.step);
   float beyond = draw_column(page, PageColumn::text, x, {text_width, size.y}, [&] {
