@@ -138,7 +138,7 @@ TEST(PlotData, AreTheResultsOwnNumbers) {
     EXPECT_EQ(series(ulps, "flash2").y[i], static_cast<double>(r.a_error.ulps.counts[i]) / (40 * 8));
   const Figure traffic = plot(Plot::traffic, s);
   EXPECT_EQ(traffic.panels[0].series[2].y[0], r.traffic.flash2);
-  const auto& scatter = series(plot(Plot::scatter, s), "flash2").y;
+  const std::vector<double> scatter = series(plot(Plot::scatter, s), "flash2").y;
   EXPECT_NEAR(*std::ranges::max_element(scatter) / r.a_error.max_abs, 1, 1e-6);
   const Attribution all = attribute(s.experiment);
   const Figure why = plot(Plot::why, s);
@@ -245,6 +245,17 @@ TEST(PlotCommand, ChangedBitsAreSaidOnceTheFilesAreThere) {
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("the bits of b are not those that the figure was first made of"));
   EXPECT_EQ(bytes_of_file(scratch / "f.csv"), bytes_of_file(scratch / "g.csv"));
+}
+
+TEST(PlotCommand, TheSessionThatIsDrawnIsNeverOverwritten) {
+  const TemporaryDirectory scratch;
+  write_session(scratch / "s.json", plotted());
+  const std::string before = bytes_of_file(scratch / "s.json");
+  const Outcome o = attoscope({"figure", scratch / "s.json", "--plot", "ulps", "--out", scratch / "s.svg"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("another name than the session's"));
+  EXPECT_EQ(bytes_of_file(scratch / "s.json"), before);
+  EXPECT_EQ(scratch.count(), 1);
 }
 
 TEST(PlotCommand, WrongUsageIsOneSentence) {

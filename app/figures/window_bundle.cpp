@@ -1,5 +1,6 @@
 #include "app/figures/window_bundle.h"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -34,6 +35,13 @@ Plot plot_named(const std::string& text) {
 
 bool is_plot(const nlohmann::json& json) { return json.is_object() && json.contains("plot"); }
 
+/// The session that is drawn must not become the JSON of its figure.
+void keep_session(const FigureArguments& x) {
+  std::error_code error;
+  if (std::filesystem::equivalent(std::filesystem::path(x.out).replace_extension(".json"), x.what, error))
+    refuse("--out", x.out, "another name than the session's, whose .json the figure would overwrite");
+}
+
 /// A bundle, or a session with the plot that is typed.
 PlotBundle asked_for(const FigureArguments& x, std::vector<std::string>& remarks) {
   PlotBundle asked;
@@ -41,6 +49,7 @@ PlotBundle asked_for(const FigureArguments& x, std::vector<std::string>& remarks
     asked = parsed_bundle(x.what, [&](const std::string& text) { return parse_plot(text, remarks); });
   } else {
     asked = {plot_named(x.plot), read_session(x.what, remarks), std::nullopt};
+    keep_session(x);
   }
   if (!x.columns.empty()) asked.session.view.figure.two_columns = whole_number("--columns", x.columns, 1, 2) == 2;
   return asked;
