@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/experiment_fields.h"
+#include "ui/train/look_fields.h"
 #include "ui/view_fields.h"
 
 namespace attoscope {
@@ -65,6 +66,8 @@ void visit_session(V& v, S& session) {
   v.list("pins", session.pins, max_pins, [](auto& inner, auto& pin) { visit_pin(inner, pin); });
   v.object("lesson", [&](auto& inner) { visit_lesson(inner, session.lesson); });
   v.object("sweep", [&](auto& inner) { visit_sweep_plan(inner, session.sweep); });
+  v.object("train", [&](auto& inner) { visit_train_plan(inner, session.train); });
+  v.object("train_look", [&](auto& inner) { visit_train_look(inner, session.train_look); });
 }
 
 }  // namespace attoscope

@@ -24,6 +24,7 @@ constexpr float bar_height = 36;
 constexpr std::array workspaces{
     Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from the truth."},
     Choice{"Sweep", "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
+    Choice{"Train", "Two copies of a small transformer learn the same text, one with each method: how far apart their weights drift, and what that means."},
     Choice{"Learn", "The recurrence taught with its real numbers: lessons whose every view runs the kernel."},
 };
 static_assert(workspaces.size() == workspace_names.size());

@@ -5,7 +5,7 @@ namespace attoscope {
 namespace {
 
 /// All but the pins, which may be many.
-Session without_pins(const Session& s) { return {s.experiment, s.view, s.device, {}, s.lesson, s.sweep, s.origin}; }
+Session without_pins(const Session& s) { return {s.experiment, s.view, s.device, {}, s.lesson, s.sweep, s.train, s.train_look, s.origin}; }
 
 /// True if they are equal but for their views and pins.
 bool same_but_view_and_pins(const Session& x, const Session& y) {

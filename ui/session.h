@@ -10,9 +10,11 @@
 #include "kernels/experiment.h"
 #include "kernels/fields.h"
 #include "kernels/presets.h"
+#include "kernels/train/plan.h"
 #include "ui/figure_choice.h"
 #include "ui/learn/lesson.h"
 #include "ui/sweep/plan.h"
+#include "ui/train/look.h"
 
 namespace attoscope {
 
@@ -24,8 +26,8 @@ constexpr bool is_light(Theme t) { return t == Theme::light; }
 constexpr Theme next(Theme t) { return static_cast<Theme>((static_cast<int>(t) + 1) % static_cast<int>(theme_names.size())); }
 
 /// What fills the window between the bars.
-enum class Workspace : std::uint8_t { explore, sweep, learn };
-inline constexpr std::array<std::string_view, 3> workspace_names{"explore", "sweep", "learn"};
+enum class Workspace : std::uint8_t { explore, sweep, train, learn };
+inline constexpr std::array<std::string_view, 4> workspace_names{"explore", "sweep", "train", "learn"};
 
 /// Sizes of the panels at UI scale 1, in pixels; the heat map has the rest.
 struct PanelSizes {
@@ -155,6 +157,8 @@ struct Session {
   std::vector<Pin> pins;        ///< in the order in which they were kept
   LessonState lesson{};
   SweepPlan sweep{};
+  TrainPlan train = default_train_plan();
+  TrainLook train_look{};
   int origin = 0;               ///< which file, or new session, of this window it descends from; not saved, but undone
 
   friend bool operator==(const Session&, const Session&) = default;

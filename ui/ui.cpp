@@ -10,6 +10,7 @@
 #include "ui/panels.h"
 #include "ui/session_menu.h"
 #include "ui/sweep/sweep.h"
+#include "ui/train/train.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
@@ -44,6 +45,8 @@ void draw_workspace(Session& session, const Frame& frame, UiMemory& memory, cons
       return draw_explore(session, frame, memory, colours, wishes);
     case Workspace::sweep:
       return draw_sweep(session, frame, memory, colours, wishes);
+    case Workspace::train:
+      return draw_train(session, frame, memory, colours, wishes);
     case Workspace::learn:
       return draw_learn(session, frame, memory, colours, wishes);
   }

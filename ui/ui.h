@@ -17,6 +17,7 @@
 #include "kernels/slips.h"
 #include "ui/session.h"
 #include "ui/sweep/answer.h"
+#include "ui/train/answer.h"
 
 struct ImDrawList;
 struct ImVec2;
@@ -153,6 +154,7 @@ struct Frame {
   SessionFiles sessions;
   std::vector<std::string> remarks;      ///< what was not understood of the session that was opened, one sentence each
   SweepView sweep;
+  TrainView train;
   PaintImage paint;                      ///< may be empty (null backend): then nothing is drawn in the plot
   bool kept = false;                     ///< this frame is kept as a picture
 };
@@ -190,6 +192,7 @@ struct Wishes {
   bool cancel = false;       ///< stop what is being computed
   std::vector<LessonQuestion> lesson;  ///< all that the page on screen wants to know: `Frame::lesson_answers`
   SweepWish sweep = SweepWish::none;
+  TrainWish train{};
   std::optional<SweepPlace> open_point;  ///< of `Frame::sweep`, to be looked at in Explore
   std::optional<Keepsake> save;
   std::string draw_figure;   ///< the name of a figure of the papers, to be drawn as the view says; or empty

@@ -1,0 +1,54 @@
+/// How far apart two models' weights are (arXiv 2405.02803, section 4), tensor by tensor and over all.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/train/parameters.h"
+
+namespace attoscope {
+
+/// Of x against y; sums in the meter's order (kernels/meter.h). NaN where a number is not finite.
+struct WeightDeviation {
+  double max_abs = 0;        ///< max |x - y|
+  double wasserstein = 0;    ///< Wasserstein-1: mean |sorted x - sorted y|
+  double rel_l2 = 0;         ///< ||x - y|| / ||y||
+  double update_cosine = 0;  ///< of the last updates: cos(x - x before, y - y before); NaN where one of them is 0
+  double directionality = 0; ///< ||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step: 1 for steps in random
+                             ///< directions, sqrt(steps) for steps in one; 0 while x = y
+
+  friend bool operator==(const WeightDeviation&, const WeightDeviation&) = default;
+};
+
+/// Follows the difference of two models from step to step.
+class DeviationMeter {
+ public:
+  explicit DeviationMeter(const Parameters& parameters);
+  /// To be called after every step with both models' weights.
+  void follow(std::span<const float> x, std::span<const float> y);
+  /// Of what `follow` saw last; [0] over all, [1 + t] of tensor t. `x_before`, `y_before`: before that step.
+  std::vector<WeightDeviation> deviations(std::span<const float> x, std::span<const float> y, std::span<const float> x_before,
+                                          std::span<const float> y_before) const;
+  /// sum of ||D||^2 of every tensor: with the weights all that is needed to go on.
+  const std::vector<double>& paths() const { return paths_; }
+  /// Goes on from saved paths and the weights of that step.
+  void restore(std::vector<double> paths, std::span<const float> x, std::span<const float> y);
+
+ private:
+  const Parameters* parameters_;
+  std::vector<double> paths_;
+  std::vector<float> difference_;
+};
+
+/// Mean |sorted x - sorted y| by definition, over the radix sort of kernels/sorting.h.
+double wasserstein(std::span<const float> x, std::span<const float> y);
+
+/// max |x - y| over stretches of rows of a tensor, top to bottom: at most `most` numbers.
+std::vector<float> profile(const ParameterTensor& tensor, std::span<const float> x, std::span<const float> y, int most);
+inline constexpr int profile_height = 64;
+
+/// The largest singular value of W^Q of one head (columns head * d ..), by power iteration in double, to 1e-9.
+double query_norm(const Parameters& parameters, const ModelShape& shape, std::span<const float> weights, int layer, int head);
+
+}  // namespace attoscope

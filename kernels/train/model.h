@@ -1,0 +1,48 @@
+/// The transformer: forward and backward over a device's primitives, mixed precision as in practice: the residual stream, norms
+/// and softmax of the loss in T, every matrix product and what enters it in the main format D.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/train/primitives.h"
+
+namespace attoscope {
+
+/// Q, K, V of one head and sequence as attention got them, row-major context x d.
+struct CapturedHead {
+  int n = 0, d = 0;
+  std::vector<float> q, k, v;
+};
+
+/// A model on a device. Y = X.W of D-rounded X and W, rounded to D; the gradients of both as well, dW after its sum over tokens.
+template <class T>
+class Model {
+ public:
+  /// `on` must outlive it.
+  Model(const ModelShape& shape, int vocabulary, int batch, const TrainMethod& method, Primitives<T>& on);
+
+  const Parameters& parameters() const { return parameters_; }
+  /// Mean cross-entropy in nats of the batch under the weights (on the device); keeps what `backward` needs. `dice` feeds
+  /// stochastic rounding.
+  double forward(const T* weights, const Batch& batch, std::uint64_t dice);
+  /// The gradient of scale * loss of the last `forward`, laid out as the weights (on the device).
+  void backward(const T* weights, T scale, T* gradient);
+
+  /// After `backward`: what was counted in layer's heads. Float only.
+  std::vector<HeadCensus> census(int layer) const;
+  /// After `forward`: what a head of a sequence saw.
+  CapturedHead captured(int layer, int head, int sequence) const;
+  /// After `forward`: where the first number that is not finite appeared: "layer 1, attention output O"; empty: nowhere.
+  std::string first_nonfinite() const;
+
+ private:
+  struct Layer;
+  ModelShape shape_;
+  int vocabulary_ = 0, batch_ = 0;
+  Primitives<T>& on_;
+  Parameters parameters_;
+  // the rest is the implementation's
+};
+
+}  // namespace attoscope

@@ -1,0 +1,67 @@
+/// What is known of a plan while it trains: curves and measures, immutable where it is published.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/train/measures.h"
+#include "kernels/train/trainer.h"
+
+namespace attoscope {
+
+/// One head at a measured step.
+struct HeadHealth {
+  HeadCensus census{};
+  double query_norm = 0;  ///< spectral norm of W^Q
+
+  /// Signed mean of delta's error, as a share of the mean |delta|.
+  double delta_bias() const { return census.delta_size > 0 ? census.delta_error / census.delta_size : 0; }
+};
+
+/// The heads of a run at a measured step, [layer * heads + head].
+struct RunHealth {
+  int step = 0;
+  std::vector<HeadHealth> heads;
+};
+
+struct RunRecord {
+  RunPlan run;
+  std::vector<StepReport> steps;   ///< every step, without its census
+  std::vector<RunHealth> health;   ///< every measured step
+  std::string stopped;             ///< why it stopped: one sentence; empty: it did not
+};
+
+/// Two models at a measured step.
+struct PairPoint {
+  int step = 0;
+  double loss_difference = 0;               ///< loss of x - loss of y
+  std::vector<WeightDeviation> deviations;  ///< [0] over all, [1 + t] of tensor t
+  std::vector<std::vector<float>> profiles; ///< [t]: max |dW| along the rows of tensor t (see `profile`)
+};
+
+struct PairRecord {
+  PairPlan pair;
+  std::vector<PairPoint> points;
+};
+
+/// A place where training went on under another plan.
+struct Fork {
+  int step = 0;
+  std::string sentence;  ///< "a: policy eager -> hw"
+};
+
+/// Everything; a value.
+struct TrainRecord {
+  TrainPlan plan;
+  Parameters parameters;
+  std::string device;
+  int step = 0;  ///< steps taken by all runs that go on
+  std::vector<RunRecord> runs;
+  std::vector<PairRecord> pairs;
+  std::vector<Fork> forks;
+  double seconds = 0;  ///< spent in steps
+
+  bool finished() const { return step >= plan.recipe.steps; }
+};
+
+}  // namespace attoscope

@@ -1,0 +1,72 @@
+/// One run: weights, optimiser, step after step.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/train/model.h"
+
+namespace attoscope {
+
+/// A run stopped making sense: what() is one sentence that names the run, the step, the layer and the tensor.
+struct Diverged : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// All that a run is at the end of a step: a run that is restored from it goes on with the same bits.
+struct TrainState {
+  int step = 0;  ///< steps taken
+  double loss_scale = 1;
+  int steps_since_overflow = 0;
+  int updates = 0;  ///< steps that were not skipped
+  double first_loss = 0;  ///< NaN before the first step
+  std::vector<float> weights, m, v;
+
+  friend bool operator==(const TrainState&, const TrainState&) = default;
+};
+
+/// What a step told.
+struct StepReport {
+  int step = 0;  ///< counts from 1
+  double loss = 0, gradient_norm = 0, rate = 0, loss_scale = 1;
+  bool skipped = false;  ///< the gradient overflowed: the loss scale was halved, the weights stay
+  std::vector<HeadCensus> heads{};  ///< [layer * heads + head]; empty: not asked for
+};
+
+/// The learning rate of a step (from 1).
+double rate_at(const Recipe& recipe, int step);
+/// Whether gradients in this format need a scaled loss.
+bool scales_loss(const Format& format);
+
+/// Trains one run of a plan on a device.
+class Trainer {
+ public:
+  /// The plan is valid and has its corpus.
+  Trainer(const TrainPlan& plan, const RunPlan& run, std::unique_ptr<Primitives<float>> on);
+  ~Trainer();
+  Trainer(Trainer&&) noexcept;
+  Trainer& operator=(Trainer&&) noexcept;
+
+  const RunPlan& run() const;
+  const Parameters& parameters() const;
+  std::string device() const;
+  int step_count() const;  ///< steps taken
+  /// Takes the next step. Throws Diverged (the state is then that before the step), DeviceFailure.
+  StepReport step(bool with_census);
+  /// The weights, on the host.
+  std::vector<float> weights() const;
+  TrainState state() const;
+  /// Throws std::invalid_argument where it is no state of this model.
+  void restore(const TrainState& state);
+  /// What a head saw in the next step's batch: the state stays as it is.
+  CapturedHead captured(int layer, int head, int sequence);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace attoscope
