@@ -10,6 +10,7 @@
 #include "app/sweep/point_cache.h"
 #include "app/sweeper.h"
 #include "app/texture.h"
+#include "app/train/train_desk.h"
 #include "app/window.h"
 #include "app/wishes.h"
 #include "ui/session_menu.h"
@@ -35,7 +36,7 @@ class App {
   void run() {
     while (!window_.closing()) {
       if (window_.visible()) show_frame();
-      const bool moving = explorer_.computing() || sweeper_.busy() || keeper_.busy() || animated_ || keeper_.asked();
+      const bool moving = explorer_.computing() || sweeper_.busy() || train_.busy() || keeper_.busy() || animated_ || keeper_.asked();
       autosave(desk(), seconds(), window_.idle(moving));
       window_.wait(moving, explorer_.computing());
     }
@@ -47,6 +48,8 @@ class App {
     open_files(window_.take_dropped(), desk());
     explorer_.update(session_);
     sweeper_.update(session_, explorer_.computing());
+    train_.update(session_, explorer_.computing());
+    take_trained(desk());
     sessions_.observe(session_);
     apply_theme(session_.view.theme, shown_scale(session_), window_.scale());
     window_.begin_frame();
@@ -55,6 +58,7 @@ class App {
     frame.sessions = session_files(session_, sessions_, dialog_);
     window_.name(window_title(frame.sessions));
     frame.sweep = sweeper_.view();
+    frame.train = train_.view();
     keeper_.tell(frame);
     frame.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                          const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
@@ -72,11 +76,11 @@ class App {
     if (wishes.quit) window_.close();
   }
 
-  SessionDesk desk() { return {session_, explorer_, sessions_, dialog_}; }
+  SessionDesk desk() { return {session_, explorer_, sessions_, dialog_, train_}; }
 
   static double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-  Window window_{"Attoscope", 1600, 1000};
+  MainWindow window_{"Attoscope", 1600, 1000};
   Texture texture_;
   UiMemoryPtr memory_ = make_ui_memory();
   Keeper keeper_{pictures_directory(), default_point_cache(), [this] { window_.wake(); }};
@@ -86,6 +90,7 @@ class App {
   FileDialog dialog_;  ///< its thread wakes the window
   Explorer explorer_;  ///< last: its worker wakes the window
   Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};  ///< so do its
+  TrainDesk train_{[this] { window_.wake(); }, {data_directory()}};  ///< and its
 };
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "app/run_command.h"
 #include "app/sweep/sweep_command.h"
 #include "app/tensors.h"
+#include "app/train/train_command.h"
 #include "app/window_commands.h"
 #include "kernels/experiment_fields.h"
 
@@ -33,6 +34,7 @@ struct Invocation {
   RunArguments run;
   BenchArguments bench;
   SweepArguments sweep;
+  TrainArguments train;
   FigureArguments figure;
   RenderArguments render;
   WindowArguments window;
@@ -53,6 +55,11 @@ void add_fields(CLI::App& c, const std::array<FieldOption, N>& options, std::arr
   }
 }
 
+/// An option that may be given several times.
+void add_repeatable(CLI::App& c, const char* option, std::vector<std::string>& typed, const std::string& what) {
+  c.add_option(option, typed, what + "; repeatable")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_problem(CLI::App& c, RunArguments& x) {
   c.add_option("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
   c.add_option("--input", x.input, "Q, K, V: " + std::string(input_specs) + " (normal)");
@@ -66,19 +73,21 @@ void add_problem(CLI::App& c, RunArguments& x) {
   c.add_option("--row", x.row, "query row to trace; negative counts from the end (-1)");
 }
 
-void add_methods(CLI::App& c, RunArguments& x) {
+/// `usual`: a's policy where none is named.
+void add_methods(CLI::App& c, RunArguments& x, const std::string& usual = "hw") {
   c.add_option("--format", x.format, "main format: fp64 fp32 tf32 bf16 fp16 e4m3 e5m2 eXmY (bf16)");
   c.add_option("--algorithm", x.algorithm, "of a: " + listed(algorithm_names) + " (flash2)");
-  c.add_option("--policy", x.policy, "where a rounds (see attoscope presets); hw, or base_eager for three_pass");
+  c.add_option("--policy", x.policy, "where a rounds (see attoscope presets); " + usual + ", or base_eager for three_pass");
   c.add_option("--block-q", x.block_q, "rows of a tile (64)");
   c.add_option("--block-k", x.block_k, "keys of a tile (64)");
   add_fields(c, method_options, x.of_a);
+  c.add_option("--baseline", x.baseline, "policy of b, and with it b's algorithm (base_eager)");
+  add_repeatable(c, "--set", x.set, "one choice on top, such as a.O=fp32, b.P=main/stochastic, b.tau=4");
+}
+
+void add_kernel(CLI::App& c, RunArguments& x) {
   c.add_option("--kernel", x.kernel, "your own kernel's output on these inputs, in the place of a: " + std::string(kernel_output_specs));
   c.add_option("--kernel-as", x.kernel_as, "which method your kernel's output takes the place of: a or b")->capture_default_str();
-  c.add_option("--baseline", x.baseline, "policy of b, and with it b's algorithm (base_eager)");
-  c.add_option("--set", x.set, "one choice on top, such as a.O=fp32, b.P=main/stochastic, b.tau=4; repeatable")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void add_run(CLI::App& app, Invocation& typed) {
@@ -86,14 +95,13 @@ void add_run(CLI::App& app, Invocation& typed) {
   RunArguments& x = typed.run;
   add_problem(c, x);
   add_methods(c, x);
+  add_kernel(c, x);
   c.add_flag("--attribute", x.attribute, "tell what each rounding step of a costs");
   c.add_option("--device", x.device, device_help())->capture_default_str();
   c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
   c.add_option("--json", x.json, "write the result to this file, - for standard output");
   c.add_option("--save", x.save, "write q k v golden a b .npy to this directory");
-  c.add_option("--save-field", x.save_field, "FIELD=FILE.npy, a field of the heat map such as a_error or b_ulps; repeatable")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_repeatable(c, "--save-field", x.save_field, "FIELD=FILE.npy, a field of the heat map such as a_error or b_ulps");
   c.callback([&] { typed.command = [&x](std::ostream& out) { run(x, out); }; });
 }
 
@@ -108,6 +116,7 @@ void add_sweep(CLI::App& app, Invocation& typed) {
   SweepArguments& x = typed.sweep;
   add_problem(c, x.base);
   add_methods(c, x.base);
+  add_kernel(c, x.base);
   c.add_option("--vary", x.vary, axis_help())->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   c.add_option("--seeds", x.seeds, "how many, from --seed on")->capture_default_str();
   c.add_option("--measure", x.measure, "a. b. a_minus_b. or ratio. and a deviation, perhaps /golden; rescales, ...")->capture_default_str();
@@ -128,6 +137,47 @@ void add_sweep(CLI::App& app, Invocation& typed) {
   c.callback([&] { typed.command = [&x](std::ostream& out) { sweep(x, out, std::cerr); }; });
 }
 
+std::string gradient_help(const char* whose) {
+  std::string text = std::string("where ") + whose + "'s backward pass rounds: ";
+  for (const GradPolicy& p : grad_policies()) text += std::string(p.name) + (&p == &grad_policies().back() ? "" : ", ");
+  return text + " (the one that belongs to its policy)";
+}
+
+void add_train_plan(CLI::App& c, TrainArguments& x) {
+  c.add_option("--text", x.text, "file of UTF-8 text to learn (Debian's /usr/share/common-licenses, joined when the program was built)");
+  add_fields(c, model_options, x.of_model);
+  add_fields(c, recipe_options, x.of_recipe);
+  add_methods(c, x.methods, "eager");
+  c.get_option("--set")->description("one choice on top, such as a.O=fp32, a.grad.dS=fp32, a.grad.delta_from=probabilities; repeatable");
+  c.add_option("--gradient", x.gradient, gradient_help("a"));
+  c.add_option("--baseline-format", x.baseline_format, "main format of b (a's)");
+  c.add_option("--baseline-gradient", x.baseline_gradient, gradient_help("b"));
+  add_repeatable(c, "--exact", x.exact, "LAYER or LAYER:HEAD of a, whose attention rounds nothing but its input");
+  c.add_option("--kind", x.kind, "methods: a against b; reference: also another initialisation and other formats; bisect: also a with one "
+                                 "piece exact after the other; replay: the direct effect of a's step from b's state (methods)");
+  c.add_option("--bisect", x.bisect, "what is made exact one by one: step, gradient, layer or head (step)");
+  c.add_option("--measure-every", x.measure_every, "steps between two measurements (10)");
+}
+
+void add_train(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("train", "Train two copies of a small transformer and measure how far their weights drift apart");
+  TrainArguments& x = typed.train;
+  add_train_plan(c, x);
+  c.add_option("--checkpoint", x.checkpoint, "keep the state in this file: every so often, at the end, on a signal; a divergence leaves the last one before it");
+  c.add_option("--checkpoint-every", x.checkpoint_every, "steps between two checkpoints (100)");
+  c.add_option("--resume", x.resume, "go on from this checkpoint, with its plan; other options then change it, which is noted as a fork");
+  c.add_option("--until", x.until, "stop after this step, of all --steps");
+  c.add_option("--json", x.json, "write everything to this file, - for standard output");
+  c.add_option("--csv", x.csv, "long table step,pair,tensor,measure,value, - for standard output");
+  c.add_option("--figure", x.figure, "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them");
+  c.add_option("--save", x.save, "write the final weights to this directory: a .npy of each run's tensor");
+  add_repeatable(c, "--save-qkv", x.save_qkv, "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors, Q, K, V for attoscope run --input");
+  c.add_option("--device", x.device, "what trains: auto, cpu, cuda or cuda:K")->capture_default_str();
+  c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
+  c.add_flag("--quiet", x.quiet, "no progress");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { train(x, out, std::cerr); }; });
+}
+
 void add_figure(CLI::App& app, Invocation& typed) {
   CLI::App& c = *app.add_subcommand("figure", "Draw an experiment of the papers, with its data, script and JSON");
   FigureArguments& x = typed.figure;
@@ -135,13 +185,13 @@ void add_figure(CLI::App& app, Invocation& typed) {
   for (const NamedFigure& f : named_figures()) known += std::string(f.name) + ", ";
   c.add_option("what", x.what, known + "the .json or .zip of an earlier figure, or a session");
   c.add_option("--out", x.out, "FILE.pdf, FILE.svg or FILE.png, with .csv, .gp and .json beside it; or FILE.zip");
-  c.add_option("--plot", x.plot, "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, ulps, scatter, why, traffic, sweep");
+  c.add_option("--plot", x.plot, "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, ulps, scatter, why, traffic, sweep, train_deviation, train_runs (these two train the session's plan)");
   c.add_option("--columns", x.columns, "of a page that a plot spans: 1 (85 mm) or 2 (175 mm)");
   c.add_option("--policy", x.policy, "where a rounds (eager)");
-  c.add_flag("--all-policies", x.all_policies, "draw every flash policy");
-  c.add_option("--n", x.n, "tokens (1024)");
-  c.add_option("--d", x.d, "head dimension (64)");
-  c.add_option("--seeds", x.seeds, "how many (5)");
+  c.add_flag("--all-policies", x.all_policies, "draw every flash policy; not of train-weights and train-reference, which train a small model");
+  c.add_option("--n", x.n, "tokens (1024); not of training");
+  c.add_option("--d", x.d, "head dimension (64); not of training");
+  c.add_option("--seeds", x.seeds, "how many (5); not of training");
   c.add_flag("--list", x.list, "only list the figures");
   c.add_flag("--no-cache", x.no_cache, "compute every point, and keep none");
   c.add_flag("--quiet", x.quiet, "no progress");
@@ -167,7 +217,7 @@ void add_bench(CLI::App& app, Invocation& typed) {
 }
 
 void add_render(CLI::App& app, Invocation& typed) {
-  CLI::App& c = *app.add_subcommand("render", "Draw the window to a picture, without a display");
+  CLI::App& c = *app.add_subcommand("render", "Draw the window to a picture, without a display; a sweep or a training on show is computed in full first");
   RenderArguments& x = typed.render;
   c.add_option("session", x.session, "session file (the last one)");
   c.add_option("--out", x.out, "PNG file to write")->required();
@@ -182,7 +232,7 @@ void open_window_on(const WindowArguments& x) {
   const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
   std::error_code error;
   if (!file_like && !std::filesystem::exists(session, error)) {
-    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, sweep, figure, presets, bench, render) nor a session file");
+    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, sweep, train, figure, presets, bench, render) nor a session file");
   }
   open_window(x);
 }
@@ -199,6 +249,7 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   app.add_option("--device", typed.window.device, device_help() + " (the session's)");
   add_run(app, typed);
   add_sweep(app, typed);
+  add_train(app, typed);
   add_figure(app, typed);
   add_presets(app, typed);
   add_bench(app, typed);

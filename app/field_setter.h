@@ -105,4 +105,23 @@ class FieldSetter {
   std::vector<std::string_view> keys_;
 };
 
+/// Names the option in front of what `read` throws about its value.
+template <class F>
+auto of_option(const char* option, F read) {
+  try {
+    return read();
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(std::string(option) + ": " + error.what());
+  }
+}
+
+/// Sets the field `key` of the method or problem that `visit` shows; `label` opens every message.
+template <class Visit>
+void set_field(const std::string& label, const std::string& key, const std::string& value, Visit visit) {
+  FieldSetter setter(label, key, value);
+  visit(setter);
+  if (!setter.found())
+    throw std::invalid_argument(label + ": " + in_quotes(key) + " is unknown, expected " + listed(setter.keys()));
+}
+
 }  // namespace attoscope

@@ -35,15 +35,36 @@ bool answered(Dialog& dialog, const std::function<bool()>& cancelled) {
   return true;
 }
 
+/// What a dialog says.
+struct Words {
+  const char *title, *kind, *pattern;
+  bool saves = false;
+  pfd::opt overwrite = pfd::opt::none;
+};
+Words words(FileDialog::Purpose purpose) {
+  switch (purpose) {
+    case FileDialog::Purpose::open_session:
+      return {"Open a session", "Sessions", "*.json"};
+    case FileDialog::Purpose::save_session:
+      return {"Save the session", "Sessions", "*.json", true, pfd::opt::force_overwrite};  // what is there is kept aside
+    case FileDialog::Purpose::open_checkpoint:
+      return {"Open a checkpoint", "Checkpoints", "*.checkpoint"};
+    case FileDialog::Purpose::save_checkpoint:
+      break;
+  }
+  return {"Save a checkpoint", "Checkpoints", "*.checkpoint", true};
+}
+
 FileDialog::Answer run(const FileDialog::Question& q, const std::function<bool()>& cancelled) {
   if (!pfd::settings::available()) throw std::runtime_error("The desktop's file dialog (zenity or kdialog) does not start; the path can be typed.");
-  const std::vector<std::string> filters{"Sessions", "*.json", "All files", "*"};
+  const Words w = words(q.purpose);
+  const std::vector<std::string> filters{w.kind, w.pattern, "All files", "*"};
   FileDialog::Answer answer{q.purpose, ""};
-  if (q.purpose == FileDialog::Purpose::save_session) {
-    pfd::save_file dialog("Save the session", q.start, filters, pfd::opt::force_overwrite);  // what is there is kept aside
+  if (w.saves) {
+    pfd::save_file dialog(w.title, q.start, filters, w.overwrite);
     if (answered(dialog, cancelled)) answer.file = dialog.result();
   } else {
-    pfd::open_file dialog("Open a session", q.start, filters);
+    pfd::open_file dialog(w.title, q.start, filters);
     if (answered(dialog, cancelled))
       if (const std::vector<std::string> files = dialog.result(); !files.empty()) answer.file = files.front();
   }

@@ -13,7 +13,7 @@ namespace attoscope {
 /// One dialog at a time: a newer question closes the one that is open. Destruction closes it, too.
 class FileDialog {
  public:
-  enum class Purpose : std::uint8_t { open_session, save_session };
+  enum class Purpose : std::uint8_t { open_session, save_session, open_checkpoint, save_checkpoint };
   struct Question {
     Purpose purpose = Purpose::open_session;
     std::string start;  ///< the file or the folder that is shown first; empty: the current one

@@ -163,6 +163,20 @@ void write_safely(const std::string& path, std::string_view bytes) {
   files.commit();
 }
 
+void check_place(const std::string& option, const std::string& file) {
+  std::error_code error;
+  const fs::path parent = fs::path(file).parent_path();
+  if (!parent.empty() && !fs::is_directory(parent, error))
+    throw std::runtime_error(option + " " + file + ": there is no directory " + parent.string());
+  if (fs::is_directory(file, error)) throw std::runtime_error(option + " " + file + ": is a directory, expected a file");
+}
+
+void check_directory_place(const std::string& option, const std::string& directory) {
+  std::error_code error;
+  if (fs::exists(directory, error) && !fs::is_directory(directory, error))
+    throw std::runtime_error(option + " " + directory + ": is a file, expected a directory");
+}
+
 void remove_leftovers(const std::string& path) {
   const std::string beginning = fs::path(path).filename().string() + std::string(part_mark);
   std::error_code error;

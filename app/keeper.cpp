@@ -52,6 +52,7 @@ std::string keep_field(const std::string& directory, const Result& result, Field
 
 /// How much of what the plot shows is known; empty: all of it.
 std::string known_part(Plot plot, const Frame& known) {
+  if (is_of_training(plot)) return "";  // its curves end where training stands
   const SweepProgress& p = known.sweep.progress;
   if (plot == Plot::sweep) return p.done < p.points ? std::to_string(p.done) + " of " + std::to_string(p.points) + " points" : "";
   return is_first_answer(*known.result) ? rows_text(*known.result) : "";
@@ -62,7 +63,8 @@ std::string keep_figure(const std::string& directory, const Keepsake& wanted, Se
                         const std::string& part, const Cancelled& cancelled) {
   if (!part.empty())
     throw std::runtime_error("Only " + part + " are known yet, so no figure of the " + wanted.name + " was saved.");
-  if (wanted.plot != Plot::sweep) session.experiment = known.result->experiment;
+  if (is_of_experiment(wanted.plot)) session.experiment = known.result->experiment;
+  if (is_of_training(wanted.plot)) session.train = known.train->plan;
   known =
       answered(wanted.plot, session, std::move(known), {.cancelled = cancelled, .device = usable_device(session.device).spec});
   const Figure figure = plot_figure(wanted.plot, session, known);
@@ -99,14 +101,14 @@ std::string Keeper::ask(const Keepsake& wanted, const Session& session, const Fr
     ask(wanted);
     return "";
   }
-  if (!known.result && wanted.plot != Plot::sweep) return "";
+  if (is_of_training(wanted.plot) ? !known.train.record : !known.result && wanted.plot != Plot::sweep) return "";
   if (wanted.npy) {
     plots_->add([directory = directory_, result = known.result, field = session.view.field](const Cancelled&) {
       return keep_field(directory, *result, field);
     });
     return "Writing the field.";
   }
-  const PlotData data{known.result, known.scores, known.clipping, known.why, nullptr};
+  const PlotData data{known.result, known.scores, known.clipping, known.why, nullptr, known.train.record};
   plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](const Cancelled& cancelled) {
     return keep_figure(directory, wanted, session, data, part, cancelled);
   });

@@ -158,6 +158,23 @@ void set_type(StoredTensor& t, const std::string& descr) {
   t.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);
 }
 
+/// A C-ordered matrix of little-endian numbers.
+template <class T>
+std::string matrix_bytes(int rows, int cols, const T* values) {
+  std::string header = "{'descr': '<f" + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
+                       std::to_string(cols) + "), }";
+  header.resize((10 + header.size()) / 64 * 64 + 64 - 10 - 1, ' ');  // data begins at a multiple of 64
+  header += '\n';
+  std::string bytes(magic);
+  bytes += {'\x01', '\x00', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+  bytes += header;
+  static_assert(std::endian::native == std::endian::little);
+  const std::size_t begin = bytes.size(), size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * sizeof(T);
+  bytes.resize(begin + size);
+  if (size > 0) std::memcpy(bytes.data() + begin, values, size);
+  return bytes;
+}
+
 }  // namespace
 
 StoredTensor read_npy(const InputFile& file) {
@@ -179,20 +196,8 @@ StoredTensor read_npy(const InputFile& file) {
                            std::to_string(expected) + " for shape " + shape_text(t.shape) + " of " + *header.descr);
 }
 
-std::string npy_bytes(int rows, int cols, const double* values) {
-  std::string header =
-      "{'descr': '<f8', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " + std::to_string(cols) + "), }";
-  header.resize((10 + header.size()) / 64 * 64 + 64 - 10 - 1, ' ');  // data begins at a multiple of 64
-  header += '\n';
-  std::string bytes(magic);
-  bytes += {'\x01', '\x00', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
-  bytes += header;
-  static_assert(std::endian::native == std::endian::little);
-  const std::size_t begin = bytes.size(), size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * 8;
-  bytes.resize(begin + size);
-  if (size > 0) std::memcpy(bytes.data() + begin, values, size);
-  return bytes;
-}
+std::string npy_bytes(int rows, int cols, const double* values) { return matrix_bytes(rows, cols, values); }
+std::string npy_bytes(int rows, int cols, const float* values) { return matrix_bytes(rows, cols, values); }
 
 void write_npy(const std::string& path, int rows, int cols, const double* values) {
   write_file(path, npy_bytes(rows, cols, values));

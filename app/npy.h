@@ -13,6 +13,8 @@ StoredTensor read_npy(const InputFile& file);
 
 /// A rows x cols matrix of double (f8, C order) as the bytes of a .npy file.
 std::string npy_bytes(int rows, int cols, const double* values);
+/// The same of float (f4).
+std::string npy_bytes(int rows, int cols, const float* values);
 
 /// The same as a file, written beside and renamed.
 void write_npy(const std::string& path, int rows, int cols, const double* values);

@@ -39,6 +39,14 @@ fs::path named_pictures(const fs::path& dirs, const fs::path& home) {
   return {};
 }
 
+/// A file of this program in the base directory that the variable names, else in ~/.local/KIND; empty where there is no home.
+std::string own_place(const char* variable, const char* kind, const char* file) {
+  const fs::path base = environment(variable), home = environment("HOME");
+  const fs::path relative = *file == '\0' ? fs::path("attoscope") : fs::path("attoscope") / file;
+  if (base.is_absolute()) return (base / relative).string();  // the XDG rule: a relative one is ignored
+  return home.empty() ? "" : (home / ".local" / kind / relative).string();
+}
+
 }  // namespace
 
 std::string assets_directory() {
@@ -60,6 +68,15 @@ std::string example_file() {
   return fs::is_regular_file(file, error) ? file.string() : "";
 }
 
+std::string shipped_text_file() {
+  const fs::path assets = assets_directory(), built = environment("ATTOSCOPE_ASSETS").empty() ? ATTOSCOPE_SHIPPED_TEXT : "";
+  for (const fs::path& candidate : {assets.empty() ? fs::path() : assets / "texts" / "common_licences.txt", built}) {
+    std::error_code error;
+    if (fs::is_regular_file(candidate, error)) return candidate.string();
+  }
+  return "";
+}
+
 std::string pictures_directory() {
   const fs::path home = environment("HOME"), config = environment("XDG_CONFIG_HOME");
   const fs::path dirs = (config.is_absolute() ? config : home / ".config") / "user-dirs.dirs";
@@ -68,13 +85,9 @@ std::string pictures_directory() {
   return "";
 }
 
-std::string default_session_file() {
-  const fs::path relative = fs::path("attoscope") / "session.json";
-  const fs::path state = environment("XDG_STATE_HOME");
-  if (state.is_absolute()) return (state / relative).string();  // the XDG rule: a relative one is ignored
-  const std::string home = environment("HOME");
-  return home.empty() ? "" : (fs::path(home) / ".local" / "state" / relative).string();
-}
+std::string default_session_file() { return own_place("XDG_STATE_HOME", "state", "session.json"); }
+
+std::string data_directory() { return own_place("XDG_DATA_HOME", "share", ""); }
 
 std::string recent_sessions_file() {
   const fs::path last = default_session_file();

@@ -12,6 +12,10 @@ std::string assets_directory();
 /// Path of the shipped tensors; empty where there are none.
 std::string example_file();
 
+/// Path of the text that models learn where no other is named: texts/common_licences.txt among the assets, else where the build
+/// put it; empty where there is none.
+std::string shipped_text_file();
+
 /// Where pictures go: $XDG_PICTURES_DIR, else the folder that ~/.config/user-dirs.dirs names, else ~/Pictures; empty where none
 /// of them is there.
 std::string pictures_directory();
@@ -19,6 +23,10 @@ std::string pictures_directory();
 /// Where the last session is kept: $XDG_STATE_HOME/attoscope/session.json, else ~/.local/state/attoscope/session.json; empty
 /// where there is no home.
 std::string default_session_file();
+
+/// Where what is made and may be wanted again goes: $XDG_DATA_HOME/attoscope, else ~/.local/share/attoscope; empty where there is
+/// no home.
+std::string data_directory();
 
 /// Where the names of the sessions that were open are kept: recent.json beside the last session; empty where that is.
 std::string recent_sessions_file();

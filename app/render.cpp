@@ -12,6 +12,7 @@
 #include "app/sweeper.h"
 #include "app/tensors.h"
 #include "app/texture.h"
+#include "app/train/train_desk.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
 #include "kernels/compute.h"
@@ -42,6 +43,7 @@ Frame frame_of(const Session& session, std::shared_ptr<const Result> result, con
   const std::string& file = input.kind == InputKind::tensors ? input.file : shot.example_file;
   if (!file.empty()) frame.tensors = describe_tensors(file);
   if (session.view.workspace == Workspace::sweep) frame.sweep = computed_sweep(session);
+  if (session.view.workspace == Workspace::train) frame.train = computed_training(session);
   frame.vary = vary_in_lesson;
   if (session.view.workspace == Workspace::learn) frame.lessons = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
   return frame;

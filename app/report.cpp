@@ -39,13 +39,6 @@ std::string options_text(const Method& m) {
   return text;
 }
 
-/// "flash2 hw", "three_pass (own rounding)", "flash4 hw, tau 8"
-std::string method_text(const Method& m, const KernelOutput& loaded) {
-  if (m.algorithm == Algorithm::loaded) return fmt::format("loaded {} ({})", kernel_output_spec(loaded), loaded.type);
-  const std::string_view called = policy_name(m.precision, m.algorithm);
-  return fmt::format("{} {}{}", name(m.algorithm), called.empty() ? "(own rounding)" : called, options_text(m));
-}
-
 /// ", sink 2, softcap 30, alibi 0.5"
 std::string bias_text(const Problem& p) {
   return (p.sink ? fmt::format(", sink {:g}", *p.sink) : "") +
@@ -171,6 +164,12 @@ std::string wrapped(const std::string& words, std::size_t indent, std::size_t wi
 }
 
 }  // namespace
+
+std::string method_text(const Method& m, const KernelOutput& loaded) {
+  if (m.algorithm == Algorithm::loaded) return fmt::format("loaded {} ({})", kernel_output_spec(loaded), loaded.type);
+  const std::string_view called = policy_name(m.precision, m.algorithm);
+  return fmt::format("{} {}{}", name(m.algorithm), called.empty() ? "(own rounding)" : called, options_text(m));
+}
 
 std::string report(const Result& r) {
   return question(r) + errors(r.a_error, r.b_error) + tests(r) + hardware(r.hardware) + rescales(r.rescales) + traffic(r.traffic) + timing(r) +

@@ -8,6 +8,9 @@
 
 namespace attoscope {
 
+/// "flash2 hw", "three_pass (own rounding)", "flash4 hw, tau 8"
+std::string method_text(const Method& method, const KernelOutput& loaded = {});
+
 /// The table of `attoscope run`.
 std::string report(const Result& result);
 

@@ -28,26 +28,7 @@ double scale(const std::string& text) {
   refuse("--scale", text, "a finite number above 0, or auto for 1/sqrt(d)");
 }
 
-/// Names the option in front of what `read` throws about its value.
-template <class F>
-auto of_option(const char* option, F read) {
-  try {
-    return read();
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(std::string(option) + ": " + error.what());
-  }
-}
-
-/// Sets the field `key` of the method or problem that `visit` shows; `label` opens every message.
-template <class Visit>
-void set_field(const std::string& label, const std::string& key, const std::string& value, Visit visit) {
-  FieldSetter setter(label, key, value);
-  visit(setter);
-  if (!setter.found())
-    throw std::invalid_argument(label + ": " + in_quotes(key) + " is unknown, expected " + listed(setter.keys()));
-}
-
-/// The same for a method; "order=interleaved:4" sets two fields.
+/// Sets a field of a method; "order=interleaved:4" sets two.
 void set_of_method(Method& method, const std::string& label, const std::string& key, const std::string& value) {
   const auto set = [&](const std::string& k, const std::string& v) {
     set_field(label, k, v, [&](FieldSetter& setter) { visit_method(setter, method); });
@@ -87,9 +68,9 @@ void set_a(Method& a, const RunArguments& x) {
     if (x.of_a[i]) set_of_method(a, method_options[i].option, method_options[i].key, *x.of_a[i]);
 }
 
-/// The rival: another policy, and with it its algorithm, in a's tiles.
-void set_b(Experiment& e, const RunArguments& x) {
-  if (!x.preset) {
+/// The rival: another policy, and with it its algorithm; where `fresh`, in a's tiles.
+void set_b(Experiment& e, const RunArguments& x, bool fresh) {
+  if (fresh) {
     e.b.block_q = e.a.block_q;
     e.b.block_k = e.a.block_k;
   }
@@ -151,25 +132,11 @@ std::vector<FieldFile> field_files(const RunArguments& x) {
   return files;
 }
 
-/// Throws where the file's directory is not there.
-void check_parent(const char* option, const std::string& file) {
-  std::error_code error;
-  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
-  if (!parent.empty() && !std::filesystem::is_directory(parent, error))
-    throw std::runtime_error(std::string(option) + " " + file + ": there is no directory " + parent.string());
-}
-
 /// Before anything is computed: could the files be written at all?
 void check_places(const RunArguments& x, const std::vector<FieldFile>& fields) {
-  std::error_code error;
-  for (const FieldFile& f : fields) check_parent("--save-field", f.file);
-  if (!x.save.empty() && std::filesystem::exists(x.save, error) && !std::filesystem::is_directory(x.save, error)) {
-    throw std::runtime_error("--save " + x.save + ": is a file, expected a directory");
-  }
-  if (x.json.empty() || x.json == "-") return;
-  check_parent("--json", x.json);
-  if (std::filesystem::is_directory(x.json, error))
-    throw std::runtime_error("--json " + x.json + ": is a directory, expected a file");
+  for (const FieldFile& f : fields) check_place("--save-field", f.file);
+  if (!x.save.empty()) check_directory_place("--save", x.save);
+  if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
 }
 
 struct Answer {
@@ -206,6 +173,13 @@ std::string table_of(const Answer& answer) {
 
 }  // namespace
 
+void set_methods(Experiment& e, const RunArguments& x, bool fresh) {
+  if (x.format) e.format = of_option("--format", [&] { return parse_format(*x.format); });
+  if (fresh) e.a.tau = e.b.tau = usual_tau(e.format);
+  set_a(e.a, x);
+  set_b(e, x, fresh);
+}
+
 void apply_setting(Experiment& experiment, const std::string& setting) {
   const std::size_t equals = setting.find('=');
   const bool of_a = setting.starts_with("a."), of_b = setting.starts_with("b.");
@@ -218,10 +192,7 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
 Experiment experiment_of(const RunArguments& x) {
   Experiment e = x.preset ? of_option("--preset", [&] { return probe(*x.preset); }).experiment : default_experiment();
   set_problem(e.problem, x);
-  if (x.format) e.format = of_option("--format", [&] { return parse_format(*x.format); });
-  if (!x.preset) e.a.tau = e.b.tau = usual_tau(e.format);
-  set_a(e.a, x);
-  set_b(e, x);
+  set_methods(e, x, !x.preset);
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);
   load_kernel(e, x);

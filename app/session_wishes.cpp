@@ -49,12 +49,39 @@ void grant(const SessionWish& wish, const SessionDesk& desk) {
   }
 }
 
+void grant(const TrainWish& wish, const SessionDesk& desk) {
+  using Act = TrainWish::Act;
+  if (!wish.file.empty() || (wish.act != Act::save && wish.act != Act::open)) return desk.train.grant(wish, desk.session);
+  desk.dialog.ask({wish.act == Act::save ? FileDialog::Purpose::save_checkpoint : FileDialog::Purpose::open_checkpoint, ""});
+}
+
 void take_chosen(const SessionDesk& desk) {
   attempt(desk.explorer, [&] {
     const std::optional<FileDialog::Answer> answer = desk.dialog.take();
     if (!answer || answer->file.empty()) return;
-    answer->purpose == FileDialog::Purpose::open_session ? open_session(answer->file, desk) : save_session(answer->file, desk);
+    switch (answer->purpose) {
+      case FileDialog::Purpose::open_session:
+        return open_session(answer->file, desk);
+      case FileDialog::Purpose::save_session:
+        return save_session(answer->file, desk);
+      case FileDialog::Purpose::open_checkpoint:
+        return grant(TrainWish{.act = TrainWish::Act::open, .file = answer->file}, desk);
+      case FileDialog::Purpose::save_checkpoint:
+        return grant(TrainWish{.act = TrainWish::Act::save, .file = answer->file}, desk);
+    }
   });
+}
+
+/// Q, K, V in the place of the session's experiment, which then asks what the trained model's attention did.
+void open_captured(const CapturedFile& captured, const SessionDesk& desk) {
+  Session opened = desk.session;
+  opened.experiment = captured.experiment;
+  opened.view.square_tiles &= captured.experiment.a.block_q == captured.experiment.a.block_k;
+  desk.explorer.open(opened, captured.file);
+  if (opened.experiment.problem.input.kind != InputKind::tensors) return;  // it was said why
+  opened.view.workspace = Workspace::explore;
+  desk.session = std::move(opened);
+  desk.explorer.note("Q, K and V of " + captured.title + ".");
 }
 
 }  // namespace
@@ -64,7 +91,13 @@ void open_files(const std::vector<std::string>& files, const SessionDesk& desk) 
   desk.explorer.open_dropped(desk.session, files);
 }
 
+void take_trained(const SessionDesk& desk) {
+  if (std::optional<std::string> note = desk.train.take_note()) desk.explorer.note(std::move(*note));
+  if (const std::optional<CapturedFile> captured = desk.train.take_captured()) open_captured(*captured, desk);
+}
+
 void grant_sessions(const Wishes& wishes, const SessionDesk& desk) {
+  grant(wishes.train, desk);
   if (wishes.session) grant(*wishes.session, desk);
   if (wishes.list_sessions) desk.keeper.look_for_recent();
   if (wishes.remarks_read) desk.explorer.forget_remarks();

@@ -7,6 +7,7 @@
 #include "app/explorer.h"
 #include "app/file_dialog.h"
 #include "app/session_keeper.h"
+#include "app/train/train_desk.h"
 
 namespace attoscope {
 
@@ -16,12 +17,16 @@ struct SessionDesk {
   Explorer& explorer;
   SessionKeeper& keeper;
   FileDialog& dialog;
+  TrainDesk& train;
 };
 
 /// A session's file, a file of tensors or of a kernel's output, or three .npy that belong together.
 void open_files(const std::vector<std::string>& files, const SessionDesk& desk);
 
-/// What the panels wish, and what the dialog was told since the last call.
+/// What was trained, saved or opened since the last call is told; Q, K, V that were asked for are opened in Explore.
+void take_trained(const SessionDesk& desk);
+
+/// What the panels wish of sessions and of training, and what the dialog was told since the last call.
 void grant_sessions(const Wishes& wishes, const SessionDesk& desk);
 
 /// The last session is kept: at once, or if it changed a minute ago. `now` in seconds.

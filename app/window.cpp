@@ -23,7 +23,7 @@ namespace {
                            "; `attoscope render` draws the window into a file without a display.");
 }
 
-Window& owner(GLFWwindow* window) { return *static_cast<Window*>(glfwGetWindowUserPointer(window)); }
+MainWindow& owner(GLFWwindow* window) { return *static_cast<MainWindow*>(glfwGetWindowUserPointer(window)); }
 
 GLFWwindow* make_window(const char* title, int width, int height) {
   glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
@@ -47,14 +47,14 @@ ImVec2 fitting(int width, int height) {
 
 }  // namespace
 
-Window::Library::Library() {
+MainWindow::Library::Library() {
   if (!glfwInit()) fail("There is no display to open a window on");
 }
-Window::Library::~Library() { glfwTerminate(); }
+MainWindow::Library::~Library() { glfwTerminate(); }
 
-void Window::Destroy::operator()(GLFWwindow* window) const { glfwDestroyWindow(window); }
+void MainWindow::Destroy::operator()(GLFWwindow* window) const { glfwDestroyWindow(window); }
 
-Window::Window(const char* title, int width, int height) {
+MainWindow::MainWindow(const char* title, int width, int height) {
   const ImVec2 size = fitting(width, height);
   window_.reset(make_window(title, static_cast<int>(size.x), static_cast<int>(size.y)));
   if (!window_) fail("The display offers no OpenGL 3.3 window");
@@ -66,12 +66,12 @@ Window::Window(const char* title, int width, int height) {
   ImGui_ImplGlfw_InitForOpenGL(window_.get(), true);
 }
 
-Window::~Window() { ImGui_ImplGlfw_Shutdown(); }
+MainWindow::~MainWindow() { ImGui_ImplGlfw_Shutdown(); }
 
-void Window::listen() {
+void MainWindow::listen() {
   glfwSetWindowUserPointer(window_.get(), this);
   glfwSetDropCallback(window_.get(), [](GLFWwindow* window, int count, const char** paths) {
-    Window& w = owner(window);
+    MainWindow& w = owner(window);
     w.dropped_.insert(w.dropped_.end(), paths, paths + count);
     w.stirred_ = true;
   });
@@ -81,18 +81,18 @@ void Window::listen() {
   glfwSetWindowCloseCallback(window_.get(), [](GLFWwindow* window) { owner(window).stirred_ = true; });
 }
 
-void Window::name(const std::string& title) {
+void MainWindow::name(const std::string& title) {
   if (title == title_) return;
   title_ = title;
   glfwSetWindowTitle(window_.get(), title.c_str());
 }
 
-bool Window::closing() const { return glfwWindowShouldClose(window_.get()); }
-void Window::close() { glfwSetWindowShouldClose(window_.get(), GLFW_TRUE); }
+bool MainWindow::closing() const { return glfwWindowShouldClose(window_.get()); }
+void MainWindow::close() { glfwSetWindowShouldClose(window_.get(), GLFW_TRUE); }
 
-bool Window::idle(bool moving) const { return pace_.patience(glfwGetTime(), moving, false) == Pace::forever; }
+bool MainWindow::idle(bool moving) const { return pace_.patience(glfwGetTime(), moving, false) == Pace::forever; }
 
-void Window::wait(bool moving, bool computing) {
+void MainWindow::wait(bool moving, bool computing) {
   const double patience = visible() ? pace_.patience(glfwGetTime(), moving, computing) : Pace::forever;
   if (patience == 0)
     glfwPollEvents();
@@ -104,32 +104,32 @@ void Window::wait(bool moving, bool computing) {
 }
 
 /// Input that ImGui did not see yet counts as an event: it hands over one press or release a frame.
-bool Window::take_stirred() { return stirred_.exchange(false) || !ImGui::GetCurrentContext()->InputEventsQueue.empty(); }
+bool MainWindow::take_stirred() { return stirred_.exchange(false) || !ImGui::GetCurrentContext()->InputEventsQueue.empty(); }
 
-bool Window::visible() const {
+bool MainWindow::visible() const {
   int width = 0, height = 0;
   glfwGetFramebufferSize(window_.get(), &width, &height);
   return width > 0 && height > 0 && !glfwGetWindowAttrib(window_.get(), GLFW_ICONIFIED);
 }
 
-double Window::scale() const { return ImGui_ImplGlfw_GetContentScaleForWindow(window_.get()); }
+double MainWindow::scale() const { return ImGui_ImplGlfw_GetContentScaleForWindow(window_.get()); }
 
-void Window::begin_frame() {
+void MainWindow::begin_frame() {
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
   ImGui::NewFrame();
 }
 
-void Window::draw_frame(unsigned background) { gui_->draw(background); }
+void MainWindow::draw_frame(unsigned background) { gui_->draw(background); }
 
-void Window::show_frame() {
+void MainWindow::show_frame() {
   glfwSwapBuffers(window_.get());
   pace_.drawn();
 }
 
-std::vector<std::string> Window::take_dropped() { return std::exchange(dropped_, {}); }
+std::vector<std::string> MainWindow::take_dropped() { return std::exchange(dropped_, {}); }
 
-void Window::wake() {
+void MainWindow::wake() {
   stirred_ = true;
   glfwPostEmptyEvent();
 }

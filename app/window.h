@@ -14,13 +14,13 @@ struct GLFWwindow;
 namespace attoscope {
 
 /// A window with a current OpenGL 3.3 core context and Dear ImGui in it. Belongs to the main thread, except `wake`.
-class Window {
+class MainWindow {
  public:
   /// Throws std::runtime_error in one sentence if there is no display or no OpenGL 3.3.
-  Window(const char* title, int width, int height);
-  ~Window();
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
+  MainWindow(const char* title, int width, int height);
+  ~MainWindow();
+  MainWindow(const MainWindow&) = delete;
+  MainWindow& operator=(const MainWindow&) = delete;
 
   /// What the desktop calls the window.
   void name(const std::string& title);

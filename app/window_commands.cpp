@@ -56,13 +56,13 @@ void draw_window_plot(const FigureArguments& x, std::ostream& out) { draw_plot(x
 
 void open_window(const WindowArguments& x) {
   if (x.device) check_device("--device", *x.device);
-  Start start;
-  LastSession last = session_from(x.session, start.remarks);
-  start.session = std::move(last.session);
-  start.document = std::move(last.document);
-  start.device = x.device;
-  start.example_file = example_file();
-  run_window(start);
+  std::vector<std::string> remarks;
+  LastSession last = session_from(x.session, remarks);
+  run_window({.session = std::move(last.session),
+              .document = std::move(last.document),
+              .example_file = example_file(),
+              .device = x.device,
+              .remarks = std::move(remarks)});
 }
 #else
 void render_picture(const RenderArguments& x, std::ostream&) {

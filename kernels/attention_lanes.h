@@ -187,6 +187,18 @@ class AttentionBlock : private TileSteps<T, Watch> {
       for (int c = 0; c < job_.d; ++c)
         out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = blind ? 0 : static_cast<double>(o_[c * R + lane]);
     }
+    if constexpr (requires(const Watch& w, const T* x) { w.state(block_, x, x); }) report_state();
+  }
+
+  /// m and l to a watch that asks for them: of split_kv a log-sum-exp and what is beside it, 1 in rows of one run.
+  ATTOSCOPE_ANYWHERE void report_state() {
+    const V one = splat<V>(1);
+    for (int r = 0; runs_ > 0 && r < vectors; ++r) {
+      const V lone = lone_log_sum_exp(vec(m_)[r], vec(l_)[r]);
+      vec(m_)[r] = vec(runs_of_)[r] > one ? vec(m_)[r] : lone;
+      vec(l_)[r] = vec(runs_of_)[r] > one ? vec(l_)[r] : one;
+    }
+    this->watch_.state(block_, first_of(m_), first_of(l_));
   }
 
   // --- their parts ----------------------------------------------------------------------------------------------------
@@ -340,9 +352,12 @@ class AttentionBlock : private TileSteps<T, Watch> {
 
   /// The log-sum-exp of a run; -infinity without keys.
   ATTOSCOPE_ANYWHERE V log_sum_exp(int run, int r) {
-    const T lift = static_cast<T>(job_.method.p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
-    const V lse = vec(run_m(run))[r] * job_.score_unit + (logarithm(vec(run_l(run))[r]) - lift);
+    const V lse = lone_log_sum_exp(vec(run_m(run))[r], vec(run_l(run))[r]);
     return vec(run_started(run))[r] == splat<V>(1) ? lse : splat<V>(-infinity);
+  }
+  ATTOSCOPE_ANYWHERE V lone_log_sum_exp(V m, V l) const {
+    const T lift = static_cast<T>(job_.method.p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
+    return m * job_.score_unit + (logarithm(l) - lift);
   }
 
   ATTOSCOPE_ANYWHERE void add_run(int run) {

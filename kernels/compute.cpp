@@ -20,6 +20,7 @@
 #include "kernels/engine.h"
 #include "kernels/hardware.h"
 #include "kernels/inputs.h"
+#include "kernels/memory.h"
 #include "kernels/meter.h"
 #include "kernels/recorder.h"
 #include "kernels/simulate.h"
@@ -75,16 +76,6 @@ class Clock {
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
-
-/// Bytes that the machine can still give, by its own account.
-double available_bytes() {
-  std::ifstream info("/proc/meminfo");
-  for (std::string line; std::getline(info, line);) {
-    double kib = 0;
-    if (std::sscanf(line.c_str(), "MemAvailable: %lf kB", &kib) == 1) return kib * 1024;
-  }
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-}
 
 /// What was found of one output beside its values.
 struct Metered {
@@ -363,6 +354,15 @@ double bytes_needed(const Experiment& e, int threads) {
   const double outputs = rows * d * 8 * (3 + 3 + 4);              // golden, a, b; sorted; sorting
   const double panel = 64 * 8 * n + 4 * 64 * 8 * d + 3 * 8 * n;   // scores of one block of rows against all keys
   return inputs + outputs + thread_count(threads) * panel;
+}
+
+double available_bytes() {
+  std::ifstream info("/proc/meminfo");
+  for (std::string line; std::getline(info, line);) {
+    double kib = 0;
+    if (std::sscanf(line.c_str(), "MemAvailable: %lf kB", &kib) == 1) return kib * 1024;
+  }
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
 }
 
 void refuse(const Experiment& e, int threads) {

@@ -6,6 +6,7 @@
 
 #include "kernels/engine.h"
 #include "kernels/hardware.h"
+#include "kernels/train/primitives.h"
 
 namespace attoscope {
 namespace {
@@ -59,6 +60,7 @@ std::string why_no_hardware(std::string_view device, int d) {
 
 #ifndef ATTOSCOPE_CUDA
 std::unique_ptr<Engine> gpu_engine(const std::vector<int>&) { throw DeviceFailure(why_no_cuda()); }
+std::unique_ptr<Primitives<float>> gpu_primitives(int) { throw DeviceFailure(why_no_cuda()); }
 
 const std::vector<DeviceInfo>& cuda_devices() {
   static const std::vector<DeviceInfo> none;

@@ -42,18 +42,6 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
   return out;
 }
 
-template <class T>
-Magnitudes range_of(const std::vector<T>& x, int mantissa_bits, const StopSign& stop) {
-  Magnitudes m{std::numeric_limits<double>::infinity(), 0, mantissa_bits};
-  each_element(x.size(), stop, [&](std::size_t i) {
-    const double a = std::fabs(static_cast<double>(x[i]));
-    if (a > 0 && a < m.smallest) m.smallest = a;
-    if (!(a <= m.largest)) m.largest = std::isnan(a) ? std::numeric_limits<double>::infinity() : a;
-  });
-  if (m.largest == 0) m.smallest = 0;
-  return m;
-}
-
 void round_piece(const InstructionSet& isa, const double* x, std::size_t count, const RounderPlan<float>& p, float* out) {
   isa.round_float(x, static_cast<std::int64_t>(count), p, out);
 }
@@ -91,12 +79,24 @@ void reverse_rows(std::vector<T>& x, int d) {
 }  // namespace
 
 template <class T>
+Magnitudes range_of(std::span<const T> x, int mantissa_bits, const StopSign& stop) {
+  Magnitudes m{std::numeric_limits<double>::infinity(), 0, mantissa_bits};
+  each_element(x.size(), stop, [&](std::size_t i) {
+    const double a = std::fabs(static_cast<double>(x[i]));
+    if (a > 0 && a < m.smallest) m.smallest = a;
+    if (!(a <= m.largest)) m.largest = std::isnan(a) ? std::numeric_limits<double>::infinity() : a;
+  });
+  if (m.largest == 0) m.smallest = 0;
+  return m;
+}
+
+template <class T>
 Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop) {
   const RounderPlan<T> p = plan<T>(r, main);
   Operands<T> x{rounded(t.q, t.d, p, seed, 0, stop), rounded(t.k, t.d, p, seed, 1, stop), rounded(t.v, t.d, p, seed, 2, stop)};
-  x.q_range = range_of(x.q, p.mantissa_bits(), stop);
-  x.k_range = range_of(x.k, p.mantissa_bits(), stop);
-  x.v_range = range_of(x.v, p.mantissa_bits(), stop);
+  x.q_range = range_of<T>(x.q, p.mantissa_bits(), stop);
+  x.k_range = range_of<T>(x.k, p.mantissa_bits(), stop);
+  x.v_range = range_of<T>(x.v, p.mantissa_bits(), stop);
   return x;
 }
 
@@ -169,6 +169,8 @@ Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, c
   });
 }
 
+template Magnitudes range_of(std::span<const float>, int, const StopSign&);
+template Magnitudes range_of(std::span<const double>, int, const StopSign&);
 template Operands<float> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
 template Operands<double> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
 template Operands<float> with_reversed_keys(const Operands<float>&, int);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/job.h"
@@ -15,6 +16,10 @@ struct Operands {
   std::vector<T> q, k, v;
   Magnitudes q_range{}, k_range{}, v_range{};
 };
+
+/// What ShortRounder needs to know about numbers of that many mantissa bits.
+template <class T>
+Magnitudes range_of(std::span<const T> x, int mantissa_bits, const StopSign& stop = {});
 
 /// `t` rounded by `r` (D = main) in working type T; `seed` is what stochastic rounding draws from.
 template <class T>

@@ -27,21 +27,24 @@ void radix_sort(std::vector<Key>& keys, const StopSign& stop) {
   }
 }
 
-template <class T>
-std::vector<double> sorted_as(const std::vector<double>& x, const StopSign& stop) {
+/// The values x as numbers of T, sorted, as numbers of X.
+template <class T, class X>
+std::vector<X> sorted_as(std::span<const X> x, const StopSign& stop) {
+  if (x.empty()) return {};
   auto keys = zeros<typename Layout<T>::Bits>(x.size(), stop);
   each_element(x.size(), stop, [&](std::size_t i) { keys[i] = key_of(static_cast<T>(x[i])); });
   radix_sort(keys, stop);
-  std::vector<double> sorted = zeros<double>(x.size(), stop);
-  each_element(x.size(), stop, [&](std::size_t i) { sorted[i] = static_cast<double>(value_of<T>(keys[i])); });
+  std::vector<X> sorted = zeros<X>(x.size(), stop);
+  each_element(x.size(), stop, [&](std::size_t i) { sorted[i] = static_cast<X>(value_of<T>(keys[i])); });
   return sorted;
 }
 
 }  // namespace
 
 std::vector<double> sorted_values(const std::vector<double>& x, bool as_float, const StopSign& stop) {
-  if (x.empty()) return {};
-  return as_float ? sorted_as<float>(x, stop) : sorted_as<double>(x, stop);
+  return as_float ? sorted_as<float>(std::span(x), stop) : sorted_as<double>(std::span(x), stop);
 }
+
+std::vector<float> sorted_values(std::span<const float> x, const StopSign& stop) { return sorted_as<float>(x, stop); }
 
 }  // namespace attoscope

@@ -1,6 +1,7 @@
 /// Numbers in ascending order, for Wasserstein distances.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "kernels/format.h"
@@ -24,5 +25,6 @@ ATTOSCOPE_HD T value_of(typename Layout<T>::Bits key) {
 
 /// x sorted ascending by radix (no NaN in x). `as_float` says that every value is a float, which halves the work.
 std::vector<double> sorted_values(const std::vector<double>& x, bool as_float, const StopSign& stop = {});
+std::vector<float> sorted_values(std::span<const float> x, const StopSign& stop = {});
 
 }  // namespace attoscope

@@ -1,4 +1,5 @@
-/// A GPU's warp run by the host: 32 lanes that take turns and meet where a GPU's lanes would. The code is the GPU's own.
+/// A GPU's warp, or a part of it, run by the host: lanes that take turns and meet where a GPU's lanes would. The code is the GPU's
+/// own.
 #pragma once
 
 #define ATTOSCOPE_SIMT simt_walk
@@ -6,9 +7,9 @@
 #include <ucontext.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -22,18 +23,20 @@ namespace attoscope::testing {
 /// std::logic_error where some lanes meet and others have ended.
 class HostWarp final : public simt_walk::Meeting {
  public:
-  explicit HostWarp(std::uint64_t seed) : dice_(seed), stacks_(lanes) {
+  explicit HostWarp(std::uint64_t seed, int count = simt_walk::warp_lanes)
+      : lanes_(count), dice_(seed), contexts_(static_cast<std::size_t>(count)), stacks_(contexts_.size()), ended_(contexts_.size()),
+        brought_(contexts_.size()) {
     for (auto& stack : stacks_) stack = std::make_unique<char[]>(stack_bytes);
   }
 
   void run(const std::function<void(const simt_walk::Crew&)>& body) {
     body_ = &body;
-    ended_.fill(false);
-    for (int lane = 0; lane < lanes; ++lane) start(lane);
+    std::fill(ended_.begin(), ended_.end(), false);
+    for (int lane = 0; lane < lanes_; ++lane) start(lane);
     for (int ended = 0; ended == 0;) {
       for (int lane : shuffled()) swapcontext(&scheduler_, &contexts_[static_cast<std::size_t>(lane)]);
-      for (const bool e : ended_) ended += e;
-      if (ended != 0 && ended != lanes) throw std::logic_error(std::to_string(ended) + " lanes ended while others meet");
+      for (const char e : ended_) ended += e;
+      if (ended != 0 && ended != lanes_) throw std::logic_error(std::to_string(ended) + " lanes ended while others meet");
       least_ = *std::min_element(brought_.begin(), brought_.end());
       ++meetings;
     }
@@ -48,7 +51,6 @@ class HostWarp final : public simt_walk::Meeting {
   std::int64_t meetings = 0;
 
  private:
-  static constexpr int lanes = simt_walk::warp_lanes;
   static constexpr std::size_t stack_bytes = 256 * 1024;
 
   void start(int lane) {
@@ -67,21 +69,22 @@ class HostWarp final : public simt_walk::Meeting {
     self->ended_[static_cast<std::size_t>(lane)] = true;
   }
 
-  std::array<int, lanes> shuffled() {
-    std::array<int, lanes> order{};
-    for (int i = 0; i < lanes; ++i) order[static_cast<std::size_t>(i)] = i;
-    for (int i = lanes - 1; i > 0; --i)
+  std::vector<int> shuffled() {
+    std::vector<int> order(contexts_.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (int i = lanes_ - 1; i > 0; --i)
       std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(dice_.between(0, i))]);
     return order;
   }
 
+  const int lanes_;
   Dice dice_;
   const std::function<void(const simt_walk::Crew&)>* body_ = nullptr;
-  std::array<ucontext_t, lanes> contexts_{};
+  std::vector<ucontext_t> contexts_;
   ucontext_t scheduler_{};
   std::vector<std::unique_ptr<char[]>> stacks_;
-  std::array<bool, lanes> ended_{};
-  std::array<int, lanes> brought_{};
+  std::vector<char> ended_;
+  std::vector<int> brought_;
   int least_ = 0;
   alignas(16) char stage_[simt_walk::staged_bytes] = {};
 };

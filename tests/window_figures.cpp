@@ -20,6 +20,7 @@
 #include "tests/figure_support.h"
 #include "tests/outcome.h"
 #include "tests/temporary_directory.h"
+#include "tests/train_support.h"
 
 namespace attoscope {
 namespace {
@@ -44,7 +45,16 @@ Figure plot(Plot p, const Session& s) { return plot_figure(p, s, answered(p, s, 
 
 class Plots : public ::testing::TestWithParam<Plot> {
  protected:
-  void SetUp() override { ::setenv("XDG_CACHE_HOME", (scratch_ / "cache").c_str(), 1); }
+  void SetUp() override {
+    ::setenv("XDG_CACHE_HOME", (scratch_ / "cache").c_str(), 1);
+    scratch_.write("text.txt", made_text(3000));
+  }
+  /// With a plan to be trained, too.
+  Session session() const {
+    Session s = plotted();
+    s.train = tiny_training(scratch_ / "text.txt");
+    return s;
+  }
   void TearDown() override { ::unsetenv("XDG_CACHE_HOME"); }
   std::string write(const Session& s) const {
     write_session(scratch_ / "s.json", s);
@@ -56,14 +66,14 @@ class Plots : public ::testing::TestWithParam<Plot> {
 
 TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
-  const Outcome first = attoscope({"figure", write(plotted()), "--plot", name(), "--columns", "2", "--out", scratch_ / "one.svg"});
+  const Outcome first = attoscope({"figure", write(session()), "--plot", name(), "--columns", "2", "--out", scratch_ / "one.svg"});
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(first.out, HasSubstr("attoscope " ATTOSCOPE_VERSION));
   EXPECT_THAT(bytes_of_file(scratch_ / "one.svg"), HasSubstr("</svg>"));
   const nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch_ / "one.json"));
   EXPECT_EQ(bundle["plot"], name());
   EXPECT_EQ(bundle["session"]["view"]["figure"]["two_columns"], true);
-  if (GetParam() != Plot::sweep) {
+  if (is_of_experiment(GetParam())) {
     EXPECT_EQ(bundle["digests"]["a"], hex16(compute(plotted().experiment).digests.a));
   }
   const Outcome again = attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "two.svg"});
@@ -75,7 +85,7 @@ TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
 
 /// One row, one key: a plot, or one sentence about why there is none.
 TEST_P(Plots, OfOneTokenIsAPlotOrASentence) {
-  Session s = plotted();
+  Session s = session();
   s.experiment.problem.n = s.experiment.problem.d = 1;
   s.sweep.first.values = "1,2";
   try {
@@ -87,7 +97,7 @@ TEST_P(Plots, OfOneTokenIsAPlotOrASentence) {
 
 TEST_P(Plots, OfNothingFiniteIsAPlotOrASentence) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
-  Session s = plotted();
+  Session s = session();
   s.experiment.problem.input.kind = InputKind::constant;
   s.experiment.problem.input.value = 3e38;
   s.experiment.format = bf16;

@@ -47,7 +47,8 @@ std::string_view alias(std::string_view path) {
 /// Fields that another control keeps, or that only a file can give.
 bool is_internal(const Setting& s) {
   constexpr std::string_view own[] = {"problem.input.file", "loaded.file", "loaded.index", "view.workspace", "view.hidden_curves",
-                                       "view.named_figure.policy"};
+                                       "view.named_figure.policy", "train.text.file", "train_look.hidden", "train_look.hidden_runs",
+                                       "train_look.step"};
   return std::ranges::find(own, s.path) != std::end(own) || s.path.starts_with("view.zoom") || s.path.starts_with("view.panels") ||
          s.path.starts_with("view.cell_");
 }
@@ -59,6 +60,9 @@ std::string title(std::string_view path) {
   if (path == "problem.input.kind") return "input";
   if (path == "problem.n") return "N";
   if (path.starts_with("view.named_figure.")) return "papers' figures: " + last;
+  if (path.starts_with("train.a.")) return "train: a " + last;
+  if (path.starts_with("train.b.")) return "train: b " + last;
+  if (path.starts_with("train")) return "train: " + last;
   if (path.starts_with("a.")) return "a: " + last;
   if (path.starts_with("b.")) return "b: " + last;
   std::string words = last;
@@ -208,6 +212,8 @@ std::vector<Command> assignments(std::string_view query, const KeyTarget& target
         [which = std::string(side), value = asked->value](KeyTarget& t) { set_tile(t, which, value); });
   std::vector<Setting> all = settings(target.session.experiment);
   for (Setting& s : settings(target.session.view)) all.push_back(std::move(s));
+  if (target.session.view.workspace == Workspace::train)
+    for (Setting& s : settings(target.session.train, target.session.train_look)) all.push_back(std::move(s));
   for (const Setting& s : all)
     if (!is_internal(s) && !s.expected.empty())
       add(s.path + " " + short_path(s.path), title(s.path), s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
@@ -234,6 +240,7 @@ std::vector<Command> commands(const KeyTarget& target) {
   add_policies(target.session.experiment.b, "b", all);
   add_settings(settings(target.session.experiment), all);
   add_settings(settings(target.session.view), all);
+  if (target.session.view.workspace == Workspace::train) add_settings(settings(target.session.train, target.session.train_look), all);
   return all;
 }
 

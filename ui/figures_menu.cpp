@@ -28,7 +28,7 @@ void edit_figure_policy(FigureSettings& s, const Palette& colours, float width) 
     }
     ImGui::EndCombo();
   } else {
-    explain("Where Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does.");
+    explain("Where Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does. The two figures of training take nothing but this.");
   }
   ImGui::SameLine(0, px(8));
   toggle("all policies", colours, s.all_policies, width);
@@ -90,7 +90,7 @@ void draw_figure_progress(const Frame& frame, const Palette& colours, Wishes& wi
   draw_bar({at.x, at.y + (height - thick) / 2}, bar, thick, share_of(p), colours);
   const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
   draw_text({at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
-            printed("%5zu of %5zu points  ", p.done, p.all) + time_left(p.seconds_left));
+            printed("%5zu of %5zu %s  ", p.done, p.all, p.trains ? "steps " : "points") + time_left(p.seconds_left));
   const float numbers = text_width(Face::mono_small, "12345 of 12345 points  99.9 s left") + px(24);
   draw_text({at.x + bar + numbers, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours.text,
             fitted(Face::label, p.title, px(menu_width - 64) - bar - numbers));

@@ -13,6 +13,7 @@
 #include "ui/recurrence.h"
 #include "ui/sweep/panels.h"
 #include "ui/session_menu.h"
+#include "ui/train/panels.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
@@ -46,6 +47,18 @@ void present(KeyTarget& t) { t.session.lesson.presenting = !t.session.lesson.pre
 /// Runs, pauses or goes on with the sweep where it is on show.
 void sweep_on(KeyTarget& t) {
   if (t.session.view.workspace == Workspace::sweep) t.wishes.sweep = next_wish(t.frame.sweep.progress);
+}
+/// Runs, pauses or goes on with the training, unless the space bar presses a control.
+void train_on(KeyTarget& t) {
+  if (ImGui::GetIO().NavVisible && ImGui::IsKeyPressed(ImGuiKey_Space)) return;
+  t.session.view.workspace = Workspace::train;
+  t.wishes.train.act = next_train_act(t.frame.train);
+}
+void train_one_step(KeyTarget& t) {
+  if (next_train_act(t.frame.train) == TrainWish::Act::run) t.wishes.train.act = TrainWish::Act::one_step;
+}
+void train_anew(KeyTarget& t) {
+  if (t.frame.train.record && t.frame.train.progress.wrong.empty()) t.wishes.train.act = TrainWish::Act::restart;
 }
 /// Puts remarks away; else stops presenting; else stops what is being computed; else lets go of the pinned cell.
 void escape(KeyTarget& t) {
@@ -108,6 +121,9 @@ constexpr std::array table{
     Key{"Shift+K", "list of pins", ImGuiMod_Shift | ImGuiKey_K,
         [](KeyTarget& t) { t.session.view.show_pins = !t.session.view.show_pins; }},
     Key{"R", "run, pause or resume the sweep", ImGuiKey_R, sweep_on},
+    Key{"Space", "Train: run, pause or resume", ImGuiKey_Space, train_on, false, KeyScope::train},
+    Key{"N", "Train: take one step", ImGuiKey_N, train_one_step, true, KeyScope::train},
+    Key{"Shift+R", "Train: begin anew, with the first step", ImGuiMod_Shift | ImGuiKey_R, train_anew, false, KeyScope::train},
     Key{"Ctrl+P", "find any control or action by name; also Ctrl+Shift+P and /", ImGuiMod_Ctrl | ImGuiKey_P, open_palette},
     Key{"F12", "save the window as a picture", ImGuiKey_F12, save_window},
     Key{"T", "dark, light or high-contrast theme", ImGuiKey_T, [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
@@ -163,6 +179,7 @@ bool pressed(const Key& key) {
 bool acts_on(const Session& session, KeyScope scope) {
   switch (scope) {
     case KeyScope::explore: return session.view.workspace == Workspace::explore;
+    case KeyScope::train: return session.view.workspace == Workspace::train;
     case KeyScope::learn: return session.view.workspace == Workspace::learn;
     case KeyScope::presenting: return is_presenting(session);
     case KeyScope::everywhere: break;

@@ -19,7 +19,7 @@ struct KeyTarget {
 };
 
 /// Where a key acts. presenting: while a lesson fills the window, where no other key of the table's acts.
-enum class KeyScope { everywhere, explore, learn, presenting };
+enum class KeyScope { everywhere, explore, train, learn, presenting };
 
 /// One line of the help. Lines without `act` stand for mouse actions or ranges of keys.
 struct Key {

@@ -148,6 +148,7 @@ struct SessionMenuMemory {
 };
 
 struct LearnMemory;
+struct TrainMemory;
 
 /// The sweep as it is drawn, and what is being typed.
 struct SweepMemory {
@@ -174,6 +175,7 @@ struct UiMemory {
   PinMemory pins;
   SessionMenuMemory session_menu;
   std::shared_ptr<LearnMemory> learn;  ///< of the Learn workspace; null until it is drawn
+  std::shared_ptr<TrainMemory> train;  ///< of the Train workspace; null until it is drawn
   bool show_help = false;
   std::string dismissed_probe;  ///< whose sentence was read
   std::string typed_format, typed_file, typed_kernel;

@@ -6,14 +6,13 @@
 #include "imgui.h"
 #include "kernels/experiment_fields.h"
 #include "ui/numbers.h"
+#include "ui/option_fields.h"
 #include "ui/panels.h"
 #include "ui/widgets.h"
 
 namespace attoscope {
 
 namespace {
-
-constexpr float name_width = 118, field_width = 196;
 
 constexpr std::array<Choice, 2> exponentials{{
     {"natural", "exp(S - m), the difference rounded as the policy says."},
@@ -26,40 +25,10 @@ constexpr std::array<Choice, 3> orders{{
     {"lanes", "As many chains as `lanes` says, then their sum in order: what vector units and tensor cores do."},
 }};
 
-/// The name of an option at the left; the control that follows stands at the right.
-void begin_option(const char* name, bool differs, const Palette& colours) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
-            differs ? colours.text : colours.secondary, name);
-  if (differs) {
-    const ImVec2 dot{at.x + px(name_width - 12), at.y + px(control_height) / 2};
-    ImGui::GetWindowDrawList()->AddCircleFilled(dot, px(3), colours.accent);
-  }
-  ImGui::SetCursorScreenPos({at.x + px(name_width), at.y});
-}
-
-bool whole(const char* id, int& value, int least, int most) {
-  const WithField f(Face::mono);
-  ImGui::SetNextItemWidth(px(field_width));
-  const int before = value;
-  if (ImGui::InputInt(id, &value, 1, 4)) value = std::clamp(value, least, most);
-  return value != before;
-}
-
-/// Numbers out of range are not taken.
-bool real(const char* id, double& value, const RealRange& range, double step) {
-  const WithField f(Face::mono);
-  ImGui::SetNextItemWidth(px(field_width));
-  double typed = value;
-  if (!ImGui::InputDouble(id, &typed, step, 0, "%.6g") || !contains(range, typed) || typed == value) return false;
-  value = typed;
-  return true;
-}
-
 template <class Enum>
 bool chosen(const char* id, const Palette& colours, std::span<const Choice> choices, Enum& value) {
   int index = static_cast<int>(value);
-  if (!segmented(id, colours, choices, index, px(field_width))) return false;
+  if (!segmented(id, colours, choices, index, px(option_field_width))) return false;
   value = static_cast<Enum>(index);
   return true;
 }
@@ -78,18 +47,18 @@ constexpr bool always(const Method&) { return true; }
 constexpr std::array<Option, 10> options{{
     {"splits", [](const Method& m) { return m.algorithm == Algorithm::split_kv; },
      [](const Method& m, const Method& d) { return m.splits != d.splits; },
-     [](Method& m, const Palette&) { return whole("##splits", m.splits, 1, max_splits); },
+     [](Method& m, const Palette&) { return whole_field("##splits", m.splits, 1, max_splits); },
      "How many runs of equally many tiles are worked on apart, as Flash-Decoding does, and merged by their log-sum-exp.",
      "m = max_i lse_i, w_i = exp(lse_i - m)\nO = sum_i w_i O_i / sum_i w_i"},
     {"stale max tau", [](const Method& m) { return m.algorithm == Algorithm::flash4; },
      [](const Method& m, const Method& d) { return m.tau != d.tau; },
-     [](Method& m, const Palette&) { return real("##tau", m.tau, {.min = 0, .max = max_tau}, 1); },
+     [](Method& m, const Palette&) { return real_field("##tau", m.tau, {.min = 0, .max = max_tau}, 1); },
      "FlashAttention-4 keeps the old max, and rescales nothing, while the new one exceeds it by at most tau powers of two; P then "
      "grows up to 2^tau. It uses 8 with 16-bit formats and 0 with 8-bit ones.",
      "keep m while (m_new - m) log2 e <= tau"},
     {"tie beta", always, [](const Method& m, const Method& d) { return m.tie_beta != d.tie_beta; },
      [](Method& m, const Palette&) {
-       return real("##tie_beta", m.tie_beta, {.min = 1, .max = max_tie_beta, .above_min = true, .zero = "off"}, 0);
+       return real_field("##tie_beta", m.tie_beta, {.min = 1, .max = max_tie_beta, .above_min = true, .zero = "off"}, 0);
      },
      "Moves a tied max away from its ties, so that P is not 1 for several keys at once (arXiv 2510.04212). Above 1, or 0 for off; "
      "the paper takes 2 to 8.",
@@ -99,15 +68,15 @@ constexpr std::array<Option, 10> options{{
      "How e is found from S and the max.", "natural: exp(S - m)\nexp2:    2^(S c - m c), c = scale log2 e"},
     {"exp2 degree", [](const Method& m) { return m.exponential == ExponentialKind::exp2; },
      [](const Method& m, const Method& d) { return m.exp2_degree != d.exp2_degree; },
-     [](Method& m, const Palette&) { return whole("##exp2_degree", m.exp2_degree, 0, max_exp2_degree); },
+     [](Method& m, const Palette&) { return whole_field("##exp2_degree", m.exp2_degree, 0, max_exp2_degree); },
      "2^x by a polynomial on the fraction of x, as FlashAttention-4 does beside the exp unit; it uses 3. 0: full precision.",
      "2^x = 2^floor(x) p(x - floor(x))"},
     {"P exponent", always, [](const Method& m, const Method& d) { return m.p_exponent != d.p_exponent; },
-     [](Method& m, const Palette&) { return whole("##p_exponent", m.p_exponent, -max_p_exponent, max_p_exponent); },
+     [](Method& m, const Palette&) { return whole_field("##p_exponent", m.p_exponent, -max_p_exponent, max_p_exponent); },
      "e and l carry a power of two that cancels at the end, so that an 8-bit P underflows later. FlashAttention-3 uses 8.",
      "e = 2^p exp(S - m)"},
     {"Kahan l", always, [](const Method& m, const Method& d) { return m.kahan_l != d.kahan_l; },
-     [](Method& m, const Palette& c) { return toggle("compensated", c, m.kahan_l, px(field_width)); },
+     [](Method& m, const Palette& c) { return toggle("compensated", c, m.kahan_l, px(option_field_width)); },
      "The row sum carries its rounding error along (Kahan 1965), within a tile and from tile to tile.",
      "y = e - c; t = l + y; c = (t - l) - y; l = t"},
     {"order of sums", always, [](const Method& m, const Method& d) { return m.order != d.order; },
@@ -117,10 +86,10 @@ constexpr std::array<Option, 10> options{{
      "lanes: sum_i (x_i + x_(i+lanes) + ...)"},
     {"lanes", [](const Method& m) { return m.order == SumOrder::interleaved; },
      [](const Method& m, const Method& d) { return m.sum_lanes != d.sum_lanes; },
-     [](Method& m, const Palette&) { return whole("##sum_lanes", m.sum_lanes, 1, max_sum_lanes); },
+     [](Method& m, const Palette&) { return whole_field("##sum_lanes", m.sum_lanes, 1, max_sum_lanes); },
      "Chains of the interleaved order.", "lane i adds the terms i, i + lanes, i + 2 lanes, ..."},
     {"keys", always, [](const Method& m, const Method& d) { return m.reverse_keys != d.reverse_keys; },
-     [](Method& m, const Palette& c) { return toggle("last to first", c, m.reverse_keys, px(field_width)); },
+     [](Method& m, const Palette& c) { return toggle("last to first", c, m.reverse_keys, px(option_field_width)); },
      "Takes the keys, and so the tiles, from the last to the first. Where the keys rise, the max then moves no more.",
      "key j becomes key N - 1 - j"},
 }};
@@ -156,7 +125,7 @@ bool edit_sink(Problem& p, const Palette& colours) {
   if (!p.sink) return changed;
   ImGui::SameLine();
   const WithField f(Face::mono);
-  ImGui::SetNextItemWidth(px(field_width - 72 - 8));
+  ImGui::SetNextItemWidth(px(option_field_width - 72 - 8));
   double value = *p.sink;
   if (ImGui::InputDouble("##sink value", &value, 0, 0, "%.6g") && contains(RealRange{}, value) && value != *p.sink) {
     p.sink = value;
@@ -170,10 +139,10 @@ bool edit_bias(Problem& p, const Palette& colours) {
   label(Face::section, colours.faint, "OPTIONS OF THE SCORES");
   bool changed = edit_sink(p, colours);
   begin_option("soft cap", p.softcap != 0, colours);
-  changed |= real("##softcap", p.softcap, {.min = 0, .above_min = true, .zero = "off"}, 0);
+  changed |= real_field("##softcap", p.softcap, {.min = 0, .above_min = true, .zero = "off"}, 0);
   explain("Bounds the scores, as Gemma 2 does with 50. 0: off.", "S = cap tanh(scale q.k / cap)");
   begin_option("ALiBi slope", p.alibi != 0, colours);
-  changed |= real("##alibi", p.alibi, {.min = -max_alibi, .max = max_alibi}, 0);
+  changed |= real_field("##alibi", p.alibi, {.min = -max_alibi, .max = max_alibi}, 0);
   explain("Scores lose what grows with the distance of query and key. 0: off.", "S -= slope |i - j|");
   return changed;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,5 +43,15 @@ Points decimated(std::span<const double> x, std::span<const double> y, double x0
 
 /// Steps that hold y[i] over [x[i] - 1/2, x[i] + 1/2].
 void draw_steps(const char* id, std::span<const double> x, std::span<const double> y, const ImPlotSpec& spec);
+
+/// Where a curve ends on screen, and what stands beside it.
+struct EndLabel {
+  float y;
+  std::string name;
+  Colour colour;
+};
+/// The labels right of a plot, each at its curve's end, moved apart where they would overlap; where there are too many, those at
+/// the ends and evenly between.
+void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom);
 
 }  // namespace attoscope

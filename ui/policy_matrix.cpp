@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <exception>
 
 #include "imgui.h"
-#include "imgui_stdlib.h"
 #include "ui/numbers.h"
 #include "ui/panels.h"
+#include "ui/rounding_cell.h"
 #include "ui/sentences.h"
 #include "ui/step_guide.h"
 #include "ui/widgets.h"
@@ -37,153 +36,16 @@ bool is_idle(const Method& m, Step s) {
   return s == Step::PV && m.precision.accumulate_in_O && m.algorithm != Algorithm::flash1;
 }
 
-void choose_stochastic(Rounding& r, const Palette& colours) {
-  ImGui::BeginDisabled(r.kind == Rounding::Kind::exact);
-  toggle("stochastic", colours, r.stochastic, px(148));
-  ImGui::EndDisabled();
-  explain(
-      "Rounds up or down with the probability of the distance instead of to the nearest, by dice that the seed starts: right "
-      "on "
-      "average, so errors do not add up in one direction. The cell shows it by ~.",
-      "P(up) = (x - down) / (up - down)");
-}
-
-/// Why a text is no format; empty: it is one, or nothing.
-std::string complaint(const std::string& typed) {
-  if (typed.empty()) return {};
-  try {
-    parse_format(typed);
-    return {};
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
-
-/// Any format by its name. True if Enter set one.
-bool type_format(Format& format, std::string& typed, const Palette& colours) {
-  if (ImGui::IsWindowAppearing()) typed.clear();
-  ImGui::SetNextItemWidth(px(148));
-  const bool entered = ImGui::InputTextWithHint("##format", "e5m7", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
-  explain(
-      "Any format: eXmY, X 2 .. 11 exponent bits, Y 0 .. 52 mantissa bits, then /saturate, /nan or /infinity if overflow is to "
-      "be "
-      "otherwise. Enter sets it.",
-      "e8m7 = bf16, e5m10 = fp16");
-  const std::string wrong = complaint(typed);
-  if (!wrong.empty()) {
-    ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
-    wrapped(Face::small, wrong, px(220));
-    ImGui::PopStyleColor();
-  }
-  if (!entered || typed.empty() || !wrong.empty()) return false;
-  format = parse_format(typed);
-  return true;
-}
-
-/// Formats to choose from, and any other by its name.
-void choose_rounding(Rounding& r, const Format& main, std::string& typed, const Palette& colours) {
-  const auto become = [&r](Rounding wanted) {
-    wanted.stochastic = r.stochastic;
-    r = wanted;
-  };
-  {
-    const WithFace f(Face::mono);
-    if (ImGui::Selectable("exact", r.kind == Rounding::Kind::exact)) r = exact;
-    explain("Not rounded: the step stays in the working type, float or double.");
-    if (ImGui::Selectable("D, the main format", r.kind == Rounding::Kind::main)) become(to_main);
-    explain("Follows the main format, now " + name(main) + ".");
-    ImGui::Separator();
-    for (const Format& format : {bf16, fp16, tf32, fp32, fp64, e4m3, e5m2}) {
-      const bool is_set = r.kind == Rounding::Kind::format && r.format == format;
-      if (ImGui::Selectable(name(format).c_str(), is_set)) become(to_format(format));
-      explain("Always " + name(format) + ", whatever the main format is.",
-              printed("eps = %g, max = %g", epsilon(format), largest(format)));
-    }
-    Format other;
-    if (type_format(other, typed, colours)) {
-      become(to_format(other));
-      ImGui::CloseCurrentPopup();
-    }
-  }
-  choose_stochastic(r, colours);
-}
-
-bool format_popup(const char* id, Rounding& r, const Format& main, std::string& typed, const Palette& colours) {
-  if (!ImGui::BeginPopup(id)) return false;
-  const Rounding before = r;
-  choose_rounding(r, main, typed, colours);
-  ImGui::EndPopup();
-  return !(r == before);
-}
-
-std::string rounding_text(const Rounding& r, const Format& main) {
-  if (r.kind == Rounding::Kind::exact) return "exact";
-  std::string text = name(format_of(r, main));
-  if (r.stochastic) text.insert(text.begin(), '~');
-  return text;
-}
-
-/// How a cell looks.
-struct CellLook {
-  Rounding::Kind kind;
-  std::string text;
-  bool differs;       ///< from the preset
-  bool idle = false;  ///< changes nothing at present
-};
-
-/// A filled cell means rounded; an outline, to a format of its own; grey, exact. A dot: not as the preset has it.
-void draw_cell(ImVec2 from, ImVec2 to, const Column& c, const Palette& colours, const CellLook& look) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float rounding = px(2.5f), middle = (from.x + to.x) / 2, y = (from.y + to.y - line_height(Face::mono_small)) / 2;
-  const bool main = look.kind == Rounding::Kind::main, own = look.kind == Rounding::Kind::format;
-  const Colour fill = main ? mixed(c.colour, colours.panel, look.idle ? 0.6f : 0.0f) : colours.raised;
-  list->AddRectFilled(from, to, ImGui::IsItemHovered() ? mixed(fill, colours.text, 0.15f) : fill, rounding);
-  if (own) list->AddRect(from, to, c.colour, rounding, px(1.4f));
-  const Colour ink = main ? colours.panel : own ? c.colour : colours.faint;
-  draw_text({middle, y}, Face::mono_small, ink, fitted(Face::mono_small, look.text, to.x - from.x - px(24)), 0.5f);
-  if (look.differs) list->AddCircleFilled({from.x + px(8), (from.y + to.y) / 2}, px(3), main ? colours.panel : colours.text);
-}
-
-/// The part of a cell that opens its popup, shown while the mouse is over the cell. True if the mouse is in it.
-bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
-  if (!ImGui::IsItemHovered()) return false;
-  const float x = to.x - px(9), y = (from.y + to.y) / 2, size = px(3.5f);
-  ImGui::GetWindowDrawList()->AddTriangleFilled({x - size, y - size / 2}, {x + size, y - size / 2}, {x, y + size}, ink);
-  return ImGui::GetMousePos().x > to.x - px(18);
-}
-
-/// What a cell says under the mouse.
-void explain_cell(const Column& c, Step step, const Format& main) {
-  const Rounding& r = c.method.precision[step];
-  const bool is_exact = r.kind == Rounding::Kind::exact;
-  std::string formula = is_exact ? std::string("not rounded: stays in the working type")
-                                 : printed("x -> round(%s, x)", rounding_text(r, main).c_str());
-  if (c.nearest.precision != nullptr)
-    formula += printed("\n%s has %s here", std::string(c.nearest.name).c_str(),
-                       rounding_text((*c.nearest.precision)[step], main).c_str());
-  explain(std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) + ". " +
-              (is_idle(c.method, step) ? "Without effect while P·V continues in O. " : "") +
-              "Click: exact or D. Right click, or the arrow: a format of its own, stochastic.",
-          formula);
-}
-
 bool step_cell(const Column& c, Step step, const Format& main, float height, const Palette& colours, std::string& typed) {
-  Rounding& r = c.method.precision[step];
-  const ImVec2 from{c.left, ImGui::GetCursorScreenPos().y}, to{from.x + c.width, from.y + height - px(2)};
+  RoundingCell cell{name(step), c.colour, c.left, c.width, height, c.nearest.name};
+  if (c.nearest.precision != nullptr) cell.usual = (*c.nearest.precision)[step];
+  cell.idle = is_idle(c.method, step);
+  cell.what = std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) + ". " +
+              (cell.idle ? "Without effect while P·V continues in O. " : "");
   ImGui::PushID(c.id);
-  const bool pressed = ImGui::InvisibleButton(name(step).data(), {c.width, height});
-  const bool differs = c.nearest.precision != nullptr && !((*c.nearest.precision)[step] == r);
-  draw_cell(from, to, c, colours, {r.kind, rounding_text(r, main), differs, is_idle(c.method, step)});
-  const bool arrow = over_arrow(from, to, r.kind == Rounding::Kind::main ? colours.panel : colours.secondary);
-  const std::string popup = std::string(name(step)) + " rounding";
-  ImGui::OpenPopupOnItemClick(popup.c_str(), ImGuiPopupFlags_MouseButtonRight);
-  explain_cell(c, step, main);
-  if (pressed && arrow) ImGui::OpenPopup(popup.c_str());
-  const bool turned = pressed && !arrow;
-  if (turned) r = r.kind == Rounding::Kind::exact ? to_main : exact;
-  const bool chosen = format_popup(popup.c_str(), r, main, typed, colours);
+  const bool changed = edit_rounding(c.method.precision[step], cell, main, colours, typed);
   ImGui::PopID();
-  return turned || chosen;
+  return changed;
 }
 
 /// A choice between two ways, as a row of the matrix.
@@ -210,7 +72,7 @@ bool flag_cell(const Column& c, const FlagRow& row, float height, const Palette&
   ImGui::PushID(c.id);
   const bool pressed = ImGui::InvisibleButton(row.id, {c.width, height});
   if (pressed) on = !on;
-  draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c, colours,
+  draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c.colour, colours,
             {on ? Rounding::Kind::main : Rounding::Kind::exact, on ? "yes" : "no", usual != on});
   explain(row.what, std::string(row.formula) + "\n" + std::string(c.nearest.name) + " has " + (usual ? "yes" : "no") + " here");
   ImGui::PopID();

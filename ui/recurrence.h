@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "imgui.h"
+#include "ui/legend.h"
 #include "ui/memory.h"
 #include "ui/theme.h"
 
@@ -54,7 +55,8 @@ void draw_recurrence_plots(View& view, const StripMemory& memory, std::span<cons
                            const Palette& colours);
 /// Names of curves in a line, each with what it looks like; a click on one shows or hides it.
 struct LegendEntry {
-  enum class Mark { line, dashes, dot, ring, diamond, band, bar } mark;
+  using Mark = CurveMark;
+  Mark mark;
   Curve curve;
   const char* id;  ///< its test label is "legend id"
   std::string name;

@@ -5,7 +5,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "kernels/train/train_fields.h"
 #include "ui/numbers.h"
+#include "ui/train/look_fields.h"
 #include "ui/view_fields.h"
 
 namespace attoscope {
@@ -73,6 +75,8 @@ class Lister {
   }
   void rounding(std::string_view key, const Rounding& x) { add(key, text_of(x), {"exact", "main"}, "exact, main or a format"); }
   void policy(std::string_view, const Precision&) {}
+  template <class V, class F>
+  void list(std::string_view, const V&, int, F) {}
   template <class F>
   void object(std::string_view key, F visit) {
     Lister inner(all_, prefix_ + std::string(key) + ".");
@@ -125,6 +129,8 @@ class Setter {
   void policy(std::string_view key, Precision& x) {
     if (is(key)) x = attoscope::policy(value_).precision;
   }
+  template <class V, class F>
+  void list(std::string_view, const V&, int, F) {}
   template <class F>
   void object(std::string_view key, F visit) {
     if (!path_.starts_with(key) || path_.size() <= key.size() || path_[key.size()] != '.') return;
@@ -168,14 +174,28 @@ std::vector<Setting> settings(const View& view) {
   return all;
 }
 
+std::vector<Setting> settings(const TrainPlan& plan, const TrainLook& look) {
+  std::vector<Setting> all;
+  Lister of_plan(all, "train."), of_look(all, "train_look.");
+  visit_train_plan(of_plan, plan);
+  visit_train_look(of_look, look);
+  return all;
+}
+
 std::string set_setting(Session& session, std::string_view path, std::string_view value) {
-  constexpr std::string_view view = "view.";
+  constexpr std::string_view view = "view.", train = "train.", look = "train_look.";
   bool found = false;
   Session changed = session;
   try {
     if (path.starts_with(view)) {
       Setter setter(path.substr(view.size()), value, found);
       visit_view(setter, changed.view);
+    } else if (path.starts_with(train)) {
+      Setter setter(path.substr(train.size()), value, found);
+      visit_train_plan(setter, changed.train);
+    } else if (path.starts_with(look)) {
+      Setter setter(path.substr(look.size()), value, found);
+      visit_train_look(setter, changed.train_look);
     } else {
       Setter setter(path, value, found);
       visit_experiment(setter, changed.experiment);

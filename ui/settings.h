@@ -20,6 +20,8 @@ struct Setting {
 std::vector<Setting> settings(const Experiment& experiment);
 /// Those of a view begin with "view.".
 std::vector<Setting> settings(const View& view);
+/// Those of a training begin with "train." and "train_look.".
+std::vector<Setting> settings(const TrainPlan& plan, const TrainLook& look);
 
 /// Sets the field at `path` to what `value` says. Returns one sentence where that cannot be, and changes nothing then.
 std::string set_setting(Session& session, std::string_view path, std::string_view value);

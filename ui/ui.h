@@ -99,8 +99,9 @@ struct FigureEntry {
 /// A figure of the papers on its way.
 struct FigureProgress {
   std::string title;
-  std::size_t done = 0, all = 0;  ///< points; all 0: not begun
+  std::size_t done = 0, all = 0;  ///< points, or steps of a training; all 0: not begun
   double seconds_left = -1;       ///< negative: unknown
+  bool trains = false;            ///< they are steps
 };
 
 /// A session file that was open before.

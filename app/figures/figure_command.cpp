@@ -12,6 +12,7 @@
 #include "app/interrupts.h"
 #include "app/json.h"
 #include "app/sweep/sweep_json.h"
+#include "app/train/train_figures.h"
 
 namespace attoscope {
 namespace {
@@ -28,22 +29,30 @@ bool is_sweep(const std::string& path) {
   });
 }
 
+void refuse_settings_of_sweeps(const FigureArguments& x) {
+  for (const auto& [option, value] : {std::pair{"--n", x.n}, std::pair{"--d", x.d}, std::pair{"--seeds", x.seeds},
+                                      std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
+    if (!value.empty()) refuse(option, value, "it with a figure of sweeps: a figure of training takes --policy alone");
+}
+
 AskedFigure asked_for(const FigureArguments& x) {
   AskedFigure asked = is_bundle(x.what) ? parsed_bundle(x.what, parse_asked_figure) : AskedFigure{x.what, {}};
   FigureSettings& s = asked.settings;
   if (!x.policy.empty()) s.policy = x.policy;
+  if (!x.policy.empty() && asked.plan) use_policy(*asked.plan, x.policy), asked.digests.clear();
   s.all_policies |= x.all_policies;
   if (!x.n.empty()) s.n = whole_number("--n", x.n, 1, most_figure_n);
   if (!x.d.empty()) s.d = whole_number("--d", x.d, 1, max_d);
   if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, most_figure_seeds);
   validate(asked);
+  if (trains(asked)) refuse_settings_of_sweeps(x);
   return asked;
 }
 
 /// A line that is written over itself: how far it is.
 class Progress {
  public:
-  Progress(std::ostream& out, std::size_t all, bool shown) : out_(out), all_(all), shown_(shown) {}
+  Progress(std::ostream& out, std::size_t all, const char* of, bool shown) : out_(out), all_(all), of_(of), shown_(shown) {}
   ~Progress() {
     if (printed_) out_ << "\r\x1b[K" << std::flush;
   }
@@ -53,25 +62,26 @@ class Progress {
   void finished() {
     ++done_;
     if (!shown_) return;
-    out_ << fmt::format("\r{} of {} points\x1b[K", done_, all_) << std::flush;
+    out_ << fmt::format("\r{} of {} {}\x1b[K", done_, all_, of_) << std::flush;
     printed_ = true;
   }
 
  private:
   std::ostream& out_;
   std::size_t all_, done_ = 0;
+  const char* of_;  ///< what is counted
   bool shown_, printed_ = false;
 };
 
-/// What `compute` makes of the options of a sweep: from the cache where it is known, telling how far it is.
+/// What `compute` makes of the work: from the cache where it is known, telling how far it is.
 template <class F>
-auto computed(const FigureArguments& x, std::size_t points, std::ostream& progress_out, F compute) {
+auto computed(const FigureArguments& x, std::size_t points, const char* of, std::ostream& progress_out, F compute) {
   const Interrupts interrupts;
   PointCache cache(x.no_cache ? "" : default_point_cache());
-  Progress progress(progress_out, points, !x.quiet);
-  return compute(SweepOptions{.cancelled = [&] { return interrupts.arrived(); },
-                              .cache = &cache,
-                              .finished = [&](const SweepAnswer&) { progress.finished(); }});
+  Progress progress(progress_out, points, of, !x.quiet);
+  return compute(FigureWork{.cancelled = [&] { return interrupts.arrived(); },
+                            .cache = &cache,
+                            .finished = [&](bool) { progress.finished(); }});
 }
 
 std::string list_text() {
@@ -86,7 +96,7 @@ void redraw_sweep(const FigureArguments& x, std::ostream& out, std::ostream& pro
   const Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
   const SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
-  const auto answers = computed(x, attoscope::point_count(sweep), progress, [&](const SweepOptions& options) { return complete_answers(sweep, options); });
+  const auto answers = computed(x, attoscope::point_count(sweep), "points", progress, [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
   write_bundle(x.out, sweep_figure("sweep", sweep, sweep.measure, rows(sweep, sweep.measure, answers), style),
                sweep_reproduction(sweep, style));
   out << x.out << "\n";
@@ -112,9 +122,11 @@ void figure(const FigureArguments& x, std::ostream& out, std::ostream& progress)
   if (is_bundle(x.what) && is_sweep(x.what)) return check_bundle_name(x.out), redraw_sweep(x, out, progress);
   const AskedFigure asked = asked_for(x);
   check_bundle_name(x.out);  // before anything is computed
-  const Figure drawn = computed(x, point_count(asked), progress, [&](const SweepOptions& options) { return figure_of(asked, options); });
-  write_bundle(x.out, drawn, reproduction(asked, drawn));
-  out << drawn.caption << "\n" << x.out << "\n";
+  const MadeFigure made = computed(x, point_count(asked), trains(asked) ? "steps" : "points", progress,
+                                   [&](const FigureWork& work) { return made_figure(asked, work); });
+  write_bundle(x.out, made.figure, made.reproduction);
+  out << made.figure.caption << "\n" << x.out << "\n";
+  if (!made.changed.empty()) throw std::runtime_error(x.what + ": " + made.changed + "; " + x.out + " shows what was computed now");
 }
 
 }  // namespace attoscope

@@ -58,7 +58,7 @@ FigureMaker::FigureMaker(std::string directory, std::string cache, std::function
 void FigureMaker::ask(const AskedFigure& asked, const FigureChoice& choice) {
   if (!errands_.busy()) {
     const std::lock_guard lock(shared_->mutex);
-    shared_->now = {asked.name, 0, 0, -1};
+    shared_->now = {asked.name, 0, 0, -1, false};
     shared_->computed = 0;
   }
   errands_.add([asked, choice, directory = directory_, cache = cache_, shared = shared_](const Cancelled& cancelled) {
@@ -71,18 +71,18 @@ std::string FigureMaker::draw(const AskedFigure& asked, const FigureChoice& choi
   validate(asked);
   {
     const std::lock_guard lock(shared.mutex);
-    shared.now = {std::string(named_figure(asked.name).title), 0, point_count(asked), -1};
+    shared.now = {std::string(named_figure(asked.name).title), 0, point_count(asked), -1, trains(asked)};
     shared.began = Clock::now();
     shared.computed = 0;
   }
   PointCache points(cache);
-  const Figure figure = figure_of(asked, {.cancelled = cancelled, .cache = &points, .finished = [&](const SweepAnswer& a) {
-                                            const std::lock_guard lock(shared.mutex);
-                                            ++shared.now.done;
-                                            shared.computed += !a.remembered;
-                                          }});
+  const MadeFigure made = made_figure(asked, {.cancelled = cancelled, .cache = &points, .finished = [&](bool remembered) {
+                                                const std::lock_guard lock(shared.mutex);
+                                                ++shared.now.done;
+                                                shared.computed += !remembered;
+                                              }});
   StagedFiles files;
-  const BundlePlace place = stage_at(files, free_place(directory, asked.name), figure, reproduction(asked, figure), choice);
+  const BundlePlace place = stage_at(files, free_place(directory, asked.name), made.figure, made.reproduction, choice);
   files.commit();
   if (!place.failure.empty()) throw std::runtime_error(place.failure);
   return "Saved " + place.file + ".";

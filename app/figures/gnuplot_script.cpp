@@ -225,27 +225,39 @@ bool shares_legend(const Figure& f) {
 
 double width_mm(const Figure& f) { return f.columns == 1 ? one_column_mm : two_columns_mm; }
 
+std::size_t longest_label(std::span<const Series> series) {
+  std::size_t longest = 1;
+  for (const Series& s : series) longest = std::max(longest, s.label.size());
+  return longest;
+}
+
 /// How many entries of a legend of such series stand beside each other in `mm`.
 int legend_columns(std::span<const Series> series, double mm) {
   constexpr double sample_mm = 9, letter_mm = 1.5;
-  std::size_t longest = 1;
-  for (const Series& s : series) longest = std::max(longest, s.label.size());
-  return std::max(1, static_cast<int>(mm / (sample_mm + letter_mm * static_cast<double>(longest))));
+  return std::max(1, static_cast<int>(mm / (sample_mm + letter_mm * static_cast<double>(longest_label(series)))));
+}
+
+/// The same of a legend above all panels. Long entries gnuplot lets wrap within the first panel's width.
+int shared_columns(const Figure& f) {
+  constexpr std::size_t long_label = 10;
+  const std::vector<Series>& series = f.panels[0].series;
+  return legend_columns(series, longest_label(series) > long_label ? 0.8 * width_mm(f) / f.panels_across : width_mm(f));
 }
 
 /// Lines of the legend above all panels; 0: each has its own.
 int shared_lines(const Figure& f) {
   if (!shares_legend(f)) return 0;
   const auto entries = static_cast<int>(std::ranges::count_if(f.panels[0].series, [](const Series& s) { return !s.label.empty(); }));
-  const int across = legend_columns(f.panels[0].series, width_mm(f));
-  return (entries + across - 1) / across;
+  const int across = shared_columns(f);
+  const int lines = (entries + across - 1) / across;
+  return lines + lines / 4;  // they stand a little further apart than those of a title
 }
 
 std::string legend_commands(const Figure& f, std::size_t index) {
   const FigurePanel& p = f.panels[index];
   if (shares_legend(f)) {
     if (index > 0) return "unset key\n";
-    return fmt::format("set key at screen 0.5, screen 0.995 center top horizontal maxcols {}\n", legend_columns(p.series, width_mm(f)));
+    return fmt::format("set key at screen 0.5, screen 0.995 center top horizontal maxcols {}\n", shared_columns(f));
   }
   const bool wanted = p.heat ? has_markers(*p.heat) : std::ranges::count_if(p.series, [](const Series& s) { return !s.label.empty(); }) > 1;
   if (!wanted) return "unset key\n";

@@ -10,6 +10,7 @@
 #include "app/numbers.h"
 #include "kernels/experiment_fields.h"
 #include "app/sweep/table.h"
+#include "app/train/train_figures.h"
 #include "kernels/attribution.h"
 #include "kernels/presets.h"
 #include "kernels/traffic.h"
@@ -363,7 +364,7 @@ Figure io(const FigureSettings& x, const AnswerSweep&) {
   return f;
 }
 
-constexpr std::array<NamedFigure, 12> figures{{
+constexpr std::array<NamedFigure, 14> figures{{
     {"format-difference", "a - b by format", "Difference of Flash Attention from three-pass attention by number format (arXiv 2405.02803, figure 3).", format_difference},
     {"format-golden", "both against golden", "Errors of both against the truth by number format (arXiv 2405.02803, figure 4).", format_golden},
     {"sequence-length", "over N", "Difference and errors over sequence length (arXiv 2405.02803, figure 5).", sequence_length},
@@ -376,6 +377,8 @@ constexpr std::array<NamedFigure, 12> figures{{
     {"bias", "ties and bias", "Signed error with ties, with and without the beta mitigation (arXiv 2510.04212).", bias},
     {"attribution", "where the error comes from", "Error with one rounding step at a time made exact.", attribution},
     {"io", "HBM traffic", "HBM bytes of three algorithms over N and over on-chip memory (FlashAttention, arXiv 2205.14135).", io},
+    {"train-weights", "weights over training", "Weights trained with Flash Attention minus those trained with three-pass attention, step by step (arXiv 2405.02803, figure 7).", FromTraining{weights_plan, train_weights_figure}},
+    {"train-reference", "training beside references", "The same beside another initialisation and other formats: FP16 - FP32, BF16 - FP32, FP16 - BF16 (arXiv 2405.02803, figure 8).", FromTraining{reference_plan, train_reference_figure}},
 }};
 
 }  // namespace

@@ -23,6 +23,8 @@ Session bare(const Session& session) {
   kept.view = session.view;
   kept.device = session.device;
   kept.sweep = session.sweep;
+  kept.train = session.train;
+  kept.train_look = session.train_look;
   return kept;
 }
 
@@ -34,6 +36,14 @@ Plot plot_named(const std::string& text) {
 }
 
 bool is_plot(const nlohmann::json& json) { return json.is_object() && json.contains("plot"); }
+
+/// "after step 100 a: policy eager -> hw; after step 200 ..."
+std::string forks_text(const TrainRecord& record) {
+  std::string text;
+  for (const Fork& fork : record.forks)
+    text += (text.empty() ? "" : "; ") + ("after step " + std::to_string(fork.step) + " " + fork.sentence);
+  return text;
+}
 
 /// The session that is drawn must not become the JSON of its figure.
 void keep_session(const FigureArguments& x) {
@@ -75,7 +85,11 @@ Json plot_json(Plot plot, const Session& session, const PlotData& data, const st
             {"version", ATTOSCOPE_VERSION},
             {"plot", plot_names[static_cast<std::size_t>(plot)]},
             {"caption", caption}};
-  if (data.result && plot != Plot::sweep) {
+  if (data.train && is_of_training(plot)) {
+    json["steps"] = data.train->step;
+    if (!data.train->forks.empty()) json["forked"] = forks_text(*data.train);
+  }
+  if (data.result && is_of_experiment(plot)) {
     const Digests& d = data.result->digests;
     json["digests"] = {{"golden", hex16(d.golden)}, {"a", hex16(d.a)}, {"b", hex16(d.b)}};
   }
@@ -98,6 +112,8 @@ PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks
     inner.hex("a", digests.a);
     inner.hex("b", digests.b);
   });
+  reader.integer("steps", bundle.steps, 0, max_train_steps);
+  reader.text("forked", bundle.forked);
   reader.remark_unknown();
   if (json.contains("digests")) bundle.digests = digests;
   bundle.session = parse_session(json["session"].dump(), remarks);
@@ -122,11 +138,13 @@ void draw_plot(const FigureArguments& x, std::ostream& out) {
   std::vector<std::string> remarks;
   PlotBundle asked = asked_for(x, remarks);
   check_bundle_name(x.out);  // before anything is computed
-  load(asked.session.experiment);
+  if (!asked.forked.empty())
+    throw std::runtime_error(x.what + ": the training was forked (" + asked.forked + "), so that no one plan makes it again");
+  if (is_of_experiment(asked.plot)) load(asked.session.experiment);
   const Interrupts interrupts;
   const UsableDevice device = usable_device(asked.session.device);
   const PlotData data =
-      answered(asked.plot, asked.session, {}, {.cancelled = [&] { return interrupts.arrived(); }, .device = device.spec});
+      answered(asked.plot, asked.session, {}, {.cancelled = [&] { return interrupts.arrived(); }, .device = device.spec}, asked.steps);
   const Figure figure = plot_figure(asked.plot, asked.session, data);
   write_bundle(x.out, figure, plot_json(asked.plot, asked.session, data, figure.caption));
   for (const std::string& remark : remarks) out << remark << "\n";

@@ -9,6 +9,7 @@
 #include "app/figures/window_plots.h"
 #include "app/sweeper.h"
 #include "app/tensors.h"
+#include "app/train/trained.h"
 #include "kernels/experiment_fields.h"
 #include "ui/heatmap_view.h"
 #include "ui/panels.h"
@@ -76,6 +77,8 @@ std::string title_of(Plot plot, const View& view, const Result& r) {
       return "Bytes between HBM and the chip, and the roofline of a data sheet";
     case Plot::window:
     case Plot::sweep:
+    case Plot::train_deviation:
+    case Plot::train_runs:
       break;
   }
   return "";
@@ -102,6 +105,8 @@ std::vector<FigurePanel> panels_of(Plot plot, const Session& session, const Plot
       return traffic_panels(*data.result, session.view.machine);
     case Plot::window:
     case Plot::sweep:
+    case Plot::train_deviation:
+    case Plot::train_runs:
       break;
   }
   throw std::invalid_argument(fmt::format("{} is no plot of an experiment", plot_names[static_cast<std::size_t>(plot)]));
@@ -112,10 +117,16 @@ constexpr double usual_aspect = 0.72, flat_aspect = 0.5;
 
 }  // namespace
 
-PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options) {
+PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options, int steps) {
   const Experiment& e = session.experiment;
   if (plot == Plot::sweep) {
     if (!known.sweep) known.sweep = computed_sweep(session, options.cancelled).table;
+    return known;
+  }
+  if (is_of_training(plot)) {
+    if (!known.train)
+      known.train = std::make_shared<const TrainRecord>(
+          trained(session.train, {.cancelled = options.cancelled, .device = options.device, .steps = steps}).record);
     return known;
   }
   if (!known.result) known.result = std::make_shared<const Result>(compute(e, options));
@@ -133,6 +144,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
 
 Figure plot_figure(Plot plot, const Session& session, const PlotData& data) {
   if (plot == Plot::sweep) return sweep_plot(session, data.sweep.get());
+  if (is_of_training(plot)) return train_plot(plot, session, data.train);
   Figure f;
   f.name = plot_names[static_cast<std::size_t>(plot)];
   f.columns = session.view.figure.two_columns ? 2 : 1;

@@ -20,11 +20,16 @@ struct PlotData {
   std::shared_ptr<const Clipping> clipping;
   std::shared_ptr<const Why> why;
   std::shared_ptr<const SweepTable> sweep;
+  std::shared_ptr<const TrainRecord> train{};
 };
 
+/// True if the plot shows an answer to the session's experiment.
+constexpr bool is_of_experiment(Plot plot) { return plot != Plot::window && plot != Plot::sweep && !is_of_training(plot); }
+
 /// `known` with whatever the plot needs beside it computed: the answer to the session's experiment, and side answers that
-/// `known` has not, or to another question. Tensors are not read. Throws as `compute` does.
-PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options = {});
+/// `known` has not, or to another question; or the session's plan trained for `steps` steps (0: all). Tensors are not read.
+/// Throws as `compute` and `trained` do.
+PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options = {}, int steps = 0);
 
 /// The plot as the session's view has it, its numbers those of `data` (as `answered` made it). Throws std::invalid_argument in
 /// a sentence where there is nothing to draw.

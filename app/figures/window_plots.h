@@ -26,6 +26,9 @@ std::vector<FigurePanel> traffic_panels(const Result& result, Machine machine);
 /// The sweep of the session's plan as far as `table` knows it.
 Figure sweep_plot(const Session& session, const SweepTable* table);
 
+/// The curves over the training's steps as the session's look has them. Throws where there is none.
+Figure train_plot(Plot plot, const Session& session, const std::shared_ptr<const TrainRecord>& record);
+
 /// An axis of numbers.
 FigureAxis number_axis(std::string label, bool log = false);
 /// A series without points.

@@ -45,7 +45,7 @@ const GradPolicy& grad_policy(std::string_view name) {
   const auto found = std::find_if(known.begin(), known.end(), [&](const GradPolicy& p) { return p.name == name; });
   if (found != known.end()) return *found;
   std::string names;
-  for (const GradPolicy& p : known) names += (names.empty() ? "" : ", ") + std::string(p.name);
+  for (const GradPolicy& p : known) names.append(names.empty() ? "" : ", ").append(p.name);
   throw std::invalid_argument("'" + std::string(name) + "' is no backward policy, expected one of " + names);
 }
 

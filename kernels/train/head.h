@@ -11,6 +11,22 @@
 namespace attoscope {
 
 /// How one head computes: made once for a model.
+///
+/// The written rule of the backward pass (FlashAttention-2, arXiv 2307.08691, Algorithm 2); round_x is the grad step's rounding,
+/// Q, K, V are rounded by the method's `input` step as in the forward pass, i is a query row, j a key, c a column of the head:
+///   S_ij      as the forward pass makes it: qk_step, then S
+///   P_ij      = round_probability(exp(fma(S_ij, score_unit, -L_i))), L_i = m_i * score_unit + (ln l_i - p_exponent * ln 2) in
+///               T, of split_kv L_i = m_i + ln l_i; where `normalises`: round_probability(round_P(e_ij / l_i)), e_ij and round_P
+///               as the forward pass has them (shifted, e, P)
+///   dP_ij     = round_dP(sum over c of dO_ic * V_jc)
+///   delta_i   = round_delta(sum over c of dO_ic * O_ic), or round_delta(sum over j <= i of P_ij * dP_ij); O as the forward
+///               pass stored it (the backward of a softmax; what a biased error of O does to the former: arXiv 2510.04212)
+///   dS_ij     = round_dS(P_ij * round_centred(dP_ij - delta_i))
+///   dQ_ic     = round_dQ(scale * sum over j <= i of dS_ij * K_jc)
+///   dV_jc     = round_dV(sum over i >= j of round_P(P_ij) * dO_ic), round_P the grad step's
+///   dK_jc     = round_dK(scale * sum over i >= j of dS_ij * Q_ic)
+/// Every sum is one chain of fma from 0, ascending in c, j or i, rounded after every fma by the step of its name (dp_step,
+/// delta_step, dq_step, dv_step, dk_step); what a row does not see takes no part. The gradients pass the roundings unchanged.
 template <class T>
 struct HeadRule {
   Job<T> job{};  ///< of `context` rows and keys, without q, k, v, their ranges, and a seed
@@ -34,10 +50,24 @@ struct HeadBatch {
   std::int64_t row_stride = 0;         ///< of all matrices
   const T *q = nullptr, *k = nullptr, *v = nullptr;
   T* o = nullptr;                      ///< what the method's `output` step stores
-  T *m = nullptr, *l = nullptr;        ///< [(sequence * heads + head) * context + token]: m times score_unit in the job's units
-                                       ///< of S as the forward pass left them; split_kv: m is the runs' log-sum-exp as merged
+  T *m = nullptr, *l = nullptr;        ///< [(sequence * heads + head) * context + token]: as the forward pass left them, m in the
+                                       ///< job's units of S; split_kv: m + ln l is the log-sum-exp of the scores (l is 1 in rows
+                                       ///< with keys in one run only)
   std::uint64_t dice = 0;              ///< for stochastic rounding; differs by step and layer
 };
+
+/// What stochastic rounding draws from in a head of a sequence; `place` is sequence * heads + head.
+ATTOSCOPE_HD constexpr std::uint64_t head_seed(std::uint64_t dice, int place) {
+  return dice + (static_cast<std::uint64_t>(place) + 1) * 0x9E3779B97F4A7C15u;
+}
+/// How draws call a step of the backward pass: behind those of the forward pass.
+ATTOSCOPE_HD constexpr Step drawn_as(GradStep s) { return static_cast<Step>(step_count + static_cast<int>(s)); }
+
+/// Where the first element of a head of a sequence lies in the matrices; `place` is sequence * heads + head.
+template <class T>
+ATTOSCOPE_HD std::int64_t offset_of(const HeadBatch<T>& batch, int place) {
+  return static_cast<std::int64_t>(place / batch.heads) * batch.context * batch.row_stride + (place % batch.heads) * batch.d;
+}
 
 /// Its backward pass: dO in, dQ, dK, dV out (laid out as q, k, v).
 template <class T>

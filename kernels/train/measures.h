@@ -17,11 +17,13 @@ struct WeightDeviation {
   double update_cosine = 0;  ///< of the last updates: cos(x - x before, y - y before); NaN where one of them is 0
   double directionality = 0; ///< ||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step: 1 for steps in random
                              ///< directions, sqrt(steps) for steps in one; 0 while x = y
+  double step_size = 0;      ///< ||y - y before|| / ||y||: how far y itself went in the step
 
   friend bool operator==(const WeightDeviation&, const WeightDeviation&) = default;
 };
 
-/// Follows the difference of two models from step to step.
+/// Follows the difference x - y of two models, in fp32, from step to step. It starts from 0: where the weights that it is shown
+/// first differ, that is the first growth.
 class DeviationMeter {
  public:
   explicit DeviationMeter(const Parameters& parameters);
@@ -32,11 +34,18 @@ class DeviationMeter {
                                           std::span<const float> y_before) const;
   /// sum of ||D||^2 of every tensor: with the weights all that is needed to go on.
   const std::vector<double>& paths() const { return paths_; }
-  /// Goes on from saved paths and the weights of that step.
+  /// Goes on from saved paths and the weights of that step. Throws std::invalid_argument where there is not one path a tensor.
   void restore(std::vector<double> paths, std::span<const float> x, std::span<const float> y);
 
  private:
+  struct Piece {
+    std::size_t tensor = 0, first = 0, end = 0;  ///< of the flat array, at most a chunk of the tensor
+  };
+  struct Sums;
+  Sums sums(const Piece& piece, const float* x, const float* y, const float* x_before, const float* y_before) const;
+
   const Parameters* parameters_;
+  std::vector<Piece> pieces_;
   std::vector<double> paths_;
   std::vector<float> difference_;
 };
@@ -44,11 +53,13 @@ class DeviationMeter {
 /// Mean |sorted x - sorted y| by definition, over the radix sort of kernels/sorting.h.
 double wasserstein(std::span<const float> x, std::span<const float> y);
 
-/// max |x - y| over stretches of rows of a tensor, top to bottom: at most `most` numbers.
+/// max |x - y| over stretches of rows of a tensor of all weights x and y, top to bottom: at most `most` numbers. A stretch with
+/// NaN or infinity has that.
 std::vector<float> profile(const ParameterTensor& tensor, std::span<const float> x, std::span<const float> y, int most);
 inline constexpr int profile_height = 64;
 
-/// The largest singular value of W^Q of one head (columns head * d ..), by power iteration in double, to 1e-9.
+/// The largest singular value of W^Q of one head (columns head * d ..), by powers of its Gram matrix in double, to 1e-9. NaN
+/// where a weight is not finite.
 double query_norm(const Parameters& parameters, const ModelShape& shape, std::span<const float> weights, int layer, int head);
 
 }  // namespace attoscope

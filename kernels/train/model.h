@@ -2,9 +2,12 @@
 /// and softmax of the loss in T, every matrix product and what enters it in the main format D.
 #pragma once
 
+#include <concepts>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "kernels/train/corpus.h"
 #include "kernels/train/primitives.h"
 
 namespace attoscope {
@@ -21,28 +24,28 @@ class Model {
  public:
   /// `on` must outlive it.
   Model(const ModelShape& shape, int vocabulary, int batch, const TrainMethod& method, Primitives<T>& on);
+  ~Model();
 
-  const Parameters& parameters() const { return parameters_; }
+  const Parameters& parameters() const;
   /// Mean cross-entropy in nats of the batch under the weights (on the device); keeps what `backward` needs. `dice` feeds
   /// stochastic rounding.
   double forward(const T* weights, const Batch& batch, std::uint64_t dice);
   /// The gradient of scale * loss of the last `forward`, laid out as the weights (on the device).
   void backward(const T* weights, T scale, T* gradient);
 
-  /// After `backward`: what was counted in layer's heads. Float only.
-  std::vector<HeadCensus> census(int layer) const;
+  /// After `backward`: what was counted in layer's heads.
+  std::vector<HeadCensus> census(int layer) const
+    requires std::same_as<T, float>;
   /// After `forward`: what a head of a sequence saw.
   CapturedHead captured(int layer, int head, int sequence) const;
   /// After `forward`: where the first number that is not finite appeared: "layer 1, attention output O"; empty: nowhere.
   std::string first_nonfinite() const;
+  /// After `forward`: where the number of largest magnitude is, named likewise; what is not finite counts as larger than all.
+  std::string largest() const;
 
  private:
-  struct Layer;
-  ModelShape shape_;
-  int vocabulary_ = 0, batch_ = 0;
-  Primitives<T>& on_;
-  Parameters parameters_;
-  // the rest is the implementation's
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace attoscope

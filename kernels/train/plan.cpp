@@ -110,6 +110,7 @@ void add_exact_gradients(const TrainPlan& plan, TrainRuns& all) {
 void add_exact_places(const TrainPlan& plan, TrainRuns& all, bool heads) {
   for (int layer = 0; layer < plan.model.layers; ++layer)
     for (int head = heads ? 0 : -1; head < (heads ? plan.model.heads : 0); ++head) {
+      if (plan.a.is_exact(layer, head)) continue;
       TrainMethod method = plan.a;
       method.exact.push_back({layer, head});
       add_suspect(plan, all, "layer " + std::to_string(layer) + (heads ? " head " + std::to_string(head) : "") + " exact", method);

@@ -1,9 +1,13 @@
 /// What a model is made of, as operations of a device: the same bits from all of them.
 ///
-/// The written rule: every product is one chain of fma in ascending k from 0. Sums over the channels of a token run in 16
-/// interleaved chains (element i into chain i mod 16), joined by halves: chain i += chain i + 8, then + 4, + 2, + 1. Sums over
-/// tokens are one chain for every sequence, from 0; the sequences' sums are added in ascending order. exp and log are ours,
-/// square roots and divisions IEEE's. What is rounded to the main format D is rounded once, after the operation.
+/// The written rule (kernels/train/row_math.h is its text in C++): every operation is one IEEE operation of T, rounded to nearest
+/// even; a product and a sum are one fma only where this says so. Every matrix product is one chain of fma in ascending k from 0.
+///   sum over the channels of a token: 16 interleaved chains from 0 (element i into chain i mod 16), joined by halves: chain i +=
+///     chain i + 8, then + 4, + 2, + 1;
+///   sum over tokens: cut in pieces of `piece` tokens (a sequence each), one chain in ascending order from 0 for every piece; the
+///     total begins with the first piece's sum, to which the others are added in ascending order.
+/// exp and log are ours (kernels/exponential.h), square roots and divisions IEEE's, 1e-5 and other constants the nearest of T. What is
+/// rounded to the main format D is rounded once, to nearest even, after the operation; nothing is rounded stochastically.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +32,13 @@ struct MatrixProduct {
   std::int64_t c_row = 0;             ///< element (i, j) at c[i * c_row + j]
   int m = 0, n = 0, k = 0;
   int piece = 0;         ///< sums over tokens: k is cut in pieces of so many, one chain each from 0, added in ascending order; 0: one
-  bool adds = false;     ///< to C instead of taking its place
-  RounderPlan<T> rounding{};  ///< of the sum, before it is added
+  bool adds = false;     ///< to C instead of taking its place: C + round(sum), one addition
+  RounderPlan<T> rounding{};  ///< of the sum of all pieces, before it is added
 };
 
 /// A norm of `rows` tokens of `width` channels; bias is null with Norm::rms.
+///   mean = total(x) / width (0 with rms);  c = x - mean;  variance = total(c*c, each added by one fma) / width
+///   reciprocal = 1 / sqrt(variance + 1e-5);  y = round(fma(c * reciprocal, gain, bias)), with rms round((c * reciprocal) * gain)
 template <class T>
 struct NormRows {
   Norm norm = Norm::layer;
@@ -43,7 +49,11 @@ struct NormRows {
   RounderPlan<T> rounding{};              ///< of y
 };
 
-/// Its backward pass: d_x += its share; gradients of gain and bias are sums over tokens, `piece` tokens a sequence.
+/// Its backward pass: d_x += its share; the gradients of gain and bias are replaced by sums over tokens. With the forward's mean and
+/// reciprocal of the token:
+///   n = (x - mean) * reciprocal;  h = d_y * gain;  s = total(h) / width;  t = total(h*n, each added by one fma) / width
+///   d_x = fma(reciprocal, fma(-n, t, h - s), d_x), with rms fma(reciprocal, fma(-n, t, h), d_x)
+///   d_bias: sum of d_y;  d_gain: chain = fma(d_y, n, chain)
 template <class T>
 struct NormGradient {
   NormRows<T> forward;
@@ -53,6 +63,8 @@ struct NormGradient {
 };
 
 /// Cross-entropy of `rows` tokens in nats: losses, and round((softmax - onehot) * factor).
+///   top = max of the logits;  sum = total(exp(x - top));  loss = (top + log(sum)) - x[target]
+///   d = round((exp(x - top) / sum - onehot) * factor)
 template <class T>
 struct CrossEntropy {
   int rows = 0, vocabulary = 0;
@@ -65,8 +77,8 @@ struct CrossEntropy {
 };
 
 /// One step of AdamW over a range of the flat array; all in T. g is the gradient of the scaled loss.
-///   g' = g * unscale * clip;  m = beta1 m + (1 - beta1) g';  v = beta2 v + (1 - beta2) g'^2
-///   w = w - rate * ((m * correction1) / (sqrt(v * correction2) + epsilon) + decay * w)
+///   g' = (g * unscale) * clip;  m = fma(beta1, m, (1 - beta1) * g');  v = fma(beta2, v, (1 - beta2) * (g' * g'))
+///   w = fma(-rate, fma(decay, w, (m * correction1) / (sqrt(v * correction2) + epsilon)), w)
 template <class T>
 struct AdamStep {
   std::int64_t count = 0;
@@ -77,7 +89,7 @@ struct AdamStep {
 
 /// What the gradient is, over all tensors, without the loss scale's factor `unscale`.
 struct GradientSize {
-  double squares = 0;             ///< of the finite elements, in the meter's order (kernels/meter.h)
+  double squares = 0;             ///< of double(g) * unscale where that is finite, in the meter's order (kernels/meter.h)
   std::int64_t nonfinite = 0;
   std::int64_t first = -1;        ///< place of the first that is not finite
 };
@@ -96,20 +108,23 @@ class Primitives {
   virtual void download(const void* device, std::size_t bytes, void* host) = 0;
 
   virtual void product(const MatrixProduct<T>& p) = 0;
-  /// y = round(x)
+  /// y = round(x); y may be x.
   virtual void rounded(const T* x, std::int64_t count, const RounderPlan<T>& plan, T* y) = 0;
   /// y = 0
   virtual void clear(T* y, std::int64_t count) = 0;
   /// x[row][c] = embedding[token][c] + positions[row % context][c]
   virtual void embed(const std::uint16_t* tokens, int rows, int context, int width, const T* embedding, const T* positions, T* x) = 0;
-  /// d_embedding, d_positions = sums over tokens of d_x; both are cleared before.
+  /// d_embedding, d_positions are replaced by sums over tokens of d_x, pieces of `context` tokens; a token's row of the embedding is
+  /// the sum over the tokens that are it.
   virtual void embed_gradient(const std::uint16_t* tokens, int rows, int context, int width, int vocabulary, const T* d_x,
                               T* d_embedding, T* d_positions) = 0;
   virtual void norm(const NormRows<T>& n) = 0;
   virtual void norm_gradient(const NormGradient<T>& n) = 0;
-  /// y = round(gelu(x)), gelu(x) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3) (arXiv 1606.08415)
+  /// y = round(gelu(x)), gelu(x) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3) (arXiv 1606.08415):
+  /// e = exp(fma((x * x) * x, 0.044715, x) * (-2 sqrt(2/pi))),  y = round(x / (1 + e))
   virtual void gelu(const T* x, std::int64_t count, const RounderPlan<T>& plan, T* y) = 0;
-  /// d_x = round(d_y * gelu'(x))
+  /// d_x = round(d_y * gelu'(x)), d_x may be d_y, with s = 1 / (1 + e), a = 2 sqrt(2/pi):
+  /// gelu'(x) = fma(x * (s * (1 - s)), fma(x * x, 3 * 0.044715 * a, a), s), where 3 * 0.044715 * a is one constant
   virtual void gelu_gradient(const T* x, const T* d_y, std::int64_t count, const RounderPlan<T>& plan, T* d_x) = 0;
   virtual void attention(const HeadBatch<T>& heads) = 0;
   virtual void attention_gradient(const HeadGradient<T>& heads) = 0;

@@ -17,15 +17,15 @@ void visit_model_shape(V& v, M& model) {
 
 template <class V, class R>
 void visit_recipe(V& v, R& recipe) {
-  constexpr RealRange share{.min = 0, .max = 1}, positive{.min = 0, .max = 1e6, .above_min = true};
+  constexpr RealRange share{.min = 0, .max = 1}, below_one{.min = 0, .max = 0.9999999};  // also in single precision
   v.integer("batch", recipe.batch, 1, max_batch);
   v.integer("steps", recipe.steps, 1, max_train_steps);
   v.real("rate", recipe.rate, RealRange{.min = 0, .max = 10});
   v.real("final_rate", recipe.final_rate, RealRange{.min = 0, .max = 10});
   v.integer("warmup", recipe.warmup, 0, max_train_steps);
-  v.real("beta1", recipe.beta1, share);
-  v.real("beta2", recipe.beta2, share);
-  v.real("epsilon", recipe.epsilon, positive);
+  v.real("beta1", recipe.beta1, below_one);
+  v.real("beta2", recipe.beta2, below_one);
+  v.real("epsilon", recipe.epsilon, RealRange{.min = 1e-30, .max = 1e6});
   v.real("weight_decay", recipe.weight_decay, share);
   v.real("clip", recipe.clip, RealRange{.min = 0, .max = 1e6, .above_min = true, .zero = "off"});
   v.integer("seed", recipe.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
@@ -34,14 +34,17 @@ void visit_recipe(V& v, R& recipe) {
   v.integer("scale_growth", recipe.scale_growth, 1, max_train_steps);
 }
 
+template <class V, class G>
+void visit_gradient(V& v, G& gradient) {
+  for (int i = 0; i < grad_step_count; ++i) v.rounding(name(static_cast<GradStep>(i)), gradient[static_cast<GradStep>(i)]);
+  v.choice("delta_from", gradient.delta_from, delta_from_names);
+}
+
 template <class V, class M>
 void visit_train_method(V& v, M& x) {
   v.format("format", x.format);
   v.object("method", [&](auto& inner) { visit_method(inner, x.method); });
-  v.object("gradient", [&](auto& inner) {
-    for (int i = 0; i < grad_step_count; ++i) inner.rounding(name(static_cast<GradStep>(i)), x.gradient[static_cast<GradStep>(i)]);
-    inner.choice("delta_from", x.gradient.delta_from, delta_from_names);
-  });
+  v.object("gradient", [&](auto& inner) { visit_gradient(inner, x.gradient); });
   v.list("exact", x.exact, max_layers * (max_heads + 1), [](auto& inner, auto& place) {
     inner.integer("layer", place.layer, 0, max_layers - 1);
     inner.integer("head", place.head, -1, max_heads - 1);

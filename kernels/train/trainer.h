@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,14 +32,17 @@ struct TrainState {
 /// What a step told.
 struct StepReport {
   int step = 0;  ///< counts from 1
-  double loss = 0, gradient_norm = 0, rate = 0, loss_scale = 1;
+  double loss = 0;
+  double gradient_norm = 0;  ///< before clipping; infinite where it overflowed
+  double rate = 0, loss_scale = 1;
   bool skipped = false;  ///< the gradient overflowed: the loss scale was halved, the weights stay
   std::vector<HeadCensus> heads{};  ///< [layer * heads + head]; empty: not asked for
 };
 
 /// The learning rate of a step (from 1).
 double rate_at(const Recipe& recipe, int step);
-/// Whether gradients in this format need a scaled loss.
+/// Whether gradients in this format need a scaled loss: those with fewer exponents than fp32. Where the format saturates, overflow
+/// shows nowhere, and the scale stays.
 bool scales_loss(const Format& format);
 
 /// Trains one run of a plan on a device.
@@ -54,10 +58,18 @@ class Trainer {
   const Parameters& parameters() const;
   std::string device() const;
   int step_count() const;  ///< steps taken
-  /// Takes the next step. Throws Diverged (the state is then that before the step), DeviceFailure.
+  /// Everything of the next step but its update: loss, gradient, what it tells. The state stays as it is, also where it throws
+  /// Diverged, DeviceFailure; `restore` and `captured` drop what was prepared.
+  StepReport prepare(bool with_census);
+  /// The update (or the skip) of the step that was prepared. Runs that go side by side prepare all, then commit all: whoever stops
+  /// or is stopped in between has nothing to take back.
+  void commit();
+  /// Takes the next step: prepare, then commit.
   StepReport step(bool with_census);
   /// The weights, on the host.
   std::vector<float> weights() const;
+  /// The same into `x`, which has as many places.
+  void read_weights(std::span<float> x) const;
   TrainState state() const;
   /// Throws std::invalid_argument where it is no state of this model.
   void restore(const TrainState& state);

@@ -29,6 +29,7 @@
 #include "tests/gpu/compare.h"
 #include "tests/gpu/experiments.h"
 #include "tests/gpu/hog.h"
+#include "tests/gpu/train.h"
 #include "tests/support.h"
 
 namespace attoscope::gpu_check {
@@ -260,6 +261,8 @@ void compare_devices(const Arguments& x, Tally& tally) {
   check_errors_of(x.device, tally);
   tally.section("stopped runs");
   check_stopping(x.device, tally);
+  tally.section("training");
+  for (const TrainAnswer& answer : compare_training(x.device, x.quick)) tally.note(answer.fault, [&] { return answer.name; });
 }
 
 void check_gpu(const Arguments& x, Tally& tally) {
@@ -275,6 +278,7 @@ void check_gpu(const Arguments& x, Tally& tally) {
     std::printf("the tensor-core kernel: skipped. %s\n", reason.c_str());
   }
   if (x.quick) return;
+  print_training_speed(x.device);
   check_several_gpus(tally);
   tally.section("out of memory");
   check_without_memory(x.device, tally);

@@ -44,20 +44,20 @@ void Stage::open(Session opened) {
   session = std::move(opened);
   told.reset();
   asked_to_quit = false;
+  train_wish = {};
   memory = make_ui_memory();
   sessions_.emplace(places, session, document);
   dialog_.emplace([] {});
-  Start start;
-  start.session = session;
-  start.example_file = example_file();
-  explorer_.emplace(start, [] {});
+  explorer_.emplace(Start{.session = session, .example_file = example_file()}, [] {});
   sweeper_.emplace([] {}, points_directory);
+  train_.emplace([] {}, TrainKeeping{data_directory});
 }
 
 Frame Stage::frame() const {
   if (told) return *told;
   Frame frame = explorer_->frame();
   frame.sweep = sweeper_->view();
+  frame.train = train_->view();
   frame.sessions = session_files(session, *sessions_, *dialog_);
   return frame;
 }
@@ -70,6 +70,8 @@ void Stage::resize(int width, int height) {
 void Stage::update() {
   explorer_->update(session);
   sweeper_->update(session, explorer_->computing());
+  train_->update(session, explorer_->computing());
+  take_trained(desk());
 }
 
 void Stage::draw() {
@@ -86,7 +88,9 @@ void Stage::draw() {
   keeper.tell(shown);
   shown.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                        const Colouring& colouring) { texture_->paint(list, min, max, image, colouring); };
-  const Wishes wishes = draw_ui(session, shown, *memory);
+  Wishes wishes = draw_ui(session, shown, *memory);
+  if (wishes.train.act != TrainWish::Act::none) train_wish = wishes.train;
+  if (told) wishes.train = {};
   if (!told) update();
   const bool wanted = !picture_ || keeper.asked();  // the test may ask within this frame: it runs when the frame ends
   if (wanted || ++drawn_ % 8 == 0)

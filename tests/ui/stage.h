@@ -11,6 +11,7 @@
 #include "app/session_wishes.h"
 #include "app/sweeper.h"
 #include "app/texture.h"
+#include "app/train/train_desk.h"
 #include "ui/ui.h"
 
 namespace attoscope::testing {
@@ -27,11 +28,13 @@ class Stage {
   Session session;
   std::optional<Frame> told;  ///< what the panels are told instead of what the explorer says
   bool asked_to_quit = false;
+  TrainWish train_wish;        ///< what the panels wished of the training last; granted where they are not told what to show
   UiMemoryPtr memory = make_ui_memory();
   Keeper keeper{""};  ///< where a test wants its pictures
   SessionKeeper::Places places;  ///< where a test wants its last session; from the next `open` on
   std::string document;          ///< the file that the next opened session belongs to
   std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere
+  std::string data_directory;    ///< where they keep what they trained, and Q, K, V of it; empty: nowhere
 
   /// A window that was just opened on `opened`.
   void open(Session opened);
@@ -43,8 +46,9 @@ class Stage {
   void take_picture() { picture_.reset(); }
   const std::optional<Picture>& picture() const { return picture_; }
   Explorer& explorer() { return *explorer_; }
-  SessionDesk desk() { return {session, *explorer_, *sessions_, *dialog_}; }
+  SessionDesk desk() { return {session, *explorer_, *sessions_, *dialog_, *train_}; }
   Sweeper& sweeper() { return *sweeper_; }
+  TrainDesk& train() { return *train_; }
   /// What the panels see.
   Frame frame() const;
 
@@ -60,6 +64,7 @@ class Stage {
   std::optional<FileDialog> dialog_;
   std::optional<Explorer> explorer_;  ///< last: its worker joins first
   std::optional<Sweeper> sweeper_;    ///< so do its
+  std::optional<TrainDesk> train_;    ///< and its
 };
 
 }  // namespace attoscope::testing

@@ -127,31 +127,6 @@ void draw_equal(const SweepDrawing& d, const Palette& colours) {
   draw_text(ImPlot::GetPlotDrawList(), {from.x + px(6), from.y - px(16)}, Face::small, colours.faint, "a = b");
 }
 
-/// Where a line ends, and what it is called.
-struct EndLabel {
-  float y;
-  std::string name;
-  Colour colour;
-};
-
-/// The names of the lines right of the plot, each at its line's end, moved apart where they would overlap; where there are too
-/// many, those at the ends and evenly between.
-void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom) {
-  std::ranges::stable_sort(labels, {}, &EndLabel::y);
-  const float line = px(15);
-  const auto room = static_cast<std::size_t>(std::max(1.0f, (bottom - top) / line));
-  if (labels.size() > room) {
-    std::vector<EndLabel> fewer;
-    for (std::size_t i = 0; i < room; ++i) fewer.push_back(labels[room > 1 ? i * (labels.size() - 1) / (room - 1) : 0]);
-    labels = std::move(fewer);
-  }
-  float free = top;
-  for (EndLabel& l : labels) free = (l.y = std::max(l.y - line / 2, free)) + line;
-  float limit = bottom;
-  for (auto l = labels.rbegin(); l != labels.rend(); ++l) limit = (l->y = std::min(l->y, limit - line));
-  for (const EndLabel& l : labels) draw_text({x, l.y}, Face::mono_small, l.colour, fitted(Face::mono_small, l.name, width));
-}
-
 std::vector<EndLabel> end_labels(const SweepScene& s) {
   const SweepDrawing& d = s.memory.drawing;
   std::vector<EndLabel> labels;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ui/still_panel.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets.h"
 
@@ -27,29 +28,6 @@ SweepLayout layout(bool two) {
   }
   const float right = std::floor(to.x - std::clamp(0.25f * width, px(two ? 404 : 348), px(460)));
   return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
-}
-
-template <class Draw>
-void panel(const char* name, const Box& box, ImGuiWindowFlags flags, Draw draw) {
-  ImGui::SetNextWindowPos(box.min);
-  ImGui::SetNextWindowSize({box.max.x - box.min.x, box.max.y - box.min.y});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(12), px(10)});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, {1, 1});
-  const bool open = ImGui::Begin(name, nullptr,
-                                 flags | ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoCollapse |
-                                     ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoFocusOnAppearing);
-  ImGui::PopStyleVar(3);
-  if (open) draw();
-  ImGui::End();
-}
-
-/// One-pixel lines at the left and, where it lies below another panel, at the top of a panel.
-void draw_edges(const Box& box, const Palette& colours, bool top) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddLine({box.min.x, box.min.y}, {box.min.x, box.max.y}, colours.line);
-  if (top) list->AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colours.line);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct TrainProgress {
   std::string remark;            ///< one sentence about what could not be done
   std::string text;              ///< "common licences, 412,345 characters, 97 different"
   int vocabulary = 0;            ///< 0: the text was not read
+  std::string left_over;         ///< checkpoint of what the window before this one trained, to be opened; empty: none
 };
 
 struct TrainView {

@@ -26,9 +26,11 @@ struct TrainLook {
   RunMeasure of_runs = RunMeasure::loss;
   WeightPicture picture = WeightPicture::over_steps;
   bool relative = false;  ///< measures over those of the reference band of the same step
-  bool log_y = true;
+  bool log_y = true, log_runs = false;
+  std::uint64_t hidden = 0, hidden_runs = 0;  ///< bit i: comparison i, run i is not drawn; those from 64 on always are
   int pair = 0;           ///< whose picture is shown
   int tensor = -1;        ///< -1: all; else of Parameters::tensors
+  bool worst = true;      ///< numbers of heads: of the head where they are largest; else of `layer` and `head`
   int run = 0, layer = 0, head = 0, sequence = 0;  ///< whose Q, K, V a click opens in Explore
   int step = -1;          ///< that is picked in the curves; -1: none
 

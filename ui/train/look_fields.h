@@ -13,6 +13,10 @@ void visit_train_look(V& v, L& look) {
   v.choice("picture", look.picture, weight_picture_names);
   v.flag("relative", look.relative);
   v.flag("log_y", look.log_y);
+  v.flag("log_runs", look.log_runs);
+  v.integer("hidden", look.hidden, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+  v.integer("hidden_runs", look.hidden_runs, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+  v.flag("worst", look.worst);
   v.integer("pair", look.pair, 0, 1000);
   v.integer("tensor", look.tensor, -1, 1000);
   v.integer("run", look.run, 0, 1000);

@@ -1,7 +1,120 @@
 #include "ui/train/train.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "implot.h"
+#include "ui/still_panel.h"
+#include "ui/train/panels.h"
+#include "ui/widgets.h"
+
 namespace attoscope {
 
-void draw_train(Session&, const Frame&, UiMemory&, const Palette&, Wishes&) {}
+namespace {
+
+/// Where the panels lie; where the window is narrow, the numbers share their place with the plan.
+struct TrainLayout {
+  Box plan, middle, numbers;
+  bool narrow = false;
+};
+
+TrainLayout layout() {
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)}, to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
+  const float width = to.x - from.x;
+  if (width < px(1160)) {
+    const float left = std::floor(from.x + std::min(px(364), 0.45f * width));
+    return {{from, {left, to.y}}, {{left, from.y}, to}, {from, {left, to.y}}, true};
+  }
+  const float left = std::floor(from.x + px(316)), right = std::floor(to.x - std::clamp(0.25f * width, px(364), px(360)));
+  return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
+}
+
+/// The three pictures under each other, with one axis of steps.
+void draw_pictures(const TrainScene& s) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, height = std::max(ImGui::GetContentRegionAvail().y, px(360)), gap = px(12);
+  const Box all{at, {at.x + width, at.y + height}};
+  if (s.record() == nullptr) return draw_train_invitation(s, {at, {all.max.x, at.y + ImGui::GetContentRegionAvail().y}});
+  const float first = std::floor(0.40f * (height - 2 * gap)), second = std::floor(0.30f * (height - 2 * gap));
+  const Box top{at, {all.max.x, at.y + first}}, low{{at.x, top.max.y + gap}, {all.max.x, top.max.y + gap + second}}, picture{{at.x, low.max.y + gap}, {all.max.x, all.max.y - px(4)}};
+  if (ImPlot::BeginAlignedPlots("steps", true)) {
+    draw_train_deviation(s, top);
+    draw_train_runs(s, low);
+    ImPlot::EndAlignedPlots();
+  }
+  draw_train_picture(s, picture);
+  ImGui::SetCursorScreenPos({at.x, all.max.y});
+  ImGui::Dummy({0, 0});
+}
+
+void draw_tabs(const TrainScene& s) {
+  constexpr std::array<Choice, 2> tabs{{{"plan", "What is trained, how, and on what."}, {"numbers", "Tensors and heads at the picked step."}}};
+  int shown = s.memory.shows_numbers ? 1 : 0;
+  if (segmented("plan or numbers", s.colours, tabs, shown)) s.memory.shows_numbers = shown == 1;
+}
+
+}  // namespace
+
+void draw_train_numbers(const TrainScene& s) {
+  if (s.record() == nullptr) {
+    ImGui::PushStyleColor(ImGuiCol_Text, s.colours.faint);
+    wrapped(Face::label, "Here stand every tensor's and every head's numbers at the step that is picked in the curves.", ImGui::GetContentRegionAvail().x);
+    ImGui::PopStyleColor();
+    return;
+  }
+  const TrainRecord& r = *s.record();
+  const float gap = px(12), explore = px(56);
+  float room = ImGui::GetContentRegionAvail().y - explore - gap;
+  const auto air = [&] { ImGui::Dummy({0, gap - ImGui::GetStyle().ItemSpacing.y}); };
+  if (r.plan.kind == TrainKind::bisect) {
+    const float suspects = std::min(px(22 + 18 * static_cast<float>(std::max<std::size_t>(1, r.pairs.size() - 1))), 0.3f * room);
+    draw_train_suspects(s, suspects);
+    air();
+    room -= suspects + gap;
+  }
+  if (r.plan.kind == TrainKind::replay) {
+    draw_train_replay(s);
+    air();
+    room -= px(5 * 18 + 4) + gap;
+  }
+  const float wanted = px(38 + 18 * static_cast<float>(r.parameters.tensors.size() + 1)), heads_wanted = px(38 + 33 * static_cast<float>(r.plan.model.layers * r.plan.model.heads));
+  const float heads = std::clamp(room - gap - wanted, std::min(0.42f * room, heads_wanted), heads_wanted), tensors = std::max(px(60), room - gap - heads);
+  draw_train_tensors(s, tensors);
+  air();
+  draw_train_heads(s, heads);
+  air();
+  draw_train_explore(s);
+}
+
+void draw_train(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+  if (!memory.train) memory.train = std::make_shared<TrainMemory>();
+  TrainMemory& m = *memory.train;
+  refresh(m.drawing, frame.train.record, session.train_look);
+  if (m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
+  m.pointed = std::exchange(m.pointing, std::nullopt);
+  const TrainScene scene{session, frame, m, colours, wishes};
+  const TrainLayout at = layout();
+  constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+  const bool numbers = at.narrow && m.shows_numbers;
+  if (!numbers)
+    panel("Train plan", at.plan, ImGuiWindowFlags_None, [&] {
+      if (at.narrow) draw_tabs(scene);
+      draw_train_plan(scene);
+    });
+  panel("Train", at.middle, ImGuiWindowFlags_None, [&] {
+    draw_edges(at.middle, colours, false);
+    draw_train_head(scene);
+    draw_pictures(scene);
+  });
+  if (!at.narrow || numbers)
+    panel("Train numbers", at.numbers, still, [&] {
+      draw_edges(at.numbers, colours, false);
+      if (at.narrow) draw_tabs(scene);
+      draw_train_numbers(scene);
+    });
+}
 
 }  // namespace attoscope

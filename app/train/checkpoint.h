@@ -1,0 +1,26 @@
+/// Checkpoints (`attoscope.checkpoint/1`): one file with the plan, the record and the states of all runs, from which training goes
+/// on with the same bits. The text is not inside, its digest is.
+///
+/// The file: the line "attoscope.checkpoint/1", the size of the whole file and that of the JSON (u64), the JSON (the record as
+/// `attoscope.train/1` and the states' scalars), then of every run weights, m, v (f32) and of every comparison the paths (f64), all
+/// little-endian, and the XXH3 digest of all that precedes it.
+#pragma once
+
+#include <string>
+
+#include "kernels/train/contest.h"
+
+namespace attoscope {
+
+struct Checkpoint {
+  TrainRecord record;  ///< its plan has no corpus: see `read_same_text`
+  ContestState state;
+};
+
+/// Written beside and renamed; safe from the end of the machine, too. Throws std::runtime_error in a sentence.
+void write_checkpoint(const std::string& path, const TrainRecord& record, const ContestState& state);
+
+/// Everything is checked as if an enemy had written it. Throws std::runtime_error in one sentence that names the file.
+Checkpoint read_checkpoint(const std::string& path);
+
+}  // namespace attoscope

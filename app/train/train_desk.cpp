@@ -1,0 +1,181 @@
+#include "app/train/train_desk.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include "app/train/text.h"
+#include "app/train/trained.h"
+
+namespace attoscope {
+namespace {
+
+using namespace std::chrono_literals;
+using State = TrainProgress::State;
+
+/// Wishes that are about the session's plan, and so wait for its text.
+bool needs_plan(TrainWish::Act act) {
+  using Act = TrainWish::Act;
+  return act == Act::run || act == Act::one_step || act == Act::restart || act == Act::fork;
+}
+
+/// "303,612"
+std::string grouped(std::size_t x) {
+  const std::string digits = std::to_string(x);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+/// What there is to say about a plan and its text.
+void tell_plan(const PlannedTraining& planned, TrainProgress& p) {
+  const TextSource& text = planned.plan.text;
+  p.wrong = planned.wrong;
+  if (!text.corpus) return;
+  p.text = text_summary(text);
+  p.vocabulary = static_cast<int>(text.corpus->characters.size());
+}
+
+std::string sentence(std::string what) {
+  if (!what.ends_with('.')) what += '.';
+  return what;
+}
+
+}  // namespace
+
+TextAnswer read_plan_text(const TextSource& asked) {
+  try {
+    return {asked, text_of(asked), ""};
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return {asked, {}, sentence(error.what())};
+  }
+}
+
+std::string text_summary(const TextSource& text) {
+  return fmt::format("{}, {} characters, {} different", text_name(text), grouped(text.corpus->text.size()), text.corpus->characters.size());
+}
+
+PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text) {
+  PlannedTraining p{plan, text.wrong};
+  p.plan.text = text.text;
+  if (!p.wrong.empty()) return p;
+  try {
+    validate(p.plan);
+  } catch (const std::exception& error) {
+    p.wrong = sentence(error.what());
+  }
+  return p;
+}
+
+TrainView computed_training(const Session& session, const Cancelled& cancelled) {
+  const PlannedTraining p = planned(session.train, read_plan_text(session.train.text));
+  TrainView view;
+  view.progress.steps = p.plan.recipe.steps;
+  tell_plan(p, view.progress);
+  if (!p.wrong.empty()) return view;
+  try {
+    Trained t = trained(p.plan, {.cancelled = cancelled, .device = session.device});
+    const TensorAt at{session.train_look.pair, session.train_look.tensor};
+    view.progress.step = t.record.step;
+    view.progress.state = t.record.finished() ? State::done : State::stopped;
+    view.gap = weight_gap(t.record, at, t.weights);
+    view.record = std::make_shared<const TrainRecord>(std::move(t.record));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    view.progress.remark = sentence(error.what());
+  }
+  return view;
+}
+
+TrainDesk::TrainDesk(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
+    : text_([](const TextSource& asked, const Cancelled&) { return read_plan_text(asked); }, published),
+      thread_(published, std::move(keeping), std::move(make)) {
+  std::error_code error;
+  const std::string own = thread_.own_checkpoint();
+  if (!own.empty() && std::filesystem::is_regular_file(own, error)) left_over_ = own;
+}
+
+void TrainDesk::update(Session& session, bool explore_computes) {
+  const Clock::time_point now = Clock::now();
+  if (explore_computes) explored_at_ = now;
+  thread_.hold(now - explored_at_ < 200ms);
+  take(session);
+  if (session.view.workspace != Workspace::train && !waiting_) return;
+  plan(session);
+  thread_.look_at({session.train_look.pair, session.train_look.picture == WeightPicture::matrix ? session.train_look.tensor : -1});
+  if (!waiting_ || !planned_ || reading_) return;
+  waiting_->plan = planned_->plan;
+  if (planned_->wrong.empty()) thread_.give(std::move(*waiting_));
+  waiting_.reset();
+}
+
+/// Understands the session's plan, once its text is there.
+void TrainDesk::plan(const Session& session) {
+  text_.ask(session.train.text);
+  reading_ = text_.busy();  // before the answer is taken: what is taken once nothing is on its way is the last
+  text_.update();
+  const std::shared_ptr<const TextAnswer>& text = text_.answer();
+  if (!text || !(text->asked == session.train.text)) return planned_.reset();
+  if (planned_ && text == read_text_ && read_ == session.train) return;
+  read_ = session.train;
+  read_text_ = text;
+  planned_ = planned(session.train, *text);
+}
+
+/// What the thread tells.
+void TrainDesk::take(Session& session) {
+  TrainTold told = thread_.told();
+  if (!told.note.empty()) note_ = std::move(told.note);
+  if (told.captured) captured_ = std::move(told.captured);
+  if (told.opened) {
+    session.train = std::move(*told.opened);
+    session.train.text.digest = 0;  // whatever the file holds when it is read next
+    session.train.text.corpus.reset();
+  }
+  if (told.record) left_over_.clear();
+  told_ = std::move(told);
+}
+
+TrainView TrainDesk::view() const {
+  TrainView view{told_.record, told_.gap, told_.progress};
+  TrainProgress& p = view.progress;
+  p.left_over = left_over_;
+  if (!planned_) return view;
+  tell_plan(*planned_, p);
+  if (!view.record) {
+    p.steps = planned_->plan.recipe.steps;
+    return view;
+  }
+  p.stale = !(planned_->plan == view.record->plan);
+  if (p.stale) p.forkable = p.wrong.empty() ? why_no_fork(*view.record, planned_->plan) : p.wrong;
+  return view;
+}
+
+void TrainDesk::grant(const TrainWish& wish, const Session& session) {
+  if (wish.act == TrainWish::Act::none) return;
+  TrainOrder order{wish, {}, training_device(session.device)};
+  if (!needs_plan(wish.act)) return thread_.give(std::move(order));
+  if (planned_ && !planned_->wrong.empty()) text_.forget();  // perhaps the text is there now
+  waiting_ = std::move(order);
+}
+
+std::optional<std::string> TrainDesk::take_note() {
+  return note_.empty() ? std::nullopt : std::optional(std::exchange(note_, {}));
+}
+
+std::optional<CapturedFile> TrainDesk::take_captured() { return std::exchange(captured_, std::nullopt); }
+
+bool TrainDesk::busy() const {
+  return told_.progress.state == State::running || thread_.busy() || text_.busy() || waiting_.has_value();
+}
+
+}  // namespace attoscope

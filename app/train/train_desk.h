@@ -1,0 +1,79 @@
+/// The conversation of the Train workspace with the thread that trains: what was planned, what is known, what is under way.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "app/side_question.h"
+#include "app/train/train_thread.h"
+#include "ui/ui.h"
+
+namespace attoscope {
+
+/// What was read where a plan's text was looked for.
+struct TextAnswer {
+  TextSource asked, text;
+  std::string wrong;  ///< why there is none: one sentence
+};
+/// Never throws but for a lack of memory.
+TextAnswer read_plan_text(const TextSource& asked);
+
+/// "Debian's common licences, 303,612 characters, 97 different"
+std::string text_summary(const TextSource& text);
+
+/// A session's plan with its text; or why it cannot be trained.
+struct PlannedTraining {
+  TrainPlan plan;
+  std::string wrong;  ///< one sentence; empty: it can
+};
+PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text);
+
+/// The session's whole plan trained before it returns, as the panels see it. Throws Stopped when cancelled; where the plan is
+/// wrong, or diverges, the view says so.
+TrainView computed_training(const Session& session, const Cancelled& cancelled = {});
+
+/// Trains as the panels wish, while the window goes on. Knows no window.
+///
+/// No step begins while Explore computes, nor in the fifth of a second after that; otherwise training has all threads.
+class TrainDesk {
+ public:
+  /// `published` is called from other threads whenever `update` has something to take.
+  TrainDesk(std::function<void()> published, TrainKeeping keeping, MakeDevice make = primitives_on);
+
+  /// Reads the plan and its text where the Train workspace is on show, takes what the thread tells. A checkpoint that was opened
+  /// puts its plan into the session.
+  void update(Session& session, bool explore_computes);
+  /// What the panels are told in this frame.
+  TrainView view() const;
+  /// Does what was asked of it.
+  void grant(const TrainWish& wish, const Session& session);
+  /// What was done, in a sentence; once.
+  std::optional<std::string> take_note();
+  /// Q, K, V that were asked for, once.
+  std::optional<CapturedFile> take_captured();
+  /// True while training, or something that ends by itself, is under way.
+  bool busy() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void plan(const Session& session);
+  void take(Session& session);
+
+  std::string left_over_;
+  std::optional<TrainPlan> read_;         ///< what `planned_` was made of
+  std::shared_ptr<const TextAnswer> read_text_;  ///< and its text
+  std::optional<PlannedTraining> planned_;  ///< none: the text is still being read
+  bool reading_ = false;                  ///< the text was being read when the newest answer was taken
+  TrainTold told_;
+  std::string note_;
+  std::optional<CapturedFile> captured_;
+  std::optional<TrainOrder> waiting_;     ///< for the text
+  Clock::time_point explored_at_{};
+  SideQuestion<TextSource, TextAnswer> text_;  ///< last, so they join before anything they use goes away
+  TrainThread thread_;
+};
+
+}  // namespace attoscope

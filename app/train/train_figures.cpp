@@ -1,0 +1,152 @@
+#include "app/train/train_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "app/report.h"
+#include "app/train/text.h"
+#include "kernels/presets.h"
+
+namespace attoscope {
+namespace {
+
+/// A number of two models' weights over all tensors.
+struct WeightMeasure {
+  const char* label;
+  double WeightDeviation::*value;
+};
+constexpr std::array<WeightMeasure, 2> measures{{{"max |\u0394W|", &WeightDeviation::max_abs}, {"Wasserstein-1", &WeightDeviation::wasserstein}}};
+
+/// One comparison over its measured steps.
+Series series_of(const PairRecord& pair, std::size_t i, double WeightDeviation::*value) {
+  constexpr std::size_t few_points = 40;
+  Series s;
+  s.label = pair_label(pair.pair);
+  s.ink = pair_ink(pair.pair, i);
+  s.shape = pair.points.size() > few_points ? Shape::line : Shape::line_and_marks;
+  s.dashed = is_dashed(pair.pair, i);
+  for (const PairPoint& p : pair.points) {
+    s.x.push_back(p.step);
+    s.y.push_back(p.deviations[0].*value);
+  }
+  return s;
+}
+
+/// Every y over that of `unit` at the same step; NaN where that has none, or 0.
+Series over(Series s, const Series& unit) {
+  for (std::size_t i = 0; i < s.x.size(); ++i) {
+    const auto at = std::ranges::find(unit.x, s.x[i]);
+    const double by = at == unit.x.end() ? NAN : unit.y[static_cast<std::size_t>(at - unit.x.begin())];
+    s.y[i] = by > 0 ? s.y[i] / by : NAN;
+  }
+  return s;
+}
+
+/// Two panels over steps: a measure each, of every comparison as `curve` makes it.
+template <class F>
+Figure over_steps(const char* name, const TrainRecord& record, const std::string& per, F curve) {
+  Figure f;
+  f.name = name;
+  f.columns = f.panels_across = 2;
+  for (const WeightMeasure& m : measures) {
+    FigurePanel panel;
+    panel.x.label = "training step";
+    panel.x.whole = true;
+    panel.y.label = m.label + per;
+    for (std::size_t i = 0; i < record.pairs.size(); ++i) panel.series.push_back(curve(i, m.value));
+    panel.y.log = std::ranges::any_of(panel.series, [](const Series& s) { return std::ranges::any_of(s.y, [](double y) { return y > 0; }); });
+    f.panels.push_back(std::move(panel));
+  }
+  return f;
+}
+
+/// A model that is trained in seconds: what it shows of rounding it shows in every step.
+TrainPlan small_plan(const FigureSettings& settings) {
+  TrainPlan plan = default_train_plan();
+  plan.model = {.layers = 2, .width = 64, .heads = 4, .context = 64};
+  plan.recipe.batch = 4;
+  plan.recipe.steps = 240;
+  plan.recipe.warmup = 20;
+  plan.measure_every = 4;
+  use_policy(plan, settings.policy);
+  return plan;
+}
+
+}  // namespace
+
+Ink pair_ink(const PairPlan& pair, std::size_t i) {
+  constexpr std::array others{Ink::one, Ink::two, Ink::three, Ink::four, Ink::five, Ink::six};
+  switch (pair.role) {
+    case Role::method:
+    case Role::direct:
+      return Ink::a;
+    case Role::initialisation:
+      return Ink::golden;
+    case Role::format:
+    case Role::suspect:
+      break;
+  }
+  return others[i % others.size()];
+}
+
+std::string pair_label(const PairPlan& pair) { return pair.role == Role::initialisation ? "another seed" : pair.name; }
+
+bool is_dashed(const PairPlan& pair, std::size_t i) {
+  return pair.role == Role::initialisation || (pair.role == Role::format && i % 2 == 0);
+}
+
+std::string training_conditions(const TrainRecord& record) {
+  const TrainPlan& p = record.plan;
+  const ModelShape& m = p.model;
+  const auto words = [](const TrainMethod& x) { return name(x.format) + " " + method_text(x.method); };
+  std::string text = fmt::format(
+      "a is {}, b is {}; character-level GPT of {} layers x {}, {} heads, context {}, batch {}, {} of {} steps, seed {}, learns {}", words(p.a),
+      words(p.b), m.layers, m.width, m.heads, m.context, p.recipe.batch, record.step, p.recipe.steps, p.recipe.seed, text_name(p.text));
+  for (const Fork& fork : record.forks) text += fmt::format("; forked after step {}: {}", fork.step, fork.sentence);
+  return text + "; attoscope " ATTOSCOPE_VERSION ".";
+}
+
+Figure train_weights_figure(const TrainRecord& record) {
+  Figure f = over_steps("train-weights", record, "", [&](std::size_t i, auto value) { return series_of(record.pairs[i], i, value); });
+  f.caption = "Difference of the weights of two models that learn the same batches from the same first weights, over training; " +
+              training_conditions(record);
+  return f;
+}
+
+Figure train_reference_figure(const TrainRecord& record) {
+  const auto unit = std::ranges::find(record.pairs, Role::initialisation, [](const PairRecord& p) { return p.pair.role; });
+  if (unit == record.pairs.end())
+    throw std::invalid_argument("The training has no other initialisation to compare with, expected one of kind reference.");
+  Figure f = over_steps("train-reference", record, " / that of another seed", [&](std::size_t i, auto value) {
+    return over(series_of(record.pairs[i], i, value), series_of(*unit, i, value));
+  });
+  f.caption =
+      "Difference of the weights of two models over training, relative to what another seed of b's first weights makes: the method beside "
+      "number formats; " + training_conditions(record);
+  return f;
+}
+
+Figure train_figure(const TrainRecord& record) {
+  return record.plan.kind == TrainKind::reference ? train_reference_figure(record) : train_weights_figure(record);
+}
+
+void use_policy(TrainPlan& plan, const std::string& policy_of_a) {
+  plan.a.method.algorithm = policy(policy_of_a).algorithm;
+  plan.a.method.precision = policy(policy_of_a).precision;
+  plan.a.gradient = usual_grad_policy(plan.a.method).precision;
+}
+
+TrainPlan weights_plan(const FigureSettings& settings) { return small_plan(settings); }
+
+TrainPlan reference_plan(const FigureSettings& settings) {
+  TrainPlan plan = small_plan(settings);
+  plan.kind = TrainKind::reference;
+  return plan;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,168 @@
+#include "app/train/train_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "app/csv.h"
+#include "app/numbers.h"
+#include "app/report.h"
+#include "app/train/text.h"
+#include "ui/train/look.h"
+
+namespace attoscope {
+namespace {
+
+std::string number(double x) { return std::isnan(x) ? "-" : fmt::format("{:.3g}", x); }
+
+/// "flash2 eager, backward grad_eager, bf16, layer 1 exact"
+std::string train_method_text(const TrainMethod& m) {
+  const std::string_view gradient = grad_policy_name(m.gradient);
+  std::string text = fmt::format("{}, backward {}, {}", method_text(m.method), gradient.empty() ? "(own rounding)" : gradient, name(m.format));
+  for (const HeadPlace& p : m.exact)
+    text += fmt::format(", layer {}{} exact", p.layer, p.head < 0 ? "" : fmt::format(" head {}", p.head));
+  return text;
+}
+
+double last_loss(const RunRecord& run) { return run.steps.empty() ? NAN : run.steps.back().loss; }
+
+std::string question(const TrainRecord& r) {
+  const TrainPlan& p = r.plan;
+  const ModelShape& m = p.model;
+  std::string text = fmt::format("a: {}\nb: {}\n", train_method_text(p.a), train_method_text(p.b));
+  text += fmt::format("{} layers x {}, {} heads, context {}, {} norm, batch {}, {}, seed {}, data seed {}\n", m.layers, m.width, m.heads, m.context,
+                      norm_names[static_cast<std::size_t>(m.norm)], p.recipe.batch, text_name(p.text), p.recipe.seed, p.recipe.data_seed);
+  text += fmt::format("step {} of {}, {}", r.step, p.recipe.steps, r.device);
+  if (r.seconds > 0) text += fmt::format(", {:.3g} s in all: {:.3g} steps a second", r.seconds, r.step / r.seconds);
+  text += fmt::format("\nloss of a {:.4f}, of b {:.4f}, difference {}\n", last_loss(r.runs[0]), last_loss(r.runs[1]),
+                      number(last_loss(r.runs[0]) - last_loss(r.runs[1])));
+  for (const Fork& f : r.forks) text += fmt::format("changed at step {}: {}\n", f.step, f.sentence);
+  for (const RunRecord& run : r.runs)
+    if (!run.stopped.empty()) text += run.stopped + "\n";
+  return text;
+}
+
+/// What is known of a pair over all tensors in the end; null: nothing was measured.
+const WeightDeviation* newest(const PairRecord& pair) { return pair.points.empty() ? nullptr : pair.points.back().deviations.data(); }
+
+bool is_band(const PairRecord& pair) { return pair.pair.role == Role::initialisation || pair.pair.role == Role::format; }
+
+std::string pair_rows(const TrainRecord& r) {
+  const WeightDeviation* const first = newest(r.pairs[0]);
+  const bool banded = std::ranges::any_of(r.pairs, is_band);
+  std::string text = fmt::format("\n  {:<28}{:>12}{:>16}{:>12}{:>16}{}\n", "weights apart", "max |dW|", "Wasserstein-1", "rel L2", "directionality",
+                                 banded ? fmt::format("{:>16}", "a - b over it") : "");
+  for (const PairRecord& p : r.pairs) {
+    const WeightDeviation* const d = newest(p);
+    if (d == nullptr || p.pair.role == Role::suspect) continue;
+    text += fmt::format("  {:<28}{:>12}{:>16}{:>12}{:>16}{}\n", p.pair.name, number(d->max_abs), number(d->wasserstein), number(d->rel_l2),
+                        number(d->directionality), is_band(p) ? fmt::format("{:>16}", number(first->rel_l2 / d->rel_l2)) : "");
+  }
+  return text;
+}
+
+/// Suspects, those first that leave least of a - b.
+std::string ranking(const TrainRecord& r) {
+  std::vector<const PairRecord*> suspects;
+  for (const PairRecord& p : r.pairs)
+    if (p.pair.role == Role::suspect && newest(p) != nullptr) suspects.push_back(&p);
+  if (suspects.empty()) return "";
+  const double whole = newest(r.pairs[0])->rel_l2;
+  const auto left = [](const PairRecord* p) {
+    const double x = newest(*p)->rel_l2;
+    return std::isnan(x) ? HUGE_VAL : x;
+  };
+  std::ranges::stable_sort(suspects, {}, left);
+  std::string text = fmt::format("\n  {:<28}{:>12}{:>12}{:>16}\n", "a with this made exact", "max |dW|", "rel L2", "left of a - b");
+  for (const PairRecord* const p : suspects)
+    text += fmt::format("  {:<28}{:>12}{:>12}{:>15} %\n", p->pair.name, number(newest(*p)->max_abs), number(newest(*p)->rel_l2),
+                        number(100 * newest(*p)->rel_l2 / whole));
+  return text;
+}
+
+/// How much of b's own step a's step would have been off, over all and in the tensors where it is most.
+std::string direct_effect(const TrainRecord& r) {
+  const PairRecord& pair = r.pairs[0];
+  if (pair.pair.role != Role::direct || newest(pair) == nullptr) return "";
+  const std::vector<WeightDeviation>& d = pair.points.back().deviations;
+  const auto share = [&](std::size_t i) { return d[i].step_size > 0 ? d[i].rel_l2 / d[i].step_size : 0; };
+  std::vector<std::size_t> tensors;
+  for (std::size_t i = 1; i < d.size(); ++i) tensors.push_back(i);
+  std::ranges::stable_sort(tensors, std::ranges::greater{}, share);
+  tensors.resize(std::min<std::size_t>(tensors.size(), 5));
+  std::string text = fmt::format("\n  {:<28}{:>24}\n  {:<28}{:>24}\n", "a's step off by", "share of b's own step", "all tensors", number(share(0)));
+  for (const std::size_t i : tensors) text += fmt::format("  {:<28}{:>24}\n", r.parameters.tensors[i - 1].name, number(share(i)));
+  return text;
+}
+
+/// Lines of the long table.
+struct Lines {
+  std::string text = csv_line({"step", "pair", "tensor", "measure", "value"});
+
+  void add(int step, const std::string& pair, const std::string& tensor, std::string_view measure, double value) {
+    text += csv_line({std::to_string(step), pair, tensor, std::string(measure), shortest(value)});
+  }
+};
+
+void add_pair(Lines& lines, const TrainRecord& r, const PairRecord& pair) {
+  for (const PairPoint& p : pair.points) {
+    for (std::size_t i = 0; i < p.deviations.size(); ++i) {
+      const WeightDeviation& d = p.deviations[i];
+      const std::string tensor = i == 0 ? "all" : r.parameters.tensors[i - 1].name;
+      const double values[]{d.max_abs, d.wasserstein, d.rel_l2, d.update_cosine, d.directionality};
+      for (std::size_t m = 0; m < std::size(values); ++m) lines.add(p.step, pair.pair.name, tensor, train_measure_names[m], values[m]);
+      lines.add(p.step, pair.pair.name, tensor, "step_size", d.step_size);
+    }
+    lines.add(p.step, pair.pair.name, "all", "loss_difference", p.loss_difference);
+  }
+}
+
+void add_health(Lines& lines, const TrainRecord& r, const std::string& run, const RunHealth& health) {
+  for (std::size_t i = 0; i < health.heads.size(); ++i) {
+    const HeadHealth& h = health.heads[i];
+    const int layer = static_cast<int>(i) / r.plan.model.heads, head = static_cast<int>(i) % r.plan.model.heads;
+    const auto add = [&](std::string_view measure, double value) {
+      lines.add(health.step, run, fmt::format("layer {} head {}", layer, head), measure, value);
+    };
+    add("delta_bias", h.delta_bias());
+    add("query_norm", h.query_norm);
+    add("rows", static_cast<double>(h.census.rows));
+    add("tied_rows", static_cast<double>(h.census.tied_rows));
+    add("weights", static_cast<double>(h.census.weights));
+    add("saturated", static_cast<double>(h.census.saturated));
+    add("underflowed", static_cast<double>(h.census.underflowed));
+    add("lost_dS", static_cast<double>(h.census.lost_dS));
+    add("overflowed_dS", static_cast<double>(h.census.overflowed_dS));
+  }
+}
+
+void add_run(Lines& lines, const TrainRecord& r, const RunRecord& run) {
+  const std::string name = "run " + run.run.name;
+  for (const StepReport& s : run.steps) {
+    lines.add(s.step, name, "all", "loss", s.loss);
+    lines.add(s.step, name, "all", "gradient_norm", s.gradient_norm);
+    lines.add(s.step, name, "all", "rate", s.rate);
+    lines.add(s.step, name, "all", "loss_scale", s.loss_scale);
+    lines.add(s.step, name, "all", "skipped", s.skipped ? 1 : 0);
+  }
+  for (const RunHealth& health : run.health) add_health(lines, r, name, health);
+}
+
+}  // namespace
+
+std::string train_report(const TrainRecord& record) {
+  std::string text = question(record);
+  if (newest(record.pairs[0]) == nullptr) return text + "nothing was measured yet\n";
+  return text + pair_rows(record) + ranking(record) + direct_effect(record);
+}
+
+std::string train_csv(const TrainRecord& record) {
+  Lines lines;
+  for (const PairRecord& pair : record.pairs) add_pair(lines, record, pair);
+  for (const RunRecord& run : record.runs) add_run(lines, record, run);
+  return std::move(lines.text);
+}
+
+}  // namespace attoscope

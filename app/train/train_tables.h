@@ -1,0 +1,18 @@
+/// What was trained, as tables for people and for programs.
+#pragma once
+
+#include <string>
+
+#include "kernels/train/record.h"
+
+namespace attoscope {
+
+/// The table of `attoscope train`: how far the weights of each pair are apart in the end, against the reference bands; suspects
+/// in order of what they explain; the direct effect of one step.
+std::string train_report(const TrainRecord& record);
+
+/// A number of a measured step or of a step in each line: step, pair, tensor, measure, value. A run's own numbers have
+/// "run NAME" for a pair, and "all" or "layer L head H" for a tensor.
+std::string train_csv(const TrainRecord& record);
+
+}  // namespace attoscope

@@ -1,0 +1,343 @@
+#include "app/train/train_thread.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include "app/files.h"
+#include "app/train/text.h"
+
+namespace attoscope {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+/// "b-seed-2-layer-0-head-1-sequence-0-step-400": a capture's name as a file.
+std::string file_name(const CapturePlace& p) {
+  std::string name = p.run + " layer " + std::to_string(p.layer) + " head " + std::to_string(p.head) + " sequence " +
+                     std::to_string(p.sequence) + " step " + std::to_string(p.step);
+  std::string file;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      file += c;
+    else if (!file.ends_with('-'))
+      file += '-';
+  }
+  return file;
+}
+
+/// Why a or b stopped, and where training can go on.
+std::string stopped_sentence(const Course& course) {
+  const std::vector<RunRecord>& runs = course.record().runs;
+  const std::string& why = runs[0].stopped.empty() ? runs[1].stopped : runs[0].stopped;
+  const std::vector<int> kept = course.kept().steps();
+  return why + (why.ends_with('.') ? "" : ".") + " The last step that is kept is " + std::to_string(kept.back()) + ".";
+}
+
+/// True if the record has this tensor of this pair, and steps were taken.
+bool has_tensor(const TrainRecord& r, const TensorAt& at) {
+  const auto within = [](int i, std::size_t count) { return i >= 0 && static_cast<std::size_t>(i) < count; };
+  return r.step > 0 && within(at.pair, r.pairs.size()) && within(at.tensor, r.parameters.tensors.size());
+}
+
+bool was_measured(const PairRecord& pair, int step) { return !pair.points.empty() && pair.points.back().step == step; }
+
+}  // namespace
+
+WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x, std::span<const float> y) {
+  const ParameterTensor& t = record.parameters.tensors[static_cast<std::size_t>(at.tensor)];
+  WeightGap gap{at.pair, at.tensor, step, t.rows, t.cols, std::vector<float>(t.size())};
+  for (std::size_t i = 0; i < t.size(); ++i) gap.values[i] = std::fabs(x[t.first + i] - y[t.first + i]);
+  return gap;
+}
+
+std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at, const std::vector<std::vector<float>>& weights) {
+  const auto pair = static_cast<std::size_t>(at.pair);
+  if (!has_tensor(record, at)) return nullptr;
+  const PairPlan& p = record.pairs[pair].pair;
+  return std::make_shared<const WeightGap>(weight_gap(record, at, record.step, weights[static_cast<std::size_t>(p.x)], weights[static_cast<std::size_t>(p.y)]));
+}
+
+void StepRate::mark(Clock::time_point now, int step) {
+  constexpr auto window = 4s;
+  marks_.push_back({now, step});
+  while (marks_.size() > 2 && now - marks_.front().at > window) marks_.pop_front();
+}
+
+double StepRate::per_second() const {
+  if (marks_.size() < 2) return 0;
+  const double seconds = std::chrono::duration<double>(marks_.back().at - marks_.front().at).count();
+  return seconds > 0 ? (marks_.back().step - marks_.front().step) / seconds : 0;
+}
+
+TrainThread::TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
+    : published_(std::move(published)),
+      keeping_(std::move(keeping)),
+      make_(std::move(make)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+void TrainThread::give(TrainOrder order) {
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.push_back(std::move(order));
+  }
+  wake_.notify_one();
+}
+
+void TrainThread::hold(bool held) {
+  {
+    const std::lock_guard lock(mutex_);
+    held_ = held;
+  }
+  wake_.notify_one();
+}
+
+void TrainThread::look_at(const TensorAt& tensor) {
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_ = tensor;
+  }
+  wake_.notify_one();
+}
+
+TrainTold TrainThread::told() {
+  const std::lock_guard lock(mutex_);
+  TrainTold told = told_;
+  told_.note.clear();
+  told_.captured.reset();
+  told_.opened.reset();
+  return told;
+}
+
+bool TrainThread::busy() const {
+  const std::lock_guard lock(mutex_);
+  return working_ || !orders_.empty();
+}
+
+std::string TrainThread::own_checkpoint() const {
+  return keeping_.directory.empty() ? "" : (fs::path(keeping_.directory) / "last-training.checkpoint").string();
+}
+
+void TrainThread::work(const std::stop_token& stop) {
+  TrainOrder order;
+  for (Task task = next(stop, order); task != Task::end; task = next(stop, order)) {
+    const auto outdated = [&] {
+      const std::lock_guard lock(mutex_);
+      return stop.stop_requested() || !orders_.empty() || (held_ && task == Task::step);
+    };
+    switch (task) {
+      case Task::order:
+        remark_.clear();
+        attempt([&] { obey(order, outdated); });
+        break;
+      case Task::step:
+        attempt([&] { step(outdated); });
+        break;
+      case Task::look:
+        if (measured_.pair != looked_at_.pair) take_weights(false);
+        picture();
+        break;
+      case Task::end:
+        break;
+    }
+    publish(task == Task::order || !running_);
+  }
+  attempt([&] { save_own(); });
+}
+
+/// Waits until there is something to do.
+TrainThread::Task TrainThread::next(const std::stop_token& stop, TrainOrder& order) {
+  std::unique_lock lock(mutex_);
+  working_ = false;
+  const bool some = wake_.wait(lock, stop, [this] { return !orders_.empty() || wanted_ != looked_at_ || (running_ && !held_); });
+  if (!some || stop.stop_requested()) return Task::end;
+  working_ = true;
+  if (!orders_.empty()) {
+    order = std::move(orders_.front());
+    orders_.pop_front();
+    return Task::order;
+  }
+  if (wanted_ == looked_at_) return Task::step;
+  looked_at_ = wanted_;
+  return Task::look;
+}
+
+/// Does it; what goes wrong is remarked on, and nothing runs then.
+void TrainThread::attempt(const std::function<void()>& act) {
+  try {
+    return act();
+  } catch (const Stopped&) {
+    return;  // something else is wanted more
+  } catch (const std::bad_alloc&) {
+    remark_ = "There is not enough memory for this.";
+  } catch (const std::exception& error) {
+    remark_ = error.what();
+  }
+  running_ = false;
+}
+
+void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
+  using Act = TrainWish::Act;
+  switch (order.wish.act) {
+    case Act::none:
+      return;
+    case Act::run:
+    case Act::one_step:
+      if (!course_.begun() || !(order.plan == course_.record().plan)) begin(order);
+      running_ = order.wish.act == Act::run && !course_.over();
+      if (order.wish.act == Act::one_step) step({});
+      break;
+    case Act::pause:
+      running_ = false;
+      break;
+    case Act::restart:
+      begin(order);
+      running_ = true;
+      break;
+    case Act::go_back:
+      course_.go_back(order.wish.step);
+      renewed();
+      return;
+    case Act::fork:
+      course_.fork(order.wish.step, order.plan);
+      renewed();
+      running_ = !course_.over();
+      return;
+    case Act::save:
+      return save(order.wish.file);
+    case Act::open:
+      return open(order);
+    case Act::explore:
+      return explore(order, outdated);
+  }
+  if (!running_ && course_.begun()) course_.keep_newest();
+  rate_.restart();
+}
+
+/// From the first step, under the order's plan.
+void TrainThread::begin(const TrainOrder& order) {
+  running_ = false;
+  course_.start(order.plan, make_(order.device, 0));
+  renewed();
+}
+
+void TrainThread::open(const TrainOrder& order) {
+  Checkpoint checkpoint = read_checkpoint(order.wish.file);
+  TrainPlan& plan = checkpoint.record.plan;
+  plan.text = read_same_text(plan.text, plan.text.file);
+  course_.open(checkpoint, make_(order.device, 0));
+  renewed();
+  note_ = "Opened " + order.wish.file + " at step " + std::to_string(course_.record().step) + ".";
+  const std::lock_guard lock(mutex_);
+  told_.opened = plan;
+}
+
+void TrainThread::explore(const TrainOrder& order, const Cancelled& outdated) {
+  const TrainWish& w = order.wish;
+  if (keeping_.directory.empty()) throw std::runtime_error("There is no home directory in which Q, K and V could be kept.");
+  const Captured c = course_.captured({w.run, w.layer, w.head, w.sequence, w.step}, outdated);
+  const std::string file = (fs::path(keeping_.directory) / "captures" / (file_name(c.place) + ".safetensors")).string();
+  write_safely(file, capture_file(c.tensors, c.place, c.run.method));
+  const std::lock_guard lock(mutex_);
+  told_.captured = CapturedFile{file, capture_title(c.place), captured_experiment(c.plan, c.run, c.place)};
+}
+
+void TrainThread::save(const std::string& file) {
+  if (!course_.begun()) throw std::runtime_error("Nothing was trained yet, so there is nothing to save.");
+  write_checkpoint(file, course_.record(), course_.state());
+  note_ = "Saved " + file + " at step " + std::to_string(course_.record().step) + ".";
+}
+
+/// The course goes on from somewhere else: what was said about it is outdated.
+void TrainThread::renewed() {
+  running_ = false;
+  record_.reset();
+  rate_.restart();
+  take_weights(false);
+  picture();
+}
+
+void TrainThread::step(const Cancelled& outdated) {
+  const int before = course_.record().step;
+  course_.step(outdated);
+  record_.reset();
+  const TrainRecord& r = course_.record();
+  unsaved_ |= r.step > before;
+  if (course_.over()) running_ = false;
+  if (course_.diverged()) remark_ = stopped_sentence(course_);
+  if (has_tensor(r, looked_at_) && was_measured(r.pairs[static_cast<std::size_t>(looked_at_.pair)], r.step)) {
+    take_weights(true);
+    picture();
+  }
+  if (Clock::now() - saved_at_ > keeping_.every) save_own();
+}
+
+/// The weights of the pair that is looked at. Those of a run that is set back at every measured step mean something then alone.
+void TrainThread::take_weights(bool measured) {
+  measured_ = {};
+  if (!course_.begun() || !has_tensor(course_.record(), looked_at_)) return;
+  const PairPlan& p = course_.record().pairs[static_cast<std::size_t>(looked_at_.pair)].pair;
+  if (p.role == Role::direct && !measured) return;
+  measured_ = {looked_at_.pair, course_.record().step, course_.weights(p.x), course_.weights(p.y)};
+}
+
+void TrainThread::picture() {
+  std::shared_ptr<const WeightGap> gap;
+  if (course_.begun() && measured_.pair >= 0 && has_tensor(course_.record(), looked_at_))
+    gap = std::make_shared<const WeightGap>(weight_gap(course_.record(), looked_at_, measured_.step, measured_.x, measured_.y));
+  const std::lock_guard lock(mutex_);
+  told_.gap = std::move(gap);
+}
+
+/// What would be lost with the program, where it is not too large to be written now and then.
+void TrainThread::save_own() {
+  saved_at_ = Clock::now();
+  if (!unsaved_ || keeping_.directory.empty() || !course_.begun()) return;
+  const ContestState state = course_.state();
+  if (bytes_of(state) > Course::usual_memory) return;
+  fs::create_directories(keeping_.directory);
+  write_checkpoint(own_checkpoint(), course_.record(), state);
+  unsaved_ = false;
+}
+
+TrainProgress TrainThread::progress() const {
+  TrainProgress p;
+  p.remark = remark_;
+  if (!course_.begun()) return p;
+  const TrainRecord& r = course_.record();
+  p.step = r.step;
+  p.steps = r.plan.recipe.steps;
+  p.kept = course_.kept().steps();
+  p.steps_per_second = rate_.per_second();
+  if (running_ && p.steps_per_second > 0) p.seconds_left = (p.steps - p.step) / p.steps_per_second;
+  p.state = running_ ? State::running : course_.diverged() ? State::stopped : r.finished() ? State::done : State::paused;
+  return p;
+}
+
+/// Tells what is known, about ten times a second; less often where the record takes long to copy.
+void TrainThread::publish(bool at_once) {
+  const Clock::time_point now = Clock::now();
+  if (!at_once && now - published_at_ < std::max<Clock::duration>(100ms, 20 * published_in_)) return;
+  published_at_ = now;
+  if (course_.begun()) rate_.mark(now, course_.record().step);
+  if (course_.begun() && !record_) {
+    record_ = std::make_shared<const TrainRecord>(course_.record());
+    records_.push_back(record_);
+    published_in_ = Clock::now() - now;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    told_.record = record_;
+    told_.progress = progress();
+    if (!note_.empty()) told_.note = std::exchange(note_, {});
+  }
+  std::erase_if(records_, [](const auto& r) { return r.use_count() == 1; });
+  if (published_) published_();
+}
+
+}  // namespace attoscope

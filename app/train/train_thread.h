@@ -1,0 +1,154 @@
+/// The thread that trains: does as it is told, step after step, and tells what is known.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/train/course.h"
+#include "ui/train/answer.h"
+
+namespace attoscope {
+
+/// Makes MakePrimitives of a device's name: `primitives_on`, or a test's stand-in.
+using MakeDevice = std::function<MakePrimitives(const std::string& device, int threads)>;
+
+/// Which tensor of which pair is looked at; tensor < 0: none.
+struct TensorAt {
+  int pair = 0, tensor = -1;
+
+  friend bool operator==(const TensorAt&, const TensorAt&) = default;
+};
+
+/// A wish, and what it is about.
+struct TrainOrder {
+  TrainWish wish;
+  TrainPlan plan;      ///< the session's, with its corpus
+  std::string device;
+};
+
+/// A file of Q, K, V, and what Explore is to ask about it.
+struct CapturedFile {
+  std::string file, title;
+  Experiment experiment;  ///< without tensors
+};
+
+/// What the thread has to tell, at one moment.
+struct TrainTold {
+  std::shared_ptr<const TrainRecord> record;
+  std::shared_ptr<const WeightGap> gap;
+  TrainProgress progress;                ///< of what the thread knows: not the plan's text, nor what depends on the session
+  std::string note;                      ///< one sentence about what was done
+  std::optional<CapturedFile> captured;  ///< told once, as the note
+  std::optional<TrainPlan> opened;       ///< plan of a checkpoint that was opened, told once
+};
+
+/// |x - y| of a tensor, as a picture of it.
+WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x, std::span<const float> y);
+/// The same of all runs' newest weights; null where there is no such pair or tensor.
+std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at, const std::vector<std::vector<float>>& weights);
+
+/// How many steps a second were taken of late.
+class StepRate {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// Forgets what was before: there was a pause.
+  void restart() { marks_.clear(); }
+  void mark(Clock::time_point now, int step);
+  /// 0 where it is unknown.
+  double per_second() const;
+
+ private:
+  struct Mark {
+    Clock::time_point at;
+    int step;
+  };
+  std::deque<Mark> marks_;
+};
+
+/// Where what is trained is kept without being asked: in a directory (empty: nowhere), so often.
+struct TrainKeeping {
+  std::string directory;
+  std::chrono::milliseconds every = std::chrono::minutes(5);
+};
+
+/// Destruction stops within a step and keeps what was trained.
+class TrainThread {
+ public:
+  /// `published` is called from this thread whenever `told` has changed.
+  TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make);
+
+  /// Orders are obeyed one after the other, between two steps.
+  void give(TrainOrder order);
+  /// While `held`, no step begins.
+  void hold(bool held);
+  void look_at(const TensorAt& tensor);
+  /// What is known; notes, captures and opened plans are told once.
+  TrainTold told();
+  /// True while a step, or an order, is under way.
+  bool busy() const;
+
+  /// The checkpoint that is written without being asked; empty: none is.
+  std::string own_checkpoint() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using State = TrainProgress::State;
+  enum class Task : std::uint8_t { end, order, step, look };
+
+  void work(const std::stop_token& stop);
+  Task next(const std::stop_token& stop, TrainOrder& order);
+  void attempt(const std::function<void()>& act);
+  void obey(const TrainOrder& order, const Cancelled& outdated);
+  void begin(const TrainOrder& order);
+  void open(const TrainOrder& order);
+  void explore(const TrainOrder& order, const Cancelled& outdated);
+  void save(const std::string& file);
+  void renewed();
+  void step(const Cancelled& outdated);
+  void take_weights(bool measured);
+  void picture();
+  void save_own();
+  void publish(bool at_once);
+  TrainProgress progress() const;
+
+  const std::function<void()> published_;
+  const TrainKeeping keeping_;
+  const MakeDevice make_;
+
+  // the thread's own
+  Course course_;
+  bool running_ = false;
+  bool unsaved_ = false;  ///< steps were taken since the own checkpoint was written
+  std::string remark_, note_;
+  StepRate rate_;
+  Clock::time_point published_at_{}, saved_at_ = Clock::now();
+  Clock::duration published_in_{};
+  std::shared_ptr<const TrainRecord> record_;  ///< as it was published last; null: it has changed
+  std::vector<std::shared_ptr<const TrainRecord>> records_;  ///< that may still be read: they end here, not in a frame
+  TensorAt looked_at_;
+  struct Measured {
+    int pair = -1, step = 0;
+    std::vector<float> x, y;
+  } measured_;  ///< weights of the pair that is looked at, when they were last measured
+
+  mutable std::mutex mutex_;  ///< of what follows
+  std::condition_variable_any wake_;
+  std::deque<TrainOrder> orders_;
+  TensorAt wanted_;
+  bool held_ = false, working_ = false;
+  TrainTold told_;
+  std::jthread thread_;  ///< last, so it joins before anything it uses goes away
+};
+
+}  // namespace attoscope

@@ -1,0 +1,42 @@
+#include "app/train/trained.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "app/devices.h"
+#include "app/train/text.h"
+
+namespace attoscope {
+
+TextSource text_of(const TextSource& asked) {
+  return asked.digest == 0 ? read_text(asked.file) : read_same_text(asked, asked.file);
+}
+
+std::string training_device(const std::string& spec) {
+  const std::string usable = usable_device(spec).spec;
+  return usable.substr(0, usable.find(','));
+}
+
+Trained trained(TrainPlan plan, const TrainOptions& options) {
+  if (!plan.text.corpus) plan.text = text_of(plan.text);
+  Contest contest(plan, primitives_on(training_device(options.device), 0));
+  const int steps = options.steps > 0 ? options.steps : plan.recipe.steps;
+  while (contest.record().step < steps) {
+    if (options.cancelled && options.cancelled()) throw Stopped();
+    const int before = contest.record().step;
+    contest.step(options.cancelled);
+    if (contest.record().step == before) break;  // a or b diverged
+    if (options.stepped) options.stepped();
+  }
+  Trained t{contest.record(), {}};
+  for (std::size_t run = 0; run < t.record.runs.size(); ++run) t.weights.push_back(contest.weights(static_cast<int>(run)));
+  return t;
+}
+
+std::vector<std::uint64_t> digests_of(const Trained& t) {
+  std::vector<std::uint64_t> digests;
+  for (const std::vector<float>& w : t.weights) digests.push_back(XXH3_64bits(w.data(), w.size() * sizeof(float)));
+  return digests;
+}
+
+}  // namespace attoscope

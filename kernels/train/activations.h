@@ -1,0 +1,89 @@
+/// What a model keeps of a forward pass for its backward pass, and where in the flat array its weights lie.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/train/primitives.h"
+
+namespace attoscope {
+
+template <class T>
+using DeviceNumbers = DeviceArray<T, T>;
+
+/// Where a tensor of the flat array begins; null where the model has none.
+template <class T>
+T* within(T* flat, const ParameterTensor* tensor) {
+  return tensor ? flat + tensor->first : nullptr;
+}
+
+/// The tensor of that index; null for -1.
+const ParameterTensor* tensor_of(const Parameters& parameters, int index);
+
+/// A model's sizes: what is the same for all its layers.
+struct ModelSize {
+  ModelSize(const ModelShape& shape, int vocabulary, int batch)
+      : rows(static_cast<std::size_t>(batch * shape.context)), width(static_cast<std::size_t>(shape.width)),
+        heads(static_cast<std::size_t>(shape.heads)), words(static_cast<std::size_t>(vocabulary)) {}
+
+  std::size_t rows, width, heads, words;  ///< tokens of a batch; of the vocabulary
+};
+
+/// Bytes of all arrays of a model that trains: activations, gradients, weights in T and D, and the optimiser's.
+double bytes_of_training(const ModelShape& shape, int vocabulary, int batch, std::size_t bytes_of_number);
+
+/// A norm's weights, what it gave, and what its backward pass needs.
+template <class T>
+struct Normed {
+  Normed(Primitives<T>& on, const ModelSize& size, const ParameterTensor* gains, const ParameterTensor* biases)
+      : gain(gains), bias(biases), y(on, size.rows * size.width), mean(on, size.rows), reciprocal(on, size.rows) {}
+
+  const ParameterTensor *gain, *bias;
+  DeviceNumbers<T> y, mean, reciprocal;
+};
+
+/// A layer's weights, its heads' rules and its activations.
+template <class T>
+struct Layer {
+  Layer(Primitives<T>& on, const ModelSize& size, const Parameters& parameters, int index);
+
+  /// O as it enters W_O.
+  const T* projected() const { return o_in_D.get() ? o_in_D.get() : o.get(); }
+
+  const ParameterTensor *W_Q, *W_K, *W_V, *W_O, *W_1, *W_2;
+  std::vector<HeadRule<T>> rules;  ///< [head]
+  bool gradients_are_in_D = true;  ///< as attention leaves them
+  Normed<T> norm_1, norm_2;
+  DeviceNumbers<T> x, middle;  ///< the residual stream before the layer, and between its halves
+  DeviceNumbers<T> q, k, v, o, d_o, m, l;
+  DeviceNumbers<T> o_in_D;     ///< none where o is in D
+  DeviceNumbers<T> hidden, gelu;
+};
+
+template <class T>
+struct Activations {
+  Activations(Primitives<T>& on, const ModelSize& size, const Parameters& parameters, const ModelShape& shape, const TrainMethod& method);
+
+  /// All of the forward pass by name, in order of the data.
+  std::vector<std::pair<std::string, const DeviceNumbers<T>*>> named() const;
+
+  std::vector<Layer<T>> layers;
+  DeviceNumbers<T> last;  ///< the residual stream after all layers
+  Normed<T> final_norm;
+  DeviceNumbers<T> logits, losses;
+};
+
+/// Gradients on their way back, one layer's after the other's.
+template <class T>
+struct StreamGradients {
+  StreamGradients(Primitives<T>& on, const ModelSize& size)
+      : x(on, size.rows * size.width), x_in_D(on, x.size()), normed(on, x.size()), q(on, x.size()), k(on, x.size()), v(on, x.size()),
+        wide(on, 4 * x.size()), logits(on, size.rows * size.words) {}
+
+  DeviceNumbers<T> x, x_in_D;  ///< of the residual stream, and as it enters matrix products
+  DeviceNumbers<T> normed;     ///< of a norm's output
+  DeviceNumbers<T> q, k, v, wide, logits;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,367 @@
+#include "kernels/train/contest.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/device.h"
+#include "kernels/train/plan_changes.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::size_t run_a = 0, run_b = 1;
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+/// Adds the time that it lives.
+class Clock {
+ public:
+  explicit Clock(double& seconds) : seconds_(seconds) {}
+  ~Clock() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void check_text(const TrainPlan& plan) {
+  const Corpus* const corpus = plan.text.corpus.get();
+  if (corpus == nullptr)
+    throw std::invalid_argument("text.file is '" + plan.text.file + "', expected a text that has been read");
+  if (corpus->text.size() <= index(plan.model.context))
+    throw std::invalid_argument("model.context is " + std::to_string(plan.model.context) + ", expected less than the text's " +
+                                std::to_string(corpus->text.size()) + " characters");
+}
+
+const TrainPlan& checked(const TrainPlan& plan) {
+  validate(plan);
+  check_text(plan);
+  return plan;
+}
+
+/// What of `plan` may differ from the record's without being a fork: it changes no number.
+TrainPlan with_details_of(TrainPlan recorded, const TrainPlan& plan) {
+  recorded.text = plan.text;
+  recorded.measure_every = plan.measure_every;
+  recorded.checkpoint_every = plan.checkpoint_every;
+  return recorded;
+}
+
+/// The question that is learned is the record's: its text, model and batches.
+void check_question(const TrainPlan& plan, const TrainPlan& recorded) {
+  TrainPlan asked = recorded;
+  asked.text.digest = plan.text.digest;
+  asked.model = plan.model;
+  asked.recipe.batch = plan.recipe.batch;
+  asked.recipe.data_seed = plan.recipe.data_seed;
+  const std::string changes = plan_changes(recorded, asked);
+  if (!changes.empty())
+    throw std::invalid_argument("training goes on with the same text, model, batch and data seed, and these differ: " +
+                                changes);
+}
+
+bool is_direct(const std::vector<PairRecord>& pairs, std::size_t run) {
+  return std::ranges::any_of(pairs, [&](const PairRecord& p) { return p.pair.role == Role::direct && index(p.pair.x) == run; });
+}
+
+/// Whether a run of a record had stopped when the state was taken.
+bool had_stopped(const TrainRecord& record, const ContestState& state, std::size_t run) {
+  return !record.runs[run].stopped.empty() && state.runs[run].step < state.step;
+}
+
+void check_steps(const TrainPlan& plan, const TrainRecord& record, const ContestState& state) {
+  if (state.step < 0 || state.step > record.step)
+    throw std::invalid_argument("the state is of step " + std::to_string(state.step) +
+                                ", expected one from 0 to the record's " + std::to_string(record.step));
+  if (state.step > plan.recipe.steps)
+    throw std::invalid_argument("recipe.steps is " + std::to_string(plan.recipe.steps) + ", expected at least " +
+                                std::to_string(state.step) + ", the steps that were taken");
+  for (std::size_t i = 0; i < state.runs.size(); ++i)
+    if (state.runs[i].step != state.step && !had_stopped(record, state, i) && (i == run_b || !is_direct(record.pairs, i)))
+      throw std::invalid_argument("the state of run " + record.runs[i].run.name + " is of step " +
+                                  std::to_string(state.runs[i].step) + ", expected " + std::to_string(state.step));
+}
+
+void check_fits(const TrainPlan& plan, const TrainRecord& record, const ContestState& state) {
+  check_question(plan, record.plan);
+  if (state.runs.size() != record.runs.size() || state.paths.size() != record.pairs.size() || state.runs.size() <= run_b)
+    throw std::invalid_argument("the state has " + std::to_string(state.runs.size()) + " runs and " +
+                                std::to_string(state.paths.size()) + " comparisons, expected those of its record: " +
+                                std::to_string(record.runs.size()) + " and " + std::to_string(record.pairs.size()));
+  for (const auto& [pair, points] : record.pairs)
+    if (index(pair.x) >= record.runs.size() || index(pair.y) >= record.runs.size())
+      throw std::invalid_argument("comparison " + pair.name + " is of runs " + std::to_string(pair.x) + " and " +
+                                  std::to_string(pair.y) + ", expected two of " + std::to_string(record.runs.size()));
+  check_steps(plan, record, state);
+}
+
+/// Those of `all` that were made until `step`.
+template <class T>
+std::vector<T> until(const std::vector<T>& all, int step) {
+  std::vector<T> kept;
+  std::ranges::copy_if(all, std::back_inserter(kept), [&](const T& x) { return x.step <= step; });
+  return kept;
+}
+
+/// A state of `from` for another run, which needs a loss scale of its own where `from` had none.
+TrainState handed_over(TrainState state, const RunPlan& from, const RunPlan& to, const Recipe& recipe) {
+  if (scales_loss(to.method.format) && !scales_loss(from.method.format)) state.loss_scale = recipe.loss_scale;
+  return state;
+}
+
+}  // namespace
+
+struct Contest::Parts {
+  struct Run {
+    Trainer trainer;
+    std::vector<float> now, before;  ///< weights, and those before the last step
+
+    void take_step() {
+      trainer.commit();
+      now.swap(before);
+      now.resize(before.size());
+      trainer.read_weights(now);
+    }
+  };
+  /// What every run told of a step that is not taken yet: nothing of those that rest or stop.
+  struct Attempt {
+    std::vector<std::optional<StepReport>> reports;
+    std::vector<std::string> stopped;
+  };
+
+  Parts(const TrainPlan& plan, const MakePrimitives& make);
+  /// Has seen the runs where they are.
+  DeviationMeter fresh_meter(const PairPlan& pair) const;
+  void go_on_from(const TrainRecord& old, const ContestState& state);
+  void take_over_run(std::size_t i, const TrainRecord& old, const ContestState& state);
+  void take_over_pair(std::size_t i, const TrainRecord& old, const ContestState& state);
+
+  bool direct(std::size_t run) const { return is_direct(record.pairs, run); }
+  bool over() const { return record.finished() || !record.runs[run_a].stopped.empty() || !record.runs[run_b].stopped.empty(); }
+  bool measured(int step) const {
+    return step == 1 || step == record.plan.recipe.steps || step % record.plan.measure_every == 0;
+  }
+  TrainState state_of_b(std::size_t run) const {
+    return handed_over(runs[run_b].trainer.state(), record.runs[run_b].run, record.runs[run].run, record.plan.recipe);
+  }
+
+  Attempt attempt(bool measures, const Cancelled& cancelled);
+  void commit(const Attempt& attempt);
+  void follow(const Attempt& attempt);
+  void measure(const Attempt& attempt);
+  PairPoint point(std::size_t pair, const Attempt& attempt) const;
+  RunHealth health(std::size_t run, const StepReport& report) const;
+
+  TrainRecord record;
+  std::vector<Run> runs;
+  std::vector<DeviationMeter> meters;  ///< of each pair
+  std::vector<std::size_t> order;      ///< in which the runs take a step: who starts from b's state comes after b
+};
+
+Contest::Parts::Parts(const TrainPlan& plan, const MakePrimitives& make) {
+  const TrainRuns all = runs_of(checked(plan));
+  record.plan = plan;
+  for (const RunPlan& run : all.runs) {
+    Trainer trainer(plan, run, make());
+    std::vector<float> first = trainer.weights();
+    runs.push_back({std::move(trainer), std::move(first), {}});
+    record.runs.push_back({run, {}, {}, {}});
+    order.push_back(order.size());
+  }
+  record.parameters = runs[run_a].trainer.parameters();
+  record.device = runs[run_a].trainer.device();
+  for (const PairPlan& pair : all.pairs) {
+    record.pairs.push_back({pair, {}});
+    meters.push_back(fresh_meter(pair));
+  }
+  std::ranges::stable_partition(order, [&](std::size_t run) { return !direct(run); });
+}
+
+DeviationMeter Contest::Parts::fresh_meter(const PairPlan& pair) const {
+  DeviationMeter meter(record.parameters);
+  meter.follow(runs[index(pair.x)].now, runs[index(pair.y)].now);
+  return meter;
+}
+
+void Contest::Parts::take_over_run(std::size_t i, const TrainRecord& old, const ContestState& state) {
+  Run& run = runs[i];
+  RunRecord& known = record.runs[i];
+  const auto place = std::ranges::find(old.runs, known.run.name, [](const RunRecord& r) { return r.run.name; });
+  const std::size_t was = static_cast<std::size_t>(place - old.runs.begin());
+  if (place == old.runs.end() || (is_direct(old.pairs, was) && !direct(i))) {
+    run.trainer.restore(handed_over(state.runs[run_b], old.runs[run_b].run, known.run, record.plan.recipe));
+  } else {
+    run.trainer.restore(state.runs[was]);
+    known.steps = until(place->steps, state.step);
+    known.health = until(place->health, state.step);
+    if (had_stopped(old, state, was)) known.stopped = place->stopped;
+  }
+  run.now = run.trainer.weights();
+}
+
+void Contest::Parts::take_over_pair(std::size_t i, const TrainRecord& old, const ContestState& state) {
+  PairRecord& known = record.pairs[i];
+  const auto name_in = [](const TrainRecord& r, int run) -> const std::string& { return r.runs[index(run)].run.name; };
+  const auto place = std::ranges::find_if(old.pairs, [&](const PairRecord& p) {
+    return p.pair.name == known.pair.name && p.pair.role == known.pair.role &&
+           name_in(old, p.pair.x) == name_in(record, known.pair.x) && name_in(old, p.pair.y) == name_in(record, known.pair.y);
+  });
+  if (place == old.pairs.end()) {
+    meters[i] = fresh_meter(known.pair);
+    return;
+  }
+  known.points = until(place->points, state.step);
+  meters[i].restore(state.paths[static_cast<std::size_t>(place - old.pairs.begin())], runs[index(known.pair.x)].now,
+                    runs[index(known.pair.y)].now);
+}
+
+void Contest::Parts::go_on_from(const TrainRecord& old, const ContestState& state) {
+  for (std::size_t i = 0; i < runs.size(); ++i) take_over_run(i, old, state);
+  for (std::size_t i = 0; i < meters.size(); ++i) take_over_pair(i, old, state);
+  record.step = state.step;
+  record.seconds = old.seconds;
+  record.forks = until(old.forks, state.step);
+  const std::string changes = plan_changes(with_details_of(old.plan, record.plan), record.plan);
+  if (!changes.empty()) record.forks.push_back({state.step, changes});
+}
+
+Contest::Parts::Attempt Contest::Parts::attempt(bool measures, const Cancelled& cancelled) {
+  Attempt made{std::vector<std::optional<StepReport>>(runs.size()), std::vector<std::string>(runs.size())};
+  for (const std::size_t i : order) {
+    if (!record.runs[i].stopped.empty() || (direct(i) && !measures)) continue;
+    if (cancelled && cancelled()) throw Stopped{};
+    if (direct(i)) runs[i].trainer.restore(state_of_b(i));
+    try {
+      made.reports[i] = runs[i].trainer.prepare(measures);
+    } catch (const Diverged& diverged) {
+      made.stopped[i] = diverged.what();
+      if (i == run_a || i == run_b) break;
+    }
+  }
+  return made;
+}
+
+void Contest::Parts::commit(const Attempt& attempt) {
+  for (const std::size_t i : order) {
+    if (!attempt.reports[i]) continue;
+    runs[i].take_step();
+    if (direct(i)) runs[i].before = runs[run_b].before;
+    StepReport report = *attempt.reports[i];
+    report.heads.clear();
+    record.runs[i].steps.push_back(std::move(report));
+  }
+  ++record.step;
+}
+
+void Contest::Parts::follow(const Attempt& attempt) {
+  for (std::size_t i = 0; i < meters.size(); ++i) {
+    const PairPlan& pair = record.pairs[i].pair;
+    const std::size_t x = index(pair.x), y = index(pair.y);
+    if (!attempt.reports[x] || !attempt.reports[y]) continue;
+    if (pair.role == Role::direct) meters[i] = DeviationMeter(record.parameters);  // x started from y
+    meters[i].follow(runs[x].now, runs[y].now);
+  }
+}
+
+PairPoint Contest::Parts::point(std::size_t pair, const Attempt& attempt) const {
+  const std::size_t x = index(record.pairs[pair].pair.x), y = index(record.pairs[pair].pair.y);
+  PairPoint p{.step = record.step,
+              .loss_difference = attempt.reports[x]->loss - attempt.reports[y]->loss,
+              .deviations = meters[pair].deviations(runs[x].now, runs[y].now, runs[x].before, runs[y].before),
+              .profiles = std::vector<std::vector<float>>(record.parameters.tensors.size())};
+  tbb::parallel_for(std::size_t{0}, p.profiles.size(), [&](std::size_t t) {
+    p.profiles[t] = profile(record.parameters.tensors[t], runs[x].now, runs[y].now, profile_height);
+  });
+  return p;
+}
+
+RunHealth Contest::Parts::health(std::size_t run, const StepReport& report) const {
+  const ModelShape& shape = record.plan.model;
+  RunHealth known{record.step, std::vector<HeadHealth>(report.heads.size())};
+  tbb::parallel_for(std::size_t{0}, known.heads.size(), [&](std::size_t i) {
+    const int layer = static_cast<int>(i) / shape.heads, head = static_cast<int>(i) % shape.heads;
+    known.heads[i] = {report.heads[i], query_norm(record.parameters, shape, runs[run].now, layer, head)};
+  });
+  return known;
+}
+
+void Contest::Parts::measure(const Attempt& attempt) {
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (attempt.reports[i]) record.runs[i].health.push_back(health(i, *attempt.reports[i]));
+  for (std::size_t i = 0; i < meters.size(); ++i)
+    if (attempt.reports[index(record.pairs[i].pair.x)] && attempt.reports[index(record.pairs[i].pair.y)])
+      record.pairs[i].points.push_back(point(i, attempt));
+}
+
+MakePrimitives primitives_on(const std::string& device, int threads) {
+  const std::vector<int> gpus = devices_of(device);
+  if (gpus.size() > 1) throw std::invalid_argument("device is " + device + ", expected one device: a run is trained by one");
+  if (gpus.empty()) return [threads] { return cpu_primitives(threads); };
+  const int gpu = gpus.front();
+  if (device != "auto") return [gpu] { return gpu_primitives(gpu); };
+  return [gpu, threads] {
+    try {
+      return gpu_primitives(gpu);
+    } catch (const DeviceFailure&) {
+      return cpu_primitives(threads);
+    }
+  };
+}
+
+Contest::Contest(const TrainPlan& plan, MakePrimitives make) : parts_(std::make_unique<Parts>(plan, make)) {}
+
+Contest::Contest(const TrainPlan& plan, const TrainRecord& record, const ContestState& state, MakePrimitives make) {
+  check_fits(checked(plan), record, state);
+  parts_ = std::make_unique<Parts>(plan, make);
+  parts_->go_on_from(record, state);
+}
+
+Contest::~Contest() = default;
+Contest::Contest(Contest&&) noexcept = default;
+Contest& Contest::operator=(Contest&&) noexcept = default;
+
+bool Contest::step(const Cancelled& cancelled) {
+  Parts& p = *parts_;
+  if (p.over()) return false;
+  const Clock clock(p.record.seconds);
+  const bool measures = p.measured(p.record.step + 1);
+  const Parts::Attempt attempt = p.attempt(measures, cancelled);
+  for (std::size_t i = 0; i < p.runs.size(); ++i)
+    if (!attempt.stopped[i].empty()) p.record.runs[i].stopped = attempt.stopped[i];
+  if (p.over()) return false;
+  p.commit(attempt);
+  p.follow(attempt);
+  if (measures) p.measure(attempt);
+  return true;
+}
+
+const TrainRecord& Contest::record() const { return parts_->record; }
+
+ContestState Contest::state() const {
+  ContestState state{.step = parts_->record.step, .runs = {}, .paths = {}};
+  for (const Parts::Run& run : parts_->runs) state.runs.push_back(run.trainer.state());
+  for (const DeviationMeter& meter : parts_->meters) state.paths.push_back(meter.paths());
+  return state;
+}
+
+const std::vector<float>& Contest::weights(int run) const { return parts_->runs[index(run)].now; }
+
+CapturedHead Contest::captured(int run, int layer, int head, int sequence) {
+  Parts& p = *parts_;
+  Trainer& trainer = p.runs[index(run)].trainer;
+  if (!p.direct(index(run))) return trainer.captured(layer, head, sequence);
+  const TrainState own = trainer.state();
+  trainer.restore(p.state_of_b(index(run)));
+  CapturedHead seen = trainer.captured(layer, head, sequence);
+  trainer.restore(own);
+  return seen;
+}
+
+}  // namespace attoscope

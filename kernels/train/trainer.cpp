@@ -1,0 +1,293 @@
+#include "kernels/train/trainer.h"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "kernels/exponential.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "kernels/train/activations.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double least_loss_scale = 0x1p-24, most_loss_scale = 0x1p40;
+constexpr double loss_factor = 3, loss_margin = 3;  ///< a loss beyond factor * the first + margin is divergence
+
+/// x^n by squaring, in the same order on every machine.
+double power(double x, int n) {
+  double result = 1;
+  for (; n > 0; n >>= 1, x *= x)
+    if (n & 1) result *= x;
+  return result;
+}
+
+std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", x);
+  return text;
+}
+
+std::uint64_t dice_of(std::uint64_t seed, int step) {
+  constexpr std::uint64_t stream = 0x73746570;
+  const auto p = philox<std::uint64_t>(static_cast<std::uint32_t>(step), 0, stream, seed);
+  return (p.x[0] << 32) | p.x[1];
+}
+
+constexpr const char* not_finite = "the first number that is not finite";
+
+/// "the embedded text holds ", "layer 1, keys K, holds "
+std::string holder(const std::string& place) { return place + (place.find(',') == std::string::npos ? " holds " : ", holds "); }
+
+/// The tensor that place `i` of the flat array lies in.
+const ParameterTensor& tensor_at(const Parameters& parameters, std::int64_t i) {
+  const auto place = static_cast<std::size_t>(i);
+  std::size_t t = parameters.tensors.size() - 1;
+  while (parameters.tensors[t].first > place) --t;
+  return parameters.tensors[t];
+}
+
+}  // namespace
+
+double rate_at(const Recipe& recipe, int step) {
+  if (step <= recipe.warmup) return recipe.rate * step / recipe.warmup;
+  if (step >= recipe.steps) return recipe.final_rate;
+  const double share = static_cast<double>(step - recipe.warmup) / (recipe.steps - recipe.warmup);
+  return recipe.final_rate + (recipe.rate - recipe.final_rate) * (0.5 * (1 + sincos_turns(0.5 * share).cos));
+}
+
+bool scales_loss(const Format& format) { return format.exponent_bits < fp32.exponent_bits; }
+
+struct Trainer::Parts {
+  Parts(const TrainPlan& train_plan, const RunPlan& run_plan, std::unique_ptr<Primitives<float>> primitives);
+
+  Batch next_batch() const;
+  double forward();
+  void check_loss(double loss) const;
+  void check_gradient(const GradientSize& size) const;
+  void skip();
+  void update();
+  void count_good_step();
+  std::vector<HeadCensus> all_heads() const;
+  [[noreturn]] void diverge(const std::string& why) const;
+
+  int next() const { return step + 1; }
+  bool scales() const { return scales_loss(run.method.format); }
+  /// Overflow cannot be seen where the format saturates: the scale then stays.
+  bool may_grow() const { return scales() && run.method.format.overflow != Overflow::saturate && loss_scale < most_loss_scale; }
+
+  TrainPlan plan;
+  RunPlan run;
+  std::unique_ptr<Primitives<float>> on;
+  Model<float> model;
+  DeviceArray<float, float> weights, m, v, gradient;
+  int step = 0, steps_since_overflow = 0, updates = 0;
+  double loss_scale, first_loss = std::numeric_limits<double>::quiet_NaN();
+  std::optional<StepReport> prepared;  ///< the step whose gradient lies in `gradient`
+};
+
+Trainer::Parts::Parts(const TrainPlan& train_plan, const RunPlan& run_plan, std::unique_ptr<Primitives<float>> primitives)
+    : plan(train_plan),
+      run(run_plan),
+      on(std::move(primitives)),
+      model(plan.model, static_cast<int>(plan.text.corpus->characters.size()), plan.recipe.batch, run.method, *on),
+      weights(*on, model.parameters().size),
+      m(*on, weights.size()),
+      v(*on, weights.size()),
+      gradient(*on, weights.size()),
+      loss_scale(scales() ? plan.recipe.loss_scale : 1) {
+  weights.write(first_weights(model.parameters(), plan.model, run.seed));
+}
+
+Batch Trainer::Parts::next_batch() const {
+  return batch_at(*plan.text.corpus, plan.recipe.data_seed, next(), plan.recipe.batch, plan.model.context);
+}
+
+double Trainer::Parts::forward() { return model.forward(weights.get(), next_batch(), dice_of(run.seed, next())); }
+
+void Trainer::Parts::diverge(const std::string& why) const {
+  throw Diverged("Run " + run.name + " diverged at step " + std::to_string(next()) + ": " + why + ".");
+}
+
+void Trainer::Parts::check_loss(double loss) const {
+  const bool finite = std::isfinite(loss);
+  if (finite && !(loss > loss_factor * first_loss + loss_margin)) return;
+  const std::string what =
+      finite ? "the loss is " + number(loss) + ", more than three times the first" : "the loss is not finite";
+  const std::string place = model.first_nonfinite();
+  diverge(what + "; " + (place.empty() ? holder(model.largest()) + "the largest number" : holder(place) + not_finite));
+}
+
+void Trainer::Parts::check_gradient(const GradientSize& size) const {
+  if (size.nonfinite == 0 || (scales() && loss_scale / 2 >= least_loss_scale)) return;
+  const std::string what = "the gradient of " + tensor_at(model.parameters(), size.first).name;
+  diverge((scales() ? "the loss scale fell below 2^-24, and " + what + " still" : what) + " holds " + not_finite);
+}
+
+/// Leaves out a step whose gradient overflowed.
+void Trainer::Parts::skip() {
+  loss_scale /= 2;
+  steps_since_overflow = 0;
+}
+
+void Trainer::Parts::count_good_step() {
+  if (++steps_since_overflow < plan.recipe.scale_growth) return;
+  steps_since_overflow = 0;
+  if (may_grow()) loss_scale *= 2;
+}
+
+void Trainer::Parts::update() {
+  const Recipe& recipe = plan.recipe;
+  const double norm = prepared->gradient_norm;
+  ++updates;
+  AdamStep<float> s;
+  s.unscale = static_cast<float>(1 / loss_scale);
+  s.clip = static_cast<float>(recipe.clip > 0 && norm > recipe.clip ? recipe.clip / norm : 1);
+  s.beta1 = static_cast<float>(recipe.beta1);
+  s.beta2 = static_cast<float>(recipe.beta2);
+  s.correction1 = static_cast<float>(1 / (1 - power(recipe.beta1, updates)));
+  s.correction2 = static_cast<float>(1 / (1 - power(recipe.beta2, updates)));
+  s.rate = static_cast<float>(prepared->rate);
+  s.epsilon = static_cast<float>(recipe.epsilon);
+  for (const ParameterTensor& tensor : model.parameters().tensors) {
+    s.count = static_cast<std::int64_t>(tensor.size());
+    s.w = weights.get() + tensor.first;
+    s.m = m.get() + tensor.first;
+    s.v = v.get() + tensor.first;
+    s.g = gradient.get() + tensor.first;
+    s.decay = static_cast<float>(tensor.decays ? recipe.weight_decay : 0);
+    on->adam(s);
+  }
+  count_good_step();
+}
+
+std::vector<HeadCensus> Trainer::Parts::all_heads() const {
+  std::vector<HeadCensus> heads;
+  for (int layer = 0; layer < plan.model.layers; ++layer) {
+    const std::vector<HeadCensus> some = model.census(layer);
+    heads.insert(heads.end(), some.begin(), some.end());
+  }
+  return heads;
+}
+
+namespace {
+
+/// Throws where the CPU cannot hold the run, before its memory is filled; a GPU says so itself, at once.
+void check_memory(const TrainPlan& plan, const RunPlan& run, const std::string& device) {
+  const ModelShape& model = plan.model;
+  const int vocabulary = static_cast<int>(plan.text.corpus->characters.size());
+  const double needed = bytes_of_training(model, vocabulary, plan.recipe.batch, sizeof(float)), free = available_bytes();
+  if (!device.starts_with("cpu") || needed <= free) return;
+  char text[240];
+  std::snprintf(
+      text, sizeof text,
+      "model.layers is %d, model.width is %d, model.context is %d and recipe.batch is %d: run %s needs %.0f bytes, expected "
+      "at most the %.0f that are free",
+      model.layers, model.width, model.context, plan.recipe.batch, run.name.c_str(), needed, free);
+  throw std::runtime_error(text);
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainPlan& plan, const RunPlan& run, std::unique_ptr<Primitives<float>> on) {
+  check_memory(plan, run, on->name());
+  parts_ = std::make_unique<Parts>(plan, run, std::move(on));
+}
+Trainer::~Trainer() = default;
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer& Trainer::operator=(Trainer&&) noexcept = default;
+
+const RunPlan& Trainer::run() const { return parts_->run; }
+const Parameters& Trainer::parameters() const { return parts_->model.parameters(); }
+std::string Trainer::device() const { return parts_->on->name(); }
+int Trainer::step_count() const { return parts_->step; }
+
+StepReport Trainer::prepare(bool with_census) {
+  Parts& p = *parts_;
+  p.prepared.reset();
+  StepReport report{.step = p.next(), .rate = rate_at(p.plan.recipe, p.next()), .loss_scale = p.loss_scale};
+  report.loss = p.forward();
+  p.check_loss(report.loss);
+  p.model.backward(p.weights.get(), static_cast<float>(p.loss_scale), p.gradient.get());
+  const GradientSize size =
+      p.on->gradient_size(p.gradient.get(), static_cast<std::int64_t>(p.gradient.size()), 1 / p.loss_scale);
+  p.check_gradient(size);
+  report.skipped = size.nonfinite > 0;
+  report.gradient_norm = report.skipped ? std::numeric_limits<double>::infinity() : std::sqrt(size.squares);
+  p.prepared = report;
+  if (with_census) report.heads = p.all_heads();
+  return report;
+}
+
+void Trainer::commit() {
+  Parts& p = *parts_;
+  if (!p.prepared) throw std::logic_error("a step is committed that was not prepared");
+  if (p.prepared->skipped)
+    p.skip();
+  else
+    p.update();
+  if (std::isnan(p.first_loss)) p.first_loss = p.prepared->loss;
+  ++p.step;
+  p.prepared.reset();
+}
+
+StepReport Trainer::step(bool with_census) {
+  StepReport report = prepare(with_census);
+  commit();
+  return report;
+}
+
+std::vector<float> Trainer::weights() const { return parts_->weights.read(); }
+
+void Trainer::read_weights(std::span<float> x) const { parts_->on->download(parts_->weights.get(), x.size_bytes(), x.data()); }
+
+TrainState Trainer::state() const {
+  const Parts& p = *parts_;
+  return {p.step, p.loss_scale, p.steps_since_overflow, p.updates, p.first_loss, p.weights.read(), p.m.read(), p.v.read()};
+}
+
+namespace {
+
+/// Throws where it is no state of a run of that name whose weights are `size` numbers.
+void check(const TrainState& state, std::size_t size, const std::string& run) {
+  const auto refuse = [&](const std::string& what, const std::string& expected) {
+    throw std::invalid_argument("the state of run " + run + " has " + what + ", expected " + expected);
+  };
+  const std::pair<const char*, const std::vector<float>*> arrays[] = {
+      {"weights", &state.weights}, {"m", &state.m}, {"v", &state.v}};
+  for (const auto& [name, array] : arrays)
+    if (array->size() != size) refuse(std::to_string(array->size()) + " numbers in " + name, std::to_string(size));
+  if (state.step < 0 || state.updates < 0 || state.updates > state.step)
+    refuse(std::to_string(state.updates) + " updates in " + std::to_string(state.step) + " steps", "one a step at most");
+  if (state.steps_since_overflow < 0 || state.steps_since_overflow > state.step)
+    refuse(std::to_string(state.steps_since_overflow) + " steps since an overflow",
+           "at most its " + std::to_string(state.step));
+  if (!(state.loss_scale >= least_loss_scale && state.loss_scale <= most_loss_scale))
+    refuse("the loss scale " + number(state.loss_scale), "one from 2^-24 to 2^40");
+}
+
+}  // namespace
+
+void Trainer::restore(const TrainState& state) {
+  Parts& p = *parts_;
+  check(state, p.weights.size(), p.run.name);
+  p.weights.write(state.weights);
+  p.m.write(state.m);
+  p.v.write(state.v);
+  p.step = state.step;
+  p.loss_scale = p.scales() ? state.loss_scale : 1;
+  p.steps_since_overflow = state.steps_since_overflow;
+  p.updates = state.updates;
+  p.first_loss = state.first_loss;
+  p.prepared.reset();
+}
+
+CapturedHead Trainer::captured(int layer, int head, int sequence) {
+  parts_->prepared.reset();
+  parts_->forward();
+  return parts_->model.captured(layer, head, sequence);
+}
+
+}  // namespace attoscope

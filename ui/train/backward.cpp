@@ -1,0 +1,191 @@
+// Where the backward pass rounds, and the heads that do not round at all.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "imgui.h"
+#include "ui/numbers.h"
+#include "ui/rounding_cell.h"
+#include "ui/train/panels.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float row_height = 23, field_height = 21, step_height = 19;
+
+/// In how many choices two ways to round differ.
+int differences(const GradPrecision& x, const GradPrecision& y) {
+  int count = x.delta_from != y.delta_from;
+  for (int i = 0; i < grad_step_count; ++i) count += !(x[static_cast<GradStep>(i)] == y[static_cast<GradStep>(i)]);
+  return count;
+}
+
+const GradPolicy& nearest_policy(const GradPrecision& p) {
+  return *std::ranges::min_element(grad_policies(), {}, [&](const GradPolicy& policy) { return differences(p, policy.precision); });
+}
+
+/// The steps that a policy rounds to D.
+std::string steps_of(const GradPrecision& p) {
+  std::string text = "to D:";
+  for (int i = 0; i < grad_step_count; ++i)
+    if (p[static_cast<GradStep>(i)].kind != Rounding::Kind::exact) text.append(" ").append(name(static_cast<GradStep>(i)));
+  return text + "\ndelta from " + std::string(delta_from_names[static_cast<std::size_t>(p.delta_from)]);
+}
+
+/// The name without what all have in common.
+std::string short_policy(const GradPolicy& policy) { return std::string(policy.name.substr(std::string_view("grad_").size())); }
+
+void edit_policy(const MethodColumn& c) {
+  const GradPolicy& nearest = nearest_policy(c.method.gradient);
+  const int changed = differences(c.method.gradient, nearest.precision);
+  ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
+  const bool open = begin_combo("##backward", short_policy(nearest) + (changed > 0 ? printed(" +%d", changed) : ""), c.width);
+  ImGui::PopStyleColor();
+  if (!open)
+    return explain("Where attention's backward pass rounds. " + std::string(nearest.name) + ": " + std::string(nearest.what), steps_of(c.method.gradient));
+  for (const GradPolicy& p : grad_policies()) {
+    if (ImGui::Selectable((short_policy(p) + "###" + std::string(p.name)).c_str(), p.precision == c.method.gradient)) c.method.gradient = p.precision;
+    explain(p.what, steps_of(p.precision));
+  }
+  ImGui::EndCombo();
+}
+
+void edit_delta_from(const MethodColumn& c, const Palette& colours) {
+  DeltaFrom& from = c.method.gradient.delta_from;
+  const bool output = from == DeltaFrom::output;
+  ImGui::PushStyleColor(ImGuiCol_Text, colours.text);
+  if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", colours, false, {c.width, px(field_height)}))
+    from = output ? DeltaFrom::probabilities : DeltaFrom::output;
+  ImGui::PopStyleColor();
+  explain("What delta sums: dO·O, as FlashAttention does, or P·dP, as the backward of a softmax does. Equal in exact arithmetic; a biased error of a "
+          "rounded O reaches the first alone (arXiv 2510.04212). A click changes it.",
+          output ? "delta = rowsum(dO * O)" : "delta = rowsum(P * dP)");
+}
+
+void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
+  for (int i = 0; i < grad_step_count; ++i) {
+    const auto step = static_cast<GradStep>(i);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const std::string text(name(step)), what(grad_step_texts[static_cast<std::size_t>(i)].what);
+    ImGui::InvisibleButton(("about backward " + text).c_str(), {columns[0].left - at.x - px(6), px(step_height)});
+    draw_text({at.x, at.y + (px(step_height - 2) - line_height(Face::mono)) / 2}, Face::mono, s.colours.text, text);
+    explain("Backward pass: " + what + ".", "FlashAttention-2 (arXiv 2307.08691), Algorithm 2");
+    for (const MethodColumn& c : columns) {
+      const GradPolicy& nearest = nearest_policy(c.method.gradient);
+      ImGui::SetCursorScreenPos({c.left, at.y});
+      ImGui::PushID(c.id);
+      ImGui::PushID("backward");
+      edit_rounding(c.method.gradient[step],
+                    {text, c.colour, c.left, c.width, px(step_height), nearest.name, nearest.precision[step], false,
+                     text + " of " + c.id + "'s backward pass: " + what + ". "},
+                    c.method.format, s.colours, s.memory.typed_format);
+      ImGui::PopID();
+      ImGui::PopID();
+    }
+    ImGui::SetCursorScreenPos({at.x, at.y + px(step_height)});
+  }
+}
+
+/// Which heads are exact, [layer * heads + head].
+std::vector<bool> exact_heads(const TrainMethod& method, const ModelShape& shape) {
+  std::vector<bool> is_exact;
+  for (int layer = 0; layer < shape.layers; ++layer)
+    for (int head = 0; head < shape.heads; ++head) is_exact.push_back(method.is_exact(layer, head));
+  return is_exact;
+}
+
+/// The shortest list of places that says the same.
+std::vector<HeadPlace> places_of(const std::vector<bool>& is_exact, const ModelShape& shape) {
+  std::vector<HeadPlace> places;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    const auto first = is_exact.begin() + static_cast<std::ptrdiff_t>(layer) * shape.heads;
+    if (std::all_of(first, first + shape.heads, [](bool x) { return x; })) {
+      places.push_back({layer, -1});
+      continue;
+    }
+    for (int head = 0; head < shape.heads; ++head)
+      if (first[head]) places.push_back({layer, head});
+  }
+  return places;
+}
+
+/// The cell under the mouse as layer * heads + head, or -1.
+int head_under(ImVec2 at, ImVec2 cell, const ModelShape& shape) {
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const int head = static_cast<int>(std::floor((mouse.x - at.x) / cell.x)), layer = static_cast<int>(std::floor((mouse.y - at.y) / cell.y));
+  return head >= 0 && head < shape.heads && layer >= 0 && layer < shape.layers ? layer * shape.heads + head : -1;
+}
+
+void draw_heads(const TrainScene& s, const MethodColumn& c, ImVec2 at, ImVec2 cell, const std::vector<bool>& is_exact, int under) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ModelShape& shape = s.plan().model;
+  const float gap = cell.x > px(8) ? px(2) : 1;
+  for (int i = 0; i < shape.layers * shape.heads; ++i) {
+    const ImVec2 from{at.x + static_cast<float>(i % shape.heads) * cell.x, at.y + static_cast<float>(i / shape.heads) * cell.y};
+    const Colour fill = is_exact[static_cast<std::size_t>(i)] ? c.colour : s.colours.raised;
+    list->AddRectFilled(from, {from.x + cell.x - gap, from.y + cell.y - gap}, i == under ? mixed(fill, s.colours.text, 0.2f) : fill, px(2));
+  }
+}
+
+void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
+  const ModelShape& shape = s.plan().model;
+  const ImVec2 at{c.left, ImGui::GetCursorScreenPos().y}, cell{c.width / static_cast<float>(shape.heads), row};
+  std::vector<bool> is_exact = exact_heads(c.method, shape);
+  ImGui::PushID(c.id);
+  const bool pressed = ImGui::InvisibleButton("exact heads", {c.width, row * static_cast<float>(shape.layers)});
+  ImGui::PopID();
+  const int under = ImGui::IsItemHovered() ? head_under(at, cell, shape) : -1;
+  draw_heads(s, c, at, cell, is_exact, under);
+  const std::string place = under >= 0 ? printed("Layer %d, head %d: %s. ", under / shape.heads, under % shape.heads,
+                                                 is_exact[static_cast<std::size_t>(under)] ? "exact" : "as the method rounds") : std::string();
+  explain(place + "A click makes a head's attention exact, forward and backward, or lets it round again; with Shift, all heads of the layer. A row is a layer.");
+  if (!pressed || under < 0) return;
+  const bool wanted = !is_exact[static_cast<std::size_t>(under)];
+  const int first = ImGui::GetIO().KeyShift ? under - under % shape.heads : under, end = ImGui::GetIO().KeyShift ? first + shape.heads : under + 1;
+  for (int i = first; i < end; ++i) is_exact[static_cast<std::size_t>(i)] = wanted;
+  c.method.exact = places_of(is_exact, shape);
+}
+
+}  // namespace
+
+void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  constexpr std::array rows{"backward", "delta from"};
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const ImVec2 at{from.x, from.y + static_cast<float>(row) * px(row_height)};
+    const WithField f(Face::mono_small, field_height);
+    ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
+    method_row(at, field_height, rows[row], s.colours);
+    for (const MethodColumn& c : columns) {
+      ImGui::SetCursorScreenPos({c.left, at.y});
+      ImGui::PushID(c.id);
+      row == 0 ? edit_policy(c) : edit_delta_from(c, s.colours);
+      ImGui::PopID();
+    }
+    ImGui::PopStyleVar();
+  }
+  ImGui::SetCursorScreenPos({from.x, from.y + 2 * px(row_height)});
+  const float width = columns[1].left + columns[1].width - from.x;
+  bool& open = s.memory.shows_gradient;
+  if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", s.colours, false, {width, px(field_height)})) open = !open;
+  explain("The steps of the backward pass, one by one, as the matrix of Explore has those of the forward pass.");
+  ImGui::SetCursorScreenPos({from.x, from.y + 3 * px(row_height) + px(2)});
+  if (open) edit_steps(s, columns);
+}
+
+void edit_exact_heads(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const int layers = s.plan().model.layers;
+  const float row = std::floor(layers > 4 ? px(9) : px(14));
+  draw_text({at.x, at.y}, Face::label, s.colours.secondary, "exact heads");
+  for (const MethodColumn& c : columns) {
+    ImGui::SetCursorScreenPos({c.left, at.y});
+    edit_heads(s, c, row);
+  }
+  ImGui::SetCursorScreenPos({at.x, at.y + std::max(row * static_cast<float>(layers), px(16)) + px(6)});
+}
+
+}  // namespace attoscope

@@ -1,0 +1,160 @@
+// The two plots over steps: comparisons, and the runs themselves.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "imgui.h"
+#include "ui/numbers.h"
+#include "ui/save_menu.h"
+#include "ui/train/panels.h"
+#include "ui/train/words.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr float title_height = 24, legend_height = 18, combo_width = 150;
+
+template <class Measure, std::size_t N>
+void pick_measure(const char* id, const std::array<std::string_view, N>& names, Measure& measure, const char* what) {
+  const WithField f(Face::label, 22);
+  if (!begin_combo(id, text_of(measure).title, px(combo_width))) {
+    explain(std::string(what) + " " + text_of(measure).what, text_of(measure).formula);
+    return;
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const MeasureText& text = text_of(static_cast<Measure>(i));
+    if (ImGui::Selectable((std::string(text.title) + "###" + std::string(names[i])).c_str(), static_cast<std::size_t>(measure) == i))
+      measure = static_cast<Measure>(i);
+    explain(text.what, text.formula);
+  }
+  ImGui::EndCombo();
+}
+
+/// A toggle beside what stands there already.
+void beside(const char* text, bool& on, bool possible, const TrainScene& s, const std::string& what) {
+  ImGui::SameLine(0, px(8));
+  ImGui::BeginDisabled(!possible);
+  toggle(text, s.colours, on);
+  ImGui::EndDisabled();
+  explain(what);
+}
+
+/// What stands at the right of a plot's title, where there is room.
+void draw_aside(const Box& box, const std::string& text, const Palette& colours) {
+  const float left = ImGui::GetItemRectMax().x + px(12), room = box.max.x - left;
+  if (room > px(40))
+    draw_text({box.max.x, box.min.y + (px(title_height) - line_height(Face::small)) / 2}, Face::small, colours.faint, fitted(Face::small, text, room), 1);
+}
+
+/// Of what the comparisons are shown.
+std::string tensor_text(const TrainRecord& r, const TrainLook& look) {
+  if (look.measure == TrainMeasure::loss_difference) return "";
+  const auto i = static_cast<std::size_t>(look.tensor);
+  return look.tensor >= 0 && i < r.parameters.tensors.size() ? r.parameters.tensors[i].name : "all tensors";
+}
+
+void deviation_title(const TrainScene& s, const Box& box) {
+  TrainLook& look = s.look();
+  const TrainRecord& r = *s.record();
+  ImGui::SetCursorScreenPos(box.min);
+  pick_measure("##measure", train_measure_names, look.measure, "What is measured of two models' weights.");
+  const int unit = reference_of(r, look.measure, look.tensor);
+  const std::string unit_name = unit >= 0 ? r.pairs[static_cast<std::size_t>(unit)].pair.name : "";
+  beside("relative", look.relative, is_size(look.measure) && unit >= 0, s,
+         unit >= 0 ? "Divides every curve by the band '" + unit_name + "' of the same step: 1 is as much as that gives."
+                   : "There is no band to divide by: the kind 'bands' trains them.");
+  beside("log", look.log_y, is_size(look.measure), s, "A logarithmic axis.");
+  draw_aside(box, s.memory.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look), s.colours);
+}
+
+/// The direct effects until a measured step, added up.
+double added_up(const PairRecord& pair, const TrainLook& look, int step) {
+  double sum = 0;
+  for (const PairPoint& p : pair.points)
+    if (p.step <= step) sum += measure_of(p, look.measure, look.tensor);
+  return sum;
+}
+
+/// A curve's number at a step, as the plot shows it.
+double deviation_at(const TrainScene& s, std::size_t i, int step) {
+  const TrainRecord& r = *s.record();
+  const TrainLook& look = s.look();
+  if (i >= r.pairs.size()) return added_up(r.pairs[0], look, step);
+  const PairPoint* const point = point_at(r.pairs[i], step);
+  if (point == nullptr || point->step != step) return nan;
+  const double y = measure_of(*point, look.measure, look.tensor);
+  if (s.memory.drawing.reference < 0) return y;
+  const PairPoint* const unit = point_at(r.pairs[static_cast<std::size_t>(s.memory.drawing.reference)], step);
+  return unit != nullptr && unit->step == step ? y / measure_of(*unit, look.measure, look.tensor) : nan;
+}
+
+double run_at(const TrainScene& s, std::size_t i, int step) {
+  const RunRecord& run = s.record()->runs[i];
+  const TrainLook& look = s.look();
+  if (is_of_heads(look.of_runs)) {
+    const RunHealth* const h = health_at(run, step);
+    return h != nullptr && h->step == step ? measure_of(*h, look.of_runs, look.worst ? -1 : look.layer * s.record()->plan.model.heads + look.head) : nan;
+  }
+  const StepReport* const report = step_at(run, step);
+  if (report == nullptr || report->step != step) return nan;
+  return look.of_runs == RunMeasure::loss ? report->loss : report->gradient_norm;
+}
+
+void runs_title(const TrainScene& s, const Box& box) {
+  TrainLook& look = s.look();
+  ImGui::SetCursorScreenPos(box.min);
+  pick_measure("##of runs", run_measure_names, look.of_runs, "A number of each model by itself.");
+  ImGui::PushID("runs");
+  beside("log", look.log_runs, true, s, "A logarithmic axis.");
+  ImGui::PopID();
+  if (is_of_heads(look.of_runs)) {
+    beside("worst head", look.worst, true, s, "Of every step the head where the number is largest in size, instead of the one that is chosen in the table of heads.");
+    draw_aside(box, look.worst ? text_of(look.of_runs).unit : printed("layer %d, head %d", look.layer, look.head), s.colours);
+  } else {
+    draw_aside(box, text_of(look.of_runs).unit, s.colours);
+  }
+}
+
+/// Title, legend and plot, from the top.
+void draw_parts(const TrainScene& s, const CurvePlot& plot, const Box& box) {
+  draw_curve_legend(s, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
+  draw_curve_plot(s, plot, {{box.min.x, box.min.y + px(title_height + legend_height + 6)}, box.max});
+}
+
+}  // namespace
+
+void draw_train_deviation(const TrainScene& s, const Box& box) {
+  const TrainRecord& r = *s.record();
+  TrainDrawing& d = s.memory.drawing;
+  deviation_title(s, box);
+  const bool log = s.look().log_y && is_size(s.look().measure);
+  CurvePlot plot{"##deviation", d.pairs, {}, {}, s.look().hidden, axis_of(d.pairs, s.look().hidden, log), "", [&](std::size_t i, int step) { return deviation_at(s, i, step); }};
+  for (std::size_t p = 0; p < d.pairs.size(); ++p) {
+    plot.styles.push_back(pair_style(r, p, s.session.view.theme));
+    plot.names.push_back(pair_name(r, p));
+  }
+  if (!d.pairs.empty() && !d.pairs[0].empty() && d.pairs[0].largest() == 0 && d.pairs[0].least() == 0) plot.nothing = pair_name(r, 0) + " is exactly 0 at every step.";
+  draw_parts(s, plot, box);
+  offer_to_keep({Plot::train_deviation, "deviation", box.min, box.max, [&] { return deviation_csv(r); }}, s.session.view, s.colours, s.wishes);
+}
+
+void draw_train_runs(const TrainScene& s, const Box& box) {
+  const TrainRecord& r = *s.record();
+  TrainDrawing& d = s.memory.drawing;
+  runs_title(s, box);
+  CurvePlot plot{"##runs", d.runs, {}, {}, s.look().hidden_runs, axis_of(d.runs, s.look().hidden_runs, s.look().log_runs), "", [&](std::size_t i, int step) { return run_at(s, i, step); }};
+  for (std::size_t i = 0; i < d.runs.size(); ++i) {
+    plot.styles.push_back(run_style(r, i, s.session.view.theme));
+    plot.names.push_back(r.runs[i].run.name);
+  }
+  plot.marks = d.skipped;
+  plot.snaps = is_of_heads(s.look().of_runs);
+  draw_parts(s, plot, box);
+  offer_to_keep({Plot::train_runs, "runs", box.min, box.max, [&] { return is_of_heads(s.look().of_runs) ? health_csv(r) : runs_csv(r); }}, s.session.view,
+                s.colours, s.wishes);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,203 @@
+// What the record means, the buttons, how far it is, and the states that are kept.
+#include <algorithm>
+#include <cmath>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "ui/numbers.h"
+#include "ui/picture_frame.h"
+#include "ui/progress.h"
+#include "ui/train/panels.h"
+#include "ui/train/words.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+using State = TrainProgress::State;
+using Act = TrainWish::Act;
+
+const char* run_text(const TrainView& train) {
+  const TrainProgress& p = train.progress;
+  if (p.state == State::running) return "pause###run training";
+  if (p.stale) return "run anew###run training";
+  if (p.state == State::done) return "done###run training";
+  if (p.state == State::stopped) return "stopped###run training";
+  return p.state == State::paused ? "resume###run training" : "run###run training";
+}
+
+/// A button that wishes something of the training.
+void wish_button(const TrainScene& s, const char* text, float width, bool possible, const TrainWish& wish, const std::string& what, bool lit = false) {
+  ImGui::BeginDisabled(!possible);
+  if (push_button(text, s.colours, lit && possible, {width, 0})) s.wishes.train = wish;
+  ImGui::EndDisabled();
+  explain(what);
+  ImGui::SameLine(0, px(8));
+}
+
+void run_buttons(const TrainScene& s, float unit) {
+  const TrainProgress& p = s.progress();
+  const Act next = next_train_act(s.frame.train);
+  wish_button(s, run_text(s.frame.train), unit * 84, next != Act::none, {.act = next},
+              "Trains all models of the plan side by side, step by step; again: pauses between two steps, and goes on from there with the same bits. "
+              "Key Space.", next == Act::run);
+  const bool steps = p.state != State::running && next == Act::run;
+  wish_button(s, "step###one step", unit * 48, steps, {.act = Act::one_step}, "Takes one step, then pauses. Key N.");
+  wish_button(s, "restart###restart", unit * 64, s.record() != nullptr && p.wrong.empty(), {.act = Act::restart},
+              "Begins with the first step, under the plan at the left. Key Shift+R.");
+}
+
+/// The state at or before the picked step: back to it, or on from it under another plan.
+void kept_buttons(const TrainScene& s, float unit) {
+  const TrainProgress& p = s.progress();
+  const int kept = kept_step(p, s.look());
+  const std::string at = kept >= 0 ? printed(" %d", kept) : "";
+  wish_button(s, printed("back to%s###go back", at.c_str()).c_str(), unit * 96, kept >= 0, {.act = Act::go_back, .step = kept},
+              "Back to this kept state, under the plan that was trained; what came after it is forgotten. A click on the line below, or in the plots, "
+              "picks a step: the state at or before it is meant.");
+  const std::string why = !p.stale ? "The plan is as it was trained: change it first." : p.forkable;
+  wish_button(s, printed("fork at%s###fork", at.c_str()).c_str(), unit * 96, kept >= 0 && why.empty() && p.wrong.empty(), {.act = Act::fork, .step = kept},
+              std::string("Goes on from this kept state under the plan at the left: what another policy does from here on. ").append(why),
+              p.stale);
+}
+
+void checkpoint_popup(const TrainScene& s) {
+  std::string& typed = s.memory.typed_checkpoint;
+  const bool can_ask = s.frame.sessions.has_dialogs, named = can_ask || !typed.empty();
+  constexpr float width = 360;
+  label(Face::section, s.colours.faint, "CHECKPOINT");
+  {
+    const WithField f(Face::mono);
+    ImGui::SetNextItemWidth(px(width));
+    ImGui::InputTextWithHint("##checkpoint", "folder/name.checkpoint", &typed);
+  }
+  explain(std::string("Where the checkpoint lies.") + (can_ask ? " Left empty, the desktop asks." : ""));
+  const auto button = [&](const char* text, bool possible, const TrainWish& wish, const char* what) {
+    ImGui::BeginDisabled(!possible);
+    if (push_button(text, s.colours, false, {px((width - 8) / 2), 0})) {
+      s.wishes.train = wish;
+      ImGui::CloseCurrentPopup();
+    }
+    ImGui::EndDisabled();
+    explain(what);
+  };
+  button("save###save checkpoint", named && s.record() != nullptr, {.act = Act::save, .file = typed}, "Plan, record and the state of the newest step: training goes on from it with the same bits.");
+  ImGui::SameLine(0, px(8));
+  button("open###open checkpoint", named, {.act = Act::open, .file = typed}, "A checkpoint instead of what is here, paused at its step.");
+  if (s.progress().left_over.empty()) return;
+  button("last window's###open left over", true, {.act = Act::open, .file = s.progress().left_over}, "What the window before this one trained and did not save.");
+}
+
+void checkpoint_button(const TrainScene& s, float unit) {
+  if (push_button("checkpoint###checkpoint", s.colours, !s.progress().left_over.empty() && s.record() == nullptr, {unit * 92, 0})) ImGui::OpenPopup("checkpoints");
+  explain("Saves what is trained to a file, or opens one." + (s.progress().left_over.empty() ? std::string() : " The window before this one left something."));
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
+  if (ImGui::BeginPopup("checkpoints")) {
+    checkpoint_popup(s);
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleColor();
+}
+
+/// What happens now, or could not: in the place of what the numbers mean.
+struct Notice {
+  std::string text;
+  Colour colour;
+};
+Notice notice_of(const TrainScene& s, const TrainWords& words) {
+  const TrainProgress& p = s.progress();
+  if (!p.remark.empty()) return {p.remark, s.colours.bad};
+  if (p.stale && s.record() != nullptr) {
+    const int kept = kept_step(p, s.look());
+    const std::string fork = !p.forkable.empty() ? p.forkable : kept >= 0 ? printed("or go on from step %d under it (fork).", kept) : "no state is kept to fork from.";
+    return {"The plan changed: restart, " + fork, s.colours.accent};
+  }
+  return {words.sentence, words.bad ? s.colours.bad : s.colours.secondary};
+}
+
+/// All steps as a line: how far it is, which states are kept, which step is picked.
+void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
+  const TrainProgress& p = s.progress();
+  const float thick = px(6), height = px(18), y = at.y + (height - thick) / 2, all = static_cast<float>(std::max(1, p.steps));
+  const auto x_of = [&](int step) { return at.x + std::clamp(static_cast<float>(step) / all, 0.0f, 1.0f) * width; };
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_bar({at.x, y}, width, thick, static_cast<double>(p.step) / static_cast<double>(all), s.colours);
+  for (const int kept : p.kept) list->AddLine({x_of(kept), at.y + px(1)}, {x_of(kept), at.y + height - px(1)}, kept == kept_step(p, s.look()) ? s.colours.text : s.colours.faint, px(1.4f));
+  ImGui::SetCursorScreenPos(at);
+  const bool pressed = ImGui::InvisibleButton("kept steps", {width, height});
+  const bool hot = ImGui::IsItemHovered();
+  explain("How far the training is. Ticks are kept states: places to go back to, or to fork from; a click picks the nearest.");
+  if (!hot || p.kept.empty()) return;
+  const float mouse = ImGui::GetIO().MousePos.x;
+  const int nearest = *std::ranges::min_element(p.kept, {}, [&](int step) { return std::abs(x_of(step) - mouse); });
+  list->AddCircle({x_of(nearest), at.y + height / 2}, px(6), s.colours.text, 0, px(1.4f));
+  if (pressed) s.look().step = nearest;
+}
+
+void draw_progress_line(const TrainScene& s, ImVec2 at, float width) {
+  const TrainProgress& p = s.progress();
+  std::string text = progress_words(p);
+  if (p.state == State::running && p.seconds_left >= 0) text.append(",").append(time_left(p.seconds_left));
+  if (p.state == State::paused) text += ", paused";
+  const float reserved = std::min(width * 0.6f, px(316));
+  draw_text({at.x + width, at.y + (px(18) - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.secondary, fitted(Face::mono_small, text, reserved), 1);
+  draw_steps_line(s, at, width - reserved - px(8));
+}
+
+}  // namespace
+
+Act next_train_act(const TrainView& train) {
+  const TrainProgress& p = train.progress;
+  if (p.state == State::running) return Act::pause;
+  if (!p.wrong.empty() || p.vocabulary == 0) return Act::none;
+  const bool over = p.state == State::done || p.state == State::stopped;
+  return over && !p.stale ? Act::none : Act::run;
+}
+
+int kept_step(const TrainProgress& p, const TrainLook& look) {
+  if (p.kept.empty()) return -1;
+  if (look.step < 0) return p.kept.back();
+  const auto beyond = std::ranges::upper_bound(p.kept, look.step);
+  return beyond == p.kept.begin() ? p.kept.front() : *(beyond - 1);
+}
+
+void draw_train_head(const TrainScene& s) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const TrainWords words = train_words(s.frame.train);
+  const Notice notice = notice_of(s, words);
+  draw_text(at, Face::headline, words.bad ? s.colours.bad : s.colours.text, fitted(Face::headline, words.headline, width));
+  draw_text({at.x, at.y + px(26)}, Face::label, notice.colour, fitted(Face::label, notice.text, width));
+  ImGui::InvisibleButton("words", {width, px(44)});
+  explain(words.headline, notice.text);
+  ImGui::SetCursorScreenPos({at.x, at.y + px(50)});
+  const float unit = std::min(px(1), (width - px(5 * 8)) / (84 + 48 + 64 + 96 + 96 + 92));  // of the buttons' widths
+  run_buttons(s, unit);
+  kept_buttons(s, unit);
+  checkpoint_button(s, unit);
+  draw_progress_line(s, {at.x, at.y + px(50 + control_height + 8)}, width);
+  ImGui::SetCursorScreenPos({at.x, at.y + px(50 + control_height + 8 + 18 + 6)});
+  ImGui::Dummy({0, 0});
+}
+
+void draw_train_invitation(const TrainScene& s, const Box& box) {
+  const float middle = (box.min.x + box.max.x) / 2, top = (box.min.y + box.max.y) / 2 - px(40), width = std::min(px(460), box.max.x - box.min.x - px(24));
+  const bool begins = s.progress().state == State::running;
+  const std::string text = begins ? "The first step is on its way." : "The plan at the left is ready. Run it: the curves grow here while it trains, and pausing, going back and forking cost nothing.";
+  ImGui::SetCursorScreenPos({middle - width / 2, top});
+  ImGui::BeginGroup();
+  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
+  wrapped(Face::label, text, width);
+  ImGui::PopStyleColor();
+  ImGui::EndGroup();
+  if (begins) return;
+  const bool possible = next_train_act(s.frame.train) == Act::run;
+  ImGui::SetCursorScreenPos({middle - px(100), top + px(52)});
+  ImGui::BeginDisabled(!possible);
+  if (push_button("train the models###train", s.colours, possible, {px(200), px(40)})) s.wishes.train.act = Act::run;
+  ImGui::EndDisabled();
+  explain(possible ? "Space." : s.progress().wrong.empty() ? "The text is being read." : s.progress().wrong);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,118 @@
+// The two methods side by side: format, algorithm, options, where each rounds.
+#include <array>
+#include <cmath>
+
+#include "imgui.h"
+#include "kernels/presets.h"
+#include "ui/numbers.h"
+#include "ui/panels.h"
+#include "ui/train/panels.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float row_height = 23, field_height = 21;
+
+/// What a training may not be asked: the lists of Explore say it with this frame and experiment.
+struct Asked {
+  Frame frame;
+  Experiment experiment;
+};
+Asked asked() {
+  Asked a;
+  a.frame.no_hardware = "A model is trained with methods that are emulated: these have a backward pass whose every step is written down.";
+  return a;
+}
+
+/// A list of main formats.
+void edit_main_format(const MethodColumn& c) {
+  ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
+  const bool open = begin_combo("##format", name(c.method.format), c.width);
+  ImGui::PopStyleColor();
+  if (!open)
+    return explain("The main format D: of what enters and leaves every matrix product, and of the steps that round to D. Weights, optimiser and "
+                   "accumulators are fp32.",
+                   printed("eps = %g, max = %g", epsilon(c.method.format), largest(c.method.format)));
+  for (const Format& format : {bf16, fp16, tf32, fp32, e4m3, e5m2}) {
+    if (ImGui::Selectable(name(format).c_str(), format == c.method.format)) c.method.format = format;
+    explain("Everything that rounds to D rounds to " + name(format) + ".", printed("eps = %g, max = %g", epsilon(format), largest(format)));
+  }
+  ImGui::EndCombo();
+}
+
+/// A change of the forward pass; the backward pass follows while it is the usual one.
+template <class Edit>
+void edit_forward(TrainMethod& method, Edit edit) {
+  const bool usual = method.gradient == usual_grad_policy(method.method).precision;
+  if (edit() && usual) method.gradient = usual_grad_policy(method.method).precision;
+}
+
+/// a and b of Explore as methods of the training; the backward pass is the usual one of each.
+void take_from_explore(TrainPlan& plan, const Experiment& e) {
+  for (const auto& [to, from] : {std::pair{&plan.a, &e.a}, std::pair{&plan.b, &e.b}}) {
+    to->format = e.format;
+    to->method = *from;
+    to->gradient = usual_grad_policy(*from).precision;
+  }
+}
+
+void give_to_explore(const TrainPlan& plan, Experiment& e) {
+  e.a = plan.a.method;
+  e.b = plan.b.method;
+  e.format = plan.a.format;
+}
+
+void exchange_buttons(const TrainScene& s, float width) {
+  Experiment& e = s.session.experiment;
+  const float half = (width - px(8)) / 2;
+  const bool possible = is_emulated(e.a.algorithm) && is_emulated(e.b.algorithm);
+  ImGui::BeginDisabled(!possible);
+  if (push_button("take from Explore###take methods", s.colours, false, {half, 0})) take_from_explore(s.plan(), e);
+  ImGui::EndDisabled();
+  explain(possible ? "a, b and the main format as Explore has them, step by step; each backward pass becomes the usual one of its method."
+                   : "Explore shows a method that is not emulated, which cannot be trained with.");
+  ImGui::SameLine(0, px(8));
+  if (push_button("give to Explore###give methods", s.colours, false, {half, 0})) give_to_explore(s.plan(), e);
+  explain("Explore's a and b become these methods, its main format that of a: there every step of the forward pass can be changed by itself.");
+}
+
+}  // namespace
+
+void method_row(ImVec2 at, float height, const char* name, const Palette& colours) {
+  draw_text({at.x, at.y + (px(height) - line_height(Face::label)) / 2}, Face::label, colours.secondary, name);
+}
+
+void edit_train_methods(const TrainScene& s, float width) {
+  section(s.colours, "ATTENTION OF A, B");
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float gap = px(6), names = px(84), column = std::floor((width - names - gap) / 2);
+  const std::array<MethodColumn, 2> columns{MethodColumn{"a", s.plan().a, s.colours.a, from.x + width - 2 * column - gap, column},
+                                            MethodColumn{"b", s.plan().b, s.colours.b, from.x + width - column, column}};
+  Asked a = asked();
+  constexpr std::array rows{"format", "algorithm", "options", "forward"};
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const ImVec2 at{from.x, from.y + static_cast<float>(row) * px(row_height)};
+    const WithField f(Face::mono_small, field_height);
+    ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
+    method_row(at, field_height, rows[row], s.colours);
+    for (const MethodColumn& c : columns) {
+      ImGui::SetCursorScreenPos({c.left, at.y});
+      ImGui::PushID(c.id);
+      if (row == 0) edit_main_format(c);
+      if (row == 1) edit_forward(c.method, [&] { return edit_algorithm(c.method.method, a.experiment, a.frame, s.colours, c.colour, c.width); });
+      if (row == 2) edit_method_options(c.method.method, s.colours, c.width, px(field_height));
+      if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
+      ImGui::PopID();
+    }
+    ImGui::PopStyleVar();
+  }
+  ImGui::SetCursorScreenPos({from.x, from.y + static_cast<float>(rows.size()) * px(row_height)});
+  edit_backward(s, columns);
+  edit_exact_heads(s, columns);
+  exchange_buttons(s, width);
+  complain(s, PlanPart::methods, width);
+}
+
+}  // namespace attoscope

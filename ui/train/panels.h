@@ -1,0 +1,105 @@
+/// The panels of the Train workspace.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ui/colour_bar.h"
+#include "ui/train/memory.h"
+#include "ui/ui.h"
+
+namespace attoscope {
+
+/// All that a panel is drawn from.
+struct TrainScene {
+  Session& session;
+  const Frame& frame;
+  TrainMemory& memory;
+  const Palette& colours;
+  Wishes& wishes;
+
+  TrainPlan& plan() const { return session.train; }
+  TrainLook& look() const { return session.train_look; }
+  const TrainRecord* record() const { return frame.train.record.get(); }
+  const TrainProgress& progress() const { return frame.train.progress; }
+};
+
+/// What is trained, how, and on what.
+void draw_train_plan(const TrainScene& scene);
+/// The rows of both methods: format, algorithm, options, policies, the steps of the backward pass, exact heads.
+void edit_train_methods(const TrainScene& scene, float width);
+/// One of the two methods as a column of these rows.
+struct MethodColumn {
+  const char* id;
+  TrainMethod& method;
+  Colour colour;
+  float left, width;
+};
+/// Backward policy, what delta sums, and, unfolded, a row a step.
+void edit_backward(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
+/// A cell a head: a click makes its attention exact, or as the method has it again.
+void edit_exact_heads(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
+/// The name of a row, as high as told; the columns follow at the same height.
+void method_row(ImVec2 at, float height, const char* name, const Palette& colours);
+/// The part of the plan that `TrainProgress::wrong` is about.
+enum class PlanPart { kind, methods, model, recipe, text };
+PlanPart part_of(std::string_view wrong);
+/// That sentence where it is about this part.
+void complain(const TrainScene& scene, PlanPart part, float width);
+
+/// What the record means, buttons, how far it is, the states that are kept.
+void draw_train_head(const TrainScene& scene);
+/// The steps that are shown.
+struct StepAxis {
+  double from = 0, to = 1;
+};
+StepAxis shown_steps(const TrainMemory& memory);
+/// The measured step nearest to `step`; -1: there is none.
+int measured_step(const TrainRecord& record, double step);
+
+/// Curves over steps in a box, with a legend above them; the mouse reads, picks a step, zooms and pans.
+struct CurvePlot {
+  const char* id;
+  std::vector<GrowingCurve>& curves;
+  std::vector<CurveStyle> styles;
+  std::vector<std::string> names;
+  std::uint64_t& hidden;
+  TrainAxis axis;
+  std::string nothing;                        ///< where no curve can be drawn
+  std::function<double(std::size_t, int)> at; ///< the number of a curve at a step; NaN: none
+  std::span<const double> marks{};            ///< steps that are marked at the bottom
+  bool snaps = true;                          ///< to measured steps
+};
+void draw_curve_plot(const TrainScene& scene, const CurvePlot& plot, const Box& box);
+/// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.
+void draw_curve_legend(const TrainScene& scene, const CurvePlot& plot, ImVec2 at, float width);
+/// What the mouse does on a box whose x axis are the shown steps; true while it is over it.
+bool handle_steps(const TrainScene& scene, const char* id, const Box& box, bool snaps, const char* what);
+
+/// The invitation where nothing was trained.
+void draw_train_invitation(const TrainScene& scene, const Box& box);
+/// The comparisons over steps.
+void draw_train_deviation(const TrainScene& scene, const Box& box);
+/// A number of each run over steps.
+void draw_train_runs(const TrainScene& scene, const Box& box);
+/// |dW| of a tensor as a picture.
+void draw_train_picture(const TrainScene& scene, const Box& box);
+
+/// Suspects, tensors and heads at the picked step.
+void draw_train_numbers(const TrainScene& scene);
+/// The parts of these.
+void draw_train_suspects(const TrainScene& scene, float height);
+void draw_train_replay(const TrainScene& scene);
+void draw_train_tensors(const TrainScene& scene, float height);
+void draw_train_heads(const TrainScene& scene, float height);
+void draw_train_explore(const TrainScene& scene);
+
+/// What the run button does next; none where it cannot be pressed.
+TrainWish::Act next_train_act(const TrainView& train);
+/// The kept step at or before the picked one, else the newest; -1: nothing is kept.
+int kept_step(const TrainProgress& progress, const TrainLook& look);
+
+}  // namespace attoscope

@@ -1,0 +1,247 @@
+// |dW| of a tensor: along its rows over the steps, or element by element at the newest measured step.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "imgui.h"
+#include "ui/heatmap_view.h"
+#include "ui/numbers.h"
+#include "ui/picture_frame.h"
+#include "ui/save_menu.h"
+#include "ui/train/panels.h"
+#include "ui/train/words.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, weight_picture_names.size()> pictures{{
+    {"over steps", "Rows of the tensor from top to bottom, steps from left to right: where and when the two models part. Of all tensors: one row each."},
+    {"matrix", "Every element of the tensor at the newest measured step."},
+}};
+constexpr int most_columns = 768;
+constexpr float title_height = 28;
+
+const PairRecord* shown_pair(const TrainScene& s) {
+  const TrainRecord& r = *s.record();
+  return r.pairs.empty() ? nullptr : &r.pairs[std::min(r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair))];
+}
+
+bool has_tensor(const TrainScene& s) { return s.look().tensor >= 0 && static_cast<std::size_t>(s.look().tensor) < s.record()->parameters.tensors.size(); }
+
+/// The numbers of a measured step from top to bottom: rows of the tensor, or all tensors.
+std::vector<float> column_of(const PairPoint& point, int tensor) {
+  const auto t = static_cast<std::size_t>(tensor);
+  if (tensor >= 0) return t < point.profiles.size() ? point.profiles[t] : std::vector<float>{};
+  std::vector<float> all;
+  for (std::size_t i = 1; i < point.deviations.size(); ++i) all.push_back(static_cast<float>(point.deviations[i].max_abs));
+  return all;
+}
+
+/// NaN wins, then the larger.
+float worse(float x, float y) { return std::isnan(x) || std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : std::max(x, y); }
+
+/// Steps from left to right over the shown axis; a step holds until the next measured one.
+void fill_over_steps(CellPicture& p, const std::vector<PairPoint>& points, int tensor, const StepAxis& x, int every) {
+  const std::size_t rows = points.empty() ? 0 : column_of(points.back(), tensor).size();
+  const int columns = std::clamp(static_cast<int>(x.to - x.from), 1, most_columns);
+  p.rows = p.n = static_cast<int>(rows);
+  p.cols = p.across = columns;
+  p.values.assign(rows * static_cast<std::size_t>(columns), PixelImage::nothing);
+  const double per_step = columns / (x.to - x.from);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::vector<float> values = column_of(points[i], tensor);
+    const double end = i + 1 < points.size() ? points[i + 1].step : points[i].step + every;
+    const int from = std::max(0, static_cast<int>(std::floor((points[i].step - x.from) * per_step))),
+              to = std::min(columns, std::max(from + 1, static_cast<int>(std::floor((end - x.from) * per_step))));
+    for (int c = from; c < to; ++c)
+      for (std::size_t k = 0; k < std::min(rows, values.size()); ++k) {
+        float& cell = p.values[k * static_cast<std::size_t>(columns) + static_cast<std::size_t>(c)];
+        cell = cell == PixelImage::nothing ? values[k] : worse(cell, values[k]);
+      }
+  }
+}
+
+/// The largest finite number, and what is not finite; cells without a number count for nothing.
+void measure_cells(CellPicture& p) {
+  p.largest = 0;
+  p.has_nan = p.has_infinity = p.has_minus_infinity = false;
+  for (const float v : p.values) {
+    if (v == PixelImage::nothing) continue;
+    p.has_nan |= std::isnan(v);
+    p.has_infinity |= std::isinf(v);
+    if (std::isfinite(v)) p.largest = std::max(p.largest, std::abs(v));
+  }
+  p.image.width = 0;
+}
+
+bool shows_gap(const TrainScene& s) {
+  const WeightGap* const gap = s.frame.train.gap.get();
+  return s.look().picture == WeightPicture::matrix && gap != nullptr && gap->tensor == s.look().tensor && gap->pair == s.look().pair;
+}
+
+void refresh_picture(const TrainScene& s, const PairRecord& pair) {
+  TrainMemory& m = s.memory;
+  const StepAxis x = shown_steps(m);
+  TrainLook look = s.look();
+  look.step = look.run = look.layer = look.head = look.sequence = 0;
+  const bool same = m.picture_record == s.frame.train.record && m.picture_gap == s.frame.train.gap && m.picture_look == look && m.picture_x0 == x.from && m.picture_x1 == x.to;
+  if (same) return;
+  m.picture_record = s.frame.train.record;
+  m.picture_gap = s.frame.train.gap;
+  m.picture_look = look;
+  m.picture_x0 = x.from, m.picture_x1 = x.to;
+  CellPicture& p = m.picture;
+  if (shows_gap(s)) {
+    p.rows = p.n = m.picture_gap->rows, p.cols = p.across = m.picture_gap->cols;
+    p.values = m.picture_gap->values;
+  } else {
+    fill_over_steps(p, pair.points, look.tensor, x, s.record()->plan.measure_every);
+  }
+  measure_cells(p);
+}
+
+void pick_pair(const TrainScene& s, float width) {
+  const TrainRecord& r = *s.record();
+  const WithField f(Face::label, 22);
+  if (!begin_combo("##pair", shown_pair(s) != nullptr ? shown_pair(s)->pair.name : "–", width))
+    return explain("Whose weights are compared in this picture and in the table at the right.");
+  for (std::size_t p = 0; p < r.pairs.size(); ++p) {
+    if (ImGui::Selectable((r.pairs[p].pair.name + "###pair " + std::to_string(p)).c_str(), static_cast<int>(p) == s.look().pair)) s.look().pair = static_cast<int>(p);
+    explain(printed("%s minus %s", r.runs[static_cast<std::size_t>(r.pairs[p].pair.x)].run.name.c_str(), r.runs[static_cast<std::size_t>(r.pairs[p].pair.y)].run.name.c_str()));
+  }
+  ImGui::EndCombo();
+}
+
+/// All tensors, layer by layer.
+void pick_tensor(const TrainScene& s, float width) {
+  const std::vector<ParameterTensor>& all = s.record()->parameters.tensors;
+  const WithField f(Face::label, 22);
+  if (!begin_combo("##tensor", has_tensor(s) ? all[static_cast<std::size_t>(s.look().tensor)].name : "all tensors", width))
+    return explain("The tensor whose difference is shown here and in the curves above.");
+  if (ImGui::Selectable("all tensors###tensor all", s.look().tensor < 0)) s.look().tensor = -1;
+  explain("Everything together.");
+  int layer = -1;
+  for (std::size_t t = 0; t < all.size(); ++t) {
+    if (all[t].layer != layer) {
+      layer = all[t].layer;
+      label(Face::section, s.colours.faint, layer >= 0 ? "LAYER " + std::to_string(layer) : "BEHIND THE LAYERS");
+    }
+    if (ImGui::Selectable((all[t].name + "###tensor " + std::to_string(t)).c_str(), static_cast<int>(t) == s.look().tensor)) s.look().tensor = static_cast<int>(t);
+    explain(printed("%d × %d", all[t].rows, all[t].cols));
+  }
+  ImGui::EndCombo();
+}
+
+void draw_title(const TrainScene& s, const Box& box) {
+  ImGui::SetCursorScreenPos(box.min);
+  const float width = box.max.x - box.min.x, kind = px(150), rest = width - kind - px(16), tensor = std::min(px(180), rest * 0.55f);
+  int picture = static_cast<int>(s.look().picture);
+  if (segmented("picture", s.colours, pictures, picture, kind)) s.look().picture = static_cast<WeightPicture>(picture);
+  ImGui::SameLine(0, px(8));
+  pick_tensor(s, tensor);
+  ImGui::SameLine(0, px(8));
+  pick_pair(s, std::min(px(180), rest - tensor));
+}
+
+/// The number under the mouse.
+void read_out(const TrainScene& s, const Box& map, const std::string& where, double value) {
+  draw_note(map, ImGui::GetIO().MousePos, std::array{NoteLine{s.colours.text, where}, NoteLine{s.colours.secondary, "|ΔW| " + scientific(value, 4)}}, s.colours);
+}
+
+/// What the row of the picture under the mouse stands for.
+std::string row_text(const TrainScene& s, double share) {
+  const std::vector<ParameterTensor>& all = s.record()->parameters.tensors;
+  if (has_tensor(s)) {
+    const int rows = all[static_cast<std::size_t>(s.look().tensor)].rows;
+    const int parts = std::max(1, s.memory.picture.rows), part = std::min(parts - 1, static_cast<int>(share * parts));
+    const int first = part * rows / parts, last = std::max(first, (part + 1) * rows / parts - 1);
+    return first == last ? printed("row %d", first) : printed("rows %d to %d", first, last);
+  }
+  const auto t = std::min(all.size() - 1, static_cast<std::size_t>(share * static_cast<double>(all.size())));
+  return all.empty() ? "" : all[t].name;
+}
+
+void point_at_steps(const TrainScene& s, const Box& map, const PairRecord& pair) {
+  if (!handle_steps(s, "weights", map, true, "Where and when the two models' weights part; a click picks the step.") || !s.memory.pointing) return;
+  const double share = std::clamp((ImGui::GetIO().MousePos.y - map.min.y) / (map.max.y - map.min.y), 0.0f, 0.9999f);
+  const PairPoint* const point = point_at(pair, *s.memory.pointing);
+  const std::vector<float> values = point != nullptr ? column_of(*point, s.look().tensor) : std::vector<float>{};
+  if (!values.empty())
+    read_out(s, map, printed("step %d, ", point->step) + row_text(s, share), static_cast<double>(values[static_cast<std::size_t>(share * static_cast<double>(values.size()))]));
+}
+
+void point_at_cell(const TrainScene& s, const Box& map) {
+  ImGui::SetCursorScreenPos(map.min);
+  ImGui::SetNextItemAllowOverlap();
+  ImGui::InvisibleButton("weights", {map.max.x - map.min.x, map.max.y - map.min.y});
+  explain("Every element of the tensor: |difference| of the two models.");
+  const CellPicture& p = s.memory.picture;
+  if (!ImGui::IsItemHovered() || p.values.empty()) return;
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const int row = std::clamp(static_cast<int>((mouse.y - map.min.y) / (map.max.y - map.min.y) * static_cast<float>(p.rows)), 0, p.rows - 1),
+            col = std::clamp(static_cast<int>((mouse.x - map.min.x) / (map.max.x - map.min.x) * static_cast<float>(p.cols)), 0, p.cols - 1);
+  read_out(s, map, printed("row %d, column %d", row, col), static_cast<double>(p.values[static_cast<std::size_t>(row * p.cols + col)]));
+}
+
+void draw_step_marks(const TrainScene& s, const Box& map) {
+  const StepAxis x = shown_steps(s.memory);
+  const auto mark = [&](int step, Colour colour) {
+    const float at = std::floor(map.min.x + static_cast<float>((step - x.from) / (x.to - x.from)) * (map.max.x - map.min.x)) + 0.5f;
+    if (at >= map.min.x && at <= map.max.x) ImGui::GetWindowDrawList()->AddLine({at, map.min.y}, {at, map.max.y}, colour, px(1));
+  };
+  if (s.look().step >= 0) mark(s.look().step, s.colours.text);
+  if (s.memory.pointed) mark(*s.memory.pointed, faded(s.colours.text, 0.45f));
+}
+
+std::string picture_csv(const CellPicture& p) {
+  std::string text;
+  for (int row = 0; row < p.rows; ++row)
+    for (int col = 0; col < p.cols; ++col) {
+      const float v = p.values[static_cast<std::size_t>(row * p.cols + col)];
+      text += (v == PixelImage::nothing ? "" : in_full(static_cast<double>(v))) + (col + 1 < p.cols ? "," : "\n");
+    }
+  return text;
+}
+
+void draw_names(const TrainScene& s, const Box& map, bool matrix) {
+  const CellPicture& p = s.memory.picture;
+  const std::size_t rows = has_tensor(s) ? static_cast<std::size_t>(s.record()->parameters.tensors[static_cast<std::size_t>(s.look().tensor)].rows) : s.record()->parameters.tensors.size();
+  const float line = line_height(Face::mono_small);
+  draw_text({map.min.x - px(6), map.min.y - px(1)}, Face::mono_small, s.colours.faint, "0", 1);
+  draw_text({map.min.x - px(6), map.max.y - line}, Face::mono_small, s.colours.faint, std::to_string(rows - 1), 1);
+  const std::string what = matrix ? printed("%d × %d elements at step %d", p.rows, p.cols, s.memory.picture_gap->step) : has_tensor(s) ? "largest |ΔW| along the rows of the tensor, steps as above" : "largest |ΔW| of each tensor, in the order of the table, steps as above";
+  draw_text({map.min.x, map.max.y + px(3)}, Face::small, s.colours.faint, fitted(Face::small, what, map.max.x - map.min.x));
+}
+
+}  // namespace
+
+void draw_train_picture(const TrainScene& s, const Box& box) {
+  const PairRecord* const pair = shown_pair(s);
+  draw_title(s, box);
+  const Box map{{std::floor(s.memory.plot_left), std::floor(box.min.y + px(title_height + 4))}, {std::floor(s.memory.plot_right), std::floor(box.max.y - px(18))}};
+  const float width = map.max.x - map.min.x, height = map.max.y - map.min.y;
+  if (pair == nullptr || width < px(40) || height < px(24)) return;
+  refresh_picture(s, *pair);
+  CellPicture& p = s.memory.picture;
+  const bool matrix = s.look().picture == WeightPicture::matrix;
+  ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
+  if ((matrix && !shows_gap(s)) || p.rows == 0) {
+    const char* text = matrix && !has_tensor(s) ? "Choose a tensor: its elements are shown one by one." : "The first measured step brings the picture.";
+    draw_text({(map.min.x + map.max.x) / 2, (map.min.y + map.max.y) / 2 - px(8)}, Face::label, s.colours.faint, fitted(Face::label, text, width), 0.5f);
+    return;
+  }
+  const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
+  refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x), static_cast<int>(height * scale.y));
+  const Colouring how = colouring(false, automatic_range(static_cast<double>(p.largest)), s.session.view);
+  if (s.frame.paint) s.frame.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
+  draw_colour_bar({{map.max.x + px(8), map.min.y}, {map.max.x + px(18), map.max.y}}, how, p, s.colours);
+  if (!matrix) draw_step_marks(s, map);
+  draw_names(s, map, matrix);
+  matrix ? point_at_cell(s, map) : point_at_steps(s, map, *pair);
+  offer_to_keep({Plot::window, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.colours, s.wishes);
+}
+
+}  // namespace attoscope

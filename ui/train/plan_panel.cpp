@@ -1,0 +1,228 @@
+// What is trained, how, and on what.
+#include <array>
+#include <vector>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "kernels/train/train_fields.h"
+#include "ui/numbers.h"
+#include "ui/option_fields.h"
+#include "ui/train/panels.h"
+#include "ui/train/words.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, train_kind_names.size()> kinds{{
+    {"a − b", "Method against method: two models that differ in nothing but attention."},
+    {"bands", "The same beside reference bands: another seed and other formats, which give a − b its meaning."},
+    {"bisect", "a with one piece exact after the other: without which piece does the deviation, or the failure, go away?"},
+    {"replay", "a's step from b's state at every measured step: the direct effect of the method, apart from feedback."},
+}};
+constexpr std::array<Choice, bisect_names.size()> pieces{{
+    {"step", "Every rounding step of a's forward pass is made exact by itself."},
+    {"gradient", "Every rounding step of a's backward pass is made exact by itself."},
+    {"layer", "Every layer's attention is made exact by itself."},
+    {"head", "Every head's attention is made exact by itself."},
+}};
+constexpr std::array<Choice, norm_names.size()> norms{{
+    {"LayerNorm", "(x − mean) / √(variance + ε) · gain + bias"},
+    {"RMSNorm", "x / √(mean of x² + ε) · gain"},
+}};
+
+template <class E, std::size_t N>
+bool choose(const char* id, const Palette& colours, const std::array<Choice, N>& choices, E& value, float width) {
+  int chosen = static_cast<int>(value);
+  if (!segmented(id, colours, choices, chosen, width)) return false;
+  value = static_cast<E>(chosen);
+  return true;
+}
+
+/// "7 models side by side, 6 comparisons".
+std::string runs_text(const TrainPlan& plan) {
+  const TrainRuns all = runs_of(plan);
+  return printed("%zu models side by side, %zu comparison%s", all.runs.size(), all.pairs.size(), all.pairs.size() == 1 ? "" : "s");
+}
+
+void edit_kind(const TrainScene& s, float width) {
+  TrainPlan& plan = s.plan();
+  choose("kind", s.colours, kinds, plan.kind, width);
+  if (plan.kind == TrainKind::bisect) choose("bisect", s.colours, pieces, plan.bisect, width);
+  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(3)});
+  wrapped(Face::small, kind_words(plan.kind), width);
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+  ImGui::Dummy({0, px(1)});
+  label(Face::mono_small, s.colours.faint, runs_text(plan));
+  complain(s, PlanPart::kind, width);
+}
+
+void edit_model(const TrainScene& s, float width) {
+  ModelShape& m = s.plan().model;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
+  slider({"layers", 1, max_layers, 1, max_layers}, s.colours, m.layers);
+  explain("Blocks of attention and MLP.");
+  slider({"width", 32, max_width, 8, max_width, true}, s.colours, m.width);
+  explain("Numbers per character in the residual stream; the MLP is four times as wide. A multiple of the heads.", "d = width / heads");
+  slider({"heads", 1, max_heads, 1, max_heads, true}, s.colours, m.heads);
+  explain("Heads of attention in every layer.", printed("d = %d / %d", m.width, m.heads));
+  slider({"context", 16, max_context, 8, max_context, true}, s.colours, m.context);
+  explain("Characters that attention sees at most: N of every attention, causal.");
+  ImGui::PopStyleVar();
+  choose("norm", s.colours, norms, m.norm, width);
+  complain(s, PlanPart::model, width);
+}
+
+/// An option of the recipe: name at the left, a number at the right, an explanation.
+template <class Edit>
+void option(const TrainScene& s, const char* name, bool differs, Edit edit, const char* what, const char* formula = "") {
+  ImGui::BeginGroup();
+  begin_option(name, differs, s.colours);
+  edit();
+  ImGui::EndGroup();
+  explain(what, formula);
+}
+
+void optimiser_options(const TrainScene& s) {
+  Recipe& r = s.plan().recipe;
+  const Recipe usual{};
+  const RealRange share{.min = 0, .max = 1}, rate{.min = 0, .max = 10};
+  option(s, "final rate", r.final_rate != usual.final_rate, [&] { real_field("##final_rate", r.final_rate, rate, 0); },
+         "Where the cosine ends, at the last step.", "rate_t = final + (rate - final) (1 + cos(pi t)) / 2");
+  option(s, "beta 1", r.beta1 != usual.beta1, [&] { real_field("##beta1", r.beta1, share, 0.01); }, "AdamW: how long the mean of gradients remembers.",
+         "m = beta1 m + (1 - beta1) g");
+  option(s, "beta 2", r.beta2 != usual.beta2, [&] { real_field("##beta2", r.beta2, share, 0.01); }, "AdamW: how long the mean of squares remembers.",
+         "v = beta2 v + (1 - beta2) g^2");
+  option(s, "epsilon", r.epsilon != usual.epsilon, [&] { real_field("##epsilon", r.epsilon, {.min = 0, .max = 1e6, .above_min = true}, 0); },
+         "AdamW: what keeps the division from 0.", "W -= rate m / (sqrt(v) + epsilon)");
+  option(s, "weight decay", r.weight_decay != usual.weight_decay, [&] { real_field("##weight_decay", r.weight_decay, share, 0.01); },
+         "How much of its matrices a model loses a step; gains, biases and embedding keep theirs.", "W -= rate decay W");
+  option(s, "clip", r.clip != usual.clip, [&] { real_field("##clip", r.clip, {.min = 0, .max = 1e6, .above_min = true, .zero = "off"}, 0.5); },
+         "The largest norm of a gradient; longer ones are shortened. 0: off.", "g *= min(1, clip / ||g||)");
+}
+
+void other_options(const TrainScene& s) {
+  TrainPlan& plan = s.plan();
+  Recipe& r = plan.recipe;
+  const Recipe usual{};
+  option(s, "seed", r.seed != usual.seed, [&] { seed_field("##seed", r.seed); }, "Of the first weights, which both models share.");
+  option(s, "data seed", r.data_seed != usual.data_seed, [&] { seed_field("##data_seed", r.data_seed); }, "Of the places in the text that the batches are from.");
+  option(s, "loss scale", r.loss_scale != usual.loss_scale, [&] { real_field("##loss_scale", r.loss_scale, {.min = 1, .max = 0x1p40}, 0); },
+         "What the loss is multiplied by at first, a power of two, in formats with fewer than 8 exponent bits; halved where a gradient overflows.");
+  option(s, "scale growth", r.scale_growth != usual.scale_growth, [&] { whole_field("##scale_growth", r.scale_growth, 1, max_train_steps); },
+         "Steps without overflow after which the loss scale doubles.");
+  option(s, "measure every", plan.measure_every != TrainPlan{}.measure_every, [&] { whole_field("##measure_every", plan.measure_every, 1, max_train_steps); },
+         "Steps from one measurement of the weights and heads to the next.");
+  option(s, "keep every", plan.checkpoint_every != TrainPlan{}.checkpoint_every, [&] { whole_field("##checkpoint_every", plan.checkpoint_every, 1, max_train_steps); },
+         "Steps from one kept state to the next: places to go back to, to fork from, to look into.");
+}
+
+/// How many of the options behind `more` differ from the default.
+int options_changed(const TrainPlan& plan) {
+  Recipe usual{};
+  const Recipe& r = plan.recipe;
+  return (r.final_rate != usual.final_rate) + (r.beta1 != usual.beta1) + (r.beta2 != usual.beta2) + (r.epsilon != usual.epsilon) +
+         (r.weight_decay != usual.weight_decay) + (r.clip != usual.clip) + (r.seed != usual.seed) + (r.data_seed != usual.data_seed) +
+         (r.loss_scale != usual.loss_scale) + (r.scale_growth != usual.scale_growth) + (plan.measure_every != TrainPlan{}.measure_every) +
+         (plan.checkpoint_every != TrainPlan{}.checkpoint_every);
+}
+
+void more_button(const TrainScene& s, float width) {
+  const int count = options_changed(s.plan());
+  if (push_button(count > 0 ? printed("more %d###more", count).c_str() : "more###more", s.colours, false, {width, 0})) ImGui::OpenPopup("more of the recipe");
+  explain("Optimiser, seeds, loss scale, how often is measured and kept. The number says how many differ from the default.");
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
+  if (ImGui::BeginPopup("more of the recipe")) {
+    label(Face::section, s.colours.faint, "OPTIMISER");
+    optimiser_options(s);
+    section(s.colours, "SEEDS, SCALE, MEASURES");
+    other_options(s);
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleColor();
+}
+
+void edit_recipe(const TrainScene& s, float width) {
+  Recipe& r = s.plan().recipe;
+  constexpr int usual_steps = 2000;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
+  slider({"steps", 10, usual_steps, 1, max_train_steps}, s.colours, r.steps);
+  explain("Steps of the whole training; the learning rate's cosine ends with them.");
+  slider({"batch", 1, 64, 1, max_batch, true}, s.colours, r.batch);
+  explain("Sequences that a step learns from.", printed("%d x %d = %d characters a step", r.batch, s.plan().model.context, r.batch * s.plan().model.context));
+  slider({"warm-up", 0, 200, 0, max_train_steps}, s.colours, r.warmup);
+  explain("Steps in which the learning rate rises from 0.", "rate_t = rate t / warm-up");
+  ImGui::PopStyleVar();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, s.colours.secondary, "rate");
+  ImGui::SetCursorScreenPos({at.x + px(90), at.y});
+  const float more = px(72);
+  real_field("##rate", r.rate, {.min = 0, .max = 10}, 0, (width - px(90) - more - px(8)) / px(1));
+  explain("The learning rate after the warm-up; a cosine leads from it to the final rate.", "AdamW, arXiv 1711.05101");
+  ImGui::SameLine(0, px(8));
+  more_button(s, more);
+  complain(s, PlanPart::recipe, width);
+}
+
+void edit_text(const TrainScene& s, float width) {
+  TextSource& text = s.plan().text;
+  std::string& typed = s.memory.typed_text;
+  const float button = px(80);
+  if (!ImGui::IsAnyItemActive()) typed = text.file;
+  {
+    const WithField f(Face::mono);
+    ImGui::SetNextItemWidth(width - button - px(8));
+    if (ImGui::InputTextWithHint("##text", "folder/text.txt", &typed, ImGuiInputTextFlags_EnterReturnsTrue) && typed != text.file) {
+      text = {};
+      text.file = typed;
+    }
+  }
+  explain("A text file of yours in UTF-8: Enter reads it. It is learned character by character.");
+  ImGui::SameLine(0, px(8));
+  if (push_button("embedded###embedded text", s.colours, text.file.empty(), {button, 0}) && !text.file.empty()) text = {};
+  explain("The text that comes with the program: the licences that Debian packages share, joined.");
+  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
+  wrapped(Face::small, s.progress().text.empty() ? "The text is being read." : s.progress().text, width);
+  ImGui::PopStyleColor();
+  complain(s, PlanPart::text, width);
+}
+
+}  // namespace
+
+PlanPart part_of(std::string_view wrong) {
+  const auto begins = [&](std::initializer_list<std::string_view> keys) {
+    for (const std::string_view key : keys)
+      if (wrong.starts_with(key)) return true;
+    return false;
+  };
+  if (begins({"bisect"})) return PlanPart::kind;
+  if (begins({"model."})) return PlanPart::model;
+  if (begins({"recipe.", "measure_every", "checkpoint_every"})) return PlanPart::recipe;
+  return begins({"a.", "b.", "problem.", "format"}) ? PlanPart::methods : PlanPart::text;
+}
+
+void complain(const TrainScene& s, PlanPart part, float width) {
+  const std::string& wrong = s.progress().wrong;
+  if (wrong.empty() || part_of(wrong) != part) return;
+  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.bad);
+  wrapped(Face::small, wrong, width);
+  ImGui::PopStyleColor();
+}
+
+void draw_train_plan(const TrainScene& s) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  label(Face::section, s.colours.faint, "QUESTION");
+  edit_kind(s, width);
+  edit_train_methods(s, width);
+  section(s.colours, "MODEL");
+  edit_model(s, width);
+  section(s.colours, "RECIPE");
+  edit_recipe(s, width);
+  section(s.colours, "TEXT");
+  edit_text(s, width);
+}
+
+}  // namespace attoscope

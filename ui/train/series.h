@@ -1,0 +1,113 @@
+/// A training record as what is drawn: curves over steps, ranges, colours. No drawing.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/train/record.h"
+#include "ui/legend.h"
+#include "ui/plot.h"
+#include "ui/theme.h"
+#include "ui/train/look.h"
+
+namespace attoscope {
+
+/// A curve that only gets longer: of each stretch of neighbours its least and its largest number, so that it is drawn at the same
+/// cost however long it is. x ascends.
+class GrowingCurve {
+ public:
+  static constexpr std::size_t most_stretches = 1024;
+
+  void add(double x, double y);
+  bool empty() const { return stretches_.empty(); }
+  /// What is drawn over [x0, x1], about two points a pixel; gaps are NaN.
+  Points points(double x0, double x1, double pixels) const;
+  /// The same, kept until the curve or what is asked changes.
+  const Points& drawn(double x0, double x1, double pixels);
+  /// Of all finite numbers; `least` > `largest` where there is none. `least_above`: of those above 0, or infinity.
+  double least() const { return least_; }
+  double largest() const { return largest_; }
+  double least_above() const { return least_above_; }
+  bool has_gaps() const { return has_gaps_; }
+  double last_x() const { return last_x_; }
+  double last_y() const { return last_y_; }
+
+ private:
+  struct Stretch {
+    double low_x, low, high_x, high;  ///< NaN: nothing finite
+    std::size_t count;
+  };
+  void merge();
+  std::vector<Stretch> stretches_;
+  std::size_t each_ = 1;  ///< points of a stretch
+  double least_ = 1e308, largest_ = -1e308, least_above_ = 1e308, last_x_ = 0, last_y_ = 0;
+  bool has_gaps_ = false;
+  std::array<double, 3> asked_{};  ///< what `drawn_` answers
+  Points drawn_;
+};
+
+/// A measure of a pair at a point: of tensor `tensor`, or over all where that is -1 or unknown.
+double measure_of(const PairPoint& point, TrainMeasure measure, int tensor);
+/// What a measure is called, its unit and its formula.
+struct MeasureText {
+  const char *title, *unit, *what, *formula;
+};
+const MeasureText& text_of(TrainMeasure measure);
+const MeasureText& text_of(RunMeasure measure);
+/// Whether a measure may be divided by that of a reference band, and lie on a logarithmic axis.
+bool is_size(TrainMeasure measure);
+/// Whether a number belongs to single heads.
+bool is_of_heads(RunMeasure measure);
+/// A number of one head.
+double measure_of(const HeadHealth& head, RunMeasure measure);
+/// A number of a run's heads: of one of them (an index), or of the one where it is largest in size (-1).
+double measure_of(const RunHealth& health, RunMeasure measure, int head);
+
+/// Of which comparison the measures are the unit where they are shown relative: another initialisation, else the format band
+/// with the largest newest measure; -1: there is none.
+int reference_of(const TrainRecord& record, TrainMeasure measure, int tensor);
+
+/// The newest point at or before a step; a negative step: the newest of all. Null where there is none.
+const PairPoint* point_at(const PairRecord& pair, int step);
+const RunHealth* health_at(const RunRecord& run, int step);
+const StepReport* step_at(const RunRecord& run, int step);
+
+/// What all curves of the record look like, made once for a record and a look; grows with the record.
+struct TrainDrawing {
+  std::shared_ptr<const TrainRecord> record;
+  TrainLook look{};
+  std::vector<GrowingCurve> pairs, runs;  ///< replay: behind the pairs the direct effects so far, added up
+  std::vector<double> skipped;      ///< steps that some run left out
+  int reference = -1;               ///< as `reference_of` says, while measures are relative
+  std::vector<std::size_t> taken_points, taken_steps;  ///< how much of the record the curves hold
+  double direct_total = 0;
+  double last = 1;                  ///< what the axis of steps reaches to
+};
+/// True if anything changed.
+bool refresh(TrainDrawing& drawing, const std::shared_ptr<const TrainRecord>& record, const TrainLook& look);
+/// Whether curve i is drawn, by the bits of TrainLook.
+constexpr bool is_shown(std::uint64_t hidden, std::size_t i) { return i >= 64 || (hidden >> i & 1) == 0; }
+
+/// What a curve looks like.
+struct CurveStyle {
+  Colour colour = 0;
+  CurveMark mark = CurveMark::line;  ///< line, dashes or band
+  float weight = 1.4f, dash = 0;     ///< at UI scale 1
+};
+CurveStyle pair_style(const TrainRecord& record, std::size_t pair, Theme theme);
+/// A curve's name: of a comparison, or of what lies behind them in `TrainDrawing::pairs`.
+std::string pair_name(const TrainRecord& record, std::size_t pair);
+CurveStyle run_style(const TrainRecord& record, std::size_t run, Theme theme);
+
+/// What an axis shows of the curves that are not hidden.
+struct TrainAxis {
+  double from = 0, to = 1;
+  bool log = false;
+  bool has_any = false;  ///< something can be drawn
+};
+TrainAxis axis_of(const std::vector<GrowingCurve>& curves, std::uint64_t hidden, bool log);
+
+}  // namespace attoscope

@@ -1,0 +1,95 @@
+// Bisection: what is left of the deviation without each suspect. Replay: the direct effect beside what adds up.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "imgui.h"
+#include "ui/numbers.h"
+#include "ui/save_menu.h"
+#include "ui/train/panels.h"
+#include "ui/train/words.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float row_height = 18;
+
+/// The name, a bar as long as what is left, and the share; a dashed line stands at 1, where the piece makes no difference.
+void draw_row(const TrainScene& s, const Suspect& suspect, float width, double longest) {
+  const std::string& name = s.record()->pairs[suspect.pair].pair.name;
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, px(row_height)};
+  if (ImGui::InvisibleButton(("##suspect " + name).c_str(), size)) s.look().pair = static_cast<int>(suspect.pair);
+  const bool chosen = s.look().pair == static_cast<int>(suspect.pair), hot = ImGui::IsItemHovered();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (chosen || hot) list->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y}, faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
+  const std::string share = std::isfinite(suspect.share) ? times(suspect.share) : "–";
+  explain(name + ": " + share + " of the deviation of a - b is left. A click shows its weights.", "measure of (a with the piece exact) - b over that of a - b");
+  const float names = px(116), numbers = px(56), left = at.x + names, room = width - names - numbers - px(8), y = at.y + (size.y - line_height(Face::mono_small)) / 2;
+  const Colour colour = pair_style(*s.record(), suspect.pair, s.session.view.theme).colour;
+  draw_text({at.x, y}, Face::mono_small, s.colours.text, fitted(Face::mono_small, name, names - px(6)));
+  if (std::isfinite(suspect.share)) list->AddRectFilled({left, at.y + px(4)}, {left + room * static_cast<float>(std::clamp(suspect.share / longest, 0.0, 1.0)), at.y + size.y - px(4)}, colour, px(1));
+  const float one = left + room * static_cast<float>(1 / longest);
+  list->AddLine({one, at.y}, {one, at.y + size.y}, s.colours.secondary, px(1));
+  draw_text({at.x + width, y}, Face::mono_small, std::isfinite(suspect.share) ? s.colours.text : s.colours.faint, share, 1);
+}
+
+/// A sum over the measured steps, and what stands beside it.
+void draw_number(const TrainScene& s, const char* name, const std::string& number, const char* what, float width) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton(name, {width, px(row_height)});
+  explain(what);
+  draw_text({at.x, at.y + px(2)}, Face::label, s.colours.secondary, name);
+  draw_text({at.x + width, at.y + px(3)}, Face::mono_small, s.colours.text, number, 1);
+}
+
+}  // namespace
+
+void draw_train_suspects(const TrainScene& s, float height) {
+  const TrainRecord& r = *s.record();
+  const TrainMeasure measure = is_size(s.look().measure) ? s.look().measure : TrainMeasure::max_abs;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x - px(10);
+  const std::vector<Suspect> ranked = ranked_suspects(r, measure, s.look().tensor, s.look().step);
+  double longest = 1.25;
+  for (const Suspect& x : ranked)
+    if (std::isfinite(x.share)) longest = std::max(longest, std::min(x.share, 4.0));
+  draw_text(at, Face::label, s.colours.text, "What is left without each suspect");
+  draw_text({at.x + width, at.y + px(1)}, Face::small, s.colours.faint, fitted(Face::small, text_of(measure).title, px(90)), 1);
+  ImGui::SetCursorScreenPos({at.x, at.y + px(20)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  if (ImGui::BeginChild("suspects", {0, height - px(20)}, ImGuiChildFlags_NavFlattened)) {
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(ranked.size()), px(row_height));
+    while (clipper.Step())
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) draw_row(s, ranked[static_cast<std::size_t>(i)], width, longest);
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+  offer_to_keep({Plot::window, "suspects", at, {at.x + width, at.y + height}, [&] { return deviation_csv(r); }}, s.session.view, s.colours, s.wishes);
+}
+
+void draw_train_replay(const TrainScene& s) {
+  const TrainRecord& r = *s.record();
+  const TrainMeasure measure = is_size(s.look().measure) ? s.look().measure : TrainMeasure::max_abs;
+  const float width = ImGui::GetContentRegionAvail().x - px(10);
+  double sum = 0, squares = 0, newest = 0;
+  std::size_t count = 0;
+  if (!r.pairs.empty())
+    for (const PairPoint& p : r.pairs[0].points) {
+      if (s.look().step >= 0 && p.step > s.look().step) break;
+      newest = measure_of(p, measure, s.look().tensor);
+      sum += newest, squares += newest * newest, ++count;
+    }
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  label(Face::label, s.colours.text, std::string("Direct effect, ") + text_of(measure).title);
+  ImGui::Dummy({0, px(4)});
+  draw_number(s, "of this step", count > 0 ? scientific(newest, 3) : "–", "How far one step by a leads from the same step by b, from the same state.", width);
+  draw_number(s, "mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–", "Over the measured steps so far.", width);
+  draw_number(s, "added up", count > 0 ? scientific(sum, 3) : "–", "If all measured steps pointed one way: the most that their direct effects can come to.", width);
+  draw_number(s, "added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–", "If the measured steps pointed in random directions: the root of the sum of squares.", width);
+  ImGui::PopStyleVar();
+}
+
+}  // namespace attoscope

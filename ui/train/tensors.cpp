@@ -1,0 +1,113 @@
+// Every tensor's numbers at the picked step.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "imgui.h"
+#include "ui/numbers.h"
+#include "ui/save_menu.h"
+#include "ui/train/panels.h"
+#include "ui/train/words.h"
+#include "ui/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float row_height = 18;
+constexpr int columns = 5;
+constexpr std::array<const char*, columns> heads{"max", "W1", "rel. L2", "cos", "direct."};
+
+double number_of(const WeightDeviation& d, int column) {
+  return std::array{d.max_abs, d.wasserstein, d.rel_l2, d.update_cosine, d.directionality}[static_cast<std::size_t>(column)];
+}
+
+std::string number_text(const WeightDeviation& d, int column) {
+  const double x = number_of(d, column);
+  if (column < 3 || !std::isfinite(x)) return scientific(x, 2);
+  return printed(column == 3 ? "%.3f" : "%.2f", x);
+}
+
+/// Right edges of the numbers.
+struct Columns {
+  float left, step, right;
+  float edge(int column) const { return right - static_cast<float>(columns - 1 - column) * step; }
+};
+
+/// Where a column's head is pressed, the rows are sorted by it, the largest first; again: as they lie in the model.
+void draw_heads(const TrainScene& s, const Columns& c, float y) {
+  for (int i = 0; i < columns; ++i) {
+    const float edge = c.edge(i);
+    ImGui::SetCursorScreenPos({edge - c.step, y});
+    if (ImGui::InvisibleButton((std::string("sort by ") + heads[static_cast<std::size_t>(i)]).c_str(), {c.step, px(18)}))
+      s.memory.sorted_by = s.memory.sorted_by == i ? -1 : i;
+    const MeasureText& text = text_of(static_cast<TrainMeasure>(i));
+    explain(std::string(text.what) + " A click sorts by it; another, as the tensors lie in the model.", text.formula);
+    const bool sorted = s.memory.sorted_by == i, hot = ImGui::IsItemHovered();
+    draw_text({edge, y + px(2)}, Face::small, sorted ? s.colours.accent : hot ? s.colours.text : s.colours.faint, fitted(Face::small, heads[static_cast<std::size_t>(i)], c.step - px(4)), 1);
+  }
+}
+
+std::vector<std::size_t> order_of(const PairPoint& point, int sorted_by) {
+  std::vector<std::size_t> order(point.deviations.empty() ? 0 : point.deviations.size() - 1);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (sorted_by < 0) return order;
+  const auto key = [&](std::size_t t) {
+    const double x = number_of(point.deviations[t + 1], sorted_by);
+    return std::isnan(x) ? -1e308 : -x;  // what is not finite comes first, then the largest
+  };
+  std::ranges::stable_sort(order, {}, key);
+  return order;
+}
+
+/// A line; a click chooses the tensor for the curves and the picture.
+void draw_row(const TrainScene& s, const Columns& c, const WeightDeviation& d, int tensor) {
+  const ParameterTensor* const t = tensor >= 0 ? &s.record()->parameters.tensors[static_cast<std::size_t>(tensor)] : nullptr;
+  const std::string text = t != nullptr ? short_name(*t) : "all", id = "##tensor " + (t != nullptr ? t->name : "all");
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{c.right - c.left, px(row_height)};
+  if (ImGui::InvisibleButton(id.c_str(), size)) s.look().tensor = tensor;
+  const bool chosen = s.look().tensor == tensor, hot = ImGui::IsItemHovered();
+  if (chosen || hot)
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y}, faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
+  explain(t != nullptr ? t->name + printed(", %d × %d. A click shows its curves and its picture.", t->rows, t->cols) : "Over all tensors. A click shows their curves and picture.");
+  const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
+  draw_text({at.x, y - px(1)}, Face::small, s.colours.text, fitted(Face::small, text, c.edge(0) - c.step + px(4) - c.left));
+  for (int i = 0; i < columns; ++i) {
+    const bool good = std::isfinite(number_of(d, i)) || i == 3;  // a cosine of updates that are 0 is none
+    draw_text({c.edge(i), y}, Face::mono_small, !good ? s.colours.bad : i == 0 ? s.colours.text : s.colours.secondary, number_text(d, i), 1);
+  }
+}
+
+}  // namespace
+
+void draw_train_tensors(const TrainScene& s, float height) {
+  const TrainRecord& r = *s.record();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const auto p = std::min(r.pairs.empty() ? 0 : r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair));
+  const PairPoint* const point = r.pairs.empty() ? nullptr : point_at(r.pairs[p], s.look().step);
+  const std::string title = r.pairs.empty() ? "Weights" : r.pairs[p].pair.name + (point != nullptr ? printed(", step %d", point->step) : "");
+  draw_text(at, Face::label, s.colours.text, fitted(Face::label, title, width));
+  const Columns c{at.x, std::floor(std::min(px(50), (width - px(80)) / columns)), at.x + width - px(10)};
+  draw_heads(s, c, at.y + px(19));
+  ImGui::SetCursorScreenPos({at.x, at.y + px(38)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  if (ImGui::BeginChild("tensors", {0, height - px(38)}, ImGuiChildFlags_NavFlattened) && point != nullptr && !point->deviations.empty()) {
+    draw_row(s, c, point->deviations[0], -1);
+    const std::vector<std::size_t> order = order_of(*point, s.memory.sorted_by);
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(std::min(order.size(), r.parameters.tensors.size())), px(row_height));
+    while (clipper.Step())
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+        const std::size_t t = order[static_cast<std::size_t>(i)];
+        draw_row(s, c, point->deviations[t + 1], static_cast<int>(t));
+      }
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+  offer_to_keep({Plot::window, "tensors", at, {at.x + width, at.y + height}, [&] { return tensors_csv(r, s.look().pair, s.look().step); }}, s.session.view, s.colours, s.wishes);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,167 @@
+#include "ui/train/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "ui/numbers.h"
+#include "ui/train/series.h"
+
+namespace attoscope {
+
+namespace {
+
+std::string steps_text(int steps) { return std::to_string(steps) + (steps == 1 ? " step" : " steps"); }
+
+/// Short numbers for sentences: "0.02", "3.4", "12".
+std::string ratio_text(double x) {
+  if (!std::isfinite(x)) return "–";
+  if (x == 0) return "0";
+  if (x < 0.01 || x >= 1e4) return scientific(x, 2);
+  return printed(x < 0.1 ? "%.3f" : x < 10 ? "%.2f" : "%.0f", x);
+}
+
+const WeightDeviation* overall(const PairPoint* point) { return point != nullptr && !point->deviations.empty() ? &point->deviations[0] : nullptr; }
+
+/// The sentence of the run that stopped everything; null: none did.
+const RunRecord* stopped_run(const TrainRecord& r) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, r.runs.size()); ++i)
+    if (!r.runs[i].stopped.empty()) return &r.runs[i];
+  return nullptr;
+}
+
+/// The newest point of the first pair, at which every band was measured too.
+const PairPoint* newest(const TrainRecord& r) { return r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1); }
+
+/// "0.02 of what another initialisation gives, 0.3 of fp16 - fp32": the bands at a point of a - b.
+std::string bands_text(const TrainRecord& r, const PairPoint& point, double size) {
+  std::string text;
+  int count = 0;
+  for (const PairRecord& pair : r.pairs) {
+    if (pair.pair.role != Role::initialisation && pair.pair.role != Role::format) continue;
+    const PairPoint* const by = point_at(pair, point.step);
+    if (by == nullptr || by->step != point.step || count == 3) continue;
+    const std::string share = ratio_text(size / measure_of(*by, TrainMeasure::max_abs, -1));
+    text += (count++ > 0 ? ", " : "") + share + (pair.pair.role == Role::initialisation ? " of what another seed gives" : " of " + pair.pair.name);
+  }
+  return text;
+}
+
+/// What the steps of the two models' difference have in common.
+std::string drift_text(const PairPoint& point, const WeightDeviation& d) {
+  const double random = 1, straight = std::sqrt(static_cast<double>(point.step));
+  std::string text = printed("directionality %s, where random steps give %.0f and steps in one direction %s", ratio_text(d.directionality).c_str(), random,
+                             ratio_text(straight).c_str());
+  if (std::isfinite(point.loss_difference)) text = "Loss a − b " + signed_scientific(point.loss_difference, 2) + "; " + text;
+  else text[0] = 'D';
+  return text + ".";
+}
+
+std::string bisect_text(const TrainRecord& r) {
+  const std::vector<Suspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
+  if (ranked.empty() || !std::isfinite(ranked.front().share)) return "The suspects are measured with the next steps.";
+  std::string text = "What is left of it";
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, ranked.size()); ++i)
+    text += (i == 0 ? ": " : ", ") + ratio_text(ranked[i].share) + " with " + r.pairs[ranked[i].pair].pair.name;
+  if (ranked.size() > 2) text += printed(", more with the other %zu", ranked.size() - 2);
+  return text + ".";
+}
+
+std::string replay_text(const TrainRecord& r) {
+  double sum = 0, most = 0;
+  for (const PairPoint& p : r.pairs[0].points) {
+    const double x = measure_of(p, TrainMeasure::max_abs, -1);
+    sum += x, most = std::max(most, x);
+  }
+  const auto count = r.pairs[0].points.size();
+  return printed("Over %zu measured steps it is %s in the mean and at most %s; feedback from step to step takes no part in it.", count,
+                 scientific(sum / static_cast<double>(count), 2).c_str(), scientific(most, 2).c_str());
+}
+
+std::string meaning_text(const TrainRecord& r, const PairPoint& point, const WeightDeviation& d) {
+  if (r.plan.kind == TrainKind::bisect) return bisect_text(r);
+  if (r.plan.kind == TrainKind::replay) return replay_text(r);
+  const std::string bands = bands_text(r, point, d.max_abs);
+  if (!bands.empty()) return "That is " + bands + ".";
+  return drift_text(point, d);
+}
+
+TrainWords known_words(const TrainRecord& r, const PairPoint& point, const WeightDeviation& d) {
+  if (!std::isfinite(d.max_abs)) return {"After " + steps_text(point.step) + " a weight is not finite", "The table at the right says in which tensor.", true};
+  if (d.max_abs == 0 && r.plan.kind != TrainKind::bisect)
+    return {"After " + steps_text(point.step) + " a and b are the same, bit for bit",
+            r.plan.kind == TrainKind::replay ? "The step has no direct effect." : "Every weight is equal: max |ΔW| is exactly 0.", false};
+  const std::string by = scientific(d.max_abs, 2) + " (W1 " + scientific(d.wasserstein, 2) + ")";
+  if (r.plan.kind == TrainKind::replay)
+    return {"Step " + std::to_string(point.step) + " alone moves a from b by at most " + by, meaning_text(r, point, d), false};
+  return {"After " + steps_text(point.step) + " a and b differ by at most " + by, meaning_text(r, point, d), false};
+}
+
+}  // namespace
+
+TrainWords train_words(const TrainView& train) {
+  const TrainProgress& p = train.progress;
+  if (!train.record) {
+    if (p.state == TrainProgress::State::running) return {"Training begins", "The first numbers come with the first step.", false};
+    return {"Does the deviation matter?",
+            "Two copies of a small transformer learn the same text from the same weights, one with each attention: how far do their weights drift apart?", false};
+  }
+  const TrainRecord& r = *train.record;
+  const PairPoint* const point = newest(r);
+  const WeightDeviation* const d = overall(point);
+  if (const RunRecord* const stopped = stopped_run(r)) {
+    std::string sentence = stopped->stopped;
+    if (!p.kept.empty()) sentence += printed(" Everything until then is kept; the last state is that of step %d.", p.kept.back());
+    return {"Training stopped after " + steps_text(r.step), sentence, true};
+  }
+  if (d == nullptr) return {printed("%d steps taken", r.step), "The first measures come with the first measured step.", false};
+  return known_words(r, *point, *d);
+}
+
+std::vector<Suspect> ranked_suspects(const TrainRecord& r, TrainMeasure measure, int tensor, int step) {
+  std::vector<Suspect> ranked;
+  const PairPoint* const whole = r.pairs.empty() ? nullptr : point_at(r.pairs[0], step);
+  for (std::size_t p = 0; p < r.pairs.size(); ++p) {
+    if (r.pairs[p].pair.role != Role::suspect) continue;
+    const PairPoint* const left = point_at(r.pairs[p], step);
+    double share = std::numeric_limits<double>::quiet_NaN();
+    if (whole != nullptr && left != nullptr) share = measure_of(*left, measure, tensor) / measure_of(*whole, measure, tensor);
+    ranked.push_back({p, share});
+  }
+  std::ranges::stable_sort(ranked, [](const Suspect& x, const Suspect& y) {
+    if (std::isnan(x.share) || std::isnan(y.share)) return !std::isnan(x.share) && std::isnan(y.share);
+    return x.share < y.share;
+  });
+  return ranked;
+}
+
+std::string progress_words(const TrainProgress& p) {
+  const std::string all = std::to_string(p.steps);
+  std::string text = printed("step %*d of %s", static_cast<int>(all.size()), p.step, all.c_str());
+  if (p.steps_per_second > 0) text += printed(p.steps_per_second < 100 ? ", %5.1f steps/s" : ", %5.0f steps/s", p.steps_per_second);
+  return text;
+}
+
+std::string_view kind_words(TrainKind kind) {
+  constexpr std::array<std::string_view, 4> words{
+      "a against b: same text, same first weights, same batches; only attention differs (arXiv 2405.02803, figure 7).",
+      "a against b beside what is known to be harmless: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
+      "a against b, and a again with one piece exact after the other: whose rounding makes the difference?",
+      "b is trained; at every measured step a takes the same step from b's state: the direct effect, apart from feedback."};
+  return words[static_cast<std::size_t>(kind)];
+}
+
+std::string value_text(double x, int digits) {
+  const double size = std::abs(x);
+  if (!(size >= 0.01 && size < 1e4)) return scientific(x, digits);
+  const int whole = size >= 1 ? static_cast<int>(std::floor(std::log10(size))) + 1 : 1;
+  return printed("%.*f", std::max(0, digits + 1 - whole), x);
+}
+
+std::string short_name(const ParameterTensor& t) {
+  const std::string prefix = "layer " + std::to_string(t.layer) + " ";
+  return t.layer >= 0 && t.name.starts_with(prefix) ? std::to_string(t.layer) + " " + t.name.substr(prefix.size()) : t.name;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,46 @@
+/// What a training record says, in words: every number is the record's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ui/train/answer.h"
+#include "ui/train/look.h"
+
+namespace attoscope {
+
+/// The answer in one sentence, and what it means.
+struct TrainWords {
+  std::string headline, sentence;
+  bool bad = false;  ///< something failed
+};
+TrainWords train_words(const TrainView& train);
+
+/// A suspect's measure as a share of that of a - b at a step; NaN: not known.
+struct Suspect {
+  std::size_t pair = 0;
+  double share = 0;
+};
+/// The suspects of a bisection, the most telling first: that without which least of the deviation is left.
+std::vector<Suspect> ranked_suspects(const TrainRecord& record, TrainMeasure measure, int tensor, int step);
+
+/// "step   240 of 400,  18.3 steps/s, 12 s left".
+std::string progress_words(const TrainProgress& progress);
+/// One sentence on what a kind of training compares.
+std::string_view kind_words(TrainKind kind);
+
+/// A number of a handy size as it is, "1.904"; others with an exponent, "3.05e-4".
+std::string value_text(double x, int digits);
+
+/// "0 W_Q" of "layer 0 W_Q": a tensor's name where there is little room.
+std::string short_name(const ParameterTensor& tensor);
+
+/// The numbers of the plots, the picture and the tables.
+std::string deviation_csv(const TrainRecord& record);
+std::string runs_csv(const TrainRecord& record);
+std::string tensors_csv(const TrainRecord& record, int pair, int step);
+/// The heads of every run at a step; at all measured steps.
+std::string heads_csv(const TrainRecord& record, int step);
+std::string health_csv(const TrainRecord& record);
+
+}  // namespace attoscope
