@@ -67,11 +67,11 @@ bool bar_button(const char* text, float width, const char* what, const Palette& 
 }
 
 void undo_buttons(Session& session, History& history, const Palette& colours) {
-  if (bar_button("undo###undo", 46, "Takes back the last change of anything. A drag is one change. Ctrl+Z.", colours,
+  if (bar_button("undo###undo", 42, "Takes back the last change of anything. A drag is one change. Ctrl+Z.", colours,
                  history.can_undo(session)))
     history.undo(session);
   ImGui::SameLine(0, 0);
-  if (bar_button("redo###redo", 46, "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y.", colours, history.can_redo(session)))
+  if (bar_button("redo###redo", 42, "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y.", colours, history.can_redo(session)))
     history.redo(session);
 }
 
@@ -83,7 +83,7 @@ void theme_button(View& view, const Palette& colours) {
 
 void pins_button(Session& session, const Palette& colours) {
   const std::string text = printed("pins %d###pins", static_cast<int>(session.pins.size()));
-  if (bar_button(text.c_str(), 70, "Experiments that were kept, with their numbers, instead of the controls. Shift+K; K keeps one.",
+  if (bar_button(text.c_str(), 62, "Experiments that were kept, with their numbers, instead of the controls. Shift+K; K keeps one.",
                  colours))
     session.view.show_pins = !session.view.show_pins;
 }
@@ -117,7 +117,7 @@ float draw_tabs(View& view, float x, const Palette& colours) {
   const float text_y = at.y + (px(bar_height) - px(15)) / 2;
   for (std::size_t i = 0; i < workspaces.size(); ++i) {
     const bool current = i == static_cast<std::size_t>(view.workspace);
-    const float width = text_width(Face::body, workspaces[i].label) + px(28);
+    const float width = text_width(Face::body, workspaces[i].label) + px(24);
     ImGui::SetCursorScreenPos({x, at.y});
     if (ImGui::InvisibleButton(std::string(workspaces[i].label).c_str(), {width, px(bar_height)}))
       view.workspace = static_cast<Workspace>(i);
@@ -131,10 +131,12 @@ float draw_tabs(View& view, float x, const Palette& colours) {
   return x;
 }
 
-/// The program's name; returns where it ends.
+/// The program's name, where there is room for more than tabs and the most wanted buttons; returns where it ends.
 float draw_title(const Palette& colours) {
+  constexpr float roomy = 720;
   const ImVec2 at = ImGui::GetWindowPos();
   const float x = at.x + px(12);
+  if (ImGui::GetWindowWidth() < px(roomy)) return x;
   ImGui::PushFont(fonts().semibold, size::body);
   const ImVec2 extent = ImGui::CalcTextSize("Attoscope");
   ImGui::GetWindowDrawList()->AddText({x, at.y + (px(bar_height) - px(15)) / 2}, colours.text, "Attoscope");
@@ -152,11 +154,11 @@ void draw_top_bar(Session& session, const Frame& frame, UiMemory& memory, const 
     const float left = draw_tabs(session.view, draw_title(colours), colours);
     const std::vector<Group> groups{
         {session_button_width, 10, [&] { session_button(frame, memory, colours, wishes); }},
-        {110, 7, [&] { if (bar_button("find …  Ctrl+P###find", 110, "Finds any control or action by name. Ctrl+P or /.", colours)) memory.palette.asked = true; }},
-        {70, 6, [&] { presets_button(session, frame, memory, colours); }},
+        {98, 7, [&] { if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /.", colours)) memory.palette.asked = true; }},
+        {64, 6, [&] { presets_button(session, frame, memory, colours); }},
         {78, 5, [&] { figures_button(session.view, frame, colours, wishes); }},
-        {70, 5, [&] { pins_button(session, colours); }},
-        {92, 8, [&] { undo_buttons(session, memory.history, colours); }},
+        {62, 5, [&] { pins_button(session, colours); }},
+        {84, 8, [&] { undo_buttons(session, memory.history, colours); }},
         {46, 1, [&] { if (bar_button("save###save", 46, "The window as a PNG in the folder of pictures. Every plot has a button of its own, seen under the mouse. F12.", colours)) wishes.save = Keepsake{"window", 0, 0, 0, 0, ""}; }},
         {66, 3, [&] { theme_button(session.view, colours); }},
         {104, 4, [&] { scale_buttons(session.view, colours); }},

@@ -36,7 +36,7 @@ void ask_probe(Session& session, UiMemory& memory, const ProbeEntry& probe) {
 void presets_button(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours) {
   const bool any = frame.probes && !frame.probes->empty();
   ImGui::BeginDisabled(!any);
-  if (quiet_button("presets###presets", colours, px(70))) ImGui::OpenPopup("presets");
+  if (quiet_button("presets###presets", colours, px(64))) ImGui::OpenPopup("presets");
   ImGui::EndDisabled();
   explain(any ? "Experiments that show one thing each, and what to look for." : "The shipped experiments are missing.");
   const ImGuiViewport* view = ImGui::GetMainViewport();
