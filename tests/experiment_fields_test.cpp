@@ -40,7 +40,7 @@ TEST(ExperimentFields, ASinkIsANumberOrNull) {
   EXPECT_EQ(read(R"({"schema":"attoscope.session/1","experiment":{"problem":{"sink":null}}})", remarks).experiment.problem.sink,
             std::nullopt);
   EXPECT_THAT(remarks, IsEmpty());
-  EXPECT_TRUE(nlohmann::json::parse(session_text(Session{}))["experiment"]["problem"]["sink"].is_null());
+  EXPECT_TRUE(nlohmann::json::parse(session_text(Session()))["experiment"]["problem"]["sink"].is_null());
 }
 
 /// A value just outside a range, in JSON, its key, and what is expected.
@@ -70,7 +70,7 @@ TEST(ExperimentFields, WhatAMethodMustNotHoldIsNamedInASessionAndLeftOut) {
     std::vector<std::string> remarks;
     const std::string text =
         std::string(R"({"schema":"attoscope.session/1","experiment":{"b":{")") + key + "\":" + value + "}}}";
-    EXPECT_EQ(read(text, remarks), Session{});
+    EXPECT_EQ(read(text, remarks), Session());
     EXPECT_THAT(remarks, ElementsAre(std::string("experiment.b.") + key + " is '" + value + "', expected " + expected +
                                      "; the default is kept"));
   }

@@ -7,6 +7,7 @@
 
 #include "kernels/presets.h"
 #include "kernels/train/contest.h"
+#include "kernels/train/ending.h"
 #include "kernels/train/plan_changes.h"
 #include "tests/small_runs.h"
 #include "tests/support.h"
@@ -401,6 +402,20 @@ TEST(TrainContest, ADivergingSuspectStopsAlone) {
   EXPECT_THAT(steps_of(contest.record().pairs[0].points), ElementsAre(1, 3, 6));
   const Contest resumed(plan, contest.record(), contest.state(), cpu());
   EXPECT_EQ(resumed.record().runs[2].stopped, contest.record().runs[2].stopped);
+}
+
+TEST(TrainContest, SuspectsLiveOnWithoutABisectedA) {
+  TrainPlan plan = tiny_plan(TrainKind::bisect);
+  plan.bisect = BisectBy::layer;
+  Contest contest = poisoned(plan, 0);
+  run_until(contest, 6);
+  const TrainRecord& record = contest.record();
+  EXPECT_NE(record.runs[0].stopped, "");
+  EXPECT_EQ(ended(record), "") << "the suspects show whether the failure is gone";
+  EXPECT_EQ(record.runs[0].steps.size() + 3, record.runs[2].steps.size());
+  EXPECT_THAT(steps_of(record.pairs[0].points), ElementsAre(1, 3));
+  EXPECT_THAT(steps_of(record.pairs[1].points), ElementsAre(1, 3, 6));
+  EXPECT_FALSE(poisoned(plan, 1).step()) << "nothing can be held against b any more";
 }
 
 TEST(TrainContest, ACancelledStepBeginsAnew) {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/train/ending.h"
 #include "kernels/train/plan_changes.h"
 
 namespace attoscope {
@@ -150,10 +151,7 @@ void Course::fork(int step, const TrainPlan& plan) {
   go_on_from(*moment, plan, true);
 }
 
-bool Course::diverged() const {
-  const std::vector<RunRecord>& runs = record().runs;
-  return std::any_of(runs.begin(), runs.begin() + 2, [](const RunRecord& r) { return !r.stopped.empty(); });
-}
+bool Course::diverged() const { return !ended(record()).empty(); }
 
 bool Course::over() const { return record().finished() || diverged(); }
 

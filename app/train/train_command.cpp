@@ -22,6 +22,7 @@
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
 #include "kernels/device.h"
+#include "kernels/train/ending.h"
 #include "kernels/train/train_fields.h"
 
 namespace attoscope {
@@ -220,12 +221,6 @@ std::string without_period(std::string sentence) {
   return sentence;
 }
 
-std::string divergence(const TrainRecord& record) {
-  for (std::size_t i = 0; i < 2; ++i)
-    if (!record.runs[i].stopped.empty()) return record.runs[i].stopped;
-  return "";
-}
-
 /// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
 std::string follow(Contest& contest, const TrainArguments& x, const Task& task, const Cancelled& cancelled, std::ostream& progress) {
   Keeper keeper(x.checkpoint);
@@ -243,7 +238,7 @@ std::string follow(Contest& contest, const TrainArguments& x, const Task& task, 
     line.show(contest.record());
     if (contest.record().step % task.plan.checkpoint_every == 0) keeper.keep(contest);
   }
-  const std::string diverged = divergence(contest.record());
+  const std::string diverged = ended(contest.record());
   if (diverged.empty() || !keeper.has_one()) keeper.keep(contest);  // a state before the divergence is worth more than the last
   if (!diverged.empty()) return without_period(diverged) + "; " + keeper.note();
   if (contest.record().step >= task.until) return "";

@@ -63,22 +63,36 @@ std::string pair_rows(const TrainRecord& r) {
   return text;
 }
 
-/// Suspects, those first that leave least of a - b.
+/// The deviation over all tensors at a measured step; null: there is none.
+const WeightDeviation* at_step(const PairRecord& pair, int step) {
+  const auto point = std::ranges::find(pair.points, step, &PairPoint::step);
+  return point == pair.points.end() ? nullptr : point->deviations.data();
+}
+
+/// Whether a failure of a is gone with the piece exact; nothing where a did not fail.
+std::string failure(const TrainRecord& r, const RunRecord& suspect) {
+  if (r.runs[0].stopped.empty()) return "";
+  return fmt::format("{:>12}", suspect.stopped.empty() ? "gone" : "there");
+}
+
+/// Suspects, those first that leave least of a - b where that was measured last.
 std::string ranking(const TrainRecord& r) {
+  const std::vector<PairPoint>& points = r.pairs[0].points;
   std::vector<const PairRecord*> suspects;
   for (const PairRecord& p : r.pairs)
-    if (p.pair.role == Role::suspect && newest(p) != nullptr) suspects.push_back(&p);
+    if (p.pair.role == Role::suspect && !points.empty() && at_step(p, points.back().step) != nullptr) suspects.push_back(&p);
   if (suspects.empty()) return "";
-  const double whole = newest(r.pairs[0])->rel_l2;
-  const auto left = [](const PairRecord* p) {
-    const double x = newest(*p)->rel_l2;
+  const auto left = [&](const PairRecord* p) { return *at_step(*p, points.back().step); };
+  std::ranges::stable_sort(suspects, {}, [&](const PairRecord* p) {
+    const double x = left(p).rel_l2;
     return std::isnan(x) ? HUGE_VAL : x;
-  };
-  std::ranges::stable_sort(suspects, {}, left);
-  std::string text = fmt::format("\n  {:<28}{:>12}{:>12}{:>16}\n", "a with this made exact", "max |dW|", "rel L2", "left of a - b");
+  });
+  std::string text = fmt::format("\n  {:<28}{:>12}{:>12}{:>16}{}\n", "a with this made exact", "max |dW|", "rel L2", "left of a - b",
+                                 r.runs[0].stopped.empty() ? "" : fmt::format("{:>12}", "failure"));
   for (const PairRecord* const p : suspects)
-    text += fmt::format("  {:<28}{:>12}{:>12}{:>15} %\n", p->pair.name, number(newest(*p)->max_abs), number(newest(*p)->rel_l2),
-                        number(100 * newest(*p)->rel_l2 / whole));
+    text += fmt::format("  {:<28}{:>12}{:>12}{:>14} %{}\n", p->pair.name, number(left(p).max_abs), number(left(p).rel_l2),
+                        number(100 * left(p).rel_l2 / points.back().deviations[0].rel_l2),
+                        failure(r, r.runs[static_cast<std::size_t>(p->pair.x)]));
   return text;
 }
 

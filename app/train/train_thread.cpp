@@ -10,6 +10,7 @@
 
 #include "app/files.h"
 #include "app/train/text.h"
+#include "kernels/train/ending.h"
 
 namespace attoscope {
 namespace {
@@ -33,8 +34,7 @@ std::string file_name(const CapturePlace& p) {
 
 /// Why a or b stopped, and where training can go on.
 std::string stopped_sentence(const Course& course) {
-  const std::vector<RunRecord>& runs = course.record().runs;
-  const std::string& why = runs[0].stopped.empty() ? runs[1].stopped : runs[0].stopped;
+  const std::string why = ended(course.record());
   const std::vector<int> kept = course.kept().steps();
   return why + (why.ends_with('.') ? "" : ".") + " The last step that is kept is " + std::to_string(kept.back()) + ".";
 }

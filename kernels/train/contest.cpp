@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/device.h"
+#include "kernels/train/ending.h"
 #include "kernels/train/plan_changes.h"
 
 namespace attoscope {
@@ -144,7 +145,7 @@ struct Contest::Parts {
   void take_over_pair(std::size_t i, const TrainRecord& old, const ContestState& state);
 
   bool direct(std::size_t run) const { return is_direct(record.pairs, run); }
-  bool over() const { return record.finished() || !record.runs[run_a].stopped.empty() || !record.runs[run_b].stopped.empty(); }
+  bool over() const { return record.finished() || !ended(record).empty(); }
   bool measured(int step) const {
     return step == 1 || step == record.plan.recipe.steps || step % record.plan.measure_every == 0;
   }
@@ -242,7 +243,7 @@ Contest::Parts::Attempt Contest::Parts::attempt(bool measures, const Cancelled& 
       made.reports[i] = runs[i].trainer.prepare(measures);
     } catch (const Diverged& diverged) {
       made.stopped[i] = diverged.what();
-      if (i == run_a || i == run_b) break;
+      if (i == run_b || (i == run_a && record.plan.kind != TrainKind::bisect)) break;
     }
   }
   return made;

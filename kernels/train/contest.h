@@ -39,8 +39,8 @@ class Contest {
   Contest(Contest&&) noexcept;
   Contest& operator=(Contest&&) noexcept;
 
-  /// The next step of every run that goes on; false when the plan is done, or a or b stopped. A run that diverges stops alone;
-  /// where it is a or b all stop before that step, and the record says why. Measured are the first step, the last, and every
+  /// The next step of every run that goes on; false when the plan is done or has ended (see kernels/train/ending.h). A run that
+  /// diverges stops alone; where that ends the training all stop before that step. Measured are the first step, the last, and every
   /// `measure_every`-th; of kind replay a takes those alone. Throws Stopped between two runs' steps: the step then begins anew.
   bool step(const Cancelled& cancelled = {});
   const TrainRecord& record() const;

@@ -25,10 +25,12 @@ void draw_row(const TrainScene& s, const Suspect& suspect, float width, double l
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (chosen || hot) list->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y}, faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
   const std::string share = std::isfinite(suspect.share) ? times(suspect.share) : "–";
-  explain(name + ": " + share + " of the deviation of a - b is left. A click shows its weights.", "measure of (a with the piece exact) - b over that of a - b");
+  const bool a_stopped = !s.record()->runs[0].stopped.empty();
+  const char* const fate = !a_stopped ? "" : suspect.lives ? " a stopped, and without this piece it goes on." : " a stopped, and so did this.";
+  explain(name + ": " + share + " of the deviation of a - b is left." + fate + " A click shows its weights.", "measure of (a with the piece exact) - b over that of a - b");
   const float names = px(116), numbers = px(56), left = at.x + names, room = width - names - numbers - px(8), y = at.y + (size.y - line_height(Face::mono_small)) / 2;
   const Colour colour = pair_style(*s.record(), suspect.pair, s.session.view.theme).colour;
-  draw_text({at.x, y}, Face::mono_small, s.colours.text, fitted(Face::mono_small, name, names - px(6)));
+  draw_text({at.x, y}, Face::mono_small, !a_stopped ? s.colours.text : suspect.lives ? s.colours.good : s.colours.bad, fitted(Face::mono_small, name, names - px(6)));
   if (std::isfinite(suspect.share)) list->AddRectFilled({left, at.y + px(4)}, {left + room * static_cast<float>(std::clamp(suspect.share / longest, 0.0, 1.0)), at.y + size.y - px(4)}, colour, px(1));
   const float one = left + room * static_cast<float>(1 / longest);
   list->AddLine({one, at.y}, {one, at.y + size.y}, s.colours.secondary, px(1));

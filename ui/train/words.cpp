@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/train/ending.h"
 #include "ui/numbers.h"
 #include "ui/train/series.h"
 
@@ -23,13 +24,6 @@ std::string ratio_text(double x) {
 }
 
 const WeightDeviation* overall(const PairPoint* point) { return point != nullptr && !point->deviations.empty() ? &point->deviations[0] : nullptr; }
-
-/// The sentence of the run that stopped everything; null: none did.
-const RunRecord* stopped_run(const TrainRecord& r) {
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, r.runs.size()); ++i)
-    if (!r.runs[i].stopped.empty()) return &r.runs[i];
-  return nullptr;
-}
 
 /// The newest point of the first pair, at which every band was measured too.
 const PairPoint* newest(const TrainRecord& r) { return r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1); }
@@ -110,8 +104,7 @@ TrainWords train_words(const TrainView& train) {
   const TrainRecord& r = *train.record;
   const PairPoint* const point = newest(r);
   const WeightDeviation* const d = overall(point);
-  if (const RunRecord* const stopped = stopped_run(r)) {
-    std::string sentence = stopped->stopped;
+  if (std::string sentence = ended(r); !sentence.empty()) {
     if (!p.kept.empty()) sentence += printed(" Everything until then is kept; the last state is that of step %d.", p.kept.back());
     return {"Training stopped after " + steps_text(r.step), sentence, true};
   }
@@ -124,10 +117,10 @@ std::vector<Suspect> ranked_suspects(const TrainRecord& r, TrainMeasure measure,
   const PairPoint* const whole = r.pairs.empty() ? nullptr : point_at(r.pairs[0], step);
   for (std::size_t p = 0; p < r.pairs.size(); ++p) {
     if (r.pairs[p].pair.role != Role::suspect) continue;
-    const PairPoint* const left = point_at(r.pairs[p], step);
+    const PairPoint* const left = whole != nullptr ? point_at(r.pairs[p], whole->step) : nullptr;
     double share = std::numeric_limits<double>::quiet_NaN();
-    if (whole != nullptr && left != nullptr) share = measure_of(*left, measure, tensor) / measure_of(*whole, measure, tensor);
-    ranked.push_back({p, share});
+    if (left != nullptr) share = measure_of(*left, measure, tensor) / measure_of(*whole, measure, tensor);
+    ranked.push_back({p, share, r.runs[static_cast<std::size_t>(r.pairs[p].pair.x)].stopped.empty()});
   }
   std::ranges::stable_sort(ranked, [](const Suspect& x, const Suspect& y) {
     if (std::isnan(x.share) || std::isnan(y.share)) return !std::isnan(x.share) && std::isnan(y.share);

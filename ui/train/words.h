@@ -20,6 +20,7 @@ TrainWords train_words(const TrainView& train);
 struct Suspect {
   std::size_t pair = 0;
   double share = 0;
+  bool lives = true;  ///< its run did not stop
 };
 /// The suspects of a bisection, the most telling first: that without which least of the deviation is left.
 std::vector<Suspect> ranked_suspects(const TrainRecord& record, TrainMeasure measure, int tensor, int step);
