@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "kernels/presets.h"
+#include "tests/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "tests/ui/made_record.h"
 #include "ui/numbers.h"
@@ -387,9 +388,33 @@ void explained(Hand& hand) {
         hand.check(hand.explained(id), "'" + label + "' in " + window + " says nothing");
 }
 
+/// Goes back, forks, and looks into a head of a run that the desk has trained; `wait` until the view is as it should be.
+template <class Wait>
+void revisited(Hand& hand, const TemporaryDirectory& scratch, const Wait& wait) {
+  hand.session().train_look.step = 4;
+  hand.click(middle + "###go back");
+  wait([](const TrainView& v) { return v.record->step == 3 && v.record->pairs[0].points.size() == 2; }, "step 3 is there again");
+  hand.session().train.a.method.block_k = 4;
+  wait([](const TrainView& v) { return v.progress.stale && v.progress.forkable.empty(); }, "the plan is another one");
+  hand.click(middle + "###fork");
+  wait([](const TrainView& v) { return v.record->finished() && v.progress.state == TrainProgress::State::done; }, "it goes on under it");
+  const TrainRecord& r = *hand.stage.frame().train.record;
+  hand.check(r.forks.size() == 1 && r.forks[0].step == 3 && r.forks[0].sentence == "a: block_k 64 -> 4", "the fork is noted");
+  hand.session().train_look.run = 1, hand.session().train_look.head = 1, hand.session().train_look.step = 4;
+  hand.frames(2);
+  hand.click(numbers + "###open head");
+  wait([&](const TrainView&) { return hand.view().workspace == Workspace::explore; }, "Q, K and V are opened in Explore");
+  const Experiment& e = hand.session().experiment;
+  hand.check(e.problem.input.file == scratch / "captures/b-layer-0-head-1-sequence-0-step-4.safetensors", e.problem.input.file);
+  hand.check(e.problem.n == 16 && e.problem.d == 8 && e.problem.mask.kind == Mask::Kind::causal, "as attention got them");
+  hand.check(e.a == hand.session().train.a.method && e.b == hand.session().train.b.method && e.format == bf16, "with the methods of the training");
+}
+
 /// A tiny model, really trained by the buttons.
 void trained(Hand& hand) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / "attoscope-train-case.txt";
+  const TemporaryDirectory scratch;
+  hand.stage.data_directory = scratch / "";
+  const std::filesystem::path file = scratch / "text.txt";
   std::ofstream out(file);
   for (int i = 0; i < 400; ++i) out << "the sum of " << i << " and " << i * 7 % 31 << "\n";
   out.close();
@@ -415,7 +440,9 @@ void trained(Hand& hand) {
   const TrainRecord& r = *hand.stage.frame().train.record;
   hand.check(r.pairs[0].points.back().step == 6 && r.pairs[0].points.back().deviations[0].max_abs > 0, "and the models differ");
   hand.check(train_words(hand.stage.frame().train).headline.starts_with("After 6 steps a and b differ by at most "), train_words(hand.stage.frame().train).headline);
-  std::filesystem::remove(file);
+  revisited(hand, scratch, wait);
+  hand.stage.data_directory.clear();
+  hand.open(s);
 }
 
 constexpr std::array cases{
