@@ -47,12 +47,7 @@ std::size_t bytes_of(const ContestState& state) {
 }
 
 std::string why_no_fork(const TrainRecord& record, const TrainPlan& plan) {
-  TrainPlan question = record.plan;
-  question.text.digest = plan.text.digest;
-  question.model = plan.model;
-  question.recipe.batch = plan.recipe.batch;
-  question.recipe.data_seed = plan.recipe.data_seed;
-  const std::string changes = plan_changes(record.plan, question);
+  const std::string changes = question_changes(record.plan, plan);
   return changes.empty() ? "" : "The model or its batches are others, so training can only begin anew: " + changes + ".";
 }
 

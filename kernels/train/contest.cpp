@@ -57,13 +57,7 @@ TrainPlan with_details_of(TrainPlan recorded, const TrainPlan& plan) {
 
 /// The question that is learned is the record's: its text, model and batches.
 void check_question(const TrainPlan& plan, const TrainPlan& recorded) {
-  TrainPlan asked = recorded;
-  asked.text.digest = plan.text.digest;
-  asked.model = plan.model;
-  asked.recipe.batch = plan.recipe.batch;
-  asked.recipe.data_seed = plan.recipe.data_seed;
-  const std::string changes = plan_changes(recorded, asked);
-  if (!changes.empty())
+  if (const std::string changes = question_changes(recorded, plan); !changes.empty())
     throw std::invalid_argument("training goes on with the same text, model, batch and data seed, and these differ: " +
                                 changes);
 }

@@ -133,4 +133,13 @@ std::string plan_changes(const TrainPlan& from, const TrainPlan& to) {
   return sentence;
 }
 
+std::string question_changes(const TrainPlan& from, const TrainPlan& to) {
+  TrainPlan asked = from;
+  asked.text.digest = to.text.digest;
+  asked.model = to.model;
+  asked.recipe.batch = to.recipe.batch;
+  asked.recipe.data_seed = to.recipe.data_seed;
+  return plan_changes(from, asked);
+}
+
 }  // namespace attoscope

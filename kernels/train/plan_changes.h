@@ -11,4 +11,7 @@ namespace attoscope {
 /// A change from one named policy to another stands for its steps.
 std::string plan_changes(const TrainPlan& from, const TrainPlan& to);
 
+/// The same of what cannot change while training goes on: text, model, batch and data seed.
+std::string question_changes(const TrainPlan& from, const TrainPlan& to);
+
 }  // namespace attoscope
