@@ -1,5 +1,6 @@
 #include "app/json.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "app/probes.h"
 #include "app/session.h"
 #include "kernels/presets.h"
+#include "kernels/train/plan.h"
 
 namespace attoscope {
 namespace {
@@ -119,15 +121,27 @@ Json policy_json(const Method& m) {
   return called.empty() ? Json(nullptr) : Json(called);
 }
 
+/// The names of the steps that are rounded; S: Step or GradStep.
+template <class S, std::size_t count>
+Json rounded_json(const std::array<Rounding, count>& steps) {
+  Json rounded = Json::array();
+  for (std::size_t i = 0; i < count; ++i)
+    if (steps[i] != exact) rounded.push_back(name(static_cast<S>(i)));
+  return rounded;
+}
+
+Json grad_policy_json(const GradPolicy& p) {
+  return {{"name", p.name},
+          {"what", p.what},
+          {"rounded", rounded_json<GradStep>(p.precision.steps)},
+          {"delta_from", delta_from_names[static_cast<std::size_t>(p.precision.delta_from)]}};
+}
+
 Json preset_json(const Policy& p) {
-  Json steps = Json::array();
-  for (int i = 0; i < step_count; ++i) {
-    if (p.precision[static_cast<Step>(i)] != exact) steps.push_back(name(static_cast<Step>(i)));
-  }
   return {{"name", p.name},
           {"algorithm", name(p.algorithm)},
           {"what", p.what},
-          {"rounded", std::move(steps)},
+          {"rounded", rounded_json<Step>(p.precision.steps)},
           {"sum_rounded_P", p.precision.sum_rounded_P},
           {"accumulate_in_O", p.precision.accumulate_in_O}};
 }
@@ -210,10 +224,14 @@ Json verdict_json(const Diagnosis& d) {
 }
 
 Json presets_json() {
-  Json named = Json::array(), shown = Json::array();
+  Json named = Json::array(), backward = Json::array(), shown = Json::array();
   for (const Policy& p : policies()) named.push_back(preset_json(p));
+  for (const GradPolicy& p : grad_policies()) backward.push_back(grad_policy_json(p));
   for (const Probe& p : probes()) shown.push_back(probe_json(p));
-  return {{"schema", "attoscope.presets/1"}, {"presets", std::move(named)}, {"probes", std::move(shown)}};
+  return {{"schema", "attoscope.presets/1"},
+          {"presets", std::move(named)},
+          {"backward_policies", std::move(backward)},
+          {"probes", std::move(shown)}};
 }
 
 }  // namespace attoscope

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,6 +16,7 @@
 #include "app/session.h"
 #include "app/tensors.h"
 #include "kernels/presets.h"
+#include "kernels/train/plan.h"
 
 namespace attoscope {
 namespace {
@@ -138,14 +140,20 @@ std::string digests(const Digests& d) {
   return fmt::format("  digests: golden {}, a {}, b {}\n", hex16(d.golden), hex16(d.a), hex16(d.b));
 }
 
-std::string rounded_steps(const Precision& p) {
+/// The names of the steps that are rounded; S: Step or GradStep.
+template <class S, std::size_t count>
+std::string rounded_names(const std::array<Rounding, count>& steps) {
   std::string text;
-  int count = 0;
-  for (int i = 0; i < step_count; ++i) {
-    if (p[static_cast<Step>(i)] == exact) continue;
-    text += (count++ > 0 ? ", " : "") + std::string(name(static_cast<Step>(i)));
+  std::size_t rounded = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (steps[i] == exact) continue;
+    text += (rounded++ > 0 ? ", " : "") + std::string(name(static_cast<S>(i)));
   }
-  if (count == step_count) text = "every step";
+  return rounded == count ? "every step" : rounded == 0 ? "nothing" : text;
+}
+
+std::string rounded_steps(const Precision& p) {
+  std::string text = rounded_names<Step>(p.steps);
   if (p.sum_rounded_P) text += "; sum_rounded_P";
   if (p.accumulate_in_O) text += "; accumulate_in_O";
   return text;
@@ -201,6 +209,9 @@ std::string presets_report() {
     text +=
         fmt::format("{:<11} {:<10} {}\n{:23}rounds {}\n", p.name, name(p.algorithm), p.what, "", rounded_steps(p.precision));
   }
+  text += "\nBackward policies of training (attoscope train --gradient):\n";
+  for (const GradPolicy& p : grad_policies())
+    text += fmt::format("{:<22} {}\n{:23}rounds {}\n", p.name, p.what, "", rounded_names<GradStep>(p.precision.steps));
   text += "\nProbes (--preset):\n";
   for (const Probe& p : probes()) text += fmt::format("{}: {}\n{}", p.name, p.title, wrapped(p.sentence, 2, 100));
   return text;

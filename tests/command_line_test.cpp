@@ -13,6 +13,7 @@
 
 #include "app/window_commands.h"
 #include "kernels/presets.h"
+#include "kernels/train/plan.h"
 #include "tests/outcome.h"
 
 namespace attoscope {
@@ -48,6 +49,10 @@ TEST(CommandLine, PresetsAreListed) {
   const nlohmann::json json = nlohmann::json::parse(attoscope({"presets", "--json"}).out);
   EXPECT_EQ(json["presets"].size(), policies().size());
   for (const Policy& p : policies()) EXPECT_THAT(people.out, HasSubstr(std::string(p.name)));
+  ASSERT_EQ(json["backward_policies"].size(), grad_policies().size());
+  for (const GradPolicy& p : grad_policies()) EXPECT_THAT(people.out, HasSubstr(std::string(p.name)));
+  EXPECT_THAT(people.out, HasSubstr("rounds P, dS, dV, dK, dQ"));
+  EXPECT_EQ(json["backward_policies"][1]["rounded"].dump(), R"(["P","dS","dV","dK","dQ"])");
 }
 
 TEST(CommandLine, WrongUsageIsCode2) {
