@@ -113,10 +113,10 @@ struct AdamTask {
 };
 
 /// Row and column of element i of a matrix with fewer than 2^31 elements.
-struct Cell {
+struct MatrixCell {
   int row = 0, col = 0;
 };
-ATTOSCOPE_HD Cell cell_of(std::int64_t i, int width) {
+ATTOSCOPE_HD MatrixCell cell_of(std::int64_t i, int width) {
   const auto place = static_cast<std::uint32_t>(i), cols = static_cast<std::uint32_t>(width), row = place / cols;
   return {static_cast<int>(row), static_cast<int>(place - row * cols)};
 }

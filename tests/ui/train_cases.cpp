@@ -285,8 +285,8 @@ void explored(Hand& hand) {
 void suspects(Hand& hand) {
   show(hand, train_session(TrainKind::bisect), 240);
   const TrainRecord& r = *hand.stage.told->train.record;
-  const std::vector<Suspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
-  hand.check(ranked.size() + 1 == r.pairs.size() && std::ranges::is_sorted(ranked, {}, &Suspect::share), "the most telling suspect is the first");
+  const std::vector<RankedSuspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
+  hand.check(ranked.size() + 1 == r.pairs.size() && std::ranges::is_sorted(ranked, {}, &RankedSuspect::share), "the most telling suspect is the first");
   const double left = r.pairs[ranked[0].pair].points.back().deviations[0].max_abs / r.pairs[0].points.back().deviations[0].max_abs;
   hand.check(ranked[0].share == left, "what is left is a share of a - b's");
   const int pair = static_cast<int>(ranked[1].pair);

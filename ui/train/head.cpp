@@ -138,7 +138,7 @@ void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
 void draw_progress_line(const TrainScene& s, ImVec2 at, float width) {
   const TrainProgress& p = s.progress();
   std::string text = progress_words(p);
-  if (p.state == State::running && p.seconds_left >= 0) text.append(",").append(time_left(p.seconds_left));
+  if (p.state == State::running && p.seconds_left >= 0) text.append(", ").append(time_left(p.seconds_left));
   if (p.state == State::paused) text += ", paused";
   const float reserved = std::min(width * 0.6f, px(316));
   draw_text({at.x + width, at.y + (px(18) - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.secondary, fitted(Face::mono_small, text, reserved), 1);

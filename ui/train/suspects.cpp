@@ -17,7 +17,7 @@ namespace {
 constexpr float row_height = 18;
 
 /// The name, a bar as long as what is left, and the share; a dashed line stands at 1, where the piece makes no difference.
-void draw_row(const TrainScene& s, const Suspect& suspect, float width, double longest) {
+void draw_row(const TrainScene& s, const RankedSuspect& suspect, float width, double longest) {
   const std::string& name = s.record()->pairs[suspect.pair].pair.name;
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, px(row_height)};
   if (ImGui::InvisibleButton(("##suspect " + name).c_str(), size)) s.look().pair = static_cast<int>(suspect.pair);
@@ -53,9 +53,9 @@ void draw_train_suspects(const TrainScene& s, float height) {
   const TrainMeasure measure = is_size(s.look().measure) ? s.look().measure : TrainMeasure::max_abs;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x - px(10);
-  const std::vector<Suspect> ranked = ranked_suspects(r, measure, s.look().tensor, s.look().step);
+  const std::vector<RankedSuspect> ranked = ranked_suspects(r, measure, s.look().tensor, s.look().step);
   double longest = 1.25;
-  for (const Suspect& x : ranked)
+  for (const RankedSuspect& x : ranked)
     if (std::isfinite(x.share)) longest = std::max(longest, std::min(x.share, 4.0));
   draw_text(at, Face::label, s.colours.text, "What is left without each suspect");
   draw_text({at.x + width, at.y + px(1)}, Face::small, s.colours.faint, fitted(Face::small, text_of(measure).title, px(90)), 1);

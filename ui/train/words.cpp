@@ -53,7 +53,7 @@ std::string drift_text(const PairPoint& point, const WeightDeviation& d) {
 }
 
 std::string bisect_text(const TrainRecord& r) {
-  const std::vector<Suspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
+  const std::vector<RankedSuspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
   if (ranked.empty() || !std::isfinite(ranked.front().share)) return "The suspects are measured with the next steps.";
   std::string text = "What is left of it";
   for (std::size_t i = 0; i < std::min<std::size_t>(2, ranked.size()); ++i)
@@ -112,8 +112,8 @@ TrainWords train_words(const TrainView& train) {
   return known_words(r, *point, *d);
 }
 
-std::vector<Suspect> ranked_suspects(const TrainRecord& r, TrainMeasure measure, int tensor, int step) {
-  std::vector<Suspect> ranked;
+std::vector<RankedSuspect> ranked_suspects(const TrainRecord& r, TrainMeasure measure, int tensor, int step) {
+  std::vector<RankedSuspect> ranked;
   const PairPoint* const whole = r.pairs.empty() ? nullptr : point_at(r.pairs[0], step);
   for (std::size_t p = 0; p < r.pairs.size(); ++p) {
     if (r.pairs[p].pair.role != Role::suspect) continue;
@@ -122,7 +122,7 @@ std::vector<Suspect> ranked_suspects(const TrainRecord& r, TrainMeasure measure,
     if (left != nullptr) share = measure_of(*left, measure, tensor) / measure_of(*whole, measure, tensor);
     ranked.push_back({p, share, r.runs[static_cast<std::size_t>(r.pairs[p].pair.x)].stopped.empty()});
   }
-  std::ranges::stable_sort(ranked, [](const Suspect& x, const Suspect& y) {
+  std::ranges::stable_sort(ranked, [](const RankedSuspect& x, const RankedSuspect& y) {
     if (std::isnan(x.share) || std::isnan(y.share)) return !std::isnan(x.share) && std::isnan(y.share);
     return x.share < y.share;
   });

@@ -17,13 +17,13 @@ struct TrainWords {
 TrainWords train_words(const TrainView& train);
 
 /// A suspect's measure as a share of that of a - b at a step; NaN: not known.
-struct Suspect {
+struct RankedSuspect {
   std::size_t pair = 0;
   double share = 0;
   bool lives = true;  ///< its run did not stop
 };
 /// The suspects of a bisection, the most telling first: that without which least of the deviation is left.
-std::vector<Suspect> ranked_suspects(const TrainRecord& record, TrainMeasure measure, int tensor, int step);
+std::vector<RankedSuspect> ranked_suspects(const TrainRecord& record, TrainMeasure measure, int tensor, int step);
 
 /// "step   240 of 400,  18.3 steps/s, 12 s left".
 std::string progress_words(const TrainProgress& progress);
