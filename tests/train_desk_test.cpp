@@ -55,14 +55,15 @@ class Desk : public ::testing::Test {
     return false;
   }
   bool until_quiet() {
-    return until([&](const TrainView&) { return !desk->busy(); });
+    const bool quiet = until([&](const TrainView&) { return !desk->busy(); });
+    desk->update(session, false);  // what was told before it was quiet
+    return quiet;
   }
   void wish(Act act, int step = -1) { desk->grant({.act = act, .step = step}, session); }
   /// Wishes, and waits until all is done.
   TrainView after(Act act, int step = -1) {
     wish(act, step);
     EXPECT_TRUE(until_quiet());
-    desk->update(session, false);
     return desk->view();
   }
   TrainPlan plan() const {
