@@ -19,6 +19,7 @@ constexpr float row_height = 18;
 /// The name, a bar as long as what is left, and the share; a dashed line stands at 1, where the piece makes no difference.
 void draw_row(const TrainScene& s, const RankedSuspect& suspect, float width, double longest) {
   const std::string& name = s.record()->pairs[suspect.pair].pair.name;
+  const std::string piece = name.substr(0, name.rfind(" exact"));
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, px(row_height)};
   if (ImGui::InvisibleButton(("##suspect " + name).c_str(), size)) s.look().pair = static_cast<int>(suspect.pair);
   const bool chosen = s.look().pair == static_cast<int>(suspect.pair), hot = ImGui::IsItemHovered();
@@ -30,7 +31,7 @@ void draw_row(const TrainScene& s, const RankedSuspect& suspect, float width, do
   explain(name + ": " + share + " of the deviation of a - b is left." + fate + " A click shows its weights.", "measure of (a with the piece exact) - b over that of a - b");
   const float names = px(116), numbers = px(56), left = at.x + names, room = width - names - numbers - px(8), y = at.y + (size.y - line_height(Face::mono_small)) / 2;
   const Colour colour = pair_style(*s.record(), suspect.pair, s.session.view.theme).colour;
-  draw_text({at.x, y}, Face::mono_small, !a_stopped ? s.colours.text : suspect.lives ? s.colours.good : s.colours.bad, fitted(Face::mono_small, name, names - px(6)));
+  draw_text({at.x, y}, Face::mono_small, !a_stopped ? s.colours.text : suspect.lives ? s.colours.good : s.colours.bad, fitted(Face::mono_small, piece, names - px(6)));
   if (std::isfinite(suspect.share)) list->AddRectFilled({left, at.y + px(4)}, {left + room * static_cast<float>(std::clamp(suspect.share / longest, 0.0, 1.0)), at.y + size.y - px(4)}, colour, px(1));
   const float one = left + room * static_cast<float>(1 / longest);
   list->AddLine({one, at.y}, {one, at.y + size.y}, s.colours.secondary, px(1));
