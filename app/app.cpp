@@ -13,8 +13,8 @@
 #include "app/train/train_desk.h"
 #include "app/window.h"
 #include "app/wishes.h"
-#include "ui/session_menu.h"
 #include "ui/learn/lesson_steps.h"
+#include "ui/session_menu.h"
 #include "ui/theme.h"
 #include "ui/ui.h"
 
@@ -36,7 +36,8 @@ class App {
   void run() {
     while (!window_.closing()) {
       if (window_.visible()) show_frame();
-      const bool moving = explorer_.computing() || sweeper_.busy() || train_.busy() || keeper_.busy() || animated_ || keeper_.asked();
+      const bool moving =
+          explorer_.computing() || sweeper_.busy() || train_.busy() || keeper_.busy() || animated_ || keeper_.asked();
       autosave(desk(), seconds(), window_.idle(moving));
       window_.wait(moving, explorer_.computing());
     }
@@ -86,11 +87,11 @@ class App {
   Keeper keeper_{pictures_directory(), default_point_cache(), [this] { window_.wake(); }};
   Session session_;
   SessionKeeper sessions_;
-  bool animated_ = false;  ///< the panels asked for the next frame
-  FileDialog dialog_;  ///< its thread wakes the window
-  Explorer explorer_;  ///< last: its worker wakes the window
+  bool animated_ = false;                                               ///< the panels asked for the next frame
+  FileDialog dialog_;                                                   ///< its thread wakes the window
+  Explorer explorer_;                                                   ///< last: its worker wakes the window
   Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};  ///< so do its
-  TrainDesk train_{[this] { window_.wake(); }, {data_directory()}};  ///< and its
+  TrainDesk train_{[this] { window_.wake(); }, {data_directory()}};     ///< and its
 };
 
 }  // namespace

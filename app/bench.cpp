@@ -64,8 +64,8 @@ std::string table(const BenchReport& r) {
   const double unit = tera ? 1000 : 1;
   const char* const unit_name = tera ? "TFLOP/s" : "GFLOP/s";
   const auto amount = [&](double gflops) { return fmt::format("{:.{}f}", gflops / unit, tera ? 2 : 0); };
-  std::string text =
-      fmt::format("{}; FMA peak {} {} in float, {} in double\n\n", r.device, amount(r.float_peak), unit_name, amount(r.double_peak));
+  std::string text = fmt::format("{}; FMA peak {} {} in float, {} in double\n\n", r.device, amount(r.float_peak), unit_name,
+                                 amount(r.double_peak));
   text += fmt::format("{:<38}{:>10}{:>10}{:>9}{:>9}   {:<9}\n", "stage", "ms", unit_name, "of peak", "ns", "goal");
   for (const BenchRow& row : r.rows) {
     const std::string gflops = row.gflops > 0 ? amount(row.gflops) : "";
@@ -78,7 +78,8 @@ std::string table(const BenchReport& r) {
 }
 
 std::string json_text(const BenchReport& r) {
-  nlohmann::ordered_json j{{"schema", "attoscope.bench/1"}, {"device", r.device},
+  nlohmann::ordered_json j{{"schema", "attoscope.bench/1"},
+                           {"device", r.device},
                            {"fma_peak_gflops", {{"float", r.float_peak}, {"double", r.double_peak}}}};
   for (const BenchRow& row : r.rows) {
     nlohmann::ordered_json entry{{"stage", row.name}, {"ms", row.ms}};

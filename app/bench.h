@@ -8,19 +8,19 @@
 namespace attoscope {
 
 struct BenchArguments {
-  bool growth = false;  ///< also time N = 256 .. 65536
+  bool growth = false;         ///< also time N = 256 .. 65536
   std::string device = "cpu";  ///< auto, cpu, cuda, cuda:K
-  std::string json;     ///< file for the rows as JSON, "-" for `out`, or empty
+  std::string json;            ///< file for the rows as JSON, "-" for `out`, or empty
 };
 
 /// One measured stage.
 struct BenchRow {
   std::string name;
-  double ms = 0;        ///< of one call, the best of many
-  double gflops = 0;    ///< useful ones a second; 0 where they are not the measure
-  double percent = 0;   ///< of the FMA peak
-  double ns = 0;        ///< of one element
-  std::string goal{};   ///< "65 %", "3 ms", or empty
+  double ms = 0;       ///< of one call, the best of many
+  double gflops = 0;   ///< useful ones a second; 0 where they are not the measure
+  double percent = 0;  ///< of the FMA peak
+  double ns = 0;       ///< of one element
+  std::string goal{};  ///< "65 %", "3 ms", or empty
   bool met = true;
 };
 

@@ -28,7 +28,8 @@ Framebuffer::Framebuffer(int width, int height) {
   glBindFramebuffer(GL_FRAMEBUFFER, earlier);
   glDeleteFramebuffers(1, &name_);
   glDeleteRenderbuffers(1, &colour_);
-  throw std::runtime_error("OpenGL gives no framebuffer of " + std::to_string(width) + "x" + std::to_string(height) + " pixels.");
+  throw std::runtime_error("OpenGL gives no framebuffer of " + std::to_string(width) + "x" + std::to_string(height) +
+                           " pixels.");
 }
 
 Framebuffer::~Framebuffer() {

@@ -47,8 +47,7 @@ template <std::size_t N>
 void add_fields(CLI::App& c, const std::array<FieldOption, N>& options, std::array<Typed, N>& typed) {
   for (std::size_t i = 0; i < N; ++i) {
     if (options[i].is_flag) {
-      c.add_flag_callback(
-          options[i].option, [&value = typed[i]] { value = "true"; }, options[i].what);
+      c.add_flag_callback(options[i].option, [&value = typed[i]] { value = "true"; }, options[i].what);
     } else {
       c.add_option(options[i].option, typed[i], options[i].what);
     }
@@ -86,8 +85,10 @@ void add_methods(CLI::App& c, RunArguments& x, const std::string& usual = "hw") 
 }
 
 void add_kernel(CLI::App& c, RunArguments& x) {
-  c.add_option("--kernel", x.kernel, "your own kernel's output on these inputs, in the place of a: " + std::string(kernel_output_specs));
-  c.add_option("--kernel-as", x.kernel_as, "which method your kernel's output takes the place of: a or b")->capture_default_str();
+  c.add_option("--kernel", x.kernel,
+               "your own kernel's output on these inputs, in the place of a: " + std::string(kernel_output_specs));
+  c.add_option("--kernel-as", x.kernel_as, "which method your kernel's output takes the place of: a or b")
+      ->capture_default_str();
 }
 
 void add_run(CLI::App& app, Invocation& typed) {
@@ -119,12 +120,14 @@ void add_sweep(CLI::App& app, Invocation& typed) {
   add_kernel(c, x.base);
   c.add_option("--vary", x.vary, axis_help())->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   c.add_option("--seeds", x.seeds, "how many, from --seed on")->capture_default_str();
-  c.add_option("--measure", x.measure, "a. b. a_minus_b. or ratio. and a deviation, perhaps /golden; rescales, ...")->capture_default_str();
+  c.add_option("--measure", x.measure, "a. b. a_minus_b. or ratio. and a deviation, perhaps /golden; rescales, ...")
+      ->capture_default_str();
   c.add_option("--csv", x.csv, "table of the measure as CSV, - for standard output");
   c.add_option("--json", x.json, "the same as JSON");
   c.add_option("--markdown", x.markdown, "the same as a Markdown table");
   c.add_option("--latex", x.latex, "the same as a LaTeX table");
-  c.add_option("--figure", x.figure, "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them");
+  c.add_option("--figure", x.figure,
+               "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them");
   c.add_option("--spread", x.spread, "what the figure's bars reach over the seeds: std or min-max")->capture_default_str();
   c.add_flag("--heat-map", x.heat_map, "draw two parameters as a map: the first across, the second down");
   c.add_option("--out", x.out, "directory for the sweep and every number of every point");
@@ -144,32 +147,40 @@ std::string gradient_help(const char* whose) {
 }
 
 void add_train_plan(CLI::App& c, TrainArguments& x) {
-  c.add_option("--text", x.text, "file of UTF-8 text to learn (Debian's /usr/share/common-licenses, joined when the program was built)");
+  c.add_option("--text", x.text,
+               "file of UTF-8 text to learn (Debian's /usr/share/common-licenses, joined when the program was built)");
   add_fields(c, model_options, x.of_model);
   add_fields(c, recipe_options, x.of_recipe);
   add_methods(c, x.methods, "eager");
-  c.get_option("--set")->description("one choice on top, such as a.O=fp32, a.grad.dS=fp32, a.grad.delta_from=probabilities; repeatable");
+  c.get_option("--set")->description(
+      "one choice on top, such as a.O=fp32, a.grad.dS=fp32, a.grad.delta_from=probabilities; repeatable");
   c.add_option("--gradient", x.gradient, gradient_help("a"));
   c.add_option("--baseline-format", x.baseline_format, "main format of b (a's)");
   c.add_option("--baseline-gradient", x.baseline_gradient, gradient_help("b"));
   add_repeatable(c, "--exact", x.exact, "LAYER or LAYER:HEAD of a, whose attention rounds nothing but its input");
-  c.add_option("--kind", x.kind, "methods: a against b; reference: also another initialisation and other formats; bisect: also a with one "
-                                 "piece exact after the other; replay: the direct effect of a's step from b's state (methods)");
+  c.add_option("--kind", x.kind,
+               "methods: a against b; reference: also another initialisation and other formats; bisect: also a with one "
+               "piece exact after the other; replay: the direct effect of a's step from b's state (methods)");
   c.add_option("--bisect", x.bisect, "what is made exact one by one: step, gradient, layer or head (step)");
   c.add_option("--measure-every", x.measure_every, "steps between two measurements (10)");
 }
 
 void add_train(CLI::App& app, Invocation& typed) {
-  CLI::App& c = *app.add_subcommand("train", "Train two copies of a small transformer and measure how far their weights drift apart");
+  CLI::App& c =
+      *app.add_subcommand("train", "Train two copies of a small transformer and measure how far their weights drift apart");
   TrainArguments& x = typed.train;
   add_train_plan(c, x);
-  c.add_option("--checkpoint", x.checkpoint, "keep the state in this file: every so often, at the end, on a signal; a divergence leaves the last one before it");
+  c.add_option(
+      "--checkpoint", x.checkpoint,
+      "keep the state in this file: every so often, at the end, on a signal; a divergence leaves the last one before it");
   c.add_option("--checkpoint-every", x.checkpoint_every, "steps between two checkpoints (100)");
-  c.add_option("--resume", x.resume, "go on from this checkpoint, with its plan; other options then change it, which is noted as a fork");
+  c.add_option("--resume", x.resume,
+               "go on from this checkpoint, with its plan; other options then change it, which is noted as a fork");
   c.add_option("--until", x.until, "stop after this step, of all --steps");
   c.add_option("--json", x.json, "write everything to this file, - for standard output");
   c.add_option("--csv", x.csv, "long table step,pair,tensor,measure,value, - for standard output");
-  c.add_option("--figure", x.figure, "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them");
+  c.add_option("--figure", x.figure,
+               "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them");
   c.add_option("--save", x.save, "write the final weights to this directory: a .npy of each run's tensor");
   add_repeatable(c, "--save-qkv", x.save_qkv, "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors, Q, K, V for attoscope run --input");
   c.add_option("--device", x.device, "what trains: auto, cpu, cuda or cuda:K")->capture_default_str();
@@ -185,17 +196,22 @@ void add_figure(CLI::App& app, Invocation& typed) {
   for (const NamedFigure& f : named_figures()) known += std::string(f.name) + ", ";
   c.add_option("what", x.what, known + "the .json or .zip of an earlier figure, or a session");
   c.add_option("--out", x.out, "FILE.pdf, FILE.svg or FILE.png, with .csv, .gp and .json beside it; or FILE.zip");
-  c.add_option("--plot", x.plot, "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, ulps, scatter, why, traffic, sweep, train_deviation, train_runs (these two train the session's plan)");
+  c.add_option("--plot", x.plot,
+               "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, ulps, scatter, why, traffic, "
+               "sweep, train_deviation, train_runs (these two train the session's plan)");
   c.add_option("--columns", x.columns, "of a page that a plot spans: 1 (85 mm) or 2 (175 mm)");
   c.add_option("--policy", x.policy, "where a rounds (eager)");
-  c.add_flag("--all-policies", x.all_policies, "draw every flash policy; not of train-weights and train-reference, which train a small model");
+  c.add_flag("--all-policies", x.all_policies,
+             "draw every flash policy; not of train-weights and train-reference, which train a small model");
   c.add_option("--n", x.n, "tokens (1024); not of training");
   c.add_option("--d", x.d, "head dimension (64); not of training");
   c.add_option("--seeds", x.seeds, "how many (5); not of training");
   c.add_flag("--list", x.list, "only list the figures");
   c.add_flag("--no-cache", x.no_cache, "compute every point, and keep none");
   c.add_flag("--quiet", x.quiet, "no progress");
-  c.callback([&] { typed.command = [&x](std::ostream& out) { asks_for_plot(x) ? draw_window_plot(x, out) : figure(x, out, std::cerr); }; });
+  c.callback([&] {
+    typed.command = [&x](std::ostream& out) { asks_for_plot(x) ? draw_window_plot(x, out) : figure(x, out, std::cerr); };
+  });
 }
 
 void add_presets(CLI::App& app, Invocation& typed) {
@@ -217,7 +233,8 @@ void add_bench(CLI::App& app, Invocation& typed) {
 }
 
 void add_render(CLI::App& app, Invocation& typed) {
-  CLI::App& c = *app.add_subcommand("render", "Draw the window to a picture, without a display; a sweep or a training on show is computed in full first");
+  CLI::App& c = *app.add_subcommand(
+      "render", "Draw the window to a picture, without a display; a sweep or a training on show is computed in full first");
   RenderArguments& x = typed.render;
   c.add_option("session", x.session, "session file (the last one)");
   c.add_option("--out", x.out, "PNG file to write")->required();
@@ -232,7 +249,8 @@ void open_window_on(const WindowArguments& x) {
   const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
   std::error_code error;
   if (!file_like && !std::filesystem::exists(session, error)) {
-    throw std::invalid_argument(in_quotes(session) + " is neither a command (run, sweep, train, figure, presets, bench, render) nor a session file");
+    throw std::invalid_argument(in_quotes(session) +
+                                " is neither a command (run, sweep, train, figure, presets, bench, render) nor a session file");
   }
   open_window(x);
 }

@@ -93,11 +93,13 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
           },
           published),
       scores_([](const ScoreQuestion& q, const Cancelled& stop) { return scores(q, {.cancelled = stop}); }, published),
-      clipping_([](const Experiment& e, const Cancelled& stop) { return clipping(e, clipping_rows, {.cancelled = stop}); }, published),
-      same_bits_(
-          [](const Question& q, const Cancelled& stop) { return same_bits(q.experiment, {.cancelled = stop, .device = q.device}); },
-          published),
-      diagnosis_([](const Answer& a, const Cancelled& stop) { return diagnose_with_heads(*a, {.cancelled = stop}); }, published),
+      clipping_([](const Experiment& e, const Cancelled& stop) { return clipping(e, clipping_rows, {.cancelled = stop}); },
+                published),
+      same_bits_([](const Question& q,
+                    const Cancelled& stop) { return same_bits(q.experiment, {.cancelled = stop, .device = q.device}); },
+                 published),
+      diagnosis_([](const Answer& a, const Cancelled& stop) { return diagnose_with_heads(*a, {.cancelled = stop}); },
+                 published),
       lessons_(published) {
   try {
     probes_ = probe_entries();
@@ -108,7 +110,8 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
 
 void Explorer::update(Session& session) {
   choose_device(session);
-  if (load(session.experiment.problem) && load_output(session.experiment) && asked_ != Question{session.experiment, device_.spec})
+  if (load(session.experiment.problem) && load_output(session.experiment) &&
+      asked_ != Question{session.experiment, device_.spec})
     ask(session.experiment);
   describe(session.experiment.problem.input);
   busy_ = worker_.busy();  // before the answer is taken: what is taken once nothing is on its way is the last
@@ -276,7 +279,8 @@ void Explorer::cancel() {
 std::string Explorer::stopped_sentence() const {
   if (!result_) return "Stopped: there is no answer yet.";
   if (asked_ && result_->experiment == asked_->experiment)
-    return "Stopped: the picture holds " + std::to_string(result_->rows.size()) + " of " + std::to_string(asked_->experiment.problem.n) + " rows.";
+    return "Stopped: the picture holds " + std::to_string(result_->rows.size()) + " of " +
+           std::to_string(asked_->experiment.problem.n) + " rows.";
   return "Stopped: the picture answers the question before this one.";
 }
 

@@ -59,7 +59,8 @@ class Explorer {
   void open_kernel(Session& session, const std::string& spec, bool as_b);
   /// A session from its text; theme and size of the window stay. If that fails, all stays and a sentence says why.
   void paste(Session& session, const std::string& text);
-  /// Asks what the panels want to know beside the answer; what is not yet known is given up when the session asks something else.
+  /// Asks what the panels want to know beside the answer; what is not yet known is given up when the session asks something
+  /// else.
   void ask_beside(const Wishes& wishes, const Session& session);
   /// The pins of a session's text after those that there are. If that fails, all stays and a sentence says why.
   void add_pins(Session& session, const std::string& text);
@@ -76,8 +77,8 @@ class Explorer {
   /// What the worker's thread and the window's tell each other about the work.
   struct Effort {
     std::atomic<bool> unwanted{false};
-    std::atomic<double> share{0};            ///< how much is done, 0 .. 1
-    std::atomic<Clock::rep> began{0};        ///< when, in the clock's ticks
+    std::atomic<double> share{0};      ///< how much is done, 0 .. 1
+    std::atomic<Clock::rep> began{0};  ///< when, in the clock's ticks
   };
 
   bool load(Problem& problem);
@@ -94,15 +95,15 @@ class Explorer {
   std::string example_file_, cpu_, message_, note_;
   std::vector<std::string> remarks_;  ///< on the session that was opened last
   std::vector<DeviceEntry> devices_;
-  std::string wished_device_;        ///< what `device_` was chosen for
+  std::string wished_device_;  ///< what `device_` was chosen for
   UsableDevice device_;
-  int described_d_ = 0;              ///< head dimension that `no_hardware_` is about
+  int described_d_ = 0;  ///< head dimension that `no_hardware_` is about
   std::string no_hardware_;
   ProbeEntries probes_;
   TensorFileInfo tensors_;
-  std::string described_;            ///< the file that tensors_ was last asked about
-  std::optional<Input> loaded_;      ///< whose tensors were read last
-  std::optional<Input> unreadable_;  ///< whose tensors could not be read: not tried again
+  std::string described_;                        ///< the file that tensors_ was last asked about
+  std::optional<Input> loaded_;                  ///< whose tensors were read last
+  std::optional<Input> unreadable_;              ///< whose tensors could not be read: not tried again
   std::optional<Experiment> unreadable_output_;  ///< whose loaded output could not be read
   std::optional<Question> asked_;
   bool remarked_ = false;  ///< what was opened is asked next: what was wrong with it stays on screen until another question
@@ -111,7 +112,7 @@ class Explorer {
   bool busy_ = false;  ///< an answer was on its way when the newest one was taken
   Answer result_;
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted
-  Worker<Question, Answer> worker_;  ///< last, so they join before anything they use goes away
+  Worker<Question, Answer> worker_;              ///< last, so they join before anything they use goes away
   SideQuestion<Question, Why> why_;
   SideQuestion<ScoreQuestion, ScoreWindow> scores_;
   SideQuestion<Experiment, Clipping> clipping_;

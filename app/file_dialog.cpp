@@ -56,7 +56,8 @@ Words words(FileDialog::Purpose purpose) {
 }
 
 FileDialog::Answer run(const FileDialog::Question& q, const std::function<bool()>& cancelled) {
-  if (!pfd::settings::available()) throw std::runtime_error("The desktop's file dialog (zenity or kdialog) does not start; the path can be typed.");
+  if (!pfd::settings::available())
+    throw std::runtime_error("The desktop's file dialog (zenity or kdialog) does not start; the path can be typed.");
   const Words w = words(q.purpose);
   const std::vector<std::string> filters{w.kind, w.pattern, "All files", "*"};
   FileDialog::Answer answer{q.purpose, ""};

@@ -82,7 +82,7 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 int Descriptor::release() { return std::exchange(fd_, -1); }
 
 InputFile::InputFile(const std::string& path) : path_(path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) fail(path, "cannot be opened", errno);
   if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + ": cannot be opened: not a regular file");
   descriptor_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -131,7 +131,7 @@ void StagedFiles::make_directory(const std::string& path) {
 
 void StagedFiles::add(const std::string& path, std::string_view bytes) {
   const std::string target = followed(path);
-  struct stat status {};
+  struct stat status{};
   if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     const Descriptor d(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
     if (!d.valid()) fail(path, "cannot be written", errno);
@@ -207,7 +207,8 @@ std::string keep_aside(const std::string& path) {
   std::vector<std::string> names{path + ".kept"};
   for (int i = 2; i <= 9; ++i) names.push_back(names.front() + "-" + std::to_string(i));
   const auto age = [&](const std::string& name) { return fs::last_write_time(name, error); };
-  auto copy = std::ranges::find_if(names, [&](const std::string& name) { return !fs::exists(name, error) || same_bytes(name, path); });
+  auto copy =
+      std::ranges::find_if(names, [&](const std::string& name) { return !fs::exists(name, error) || same_bytes(name, path); });
   if (copy == names.end()) copy = std::ranges::min_element(names, {}, age);
   fs::copy_file(path, *copy, fs::copy_options::overwrite_existing, error);
   return error ? "" : *copy;

@@ -76,8 +76,8 @@ void write_file(const std::string& path, std::string_view bytes);
 /// One file that is safe from the end of the machine; its directory is made where it is missing.
 void write_safely(const std::string& path, std::string_view bytes);
 
-/// Before anything is computed: throw std::runtime_error, in a sentence that begins with the option, where the file could not be
-/// written since its directory is missing or it is one, where the directory could not be since it is a file.
+/// Before anything is computed: throw std::runtime_error, in a sentence that begins with the option, where the file could not
+/// be written since its directory is missing or it is one, where the directory could not be since it is a file.
 void check_place(const std::string& option, const std::string& file);
 void check_directory_place(const std::string& option, const std::string& directory);
 

@@ -220,7 +220,11 @@ Json attribution_json(const Attribution& a) {
 Json verdict_json(const Diagnosis& d) {
   Json slip = nullptr;
   if (d.slip) slip = {{"kind", name(d.slip->kind)}, {"text", d.slip->text}, {"ratio", d.slip->ratio}};
-  return {{"verdict", name(d.verdict)}, {"ratio", d.ratio}, {"where", d.where}, {"slip", std::move(slip)}, {"sentence", d.sentence}};
+  return {{"verdict", name(d.verdict)},
+          {"ratio", d.ratio},
+          {"where", d.where},
+          {"slip", std::move(slip)},
+          {"sentence", d.sentence}};
 }
 
 Json presets_json() {

@@ -54,7 +54,8 @@ std::string keep_field(const std::string& directory, const Result& result, Field
 std::string known_part(Plot plot, const Frame& known) {
   if (is_of_training(plot)) return "";  // its curves end where training stands
   const SweepProgress& p = known.sweep.progress;
-  if (plot == Plot::sweep) return p.done < p.points ? std::to_string(p.done) + " of " + std::to_string(p.points) + " points" : "";
+  if (plot == Plot::sweep)
+    return p.done < p.points ? std::to_string(p.done) + " of " + std::to_string(p.points) + " points" : "";
   return is_first_answer(*known.result) ? rows_text(*known.result) : "";
 }
 
@@ -109,9 +110,8 @@ std::string Keeper::ask(const Keepsake& wanted, const Session& session, const Fr
     return "Writing the field.";
   }
   const PlotData data{known.result, known.scores, known.clipping, known.why, nullptr, known.train.record};
-  plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](const Cancelled& cancelled) {
-    return keep_figure(directory, wanted, session, data, part, cancelled);
-  });
+  plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](
+                  const Cancelled& cancelled) { return keep_figure(directory, wanted, session, data, part, cancelled); });
   return "Drawing the " + wanted.name + ".";
 }
 

@@ -50,7 +50,7 @@ class Keeper {
 
   std::string directory_;
   std::optional<Keepsake> wanted_;
-  std::optional<ImVec2> mouse_;  ///< where it was; none: it was not hidden in this frame
+  std::optional<ImVec2> mouse_;     ///< where it was; none: it was not hidden in this frame
   std::unique_ptr<Canvas> canvas_;  ///< of a frame that is taller than the window
   std::string failure_;             ///< why there is none
   std::shared_ptr<const std::vector<FigureEntry>> entries_ = figure_entries();

@@ -81,7 +81,8 @@ Experiment ready(Experiment e) {
   validate(e);
   const double work = 12.0 * e.problem.n * e.problem.n * e.problem.d;
   if (work > largest_work)
-    throw std::invalid_argument("n is " + std::to_string(e.problem.n) + ", expected an experiment that is computed while somebody reads");
+    throw std::invalid_argument("n is " + std::to_string(e.problem.n) +
+                                ", expected an experiment that is computed while somebody reads");
   return e;
 }
 
@@ -89,13 +90,15 @@ Sweep sweep_of(const LessonQuestion& q) {
   Sweep sweep{.base = ready(q.experiment), .axes = {}, .seeds = q.seeds, .measure = parse_measure(q.measure)};
   for (const std::string& text : q.vary) sweep.axes.push_back(parse_axis(text));
   if (const std::size_t count = point_count(sweep); count > largest_sweep)
-    throw std::invalid_argument("a sweep of a lesson has " + std::to_string(count) + " points, expected at most " + std::to_string(largest_sweep));
+    throw std::invalid_argument("a sweep of a lesson has " + std::to_string(count) + " points, expected at most " +
+                                std::to_string(largest_sweep));
   return sweep;
 }
 
 LessonAxis axis_of(const Axis& axis) {
   const AxisKey key = axis_key(axis.key);
-  LessonAxis result{.key = axis.key, .title = std::string(key.title), .numeric = key.numeric, .values = axis.values, .numbers = {}};
+  LessonAxis result{
+      .key = axis.key, .title = std::string(key.title), .numeric = key.numeric, .values = axis.values, .numbers = {}};
   for (const std::string& value : axis.values)
     if (const auto x = to_number<double>(value)) result.numbers.push_back(*x);
   result.numeric = result.numeric && result.numbers.size() == result.values.size();
@@ -241,7 +244,8 @@ std::size_t bytes_of(const LessonAnswer& a) {
   if (!a.result) return 0;
   const Result& r = *a.result;
   const std::size_t inputs = r.inputs ? r.inputs->q.size() + r.inputs->k.size() + r.inputs->v.size() : 0;
-  return sizeof(double) * (inputs + r.golden->values.size() + r.a.values.size() + r.b.values.size()) + sizeof(float) * r.rescale_map.m.size();
+  return sizeof(double) * (inputs + r.golden->values.size() + r.a.values.size() + r.b.values.size()) +
+         sizeof(float) * r.rescale_map.m.size();
 }
 
 /// Answers in the order of the questions, each published as it comes; forgets the oldest that nobody asks for.
@@ -262,7 +266,9 @@ class Desk {
 
  private:
   void forget_but(const std::vector<LessonQuestion>& questions) {
-    const auto unwanted = [&](const LessonAnswerPtr& a) { return std::ranges::find(questions, a->question) == questions.end(); };
+    const auto unwanted = [&](const LessonAnswerPtr& a) {
+      return std::ranges::find(questions, a->question) == questions.end();
+    };
     std::size_t held = 0;
     for (const LessonAnswerPtr& a : known_) held += bytes_of(*a);
     while (held > remembered_bytes || known_.size() > remembered + questions.size()) {
@@ -282,10 +288,9 @@ class Desk {
 }  // namespace
 
 LessonDesk::LessonDesk(std::function<void()> published)
-    : worker_([desk = std::make_shared<Desk>()](const Questions& q, const Cancelled& cancelled,
-                                                 const std::function<void(Desk::Published)>& publish) {
-                return (*desk)(q, cancelled, publish);
-              },
+    : worker_([desk = std::make_shared<Desk>()](
+                  const Questions& q, const Cancelled& cancelled,
+                  const std::function<void(Desk::Published)>& publish) { return (*desk)(q, cancelled, publish); },
               std::move(published)) {}
 
 const std::shared_ptr<const Lessons>& LessonDesk::lessons() {

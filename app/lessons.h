@@ -19,8 +19,8 @@ std::string lessons_directory();
 /// Sets the experiments of a lesson's views and live numbers; what cannot be set is told by their `problem`.
 void resolve(Lesson& lesson);
 
-/// `Frame::vary`: sets a parameter as lessons write it. An input called "example" is the shipped tensors, "presets/FILE" those of
-/// a probe. Returns one sentence where it cannot be, else "".
+/// `Frame::vary`: sets a parameter as lessons write it. An input called "example" is the shipped tensors, "presets/FILE" those
+/// of a probe. Returns one sentence where it cannot be, else "".
 std::string vary_in_lesson(Experiment& experiment, std::string_view key, const std::string& value);
 
 /// What live numbers are of: "a.mean_abs?policy=eager&n=256". Throws std::invalid_argument in a sentence.

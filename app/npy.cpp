@@ -161,8 +161,8 @@ void set_type(StoredTensor& t, const std::string& descr) {
 /// A C-ordered matrix of little-endian numbers.
 template <class T>
 std::string matrix_bytes(int rows, int cols, const T* values) {
-  std::string header = "{'descr': '<f" + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
-                       std::to_string(cols) + "), }";
+  std::string header = "{'descr': '<f" + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': (" +
+                       std::to_string(rows) + ", " + std::to_string(cols) + "), }";
   header.resize((10 + header.size()) / 64 * 64 + 64 - 10 - 1, ' ');  // data begins at a multiple of 64
   header += '\n';
   std::string bytes(magic);

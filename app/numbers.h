@@ -11,7 +11,8 @@ namespace attoscope {
 
 /// The number that `text` is, all of it; none where it is something else or out of T's range. "1e5" is no integer.
 template <class T>
-requires std::integral<T> || std::floating_point<T> std::optional<T> to_number(std::string_view text) {
+  requires std::integral<T> || std::floating_point<T>
+std::optional<T> to_number(std::string_view text) {
   T value{};
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);

@@ -32,7 +32,8 @@ struct DeviceQueries {
 
 DeviceQueries device_queries(const char* client_extensions) {
   const bool base = lists(client_extensions, "EGL_EXT_device_base");
-  return {base || lists(client_extensions, "EGL_EXT_device_enumeration"), base || lists(client_extensions, "EGL_EXT_device_query")};
+  return {base || lists(client_extensions, "EGL_EXT_device_enumeration"),
+          base || lists(client_extensions, "EGL_EXT_device_query")};
 }
 
 /// CUDA's index of an EGL device; -1: CUDA does not know it.
@@ -120,7 +121,8 @@ class Offscreen::Context {
   EGLContext context_ = EGL_NO_CONTEXT;
 };
 
-Offscreen::Offscreen(int width, int height, int gpu) : width_(width), height_(height), context_(std::make_unique<Context>(gpu)) {
+Offscreen::Offscreen(int width, int height, int gpu)
+    : width_(width), height_(height), context_(std::make_unique<Context>(gpu)) {
   const int limit = Framebuffer::largest_side();
   if (width < 1 || height < 1 || width > limit || height > limit)
     fail("the size " + std::to_string(width) + "x" + std::to_string(height) + " is not within 1x1 .. " + std::to_string(limit) +

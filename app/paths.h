@@ -24,8 +24,8 @@ std::string pictures_directory();
 /// where there is no home.
 std::string default_session_file();
 
-/// Where what is made and may be wanted again goes: $XDG_DATA_HOME/attoscope, else ~/.local/share/attoscope; empty where there is
-/// no home.
+/// Where what is made and may be wanted again goes: $XDG_DATA_HOME/attoscope, else ~/.local/share/attoscope; empty where there
+/// is no home.
 std::string data_directory();
 
 /// Where the names of the sessions that were open are kept: recent.json beside the last session; empty where that is.

@@ -42,8 +42,7 @@ Mask parse_mask(std::string_view text) {
   if (name != "window" && name != "padding")
     throw std::invalid_argument("mask " + in_quotes(text) + " is unknown, expected none, causal, window:W or padding:W");
   const auto width = colon == std::string_view::npos ? std::nullopt : to_number<int>(text.substr(colon + 1));
-  if (width && *width >= 1 && *width <= max_tile)
-    return {name == "window" ? Mask::Kind::window : Mask::Kind::padding, *width};
+  if (width && *width >= 1 && *width <= max_tile) return {name == "window" ? Mask::Kind::window : Mask::Kind::padding, *width};
   throw std::invalid_argument("mask " + in_quotes(text) + " has no width, expected " + std::string(name) + ":W with W " +
                               whole_range_text(1, max_tile));
 }

@@ -45,7 +45,8 @@ Frame frame_of(const Session& session, std::shared_ptr<const Result> result, con
   if (session.view.workspace == Workspace::sweep) frame.sweep = computed_sweep(session);
   if (session.view.workspace == Workspace::train) frame.train = computed_training(session);
   frame.vary = vary_in_lesson;
-  if (session.view.workspace == Workspace::learn) frame.lessons = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
+  if (session.view.workspace == Workspace::learn)
+    frame.lessons = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
   return frame;
 }
 

@@ -56,8 +56,8 @@ std::string tiles_text(const Experiment& e) {
 std::string question(const Result& r) {
   const Experiment& e = r.experiment;
   const Problem& p = e.problem;
-  std::string text = fmt::format("a: {}   b: {}   main format {}, working in {}\n", method_text(e.a, e.loaded), method_text(e.b, e.loaded),
-                                 name(e.format), works_in_double(e) ? "double" : "float");
+  std::string text = fmt::format("a: {}   b: {}   main format {}, working in {}\n", method_text(e.a, e.loaded),
+                                 method_text(e.b, e.loaded), name(e.format), works_in_double(e) ? "double" : "float");
   text += fmt::format("input {}, seed {}, N {}, d {}, scale {:.6g}, mask {}{}{}\n", input_spec(p.input), p.seed, p.n, p.d,
                       scale_of(p), mask_text(p.mask), bias_text(p), tiles_text(e));
   if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
@@ -119,9 +119,10 @@ std::string bytes(double count) {
 /// How far a real kernel's two runs are from each other, and it from its emulation.
 std::string hardware(const std::optional<HardwareCheck>& check) {
   if (!check) return "";
-  return fmt::format("  hardware ({}): a second run differs in {} elements, by {:.4g} ulps of fp32 at most; from emulated hw by {:.4g} ulps "
-                     "at most, {:.4g} on average\n",
-                     check->instruction, check->changed, check->run_to_run_ulp, check->emulator_max_ulp, check->emulator_mean_ulp);
+  return fmt::format(
+      "  hardware ({}): a second run differs in {} elements, by {:.4g} ulps of fp32 at most; from emulated hw by {:.4g} ulps "
+      "at most, {:.4g} on average\n",
+      check->instruction, check->changed, check->run_to_run_ulp, check->emulator_max_ulp, check->emulator_mean_ulp);
 }
 
 std::string traffic(const Traffic& t) {
@@ -133,7 +134,8 @@ std::string timing(const Result& r) {
   const Timing& t = r.timing;
   const std::string remark = r.remark.empty() ? "" : "  " + r.remark + "\n";
   return fmt::format("  {:.1f} ms on {}: inputs {:.1f}, golden {:.1f}, a {:.1f}, b {:.1f}, deviation {:.1f}\n", t.total,
-                     r.device, t.inputs, t.golden, t.a, t.b, t.deviation) + remark;
+                     r.device, t.inputs, t.golden, t.a, t.b, t.deviation) +
+         remark;
 }
 
 std::string digests(const Digests& d) {
@@ -180,8 +182,8 @@ std::string method_text(const Method& m, const KernelOutput& loaded) {
 }
 
 std::string report(const Result& r) {
-  return question(r) + errors(r.a_error, r.b_error) + tests(r) + hardware(r.hardware) + rescales(r.rescales) + traffic(r.traffic) + timing(r) +
-         digests(r.digests);
+  return question(r) + errors(r.a_error, r.b_error) + tests(r) + hardware(r.hardware) + rescales(r.rescales) +
+         traffic(r.traffic) + timing(r) + digests(r.digests);
 }
 
 std::string attribution_report(const Attribution& a) {

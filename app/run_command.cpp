@@ -88,7 +88,8 @@ void load(Problem& p, const RunArguments& x) {
   if (!x.d) p.d = p.input.tensors->d;
 }
 
-/// Somebody's output takes the place of a method; n and d are its own where neither the options nor a file of tensors tell them.
+/// Somebody's output takes the place of a method; n and d are its own where neither the options nor a file of tensors tell
+/// them.
 void load_kernel(Experiment& e, const RunArguments& x) {
   if (!x.kernel) return;
   if (x.kernel_as != "a" && x.kernel_as != "b") refuse("--kernel-as", x.kernel_as, "a or b");
@@ -126,7 +127,8 @@ std::vector<FieldFile> field_files(const RunArguments& x) {
   std::vector<FieldFile> files;
   for (const std::string& text : x.save_field) {
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || !text.ends_with(".npy")) refuse("--save-field", text, "FIELD=FILE.npy, such as a_error=error.npy");
+    if (equals == std::string::npos || !text.ends_with(".npy"))
+      refuse("--save-field", text, "FIELD=FILE.npy, such as a_error=error.npy");
     files.push_back({of_option("--save-field", [&] { return field_named(text.substr(0, equals)); }), text.substr(equals + 1)});
   }
   return files;
@@ -148,7 +150,8 @@ struct Answer {
 Answer answer(const Experiment& experiment, const RunArguments& x, int threads) {
   const Interrupts interrupts;
   Memory memory;
-  const Options options{.cancelled = [&] { return interrupts.arrived(); }, .memory = &memory, .threads = threads, .device = x.device};
+  const Options options{
+      .cancelled = [&] { return interrupts.arrived(); }, .memory = &memory, .threads = threads, .device = x.device};
   try {
     Answer answer{compute(experiment, options), std::nullopt, std::nullopt};
     if (x.attribute) answer.attribution = attribute(experiment, options);

@@ -49,7 +49,7 @@ struct RunArguments {
   Typed rows, row;
   std::string device = "auto", threads = "0";
   bool attribute = false;
-  std::string json, save;  ///< where to write; "" nowhere, json "-" to standard output
+  std::string json, save;                 ///< where to write; "" nowhere, json "-" to standard output
   std::vector<std::string> save_field{};  ///< "a_error=FILE.npy"
 };
 
@@ -57,8 +57,8 @@ struct RunArguments {
 /// makes no sense, std::runtime_error where a file does not.
 Experiment experiment_of(const RunArguments& arguments);
 
-/// Sets what the options say of the main format, a and b, but for `set`. Where `fresh`, they start from the defaults: tau follows
-/// the format, b's tiles a's.
+/// Sets what the options say of the main format, a and b, but for `set`. Where `fresh`, they start from the defaults: tau
+/// follows the format, b's tiles a's.
 void set_methods(Experiment& experiment, const RunArguments& arguments, bool fresh);
 
 /// `--set`: "a.O=fp32", "b.P=main/stochastic", "a.accumulate_in_O=true", "a.tau=4", "b.order=interleaved:4", "b.policy=tile".

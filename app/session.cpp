@@ -37,7 +37,8 @@ bool is_newer(const Parsed& json) {
   if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) return false;
   const std::string text = json["schema"].get<std::string>();
   const std::string_view family = schema.substr(0, schema.find('/') + 1);
-  const auto version = text.starts_with(family) ? to_number<unsigned>(std::string_view(text).substr(family.size())) : std::nullopt;
+  const auto version =
+      text.starts_with(family) ? to_number<unsigned>(std::string_view(text).substr(family.size())) : std::nullopt;
   return version && *version > 1;
 }
 

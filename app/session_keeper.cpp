@@ -63,7 +63,8 @@ std::string reason_against(const std::string& path) {
 
 }  // namespace
 
-SessionKeeper::SessionKeeper(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device)
+SessionKeeper::SessionKeeper(Places places, const Session& session, const std::string& document,
+                             std::optional<std::string> own_device)
     : places_(std::move(places)), own_device_(std::move(own_device)), device_(session.device) {
   Document& first = documents_[session.origin];
   if (document.empty()) {
@@ -163,7 +164,8 @@ std::string SessionKeeper::write(const std::string& path, const std::string& tex
   std::string aside;
   if (there && *there != hash_of(text) && (known == known_.end() || *there != known->second)) {
     aside = keep_aside(path);
-    if (aside.empty()) throw std::runtime_error(path + ": was changed by somebody else and cannot be kept aside, so the session was not saved");
+    if (aside.empty())
+      throw std::runtime_error(path + ": was changed by somebody else and cannot be kept aside, so the session was not saved");
   }
   write_safely(path, text);
   known_[path] = hash_of(text);

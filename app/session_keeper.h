@@ -39,7 +39,8 @@ class SessionKeeper {
   /// Writes the session to its file; with a path, which ".json" is put after where it is missing, that becomes its file. What
   /// somebody else wrote there meanwhile is kept beside it. Returns a sentence.
   std::string save(const Session& session, const std::string& path = {});
-  /// Writes the last session where it changed: at once, or if it did `longest_unkept` ago. Returns what there is to say about it.
+  /// Writes the last session where it changed: at once, or if it did `longest_unkept` ago. Returns what there is to say about
+  /// it.
   std::string autosave(const Session& session, double now, bool at_once);
 
   /// Looks which of the recent files are still there.
@@ -64,11 +65,11 @@ class SessionKeeper {
   std::map<std::string, std::uint64_t> known_;  ///< hashes of what was last read from or written to a file
   std::vector<RecentSession> recent_;
   std::optional<std::string> own_device_;
-  std::string device_;               ///< of the session that the window began with
-  std::optional<Session> kept_;      ///< what the last session's file holds; none: this window has not written it yet
-  std::string kept_document_;        ///< and the document that it names
-  std::optional<double> changed_at_; ///< when the session first differed from that
-  bool warned_ = false;              ///< it was said that another window writes the last session, too
+  std::string device_;                ///< of the session that the window began with
+  std::optional<Session> kept_;       ///< what the last session's file holds; none: this window has not written it yet
+  std::string kept_document_;         ///< and the document that it names
+  std::optional<double> changed_at_;  ///< when the session first differed from that
+  bool warned_ = false;               ///< it was said that another window writes the last session, too
 };
 
 }  // namespace attoscope

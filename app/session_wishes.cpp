@@ -107,7 +107,8 @@ void grant_sessions(const Wishes& wishes, const SessionDesk& desk) {
 
 void autosave(const SessionDesk& desk, double now, bool at_once) {
   attempt(desk.explorer, [&] {
-    if (std::string sentence = desk.keeper.autosave(desk.session, now, at_once); !sentence.empty()) desk.explorer.note(std::move(sentence));
+    if (std::string sentence = desk.keeper.autosave(desk.session, now, at_once); !sentence.empty())
+      desk.explorer.note(std::move(sentence));
   });
 }
 

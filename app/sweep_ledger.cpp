@@ -32,14 +32,18 @@ SweepValues values_of(const Axis& axis) {
 /// What is measured, whoever it belongs to: "mean |error|".
 std::string quantity_of(const Measure& measure) {
   const std::size_t dot = measure.name.find('.') + 1;
-  const auto* const field = std::ranges::find(deviation_fields, measure.name.substr(dot, measure.name.find('/') - dot), &DeviationField::name);
+  const auto* const field =
+      std::ranges::find(deviation_fields, measure.name.substr(dot, measure.name.find('/') - dot), &DeviationField::name);
   return field == deviation_fields.end() ? title_of(measure) : std::string(field->title);
 }
 
 }  // namespace
 
 SweepLedger::SweepLedger(Sweep sweep)
-    : sweep_(std::move(sweep)), points_(point_count(sweep_)), answers_(points_ / static_cast<std::size_t>(sweep_.seeds)), known_(points_) {
+    : sweep_(std::move(sweep)),
+      points_(point_count(sweep_)),
+      answers_(points_ / static_cast<std::size_t>(sweep_.seeds)),
+      known_(points_) {
   all_ = sweep_.seeds;
   for (std::size_t i = 0; i < sweep_.axes.size(); ++i) {
     for (const std::string& value : sweep_.axes[i].values) weights_[i].push_back(cost(sweep_.axes[i], value));
@@ -53,7 +57,8 @@ double SweepLedger::computed_share() const { return weight_computed_ / all_; }
 
 std::size_t SweepLedger::combination(const PointPlace& place) const {
   std::size_t index = 0;
-  for (std::size_t i = 0; i < sweep_.axes.size(); ++i) index = index * sweep_.axes[i].values.size() + static_cast<std::size_t>(place.at[i]);
+  for (std::size_t i = 0; i < sweep_.axes.size(); ++i)
+    index = index * sweep_.axes[i].values.size() + static_cast<std::size_t>(place.at[i]);
   return index;
 }
 
@@ -98,7 +103,8 @@ std::optional<std::size_t> SweepLedger::point_at(const SweepPlace& place) const 
   return std::ranges::min(answers_[at], {}, [&](const SweepAnswer& a) { return place_of(sweep_, a.index).seed; }).index;
 }
 
-SweepCell SweepLedger::cell(const std::vector<SweepAnswer>& answers, const Measure& measure, const std::optional<Measure>& rival) {
+SweepCell SweepLedger::cell(const std::vector<SweepAnswer>& answers, const Measure& measure,
+                            const std::optional<Measure>& rival) {
   const SweepRow row = rows(sweep_, measure, answers).front();
   SweepCell c{row.count, row.mean, row.std, row.min, row.max, nan, -1};
   if (rival) c.rival = rows(sweep_, *rival, answers).front().mean;

@@ -37,7 +37,8 @@ class SweepLedger {
   std::vector<std::size_t> missing(std::size_t most) const;
   /// Any point of a combination that has an answer, the one of the first seed if it is there.
   std::optional<std::size_t> point_at(const SweepPlace& place) const;
-  /// All combinations; `rival` is what the same number is called for b. Looks anew only at what has changed since the last call.
+  /// All combinations; `rival` is what the same number is called for b. Looks anew only at what has changed since the last
+  /// call.
   std::shared_ptr<const SweepTable> table(const Measure& measure, const std::optional<Measure>& rival);
 
  private:

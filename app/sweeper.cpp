@@ -51,8 +51,8 @@ constexpr std::array<Shelf, 26> shelves{{
     {"p_exponent", "methods", "0:8"},
 }};
 
-constexpr std::array<std::string_view, 7> plain_quantities{"rescales",   "expected_rescales", "nominal_rescales", "golden_rms",
-                                                           "algorithm0_bytes", "flash1_bytes",      "flash2_bytes"};
+constexpr std::array<std::string_view, 7> plain_quantities{
+    "rescales", "expected_rescales", "nominal_rescales", "golden_rms", "algorithm0_bytes", "flash1_bytes", "flash2_bytes"};
 
 void add_steps(SweepOffer& offer, const std::string& method) {
   for (const StepText& step : step_texts) {
@@ -129,8 +129,8 @@ std::shared_ptr<const SweepOffer> sweep_offer() {
   auto offer = std::make_shared<SweepOffer>();
   for (const Shelf& shelf : shelves) {
     const AxisKey about = axis_key(shelf.key);
-    offer->parameters.push_back({std::string(shelf.key), std::string(about.title), std::string(about.what), std::string(shelf.group),
-                                 std::string(shelf.example), about.numeric});
+    offer->parameters.push_back({std::string(shelf.key), std::string(about.title), std::string(about.what),
+                                 std::string(shelf.group), std::string(shelf.example), about.numeric});
   }
   add_steps(*offer, "a");
   add_steps(*offer, "b");
@@ -205,9 +205,8 @@ SweepView computed_sweep(const Session& session, const Cancelled& cancelled) {
 }
 
 /// The work of the thread that fills the ledger. The cache is opened by it: reading a large directory takes a while.
-std::function<bool(const Sweeper::PointsQuestion&, const std::function<bool()>&)> Sweeper::finder(std::shared_ptr<Shared> shared,
-                                                                                               std::function<void()> published,
-                                                                                               std::string directory) {
+std::function<bool(const Sweeper::PointsQuestion&, const std::function<bool()>&)> Sweeper::finder(
+    std::shared_ptr<Shared> shared, std::function<void()> published, std::string directory) {
   struct Own {
     std::optional<PointCache> cache;
     Clock::time_point told{};
@@ -242,11 +241,9 @@ std::function<bool(const Sweeper::PointsQuestion&, const std::function<bool()>&)
 
 Sweeper::Sweeper(std::function<void()> published, std::string cache)
     : points_(finder(shared_, published, std::move(cache)), published),
-      tables_(
-          [](const TableQuestion& q, const std::function<bool()>&) {
-            return TableAnswer{q, q.ledger->table(q.measure, q.rival)};
-          },
-          published) {}
+      tables_([](const TableQuestion& q,
+                 const std::function<bool()>&) { return TableAnswer{q, q.ledger->table(q.measure, q.rival)}; },
+              published) {}
 
 void Sweeper::update(const Session& session, bool explore_computes) {
   const Clock::time_point now = Clock::now();
@@ -303,13 +300,15 @@ SweepView Sweeper::view() const {
   SweepProgress& p = view.progress;
   p.state = state();
   p.waits = p.state == State::running && shared_->held;
-  p.stale = !planned_.sweep || !shown_ || shown_->question.ledger != ledger_ || shown_->question.measure != planned_.sweep->measure;
+  p.stale =
+      !planned_.sweep || !shown_ || shown_->question.ledger != ledger_ || shown_->question.measure != planned_.sweep->measure;
   p.remark = message_;
   if (ledger_) {
     p.points = ledger_->points();
     p.done = ledger_->done();
     p.failed = ledger_->failed();
-    const double fresh = ledger_->computed_share() - begun_share_, spent = std::chrono::duration<double>(Clock::now() - begun_at_).count();
+    const double fresh = ledger_->computed_share() - begun_share_,
+                 spent = std::chrono::duration<double>(Clock::now() - begun_at_).count();
     if (p.state == State::running && fresh > 0) p.seconds_left = spent / fresh * (1 - ledger_->share());
   }
   if (p.remark.empty() && !points_.busy()) {

@@ -21,9 +21,9 @@ std::shared_ptr<const SweepOffer> sweep_offer();
 
 /// A plan, understood.
 struct PlannedSweep {
-  std::optional<Sweep> sweep;   ///< none where something is wrong
-  std::optional<Measure> rival; ///< the same number of b
-  SweepProgress about;          ///< `values`, `wrong_values` and `wrong` alone are set
+  std::optional<Sweep> sweep;    ///< none where something is wrong
+  std::optional<Measure> rival;  ///< the same number of b
+  SweepProgress about;           ///< `values`, `wrong_values` and `wrong` alone are set
 };
 PlannedSweep planned(const SweepPlan& plan, const Experiment& base);
 
@@ -64,7 +64,7 @@ class Sweeper {
     std::atomic<std::uint64_t> question{0};  ///< the newest; another one is to be given up
     std::atomic<bool> held{false};           ///< Explore computes
     std::mutex mutex;
-    std::string remark;                      ///< of the cache
+    std::string remark;  ///< of the cache
   };
   struct PointsQuestion {
     std::uint64_t number = 0;
@@ -84,7 +84,8 @@ class Sweeper {
   };
 
   static std::function<bool(const PointsQuestion&, const std::function<bool()>&)> finder(std::shared_ptr<Shared> shared,
-                                                                                        std::function<void()> published, std::string cache);
+                                                                                         std::function<void()> published,
+                                                                                         std::string cache);
   void plan(const Session& session);
   void ask();
   void take_table();

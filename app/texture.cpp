@@ -86,7 +86,8 @@ std::size_t pixel_count(const PixelImage& image) {
 
 /// Whether there is anything to paint.
 bool is_whole(const PixelImage& image) {
-  return pixel_count(image) > 0 && (!image.pixels.empty() ? image.pixels.size() >= pixel_count(image) : image.source.values != nullptr);
+  return pixel_count(image) > 0 &&
+         (!image.pixels.empty() ? image.pixels.size() >= pixel_count(image) : image.source.values != nullptr);
 }
 
 /// The pixels made here.
@@ -210,7 +211,8 @@ void Texture::upload(Slot& slot, const PixelImage& image) {
   const bool fits = slot.texels_x == image.width && slot.texels_y == image.height;
   const std::vector<float> smaller = fits ? std::vector<float>{} : shrunk(image, pixels, slot.texels_x, slot.texels_y);
   glBindTexture(GL_TEXTURE_2D, slot.texture.get());
-  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, slot.texels_x, slot.texels_y, GL_RED, GL_FLOAT, fits ? pixels.data() : smaller.data());
+  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, slot.texels_x, slot.texels_y, GL_RED, GL_FLOAT,
+                  fits ? pixels.data() : smaller.data());
 }
 
 const GlTexture& Texture::table(bool diverging, Theme theme) {

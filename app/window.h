@@ -28,8 +28,8 @@ class MainWindow {
   void close();
   /// True if `wait` would sleep until something happens.
   bool idle(bool moving) const;
-  /// Handles events; sleeps until the next frame is due. `moving`: something on screen changes by itself. `computing`: an answer
-  /// is on its way, and wakes it.
+  /// Handles events; sleeps until the next frame is due. `moving`: something on screen changes by itself. `computing`: an
+  /// answer is on its way, and wakes it.
   void wait(bool moving, bool computing);
   /// False while the window has no pixels, being minimised.
   bool visible() const;

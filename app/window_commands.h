@@ -19,7 +19,7 @@ struct RenderArguments {
 
 /// Options of the window as typed.
 struct WindowArguments {
-  std::string session;  ///< "": the last one
+  std::string session;                  ///< "": the last one
   std::optional<std::string> device{};  ///< for this window alone; none: the session's
 };
 

@@ -24,7 +24,7 @@ namespace attoscope {
 template <class Question, class Answer>
 class Worker {
  public:
-  using Poll = std::function<bool()>;  ///< true asks the work to stop by throwing; may be called from many threads
+  using Poll = std::function<bool()>;           ///< true asks the work to stop by throwing; may be called from many threads
   using Publish = std::function<void(Answer)>;  ///< shows a first answer while the work goes on
   using Work = std::function<Answer(const Question&, const Poll& cancelled, const Publish& publish)>;
   using Patience = std::chrono::milliseconds;

@@ -16,7 +16,8 @@ class AttentionBlock : private TileSteps<T, Watch> {
   using typename Base::Array, typename Base::L, typename Base::V;
 
  public:
-  ATTOSCOPE_ANYWHERE AttentionBlock(const Job<T>& job, const RowBlock& block, const Crew& crew, const Watch& watch, LaneArena& arena)
+  ATTOSCOPE_ANYWHERE AttentionBlock(const Job<T>& job, const RowBlock& block, const Crew& crew, const Watch& watch,
+                                    LaneArena& arena)
       : Base(job, block, crew, watch, arena), runs_(job.method.algorithm == Algorithm::split_kv ? job.method.splits : 0) {
     const RounderPlan<T>& rescaled = job[Step::rescaled];
     rescale_by_1_is_free_ = !rescaled.rounds() || (rescaled.kind != RounderKind::stochastic && same(rescaled, job[Step::l]) &&
@@ -39,14 +40,25 @@ class AttentionBlock : private TileSteps<T, Watch> {
  private:
   ATTOSCOPE_ANYWHERE void run_algorithm() {
     switch (job_.method.algorithm) {
-      case Algorithm::three_pass: three_pass(); break;
-      case Algorithm::two_pass: two_pass(); break;
-      case Algorithm::flash1: each_tile(0, tiles(), [&] { flash1_tile(); }); break;
+      case Algorithm::three_pass:
+        three_pass();
+        break;
+      case Algorithm::two_pass:
+        two_pass();
+        break;
+      case Algorithm::flash1:
+        each_tile(0, tiles(), [&] { flash1_tile(); });
+        break;
       case Algorithm::flash2:
-      case Algorithm::flash4: each_tile(0, tiles(), [&] { flash2_tile(); }); break;
-      case Algorithm::split_kv: split_kv(); break;
+      case Algorithm::flash4:
+        each_tile(0, tiles(), [&] { flash2_tile(); });
+        break;
+      case Algorithm::split_kv:
+        split_kv();
+        break;
       case Algorithm::hardware:
-      case Algorithm::loaded: break;  // not emulated
+      case Algorithm::loaded:
+        break;  // not emulated
     }
     finish();
   }
@@ -203,7 +215,9 @@ class AttentionBlock : private TileSteps<T, Watch> {
 
   // --- their parts ----------------------------------------------------------------------------------------------------
 
-  ATTOSCOPE_ANYWHERE static bool same(const RounderPlan<T>& x, const RounderPlan<T>& y) { return x.kind == y.kind && x.format == y.format; }
+  ATTOSCOPE_ANYWHERE static bool same(const RounderPlan<T>& x, const RounderPlan<T>& y) {
+    return x.kind == y.kind && x.format == y.format;
+  }
 
   ATTOSCOPE_ANYWHERE bool sums_P() const { return job_.method.precision.sum_rounded_P; }
 
@@ -281,10 +295,13 @@ class AttentionBlock : private TileSteps<T, Watch> {
     const Array share = m_tile_;
     fill_rows(share, Step::shifted, [&](int r) { return is_merged(r, job_.sink - vec(m_)[r], sink_exponent(r)); }, -1);
     const T lift = power_of_two<T>(job_.method.p_exponent);
-    fill_rows(share, Step::e, [&](int r) {
-      const V x = vec(share)[r], lone = (this->exp2() ? exponential2(x) : exponential(x)) * lift;
-      return is_merged(r, exponential(x), lone);
-    }, -1);
+    fill_rows(
+        share, Step::e,
+        [&](int r) {
+          const V x = vec(share)[r], lone = (this->exp2() ? exponential2(x) : exponential(x)) * lift;
+          return is_merged(r, exponential(x), lone);
+        },
+        -1);
     fill_rows(l_, Step::l, [&](int r) { return vec(l_)[r] + vec(share)[r]; }, -1);
   }
   ATTOSCOPE_ANYWHERE V sink_exponent(int r) const {

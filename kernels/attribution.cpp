@@ -57,7 +57,8 @@ double combined(const StepError& floor, const std::vector<StepShare>& steps) {
 }  // namespace
 
 Attribution attribute(const Experiment& experiment, const Options& options) {
-  const std::vector<Step> steps = is_emulated(experiment.a.algorithm) ? rounding_steps(experiment.a.precision) : std::vector<Step>{};
+  const std::vector<Step> steps =
+      is_emulated(experiment.a.algorithm) ? rounding_steps(experiment.a.precision) : std::vector<Step>{};
   const std::vector<Deviation> errors = errors_of(experiment, variants(experiment.a, steps), options);
   Attribution a{.total = weighed(errors[0]), .floor = weighed(errors[1]), .steps = {}, .combined_rms = 0, .interaction = 0};
   for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -174,9 +174,7 @@ class BlockRows {
     });
   }
   ATTOSCOPE_ANYWHERE void round_columns(Array x, Step step, int key) const {
-    if (job_[step].rounds())
-      fill_columns(
-          x, step, [v = vec(x)](int i, int) { return v[i]; }, key);
+    if (job_[step].rounds()) fill_columns(x, step, [v = vec(x)](int i, int) { return v[i]; }, key);
   }
 
   /// Copies the kept lane of the tile for the recorder.

@@ -87,8 +87,14 @@ template <class T>
 class Computation {
  public:
   /// `engine` is null on the CPU.
-  Computation(const Experiment& e, const Options& options, std::optional<Truth>& truth, std::shared_ptr<const Tensors>& raw, Engine* engine)
-      : e_(e), device_(options.device), stop_(options.cancelled, options.progress, options.isa), truth_(truth), raw_(raw), engine_(engine) {
+  Computation(const Experiment& e, const Options& options, std::optional<Truth>& truth, std::shared_ptr<const Tensors>& raw,
+              Engine* engine)
+      : e_(e),
+        device_(options.device),
+        stop_(options.cancelled, options.progress, options.isa),
+        truth_(truth),
+        raw_(raw),
+        engine_(engine) {
     result_.experiment = e;
     result_.rows = computed_rows(e.problem);
     for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem.mask, row, e.problem.n).empty();
@@ -237,7 +243,8 @@ class Computation {
 
   Matrix hardware_rows(const Method& method, Output output, bool checks) {
     if (const std::string why = why_no_hardware(device_, e_.problem.d); !why.empty()) throw std::runtime_error(why);
-    HardwareRun real = run_hardware(e_.problem, e_.format, method, *truth_->inputs, result_.rows, devices_of(device_).front(), stop_);
+    HardwareRun real =
+        run_hardware(e_.problem, e_.format, method, *truth_->inputs, result_.rows, devices_of(device_).front(), stop_);
     if (checks && !result_.hardware) {
       const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
       result_.hardware = hardware_check(real, emulated(emulation_of(method), x, output), e_.format, stop_);
@@ -350,9 +357,9 @@ Memory& Memory::operator=(Memory&&) noexcept = default;
 double bytes_needed(const Experiment& e, int threads) {
   const double n = e.problem.n, d = e.problem.d, rows = e.problem.rows == 0 ? n : std::min(double(e.problem.rows), n);
   const double working = works_in_double(e) ? 8 : 4;
-  const double inputs = 3 * n * d * (8 + 8 + 8 + 2 * working);    // drawn, rounded, for the golden value, for a, for b
-  const double outputs = rows * d * 8 * (3 + 3 + 4);              // golden, a, b; sorted; sorting
-  const double panel = 64 * 8 * n + 4 * 64 * 8 * d + 3 * 8 * n;   // scores of one block of rows against all keys
+  const double inputs = 3 * n * d * (8 + 8 + 8 + 2 * working);   // drawn, rounded, for the golden value, for a, for b
+  const double outputs = rows * d * 8 * (3 + 3 + 4);             // golden, a, b; sorted; sorting
+  const double panel = 64 * 8 * n + 4 * 64 * 8 * d + 3 * 8 * n;  // scores of one block of rows against all keys
   return inputs + outputs + thread_count(threads) * panel;
 }
 
@@ -370,7 +377,8 @@ void refuse(const Experiment& e, int threads) {
   const double needed = bytes_needed(e, threads), available = available_bytes();
   if (needed <= available) return;
   char text[200];
-  std::snprintf(text, sizeof text, "problem.n is %d and problem.d is %d: they need %.0f bytes, expected at most the %.0f that are free",
+  std::snprintf(text, sizeof text,
+                "problem.n is %d and problem.d is %d: they need %.0f bytes, expected at most the %.0f that are free",
                 e.problem.n, e.problem.d, needed, available);
   throw std::runtime_error(text);
 }

@@ -38,10 +38,10 @@ class Memory {
 class Engine;
 
 struct Options {
-  Cancelled cancelled{};     ///< none: never
+  Cancelled cancelled{};       ///< none: never
   Progress progress{};         ///< none: nobody is told
-  Memory* memory = nullptr;  ///< none: nothing is remembered
-  int threads = 0;           ///< 0: all that the machine has
+  Memory* memory = nullptr;    ///< none: nothing is remembered
+  int threads = 0;             ///< 0: all that the machine has
   std::string isa{};           ///< "sse2", "avx2", "avx512"; empty: see `instruction_set` in kernels/job.h
   std::string device = "cpu";  ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/device.h)
   std::function<std::unique_ptr<Engine>()> engine{};  ///< makes what computes in place of the device's own: for tests

@@ -87,9 +87,8 @@ Measured unsorted(const Matrix& m, const StopSign& stop) {
   Measured out{.matrix = &m, .sorts = false, .sorted = {}, .nonfinite = 0, .rms = 0};
   each_element(m.values.size(), stop, [&](std::size_t i) { out.nonfinite += !std::isfinite(m.values[i]); });
   const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - out.nonfinite;
-  const double square = ordered_sum(m.values.size(), stop, [&](std::size_t i) {
-    return std::isfinite(m.values[i]) ? m.values[i] * m.values[i] : 0.0;
-  });
+  const double square = ordered_sum(
+      m.values.size(), stop, [&](std::size_t i) { return std::isfinite(m.values[i]) ? m.values[i] * m.values[i] : 0.0; });
   out.rms = rms_of(square, finite);
   return out;
 }
@@ -126,8 +125,9 @@ Deviation deviation(const Matrix& x, double y_rms, const Format& main, const Met
 
 Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
   const std::vector<double>&a = x.matrix->values, &b = y.matrix->values;
-  return deviation(*x.matrix, y.rms, main, {[&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); },
-                                            [&] { return wasserstein(x, y, stop); }});
+  return deviation(
+      *x.matrix, y.rms, main,
+      {[&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); }, [&] { return wasserstein(x, y, stop); }});
 }
 
 std::uint64_t digest(const Matrix& m, const StopSign& stop) {

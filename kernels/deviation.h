@@ -15,7 +15,7 @@ struct Measured {
   bool sorts = true;           ///< false: whoever measured does not ask for Wasserstein-1
   std::vector<double> sorted;  ///< empty where a value is not finite
   std::int64_t nonfinite = 0;
-  double rms = 0;              ///< over the finite values
+  double rms = 0;  ///< over the finite values
 };
 
 /// `as_float` says that every value is a float.

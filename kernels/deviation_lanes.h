@@ -18,7 +18,8 @@ class DeviationChunk {
   ATTOSCOPE_ANYWHERE explicit DeviationChunk(const DeviationRule& rule, int first_chain = 0)
       : rule_(rule),
         first_chain_(first_chain),
-        lowest_((std::int64_t{min_exponent(rule.format)} + 1023 > 1 ? std::int64_t{min_exponent(rule.format)} + 1023 : 1) << 52) {
+        lowest_((std::int64_t{min_exponent(rule.format)} + 1023 > 1 ? std::int64_t{min_exponent(rule.format)} + 1023 : 1)
+                << 52) {
     for (V& v : largest_) v = splat<V>(-1);
   }
 
@@ -103,7 +104,8 @@ class DeviationChunk {
         s.finite += static_cast<std::int64_t>(lane_of(finite_[p], lane));
         s.max_ulp = lane_of(most_ulps_[p], lane) > s.max_ulp ? lane_of(most_ulps_[p], lane) : s.max_ulp;
         const std::int64_t index = static_cast<std::int64_t>(lane_of(worst_[p], lane)) + chain;
-        const bool larger = lane_of(largest_[p], lane) > s.max_abs || (lane_of(largest_[p], lane) == s.max_abs && index < s.worst);
+        const bool larger =
+            lane_of(largest_[p], lane) > s.max_abs || (lane_of(largest_[p], lane) == s.max_abs && index < s.worst);
         if (larger) {
           s.max_abs = lane_of(largest_[p], lane);
           s.worst = index;

@@ -37,7 +37,9 @@ ATTOSCOPE_HD DD<V> operator+(DD<V> a, DD<V> b) {
   return quick_two_sum(u.high, u.low + t.low);
 }
 template <class V>
-ATTOSCOPE_HD DD<V> operator-(DD<V> a, DD<V> b) { return a + DD<V>{-b.high, -b.low}; }
+ATTOSCOPE_HD DD<V> operator-(DD<V> a, DD<V> b) {
+  return a + DD<V>{-b.high, -b.low};
+}
 template <class V>
 ATTOSCOPE_HD DD<V> operator*(DD<V> a, DD<V> b) {
   const DD<V> p = two_product(a.high, b.high);

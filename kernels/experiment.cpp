@@ -83,13 +83,15 @@ void validate_tensors(const Problem& p) {
 /// That somebody's output was read, and has the problem's shape.
 void validate_loaded(const Experiment& e) {
   const KernelOutput& o = e.loaded;
-  if (o.file.empty()) throw std::invalid_argument("loaded.file is empty, expected the .npy or .safetensors file of your kernel's output");
+  if (o.file.empty())
+    throw std::invalid_argument("loaded.file is empty, expected the .npy or .safetensors file of your kernel's output");
   if (!o.values) throw std::invalid_argument("loaded.file is '" + o.file + "': its output has not been loaded");
   const bool fits = o.n == e.problem.n && o.d == e.problem.d &&
                     o.values->size() == static_cast<std::size_t>(o.n) * static_cast<std::size_t>(o.d);
   if (!fits)
     throw std::invalid_argument("loaded.file '" + o.file + "' holds " + std::to_string(o.n) + " x " + std::to_string(o.d) +
-                                ", expected the problem's " + std::to_string(e.problem.n) + " x " + std::to_string(e.problem.d));
+                                ", expected the problem's " + std::to_string(e.problem.n) + " x " +
+                                std::to_string(e.problem.d));
 }
 
 }  // namespace
@@ -129,7 +131,8 @@ int traced_row(const Problem& p) {
 std::vector<int> computed_rows(const Problem& p) {
   const int count = p.rows == 0 ? p.n : std::min(p.rows, p.n);
   std::vector<int> rows(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) rows[static_cast<std::size_t>(i)] = static_cast<int>(static_cast<std::int64_t>(i) * p.n / count);
+  for (int i = 0; i < count; ++i)
+    rows[static_cast<std::size_t>(i)] = static_cast<int>(static_cast<std::int64_t>(i) * p.n / count);
   const int traced = traced_row(p);
   if (std::binary_search(rows.begin(), rows.end(), traced)) return rows;
   *(std::upper_bound(rows.begin(), rows.end(), traced) - 1) = traced;

@@ -32,7 +32,22 @@ constexpr Rounding to_format(const Format& f) { return {Rounding::Kind::format, 
 
 /// The named steps, in the order of the data; the letters are FlashAttention-2's (arXiv 2307.08691, Algorithm 1).
 enum class Step : std::uint8_t {
-  input, qk_step, S, m, shifted, e, P, l_step, tile_sum, alpha, rescaled, l, pv_step, PV, O, output
+  input,
+  qk_step,
+  S,
+  m,
+  shifted,
+  e,
+  P,
+  l_step,
+  tile_sum,
+  alpha,
+  rescaled,
+  l,
+  pv_step,
+  PV,
+  O,
+  output
 };
 inline constexpr int step_count = 16;
 
@@ -105,11 +120,12 @@ struct Method {
   int block_k = 64;  ///< Bc: keys of a tile
   int splits = 2;    ///< split_kv: runs of equally many tiles, the last ones shorter
   double tau = 8;    ///< flash4: the stale max stays while (m_new - m_old) log2 e <= tau
-  double tie_beta = 0;  ///< tie mitigation of arXiv 2510.04212: a tied tile max is scaled by beta if positive, set to 0 if negative; 0: off
+  double tie_beta =
+      0;  ///< tie mitigation of arXiv 2510.04212: a tied tile max is scaled by beta if positive, set to 0 if negative; 0: off
   ExponentialKind exponential = ExponentialKind::natural;
-  int exp2_degree = 0;  ///< exp2 by a polynomial of degree 1..5 on [0, 1) (FlashAttention-4); 0: full precision
-  int p_exponent = 0;   ///< e and l carry a factor 2^p_exponent, so that 8-bit P underflows later (FlashAttention-3: 8)
-  bool kahan_l = false; ///< the row sum carries its rounding error along (Kahan 1965), within and between tiles
+  int exp2_degree = 0;   ///< exp2 by a polynomial of degree 1..5 on [0, 1) (FlashAttention-4); 0: full precision
+  int p_exponent = 0;    ///< e and l carry a factor 2^p_exponent, so that 8-bit P underflows later (FlashAttention-3: 8)
+  bool kahan_l = false;  ///< the row sum carries its rounding error along (Kahan 1965), within and between tiles
   SumOrder order = SumOrder::sequential;
   int sum_lanes = 8;          ///< chains of `interleaved`
   bool reverse_keys = false;  ///< keys are taken from the last to the first
@@ -129,18 +145,29 @@ struct Tensors {
   std::vector<double> q, k, v;
 };
 
-enum class InputKind : std::uint8_t { normal, uniform, outliers, ones, constant, ties, ascending, descending, shuffled, tensors };
-inline constexpr std::array<std::string_view, 10> input_names{
-    "normal", "uniform", "outliers", "ones", "constant", "ties", "ascending", "descending", "shuffled", "tensors"};
+enum class InputKind : std::uint8_t {
+  normal,
+  uniform,
+  outliers,
+  ones,
+  constant,
+  ties,
+  ascending,
+  descending,
+  shuffled,
+  tensors
+};
+inline constexpr std::array<std::string_view, 10> input_names{"normal", "uniform",   "outliers",   "ones",     "constant",
+                                                              "ties",   "ascending", "descending", "shuffled", "tensors"};
 constexpr std::string_view name(InputKind k) { return input_names[static_cast<std::size_t>(k)]; }
 
 /// Where Q, K, V come from. The file is read outside kernels/; `tensors` then holds what was read.
 struct Input {
   InputKind kind = InputKind::normal;
-  double value = 1;                        ///< of `constant`
-  std::string file;                        ///< of `tensors`: FILE.safetensors or q.npy,k.npy,v.npy
-  int index = 0;                           ///< of `tensors`: which head
-  std::uint64_t digest = 0;                ///< of `tensors`: of the bits that were read, so that a changed file is a new question
+  double value = 1;          ///< of `constant`
+  std::string file;          ///< of `tensors`: FILE.safetensors or q.npy,k.npy,v.npy
+  int index = 0;             ///< of `tensors`: which head
+  std::uint64_t digest = 0;  ///< of `tensors`: of the bits that were read, so that a changed file is a new question
   std::shared_ptr<const Tensors> tensors;  ///< not compared
 
   friend bool operator==(const Input& x, const Input& y) {
@@ -194,15 +221,15 @@ constexpr Keys visible_keys(const Mask& mask, int row, int n) {
 struct Problem {
   Input input{};
   std::uint64_t seed = 1;
-  int n = 1024;        ///< tokens: rows of Q, K, V
-  int d = 64;          ///< head dimension
-  double scale = 0;    ///< of the scores; 0 means 1/sqrt(d)
+  int n = 1024;      ///< tokens: rows of Q, K, V
+  int d = 64;        ///< head dimension
+  double scale = 0;  ///< of the scores; 0 means 1/sqrt(d)
   Mask mask{};
   std::optional<double> sink{};  ///< one extra logit in every denominator
-  double softcap = 0;  ///< S becomes softcap * tanh(S / softcap); 0: off
-  double alibi = 0;    ///< slope: S loses alibi * |row - key|
-  int rows = 0;        ///< how many query rows, evenly spread; 0 means all
-  int traced_row = -1; ///< whose recurrence is traced; negative counts from the end
+  double softcap = 0;            ///< S becomes softcap * tanh(S / softcap); 0: off
+  double alibi = 0;              ///< slope: S loses alibi * |row - key|
+  int rows = 0;                  ///< how many query rows, evenly spread; 0 means all
+  int traced_row = -1;           ///< whose recurrence is traced; negative counts from the end
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };

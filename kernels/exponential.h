@@ -2,7 +2,6 @@
 /// so that every machine gives the same bits. V is float, double or a vector of either.
 #pragma once
 
-
 #include "kernels/format.h"
 
 namespace attoscope {
@@ -49,9 +48,13 @@ ATTOSCOPE_HD V splat(typename Lane<V>::Scalar x) {
 
 /// The integers that V's bits spell, and back.
 template <class V>
-ATTOSCOPE_HD typename Lane<V>::Int bits_of(V x) { return bit_as<typename Lane<V>::Int>(x); }
+ATTOSCOPE_HD typename Lane<V>::Int bits_of(V x) {
+  return bit_as<typename Lane<V>::Int>(x);
+}
 template <class V>
-ATTOSCOPE_HD V from_bits(typename Lane<V>::Int x) { return bit_as<V>(x); }
+ATTOSCOPE_HD V from_bits(typename Lane<V>::Int x) {
+  return bit_as<V>(x);
+}
 
 /// 2^k for normal results, k an integer (a vector of integers).
 template <class V>
@@ -81,9 +84,9 @@ struct ExpConstants<double> {
   static constexpr double magic = 0x1.8p52;
   static constexpr int terms = 10;
   ATTOSCOPE_HD static constexpr double c(int i) {
-    constexpr double table[terms] = {0x1.000000000000ap-1,  0x1.55555555554f9p-3,  0x1.55555555507f1p-5, 0x1.1111111127e83p-7,
-                                      0x1.6c16c1844b01cp-10, 0x1.a01a0129b4612p-13, 0x1.a01999adcb23bp-16,
-                                      0x1.71df262c451e1p-19, 0x1.28adce7339679p-22, 0x1.ad7f02ab63935p-26};
+    constexpr double table[terms] = {0x1.000000000000ap-1,  0x1.55555555554f9p-3,  0x1.55555555507f1p-5,  0x1.1111111127e83p-7,
+                                     0x1.6c16c1844b01cp-10, 0x1.a01a0129b4612p-13, 0x1.a01999adcb23bp-16, 0x1.71df262c451e1p-19,
+                                     0x1.28adce7339679p-22, 0x1.ad7f02ab63935p-26};
     return table[i];
   }
 };
@@ -136,7 +139,8 @@ struct Exp2Constants<float> {
   // (2^r - 1) / r on |r| <= 1/2, minimax
   static constexpr int terms = 6;
   ATTOSCOPE_HD static constexpr float c(int i) {
-    constexpr float table[terms] = {0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee6p-5f, 0x1.3b2d5p-7f, 0x1.5f3f3p-10f, 0x1.41fb2cp-13f};
+    constexpr float table[terms] = {0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee6p-5f,
+                                    0x1.3b2d5p-7f, 0x1.5f3f3p-10f, 0x1.41fb2cp-13f};
     return table[i];
   }
 };
@@ -146,8 +150,8 @@ struct Exp2Constants<double> {
   static constexpr int terms = 11;
   ATTOSCOPE_HD static constexpr double c(int i) {
     constexpr double table[terms] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c5a5p-3,  0x1.c6b08d7049fe6p-5,  0x1.3b2ab6fba007cp-7,
-                                      0x1.5d87fe78cdbdcp-10, 0x1.4309130efb1c8p-13, 0x1.ffcbfba86f5cap-17, 0x1.62bfc740e058ep-20,
-                                      0x1.b5267e317beebp-24, 0x1.e61bf8e63572ap-28, 0x1.e79b0b6f725e0p-32};
+                                     0x1.5d87fe78cdbdcp-10, 0x1.4309130efb1c8p-13, 0x1.ffcbfba86f5cap-17, 0x1.62bfc740e058ep-20,
+                                     0x1.b5267e317beebp-24, 0x1.e61bf8e63572ap-28, 0x1.e79b0b6f725e0p-32};
     return table[i];
   }
 };
@@ -163,8 +167,8 @@ ATTOSCOPE_HD V exponential2(V x) {
   return scaled_by_power(fused(q, r, splat<V>(1)), n, shifted);
 }
 
-/// Minimax polynomials of 2^f on [0, 1), relative error, p(0) = 1: the coefficient of f^(i+1). Worst errors: 3.9e-2, 2.1e-3, 8.8e-5,
-/// 2.9e-6, 1.6e-7. Degree 3 has FlashAttention-4's coefficients.
+/// Minimax polynomials of 2^f on [0, 1), relative error, p(0) = 1: the coefficient of f^(i+1). Worst
+/// errors: 3.9e-2, 2.1e-3, 8.8e-5, 2.9e-6, 1.6e-7. Degree 3 has FlashAttention-4's coefficients.
 ATTOSCOPE_HD constexpr float exp2_coefficient(int degree, int i) {
   constexpr float table[5][5] = {
       {0x1.d8dc72p-1f, 0, 0, 0, 0},
@@ -233,9 +237,10 @@ template <class V>
 ATTOSCOPE_HD SinCos<V> sincos_turns(V u) {
   const V shifted = u * 4.0 + 0x1.8p52, quarter = shifted - 0x1.8p52;
   const V x = (u * 4.0 - quarter) * 0x1.921fb54442d18p+0, x2 = x * x;
-  constexpr double s[] = {-1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
-  constexpr double c[] = {-1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600.0, -1.0 / 87178291200.0,
-                          1.0 / 20922789888000.0};
+  constexpr double s[] = {-1.0 / 6,        1.0 / 120,          -1.0 / 5040,           1.0 / 362880,
+                          -1.0 / 39916800, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
+  constexpr double c[] = {-1.0 / 2,       1.0 / 24,          -1.0 / 720,           1.0 / 40320,
+                          -1.0 / 3628800, 1.0 / 479001600.0, -1.0 / 87178291200.0, 1.0 / 20922789888000.0};
   V ps = splat<V>(s[6]), pc = splat<V>(c[7]);
   for (int i = 5; i >= 0; --i) ps = fused(ps, x2, splat<V>(s[i]));
   for (int i = 6; i >= 0; --i) pc = fused(pc, x2, splat<V>(c[i]));

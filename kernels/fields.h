@@ -10,7 +10,20 @@
 
 namespace attoscope {
 
-enum class Field : std::uint8_t { golden, a, b, a_error, b_error, a_abs, b_abs, a_ulps, b_ulps, a_relative, b_relative, a_minus_b };
+enum class Field : std::uint8_t {
+  golden,
+  a,
+  b,
+  a_error,
+  b_error,
+  a_abs,
+  b_abs,
+  a_ulps,
+  b_ulps,
+  a_relative,
+  b_relative,
+  a_minus_b
+};
 
 struct FieldText {
   std::string_view name;   ///< in files: "a_error"

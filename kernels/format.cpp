@@ -12,7 +12,8 @@ struct Named {
   std::string_view name;
   Format format;
 };
-constexpr std::array<Named, 7> named{{{"fp64", fp64}, {"fp32", fp32}, {"tf32", tf32}, {"bf16", bf16}, {"fp16", fp16}, {"e4m3", e4m3}, {"e5m2", e5m2}}};
+constexpr std::array<Named, 7> named{
+    {{"fp64", fp64}, {"fp32", fp32}, {"tf32", tf32}, {"bf16", bf16}, {"fp16", fp16}, {"e4m3", e4m3}, {"e5m2", e5m2}}};
 constexpr std::array<std::string_view, 3> overflow_names{"infinity", "saturate", "nan"};
 
 [[noreturn]] void refuse(std::string_view text, const char* expected) {
@@ -39,7 +40,8 @@ Format parse_base(std::string_view base, std::string_view whole) {
   if (rest.empty() || rest.front() != 'm') refuse(whole, expected);
   rest.remove_prefix(1);
   const int mantissa = take_number(rest);
-  const bool fits = exponent >= min_exponent_bits && exponent <= max_exponent_bits && mantissa >= 0 && mantissa <= max_mantissa_bits;
+  const bool fits =
+      exponent >= min_exponent_bits && exponent <= max_exponent_bits && mantissa >= 0 && mantissa <= max_mantissa_bits;
   if (!rest.empty() || !fits) refuse(whole, expected);
   return {exponent, mantissa};
 }

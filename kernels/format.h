@@ -102,9 +102,7 @@ ATTOSCOPE_HD constexpr T largest(const Format& f) {
 }
 /// The smallest normal and subnormal number, and the spacing of numbers just above 1.
 inline constexpr double smallest_normal(const Format& f) { return power_of_two<double>(min_exponent(f)); }
-inline constexpr double smallest_subnormal(const Format& f) {
-  return power_of_two<double>(min_exponent(f) - f.mantissa_bits);
-}
+inline constexpr double smallest_subnormal(const Format& f) { return power_of_two<double>(min_exponent(f) - f.mantissa_bits); }
 inline constexpr double epsilon(const Format& f) { return power_of_two<double>(-f.mantissa_bits); }
 
 /// Exponent of |bits| (which are not 0, not infinite): floor(log2 |x|), subnormals of T included.
@@ -141,8 +139,8 @@ ATTOSCOPE_HD constexpr T round(const Format& f, T x) {
   if (magnitude == 0 || magnitude > L::infinity) return x;
   if (magnitude == L::infinity) return overflowed<T>(f, negative);
   const int e = exponent_of<T>(magnitude);
-  const int own = (e > L::min_exponent ? e : L::min_exponent) - L::mantissa_bits;           // x = significand * 2^own
-  const int quantum = (e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits;        // log2 of f's spacing at x
+  const int own = (e > L::min_exponent ? e : L::min_exponent) - L::mantissa_bits;     // x = significand * 2^own
+  const int quantum = (e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits;  // log2 of f's spacing at x
   const int dropped = quantum - own;
   T y = bit_as<T>(magnitude);
   if (dropped > L::mantissa_bits + 1) {

@@ -24,14 +24,14 @@ struct Arguments {
   int count = 0, n = 0;
   int first_tile = 0;  ///< of block_q queries: where this launch begins
   bool causal = false;
-  float c = 0;  ///< scale * log2 e
+  float c = 0;                             ///< scale * log2 e
   int first_keys = 0, end_keys = 1 << 30;  ///< the tiles of keys that this launch takes in
   float* state = nullptr;  ///< O, m and l between two launches: state_floats of every tile of queries, a head follows the other
 };
 
 /// What a tile of queries leaves to the next launch.
 template <class Shape>
-inline constexpr int state_floats = Shape::threads* Shape::row_tiles*(Shape::D / 2 + 4);
+inline constexpr int state_floats = Shape::threads * Shape::row_tiles * (Shape::D / 2 + 4);
 
 /// The queries of one warp: their O, m and l stay in registers from a launch's first tile of keys to its last.
 template <class Shape, class Warp>
@@ -184,8 +184,8 @@ class WarpRows {
     l_[i][h] = warp_.fused(l_[i][h], alpha, sum);
     ATTOSCOPE_UNROLL(unroll) for (int n = 0; n < D / 8; ++n) {
       ATTOSCOPE_UNROLL(unroll)
-      for (int e = 2 * h; e < 2 * h + 2; ++e) o_[i][n][e] =
-          warp_.each([](float o, float a) { return o * a; }, o_[i][n][e], alpha);
+      for (int e = 2 * h; e < 2 * h + 2; ++e)
+        o_[i][n][e] = warp_.each([](float o, float a) { return o * a; }, o_[i][n][e], alpha);
     }
   }
 

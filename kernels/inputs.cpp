@@ -69,7 +69,8 @@ std::vector<double> outlier_mix(std::uint64_t seed, std::uint32_t tensor, std::s
 /// Every key four times in a row, so that the largest score of a query is tied.
 void plant_ties(Tensors& t) {
   for (int j = 0; j < t.n; ++j)
-    std::copy_n(t.k.begin() + static_cast<std::ptrdiff_t>(j / 4 * 4) * t.d, t.d, t.k.begin() + static_cast<std::ptrdiff_t>(j) * t.d);
+    std::copy_n(t.k.begin() + static_cast<std::ptrdiff_t>(j / 4 * 4) * t.d, t.d,
+                t.k.begin() + static_cast<std::ptrdiff_t>(j) * t.d);
 }
 
 /// Keys s_j g along one direction g, and queries with q.g > 0: every query sees its scores in the order of s.
@@ -97,10 +98,18 @@ Tensors drawn(const Problem& p, const StopSign& stop) {
   std::vector<double>* parts[] = {&t.q, &t.k, &t.v};
   for (std::uint32_t i = 0; i < 3; ++i) {
     switch (p.input.kind) {
-      case InputKind::uniform: *parts[i] = uniform(p.seed, values + i, count, stop); break;
-      case InputKind::outliers: *parts[i] = outlier_mix(p.seed, i, count, stop); break;
-      case InputKind::constant: *parts[i] = constant(p.input.value, count, stop); break;
-      default: *parts[i] = normal(p.seed, values + i, count, stop); break;
+      case InputKind::uniform:
+        *parts[i] = uniform(p.seed, values + i, count, stop);
+        break;
+      case InputKind::outliers:
+        *parts[i] = outlier_mix(p.seed, i, count, stop);
+        break;
+      case InputKind::constant:
+        *parts[i] = constant(p.input.value, count, stop);
+        break;
+      default:
+        *parts[i] = normal(p.seed, values + i, count, stop);
+        break;
     }
   }
   if (p.input.kind == InputKind::ones) t.v = constant(1, count, stop);

@@ -18,15 +18,15 @@ template <class T>
 struct Job {
   const T *q = nullptr, *k = nullptr, *v = nullptr;
   int n = 0, d = 0;
-  T scale = 1;           ///< of the scores; 1 where exp2 folds it in
+  T scale = 1;  ///< of the scores; 1 where exp2 folds it in
   Mask mask{};
   T softcap = 0, alibi = 0;
   bool has_sink = false;
   T sink = 0;
-  Method method{};       ///< with block_k at most n
-  bool reversed = false; ///< k and v are stored from the last key to the first
-  T exp2_scale = 1;      ///< c of 2^(S*c - m*c)
-  T score_unit = 1;      ///< S of this job times this is the score
+  Method method{};        ///< with block_k at most n
+  bool reversed = false;  ///< k and v are stored from the last key to the first
+  T exp2_scale = 1;       ///< c of 2^(S*c - m*c)
+  T score_unit = 1;       ///< S of this job times this is the score
   std::uint64_t seed = 0;
   RounderPlan<T> plans[step_count];
   Magnitudes q_range{}, k_range{}, v_range{};
@@ -58,11 +58,12 @@ struct Window {
 template <class T>
 struct TileView {
   int tile = 0, first_key = 0, end_key = 0;  ///< keys that some row of the block sees
-  int stride = 0, lane_stride = 1; ///< from a column to the next, and from a lane to the next
-  const T *m_old = nullptr, *m = nullptr, *l = nullptr, *alpha = nullptr;  ///< [lane * lane_stride]; m_old is -infinity before the first tile
-  const T* takes_part = nullptr;   ///< [lane * lane_stride]: 0 where the row sees no key of the tile
-  const T* o = nullptr;            ///< [column * stride + lane * lane_stride]
-  bool restarts = false;           ///< the state was empty before this tile in every row: a new run of split_kv begins
+  int stride = 0, lane_stride = 1;           ///< from a column to the next, and from a lane to the next
+  const T *m_old = nullptr, *m = nullptr, *l = nullptr,
+          *alpha = nullptr;       ///< [lane * lane_stride]; m_old is -infinity before the first tile
+  const T* takes_part = nullptr;  ///< [lane * lane_stride]: 0 where the row sees no key of the tile
+  const T* o = nullptr;           ///< [column * stride + lane * lane_stride]
+  bool restarts = false;          ///< the state was empty before this tile in every row: a new run of split_kv begins
   const T *S = nullptr, *e = nullptr, *P = nullptr;  ///< [(key - first_key) * lane_stride] of the kept lane; null without one
 
   /// Whether the row sees a key of the tile.
@@ -99,9 +100,9 @@ struct Watched {
 
 /// How a chunk is compared.
 struct DeviationRule {
-  Format format{};   ///< whose ulps count
-  double floor = 0;  ///< no ulp finer than at this magnitude
-  double centre = 0; ///< what `centred` measures differences from
+  Format format{};    ///< whose ulps count
+  double floor = 0;   ///< no ulp finer than at this magnitude
+  double centre = 0;  ///< what `centred` measures differences from
 };
 
 /// What a chunk of x and a reference y adds to their deviation; sums in interleaved chains (element i into chain i mod chains).
@@ -144,8 +145,10 @@ struct InstructionSet {
   std::size_t (*double_scratch)(const Job<double>&) = nullptr;
   std::size_t (*dd_scratch)(const Job<double>&) = nullptr;
   /// Output of the block's rows, row-major count x d. `recorder` may be null. `scratch` is 64-byte aligned.
-  void (*run_float)(const Job<float>&, const RowBlock&, Recorder<float>*, const StopSign&, void* scratch, double* out) = nullptr;
-  void (*run_double)(const Job<double>&, const RowBlock&, Recorder<double>*, const StopSign&, void* scratch, double* out) = nullptr;
+  void (*run_float)(const Job<float>&, const RowBlock&, Recorder<float>*, const StopSign&, void* scratch,
+                    double* out) = nullptr;
+  void (*run_double)(const Job<double>&, const RowBlock&, Recorder<double>*, const StopSign&, void* scratch,
+                     double* out) = nullptr;
   /// Three-pass softmax in double-double, rounded to double at the end.
   void (*run_dd)(const Job<double>&, const RowBlock&, const StopSign&, void* scratch, double* out) = nullptr;
   /// count standard normal numbers, elements first .. of stream `stream` of `seed`; first and count even.
@@ -162,8 +165,8 @@ struct InstructionSet {
 };
 
 /// The instruction set of that name. None named: the one that ATTOSCOPE_ISA=sse2|avx2|avx512|simt in the environment names, or
-/// the best of this machine; simt is the GPU's lane code, run by the CPU. Throws std::invalid_argument in one sentence where this
-/// machine does not run it.
+/// the best of this machine; simt is the GPU's lane code, run by the CPU. Throws std::invalid_argument in one sentence where
+/// this machine does not run it.
 InstructionSet instruction_set(std::string_view name = {});
 /// Whether this program holds the instruction set of that name and this machine runs it.
 bool has_instruction_set(std::string_view name);

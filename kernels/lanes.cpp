@@ -23,7 +23,8 @@ using CpuDoubleDouble = DoubleDoubleBlock<Watched<double>>;
 inline constexpr int crew_lanes = warp_lanes;
 
 template <class T>
-void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch, double* out) {
+void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch,
+                   double* out) {
   alignas(16) char stage[staged_bytes];
   const RowSlice slice{block.rows, block.count, block.first};
   for (int lane = 0; lane * Lanes<T>::rows < block.count; ++lane)
@@ -40,7 +41,8 @@ void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop,
 inline constexpr int crew_lanes = 1;
 
 template <class T>
-void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch, double* out) {
+void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch,
+                   double* out) {
   Arena arena(scratch);
   AttentionBlock<T, Watched<T>>(job, block, Crew{}, {recorder, stop}, arena).run(out);
 }

@@ -1,5 +1,5 @@
-/// Lanes for the instruction set that this translation unit is compiled for. Every type and function lives in a namespace of the
-/// instruction set, so that no linker can mix them.
+/// Lanes for the instruction set that this translation unit is compiled for. Every type and function lives in a namespace of
+/// the instruction set, so that no linker can mix them.
 #pragma once
 
 #include "kernels/random.h"

@@ -1,5 +1,5 @@
-/// The product under both q.k and P.V: C[m][lane] = A[m][k] * B[k][lane], k ascending, one chain for every element, rounded after
-/// every fma where a functor says so.
+/// The product under both q.k and P.V: C[m][lane] = A[m][k] * B[k][lane], k ascending, one chain for every element, rounded
+/// after every fma where a functor says so.
 #pragma once
 
 #include "kernels/lanes.h"
@@ -26,7 +26,8 @@ struct Product {
 
 /// `next` where the lane takes part in step k, else `hidden`.
 template <class T>
-ATTOSCOPE_HD typename Lanes<T>::V taking_part(const Product<T>& p, int k, int r, typename Lanes<T>::V next, typename Lanes<T>::V hidden) {
+ATTOSCOPE_HD typename Lanes<T>::V taking_part(const Product<T>& p, int k, int r, typename Lanes<T>::V next,
+                                              typename Lanes<T>::V hidden) {
   using V = typename Lanes<T>::V;
   const V first = as_vectors(p.first)[r], end = as_vectors(p.end)[r];
   const V step = splat<V>(static_cast<T>(k));

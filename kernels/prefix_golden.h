@@ -1,4 +1,5 @@
-/// The truth of one row over its first keys, kept up to date key by key (Milakov, Gimelshein, arXiv 1805.02867, in precision G).
+/// The truth of one row over its first keys, kept up to date key by key (Milakov, Gimelshein, arXiv 1805.02867, in precision
+/// G).
 #pragma once
 
 #include <cmath>
@@ -50,12 +51,16 @@ class PrefixGolden {
  private:
   static constexpr bool is_double = std::is_same_v<G, double>;
   static G from(double x) {
-    if constexpr (is_double) return x;
-    else return G{x, 0};
+    if constexpr (is_double)
+      return x;
+    else
+      return G{x, 0};
   }
   static double high(const G& x) {
-    if constexpr (is_double) return x;
-    else return x.high;
+    if constexpr (is_double)
+      return x;
+    else
+      return x.high;
   }
   /// exp(score - m) for sign 1, exp(m - score) for sign -1.
   G exp_of(const G& score, int sign) const { return exponential(sign > 0 ? score - m_ : m_ - score); }

@@ -38,7 +38,8 @@ ATTOSCOPE_HD V unit_interval(U high, U low) {
 /// 64 random bits for one rounding: a Philox block whose counter is (i, k), stream (row, step).
 ATTOSCOPE_HD std::uint64_t dice_roll(std::uint64_t seed, Step step, int row, int i, int k) {
   const std::uint64_t stream = (static_cast<std::uint64_t>(row) << 32) | (0x80000000u + static_cast<std::uint32_t>(step));
-  const Philox<std::uint64_t> p = philox<std::uint64_t>(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(k), stream, seed);
+  const Philox<std::uint64_t> p =
+      philox<std::uint64_t>(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(k), stream, seed);
   return (p.x[0] << 32) | p.x[1];
 }
 

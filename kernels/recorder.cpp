@@ -114,12 +114,13 @@ class RunRecorder<T>::Tracer {
   void count_key(TraceTile& t, const TileView<T>& view, int i, int lane) {
     const RounderPlan<T>& plan = job_[Step::P];
     const int at = i * view.lane_stride, own = lane * view.lane_stride;
-    const T S = view.S[at], P = view.P[at], e = job_.method.algorithm == Algorithm::three_pass ? view.e[at] / view.l[own] : view.e[at];
+    const T S = view.S[at], P = view.P[at],
+            e = job_.method.algorithm == Algorithm::three_pass ? view.e[at] / view.l[own] : view.e[at];
     if (S > max_true_) max_true_ = S;
     if (S == view.m[own]) ++tied_;
     if (P > t.p_max) t.p_max = P;
     if (e > 0 && P == 0) ++t.underflowed;
-    if (job_.method.algorithm == Algorithm::two_pass) return;  // its P is e / l, after this pass
+    if (job_.method.algorithm == Algorithm::two_pass) return;                    // its P is e / l, after this pass
     if (plan.rounds() && e > plan.largest && !(P < plan.beyond)) ++t.saturated;  // NaN, where that is its overflow
   }
 
@@ -177,7 +178,8 @@ class RunRecorder<T>::Tracer {
 };
 
 template <class T>
-RunRecorder<T>::RunRecorder(const Job<T>& job, const Job<double>& golden, const std::vector<int>& rows, int traced, bool precise)
+RunRecorder<T>::RunRecorder(const Job<T>& job, const Job<double>& golden, const std::vector<int>& rows, int traced,
+                            bool precise)
     : job_(job),
       rows_(rows),
       tiles_(job.method.algorithm == Algorithm::three_pass ? 1 : (job.n - 1) / job.method.block_k + 1),

@@ -44,18 +44,18 @@ struct Deviation {
 
 /// One tile of the traced row, after the tile was taken in.
 struct TraceTile {
-  int tile = 0;                 ///< index of the tile, from key 0 on
-  double max_true = 0;          ///< largest score so far
-  double max_used = 0;          ///< m, which exp sees
-  double alpha = 1;             ///< exp(m_old - m_new); 1 on the row's first tile
-  double l = 0;                 ///< running row sum
-  double o_norm = 0;            ///< Euclidean norm of the running O
-  double p_max = 0;             ///< largest P of the tile
-  int saturated = 0;            ///< P beyond the largest number of its format
-  int underflowed = 0;          ///< e > 0 whose P is 0
-  int ties = 0;                 ///< keys whose score equals the max in use, beyond the first such key of the row so far
-  bool moved = false;           ///< m changed, and it was not the row's first tile
-  double error = 0;             ///< max |O/l - golden of the same keys| if the loop ended here
+  int tile = 0;         ///< index of the tile, from key 0 on
+  double max_true = 0;  ///< largest score so far
+  double max_used = 0;  ///< m, which exp sees
+  double alpha = 1;     ///< exp(m_old - m_new); 1 on the row's first tile
+  double l = 0;         ///< running row sum
+  double o_norm = 0;    ///< Euclidean norm of the running O
+  double p_max = 0;     ///< largest P of the tile
+  int saturated = 0;    ///< P beyond the largest number of its format
+  int underflowed = 0;  ///< e > 0 whose P is 0
+  int ties = 0;         ///< keys whose score equals the max in use, beyond the first such key of the row so far
+  bool moved = false;   ///< m changed, and it was not the row's first tile
+  double error = 0;     ///< max |O/l - golden of the same keys| if the loop ended here
 };
 
 struct Trace {
@@ -65,13 +65,14 @@ struct Trace {
 
 /// How often the running max of method a moved, over the computed rows.
 struct Rescales {
-  int tiles = 0;              ///< T = ceil(N / block_k)
-  double nominal = 0;         ///< mean over rows of (its tiles - 1): what an unconditional rescale would cost
-  double effective_mean = 0;  ///< mean over rows of the tiles in which m moved
-  double expected = 0;        ///< mean over rows of H_T - 1, for exchangeable scores
+  int tiles = 0;                          ///< T = ceil(N / block_k)
+  double nominal = 0;                     ///< mean over rows of (its tiles - 1): what an unconditional rescale would cost
+  double effective_mean = 0;              ///< mean over rows of the tiles in which m moved
+  double expected = 0;                    ///< mean over rows of H_T - 1, for exchangeable scores
   std::vector<std::int64_t> per_tile;     ///< rows in which m moved at this tile
   std::vector<double> expected_per_tile;  ///< sum over rows of 1/t, t the row's own count of tiles so far (0 for t = 1)
-  std::vector<std::array<float, 5>> max_quantiles;  ///< 5, 25, 50, 75, 95 % of m over (256 of) the rows, per tile; NaN where no row has it
+  std::vector<std::array<float, 5>>
+      max_quantiles;  ///< 5, 25, 50, 75, 95 % of m over (256 of) the rows, per tile; NaN where no row has it
 };
 
 /// m after every tile of (a sample of) the rows: the rescale map. Method a.
@@ -100,21 +101,21 @@ struct Digests {
 /// What is known of a real kernel's output beside its deviation: how far two runs of it are from each other, and it from the
 /// emulation of the same kernel (flash2 `hw` with its tile and exp2).
 struct HardwareCheck {
-  std::string instruction;        ///< "mma.sync.m16n8k16"
-  std::int64_t changed = 0;       ///< elements in which a second run gave other bits
-  double run_to_run_ulp = 0;      ///< max |first - second run| in ulps of fp32
-  double emulator_max_ulp = 0;    ///< max |kernel - emulation| in ulps of the main format, as `Deviation::max_ulp`
-  double emulator_mean_ulp = 0;   ///< mean of the same; NaN where nothing is finite
+  std::string instruction;       ///< "mma.sync.m16n8k16"
+  std::int64_t changed = 0;      ///< elements in which a second run gave other bits
+  double run_to_run_ulp = 0;     ///< max |first - second run| in ulps of fp32
+  double emulator_max_ulp = 0;   ///< max |kernel - emulation| in ulps of the main format, as `Deviation::max_ulp`
+  double emulator_mean_ulp = 0;  ///< mean of the same; NaN where nothing is finite
 };
 
 class DeviceMatrices;
 
 struct Result {
   Experiment experiment;
-  std::string device;             ///< "cpu avx512, 2 threads", "cuda:0 NVIDIA H200"
-  std::string remark;             ///< why it is not the device that was asked for: one sentence; empty: it is
-  std::vector<int> rows;          ///< row of Q for each row of the matrices
-  int rows_without_keys = 0;      ///< of these: they see no key, and their output is 0 in golden, a and b
+  std::string device;                     ///< "cpu avx512, 2 threads", "cuda:0 NVIDIA H200"
+  std::string remark;                     ///< why it is not the device that was asked for: one sentence; empty: it is
+  std::vector<int> rows;                  ///< row of Q for each row of the matrices
+  int rows_without_keys = 0;              ///< of these: they see no key, and their output is 0 in golden, a and b
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for everybody
   std::shared_ptr<const Matrix> golden;
   Matrix a, b;

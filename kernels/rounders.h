@@ -9,11 +9,11 @@ namespace attoscope {
 
 /// How a step is rounded in working type T.
 enum class RounderKind : std::uint8_t {
-  none,   ///< T holds every number of the format: nothing to do
-  bits,   ///< the format has T's exponents, and a mantissa: integer rounding of the bit pattern
-  half,   ///< fp16 in float, by the conversion instructions where the lanes have them
-  magic,  ///< fewer exponents than T: add and subtract 2^k, then overflow
-  slow,   ///< anything else: `round`, element by element
+  none,       ///< T holds every number of the format: nothing to do
+  bits,       ///< the format has T's exponents, and a mantissa: integer rounding of the bit pattern
+  half,       ///< fp16 in float, by the conversion instructions where the lanes have them
+  magic,      ///< fewer exponents than T: add and subtract 2^k, then overflow
+  slow,       ///< anything else: `round`, element by element
   stochastic  ///< `round_stochastic`, element by element
 };
 
@@ -28,9 +28,9 @@ template <class T>
 struct RounderPlan {
   RounderKind kind = RounderKind::none;
   Format format{};
-  int dropped = 0;      ///< mantissa bits of T that the format lacks
-  T largest = 0;        ///< largest finite number
-  T beyond = 0;         ///< what a larger one becomes
+  int dropped = 0;  ///< mantissa bits of T that the format lacks
+  T largest = 0;    ///< largest finite number
+  T beyond = 0;     ///< what a larger one becomes
   /// True if two operations serve while values stay far from T's limits (see ShortRounder).
   bool can_be_short = false;
 
@@ -67,7 +67,9 @@ RounderPlan<T> plan(const Rounding& r, const Format& main) {
 
 struct NoRounder {
   template <class V>
-  ATTOSCOPE_HD V operator()(V x, Where = {}) const { return x; }
+  ATTOSCOPE_HD V operator()(V x, Where = {}) const {
+    return x;
+  }
 };
 
 /// Two operations for a short significand with T's exponents: exact while x is 0 or 2^-100 <= |x| < 2^100, for at most
@@ -76,7 +78,8 @@ template <class T>
 struct ShortRounder {
   static constexpr int domain = 100;
   T down, up;
-  ATTOSCOPE_HD explicit ShortRounder(const RounderPlan<T>& p) : down(power_of_two<T>(p.dropped) - 1), up(power_of_two<T>(p.dropped)) {}
+  ATTOSCOPE_HD explicit ShortRounder(const RounderPlan<T>& p)
+      : down(power_of_two<T>(p.dropped) - 1), up(power_of_two<T>(p.dropped)) {}
 
   template <class V>
   ATTOSCOPE_HD V operator()(V x, Where = {}) const {

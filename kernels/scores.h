@@ -19,9 +19,9 @@ inline constexpr int max_window_cells = 1 << 22;  ///< rows * keys
 /// Row-major rows x keys; NaN where the row does not see the key.
 struct ScoreWindow {
   ScoreQuestion question;
-  std::vector<float> S;       ///< scores as a rounds them, before the max is subtracted; with exp2 times the scale it folds in
-  std::vector<float> P;       ///< a's P as it enters P.V, times all that O is multiplied with until it leaves a: the later alphas,
-                              ///< split_kv's share of the run, 1 over the final row sum (1 where P is normalised before P.V)
+  std::vector<float> S;  ///< scores as a rounds them, before the max is subtracted; with exp2 times the scale it folds in
+  std::vector<float> P;  ///< a's P as it enters P.V, times all that O is multiplied with until it leaves a: the later alphas,
+                         ///< split_kv's share of the run, 1 over the final row sum (1 where P is normalised before P.V)
   std::vector<float> weight;  ///< the true softmax weight, from the golden arithmetic
 };
 

@@ -39,7 +39,8 @@ class LaneArray {
   LaneArray() = default;
   ATTOSCOPE_HD explicit LaneArray(X* first) : first_(first) {}
   template <class Y>
-  requires(std::is_same_v<X, const Y>) ATTOSCOPE_HD LaneArray(const LaneArray<Y>& y) : first_(y.get()) {}
+    requires(std::is_same_v<X, const Y>)
+  ATTOSCOPE_HD LaneArray(const LaneArray<Y>& y) : first_(y.get()) {}
 
   ATTOSCOPE_HD X& operator[](std::ptrdiff_t i) const { return first_[i * lane_stride]; }
   ATTOSCOPE_HD X& operator*() const { return *first_; }

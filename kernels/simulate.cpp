@@ -31,14 +31,17 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
   const int count = static_cast<int>(rows.size());
   Matrix out{count, d, zeros<double>(static_cast<std::size_t>(count) * static_cast<std::size_t>(d), stop)};
   tbb::enumerable_thread_specific<std::unique_ptr<Scratch>> scratch;
-  tbb::parallel_for(0, (count + height - 1) / height, [&](int i) {
-    std::unique_ptr<Scratch>& mine = scratch.local();
-    if (!mine) mine = std::make_unique<Scratch>(scratch_bytes);
-    const int first = i * height;
-    const RowBlock rows_of_block{rows.data() + first, std::min(height, count - first), first};
-    block(rows_of_block, mine->get(), out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
-    stop.did(static_cast<std::size_t>(rows_of_block.count));
-  }, tbb::simple_partitioner{});
+  tbb::parallel_for(
+      0, (count + height - 1) / height,
+      [&](int i) {
+        std::unique_ptr<Scratch>& mine = scratch.local();
+        if (!mine) mine = std::make_unique<Scratch>(scratch_bytes);
+        const int first = i * height;
+        const RowBlock rows_of_block{rows.data() + first, std::min(height, count - first), first};
+        block(rows_of_block, mine->get(), out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
+        stop.did(static_cast<std::size_t>(rows_of_block.count));
+      },
+      tbb::simple_partitioner{});
   return out;
 }
 
@@ -51,7 +54,8 @@ void round_piece(const InstructionSet& isa, const double* x, std::size_t count, 
 
 /// Row-major x, d columns, rounded; `tensor` 0, 1, 2 tells Q, K, V apart for stochastic rounding.
 template <class T>
-std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor, const StopSign& stop) {
+std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor,
+                       const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
   std::vector<T> y = zeros<T>(x.size(), stop);
   constexpr std::size_t piece = 1 << 14;
@@ -73,7 +77,8 @@ std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>
 template <class T>
 void reverse_rows(std::vector<T>& x, int d) {
   const std::ptrdiff_t rows = static_cast<std::ptrdiff_t>(x.size()) / d;
-  for (std::ptrdiff_t i = 0, j = rows - 1; i < j; ++i, --j) std::swap_ranges(x.begin() + i * d, x.begin() + (i + 1) * d, x.begin() + j * d);
+  for (std::ptrdiff_t i = 0, j = rows - 1; i < j; ++i, --j)
+    std::swap_ranges(x.begin() + i * d, x.begin() + (i + 1) * d, x.begin() + j * d);
 }
 
 }  // namespace
@@ -150,23 +155,22 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
 
 Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  return in_blocks(rows, isa.float_rows, job.d, isa.float_scratch(job), stop, [&](const RowBlock& block, void* scratch, double* out) {
-    isa.run_float(job, block, recorder, stop, scratch, out);
-  });
+  return in_blocks(
+      rows, isa.float_rows, job.d, isa.float_scratch(job), stop,
+      [&](const RowBlock& block, void* scratch, double* out) { isa.run_float(job, block, recorder, stop, scratch, out); });
 }
 
 Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  return in_blocks(rows, isa.double_rows, job.d, isa.double_scratch(job), stop, [&](const RowBlock& block, void* scratch, double* out) {
-    isa.run_double(job, block, recorder, stop, scratch, out);
-  });
+  return in_blocks(
+      rows, isa.double_rows, job.d, isa.double_scratch(job), stop,
+      [&](const RowBlock& block, void* scratch, double* out) { isa.run_double(job, block, recorder, stop, scratch, out); });
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  return in_blocks(rows, isa.dd_rows, job.d, isa.dd_scratch(job), stop, [&](const RowBlock& block, void* scratch, double* out) {
-    isa.run_dd(job, block, stop, scratch, out);
-  });
+  return in_blocks(rows, isa.dd_rows, job.d, isa.dd_scratch(job), stop,
+                   [&](const RowBlock& block, void* scratch, double* out) { isa.run_dd(job, block, stop, scratch, out); });
 }
 
 template Magnitudes range_of(std::span<const float>, int, const StopSign&);

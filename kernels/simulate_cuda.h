@@ -13,8 +13,8 @@ struct DeviceSlice {
   int count = 0;              ///< at least 1
   int first = 0;              ///< index of rows[0] among all computed rows
   Window window{};
-  char* scratch = nullptr;    ///< as many bytes as the slice's warps need, as the window before left them
-  double* out = nullptr;      ///< row-major, of the slice
+  char* scratch = nullptr;                ///< as many bytes as the slice's warps need, as the window before left them
+  double* out = nullptr;                  ///< row-major, of the slice
   unsigned long long* reached = nullptr;  ///< raised to how far the slowest row went
 };
 

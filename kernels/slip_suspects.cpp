@@ -86,8 +86,7 @@ class Collection {
     add(Kind::mask, text, v, p);
   }
   void add_mask(const char* text, Mask mask) {
-    add_mask(
-        text, [mask, n = p_.n](int row) { return visible_keys(mask, row, n); }, mask);
+    add_mask(text, [mask, n = p_.n](int row) { return visible_keys(mask, row, n); }, mask);
   }
 
   void add_masks() {
@@ -108,20 +107,15 @@ class Collection {
         add_mask(window ? "a window that is one key too narrow" : "a padding that is one key too narrow", {kind, w - 1});
     }
     if (kind == M::window)
-      add_mask("a window that looks ahead as far as back", [n, w](int i) {
-        return Keys{std::max(0, i + 1 - w), std::min(n, i + w)};
-      });
+      add_mask("a window that looks ahead as far as back",
+               [n, w](int i) { return Keys{std::max(0, i + 1 - w), std::min(n, i + w)}; });
     const auto first = [mask = p_.mask, n, kind](int i) { return kind == M::none ? 0 : visible_keys(mask, i, n).first; };
     add_mask(kind == M::none ? "a causal mask that hides the diagonal, where none is wanted"
                              : "a causal mask shifted by one key: it hides the diagonal (key < row)",
-             [first](int i) {
-               return Keys{std::min(first(i), i), i};
-             });
+             [first](int i) { return Keys{std::min(first(i), i), i}; });
     add_mask(kind == M::none ? "a causal mask shifted by one key, where none is wanted"
                              : "a causal mask shifted by one key: it shows the next (key <= row + 1)",
-             [first, n](int i) {
-               return Keys{std::min(first(i), i), std::min(n, i + 2)};
-             });
+             [first, n](int i) { return Keys{std::min(first(i), i), std::min(n, i + 2)}; });
     add_mask("a causal mask upside down (key >= row)", [n](int i) { return Keys{i, n}; });
   }
 
@@ -155,8 +149,8 @@ class Collection {
   }
 
   /// Heads made of the inputs in other roles or readings.
-  void add_head(Kind kind, const char* text, std::vector<double> Tensors::*q, std::vector<double> Tensors::*k,
-                std::vector<double> Tensors::*v, std::vector<double> Tensors::*transposed = nullptr) {
+  void add_head(Kind kind, const char* text, std::vector<double> Tensors::* q, std::vector<double> Tensors::* k,
+                std::vector<double> Tensors::* v, std::vector<double> Tensors::* transposed = nullptr) {
     add(kind, text, right_, [inputs = inputs_, q, k, v, transposed] {
       const auto part = [&](auto which) {
         std::vector<double> x = (*inputs).*which;

@@ -22,7 +22,8 @@ void radix_sort(std::vector<Key>& keys, const StopSign& stop) {
     if (count[(keys.front() >> (p * digit_bits)) & (digits - 1)] == keys.size()) continue;
     std::uint32_t start = 0;
     for (std::uint32_t& c : count) start += std::exchange(c, start);
-    each_element(keys.size(), stop, [&](std::size_t i) { other[count[(keys[i] >> (p * digit_bits)) & (digits - 1)]++] = keys[i]; });
+    each_element(keys.size(), stop,
+                 [&](std::size_t i) { other[count[(keys[i] >> (p * digit_bits)) & (digits - 1)]++] = keys[i]; });
     keys.swap(other);
   }
 }

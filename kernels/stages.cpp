@@ -39,18 +39,28 @@ std::shared_ptr<const Prepared> prepared(int n) {
 /// The goals are those of AVX-512; other instruction sets have few.
 bool has_goals() { return std::string_view(instruction_set().name) == "avx512"; }
 
-double useful_flops(const Prepared& p) { return 4.0 * p.experiment.problem.n * p.experiment.problem.n * p.experiment.problem.d; }
+double useful_flops(const Prepared& p) {
+  return 4.0 * p.experiment.problem.n * p.experiment.problem.n * p.experiment.problem.d;
+}
 
 Stage golden_stage(const std::shared_ptr<const Prepared>& p) {
-  return {.name = "golden, double", .flops = useful_flops(*p), 
-          .in_double = true, .goal_percent = has_goals() ? 65.0 : 0.0, .call = [p] {
-            run(job(p->experiment.problem, Method{.algorithm = Algorithm::three_pass}, bf16, p->wide), p->rows, nullptr, StopSign{});
+  return {.name = "golden, double",
+          .flops = useful_flops(*p),
+          .in_double = true,
+          .goal_percent = has_goals() ? 65.0 : 0.0,
+          .call = [p] {
+            run(job(p->experiment.problem, Method{.algorithm = Algorithm::three_pass}, bf16, p->wide), p->rows, nullptr,
+                StopSign{});
           }};
 }
 
-Stage method_stage(const std::shared_ptr<const Prepared>& p, std::string name, const Method& m, double goal_percent, double goal_ms) {
+Stage method_stage(const std::shared_ptr<const Prepared>& p, std::string name, const Method& m, double goal_percent,
+                   double goal_ms) {
   const double counts = has_goals() ? 1 : 0;
-  return {.name = std::move(name), .flops = useful_flops(*p), .goal_percent = counts * goal_percent, .goal_ms = counts * goal_ms,
+  return {.name = std::move(name),
+          .flops = useful_flops(*p),
+          .goal_percent = counts * goal_percent,
+          .goal_ms = counts * goal_ms,
           .call = [p, m] { run(job(p->experiment.problem, m, bf16, p->narrow), p->rows, nullptr, StopSign{}); }};
 }
 
@@ -86,8 +96,14 @@ Stage sort_stage() {
 
 std::vector<Stage> stages(int n) {
   const auto p = prepared(n);
-  return {golden_stage(p),           policy_stage(p, "hw", 60), policy_stage(p, "tile", 60), policy_stage(p, "base_eager", 60),
-          every_fma_stage(p),        exponential_stage(),       sort_stage(),                policy_stage(p, "eager", 0),
+  return {golden_stage(p),
+          policy_stage(p, "hw", 60),
+          policy_stage(p, "tile", 60),
+          policy_stage(p, "base_eager", 60),
+          every_fma_stage(p),
+          exponential_stage(),
+          sort_stage(),
+          policy_stage(p, "eager", 0),
           policy_stage(p, "all_direct", 0, n == 1024 ? 3 : 0)};
 }
 
@@ -107,9 +123,8 @@ Stage growth(int n, int d, int rows) {
   e->problem.n = n;
   e->problem.d = d;
   e->problem.rows = rows;
-  return {.name = "N = " + std::to_string(n) + (rows == 0 ? ", all rows" : ", " + std::to_string(rows) + " rows"), .call = [e] {
-            compute(*e);
-          }};
+  return {.name = "N = " + std::to_string(n) + (rows == 0 ? ", all rows" : ", " + std::to_string(rows) + " rows"),
+          .call = [e] { compute(*e); }};
 }
 
 double fma_peak(bool in_double, int threads) {

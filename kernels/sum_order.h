@@ -13,7 +13,13 @@ class OrderedSum {
  public:
   /// `first` is the index of the first term that will come: those before it are 0. Where's k of index 0 is `k`.
   ATTOSCOPE_ANYWHERE OrderedSum(SumOrder order, int chains, int first, Rounder rounder, int r, int i, int k)
-      : order_(order), chains_(order == SumOrder::interleaved ? chains : 1), index_(first), rounder_(rounder), r_(r), i_(i), k_(k) {
+      : order_(order),
+        chains_(order == SumOrder::interleaved ? chains : 1),
+        index_(first),
+        rounder_(rounder),
+        r_(r),
+        i_(i),
+        k_(k) {
     if (order == SumOrder::pairwise)
       for (V& part : parts_) part = neutral();
   }
@@ -75,7 +81,8 @@ class OrderedSum {
   /// A binary counter: every set bit of the index holds the sum of as many terms.
   ATTOSCOPE_ANYWHERE void add_leaf(V x) {
     int level = 0;
-    for (unsigned full = static_cast<unsigned>(index_); (full & 1) != 0; full >>= 1, ++level) x = rounder_(parts_[level] + x, node(level + 1));
+    for (unsigned full = static_cast<unsigned>(index_); (full & 1) != 0; full >>= 1, ++level)
+      x = rounder_(parts_[level] + x, node(level + 1));
     parts_[level] = x;
     ++index_;
   }

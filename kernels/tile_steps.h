@@ -148,7 +148,9 @@ class TileSteps : protected BlockRows<T, Watch> {
   /// What turns a difference of S into a power of two.
   ATTOSCOPE_ANYWHERE T log2_scale() const { return exp2() ? job_.exp2_scale : static_cast<T>(0x1.71547652b82fep+0); }
   ATTOSCOPE_ANYWHERE bool exp2() const { return job_.method.exponential == ExponentialKind::exp2; }
-  ATTOSCOPE_ANYWHERE V factor(V difference) const { return exp2() ? exponential2(difference * job_.exp2_scale) : exponential(difference); }
+  ATTOSCOPE_ANYWHERE V factor(V difference) const {
+    return exp2() ? exponential2(difference * job_.exp2_scale) : exponential(difference);
+  }
 
   /// alpha = round(exp(m_old - m_new)); 1 where there is nothing to rescale: on a row's first tile, and for idle rows.
   ATTOSCOPE_ANYWHERE void rescale_factors() {
@@ -355,9 +357,17 @@ class TileSteps : protected BlockRows<T, Watch> {
   }
 
   ATTOSCOPE_ANYWHERE Product<T> values_of(int j0, int j1, Array target) const {
-    return {.a = job_.v + static_cast<std::ptrdiff_t>(j0) * job_.d, .m_stride = 1, .k_stride = job_.d,
-            .b = s_ + static_cast<std::ptrdiff_t>(j0 - j0_) * R, .c = target, .m = job_.d, .depth = j1 - j0,
-            .step = Step::pv_step, .dice = dice(), .first_k = j0, .crew = crew_};
+    return {.a = job_.v + static_cast<std::ptrdiff_t>(j0) * job_.d,
+            .m_stride = 1,
+            .k_stride = job_.d,
+            .b = s_ + static_cast<std::ptrdiff_t>(j0 - j0_) * R,
+            .c = target,
+            .m = job_.d,
+            .depth = j1 - j0,
+            .step = Step::pv_step,
+            .dice = dice(),
+            .first_k = j0,
+            .crew = crew_};
   }
 
   ATTOSCOPE_ANYWHERE void mask(Product<T>& pv, int j0) const {
@@ -370,7 +380,9 @@ class TileSteps : protected BlockRows<T, Watch> {
   }
 
   /// The same in all lanes of the crew.
-  ATTOSCOPE_ANYWHERE bool pv_in_domain(const Product<T>& pv) const { return job_[Step::pv_step].can_be_short && crew_.all(own_pv_in_domain(pv)); }
+  ATTOSCOPE_ANYWHERE bool pv_in_domain(const Product<T>& pv) const {
+    return job_[Step::pv_step].can_be_short && crew_.all(own_pv_in_domain(pv));
+  }
   ATTOSCOPE_ANYWHERE bool own_pv_in_domain(const Product<T>& pv) const {
     const Magnitudes p = magnitudes<T>(pv.b, pv.depth * vectors, job_[Step::P].mantissa_bits());
     if (!products_in_domain(p, job_.v_range, pv.depth)) return false;

@@ -152,8 +152,7 @@ TEST(Algorithms, OnOneTileStaleMaxAndSplitsDoNotMatter) {
 
 TEST(Algorithms, TilesBeyondNActAsN) {
   for (const int block_k : {71, max_tile})  // random experiments have at most 70 keys
-    expect_same_bits(
-        5000, [](Experiment& e) { e.a.block_k = e.problem.n; }, [block_k](Method& b) { b.block_k = block_k; });
+    expect_same_bits(5000, [](Experiment& e) { e.a.block_k = e.problem.n; }, [block_k](Method& b) { b.block_k = block_k; });
 }
 
 // --- rows -------------------------------------------------------------------------------------------------------------

@@ -234,10 +234,7 @@ TEST(Validate, NamesTheKeyAndTheValueOfWhatIsImpossible) {
       {"format.exponent_bits is 1", [](auto& e) { e.format.exponent_bits = 1; }},
       {"format.mantissa_bits is 53", [](auto& e) { e.format.mantissa_bits = 53; }},
       {"format.overflow is infinity", [](auto& e) { e.format.top_code_nan = true; }},
-      {"a.O.exponent_bits is 12",
-       [](auto& e) {
-         e.a.precision[Step::O] = to_format(Format{12, 3});
-       }},
+      {"a.O.exponent_bits is 12", [](auto& e) { e.a.precision[Step::O] = to_format(Format{12, 3}); }},
   };
   for (const Refusal& r : refusals) {
     Experiment e = default_experiment();

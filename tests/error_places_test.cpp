@@ -30,15 +30,9 @@ TEST(ErrorPlaces, AreNamed) {
   EXPECT_EQ(places(1000, [](int i) { return i % 64 == 3; }), "in every 64th row from row 3 on");
   EXPECT_EQ(places(1024, [](int i) { return i / 64 == 3 || i / 64 == 9; }), "in whole tiles of 64 rows: 2 of 16");
   EXPECT_EQ(places(1000, [](int i) { return i == 7 || i == 9 || i == 500; }), "in 3 rows, the first 7");
-  EXPECT_EQ(places(
-                1000, [](int) { return true; }, [](int c) { return c >= 32; }),
-            "in columns 32 to 63");
-  EXPECT_EQ(places(
-                1000, [](int) { return true; }, [](int c) { return c % 8 == 1; }),
-            "in every 8th column from column 1 on");
-  EXPECT_EQ(places(
-                1000, [](int) { return true; }, [](int c) { return c < 3 || c == 60; }),
-            "in 4 of 64 columns");
+  EXPECT_EQ(places(1000, [](int) { return true; }, [](int c) { return c >= 32; }), "in columns 32 to 63");
+  EXPECT_EQ(places(1000, [](int) { return true; }, [](int c) { return c % 8 == 1; }), "in every 8th column from column 1 on");
+  EXPECT_EQ(places(1000, [](int) { return true; }, [](int c) { return c < 3 || c == 60; }), "in 4 of 64 columns");
 }
 
 }  // namespace

@@ -46,8 +46,7 @@ Session small_session(const std::string& device) {
 class ExplorerDevices : public ::testing::Test {
  protected:
   explicit ExplorerDevices()
-      : explorer_(
-            start_, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); }) {}
+      : explorer_(start_, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); }) {}
 
   /// What the panels are told once the session's question is answered.
   Frame settled(Session& session) {

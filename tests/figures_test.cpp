@@ -1,9 +1,5 @@
 // `attoscope figure`: every named figure and every plot of the window end to end, its data recomputed, labels that mean harm,
 // archives that do, and what is left when it fails.
-#include "app/figures/gnuplot.h"
-#include "app/figures/figure_maker.h"
-#include "app/figures/named.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -18,6 +14,9 @@
 #include <thread>
 
 #include "app/csv.h"
+#include "app/figures/figure_maker.h"
+#include "app/figures/gnuplot.h"
+#include "app/figures/named.h"
 #include "app/npy.h"
 #include "app/numbers.h"
 #include "app/zip.h"
@@ -33,7 +32,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace testing;  // attoscope::testing
-
 
 /// A figure of small size; the files are FILE and beside it.
 Outcome small_figure(const std::string& what, const std::string& file, const std::vector<std::string>& more = {}) {
@@ -94,7 +92,7 @@ Figure small(std::string_view name, const FigureSettings& settings) {
   return std::get<FromSweeps>(named_figure(name).made)(settings, [](const Sweep& s) { return run_sweep(s, {}); });
 }
 
-double mean_over_seeds(Experiment e, int seeds, double Deviation::*value, bool of_b = false) {
+double mean_over_seeds(Experiment e, int seeds, double Deviation::* value, bool of_b = false) {
   double sum = 0;
   for (int seed = 1; seed <= seeds; ++seed) {
     e.problem.seed = static_cast<std::uint64_t>(seed);
@@ -120,7 +118,8 @@ TEST(FigureData, AreThoseOfCompute) {
                    mean_over_seeds(e, 3, &Deviation::mean_abs, true));
   e.problem.n = 64;
   e.a.precision[Step::S] = {};
-  EXPECT_DOUBLE_EQ(value_at(figure_csv(small("attribution", settings)), "", "S exact"), mean_over_seeds(e, 3, &Deviation::mean_abs));
+  EXPECT_DOUBLE_EQ(value_at(figure_csv(small("attribution", settings)), "", "S exact"),
+                   mean_over_seeds(e, 3, &Deviation::mean_abs));
 }
 
 TEST(FigureData, AllPoliciesAreDrawn) {
@@ -159,8 +158,9 @@ TEST(Gnuplot, NoLabelMeansAnythingToIt) {
   const TemporaryDirectory scratch;
   const std::string touched = scratch / "touched";
   for (const std::string& label :
-       {std::string("_^{}@&%~\"'`$#\\n"), "`touch " + touched + "`", "'; system('touch " + touched + "'); '", "\"; !touch " + touched,
-        std::string("a\nsystem 'touch ") + touched + "'\n", std::string("EOD\nshell"), std::string(3000, '\''), std::string("\xff\xfe\x01")}) {
+       {std::string("_^{}@&%~\"'`$#\\n"), "`touch " + touched + "`", "'; system('touch " + touched + "'); '",
+        "\"; !touch " + touched, std::string("a\nsystem 'touch ") + touched + "'\n", std::string("EOD\nshell"),
+        std::string(3000, '\''), std::string("\xff\xfe\x01")}) {
     const std::string picture = drawn(gnuplot_script(hostile(label), PictureFormat::svg, "f"), "f.svg");
     EXPECT_THAT(picture, HasSubstr("</svg>"));
     EXPECT_FALSE(std::filesystem::exists(touched)) << label;
@@ -170,7 +170,8 @@ TEST(Gnuplot, NoLabelMeansAnythingToIt) {
 TEST(Gnuplot, LabelsAreShownAsTheyAre) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const std::string svg = drawn(gnuplot_script(hostile("x-2 a_1^{2} @ 5 % 'x'"), PictureFormat::svg, "f"), "f.svg");
-  EXPECT_THAT(svg, ::testing::AnyOf(HasSubstr("x-2 a_1^{2} @ 5 % 'x'"), HasSubstr("x-2 a_1^{2} @ 5 % &apos;x&apos;"), HasSubstr("x-2 a_1^{2} @ 5 % &#39;x&#39;")));
+  EXPECT_THAT(svg, ::testing::AnyOf(HasSubstr("x-2 a_1^{2} @ 5 % 'x'"), HasSubstr("x-2 a_1^{2} @ 5 % &apos;x&apos;"),
+                                    HasSubstr("x-2 a_1^{2} @ 5 % &#39;x&#39;")));
 }
 
 TEST(FigureCommand, WithoutGnuplotTheDataAreWrittenAndThePackageIsNamed) {
@@ -186,18 +187,20 @@ TEST(FigureCommand, WithoutGnuplotTheDataAreWrittenAndThePackageIsNamed) {
 
 TEST(FigureCommand, WrongUsageIsOneSentence) {
   const TemporaryDirectory scratch;
-  EXPECT_THAT(small_figure("figure-9", scratch / "f.pdf").err, HasSubstr("figure 'figure-9' is unknown, expected format-difference"));
+  EXPECT_THAT(small_figure("figure-9", scratch / "f.pdf").err,
+              HasSubstr("figure 'figure-9' is unknown, expected format-difference"));
   EXPECT_THAT(small_figure("bias", scratch / "f.gif").err, HasSubstr("ends in .pdf, .svg, .png or .zip"));
   EXPECT_THAT(small_figure("bias", scratch / "f.pdf", {"--columns", "2"}).err, HasSubstr("--columns"));
   EXPECT_THAT(small_figure("bias", "/dev/null/f.pdf").err, HasSubstr("/dev/null/f"));
   EXPECT_THAT(small_figure("bias", scratch / "f.pdf", {"--policy", "base_ops"}).err, HasSubstr("a policy of Flash Attention"));
   EXPECT_THAT(small_figure("bias", scratch / "no/such/directory/f.pdf").err, HasSubstr("no/such/directory"));
   EXPECT_THAT(small_figure(scratch / "none.json", scratch / "f.pdf").err, HasSubstr("none.json"));
-  EXPECT_THAT(small_figure(scratch.write("bad.json", R"({"schema":"attoscope.figure/1","figure":"bias","n":0})"), scratch / "f.pdf").err,
-              HasSubstr("n is '0', expected a whole number from 1"));
+  EXPECT_THAT(
+      small_figure(scratch.write("bad.json", R"({"schema":"attoscope.figure/1","figure":"bias","n":0})"), scratch / "f.pdf")
+          .err,
+      HasSubstr("n is '0', expected a whole number from 1"));
   EXPECT_EQ(scratch.count(), 1);
 }
-
 
 // --- legends, archives, the background ----------------------------------------------------------------------------------
 
@@ -212,13 +215,16 @@ TEST(Gnuplot, OneLegendWherePanelsShowTheSameSeries) {
 }
 
 TEST(FigureCommand, FontsAreEmbeddedAtTheWidthOfAColumn) {
-  if (!has_gnuplot() || std::system("command -v pdffonts >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no gnuplot or no pdffonts";  // NOLINT
+  if (!has_gnuplot() || std::system("command -v pdffonts >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "there is no gnuplot or no pdffonts";  // NOLINT
   const TemporaryDirectory scratch;
   ASSERT_EQ(small_figure("io", scratch / "two.pdf").code, 0);
   ASSERT_EQ(small_figure("bias", scratch / "one.pdf").code, 0);
   for (const auto& [file, points] : {std::pair{"one", 85 / 25.4 * 72}, std::pair{"two", 175 / 25.4 * 72}}) {
     const std::string base = scratch / file;
-    ASSERT_EQ(std::system(("pdffonts " + base + ".pdf > " + base + ".fonts && pdfinfo " + base + ".pdf > " + base + ".info").c_str()), 0);  // NOLINT
+    ASSERT_EQ(
+        std::system(("pdffonts " + base + ".pdf > " + base + ".fonts && pdfinfo " + base + ".pdf > " + base + ".info").c_str()),
+        0);  // NOLINT
     const std::string fonts = bytes_of_file(base + ".fonts"), info = bytes_of_file(base + ".info");
     EXPECT_EQ(occurrences(fonts, " yes yes yes "), occurrences(fonts, "\n") - 2) << fonts;
     EXPECT_NEAR(std::stod(info.substr(info.find("Page size:") + 10)), points, 0.5) << info;
@@ -321,7 +327,8 @@ TEST(FigureMaker, KnowsHowManyPointsThereAre) {
 
 TEST(SaveField, WritesEveryElementAsNumPyDoes) {
   const TemporaryDirectory scratch;
-  ASSERT_EQ(small_run({"--save-field", "a_error=" + (scratch / "e.npy"), "--save-field", "b_ulps=" + (scratch / "u.npy")}).code, 0);
+  ASSERT_EQ(small_run({"--save-field", "a_error=" + (scratch / "e.npy"), "--save-field", "b_ulps=" + (scratch / "u.npy")}).code,
+            0);
   Experiment e = default_experiment();
   e.problem.n = 48;
   e.problem.d = 16;

@@ -1,5 +1,6 @@
 /// What a frame of all panels costs the UI thread without OpenGL, at N = 4096: attoscope_frame_bench [--benchmark_filter=zoom].
-/// The goal is 3 ms, for a page of a lesson 4 ms. "new answer" is the one frame after an answer, in which the panels take it in.
+/// The goal is 3 ms, for a page of a lesson 4 ms. "new answer" is the one frame after an answer, in which the panels take it
+/// in.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -67,7 +68,8 @@ class Scene {
       list->AddRectFilled(min, max, IM_COL32_WHITE);
     };
     frame.vary = vary_in_lesson;
-    if (session.view.workspace == Workspace::learn) frame.lessons = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
+    if (session.view.workspace == Workspace::learn)
+      frame.lessons = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
     frame.result = std::make_shared<const Result>(compute(session.experiment));
     for (int i = 0; i < 6; ++i) answer(draw());
   }
@@ -198,12 +200,10 @@ void add_all() {
   const auto nothing = [](Scene&, int) {};
   for (std::size_t i = 0; i < picture_names.size(); ++i) {
     const auto picture = static_cast<PictureKind>(i);
-    add(
-        "still/" + std::string(picture_names[i]), [picture](Session& s) { s.view.picture = picture; }, nothing);
+    add("still/" + std::string(picture_names[i]), [picture](Session& s) { s.view.picture = picture; }, nothing);
   }
   for (std::size_t i = 0; i < detail_names.size(); ++i)
-    add(
-        "still/" + std::string(detail_names[i]), [i](Session& s) { s.view.detail = static_cast<Detail>(i); }, nothing);
+    add("still/" + std::string(detail_names[i]), [i](Session& s) { s.view.detail = static_cast<Detail>(i); }, nothing);
   for (std::size_t i = 1; i < comparison_names.size(); ++i)
     add(
         "still/" + std::string(comparison_names[i]), [i](Session& s) { s.view.comparison = static_cast<Comparison>(i); },
@@ -220,15 +220,13 @@ void add_all() {
       [](Scene&, int frame) {
         ImGui::GetIO().AddMousePosEvent(500 + static_cast<float>(frame * 7 % 400), 300 + static_cast<float>(frame * 3 % 200));
       });
-  add(
-      "scrub", [](Session&) {}, [](Scene& s, int frame) { s.session.view.scrubbed_tile = frame % 32; });
+  add("scrub", [](Session&) {}, [](Scene& s, int frame) { s.session.view.scrubbed_tile = frame % 32; });
   const auto copies = std::make_shared<std::vector<std::shared_ptr<const Result>>>();
   const auto take_in = [copies](Scene& s, int frame) {
     while (copies->size() < 2) copies->push_back(std::make_shared<const Result>(*s.frame.result));
     s.frame.result = (*copies)[static_cast<std::size_t>(frame % 2)];
   };
-  add(
-      "new answer", [copies](Session&) { copies->clear(); }, take_in);
+  add("new answer", [copies](Session&) { copies->clear(); }, take_in);
   add(
       "new answer/everything",
       [copies](Session& s) {

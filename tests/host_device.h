@@ -2,13 +2,12 @@
 /// in orders by chance.
 #pragma once
 
-#include "tests/host_warp.h"  // first: it says which lanes the kernels' headers are for
-
 #include <cstring>
 #include <numeric>
 
 #include "kernels/train/device_primitives.h"
 #include "kernels/train/head_warps.h"
+#include "tests/host_warp.h"  // first: it says which lanes the kernels' headers are for
 
 namespace attoscope::testing {
 
@@ -82,9 +81,9 @@ class HostDevice {
 
   std::string name() const { return "walked by the host"; }
   void* allocate(std::size_t bytes) {
-    return std::memset(::operator new (std::max<std::size_t>(1, bytes), std::align_val_t{256}), 0, bytes);
+    return std::memset(::operator new(std::max<std::size_t>(1, bytes), std::align_val_t{256}), 0, bytes);
   }
-  void release(void* memory) noexcept { ::operator delete (memory, std::align_val_t{256}); }
+  void release(void* memory) noexcept { ::operator delete(memory, std::align_val_t{256}); }
   void upload(const void* host, std::size_t bytes, void* device) { std::memcpy(device, host, bytes); }
   void download(const void* device, std::size_t bytes, void* host) { std::memcpy(host, device, bytes); }
   void clear(void* memory, std::size_t bytes) { std::memset(memory, 0, bytes); }
@@ -119,7 +118,7 @@ class HostDevice {
 
  private:
   struct Freed {
-    void operator()(void* memory) const { ::operator delete (memory, std::align_val_t{256}); }
+    void operator()(void* memory) const { ::operator delete(memory, std::align_val_t{256}); }
   };
   using Memory = std::unique_ptr<void, Freed>;
 

@@ -1,8 +1,6 @@
 /// An engine like the one of GPUs, walked by the host: the same lines in the same warps, slices and shares, inputs copied once.
 #pragma once
 
-#include "tests/host_warp.h"  // first: it says which lanes the kernels' headers are for
-
 #include <algorithm>
 #include <map>
 
@@ -10,16 +8,17 @@
 #include "kernels/engine.h"
 #include "kernels/launch_pace.h"
 #include "kernels/meter.h"
+#include "tests/host_warp.h"  // first: it says which lanes the kernels' headers are for
 
 namespace attoscope::testing {
 
 struct Walk {
   std::uint64_t seed = 1;
-  int devices = 1;      ///< that share the rows
-  int slice_warps = 3;  ///< of a launch, at most
-  int parts = 0;        ///< about how many launches a way takes; 0: what a clock of random leaps makes of it
-  int fails_at = -1;    ///< the call or launch that gives up; -1: none
-  int* runs = nullptr;  ///< counts runs, where given
+  int devices = 1;          ///< that share the rows
+  int slice_warps = 3;      ///< of a launch, at most
+  int parts = 0;            ///< about how many launches a way takes; 0: what a clock of random leaps makes of it
+  int fails_at = -1;        ///< the call or launch that gives up; -1: none
+  int* runs = nullptr;      ///< counts runs, where given
   int* launches = nullptr;  ///< counts launches, where given
 };
 

@@ -1,5 +1,5 @@
-/// A GPU's warp, or a part of it, run by the host: lanes that take turns and meet where a GPU's lanes would. The code is the GPU's
-/// own.
+/// A GPU's warp, or a part of it, run by the host: lanes that take turns and meet where a GPU's lanes would. The code is the
+/// GPU's own.
 #pragma once
 
 #define ATTOSCOPE_SIMT simt_walk
@@ -24,7 +24,11 @@ namespace attoscope::testing {
 class HostWarp final : public simt_walk::Meeting {
  public:
   explicit HostWarp(std::uint64_t seed, int count = simt_walk::warp_lanes)
-      : lanes_(count), dice_(seed), contexts_(static_cast<std::size_t>(count)), stacks_(contexts_.size()), ended_(contexts_.size()),
+      : lanes_(count),
+        dice_(seed),
+        contexts_(static_cast<std::size_t>(count)),
+        stacks_(contexts_.size()),
+        ended_(contexts_.size()),
         brought_(contexts_.size()) {
     for (auto& stack : stacks_) stack = std::make_unique<char[]>(stack_bytes);
   }

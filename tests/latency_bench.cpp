@@ -1,6 +1,6 @@
-/// From a changed control to its answer on screen: attoscope_latency_bench [WIDTH HEIGHT]. The frames are the window's, with real
-/// panels, real answers and real pixels, but no display: glFinish stands for the swap. "beyond" is what the window adds to the
-/// computation, once without a pause after a frame, and once with the moment that it waits for an answer.
+/// From a changed control to its answer on screen: attoscope_latency_bench [WIDTH HEIGHT]. The frames are the window's, with
+/// real panels, real answers and real pixels, but no display: glFinish stands for the swap. "beyond" is what the window adds to
+/// the computation, once without a pause after a frame, and once with the moment that it waits for an answer.
 #include <epoxy/gl.h>
 
 #include <algorithm>
@@ -95,9 +95,8 @@ class Loop {
     ImGui::NewFrame();
     Frame told = explorer_.frame();
     shown_ = told.result;
-    told.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image, const Colouring& colouring) {
-      texture_.paint(list, min, max, image, colouring);
-    };
+    told.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
+                        const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
     draw_ui(session_, told, *memory_);
     edit();
     explorer_.update(session_);
@@ -111,9 +110,7 @@ class Loop {
     if (waits_ && explorer_.computing()) bell_.wait(pace.patience(0, false, true));
   }
 
-  bool answered() const {
-    return shown_ && shown_->experiment == session_.experiment && !is_partial();
-  }
+  bool answered() const { return shown_ && shown_->experiment == session_.experiment && !is_partial(); }
   bool is_partial() const { return static_cast<int>(shown_->rows.size()) < session_.experiment.problem.n; }
 
   Offscreen screen_;
@@ -143,7 +140,8 @@ void report(int width, int height, int n, bool waits) {
     beyond.push_back(lag.beyond_ms);
     frame.push_back(lag.frame_ms);
   }
-  std::printf("%6d  %-9s %6.0f  %8.1f  %8.1f  %8.1f\n", n, waits ? "a moment" : "no", median(frames), median(all), median(beyond), median(frame));
+  std::printf("%6d  %-9s %6.0f  %8.1f  %8.1f  %8.1f\n", n, waits ? "a moment" : "no", median(frames), median(all),
+              median(beyond), median(frame));
 }
 
 }  // namespace

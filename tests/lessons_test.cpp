@@ -57,20 +57,22 @@ TEST(Lesson, KeepsPlainCodeWithItsHeadings) {
 }
 
 TEST(Lesson, ReadsViewsWithTheirKeysInOrder) {
-  const LessonView view = view_of("plot", "kind: sweep\nvary: block_k=16,64\n\n  vary:  format=bf16,fp16 \nmeasure: ratio.mean_abs\nn: 128\n");
+  const LessonView view =
+      view_of("plot", "kind: sweep\nvary: block_k=16,64\n\n  vary:  format=bf16,fp16 \nmeasure: ratio.mean_abs\nn: 128\n");
   EXPECT_EQ(view.kind, LessonViewKind::plot);
   EXPECT_EQ(view.line, 5);
   EXPECT_EQ(view.index, 0);
   EXPECT_EQ(view.problem, "");
-  EXPECT_THAT(view.parameters,
-              ElementsAre(LessonParameter{"kind", "sweep"}, LessonParameter{"vary", "block_k=16,64"}, LessonParameter{"vary2", "format=bf16,fp16"},
-                          LessonParameter{"measure", "ratio.mean_abs"}, LessonParameter{"n", "128"}));
+  EXPECT_THAT(view.parameters, ElementsAre(LessonParameter{"kind", "sweep"}, LessonParameter{"vary", "block_k=16,64"},
+                                           LessonParameter{"vary2", "format=bf16,fp16"},
+                                           LessonParameter{"measure", "ratio.mean_abs"}, LessonParameter{"n", "128"}));
   EXPECT_EQ(written(view, "measure"), "ratio.mean_abs");
   EXPECT_EQ(written(view, "nothing"), "");
 }
 
 TEST(Lesson, SetsTheExperimentOfAView) {
-  const LessonView view = view_of("heatmap", "field: a_error\nformat: fp16\npolicy: tile\na.O: exact\nn: 96\nblock_k: 16\nseed: 7\n");
+  const LessonView view =
+      view_of("heatmap", "field: a_error\nformat: fp16\npolicy: tile\na.O: exact\nn: 96\nblock_k: 16\nseed: 7\n");
   EXPECT_EQ(view.problem, "");
   Experiment e = lesson_experiment();
   e.format = fp16;
@@ -84,8 +86,10 @@ TEST(Lesson, SetsTheExperimentOfAView) {
 
 TEST(Lesson, SaysInPlaceWhatIsWrongWithAView) {
   const auto problem = [](const std::string& language, const std::string& body) { return view_of(language, body).problem; };
-  EXPECT_THAT(problem("recurence", "n: 4\n"), AllOf(HasSubstr("line 5"), HasSubstr("'recurence'"), HasSubstr("recurrence, code, bits")));
-  EXPECT_THAT(problem("heatmap", "flavour: sweet\n"), AllOf(HasSubstr("line 5"), HasSubstr("'flavour'"), HasSubstr("expected")));
+  EXPECT_THAT(problem("recurence", "n: 4\n"),
+              AllOf(HasSubstr("line 5"), HasSubstr("'recurence'"), HasSubstr("recurrence, code, bits")));
+  EXPECT_THAT(problem("heatmap", "flavour: sweet\n"),
+              AllOf(HasSubstr("line 5"), HasSubstr("'flavour'"), HasSubstr("expected")));
   EXPECT_THAT(problem("heatmap", "n: many\n"), AllOf(HasSubstr("'many'"), HasSubstr("expected")));
   EXPECT_THAT(problem("heatmap", "n: 0\n"), HasSubstr("'0'"));
   EXPECT_THAT(problem("heatmap", "format: bf17\n"), HasSubstr("bf17"));
@@ -111,8 +115,9 @@ TEST(Lesson, KeepsTheRestOfThePageBesideWhatIsBroken) {
 
 TEST(Lesson, SurvivesAnyText) {
   for (const std::string_view text :
-       {"", "\n\n", "#", "# ", "no title", "## step without title", "# T\n```heatmap\nn: 64", "# T\n```heatmap", "```", "~~~~", "# T\n[](live:)",
-        "# T\n[1](live:a.mean_abs", "# T\n](live:x)", "\xef\xbb\xbf# T\r\n\r\n## S\r\n\r\ntext\r\n", "# T\n\x01\xff\xfe $ $$ $$$"}) {
+       {"", "\n\n", "#", "# ", "no title", "## step without title", "# T\n```heatmap\nn: 64", "# T\n```heatmap", "```", "~~~~",
+        "# T\n[](live:)", "# T\n[1](live:a.mean_abs", "# T\n](live:x)", "\xef\xbb\xbf# T\r\n\r\n## S\r\n\r\ntext\r\n",
+        "# T\n\x01\xff\xfe $ $$ $$$"}) {
     const Lesson lesson = resolved(text);
     EXPECT_GE(lesson.steps.size(), 1u) << text;
   }
@@ -124,7 +129,8 @@ TEST(Lesson, SurvivesAnyText) {
 
 TEST(Lesson, TakesLiveNumbersOutOfTheText) {
   const Lesson lesson = resolved(
-      "# T\n## S\nErr [1.6e-3](live:a.mean_abs?policy=eager&n=64&input=ascending), see [paper](https://arxiv.org/abs/1805.02867)\nand\n"
+      "# T\n## S\nErr [1.6e-3](live:a.mean_abs?policy=eager&n=64&input=ascending), see "
+      "[paper](https://arxiv.org/abs/1805.02867)\nand\n"
       "[2](live:ratio.mean_abs) and [3](live:a.joy) and [4](live:a.mean_abs?n) and [5](live:a.mean_abs?n=0).\n");
   const LessonBlock& block = lesson.steps.at(0).blocks.at(0);
   EXPECT_EQ(block.markdown,
@@ -313,11 +319,16 @@ TEST(LessonPlace, TurnsPagesAcrossLessons) {
 TEST(LessonState, TravelsWithTheSession) {
   Session session;
   session.view.workspace = Workspace::learn;
-  session.lesson = {.name = "04-x", .step = 3, .presenting = true, .views = {{"04-x", 2, {{"block_k", "16"}, {"a.O", "fp32"}}}}, .progress = {{"04-x", 4}}};
+  session.lesson = {.name = "04-x",
+                    .step = 3,
+                    .presenting = true,
+                    .views = {{"04-x", 2, {{"block_k", "16"}, {"a.O", "fp32"}}}},
+                    .progress = {{"04-x", 4}}};
   std::vector<std::string> remarks;
   EXPECT_EQ(parse_session(session_text(session), remarks), session);
   EXPECT_THAT(remarks, IsEmpty());
-  const Session broken = parse_session(R"({"schema":"attoscope.session/1","lesson":{"name":3,"step":-1,"views":[{"view":-5,"changes":[7]}]}})", remarks);
+  const Session broken = parse_session(
+      R"({"schema":"attoscope.session/1","lesson":{"name":3,"step":-1,"views":[{"view":-5,"changes":[7]}]}})", remarks);
   EXPECT_EQ(broken.lesson.name, "");
   EXPECT_EQ(broken.lesson.step, 0);
   EXPECT_THAT(remarks, ElementsAre(HasSubstr("lesson.name"), HasSubstr("lesson.step"), HasSubstr("lesson.views[0].view"),

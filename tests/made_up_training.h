@@ -2,9 +2,8 @@
 #pragma once
 
 #define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
@@ -69,7 +68,8 @@ inline TrainRecord made_up_record(TrainKind kind, Dice& dice) {
       RunHealth& health = known.health.emplace_back(RunHealth{step, std::vector<HeadHealth>(4)});
       for (HeadHealth& h : health.heads) {
         const auto count = [&] { return static_cast<std::int64_t>(dice.bits() >> dice.between(1, 60)); };
-        h = {{count(), count(), count(), count(), count(), count(), count(), any_double(dice), any_double(dice)}, any_double(dice)};
+        h = {{count(), count(), count(), count(), count(), count(), count(), any_double(dice), any_double(dice)},
+             any_double(dice)};
       }
     }
     r.runs.push_back(known);
@@ -79,7 +79,8 @@ inline TrainRecord made_up_record(TrainKind kind, Dice& dice) {
     for (int step = 3; step <= r.step; step += 3) {
       PairPoint p{.step = step, .loss_difference = any_double(dice), .deviations = {}, .profiles = {}};
       for (std::size_t i = 0; i <= r.parameters.tensors.size(); ++i)
-        p.deviations.push_back({any_double(dice), any_double(dice), any_double(dice), any_double(dice), any_double(dice), any_double(dice)});
+        p.deviations.push_back(
+            {any_double(dice), any_double(dice), any_double(dice), any_double(dice), any_double(dice), any_double(dice)});
       for (const ParameterTensor& t : r.parameters.tensors) {
         std::vector<float>& profile = p.profiles.emplace_back(static_cast<std::size_t>(std::min(t.rows, profile_height)));
         for (float& x : profile) x = any_float(dice);
@@ -126,8 +127,8 @@ inline void expect_same(const TrainRecord& x, const TrainRecord& y) {
     ASSERT_EQ(u.steps.size(), v.steps.size());
     for (std::size_t s = 0; s < u.steps.size(); ++s) {
       const StepReport &p = u.steps[s], &q = v.steps[s];
-      EXPECT_TRUE(p.step == q.step && p.skipped == q.skipped && same(p.loss, q.loss) && same(p.gradient_norm, q.gradient_norm) &&
-                  same(p.rate, q.rate) && same(p.loss_scale, q.loss_scale));
+      EXPECT_TRUE(p.step == q.step && p.skipped == q.skipped && same(p.loss, q.loss) &&
+                  same(p.gradient_norm, q.gradient_norm) && same(p.rate, q.rate) && same(p.loss_scale, q.loss_scale));
     }
     ASSERT_EQ(u.health.size(), v.health.size());
     for (std::size_t s = 0; s < u.health.size(); ++s)
@@ -150,7 +151,8 @@ inline void expect_same(const TrainRecord& x, const TrainRecord& y) {
       for (std::size_t t = 0; t < p.deviations.size(); ++t) {
         const WeightDeviation &d = p.deviations[t], &e = q.deviations[t];
         EXPECT_TRUE(same(d.max_abs, e.max_abs) && same(d.wasserstein, e.wasserstein) && same(d.rel_l2, e.rel_l2) &&
-                    same(d.update_cosine, e.update_cosine) && same(d.directionality, e.directionality) && same(d.step_size, e.step_size));
+                    same(d.update_cosine, e.update_cosine) && same(d.directionality, e.directionality) &&
+                    same(d.step_size, e.step_size));
       }
       ASSERT_EQ(p.profiles.size(), q.profiles.size());
       for (std::size_t t = 0; t < p.profiles.size(); ++t) {

@@ -21,7 +21,8 @@ Output plain_output(const Result& r, const Method& method) {
   Output output;
   for (const plain::Row& row : plain::attend(r.experiment, method, *r.inputs, r.rows)) {
     output.values.insert(output.values.end(), row.output.begin(), row.output.end());
-    for (const plain::Tile& t : row.tiles) output.rescales += t.moved && !t.restarts ? 1.0 / static_cast<double>(r.rows.size()) : 0;
+    for (const plain::Tile& t : row.tiles)
+      output.rescales += t.moved && !t.restarts ? 1.0 / static_cast<double>(r.rows.size()) : 0;
   }
   return output;
 }
@@ -30,7 +31,8 @@ std::vector<double> plain_truth(const Result& r) {
   std::vector<double> truth;
   for (const int row : r.rows) {
     const Keys keys = visible_keys(r.experiment.problem.mask, row, r.experiment.problem.n);
-    for (const long double x : plain::softmax(r.experiment.problem, *r.inputs, row, keys)) truth.push_back(static_cast<double>(x));
+    for (const long double x : plain::softmax(r.experiment.problem, *r.inputs, row, keys))
+      truth.push_back(static_cast<double>(x));
   }
   return truth;
 }
@@ -85,8 +87,10 @@ TEST_P(NamedFigures, HaveTheNumbersOfThePlainReference) {
   for (std::size_t line = 1; line < ours.size(); ++line)
     for (std::size_t column = 0; column < ours[line].size(); ++column) {
       const auto x = to_number<double>(ours[line][column]), y = to_number<double>(plain[line][column]);
-      if (column < 3 || !x || !y) EXPECT_EQ(ours[line][column], plain[line][column]) << "line " << line;
-      else EXPECT_NEAR(*x, *y, 1e-6 * std::fabs(*y) + 1e-18) << "line " << line << ", column " << column << ": " << ours[line][1];
+      if (column < 3 || !x || !y)
+        EXPECT_EQ(ours[line][column], plain[line][column]) << "line " << line;
+      else
+        EXPECT_NEAR(*x, *y, 1e-6 * std::fabs(*y) + 1e-18) << "line " << line << ", column " << column << ": " << ours[line][1];
     }
 }
 

@@ -218,14 +218,14 @@ T decay(T x) {
 
 template <class T>
 void* Device<T>::allocate(std::size_t bytes) {
-  void* memory = ::operator new (std::max<std::size_t>(bytes, 1), std::align_val_t{64});
+  void* memory = ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64});
   std::memset(memory, 0, bytes);
   return memory;
 }
 
 template <class T>
 void Device<T>::release(void* memory) noexcept {
-  ::operator delete (memory, std::align_val_t{64});
+  ::operator delete(memory, std::align_val_t{64});
 }
 template <class T>
 void Device<T>::upload(const void* host, std::size_t bytes, void* device) {

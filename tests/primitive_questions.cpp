@@ -24,7 +24,8 @@ class Asking {
   /// Some of them 0, -0, infinite, not a number, tiny or huge.
   std::vector<T> nasty_numbers(int count) {
     using L = std::numeric_limits<T>;
-    const T hard[] = {T(0), T(-0.0), L::infinity(), -L::infinity(), L::quiet_NaN(), L::denorm_min(), -L::min(), L::max(), T(-88), T(1e-7)};
+    const T hard[] = {T(0),      T(-0.0),  L::infinity(), -L::infinity(), L::quiet_NaN(), L::denorm_min(),
+                      -L::min(), L::max(), T(-88),        T(1e-7)};
     std::vector<T> x = numbers(count);
     for (T& v : x)
       if (dice.one_in(20)) v = dice.any(hard);
@@ -36,7 +37,8 @@ class Asking {
     return x;
   }
   RounderPlan<T> rounding() {
-    return dice.one_in(3) ? RounderPlan<T>{} : plan<T>({.kind = Rounding::Kind::main}, dice.one_in(2) ? bf16 : random_format(dice));
+    return dice.one_in(3) ? RounderPlan<T>{}
+                          : plan<T>({.kind = Rounding::Kind::main}, dice.one_in(2) ? bf16 : random_format(dice));
   }
 
   template <class X>
@@ -76,7 +78,8 @@ std::vector<double> product(Primitives<T>& on, std::uint64_t seed) {
   p.rounding = ask.rounding();
   const bool nasty = dice.one_in(4);
   const auto values = [&](int count) { return nasty ? ask.nasty_numbers(count) : ask.numbers(count); };
-  const auto a = ask.device(values(a_size)), b = ask.device(values(b_size)), c = ask.device(values(static_cast<int>(p.m * p.c_row)));
+  const auto a = ask.device(values(a_size)), b = ask.device(values(b_size)),
+             c = ask.device(values(static_cast<int>(p.m * p.c_row)));
   p.a = a.get();
   p.b = b.get();
   p.c = c.get();
@@ -203,10 +206,14 @@ std::vector<double> adam(Primitives<T>& on, std::uint64_t seed) {
 
 template <class T>
 std::vector<PrimitiveQuestion<T>> primitive_questions() {
-  return {{"product", product<T>},       {"rounded", rounded<T>},
-          {"embedding", embedding<T>},   {"norm", norm<T>},
-          {"gelu", gelu<T>},             {"cross entropy", cross_entropy<T>},
-          {"gradient size", gradient_size<T>}, {"adam", adam<T>}};
+  return {{"product", product<T>},
+          {"rounded", rounded<T>},
+          {"embedding", embedding<T>},
+          {"norm", norm<T>},
+          {"gelu", gelu<T>},
+          {"cross entropy", cross_entropy<T>},
+          {"gradient size", gradient_size<T>},
+          {"adam", adam<T>}};
 }
 template std::vector<PrimitiveQuestion<float>> primitive_questions();
 template std::vector<PrimitiveQuestion<double>> primitive_questions();

@@ -73,7 +73,7 @@ TEST(SameBits, AsksEachWayWithItsOwnOptions) {
 }
 
 TEST(SameBits, OneOtherBitAnywhereIsFoundAndNamed) {
-  for (std::uint64_t Digests::*planted : {&Digests::golden, &Digests::a, &Digests::b}) {
+  for (std::uint64_t Digests::* planted : {&Digests::golden, &Digests::a, &Digests::b}) {
     const SameBits found = same_bits(small(), {}, [&](const Experiment&, const Options& options) {
       Digests digests{1, 2, 3};
       if (options.threads == 2) digests.*planted ^= std::uint64_t{1} << 63;

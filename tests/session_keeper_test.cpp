@@ -20,10 +20,10 @@ namespace attoscope {
 namespace {
 
 using ::testing::AllOf;
+using testing::bytes_of_file;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::bytes_of_file;
 using testing::sentence_of;
 using testing::TemporaryDirectory;
 
@@ -109,7 +109,8 @@ TEST(SessionKeeper, WhatAnotherWindowSavedIsKeptBesideAndSaidOnce) {
   desk.keeper.save(desk.session, file);
   SessionKeeper other = desk.window(file);
   EXPECT_EQ(other.save(of_tokens(32)), "Saved " + file + ".");
-  EXPECT_EQ(desk.keeper.save(of_tokens(64)), "Saved " + file + ". What was there, and not opened here, is kept as " + file + ".kept.");
+  EXPECT_EQ(desk.keeper.save(of_tokens(64)),
+            "Saved " + file + ". What was there, and not opened here, is kept as " + file + ".kept.");
   EXPECT_EQ(read(file).experiment.problem.n, 64);
   EXPECT_EQ(read(file + ".kept").experiment.problem.n, 32);
   EXPECT_EQ(desk.keeper.save(of_tokens(65)), "Saved " + file + ".") << "now it is known";
@@ -139,11 +140,13 @@ TEST(SessionKeeper, ADamagedFileIsOneSentenceAndNothingChanges) {
   Desk desk;
   const std::string file = desk.folder.write("bad.json", "{\"schema\": ");
   std::vector<std::string> remarks;
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.keeper.open(file, remarks); }), AllOf(HasSubstr("bad.json"), HasSubstr("is not JSON")));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.keeper.open(file, remarks); }),
+              AllOf(HasSubstr("bad.json"), HasSubstr("is not JSON")));
   EXPECT_EQ(bytes_of_file(file), "{\"schema\": ");
   EXPECT_EQ(desk.keeper.files(desk.session).file, "");
   EXPECT_THAT(desk.recent(), IsEmpty());
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.keeper.save(desk.session, "/dev/null/x.json"); }), HasSubstr("/dev/null"));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.keeper.save(desk.session, "/dev/null/x.json"); }),
+              HasSubstr("/dev/null"));
   EXPECT_EQ(desk.keeper.files(desk.session).file, "") << "what could not be saved has no file";
 }
 
@@ -199,7 +202,8 @@ TEST(SessionKeeper, TwoWindowsKeepEachOthersLastSession) {
   desk.keeper.autosave(of_tokens(8), 0, true);
   SessionKeeper other = desk.window();
   EXPECT_EQ(other.autosave(of_tokens(16), 0, true), "");
-  EXPECT_EQ(desk.keeper.autosave(of_tokens(9), 0, true), "Another window is open: its last session is kept as " + desk.places.last + ".kept.");
+  EXPECT_EQ(desk.keeper.autosave(of_tokens(9), 0, true),
+            "Another window is open: its last session is kept as " + desk.places.last + ".kept.");
   EXPECT_EQ(read(desk.places.last).experiment.problem.n, 9);
   EXPECT_EQ(read(desk.places.last + ".kept").experiment.problem.n, 16);
   other.autosave(of_tokens(17), 0, true);
@@ -306,7 +310,8 @@ TEST(Files, KeptAsideUnderAFreeNameAndNeverMoreThanNine) {
     const std::string copy = path + (i == 1 ? ".kept" : ".kept-" + std::to_string(i));
     EXPECT_EQ(keep_aside(path), copy);
     EXPECT_EQ(keep_aside(path), copy) << "the same bytes are kept once";
-    std::filesystem::last_write_time(copy, std::filesystem::file_time_type::clock::now() - std::chrono::hours(i == 4 ? 99 : 10));
+    std::filesystem::last_write_time(copy,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(i == 4 ? 99 : 10));
   }
   scratch.write("s", "new");
   EXPECT_EQ(keep_aside(path), path + ".kept-4") << "the oldest gives way";
@@ -326,7 +331,8 @@ TEST(Sessions, RenderDrawsTheOneThatIsNamed) {
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_EQ(good.out, picture + ": 640 x 400 pixels\n");
   EXPECT_EQ(bytes_of_file(picture).substr(1, 3), "PNG");
-  const testing::Outcome newer = render(scratch.write("newer.json", R"({"schema":"attoscope.session/2","experiment":{"problem":{"n":9}},"x":1})"));
+  const testing::Outcome newer =
+      render(scratch.write("newer.json", R"({"schema":"attoscope.session/2","experiment":{"problem":{"n":9}},"x":1})"));
   EXPECT_EQ(newer.code, 0) << newer.err;
   EXPECT_THAT(newer.out, AllOf(HasSubstr("newer.json: schema is"), HasSubstr("newer.json: x is not a known key")));
   std::filesystem::remove(picture);

@@ -266,18 +266,21 @@ TEST(Session, ALaterProgramsSessionOpensAsFarAsItIsUnderstood) {
       R"({"schema":"attoscope.session/2","experiment":{"problem":{"n":77}},"view":{"theme":"neon"},"dreams":[]})", remarks);
   EXPECT_EQ(s.experiment.problem.n, 77);
   EXPECT_EQ(s.view, View{});
-  EXPECT_THAT(remarks, ElementsAre("schema is 'attoscope.session/2', newer than attoscope.session/1 of this program; what it does "
-                                   "not know is left out",
-                                   HasSubstr("view.theme is '\"neon\"'"), "dreams is not a known key"));
+  EXPECT_THAT(remarks,
+              ElementsAre("schema is 'attoscope.session/2', newer than attoscope.session/1 of this program; what it does "
+                          "not know is left out",
+                          HasSubstr("view.theme is '\"neon\"'"), "dreams is not a known key"));
 }
 
 TEST(Session, WhatIsNoPinIsLeftOutAndTheOthersStay) {
   std::vector<std::string> remarks;
-  const Session s = read(R"({"schema":"attoscope.session/1","pins":[{"name":"x"},null,"y",{"name":"z","a_max":"big"}]})", remarks);
+  const Session s =
+      read(R"({"schema":"attoscope.session/1","pins":[{"name":"x"},null,"y",{"name":"z","a_max":"big"}]})", remarks);
   ASSERT_EQ(s.pins.size(), 2u);
   EXPECT_EQ(s.pins[0].name, "x");
   EXPECT_EQ(s.pins[1].name, "z");
-  EXPECT_THAT(remarks, ElementsAre(HasSubstr("pins[1] is 'null'"), HasSubstr("pins[2] is"), HasSubstr("pins[3].a_max is '\"big\"'")));
+  EXPECT_THAT(remarks,
+              ElementsAre(HasSubstr("pins[1] is 'null'"), HasSubstr("pins[2] is"), HasSubstr("pins[3].a_max is '\"big\"'")));
 }
 
 TEST(Session, AThousandPinsAreReadAndNoMore) {
@@ -303,7 +306,8 @@ TEST(Pixels, AsTextAndBack) {
   EXPECT_EQ(pixel_text({0, 0, 0}), "AAAA");
   EXPECT_EQ(pixel_text({-1, -1, -1}), "////");
   EXPECT_EQ(pixel_text({77, 97, 110}), "TWFu");
-  for (const char* bad : {"", "AAA", "AAAAA", "AA=A", "AA A", "AAAAAAAA"}) EXPECT_THROW(parse_pixels(bad, 3), std::invalid_argument) << bad;
+  for (const char* bad : {"", "AAA", "AAAAA", "AA=A", "AA A", "AAAAAAAA"})
+    EXPECT_THROW(parse_pixels(bad, 3), std::invalid_argument) << bad;
 }
 
 TEST(Session, DeepNestingIsRefused) {

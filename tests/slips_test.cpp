@@ -244,8 +244,7 @@ TEST(Slips, Biases) {
   expect_found(sunk, right(z), Kind::bias, "missing sink");
   const Problem few = problem(24, 32);
   const Seen w = seen(few);
-  const Values extra = softmax(
-      w, [&](int i, int j) { return w.S(i, j); }, [&](int j, int c) { return w.v(j, c); }, 1);
+  const Values extra = softmax(w, [&](int i, int j) { return w.S(i, j); }, [&](int j, int c) { return w.v(j, c); }, 1);
   expect_found(few, extra, Kind::bias, "extra logit");
 }
 
@@ -279,8 +278,7 @@ TEST(Slips, Tiles) {
   }
   const Seen x = seen(none);
   expect_found(none, masked(x, [](int, int j) { return j < 192; }), Kind::tail, "tile of keys left out");
-  const Values counted = softmax(
-      x, [&](int i, int j) { return x.S(i, j); }, [&](int j, int c) { return x.v(j, c); }, 56);
+  const Values counted = softmax(x, [&](int i, int j) { return x.S(i, j); }, [&](int j, int c) { return x.v(j, c); }, 56);
   expect_found(none, counted, Kind::tail, "counted in l (tiles of 64 keys)");
 }
 

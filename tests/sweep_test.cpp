@@ -100,18 +100,17 @@ TEST(Axis, TextReadsBack) {
 }
 
 TEST(Axis, RefusesInASentence) {
-  for (const auto& [text, what] : std::vector<std::pair<const char*, const char*>>{
-           {"block_k", "expected KEY=VALUES"},
-           {"block_k=", "expected KEY=VALUES"},
-           {"colour=red", "'colour' is unknown"},
-           {"block_k=64:16:x2", "FIRST:LAST"},
-           {"block_k=16:64:x1", "FIRST:LAST"},
-           {"block_k=16:64:x", "FIRST:LAST"},
-           {"block_k=0:64:x2", "FIRST:LAST"},
-           {"block_k=1:2:3:4", "FIRST:LAST"},
-           {"scale=0:1:1e-9", "FIRST:LAST"},
-           {"scale=nan:1", "FIRST:LAST"},
-           {"n=8,8", "twice"}})
+  for (const auto& [text, what] : std::vector<std::pair<const char*, const char*>>{{"block_k", "expected KEY=VALUES"},
+                                                                                   {"block_k=", "expected KEY=VALUES"},
+                                                                                   {"colour=red", "'colour' is unknown"},
+                                                                                   {"block_k=64:16:x2", "FIRST:LAST"},
+                                                                                   {"block_k=16:64:x1", "FIRST:LAST"},
+                                                                                   {"block_k=16:64:x", "FIRST:LAST"},
+                                                                                   {"block_k=0:64:x2", "FIRST:LAST"},
+                                                                                   {"block_k=1:2:3:4", "FIRST:LAST"},
+                                                                                   {"scale=0:1:1e-9", "FIRST:LAST"},
+                                                                                   {"scale=nan:1", "FIRST:LAST"},
+                                                                                   {"n=8,8", "twice"}})
     EXPECT_THAT(sentence_of<std::exception>([&, t = text] { parse_axis(t); }), HasSubstr(what)) << text;
 }
 
@@ -143,7 +142,8 @@ TEST(Axis, EveryKeySetsWhatItSays) {
   e.format.mantissa_bits = 5;
   EXPECT_EQ(varied("mantissa_bits", "5"), e);
   EXPECT_EQ(varied("format", "e4m3").a.tau, usual_tau(e4m3));
-  for (const AxisKey& key : axis_keys()) EXPECT_FALSE(sentence_of<std::exception>([&] { vary(e, key.key, "no such thing"); }).empty()) << key.key;
+  for (const AxisKey& key : axis_keys())
+    EXPECT_FALSE(sentence_of<std::exception>([&] { vary(e, key.key, "no such thing"); }).empty()) << key.key;
 }
 
 TEST(Axis, SwappedTilesAreSwappedAfterTheyAreSet) {
@@ -247,8 +247,9 @@ TEST(SweepJson, RoundTripAndRemarks) {
   std::vector<std::string> remarks;
   EXPECT_EQ(parse_sweep(json_text(sweep_json(s)), remarks), s);
   EXPECT_TRUE(remarks.empty());
-  for (const char* const text : {"", "[]", "{}", R"({"schema":"attoscope.sweep/1"})", R"({"schema":"attoscope.sweep/1","vary":[7]})",
-                                 R"({"schema":"attoscope.sweep/1","vary":["n=1:2:3:4"]})"})
+  for (const char* const text :
+       {"", "[]", "{}", R"({"schema":"attoscope.sweep/1"})", R"({"schema":"attoscope.sweep/1","vary":[7]})",
+        R"({"schema":"attoscope.sweep/1","vary":["n=1:2:3:4"]})"})
     EXPECT_FALSE(sentence_of<std::exception>([&] { parse_sweep(text, remarks); }).empty()) << text;
 }
 
@@ -309,7 +310,8 @@ TEST(PointCache, ADirectoryThatCannotBeWrittenIsOneSentence) {
   EXPECT_FALSE(cache.find(default_experiment()));
 }
 
-const std::vector<std::string> small_command{"sweep", "--n", "64", "--d", "8", "--vary", "block_k=8:32:x2", "--seeds", "2", "--quiet"};
+const std::vector<std::string> small_command{"sweep",           "--n",     "64", "--d",    "8", "--vary",
+                                             "block_k=8:32:x2", "--seeds", "2",  "--quiet"};
 
 std::vector<std::string> with(std::vector<std::string> command, const std::vector<std::string>& more) {
   command.insert(command.end(), more.begin(), more.end());
@@ -473,7 +475,8 @@ TEST(SweepCommand, ADamagedShardNamesItsLine) {
 
 TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
   const OwnCache own;
-  const std::vector<std::string> command{"sweep", "--n", "128", "--d", "32", "--vary", "block_k=8:64:x2", "--seeds", "200", "--quiet"};
+  const std::vector<std::string> command{"sweep",           "--n",     "128", "--d",    "32", "--vary",
+                                         "block_k=8:64:x2", "--seeds", "200", "--quiet"};
   const WithoutSigint mask;
   std::jthread killer([&](const std::stop_token& ended) {
     while (own.files().size() < 20 && !ended.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -63,11 +63,15 @@ Wishes wish(SweepWish what) {
 bool same_cells(const SweepTable& x, const SweepTable& y) {
   return std::ranges::equal(x.cells, y.cells, [](const SweepCell& a, const SweepCell& b) {
     const auto same = [](double p, double q) { return p == q || (std::isnan(p) && std::isnan(q)); };
-    return a.count == b.count && same(a.mean, b.mean) && same(a.std, b.std) && same(a.min, b.min) && same(a.max, b.max) && same(a.rival, b.rival);
+    return a.count == b.count && same(a.mean, b.mean) && same(a.std, b.std) && same(a.min, b.min) && same(a.max, b.max) &&
+           same(a.rival, b.rival);
   });
 }
 
-bool complete(const SweepView& v) { return v.progress.state == State::done && !v.progress.stale && v.table && std::ranges::all_of(v.table->cells, [&](const SweepCell& c) { return c.count == v.table->seeds; }); }
+bool complete(const SweepView& v) {
+  return v.progress.state == State::done && !v.progress.stale && v.table &&
+         std::ranges::all_of(v.table->cells, [&](const SweepCell& c) { return c.count == v.table->seeds; });
+}
 
 TEST(SweepOffer, EveryExampleIsAPlanAndEveryQuantityAMeasure) {
   const auto offer = sweep_offer();
@@ -130,7 +134,8 @@ TEST(SweepPlan, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(planned(plan, default_experiment()).about.wrong, HasSubstr("0 parameters"));
   for (const char* const values : {"", ",", ":", "x", "1:2:3:4", "nan", "1e999", "-1", "16;", "\xff"}) {
     plan.first = {"block_k", values};
-    EXPECT_FALSE(planned(plan, default_experiment()).about.wrong_values[0].empty() && std::string_view(values) != "16;") << values;
+    EXPECT_FALSE(planned(plan, default_experiment()).about.wrong_values[0].empty() && std::string_view(values) != "16;")
+        << values;
   }
 }
 
@@ -228,7 +233,8 @@ TEST(Sweeper, LooksUpAndComputesNothingUntilItIsTold) {
   ASSERT_TRUE(until(later, s, complete)) << "what was finished is there when the program starts again, without a run";
   EXPECT_TRUE(same_cells(*later.view().table, *table));
   s.sweep.measure = "rms";
-  ASSERT_TRUE(until(later, s, [&](const SweepView& v) { return complete(v) && v.table->quantity == "RMS error"; })) << "nor does another measure";
+  ASSERT_TRUE(until(later, s, [&](const SweepView& v) { return complete(v) && v.table->quantity == "RMS error"; }))
+      << "nor does another measure";
 }
 
 TEST(Sweeper, PausesResumesAndCancels) {
@@ -287,7 +293,8 @@ TEST(Sweeper, ExploreComesFirst) {
   const std::size_t held = sweeper.view().progress.done;
   std::this_thread::sleep_for(50ms);
   EXPECT_EQ(sweeper.view().progress.done, held);
-  ASSERT_TRUE(until(sweeper, s, [&](const SweepView& v) { return v.progress.done > held; })) << "and it goes on when Explore is quiet";
+  ASSERT_TRUE(until(sweeper, s, [&](const SweepView& v) { return v.progress.done > held; }))
+      << "and it goes on when Explore is quiet";
   EXPECT_EQ(sweeper.view().progress.state, State::running);
 }
 
@@ -322,7 +329,9 @@ TEST(Sweeper, APlanThatIsWrongStopsNothingAndNothingCrashes) {
     sweeper.grant(wish(SweepWish::run), s);
   }
   ASSERT_TRUE(until(sweeper, s, complete));
-  EXPECT_TRUE(until(sweeper, s, [](const SweepView& v) { return v.progress.remark.find("not kept in /proc/attoscope") != std::string::npos; }));
+  EXPECT_TRUE(until(sweeper, s, [](const SweepView& v) {
+    return v.progress.remark.find("not kept in /proc/attoscope") != std::string::npos;
+  }));
   s.sweep.first.values = "0";
   sweeper.update(s, false);
   EXPECT_FALSE(sweeper.view().progress.wrong_values[0].empty());

@@ -34,9 +34,18 @@ using namespace testing;  // attoscope::testing
 /// `train` of a model that takes milliseconds, on a text in `scratch`, but for what the options say.
 std::vector<std::string> tiny(const TemporaryDirectory& scratch, const std::vector<std::string>& options = {}) {
   std::vector<std::string> all{"train", "--quiet"};
-  for (const auto& [option, value] : std::initializer_list<std::pair<const char*, std::string>>{
-           {"--text", scratch.write("text.txt", some_text())}, {"--layers", "1"}, {"--width", "16"}, {"--heads", "2"}, {"--context", "16"},
-           {"--batch", "2"}, {"--steps", "6"}, {"--warmup", "1"}, {"--measure-every", "2"}, {"--device", "cpu"}, {"--threads", "2"}})
+  for (const auto& [option, value] :
+       std::initializer_list<std::pair<const char*, std::string>>{{"--text", scratch.write("text.txt", some_text())},
+                                                                  {"--layers", "1"},
+                                                                  {"--width", "16"},
+                                                                  {"--heads", "2"},
+                                                                  {"--context", "16"},
+                                                                  {"--batch", "2"},
+                                                                  {"--steps", "6"},
+                                                                  {"--warmup", "1"},
+                                                                  {"--measure-every", "2"},
+                                                                  {"--device", "cpu"},
+                                                                  {"--threads", "2"}})
     if (std::ranges::find(options, option) == options.end()) all.insert(all.end(), {option, value});
   all.insert(all.end(), options.begin(), options.end());
   return all;
@@ -101,7 +110,8 @@ TEST(TrainJson, NamesWhatItCannotUse) {
   EXPECT_THAT(sentence("/plan/kind", "riddle"), StartsWith("plan.kind is"));
   EXPECT_THAT(sentence("/plan/kind", "bisect"), StartsWith("runs holds 2 entries, expected"));
   EXPECT_THAT(sentence("/runs/0/name", "z"), AllOf(StartsWith("runs[0].name is"), HasSubstr("'a'")));
-  EXPECT_THAT(sentence("/runs/1/steps/loss", nlohmann::json::array()), StartsWith("runs[1].steps.loss holds 0 entries, expected 6"));
+  EXPECT_THAT(sentence("/runs/1/steps/loss", nlohmann::json::array()),
+              StartsWith("runs[1].steps.loss holds 0 entries, expected 6"));
   EXPECT_THAT(sentence("/runs/1/steps/loss/2", "much"), StartsWith("runs[1].steps.loss[2] is"));
   EXPECT_THAT(sentence("/runs/1/steps/step/2", 1), StartsWith("runs[1].steps.step[2] is '1'"));
   EXPECT_THAT(sentence("/runs/0/health/rows/0/1", -1), StartsWith("runs[0].health.rows[0][1] is '-1'"));
@@ -145,10 +155,13 @@ TEST(Checkpoint, SaysWhyAFileIsNone) {
   EXPECT_EQ(written.said_of(""), "is no checkpoint of attoscope train");
   EXPECT_EQ(written.said_of(zip_bytes({{"train.json", "{}"}})), "is no checkpoint of attoscope train");
   EXPECT_EQ(written.said_of("{\"schema\":\"attoscope.session/1\"}"), "is no checkpoint of attoscope train");
-  EXPECT_THAT(written.said_of("attoscope.checkpoint/2\n" + written.bytes.substr(23)), StartsWith("was written by a newer version"));
+  EXPECT_THAT(written.said_of("attoscope.checkpoint/2\n" + written.bytes.substr(23)),
+              StartsWith("was written by a newer version"));
   EXPECT_THAT(written.said_of("attoscope.checkpoint/1\n"), StartsWith("ends after 23 bytes"));
-  EXPECT_THAT(written.said_of(written.bytes + "x"), AllOf(StartsWith("has "), HasSubstr(", expected " + std::to_string(written.bytes.size()))));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_checkpoint(written.scratch / "none"); }), HasSubstr("none: cannot be opened"));
+  EXPECT_THAT(written.said_of(written.bytes + "x"),
+              AllOf(StartsWith("has "), HasSubstr(", expected " + std::to_string(written.bytes.size()))));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_checkpoint(written.scratch / "none"); }),
+              HasSubstr("none: cannot be opened"));
   EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_checkpoint("/"); }), HasSubstr("not a regular file"));
   std::string newer = written.bytes;
   newer.replace(newer.find("attoscope.train/1"), 17, "attoscope.train/2");
@@ -176,13 +189,15 @@ TEST(Checkpoint, NoDamageGetsThrough) {
 TEST(Checkpoint, AnEnemyWithTheRightDigestIsSurvived) {
   const WrittenCheckpoint written;
   Dice dice(6);
-  const int size = static_cast<int>(written.bytes.size()), json_begin = 39, json_end = static_cast<int>(written.bytes.find("\"state\""));
+  const int size = static_cast<int>(written.bytes.size()), json_begin = 39,
+            json_end = static_cast<int>(written.bytes.find("\"state\""));
   int refused = 0;
   for (int i = 0; i < experiments(400); ++i) {
     std::string forged = written.bytes;
     switch (i % 4) {
       case 0:  // another character of the JSON
-        forged[static_cast<std::size_t>(dice.between(json_begin, json_end))] = "0123456789-\"{}[],:aetx\x80"[dice.between(0, 22)];
+        forged[static_cast<std::size_t>(dice.between(json_begin, json_end))] =
+            "0123456789-\"{}[],:aetx\x80"[dice.between(0, 22)];
         break;
       case 1:  // another size of the JSON
         forged[static_cast<std::size_t>(31 + dice.between(0, 7))] = static_cast<char>(dice.bits());
@@ -210,9 +225,11 @@ TEST(TrainText, IsReadOrRefusedInOneSentence) {
   EXPECT_EQ(read_same_text(source, scratch.write("copy.txt", some_text())).corpus->text, source.corpus->text);
   EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_same_text(source, scratch.write("other.txt", some_text() + "x")); }),
               AllOf(HasSubstr("other.txt has changed"), HasSubstr("expected " + hex16(source.digest))));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch / "none.txt"); }), HasSubstr("none.txt: cannot be opened"));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch / "none.txt"); }),
+              HasSubstr("none.txt: cannot be opened"));
   EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch.write("short.txt", "abc")); }), HasSubstr("short.txt"));
-  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch.write("bytes.txt", some_text() + "\xff")); }), HasSubstr("bytes.txt"));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch.write("bytes.txt", some_text() + "\xff")); }),
+              HasSubstr("bytes.txt"));
 }
 
 TEST(TrainText, TheShippedOneIsAmongTheAssets) {
@@ -244,8 +261,16 @@ TEST(TrainCommand, OptionsBecomeThePlan) {
   x.checkpoint_every = "11";
   const TrainPlan p = train_plan_of(x);
   EXPECT_EQ(p.model, (ModelShape{.layers = 3, .width = 48, .heads = 6, .context = 24, .norm = Norm::rms}));
-  EXPECT_EQ(p.recipe, (Recipe{.batch = 5, .steps = 77, .rate = 0.01, .final_rate = 0.001, .warmup = 7, .weight_decay = 0.2, .clip = 0,
-                              .seed = UINT64_MAX, .data_seed = 9, .loss_scale = 1024}));
+  EXPECT_EQ(p.recipe, (Recipe{.batch = 5,
+                              .steps = 77,
+                              .rate = 0.01,
+                              .final_rate = 0.001,
+                              .warmup = 7,
+                              .weight_decay = 0.2,
+                              .clip = 0,
+                              .seed = UINT64_MAX,
+                              .data_seed = 9,
+                              .loss_scale = 1024}));
   EXPECT_EQ(p.a.format, fp16);
   EXPECT_EQ(p.b.format, fp32);
   Precision hw = policy("hw").precision;
@@ -300,7 +325,8 @@ TEST(TrainCommand, WrongUsageIsOneSentence) {
   refused({"--norm", "batch"}, "--norm is 'batch', expected layer or rms");
   refused({"--kind", "duel"}, "--kind is 'duel', expected methods, reference, bisect or replay");
   refused({"--bisect", "word"}, "--bisect is 'word'");
-  refused({"--kind", "bisect", "--policy", "all_tile", "--algorithm", "three_pass", "--set", "a.grad.nothing=exact"}, "'nothing' is unknown");
+  refused({"--kind", "bisect", "--policy", "all_tile", "--algorithm", "three_pass", "--set", "a.grad.nothing=exact"},
+          "'nothing' is unknown");
   refused({"--policy", "nobody"}, "--policy: ");
   refused({"--gradient", "nobody"}, "--gradient: 'nobody' is no backward policy");
   refused({"--baseline-gradient", "nobody"}, "--baseline-gradient: ");
@@ -326,11 +352,14 @@ TEST(TrainCommand, WrongUsageIsOneSentence) {
 
 TEST(TrainCommand, FilesThatCannotBeUsedAreOneSentence) {
   const TemporaryDirectory scratch;
-  const auto refused = [&](std::vector<std::string> arguments, const std::string& sentence) { expect_refused(std::move(arguments), 1, sentence); };
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& sentence) {
+    expect_refused(std::move(arguments), 1, sentence);
+  };
   refused({"train", "--text", scratch / "none.txt"}, "none.txt: cannot be opened");
   refused({"train", "--text", scratch.write("short.txt", "abc")}, "short.txt");
   refused({"train", "--resume", scratch.write("c", "no checkpoint")}, "c: is no checkpoint of attoscope train");
-  refused(tiny(scratch, {"--checkpoint", scratch / "deep/c"}), "--checkpoint " + (scratch / "deep/c") + ": there is no directory");
+  refused(tiny(scratch, {"--checkpoint", scratch / "deep/c"}),
+          "--checkpoint " + (scratch / "deep/c") + ": there is no directory");
   refused(tiny(scratch, {"--csv", scratch / ""}), "is a directory, expected a file");
   refused(tiny(scratch, {"--save", scratch / "c"}), "--save " + (scratch / "c") + ": is a file, expected a directory");
   EXPECT_EQ(scratch.count(), 3);  // two texts and c
@@ -338,7 +367,8 @@ TEST(TrainCommand, FilesThatCannotBeUsedAreOneSentence) {
 
 TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
   const TemporaryDirectory scratch;
-  const Outcome outcome = attoscope(tiny(scratch, {"--kind", "reference", "--json", scratch / "t.json", "--csv", scratch / "t.csv"}));
+  const Outcome outcome =
+      attoscope(tiny(scratch, {"--kind", "reference", "--json", scratch / "t.json", "--csv", scratch / "t.csv"}));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const nlohmann::json json = json_of_file(scratch / "t.json");
   EXPECT_EQ(json["schema"], "attoscope.train/1");
@@ -347,18 +377,21 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
   EXPECT_EQ(json["pairs"].size(), 5U);
   EXPECT_EQ(json["step"], 6);
   const TrainRecord record = train_record(json);
-  for (const char* const name : {"another initialisation", "fp16 - fp32", "a - b over it"}) EXPECT_THAT(outcome.out, HasSubstr(name));
+  for (const char* const name : {"another initialisation", "fp16 - fp32", "a - b over it"})
+    EXPECT_THAT(outcome.out, HasSubstr(name));
   std::size_t found = 0;
   for (const std::vector<std::string>& line : csv_lines(bytes_of_file(scratch / "t.csv"))) {
     ASSERT_EQ(line.size(), 5U);
     if (line[1] == "a - b" && line[2] == "layer 0 W_Q" && line[3] == "max_abs") {
       const PairPoint& point = record.pairs[0].points.at(found++);
       EXPECT_EQ(line[0], std::to_string(point.step));
-      EXPECT_EQ(to_number<double>(line[4]), point.deviations[1 + static_cast<std::size_t>(record.parameters.index(0, Weight::W_Q))].max_abs);
+      EXPECT_EQ(to_number<double>(line[4]),
+                point.deviations[1 + static_cast<std::size_t>(record.parameters.index(0, Weight::W_Q))].max_abs);
     }
   }
   EXPECT_EQ(found, record.pairs[0].points.size());
-  EXPECT_THAT(bytes_of_file(scratch / "t.csv"), AllOf(StartsWith("step,pair,tensor,measure,value\n"), HasSubstr("run b in fp16,layer 0 head 1,query_norm,")));
+  EXPECT_THAT(bytes_of_file(scratch / "t.csv"),
+              AllOf(StartsWith("step,pair,tensor,measure,value\n"), HasSubstr("run b in fp16,layer 0 head 1,query_norm,")));
 }
 
 TEST(TrainCommand, ResumingIsAsIfNothingHadHappened) {
@@ -366,7 +399,8 @@ TEST(TrainCommand, ResumingIsAsIfNothingHadHappened) {
   ASSERT_EQ(attoscope(tiny(scratch, {"--json", scratch / "whole.json", "--save", scratch / "whole"})).code, 0);
   ASSERT_EQ(attoscope(tiny(scratch, {"--until", "3", "--checkpoint", scratch / "c"})).code, 0);
   EXPECT_EQ(read_checkpoint(scratch / "c").state.step, 3);
-  const Outcome rest = attoscope(resumed(scratch / "c", {"--json", scratch / "rest.json", "--save", scratch / "rest", "--checkpoint", scratch / "d"}));
+  const Outcome rest = attoscope(
+      resumed(scratch / "c", {"--json", scratch / "rest.json", "--save", scratch / "rest", "--checkpoint", scratch / "d"}));
   ASSERT_EQ(rest.code, 0) << rest.err;
   EXPECT_EQ(timeless(json_of_file(scratch / "rest.json")), timeless(json_of_file(scratch / "whole.json")));
   EXPECT_EQ(read_checkpoint(scratch / "c").state.step, 3);
@@ -378,7 +412,10 @@ TEST(TrainCommand, ResumingIsAsIfNothingHadHappened) {
   }
   EXPECT_NE(bytes_of_file(scratch / "whole/a/layer_0_W_Q.npy"), bytes_of_file(scratch / "whole/b/layer_0_W_Q.npy"));
   // what was finished can be written down once more, on another copy of the text
-  EXPECT_EQ(attoscope(resumed(scratch / "d", {"--text", scratch.write("copy.txt", some_text()), "--json", scratch / "again.json"})).code, 0);
+  EXPECT_EQ(
+      attoscope(resumed(scratch / "d", {"--text", scratch.write("copy.txt", some_text()), "--json", scratch / "again.json"}))
+          .code,
+      0);
   EXPECT_EQ(timeless(json_of_file(scratch / "again.json"))["runs"], json_of_file(scratch / "whole.json")["runs"]);
   expect_refused(resumed(scratch / "c", {"--text", scratch.write("other.txt", some_text(5000))}), 1, "other.txt has changed");
   expect_refused(resumed(scratch / "c", {"--width", "32"}), 2, "width");
@@ -423,7 +460,8 @@ TEST(TrainCommand, BisectingRanksAndReplayingMeasuresASingleStep) {
   const TemporaryDirectory scratch;
   const Outcome suspects = attoscope(tiny(scratch, {"--kind", "bisect", "--bisect", "head"}));
   ASSERT_EQ(suspects.code, 0) << suspects.err;
-  EXPECT_THAT(suspects.out, AllOf(HasSubstr("a with this made exact"), HasSubstr("layer 0 head 0 exact"), HasSubstr("layer 0 head 1 exact")));
+  EXPECT_THAT(suspects.out,
+              AllOf(HasSubstr("a with this made exact"), HasSubstr("layer 0 head 0 exact"), HasSubstr("layer 0 head 1 exact")));
   const Outcome direct = attoscope(tiny(scratch, {"--kind", "replay", "--json", scratch / "t.json"}));
   ASSERT_EQ(direct.code, 0) << direct.err;
   EXPECT_THAT(direct.out, AllOf(HasSubstr("a from b's state"), HasSubstr("share of b's own step")));
@@ -451,12 +489,15 @@ TEST(TrainCommand, BsOwnStepIsMeasuredByItsWeights) {
 
 TEST(TrainCommand, DivergenceSaysWhereAndKeepsWhatThereWas) {
   const TemporaryDirectory scratch;
-  const Outcome outcome = attoscope(tiny(scratch, {"--rate", "10", "--final-rate", "10", "--clip", "0", "--steps", "400", "--checkpoint", scratch / "c",
-                                                   "--checkpoint-every", "1", "--json", scratch / "t.json"}));
+  const Outcome outcome =
+      attoscope(tiny(scratch, {"--rate", "10", "--final-rate", "10", "--clip", "0", "--steps", "400", "--checkpoint",
+                               scratch / "c", "--checkpoint-every", "1", "--json", scratch / "t.json"}));
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("diverged at step"), HasSubstr("; the last checkpoint is " + (scratch / "c") + " at step ")));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("diverged at step"), HasSubstr("; the last checkpoint is " + (scratch / "c") + " at step ")));
   const nlohmann::json json = json_of_file(scratch / "t.json");
-  EXPECT_THAT(json["runs"][0]["stopped"].get<std::string>() + json["runs"][1]["stopped"].get<std::string>(), HasSubstr("diverged"));
+  EXPECT_THAT(json["runs"][0]["stopped"].get<std::string>() + json["runs"][1]["stopped"].get<std::string>(),
+              HasSubstr("diverged"));
   EXPECT_EQ(read_checkpoint(scratch / "c").state.step, json["step"]);
 }
 
@@ -481,7 +522,8 @@ TEST(TrainCommand, ASignalStopsBetweenStepsAndKeepsTheState) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("stopped at step "), HasSubstr("--resume " + (scratch / "c") + " goes on")));
   EXPECT_THAT(outcome.out, HasSubstr("a - b"));
-  EXPECT_THAT(outcome.err, HasSubstr("stopped at step " + std::to_string(read_checkpoint(scratch / "c").state.step) + " of 1000000"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("stopped at step " + std::to_string(read_checkpoint(scratch / "c").state.step) + " of 1000000"));
 }
 
 TEST(TrainCommand, TheFigureStandsBesideItsData) {

@@ -461,9 +461,7 @@ TEST(TrainContest, RefusesWhatItCannotTrain) {
     return message_of<std::invalid_argument>([&] { Contest(plan, cpu()); });
   };
   EXPECT_THAT(refusal([](auto& p) { p.text.corpus = nullptr; }), HasSubstr("text.file is 'words', expected a text"));
-  EXPECT_THAT(refusal([](auto& p) {
-                p.text.corpus = std::make_shared<Corpus>(Corpus{{U'a', U'b'}, {0, 1, 0}});
-              }),
+  EXPECT_THAT(refusal([](auto& p) { p.text.corpus = std::make_shared<Corpus>(Corpus{{U'a', U'b'}, {0, 1, 0}}); }),
               HasSubstr("model.context is 16, expected less than the text's 3 characters"));
   EXPECT_THAT(refusal([](auto& p) { p.model.width = 17; }), HasSubstr("model.width"));
 }

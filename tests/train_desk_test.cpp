@@ -147,7 +147,9 @@ TEST_F(Desk, StepsPausesGoesOnAndBeginsAnew) {
 TEST_F(Desk, PausesWhileItRuns) {
   session.train.recipe.steps = 100000;
   wish(Act::run);
-  ASSERT_TRUE(until([](const TrainView& v) { return v.progress.step > 20 && v.progress.steps_per_second > 0 && v.progress.seconds_left > 0; }));
+  ASSERT_TRUE(until([](const TrainView& v) {
+    return v.progress.step > 20 && v.progress.steps_per_second > 0 && v.progress.seconds_left > 0;
+  }));
   EXPECT_EQ(desk->view().progress.state, State::running);
   const TrainView v = after(Act::pause);
   EXPECT_EQ(v.progress.state, State::paused);
@@ -209,8 +211,9 @@ TEST_F(Desk, OpensAHeadAtAnyStepInExplore) {
     EXPECT_EQ(captured->experiment.b, session.train.b.method);
     EXPECT_EQ(captured->experiment.format, bf16);
   }
-  for (const TrainWish& wrong : {TrainWish{.act = Act::explore, .step = 13}, TrainWish{.act = Act::explore, .run = 2}, TrainWish{.act = Act::explore, .layer = 2},
-                                 TrainWish{.act = Act::explore, .head = -1}, TrainWish{.act = Act::explore, .sequence = 2}}) {
+  for (const TrainWish& wrong : {TrainWish{.act = Act::explore, .step = 13}, TrainWish{.act = Act::explore, .run = 2},
+                                 TrainWish{.act = Act::explore, .layer = 2}, TrainWish{.act = Act::explore, .head = -1},
+                                 TrainWish{.act = Act::explore, .sequence = 2}}) {
     desk->grant(wrong, session);
     ASSERT_TRUE(until_quiet());
     EXPECT_THAT(desk->view().progress.remark, ::testing::EndsWith("."));
@@ -329,7 +332,8 @@ TEST_F(Desk, SaysWhatIsWrongWithAPlan) {
   ASSERT_TRUE(until([](const TrainView& view) { return view.progress.wrong.find("nowhere.txt") != std::string::npos; }));
   scratch_.write("nowhere.txt", made_text(2500));
   wish(Act::run);
-  ASSERT_TRUE(until([](const TrainView& view) { return view.progress.state == State::done; })) << "the file is looked for again: " << desk->view().progress.wrong << desk->view().progress.remark;
+  ASSERT_TRUE(until([](const TrainView& view) { return view.progress.state == State::done; }))
+      << "the file is looked for again: " << desk->view().progress.wrong << desk->view().progress.remark;
 }
 
 TEST_F(Desk, DivergenceStopsAndKeepsWhatThereWas) {

@@ -90,7 +90,8 @@ TEST_F(TrainFigures, SayWhenTheyAreNotWhatTheyWere) {
   EXPECT_EQ(changed.code, 1);
   EXPECT_THAT(changed.err, HasSubstr("the weights of b are not those"));
   scratch_.write("text.txt", made_text(3000, 9));
-  EXPECT_THAT(attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "three.svg", "--quiet"}).err, HasSubstr("text.txt has changed"));
+  EXPECT_THAT(attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "three.svg", "--quiet"}).err,
+              HasSubstr("text.txt has changed"));
 }
 
 TEST_F(TrainFigures, RefuseWhatTheyCannotUse) {

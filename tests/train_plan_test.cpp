@@ -107,7 +107,8 @@ TEST(TrainPlan, BisectsBackwardStepsLayersAndHeads) {
     return runs_of(with([&](TrainPlan& p) {
              p.kind = TrainKind::bisect;
              p.bisect = by;
-           })).runs.size() - 2;
+           })).runs.size() -
+           2;
   };
   EXPECT_EQ(suspects(BisectBy::gradient), 9u) << "grad_eager rounds nine steps";
   EXPECT_EQ(suspects(BisectBy::layer), 2u);
@@ -126,22 +127,28 @@ TEST(TrainPlan, ExactHeadsAreThoseThatAreNamed) {
 
 TEST(TrainPlan, RefusesInASentenceThatNamesKeyValueAndWhatWasExpected) {
   const auto of = [](const std::function<void(TrainPlan&)>& change) { return refusal(with(change)); };
-  EXPECT_THAT(of([](TrainPlan& p) { p.model.width = 130; }), AllOf(HasSubstr("model.width is 130"), HasSubstr("model.heads, which is 4")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.model.width = 130; }),
+              AllOf(HasSubstr("model.width is 130"), HasSubstr("model.heads, which is 4")));
   EXPECT_THAT(of([](TrainPlan& p) { p.model.layers = 0; }), AllOf(HasSubstr("model.layers is 0"), HasSubstr("from 1 to 12")));
   EXPECT_THAT(of([](TrainPlan& p) { p.model.context = 4; }), HasSubstr("model.context is 4"));
   EXPECT_THAT(of([](TrainPlan& p) { p.recipe.batch = 1000; }), HasSubstr("recipe.batch is 1000"));
-  EXPECT_THAT(of([](TrainPlan& p) { p.recipe.loss_scale = 1000; }), AllOf(HasSubstr("recipe.loss_scale"), HasSubstr("power of two")));
-  EXPECT_THAT(of([](TrainPlan& p) { p.recipe.final_rate = 1; }), AllOf(HasSubstr("recipe.final_rate"), HasSubstr("at most recipe.rate")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.recipe.loss_scale = 1000; }),
+              AllOf(HasSubstr("recipe.loss_scale"), HasSubstr("power of two")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.recipe.final_rate = 1; }),
+              AllOf(HasSubstr("recipe.final_rate"), HasSubstr("at most recipe.rate")));
   EXPECT_THAT(of([](TrainPlan& p) { p.recipe.rate = std::numeric_limits<double>::quiet_NaN(); }), HasSubstr("recipe.rate"));
   EXPECT_THAT(of([](TrainPlan& p) { p.measure_every = 0; }), HasSubstr("measure_every is 0"));
-  EXPECT_THAT(of([](TrainPlan& p) { p.a.method.algorithm = Algorithm::hardware; }), AllOf(HasSubstr("a.method.algorithm is hardware"), HasSubstr("flash2")));
-  EXPECT_THAT(of([](TrainPlan& p) { p.b.format = fp64; }), AllOf(HasSubstr("b.format is fp64"), HasSubstr("24 significant bits")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.a.method.algorithm = Algorithm::hardware; }),
+              AllOf(HasSubstr("a.method.algorithm is hardware"), HasSubstr("flash2")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.b.format = fp64; }),
+              AllOf(HasSubstr("b.format is fp64"), HasSubstr("24 significant bits")));
   EXPECT_THAT(of([](TrainPlan& p) { p.a.gradient[GradStep::dS] = to_format(fp64); }), HasSubstr("24 significant bits"));
   EXPECT_THAT(of([](TrainPlan& p) { p.a.exact = {{2, 0}}; }), AllOf(HasSubstr("a.exact is 2:0"), HasSubstr("of the model")));
   EXPECT_THAT(of([](TrainPlan& p) {
                 p.kind = TrainKind::bisect;
                 p.a.method.precision = {};
-              }), AllOf(HasSubstr("bisect is step"), HasSubstr("a rounds something")));
+              }),
+              AllOf(HasSubstr("bisect is step"), HasSubstr("a rounds something")));
 }
 
 TEST(GradPolicies, AreFoundByNameAndByValueAndListedWhereUnknown) {

@@ -1,5 +1,5 @@
-// The CPU that trains against the rule written plainly, bit for bit: every operation, float and double, every instruction set, one and
-// two threads.
+// The CPU that trains against the rule written plainly, bit for bit: every operation, float and double, every instruction set,
+// one and two threads.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -110,9 +110,19 @@ TEST(TrainProducts, OfAllShapesDoNotTouchWhatLiesBeside) {
       const std::vector<float> a(static_cast<std::size_t>(m), 2), b(static_cast<std::size_t>(n), 3);
       const int stride = n + 7;
       std::vector<float> c(static_cast<std::size_t>(m * stride), -1);
-      device->product({.a = a.data(), .a_row = 1, .a_col = 1, .b = b.data(), .b_row = n, .b_col = 1, .c = c.data(), .c_row = stride,
-                       .m = m, .n = n, .k = 1});
-      for (int i = 0; i < m * stride; ++i) ASSERT_EQ(c[static_cast<std::size_t>(i)], i % stride < n ? 6 : -1) << m << " x " << n;
+      device->product({.a = a.data(),
+                       .a_row = 1,
+                       .a_col = 1,
+                       .b = b.data(),
+                       .b_row = n,
+                       .b_col = 1,
+                       .c = c.data(),
+                       .c_row = stride,
+                       .m = m,
+                       .n = n,
+                       .k = 1});
+      for (int i = 0; i < m * stride; ++i)
+        ASSERT_EQ(c[static_cast<std::size_t>(i)], i % stride < n ? 6 : -1) << m << " x " << n;
     }
 }
 

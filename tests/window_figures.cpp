@@ -66,7 +66,8 @@ class Plots : public ::testing::TestWithParam<Plot> {
 
 TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
-  const Outcome first = attoscope({"figure", write(session()), "--plot", name(), "--columns", "2", "--out", scratch_ / "one.svg"});
+  const Outcome first =
+      attoscope({"figure", write(session()), "--plot", name(), "--columns", "2", "--out", scratch_ / "one.svg"});
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(first.out, HasSubstr("attoscope " ATTOSCOPE_VERSION));
   EXPECT_THAT(bytes_of_file(scratch_ / "one.svg"), HasSubstr("</svg>"));
@@ -173,7 +174,8 @@ TEST(PlotData, EveryFieldsCellsAreItsValues) {
     ASSERT_EQ(cells.size(), 40u * 8);
     for (int row = 0; row < 40; ++row)
       for (int col = 0; col < 8; ++col)
-        EXPECT_EQ(cells.at({col + 0.5, row + 0.5}), shortest(static_cast<double>(static_cast<float>(field_value(r, s.view.field, row, col)))));
+        EXPECT_EQ(cells.at({col + 0.5, row + 0.5}),
+                  shortest(static_cast<double>(static_cast<float>(field_value(r, s.view.field, row, col)))));
   }
   s.view.zoom = {10, 2, 14, 5};
   EXPECT_EQ(cells_of(plot(Plot::heat_map, s)).size(), 12u);
@@ -235,7 +237,8 @@ TEST(PlotData, PoolingKeepsTheOneElementInAMillionThatIsWrong) {
 
 TEST(PlotData, NotANumberHasAColourAndAName) {
   Session s = plotted();
-  for (const auto& [value, word] : {std::pair{static_cast<double>(NAN), "title \"NaN\""}, std::pair{static_cast<double>(INFINITY), "title \"\\053infinity\""}}) {
+  for (const auto& [value, word] : {std::pair{static_cast<double>(NAN), "title \"NaN\""},
+                                    std::pair{static_cast<double>(INFINITY), "title \"\\053infinity\""}}) {
     const auto result = outlier(s, 64, 8, 5, 3, value);
     const Figure f = plot_figure(Plot::heat_map, s, {result, nullptr, nullptr, nullptr, nullptr});
     const std::string script = gnuplot_script(f, PictureFormat::svg, "f");
@@ -276,9 +279,11 @@ TEST(PlotCommand, WrongUsageIsOneSentence) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return attoscope(arguments).err;
   };
-  EXPECT_THAT(said({"--plot", "window", "--out", scratch / "f.svg"}), HasSubstr("--plot is 'window', expected heat_map, strip"));
+  EXPECT_THAT(said({"--plot", "window", "--out", scratch / "f.svg"}),
+              HasSubstr("--plot is 'window', expected heat_map, strip"));
   EXPECT_THAT(said({"--plot", "ulps", "--out", scratch / "f.bmp"}), HasSubstr("ends in .pdf, .svg, .png or .zip"));
-  EXPECT_THAT(said({"--plot", "ulps", "--columns", "3", "--out", scratch / "f.svg"}), HasSubstr("--columns is '3', expected a whole number from 1 to 2"));
+  EXPECT_THAT(said({"--plot", "ulps", "--columns", "3", "--out", scratch / "f.svg"}),
+              HasSubstr("--columns is '3', expected a whole number from 1 to 2"));
   EXPECT_THAT(said({"--plot", "ulps", "--policy", "hw", "--out", scratch / "f.svg"}), HasSubstr("--policy"));
   EXPECT_THAT(said({"--out", scratch / "f.svg"}), HasSubstr("attoscope.figure/1"));
   const std::string broken = scratch.write("b.json", R"({"schema":"attoscope.figure/1","plot":"ulps"})");

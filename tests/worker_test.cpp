@@ -352,7 +352,8 @@ TEST(Errands, AreDoneInTheirOrderAndSayHowTheyEnded) {
   errands.add([](const Poll&) -> std::string { throw std::runtime_error("two failed"); });
   errands.add([](const Poll&) -> std::string { throw std::bad_alloc(); });
   errands.add([](const Poll&) { return std::string("four"); });
-  const Errands::Outcome one = outcome_of(errands), two = outcome_of(errands), three = outcome_of(errands), four = outcome_of(errands);
+  const Errands::Outcome one = outcome_of(errands), two = outcome_of(errands), three = outcome_of(errands),
+                         four = outcome_of(errands);
   EXPECT_TRUE(one.well && four.well);
   EXPECT_FALSE(two.well || three.well);
   EXPECT_EQ(one.sentence + ", " + two.sentence + ", " + four.sentence, "one, two failed, four");

@@ -23,8 +23,11 @@ constexpr float bar_height = 36;
 /// The tabs of the top bar, in the order of `Workspace`.
 constexpr std::array workspaces{
     Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from the truth."},
-    Choice{"Sweep", "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
-    Choice{"Train", "Two copies of a small transformer learn the same text, one with each method: how far apart their weights drift, and what that means."},
+    Choice{"Sweep",
+           "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
+    Choice{"Train",
+           "Two copies of a small transformer learn the same text, one with each method: how far apart their weights drift, "
+           "and what that means."},
     Choice{"Learn", "The recurrence taught with its real numbers: lessons whose every view runs the kernel."},
 };
 static_assert(workspaces.size() == workspace_names.size());
@@ -71,7 +74,8 @@ void undo_buttons(Session& session, History& history, const Palette& colours) {
                  history.can_undo(session)))
     history.undo(session);
   ImGui::SameLine(0, 0);
-  if (bar_button("redo###redo", 42, "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y.", colours, history.can_redo(session)))
+  if (bar_button("redo###redo", 42, "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y.", colours,
+                 history.can_redo(session)))
     history.redo(session);
 }
 
@@ -83,8 +87,8 @@ void theme_button(View& view, const Palette& colours) {
 
 void pins_button(Session& session, const Palette& colours) {
   const std::string text = printed("pins %d###pins", static_cast<int>(session.pins.size()));
-  if (bar_button(text.c_str(), 62, "Experiments that were kept, with their numbers, instead of the controls. Shift+K; K keeps one.",
-                 colours))
+  if (bar_button(text.c_str(), 62,
+                 "Experiments that were kept, with their numbers, instead of the controls. Shift+K; K keeps one.", colours))
     session.view.show_pins = !session.view.show_pins;
 }
 
@@ -123,9 +127,11 @@ float draw_tabs(View& view, float x, const Palette& colours) {
       view.workspace = static_cast<Workspace>(i);
     const bool hovered = ImGui::IsItemHovered();
     explain(workspaces[i].what);
-    draw_text({x + width / 2, text_y}, Face::body, current || hovered ? colours.text : colours.secondary, workspaces[i].label, 0.5f);
+    draw_text({x + width / 2, text_y}, Face::body, current || hovered ? colours.text : colours.secondary, workspaces[i].label,
+              0.5f);
     if (current)
-      ImGui::GetWindowDrawList()->AddRectFilled({x, at.y + px(bar_height - 2)}, {x + width, at.y + px(bar_height)}, colours.accent);
+      ImGui::GetWindowDrawList()->AddRectFilled({x, at.y + px(bar_height - 2)}, {x + width, at.y + px(bar_height)},
+                                                colours.accent);
     x += width;
   }
   return x;
@@ -150,19 +156,34 @@ void draw_top_bar(Session& session, const Frame& frame, UiMemory& memory, const 
   const ImGuiViewport* view = ImGui::GetMainViewport();
   if (begin_bar("Top bar", view->Pos.y, px(bar_height))) {
     const ImVec2 at = ImGui::GetWindowPos();
-    ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1}, colours.line);
+    ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1},
+                                        colours.line);
     const float left = draw_tabs(session.view, draw_title(colours), colours);
     const std::vector<Group> groups{
         {session_button_width, 10, [&] { session_button(frame, memory, colours, wishes); }},
-        {98, 7, [&] { if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /.", colours)) memory.palette.asked = true; }},
+        {98, 7,
+         [&] {
+           if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /.", colours))
+             memory.palette.asked = true;
+         }},
         {64, 6, [&] { presets_button(session, frame, memory, colours); }},
         {78, 5, [&] { figures_button(session.view, frame, colours, wishes); }},
         {62, 5, [&] { pins_button(session, colours); }},
         {84, 8, [&] { undo_buttons(session, memory.history, colours); }},
-        {46, 1, [&] { if (bar_button("save###save", 46, "The window as a PNG in the folder of pictures. Every plot has a button of its own, seen under the mouse. F12.", colours)) wishes.save = Keepsake{"window", 0, 0, 0, 0, ""}; }},
+        {46, 1,
+         [&] {
+           if (bar_button("save###save", 46,
+                          "The window as a PNG in the folder of pictures. Every plot has a button of its own, seen under the "
+                          "mouse. F12.",
+                          colours))
+             wishes.save = Keepsake{"window", 0, 0, 0, 0, ""};
+         }},
         {66, 3, [&] { theme_button(session.view, colours); }},
         {104, 4, [&] { scale_buttons(session.view, colours); }},
-        {54, 9, [&] { if (bar_button("keys###help", 54, "All keys. Key H.", colours)) memory.show_help = !memory.show_help; }},
+        {54, 9,
+         [&] {
+           if (bar_button("keys###help", 54, "All keys. Key H.", colours)) memory.show_help = !memory.show_help;
+         }},
     };
     const float right = at.x + view->Size.x - px(4);
     draw_groups(groups, right, right - left - px(16), at.y + px(4));
@@ -198,8 +219,8 @@ void answer_items(const Result& r, StatusItems& items, const Palette& colours) {
             "Query rows that the picture and the statistics hold.");
   items.add(Face::mono_small, colours.secondary, printed("update %6.1f ms", r.timing.total), px(120),
             "Time of the last answer: inputs, golden value, a, b, deviations, trace.");
-  items.add(Face::mono_small, colours.secondary, printed("digest a %016llx", static_cast<unsigned long long>(r.digests.a)), px(180),
-            "Hash of the bits of a's output: the same on every machine for the same experiment.");
+  items.add(Face::mono_small, colours.secondary, printed("digest a %016llx", static_cast<unsigned long long>(r.digests.a)),
+            px(180), "Hash of the bits of a's output: the same on every machine for the same experiment.");
 }
 
 }  // namespace
@@ -216,7 +237,8 @@ void draw_status_bar(const Frame& frame, const Palette& colours, Wishes& wishes)
     const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
     // A message that would be cut takes the place of what is said about the answer.
     const float numbers = px(140 + 120 + 180 + 3 * 22);
-    if (frame.result && items.x() + numbers + text_width(Face::small, frame.message) < right) answer_items(*frame.result, items, colours);
+    if (frame.result && items.x() + numbers + text_width(Face::small, frame.message) < right)
+      answer_items(*frame.result, items, colours);
     const std::string& sentence = frame.message.empty() ? frame.note : frame.message;
     const std::string hint = "drop a .safetensors or .npy file anywhere";
     const float hint_left = right - text_width(Face::small, hint);

@@ -46,11 +46,11 @@ std::string_view alias(std::string_view path) {
 
 /// Fields that another control keeps, or that only a file can give.
 bool is_internal(const Setting& s) {
-  constexpr std::string_view own[] = {"problem.input.file", "loaded.file", "loaded.index", "view.workspace", "view.hidden_curves",
-                                       "view.named_figure.policy", "train.text.file", "train_look.hidden", "train_look.hidden_runs",
-                                       "train_look.step"};
-  return std::ranges::find(own, s.path) != std::end(own) || s.path.starts_with("view.zoom") || s.path.starts_with("view.panels") ||
-         s.path.starts_with("view.cell_");
+  constexpr std::string_view own[] = {
+      "problem.input.file",       "loaded.file",     "loaded.index",      "view.workspace",         "view.hidden_curves",
+      "view.named_figure.policy", "train.text.file", "train_look.hidden", "train_look.hidden_runs", "train_look.step"};
+  return std::ranges::find(own, s.path) != std::end(own) || s.path.starts_with("view.zoom") ||
+         s.path.starts_with("view.panels") || s.path.starts_with("view.cell_");
 }
 
 /// "a: block_k" for a.block_k; the last word of everything else.
@@ -71,7 +71,9 @@ std::string title(std::string_view path) {
 }
 
 /// "a.S" for a.precision.S.
-std::string short_path(const std::string& path) { return path.substr(0, path.find('.') + 1) + path.substr(path.rfind('.') + 1); }
+std::string short_path(const std::string& path) {
+  return path.substr(0, path.find('.') + 1) + path.substr(path.rfind('.') + 1);
+}
 
 /// Sets a field; where it cannot be, the palette shows why.
 void set(KeyTarget& t, const std::string& path, const std::string& value) {
@@ -87,7 +89,10 @@ void add_settings(const std::vector<Setting>& list, std::vector<Command>& all) {
                      [path = s.path, choice](KeyTarget& t) { set(t, path, choice); }, ""});
     }
     if (!s.expected.empty())
-      all.push_back({"set " + title(s.path) + " …", s.path + " " + std::string(alias(s.path)) + ", now " + s.text, "", {},
+      all.push_back({"set " + title(s.path) + " …",
+                     s.path + " " + std::string(alias(s.path)) + ", now " + s.text,
+                     "",
+                     {},
                      "set " + s.path + " to "});
   }
 }
@@ -139,12 +144,15 @@ std::vector<std::string> words_of(std::string_view text) {
 
 /// How well a word is found in a text: whole words before beginnings of words before parts before scattered letters.
 double word_fitness(const std::string& word, const std::string& text) {
-  const auto is_letter = [&](std::size_t i) { return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0; };
+  const auto is_letter = [&](std::size_t i) {
+    return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0;
+  };
   double best = -1;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
     const bool begins = at == 0 || !is_letter(at - 1), ends = !is_letter(at + word.size());
     if (!begins && word.size() == 1) continue;  // a letter within a word says nothing
-    best = std::max(best, 40.0 + (begins ? 40 : 0) + (begins && ends ? 20 : 0) - 0.1 * static_cast<double>(std::min<std::size_t>(at, 50)));
+    best = std::max(
+        best, 40.0 + (begins ? 40 : 0) + (begins && ends ? 20 : 0) - 0.1 * static_cast<double>(std::min<std::size_t>(at, 50)));
   }
   if (best >= 0 || word.size() < 2) return best;
   std::size_t at = 0, first = std::string::npos;
@@ -202,7 +210,8 @@ std::vector<Command> assignments(std::string_view query, const KeyTarget& target
   const std::optional<Assignment> asked = assignment(query);
   if (!asked) return {};
   std::vector<std::pair<double, Command>> ranked;
-  const auto add = [&](const std::string& path, const std::string& shown, const std::string& words, std::function<void(KeyTarget&)> act) {
+  const auto add = [&](const std::string& path, const std::string& shown, const std::string& words,
+                       std::function<void(KeyTarget&)> act) {
     Command c{"set " + shown + " to " + asked->value, words, "", std::move(act), ""};
     const double fit = fitness(asked->what, {shown + " " + path, words, "", {}, ""});
     if (fit >= 0) ranked.emplace_back(fit, std::move(c));
@@ -216,7 +225,8 @@ std::vector<Command> assignments(std::string_view query, const KeyTarget& target
     for (Setting& s : settings(target.session.train, target.session.train_look)) all.push_back(std::move(s));
   for (const Setting& s : all)
     if (!is_internal(s) && !s.expected.empty())
-      add(s.path + " " + short_path(s.path), title(s.path), s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
+      add(s.path + " " + short_path(s.path), title(s.path),
+          s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
           [path = s.path, value = asked->value](KeyTarget& t) { set(t, path, value); });
   std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, Command>::first);
   const bool has_digit = std::ranges::any_of(asked->value, [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -233,14 +243,16 @@ std::vector<Command> commands(const KeyTarget& target) {
   for (const Key& key : keys())
     if (key.act != nullptr)
       all.push_back({std::string(key.what), "", std::string(key.keys), [act = key.act](KeyTarget& t) { act(t); }, ""});
-  all.push_back({"reset layout", "panels as wide and as high as at first", "", [](KeyTarget& t) { t.session.view.panels = {}; }, ""});
+  all.push_back(
+      {"reset layout", "panels as wide and as high as at first", "", [](KeyTarget& t) { t.session.view.panels = {}; }, ""});
   all.push_back({"UI scale 100 %", "size of text and controls", "", [](KeyTarget& t) { t.session.view.ui_scale = 1; }, ""});
   add_offers(target.frame, target.session, all);
   add_policies(target.session.experiment.a, "a", all);
   add_policies(target.session.experiment.b, "b", all);
   add_settings(settings(target.session.experiment), all);
   add_settings(settings(target.session.view), all);
-  if (target.session.view.workspace == Workspace::train) add_settings(settings(target.session.train, target.session.train_look), all);
+  if (target.session.view.workspace == Workspace::train)
+    add_settings(settings(target.session.train, target.session.train_look), all);
   return all;
 }
 
@@ -264,8 +276,7 @@ std::vector<Command> found(std::string_view query, const std::vector<Command>& a
   std::vector<std::pair<double, std::size_t>> ranked;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (const double fit = fitness(wanted, all[i]); fit >= 0 || anything) ranked.emplace_back(fit, i);
-  if (!anything)
-    std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, std::size_t>::first);
+  if (!anything) std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, std::size_t>::first);
   for (const auto& [fit, i] : ranked)
     if (best.size() < most) best.push_back(all[i]);
   return best;

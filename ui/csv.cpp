@@ -37,7 +37,8 @@ class Csv {
   template <class T>
   Csv& add_number(T x) {
     char digits[40];
-    return add(std::string_view(digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, x).ptr - digits)));
+    return add(
+        std::string_view(digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, x).ptr - digits)));
   }
   std::string text_;
   bool first_ = true;
@@ -60,7 +61,8 @@ std::string field_csv(const View& view, const HeatMemory& heat) {
     const int row = heat.result->rows[static_cast<std::size_t>(i)];
     if (row + 1 <= rect.row0 || row >= rect.row1) continue;
     csv.add(row);
-    for (int j = col0; j < col1; ++j) csv.add(heat.values[static_cast<std::size_t>(i) * static_cast<std::size_t>(heat.cols) + static_cast<std::size_t>(j)]);
+    for (int j = col0; j < col1; ++j)
+      csv.add(heat.values[static_cast<std::size_t>(i) * static_cast<std::size_t>(heat.cols) + static_cast<std::size_t>(j)]);
     csv.end_line();
   }
   return csv.take();
@@ -73,7 +75,8 @@ std::string rescales_csv(const Result& r) {
   Csv csv(numbered("row", 0, map.tiles));
   for (int i = 0; i < rows; ++i) {
     csv.add(r.rows[static_cast<std::size_t>(i * map.row_step)]);
-    for (int t = 0; t < map.tiles; ++t) csv.add(map.m[static_cast<std::size_t>(t) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(i)]);
+    for (int t = 0; t < map.tiles; ++t)
+      csv.add(map.m[static_cast<std::size_t>(t) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(i)]);
     csv.end_line();
   }
   return csv.take();
@@ -84,7 +87,8 @@ std::string scores_csv(ScoreShow show, const ScoreWindow& w) {
   for (int i = 0; i < w.question.rows; ++i) {
     csv.add(w.question.first_row + i);
     for (int j = 0; j < w.question.keys; ++j) {
-      const std::size_t at = static_cast<std::size_t>(i) * static_cast<std::size_t>(w.question.keys) + static_cast<std::size_t>(j);
+      const std::size_t at =
+          static_cast<std::size_t>(i) * static_cast<std::size_t>(w.question.keys) + static_cast<std::size_t>(j);
       csv.add(show == ScoreShow::S ? w.S[at] : show == ScoreShow::P ? w.P[at] : w.P[at] - w.weight[at]);
     }
     csv.end_line();

@@ -10,10 +10,25 @@ namespace attoscope {
 
 /// A part of the window that can be kept. `window` is a picture alone; `strip` is all plots of the recurrence.
 enum class Plot : std::uint8_t {
-  window, heat_map, strip, running_max, rescales, row_sum, largest_P, error, ulps, scatter, why, traffic, sweep, train_deviation, train_runs
+  window,
+  heat_map,
+  strip,
+  running_max,
+  rescales,
+  row_sum,
+  largest_P,
+  error,
+  ulps,
+  scatter,
+  why,
+  traffic,
+  sweep,
+  train_deviation,
+  train_runs
 };
-inline constexpr std::array<std::string_view, 15> plot_names{"window", "heat_map", "strip", "running_max", "rescales", "row_sum", "largest_P",
-                                                             "error", "ulps", "scatter", "why", "traffic", "sweep", "train_deviation", "train_runs"};
+inline constexpr std::array<std::string_view, 15> plot_names{
+    "window", "heat_map", "strip", "running_max", "rescales", "row_sum",         "largest_P", "error",
+    "ulps",   "scatter",  "why",   "traffic",     "sweep",    "train_deviation", "train_runs"};
 /// True if it shows what was trained instead of an experiment's answer.
 constexpr bool is_of_training(Plot p) { return p == Plot::train_deviation || p == Plot::train_runs; }
 

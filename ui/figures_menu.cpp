@@ -28,7 +28,9 @@ void edit_figure_policy(FigureSettings& s, const Palette& colours, float width) 
     }
     ImGui::EndCombo();
   } else {
-    explain("Where Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does. The two figures of training take nothing but this.");
+    explain(
+        "Where Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does. The two "
+        "figures of training take nothing but this.");
   }
   ImGui::SameLine(0, px(8));
   toggle("all policies", colours, s.all_policies, width);

@@ -34,9 +34,9 @@ class History {
   void keep(const Session& session);
 
   std::vector<Moment> values_;
-  std::size_t at_ = 0;       ///< which of them the session was last
-  double kept_at_ = -1e9;    ///< when the last one was added, in seconds
-  bool only_zoomed_ = false; ///< the last one differs from the one before by its zoom alone: turns of a wheel become one
+  std::size_t at_ = 0;        ///< which of them the session was last
+  double kept_at_ = -1e9;     ///< when the last one was added, in seconds
+  bool only_zoomed_ = false;  ///< the last one differs from the one before by its zoom alone: turns of a wheel become one
 };
 
 }  // namespace attoscope

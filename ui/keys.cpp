@@ -11,8 +11,8 @@
 #include "ui/pins.h"
 #include "ui/progress.h"
 #include "ui/recurrence.h"
-#include "ui/sweep/panels.h"
 #include "ui/session_menu.h"
+#include "ui/sweep/panels.h"
 #include "ui/train/panels.h"
 #include "ui/widgets.h"
 
@@ -98,20 +98,25 @@ constexpr std::array table{
     Key{"G", "tile grid over the picture", ImGuiKey_G,
         [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
     Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }, false, KeyScope::explore},
-    Key{"M", "next kind of picture: output, rescale map, scores", ImGuiKey_M, [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},
+    Key{"M", "next kind of picture: output, rescale map, scores", ImGuiKey_M,
+        [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},
     Key{"V", "next comparison: one picture, side by side, swipe, flicker", ImGuiKey_V,
         [](KeyTarget& t) { step_on(t.session.view.comparison, comparison_names); }, false, KeyScope::explore},
-    Key{"B", "swap the two compared fields", ImGuiKey_B, [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
+    Key{"B", "swap the two compared fields", ImGuiKey_B,
+        [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
     Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
         [](KeyTarget& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
     Key{"Esc", "stop computing, the sweep or presenting, or let go of the pinned cell", ImGuiKey_Escape, escape},
-    Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true, KeyScope::explore},
+    Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true,
+        KeyScope::explore},
     Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true, KeyScope::explore},
-    Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma,
-        [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); }, false, KeyScope::explore},
-    Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); }, false, KeyScope::explore},
+    Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); },
+        false, KeyScope::explore},
+    Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); },
+        false, KeyScope::explore},
     Key{"J", "play or pause the tiles", ImGuiKey_J,
-        [](KeyTarget& t) { play_or_pause(t.memory.playback, t.session.view, t.result, ImGui::GetTime()); }, false, KeyScope::explore},
+        [](KeyTarget& t) { play_or_pause(t.memory.playback, t.session.view, t.result, ImGui::GetTime()); }, false,
+        KeyScope::explore},
     Key{"Page Down", "Learn: next step; presenting also → and Space", ImGuiKey_PageDown, next_step, true, KeyScope::learn},
     Key{"Page Up", "Learn: step before; presenting also ←", ImGuiKey_PageUp, step_before, true, KeyScope::learn},
     Key{"Home", "presenting: first step of the lesson", ImGuiKey_Home, first_step, false, KeyScope::presenting},
@@ -126,7 +131,8 @@ constexpr std::array table{
     Key{"Shift+R", "Train: begin anew, with the first step", ImGuiMod_Shift | ImGuiKey_R, train_anew, false, KeyScope::train},
     Key{"Ctrl+P", "find any control or action by name; also Ctrl+Shift+P and /", ImGuiMod_Ctrl | ImGuiKey_P, open_palette},
     Key{"F12", "save the window as a picture", ImGuiKey_F12, save_window},
-    Key{"T", "dark, light or high-contrast theme", ImGuiKey_T, [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
+    Key{"T", "dark, light or high-contrast theme", ImGuiKey_T,
+        [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
     Key{"+", "larger", ImGuiKey_Equal, [](KeyTarget& t) { scale_ui(t.session.view, 0.125); }, true},
     Key{"−", "smaller", ImGuiKey_Minus, [](KeyTarget& t) { scale_ui(t.session.view, -0.125); }, true},
     Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.memory.show_help = !t.memory.show_help; }},
@@ -178,11 +184,16 @@ bool pressed(const Key& key) {
 /// True if the key acts on what is on screen.
 bool acts_on(const Session& session, KeyScope scope) {
   switch (scope) {
-    case KeyScope::explore: return session.view.workspace == Workspace::explore;
-    case KeyScope::train: return session.view.workspace == Workspace::train;
-    case KeyScope::learn: return session.view.workspace == Workspace::learn;
-    case KeyScope::presenting: return is_presenting(session);
-    case KeyScope::everywhere: break;
+    case KeyScope::explore:
+      return session.view.workspace == Workspace::explore;
+    case KeyScope::train:
+      return session.view.workspace == Workspace::train;
+    case KeyScope::learn:
+      return session.view.workspace == Workspace::learn;
+    case KeyScope::presenting:
+      return is_presenting(session);
+    case KeyScope::everywhere:
+      break;
   }
   return true;
 }

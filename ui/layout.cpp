@@ -16,13 +16,16 @@ ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
   const float all = side == ImGuiDir_Left || side == ImGuiDir_Right ? size.x : size.y;
   ImGuiID part = 0;
   const float shared = std::max(1.0f, all - ImGui::GetStyle().DockingSeparatorSize);
-  const float exact = side == ImGuiDir_Left ? std::round(length) + 0.25f : std::round(length) - 0.25f;  // parts are whole pixels
+  const float exact =
+      side == ImGuiDir_Left ? std::round(length) + 0.25f : std::round(length) - 0.25f;  // parts are whole pixels
   ImGui::DockBuilderSplitNode(rest, side, std::clamp(exact / shared, 0.05f, 0.9f), &part, &rest);
   return part;
 }
 
 /// As much of `wanted` pixels as leaves room for the rest.
-float fitting(double wanted, float all, float rest) { return std::min(px(static_cast<float>(wanted)), std::max(px(64), all - rest)); }
+float fitting(double wanted, float all, float rest) {
+  return std::min(px(static_cast<float>(wanted)), std::max(px(64), all - rest));
+}
 
 void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
   ImGui::DockBuilderRemoveNode(root);
@@ -54,11 +57,12 @@ void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
 bool is_resizing(ImGuiID root) {
   const ImGuiDockNode* node = ImGui::DockBuilderGetNode(root);
   const ImGuiContext& context = *ImGui::GetCurrentContext();
-  return node != nullptr && context.ActiveId != 0 && context.ActiveIdWindow != nullptr && context.ActiveIdWindow == node->HostWindow;
+  return node != nullptr && context.ActiveId != 0 && context.ActiveIdWindow != nullptr &&
+         context.ActiveIdWindow == node->HostWindow;
 }
 
 /// A panel's length at scale 1, kept where it is not docked.
-void measure(const char* name, float ImVec2::*side, double& length) {
+void measure(const char* name, float ImVec2::* side, double& length) {
   const ImGuiWindow* window = ImGui::FindWindowByName(name);
   if (window == nullptr || window->DockNode == nullptr) return;
   length = std::clamp(std::round(static_cast<double>(window->DockNode->Size.*side / px(1))), 64.0, 8192.0);

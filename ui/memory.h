@@ -18,17 +18,17 @@ namespace attoscope {
 
 /// A matrix of values that is shown as a picture, and what its axes count.
 struct CellPicture {
-  int rows = 0, cols = 0;             ///< of the matrix
-  int n = 0, across = 0;              ///< what the picture's axes count: rows of Q, and columns
+  int rows = 0, cols = 0;               ///< of the matrix
+  int n = 0, across = 0;                ///< what the picture's axes count: rows of Q, and columns
   double first_row = 0, first_col = 0;  ///< where the matrix begins on them
-  double per_row = 1;                 ///< rows of the matrix for a row of Q
-  std::vector<float> values;          ///< rows x cols
-  std::vector<float> row_worst;       ///< largest |value| of each row; infinity where there is a NaN or infinity
-  float largest = 0;                  ///< largest finite |value|
+  double per_row = 1;                   ///< rows of the matrix for a row of Q
+  std::vector<float> values;            ///< rows x cols
+  std::vector<float> row_worst;         ///< largest |value| of each row; infinity where there is a NaN or infinity
+  float largest = 0;                    ///< largest finite |value|
   bool has_nan = false, has_infinity = false, has_minus_infinity = false;
   std::shared_ptr<const DeviceMatrices> on_device;  ///< where the values lie too: the GPU then makes the pixels
   Field source_field = Field::golden;               ///< and which field of its matrices they are
-  CellRect rect{};  ///< what `image` shows, in units of the axes
+  CellRect rect{};                                  ///< what `image` shows, in units of the axes
   PixelImage image;
   int earlier_traced_row = 0, earlier_scrubbed_tile = -1;  ///< before the last click: a double click changes neither
 };
@@ -74,17 +74,17 @@ struct ProfileMemory {
 struct StripMemory {
   std::shared_ptr<const Result> result;
   std::vector<double> tile, max_true, max_used, alpha, l, P_max;  ///< of the traced row; l as a share of its largest
-  std::vector<double> moved_tile, moved;        ///< where m moved, and to what
-  std::vector<double> O_tile, O_norm;           ///< where there is an O; as a share of its largest norm
-  std::vector<double> tied_tile, tied_max;      ///< tiles with a key whose score equals the max in use
-  std::vector<double> error_tile, error;        ///< where there is an output to err
-  std::vector<double> saturated_tile;           ///< tiles with a P beyond the largest number of its format
-  std::int64_t saturated = 0, ties = 0;         ///< how many P, how many keys these are
-  bool stale = false;                           ///< a max in use lies below the true one somewhere
-  double P_limit = 0;                           ///< the largest number of P's format; 0: P is not rounded
+  std::vector<double> moved_tile, moved;                          ///< where m moved, and to what
+  std::vector<double> O_tile, O_norm;                             ///< where there is an O; as a share of its largest norm
+  std::vector<double> tied_tile, tied_max;                        ///< tiles with a key whose score equals the max in use
+  std::vector<double> error_tile, error;                          ///< where there is an output to err
+  std::vector<double> saturated_tile;                             ///< tiles with a P beyond the largest number of its format
+  std::int64_t saturated = 0, ties = 0;                           ///< how many P, how many keys these are
+  bool stale = false;                                             ///< a max in use lies below the true one somewhere
+  double P_limit = 0;                                             ///< the largest number of P's format; 0: P is not rounded
   std::vector<double> all_tiles, rescales, expected;              ///< over all rows
   std::vector<double> quantiles[5];
-  std::vector<double> row_moves;                ///< [k]: rows, of those that are held, in which m moved k times
+  std::vector<double> row_moves;  ///< [k]: rows, of those that are held, in which m moved k times
   double m_low = 0, m_high = 1, rescales_high = 1, error_low = 1e-6, error_high = 1, P_low = 1e-3, P_high = 10;
   double b_error = 0;               ///< largest error of b in the traced row; 0 where the row was not computed
   double first = -0.5, last = 0.5;  ///< the tile axis, shared by the four plots
@@ -103,7 +103,7 @@ struct ScatterPoints {
   };
   std::shared_ptr<const Result> result;
   std::vector<Point> a, b;
-  std::int64_t a_exact = 0, b_exact = 0;  ///< elements without any error
+  std::int64_t a_exact = 0, b_exact = 0;   ///< elements without any error
   float x0 = -3, x1 = 1, y0 = -6, y1 = 0;  ///< what the axes show
 };
 
@@ -115,7 +115,7 @@ struct ScatterMemory : ScatterPoints {
 
 /// What the panels were docked for; scale 0: never.
 struct Docked {
-  float scale = 0;  ///< pixels of a length 1
+  float scale = 0;      ///< pixels of a length 1
   bool narrow = false;  ///< the statistics are a tab beside the controls
   bool low = false;     ///< the recurrence is a tab beside the heat map
   PanelSizes panels{};
@@ -125,10 +125,10 @@ struct Docked {
 
 /// The palette while it is open.
 struct PaletteMemory {
-  bool asked = false;      ///< to be opened in this frame
+  bool asked = false;  ///< to be opened in this frame
   std::string query;
-  int chosen = 0;          ///< of what was found
-  std::string complaint;   ///< why the last command could not be done
+  int chosen = 0;         ///< of what was found
+  std::string complaint;  ///< why the last command could not be done
 };
 
 /// The list of pins.
@@ -136,7 +136,7 @@ struct PinMemory {
   int first = -1, second = -1;  ///< which two are compared
   int renamed = -1;             ///< whose name is being typed
   std::string typed_name;
-  std::string complaint;        ///< why the last wish could not be done
+  std::string complaint;  ///< why the last wish could not be done
 };
 
 /// The menu of sessions.
@@ -157,7 +157,7 @@ struct SweepMemory {
   std::shared_ptr<const SweepTable> heat_table;
   std::array<std::string, 2> typed, typed_from;  ///< values as they are typed, and the plan's that they began with
   std::string search;
-  std::optional<SweepPlace> pointed, pointing;   ///< under the mouse in the frame before, and in this one
+  std::optional<SweepPlace> pointed, pointing;  ///< under the mouse in the frame before, and in this one
 };
 
 struct UiMemory {

@@ -11,7 +11,8 @@ namespace attoscope {
 /// At UI scale 1, in pixels.
 inline constexpr float option_name_width = 118, option_field_width = 196;
 
-/// The name of an option at the left, with a dot where it differs from the default; the control that follows stands at the right.
+/// The name of an option at the left, with a dot where it differs from the default; the control that follows stands at the
+/// right.
 void begin_option(const char* name, bool differs, const Palette& colours);
 /// A whole number with buttons that count; true if it changed.
 bool whole_field(const char* id, int& value, int least, int most, float width = option_field_width);

@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::array<Choice, 2> exponentials{{
     {"natural", "exp(S - m), the difference rounded as the policy says."},
-    {"exp2", "2^(S c - m c) with c = scale log2 e folded into one fma over the unscaled S: FlashAttention-2's way. m c is rounded "
-             "once, so the exponent at the max is not exactly 0."},
+    {"exp2",
+     "2^(S c - m c) with c = scale log2 e folded into one fma over the unscaled S: FlashAttention-2's way. m c is rounded "
+     "once, so the exponent at the max is not exactly 0."},
 }};
 constexpr std::array<Choice, 3> orders{{
     {"in order", "One term after the other, in the order of the keys."},
@@ -53,14 +54,16 @@ constexpr std::array<Option, 10> options{{
     {"stale max tau", [](const Method& m) { return m.algorithm == Algorithm::flash4; },
      [](const Method& m, const Method& d) { return m.tau != d.tau; },
      [](Method& m, const Palette&) { return real_field("##tau", m.tau, {.min = 0, .max = max_tau}, 1); },
-     "FlashAttention-4 keeps the old max, and rescales nothing, while the new one exceeds it by at most tau powers of two; P then "
+     "FlashAttention-4 keeps the old max, and rescales nothing, while the new one exceeds it by at most tau powers of two; P "
+     "then "
      "grows up to 2^tau. It uses 8 with 16-bit formats and 0 with 8-bit ones.",
      "keep m while (m_new - m) log2 e <= tau"},
     {"tie beta", always, [](const Method& m, const Method& d) { return m.tie_beta != d.tie_beta; },
      [](Method& m, const Palette&) {
        return real_field("##tie_beta", m.tie_beta, {.min = 1, .max = max_tie_beta, .above_min = true, .zero = "off"}, 0);
      },
-     "Moves a tied max away from its ties, so that P is not 1 for several keys at once (arXiv 2510.04212). Above 1, or 0 for off; "
+     "Moves a tied max away from its ties, so that P is not 1 for several keys at once (arXiv 2510.04212). Above 1, or 0 for "
+     "off; "
      "the paper takes 2 to 8.",
      "max tied: m = beta m if m > 0, 0 if m < 0"},
     {"exponential", always, [](const Method& m, const Method& d) { return m.exponential != d.exponential; },
@@ -168,17 +171,19 @@ int options_changed(const Method& m) {
 
 bool edit_method_options(Method& m, const Palette& colours, float width, float height) {
   const int count = options_changed(m);
-  return popup_button(count > 0 ? printed("options %d###options", count) : std::string("options###options"), "options of a method",
-                      colours, {width, height},
-                      "What this algorithm offers beyond where it rounds: how it finds exp, in which order it adds, and more. The "
-                      "number says how many differ from the default.",
-                      [&] { return edit_options(m, colours); });
+  return popup_button(
+      count > 0 ? printed("options %d###options", count) : std::string("options###options"), "options of a method", colours,
+      {width, height},
+      "What this algorithm offers beyond where it rounds: how it finds exp, in which order it adds, and more. The "
+      "number says how many differ from the default.",
+      [&] { return edit_options(m, colours); });
 }
 
 bool edit_problem_options(Problem& p, const Palette& colours, float width) {
   const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0);
   return popup_button(count > 0 ? printed("+%d###more", count) : std::string("+###more"), "options of the scores", colours,
-                      {width, 0}, "What else is done to the scores: a sink, soft-capping, ALiBi. The number says how many are on.",
+                      {width, 0},
+                      "What else is done to the scores: a sink, soft-capping, ALiBi. The number says how many are on.",
                       [&] { return edit_bias(p, colours); });
 }
 

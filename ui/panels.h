@@ -39,7 +39,8 @@ bool edit_problem_options(Problem& problem, const Palette& colours, float width)
 
 /// Somebody's own output in the place of a or b: its file, its type, which method it stands for.
 bool edit_kernel(Experiment& experiment, const Frame& frame, const Palette& colours, std::string& typed, Wishes& wishes);
-/// "Rounded or wrong?" of a loaded output, in three lines; asks for the verdict where it is not known. Nothing where none is loaded.
+/// "Rounded or wrong?" of a loaded output, in three lines; asks for the verdict where it is not known. Nothing where none is
+/// loaded.
 void draw_kernel_verdict(const Frame& frame, const Palette& colours, float width, Wishes& wishes);
 
 /// The left panel.

@@ -50,12 +50,15 @@ std::string ratio_text(double a, double b) { return times(a < 0 || b < 0 ? std::
 
 /// Name, numbers and digest of a pin beside its thumbnail.
 void draw_summary(ImVec2 at, float width, const Pin& pin, bool current, bool named, const Palette& colours) {
-  if (named) draw_text({at.x, at.y}, Face::label, current ? colours.accent : colours.text, fitted(Face::label, pin.name, width - px(32)));
+  if (named)
+    draw_text({at.x, at.y}, Face::label, current ? colours.accent : colours.text,
+              fitted(Face::label, pin.name, width - px(32)));
   const float y = at.y + px(19);
   draw_text({at.x + px(40), y}, Face::mono_small, colours.text, ratio_text(pin.a_mean, pin.b_mean), 1);
   draw_text({at.x + px(100), y}, Face::mono_small, colours.a, error_text(pin.a_mean), 1);
   if (width > px(160)) draw_text({at.x + px(160), y}, Face::mono_small, colours.b, error_text(pin.b_mean), 1);
-  draw_text({at.x, at.y + px(35)}, Face::mono_small, colours.faint, printed("%016llx", static_cast<unsigned long long>(pin.digest)));
+  draw_text({at.x, at.y + px(35)}, Face::mono_small, colours.faint,
+            printed("%016llx", static_cast<unsigned long long>(pin.digest)));
 }
 
 /// What was wished of the list in this frame; -1: nothing.
@@ -73,7 +76,8 @@ void pin_menu(int i, PinMemory& memory, const Pin& pin, const Palette& colours, 
     return chosen;
   };
   if (item("restore", "The pin's experiment becomes the window's. Ctrl+Z takes it back.")) wish.restore = i;
-  if (item("use its a as b", "Method b becomes the pin's method a, so that both are seen against the same golden value.")) wish.as_b = i;
+  if (item("use its a as b", "Method b becomes the pin's method a, so that both are seen against the same golden value."))
+    wish.as_b = i;
   if (item("rename", "Another name, typed in place.")) memory.renamed = i, memory.typed_name = pin.name;
   if (item("copy as text", "The pin as a session's text, to the clipboard.")) wish.copy = i;
   if (item("delete", "Removes the pin from the list. Ctrl+Z brings it back.")) wish.remove = i;
@@ -134,7 +138,10 @@ void draw_entry(int i, Pin& pin, bool current, PinMemory& memory, const Shades& 
   pin_menu(i, memory, pin, colours, wish);
   ImGui::SetCursorScreenPos({at.x + width - px(32), at.y + height - px(26)});
   const bool marked = memory.first == i || memory.second == i;
-  if (push_button(memory.second == i ? "2###compare" : memory.first == i ? "1###compare" : "vs###compare", colours, marked, {px(28), px(20)}))
+  if (push_button(memory.second == i  ? "2###compare"
+                  : memory.first == i ? "1###compare"
+                                      : "vs###compare",
+                  colours, marked, {px(28), px(20)}))
     mark(memory, i);
   explain("Marks this pin for a comparison; two marked pins are shown side by side below.");
   ImGui::SetCursorScreenPos({at.x, at.y + height});
@@ -219,7 +226,8 @@ void draw_pins(Session& session, const Frame& frame, UiMemory& memory, const Pal
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::BeginChild("list", {0, ImGui::GetContentRegionAvail().y - below}, ImGuiChildFlags_NavFlattened);
   if (count == 0)
-    wrapped(Face::label, "No experiment is kept yet. A pin keeps what is asked, a small picture of a − golden, and its numbers.",
+    wrapped(Face::label,
+            "No experiment is kept yet. A pin keeps what is asked, a small picture of a − golden, and its numbers.",
             ImGui::GetContentRegionAvail().x);
   ImGuiListClipper clipper;
   clipper.Begin(count, px(entry_height));
@@ -231,7 +239,8 @@ void draw_pins(Session& session, const Frame& frame, UiMemory& memory, const Pal
   ImGui::EndChild();
   if (marks.first >= 0 && marks.second >= 0) {
     ImGui::BeginChild("comparison");
-    draw_comparison(session.pins[static_cast<std::size_t>(marks.first)], session.pins[static_cast<std::size_t>(marks.second)], colours);
+    draw_comparison(session.pins[static_cast<std::size_t>(marks.first)], session.pins[static_cast<std::size_t>(marks.second)],
+                    colours);
     ImGui::EndChild();
   }
   ImGui::PopStyleVar();

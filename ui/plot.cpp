@@ -42,7 +42,8 @@ std::vector<double> round_ticks(double y0, double y1, double most) {
   for (const double factor : {2.0, 2.5, 2.0})
     if ((y1 - y0) / step > most) step *= factor;
   std::vector<double> ticks;
-  for (double k = std::ceil(y0 / step); k * step <= y1 && ticks.size() < 64; ++k) ticks.push_back(k * step + 0.0);  // -0 becomes 0
+  for (double k = std::ceil(y0 / step); k * step <= y1 && ticks.size() < 64; ++k)
+    ticks.push_back(k * step + 0.0);  // -0 becomes 0
   return ticks;
 }
 
@@ -65,7 +66,8 @@ bool begin_plot(const PlotFrame& frame, ImVec2 size) {
   if (frame.log_y) ImPlot::SetupAxisScale(ImAxis_Y1, ImPlotScale_Log10);
   if (frame.log_x) ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);
   std::vector<double> decades;
-  if (frame.log_x && frame.x_ticks.empty()) decades = decade_ticks(frame.x0, frame.x1, std::max(2.0, static_cast<double>(size.x / px(56))));
+  if (frame.log_x && frame.x_ticks.empty())
+    decades = decade_ticks(frame.x0, frame.x1, std::max(2.0, static_cast<double>(size.x / px(56))));
   set_ticks(ImAxis_X1, frame.log_x, decades.empty() ? frame.x_ticks : decades, frame.x_labels);
   std::vector<double> own;
   if (frame.y_ticks.empty())

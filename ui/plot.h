@@ -19,7 +19,7 @@ struct PlotFrame {
   double y0, y1;
   bool log_y = false;
   std::span<const double> x_ticks, y_ticks;  ///< empty: decades where logarithmic; else ImPlot's on x, round numbers on y
-  std::span<const char*const> x_labels, y_labels;
+  std::span<const char* const> x_labels, y_labels;
   bool log_x = false;
 };
 
@@ -50,8 +50,8 @@ struct EndLabel {
   std::string name;
   Colour colour;
 };
-/// The labels right of a plot, each at its curve's end, moved apart where they would overlap; where there are too many, those at
-/// the ends and evenly between.
+/// The labels right of a plot, each at its curve's end, moved apart where they would overlap; where there are too many, those
+/// at the ends and evenly between.
 void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom);
 
 }  // namespace attoscope

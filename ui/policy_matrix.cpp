@@ -40,8 +40,8 @@ bool step_cell(const Column& c, Step step, const Format& main, float height, con
   RoundingCell cell{name(step), c.colour, c.left, c.width, height, c.nearest.name};
   if (c.nearest.precision != nullptr) cell.usual = (*c.nearest.precision)[step];
   cell.idle = is_idle(c.method, step);
-  cell.what = std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) + ". " +
-              (cell.idle ? "Without effect while P·V continues in O. " : "");
+  cell.what = std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) +
+              ". " + (cell.idle ? "Without effect while P·V continues in O. " : "");
   ImGui::PushID(c.id);
   const bool changed = edit_rounding(c.method.precision[step], cell, main, colours, typed);
   ImGui::PopID();
@@ -51,7 +51,7 @@ bool step_cell(const Column& c, Step step, const Format& main, float height, con
 /// A choice between two ways, as a row of the matrix.
 struct FlagRow {
   const char *title, *id;
-  bool Precision::*flag;
+  bool Precision::* flag;
   bool (*applies)(Algorithm);
   const char *what, *formula;
 };

@@ -19,8 +19,8 @@ bool same_question(const Experiment& probe, const Experiment& asked) {
 
 const ProbeEntry* asked_probe(const Session& session, const Frame& frame) {
   if (!frame.probes) return nullptr;
-  const auto at = std::ranges::find_if(
-      *frame.probes, [&](const ProbeEntry& p) { return same_question(p.experiment, session.experiment); });
+  const auto at =
+      std::ranges::find_if(*frame.probes, [&](const ProbeEntry& p) { return same_question(p.experiment, session.experiment); });
   return at == frame.probes->end() ? nullptr : &*at;
 }
 
@@ -47,7 +47,8 @@ void presets_button(Session& session, const Frame& frame, UiMemory& memory, cons
   const ProbeEntry* current = asked_probe(session, frame);
   for (std::size_t i = 0; any && i < frame.probes->size(); ++i) {
     const ProbeEntry& probe = (*frame.probes)[i];
-    if (titled_entry(probe.name, probe.title, probe.sentence, &probe == current, width, colours)) ask_probe(session, memory, probe);
+    if (titled_entry(probe.name, probe.title, probe.sentence, &probe == current, width, colours))
+      ask_probe(session, memory, probe);
   }
   ImGui::EndPopup();
 }

@@ -147,9 +147,7 @@ void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& pi
   for (const ProfileCurve& curve : curves)
     draw_curve(
         extremes(curve.values, rect.col0 - picture.first_col, rect.col1 - picture.first_col, static_cast<int>(p.width())), how,
-        curve.colour, [&](float pixel, float share) {
-          return ImVec2{p.min.x + pixel, y_of(share)};
-        });
+        curve.colour, [&](float pixel, float share) { return ImVec2{p.min.x + pixel, y_of(share)}; });
   draw_names({box.min.x, box.min.y - px(1)}, title, curves, box.max.x, colours);
 }
 
@@ -164,9 +162,7 @@ void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& pi
   for (const ProfileCurve& curve : curves)
     draw_curve(extremes(curve.values, (rect.row0 - picture.first_row) * picture.per_row,
                         (rect.row1 - picture.first_row) * picture.per_row, static_cast<int>(p.height())),
-               how, curve.colour, [&](float pixel, float share) {
-                 return ImVec2{x_of(share), p.min.y + pixel};
-               });
+               how, curve.colour, [&](float pixel, float share) { return ImVec2{x_of(share), p.min.y + pixel}; });
   draw_text({(box.min.x + box.max.x) / 2, box.max.y + px(4)}, Face::small, colours.secondary, title, 0.5f);
 }
 

@@ -46,7 +46,8 @@ std::string decimal(double x, int digits) { return std::isfinite(x) ? printed("%
 /// alpha as it was computed: exp(m_old - m_new), or the power of two that is meant by it.
 std::string alpha_formula(const Method& a, double before, double after, double alpha) {
   constexpr double log2_e = 0x1.71547652b82fep+0;
-  if (a.exponential == ExponentialKind::exp2) return "α = 2^(" + decimal((before - after) * log2_e, 3) + ") = " + decimal(alpha, 4);
+  if (a.exponential == ExponentialKind::exp2)
+    return "α = 2^(" + decimal((before - after) * log2_e, 3) + ") = " + decimal(alpha, 4);
   return "α = exp(" + decimal(before - after, 3) + ") = " + decimal(alpha, 4);
 }
 
@@ -71,7 +72,8 @@ void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const
 void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
   if (t.saturated > 0) step.max.push_back({Tone::bad, printed("%d P saturated", t.saturated)});
   if (t.max_used < t.max_true)
-    step.max.push_back({Tone::golden, "max " + decimal(t.max_true, 3) + " is " + decimal(t.max_true - t.max_used, 3) + " above m"});
+    step.max.push_back(
+        {Tone::golden, "max " + decimal(t.max_true, 3) + " is " + decimal(t.max_true - t.max_used, 3) + " above m"});
   if (t.underflowed > 0) step.max.push_back({Tone::quiet, printed("%d P underflow", t.underflowed)});
   if (t.ties > 0) step.max.push_back({Tone::quiet, printed(t.ties == 1 ? "%d tie" : "%d ties", t.ties)});
   step.max.push_back({Tone::quiet, printed("%s ≤ %.3g", algorithm == Algorithm::two_pass ? "e" : "P", t.p_max)});
@@ -99,7 +101,8 @@ constexpr float line_step = 18;
 float draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, int lines, const Palette& colours) {
   const float left = at.x, end = at.x + width;
   for (const FormulaPiece& piece : pieces) {
-    if (lines > 1 && at.x > left && at.x + text_width(Face::mono_small, piece.text) > end) at = {left, at.y + px(line_step)}, --lines;
+    if (lines > 1 && at.x > left && at.x + text_width(Face::mono_small, piece.text) > end)
+      at = {left, at.y + px(line_step)}, --lines;
     if (at.x > left && at.x + std::min(px(88), text_width(Face::mono_small, piece.text)) > end) break;
     const std::string shown = fitted(Face::mono_small, piece.text, end - at.x);
     at.x += draw_text(at, Face::mono_small, colour_of(piece.tone, colours), shown) + px(piece.text.ends_with("→") ? 7 : 16);

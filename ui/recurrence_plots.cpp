@@ -234,11 +234,12 @@ void draw_errors(Strip& s, ImVec2 size) {
   if (s.shows(Curve::error)) draw_clamped_steps("##e", m.error_tile, m.error, m.error_low, m.error_high, stroke(s.colours.a));
   if (m.error.empty()) {
     const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
-    draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x / 2, at.y + plot.y / 2}, Face::small, s.colours.faint,
-              fitted(Face::small,
-                     s.result().experiment.a.algorithm == Algorithm::two_pass ? "O comes with the second pass" : "every error is NaN",
-                     plot.x - px(8)),
-              0.5f);
+    draw_text(
+        ImPlot::GetPlotDrawList(), {at.x + plot.x / 2, at.y + plot.y / 2}, Face::small, s.colours.faint,
+        fitted(Face::small,
+               s.result().experiment.a.algorithm == Algorithm::two_pass ? "O comes with the second pass" : "every error is NaN",
+               plot.x - px(8)),
+        0.5f);
   }
   if (s.shows(Curve::b_error) && m.b_error > 0) {
     const ImVec2 from = ImPlot::PlotToPixels(m.first, m.b_error), to = ImPlot::PlotToPixels(m.last, m.b_error);
@@ -398,7 +399,8 @@ void add_plot(Row& row, StripPlot plot, const StripMemory& m, const Palette& c) 
 }
 
 constexpr std::array four{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::error};
-constexpr std::array five{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::largest_P, StripPlot::error};
+constexpr std::array five{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::largest_P,
+                          StripPlot::error};
 
 }  // namespace
 

@@ -22,7 +22,8 @@ void draw_buttons(View& view, Playback& playback, const Result& r, const Palette
       {"###first tile", TransportIcon::first, -max_n, "To the row's first tile. Key Shift+, (comma)."},
       {"###previous tile", TransportIcon::previous, -1, "One tile back. Key , (comma)."},
       {"###next tile", TransportIcon::next, 1, "One tile on. Key . (period)."},
-      {"###last tile", TransportIcon::last, max_n, "To the last tile, and stay there when the tiles change. Key Shift+. (period)."},
+      {"###last tile", TransportIcon::last, max_n,
+       "To the last tile, and stay there when the tiles change. Key Shift+. (period)."},
   }};
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i == 2) {
@@ -52,7 +53,9 @@ int stacked_lines(float width) { return width < px(two_lines_width) ? 4 : 2; }
 
 }  // namespace
 
-float scrubber_height(float width) { return width < px(under_width) ? px(beside + 18) + px(18) * static_cast<float>(stacked_lines(width) - 1) : px(beside); }
+float scrubber_height(float width) {
+  return width < px(under_width) ? px(beside + 18) + px(18) * static_cast<float>(stacked_lines(width) - 1) : px(beside);
+}
 
 void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, ImVec2 size, const Palette& colours) {
   const auto& tiles = r.trace.tiles;

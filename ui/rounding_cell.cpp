@@ -103,7 +103,8 @@ void explain_cell(const Rounding& r, const RoundingCell& cell, const Format& mai
   const bool is_exact = r.kind == Rounding::Kind::exact;
   std::string formula = is_exact ? std::string("not rounded: stays in the working type")
                                  : printed("x -> round(%s, x)", rounding_text(r, main).c_str());
-  if (cell.usual) formula += printed("\n%s has %s here", std::string(cell.preset).c_str(), rounding_text(*cell.usual, main).c_str());
+  if (cell.usual)
+    formula += printed("\n%s has %s here", std::string(cell.preset).c_str(), rounding_text(*cell.usual, main).c_str());
   explain(cell.what + "Click: exact or D. Right click, or the arrow: a format of its own, stochastic.", formula);
 }
 

@@ -26,12 +26,13 @@ struct RoundingCell {
   std::string_view name;  ///< its test label; its popup is "NAME rounding"
   Colour colour;
   float left, width, height;
-  std::string_view preset{};       ///< the nearest one's name
-  std::optional<Rounding> usual{}; ///< what that has here
+  std::string_view preset{};        ///< the nearest one's name
+  std::optional<Rounding> usual{};  ///< what that has here
   bool idle = false;
-  std::string what{};              ///< begins the tooltip
+  std::string what{};  ///< begins the tooltip
 };
-bool edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, const Palette& colours, std::string& typed);
+bool edit_rounding(Rounding& rounding, const RoundingCell& cell, const Format& main, const Palette& colours,
+                   std::string& typed);
 
 /// "exact", "bf16", "~fp16" where it is stochastic.
 std::string rounding_text(const Rounding& rounding, const Format& main);

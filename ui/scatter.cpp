@@ -93,7 +93,8 @@ void take_octaves(const Matrix& golden, const Matrix& x, const Part& part, Octav
 /// Of every cell of the grid the element with the largest error.
 class Grid {
  public:
-  void take(const Matrix& golden, const Matrix& x, const Part& part, const Span& magnitudes, const Span& errors, std::int64_t& exact) {
+  void take(const Matrix& golden, const Matrix& x, const Part& part, const Span& magnitudes, const Span& errors,
+            std::int64_t& exact) {
     for (std::size_t i = part.first; i < part.end; ++i) {
       const double g = std::abs(golden.values[i]), e = std::abs(x.values[i] - golden.values[i]);
       exact += e == 0;

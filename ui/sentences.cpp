@@ -140,7 +140,8 @@ Verdict verdict(const Result& r) {
     return {Tone::bad, "Not comparable", "golden itself has " + count_of(r.golden_nonfinite, "NaN or infinities")};
   if (r.a_error.nonfinite > 0)
     return {Tone::bad, capital(names.a) + " overflows",
-            count_of(r.a_error.nonfinite, "values are NaN or infinite: ") + names.b + " has " + std::to_string(r.b_error.nonfinite)};
+            count_of(r.a_error.nonfinite, "values are NaN or infinite: ") + names.b + " has " +
+                std::to_string(r.b_error.nonfinite)};
   if (r.b_error.nonfinite > 0)
     return {Tone::plain, capital(names.b) + " overflows",
             count_of(r.b_error.nonfinite, "values are NaN or infinite, none of ") + names.a};
@@ -159,9 +160,10 @@ HardwareWords hardware_words(const Result& r) {
   const std::string who = r.experiment.a.algorithm == Algorithm::hardware ? "hardware a" : "hardware b";
   const std::string most = compact(h.emulator_max_ulp), mean = compact(h.emulator_mean_ulp);
   return {h.changed == 0 ? who + ": a second run gave the same bits"
-                         : who + ": a second run changed " + count_of(h.changed, "values by at most ") + compact(h.run_to_run_ulp) +
-                               " ulp of fp32",
-          "emulated: at most " + most + " ulp of " + name(r.experiment.format) + " away, " + mean + " on average", h.changed == 0};
+                         : who + ": a second run changed " + count_of(h.changed, "values by at most ") +
+                               compact(h.run_to_run_ulp) + " ulp of fp32",
+          "emulated: at most " + most + " ulp of " + name(r.experiment.format) + " away, " + mean + " on average",
+          h.changed == 0};
 }
 
 std::string hardware_lines(const Result& r) {

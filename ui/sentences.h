@@ -8,8 +8,8 @@
 
 namespace attoscope {
 
-/// What a and b are called: "flash2" and "three-pass"; where both are one algorithm, with the first thing that tells them apart:
-/// "flash2 hw" and "flash2 tile", "flash4 tau 8" and "flash4 tau 0"; "a" and "b" where nothing does.
+/// What a and b are called: "flash2" and "three-pass"; where both are one algorithm, with the first thing that tells them
+/// apart: "flash2 hw" and "flash2 tile", "flash4 tau 8" and "flash4 tau 0"; "a" and "b" where nothing does.
 struct MethodNames {
   std::string a, b;
   std::string b_after_a;  ///< b after a was named: "three-pass", "tau 0"

@@ -60,16 +60,30 @@ enum class Machine : std::uint8_t { a100, h100, h200, rtx4090 };
 inline constexpr std::array<std::string_view, 4> machine_names{"a100", "h100", "h200", "rtx4090"};
 
 /// Curves of the recurrence strip, in the order of View::hidden_curves.
-enum class Curve : std::uint8_t { m, max_true, rows, ties, rescales, expected, row_moves, l, alpha, O_norm, P_max, error, b_error };
+enum class Curve : std::uint8_t {
+  m,
+  max_true,
+  rows,
+  ties,
+  rescales,
+  expected,
+  row_moves,
+  l,
+  alpha,
+  O_norm,
+  P_max,
+  error,
+  b_error
+};
 constexpr unsigned bit(Curve c) { return 1u << static_cast<unsigned>(c); }
 /// What would crowd the plots, until it is asked for.
 inline constexpr unsigned usually_hidden = bit(Curve::row_moves) | bit(Curve::O_norm) | bit(Curve::P_max);
 
 /// How a picture with axes of its own is looked at.
 struct Look {
-  CellRect zoom{};            ///< part that is shown, in units of its axes; all zero: everything
+  CellRect zoom{};  ///< part that is shown, in units of its axes; all zero: everything
   bool range_pinned = false;
-  double range = 1;           ///< the largest |value| of the colour bar while pinned
+  double range = 1;  ///< the largest |value| of the colour bar while pinned
 
   friend bool operator==(const Look&, const Look&) = default;
 };
@@ -79,12 +93,12 @@ struct View {
   Field field = Field::a_error;
   ValueScale scale = ValueScale::log;
   bool range_pinned = false;
-  double range = 0.01;       ///< the largest |value| of the colour bar while pinned
-  bool show_tiles = false;   ///< tile grid over the heat map
-  CellRect zoom{};           ///< part that is shown, in rows of Q; all zero: everything
+  double range = 0.01;               ///< the largest |value| of the colour bar while pinned
+  bool show_tiles = false;           ///< tile grid over the heat map
+  CellRect zoom{};                   ///< part that is shown, in rows of Q; all zero: everything
   int cell_row = -1, cell_col = -1;  ///< pinned cell, row of Q; -1: none
-  int scrubbed_tile = -1;    ///< tile under the scrubber of the recurrence strip; -1: the last
-  bool square_tiles = true;  ///< block_q follows block_k
+  int scrubbed_tile = -1;            ///< tile under the scrubber of the recurrence strip; -1: the last
+  bool square_tiles = true;          ///< block_q follows block_k
   Theme theme = Theme::dark;
   double ui_scale = 1;
   PictureKind picture = PictureKind::output;
@@ -93,17 +107,17 @@ struct View {
   double swipe = 0.5;                   ///< share of the picture left of the divider
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
-  Look rescale_look{}, score_look{};    ///< of the rescale map and of the scores
-  bool profiles = false;                ///< row and column through the cell under the mouse, as curves
+  Look rescale_look{}, score_look{};  ///< of the rescale map and of the scores
+  bool profiles = false;              ///< row and column through the cell under the mouse, as curves
   Detail detail = Detail::ulps;
   unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden
-  int on_chip_elements = 24576;         ///< M of the FA-1 helper and the traffic panel, in elements
-  Machine machine = Machine::a100;       ///< of the roofline
+  int on_chip_elements = 24576;             ///< M of the FA-1 helper and the traffic panel, in elements
+  Machine machine = Machine::a100;          ///< of the roofline
   Workspace workspace = Workspace::explore;
   PanelSizes panels{};
-  bool show_pins = false;               ///< the list of pins instead of the controls
-  FigureChoice figure{};                ///< how plots are kept
-  FigureSettings named_figure{};        ///< what the papers' figures are drawn with
+  bool show_pins = false;         ///< the list of pins instead of the controls
+  FigureChoice figure{};          ///< how plots are kept
+  FigureSettings named_figure{};  ///< what the papers' figures are drawn with
 
   friend bool operator==(const View&, const View&) = default;
 };
@@ -114,8 +128,8 @@ struct Pin {
   Experiment experiment;
   double a_mean = 0, b_mean = 0, a_max = 0, b_max = 0;  ///< errors against golden; -1: not finite
   std::uint64_t digest = 0;                             ///< of a
-  std::vector<std::int8_t> thumbnail;  ///< a - golden, pin_width x pin_height from the top: place on the map, -127 .. 127, or -128
-                                       ///< where it is not finite; empty: none
+  std::vector<std::int8_t> thumbnail;  ///< a - golden, pin_width x pin_height from the top: place on the map, -127 .. 127, or
+                                       ///< -128 where it is not finite; empty: none
 
   friend bool operator==(const Pin&, const Pin&) = default;
 };
@@ -159,7 +173,7 @@ struct Session {
   SweepPlan sweep{};
   TrainPlan train = default_train_plan();
   TrainLook train_look{};
-  int origin = 0;               ///< which file, or new session, of this window it descends from; not saved, but undone
+  int origin = 0;  ///< which file, or new session, of this window it descends from; not saved, but undone
 
   friend bool operator==(const Session&, const Session&) = default;
 };

@@ -31,7 +31,8 @@ bool menu_row(const char* id, std::string_view text, std::string_view aside, con
   const std::string shown = fitted(Face::body, text, width * 0.6f);
   draw_text({at.x + pad, y(Face::body)}, Face::body, possible ? colours.text : colours.faint, shown);
   const float room = width - 3 * pad - text_width(Face::body, shown);
-  const std::string right = text_width(Face::mono_small, aside) <= room ? std::string(aside) : fitted(Face::mono_small, aside, room);
+  const std::string right =
+      text_width(Face::mono_small, aside) <= room ? std::string(aside) : fitted(Face::mono_small, aside, room);
   draw_text({at.x + width - pad, y(Face::mono_small)}, Face::mono_small, colours.faint, right, 1);
   return pressed;
 }
@@ -44,9 +45,11 @@ void file_rows(const Frame& frame, UiMemory& memory, const Palette& colours, Wis
   if (menu_row("##open", "open …", "Ctrl+O", colours, !files.asking)) ask_session(Act::open, frame, memory, wishes);
   explain("Another session instead of what is here; Ctrl+Z brings that back. Dropping its file onto the window does the same.");
   if (menu_row("##save", "save", "Ctrl+S", colours, !files.asking)) ask_session(Act::save, frame, memory, wishes);
-  explain(files.file.empty() ? "Asks for a name and writes the session there. Unsaved sessions are not lost: the window opens on the last one."
-                             : files.file);
-  if (menu_row("##save as", "save as …", "Ctrl+Shift+S", colours, !files.asking)) ask_session(Act::save_as, frame, memory, wishes);
+  explain(files.file.empty()
+              ? "Asks for a name and writes the session there. Unsaved sessions are not lost: the window opens on the last one."
+              : files.file);
+  if (menu_row("##save as", "save as …", "Ctrl+Shift+S", colours, !files.asking))
+    ask_session(Act::save_as, frame, memory, wishes);
   explain("Writes the session under another name, which it goes by from then on.");
 }
 
@@ -59,13 +62,15 @@ void typed_row(UiMemory& memory, const Palette& colours, Wishes& wishes) {
     const WithField f(Face::mono);
     ImGui::SetNextItemWidth(px(menu_width) - open - save - 2 * gap - 2 * pad);
     if (std::exchange(menu.typing, false)) ImGui::SetKeyboardFocusHere();
-    const bool entered = ImGui::InputTextWithHint("##path", "folder/name.json", &menu.typed, ImGuiInputTextFlags_EnterReturnsTrue);
+    const bool entered =
+        ImGui::InputTextWithHint("##path", "folder/name.json", &menu.typed, ImGuiInputTextFlags_EnterReturnsTrue);
     if (entered && !menu.typed.empty()) wishes.session = SessionWish{menu.entered, menu.typed};
   }
   explain("The path of a session file; ~ is your home. Enter does what was asked last: it opens the file, or saves to it.");
   ImGui::SameLine(0, gap);
   ImGui::BeginDisabled(menu.typed.empty());
-  if (push_button("open###open path", colours, menu.entered == Act::open, {open, 0})) wishes.session = SessionWish{Act::open, menu.typed};
+  if (push_button("open###open path", colours, menu.entered == Act::open, {open, 0}))
+    wishes.session = SessionWish{Act::open, menu.typed};
   explain("Opens the session of this path.");
   ImGui::SameLine(0, gap);
   if (push_button("save as###save path", colours, menu.entered == Act::save_as, {save, 0}))
@@ -79,7 +84,8 @@ void recent_rows(const SessionFiles& files, const Palette& colours, Wishes& wish
   for (const RecentSession& r : files.recent) {
     const std::string id = "##recent " + std::to_string(index++);
     const bool possible = r.reason.empty();
-    if (menu_row(id.c_str(), file_of(r.file), possible ? folder_of(r.file) : r.reason, colours, possible && r.file != files.file))
+    if (menu_row(id.c_str(), file_of(r.file), possible ? folder_of(r.file) : r.reason, colours,
+                 possible && r.file != files.file))
       wishes.session = SessionWish{Act::open, r.file};
     explain(r.file, r.reason);
   }
@@ -119,7 +125,8 @@ void draw_name(const SessionFiles& files, ImVec2 min, ImVec2 max, const Palette&
   if (files.unsaved) list->AddCircleFilled({min.x + px(10), middle}, px(3), colours.accent);
   draw_text({left, middle - line_height(Face::label) / 2}, Face::label, colours.secondary,
             fitted(Face::label, session_name(files), right - left - px(4)));
-  list->AddTriangleFilled({right, middle - px(2)}, {right + px(8), middle - px(2)}, {right + px(4), middle + px(3)}, colours.faint);
+  list->AddTriangleFilled({right, middle - px(2)}, {right + px(8), middle - px(2)}, {right + px(4), middle + px(3)},
+                          colours.faint);
 }
 
 }  // namespace
@@ -149,7 +156,8 @@ void ask_session(Act act, const Frame& frame, UiMemory& memory, Wishes& wishes) 
 void session_button(const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
   const SessionFiles& files = frame.sessions;
   const bool pressed = quiet_button("###session", colours, px(session_button_width));
-  explain(files.unsaved ? "The session that is open; the dot says that its file does not hold it as it is." : "The session that is open.",
+  explain(files.unsaved ? "The session that is open; the dot says that its file does not hold it as it is."
+                        : "The session that is open.",
           files.file);
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   draw_name(files, min, max, colours);

@@ -14,8 +14,8 @@ std::string session_name(const SessionFiles& files);
 /// What the desktop writes over the window: a dot where something is unsaved, the session, the program.
 std::string window_title(const SessionFiles& files);
 
-/// Wishes for what is to be done with the session's file. Where a file must be named and no desktop can ask for it, the menu opens
-/// for one to be typed.
+/// Wishes for what is to be done with the session's file. Where a file must be named and no desktop can ask for it, the menu
+/// opens for one to be typed.
 void ask_session(SessionWish::Act act, const Frame& frame, UiMemory& memory, Wishes& wishes);
 
 inline constexpr float session_button_width = 108;

@@ -11,10 +11,10 @@ namespace attoscope {
 
 /// One field: its path as in session files, its value as text, and what it may be.
 struct Setting {
-  std::string path;                      ///< "a.block_k"
-  std::string text;                      ///< "64"
-  std::vector<std::string> choices{};    ///< all values, where they are few
-  std::string expected{};                ///< "a whole number from 1 to 64": empty where `choices` says it
+  std::string path;                    ///< "a.block_k"
+  std::string text;                    ///< "64"
+  std::vector<std::string> choices{};  ///< all values, where they are few
+  std::string expected{};              ///< "a whole number from 1 to 64": empty where `choices` says it
 };
 
 std::vector<Setting> settings(const Experiment& experiment);

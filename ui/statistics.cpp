@@ -108,7 +108,7 @@ void draw_pair(const char* what, double a, double b, const Palette& colours) {
 /// A row of the table.
 struct Row {
   const char* name;
-  double Deviation::*value;
+  double Deviation::* value;
   bool has_ratio, is_signed;
   const char* what;
   const char* formula;
@@ -249,7 +249,8 @@ void draw_lower(Session& session, const Frame& frame, UiMemory& memory, const Pa
   constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
   const auto detail = static_cast<std::size_t>(session.view.detail);
   const auto csv = [&] { return detail_csv(session.view.detail, frame); };
-  offer_to_keep({plots[detail], std::string(detail_names[detail]), at, {at.x + size.x, at.y + size.y}, csv}, session.view, colours, wishes);
+  offer_to_keep({plots[detail], std::string(detail_names[detail]), at, {at.x + size.x, at.y + size.y}, csv}, session.view,
+                colours, wishes);
 }
 
 }  // namespace

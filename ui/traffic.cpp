@@ -218,7 +218,9 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette
 
 }  // namespace
 
-TrafficOfAll traffic_of_all(const Result& r, const Palette& colours) { return traffic_of_all(r.experiment, r.traffic, colours); }
+TrafficOfAll traffic_of_all(const Result& r, const Palette& colours) {
+  return traffic_of_all(r.experiment, r.traffic, colours);
+}
 TrafficOfAll traffic_of_all(const Experiment& e, const Palette& colours) { return traffic_of_all(e, traffic(e), colours); }
 
 void draw_traffic_lines(const TrafficOfAll& all, const Palette& colours) {

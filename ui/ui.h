@@ -24,9 +24,11 @@ struct ImVec2;
 
 namespace attoscope {
 
-/// Cells of a matrix that become pixels only where they are painted: by the GPU on which they lie, if that draws the window too.
+/// Cells of a matrix that become pixels only where they are painted: by the GPU on which they lie, if that draws the window
+/// too.
 struct CellSource {
-  const std::vector<float>* values = nullptr;  ///< rows x cols: `field_values` of `field`, at their place while the image is painted
+  const std::vector<float>* values =
+      nullptr;  ///< rows x cols: `field_values` of `field`, at their place while the image is painted
   int rows = 0, cols = 0;
   CellRect cells{};
   Field field = Field::golden;
@@ -127,47 +129,47 @@ struct SessionWish {
 
 /// What the app tells the panels in this frame.
 struct Frame {
-  std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
-  bool computing = false;                ///< an answer to `session.experiment` is on its way
-  double computing_seconds = 0;          ///< for how long
-  double progress = 0;                   ///< how much of it is done, 0 .. 1
-  double seconds_left = -1;              ///< until it is there; negative: unknown
-  std::string message;                   ///< one sentence about what went wrong, or empty
-  std::string note;                      ///< one sentence about what went well, or empty
-  std::string device;                    ///< "cpu avx512, 2 threads"
-  TensorFileInfo tensors;                ///< of the file that the input names, or of the example
-  std::string example_file;              ///< path of the shipped example, empty where there is none
-  ProbeEntries probes;                   ///< null: none
-  std::shared_ptr<const Why> why;        ///< newest attribution; null: none yet
-  bool attributing = false;              ///< an attribution is on its way
+  std::shared_ptr<const Result> result;       ///< newest answer; null: none yet
+  bool computing = false;                     ///< an answer to `session.experiment` is on its way
+  double computing_seconds = 0;               ///< for how long
+  double progress = 0;                        ///< how much of it is done, 0 .. 1
+  double seconds_left = -1;                   ///< until it is there; negative: unknown
+  std::string message;                        ///< one sentence about what went wrong, or empty
+  std::string note;                           ///< one sentence about what went well, or empty
+  std::string device;                         ///< "cpu avx512, 2 threads"
+  TensorFileInfo tensors;                     ///< of the file that the input names, or of the example
+  std::string example_file;                   ///< path of the shipped example, empty where there is none
+  ProbeEntries probes;                        ///< null: none
+  std::shared_ptr<const Why> why;             ///< newest attribution; null: none yet
+  bool attributing = false;                   ///< an attribution is on its way
   std::shared_ptr<const ScoreWindow> scores;  ///< newest; null: none yet. Each names the question that it answers
   std::shared_ptr<const Clipping> clipping;
   std::shared_ptr<const SameBits> same_bits;
   std::shared_ptr<const Diagnosis> diagnosis;  ///< newest, of a loaded output; null: none yet
-  bool checking_bits = false;            ///< `same_bits` is on its way
-  std::vector<DeviceEntry> devices;      ///< cpu first
-  std::string no_hardware;               ///< why the method `hardware` cannot be chosen: one sentence; empty: it can
-  std::shared_ptr<const Lessons> lessons;  ///< null: none
+  bool checking_bits = false;                  ///< `same_bits` is on its way
+  std::vector<DeviceEntry> devices;            ///< cpu first
+  std::string no_hardware;                     ///< why the method `hardware` cannot be chosen: one sentence; empty: it can
+  std::shared_ptr<const Lessons> lessons;      ///< null: none
   std::shared_ptr<const LessonAnswers> lesson_answers;  ///< all that is known; null: nothing yet
-  Vary vary;                             ///< may be empty: then nothing can be changed in a lesson's experiment
+  Vary vary;                                            ///< may be empty: then nothing can be changed in a lesson's experiment
   std::shared_ptr<const std::vector<FigureEntry>> figures;  ///< of the papers; null: none
-  std::optional<FigureProgress> drawing; ///< one of them is on its way
+  std::optional<FigureProgress> drawing;                    ///< one of them is on its way
   SessionFiles sessions;
-  std::vector<std::string> remarks;      ///< what was not understood of the session that was opened, one sentence each
+  std::vector<std::string> remarks;  ///< what was not understood of the session that was opened, one sentence each
   SweepView sweep;
   TrainView train;
-  PaintImage paint;                      ///< may be empty (null backend): then nothing is drawn in the plot
-  bool kept = false;                     ///< this frame is kept as a picture
+  PaintImage paint;   ///< may be empty (null backend): then nothing is drawn in the plot
+  bool kept = false;  ///< this frame is kept as a picture
 };
 
 /// A part of the window to be kept as a picture, and its numbers.
 struct Keepsake {
-  std::string name{};                      ///< what it shows, for the file's name: "heat map"
-  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;    ///< where it is on screen; empty: the whole window
-  std::string csv{};                       ///< empty: the picture alone
-  Plot plot = Plot::window;                ///< what is drawn where a figure is wanted instead of pixels
-  bool npy = false;                        ///< the whole field on show as .npy instead
-  float taller = 0;                        ///< by so much the window is, while it is kept: what lies below its edge is seen
+  std::string name{};                    ///< what it shows, for the file's name: "heat map"
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;  ///< where it is on screen; empty: the whole window
+  std::string csv{};                     ///< empty: the picture alone
+  Plot plot = Plot::window;              ///< what is drawn where a figure is wanted instead of pixels
+  bool npy = false;                      ///< the whole field on show as .npy instead
+  float taller = 0;                      ///< by so much the window is, while it is kept: what lies below its edge is seen
 };
 
 /// What the user asked of the app in this frame.
@@ -178,26 +180,26 @@ struct Wishes {
   bool copy = false;         ///< the session as text, to the clipboard
   bool paste = false;        ///< `paste_text` instead of the session
   std::string paste_text;
-  bool attribute = false;    ///< `Frame::why` of what the session asks
+  bool attribute = false;  ///< `Frame::why` of what the session asks
   std::optional<SessionWish> session;
-  bool list_sessions = false;  ///< `SessionFiles::recent` as it is now
-  bool remarks_read = false;   ///< `Frame::remarks` may go
+  bool list_sessions = false;           ///< `SessionFiles::recent` as it is now
+  bool remarks_read = false;            ///< `Frame::remarks` may go
   std::optional<ScoreQuestion> scores;  ///< `Frame::scores` of this window
-  bool clipping = false;     ///< `Frame::clipping` of what the session asks
-  bool same_bits = false;    ///< `Frame::same_bits` of what the session asks
-  bool diagnose = false;     ///< `Frame::diagnosis` of the answer on screen
-  bool animate = false;      ///< something on screen changes by itself: draw on
-  std::optional<int> copy_pin;  ///< this pin as text, to the clipboard
-  bool paste_pins = false;   ///< the pins of the clipboard's session after those that there are
-  std::string complaint;     ///< why a wish could not be met, for the status bar
-  bool cancel = false;       ///< stop what is being computed
-  std::vector<LessonQuestion> lesson;  ///< all that the page on screen wants to know: `Frame::lesson_answers`
+  bool clipping = false;                ///< `Frame::clipping` of what the session asks
+  bool same_bits = false;               ///< `Frame::same_bits` of what the session asks
+  bool diagnose = false;                ///< `Frame::diagnosis` of the answer on screen
+  bool animate = false;                 ///< something on screen changes by itself: draw on
+  std::optional<int> copy_pin;          ///< this pin as text, to the clipboard
+  bool paste_pins = false;              ///< the pins of the clipboard's session after those that there are
+  std::string complaint;                ///< why a wish could not be met, for the status bar
+  bool cancel = false;                  ///< stop what is being computed
+  std::vector<LessonQuestion> lesson;   ///< all that the page on screen wants to know: `Frame::lesson_answers`
   SweepWish sweep = SweepWish::none;
   TrainWish train{};
   std::optional<SweepPlace> open_point;  ///< of `Frame::sweep`, to be looked at in Explore
   std::optional<Keepsake> save;
-  std::string draw_figure;   ///< the name of a figure of the papers, to be drawn as the view says; or empty
-  bool stop_figures = false; ///< none of those that are on their way
+  std::string draw_figure;    ///< the name of a figure of the papers, to be drawn as the view says; or empty
+  bool stop_figures = false;  ///< none of those that are on their way
   bool quit = false;
 };
 

@@ -131,11 +131,12 @@ float wrapped_height(Face face, std::string_view text, float width) {
   return ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width).y;
 }
 
-bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width, const Palette& colours) {
+bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width,
+                  const Palette& colours) {
   const float head = line_height(Face::body) + px(4), pad = px(8), inner = width - 2 * pad;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const bool pressed =
-      ImGui::Selectable(("##" + std::string(name)).c_str(), chosen, 0, {width, head + wrapped_height(Face::small, sentence, inner) + 2 * pad});
+  const bool pressed = ImGui::Selectable(("##" + std::string(name)).c_str(), chosen, 0,
+                                         {width, head + wrapped_height(Face::small, sentence, inner) + 2 * pad});
   draw_text({at.x + pad, at.y + pad - px(2)}, Face::body, chosen ? colours.accent : colours.text, title);
   const WithFace f(Face::small);
   ImGui::GetWindowDrawList()->AddText(nullptr, 0, {at.x + pad, at.y + pad + head}, colours.secondary, sentence.data(),
@@ -165,7 +166,8 @@ bool push_button(const char* text, const Palette& colours, bool on, ImVec2 size)
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, vec(mixed(on ? colours.accent : colours.raised, colours.text, 0.12f)));
   ImGui::PushStyleColor(ImGuiCol_ButtonActive, vec(mixed(on ? colours.accent : colours.raised, colours.text, 0.2f)));
   ImGui::PushStyleColor(ImGuiCol_Text, vec(on ? colours.panel : colours.text));
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0, std::min(style.FramePadding.y, std::max(0.0f, (size.y - ImGui::GetFontSize()) / 2))});
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
+                      {0, std::min(style.FramePadding.y, std::max(0.0f, (size.y - ImGui::GetFontSize()) / 2))});
   const bool pressed = ImGui::Button(text, size);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor(4);
@@ -208,7 +210,8 @@ bool segmented(const char* id, const Palette& colours, std::span<const Choice> c
   for (int i = 0; i < static_cast<int>(choices.size()); ++i) {
     const Choice& choice = choices[static_cast<std::size_t>(i)];
     if (i > 0) ImGui::SameLine();
-    const float left = std::floor(shares[static_cast<std::size_t>(i)]), right = std::floor(shares[static_cast<std::size_t>(i) + 1]);
+    const float left = std::floor(shares[static_cast<std::size_t>(i)]),
+                right = std::floor(shares[static_cast<std::size_t>(i) + 1]);
     if (push_button(std::string(choice.label).c_str(), colours, i == chosen, {right - left, size.y}) && i != chosen) {
       chosen = i;
       changed = true;
@@ -296,7 +299,8 @@ bool slider(const Slider& spec, const Palette& colours, int& value) {
   ImGui::SetCursorScreenPos({at.x + name_width, at.y});
   const bool changed = track(spec, colours, value, {width - name_width - value_width - px(8), height});
   const bool enabled = (ImGui::GetItemFlags() & ImGuiItemFlags_Disabled) == 0;
-  if (enabled && ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({at.x + width - value_width, at.y}, {at.x + width, at.y + height})) {
+  if (enabled && ImGui::IsWindowHovered() &&
+      ImGui::IsMouseHoveringRect({at.x + width - value_width, at.y}, {at.x + width, at.y + height})) {
     ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ImGui::SetKeyboardFocusHere(-1);
   }

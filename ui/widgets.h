@@ -67,7 +67,8 @@ void wrapped(Face face, std::string_view text, float width);
 float wrapped_height(Face face, std::string_view text, float width);
 
 /// A line of a list with a sentence under its title; true if it was chosen. Its label is "##" and `name`.
-bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width, const Palette& colours);
+bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width,
+                  const Palette& colours);
 
 /// Explains the item before: what it changes, and the formula in mono.
 void explain(std::string_view what, std::string_view formula = {});
@@ -112,8 +113,8 @@ class WithField {
 /// A combo as wide as told; ImGui::EndCombo() if it returns true.
 bool begin_combo(const char* label, const std::string& preview, float width);
 
-/// A small button in the upper (or lower) right corner of [min, max], seen while the mouse is over that rectangle. True if it was clicked:
-/// the rectangle is then to be kept as a picture, with its numbers, by way of `Wishes::save`.
+/// A small button in the upper (or lower) right corner of [min, max], seen while the mouse is over that rectangle. True if it
+/// was clicked: the rectangle is then to be kept as a picture, with its numbers, by way of `Wishes::save`.
 bool save_button(const char* name, ImVec2 min, ImVec2 max, const Palette& colours, bool low = false);
 
 /// A dashed horizontal or vertical line.

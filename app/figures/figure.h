@@ -35,8 +35,8 @@ struct FigureAxis {
   std::optional<double> min, max;
 };
 
-/// Colours of values: 0xRRGGBB, from the low end of the range to its high end, those between them mixed (empty: those of print);
-/// and the markers.
+/// Colours of values: 0xRRGGBB, from the low end of the range to its high end, those between them mixed (empty: those of
+/// print); and the markers.
 struct FigureColours {
   std::vector<std::uint32_t> map{};
   std::uint32_t nan = 0xc2301c, plus_infinity = 0xf0b400, minus_infinity = 0x2f3cff, nothing = 0xffffff;
@@ -50,9 +50,9 @@ struct FigureHeat {
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;  ///< edges; y0 at the top
   bool diverging = true, log = false;     ///< log: signed, asinh
   double range = 1;
-  std::string label;                      ///< of the colour bar
+  std::string label;  ///< of the colour bar
   FigureColours colours{};
-  bool two_valued = false;                ///< 0 or `range`, which the panel's title names: no colour bar
+  bool two_valued = false;  ///< 0 or `range`, which the panel's title names: no colour bar
 };
 
 struct FigurePanel {
@@ -66,9 +66,9 @@ struct Figure {
   std::string name;     ///< of its files
   std::string caption;  ///< what was computed; a text beside the picture, not in it
   std::vector<FigurePanel> panels;
-  int columns = 1;      ///< of a two-column page that it spans
+  int columns = 1;  ///< of a two-column page that it spans
   int panels_across = 1;
-  double aspect = 0;    ///< height of a panel over its width; 0: as usual
+  double aspect = 0;  ///< height of a panel over its width; 0: as usual
 };
 
 /// Widths of print, in mm.

@@ -79,9 +79,8 @@ auto computed(const FigureArguments& x, std::size_t points, const char* of, std:
   const Interrupts interrupts;
   PointCache cache(x.no_cache ? "" : default_point_cache());
   Progress progress(progress_out, points, of, !x.quiet);
-  return compute(FigureWork{.cancelled = [&] { return interrupts.arrived(); },
-                            .cache = &cache,
-                            .finished = [&](bool) { progress.finished(); }});
+  return compute(FigureWork{
+      .cancelled = [&] { return interrupts.arrived(); }, .cache = &cache, .finished = [&](bool) { progress.finished(); }});
 }
 
 std::string list_text() {
@@ -96,7 +95,8 @@ void redraw_sweep(const FigureArguments& x, std::ostream& out, std::ostream& pro
   const Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
   const SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
-  const auto answers = computed(x, attoscope::point_count(sweep), "points", progress, [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
+  const auto answers = computed(x, attoscope::point_count(sweep), "points", progress,
+                                [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
   write_bundle(x.out, sweep_figure("sweep", sweep, sweep.measure, rows(sweep, sweep.measure, answers), style),
                sweep_reproduction(sweep, style));
   out << x.out << "\n";
@@ -126,7 +126,8 @@ void figure(const FigureArguments& x, std::ostream& out, std::ostream& progress)
                                    [&](const FigureWork& work) { return made_figure(asked, work); });
   write_bundle(x.out, made.figure, made.reproduction);
   out << made.figure.caption << "\n" << x.out << "\n";
-  if (!made.changed.empty()) throw std::runtime_error(x.what + ": " + made.changed + "; " + x.out + " shows what was computed now");
+  if (!made.changed.empty())
+    throw std::runtime_error(x.what + ": " + made.changed + "; " + x.out + " shows what was computed now");
 }
 
 }  // namespace attoscope

@@ -26,7 +26,8 @@ std::string gnuplot_program() {
     if (end > 0 && ::access(program.c_str(), X_OK) == 0) return program;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  throw std::runtime_error("There is no gnuplot to draw the picture with (package gnuplot-nox); its data, script and JSON can be had without.");
+  throw std::runtime_error(
+      "There is no gnuplot to draw the picture with (package gnuplot-nox); its data, script and JSON can be had without.");
 }
 
 /// A directory that goes away.
@@ -71,7 +72,9 @@ int run_gnuplot(const std::string& program, const fs::path& directory) {
 
 }  // namespace
 
-std::string picture_ending(PictureFormat f) { return f == PictureFormat::pdf ? ".pdf" : f == PictureFormat::svg ? ".svg" : ".png"; }
+std::string picture_ending(PictureFormat f) {
+  return f == PictureFormat::pdf ? ".pdf" : f == PictureFormat::svg ? ".svg" : ".png";
+}
 
 PictureFormat picture_format(const std::string& file) {
   for (const PictureFormat f : {PictureFormat::pdf, PictureFormat::svg, PictureFormat::png})

@@ -17,9 +17,12 @@ std::string gnuplot_literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f) result += ' ';
-    else if (code >= 0x80 || std::isalpha(code) || c == ' ') result += c;
-    else result += fmt::format("\\{:03o}", code);
+    if (code < 0x20 || code == 0x7f)
+      result += ' ';
+    else if (code >= 0x80 || std::isalpha(code) || c == ' ')
+      result += c;
+    else
+      result += fmt::format("\\{:03o}", code);
   }
   return result + '"';
 }
@@ -112,7 +115,8 @@ std::string empty_axes(const FigurePanel& p) {
 /// Marks and ticks at the ends of a log axis need room.
 std::string range_with_room(const FigurePanel& p) {
   const auto [least, largest] = x_range(p);
-  return least > 0 && largest < INFINITY ? fmt::format("set xrange [{}:{}]\n", number(least / 1.12), number(largest * 1.12)) : "";
+  return least > 0 && largest < INFINITY ? fmt::format("set xrange [{}:{}]\n", number(least / 1.12), number(largest * 1.12))
+                                         : "";
 }
 
 /// Powers of 2 over the panel's x, every one or every other: (128, 512, 2048).
@@ -121,7 +125,8 @@ std::string ticks_of_two(const FigurePanel& p) {
   if (!(least > 0) || !(largest < INFINITY)) return "autofreq";
   const double step = largest / least > 128 ? 4 : 2;
   std::string text;
-  for (double x = std::exp2(std::floor(std::log2(least))); x <= largest; x *= step) text += (text.empty() ? "(" : ", ") + number(x);
+  for (double x = std::exp2(std::floor(std::log2(least))); x <= largest; x *= step)
+    text += (text.empty() ? "(" : ", ") + number(x);
   return text + ")";
 }
 
@@ -147,7 +152,10 @@ std::string axis_commands(const char* which, const FigureAxis& a, const FigurePa
   text += a.log ? fmt::format("set logscale {} {}\n", which, a.base) : fmt::format("unset logscale {}\n", which);
   text += fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
   if (!a.categories.empty()) return text + named_ticks(which, a.categories);
-  const std::string format = !a.unit.empty() ? "'%.1s %c" + a.unit + "'" : !a.log ? "'%h'" : a.base == 2 ? "'%.0f'" : "'10^{%L}'";
+  const std::string format = !a.unit.empty() ? "'%.1s %c" + a.unit + "'"
+                             : !a.log        ? "'%h'"
+                             : a.base == 2   ? "'%.0f'"
+                                             : "'10^{%L}'";
   return text + fmt::format("set {0}tics {2} norotate enhanced\nset format {0} {1}\n", which, format, tick_places(a, p));
 }
 
@@ -164,12 +172,17 @@ std::string curve_plot(const std::string& block, const Series& s, const std::str
   const std::string mark = fmt::format("pt {} ps {}", marks[static_cast<std::size_t>(s.ink)], 0.55);
   switch (s.shape) {
     case Shape::line:
-    case Shape::steps: return fmt::format("{} with lines {} {} {}", block, colour, line, title);
-    case Shape::marks: return fmt::format("{} with points {} {} {}", block, colour, mark, title);
-    case Shape::dots: return fmt::format("{} with points {} pt 7 ps 0.15 {}", block, colour, title);
-    case Shape::band: return fmt::format("{} using 1:3:4 with filledcurves {} fs transparent solid 0.14 noborder {}", block, colour, title);
+    case Shape::steps:
+      return fmt::format("{} with lines {} {} {}", block, colour, line, title);
+    case Shape::marks:
+      return fmt::format("{} with points {} {} {}", block, colour, mark, title);
+    case Shape::dots:
+      return fmt::format("{} with points {} pt 7 ps 0.15 {}", block, colour, title);
+    case Shape::band:
+      return fmt::format("{} using 1:3:4 with filledcurves {} fs transparent solid 0.14 noborder {}", block, colour, title);
     case Shape::bars:
-    case Shape::line_and_marks: break;
+    case Shape::line_and_marks:
+      break;
   }
   return fmt::format("{} with linespoints {} {} {} {}", block, colour, line, mark, title);
 }
@@ -178,7 +191,8 @@ std::string curve_plot(const std::string& block, const Series& s, const std::str
 std::string series_plot(const std::string& block, const Series& s, int groups) {
   const std::string title = s.label.empty() ? "notitle" : "title " + literal(s.label) + " noenhanced";
   if (s.shape == Shape::bars) {
-    const std::string bars = fmt::format("{} using 1:2:({}) with boxes fs solid 0.85 noborder lc rgb {} {}", block, 0.8 / groups, ink(s.ink), title);
+    const std::string bars =
+        fmt::format("{} using 1:2:({}) with boxes fs solid 0.85 noborder lc rgb {} {}", block, 0.8 / groups, ink(s.ink), title);
     return s.low.empty() ? bars : bars + ", " + error_bars(block, gnuplot_colour(text_colour));
   }
   const bool has_bars = !s.low.empty() && s.shape != Shape::band;
@@ -247,7 +261,8 @@ int shared_columns(const Figure& f) {
 /// Lines of the legend above all panels; 0: each has its own.
 int shared_lines(const Figure& f) {
   if (!shares_legend(f)) return 0;
-  const auto entries = static_cast<int>(std::ranges::count_if(f.panels[0].series, [](const Series& s) { return !s.label.empty(); }));
+  const auto entries =
+      static_cast<int>(std::ranges::count_if(f.panels[0].series, [](const Series& s) { return !s.label.empty(); }));
   const int across = shared_columns(f);
   const int lines = (entries + across - 1) / across;
   return lines + lines / 4;  // they stand a little further apart than those of a title
@@ -259,9 +274,11 @@ std::string legend_commands(const Figure& f, std::size_t index) {
     if (index > 0) return "unset key\n";
     return fmt::format("set key at screen 0.5, screen 0.995 center top horizontal maxcols {}\n", shared_columns(f));
   }
-  const bool wanted = p.heat ? has_markers(*p.heat) : std::ranges::count_if(p.series, [](const Series& s) { return !s.label.empty(); }) > 1;
+  const bool wanted =
+      p.heat ? has_markers(*p.heat) : std::ranges::count_if(p.series, [](const Series& s) { return !s.label.empty(); }) > 1;
   if (!wanted) return "unset key\n";
-  return fmt::format("set key above left horizontal maxcols {}\n", legend_columns(p.series, 0.8 * width_mm(f) / f.panels_across));
+  return fmt::format("set key above left horizontal maxcols {}\n",
+                     legend_columns(p.series, 0.8 * width_mm(f) / f.panels_across));
 }
 
 // --- the whole --------------------------------------------------------------------------------------------------------
@@ -275,12 +292,16 @@ std::string panel_script(const Figure& f, std::size_t index) {
   if (p.heat) text += heat_block(heat_name(index), *p.heat);
   text += p.title.empty() ? "unset title\n" : "set title " + literal(p.title) + " noenhanced offset 0,-0.4\n";
   text += axis_commands("x", p.x, p) + axis_commands("y", p.y, p) + legend_commands(f, index);
-  if (p.heat) text += heat_settings(*p.heat);
-  else if (!p.x.categories.empty()) text += fmt::format("set xrange [-0.6:{}]\n", static_cast<double>(p.x.categories.size()) - 0.4);
-  else if (p.x.log && !p.x.min) text += range_with_room(p);
+  if (p.heat)
+    text += heat_settings(*p.heat);
+  else if (!p.x.categories.empty())
+    text += fmt::format("set xrange [-0.6:{}]\n", static_cast<double>(p.x.categories.size()) - 0.4);
+  else if (p.x.log && !p.x.min)
+    text += range_with_room(p);
   text += has_points(p) ? "unset label 1\n" : empty_axes(p);
   if (p.heat) plots = heat_plot(heat_name(index), *p.heat);
-  for (std::size_t i = 0; i < series.size(); ++i) plots += (plots.empty() ? "" : ", \\\n  ") + series_plot(block_name(index, i), series[i], groups);
+  for (std::size_t i = 0; i < series.size(); ++i)
+    plots += (plots.empty() ? "" : ", \\\n  ") + series_plot(block_name(index, i), series[i], groups);
   return text + "plot " + plots + "\n";
 }
 
@@ -289,34 +310,44 @@ int panels_down(const Figure& f) { return (static_cast<int>(f.panels.size()) + f
 /// Width and height. The width is a whole number of points, and a little more: gnuplot drops what is beyond a point.
 std::pair<double, double> inches(const Figure& f) {
   constexpr double mm = 25.4, points = 72, more = 0.1, legend_line_mm = 3.6;
-  const double usual = f.panels_across == 1 && f.columns == 2 ? 0.5 : 0.78, width = (std::round(width_mm(f) / mm * points) + more) / points;
-  return {width, panels_down(f) * width / f.panels_across * (f.aspect > 0 ? f.aspect : usual) + shared_lines(f) * legend_line_mm / mm};
+  const double usual = f.panels_across == 1 && f.columns == 2 ? 0.5 : 0.78,
+               width = (std::round(width_mm(f) / mm * points) + more) / points;
+  return {width,
+          panels_down(f) * width / f.panels_across * (f.aspect > 0 ? f.aspect : usual) + shared_lines(f) * legend_line_mm / mm};
 }
 
 std::string terminal(const Figure& f, PictureFormat format) {
   const auto [width, height] = inches(f);
   switch (format) {
-    case PictureFormat::pdf: return fmt::format("pdfcairo enhanced color font 'Inter,8' size {:.3f}in,{:.3f}in", width, height);
-    case PictureFormat::svg: return fmt::format("svg enhanced font 'Inter,11' size {:.0f},{:.0f} background rgb 'white'", width * 96, height * 96);
-    case PictureFormat::png: break;
+    case PictureFormat::pdf:
+      return fmt::format("pdfcairo enhanced color font 'Inter,8' size {:.3f}in,{:.3f}in", width, height);
+    case PictureFormat::svg:
+      return fmt::format("svg enhanced font 'Inter,11' size {:.0f},{:.0f} background rgb 'white'", width * 96, height * 96);
+    case PictureFormat::png:
+      break;
   }
-  return fmt::format("pngcairo enhanced font 'Inter,8' fontscale 3 linewidth 3 pointscale 3 size {:.0f},{:.0f} background rgb 'white'", width * 300, height * 300);
+  return fmt::format(
+      "pngcairo enhanced font 'Inter,8' fontscale 3 linewidth 3 pointscale 3 size {:.0f},{:.0f} background rgb 'white'",
+      width * 300, height * 300);
 }
 
 /// Panels in rows; the lines of an empty title keep room for the legend above all of them.
 std::string layout_commands(const Figure& f) {
   std::string title;
   for (int i = 1; i < shared_lines(f); ++i) title += "\\n";
-  return fmt::format("set multiplot layout {},{}{}\n", panels_down(f), f.panels_across, shares_legend(f) ? " title \" " + title + "\"" : "");
+  return fmt::format("set multiplot layout {},{}{}\n", panels_down(f), f.panels_across,
+                     shares_legend(f) ? " title \" " + title + "\"" : "");
 }
 
 }  // namespace
 
 std::string gnuplot_script(const Figure& f, PictureFormat format, const std::string& stem) {
-  std::string text = "set encoding utf8\nset terminal " + terminal(f, format) + "\nset output " + literal(stem + picture_ending(format)) + "\n";
-  text += fmt::format("set border 3 lc rgb '#4a5462' lw 0.75\nset tics nomirror out scale 0.5 textcolor rgb {}\n"
-                      "set key samplen 1.6 spacing 1.1 reverse Left noenhanced\nset datafile missing 'NaN'\n",
-                      gnuplot_colour(text_colour));
+  std::string text = "set encoding utf8\nset terminal " + terminal(f, format) + "\nset output " +
+                     literal(stem + picture_ending(format)) + "\n";
+  text += fmt::format(
+      "set border 3 lc rgb '#4a5462' lw 0.75\nset tics nomirror out scale 0.5 textcolor rgb {}\n"
+      "set key samplen 1.6 spacing 1.1 reverse Left noenhanced\nset datafile missing 'NaN'\n",
+      gnuplot_colour(text_colour));
   const bool several = f.panels.size() > 1;
   if (several) text += layout_commands(f);
   for (std::size_t i = 0; i < f.panels.size(); ++i)

@@ -8,10 +8,10 @@
 #include <stdexcept>
 
 #include "app/numbers.h"
-#include "kernels/experiment_fields.h"
 #include "app/sweep/table.h"
 #include "app/train/train_figures.h"
 #include "kernels/attribution.h"
+#include "kernels/experiment_fields.h"
 #include "kernels/presets.h"
 #include "kernels/traffic.h"
 
@@ -76,10 +76,13 @@ std::vector<std::string> powers(int from, int to) {
 
 /// "N = 1024, d = 64, tile 64 x 64, seeds 1 to 5, attoscope 0.1.0": the rest of every caption.
 std::string conditions(const FigureSettings& x, const Experiment& e, const char* varied = "") {
-  const auto unless = [&](const char* key, const std::string& text) { return std::string_view(varied) == key ? std::string() : text + ", "; };
+  const auto unless = [&](const char* key, const std::string& text) {
+    return std::string_view(varied) == key ? std::string() : text + ", ";
+  };
   return unless("n", fmt::format("N = {}", x.n)) + fmt::format("d = {}, ", x.d) +
          unless("tile", fmt::format("tile {} x {}", e.a.block_q, e.a.block_k)) +
-         (x.seeds == 1 ? "seed 1" : fmt::format("mean and standard deviation over seeds 1 to {}", x.seeds)) + ", N(0,1) inputs, attoscope " ATTOSCOPE_VERSION ".";
+         (x.seeds == 1 ? "seed 1" : fmt::format("mean and standard deviation over seeds 1 to {}", x.seeds)) +
+         ", N(0,1) inputs, attoscope " ATTOSCOPE_VERSION ".";
 }
 
 /// The rows with this value of axis `axis` as a series over the other axis, which has names or numbers.
@@ -122,12 +125,14 @@ Figure format_difference(const FigureSettings& x, const AnswerSweep& answer) {
     }
     f.panels.push_back(std::move(panel));
   }
-  f.caption = "Difference between Flash Attention (a) under policy " + listed(policies_of(x)) + " and three-pass base_eager (b) by number format; " + conditions(x, sweep.base);
+  f.caption = "Difference between Flash Attention (a) under policy " + listed(policies_of(x)) +
+              " and three-pass base_eager (b) by number format; " + conditions(x, sweep.base);
   return f;
 }
 
 /// a under each policy and b, against golden: one panel over `axis`.
-FigurePanel against_golden(const Sweep& sweep, const FigureSettings& x, const std::vector<SweepAnswer>& answers, FigureAxis axis, bool categories) {
+FigurePanel against_golden(const Sweep& sweep, const FigureSettings& x, const std::vector<SweepAnswer>& answers,
+                           FigureAxis axis, bool categories) {
   FigurePanel panel = panel_of(std::move(axis), "mean |error| against golden");
   const auto& names = sweep.axes[1].values;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -148,7 +153,8 @@ Figure format_golden(const FigureSettings& x, const AnswerSweep& answer) {
   const Sweep sweep = two_axes(x, base_of(x), formats, {"policy", policies_of(x)});
   Figure f = figure_of("format-golden");
   f.panels.push_back(against_golden(sweep, x, answer(sweep), names("format", formats.values), true));
-  f.caption = "Error of Flash Attention and of three-pass attention against the high-precision truth by number format; " + conditions(x, sweep.base);
+  f.caption = "Error of Flash Attention and of three-pass attention against the high-precision truth by number format; " +
+              conditions(x, sweep.base);
   return f;
 }
 
@@ -166,12 +172,14 @@ Figure sequence_length(const FigureSettings& x, const AnswerSweep& answer) {
     difference.series.push_back(std::move(s));
   }
   f.panels = {std::move(difference), against_golden(sweep, x, answers, n, false)};
-  f.caption = "bf16 over sequence length: left Flash Attention against three-pass, right both against golden; " + conditions(x, sweep.base, "n");
+  f.caption = "bf16 over sequence length: left Flash Attention against three-pass, right both against golden; " +
+              conditions(x, sweep.base, "n");
   return f;
 }
 
 /// One panel a policy, one series a format, over tiles.
-Figure over_tiles(const FigureSettings& x, const AnswerSweep& answer, const char* name, const Axis& tiles, const FigureAxis& axis) {
+Figure over_tiles(const FigureSettings& x, const AnswerSweep& answer, const char* name, const Axis& tiles,
+                  const FigureAxis& axis) {
   Figure f = figure_of(name, x.all_policies ? 2 : 1);
   for (const std::string& rounding : policies_of(x)) {
     FigureSettings own = x;
@@ -193,21 +201,28 @@ Figure over_tiles(const FigureSettings& x, const AnswerSweep& answer, const char
 }
 
 Figure tile_area(const FigureSettings& x, const AnswerSweep& answer) {
-  Figure f = over_tiles(x, answer, "tile-area", {"tile_area", powers(1024, 64 * std::min(1024, x.n))}, numbers("tile area, 64 query rows", 2));
-  f.caption = "Difference between Flash Attention and three-pass attention over the area of a tile of 64 query rows; " + conditions(x, base_of(x), "tile");
+  Figure f = over_tiles(x, answer, "tile-area", {"tile_area", powers(1024, 64 * std::min(1024, x.n))},
+                        numbers("tile area, 64 query rows", 2));
+  f.caption = "Difference between Flash Attention and three-pass attention over the area of a tile of 64 query rows; " +
+              conditions(x, base_of(x), "tile");
   return f;
 }
 
 Figure tile_square(const FigureSettings& x, const AnswerSweep& answer) {
-  Figure f = over_tiles(x, answer, "tile-square", {"tile_square", powers(8, std::min(512, x.n))}, numbers("side of a square tile", 2));
-  f.caption = "Difference between Flash Attention and three-pass attention over the side of a square tile; " + conditions(x, base_of(x), "tile");
+  Figure f =
+      over_tiles(x, answer, "tile-square", {"tile_square", powers(8, std::min(512, x.n))}, numbers("side of a square tile", 2));
+  f.caption = "Difference between Flash Attention and three-pass attention over the side of a square tile; " +
+              conditions(x, base_of(x), "tile");
   return f;
 }
 
 Figure tile_swap(const FigureSettings& x, const AnswerSweep& answer) {
   const Axis tiles{"tile", {"16x64", "64x16", "16x128", "128x16", "32x256", "256x32"}};
   Figure f = over_tiles(x, answer, "tile-swap", tiles, names("block_q x block_k", tiles.values));
-  f.caption = "Difference between Flash Attention and three-pass attention for rectangular tiles and the same tiles swapped: only block_k can change a bit; " + conditions(x, base_of(x), "tile");
+  f.caption =
+      "Difference between Flash Attention and three-pass attention for rectangular tiles and the same tiles swapped: only "
+      "block_k can change a bit; " +
+      conditions(x, base_of(x), "tile");
   return f;
 }
 
@@ -216,12 +231,14 @@ struct NamedExperiment {
   std::string name;
   Experiment experiment;
 };
-Figure bars(const char* name, const FigureSettings& x, const AnswerSweep& answer, const std::vector<NamedExperiment>& experiments, const Measure& measure, bool log) {
+Figure bars(const char* name, const FigureSettings& x, const AnswerSweep& answer,
+            const std::vector<NamedExperiment>& experiments, const Measure& measure, bool log) {
   FigurePanel panel = panel_of(numbers(""), title_of(measure), log);
   Series s;
   s.shape = log ? Shape::marks : Shape::bars;
   for (const auto& [title, experiment] : experiments) {
-    const Sweep one{.base = experiment, .axes = {{"d", {std::to_string(experiment.problem.d)}}}, .seeds = x.seeds, .measure = measure};
+    const Sweep one{
+        .base = experiment, .axes = {{"d", {std::to_string(experiment.problem.d)}}}, .seeds = x.seeds, .measure = measure};
     const std::vector<SweepRow> table = rows(one, measure, answer(one));
     s.x.push_back(static_cast<double>(panel.x.categories.size()));
     s.y.push_back(table.at(0).mean);
@@ -247,9 +264,13 @@ Figure fa3_table3(const FigureSettings& x, const AnswerSweep& answer) {
     return NamedExperiment{title, e};
   };
   Figure f = bars("fa3-table3", x, answer,
-                  {of("three-pass fp16", fp16, "base_eager"), of("flash fp16", fp16, "hw"), of("three-pass e4m3", e4m3, "base_eager"), of("flash e4m3", e4m3, "hw")},
+                  {of("three-pass fp16", fp16, "base_eager"), of("flash fp16", fp16, "hw"),
+                   of("three-pass e4m3", e4m3, "base_eager"), of("flash e4m3", e4m3, "hw")},
                   {"a.rms"}, true);
-  f.caption = fmt::format("RMS error on the outlier mix N(0,1) + N(0,100) Bernoulli(0.001) of the FlashAttention-3 paper; fp8 without block scales or incoherent processing, which are not emulated; N = {}, d = {}, seeds 1 to {}, attoscope " ATTOSCOPE_VERSION ".", x.n, x.d, x.seeds);
+  f.caption = fmt::format(
+      "RMS error on the outlier mix N(0,1) + N(0,100) Bernoulli(0.001) of the FlashAttention-3 paper; fp8 without block scales "
+      "or incoherent processing, which are not emulated; N = {}, d = {}, seeds 1 to {}, attoscope " ATTOSCOPE_VERSION ".",
+      x.n, x.d, x.seeds);
   return f;
 }
 
@@ -270,7 +291,9 @@ Figure rescales(const FigureSettings& x, const AnswerSweep& answer) {
   panel.y.min = 0.01;
   Figure f = figure_of("rescales");
   f.panels.push_back(std::move(panel));
-  f.caption = "How often the running max of a row moves, against H_T - 1, the expectation for exchangeable scores; inputs as named; " + conditions(x, sweep.base, "tile");
+  f.caption =
+      "How often the running max of a row moves, against H_T - 1, the expectation for exchangeable scores; inputs as named; " +
+      conditions(x, sweep.base, "tile");
   return f;
 }
 
@@ -292,7 +315,8 @@ Figure lag(const FigureSettings& x, const AnswerSweep& answer) {
     }
     f.panels.push_back(std::move(panel));
   }
-  f.caption = "FlashAttention-4's stale max: error and rescales over the threshold tau, policy " + x.policy + ", on the outlier mix N(0,1) + N(0,100) Bernoulli(0.001); " +
+  f.caption = "FlashAttention-4's stale max: error and rescales over the threshold tau, policy " + x.policy +
+              ", on the outlier mix N(0,1) + N(0,100) Bernoulli(0.001); " +
               fmt::format("N = {}, d = {}, seeds 1 to {}, attoscope " ATTOSCOPE_VERSION ".", x.n, x.d, x.seeds);
   return f;
 }
@@ -306,9 +330,15 @@ Figure bias(const FigureSettings& x, const AnswerSweep& answer) {
     e.a.tie_beta = beta;
     return NamedExperiment{title, e};
   };
-  Figure f = bars("bias", x, answer, {of("normal", InputKind::normal, 0), of("ties", InputKind::ties, 0), of("ties, beta 2", InputKind::ties, 2), of("ties, beta 8", InputKind::ties, 8)},
+  Figure f = bars("bias", x, answer,
+                  {of("normal", InputKind::normal, 0), of("ties", InputKind::ties, 0), of("ties, beta 2", InputKind::ties, 2),
+                   of("ties, beta 8", InputKind::ties, 8)},
                   {"a.bias"}, false);
-  f.caption = fmt::format("Signed mean error of bf16 Flash Attention (policy hw) without ties, with planted ties of the row maximum, and with the mitigation that scales a tied maximum by beta (arXiv 2510.04212); N = {}, d = {}, mean and standard deviation over seeds 1 to {}, attoscope " ATTOSCOPE_VERSION ".", x.n, x.d, x.seeds);
+  f.caption = fmt::format(
+      "Signed mean error of bf16 Flash Attention (policy hw) without ties, with planted ties of the row maximum, and with the "
+      "mitigation that scales a tied maximum by beta (arXiv 2510.04212); N = {}, d = {}, mean and standard deviation over "
+      "seeds 1 to {}, attoscope " ATTOSCOPE_VERSION ".",
+      x.n, x.d, x.seeds);
   return f;
 }
 
@@ -324,7 +354,8 @@ Figure attribution(const FigureSettings& x, const AnswerSweep& answer) {
   Figure f = bars("attribution", x, answer, experiments, {"a.mean_abs"}, false);
   f.columns = 2;
   f.panels[0].y.min = 0;
-  f.caption = "Mean error of bf16 Flash Attention under policy " + x.policy + ", and with one rounding step at a time made exact; " + conditions(x, base_of(x));
+  f.caption = "Mean error of bf16 Flash Attention under policy " + x.policy +
+              ", and with one rounding step at a time made exact; " + conditions(x, base_of(x));
   return f;
 }
 
@@ -333,7 +364,7 @@ Figure io(const FigureSettings& x, const AnswerSweep&) {
   Figure f = figure_of("io", 2);
   constexpr std::array<std::pair<const char*, double Traffic::*>, 3> counts{
       {{"Algorithm 0", &Traffic::algorithm0}, {"FlashAttention", &Traffic::flash1}, {"FlashAttention-2", &Traffic::flash2}}};
-  const auto curve = [&](auto set, const std::vector<std::string>& values, double Traffic::*count) {
+  const auto curve = [&](auto set, const std::vector<std::string>& values, double Traffic::* count) {
     Series s;
     for (const std::string& v : values) {
       set(*to_number<int>(v));
@@ -353,32 +384,49 @@ Figure io(const FigureSettings& x, const AnswerSweep&) {
   };
   panel("N", [&](int n) { e.problem.n = n; }, powers(128, 65536));
   e.problem.n = x.n;
-  panel("on-chip memory M, elements",
-        [&](int memory) {
-          const TileSizes t = tiles_for_memory(memory, x.d);
-          e.a.block_q = t.block_q;
-          e.a.block_k = t.block_k;
-        },
-        powers(4 * x.d, 4 * x.d * 1024));
-  f.caption = fmt::format("Bytes moved between HBM and on-chip memory, counted from the loops of each algorithm: left over N with 64 x 64 tiles, right over on-chip memory M at N = {} with Bc = ceil(M/4d), Br = min(Bc, d); d = {}, bf16, attoscope " ATTOSCOPE_VERSION ".", x.n, x.d);
+  panel(
+      "on-chip memory M, elements",
+      [&](int memory) {
+        const TileSizes t = tiles_for_memory(memory, x.d);
+        e.a.block_q = t.block_q;
+        e.a.block_k = t.block_k;
+      },
+      powers(4 * x.d, 4 * x.d * 1024));
+  f.caption = fmt::format(
+      "Bytes moved between HBM and on-chip memory, counted from the loops of each algorithm: left over N with 64 x 64 tiles, "
+      "right over on-chip memory M at N = {} with Bc = ceil(M/4d), Br = min(Bc, d); d = {}, bf16, attoscope " ATTOSCOPE_VERSION
+      ".",
+      x.n, x.d);
   return f;
 }
 
 constexpr std::array<NamedFigure, 14> figures{{
-    {"format-difference", "a - b by format", "Difference of Flash Attention from three-pass attention by number format (arXiv 2405.02803, figure 3).", format_difference},
-    {"format-golden", "both against golden", "Errors of both against the truth by number format (arXiv 2405.02803, figure 4).", format_golden},
+    {"format-difference", "a - b by format",
+     "Difference of Flash Attention from three-pass attention by number format (arXiv 2405.02803, figure 3).",
+     format_difference},
+    {"format-golden", "both against golden", "Errors of both against the truth by number format (arXiv 2405.02803, figure 4).",
+     format_golden},
     {"sequence-length", "over N", "Difference and errors over sequence length (arXiv 2405.02803, figure 5).", sequence_length},
     {"tile-area", "over the tile's area", "Difference over the area of a tile (arXiv 2405.02803, figure 6 a).", tile_area},
-    {"tile-square", "over square tiles", "Difference over the side of a square tile (arXiv 2405.02803, figure 6 b).", tile_square},
-    {"tile-swap", "tiles swapped", "Difference for rectangular tiles and the same swapped (arXiv 2405.02803, figure 6 c).", tile_swap},
+    {"tile-square", "over square tiles", "Difference over the side of a square tile (arXiv 2405.02803, figure 6 b).",
+     tile_square},
+    {"tile-swap", "tiles swapped", "Difference for rectangular tiles and the same swapped (arXiv 2405.02803, figure 6 c).",
+     tile_swap},
     {"fa3-table3", "outlier mix", "RMS errors on the outlier mix (FlashAttention-3, arXiv 2407.08608, table 3).", fa3_table3},
     {"rescales", "rescale counts", "How often the running max moves, against H_T - 1.", rescales},
     {"lag", "stale max", "Error and rescales over FlashAttention-4's threshold.", lag},
     {"bias", "ties and bias", "Signed error with ties, with and without the beta mitigation (arXiv 2510.04212).", bias},
     {"attribution", "where the error comes from", "Error with one rounding step at a time made exact.", attribution},
-    {"io", "HBM traffic", "HBM bytes of three algorithms over N and over on-chip memory (FlashAttention, arXiv 2205.14135).", io},
-    {"train-weights", "weights over training", "Weights trained with Flash Attention minus those trained with three-pass attention, step by step (arXiv 2405.02803, figure 7).", FromTraining{weights_plan, train_weights_figure}},
-    {"train-reference", "training beside references", "The same beside another initialisation and other formats: FP16 - FP32, BF16 - FP32, FP16 - BF16 (arXiv 2405.02803, figure 8).", FromTraining{reference_plan, train_reference_figure}},
+    {"io", "HBM traffic", "HBM bytes of three algorithms over N and over on-chip memory (FlashAttention, arXiv 2205.14135).",
+     io},
+    {"train-weights", "weights over training",
+     "Weights trained with Flash Attention minus those trained with three-pass attention, step by step (arXiv 2405.02803, "
+     "figure 7).",
+     FromTraining{weights_plan, train_weights_figure}},
+    {"train-reference", "training beside references",
+     "The same beside another initialisation and other formats: FP16 - FP32, BF16 - FP32, FP16 - BF16 (arXiv 2405.02803, "
+     "figure 8).",
+     FromTraining{reference_plan, train_reference_figure}},
 }};
 
 }  // namespace

@@ -143,7 +143,8 @@ SweepOptions sweep_options(const FigureWork& work) {
 
 MadeFigure made_figure(const AskedFigure& asked, const FigureWork& work) {
   if (trains(asked)) return made_of_training(asked, work);
-  Figure figure = sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) { return complete_answers(sweep, sweep_options(work)); });
+  Figure figure =
+      sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) { return complete_answers(sweep, sweep_options(work)); });
   Json json = reproduction(asked, figure);
   return {std::move(figure), std::move(json), ""};
 }

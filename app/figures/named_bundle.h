@@ -53,9 +53,9 @@ std::size_t point_count(const AskedFigure& asked);
 
 /// What making a figure may use, and whom it tells.
 struct FigureWork {
-  Cancelled cancelled{};                           ///< none: never
-  PointCache* cache = nullptr;                     ///< of points; none: nothing is kept
-  std::function<void(bool remembered)> finished{}; ///< a point of a sweep, or a step of a training
+  Cancelled cancelled{};                            ///< none: never
+  PointCache* cache = nullptr;                      ///< of points; none: nothing is kept
+  std::function<void(bool remembered)> finished{};  ///< a point of a sweep, or a step of a training
 };
 SweepOptions sweep_options(const FigureWork& work);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <nlohmann/json.hpp>
 
 #include "app/field_reader.h"
@@ -30,8 +29,8 @@ FigureAxis x_of(const Axis& axis) {
   return x;
 }
 
-Series series_of(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& of, const FigureAxis& x, SweepSpread spread,
-                 std::size_t index) {
+Series series_of(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& of, const FigureAxis& x,
+                 SweepSpread spread, std::size_t index) {
   Series s;
   s.label = of;
   s.ink = sweep.axes.size() == 1 ? Ink::a : static_cast<Ink>(static_cast<std::size_t>(Ink::one) + index % 6);
@@ -89,7 +88,8 @@ FigurePanel heat_map(const Sweep& sweep, const Measure& measure, std::span<const
   double least = INFINITY, largest = 0;
   for (const SweepRow& row : rows) {
     if (row.count == 0 || !std::isfinite(row.mean)) continue;
-    heat.values[place(down, row.values[1]) * across.values.size() + place(across, row.values[0])] = static_cast<float>(row.mean);
+    heat.values[place(down, row.values[1]) * across.values.size() + place(across, row.values[0])] =
+        static_cast<float>(row.mean);
     least = std::min(least, row.mean);
     largest = std::max(largest, std::fabs(row.mean));
   }

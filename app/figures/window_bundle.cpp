@@ -143,8 +143,8 @@ void draw_plot(const FigureArguments& x, std::ostream& out) {
   if (is_of_experiment(asked.plot)) load(asked.session.experiment);
   const Interrupts interrupts;
   const UsableDevice device = usable_device(asked.session.device);
-  const PlotData data =
-      answered(asked.plot, asked.session, {}, {.cancelled = [&] { return interrupts.arrived(); }, .device = device.spec}, asked.steps);
+  const PlotData data = answered(asked.plot, asked.session, {},
+                                 {.cancelled = [&] { return interrupts.arrived(); }, .device = device.spec}, asked.steps);
   const Figure figure = plot_figure(asked.plot, asked.session, data);
   write_bundle(x.out, figure, plot_json(asked.plot, asked.session, data, figure.caption));
   for (const std::string& remark : remarks) out << remark << "\n";

@@ -16,8 +16,8 @@ struct PlotBundle {
   Plot plot = Plot::heat_map;
   Session session;
   std::optional<Digests> digests;
-  int steps = 0;        ///< of a training: how many were taken; 0: all
-  std::string forked{}; ///< and where it went on under another plan, which cannot be made again: one sentence; empty: nowhere
+  int steps = 0;         ///< of a training: how many were taken; 0: all
+  std::string forked{};  ///< and where it went on under another plan, which cannot be made again: one sentence; empty: nowhere
 };
 
 /// `attoscope.figure/1`; pins and lessons of the session are left out.

@@ -66,7 +66,8 @@ FigurePanel deviation_panel(const TrainDrawing& d) {
 FigurePanel run_panel(const TrainDrawing& d) {
   FigurePanel p = over_steps(run_title(d.look), axis_of(d.runs, d.look.hidden_runs, d.look.log_runs));
   for (std::size_t i = 0; i < d.runs.size(); ++i)
-    if (is_shown(d.look.hidden_runs, i)) p.series.push_back(series_of(d.runs[i], d.last, d.record->runs[i].run.name, run_ink(i), i > 1));
+    if (is_shown(d.look.hidden_runs, i))
+      p.series.push_back(series_of(d.runs[i], d.last, d.record->runs[i].run.name, run_ink(i), i > 1));
   return p;
 }
 
@@ -81,8 +82,9 @@ Figure train_plot(Plot plot, const Session& session, const std::shared_ptr<const
   f.columns = session.view.figure.two_columns ? 2 : 1;
   f.panels.push_back(plot == Plot::train_runs ? run_panel(drawing) : deviation_panel(drawing));
   if (f.panels[0].series.empty()) f.panels[0].series.push_back(empty_series("", Ink::text, Shape::line));
-  f.caption = std::string(plot == Plot::train_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
-              training_conditions(*record);
+  f.caption =
+      std::string(plot == Plot::train_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
+      training_conditions(*record);
   return f;
 }
 

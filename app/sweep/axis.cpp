@@ -50,7 +50,8 @@ void set_bits(Experiment& e, std::string_view key, const std::string& value) {
 
 void set_input(Experiment& e, std::string_view, const std::string& value) {
   Input input = parse_input(value);
-  if (input.file == e.problem.input.file) input.tensors = e.problem.input.index == input.index ? e.problem.input.tensors : nullptr;
+  if (input.file == e.problem.input.file)
+    input.tensors = e.problem.input.index == input.index ? e.problem.input.tensors : nullptr;
   e.problem.input = input;
 }
 void set_head(Experiment& e, std::string_view key, const std::string& value) {
@@ -62,7 +63,9 @@ void set_head(Experiment& e, std::string_view key, const std::string& value) {
   input.tensors.reset();
 }
 void set_mask(Experiment& e, std::string_view, const std::string& value) { e.problem.mask = parse_mask(value); }
-void set_scale(Experiment& e, std::string_view key, const std::string& value) { set_of_problem(e, key, value == "auto" ? "0" : value); }
+void set_scale(Experiment& e, std::string_view key, const std::string& value) {
+  set_of_problem(e, key, value == "auto" ? "0" : value);
+}
 
 void set_tile(Experiment& e, int block_q, int block_k) {
   for (Method* m : {&e.a, &e.b}) {
@@ -74,7 +77,8 @@ void set_tile(Experiment& e, int block_q, int block_k) {
 void set_tile_text(Experiment& e, std::string_view key, const std::string& value) {
   const std::size_t x = value.find('x');
   const int rows = whole_number(label_of(key), std::string_view(value).substr(0, x), 1, max_tile);
-  set_tile(e, rows, x == std::string::npos ? rows : whole_number(label_of(key), std::string_view(value).substr(x + 1), 1, max_tile));
+  set_tile(e, rows,
+           x == std::string::npos ? rows : whole_number(label_of(key), std::string_view(value).substr(x + 1), 1, max_tile));
 }
 /// As many scores a tile, in the experiment's block_q rows.
 void set_tile_area(Experiment& e, std::string_view key, const std::string& value) {
@@ -163,9 +167,10 @@ std::vector<std::string> parts(std::string_view text, char between) {
 }
 
 [[noreturn]] void refuse_range(std::string_view key, std::string_view text) {
-  throw std::invalid_argument("vary " + std::string(key) + " is " + in_quotes(text) +
-                              ", expected values FIRST:LAST, FIRST:LAST:STEP or FIRST:LAST:xFACTOR that lead from first to last in at most " +
-                              std::to_string(max_axis_values) + " steps");
+  throw std::invalid_argument(
+      "vary " + std::string(key) + " is " + in_quotes(text) +
+      ", expected values FIRST:LAST, FIRST:LAST:STEP or FIRST:LAST:xFACTOR that lead from first to last in at most " +
+      std::to_string(max_axis_values) + " steps");
 }
 
 /// The numbers of FIRST:LAST[:STEP|:xFACTOR].
@@ -210,7 +215,8 @@ AxisKey axis_key(std::string_view key) {
 Axis parse_axis(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals + 1 == text.size())
-    throw std::invalid_argument("vary is " + in_quotes(text) + ", expected KEY=VALUES, such as block_k=16:1024:x2 or format=bf16,fp16");
+    throw std::invalid_argument("vary is " + in_quotes(text) +
+                                ", expected KEY=VALUES, such as block_k=16:1024:x2 or format=bf16,fp16");
   Axis axis{std::string(text.substr(0, equals)), {}};
   const std::string values(text.substr(equals + 1));
   const bool numeric = axis_key(axis.key).numeric;

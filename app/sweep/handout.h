@@ -13,7 +13,8 @@ class Handout {
   /// `points`: what is to be computed, in this order.
   Handout(const std::vector<std::size_t>& points, int workers);
 
-  /// The next run for this worker, which has given up what it did not finish of the last one; empty: nothing is left to begin, though others may still be at work.
+  /// The next run for this worker, which has given up what it did not finish of the last one; empty: nothing is left to begin,
+  /// though others may still be at work.
   std::vector<std::size_t> next(int worker);
   /// True for the first answer to a point of this handout.
   bool finished(std::size_t point);

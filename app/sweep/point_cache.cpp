@@ -29,7 +29,7 @@ constexpr std::uint64_t largest_file = 1 << 16;
 
 struct NamedNumber {
   const char* name;
-  double PointSummary::*value;
+  double PointSummary::* value;
 };
 constexpr std::array<NamedNumber, 7> numbers{{{"golden_rms", &PointSummary::golden_rms},
                                               {"rescales", &PointSummary::rescales},
@@ -40,13 +40,13 @@ constexpr std::array<NamedNumber, 7> numbers{{{"golden_rms", &PointSummary::gold
                                               {"flash2", &PointSummary::flash2}}};
 struct NamedDeviation {
   const char* name;
-  DeviationNumbers PointSummary::*value;
+  DeviationNumbers PointSummary::* value;
 };
 constexpr std::array<NamedDeviation, 3> deviations{
     {{"a", &PointSummary::a}, {"b", &PointSummary::b}, {"a_minus_b", &PointSummary::a_minus_b}}};
 struct NamedDigest {
   const char* name;
-  std::uint64_t PointSummary::*value;
+  std::uint64_t PointSummary::* value;
 };
 constexpr std::array<NamedDigest, 3> digests{{{"golden_digest", &PointSummary::golden_digest},
                                               {"a_digest", &PointSummary::a_digest},
@@ -131,7 +131,8 @@ std::optional<PointSummary> parse_summary(std::string_view text) try {
   return std::nullopt;
 }
 
-PointCache::PointCache(std::string directory, std::uint64_t limit_bytes) : directory_(std::move(directory)), limit_(limit_bytes) {
+PointCache::PointCache(std::string directory, std::uint64_t limit_bytes)
+    : directory_(std::move(directory)), limit_(limit_bytes) {
   if (!directory_.empty()) make_room();
 }
 
@@ -155,7 +156,8 @@ std::optional<PointSummary> PointCache::find(const Experiment& experiment) const
 void PointCache::keep(const Experiment& experiment, const PointSummary& summary) {
   if (directory_.empty()) return;
   const std::string key = key_of(experiment), path = path_of(key);
-  const fs::path beside = path + ".part-" + hex16(reinterpret_cast<std::uintptr_t>(&summary)) + "-" + std::to_string(::getpid());
+  const fs::path beside =
+      path + ".part-" + hex16(reinterpret_cast<std::uintptr_t>(&summary)) + "-" + std::to_string(::getpid());
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
   errno = 0;

@@ -20,8 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// ask: I have nothing to do. work: indices. finish: that was all, and we end together. leave: that was all, but one of us died.
-/// answer: one point. alive: nothing else to say.
+/// ask: I have nothing to do. work: indices. finish: that was all, and we end together. leave: that was all, but one of us
+/// died. answer: one point. alive: nothing else to say.
 enum Tag : int { ask = 1, work, finish, leave, answer, alive };
 
 constexpr std::chrono::milliseconds nap{1}, beat{1000};
@@ -48,8 +48,10 @@ std::optional<SweepAnswer> unpacked(const std::string& bytes) {
   std::memcpy(&a.seconds, bytes.data() + sizeof index, sizeof a.seconds);
   a.index = index;
   a.remembered = bytes[head] == 'r';
-  if (bytes[head] == 'e') a.error = bytes.substr(head + 1);
-  else a.summary = parse_summary(std::string_view(bytes).substr(head + 1));
+  if (bytes[head] == 'e')
+    a.error = bytes.substr(head + 1);
+  else
+    a.summary = parse_summary(std::string_view(bytes).substr(head + 1));
   if (!a.summary && a.error.empty()) return std::nullopt;
   return a;
 }
@@ -75,7 +77,8 @@ bool receive(Message& message) {
   return true;
 }
 
-SweepOptions of_rank(const SweepOptions& options, std::vector<std::size_t> only, std::function<void(const SweepAnswer&)> finished) {
+SweepOptions of_rank(const SweepOptions& options, std::vector<std::size_t> only,
+                     std::function<void(const SweepAnswer&)> finished) {
   SweepOptions own = options;
   own.only = std::move(only);
   own.finished = std::move(finished);
@@ -138,8 +141,10 @@ class Root {
         const std::lock_guard lock(mutex_);
         run = handout_.next(0);
       }
-      if (run.empty()) std::this_thread::sleep_for(nap);
-      else run_sweep(sweep_, of_rank(options_, std::move(run), [this](const SweepAnswer& a) { keep(a); }));
+      if (run.empty())
+        std::this_thread::sleep_for(nap);
+      else
+        run_sweep(sweep_, of_rank(options_, std::move(run), [this](const SweepAnswer& a) { keep(a); }));
     }
   }
 
@@ -157,7 +162,8 @@ class Root {
   /// A run for each rank that asks; once all is over and nobody may still be found dead, its dismissal.
   void deal() {
     const bool over = is_over();
-    if (over && !std::all_of(ranks_.begin() + 1, ranks_.end(), [](const Rank& r) { return r.asks || r.dead || r.dismissed; })) return;
+    if (over && !std::all_of(ranks_.begin() + 1, ranks_.end(), [](const Rank& r) { return r.asks || r.dead || r.dismissed; }))
+      return;
     for (std::size_t i = 1; i < ranks_.size(); ++i) {
       Rank& rank = ranks_[i];
       if (!rank.asks || rank.dead) continue;
@@ -247,8 +253,10 @@ class Helper {
     for (const std::string& bytes : found) send(0, answer, bytes.data(), bytes.size());
     const auto now = Clock::now();
     if (found.empty() && now - told_ > beat) send(0, alive, nullptr, 0), told_ = now;
-    if (!found.empty()) told_ = now;
-    else std::this_thread::sleep_for(nap);
+    if (!found.empty())
+      told_ = now;
+    else
+      std::this_thread::sleep_for(nap);
   }
 
   const Sweep& sweep_;
@@ -260,7 +268,8 @@ class Helper {
 
 /// True in a process that was started by mpirun, or by srun with a process manager.
 bool was_started_by_mpi() {
-  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr;
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
+         std::getenv("PMI_RANK") != nullptr;
 }
 
 }  // namespace

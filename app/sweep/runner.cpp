@@ -60,10 +60,13 @@ class Run {
     tbb::enumerable_thread_specific<Memory> memories;
     const std::size_t grain = std::clamp<std::size_t>(points.size() / (8 * static_cast<std::size_t>(threads)), 1, 32);
     arena.execute([&] {
-      tbb::parallel_for(std::size_t{0}, (points.size() + grain - 1) / grain, [&](std::size_t run) {
-        for (std::size_t i = run * grain; i < std::min(points.size(), (run + 1) * grain) && !stopped(); ++i)
-          small_point(points[i], memories.local());
-      }, tbb::simple_partitioner{});
+      tbb::parallel_for(
+          std::size_t{0}, (points.size() + grain - 1) / grain,
+          [&](std::size_t run) {
+            for (std::size_t i = run * grain; i < std::min(points.size(), (run + 1) * grain) && !stopped(); ++i)
+              small_point(points[i], memories.local());
+          },
+          tbb::simple_partitioner{});
     });
   }
 
@@ -99,8 +102,8 @@ class Run {
   void answer(std::size_t index, const Experiment& e, Memory& memory, int threads) {
     const auto begun = std::chrono::steady_clock::now();
     try {
-      const PointSummary found =
-          summary(compute(e, {.cancelled = options_.cancelled, .memory = &memory, .threads = threads, .device = options_.device}));
+      const PointSummary found = summary(
+          compute(e, {.cancelled = options_.cancelled, .memory = &memory, .threads = threads, .device = options_.device}));
       if (options_.cache) options_.cache->keep(e, found);
       finish({index, false, found, "", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()});
     } catch (const Stopped&) {

@@ -17,17 +17,17 @@ struct SweepAnswer {
   std::size_t index = 0;
   bool remembered = false;  ///< it was in the cache
   std::optional<PointSummary> summary;
-  std::string error;        ///< one sentence where there is no summary
-  double seconds = 0;       ///< that its computation took; 0 where there was none
+  std::string error;   ///< one sentence where there is no summary
+  double seconds = 0;  ///< that its computation took; 0 where there was none
 };
 
 struct SweepOptions {
   Cancelled cancelled{};
-  PointCache* cache = nullptr;      ///< none: everything is computed
-  int threads = 0;                  ///< 0: all that the machine has
+  PointCache* cache = nullptr;  ///< none: everything is computed
+  int threads = 0;              ///< 0: all that the machine has
   std::string device = "cpu";
   std::size_t shard = 0, shards = 1;  ///< only the points whose index modulo `shards` is `shard`
-  std::vector<std::size_t> only{};  ///< instead of a shard: these points; empty: no such choice
+  std::vector<std::size_t> only{};    ///< instead of a shard: these points; empty: no such choice
   /// Told of every point as it is finished, one at a time, from any thread.
   std::function<void(const SweepAnswer&)> finished{};
 };

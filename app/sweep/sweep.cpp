@@ -16,7 +16,7 @@ DeviationNumbers numbers(const Deviation& d) {
 
 struct PlainMeasure {
   std::string_view name, title;
-  double PointSummary::*value;
+  double PointSummary::* value;
 };
 constexpr std::array<PlainMeasure, 7> plain_measures{{
     {"golden_rms", "RMS of golden", &PointSummary::golden_rms},
@@ -97,7 +97,8 @@ std::string title_of(const Measure& measure) {
   if (p.field == nullptr) return measure.name;
   const std::string title(p.field->title);
   if (p.who == "ratio") return title + ", a / b";
-  return title + (p.who == "a_minus_b" ? ", a against b" : ", " + std::string(p.who)) + (p.over_golden ? " / RMS of golden" : "");
+  return title + (p.who == "a_minus_b" ? ", a against b" : ", " + std::string(p.who)) +
+         (p.over_golden ? " / RMS of golden" : "");
 }
 
 std::size_t point_count(const Sweep& s) {
@@ -112,7 +113,8 @@ std::size_t point_count(const Sweep& s) {
     count *= axis.values.size();
   }
   if (count > max_points)
-    throw std::invalid_argument("a sweep has " + std::to_string(count) + " points, expected at most " + std::to_string(max_points));
+    throw std::invalid_argument("a sweep has " + std::to_string(count) + " points, expected at most " +
+                                std::to_string(max_points));
   return count;
 }
 

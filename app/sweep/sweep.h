@@ -21,7 +21,7 @@ struct DeviationNumbers {
 };
 struct DeviationField {
   std::string_view name, title;
-  double DeviationNumbers::*value;
+  double DeviationNumbers::* value;
   bool has_unit;  ///< of the output: can be divided by the RMS of golden
 };
 inline constexpr std::array<DeviationField, 10> deviation_fields{{

@@ -109,8 +109,9 @@ std::optional<Answered> computed(const SweepArguments& x, std::ostream& progress
                                                 .finished = [&](const SweepAnswer& a) { progress.finished(a); }});
   if (!ranks.is_root()) return std::nullopt;
   if (progress.done() < mine)
-    throw std::runtime_error(fmt::format("stopped after {} of {} points; {}", progress.done(), mine,
-                                         x.no_cache ? "nothing was written" : "those are kept, and the same command goes on from there"));
+    throw std::runtime_error(
+        fmt::format("stopped after {} of {} points; {}", progress.done(), mine,
+                    x.no_cache ? "nothing was written" : "those are kept, and the same command goes on from there"));
   answered.note = progress.note();
   if (ranks.count() > 1) answered.note += fmt::format(" {} ranks.", ranks.count());
   if (const std::string remark = cache.remark(); !remark.empty()) answered.note += " " + remark;
@@ -138,7 +139,8 @@ Answered merged(const std::vector<std::string>& directories) {
       throw std::runtime_error(directory + " holds another sweep than " + directories[0]);
     const std::string path = (fs::path(directory) / points_file).string();
     try {
-      for (SweepAnswer& a : parse_points_csv(all.sweep, read_file(path, largest_points_file))) all.answers.push_back(std::move(a));
+      for (SweepAnswer& a : parse_points_csv(all.sweep, read_file(path, largest_points_file)))
+        all.answers.push_back(std::move(a));
     } catch (const std::runtime_error& error) {
       const std::string what = error.what();
       throw std::runtime_error(what.starts_with(path) ? what : path + ": " + what);
@@ -159,7 +161,8 @@ std::string json_of(const Answered& x, const std::vector<SweepRow>& table) {
   Json json = sweep_json(x.sweep);
   Json list = Json::array();
   for (const SweepRow& row : table) {
-    Json line{{"values", row.values}, {"seeds", row.count}, {"mean", row.mean}, {"std", row.std}, {"min", row.min}, {"max", row.max}};
+    Json line{{"values", row.values}, {"seeds", row.count}, {"mean", row.mean},
+              {"std", row.std},       {"min", row.min},     {"max", row.max}};
     if (!row.error.empty()) line["error"] = row.error;
     list.push_back(std::move(line));
   }
@@ -179,8 +182,10 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
   StagedFiles files;
   std::string shown;
   const auto put = [&](const std::string& place, const std::string& text) {
-    if (place == "-") shown += text;
-    else if (!place.empty()) files.add(place, text);
+    if (place == "-")
+      shown += text;
+    else if (!place.empty())
+      files.add(place, text);
   };
   put(x.csv, rows_csv(answered.sweep, answered.sweep.measure, table));
   put(x.json, json_of(answered, table));
@@ -193,15 +198,21 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
   }
   files.commit();
   if (const SweepStyle style = style_of(x); !x.figure.empty())
-    write_bundle(x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table, style), sweep_reproduction(answered.sweep, style));
-  out << (shown.empty() ? plain_table(answered.sweep, answered.sweep.measure, table) + answered.note + "\n" : shown) << std::flush;
+    write_bundle(x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table, style),
+                 sweep_reproduction(answered.sweep, style));
+  out << (shown.empty() ? plain_table(answered.sweep, answered.sweep.measure, table) + answered.note + "\n" : shown)
+      << std::flush;
 }
 
 }  // namespace
 
 Sweep sweep_of(const SweepArguments& x) {
-  Sweep s{.base = experiment_of(x.base), .axes = {}, .seeds = whole_number("--seeds", x.seeds, 1, max_seeds), .measure = parse_measure(x.measure)};
-  if (x.vary.empty()) throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
+  Sweep s{.base = experiment_of(x.base),
+          .axes = {},
+          .seeds = whole_number("--seeds", x.seeds, 1, max_seeds),
+          .measure = parse_measure(x.measure)};
+  if (x.vary.empty())
+    throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
   for (const std::string& axis : x.vary) s.axes.push_back(parse_axis(axis));
   point_count(s);
   return s;

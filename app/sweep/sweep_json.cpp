@@ -13,8 +13,8 @@ constexpr std::string_view schema = "attoscope.sweep/1";
 Json sweep_json(const Sweep& sweep) {
   Json vary = Json::array();
   for (const Axis& axis : sweep.axes) vary.push_back(axis_text(axis));
-  return {{"schema", schema},         {"version", ATTOSCOPE_VERSION},           {"vary", vary}, {"seeds", sweep.seeds},
-          {"measure", sweep.measure.name}, {"experiment", experiment_json(sweep.base)}};
+  return {{"schema", schema},     {"version", ATTOSCOPE_VERSION},  {"vary", vary},
+          {"seeds", sweep.seeds}, {"measure", sweep.measure.name}, {"experiment", experiment_json(sweep.base)}};
 }
 
 Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {

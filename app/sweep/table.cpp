@@ -90,7 +90,8 @@ std::vector<std::string> points_head(const Sweep& sweep) {
 std::vector<std::string> point_line(const Sweep& sweep, const SweepAnswer& answer) {
   const PointPlace place = place_of(sweep, answer.index);
   std::vector<std::string> line{std::to_string(answer.index)};
-  for (std::size_t i = 0; i < sweep.axes.size(); ++i) line.push_back(sweep.axes[i].values[static_cast<std::size_t>(place.at[i])]);
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i)
+    line.push_back(sweep.axes[i].values[static_cast<std::size_t>(place.at[i])]);
   line.push_back(std::to_string(sweep.base.problem.seed + static_cast<std::uint64_t>(place.seed)));
   const PointSummary s = answer.summary.value_or(PointSummary{});
   const bool known = answer.summary.has_value();
@@ -108,7 +109,8 @@ SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line
   const std::size_t width = points_head(sweep).size(), first = sweep.axes.size() + 2;
   if (line.size() != width) refuse_line(number, std::to_string(width) + " fields");
   const auto index = to_number<std::size_t>(line[0]);
-  if (!index || *index >= point_count(sweep)) refuse_line(number, "a point from 0 to " + std::to_string(point_count(sweep) - 1));
+  if (!index || *index >= point_count(sweep))
+    refuse_line(number, "a point from 0 to " + std::to_string(point_count(sweep) - 1));
   SweepAnswer answer{*index, true, std::nullopt, line.back()};
   const std::vector<std::string> expected = point_line(sweep, answer);
   if (!std::equal(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(first), expected.begin()))
@@ -136,7 +138,8 @@ std::string four_digits(double x) { return std::isfinite(x) ? fmt::format("{:.4g
 std::vector<std::vector<std::string>> cells(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
   std::vector<std::vector<std::string>> table(1);
   for (const Axis& axis : sweep.axes) table[0].emplace_back(axis_key(axis.key).title);
-  for (const std::string& head : {title_of(measure), std::string("std"), std::string("min"), std::string("max"), std::string("seeds")})
+  for (const std::string& head :
+       {title_of(measure), std::string("std"), std::string("min"), std::string("max"), std::string("seeds")})
     table[0].push_back(head);
   for (const SweepRow& row : rows) {
     std::vector<std::string> line = row.values;
@@ -156,13 +159,20 @@ std::vector<std::vector<std::string>> cells(const Sweep& sweep, const Measure& m
 std::string tex(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    if (c == '\\') result += "\\textbackslash{}";
-    else if (c == '~') result += "\\textasciitilde{}";
-    else if (c == '^') result += "\\textasciicircum{}";
-    else if (c == '|') result += "$\\vert$";
-    else if (c == '<' || c == '>') result.append({'$', c, '$'});
-    else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) result.append({'\\', c});
-    else result += c;
+    if (c == '\\')
+      result += "\\textbackslash{}";
+    else if (c == '~')
+      result += "\\textasciitilde{}";
+    else if (c == '^')
+      result += "\\textasciicircum{}";
+    else if (c == '|')
+      result += "$\\vert$";
+    else if (c == '<' || c == '>')
+      result.append({'$', c, '$'});
+    else if (std::string_view("&%$#_{}").find(c) != std::string_view::npos)
+      result.append({'\\', c});
+    else
+      result += c;
   }
   return result;
 }
@@ -239,7 +249,8 @@ std::string markdown_table(const Sweep& sweep, const Measure& measure, std::span
 
 std::string latex_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
   const auto table = cells(sweep, measure, rows);
-  std::string text = "\\begin{tabular}{" + std::string(sweep.axes.size(), 'l') + std::string(table[0].size() - sweep.axes.size(), 'r') + "}\n\\hline\n";
+  std::string text = "\\begin{tabular}{" + std::string(sweep.axes.size(), 'l') +
+                     std::string(table[0].size() - sweep.axes.size(), 'r') + "}\n\\hline\n";
   for (std::size_t i = 0; i < table.size(); ++i) {
     for (std::size_t c = 0; c < table[i].size(); ++c) text += (c == 0 ? "" : " & ") + tex(table[i][c]);
     text += i == 0 ? " \\\\\n\\hline\n" : " \\\\\n";

@@ -11,10 +11,10 @@ namespace attoscope {
 
 /// A measure over the seeds of one combination.
 struct SweepRow {
-  std::vector<std::string> values;  ///< one of each axis
-  int count = 0;                    ///< seeds that have an answer
+  std::vector<std::string> values;             ///< one of each axis
+  int count = 0;                               ///< seeds that have an answer
   double mean = 0, std = 0, min = 0, max = 0;  ///< std: of the sample (n - 1), 0 for one seed; NaN where a seed's is
-  std::string error;                ///< of a seed that has none
+  std::string error;                           ///< of a seed that has none
 };
 
 /// In the order of the axes' values, the last axis fastest; combinations without any answer are left out.

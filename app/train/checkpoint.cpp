@@ -20,7 +20,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view family = "attoscope.checkpoint/", magic = "attoscope.checkpoint/1\n";
-constexpr std::uint64_t word = sizeof(std::uint64_t), header_size = magic.size() + 2 * word, longest_json = std::uint64_t{1} << 30;
+constexpr std::uint64_t word = sizeof(std::uint64_t), header_size = magic.size() + 2 * word,
+                        longest_json = std::uint64_t{1} << 30;
 constexpr int deepest = 8;
 
 template <class T>
@@ -65,7 +66,8 @@ ContestState empty_state(const JsonPlace& json, const TrainRecord& record) {
   state.step = json.at("step").whole(record.step, record.step);
   const JsonPlace runs = json.at("runs");
   runs.expect_size(record.runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) state.runs.push_back(run_state_of(runs.at(i), record.step, record.parameters.size));
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    state.runs.push_back(run_state_of(runs.at(i), record.step, record.parameters.size));
   state.paths.assign(record.pairs.size(), std::vector<double>(record.parameters.tensors.size()));
   return state;
 }
@@ -105,7 +107,8 @@ void check_magic(const InputFile& file) {
   if (magic.starts_with(begin) && !begin.empty())
     throw std::runtime_error("ends after " + std::to_string(file.size()) + " bytes, expected a whole checkpoint");
   if (begin.starts_with(family) && begin.size() > family.size() && begin[family.size()] >= '1' && begin[family.size()] <= '9')
-    throw std::runtime_error("was written by a newer version of this program, expected " + std::string(magic.substr(0, magic.size() - 1)));
+    throw std::runtime_error("was written by a newer version of this program, expected " +
+                             std::string(magic.substr(0, magic.size() - 1)));
   throw std::runtime_error("is no checkpoint of attoscope train");
 }
 
@@ -131,12 +134,15 @@ Checkpoint checked(const InputFile& file) {
     throw std::runtime_error("has " + std::to_string(file.size()) + " bytes, expected " + std::to_string(total));
   check_digest(file);
   const std::uint64_t json_size = reader.number(), most = std::min(longest_json, file.size() - header_size - word);
-  if (json_size > most) throw std::runtime_error("tells of " + std::to_string(json_size) + " bytes of JSON, expected at most " + std::to_string(most));
+  if (json_size > most)
+    throw std::runtime_error("tells of " + std::to_string(json_size) + " bytes of JSON, expected at most " +
+                             std::to_string(most));
   const nlohmann::json json = parse_json(reader.text(json_size), deepest);
   Checkpoint read{train_record(json), {}};
   const std::uint64_t there = file.size() - header_size - word - json_size, expected = array_bytes(read.record);
   if (there != expected)
-    throw std::runtime_error("holds " + std::to_string(there) + " bytes of weights, expected " + std::to_string(expected) + " for its plan");
+    throw std::runtime_error("holds " + std::to_string(there) + " bytes of weights, expected " + std::to_string(expected) +
+                             " for its plan");
   read.state = empty_state(JsonPlace(json, "").at("state"), read.record);
   for (TrainState& s : read.state.runs)
     for (std::vector<float>* const x : {&s.weights, &s.m, &s.v}) reader.fill(*x);

@@ -1,9 +1,9 @@
-/// Checkpoints (`attoscope.checkpoint/1`): one file with the plan, the record and the states of all runs, from which training goes
-/// on with the same bits. The text is not inside, its digest is.
+/// Checkpoints (`attoscope.checkpoint/1`): one file with the plan, the record and the states of all runs, from which training
+/// goes on with the same bits. The text is not inside, its digest is.
 ///
 /// The file: the line "attoscope.checkpoint/1", the size of the whole file and that of the JSON (u64), the JSON (the record as
-/// `attoscope.train/1` and the states' scalars), then of every run weights, m, v (f32) and of every comparison the paths (f64), all
-/// little-endian, and the XXH3 digest of all that precedes it.
+/// `attoscope.train/1` and the states' scalars), then of every run weights, m, v (f32) and of every comparison the paths (f64),
+/// all little-endian, and the XXH3 digest of all that precedes it.
 #pragma once
 
 #include <string>

@@ -16,14 +16,16 @@ std::size_t bytes_of(const TrainState& s) { return (s.weights.size() + s.m.size(
 
 void check_index(const char* what, int index, int count) {
   if (index >= 0 && index < count) return;
-  throw std::invalid_argument(std::string("There is no ") + what + " " + std::to_string(index) + ", expected 0 to " + std::to_string(count - 1) + ".");
+  throw std::invalid_argument(std::string("There is no ") + what + " " + std::to_string(index) + ", expected 0 to " +
+                              std::to_string(count - 1) + ".");
 }
 
 /// The place of the run called so among a plan's runs.
 std::size_t place_of(const TrainRuns& all, const std::string& name, int step) {
   for (std::size_t i = 0; i < all.runs.size(); ++i)
     if (all.runs[i].name == name) return i;
-  throw std::invalid_argument("The run \u201c" + name + "\u201d began after step " + std::to_string(step) + ", where training was forked.");
+  throw std::invalid_argument("The run \u201c" + name + "\u201d began after step " + std::to_string(step) +
+                              ", where training was forked.");
 }
 
 /// The state of a run that is trained alone from `state` to `step`.
@@ -173,14 +175,18 @@ Captured Course::captured(const HeadAt& at, const Cancelled& cancelled) const {
   check_index("sequence", at.sequence, r.plan.recipe.batch);
   const int step = at.step < 0 ? r.step : at.step;
   const KeptStates::Moment* const from = kept_.before(step);
-  if (!from || step > r.step) throw std::invalid_argument("Step " + std::to_string(step) + " was not taken, or is not kept any more.");
+  if (!from || step > r.step)
+    throw std::invalid_argument("Step " + std::to_string(step) + " was not taken, or is not kept any more.");
   const TrainRuns all = runs_of(*from->plan);
   const std::size_t run = place_of(all, r.runs[static_cast<std::size_t>(at.run)].run.name, step);
   const std::size_t living = from->plan->kind == TrainKind::replay ? 1 : run;  // a replayed step begins from b's state
   const TrainState state = trained_to(step, *from->plan, all.runs[living], from->state.runs[living], make_, cancelled);
   Trainer trainer(*from->plan, all.runs[run], make_());
   trainer.restore(state);
-  return {trainer.captured(at.layer, at.head, at.sequence), {all.runs[run].name, at.layer, at.head, at.sequence, step}, all.runs[run], *from->plan};
+  return {trainer.captured(at.layer, at.head, at.sequence),
+          {all.runs[run].name, at.layer, at.head, at.sequence, step},
+          all.runs[run],
+          *from->plan};
 }
 
 }  // namespace attoscope

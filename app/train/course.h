@@ -25,8 +25,8 @@ class KeptStates {
 
   explicit KeptStates(std::size_t bytes) : most_bytes_(bytes) {}
 
-  /// Takes the place of a state of the same step. The newest one goes if it was not lasting; while there is too much, so does the
-  /// one whose neighbours are closest to each other, but neither the first, the newest, nor those pinned.
+  /// Takes the place of a state of the same step. The newest one goes if it was not lasting; while there is too much, so does
+  /// the one whose neighbours are closest to each other, but neither the first, the newest, nor those pinned.
   void keep(Moment moment);
   /// Forgets all states of later steps.
   void drop_after(int step);
@@ -72,8 +72,8 @@ class Course {
   void start(const TrainPlan& plan, MakePrimitives make);
   /// From a checkpoint whose plan has its corpus.
   void open(const Checkpoint& checkpoint, MakePrimitives make);
-  /// From a kept step on under the plan that was in force there; what came later is forgotten. Throws std::invalid_argument in a
-  /// sentence where the step is not kept.
+  /// From a kept step on under the plan that was in force there; what came later is forgotten. Throws std::invalid_argument in
+  /// a sentence where the step is not kept.
   void go_back(int step);
   /// The same under another plan.
   void fork(int step, const TrainPlan& plan);

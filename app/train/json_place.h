@@ -21,7 +21,8 @@ class JsonPlace {
   JsonPlace(const nlohmann::json& json, std::string path) : json_(json), path_(std::move(path)) {}
 
   [[noreturn]] void refuse(const std::string& expected) const {
-    const std::string shown = json_.is_structured() ? json_.type_name() : json_.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string shown =
+        json_.is_structured() ? json_.type_name() : json_.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     throw std::runtime_error(path_ + " is " + in_quotes(shown) + ", expected " + expected);
   }
   const nlohmann::json& json() const { return json_; }

@@ -54,7 +54,8 @@ HeadPlace head_place(const std::string& text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const auto layer = to_number<int>(std::string_view(text).substr(0, colon));
   const auto head = colon == text.size() ? std::optional(-1) : to_number<int>(std::string_view(text).substr(colon + 1));
-  if (!layer || !head || *layer < 0 || (colon < text.size() && *head < 0)) refuse("--exact", text, "LAYER or LAYER:HEAD, from 0 on, such as 1:0");
+  if (!layer || !head || *layer < 0 || (colon < text.size() && *head < 0))
+    refuse("--exact", text, "LAYER or LAYER:HEAD, from 0 on, such as 1:0");
   return {*layer, *head};
 }
 
@@ -71,8 +72,10 @@ bool set_gradient(TrainPlan& plan, const std::string& setting) {
 
 /// The backward policy that is named, or the usual one of the method where that is new.
 void set_backward(TrainMethod& method, const char* option, const Typed& named, bool is_new) {
-  if (named) method.gradient = of_option(option, [&] { return grad_policy(*named).precision; });
-  else if (is_new) method.gradient = usual_grad_policy(method.method).precision;
+  if (named)
+    method.gradient = of_option(option, [&] { return grad_policy(*named).precision; });
+  else if (is_new)
+    method.gradient = usual_grad_policy(method.method).precision;
 }
 
 void set_train_methods(TrainPlan& plan, const TrainArguments& x, bool fresh) {
@@ -103,7 +106,8 @@ struct QkvFile {
 };
 
 QkvFile qkv_file(const std::string& text, const TrainPlan& plan) {
-  constexpr const char* expected = "RUN:LAYER:HEAD=FILE.safetensors or RUN:LAYER:HEAD:SEQUENCE=FILE.safetensors, such as a:1:0=qkv.safetensors";
+  constexpr const char* expected =
+      "RUN:LAYER:HEAD=FILE.safetensors or RUN:LAYER:HEAD:SEQUENCE=FILE.safetensors, such as a:1:0=qkv.safetensors";
   const std::size_t equals = text.find('='), colon = std::min(text.find(':'), text.size());
   if (equals == std::string::npos || colon > equals || !text.ends_with(".safetensors")) refuse("--save-qkv", text, expected);
   QkvFile wanted{.file = text.substr(equals + 1)};
@@ -136,7 +140,8 @@ struct Task {
 
 /// Could the files be written at all?
 void check_places(const TrainArguments& x, const Task& task) {
-  for (const auto& [option, file] : {std::pair{"--checkpoint", &x.checkpoint}, std::pair{"--json", &x.json}, std::pair{"--csv", &x.csv}})
+  for (const auto& [option, file] :
+       {std::pair{"--checkpoint", &x.checkpoint}, std::pair{"--json", &x.json}, std::pair{"--csv", &x.csv}})
     if (!file->empty() && *file != "-") check_place(option, *file);
   if (x.checkpoint == "-") refuse("--checkpoint", x.checkpoint, "a file");
   if (x.json == "-" && x.csv == "-") refuse("--csv", x.csv, "a file, since --json goes to standard output");
@@ -156,7 +161,8 @@ Task task_of(const TrainArguments& x) {
   const TrainPlan* const earlier = task.resumed ? &task.resumed->record.plan : nullptr;
   task.plan = train_plan_of(x, earlier);
   task.until = task.plan.recipe.steps;
-  if (x.until) task.until = whole_number("--until", *x.until, task.resumed ? task.resumed->record.step : 0, task.plan.recipe.steps);
+  if (x.until)
+    task.until = whole_number("--until", *x.until, task.resumed ? task.resumed->record.step : 0, task.plan.recipe.steps);
   for (const std::string& text : x.save_qkv) task.qkv.push_back(qkv_file(text, task.plan));
   check_places(x, task);
   const std::string file = x.text.value_or(task.plan.text.file);
@@ -180,8 +186,9 @@ class TrainLine {
     const double rate = (r.step - begin_) / std::chrono::duration<double>(now - start_).count();
     const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
     const std::vector<PairPoint>& points = r.pairs[0].points;
-    out_ << fmt::format("\rstep {} of {}, loss of a {:.4f}, of b {:.4f}, max |dW| {:.3g}, {:.3g} steps/s, {:.0f} s left\x1b[K", r.step, until_,
-                        loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].max_abs, rate, (until_ - r.step) / rate)
+    out_ << fmt::format("\rstep {} of {}, loss of a {:.4f}, of b {:.4f}, max |dW| {:.3g}, {:.3g} steps/s, {:.0f} s left\x1b[K",
+                        r.step, until_, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].max_abs, rate,
+                        (until_ - r.step) / rate)
          << std::flush;
     last_ = now;
     printed_ = true;
@@ -222,7 +229,8 @@ std::string without_period(std::string sentence) {
 }
 
 /// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
-std::string follow(Contest& contest, const TrainArguments& x, const Task& task, const Cancelled& cancelled, std::ostream& progress) {
+std::string follow(Contest& contest, const TrainArguments& x, const Task& task, const Cancelled& cancelled,
+                   std::ostream& progress) {
   Keeper keeper(x.checkpoint);
   TrainLine line(progress, contest.record().step, task.until, !x.quiet);
   const auto step = [&] {
@@ -278,15 +286,17 @@ Json reproduction(const Contest& contest, const Figure& figure) {
   return json;
 }
 
-/// What goes to standard output, and all files together. Why there is no picture, in a sentence; empty: there is one, or none was
-/// asked for.
+/// What goes to standard output, and all files together. Why there is no picture, in a sentence; empty: there is one, or none
+/// was asked for.
 std::string write(const TrainArguments& x, const Task& task, Contest& contest, std::ostream& out) {
   const TrainRecord& record = contest.record();
   StagedFiles files;
   std::string shown;
   const auto put = [&](const std::string& place, auto text) {
-    if (place == "-") shown = text(record);
-    else if (!place.empty()) files.add(place, text(record));
+    if (place == "-")
+      shown = text(record);
+    else if (!place.empty())
+      files.add(place, text(record));
   };
   put(x.json, [](const TrainRecord& r) { return json_text(train_json(r), -1); });
   put(x.csv, train_csv);
@@ -326,7 +336,8 @@ void train(const TrainArguments& x, std::ostream& out, std::ostream& progress) {
   Task task = task_of(x);
   const Interrupts interrupts;  // before there are threads
   const MakePrimitives make = primitives_on(x.device, task.threads);
-  Contest contest = task.resumed ? Contest(task.plan, task.resumed->record, task.resumed->state, make) : Contest(task.plan, make);
+  Contest contest =
+      task.resumed ? Contest(task.plan, task.resumed->record, task.resumed->state, make) : Contest(task.plan, make);
   task.resumed.reset();  // the contest has its own copy of all weights
   const std::string ended = follow(contest, x, task, [&] { return interrupts.arrived(); }, progress);
   const std::string no_picture = write(x, task, contest, out);

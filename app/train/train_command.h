@@ -41,7 +41,7 @@ struct TrainArguments {
   Typed gradient, baseline_format, baseline_gradient;
   std::vector<std::string> exact{};  ///< "L" or "L:H"
   Typed kind, bisect, measure_every, checkpoint_every, until;
-  std::string resume, checkpoint;  ///< files; "": none
+  std::string resume, checkpoint;       ///< files; "": none
   std::string json, csv, save, figure;  ///< where to write; "" nowhere, json and csv "-" to standard output
   std::vector<std::string> save_qkv{};  ///< "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors"
   std::string device = "auto", threads = "0";
@@ -52,8 +52,8 @@ struct TrainArguments {
 /// std::invalid_argument in a sentence where an option makes no sense.
 TrainPlan train_plan_of(const TrainArguments& arguments, const TrainPlan* resumed = nullptr);
 
-/// Trains, and writes what was asked for. A signal stops it between two steps. Where it is stopped, or a or b diverges, everything
-/// computed is written all the same, and a std::runtime_error then says in a sentence why and how to go on.
+/// Trains, and writes what was asked for. A signal stops it between two steps. Where it is stopped, or a or b diverges,
+/// everything computed is written all the same, and a std::runtime_error then says in a sentence why and how to go on.
 void train(const TrainArguments& arguments, std::ostream& out, std::ostream& progress);
 
 }  // namespace attoscope

@@ -60,7 +60,8 @@ TextAnswer read_plan_text(const TextSource& asked) {
 }
 
 std::string text_summary(const TextSource& text) {
-  return fmt::format("{}, {} characters, {} different", text_name(text), grouped(text.corpus->text.size()), text.corpus->characters.size());
+  return fmt::format("{}, {} characters, {} different", text_name(text), grouped(text.corpus->text.size()),
+                     text.corpus->characters.size());
 }
 
 PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text) {
@@ -111,7 +112,8 @@ void TrainDesk::update(Session& session, bool explore_computes) {
   take(session);
   if (session.view.workspace != Workspace::train && !waiting_) return;
   plan(session);
-  thread_.look_at({session.train_look.pair, session.train_look.picture == WeightPicture::matrix ? session.train_look.tensor : -1});
+  thread_.look_at(
+      {session.train_look.pair, session.train_look.picture == WeightPicture::matrix ? session.train_look.tensor : -1});
   if (!waiting_ || !planned_ || reading_) return;
   waiting_->plan = planned_->plan;
   if (planned_->wrong.empty()) thread_.give(std::move(*waiting_));

@@ -42,8 +42,8 @@ class TrainDesk {
   /// `published` is called from other threads whenever `update` has something to take.
   TrainDesk(std::function<void()> published, TrainKeeping keeping, MakeDevice make = primitives_on);
 
-  /// Reads the plan and its text where the Train workspace is on show, takes what the thread tells. A checkpoint that was opened
-  /// puts its plan into the session.
+  /// Reads the plan and its text where the Train workspace is on show, takes what the thread tells. A checkpoint that was
+  /// opened puts its plan into the session.
   void update(Session& session, bool explore_computes);
   /// What the panels are told in this frame.
   TrainView view() const;
@@ -63,14 +63,14 @@ class TrainDesk {
   void take(Session& session);
 
   std::string left_over_;
-  std::optional<TrainPlan> read_;         ///< what `planned_` was made of
+  std::optional<TrainPlan> read_;                ///< what `planned_` was made of
   std::shared_ptr<const TextAnswer> read_text_;  ///< and its text
-  std::optional<PlannedTraining> planned_;  ///< none: the text is still being read
-  bool reading_ = false;                  ///< the text was being read when the newest answer was taken
+  std::optional<PlannedTraining> planned_;       ///< none: the text is still being read
+  bool reading_ = false;                         ///< the text was being read when the newest answer was taken
   TrainTold told_;
   std::string note_;
   std::optional<CapturedFile> captured_;
-  std::optional<TrainOrder> waiting_;     ///< for the text
+  std::optional<TrainOrder> waiting_;  ///< for the text
   Clock::time_point explored_at_{};
   SideQuestion<TextSource, TextAnswer> text_;  ///< last, so they join before anything they use goes away
   TrainThread thread_;

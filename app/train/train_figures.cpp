@@ -18,12 +18,13 @@ namespace {
 /// A number of two models' weights over all tensors.
 struct WeightMeasure {
   const char* label;
-  double WeightDeviation::*value;
+  double WeightDeviation::* value;
 };
-constexpr std::array<WeightMeasure, 2> measures{{{"max |\u0394W|", &WeightDeviation::max_abs}, {"Wasserstein-1", &WeightDeviation::wasserstein}}};
+constexpr std::array<WeightMeasure, 2> measures{
+    {{"max |\u0394W|", &WeightDeviation::max_abs}, {"Wasserstein-1", &WeightDeviation::wasserstein}}};
 
 /// One comparison over its measured steps.
-Series series_of(const PairRecord& pair, std::size_t i, double WeightDeviation::*value) {
+Series series_of(const PairRecord& pair, std::size_t i, double WeightDeviation::* value) {
   constexpr std::size_t few_points = 40;
   Series s;
   s.label = pair_label(pair.pair);
@@ -59,7 +60,8 @@ Figure over_steps(const char* name, const TrainRecord& record, const std::string
     panel.x.whole = true;
     panel.y.label = m.label + per;
     for (std::size_t i = 0; i < record.pairs.size(); ++i) panel.series.push_back(curve(i, m.value));
-    panel.y.log = std::ranges::any_of(panel.series, [](const Series& s) { return std::ranges::any_of(s.y, [](double y) { return y > 0; }); });
+    panel.y.log = std::ranges::any_of(panel.series,
+                                      [](const Series& s) { return std::ranges::any_of(s.y, [](double y) { return y > 0; }); });
     f.panels.push_back(std::move(panel));
   }
   return f;
@@ -105,16 +107,20 @@ std::string training_conditions(const TrainRecord& record) {
   const ModelShape& m = p.model;
   const auto words = [](const TrainMethod& x) { return name(x.format) + " " + method_text(x.method); };
   std::string text = fmt::format(
-      "a is {}, b is {}; character-level GPT of {} layers x {}, {} heads, context {}, batch {}, {} of {} steps, seed {}, learns {}", words(p.a),
-      words(p.b), m.layers, m.width, m.heads, m.context, p.recipe.batch, record.step, p.recipe.steps, p.recipe.seed, text_name(p.text));
+      "a is {}, b is {}; character-level GPT of {} layers x {}, {} heads, context {}, batch {}, {} of {} steps, seed {}, "
+      "learns {}",
+      words(p.a), words(p.b), m.layers, m.width, m.heads, m.context, p.recipe.batch, record.step, p.recipe.steps, p.recipe.seed,
+      text_name(p.text));
   for (const Fork& fork : record.forks) text += fmt::format("; forked after step {}: {}", fork.step, fork.sentence);
   return text + "; attoscope " ATTOSCOPE_VERSION ".";
 }
 
 Figure train_weights_figure(const TrainRecord& record) {
-  Figure f = over_steps("train-weights", record, "", [&](std::size_t i, auto value) { return series_of(record.pairs[i], i, value); });
-  f.caption = "Difference of the weights of two models that learn the same batches from the same first weights, over training; " +
-              training_conditions(record);
+  Figure f =
+      over_steps("train-weights", record, "", [&](std::size_t i, auto value) { return series_of(record.pairs[i], i, value); });
+  f.caption =
+      "Difference of the weights of two models that learn the same batches from the same first weights, over training; " +
+      training_conditions(record);
   return f;
 }
 
@@ -126,8 +132,10 @@ Figure train_reference_figure(const TrainRecord& record) {
     return over(series_of(record.pairs[i], i, value), series_of(*unit, i, value));
   });
   f.caption =
-      "Difference of the weights of two models over training, relative to what another seed of b's first weights makes: the method beside "
-      "number formats; " + training_conditions(record);
+      "Difference of the weights of two models over training, relative to what another seed of b's first weights makes: the "
+      "method beside "
+      "number formats; " +
+      training_conditions(record);
   return f;
 }
 

@@ -35,12 +35,13 @@ constexpr std::array<Column<HeadCensus, std::int64_t>, 7> count_columns{{{"rows"
                                                                          {"overflowed_dS", &HeadCensus::overflowed_dS}}};
 constexpr std::array<Column<HeadCensus, double>, 2> sum_columns{
     {{"delta_error", &HeadCensus::delta_error}, {"delta_size", &HeadCensus::delta_size}}};
-constexpr std::array<Column<WeightDeviation, double>, 6> deviation_columns{{{"max_abs", &WeightDeviation::max_abs},
-                                                                            {"wasserstein", &WeightDeviation::wasserstein},
-                                                                            {"rel_l2", &WeightDeviation::rel_l2},
-                                                                            {"update_cosine", &WeightDeviation::update_cosine},
-                                                                            {"directionality", &WeightDeviation::directionality},
-                                                                            {"step_size", &WeightDeviation::step_size}}};
+constexpr std::array<Column<WeightDeviation, double>, 6> deviation_columns{
+    {{"max_abs", &WeightDeviation::max_abs},
+     {"wasserstein", &WeightDeviation::wasserstein},
+     {"rel_l2", &WeightDeviation::rel_l2},
+     {"update_cosine", &WeightDeviation::update_cosine},
+     {"directionality", &WeightDeviation::directionality},
+     {"step_size", &WeightDeviation::step_size}}};
 
 /// The double of the shortest text that reads back as x, where that is x.
 double short_double(float x) {
@@ -151,8 +152,11 @@ std::vector<RunHealth> health_of(const JsonPlace& table, int last_step, std::siz
     });
   };
   for (const auto& [key, member] : count_columns)
-    column(key, [m = member](const JsonPlace& x, HeadHealth& h) { h.census.*m = x.whole(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()); });
-  for (const auto& [key, member] : sum_columns) column(key, [m = member](const JsonPlace& x, HeadHealth& h) { h.census.*m = x.number(); });
+    column(key, [m = member](const JsonPlace& x, HeadHealth& h) {
+      h.census.*m = x.whole(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
+    });
+  for (const auto& [key, member] : sum_columns)
+    column(key, [m = member](const JsonPlace& x, HeadHealth& h) { h.census.*m = x.number(); });
   column("query_norm", [](const JsonPlace& x, HeadHealth& h) { h.query_norm = x.number(); });
   return health;
 }
@@ -161,8 +165,8 @@ RunRecord run_of(const JsonPlace& json, const RunPlan& run, const TrainRecord& r
   json.expect_keys({"name", "format", "algorithm", "policy", "gradient", "seed", "stopped", "steps", "health"});
   json.at("name").expect_text(run.name);
   const auto heads = static_cast<std::size_t>(record.plan.model.layers * record.plan.model.heads);
-  return {run, steps_of(json.at("steps"), record.plan.recipe.steps), health_of(json.at("health"), record.plan.recipe.steps, heads),
-          json.at("stopped").text()};
+  return {run, steps_of(json.at("steps"), record.plan.recipe.steps),
+          health_of(json.at("health"), record.plan.recipe.steps, heads), json.at("stopped").text()};
 }
 
 std::vector<float> profile_of(const JsonPlace& json) {
@@ -245,8 +249,9 @@ Json train_json(const TrainRecord& record) {
 TrainRecord train_record(const Parsed& json) {
   check_schema(json, train_schema);
   const JsonPlace whole(json, "");
-  whole.expect_keys({"schema", "version", "text", "plan", "device", "step", "seconds", "vocabulary", "tensors", "runs", "pairs", "forks"},
-                    "state");
+  whole.expect_keys(
+      {"schema", "version", "text", "plan", "device", "step", "seconds", "vocabulary", "tensors", "runs", "pairs", "forks"},
+      "state");
   TrainRecord record;
   record.plan = plan_of(whole.at("plan"));
   record.parameters = parameters(record.plan.model, whole.at("vocabulary").whole(1, max_vocabulary));
@@ -258,7 +263,8 @@ TrainRecord train_record(const Parsed& json) {
   runs.expect_size(expected.runs.size());
   pairs.expect_size(expected.pairs.size());
   for (std::size_t i = 0; i < expected.runs.size(); ++i) record.runs.push_back(run_of(runs.at(i), expected.runs[i], record));
-  for (std::size_t i = 0; i < expected.pairs.size(); ++i) record.pairs.push_back(pair_of(pairs.at(i), expected.pairs[i], record));
+  for (std::size_t i = 0; i < expected.pairs.size(); ++i)
+    record.pairs.push_back(pair_of(pairs.at(i), expected.pairs[i], record));
   for (std::size_t i = 0; i < forks.size(); ++i)
     record.forks.push_back({forks.at(i).at("step").whole(0, record.plan.recipe.steps), forks.at(i).at("sentence").text()});
   return record;

@@ -20,7 +20,8 @@ std::string number(double x) { return std::isnan(x) ? "-" : fmt::format("{:.3g}"
 /// "flash2 eager, backward grad_eager, bf16, layer 1 exact"
 std::string train_method_text(const TrainMethod& m) {
   const std::string_view gradient = grad_policy_name(m.gradient);
-  std::string text = fmt::format("{}, backward {}, {}", method_text(m.method), gradient.empty() ? "(own rounding)" : gradient, name(m.format));
+  std::string text =
+      fmt::format("{}, backward {}, {}", method_text(m.method), gradient.empty() ? "(own rounding)" : gradient, name(m.format));
   for (const HeadPlace& p : m.exact)
     text += fmt::format(", layer {}{} exact", p.layer, p.head < 0 ? "" : fmt::format(" head {}", p.head));
   return text;
@@ -32,8 +33,9 @@ std::string question(const TrainRecord& r) {
   const TrainPlan& p = r.plan;
   const ModelShape& m = p.model;
   std::string text = fmt::format("a: {}\nb: {}\n", train_method_text(p.a), train_method_text(p.b));
-  text += fmt::format("{} layers x {}, {} heads, context {}, {} norm, batch {}, {}, seed {}, data seed {}\n", m.layers, m.width, m.heads, m.context,
-                      norm_names[static_cast<std::size_t>(m.norm)], p.recipe.batch, text_name(p.text), p.recipe.seed, p.recipe.data_seed);
+  text += fmt::format("{} layers x {}, {} heads, context {}, {} norm, batch {}, {}, seed {}, data seed {}\n", m.layers, m.width,
+                      m.heads, m.context, norm_names[static_cast<std::size_t>(m.norm)], p.recipe.batch, text_name(p.text),
+                      p.recipe.seed, p.recipe.data_seed);
   text += fmt::format("step {} of {}, {}", r.step, p.recipe.steps, r.device);
   if (r.seconds > 0) text += fmt::format(", {:.3g} s in all: {:.3g} steps a second", r.seconds, r.step / r.seconds);
   text += fmt::format("\nloss of a {:.4f}, of b {:.4f}, difference {}\n", last_loss(r.runs[0]), last_loss(r.runs[1]),
@@ -45,20 +47,23 @@ std::string question(const TrainRecord& r) {
 }
 
 /// What is known of a pair over all tensors in the end; null: nothing was measured.
-const WeightDeviation* newest(const PairRecord& pair) { return pair.points.empty() ? nullptr : pair.points.back().deviations.data(); }
+const WeightDeviation* newest(const PairRecord& pair) {
+  return pair.points.empty() ? nullptr : pair.points.back().deviations.data();
+}
 
 bool is_band(const PairRecord& pair) { return pair.pair.role == Role::initialisation || pair.pair.role == Role::format; }
 
 std::string pair_rows(const TrainRecord& r) {
   const WeightDeviation* const first = newest(r.pairs[0]);
   const bool banded = std::ranges::any_of(r.pairs, is_band);
-  std::string text = fmt::format("\n  {:<28}{:>12}{:>16}{:>12}{:>16}{}\n", "weights apart", "max |dW|", "Wasserstein-1", "rel L2", "directionality",
-                                 banded ? fmt::format("{:>16}", "a - b over it") : "");
+  std::string text = fmt::format("\n  {:<28}{:>12}{:>16}{:>12}{:>16}{}\n", "weights apart", "max |dW|", "Wasserstein-1",
+                                 "rel L2", "directionality", banded ? fmt::format("{:>16}", "a - b over it") : "");
   for (const PairRecord& p : r.pairs) {
     const WeightDeviation* const d = newest(p);
     if (d == nullptr || p.pair.role == Role::suspect) continue;
-    text += fmt::format("  {:<28}{:>12}{:>16}{:>12}{:>16}{}\n", p.pair.name, number(d->max_abs), number(d->wasserstein), number(d->rel_l2),
-                        number(d->directionality), is_band(p) ? fmt::format("{:>16}", number(first->rel_l2 / d->rel_l2)) : "");
+    text += fmt::format("  {:<28}{:>12}{:>16}{:>12}{:>16}{}\n", p.pair.name, number(d->max_abs), number(d->wasserstein),
+                        number(d->rel_l2), number(d->directionality),
+                        is_band(p) ? fmt::format("{:>16}", number(first->rel_l2 / d->rel_l2)) : "");
   }
   return text;
 }
@@ -87,8 +92,8 @@ std::string ranking(const TrainRecord& r) {
     const double x = left(p).rel_l2;
     return std::isnan(x) ? HUGE_VAL : x;
   });
-  std::string text = fmt::format("\n  {:<28}{:>12}{:>12}{:>16}{}\n", "a with this made exact", "max |dW|", "rel L2", "left of a - b",
-                                 r.runs[0].stopped.empty() ? "" : fmt::format("{:>12}", "failure"));
+  std::string text = fmt::format("\n  {:<28}{:>12}{:>12}{:>16}{}\n", "a with this made exact", "max |dW|", "rel L2",
+                                 "left of a - b", r.runs[0].stopped.empty() ? "" : fmt::format("{:>12}", "failure"));
   for (const PairRecord* const p : suspects)
     text += fmt::format("  {:<28}{:>12}{:>12}{:>14} %{}\n", p->pair.name, number(left(p).max_abs), number(left(p).rel_l2),
                         number(100 * left(p).rel_l2 / points.back().deviations[0].rel_l2),
@@ -106,8 +111,10 @@ std::string direct_effect(const TrainRecord& r) {
   for (std::size_t i = 1; i < d.size(); ++i) tensors.push_back(i);
   std::ranges::stable_sort(tensors, std::ranges::greater{}, share);
   tensors.resize(std::min<std::size_t>(tensors.size(), 5));
-  std::string text = fmt::format("\n  {:<28}{:>24}\n  {:<28}{:>24}\n", "a's step off by", "share of b's own step", "all tensors", number(share(0)));
-  for (const std::size_t i : tensors) text += fmt::format("  {:<28}{:>24}\n", r.parameters.tensors[i - 1].name, number(share(i)));
+  std::string text = fmt::format("\n  {:<28}{:>24}\n  {:<28}{:>24}\n", "a's step off by", "share of b's own step",
+                                 "all tensors", number(share(0)));
+  for (const std::size_t i : tensors)
+    text += fmt::format("  {:<28}{:>24}\n", r.parameters.tensors[i - 1].name, number(share(i)));
   return text;
 }
 
@@ -126,7 +133,8 @@ void add_pair(Lines& lines, const TrainRecord& r, const PairRecord& pair) {
       const WeightDeviation& d = p.deviations[i];
       const std::string tensor = i == 0 ? "all" : r.parameters.tensors[i - 1].name;
       const double values[]{d.max_abs, d.wasserstein, d.rel_l2, d.update_cosine, d.directionality};
-      for (std::size_t m = 0; m < std::size(values); ++m) lines.add(p.step, pair.pair.name, tensor, train_measure_names[m], values[m]);
+      for (std::size_t m = 0; m < std::size(values); ++m)
+        lines.add(p.step, pair.pair.name, tensor, train_measure_names[m], values[m]);
       lines.add(p.step, pair.pair.name, tensor, "step_size", d.step_size);
     }
     lines.add(p.step, pair.pair.name, "all", "loss_difference", p.loss_difference);

@@ -49,18 +49,21 @@ bool was_measured(const PairRecord& pair, int step) { return !pair.points.empty(
 
 }  // namespace
 
-WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x, std::span<const float> y) {
+WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x,
+                     std::span<const float> y) {
   const ParameterTensor& t = record.parameters.tensors[static_cast<std::size_t>(at.tensor)];
   WeightGap gap{at.pair, at.tensor, step, t.rows, t.cols, std::vector<float>(t.size())};
   for (std::size_t i = 0; i < t.size(); ++i) gap.values[i] = std::fabs(x[t.first + i] - y[t.first + i]);
   return gap;
 }
 
-std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at, const std::vector<std::vector<float>>& weights) {
+std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at,
+                                            const std::vector<std::vector<float>>& weights) {
   const auto pair = static_cast<std::size_t>(at.pair);
   if (!has_tensor(record, at)) return nullptr;
   const PairPlan& p = record.pairs[pair].pair;
-  return std::make_shared<const WeightGap>(weight_gap(record, at, record.step, weights[static_cast<std::size_t>(p.x)], weights[static_cast<std::size_t>(p.y)]));
+  return std::make_shared<const WeightGap>(
+      weight_gap(record, at, record.step, weights[static_cast<std::size_t>(p.x)], weights[static_cast<std::size_t>(p.y)]));
 }
 
 void StepRate::mark(Clock::time_point now, int step) {
@@ -154,7 +157,8 @@ void TrainThread::work(const std::stop_token& stop) {
 TrainThread::Task TrainThread::next(const std::stop_token& stop, TrainOrder& order) {
   std::unique_lock lock(mutex_);
   working_ = false;
-  const bool some = wake_.wait(lock, stop, [this] { return !orders_.empty() || wanted_ != looked_at_ || (running_ && !held_); });
+  const bool some =
+      wake_.wait(lock, stop, [this] { return !orders_.empty() || wanted_ != looked_at_ || (running_ && !held_); });
   if (!some || stop.stop_requested()) return Task::end;
   working_ = true;
   if (!orders_.empty()) {

@@ -33,7 +33,7 @@ struct TensorAt {
 /// A wish, and what it is about.
 struct TrainOrder {
   TrainWish wish;
-  TrainPlan plan;      ///< the session's, with its corpus
+  TrainPlan plan;  ///< the session's, with its corpus
   std::string device;
 };
 
@@ -54,9 +54,11 @@ struct TrainTold {
 };
 
 /// |x - y| of a tensor, as a picture of it.
-WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x, std::span<const float> y);
+WeightGap weight_gap(const TrainRecord& record, const TensorAt& at, int step, std::span<const float> x,
+                     std::span<const float> y);
 /// The same of all runs' newest weights; null where there is no such pair or tensor.
-std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at, const std::vector<std::vector<float>>& weights);
+std::shared_ptr<const WeightGap> weight_gap(const TrainRecord& record, const TensorAt& at,
+                                            const std::vector<std::vector<float>>& weights);
 
 /// How many steps a second were taken of late.
 class StepRate {
@@ -134,7 +136,7 @@ class TrainThread {
   StepRate rate_;
   Clock::time_point published_at_{}, saved_at_ = Clock::now();
   Clock::duration published_in_{};
-  std::shared_ptr<const TrainRecord> record_;  ///< as it was published last; null: it has changed
+  std::shared_ptr<const TrainRecord> record_;                ///< as it was published last; null: it has changed
   std::vector<std::shared_ptr<const TrainRecord>> records_;  ///< that may still be read: they end here, not in a frame
   TensorAt looked_at_;
   struct Measured {

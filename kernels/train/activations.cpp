@@ -37,19 +37,32 @@ double bytes_of_training(const ModelShape& shape, int vocabulary, int batch, std
   const ModelSize size(shape, vocabulary, batch);
   const double width = static_cast<double>(size.width), words = static_cast<double>(size.words);
   const double layer = 18 * width + 4 + 2 * static_cast<double>(size.heads);  // of a token: 10 streams, and 2 of 4 x width
-  const double rest = 12 * width + 2 * words + 3;                            // after the layers, and the gradients
+  const double rest = 12 * width + 2 * words + 3;                             // after the layers, and the gradients
   const double weights = 5 * static_cast<double>(parameters(shape, vocabulary).size);
   return (static_cast<double>(size.rows) * (shape.layers * layer + rest) + weights) * static_cast<double>(bytes_of_number);
 }
 
 template <class T>
 Layer<T>::Layer(Primitives<T>& on, const ModelSize& size, const Parameters& p, int index)
-    : W_Q(tensor_of(p, index, Weight::W_Q)), W_K(tensor_of(p, index, Weight::W_K)), W_V(tensor_of(p, index, Weight::W_V)),
-      W_O(tensor_of(p, index, Weight::W_O)), W_1(tensor_of(p, index, Weight::W_1)), W_2(tensor_of(p, index, Weight::W_2)),
+    : W_Q(tensor_of(p, index, Weight::W_Q)),
+      W_K(tensor_of(p, index, Weight::W_K)),
+      W_V(tensor_of(p, index, Weight::W_V)),
+      W_O(tensor_of(p, index, Weight::W_O)),
+      W_1(tensor_of(p, index, Weight::W_1)),
+      W_2(tensor_of(p, index, Weight::W_2)),
       norm_1(on, size, tensor_of(p, index, Weight::norm_1_gain), tensor_of(p, index, Weight::norm_1_bias)),
       norm_2(on, size, tensor_of(p, index, Weight::norm_2_gain), tensor_of(p, index, Weight::norm_2_bias)),
-      x(on, size.rows * size.width), middle(on, x.size()), q(on, x.size()), k(on, x.size()), v(on, x.size()), o(on, x.size()),
-      d_o(on, x.size()), m(on, size.rows * size.heads), l(on, m.size()), hidden(on, 4 * x.size()), gelu(on, 4 * x.size()) {}
+      x(on, size.rows * size.width),
+      middle(on, x.size()),
+      q(on, x.size()),
+      k(on, x.size()),
+      v(on, x.size()),
+      o(on, x.size()),
+      d_o(on, x.size()),
+      m(on, size.rows * size.heads),
+      l(on, m.size()),
+      hidden(on, 4 * x.size()),
+      gelu(on, 4 * x.size()) {}
 
 template <class T>
 Activations<T>::Activations(Primitives<T>& on, const ModelSize& size, const Parameters& parameters, const ModelShape& shape,
@@ -57,7 +70,8 @@ Activations<T>::Activations(Primitives<T>& on, const ModelSize& size, const Para
     : last(on, size.rows * size.width),
       final_norm(on, size, attoscope::tensor_of(parameters, parameters.index("final norm gain")),
                  attoscope::tensor_of(parameters, parameters.index("final norm bias"))),
-      logits(on, size.rows * size.words), losses(on, size.rows) {
+      logits(on, size.rows * size.words),
+      losses(on, size.rows) {
   for (int i = 0; i < shape.layers; ++i) choose_rules(layers.emplace_back(on, size, parameters, i), on, shape, method, i);
 }
 
@@ -67,9 +81,16 @@ std::vector<std::pair<std::string, const DeviceNumbers<T>*>> Activations<T>::nam
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Layer<T>& y = layers[i];
     const std::pair<const char*, const DeviceNumbers<T>*> parts[] = {
-        {"output of norm 1", &y.norm_1.y}, {"queries Q", &y.q}, {"keys K", &y.k}, {"values V", &y.v}, {"attention output O", &y.o},
-        {"residual stream after attention", &y.middle}, {"output of norm 2", &y.norm_2.y}, {"MLP before GELU", &y.hidden},
-        {"MLP after GELU", &y.gelu}, {"residual stream after the MLP", i + 1 < layers.size() ? &layers[i + 1].x : &last}};
+        {"output of norm 1", &y.norm_1.y},
+        {"queries Q", &y.q},
+        {"keys K", &y.k},
+        {"values V", &y.v},
+        {"attention output O", &y.o},
+        {"residual stream after attention", &y.middle},
+        {"output of norm 2", &y.norm_2.y},
+        {"MLP before GELU", &y.hidden},
+        {"MLP after GELU", &y.gelu},
+        {"residual stream after the MLP", i + 1 < layers.size() ? &layers[i + 1].x : &last}};
     for (const auto& [what, numbers] : parts) all.emplace_back("layer " + std::to_string(i) + ", " + what, numbers);
   }
   all.emplace_back("the final norm", &final_norm.y);

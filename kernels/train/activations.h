@@ -24,8 +24,10 @@ const ParameterTensor* tensor_of(const Parameters& parameters, int index);
 /// A model's sizes: what is the same for all its layers.
 struct ModelSize {
   ModelSize(const ModelShape& shape, int vocabulary, int batch)
-      : rows(static_cast<std::size_t>(batch * shape.context)), width(static_cast<std::size_t>(shape.width)),
-        heads(static_cast<std::size_t>(shape.heads)), words(static_cast<std::size_t>(vocabulary)) {}
+      : rows(static_cast<std::size_t>(batch * shape.context)),
+        width(static_cast<std::size_t>(shape.width)),
+        heads(static_cast<std::size_t>(shape.heads)),
+        words(static_cast<std::size_t>(vocabulary)) {}
 
   std::size_t rows, width, heads, words;  ///< tokens of a batch; of the vocabulary
 };
@@ -57,13 +59,14 @@ struct Layer {
   Normed<T> norm_1, norm_2;
   DeviceNumbers<T> x, middle;  ///< the residual stream before the layer, and between its halves
   DeviceNumbers<T> q, k, v, o, d_o, m, l;
-  DeviceNumbers<T> o_in_D;     ///< none where o is in D
+  DeviceNumbers<T> o_in_D;  ///< none where o is in D
   DeviceNumbers<T> hidden, gelu;
 };
 
 template <class T>
 struct Activations {
-  Activations(Primitives<T>& on, const ModelSize& size, const Parameters& parameters, const ModelShape& shape, const TrainMethod& method);
+  Activations(Primitives<T>& on, const ModelSize& size, const Parameters& parameters, const ModelShape& shape,
+              const TrainMethod& method);
 
   /// All of the forward pass by name, in order of the data.
   std::vector<std::pair<std::string, const DeviceNumbers<T>*>> named() const;
@@ -78,8 +81,14 @@ struct Activations {
 template <class T>
 struct StreamGradients {
   StreamGradients(Primitives<T>& on, const ModelSize& size)
-      : x(on, size.rows * size.width), x_in_D(on, x.size()), normed(on, x.size()), q(on, x.size()), k(on, x.size()), v(on, x.size()),
-        wide(on, 4 * x.size()), logits(on, size.rows * size.words) {}
+      : x(on, size.rows * size.width),
+        x_in_D(on, x.size()),
+        normed(on, x.size()),
+        q(on, x.size()),
+        k(on, x.size()),
+        v(on, x.size()),
+        wide(on, 4 * x.size()),
+        logits(on, size.rows * size.words) {}
 
   DeviceNumbers<T> x, x_in_D;  ///< of the residual stream, and as it enters matrix products
   DeviceNumbers<T> normed;     ///< of a norm's output

@@ -11,8 +11,8 @@ namespace attoscope {
 
 /// The characters of a text, numbered in ascending order of their code points.
 struct Corpus {
-  std::vector<char32_t> characters;    ///< the vocabulary, ascending
-  std::vector<std::uint16_t> text;     ///< index of every character
+  std::vector<char32_t> characters;  ///< the vocabulary, ascending
+  std::vector<std::uint16_t> text;   ///< index of every character
 };
 inline constexpr int max_vocabulary = 1024;
 inline constexpr std::size_t min_text = 2000, max_text = 256u << 20;  ///< characters; bytes
@@ -26,8 +26,8 @@ struct Batch {
   std::vector<std::uint16_t> input, target;  ///< target is the next character
 };
 
-/// The batch of a step: `sequences` pieces of the text from random places, which depend on the seed and the step alone. The text
-/// must be longer than `context`.
+/// The batch of a step: `sequences` pieces of the text from random places, which depend on the seed and the step alone. The
+/// text must be longer than `context`.
 Batch batch_at(const Corpus& corpus, std::uint64_t seed, int step, int sequences, int context);
 
 }  // namespace attoscope

@@ -105,18 +105,21 @@ class CpuPrimitives final : public Primitives<T> {
   }
   void clear(T* y, std::int64_t count) override { std::fill_n(y, count, T(0)); }
 
-  void embed(const std::uint16_t* tokens, int rows, int context, int width, const T* embedding, const T* positions, T* x) override {
+  void embed(const std::uint16_t* tokens, int rows, int context, int width, const T* embedding, const T* positions,
+             T* x) override {
     each_band(rows, [&](int first, int end) {
       for (std::int64_t r = first; r < end; ++r)
-        lanes_.embed(embedding + static_cast<std::int64_t>(tokens[r]) * width, positions + r % context * width, width, x + r * width);
+        lanes_.embed(embedding + static_cast<std::int64_t>(tokens[r]) * width, positions + r % context * width, width,
+                     x + r * width);
     });
   }
-  void embed_gradient(const std::uint16_t* tokens, int rows, int context, int width, int vocabulary, const T* d_x, T* d_embedding,
-                      T* d_positions) override {
+  void embed_gradient(const std::uint16_t* tokens, int rows, int context, int width, int vocabulary, const T* d_x,
+                      T* d_embedding, T* d_positions) override {
     const Places places = places_of(tokens, rows, vocabulary);
     each(vocabulary, [&](int w) {
       const int first = places.first[static_cast<std::size_t>(w)], end = places.first[static_cast<std::size_t>(w) + 1];
-      lanes_.word_sum(places.rows.data() + first, end - first, context, width, d_x, d_embedding + static_cast<std::int64_t>(w) * width);
+      lanes_.word_sum(places.rows.data() + first, end - first, context, width, d_x,
+                      d_embedding + static_cast<std::int64_t>(w) * width);
     });
     each_band(context, [&](int first, int end) {
       for (int t = first; t < end; ++t)

@@ -1,5 +1,5 @@
-/// Attention of many heads, forward and backward: what a backend is asked, and what it counts. Queries, keys and values of a head
-/// are columns of row-major matrices; causal, scale 1/sqrt(d).
+/// Attention of many heads, forward and backward: what a backend is asked, and what it counts. Queries, keys and values of a
+/// head are columns of row-major matrices; causal, scale 1/sqrt(d).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@ namespace attoscope {
 
 /// How one head computes: made once for a model.
 ///
-/// The written rule of the backward pass (FlashAttention-2, arXiv 2307.08691, Algorithm 2); round_x is the grad step's rounding,
-/// Q, K, V are rounded by the method's `input` step as in the forward pass, i is a query row, j a key, c a column of the head:
+/// The written rule of the backward pass (FlashAttention-2, arXiv 2307.08691, Algorithm 2); round_x is the grad step's
+/// rounding, Q, K, V are rounded by the method's `input` step as in the forward pass, i is a query row, j a key, c a column of
+/// the head:
 ///   S_ij      as the forward pass makes it: qk_step, then S
 ///   P_ij      = round_probability(exp(fma(S_ij, score_unit, -L_i))), L_i = m_i * score_unit + (ln l_i - p_exponent * ln 2) in
-///               T, of split_kv L_i = m_i + ln l_i; where `normalises`: round_probability(round_P(e_ij / l_i)), e_ij and round_P
-///               as the forward pass has them (shifted, e, P)
+///               T, of split_kv L_i = m_i + ln l_i; where `normalises`: round_probability(round_P(e_ij / l_i)), e_ij and
+///               round_P as the forward pass has them (shifted, e, P)
 ///   dP_ij     = round_dP(sum over c of dO_ic * V_jc)
 ///   delta_i   = round_delta(sum over c of dO_ic * O_ic), or round_delta(sum over j <= i of P_ij * dP_ij); O as the forward
 ///               pass stored it (the backward of a softmax; what a biased error of O does to the former: arXiv 2510.04212)
@@ -47,13 +48,13 @@ template <class T>
 struct HeadBatch {
   const HeadRule<T>* rules = nullptr;  ///< [head]; in host memory, alive until the call returns
   int sequences = 0, heads = 0, context = 0, d = 0;
-  std::int64_t row_stride = 0;         ///< of all matrices
+  std::int64_t row_stride = 0;  ///< of all matrices
   const T *q = nullptr, *k = nullptr, *v = nullptr;
-  T* o = nullptr;                      ///< what the method's `output` step stores
-  T *m = nullptr, *l = nullptr;        ///< [(sequence * heads + head) * context + token]: as the forward pass left them, m in the
-                                       ///< job's units of S; split_kv: m + ln l is the log-sum-exp of the scores (l is 1 in rows
-                                       ///< with keys in one run only)
-  std::uint64_t dice = 0;              ///< for stochastic rounding; differs by step and layer
+  T* o = nullptr;                ///< what the method's `output` step stores
+  T *m = nullptr, *l = nullptr;  ///< [(sequence * heads + head) * context + token]: as the forward pass left them, m in the
+                                 ///< job's units of S; split_kv: m + ln l is the log-sum-exp of the scores (l is 1 in rows
+                                 ///< with keys in one run only)
+  std::uint64_t dice = 0;        ///< for stochastic rounding; differs by step and layer
 };
 
 /// What stochastic rounding draws from in a head of a sequence; `place` is sequence * heads + head.
@@ -80,14 +81,14 @@ struct HeadGradient {
 /// What was counted in one head over all sequences of a batch.
 struct HeadCensus {
   std::int64_t rows = 0;
-  std::int64_t tied_rows = 0;     ///< rows whose largest score belongs to several keys
-  std::int64_t weights = 0;       ///< (row, visible key) pairs
-  std::int64_t saturated = 0;     ///< scores and P beyond the largest number of their format, infinite, or NaN
-  std::int64_t underflowed = 0;   ///< exp(S - m) > 0 whose P is 0
-  std::int64_t lost_dS = 0;       ///< P*(dP - delta) != 0 whose dS is 0
-  std::int64_t overflowed_dS = 0; ///< dS that is infinite, NaN or saturated
-  double delta_error = 0;         ///< sum over rows of delta - rowsum(dO*O) with the exact O of the same Q, K, V
-  double delta_size = 0;          ///< sum over rows of |rowsum(dO*O)| with the exact O
+  std::int64_t tied_rows = 0;      ///< rows whose largest score belongs to several keys
+  std::int64_t weights = 0;        ///< (row, visible key) pairs
+  std::int64_t saturated = 0;      ///< scores and P beyond the largest number of their format, infinite, or NaN
+  std::int64_t underflowed = 0;    ///< exp(S - m) > 0 whose P is 0
+  std::int64_t lost_dS = 0;        ///< P*(dP - delta) != 0 whose dS is 0
+  std::int64_t overflowed_dS = 0;  ///< dS that is infinite, NaN or saturated
+  double delta_error = 0;          ///< sum over rows of delta - rowsum(dO*O) with the exact O of the same Q, K, V
+  double delta_size = 0;           ///< sum over rows of |rowsum(dO*O)| with the exact O
 };
 
 /// The census of every head of a layer; `backward` as it was asked (its outputs are not read). On the CPU, in host memory.

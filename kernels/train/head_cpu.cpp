@@ -28,10 +28,10 @@ template <class T, class Work>
 void each_head(const HeadBatch<T>& heads, const HeadLanes<T>& lanes, Work work) {
   std::size_t bytes = 0;
   for (int head = 0; head < heads.heads; ++head) bytes = std::max(bytes, lanes.scratch(heads.rules[head]));
-  const auto release = [](void* memory) { ::operator delete (memory, std::align_val_t{64}); };
+  const auto release = [](void* memory) { ::operator delete(memory, std::align_val_t{64}); };
   using Scratch = std::unique_ptr<void, decltype(release)>;
   tbb::enumerable_thread_specific<Scratch> scratch(
-      [&] { return Scratch(::operator new (bytes, std::align_val_t{64}), release); });
+      [&] { return Scratch(::operator new(bytes, std::align_val_t{64}), release); });
   tbb::parallel_for(0, heads.sequences * heads.heads, [&](int place) { work(place, scratch.local().get()); });
 }
 

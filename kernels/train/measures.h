@@ -11,13 +11,13 @@ namespace attoscope {
 
 /// Of x against y; sums in the meter's order (kernels/meter.h). NaN where a number is not finite.
 struct WeightDeviation {
-  double max_abs = 0;        ///< max |x - y|
-  double wasserstein = 0;    ///< Wasserstein-1: mean |sorted x - sorted y|
-  double rel_l2 = 0;         ///< ||x - y|| / ||y||
-  double update_cosine = 0;  ///< of the last updates: cos(x - x before, y - y before); NaN where one of them is 0
-  double directionality = 0; ///< ||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step: 1 for steps in random
-                             ///< directions, sqrt(steps) for steps in one; 0 while x = y
-  double step_size = 0;      ///< ||y - y before|| / ||y||: how far y itself went in the step
+  double max_abs = 0;         ///< max |x - y|
+  double wasserstein = 0;     ///< Wasserstein-1: mean |sorted x - sorted y|
+  double rel_l2 = 0;          ///< ||x - y|| / ||y||
+  double update_cosine = 0;   ///< of the last updates: cos(x - x before, y - y before); NaN where one of them is 0
+  double directionality = 0;  ///< ||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step: 1 for steps in random
+                              ///< directions, sqrt(steps) for steps in one; 0 while x = y
+  double step_size = 0;       ///< ||y - y before|| / ||y||: how far y itself went in the step
 
   friend bool operator==(const WeightDeviation&, const WeightDeviation&) = default;
 };

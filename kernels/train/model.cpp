@@ -24,9 +24,18 @@ struct Model<T>::Parts {
   using Numbers = DeviceNumbers<T>;
 
   Parts(const ModelShape& model, int vocabulary, int sequences, const TrainMethod& method, Primitives<T>& device)
-      : shape(model), batch(sequences), words(vocabulary), rows(sequences * model.context), parameters(attoscope::parameters(model, words)),
-        to_D(plan<T>(to_main, method.format)), on(device), size(model, words, sequences), kept(on, size, parameters, shape, method),
-        d(on, size), input(on, size.rows), target(on, size.rows) {
+      : shape(model),
+        batch(sequences),
+        words(vocabulary),
+        rows(sequences * model.context),
+        parameters(attoscope::parameters(model, words)),
+        to_D(plan<T>(to_main, method.format)),
+        on(device),
+        size(model, words, sequences),
+        kept(on, size, parameters, shape, method),
+        d(on, size),
+        input(on, size.rows),
+        target(on, size.rows) {
     if (to_D.rounds()) weights_in_D = {on, parameters.size};
   }
 
@@ -78,42 +87,80 @@ struct Model<T>::Parts {
 /// y = round(x.W), or y += round(x.W).
 template <class T>
 void Model<T>::Parts::multiply(const T* x, const ParameterTensor& w, T* y, bool adds) {
-  on.product({.a = x, .a_row = w.rows, .a_col = 1,
-              .b = matrices + w.first, .b_row = w.cols, .b_col = 1,
-              .c = y, .c_row = w.cols,
-              .m = rows, .n = w.cols, .k = w.rows, .adds = adds, .rounding = to_D});
+  on.product({.a = x,
+              .a_row = w.rows,
+              .a_col = 1,
+              .b = matrices + w.first,
+              .b_row = w.cols,
+              .b_col = 1,
+              .c = y,
+              .c_row = w.cols,
+              .m = rows,
+              .n = w.cols,
+              .k = w.rows,
+              .adds = adds,
+              .rounding = to_D});
 }
 
 /// d_x = round(d_y.W^T), or d_x += it.
 template <class T>
 void Model<T>::Parts::multiply_back(const T* d_y, const ParameterTensor& w, T* d_x, bool adds) {
-  on.product({.a = d_y, .a_row = w.cols, .a_col = 1,
-              .b = matrices + w.first, .b_row = 1, .b_col = w.cols,
-              .c = d_x, .c_row = w.rows,
-              .m = rows, .n = w.rows, .k = w.cols, .adds = adds, .rounding = to_D});
+  on.product({.a = d_y,
+              .a_row = w.cols,
+              .a_col = 1,
+              .b = matrices + w.first,
+              .b_row = 1,
+              .b_col = w.cols,
+              .c = d_x,
+              .c_row = w.rows,
+              .m = rows,
+              .n = w.rows,
+              .k = w.cols,
+              .adds = adds,
+              .rounding = to_D});
 }
 
 /// dW = round(x^T.d_y), summed over the tokens of a sequence, then over sequences.
 template <class T>
 void Model<T>::Parts::weight_gradient(const T* x, const T* d_y, const ParameterTensor& w) {
-  on.product({.a = x, .a_row = 1, .a_col = w.rows,
-              .b = d_y, .b_row = w.cols, .b_col = 1,
-              .c = gradient + w.first, .c_row = w.cols,
-              .m = w.rows, .n = w.cols, .k = rows, .piece = shape.context, .rounding = to_D});
+  on.product({.a = x,
+              .a_row = 1,
+              .a_col = w.rows,
+              .b = d_y,
+              .b_row = w.cols,
+              .b_col = 1,
+              .c = gradient + w.first,
+              .c_row = w.cols,
+              .m = w.rows,
+              .n = w.cols,
+              .k = rows,
+              .piece = shape.context,
+              .rounding = to_D});
 }
 
 template <class T>
 NormRows<T> Model<T>::Parts::norm_of(const Numbers& x, const Normed<T>& n) const {
-  return {.norm = shape.norm, .rows = rows, .width = shape.width,
-          .x = x.get(), .gain = within(weights, n.gain), .bias = within(weights, n.bias),
-          .y = n.y.get(), .mean = n.mean.get(), .reciprocal = n.reciprocal.get(), .rounding = to_D};
+  return {.norm = shape.norm,
+          .rows = rows,
+          .width = shape.width,
+          .x = x.get(),
+          .gain = within(weights, n.gain),
+          .bias = within(weights, n.bias),
+          .y = n.y.get(),
+          .mean = n.mean.get(),
+          .reciprocal = n.reciprocal.get(),
+          .rounding = to_D};
 }
 
 /// The stream's gradient gets the share of a norm whose output's is d.normed.
 template <class T>
 void Model<T>::Parts::normalise_back(const Numbers& x, const Normed<T>& n) {
-  on.norm_gradient({.forward = norm_of(x, n), .d_y = d.normed.get(), .d_x = d.x.get(),
-                    .d_gain = within(gradient, n.gain), .d_bias = within(gradient, n.bias), .piece = shape.context});
+  on.norm_gradient({.forward = norm_of(x, n),
+                    .d_y = d.normed.get(),
+                    .d_x = d.x.get(),
+                    .d_gain = within(gradient, n.gain),
+                    .d_bias = within(gradient, n.bias),
+                    .piece = shape.context});
 }
 
 // --- forward ------------------------------------------------------------------------------------------------------------
@@ -128,15 +175,24 @@ void Model<T>::Parts::take_weights(const T* w) {
 
 template <class T>
 void Model<T>::Parts::embed() {
-  on.embed(input.get(), rows, shape.context, shape.width, weights + tensor("embedding").first, weights + tensor("positions").first,
-           kept.layers[0].x.get());
+  on.embed(input.get(), rows, shape.context, shape.width, weights + tensor("embedding").first,
+           weights + tensor("positions").first, kept.layers[0].x.get());
 }
 
 template <class T>
 HeadBatch<T> Model<T>::Parts::heads_of(const Layer<T>& y, int layer) const {
-  return {.rules = y.rules.data(), .sequences = batch, .heads = shape.heads, .context = shape.context, .d = shape.head_dimension(),
+  return {.rules = y.rules.data(),
+          .sequences = batch,
+          .heads = shape.heads,
+          .context = shape.context,
+          .d = shape.head_dimension(),
           .row_stride = shape.width,
-          .q = y.q.get(), .k = y.k.get(), .v = y.v.get(), .o = y.o.get(), .m = y.m.get(), .l = y.l.get(),
+          .q = y.q.get(),
+          .k = y.k.get(),
+          .v = y.v.get(),
+          .o = y.o.get(),
+          .m = y.m.get(),
+          .l = y.l.get(),
           .dice = dice_of(dice, layer)};
 }
 
@@ -165,8 +221,14 @@ void Model<T>::Parts::think(Layer<T>& y, Numbers& next) {
 
 template <class T>
 CrossEntropy<T> Model<T>::Parts::cross_entropy(T scale, T* d_logits) const {
-  return {.rows = rows, .vocabulary = words, .logits = kept.logits.get(), .targets = target.get(),
-          .factor = scale / static_cast<T>(rows), .losses = kept.losses.get(), .d_logits = d_logits, .rounding = to_D};
+  return {.rows = rows,
+          .vocabulary = words,
+          .logits = kept.logits.get(),
+          .targets = target.get(),
+          .factor = scale / static_cast<T>(rows),
+          .losses = kept.losses.get(),
+          .d_logits = d_logits,
+          .rounding = to_D};
 }
 
 template <class T>
@@ -212,7 +274,8 @@ void Model<T>::Parts::attend_back(Layer<T>& y, int layer) {
   const T* d_y = stream_gradient_in_D();
   weight_gradient(y.projected(), d_y, *y.W_O);
   multiply_back(d_y, *y.W_O, y.d_o.get());
-  on.attention_gradient({.forward = heads_of(y, layer), .d_o = y.d_o.get(), .d_q = d.q.get(), .d_k = d.k.get(), .d_v = d.v.get()});
+  on.attention_gradient(
+      {.forward = heads_of(y, layer), .d_o = y.d_o.get(), .d_q = d.q.get(), .d_k = d.k.get(), .d_v = d.v.get()});
   const std::pair<const Numbers*, const ParameterTensor*> inputs[] = {{&d.q, y.W_Q}, {&d.k, y.W_K}, {&d.v, y.W_V}};
   for (const auto& [d_input, weight] : inputs) {
     if (!y.gradients_are_in_D) round_in_place(*d_input);

@@ -18,7 +18,8 @@ struct CapturedHead {
   std::vector<float> q, k, v;
 };
 
-/// A model on a device. Y = X.W of D-rounded X and W, rounded to D; the gradients of both as well, dW after its sum over tokens.
+/// A model on a device. Y = X.W of D-rounded X and W, rounded to D; the gradients of both as well, dW after its sum over
+/// tokens.
 template <class T>
 class Model {
  public:

@@ -40,8 +40,8 @@ struct Parameters {
 };
 Parameters parameters(const ModelShape& shape, int vocabulary);
 
-/// The first weights: N(0, 0.02), W_O and W_2 smaller by sqrt(2 layers), gains 1, biases 0 (GPT-2's); tensor i draws from stream
-/// i of the seed.
+/// The first weights: N(0, 0.02), W_O and W_2 smaller by sqrt(2 layers), gains 1, biases 0 (GPT-2's); tensor i draws from
+/// stream i of the seed.
 std::vector<float> first_weights(const Parameters& parameters, const ModelShape& shape, std::uint64_t seed);
 
 }  // namespace attoscope

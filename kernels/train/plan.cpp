@@ -30,15 +30,16 @@ void check_recipe(const Recipe& recipe) {
   if (std::exp2(std::round(std::log2(recipe.loss_scale))) != recipe.loss_scale)
     refuse("recipe.loss_scale", std::to_string(recipe.loss_scale), "a power of two");
   if (recipe.final_rate > recipe.rate)
-    refuse("recipe.final_rate", std::to_string(recipe.final_rate), "at most recipe.rate, which is " + std::to_string(recipe.rate));
+    refuse("recipe.final_rate", std::to_string(recipe.final_rate),
+           "at most recipe.rate, which is " + std::to_string(recipe.rate));
 }
 
 /// A method as Explore knows it, in the shape of a head.
 void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string& key) {
   if (!is_emulated(x.method.algorithm))
-    refuse(key + ".method.algorithm", std::string(name(x.method.algorithm)), "one that is emulated: " + [] {
-      return listed(std::span(algorithm_names).first(emulated_count));
-    }());
+    refuse(
+        key + ".method.algorithm", std::string(name(x.method.algorithm)),
+        "one that is emulated: " + [] { return listed(std::span(algorithm_names).first(emulated_count)); }());
   Experiment e;
   e.problem.n = plan.model.context;
   e.problem.d = plan.model.head_dimension();
@@ -49,7 +50,8 @@ void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string
   const bool wide = std::any_of(x.gradient.steps.begin(), x.gradient.steps.end(), [&](const Rounding& r) {
     return r.kind == Rounding::Kind::format && r.format.mantissa_bits > 23;
   });
-  if (wide || works_in_double(e)) refuse(key + ".format", name(x.format), "formats of at most 24 significant bits: weights are fp32");
+  if (wide || works_in_double(e))
+    refuse(key + ".format", name(x.format), "formats of at most 24 significant bits: weights are fp32");
   for (const HeadPlace& place : x.exact)
     if (place.layer >= plan.model.layers || place.head >= plan.model.heads)
       refuse(key + ".exact", std::to_string(place.layer) + ":" + std::to_string(place.head), "a layer and a head of the model");
@@ -113,16 +115,21 @@ void add_exact_places(const TrainPlan& plan, TrainRuns& all, bool heads) {
       if (plan.a.is_exact(layer, head)) continue;
       TrainMethod method = plan.a;
       method.exact.push_back({layer, head});
-      add_suspect(plan, all, "layer " + std::to_string(layer) + (heads ? " head " + std::to_string(head) : "") + " exact", method);
+      add_suspect(plan, all, "layer " + std::to_string(layer) + (heads ? " head " + std::to_string(head) : "") + " exact",
+                  method);
     }
 }
 
 void add_suspects(const TrainPlan& plan, TrainRuns& all) {
   switch (plan.bisect) {
-    case BisectBy::step: return add_exact_steps(plan, all);
-    case BisectBy::gradient: return add_exact_gradients(plan, all);
-    case BisectBy::layer: return add_exact_places(plan, all, false);
-    case BisectBy::head: return add_exact_places(plan, all, true);
+    case BisectBy::step:
+      return add_exact_steps(plan, all);
+    case BisectBy::gradient:
+      return add_exact_gradients(plan, all);
+    case BisectBy::layer:
+      return add_exact_places(plan, all, false);
+    case BisectBy::head:
+      return add_exact_places(plan, all, true);
   }
 }
 
@@ -146,7 +153,8 @@ struct RangeCheck {
 }  // namespace
 
 bool TrainMethod::is_exact(int layer, int head) const {
-  return std::any_of(exact.begin(), exact.end(), [&](const HeadPlace& p) { return p.layer == layer && (p.head < 0 || p.head == head); });
+  return std::any_of(exact.begin(), exact.end(),
+                     [&](const HeadPlace& p) { return p.layer == layer && (p.head < 0 || p.head == head); });
 }
 
 TrainPlan default_train_plan() {

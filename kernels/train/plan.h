@@ -22,9 +22,9 @@ inline constexpr std::array<std::string_view, 2> norm_names{"layer", "rms"};
 /// matrices, a head of its own. The vocabulary is the text's.
 struct ModelShape {
   int layers = 2;
-  int width = 128;   ///< of the residual stream: a multiple of `heads`
+  int width = 128;  ///< of the residual stream: a multiple of `heads`
   int heads = 4;
-  int context = 128; ///< characters that attention sees at most
+  int context = 128;  ///< characters that attention sees at most
   Norm norm = Norm::layer;
 
   constexpr int head_dimension() const { return width / heads; }
@@ -35,10 +35,10 @@ inline constexpr int max_train_steps = 1'000'000;
 
 /// AdamW (arXiv 1711.05101) with warm-up, a cosine down to `final_rate`, and clipping of the gradient's norm.
 struct Recipe {
-  int batch = 8;                ///< sequences a step
+  int batch = 8;  ///< sequences a step
   int steps = 400;
   double rate = 1e-3, final_rate = 1e-4;
-  int warmup = 20;              ///< steps in which the rate rises linearly
+  int warmup = 20;  ///< steps in which the rate rises linearly
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weight_decay = 0.1;    ///< of matrices; not of gains, biases, embedding and positions
   double clip = 1;              ///< largest norm of the gradient; 0: not clipped
@@ -52,7 +52,20 @@ struct Recipe {
 
 /// The named steps of attention's backward pass, in order of the data (FlashAttention-2, arXiv 2307.08691, Algorithm 2).
 enum class GradStep : std::uint8_t {
-  delta_step, delta, probability, P, dp_step, dP, centred, dS, dv_step, dV, dk_step, dK, dq_step, dQ
+  delta_step,
+  delta,
+  probability,
+  P,
+  dp_step,
+  dP,
+  centred,
+  dS,
+  dv_step,
+  dV,
+  dk_step,
+  dK,
+  dq_step,
+  dQ
 };
 inline constexpr int grad_step_count = 14;
 inline constexpr std::array<StepText, grad_step_count> grad_step_texts{{
@@ -133,8 +146,8 @@ inline constexpr std::array<std::string_view, 4> bisect_names{"step", "gradient"
 
 /// The text that is learned. The file is read outside kernels/; `corpus` then holds what was read.
 struct TextSource {
-  std::string file;          ///< empty: the text that comes with the program
-  std::uint64_t digest = 0;  ///< of its bytes, so that a changed file is a new question
+  std::string file;                      ///< empty: the text that comes with the program
+  std::uint64_t digest = 0;              ///< of its bytes, so that a changed file is a new question
   std::shared_ptr<const Corpus> corpus;  ///< not compared
 
   friend bool operator==(const TextSource& x, const TextSource& y) { return x.file == y.file && x.digest == y.digest; }
@@ -162,7 +175,7 @@ void validate(const TrainPlan& plan);
 
 /// One of the models that a plan trains.
 struct RunPlan {
-  std::string name;    ///< "a", "b", "b, seed 2", "b in fp16", "a, O exact": unique in its plan
+  std::string name;  ///< "a", "b", "b, seed 2", "b in fp16", "a, O exact": unique in its plan
   TrainMethod method;
   std::uint64_t seed = 1;  ///< of its first weights
 

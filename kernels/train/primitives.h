@@ -1,13 +1,17 @@
 /// What a model is made of, as operations of a device: the same bits from all of them.
 ///
-/// The written rule (kernels/train/row_math.h is its text in C++): every operation is one IEEE operation of T, rounded to nearest
-/// even; a product and a sum are one fma only where this says so. Every matrix product is one chain of fma in ascending k from 0.
-///   sum over the channels of a token: 16 interleaved chains from 0 (element i into chain i mod 16), joined by halves: chain i +=
+/// The written rule (kernels/train/row_math.h is its text in C++): every operation is one IEEE operation of T, rounded to
+/// nearest even; a product and a sum are one fma only where this says so. Every matrix product is one chain of fma in ascending
+/// k from 0.
+///   sum over the channels of a token: 16 interleaved chains from 0 (element i into chain i mod 16), joined by halves: chain i
+///   +=
 ///     chain i + 8, then + 4, + 2, + 1;
-///   sum over tokens: cut in pieces of `piece` tokens (a sequence each), one chain in ascending order from 0 for every piece; the
+///   sum over tokens: cut in pieces of `piece` tokens (a sequence each), one chain in ascending order from 0 for every piece;
+///   the
 ///     total begins with the first piece's sum, to which the others are added in ascending order.
-/// exp and log are ours (kernels/exponential.h), square roots and divisions IEEE's, 1e-5 and other constants the nearest of T. What is
-/// rounded to the main format D is rounded once, to nearest even, after the operation; nothing is rounded stochastically.
+/// exp and log are ours (kernels/exponential.h), square roots and divisions IEEE's, 1e-5 and other constants the nearest of T.
+/// What is rounded to the main format D is rounded once, to nearest even, after the operation; nothing is rounded
+/// stochastically.
 #pragma once
 
 #include <cstdint>
@@ -29,28 +33,29 @@ struct MatrixProduct {
   const T* b = nullptr;
   std::int64_t b_row = 0, b_col = 0;  ///< element (k, j) at b[k * b_row + j * b_col]
   T* c = nullptr;
-  std::int64_t c_row = 0;             ///< element (i, j) at c[i * c_row + j]
+  std::int64_t c_row = 0;  ///< element (i, j) at c[i * c_row + j]
   int m = 0, n = 0, k = 0;
-  int piece = 0;         ///< sums over tokens: k is cut in pieces of so many, one chain each from 0, added in ascending order; 0: one
-  bool adds = false;     ///< to C instead of taking its place: C + round(sum), one addition
+  int piece = 0;  ///< sums over tokens: k is cut in pieces of so many, one chain each from 0, added in ascending order; 0: one
+  bool adds = false;          ///< to C instead of taking its place: C + round(sum), one addition
   RounderPlan<T> rounding{};  ///< of the sum of all pieces, before it is added
 };
 
 /// A norm of `rows` tokens of `width` channels; bias is null with Norm::rms.
 ///   mean = total(x) / width (0 with rms);  c = x - mean;  variance = total(c*c, each added by one fma) / width
-///   reciprocal = 1 / sqrt(variance + 1e-5);  y = round(fma(c * reciprocal, gain, bias)), with rms round((c * reciprocal) * gain)
+///   reciprocal = 1 / sqrt(variance + 1e-5);  y = round(fma(c * reciprocal, gain, bias)), with rms round((c * reciprocal) *
+///   gain)
 template <class T>
 struct NormRows {
   Norm norm = Norm::layer;
   int rows = 0, width = 0;
   const T *x = nullptr, *gain = nullptr, *bias = nullptr;
-  T* y = nullptr;                         ///< round(norm(x) * gain + bias)
+  T* y = nullptr;                            ///< round(norm(x) * gain + bias)
   T *mean = nullptr, *reciprocal = nullptr;  ///< [row]: mean (0 with rms), 1/sqrt(variance + 1e-5)
-  RounderPlan<T> rounding{};              ///< of y
+  RounderPlan<T> rounding{};                 ///< of y
 };
 
-/// Its backward pass: d_x += its share; the gradients of gain and bias are replaced by sums over tokens. With the forward's mean and
-/// reciprocal of the token:
+/// Its backward pass: d_x += its share; the gradients of gain and bias are replaced by sums over tokens. With the forward's
+/// mean and reciprocal of the token:
 ///   n = (x - mean) * reciprocal;  h = d_y * gain;  s = total(h) / width;  t = total(h*n, each added by one fma) / width
 ///   d_x = fma(reciprocal, fma(-n, t, h - s), d_x), with rms fma(reciprocal, fma(-n, t, h), d_x)
 ///   d_bias: sum of d_y;  d_gain: chain = fma(d_y, n, chain)
@@ -70,9 +75,9 @@ struct CrossEntropy {
   int rows = 0, vocabulary = 0;
   const T* logits = nullptr;
   const std::uint16_t* targets = nullptr;
-  T factor = 1;          ///< loss scale / rows
-  T* losses = nullptr;   ///< [row]
-  T* d_logits = nullptr; ///< may be null
+  T factor = 1;           ///< loss scale / rows
+  T* losses = nullptr;    ///< [row]
+  T* d_logits = nullptr;  ///< may be null
   RounderPlan<T> rounding{};
 };
 
@@ -89,9 +94,9 @@ struct AdamStep {
 
 /// What the gradient is, over all tensors, without the loss scale's factor `unscale`.
 struct GradientSize {
-  double squares = 0;             ///< of double(g) * unscale where that is finite, in the meter's order (kernels/meter.h)
+  double squares = 0;  ///< of double(g) * unscale where that is finite, in the meter's order (kernels/meter.h)
   std::int64_t nonfinite = 0;
-  std::int64_t first = -1;        ///< place of the first that is not finite
+  std::int64_t first = -1;  ///< place of the first that is not finite
 };
 
 /// A device that trains. One per run; not thread-safe. Calls are done in order; `download` and those that return a value wait.
@@ -113,9 +118,10 @@ class Primitives {
   /// y = 0
   virtual void clear(T* y, std::int64_t count) = 0;
   /// x[row][c] = embedding[token][c] + positions[row % context][c]
-  virtual void embed(const std::uint16_t* tokens, int rows, int context, int width, const T* embedding, const T* positions, T* x) = 0;
-  /// d_embedding, d_positions are replaced by sums over tokens of d_x, pieces of `context` tokens; a token's row of the embedding is
-  /// the sum over the tokens that are it.
+  virtual void embed(const std::uint16_t* tokens, int rows, int context, int width, const T* embedding, const T* positions,
+                     T* x) = 0;
+  /// d_embedding, d_positions are replaced by sums over tokens of d_x, pieces of `context` tokens; a token's row of the
+  /// embedding is the sum over the tokens that are it.
   virtual void embed_gradient(const std::uint16_t* tokens, int rows, int context, int width, int vocabulary, const T* d_x,
                               T* d_embedding, T* d_positions) = 0;
   virtual void norm(const NormRows<T>& n) = 0;
@@ -144,7 +150,8 @@ template <class T, class X>
 class DeviceArray {
  public:
   DeviceArray() = default;
-  DeviceArray(Primitives<T>& on, std::size_t count) : on_(&on), count_(count), data_(static_cast<X*>(on.allocate(count * sizeof(X)))) {}
+  DeviceArray(Primitives<T>& on, std::size_t count)
+      : on_(&on), count_(count), data_(static_cast<X*>(on.allocate(count * sizeof(X)))) {}
   DeviceArray(DeviceArray&& x) noexcept { swap(x); }
   DeviceArray& operator=(DeviceArray&& x) noexcept {
     swap(x);

@@ -26,17 +26,17 @@ struct RunHealth {
 
 struct RunRecord {
   RunPlan run;
-  std::vector<StepReport> steps;   ///< every step, without its census
-  std::vector<RunHealth> health;   ///< every measured step
-  std::string stopped;             ///< why it stopped: one sentence; empty: it did not
+  std::vector<StepReport> steps;  ///< every step, without its census
+  std::vector<RunHealth> health;  ///< every measured step
+  std::string stopped;            ///< why it stopped: one sentence; empty: it did not
 };
 
 /// Two models at a measured step.
 struct PairPoint {
   int step = 0;
-  double loss_difference = 0;               ///< loss of x - loss of y
-  std::vector<WeightDeviation> deviations;  ///< [0] over all, [1 + t] of tensor t
-  std::vector<std::vector<float>> profiles; ///< [t]: max |dW| along the rows of tensor t (see `profile`)
+  double loss_difference = 0;                ///< loss of x - loss of y
+  std::vector<WeightDeviation> deviations;   ///< [0] over all, [1 + t] of tensor t
+  std::vector<std::vector<float>> profiles;  ///< [t]: max |dW| along the rows of tensor t (see `profile`)
 };
 
 struct PairRecord {

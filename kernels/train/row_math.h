@@ -1,5 +1,6 @@
-/// The rows and elements of training, one function each: the same lines for a GPU's thread and a CPU's vectors, hence the same bits.
-/// What they compute, in which order, is written in kernels/train/primitives.h. V is a number or a vector of lanes; T its element.
+/// The rows and elements of training, one function each: the same lines for a GPU's thread and a CPU's vectors, hence the same
+/// bits. What they compute, in which order, is written in kernels/train/primitives.h. V is a number or a vector of lanes; T its
+/// element.
 #pragma once
 
 #include "kernels/meter.h"
@@ -138,11 +139,15 @@ ATTOSCOPE_HD V square_root(V x) {
   using T = typename Lane<V>::Scalar;
   if constexpr (std::is_same_v<V, T>) {
 #ifdef __CUDA_ARCH__
-    if constexpr (sizeof(T) == 4) return __fsqrt_rn(x);
-    else return __dsqrt_rn(x);
+    if constexpr (sizeof(T) == 4)
+      return __fsqrt_rn(x);
+    else
+      return __dsqrt_rn(x);
 #else
-    if constexpr (sizeof(T) == 4) return __builtin_sqrtf(x);
-    else return __builtin_sqrt(x);
+    if constexpr (sizeof(T) == 4)
+      return __builtin_sqrtf(x);
+    else
+      return __builtin_sqrt(x);
 #endif
   } else {
     T single[sizeof(V) / sizeof(T)];
@@ -193,8 +198,7 @@ ATTOSCOPE_HD void norm_gradient_row(const Row& row, const NormGradient<T>& g, st
   const auto share = [&](auto at) { return at.of(d_y) * at.of(n.gain); };
   const bool centred = n.norm == Norm::layer;
   const T plain = centred ? row.total(n.width, [&](auto at, V chain) { return chain + share(at); }) / width : T(0);
-  const T along =
-      row.total(n.width, [&](auto at, V chain) { return fused(share(at), normed_again(n, r, at), chain); }) / width;
+  const T along = row.total(n.width, [&](auto at, V chain) { return fused(share(at), normed_again(n, r, at), chain); }) / width;
   const V reciprocal = splat<V>(n.reciprocal[r]);
   row.each(n.width, [&](auto at) {
     const V inner = fused(-normed_again(n, r, at), splat<V>(along), share(at) - plain);
@@ -216,8 +220,8 @@ ATTOSCOPE_HD V token_total(int rows, int piece, Step step) {
   return total;
 }
 
-/// The same over some of the tokens alone: rows[0 .. count), ascending. What `token_total` gives where step leaves the chain as it
-/// is at all others, since neither a chain nor a total is ever -0.
+/// The same over some of the tokens alone: rows[0 .. count), ascending. What `token_total` gives where step leaves the chain as
+/// it is at all others, since neither a chain nor a total is ever -0.
 template <class V, class Step>
 ATTOSCOPE_HD V token_total(const int* rows, int count, int piece, Step step) {
   V total{}, chain{};
@@ -256,8 +260,10 @@ ATTOSCOPE_HD void cross_entropy_row(const Row& row, const CrossEntropy<T>& c, st
   row.each(c.vocabulary, [&](auto at) {
     V onehot{};
     if (target >= at.first && target < at.first + at.lanes) {
-      if constexpr (at.lanes == 1) onehot = T(1);
-      else onehot[target - at.first] = T(1);
+      if constexpr (at.lanes == 1)
+        onehot = T(1);
+      else
+        onehot[target - at.first] = T(1);
     }
     at.put(d, rounder((weight(at) / sum - onehot) * c.factor));
   });
@@ -300,8 +306,8 @@ ATTOSCOPE_HD void adam_step(const AdamStep<T>& s, At at) {
   at.put(s.w, fused(splat<V>(-s.rate), fused(splat<V>(s.decay), w, update), w));
 }
 
-/// What `at_once` chains of a chunk of the gradient, from `first_chain` on, add to its size (see kernels/meter.h); V is double or a
-/// vector of it.
+/// What `at_once` chains of a chunk of the gradient, from `first_chain` on, add to its size (see kernels/meter.h); V is double
+/// or a vector of it.
 template <int at_once, class V = double>
 struct ChunkSize {
   static constexpr int lanes = WholeLanes<V>::lanes;
@@ -338,7 +344,8 @@ ATTOSCOPE_HD V widened(const T* x, std::size_t count) {
 }
 
 template <int at_once, class V = double, class T>
-ATTOSCOPE_HD ChunkSize<at_once, V> chunk_size_of(const T* g, std::size_t count, std::size_t chunk, int first_chain, double unscale) {
+ATTOSCOPE_HD ChunkSize<at_once, V> chunk_size_of(const T* g, std::size_t count, std::size_t chunk, int first_chain,
+                                                 double unscale) {
   ChunkSize<at_once, V> size;
   constexpr std::size_t lanes = WholeLanes<V>::lanes;
   const std::size_t first = chunk * chunk_size, end = count - first < chunk_size ? count : first + chunk_size;

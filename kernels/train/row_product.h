@@ -18,9 +18,9 @@ inline constexpr int crew_size = 1, group_vectors = 2, product_group = row_vecto
 #endif
 /// Elements that a crew, and each of its members, holds in one go.
 template <class T>
-inline constexpr int own_width = Lanes<T>::width* group_vectors;
+inline constexpr int own_width = Lanes<T>::width * group_vectors;
 template <class T>
-inline constexpr int crew_width = own_width<T>* crew_size;
+inline constexpr int crew_width = own_width<T> * crew_size;
 
 /// Which element of the row the member's x-th is.
 ATTOSCOPE_HD int place_of(int x, [[maybe_unused]] int lane) { return crew_size == 1 ? x : x * crew_size + lane; }

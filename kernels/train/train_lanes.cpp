@@ -32,7 +32,8 @@ void embed(const T* embedding, const T* position, int width, T* x) {
 template <class T>
 void word_sum(const int* rows, int count, int context, int width, const T* d_x, T* sum) {
   each_lanes<V<T>>(width, [&](auto at) {
-    at.put(sum, token_total<V<T>>(rows, count, context, [&](std::int64_t r, V<T> chain) { return chain + at.of(d_x + r * width); }));
+    at.put(sum,
+           token_total<V<T>>(rows, count, context, [&](std::int64_t r, V<T> chain) { return chain + at.of(d_x + r * width); }));
   });
 }
 
@@ -62,9 +63,11 @@ template <class T>
 void norm_sums(const NormGradient<T>& g, int first_channel, int end_channel) {
   each_lanes<V<T>>(end_channel - first_channel, [&](auto at) {
     at.first += first_channel;
-    at.put(g.d_gain, token_total<V<T>>(g.forward.rows, g.piece, [&](int r, V<T> chain) { return gain_chain(g, r, at, chain); }));
+    at.put(g.d_gain,
+           token_total<V<T>>(g.forward.rows, g.piece, [&](int r, V<T> chain) { return gain_chain(g, r, at, chain); }));
     if (g.d_bias)
-      at.put(g.d_bias, token_total<V<T>>(g.forward.rows, g.piece, [&](int r, V<T> chain) { return bias_chain(g, r, at, chain); }));
+      at.put(g.d_bias,
+             token_total<V<T>>(g.forward.rows, g.piece, [&](int r, V<T> chain) { return bias_chain(g, r, at, chain); }));
   });
 }
 

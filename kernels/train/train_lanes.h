@@ -26,7 +26,7 @@ struct TrainLanes {
   /// Channels of position `position`'s gradient.
   void (*position_sum)(int position, int sequences, int context, int width, const T* d_x, T* sum) = nullptr;
   void (*norm)(const NormRows<T>&, int first, int end) = nullptr;
-  void (*norm_gradient)(const NormGradient<T>&, int first, int end) = nullptr;  ///< d_x
+  void (*norm_gradient)(const NormGradient<T>&, int first, int end) = nullptr;              ///< d_x
   void (*norm_sums)(const NormGradient<T>&, int first_channel, int end_channel) = nullptr;  ///< d_gain and d_bias
   void (*gelu)(const T* x, std::int64_t count, const RounderPlan<T>&, T* y) = nullptr;
   void (*gelu_gradient)(const T* x, const T* d_y, std::int64_t count, const RounderPlan<T>&, T* d_x) = nullptr;

@@ -22,7 +22,7 @@ struct TrainState {
   int step = 0;  ///< steps taken
   double loss_scale = 1;
   int steps_since_overflow = 0;
-  int updates = 0;  ///< steps that were not skipped
+  int updates = 0;        ///< steps that were not skipped
   double first_loss = 0;  ///< NaN before the first step
   std::vector<float> weights, m, v;
 
@@ -35,14 +35,14 @@ struct StepReport {
   double loss = 0;
   double gradient_norm = 0;  ///< before clipping; infinite where it overflowed
   double rate = 0, loss_scale = 1;
-  bool skipped = false;  ///< the gradient overflowed: the loss scale was halved, the weights stay
+  bool skipped = false;             ///< the gradient overflowed: the loss scale was halved, the weights stay
   std::vector<HeadCensus> heads{};  ///< [layer * heads + head]; empty: not asked for
 };
 
 /// The learning rate of a step (from 1).
 double rate_at(const Recipe& recipe, int step);
-/// Whether gradients in this format need a scaled loss: those with fewer exponents than fp32. Where the format saturates, overflow
-/// shows nowhere, and the scale stays.
+/// Whether gradients in this format need a scaled loss: those with fewer exponents than fp32. Where the format saturates,
+/// overflow shows nowhere, and the scale stays.
 bool scales_loss(const Format& format);
 
 /// Trains one run of a plan on a device.
@@ -61,8 +61,8 @@ class Trainer {
   /// Everything of the next step but its update: loss, gradient, what it tells. The state stays as it is, also where it throws
   /// Diverged, DeviceFailure; `restore` and `captured` drop what was prepared.
   StepReport prepare(bool with_census);
-  /// The update (or the skip) of the step that was prepared. Runs that go side by side prepare all, then commit all: whoever stops
-  /// or is stopped in between has nothing to take back.
+  /// The update (or the skip) of the step that was prepared. Runs that go side by side prepare all, then commit all: whoever
+  /// stops or is stopped in between has nothing to take back.
   void commit();
   /// Takes the next step: prepare, then commit.
   StepReport step(bool with_census);

@@ -262,7 +262,8 @@ void compare_devices(const Arguments& x, Tally& tally) {
   tally.section("stopped runs");
   check_stopping(x.device, tally);
   tally.section("training");
-  const bool sample = x.quick || x.device == "cpu";  // held against itself the CPU has nothing to show that many steps show better
+  const bool sample =
+      x.quick || x.device == "cpu";  // held against itself the CPU has nothing to show that many steps show better
   for (const TrainAnswer& answer : compare_training(x.device, sample)) tally.note(answer.fault, [&] { return answer.name; });
 }
 

@@ -183,11 +183,8 @@ void print_attention_speed(Primitives<float>& on, const std::function<void()>& w
                                .m = m.get(),
                                .l = l.get()};
   std::printf("  attention %8.3f ms\n", milliseconds([&] { on.attention(batch); }, wait));
-  std::printf("  its gradient %8.3f ms\n", milliseconds(
-                                               [&] {
-                                                 on.attention_gradient({batch, d_o.get(), d_q.get(), d_k.get(), d_v.get()});
-                                               },
-                                               wait));
+  std::printf("  its gradient %8.3f ms\n",
+              milliseconds([&] { on.attention_gradient({batch, d_o.get(), d_q.get(), d_k.get(), d_v.get()}); }, wait));
 }
 
 }  // namespace

@@ -13,30 +13,30 @@ struct Case {
   void (*run)(Hand&);
 };
 
-std::span<const Case> input_cases();      ///< inputs, heads, masks, seed, files
-std::span<const Case> format_cases();     ///< formats, bits, sizes, tiles, rows, device
-std::span<const Case> precision_cases();  ///< algorithms, presets, every cell of the matrix
-std::span<const Case> option_cases();     ///< options of methods and scores
-std::span<const Case> traffic_cases();    ///< bytes, what is on chip, roofline
-std::span<const Case> tooltip_cases();    ///< every control explains itself
-std::span<const Case> kernel_cases();     ///< somebody's own output: rounded or wrong?
-std::span<const Case> golden_cases();     ///< the main views against kept pictures
-std::span<const Case> picture_cases();    ///< the heat map and its toolbar
-std::span<const Case> comparison_cases(); ///< two fields held against each other, curves through a cell
-std::span<const Case> map_cases();        ///< the rescale map and the scores
-std::span<const Case> strip_cases();      ///< recurrence strip, bars, keys, help
-std::span<const Case> statistics_cases(); ///< the panel at the right, and its words
-std::span<const Case> session_cases();    ///< undo, clipboard, presets, answers in two parts
-std::span<const Case> pin_cases();        ///< experiments that were kept
-std::span<const Case> palette_cases();    ///< commands found by typing, and the README's keys
-std::span<const Case> export_cases();     ///< plots as pixels, figures and fields; the papers' figures
-std::span<const Case> comfort_cases();    ///< layout, themes, progress, saved pictures, strange files
-std::span<const Case> sweep_cases();      ///< the Sweep workspace
-std::span<const Case> train_cases();      ///< the Train workspace
-std::span<const Case> train_word_cases(); ///< its records as curves, words and tables
-std::span<const Case> state_cases();      ///< every panel with nothing, something running, NaN, and extreme sizes
-std::span<const Case> learn_cases();      ///< lessons: pages, presenting, quizzes, what is broken
+std::span<const Case> input_cases();        ///< inputs, heads, masks, seed, files
+std::span<const Case> format_cases();       ///< formats, bits, sizes, tiles, rows, device
+std::span<const Case> precision_cases();    ///< algorithms, presets, every cell of the matrix
+std::span<const Case> option_cases();       ///< options of methods and scores
+std::span<const Case> traffic_cases();      ///< bytes, what is on chip, roofline
+std::span<const Case> tooltip_cases();      ///< every control explains itself
+std::span<const Case> kernel_cases();       ///< somebody's own output: rounded or wrong?
+std::span<const Case> golden_cases();       ///< the main views against kept pictures
+std::span<const Case> picture_cases();      ///< the heat map and its toolbar
+std::span<const Case> comparison_cases();   ///< two fields held against each other, curves through a cell
+std::span<const Case> map_cases();          ///< the rescale map and the scores
+std::span<const Case> strip_cases();        ///< recurrence strip, bars, keys, help
+std::span<const Case> statistics_cases();   ///< the panel at the right, and its words
+std::span<const Case> session_cases();      ///< undo, clipboard, presets, answers in two parts
+std::span<const Case> pin_cases();          ///< experiments that were kept
+std::span<const Case> palette_cases();      ///< commands found by typing, and the README's keys
+std::span<const Case> export_cases();       ///< plots as pixels, figures and fields; the papers' figures
+std::span<const Case> comfort_cases();      ///< layout, themes, progress, saved pictures, strange files
+std::span<const Case> sweep_cases();        ///< the Sweep workspace
+std::span<const Case> train_cases();        ///< the Train workspace
+std::span<const Case> train_word_cases();   ///< its records as curves, words and tables
+std::span<const Case> state_cases();        ///< every panel with nothing, something running, NaN, and extreme sizes
+std::span<const Case> learn_cases();        ///< lessons: pages, presenting, quizzes, what is broken
 std::span<const Case> lesson_view_cases();  ///< numbers, pictures and plots of the lessons
-std::span<const Case> stepper_cases();    ///< the stepper of the lessons
+std::span<const Case> stepper_cases();      ///< the stepper of the lessons
 
 }  // namespace attoscope::testing

@@ -21,7 +21,8 @@ ImVec2 place_of(const char* window) { return ImGui::FindWindowByName(window)->Po
 
 void resizing(Hand& hand) {
   hand.frames(3);
-  hand.check(size_of(controls_window).x == 316 && size_of(statistics_window).x == 348 && size_of(recurrence_window).y == 262, "as wide as at first");
+  hand.check(size_of(controls_window).x == 316 && size_of(statistics_window).x == 348 && size_of(recurrence_window).y == 262,
+             "as wide as at first");
   const auto drag_edge = [&](ImVec2 from, float dx, float dy) { hand.drag(from, {from.x + dx, from.y + dy}); };
   hand.changes(
       "the line between controls and picture", [&] { drag_edge({place_of(heatmap_window).x - 0.5f, 300}, 64, 0); },
@@ -33,15 +34,18 @@ void resizing(Hand& hand) {
       "the line above the strip", [&] { drag_edge({700, place_of(recurrence_window).y - 0.5f}, 0, 30); },
       [](Session& s) { s.view.panels.bottom = 232; });
   hand.frames(3);
-  hand.check(size_of(controls_window).x == 380 && size_of(statistics_window).x == 388 && size_of(recurrence_window).y == 232, "they are so");
+  hand.check(size_of(controls_window).x == 380 && size_of(statistics_window).x == 388 && size_of(recurrence_window).y == 232,
+             "they are so");
   const Session moved = hand.session();
   hand.view().ui_scale = 1.25;
   hand.frames(4);
-  hand.check(std::fabs(size_of(controls_window).x - 475) <= 1 && hand.view().panels == moved.view.panels, "and grow with the scale");
+  hand.check(std::fabs(size_of(controls_window).x - 475) <= 1 && hand.view().panels == moved.view.panels,
+             "and grow with the scale");
   hand.view().ui_scale = 1;
   hand.stage.resize(1920, 1080);
   hand.frames(4);
-  hand.check(size_of(controls_window).x == 380 && size_of(recurrence_window).y == 232 && hand.session() == moved, "a larger window leaves them");
+  hand.check(size_of(controls_window).x == 380 && size_of(recurrence_window).y == 232 && hand.session() == moved,
+             "a larger window leaves them");
   std::vector<std::string> remarks;
   hand.open(parse_session(session_text(moved), remarks));
   hand.frames(4);
@@ -56,8 +60,7 @@ void resizing(Hand& hand) {
       [](Session& s) { s.view.panels = {}; });
   hand.frames(3);
   hand.check(size_of(controls_window).x == 316, "as at first");
-  hand.changes(
-      "undo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [&](Session& s) { s.view.panels = moved.view.panels; });
+  hand.changes("undo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [&](Session& s) { s.view.panels = moved.view.panels; });
   for (const double absurd : {64.0, 8192.0}) {
     hand.view().panels = {absurd, absurd, absurd};
     for (const int width : {640, 1280, 1920}) {
@@ -71,7 +74,8 @@ void resizing(Hand& hand) {
 float linear(float x) { return x <= 0.04045f ? x / 12.92f : std::pow((x + 0.055f) / 1.055f, 2.4f); }
 using Rgb = std::array<float, 3>;
 Rgb linear_of(Colour c) {
-  return {linear(static_cast<float>(c & 255) / 255), linear(static_cast<float>(c >> 8 & 255) / 255), linear(static_cast<float>(c >> 16 & 255) / 255)};
+  return {linear(static_cast<float>(c & 255) / 255), linear(static_cast<float>(c >> 8 & 255) / 255),
+          linear(static_cast<float>(c >> 16 & 255) / 255)};
 }
 float luminance(Colour c) {
   const Rgb x = linear_of(c);
@@ -83,17 +87,20 @@ float contrast(Colour x, Colour y) {
 }
 
 void contrasts(Hand& hand) {
-  const auto check = [&](Theme theme, Colour Palette::*role, double least, const char* what) {
+  const auto check = [&](Theme theme, Colour Palette::* role, double least, const char* what) {
     const Palette& p = palette(theme);
     const double ratio = contrast(p.*role, p.panel);
-    hand.check(ratio >= least, std::string(theme_names[static_cast<std::size_t>(theme)]) + " " + what + " " + std::to_string(ratio));
+    hand.check(ratio >= least,
+               std::string(theme_names[static_cast<std::size_t>(theme)]) + " " + what + " " + std::to_string(ratio));
   };
   for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
     const double more = theme == Theme::high_contrast ? 7 : 4.5;
     check(theme, &Palette::text, more + 6, "text");
     check(theme, &Palette::secondary, 7, "secondary");
-    for (const auto& [role, what] : {std::pair{&Palette::faint, "faint"}, std::pair{&Palette::a, "a"}, std::pair{&Palette::b, "b"}, std::pair{&Palette::golden, "golden"},
-                                     std::pair{&Palette::moved, "moved"}, std::pair{&Palette::bad, "bad"}, std::pair{&Palette::good, "good"}, std::pair{&Palette::accent, "accent"}})
+    for (const auto& [role, what] :
+         {std::pair{&Palette::faint, "faint"}, std::pair{&Palette::a, "a"}, std::pair{&Palette::b, "b"},
+          std::pair{&Palette::golden, "golden"}, std::pair{&Palette::moved, "moved"}, std::pair{&Palette::bad, "bad"},
+          std::pair{&Palette::good, "good"}, std::pair{&Palette::accent, "accent"}})
       check(theme, role, more, what);
   }
   check(Theme::high_contrast, &Palette::line, 3, "lines");
@@ -129,7 +136,8 @@ float distance(const Rgb& x, const Rgb& y) {
     const float l = std::cbrt(0.4122214708f * c[0] + 0.5363325363f * c[1] + 0.0514459929f * c[2]);
     const float m = std::cbrt(0.2119034982f * c[0] + 0.6806995451f * c[1] + 0.1073969566f * c[2]);
     const float s = std::cbrt(0.0883024619f * c[0] + 0.2817188376f * c[1] + 0.6299787005f * c[2]);
-    return Rgb{0.2104542553f * l + 0.7936177850f * m - 0.0040720468f * s, 1.9779984951f * l - 2.4285922050f * m + 0.4505937099f * s,
+    return Rgb{0.2104542553f * l + 0.7936177850f * m - 0.0040720468f * s,
+               1.9779984951f * l - 2.4285922050f * m + 0.4505937099f * s,
                0.0259040371f * l + 0.7827717662f * m - 0.8086757660f * s};
   };
   const Rgb u = lab(x), v = lab(y);
@@ -151,11 +159,13 @@ void colour_blindness(Hand& hand) {
     for (const double share : {0.2, 0.35, 0.5, 0.65, 0.8}) {
       const int step = static_cast<int>(share * middle);
       const float apart = distance(seen_by(eyes[eye], map[middle + step]), seen_by(eyes[eye], map[middle - step]));
-      hand.check(apart > 0.08f, "eye " + std::to_string(eye) + " tells signs apart at " + std::to_string(share) + ": " + std::to_string(apart));
+      hand.check(apart > 0.08f, "eye " + std::to_string(eye) + " tells signs apart at " + std::to_string(share) + ": " +
+                                    std::to_string(apart));
     }
     for (int i = 1; i <= 8; ++i)
       for (const int sign : {-1, 1}) {
-        const Rgb near = seen_by(eyes[eye], map[static_cast<std::size_t>(middle + sign * (i - 1) * middle / 8)]), far = seen_by(eyes[eye], map[static_cast<std::size_t>(middle + sign * i * middle / 8)]);
+        const Rgb near = seen_by(eyes[eye], map[static_cast<std::size_t>(middle + sign * (i - 1) * middle / 8)]),
+                  far = seen_by(eyes[eye], map[static_cast<std::size_t>(middle + sign * i * middle / 8)]);
         hand.check(distance(near, far) > 0.03f, "eye " + std::to_string(eye) + " sees every step of the map");
       }
   }
@@ -164,9 +174,12 @@ void colour_blindness(Hand& hand) {
       const ColourTable table = colour_table(diverging, theme);
       for (const int marker : {entry::nan, entry::plus_infinity, entry::minus_infinity}) {
         float nearest = 9;
-        for (int i = 0; i < entry::map_size; ++i) nearest = std::min(nearest, distance(linear_of(table[static_cast<std::size_t>(i)]), linear_of(table[static_cast<std::size_t>(marker)])));
+        for (int i = 0; i < entry::map_size; ++i)
+          nearest = std::min(nearest, distance(linear_of(table[static_cast<std::size_t>(i)]),
+                                               linear_of(table[static_cast<std::size_t>(marker)])));
         hand.check(nearest > 0.05f, "marker " + std::to_string(marker) + " is no colour of the map of theme " +
-                                        std::string(theme_names[static_cast<std::size_t>(theme)]) + ": " + std::to_string(nearest));
+                                        std::string(theme_names[static_cast<std::size_t>(theme)]) + ": " +
+                                        std::to_string(nearest));
       }
     }
 }
@@ -184,7 +197,8 @@ void progress(Hand& hand) {
   hand.frames(3);
   hand.check(hand.exists(button), "then there is a button");
   const ImVec2 place = hand.place(button, 0);
-  for (const auto& [share, left] : {std::pair{0.0, -1.0}, std::pair{0.5, 3.4}, std::pair{0.99, 5000.0}, std::pair{1.0, 1e9}, std::pair{std::nan(""), std::nan("")}}) {
+  for (const auto& [share, left] : {std::pair{0.0, -1.0}, std::pair{0.5, 3.4}, std::pair{0.99, 5000.0}, std::pair{1.0, 1e9},
+                                    std::pair{std::nan(""), std::nan("")}}) {
     hand.stage.told->progress = share;
     hand.stage.told->seconds_left = left;
     hand.frames(2);
@@ -226,7 +240,8 @@ void cancelling(Hand& hand) {
     hand.check(hand.session() == before, "nothing else changes");
     hand.experiment() = small_session().experiment;
     hand.settle();
-    hand.check(hand.stage.frame().message.empty() && hand.stage.frame().result->experiment == hand.experiment(), "and it goes on");
+    hand.check(hand.stage.frame().message.empty() && hand.stage.frame().result->experiment == hand.experiment(),
+               "and it goes on");
   }
 }
 
@@ -236,7 +251,8 @@ void saving(Hand& hand) {
   const auto files = [&] {
     std::vector<std::string> names;
     std::error_code error;
-    for (const auto& file : std::filesystem::directory_iterator(scratch / "pictures", error)) names.push_back(file.path().filename().string());
+    for (const auto& file : std::filesystem::directory_iterator(scratch / "pictures", error))
+      names.push_back(file.path().filename().string());
     std::ranges::sort(names);
     return names;
   };
@@ -246,13 +262,16 @@ void saving(Hand& hand) {
   std::ifstream png(scratch / "pictures/attoscope-window-1.png", std::ios::binary);
   std::string head(24, ' ');
   png.read(head.data(), 24);
-  const auto number = [&](std::size_t at) { return (static_cast<unsigned char>(head[at]) << 8) + static_cast<unsigned char>(head[at + 1]); };
+  const auto number = [&](std::size_t at) {
+    return (static_cast<unsigned char>(head[at]) << 8) + static_cast<unsigned char>(head[at + 1]);
+  };
   hand.check(head.substr(1, 3) == "PNG" && number(18) == 1280 && number(22) == 800, "as large as the window");
   hand.leaves("the button", [&] { hand.click(top_bar + "###save"), hand.frames(3); });
   hand.check(files().size() == 2 && files()[1] == "attoscope-window-2.png", "takes the next name");
   hand.stage.keeper.ask({"a part", 100, 100, 300, 150, "x,y\n1,2\n"});
   hand.frames(3);
-  hand.check(files().front() == "attoscope-a-part-1.csv" && files()[1] == "attoscope-a-part-1.png", "a part has its numbers beside it");
+  hand.check(files().front() == "attoscope-a-part-1.csv" && files()[1] == "attoscope-a-part-1.png",
+             "a part has its numbers beside it");
   std::ifstream csv(scratch / "pictures/attoscope-a-part-1.csv");
   hand.check(std::string(std::istreambuf_iterator<char>(csv), {}) == "x,y\n1,2\n", "as they were");
   hand.stage.keeper.ask({"nothing", 5000, 5000, 6000, 6000, ""});
@@ -298,11 +317,15 @@ void saving_plots(Hand& hand) {
   const std::vector<std::string> heat = save(heatmap_window, 0.5f, 0.5f, "heat map");
   if (hand.check(heat.size() == 97 && heat[0].starts_with("row,0,1,2,") && heat[0].ends_with(",15"), "the whole matrix")) {
     const std::string value = heat[43].substr(0, heat[43].find(',', 3));
-    hand.check(value.starts_with("42,") && std::stof(value.substr(3)) == static_cast<float>(field_value(r, Field::a_error, 42, 0)), "its values: " + value);
+    hand.check(
+        value.starts_with("42,") && std::stof(value.substr(3)) == static_cast<float>(field_value(r, Field::a_error, 42, 0)),
+        "its values: " + value);
   }
-  for (const auto& [x, name] : {std::pair{0.1f, "running max"}, std::pair{0.35f, "rescales"}, std::pair{0.6f, "row sum"}, std::pair{0.9f, "error"}}) {
+  for (const auto& [x, name] :
+       {std::pair{0.1f, "running max"}, std::pair{0.35f, "rescales"}, std::pair{0.6f, "row sum"}, std::pair{0.9f, "error"}}) {
     const std::vector<std::string> lines = save(recurrence_window, x, 0.5f, name);
-    hand.check(lines.size() == 7 && lines[0].starts_with("tile,max_true,max_used,alpha") && lines[6].starts_with("5,"), std::string(name) + " has its tiles");
+    hand.check(lines.size() == 7 && lines[0].starts_with("tile,max_true,max_used,alpha") && lines[6].starts_with("5,"),
+               std::string(name) + " has its tiles");
   }
   hand.check(save(statistics_window, 0.5f, 0.9f, "ulps").size() == 67, "every bin of the histogram");
   hand.view().detail = Detail::traffic;
@@ -322,10 +345,12 @@ void tabs(Hand& hand) {
     const float right = hand.place(top_bar + "Explore", 1).x;
     for (const char* item : {"###undo", "###help"}) {
       if (!hand.check(hand.exists(top_bar + item), std::string(item) + " is there at " + std::to_string(width))) continue;
-      hand.check(hand.place(top_bar + item, 0).x > right && hand.place(top_bar + item, 1).x <= static_cast<float>(width), "and in its place");
+      hand.check(hand.place(top_bar + item, 0).x > right && hand.place(top_bar + item, 1).x <= static_cast<float>(width),
+                 "and in its place");
     }
   }
-  for (const char* item : {"###find", "###presets", "###pins", "###session", "###save", "###theme", "###smaller"}) hand.check(hand.exists(top_bar + item), item);
+  for (const char* item : {"###find", "###presets", "###pins", "###session", "###save", "###theme", "###smaller"})
+    hand.check(hand.exists(top_bar + item), item);
 }
 
 /// Brings a panel to the front of those that share its place.
@@ -343,14 +368,14 @@ void small_windows(Hand& hand) {
   hand.check(hand.exists(top_bar + "###session") && hand.exists(top_bar + "###undo"), "sessions and undo are in the bar");
   hand.leaves("the strip's tab", [&] { bring(hand, recurrence_window); });
   hand.check(size_of(recurrence_window).y > 600, "the strip has all of that place");
-  hand.changes(
-      "its buttons", [&] { hand.click(strip + "###previous tile"); }, [](Session& s) { s.view.scrubbed_tile = 4; });
+  hand.changes("its buttons", [&] { hand.click(strip + "###previous tile"); }, [](Session& s) { s.view.scrubbed_tile = 4; });
   hand.leaves("the heat map's tab", [&] { bring(hand, heatmap_window); });
   hand.leaves("the statistics' tab", [&] { bring(hand, statistics_window); });
   hand.check(size_of(statistics_window).x == size_of(controls_window).x, "it shares the place of the controls");
   hand.view().ui_scale = 1;
   hand.frames(6);
-  hand.check(size_of(recurrence_window).y == 262 && size_of(statistics_window).x == 348, "a larger window has them side by side again");
+  hand.check(size_of(recurrence_window).y == 262 && size_of(statistics_window).x == 348,
+             "a larger window has them side by side again");
 }
 
 void dropped_files(Hand& hand) {
@@ -362,26 +387,37 @@ void dropped_files(Hand& hand) {
     hand.frames(2);
     const std::string message = hand.stage.frame().message;
     hand.check(hand.session() == before, files.front() + " changes nothing");
-    hand.check(!message.empty() && message.find('\n') == std::string::npos && message.size() < 600, files.front() + ": " + message);
+    hand.check(!message.empty() && message.find('\n') == std::string::npos && message.size() < 600,
+               files.front() + ": " + message);
     return message;
   };
-  for (const auto& [name, text] : {std::pair{"photo.png", "\x89PNG"}, std::pair{"notes.txt", "hello"}, std::pair{"empty", ""}, std::pair{"x.safetensors", "no"},
-                                   std::pair{"x.npy", "no"}, std::pair{"x.json", "{}"}, std::pair{"y.json", "[1,2"}, std::pair{"z.json", R"({"schema":"attoscope.figure/1"})"}})
+  for (const auto& [name, text] : {std::pair{"photo.png", "\x89PNG"}, std::pair{"notes.txt", "hello"}, std::pair{"empty", ""},
+                                   std::pair{"x.safetensors", "no"}, std::pair{"x.npy", "no"}, std::pair{"x.json", "{}"},
+                                   std::pair{"y.json", "[1,2"}, std::pair{"z.json", R"({"schema":"attoscope.figure/1"})"}})
     hand.check(dropped({scratch.write(name, text)}).find(name) != std::string::npos, std::string(name) + " is named");
   dropped({scratch / "."});
   dropped({scratch / "missing.safetensors"});
   dropped({scratch.write("a.npy", ""), scratch.write("b.npy", "")});
-  const std::string newer = scratch.write("newer.json", R"({"schema":"attoscope.session/9","experiment":{"problem":{"n":40,"d":8}},"orbits":3})");
+  const std::string newer =
+      scratch.write("newer.json", R"({"schema":"attoscope.session/9","experiment":{"problem":{"n":40,"d":8}},"orbits":3})");
   open_files({newer}, hand.stage.desk());
   hand.frames(2);
   hand.check(hand.experiment().problem.n == 40, "a later program's session opens as far as it is understood");
-  hand.check(hand.stage.frame().message.find("newer than attoscope.session/1") != std::string::npos, hand.stage.frame().message);
+  hand.check(hand.stage.frame().message.find("newer than attoscope.session/1") != std::string::npos,
+             hand.stage.frame().message);
 }
 
 constexpr std::array cases{
-    Case{"comfort", "resizing", resizing},     Case{"comfort", "contrasts", contrasts},   Case{"comfort", "sweep lines", sweep_lines}, Case{"comfort", "colour blindness", colour_blindness},
-    Case{"comfort", "progress", progress},     Case{"comfort", "cancelling", cancelling}, Case{"comfort", "saving", saving},
-    Case{"comfort", "saving plots", saving_plots}, Case{"comfort", "tabs", tabs},             Case{"comfort", "dropped files", dropped_files},
+    Case{"comfort", "resizing", resizing},
+    Case{"comfort", "contrasts", contrasts},
+    Case{"comfort", "sweep lines", sweep_lines},
+    Case{"comfort", "colour blindness", colour_blindness},
+    Case{"comfort", "progress", progress},
+    Case{"comfort", "cancelling", cancelling},
+    Case{"comfort", "saving", saving},
+    Case{"comfort", "saving plots", saving_plots},
+    Case{"comfort", "tabs", tabs},
+    Case{"comfort", "dropped files", dropped_files},
     Case{"comfort", "small windows", small_windows},
 };
 

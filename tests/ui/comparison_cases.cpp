@@ -38,8 +38,7 @@ void second_fields(Hand& hand) {
         item, [&] { hand.choose(heatmap + "##second field", item); }, [&](Session& s) { s.view.second_field = field; });
     hand.check(hand.stage.memory->second.field == field, "and its values are there");
   }
-  hand.changes(
-      "swap", [&] { hand.key(ImGuiKey_B); }, [](Session& s) { std::swap(s.view.field, s.view.second_field); });
+  hand.changes("swap", [&] { hand.key(ImGuiKey_B); }, [](Session& s) { std::swap(s.view.field, s.view.second_field); });
 }
 
 void side_by_side(Hand& hand) {
@@ -88,10 +87,7 @@ void swipe(Hand& hand) {
     hand.check(std::abs(to - static_cast<double>(share)) < 0.02, "it follows the mouse");
   }
   hand.changes(
-      "beyond the edge",
-      [&] {
-        hand.drag(hand.place(divider, 0.5f, 0.3f), {left.x - 30, from.y});
-      },
+      "beyond the edge", [&] { hand.drag(hand.place(divider, 0.5f, 0.3f), {left.x - 30, from.y}); },
       [](Session& s) { s.view.swipe = 0; });
   const Picture one = hand.picture();
   hand.view().swipe = 1;
@@ -128,8 +124,7 @@ void one_range(Hand& hand) {
 }
 
 void profiles(Hand& hand) {
-  hand.changes(
-      "curves", [&] { hand.click(heatmap + "##curves"); }, [](Session& s) { s.view.profiles = true; });
+  hand.changes("curves", [&] { hand.click(heatmap + "##curves"); }, [](Session& s) { s.view.profiles = true; });
   hand.move(hand.place(picture, 3.5f / 16, 40.5f / 96));
   hand.frames(2);
   const UiMemory& memory = *hand.stage.memory;
@@ -147,8 +142,7 @@ void profiles(Hand& hand) {
   hand.view().field = Field::a;
   hand.frames(2);
   hand.check(memory.profiles.along_row.size() == 3, "an output stands beside golden and the other");
-  hand.changes(
-      "key X", [&] { hand.key(ImGuiKey_X); }, [](Session& s) { s.view.profiles = false; });
+  hand.changes("key X", [&] { hand.key(ImGuiKey_X); }, [](Session& s) { s.view.profiles = false; });
 }
 
 void decimation(Hand& hand) {

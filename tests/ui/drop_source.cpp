@@ -1,8 +1,7 @@
-// attoscope_drop_source WINDOW X Y FILE...: drops files onto a window, as a file manager does (XDND, version 5). X and Y are in the
-// window. Exit code 0: the window took them; 1: it did not; 2: wrong usage.
+// attoscope_drop_source WINDOW X Y FILE...: drops files onto a window, as a file manager does (XDND, version 5). X and Y are in
+// the window. Exit code 0: the window took them; 1: it did not; 2: wrong usage.
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
-
 #include <poll.h>
 
 #include <cctype>
@@ -54,7 +53,8 @@ class DropSource {
     int root_x = 0, root_y = 0;
     XTranslateCoordinates(display_.get(), target_, DefaultRootWindow(display_.get()), x, y, &root_x, &root_y, &child);
     send("XdndEnter", {version << 24, static_cast<long>(atom("text/uri-list")), 0, 0});
-    send("XdndPosition", {0, (static_cast<long>(root_x) << 16) | root_y, CurrentTime, static_cast<long>(atom("XdndActionCopy"))});
+    send("XdndPosition",
+         {0, (static_cast<long>(root_x) << 16) | root_y, CurrentTime, static_cast<long>(atom("XdndActionCopy"))});
     if ((await("XdndStatus").data.l[1] & 1) == 0) throw std::runtime_error("the window refuses the drop");
     send("XdndDrop", {0, CurrentTime, 0, 0});
     await("XdndFinished");

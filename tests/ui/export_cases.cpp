@@ -63,7 +63,8 @@ void show(Hand& hand, const std::string& name) {
 void choosing(Hand& hand) {
   Kept kept(hand);
   kept.open_heat_map();
-  hand.check(hand.disabled("//$FOCUSED/columns/two columns") && hand.disabled("//$FOCUSED/bundle/.zip"), "pixels have neither columns nor a bundle");
+  hand.check(hand.disabled("//$FOCUSED/columns/two columns") && hand.disabled("//$FOCUSED/bundle/.zip"),
+             "pixels have neither columns nor a bundle");
   hand.changes("PDF", [&] { hand.pick("keep as/PDF"); }, [](Session& s) { s.view.figure.as = KeepAs::pdf; });
   hand.changes("two columns", [&] { hand.pick("columns/two columns"); }, [](Session& s) { s.view.figure.two_columns = true; });
   hand.changes("zip", [&] { hand.pick("bundle/.zip"); }, [](Session& s) { s.view.figure.zip = true; });
@@ -74,7 +75,8 @@ void choosing(Hand& hand) {
   hand.changes("screen", [&] { hand.pick("keep as/screen"); }, [](Session& s) { s.view.figure.as = KeepAs::screen; });
   show(hand, "menu");
   hand.leaves("save", [&] { hand.pick("###keep"), hand.frames(3); });
-  hand.check(kept.has("heat-map-1.png") && kept.has("heat-map-1.csv") && !kept.has("heat-map-1"), "pixels and numbers are there");
+  hand.check(kept.has("heat-map-1.png") && kept.has("heat-map-1.csv") && !kept.has("heat-map-1"),
+             "pixels and numbers are there");
   hand.changes("undo", [&] { hand.click(top_bar + "###undo"); }, [](Session& s) { s.view.figure.as = KeepAs::png; });
 }
 
@@ -85,11 +87,16 @@ struct Place {
   Detail detail = Detail::ulps;
 };
 constexpr std::array places{
-    Place{heatmap_window, "heat map", 0.5f, 0.5f},       Place{recurrence_window, "running max", 0.08f, 0.5f},
-    Place{recurrence_window, "rescales", 0.3f, 0.5f},    Place{recurrence_window, "row sum", 0.5f, 0.5f},
-    Place{recurrence_window, "largest P", 0.7f, 0.5f},   Place{recurrence_window, "error", 0.92f, 0.5f},
-    Place{recurrence_window, "recurrence", 0.99f, 0.95f}, Place{statistics_window, "ulps", 0.5f, 0.9f},
-    Place{statistics_window, "scatter", 0.5f, 0.9f, Detail::scatter}, Place{statistics_window, "why", 0.5f, 0.95f, Detail::why},
+    Place{heatmap_window, "heat map", 0.5f, 0.5f},
+    Place{recurrence_window, "running max", 0.08f, 0.5f},
+    Place{recurrence_window, "rescales", 0.3f, 0.5f},
+    Place{recurrence_window, "row sum", 0.5f, 0.5f},
+    Place{recurrence_window, "largest P", 0.7f, 0.5f},
+    Place{recurrence_window, "error", 0.92f, 0.5f},
+    Place{recurrence_window, "recurrence", 0.99f, 0.95f},
+    Place{statistics_window, "ulps", 0.5f, 0.9f},
+    Place{statistics_window, "scatter", 0.5f, 0.9f, Detail::scatter},
+    Place{statistics_window, "why", 0.5f, 0.95f, Detail::why},
     Place{statistics_window, "traffic", 0.5f, 0.9f, Detail::traffic},
 };
 
@@ -125,7 +132,8 @@ void archives_and_fields(Hand& hand) {
   Kept kept(hand);
   kept.open_heat_map();
   hand.leaves("the whole field", [&] { hand.pick("###npy"), kept.wait(); });
-  hand.check(kept.has("a_error-1.npy") && std::filesystem::file_size(kept.path("a_error-1.npy")) > 96 * 16 * 8, "every element: " + kept.said());
+  hand.check(kept.has("a_error-1.npy") && std::filesystem::file_size(kept.path("a_error-1.npy")) > 96 * 16 * 8,
+             "every element: " + kept.said());
   if (!has_gnuplot()) return;
   hand.view().figure = {KeepAs::pdf, true, true};
   kept.open_heat_map();
@@ -144,7 +152,8 @@ void failures(Hand& hand) {
   hand.leaves("without gnuplot", [&] { hand.pick("###keep"), kept.wait(); });
   ::setenv("PATH", path.c_str(), 1);
   hand.check(kept.said().find("package gnuplot-nox") != std::string::npos, kept.said());
-  hand.check(kept.has("heat-map-1/attoscope-heat-map-1.csv") && !kept.has("heat-map-1/attoscope-heat-map-1.svg"), "the data are there");
+  hand.check(kept.has("heat-map-1/attoscope-heat-map-1.csv") && !kept.has("heat-map-1/attoscope-heat-map-1.svg"),
+             "the data are there");
   hand.stage.explorer().say("");
   Frame known = hand.stage.frame();
   known.sweep.progress.done = 3;
@@ -167,10 +176,16 @@ void failures(Hand& hand) {
 void papers(Hand& hand) {
   Kept kept(hand);
   hand.click(top_bar + "###figures");
-  hand.changes("all policies", [&] { hand.pick("##all policies"); }, [](Session& s) { s.view.named_figure.all_policies = true; });
-  hand.changes("policy", [&] { hand.pick("##figure policy"), hand.pick("tile"); }, [](Session& s) { s.view.named_figure.policy = "tile"; });
-  for (const auto& [what, number] : {std::pair{"seeds", &FigureSettings::seeds}, std::pair{"N", &FigureSettings::n}, std::pair{"d", &FigureSettings::d}})
-    hand.changes(what, [&] { hand.type("//$FOCUSED/##" + std::string(what), "3"); }, [number = number](Session& s) { s.view.named_figure.*number = 3; });
+  hand.changes(
+      "all policies", [&] { hand.pick("##all policies"); }, [](Session& s) { s.view.named_figure.all_policies = true; });
+  hand.changes(
+      "policy", [&] { hand.pick("##figure policy"), hand.pick("tile"); },
+      [](Session& s) { s.view.named_figure.policy = "tile"; });
+  for (const auto& [what, number] :
+       {std::pair{"seeds", &FigureSettings::seeds}, std::pair{"N", &FigureSettings::n}, std::pair{"d", &FigureSettings::d}})
+    hand.changes(
+        what, [&] { hand.type("//$FOCUSED/##" + std::string(what), "3"); },
+        [number = number](Session& s) { s.view.named_figure.*number = 3; });
   hand.view().named_figure = {.policy = "hw", .n = 48, .d = 8, .seeds = 2};
   hand.frames(2);
   hand.check(hand.stage.keeper.busy() == false, "nothing is drawn unasked");
@@ -191,8 +206,11 @@ void papers(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"export", "choosing", choosing}, Case{"export", "figures of plots", figures_of_plots},
-    Case{"export", "archives and fields", archives_and_fields}, Case{"export", "failures", failures}, Case{"export", "papers", papers},
+    Case{"export", "choosing", choosing},
+    Case{"export", "figures of plots", figures_of_plots},
+    Case{"export", "archives and fields", archives_and_fields},
+    Case{"export", "failures", failures},
+    Case{"export", "papers", papers},
 };
 
 }  // namespace

@@ -17,16 +17,14 @@ void named(Hand& hand) {
   };
   for (const auto& [text, format] : {Named{"fp16", fp16}, Named{"tf32", tf32}, Named{"fp32", fp32}, Named{"fp64", fp64},
                                      Named{"e4m3", e4m3}, Named{"e5m2", e5m2}, Named{"bf16", bf16}})
-    hand.changes(
-        text, [&] { hand.click(editor + "format/" + text); }, [&](Session& s) { s.experiment.format = format; });
+    hand.changes(text, [&] { hand.click(editor + "format/" + text); }, [&](Session& s) { s.experiment.format = format; });
 }
 
 /// Drags a slider to both ends and to places between; `powers`: only powers of two are met on the way.
 void drag_all(Hand& hand, const std::string& path, int from, int to, bool powers, int& value,
               const std::function<void(Session&, int)>& set) {
   const auto drag = [&](float x0, float x1) {
-    hand.changes(
-        path, [&] { hand.drag(hand.place(path, x0), hand.place(path, x1)); }, [&](Session& s) { set(s, value); });
+    hand.changes(path, [&] { hand.drag(hand.place(path, x0), hand.place(path, x1)); }, [&](Session& s) { set(s, value); });
   };
   drag(0.5f, 0.0f);
   hand.check(value == from, path + " at its left end is " + std::to_string(value));
@@ -44,8 +42,7 @@ void drag_all(Hand& hand, const std::string& path, int from, int to, bool powers
 void type_some(Hand& hand, const std::string& path, std::initializer_list<std::pair<const char*, int>> typed, int& value,
                const std::function<void(Session&, int)>& set) {
   for (const auto& [text, expected] : typed) {
-    hand.changes(
-        path + " typed " + text, [&] { hand.type(path, text); }, [&](Session& s) { set(s, expected); });
+    hand.changes(path + " typed " + text, [&] { hand.type(path, text); }, [&](Session& s) { set(s, expected); });
     hand.check(value == expected, path + " takes " + text);
   }
 }
@@ -112,12 +109,10 @@ void typed_numbers(Hand& hand) {
   };
   hand.changes(
       "mantissa", [&] { type(editor + "##mantissa", "3"); }, [](Session& s) { s.experiment.format.mantissa_bits = 3; });
-  hand.changes(
-      "N", [&] { type(controls + "##N", "77"); }, [](Session& s) { s.experiment.problem.n = 77; });
+  hand.changes("N", [&] { type(controls + "##N", "77"); }, [](Session& s) { s.experiment.problem.n = 77; });
   hand.leaves("its name", [&] { hand.press(hand.place(controls + "##N", -0.3f)), hand.frames(3); });
   hand.stage.told = hand.stage.frame();  // nobody computes what follows
-  hand.changes(
-      "the largest N", [&] { type(controls + "##N", "1048576"); }, [](Session& s) { s.experiment.problem.n = max_n; });
+  hand.changes("the largest N", [&] { type(controls + "##N", "1048576"); }, [](Session& s) { s.experiment.problem.n = max_n; });
   hand.changes(
       "beyond the largest N", [&] { type(controls + "##N", "1048577"); }, [](Session& s) { s.experiment.problem.n = max_n; });
 }
@@ -140,14 +135,12 @@ void set_k(Session& s, int block) { s.experiment.a.block_k = s.experiment.b.bloc
 void set_q(Session& s, int block) { s.experiment.a.block_q = s.experiment.b.block_q = block; }
 
 void blocks(Hand& hand) {
-  hand.changes(
-      "square off", [&] { hand.click(controls + "##square"); }, [](Session& s) { s.view.square_tiles = false; });
+  hand.changes("square off", [&] { hand.click(controls + "##square"); }, [](Session& s) { s.view.square_tiles = false; });
   drag_all(hand, controls + "##block_k", 1, 2048, true, hand.experiment().a.block_k, set_k);
   drag_all(hand, controls + "##block_q", 1, 2048, true, hand.experiment().a.block_q, set_q);
   type_some(hand, controls + "##block_k", {{"7", 7}, {"0", 1}, {"5", 5}}, hand.experiment().a.block_k, set_k);
   type_some(hand, controls + "##block_q", {{"9999999", max_n}, {"33", 33}}, hand.experiment().a.block_q, set_q);
-  hand.changes(
-      "swap", [&] { hand.click(controls + "swap"); }, [](Session& s) { set_k(s, 33), set_q(s, 5); });
+  hand.changes("swap", [&] { hand.click(controls + "swap"); }, [](Session& s) { set_k(s, 33), set_q(s, 5); });
   hand.changes(
       "square on", [&] { hand.click(controls + "##square"); }, [](Session& s) { s.view.square_tiles = true, set_q(s, 33); });
   hand.leaves("swap of a square", [&] { hand.click(controls + "swap"); });
@@ -166,8 +159,7 @@ void rows(Hand& hand) {
   hand.type(controls + "##N", "5000");
   for (const int count : {64, 256, 1024, 4096, 0}) {
     const std::string text = count == 0 ? "all rows" : std::to_string(count) + " rows";
-    hand.changes(
-        text, [&] { hand.choose(controls + "##rows", text); }, [&](Session& s) { s.experiment.problem.rows = count; });
+    hand.changes(text, [&] { hand.choose(controls + "##rows", text); }, [&](Session& s) { s.experiment.problem.rows = count; });
     hand.check(static_cast<int>(hand.stage.frame().result->rows.size()) == (count == 0 ? 5000 : count), text + " are there");
   }
 }

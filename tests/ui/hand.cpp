@@ -52,8 +52,7 @@ void Hand::changes(const std::string& what, const std::function<void()>& act, co
 }
 
 void Hand::leaves(const std::string& what, const std::function<void()>& act, Where where) {
-  changes(
-      what, act, [](Session&) {}, where);
+  changes(what, act, [](Session&) {}, where);
 }
 
 void Hand::frames(int count) { context_.Yield(count); }
@@ -131,7 +130,8 @@ std::vector<std::pair<ImGuiID, std::string>> Hand::items(const std::string& wind
   context_.GatherItems(&list, window.c_str());
   std::vector<std::pair<ImGuiID, std::string>> found;
   for (int i = 0; i < list.GetSize(); ++i)
-    if (const ImGuiTestItemInfo& item = *list.GetByIndex(i); item.RectClipped.GetWidth() > 0 && item.RectClipped.GetHeight() > 0)
+    if (const ImGuiTestItemInfo& item = *list.GetByIndex(i);
+        item.RectClipped.GetWidth() > 0 && item.RectClipped.GetHeight() > 0)
       found.emplace_back(item.ID, item.DebugLabel);
   return found;
 }

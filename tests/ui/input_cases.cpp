@@ -65,8 +65,7 @@ void seed_and_value(Hand& hand) {
 
 void other_seeds(Hand& hand) {
   const auto seed = [&](std::uint64_t value) { return [value](Session& s) { s.experiment.problem.seed = value; }; };
-  hand.changes(
-      "the next seed", [&] { hand.click(controls + "###next seed"); }, seed(2));
+  hand.changes("the next seed", [&] { hand.click(controls + "###next seed"); }, seed(2));
   std::vector<std::uint64_t> met{2};
   for (int i = 0; i < 5; ++i) {
     Session expected = hand.session();
@@ -78,8 +77,7 @@ void other_seeds(Hand& hand) {
     met.push_back(hand.experiment().problem.seed);
   }
   hand.fill(controls + "##seed", "18446744073709551615");
-  hand.changes(
-      "the seed after the last", [&] { hand.click(controls + "###next seed"); }, seed(0));
+  hand.changes("the seed after the last", [&] { hand.click(controls + "###next seed"); }, seed(0));
 }
 
 void scales(Hand& hand) {
@@ -136,16 +134,11 @@ void tokens_of_a_file(Hand& hand) {
   hand.open(example_session());
   const int most = hand.experiment().problem.input.tensors->n;
   const auto n = [](int value) { return [value](Session& s) { s.experiment.problem.n = value; }; };
-  hand.changes(
-      "N typed", [&] { hand.type(tokens, "100"); }, n(100));
-  hand.changes(
-      "N of 1", [&] { hand.type(tokens, "1"); }, n(1));
-  hand.changes(
-      "N beyond the file", [&] { hand.type(tokens, "70000"); }, n(most));
-  hand.changes(
-      "N to the left", [&] { hand.drag(hand.place(tokens, 0.9f), hand.place(tokens, 0.0f)); }, n(1));
-  hand.changes(
-      "N to the right", [&] { hand.drag(hand.place(tokens, 0.1f), hand.place(tokens, 1.0f)); }, n(most));
+  hand.changes("N typed", [&] { hand.type(tokens, "100"); }, n(100));
+  hand.changes("N of 1", [&] { hand.type(tokens, "1"); }, n(1));
+  hand.changes("N beyond the file", [&] { hand.type(tokens, "70000"); }, n(most));
+  hand.changes("N to the left", [&] { hand.drag(hand.place(tokens, 0.9f), hand.place(tokens, 0.0f)); }, n(1));
+  hand.changes("N to the right", [&] { hand.drag(hand.place(tokens, 0.1f), hand.place(tokens, 1.0f)); }, n(most));
   hand.check(hand.disabled(controls + "##d"), "d is the file's");
   hand.leaves("its number", [&] { hand.press(hand.place(controls + "##d", 1.4f)), hand.enter("12"); });
   hand.check(!hand.disabled(tokens), "N is not");

@@ -67,16 +67,12 @@ void places(Hand& hand) {
   const auto put = [](Algorithm a, Algorithm b) {
     return [a, b](Session& s) { s.experiment.a.algorithm = a, s.experiment.b.algorithm = b; };
   };
-  hand.changes(
-      "the output as b", [&] { hand.click(place + "b"); }, put(Algorithm::flash2, Algorithm::loaded));
+  hand.changes("the output as b", [&] { hand.click(place + "b"); }, put(Algorithm::flash2, Algorithm::loaded));
   hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "b is looked at as well");
-  hand.changes(
-      "the output nowhere", [&] { hand.click(place + "off"); }, put(Algorithm::flash2, Algorithm::three_pass));
-  hand.changes(
-      "the output as a", [&] { hand.click(place + "a"); }, put(Algorithm::loaded, Algorithm::three_pass));
+  hand.changes("the output nowhere", [&] { hand.click(place + "off"); }, put(Algorithm::flash2, Algorithm::three_pass));
+  hand.changes("the output as a", [&] { hand.click(place + "a"); }, put(Algorithm::loaded, Algorithm::three_pass));
   hand.leaves("the output as a again", [&] { hand.click(place + "a"); });
-  hand.changes(
-      "undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, put(Algorithm::flash2, Algorithm::three_pass));
+  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, put(Algorithm::flash2, Algorithm::three_pass));
 }
 
 void typed(Hand& hand) {
@@ -87,8 +83,7 @@ void typed(Hand& hand) {
     hand.fill("//$FOCUSED/##kernel path", text);
     hand.settle();
   };
-  hand.changes(
-      "a typed output", [&] { open(file); }, [&](Session& s) { use(s, hand.experiment().loaded); });
+  hand.changes("a typed output", [&] { open(file); }, [&](Session& s) { use(s, hand.experiment().loaded); });
   const auto found = verdict(hand);
   hand.check(found->slip && found->slip->kind == Slip::Kind::scale, "the missing scale is named: " + found->sentence);
   hand.leaves("a path that is none", [&] { open(folder / "absent.npy"); });

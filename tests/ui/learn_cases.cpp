@@ -186,7 +186,8 @@ The rest.
 
 void what_is_broken(Hand& hand) {
   open_text(hand, broken);
-  for (const char* part : {"'\\frac{1}{'", "nosuchthing", "a.joy", "'nonsense'", "'minus'", "tolerance is 'much'", "\\begin{matrix}"})
+  for (const char* part :
+       {"'\\frac{1}{'", "nosuchthing", "a.joy", "'nonsense'", "'minus'", "tolerance is 'much'", "\\begin{matrix}"})
     hand.check(says(hand, part), std::string(part) + " is told");
   hand.check(!says(hand, "max(m"), "a sound formula is drawn");
   hand.check(!says(hand, "code: "), "and so is the view below");
@@ -209,7 +210,8 @@ void without_lessons(Hand& hand) {
 /// The column of the page that holds the text.
 const ImGuiWindow& text_column() {
   const ImVector<ImGuiWindow*>& windows = ImGui::GetCurrentContext()->Windows;
-  return **std::ranges::find_if(windows, [](const ImGuiWindow* w) { return w->WasActive && std::string(w->Name).find("/text_") != std::string::npos; });
+  return **std::ranges::find_if(
+      windows, [](const ImGuiWindow* w) { return w->WasActive && std::string(w->Name).find("/text_") != std::string::npos; });
 }
 
 /// Of a PNG, from its header.
@@ -240,7 +242,8 @@ void figure(Hand& hand) {
   hand.leaves("figure of a long page", [&] { hand.click(learn + "###figure"); });
   hand.frames(4);
   const int height = height_of(directory / "attoscope-lesson-3-step-2-1.png");
-  hand.check(std::abs(static_cast<float>(height) - whole) <= 1, "all of it: " + std::to_string(height) + " of " + std::to_string(whole));
+  hand.check(std::abs(static_cast<float>(height) - whole) <= 1,
+             "all of it: " + std::to_string(height) + " of " + std::to_string(whole));
   hand.check(text.Scroll.y == scrolled && text.Size.y < whole, "and the window is as it was");
   hand.stage.resize(1280, 800);
   hand.stage.keeper = Keeper("");
@@ -298,10 +301,9 @@ void tooltips(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"learn", "tooltips", tooltips},
-    Case{"learn", "turning", turning},         Case{"learn", "presenting", presenting},     Case{"learn", "quizzes", quizzes},
-    Case{"learn", "broken", what_is_broken},   Case{"learn", "no lessons", without_lessons}, Case{"learn", "figure", figure},
-    Case{"learn", "every page", every_page},   Case{"learn", "live numbers", live_numbers},
+    Case{"learn", "tooltips", tooltips}, Case{"learn", "turning", turning},       Case{"learn", "presenting", presenting},
+    Case{"learn", "quizzes", quizzes},   Case{"learn", "broken", what_is_broken}, Case{"learn", "no lessons", without_lessons},
+    Case{"learn", "figure", figure},     Case{"learn", "every page", every_page}, Case{"learn", "live numbers", live_numbers},
 };
 
 }  // namespace

@@ -142,10 +142,8 @@ void bits(Hand& hand) {
   expect(hand, one, "fraction", [&] { hand.type(page + "##fraction", "512"); }, {{"value", in_full(1.5 / 16)}});
   show(hand, one);
   const auto bit = [&](int i) { return hand.place(page + "fp16/bits", (static_cast<float>(i) + 0.5f) / 16); };
-  hand.changes(
-      "the last bit", [&] { hand.press(bit(15)); }, changed({{"value", "0.10003662109375"}}));
-  hand.changes(
-      "the sign bit", [&] { hand.press(bit(0)); }, changed({{"value", "-0.10003662109375"}}));
+  hand.changes("the last bit", [&] { hand.press(bit(15)); }, changed({{"value", "0.10003662109375"}}));
+  hand.changes("the sign bit", [&] { hand.press(bit(0)); }, changed({{"value", "-0.10003662109375"}}));
   hand.changes(
       "the largest exponent bit", [&] { hand.press(bit(1)); }, changed({{"value", in_full(-0.10003662109375 * 65536)}}));
 }
@@ -185,14 +183,11 @@ void heatmap(Hand& hand) {
     return hand.picture();
   };
   const Picture errors = looks();
-  hand.changes(
-      "another field", [&] { hand.click(page + "golden"); }, changed({{"field", "golden"}}));
+  hand.changes("another field", [&] { hand.click(page + "golden"); }, changed({{"field", "golden"}}));
   hand.check(looks().rgb != errors.rgb, "is another picture");
-  hand.changes(
-      "and back", [&] { hand.click(page + "a − golden"); }, changed({}));
+  hand.changes("and back", [&] { hand.click(page + "a − golden"); }, changed({}));
   hand.check(looks().rgb == errors.rgb, "is the first one again");
-  hand.changes(
-      "a control", [&] { hand.type(page + "##N", "64"); }, changed({{"n", "64"}}));
+  hand.changes("a control", [&] { hand.type(page + "##N", "64"); }, changed({{"n", "64"}}));
   hand.check(looks().rgb != errors.rgb, "dims what answers the earlier question");
   hand.move(hand.place(page + "picture", 0.5f, 0.5f));
   hand.frames(2);
@@ -231,13 +226,10 @@ void controls(Hand& hand) {
 /// What is changed last counts: a policy takes back the steps, a format its bits.
 void last_counts(Hand& hand) {
   show(hand, "plot\nkind: staircase\ncontrols: format, mantissa_bits, policy, a.O, a.m");
-  hand.changes(
-      "bits", [&] { hand.type(page + "##mantissa", "3"); }, changed({{"mantissa_bits", "3"}}));
-  hand.changes(
-      "a format", [&] { hand.click(page + "format/fp16"); }, changed({{"format", "fp16"}}));
+  hand.changes("bits", [&] { hand.type(page + "##mantissa", "3"); }, changed({{"mantissa_bits", "3"}}));
+  hand.changes("a format", [&] { hand.click(page + "format/fp16"); }, changed({{"format", "fp16"}}));
   hand.check(hand.stage.memory->learn->views.at(0).experiment->format == fp16, "is that format");
-  hand.changes(
-      "a step", [&] { hand.click(page + "##a.O rounded"); }, changed({{"format", "fp16"}, {"a.O", "main"}}));
+  hand.changes("a step", [&] { hand.click(page + "##a.O rounded"); }, changed({{"format", "fp16"}, {"a.O", "main"}}));
   hand.changes(
       "a policy", [&] { hand.choose(page + "policy/##preset", "all_tile"); },
       changed({{"format", "fp16"}, {"policy", "all_tile"}}));
@@ -285,15 +277,12 @@ void row_plots(Hand& hand) {
     const std::string number = kind == std::string("rescales") ? printed("%.2f times a row", r.rescales.effective_mean)
                                                                : scientific(r.trace.tiles.back().error);
     hand.check(has(said(hand), number), said(hand) + " has " + number);
-    hand.changes(
-        "a tile back", [&] { hand.click(page + "###previous tile"); }, changed({{"tile", "2"}}));
-    hand.changes(
-        "the last tile", [&] { hand.click(page + "###last tile"); }, changed({{"tile", "-1"}}));
+    hand.changes("a tile back", [&] { hand.click(page + "###previous tile"); }, changed({{"tile", "2"}}));
+    hand.changes("the last tile", [&] { hand.click(page + "###last tile"); }, changed({{"tile", "-1"}}));
   }
   show_answered(hand, std::string("plot\nkind: trace") + small);
   const auto hidden = [](unsigned curves) { return std::to_string(usually_hidden | curves); };
-  hand.changes(
-      "a curve", [&] { hand.click(page + "legend l"); }, changed({{"hidden", hidden(bit(Curve::l))}}));
+  hand.changes("a curve", [&] { hand.click(page + "legend l"); }, changed({{"hidden", hidden(bit(Curve::l))}}));
   show_answered(hand, std::string("plot\nkind: trace\nalgorithm: three_pass") + small);
   expect_problem(hand, "plot\nkind: pie", "kind is 'pie', expected trace, error,");
   expect_problem(hand, "plot\ncontrols: n", "kind is '', expected trace");
@@ -362,8 +351,7 @@ void bytes(Hand& hand) {
   for (const char* row : {"Algorithm 0", "FA-1", "FA-2"}) hand.check(hand.exists(page + row), row);
   show(hand, "plot\nkind: bytes\nover: M\nn: 1024");
   const std::string before = said(hand);
-  hand.changes(
-      "M", [&] { hand.type(page + "##M", "4096"); }, changed({{"memory", "4096"}}));
+  hand.changes("M", [&] { hand.type(page + "##M", "4096"); }, changed({{"memory", "4096"}}));
   hand.frames(2);
   Experiment e = view_of(hand).experiment;
   const TileSizes tiles = tiles_for_memory(4096, e.problem.d);
@@ -384,8 +372,7 @@ void formats(Hand& hand) {
   expect_problem(hand, "plot\nkind: staircase\nfrom: 2\nto: 1", "to is '1', expected a number above from, 2");
   show(hand, "plot\nkind: exp");
   hand.check(said(hand) == "exp(12) = 1.628e5:  fp16 ∞,  bf16 162816,  e4m3 448", said(hand));
-  hand.changes(
-      "a score", [&] { hand.type(page + "##score x", "11"); }, changed({{"value", "11"}}));
+  hand.changes("a score", [&] { hand.type(page + "##score x", "11"); }, changed({{"value", "11"}}));
   hand.frames(2);
   hand.check(has(said(hand), "fp16 " + compact(round(fp16, std::exp(11.0)))), said(hand));
   hand.check(fine_decades(1, 12) == std::vector<double>{1, 2, 5, 10}, "ticks between powers of ten");

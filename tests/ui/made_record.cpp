@@ -16,11 +16,16 @@ double noise(int i, int j, int k = 0) {
 
 double scale_of(const PairPlan& pair, int index) {
   switch (pair.role) {
-    case Role::method: return 1.6e-4;
-    case Role::direct: return 1.1e-6;
-    case Role::initialisation: return 1.2e-2;
-    case Role::format: return pair.name == "bf16 - fp32" ? 9e-4 : pair.name == "fp16 - bf16" ? 8e-4 : 1.4e-4;
-    case Role::suspect: return 1.6e-4 * (0.15 + 0.95 * noise(index, 3));
+    case Role::method:
+      return 1.6e-4;
+    case Role::direct:
+      return 1.1e-6;
+    case Role::initialisation:
+      return 1.2e-2;
+    case Role::format:
+      return pair.name == "bf16 - fp32" ? 9e-4 : pair.name == "fp16 - bf16" ? 8e-4 : 1.4e-4;
+    case Role::suspect:
+      return 1.6e-4 * (0.15 + 0.95 * noise(index, 3));
   }
   return 0;
 }
@@ -28,7 +33,8 @@ double scale_of(const PairPlan& pair, int index) {
 PairPoint made_point(const TrainRecord& r, const PairPlan& pair, int index, int step) {
   PairPoint point;
   point.step = step;
-  const double grown = pair.role == Role::direct ? 0.7 + 0.6 * noise(step, index) : std::sqrt(double(step)) * (0.95 + 0.1 * noise(step, index));
+  const double grown =
+      pair.role == Role::direct ? 0.7 + 0.6 * noise(step, index) : std::sqrt(double(step)) * (0.95 + 0.1 * noise(step, index));
   const double size = scale_of(pair, index) * grown;
   point.loss_difference = size * (noise(step, index, 1) - 0.5);
   double largest = 0;
@@ -36,7 +42,8 @@ PairPoint made_point(const TrainRecord& r, const PairPlan& pair, int index, int 
   for (std::size_t t = 0; t < r.parameters.tensors.size(); ++t) {
     const double share = size * (0.3 + 0.7 * noise(int(t), 5));
     largest = std::max(largest, share);
-    point.deviations.push_back({share, share * 0.02, share * 3, 1 - 20 * share, 1 + 0.3 * std::sqrt(double(step)) * noise(int(t), 7)});
+    point.deviations.push_back(
+        {share, share * 0.02, share * 3, 1 - 20 * share, 1 + 0.3 * std::sqrt(double(step)) * noise(int(t), 7)});
     std::vector<float> profile;
     const int rows = std::min(profile_height, r.parameters.tensors[t].rows);
     for (int k = 0; k < rows; ++k) profile.push_back(static_cast<float>(share * (0.2 + 0.8 * noise(k, int(t)))));
@@ -52,14 +59,24 @@ RunHealth made_health(const TrainRecord& r, int run, int step) {
   const int heads = r.plan.model.layers * r.plan.model.heads;
   for (int h = 0; h < heads; ++h) {
     HeadHealth head;
-    head.census = {1024, run == 0 ? 3 + h : 0, 66048, 0, run == 0 ? 900 + step : 0, 40 + h, 0, (noise(h, run) - 0.3) * 1e-3 * (run == 0 ? 1 : 0.1), 1.0};
+    head.census = {1024,
+                   run == 0 ? 3 + h : 0,
+                   66048,
+                   0,
+                   run == 0 ? 900 + step : 0,
+                   40 + h,
+                   0,
+                   (noise(h, run) - 0.3) * 1e-3 * (run == 0 ? 1 : 0.1),
+                   1.0};
     head.query_norm = 1.2 + 0.002 * step + 0.3 * noise(h, 9);
     health.heads.push_back(head);
   }
   return health;
 }
 
-bool is_measured(const TrainPlan& plan, int step, int last) { return step == 1 || step == last || step % plan.measure_every == 0; }
+bool is_measured(const TrainPlan& plan, int step, int last) {
+  return step == 1 || step == last || step % plan.measure_every == 0;
+}
 
 }  // namespace
 
@@ -75,7 +92,13 @@ std::shared_ptr<TrainRecord> made_record(const TrainPlan& plan, int steps) {
     RunRecord record{run, {}, {}, ""};
     for (int step = 1; step <= steps; ++step) {
       const double t = double(step) / plan.recipe.steps;
-      record.steps.push_back({step, 1.7 + 2.9 * std::exp(-5 * t) + 0.06 * noise(step, 1) + 0.002 * noise(step, index), 0.6 + std::exp(-9 * t) + 0.2 * noise(step, 2, index), 1e-3, 1, false, {}});
+      record.steps.push_back({step,
+                              1.7 + 2.9 * std::exp(-5 * t) + 0.06 * noise(step, 1) + 0.002 * noise(step, index),
+                              0.6 + std::exp(-9 * t) + 0.2 * noise(step, 2, index),
+                              1e-3,
+                              1,
+                              false,
+                              {}});
       if (is_measured(plan, step, steps)) record.health.push_back(made_health(*r, index, step));
     }
     r->runs.push_back(std::move(record));
@@ -106,7 +129,8 @@ TrainView made_view(std::shared_ptr<const TrainRecord> record) {
   p.steps_per_second = 18.3;
   p.seconds_left = (p.steps - p.step) / 18.3;
   p.kept = {0};
-  for (int step = record->plan.checkpoint_every; step <= record->step; step += record->plan.checkpoint_every) p.kept.push_back(step);
+  for (int step = record->plan.checkpoint_every; step <= record->step; step += record->plan.checkpoint_every)
+    p.kept.push_back(step);
   view.record = std::move(record);
   return view;
 }

@@ -75,7 +75,11 @@ int run(const std::vector<std::string>& about) {
   Engine engine;
   Stage stage(1280, 800);
   ImGuiTestEngine_Start(engine.get(), ImGui::GetCurrentContext());
-  for (const auto& cases : {input_cases(), kernel_cases(), golden_cases(), format_cases(), precision_cases(), option_cases(), traffic_cases(), tooltip_cases(), picture_cases(), comparison_cases(), map_cases(), strip_cases(), statistics_cases(), session_cases(), pin_cases(), palette_cases(), export_cases(), comfort_cases(), sweep_cases(), train_cases(), train_word_cases(), state_cases(), learn_cases(), stepper_cases(), lesson_view_cases()})
+  for (const auto& cases : {input_cases(),      kernel_cases(),  golden_cases(),     format_cases(),  precision_cases(),
+                            option_cases(),     traffic_cases(), tooltip_cases(),    picture_cases(), comparison_cases(),
+                            map_cases(),        strip_cases(),   statistics_cases(), session_cases(), pin_cases(),
+                            palette_cases(),    export_cases(),  comfort_cases(),    sweep_cases(),   train_cases(),
+                            train_word_cases(), state_cases(),   learn_cases(),      stepper_cases(), lesson_view_cases()})
     for (const Case& test : cases)
       if (wanted(test, about)) add(engine.get(), test, stage);
   while (!ImGuiTestEngine_IsTestQueueEmpty(engine.get())) {

@@ -59,8 +59,7 @@ void kinds(Hand& hand) {
         std::string(picture_names[i]), [&] { hand.click(heatmap + "kind/" + std::string(picture_names[i])); },
         [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{0}})
-    hand.changes(
-        "key M", [&] { hand.key(ImGuiKey_M); }, [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
+    hand.changes("key M", [&] { hand.key(ImGuiKey_M); }, [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
 }
 
 void what_the_map_shows(Hand& hand) {
@@ -149,8 +148,7 @@ void click_in_the_scores(Hand& hand) {
   hand.changes(
       "double click", [&] { hand.press(hand.place(picture, 0.3f, 0.6f), 2); }, [](Session& s) { s.view.score_look.zoom = {}; });
   hand.wheel(hand.place(picture, 0.5f, 0.5f), 3);
-  hand.changes(
-      "key 0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.score_look.zoom = {}; });
+  hand.changes("key 0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.score_look.zoom = {}; });
   hand.experiment().a.reverse_keys = true;
   hand.settle();
   await_scores(hand);
@@ -166,8 +164,7 @@ void own_ranges(Hand& hand) {
   hand.changes(
       "range of the scores", [&] { hand.fill(heatmap + "##range", "0.5"); },
       [](Session& now) { now.view.score_look.range_pinned = true, now.view.score_look.range = 0.5; });
-  hand.changes(
-      "unpinned", [&] { hand.key(ImGuiKey_P); }, [](Session& now) { now.view.score_look.range_pinned = false; });
+  hand.changes("unpinned", [&] { hand.key(ImGuiKey_P); }, [](Session& now) { now.view.score_look.range_pinned = false; });
   s.view.picture = PictureKind::rescales;
   s.view.rescale_show = RescaleShow::amount;
   hand.open(s);

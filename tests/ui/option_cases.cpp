@@ -31,8 +31,7 @@ void method_options(Hand& hand) {
         std::string(what) + " " + text, [&] { inside(hand, button, [&] { hand.fill(focused + what, text); }); }, mutate);
   };
   const auto press = [&](const char* what, void (*mutate)(Session&)) {
-    hand.changes(
-        what, [&] { inside(hand, button, [&] { hand.click(focused + what); }); }, mutate);
+    hand.changes(what, [&] { inside(hand, button, [&] { hand.click(focused + what); }); }, mutate);
   };
   hand.open(with(Algorithm::flash4));
   fill("##tau", "2.5", [](Session& s) { s.experiment.a.tau = 2.5; });
@@ -75,8 +74,7 @@ void of_algorithms(Hand& hand) {
 void score_options(Hand& hand) {
   const std::string button = controls + "mask/###more";
   const auto fill = [&](const char* what, const char* text, void (*mutate)(Session&)) {
-    hand.changes(
-        what, [&] { inside(hand, button, [&] { hand.fill(focused + what, text); }); }, mutate);
+    hand.changes(what, [&] { inside(hand, button, [&] { hand.fill(focused + what, text); }); }, mutate);
   };
   const auto sink = [&] { inside(hand, button, [&] { hand.click(focused + "##sink"); }); };
   hand.changes("sink", sink, [](Session& s) { s.experiment.problem.sink = 0; });

@@ -3,9 +3,9 @@
 #include <array>
 #include <fstream>
 
+#include "kernels/presets.h"
 #include "tests/ui/cases.h"
 #include "ui/commands.h"
-#include "kernels/presets.h"
 #include "ui/settings.h"
 
 namespace attoscope::testing {
@@ -29,7 +29,10 @@ void by_typing(Hand& hand) {
   const Asked asked[] = {
       {"set N to 64", [](Session& s) { s.experiment.problem.n = 64; }},
       {"n 80", [](Session& s) { s.experiment.problem.n = 80; }},
-      {"set block_k 8", [](Session& s) { s.experiment.a.block_k = s.experiment.a.block_q = s.experiment.b.block_k = s.experiment.b.block_q = 8; }},
+      {"set block_k 8",
+       [](Session& s) {
+         s.experiment.a.block_k = s.experiment.a.block_q = s.experiment.b.block_k = s.experiment.b.block_q = 8;
+       }},
       {"b.tau = 2.5", [](Session& s) { s.experiment.b.tau = 2.5; }},
       {"set a.S to e5m7", [](Session& s) { s.experiment.a.precision[Step::S] = to_format(Format{5, 7}); }},
       {"format: fp16", [](Session& s) { s.experiment.format = fp16; }},
@@ -97,9 +100,10 @@ void what_cannot_be(Hand& hand) {
     hand.key(ImGuiKey_Escape);
   });
   Session s = hand.session();
-  for (const auto& [path, value] : {std::pair{"problem.n", "x"}, std::pair{"problem.m", "1"}, std::pair{"format", "bf17"}, std::pair{"", ""},
-                                    std::pair{"view", "1"}, std::pair{"a.precision.S", "exact/stochastic"}, std::pair{"view.theme", "2"},
-                                    std::pair{"a.precision", "main"}, std::pair{"problem.scale", "nan"}, std::pair{"a.policy", ""}})
+  for (const auto& [path, value] :
+       {std::pair{"problem.n", "x"}, std::pair{"problem.m", "1"}, std::pair{"format", "bf17"}, std::pair{"", ""},
+        std::pair{"view", "1"}, std::pair{"a.precision.S", "exact/stochastic"}, std::pair{"view.theme", "2"},
+        std::pair{"a.precision", "main"}, std::pair{"problem.scale", "nan"}, std::pair{"a.policy", ""}})
     hand.check(!set_setting(s, path, value).empty() && s == hand.session(), std::string(path) + " = " + value + " is refused");
 }
 
@@ -111,9 +115,11 @@ void completeness(Hand& hand) {
   const std::vector<Command> all = commands(target);
   for (const Key& key : keys())
     if (key.act != nullptr)
-      hand.check(std::ranges::any_of(all, [&](const Command& c) { return c.name == key.what && c.keys == key.keys; }), std::string(key.what));
-  for (const char* wanted : {"format: bf16", "format: e4m3", "a: algorithm: flash4", "b: algorithm: two_pass", "theme: high_contrast",
-                             "a: S: exact", "reset layout", "device: cpu", "detail: traffic", "picture: rescales", "b: policy base_ops"})
+      hand.check(std::ranges::any_of(all, [&](const Command& c) { return c.name == key.what && c.keys == key.keys; }),
+                 std::string(key.what));
+  for (const char* wanted :
+       {"format: bf16", "format: e4m3", "a: algorithm: flash4", "b: algorithm: two_pass", "theme: high_contrast", "a: S: exact",
+        "reset layout", "device: cpu", "detail: traffic", "picture: rescales", "b: policy base_ops"})
     hand.check(std::ranges::find(all, wanted, &Command::name) != all.end(), wanted);
   for (const ProbeEntry& p : *frame.probes)
     hand.check(std::ranges::find(all, "preset: " + p.title, &Command::name) != all.end(), p.title);
@@ -123,7 +129,8 @@ void completeness(Hand& hand) {
   for (const Setting& s : listed) {
     Session changed = hand.session();
     hand.check(set_setting(changed, s.path, s.text).empty() && changed == hand.session(), s.path + " is set to what it is");
-    for (const std::string& choice : s.choices) hand.check(set_setting(changed, s.path, choice).empty(), s.path + " can be " + choice);
+    for (const std::string& choice : s.choices)
+      hand.check(set_setting(changed, s.path, choice).empty(), s.path + " can be " + choice);
   }
 }
 
@@ -133,7 +140,8 @@ void ranking(Hand& hand) {
   hand.check(fitness("tm lt", command("theme: light")) > 0, "letters in order are enough");
   hand.check(fitness("light theme", command("theme: light")) > 0, "in any order of words");
   hand.check(fitness("x", command("theme: light")) < 0, "what is not there is not found");
-  hand.check(fitness("theme", command("theme: light")) > fitness("theme", command("palette", "theme of the window")), "name before explanation");
+  hand.check(fitness("theme", command("theme: light")) > fitness("theme", command("palette", "theme of the window")),
+             "name before explanation");
   hand.check(fitness("THEME", command("theme: light")) > 0, "in any case of letters");
 }
 
@@ -148,15 +156,19 @@ void readme(Hand& hand) {
   }
   std::vector<std::string> expected;
   for (const Key& key : keys()) expected.push_back("| " + std::string(key.keys) + " | " + std::string(key.what) + " |");
-  hand.check(lines.size() == expected.size(), std::to_string(lines.size()) + " keys in the README, " + std::to_string(expected.size()) + " in the program");
+  hand.check(lines.size() == expected.size(),
+             std::to_string(lines.size()) + " keys in the README, " + std::to_string(expected.size()) + " in the program");
   for (std::size_t i = 0; i < std::min(lines.size(), expected.size()); ++i)
     hand.check(lines[i] == expected[i], "README: " + lines[i] + "  expected: " + expected[i]);
 }
 
 constexpr std::array cases{
-    Case{"palette", "by typing", by_typing},           Case{"palette", "by arrows", by_arrows_and_mouse},
-    Case{"palette", "what cannot be", what_cannot_be}, Case{"palette", "completeness", completeness},
-    Case{"palette", "ranking", ranking},               Case{"keys", "readme", readme},
+    Case{"palette", "by typing", by_typing},
+    Case{"palette", "by arrows", by_arrows_and_mouse},
+    Case{"palette", "what cannot be", what_cannot_be},
+    Case{"palette", "completeness", completeness},
+    Case{"palette", "ranking", ranking},
+    Case{"keys", "readme", readme},
 };
 
 }  // namespace

@@ -22,20 +22,15 @@ void fields(Hand& hand) {
     const auto field = static_cast<Field>(i);
     const std::string item =
         std::string(text(field).name) + "/     " + escaped(field_title(field, method_names(hand.experiment())));
-    hand.changes(
-        item, [&] { hand.choose(heatmap + "##field", item); }, [&](Session& s) { s.view.field = field; });
+    hand.changes(item, [&] { hand.choose(heatmap + "##field", item); }, [&](Session& s) { s.view.field = field; });
   }
 }
 
 void scale_and_tiles(Hand& hand) {
-  hand.changes(
-      "linear", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::linear; });
-  hand.changes(
-      "log", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::log; });
-  hand.changes(
-      "tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = true; });
-  hand.changes(
-      "no tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = false; });
+  hand.changes("linear", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::linear; });
+  hand.changes("log", [&] { hand.click(heatmap + "###scale"); }, [](Session& s) { s.view.scale = ValueScale::log; });
+  hand.changes("tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = true; });
+  hand.changes("no tiles", [&] { hand.click(heatmap + "##tiles"); }, [](Session& s) { s.view.show_tiles = false; });
 }
 
 void range(Hand& hand) {
@@ -46,8 +41,7 @@ void range(Hand& hand) {
   };
   pins("0.25", 0.25);
   pins("±3e-2", 0.03);
-  hand.changes(
-      "unpinned", [&] { hand.click(heatmap + "pin"); }, [](Session& s) { s.view.range_pinned = false; });
+  hand.changes("unpinned", [&] { hand.click(heatmap + "pin"); }, [](Session& s) { s.view.range_pinned = false; });
   double shown = 0;
   hand.changes(
       "pinned",
@@ -112,11 +106,9 @@ void pan_and_reset(Hand& hand) {
       [&](Session& s) { s.view.zoom = after; });
   hand.check(after.col0 > before.col0 && after.row0 < before.row0, "the picture follows the hand");
   hand.check(std::abs((after.row1 - after.row0) - (before.row1 - before.row0)) < 1e-9, "and keeps its scale");
-  hand.changes(
-      "double click", [&] { hand.press(at, 2); }, [](Session& s) { s.view.zoom = {}; });
+  hand.changes("double click", [&] { hand.press(at, 2); }, [](Session& s) { s.view.zoom = {}; });
   hand.wheel(at, 4);
-  hand.changes(
-      "reset", [&] { hand.click(heatmap + "reset zoom"); }, [](Session& s) { s.view.zoom = {}; });
+  hand.changes("reset", [&] { hand.click(heatmap + "reset zoom"); }, [](Session& s) { s.view.zoom = {}; });
   hand.check(hand.disabled(heatmap + "reset zoom"), "nothing left to reset");
 }
 
@@ -134,8 +126,7 @@ void click_a_cell(Hand& hand) {
     hand.check(hand.stage.frame().result->trace.row == row, "its row is traced");
     hand.frames(40);  // beyond a double click
   }
-  hand.changes(
-      "click again", [&] { hand.press(at(95, 15)); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
+  hand.changes("click again", [&] { hand.press(at(95, 15)); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
 }
 
 void hover(Hand& hand) {

@@ -41,10 +41,10 @@ void keep_three(Hand& hand) {
 
 void keep(Hand& hand) {
   const Pin first = expected_pin(hand, "flash2 hw bf16 N 96");
-  hand.changes(
-      "K keeps", [&] { hand.key(ImGuiKey_K); }, [&](Session& s) { s.pins = {first}; });
+  hand.changes("K keeps", [&] { hand.key(ImGuiKey_K); }, [&](Session& s) { s.pins = {first}; });
   hand.leaves("keeping it again", [&] { hand.key(ImGuiKey_K); });
-  hand.check(hand.stage.frame().message == "This experiment is kept already, as “flash2 hw bf16 N 96”.", hand.stage.frame().message);
+  hand.check(hand.stage.frame().message == "This experiment is kept already, as “flash2 hw bf16 N 96”.",
+             hand.stage.frame().message);
   hand.stage.explorer().say("");
   hand.changes(
       "the button shows the list", [&] { hand.click(top_bar + "###pins"); }, [](Session& s) { s.view.show_pins = true; });
@@ -54,12 +54,9 @@ void keep(Hand& hand) {
   const Pin second = expected_pin(hand, "flash2 hw fp16 N 96 causal");
   hand.changes(
       "the list's button keeps", [&] { hand.click(controls + "###keep"); }, [&](Session& s) { s.pins = {first, second}; });
-  hand.changes(
-      "undo", [&] { hand.key(undo_key); }, [&](Session& s) { s.pins = {first}; });
-  hand.changes(
-      "redo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Y); }, [&](Session& s) { s.pins = {first, second}; });
-  hand.changes(
-      "close", [&] { hand.click(controls + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
+  hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s.pins = {first}; });
+  hand.changes("redo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Y); }, [&](Session& s) { s.pins = {first, second}; });
+  hand.changes("close", [&] { hand.click(controls + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
   std::vector<std::string> remarks;
   hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "they are saved");
 }
@@ -107,7 +104,8 @@ void rename_and_delete(Hand& hand) {
     hand.key(ImGuiKey_Escape);
   });
   hand.changes(
-      "delete", [&] { hand.click(entry(0, "###menu")), hand.pick("delete"); }, [](Session& s) { s.pins.erase(s.pins.begin()); });
+      "delete", [&] { hand.click(entry(0, "###menu")), hand.pick("delete"); },
+      [](Session& s) { s.pins.erase(s.pins.begin()); });
   hand.changes(
       "undo", [&] { hand.key(undo_key); },
       [&](Session& s) { s.pins.insert(s.pins.begin(), s.pins.front()), s.pins[0] = hand.session().pins[0]; });
@@ -138,7 +136,8 @@ void compare(Hand& hand) {
   hand.leaves("another problem", [&] { hand.click(entry(1, "###menu")), hand.pick("use its a as b"); });
   Session other = hand.session();
   const std::string why = compare_with_pin(other, 1);
-  hand.check(why == "Not the same question: problem.n is 64 here and 96 in the pin." && other == hand.session(), "says why: " + why);
+  hand.check(why == "Not the same question: problem.n is 64 here and 96 in the pin." && other == hand.session(),
+             "says why: " + why);
   other.experiment = before.pins[1].experiment;
   other.experiment.format = fp16;
   hand.check(compare_with_pin(other, 1).find("format is fp16 here and bf16 in the pin") != std::string::npos, "formats differ");
@@ -157,15 +156,16 @@ void copy_and_paste(Hand& hand) {
   hand.leaves("copy one", [&] { hand.click(entry(1, "###menu")), hand.pick("copy as text"); });
   std::vector<std::string> remarks;
   const Session copied = parse_session(ImGui::GetClipboardText(), remarks);
-  hand.check(remarks.empty() && copied.pins == std::vector{before[1]} && copied.experiment == before[1].experiment, "as a session");
-  hand.changes(
-      "paste", [&] { hand.click(controls + "###paste pins"); }, [&](Session& s) { s.pins.push_back(before[1]); });
+  hand.check(remarks.empty() && copied.pins == std::vector{before[1]} && copied.experiment == before[1].experiment,
+             "as a session");
+  hand.changes("paste", [&] { hand.click(controls + "###paste pins"); }, [&](Session& s) { s.pins.push_back(before[1]); });
   ImGui::SetClipboardText(session_text(small_session()).c_str());
   hand.leaves("a session without pins", [&] { hand.click(controls + "###paste pins"); });
   hand.check(hand.stage.frame().message.find("without pins") != std::string::npos, hand.stage.frame().message);
   hand.key(ImGuiMod_Ctrl | ImGuiKey_V);
   hand.settle();
-  hand.check(hand.session().pins.size() == 4 && hand.experiment() == small_session().experiment, "a pasted session leaves the pins");
+  hand.check(hand.session().pins.size() == 4 && hand.experiment() == small_session().experiment,
+             "a pasted session leaves the pins");
   ImGui::SetClipboardText("{");
   hand.leaves("no session", [&] { hand.click(controls + "###paste pins"); });
   hand.check(hand.stage.frame().message.starts_with("The clipboard"), hand.stage.frame().message);
@@ -175,8 +175,10 @@ void many_and_strange(Hand& hand) {
   Session session = small_session();
   session.view.show_pins = true;
   for (int i = 0; i < max_pins; ++i)
-    session.pins.push_back({.name = std::string(static_cast<std::size_t>(i), 'x'), .experiment = {}, .a_mean = i % 3 - 1.0, .thumbnail = {}});
-  for (std::size_t i = 0; i < 100; ++i) session.pins[i].thumbnail.assign(pin_width * pin_height, static_cast<std::int8_t>(i * 5 - 128));
+    session.pins.push_back(
+        {.name = std::string(static_cast<std::size_t>(i), 'x'), .experiment = {}, .a_mean = i % 3 - 1.0, .thumbnail = {}});
+  for (std::size_t i = 0; i < 100; ++i)
+    session.pins[i].thumbnail.assign(pin_width * pin_height, static_cast<std::int8_t>(i * 5 - 128));
   hand.open(session);
   hand.leaves("one too many", [&] { hand.key(ImGuiKey_K); });
   for (const auto& [width, height] : {std::pair{640, 400}, std::pair{1000, 700}, std::pair{1280, 800}})

@@ -148,9 +148,7 @@ void own_formats(Hand& hand) {
   };
   hand.changes(
       "a format by name", [&] { type("e6m5"); },
-      [](Session& s) {
-        s.experiment.b.precision[Step::output] = to_format({6, 5});
-      });
+      [](Session& s) { s.experiment.b.precision[Step::output] = to_format({6, 5}); });
   hand.leaves("no format", [&] { type("e99m1"), hand.key(ImGuiKey_Escape); });
 }
 

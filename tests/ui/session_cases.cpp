@@ -38,8 +38,7 @@ void undo_everything(Hand& hand) {
     seen.push_back(hand.session());
   }
   for (std::size_t i = seen.size() - 1; i-- > 0;)
-    hand.changes(
-        "undo to " + std::to_string(i), [&] { hand.key(undo_key); }, [&](Session& s) { s = seen[i]; });
+    hand.changes("undo to " + std::to_string(i), [&] { hand.key(undo_key); }, [&](Session& s) { s = seen[i]; });
   hand.leaves("nothing is left to undo", [&] { hand.key(undo_key); });
   for (std::size_t i = 1; i < seen.size(); ++i)
     hand.changes(
@@ -54,7 +53,8 @@ void undo_buttons(Hand& hand) {
   hand.changes(
       "undo", [&] { hand.click(top_bar + "###undo"); }, [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::none; });
   hand.changes(
-      "redo", [&] { hand.click(top_bar + "###redo"); }, [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; });
+      "redo", [&] { hand.click(top_bar + "###redo"); },
+      [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; });
   hand.click(top_bar + "###undo");
   hand.click(controls + "a/P");
   hand.check(hand.disabled(top_bar + "###redo"), "a change forgets what could be done again");
@@ -153,7 +153,8 @@ void two_parts(Hand& hand) {
   const Frame all = first_of(session.experiment, 8192);
   hand.stage.told = first_of(session.experiment, 512);
   hand.frames(3);
-  hand.check(is_first_answer(*hand.stage.told->result) && !is_first_answer(*all.result), "the first answer is told from the last");
+  hand.check(is_first_answer(*hand.stage.told->result) && !is_first_answer(*all.result),
+             "the first answer is told from the last");
   for (const float y : {0.01f, 0.37f, 0.5f, 0.99f})
     hand.check(std::abs(pinned_row(hand, y) - y * 8192) <= 60, "the axis is that of all rows, at " + std::to_string(y));
   hand.view().zoom = {2000, 0, 6000, 8};
@@ -165,9 +166,11 @@ void two_parts(Hand& hand) {
   hand.frames(3);
   hand.leaves("the whole answer", [&] { hand.stage.told = all, hand.stage.told->computing = false; });
   hand.check(hand.view().zoom == seen, "keeps the zoom");
-  const double pixel = (seen.row1 - seen.row0) / (hand.place(heatmap + "picture", 0, 1).y - hand.place(heatmap + "picture", 0, 0).y);
+  const double pixel =
+      (seen.row1 - seen.row0) / (hand.place(heatmap + "picture", 0, 1).y - hand.place(heatmap + "picture", 0, 0).y);
   const int clicked = pinned_row(hand, 0.5f);
-  hand.check(std::abs(clicked - (seen.row0 + seen.row1) / 2) <= 2 * pixel + 1, "and has the row that was clicked: " + std::to_string(clicked));
+  hand.check(std::abs(clicked - (seen.row0 + seen.row1) / 2) <= 2 * pixel + 1,
+             "and has the row that was clicked: " + std::to_string(clicked));
 }
 
 void first_answer_comes(Hand& hand) {
@@ -234,7 +237,8 @@ void saving_by_typed_path(Hand& hand) {
   hand.check(office.files().file == office.folder / "yours.json", "goes by the other name from then on");
   hand.click(controls + "mask/none");
   hand.leaves("the line of the menu", [&] { in_menu(hand, "##save"), hand.frames(2); });
-  hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.json") == hand.session()), "saves there alone");
+  hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.json") == hand.session()),
+             "saves there alone");
   hand.leaves("where nothing can be written", [&] {
     hand.key(save_as_key);
     hand.frames(2);
@@ -262,15 +266,13 @@ void opening_and_undo(Hand& hand) {
       },
       [&](Session& s) { s = other, s.origin = 1; });
   hand.check(session_name(office.files()) == "other" && !office.files().unsaved, "is open");
-  hand.changes(
-      "undo", [&] { hand.key(undo_key); }, [&](Session& s) { s = before; });
+  hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s = before; });
   hand.check(office.files().file.empty(), "brings back the session and that it has no file");
   hand.key(redo_key);
   hand.frames(2);
   hand.check(office.files().file == office.folder / "other.json", "redo opens it again");
   hand.changes(
-      "new",
-      [&] { hand.key(new_key), hand.frames(2); },
+      "new", [&] { hand.key(new_key), hand.frames(2); },
       [&](Session& s) {
         const Session shown = s;
         s = first_session();
@@ -279,7 +281,8 @@ void opening_and_undo(Hand& hand) {
         s.experiment.problem.input.digest = hand.experiment().problem.input.digest;
       });
   hand.check(session_name(office.files()) == "untitled" && !office.files().unsaved, "has no file");
-  for (const auto& [name, text] : {std::pair{"cut.json", "{\"schema\": "}, std::pair{"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
+  for (const auto& [name, text] :
+       {std::pair{"cut.json", "{\"schema\": "}, std::pair{"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
     const std::string path = office.folder.write(name, text);
     hand.leaves(name, [&] {
       hand.key(open_key);
@@ -304,9 +307,11 @@ void recent_sessions(Hand& hand) {
   hand.click(top_bar + "###session");
   hand.frames(3);
   hand.check(hand.disabled("//$FOCUSED/##recent 0"), "what is open is not opened again");
-  hand.check(hand.disabled("//$FOCUSED/##recent 2") && office.files().recent[2].reason == "It is no longer there.", "what is gone is grey");
+  hand.check(hand.disabled("//$FOCUSED/##recent 2") && office.files().recent[2].reason == "It is no longer there.",
+             "what is gone is grey");
   for (const auto& [id, name] : hand.items("//$FOCUSED"))
-    if (!name.empty() && !name.starts_with("#SCROLL") && !name.starts_with("#RESIZE")) hand.check(hand.explained(id), name + " explains itself");
+    if (!name.empty() && !name.starts_with("#SCROLL") && !name.starts_with("#RESIZE"))
+      hand.check(hand.explained(id), name + " explains itself");
   hand.pick("##recent 1");
   hand.settle();
   hand.check(hand.experiment().problem.seed == 'b' && session_name(office.files()) == "b", "a click opens it");
@@ -335,13 +340,17 @@ void remarks_are_listed(Hand& hand) {
   hand.check(hand.stage.frame().remarks.empty(), "does so, too");
   open_files({office.folder.write("one.json", R"({"schema":"attoscope.session/1","x":1})")}, hand.stage.desk());
   hand.frames(3);
-  hand.check(!hand.exists("//Remarks/###remarks read") && hand.stage.frame().message.find("x is not a known key") != std::string::npos, "one is told below");
+  hand.check(
+      !hand.exists("//Remarks/###remarks read") && hand.stage.frame().message.find("x is not a known key") != std::string::npos,
+      "one is told below");
 }
 
 /// A desktop with a program that asks for files: it answers with what lies in a file.
 struct Desktop {
   explicit Desktop(const TemporaryDirectory& folder) : path_before(std::getenv("PATH")), answer(folder / "answer") {
-    const std::string program = folder.write("zenity", "#!/bin/sh\necho \"$@\" > '" + (folder / "asked") + "'\nwhile [ ! -e '" + answer + "' ]; do sleep 0.02; done\ncat '" + answer + "'\nrm '" + answer + "'\n");
+    const std::string program =
+        folder.write("zenity", "#!/bin/sh\necho \"$@\" > '" + (folder / "asked") + "'\nwhile [ ! -e '" + answer +
+                                   "' ]; do sleep 0.02; done\ncat '" + answer + "'\nrm '" + answer + "'\n");
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
     setenv("PATH", ((folder / ".") + ":" + path_before).c_str(), 1);
   }
@@ -364,10 +373,16 @@ void dialogs(Hand& hand) {
     hand.frames(3);
   };
   hand.leaves("saving", [&] { asks(save_key, (office.folder / "chosen") + "\n"); });
-  hand.check(office.on_disk("chosen.json") == hand.session() && session_name(office.files()) == "chosen", "under the chosen name");
-  write_session(office.folder / "other.json", [] { Session s = small_session(); s.experiment.format = fp16; return s; }());
+  hand.check(office.on_disk("chosen.json") == hand.session() && session_name(office.files()) == "chosen",
+             "under the chosen name");
+  write_session(office.folder / "other.json", [] {
+    Session s = small_session();
+    s.experiment.format = fp16;
+    return s;
+  }());
   hand.changes(
-      "opening", [&] { asks(open_key, (office.folder / "other.json") + "\n"); }, [&](Session& s) { s.experiment.format = fp16, ++s.origin; });
+      "opening", [&] { asks(open_key, (office.folder / "other.json") + "\n"); },
+      [&](Session& s) { s.experiment.format = fp16, ++s.origin; });
   hand.leaves("no answer", [&] { asks(open_key, ""); });
   hand.key(open_key);
   hand.frames(2);

@@ -28,9 +28,9 @@ class Stage {
   Session session;
   std::optional<Frame> told;  ///< what the panels are told instead of what the explorer says
   bool asked_to_quit = false;
-  TrainWish train_wish;        ///< what the panels wished of the training last; granted where they are not told what to show
+  TrainWish train_wish;  ///< what the panels wished of the training last; granted where they are not told what to show
   UiMemoryPtr memory = make_ui_memory();
-  Keeper keeper{""};  ///< where a test wants its pictures
+  Keeper keeper{""};             ///< where a test wants its pictures
   SessionKeeper::Places places;  ///< where a test wants its last session; from the next `open` on
   std::string document;          ///< the file that the next opened session belongs to
   std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere

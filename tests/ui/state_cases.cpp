@@ -87,7 +87,7 @@ void planted(Hand& hand) {
   result.b.values[300] = -inf;
   result.a_error.nonfinite = 2;
   result.b_error.nonfinite = 1;
-  for (double Deviation::*value : {&Deviation::max_abs, &Deviation::mean_abs, &Deviation::cosine, &Deviation::wasserstein})
+  for (double Deviation::* value : {&Deviation::max_abs, &Deviation::mean_abs, &Deviation::cosine, &Deviation::wasserstein})
     result.a_error.*value = nan, result.b_error.*value = inf;
   for (TraceTile& tile : result.trace.tiles) tile.max_used = -inf, tile.l = nan, tile.error = inf, tile.alpha = nan;
   for (auto& quantiles : result.rescales.max_quantiles) quantiles.fill(std::numeric_limits<float>::quiet_NaN());

@@ -19,19 +19,13 @@ void show(Session& s, Detail detail) { s.view.detail = detail; }
 
 void chooses(Hand& hand) {
   const auto to = [](Detail detail) { return [detail](Session& s) { show(s, detail); }; };
-  hand.changes(
-      "scatter", [&] { hand.click(chooser + "scatter"); }, to(Detail::scatter));
-  hand.changes(
-      "why", [&] { hand.click(chooser + "why"); }, to(Detail::why));
-  hand.changes(
-      "bits", [&] { hand.click(chooser + "bits"); }, to(Detail::same_bits));
-  hand.changes(
-      "traffic", [&] { hand.click(chooser + "traffic"); }, to(Detail::traffic));
-  hand.changes(
-      "ulps", [&] { hand.click(chooser + "ulps"); }, to(Detail::ulps));
+  hand.changes("scatter", [&] { hand.click(chooser + "scatter"); }, to(Detail::scatter));
+  hand.changes("why", [&] { hand.click(chooser + "why"); }, to(Detail::why));
+  hand.changes("bits", [&] { hand.click(chooser + "bits"); }, to(Detail::same_bits));
+  hand.changes("traffic", [&] { hand.click(chooser + "traffic"); }, to(Detail::traffic));
+  hand.changes("ulps", [&] { hand.click(chooser + "ulps"); }, to(Detail::ulps));
   hand.leaves("ulps again", [&] { hand.click(chooser + "ulps"); });
-  hand.changes(
-      "the badge shows the runs", [&] { hand.click(statistics + "same bits"); }, to(Detail::same_bits));
+  hand.changes("the badge shows the runs", [&] { hand.click(statistics + "same bits"); }, to(Detail::same_bits));
 }
 
 /// What is seen of a colour in a part of the picture, in pixels.
@@ -301,7 +295,8 @@ void real_kernel(Hand& hand) {
   r.experiment.b.algorithm = Algorithm::hardware;
   r.hardware = HardwareCheck{"mma.sync.m16n8k16", 0, 0, 1.5, 0.25};
   hand.check(hardware_words(r).runs == "hardware b: a second run gave the same bits", hardware_words(r).runs);
-  hand.check(hardware_words(r).emulation == "emulated: at most 1.5 ulp of bf16 away, 0.25 on average", hardware_words(r).emulation);
+  hand.check(hardware_words(r).emulation == "emulated: at most 1.5 ulp of bf16 away, 0.25 on average",
+             hardware_words(r).emulation);
   hand.check(hardware_lines(r) ==
                  "\nhardware b: a second run gave the same bits\nemulated: at most 1.5 ulp of bf16 away, 0.25 on average",
              hardware_lines(r));
@@ -312,7 +307,8 @@ void real_kernel(Hand& hand) {
   r.experiment.a.algorithm = Algorithm::hardware;
   r.hardware->changed = 3;
   r.hardware->run_to_run_ulp = 2;
-  hand.check(hardware_words(r).runs == "hardware a: a second run changed 3 values by at most 2 ulp of fp32", hardware_words(r).runs);
+  hand.check(hardware_words(r).runs == "hardware a: a second run changed 3 values by at most 2 ulp of fp32",
+             hardware_words(r).runs);
   hand.stage.told->result = std::make_shared<const Result>(r);
   hand.frames(2);
   hand.check(pixels(true) == 0 && pixels(false) > 100, "other bits are coral");

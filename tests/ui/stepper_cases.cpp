@@ -56,8 +56,7 @@ void buttons(Hand& hand) {
   hand.leaves("a step beyond the last", press("###step"));
   hand.changes("first", press("###first step"), changed({{"at", "0"}}));
   hand.leaves("back of the first", press("###step back"));
-  hand.changes(
-      "typed", [&] { hand.type(stepper + "##steps", "13"); }, changed({{"at", "13"}}));
+  hand.changes("typed", [&] { hand.type(stepper + "##steps", "13"); }, changed({{"at", "13"}}));
 }
 
 void play(Hand& hand) {

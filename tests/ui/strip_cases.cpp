@@ -26,10 +26,8 @@ void buttons(Hand& hand) {  // six tiles, 0 .. 5
   for (const int tile : {4, 3, 2, 1, 0}) hand.changes("previous", back, scrubbed(tile));
   hand.leaves("previous of the first", back);
   for (const int tile : {1, 2, 3, 4, -1}) hand.changes("next", on, scrubbed(tile));
-  hand.changes(
-      "first", [&] { hand.click(strip + "###first tile"); }, scrubbed(0));
-  hand.changes(
-      "last", [&] { hand.click(strip + "###last tile"); }, scrubbed(-1));
+  hand.changes("first", [&] { hand.click(strip + "###first tile"); }, scrubbed(0));
+  hand.changes("last", [&] { hand.click(strip + "###last tile"); }, scrubbed(-1));
 }
 
 /// Frames of a sixtieth of a second each, for so many tiles.
@@ -52,8 +50,7 @@ void play(Hand& hand) {
   hand.check(playback.playing && hand.view().scrubbed_tile == paused, "J goes on from there");
   let_play(hand, 7);
   hand.check(!playback.playing && hand.view().scrubbed_tile == -1, "it stops at the last tile");
-  hand.changes(
-      "undo takes the whole tour back at once", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, scrubbed(paused));
+  hand.changes("undo takes the whole tour back at once", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, scrubbed(paused));
   press();
   hand.click(strip + "###next tile");
   hand.check(!playback.playing, "a step by hand stops it");
@@ -103,26 +100,24 @@ void legends(Hand& hand) {
       return hand.picture().rgb;
     };
     const auto before = shot();
-    hand.changes(
-        path, [&] { hand.click(path); }, toggle);
+    hand.changes(path, [&] { hand.click(path); }, toggle);
     const bool seen = entry.curve != Curve::ties;  // no keys tie here
     hand.check(!seen || shot() != before, path + " changes what is drawn");
-    hand.changes(
-        path + " again", [&] { hand.click(path); }, toggle);
+    hand.changes(path + " again", [&] { hand.click(path); }, toggle);
   }
   hand.check(!hand.exists(strip + "largest P"), "the plot of P is hidden");
   hand.click(strip + "legend P");
   hand.frames(2);
   hand.check(hand.exists(strip + "largest P"), "and comes with its name");
-  hand.changes(
-      "it scrubs, too", [&] { hand.press(hand.place(strip + "largest P", 0.22f, 0.4f)); }, scrubbed(0));
+  hand.changes("it scrubs, too", [&] { hand.press(hand.place(strip + "largest P", 0.22f, 0.4f)); }, scrubbed(0));
 }
 
 void narrow_legends(Hand& hand) {
   hand.view().ui_scale = 2;
   hand.frames(3);
   float before = 0;
-  for (const char* id : {"m", "true", "rows", "ties", "moved", "expected", "per row", "l", "alpha", "O", "P", "error", "error of b"}) {
+  for (const char* id :
+       {"m", "true", "rows", "ties", "moved", "expected", "per row", "l", "alpha", "O", "P", "error", "error of b"}) {
     const std::string path = strip + "legend " + id;
     if (!hand.check(hand.exists(path), path + " is there at twice the size")) continue;
     const float left = hand.place(path, 0).x, right = hand.place(path, 1).x;
@@ -263,14 +258,10 @@ void nothing_to_follow(Hand& hand) {
 
 void track(Hand& hand) {
   const std::string path = strip + "##tile";
-  hand.changes(
-      "to the left", [&] { hand.drag(hand.place(path, 0.9f), hand.place(path, 0)); }, scrubbed(0));
-  hand.changes(
-      "to the right", [&] { hand.drag(hand.place(path, 0.1f), hand.place(path, 1)); }, scrubbed(-1));
-  hand.changes(
-      "typed", [&] { hand.type(path, "3"); }, scrubbed(3));
-  hand.changes(
-      "typed beyond", [&] { hand.type(path, "77"); }, scrubbed(-1));
+  hand.changes("to the left", [&] { hand.drag(hand.place(path, 0.9f), hand.place(path, 0)); }, scrubbed(0));
+  hand.changes("to the right", [&] { hand.drag(hand.place(path, 0.1f), hand.place(path, 1)); }, scrubbed(-1));
+  hand.changes("typed", [&] { hand.type(path, "3"); }, scrubbed(3));
+  hand.changes("typed beyond", [&] { hand.type(path, "77"); }, scrubbed(-1));
 }
 
 void plots(Hand& hand) {
@@ -280,24 +271,17 @@ void plots(Hand& hand) {
     hand.changes(std::string(plot) + " at its right edge", press(0.97f), scrubbed(-1));
     hand.changes(std::string(plot) + " at its left edge", press(0.18f), scrubbed(0));
     const ImVec2 from = hand.place(path, 0.3f, 0.5f), to = hand.place(path, 1.5f, 0.5f);
-    hand.changes(
-        std::string(plot) + " dragged out", [&] { hand.drag(from, to); }, scrubbed(-1));
+    hand.changes(std::string(plot) + " dragged out", [&] { hand.drag(from, to); }, scrubbed(-1));
   }
 }
 
 void theme_and_scale(Hand& hand) {
-  hand.changes(
-      "light", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::light; });
-  hand.changes(
-      "contrast", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::high_contrast; });
-  hand.changes(
-      "dark", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::dark; });
-  hand.changes(
-      "larger", [&] { hand.click(top_bar + "###larger"); }, [](Session& s) { s.view.ui_scale = 1.125; });
-  hand.changes(
-      "100 %", [&] { hand.click(top_bar + "###UI scale"); }, [](Session& s) { s.view.ui_scale = 1; });
-  hand.changes(
-      "smaller", [&] { hand.click(top_bar + "###smaller"); }, [](Session& s) { s.view.ui_scale = 0.875; });
+  hand.changes("light", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::light; });
+  hand.changes("contrast", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::high_contrast; });
+  hand.changes("dark", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::dark; });
+  hand.changes("larger", [&] { hand.click(top_bar + "###larger"); }, [](Session& s) { s.view.ui_scale = 1.125; });
+  hand.changes("100 %", [&] { hand.click(top_bar + "###UI scale"); }, [](Session& s) { s.view.ui_scale = 1; });
+  hand.changes("smaller", [&] { hand.click(top_bar + "###smaller"); }, [](Session& s) { s.view.ui_scale = 0.875; });
   for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Equal);
   hand.check(hand.view().ui_scale == 3, "no larger than three times");
   for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Minus);
@@ -317,49 +301,35 @@ void help(Hand& hand) {
 
 void keys(Hand& hand) {
   for (int i = 8; i >= 0; --i)
-    hand.changes(
-        "a digit", [&] { hand.key(ImGuiKey_1 + i); }, [&](Session& s) { s.view.field = static_cast<Field>(i); });
+    hand.changes("a digit", [&] { hand.key(ImGuiKey_1 + i); }, [&](Session& s) { s.view.field = static_cast<Field>(i); });
   for (int i = 0; i < 3; ++i)
     hand.changes(
         "Shift and a digit", [&] { hand.key(ImGuiMod_Shift | (ImGuiKey_1 + i)); },
         [&](Session& s) { s.view.field = static_cast<Field>(9 + i); });
-  hand.changes(
-      "L", [&] { hand.key(ImGuiKey_L); }, [](Session& s) { s.view.scale = ValueScale::linear; });
-  hand.changes(
-      "G", [&] { hand.key(ImGuiKey_G); }, [](Session& s) { s.view.show_tiles = true; });
-  hand.changes(
-      "T", [&] { hand.key(ImGuiKey_T); }, [](Session& s) { s.view.theme = Theme::light; });
-  hand.changes(
-      "+", [&] { hand.key(ImGuiKey_Equal); }, [](Session& s) { s.view.ui_scale = 1.125; });
-  hand.changes(
-      "-", [&] { hand.key(ImGuiKey_Minus); }, [](Session& s) { s.view.ui_scale = 1; });
+  hand.changes("L", [&] { hand.key(ImGuiKey_L); }, [](Session& s) { s.view.scale = ValueScale::linear; });
+  hand.changes("G", [&] { hand.key(ImGuiKey_G); }, [](Session& s) { s.view.show_tiles = true; });
+  hand.changes("T", [&] { hand.key(ImGuiKey_T); }, [](Session& s) { s.view.theme = Theme::light; });
+  hand.changes("+", [&] { hand.key(ImGuiKey_Equal); }, [](Session& s) { s.view.ui_scale = 1.125; });
+  hand.changes("-", [&] { hand.key(ImGuiKey_Minus); }, [](Session& s) { s.view.ui_scale = 1; });
   hand.changes(
       "P", [&] { hand.key(ImGuiKey_P); }, [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; });
   hand.view().zoom = {2, 2, 8, 8};
   hand.view().cell_row = hand.view().cell_col = 3;
-  hand.changes(
-      "0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.zoom = {}; });
-  hand.changes(
-      "Esc", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
+  hand.changes("0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.zoom = {}; });
+  hand.changes("Esc", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
 }
 
 void tile_keys(Hand& hand) {
-  hand.changes(
-      "comma", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
-  hand.changes(
-      "comma again", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(3));
-  hand.changes(
-      "Shift and comma", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Comma); }, scrubbed(0));
-  hand.changes(
-      "period", [&] { hand.key(ImGuiKey_Period); }, scrubbed(1));
-  hand.changes(
-      "Shift and period", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Period); }, scrubbed(-1));
+  hand.changes("comma", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
+  hand.changes("comma again", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(3));
+  hand.changes("Shift and comma", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Comma); }, scrubbed(0));
+  hand.changes("period", [&] { hand.key(ImGuiKey_Period); }, scrubbed(1));
+  hand.changes("Shift and period", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Period); }, scrubbed(-1));
   hand.leaves("arrows and Tab", [&] {
     for (const int key : {ImGuiKey_LeftArrow, ImGuiKey_DownArrow, ImGuiKey_Tab, ImGuiKey_RightArrow, ImGuiKey_Home})
       hand.key(key);
   });
-  hand.changes(
-      "comma after them", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
+  hand.changes("comma after them", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
 }
 
 void keys_while_typing(Hand& hand) {

@@ -88,7 +88,8 @@ void details(Hand& hand) {
 }
 
 constexpr std::array cases{Case{"tooltips", "details", details}, Case{"tooltips", "controls", panel},
-                           Case{"tooltips", "popups", popups}, Case{"tooltips", "traffic", traffic}, Case{"tooltips", "sweep", sweep}};
+                           Case{"tooltips", "popups", popups}, Case{"tooltips", "traffic", traffic},
+                           Case{"tooltips", "sweep", sweep}};
 
 }  // namespace
 

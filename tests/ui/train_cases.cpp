@@ -47,17 +47,22 @@ void wishes(Hand& hand, const std::string& what, const std::function<void()>& ac
   hand.stage.train_wish = {};
   hand.leaves(what, act);
   const TrainWish& found = hand.stage.train_wish;
-  hand.check(found == expected, what + printed(": act %d, step %d, run %d, head %d.%d of %d, '%s'", static_cast<int>(found.act), found.step, found.run, found.layer,
-                                               found.head, found.sequence, found.file.c_str()));
+  hand.check(found == expected,
+             what + printed(": act %d, step %d, run %d, head %d.%d of %d, '%s'", static_cast<int>(found.act), found.step,
+                            found.run, found.layer, found.head, found.sequence, found.file.c_str()));
 }
 
 void kinds(Hand& hand) {
   show(hand, train_session());
-  hand.changes("bands", [&] { hand.click(plan_panel + "kind/bands"); }, [](Session& s) { s.train.kind = TrainKind::reference; });
+  hand.changes(
+      "bands", [&] { hand.click(plan_panel + "kind/bands"); }, [](Session& s) { s.train.kind = TrainKind::reference; });
   hand.changes("replay", [&] { hand.click(plan_panel + "kind/replay"); }, [](Session& s) { s.train.kind = TrainKind::replay; });
   hand.changes("bisect", [&] { hand.click(plan_panel + "kind/bisect"); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
-  for (const auto& [label, by] : {std::pair{"gradient", BisectBy::gradient}, std::pair{"layer", BisectBy::layer}, std::pair{"head", BisectBy::head}, std::pair{"step", BisectBy::step}})
-    hand.changes(std::string("by ") + label, [&] { hand.click(plan_panel + "bisect/" + label); }, [by = by](Session& s) { s.train.bisect = by; });
+  for (const auto& [label, by] : {std::pair{"gradient", BisectBy::gradient}, std::pair{"layer", BisectBy::layer},
+                                  std::pair{"head", BisectBy::head}, std::pair{"step", BisectBy::step}})
+    hand.changes(
+        std::string("by ") + label, [&] { hand.click(plan_panel + "bisect/" + label); },
+        [by = by](Session& s) { s.train.bisect = by; });
   hand.changes("a - b", [&] { hand.click(plan_panel + "kind/a − b"); }, [](Session& s) { s.train.kind = TrainKind::methods; });
   hand.check(!hand.exists(plan_panel + "bisect/layer"), "what is not bisected has no pieces");
   hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
@@ -65,29 +70,48 @@ void kinds(Hand& hand) {
 
 void methods(Hand& hand) {
   show(hand, train_session());
-  hand.changes("format of b", [&] { hand.choose(plan_panel + "b/##format", "fp16"); }, [](Session& s) { s.train.b.format = fp16; });
-  hand.changes("algorithm of a", [&] { hand.choose(plan_panel + "a/##algorithm", "flash4"); }, [](Session& s) { s.train.a.method.algorithm = Algorithm::flash4; });
-  hand.changes("policy of a, and its backward pass", [&] { hand.choose(plan_panel + "a/##preset", "hw"); }, [](Session& s) {
-    s.train.a.method.precision = policy("hw").precision;
-    s.train.a.gradient = grad_policy("grad_hw").precision;
-  });
-  hand.changes("backward policy", [&] { hand.choose(plan_panel + "a/##backward", "###grad_all"); }, [](Session& s) { s.train.a.gradient = grad_policy("grad_all").precision; });
-  hand.changes("a policy beside a backward pass of one's own", [&] { hand.choose(plan_panel + "a/##preset", "tile"); },
-               [](Session& s) { s.train.a.method.precision = policy("tile").precision; });
-  hand.changes("delta of b", [&] { hand.click(plan_panel + "b/###delta from"); }, [](Session& s) { s.train.b.gradient.delta_from = DeltaFrom::output; });
+  hand.changes(
+      "format of b", [&] { hand.choose(plan_panel + "b/##format", "fp16"); }, [](Session& s) { s.train.b.format = fp16; });
+  hand.changes(
+      "algorithm of a", [&] { hand.choose(plan_panel + "a/##algorithm", "flash4"); },
+      [](Session& s) { s.train.a.method.algorithm = Algorithm::flash4; });
+  hand.changes(
+      "policy of a, and its backward pass", [&] { hand.choose(plan_panel + "a/##preset", "hw"); },
+      [](Session& s) {
+        s.train.a.method.precision = policy("hw").precision;
+        s.train.a.gradient = grad_policy("grad_hw").precision;
+      });
+  hand.changes(
+      "backward policy", [&] { hand.choose(plan_panel + "a/##backward", "###grad_all"); },
+      [](Session& s) { s.train.a.gradient = grad_policy("grad_all").precision; });
+  hand.changes(
+      "a policy beside a backward pass of one's own", [&] { hand.choose(plan_panel + "a/##preset", "tile"); },
+      [](Session& s) { s.train.a.method.precision = policy("tile").precision; });
+  hand.changes(
+      "delta of b", [&] { hand.click(plan_panel + "b/###delta from"); },
+      [](Session& s) { s.train.b.gradient.delta_from = DeltaFrom::output; });
   hand.leaves("the steps are unfolded", [&] { hand.click(plan_panel + "###backward steps"); });
-  hand.changes("dS of a is exact", [&] { hand.click(plan_panel + "a/backward/dS"); }, [](Session& s) { s.train.a.gradient[GradStep::dS] = exact; });
-  hand.changes("dQ of b in fp32", [&] {
-    hand.click(plan_panel + "b/backward/dQ", 1);
-    hand.pick("fp32");
-  }, [](Session& s) { s.train.b.gradient[GradStep::dQ] = to_format(fp32); });
-  hand.changes("an option of a", [&] {
-    hand.click(plan_panel + "a/###options");
-    hand.pick("##compensated");
-  }, [](Session& s) { s.train.a.method.kahan_l = true; });
+  hand.changes(
+      "dS of a is exact", [&] { hand.click(plan_panel + "a/backward/dS"); },
+      [](Session& s) { s.train.a.gradient[GradStep::dS] = exact; });
+  hand.changes(
+      "dQ of b in fp32",
+      [&] {
+        hand.click(plan_panel + "b/backward/dQ", 1);
+        hand.pick("fp32");
+      },
+      [](Session& s) { s.train.b.gradient[GradStep::dQ] = to_format(fp32); });
+  hand.changes(
+      "an option of a",
+      [&] {
+        hand.click(plan_panel + "a/###options");
+        hand.pick("##compensated");
+      },
+      [](Session& s) { s.train.a.method.kahan_l = true; });
   hand.key(ImGuiKey_Escape);
   hand.click(plan_panel + "a/##algorithm");
-  hand.check(hand.disabled("//$FOCUSED/hardware") && hand.disabled("//$FOCUSED/loaded"), "what is not emulated cannot be trained");
+  hand.check(hand.disabled("//$FOCUSED/hardware") && hand.disabled("//$FOCUSED/loaded"),
+             "what is not emulated cannot be trained");
   hand.key(ImGuiKey_Escape);
 }
 
@@ -95,12 +119,15 @@ void exact_heads(Hand& hand) {
   show(hand, train_session());
   const auto press = [&](const char* method, int layer, int head, bool shift) {
     if (shift) hand.hold_key(ImGuiMod_Shift, true);
-    hand.press(hand.place(plan_panel + method + "/exact heads", (static_cast<float>(head) + 0.5f) / 4, (static_cast<float>(layer) + 0.5f) / 2));
+    hand.press(hand.place(plan_panel + method + "/exact heads", (static_cast<float>(head) + 0.5f) / 4,
+                          (static_cast<float>(layer) + 0.5f) / 2));
     if (shift) hand.hold_key(ImGuiMod_Shift, false);
   };
   hand.changes("a head", [&] { press("a", 1, 2, false); }, [](Session& s) { s.train.a.exact = {{1, 2}}; });
   hand.changes("a layer", [&] { press("a", 0, 3, true); }, [](Session& s) { s.train.a.exact = {{0, -1}, {1, 2}}; });
-  hand.changes("a head of it rounds", [&] { press("a", 0, 0, false); }, [](Session& s) { s.train.a.exact = {{0, 1}, {0, 2}, {0, 3}, {1, 2}}; });
+  hand.changes(
+      "a head of it rounds", [&] { press("a", 0, 0, false); },
+      [](Session& s) { s.train.a.exact = {{0, 1}, {0, 2}, {0, 3}, {1, 2}}; });
   hand.changes("b", [&] { press("b", 1, 0, false); }, [](Session& s) { s.train.b.exact = {{1, 0}}; });
   hand.changes("b again", [&] { press("b", 1, 0, false); }, [](Session& s) { s.train.b.exact = {}; });
 }
@@ -111,17 +138,23 @@ void exchange(Hand& hand) {
   s.experiment.a.precision = policy("tile").precision;
   s.experiment.a.precision[Step::O] = to_format(fp32);
   show(hand, s);
-  hand.changes("taken from Explore", [&] { hand.click(plan_panel + "###take methods"); }, [](Session& x) {
-    x.train.a.method = x.experiment.a, x.train.b.method = x.experiment.b;
-    x.train.a.format = x.train.b.format = fp16;
-    x.train.a.gradient = usual_grad_policy(x.experiment.a).precision;
-    x.train.b.gradient = usual_grad_policy(x.experiment.b).precision;
-  });
-  hand.changes("another policy", [&] { hand.choose(plan_panel + "a/##preset", "all_tile"); }, [](Session& x) {
-    x.train.a.method.precision = policy("all_tile").precision;
-    x.train.a.gradient = grad_policy("grad_all").precision;
-  });
-  hand.changes("given back", [&] { hand.click(plan_panel + "###give methods"); }, [](Session& x) { x.experiment.a = x.train.a.method, x.experiment.b = x.train.b.method; });
+  hand.changes(
+      "taken from Explore", [&] { hand.click(plan_panel + "###take methods"); },
+      [](Session& x) {
+        x.train.a.method = x.experiment.a, x.train.b.method = x.experiment.b;
+        x.train.a.format = x.train.b.format = fp16;
+        x.train.a.gradient = usual_grad_policy(x.experiment.a).precision;
+        x.train.b.gradient = usual_grad_policy(x.experiment.b).precision;
+      });
+  hand.changes(
+      "another policy", [&] { hand.choose(plan_panel + "a/##preset", "all_tile"); },
+      [](Session& x) {
+        x.train.a.method.precision = policy("all_tile").precision;
+        x.train.a.gradient = grad_policy("grad_all").precision;
+      });
+  hand.changes(
+      "given back", [&] { hand.click(plan_panel + "###give methods"); },
+      [](Session& x) { x.experiment.a = x.train.a.method, x.experiment.b = x.train.b.method; });
   hand.session().experiment.a.algorithm = Algorithm::hardware;
   hand.frames(2);
   hand.check(hand.disabled(plan_panel + "###take methods"), "a GPU's own kernel cannot be taken");
@@ -143,12 +176,18 @@ void model_and_recipe(Hand& hand) {
     void (*mutate)(TrainPlan&);
   };
   constexpr std::array<Field, 12> fields{{
-      {"##final_rate", "0.0002", [](TrainPlan& p) { p.recipe.final_rate = 0.0002; }}, {"##beta1", "0.8", [](TrainPlan& p) { p.recipe.beta1 = 0.8; }},
-      {"##beta2", "0.99", [](TrainPlan& p) { p.recipe.beta2 = 0.99; }}, {"##epsilon", "1e-6", [](TrainPlan& p) { p.recipe.epsilon = 1e-6; }},
-      {"##weight_decay", "0", [](TrainPlan& p) { p.recipe.weight_decay = 0; }}, {"##clip", "2.5", [](TrainPlan& p) { p.recipe.clip = 2.5; }},
-      {"##seed", "17", [](TrainPlan& p) { p.recipe.seed = 17; }}, {"##data_seed", "18", [](TrainPlan& p) { p.recipe.data_seed = 18; }},
-      {"##loss_scale", "1024", [](TrainPlan& p) { p.recipe.loss_scale = 1024; }}, {"##scale_growth", "50", [](TrainPlan& p) { p.recipe.scale_growth = 50; }},
-      {"##measure_every", "5", [](TrainPlan& p) { p.measure_every = 5; }}, {"##checkpoint_every", "40", [](TrainPlan& p) { p.checkpoint_every = 40; }},
+      {"##final_rate", "0.0002", [](TrainPlan& p) { p.recipe.final_rate = 0.0002; }},
+      {"##beta1", "0.8", [](TrainPlan& p) { p.recipe.beta1 = 0.8; }},
+      {"##beta2", "0.99", [](TrainPlan& p) { p.recipe.beta2 = 0.99; }},
+      {"##epsilon", "1e-6", [](TrainPlan& p) { p.recipe.epsilon = 1e-6; }},
+      {"##weight_decay", "0", [](TrainPlan& p) { p.recipe.weight_decay = 0; }},
+      {"##clip", "2.5", [](TrainPlan& p) { p.recipe.clip = 2.5; }},
+      {"##seed", "17", [](TrainPlan& p) { p.recipe.seed = 17; }},
+      {"##data_seed", "18", [](TrainPlan& p) { p.recipe.data_seed = 18; }},
+      {"##loss_scale", "1024", [](TrainPlan& p) { p.recipe.loss_scale = 1024; }},
+      {"##scale_growth", "50", [](TrainPlan& p) { p.recipe.scale_growth = 50; }},
+      {"##measure_every", "5", [](TrainPlan& p) { p.measure_every = 5; }},
+      {"##checkpoint_every", "40", [](TrainPlan& p) { p.checkpoint_every = 40; }},
   }};
   hand.click(plan_panel + "###more");
   hand.frames(2);
@@ -160,38 +199,58 @@ void model_and_recipe(Hand& hand) {
 
 void text(Hand& hand) {
   show(hand, train_session());
-  hand.changes("a file", [&] { hand.fill(plan_panel + "##text", "/tmp/novel.txt"); }, [](Session& s) {
-    s.train.text = {};
-    s.train.text.file = "/tmp/novel.txt";
-  });
-  hand.changes("the embedded text", [&] { hand.click(plan_panel + "###embedded text"); }, [](Session& s) { s.train.text = {}; });
-  hand.check(part_of("model.width is 10, expected a multiple of model.heads") == PlanPart::model && part_of("a.format is fp64") == PlanPart::methods &&
-                 part_of("recipe.rate is 2") == PlanPart::recipe && part_of("bisect is head") == PlanPart::kind && part_of("/tmp/x.txt is not UTF-8") == PlanPart::text,
+  hand.changes(
+      "a file", [&] { hand.fill(plan_panel + "##text", "/tmp/novel.txt"); },
+      [](Session& s) {
+        s.train.text = {};
+        s.train.text.file = "/tmp/novel.txt";
+      });
+  hand.changes(
+      "the embedded text", [&] { hand.click(plan_panel + "###embedded text"); }, [](Session& s) { s.train.text = {}; });
+  hand.check(part_of("model.width is 10, expected a multiple of model.heads") == PlanPart::model &&
+                 part_of("a.format is fp64") == PlanPart::methods && part_of("recipe.rate is 2") == PlanPart::recipe &&
+                 part_of("bisect is head") == PlanPart::kind && part_of("/tmp/x.txt is not UTF-8") == PlanPart::text,
              "what is wrong is said where it is");
 }
 
 void looks(Hand& hand) {
   show(hand, train_session(TrainKind::reference));
-  hand.changes("measure", [&] { hand.choose(middle + "##measure", "###wasserstein"); }, [](Session& s) { s.train_look.measure = TrainMeasure::wasserstein; });
+  hand.changes(
+      "measure", [&] { hand.choose(middle + "##measure", "###wasserstein"); },
+      [](Session& s) { s.train_look.measure = TrainMeasure::wasserstein; });
   hand.changes("relative", [&] { hand.click(middle + "##relative"); }, [](Session& s) { s.train_look.relative = true; });
   hand.changes("linear", [&] { hand.click(middle + "##log"); }, [](Session& s) { s.train_look.log_y = false; });
-  hand.changes("a curve is hidden", [&] { hand.click(middle + "legend bf16 - fp32"); }, [](Session& s) { s.train_look.hidden = 1 << 3; });
-  hand.changes("and another", [&] { hand.click(middle + "legend a - b"); }, [](Session& s) { s.train_look.hidden = 1 << 3 | 1; });
+  hand.changes(
+      "a curve is hidden", [&] { hand.click(middle + "legend bf16 - fp32"); },
+      [](Session& s) { s.train_look.hidden = 1 << 3; });
+  hand.changes(
+      "and another", [&] { hand.click(middle + "legend a - b"); }, [](Session& s) { s.train_look.hidden = 1 << 3 | 1; });
   hand.changes("and shown", [&] { hand.click(middle + "legend a - b"); }, [](Session& s) { s.train_look.hidden = 1 << 3; });
-  hand.changes("of the runs", [&] { hand.choose(middle + "##of runs", "###delta_bias"); }, [](Session& s) { s.train_look.of_runs = RunMeasure::delta_bias; });
+  hand.changes(
+      "of the runs", [&] { hand.choose(middle + "##of runs", "###delta_bias"); },
+      [](Session& s) { s.train_look.of_runs = RunMeasure::delta_bias; });
   hand.changes("of one head", [&] { hand.click(middle + "##worst head"); }, [](Session& s) { s.train_look.worst = false; });
   hand.changes("logarithmic", [&] { hand.click(middle + "runs/##log"); }, [](Session& s) { s.train_look.log_runs = true; });
   hand.changes("b is hidden", [&] { hand.click(middle + "legend b"); }, [](Session& s) { s.train_look.hidden_runs = 2; });
-  hand.changes("matrix", [&] { hand.click(middle + "picture/matrix"); }, [](Session& s) { s.train_look.picture = WeightPicture::matrix; });
+  hand.changes(
+      "matrix", [&] { hand.click(middle + "picture/matrix"); },
+      [](Session& s) { s.train_look.picture = WeightPicture::matrix; });
   hand.changes("tensor", [&] { hand.choose(middle + "##tensor", "###tensor 3"); }, [](Session& s) { s.train_look.tensor = 3; });
-  hand.changes("all tensors", [&] { hand.choose(middle + "##tensor", "###tensor all"); }, [](Session& s) { s.train_look.tensor = -1; });
+  hand.changes(
+      "all tensors", [&] { hand.choose(middle + "##tensor", "###tensor all"); }, [](Session& s) { s.train_look.tensor = -1; });
   hand.changes("pair", [&] { hand.choose(middle + "##pair", "###pair 2"); }, [](Session& s) { s.train_look.pair = 2; });
-  hand.changes("a row of the table", [&] { hand.click(rows + "##tensor layer 0 W_Q"); }, [](Session& s) { s.train_look.tensor = 4; });
+  hand.changes(
+      "a row of the table", [&] { hand.click(rows + "##tensor layer 0 W_Q"); }, [](Session& s) { s.train_look.tensor = 4; });
   hand.leaves("sorting", [&] { hand.click(numbers + "sort by W1"); });
-  hand.changes("a head", [&] { hand.click(rows + "##layer 1 head 2"); }, [](Session& s) { s.train_look.layer = 1, s.train_look.head = 2; });
+  hand.changes(
+      "a head", [&] { hand.click(rows + "##layer 1 head 2"); },
+      [](Session& s) { s.train_look.layer = 1, s.train_look.head = 2; });
   hand.changes("whose Q, K, V", [&] { hand.choose(numbers + "##run", "###run 1"); }, [](Session& s) { s.train_look.run = 1; });
-  hand.changes("which sequence", [&] { hand.fill(numbers + "##sequence", "5"); }, [](Session& s) { s.train_look.sequence = 5; });
-  hand.changes("cosine", [&] { hand.choose(middle + "##measure", "###update_cosine"); }, [](Session& s) { s.train_look.measure = TrainMeasure::update_cosine; });
+  hand.changes(
+      "which sequence", [&] { hand.fill(numbers + "##sequence", "5"); }, [](Session& s) { s.train_look.sequence = 5; });
+  hand.changes(
+      "cosine", [&] { hand.choose(middle + "##measure", "###update_cosine"); },
+      [](Session& s) { s.train_look.measure = TrainMeasure::update_cosine; });
   hand.check(hand.disabled(middle + "##relative") && hand.disabled(middle + "##log"), "a cosine has no unit, and no logarithm");
 }
 
@@ -199,9 +258,12 @@ void steps(Hand& hand) {
   show(hand, train_session());
   const auto at = [&](const char* plot, float x) { return hand.place(middle + plot, x); };
   // the axis reaches to 400
-  hand.changes("a measured step of the curves", [&] { hand.press(at("deviation area", 0.503f)); }, [](Session& s) { s.train_look.step = 200; });
+  hand.changes(
+      "a measured step of the curves", [&] { hand.press(at("deviation area", 0.503f)); },
+      [](Session& s) { s.train_look.step = 200; });
   hand.changes("let go", [&] { hand.press(at("deviation area", 0.503f)); }, [](Session& s) { s.train_look.step = -1; });
-  hand.changes("any step of the runs", [&] { hand.press(at("runs area", 0.2535f)); }, [](Session& s) { s.train_look.step = 101; });
+  hand.changes(
+      "any step of the runs", [&] { hand.press(at("runs area", 0.2535f)); }, [](Session& s) { s.train_look.step = 101; });
   hand.changes("of the picture", [&] { hand.press(at("weights", 0.302f)); }, [](Session& s) { s.train_look.step = 120; });
   hand.changes("of the kept states", [&] { hand.press(at("kept steps", 0.49f)); }, [](Session& s) { s.train_look.step = 200; });
   hand.leaves("zooming", [&] { hand.wheel(at("deviation area", 0.5f), 3); });
@@ -215,7 +277,8 @@ void wished(Hand& hand) {
   wishes(hand, "the invitation", [&] { hand.click(middle + "###train"); }, {.act = Act::run});
   wishes(hand, "run", [&] { hand.click(middle + "###run training"); }, {.act = Act::run});
   wishes(hand, "one step", [&] { hand.click(middle + "###one step"); }, {.act = Act::one_step});
-  hand.check(hand.disabled(middle + "###restart") && hand.disabled(middle + "###go back") && hand.disabled(middle + "###fork"), "there is nothing to go back to");
+  hand.check(hand.disabled(middle + "###restart") && hand.disabled(middle + "###go back") && hand.disabled(middle + "###fork"),
+             "there is nothing to go back to");
   wishes(hand, "space", [&] { hand.key(ImGuiKey_Space); }, {.act = Act::run});
   wishes(hand, "N", [&] { hand.key(ImGuiKey_N); }, {.act = Act::one_step});
   wishes(hand, "Shift+R", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_R); }, {});
@@ -226,7 +289,8 @@ void wished(Hand& hand) {
   wishes(hand, "back to the newest state", [&] { hand.click(middle + "###go back"); }, {.act = Act::go_back, .step = 200});
   hand.check(hand.disabled(middle + "###fork"), "an unchanged plan forks nothing");
   hand.session().train_look.step = 199;
-  wishes(hand, "back to the state before the picked step", [&] { hand.click(middle + "###go back"); }, {.act = Act::go_back, .step = 100});
+  wishes(hand, "back to the state before the picked step", [&] { hand.click(middle + "###go back"); },
+         {.act = Act::go_back, .step = 100});
   hand.stage.told->train.progress.stale = true;
   wishes(hand, "fork", [&] { hand.click(middle + "###fork"); }, {.act = Act::fork, .step = 100});
   hand.stage.told->train.progress.forkable = "The model is another one.";
@@ -251,7 +315,8 @@ void ends(Hand& hand) {
   show(hand, s, 240);
   hand.stage.told->train.progress.state = TrainProgress::State::stopped;
   hand.frames(2);
-  hand.check(hand.disabled(middle + "###run training") && !hand.disabled(middle + "###go back"), "what diverged can be taken back");
+  hand.check(hand.disabled(middle + "###run training") && !hand.disabled(middle + "###go back"),
+             "what diverged can be taken back");
 }
 
 void checkpoints(Hand& hand) {
@@ -265,8 +330,10 @@ void checkpoints(Hand& hand) {
     }
     hand.click("//$FOCUSED/" + button);
   };
-  wishes(hand, "save", [&] { inside("###save checkpoint", "/tmp/a.checkpoint"); }, {.act = Act::save, .file = "/tmp/a.checkpoint"});
-  wishes(hand, "open", [&] { inside("###open checkpoint", "/tmp/b.checkpoint"); }, {.act = Act::open, .file = "/tmp/b.checkpoint"});
+  wishes(hand, "save", [&] { inside("###save checkpoint", "/tmp/a.checkpoint"); },
+         {.act = Act::save, .file = "/tmp/a.checkpoint"});
+  wishes(hand, "open", [&] { inside("###open checkpoint", "/tmp/b.checkpoint"); },
+         {.act = Act::open, .file = "/tmp/b.checkpoint"});
   hand.stage.told->train.progress.left_over = "/tmp/left.checkpoint";
   wishes(hand, "what was left", [&] { inside("###open left over", ""); }, {.act = Act::open, .file = "/tmp/left.checkpoint"});
 }
@@ -275,27 +342,37 @@ void explored(Hand& hand) {
   Session s = train_session();
   s.train_look.run = 1, s.train_look.layer = 1, s.train_look.head = 3, s.train_look.sequence = 6;
   show(hand, s, 240);
-  wishes(hand, "the newest step", [&] { hand.click(numbers + "###open head"); }, {.act = Act::explore, .step = 240, .run = 1, .layer = 1, .head = 3, .sequence = 6});
+  wishes(hand, "the newest step", [&] { hand.click(numbers + "###open head"); },
+         {.act = Act::explore, .step = 240, .run = 1, .layer = 1, .head = 3, .sequence = 6});
   hand.session().train_look.step = 120;
-  wishes(hand, "the picked step", [&] { hand.click(numbers + "###open head"); }, {.act = Act::explore, .step = 120, .run = 1, .layer = 1, .head = 3, .sequence = 6});
+  wishes(hand, "the picked step", [&] { hand.click(numbers + "###open head"); },
+         {.act = Act::explore, .step = 120, .run = 1, .layer = 1, .head = 3, .sequence = 6});
   hand.session().train_look.run = 99, hand.session().train_look.layer = 11;
-  wishes(hand, "only what there is", [&] { hand.click(numbers + "###open head"); }, {.act = Act::explore, .step = 120, .run = 1, .layer = 1, .head = 3, .sequence = 6});
+  wishes(hand, "only what there is", [&] { hand.click(numbers + "###open head"); },
+         {.act = Act::explore, .step = 120, .run = 1, .layer = 1, .head = 3, .sequence = 6});
 }
 
 void suspects(Hand& hand) {
   show(hand, train_session(TrainKind::bisect), 240);
   const TrainRecord& r = *hand.stage.told->train.record;
   const std::vector<RankedSuspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
-  hand.check(ranked.size() + 1 == r.pairs.size() && std::ranges::is_sorted(ranked, {}, &RankedSuspect::share), "the most telling suspect is the first");
-  const double left = r.pairs[ranked[0].pair].points.back().deviations[0].max_abs / r.pairs[0].points.back().deviations[0].max_abs;
+  hand.check(ranked.size() + 1 == r.pairs.size() && std::ranges::is_sorted(ranked, {}, &RankedSuspect::share),
+             "the most telling suspect is the first");
+  const double left =
+      r.pairs[ranked[0].pair].points.back().deviations[0].max_abs / r.pairs[0].points.back().deviations[0].max_abs;
   hand.check(ranked[0].share == left, "what is left is a share of a - b's");
   const int pair = static_cast<int>(ranked[1].pair);
-  hand.changes("a suspect is looked at", [&] { hand.click(rows + "##suspect " + r.pairs[static_cast<std::size_t>(pair)].pair.name); }, [&](Session& s) { s.train_look.pair = pair; });
-  hand.changes("hidden in the list of all", [&] {
-    hand.click(middle + "deviation/###all curves");
-    hand.frames(2);
-    hand.click("//$FOCUSED/##" + r.pairs[9].pair.name);
-  }, [](Session& s) { s.train_look.hidden = 1 << 9; });
+  hand.changes(
+      "a suspect is looked at", [&] { hand.click(rows + "##suspect " + r.pairs[static_cast<std::size_t>(pair)].pair.name); },
+      [&](Session& s) { s.train_look.pair = pair; });
+  hand.changes(
+      "hidden in the list of all",
+      [&] {
+        hand.click(middle + "deviation/###all curves");
+        hand.frames(2);
+        hand.click("//$FOCUSED/##" + r.pairs[9].pair.name);
+      },
+      [](Session& s) { s.train_look.hidden = 1 << 9; });
   hand.key(ImGuiKey_Escape);
 }
 
@@ -313,7 +390,9 @@ void look(Hand& hand, const std::string& what) {
     look.step = i % 2 == 0 ? -1 : 7 * i;
     hand.frames(1);
     if (i % 4 != 0) continue;
-    for (const ImVec2 at : {ImVec2{500, 150}, ImVec2{600, 300}, ImVec2{700, 560}, ImVec2{600, 720}, ImVec2{1200, 300}, ImVec2{1230, 700}, ImVec2{100, 300}}) hand.move(at);
+    for (const ImVec2 at : {ImVec2{500, 150}, ImVec2{600, 300}, ImVec2{700, 560}, ImVec2{600, 720}, ImVec2{1200, 300},
+                            ImVec2{1230, 700}, ImVec2{100, 300}})
+      hand.move(at);
   }
   const Picture picture = hand.picture();
   const auto [least, most] = std::minmax_element(picture.rgb.begin(), picture.rgb.end());
@@ -338,7 +417,8 @@ void strange_states(Hand& hand) {
       point.loss_difference = nan;
       for (WeightDeviation& d : point.deviations) d = {point.step > 100 ? nan : inf, nan, -inf, nan, 0};
       for (auto& profile : point.profiles)
-        if (!profile.empty()) profile[0] = std::numeric_limits<float>::quiet_NaN(), profile.back() = std::numeric_limits<float>::infinity();
+        if (!profile.empty())
+          profile[0] = std::numeric_limits<float>::quiet_NaN(), profile.back() = std::numeric_limits<float>::infinity();
     }
   for (RunRecord& run : record->runs) {
     run.stopped = "Run " + run.run.name + " diverged at step 240: the loss is NaN.";
@@ -356,7 +436,8 @@ void strange_states(Hand& hand) {
   s.train.bisect = BisectBy::head;
   show(hand, s, 20);
   look(hand, "192 suspects");
-  for (const auto& [width, height, scale] : {std::tuple{1280, 800, 1.0}, std::tuple{1280, 800, 2.0}, std::tuple{640, 400, 1.0}, std::tuple{1920, 1080, 1.5}}) {
+  for (const auto& [width, height, scale] :
+       {std::tuple{1280, 800, 1.0}, std::tuple{1280, 800, 2.0}, std::tuple{640, 400, 1.0}, std::tuple{1920, 1080, 1.5}}) {
     hand.stage.resize(width, height);
     hand.view().ui_scale = scale;
     look(hand, printed("%d x %d at %.1f", width, height, scale));
@@ -374,7 +455,9 @@ void found_by_typing(Hand& hand) {
     hand.frames(2);
   };
   hand.changes("steps", [&] { ask("set train.recipe.steps to 800"); }, [](Session& s) { s.train.recipe.steps = 800; });
-  hand.changes("measure", [&] { ask("train: measure: directionality"); }, [](Session& s) { s.train_look.measure = TrainMeasure::directionality; });
+  hand.changes(
+      "measure", [&] { ask("train: measure: directionality"); },
+      [](Session& s) { s.train_look.measure = TrainMeasure::directionality; });
   wishes(hand, "run", [&] { ask("Train: run, pause or resume"); }, {.act = Act::run});
 }
 
@@ -384,7 +467,8 @@ void explained(Hand& hand) {
   hand.click(plan_panel + "###backward steps");
   for (const std::string window : {"//Train plan", "//Train", "//Train numbers"})
     for (const auto& [id, label] : hand.items(window))
-      if (!label.empty() && !label.starts_with("#SCROLL") && !label.starts_with("#RESIZE") && !label.starts_with("save") && !label.ends_with(" area") && label != "weights")
+      if (!label.empty() && !label.starts_with("#SCROLL") && !label.starts_with("#RESIZE") && !label.starts_with("save") &&
+          !label.ends_with(" area") && label != "weights")
         hand.check(hand.explained(id), "'" + label + "' in " + window + " says nothing");
 }
 
@@ -393,11 +477,13 @@ template <class Wait>
 void revisited(Hand& hand, const TemporaryDirectory& scratch, const Wait& wait) {
   hand.session().train_look.step = 4;
   hand.click(middle + "###go back");
-  wait([](const TrainView& v) { return v.record->step == 3 && v.record->pairs[0].points.size() == 2; }, "step 3 is there again");
+  wait([](const TrainView& v) { return v.record->step == 3 && v.record->pairs[0].points.size() == 2; },
+       "step 3 is there again");
   hand.session().train.a.method.block_k = 4;
   wait([](const TrainView& v) { return v.progress.stale && v.progress.forkable.empty(); }, "the plan is another one");
   hand.click(middle + "###fork");
-  wait([](const TrainView& v) { return v.record->finished() && v.progress.state == TrainProgress::State::done; }, "it goes on under it");
+  wait([](const TrainView& v) { return v.record->finished() && v.progress.state == TrainProgress::State::done; },
+       "it goes on under it");
   const TrainRecord& r = *hand.stage.frame().train.record;
   hand.check(r.forks.size() == 1 && r.forks[0].step == 3 && r.forks[0].sentence == "a: block_k 64 -> 4", "the fork is noted");
   hand.session().train_look.run = 1, hand.session().train_look.head = 1, hand.session().train_look.step = 4;
@@ -407,7 +493,8 @@ void revisited(Hand& hand, const TemporaryDirectory& scratch, const Wait& wait) 
   const Experiment& e = hand.session().experiment;
   hand.check(e.problem.input.file == scratch / "captures/b-layer-0-head-1-sequence-0-step-4.safetensors", e.problem.input.file);
   hand.check(e.problem.n == 16 && e.problem.d == 8 && e.problem.mask.kind == Mask::Kind::causal, "as attention got them");
-  hand.check(e.a == hand.session().train.a.method && e.b == hand.session().train.b.method && e.format == bf16, "with the methods of the training");
+  hand.check(e.a == hand.session().train.a.method && e.b == hand.session().train.b.method && e.format == bf16,
+             "with the methods of the training");
 }
 
 /// A tiny model, really trained by the buttons.
@@ -434,25 +521,38 @@ void trained(Hand& hand) {
   };
   wait([](const TrainView& v) { return v.progress.vocabulary > 10; }, "the text is read");
   hand.click(middle + "###one step");
-  wait([](const TrainView& v) { return v.record && v.record->step == 1 && v.progress.state == TrainProgress::State::paused; }, "one step is taken");
+  wait([](const TrainView& v) { return v.record && v.record->step == 1 && v.progress.state == TrainProgress::State::paused; },
+       "one step is taken");
   hand.key(ImGuiKey_Space);
-  wait([](const TrainView& v) { return v.record && v.record->finished() && v.progress.state == TrainProgress::State::done; }, "all steps are taken");
+  wait([](const TrainView& v) { return v.record && v.record->finished() && v.progress.state == TrainProgress::State::done; },
+       "all steps are taken");
   const TrainRecord& r = *hand.stage.frame().train.record;
   hand.check(r.pairs[0].points.back().step == 6 && r.pairs[0].points.back().deviations[0].max_abs > 0, "and the models differ");
-  hand.check(train_words(hand.stage.frame().train).headline.starts_with("After 6 steps a and b differ by at most "), train_words(hand.stage.frame().train).headline);
+  hand.check(train_words(hand.stage.frame().train).headline.starts_with("After 6 steps a and b differ by at most "),
+             train_words(hand.stage.frame().train).headline);
   revisited(hand, scratch, wait);
   hand.stage.data_directory.clear();
   hand.open(s);
 }
 
 constexpr std::array cases{
-    Case{"train", "kinds", kinds},         Case{"train", "methods", methods},       Case{"train", "exact heads", exact_heads},
-    Case{"train", "exchange", exchange},   Case{"train", "model and recipe", model_and_recipe}, Case{"train", "text", text},
-    Case{"train", "looks", looks},         Case{"train", "steps", steps},           Case{"train", "wishes", wished},
-    Case{"train", "ends", ends},           Case{"train", "checkpoints", checkpoints}, Case{"train", "explored", explored},
-    Case{"train", "suspects", suspects},   Case{"train", "strange states", strange_states},
+    Case{"train", "kinds", kinds},
+    Case{"train", "methods", methods},
+    Case{"train", "exact heads", exact_heads},
+    Case{"train", "exchange", exchange},
+    Case{"train", "model and recipe", model_and_recipe},
+    Case{"train", "text", text},
+    Case{"train", "looks", looks},
+    Case{"train", "steps", steps},
+    Case{"train", "wishes", wished},
+    Case{"train", "ends", ends},
+    Case{"train", "checkpoints", checkpoints},
+    Case{"train", "explored", explored},
+    Case{"train", "suspects", suspects},
+    Case{"train", "strange states", strange_states},
     Case{"train", "found by typing", found_by_typing},
-    Case{"train", "explained", explained}, Case{"train", "trained", trained},
+    Case{"train", "explained", explained},
+    Case{"train", "trained", trained},
 };
 
 }  // namespace

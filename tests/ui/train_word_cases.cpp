@@ -32,7 +32,9 @@ void growing(Hand& hand) {
   hand.check(curve.least() == -9 && curve.largest() == 9 && curve.least_above() == 1 && curve.last_x() == count, "and ranges");
   GrowingCurve gaps;
   for (const double y : {1.0, nan, inf, 0.0}) gaps.add(gaps.last_x() + 1, y);
-  hand.check(gaps.points(0, 5, 10).x.size() == 4 && std::isnan(gaps.points(0, 5, 10).y[2]) && gaps.largest() == 1 && gaps.has_gaps(), "what is not finite is a gap");
+  hand.check(
+      gaps.points(0, 5, 10).x.size() == 4 && std::isnan(gaps.points(0, 5, 10).y[2]) && gaps.largest() == 1 && gaps.has_gaps(),
+      "what is not finite is a gap");
 }
 
 void drawings(Hand& hand) {
@@ -41,14 +43,18 @@ void drawings(Hand& hand) {
   TrainDrawing d;
   TrainLook look;
   hand.check(refresh(d, record, look) && !refresh(d, record, look), "a drawing is made once");
-  hand.check(d.pairs.size() == 5 && d.pairs[0].last_y() == record->pairs[0].points.back().deviations[0].max_abs, "a curve ends with the newest number");
+  hand.check(d.pairs.size() == 5 && d.pairs[0].last_y() == record->pairs[0].points.back().deviations[0].max_abs,
+             "a curve ends with the newest number");
   hand.check(d.last == 100, "the axis is a quarter of all steps");
-  hand.check(refresh(d, longer, look) && d.taken_points[0] == 21 && d.pairs[0].points(0, 200, 500).x.size() == 21 && d.last == 200, "it grows");
+  hand.check(
+      refresh(d, longer, look) && d.taken_points[0] == 21 && d.pairs[0].points(0, 200, 500).x.size() == 21 && d.last == 200,
+      "it grows");
   look.relative = true;
   look.tensor = 2;
   refresh(d, longer, look);
   const auto number = [&](std::size_t pair) { return longer->pairs[pair].points.back().deviations[3].max_abs; };
-  hand.check(d.reference == 1 && d.pairs[0].last_y() == number(0) / number(1) && d.pairs[1].last_y() == 1, "relative to another initialisation");
+  hand.check(d.reference == 1 && d.pairs[0].last_y() == number(0) / number(1) && d.pairs[1].last_y() == 1,
+             "relative to another initialisation");
   hand.check(reference_of(*made_record(plan_of(), 10), TrainMeasure::max_abs, -1) == -1, "where there is one");
   longer->forks.push_back({100, "a: policy eager -> hw"});
   hand.check(refresh(d, std::make_shared<TrainRecord>(*longer), look), "a fork is drawn anew");
@@ -61,18 +67,25 @@ void drawings(Hand& hand) {
   for (const PairPoint& p : direct->pairs[0].points) sum += p.deviations[0].max_abs;
   hand.check(d.pairs.size() == 2 && d.pairs[1].last_y() == sum, "direct effects are added up");
   const HeadHealth head{{1000, 10, 500, 5, 50, 7, 1, -0.5, 2.0}, 3};
-  hand.check(measure_of(head, RunMeasure::ties) == 0.01 && measure_of(head, RunMeasure::saturated) == 0.01 && measure_of(head, RunMeasure::underflowed) == 0.1 &&
-                 measure_of(head, RunMeasure::delta_bias) == -0.25 && measure_of(head, RunMeasure::query_norm) == 3, "shares of heads");
+  hand.check(measure_of(head, RunMeasure::ties) == 0.01 && measure_of(head, RunMeasure::saturated) == 0.01 &&
+                 measure_of(head, RunMeasure::underflowed) == 0.1 && measure_of(head, RunMeasure::delta_bias) == -0.25 &&
+                 measure_of(head, RunMeasure::query_norm) == 3,
+             "shares of heads");
   RunHealth health{1, {head, head}};
   health.heads[1].census.delta_error = 0.25;
-  hand.check(measure_of(health, RunMeasure::delta_bias, -1) == -0.25 && measure_of(health, RunMeasure::delta_bias, 1) == 0.125, "the worst keeps its sign");
+  hand.check(measure_of(health, RunMeasure::delta_bias, -1) == -0.25 && measure_of(health, RunMeasure::delta_bias, 1) == 0.125,
+             "the worst keeps its sign");
 }
 
 void words(Hand& hand) {
   const auto say = [](const TrainRecord& r) { return train_words(made_view(std::make_shared<TrainRecord>(r))); };
-  const auto is = [&](const std::string& found, const std::string& expected) { hand.check(found == expected, "'" + found + "' instead of '" + expected + "'"); };
+  const auto is = [&](const std::string& found, const std::string& expected) {
+    hand.check(found == expected, "'" + found + "' instead of '" + expected + "'");
+  };
   auto r = made_record(plan_of(TrainKind::reference), 400);
-  const auto plant = [&](std::size_t pair, double max_abs, double wasserstein) { r->pairs[pair].points.back().deviations[0] = {max_abs, wasserstein, 0, 1, 12.5}; };
+  const auto plant = [&](std::size_t pair, double max_abs, double wasserstein) {
+    r->pairs[pair].points.back().deviations[0] = {max_abs, wasserstein, 0, 1, 12.5};
+  };
   plant(0, 3.1e-3, 4e-5), plant(1, 0.155, 0), plant(2, 1e-3, 0), plant(3, 1.24e-2, 0), plant(4, 1e-2, 0);
   is(say(*r).headline, "After 400 steps a and b differ by at most 3.1e-3 (W1 4.0e-5)");
   is(say(*r).sentence, "That is 0.020 of what another seed gives, 3.10 of fp16 - fp32, 0.25 of bf16 - fp32.");
@@ -82,7 +95,8 @@ void words(Hand& hand) {
   hand.check(say(*r).bad, "what is not finite is bad");
   r->runs[0].stopped = "Run a diverged at step 401: the loss is NaN.";
   is(say(*r).headline, "Training stopped after 400 steps");
-  is(say(*r).sentence, "Run a diverged at step 401: the loss is NaN. Everything until then is kept; the last state is that of step 400.");
+  is(say(*r).sentence,
+     "Run a diverged at step 401: the loss is NaN. Everything until then is kept; the last state is that of step 400.");
   r = made_record(plan_of(), 400);
   plant(0, 3.1e-3, 4e-5);
   r->pairs[0].points.back().loss_difference = -0.012;
@@ -91,17 +105,21 @@ void words(Hand& hand) {
   r = made_record(plan_of(TrainKind::replay), 20);
   for (PairPoint& p : r->pairs[0].points) p.deviations[0] = {p.step == 10 ? 4e-6 : 1e-6, 2e-8, 0, 1, 1};
   is(say(*r).headline, "Step 20 alone moves a from b by at most 1.0e-6 (W1 2.0e-8)");
-  is(say(*r).sentence, "Over 3 measured steps it is 2.0e-6 in the mean and at most 4.0e-6; feedback from step to step takes no part in it.");
+  is(say(*r).sentence,
+     "Over 3 measured steps it is 2.0e-6 in the mean and at most 4.0e-6; feedback from step to step takes no part in it.");
   r = made_record(plan_of(TrainKind::bisect), 10);
-  for (std::size_t p = 0; p < r->pairs.size(); ++p) r->pairs[p].points.back().deviations[0].max_abs = p == 0 ? 1.0 : p == 3 ? 0.1 : 0.5 + 0.01 * double(p);
-  is(say(*r).sentence, "What is left of it: 0.10 with " + r->pairs[3].pair.name + ", 0.51 with " + r->pairs[1].pair.name + printed(", more with the other %zu.", r->pairs.size() - 3));
+  for (std::size_t p = 0; p < r->pairs.size(); ++p)
+    r->pairs[p].points.back().deviations[0].max_abs = p == 0 ? 1.0 : p == 3 ? 0.1 : 0.5 + 0.01 * double(p);
+  is(say(*r).sentence, "What is left of it: 0.10 with " + r->pairs[3].pair.name + ", 0.51 with " + r->pairs[1].pair.name +
+                           printed(", more with the other %zu.", r->pairs.size() - 3));
   hand.check(runs_csv(*r).starts_with("run,step,loss,gradient_norm,rate,loss_scale,skipped\na,1,"), runs_csv(*r).substr(0, 80));
   hand.check(deviation_csv(*r).find("\na - b,10,layer 0 W_Q,") != std::string::npos, "every tensor is a line");
   hand.check(tensors_csv(*r, 0, -1).find("\nlayer 1 W_2,512,128,") != std::string::npos, tensors_csv(*r, 0, -1));
   hand.check(heads_csv(*r, 5).starts_with(health_csv(*r).substr(0, 200)), "the heads of the first measured step");
 }
 
-constexpr std::array cases{Case{"train", "growing", growing}, Case{"train", "drawings", drawings}, Case{"train", "words", words}};
+constexpr std::array cases{Case{"train", "growing", growing}, Case{"train", "drawings", drawings},
+                           Case{"train", "words", words}};
 
 }  // namespace
 

@@ -20,7 +20,8 @@ constexpr float narrowest_with_list = 800;  ///< a window that is narrower has t
 /// A tick, as wide as a digit.
 void draw_tick(ImVec2 at, Colour colour) {
   const float side = px(9);
-  const ImVec2 tick[3] = {{at.x, at.y + side * 0.55f}, {at.x + side * 0.35f, at.y + side * 0.9f}, {at.x + side, at.y + side * 0.1f}};
+  const ImVec2 tick[3] = {
+      {at.x, at.y + side * 0.55f}, {at.x + side * 0.35f, at.y + side * 0.9f}, {at.x + side, at.y + side * 0.1f}};
   ImGui::GetWindowDrawList()->AddPolyline(tick, 3, colour, 0, px(1.6f));
 }
 
@@ -28,7 +29,8 @@ void draw_tick(ImVec2 at, Colour colour) {
 std::pair<std::string, std::string> two_lines(const std::string& title, float width) {
   if (text_width(Face::label, title) <= width) return {title, {}};
   std::size_t cut = title.find(' ');
-  for (std::size_t next = cut; next != std::string::npos && text_width(Face::label, title.substr(0, next)) <= width; next = title.find(' ', next + 1))
+  for (std::size_t next = cut; next != std::string::npos && text_width(Face::label, title.substr(0, next)) <= width;
+       next = title.find(' ', next + 1))
     cut = next;
   if (cut == std::string::npos) return {fitted(Face::label, title, width), {}};
   return {title.substr(0, cut), fitted(Face::label, title.substr(cut + 1), width)};
@@ -45,9 +47,11 @@ void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& 
   const int seen = steps_seen(state, lesson), all = static_cast<int>(lesson.steps.size());
   explain(printed("Opens this lesson: %d steps, %d of them read.", all, seen));
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (current || hovered) list->AddRectFilled(at, {at.x + width, at.y + height}, current ? colours.raised : faded(colours.raised, 0.5f));
+  if (current || hovered)
+    list->AddRectFilled(at, {at.x + width, at.y + height}, current ? colours.raised : faded(colours.raised, 0.5f));
   if (current) list->AddRectFilled(at, {at.x + px(2), at.y + height}, colours.accent);
-  const float label_y = at.y + (px(row_height) - line_height(Face::label)) / 2, mono_y = at.y + (px(row_height) - line_height(Face::mono_small)) / 2;
+  const float label_y = at.y + (px(row_height) - line_height(Face::label)) / 2,
+              mono_y = at.y + (px(row_height) - line_height(Face::mono_small)) / 2;
   if (seen >= all)
     draw_tick({at.x + px(18), at.y + px(row_height) / 2 - px(5)}, colours.good);
   else
@@ -101,25 +105,29 @@ void draw_step_bar(Session& session, const LessonPlace& open, const Frame& frame
     explain(what);
     return pressed;
   };
-  if (button("‹ back###back", 64, "The step before. Page Up; presenting also the left arrow.")) turn_page(state, frame.lessons.get(), -1);
+  if (button("‹ back###back", 64, "The step before. Page Up; presenting also the left arrow."))
+    turn_page(state, frame.lessons.get(), -1);
   if (button("next ›###next", 64, "The next step, or the next lesson. Page Down; presenting also Space and the right arrow."))
     turn_page(state, frame.lessons.get(), 1);
-  const std::string where = printed("lesson %d of %d, step %d of %d", open.index + 1, static_cast<int>(frame.lessons->size()), open.step + 1,
-                                    static_cast<int>(open.lesson->steps.size()));
+  const std::string where = printed("lesson %d of %d, step %d of %d", open.index + 1, static_cast<int>(frame.lessons->size()),
+                                    open.step + 1, static_cast<int>(open.lesson->steps.size()));
   const float dots = px(20) * static_cast<float>(open.lesson->steps.size());
-  const float right = at.x + width - px(8 + 88 + 64 + 72), where_width = px(24) + text_width(Face::small, "lesson 00 of 00, step 00 of 00");
+  const float right = at.x + width - px(8 + 88 + 64 + 72),
+              where_width = px(24) + text_width(Face::small, "lesson 00 of 00, step 00 of 00");
   if (x + where_width < right) {
     draw_text({x + px(8), at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint, where);
     x += where_width;
   }
   if (x + dots < right) draw_dots(state, open, {x, at.y}, height, colours);
   x = right;
-  if (button("as it was###restore", 88, "Takes back all that you changed in this lesson's views.")) 
+  if (button("as it was###restore", 88, "Takes back all that you changed in this lesson's views."))
     std::erase_if(state.views, [&](const LessonViewState& v) { return v.lesson == open.lesson->name; });
-  if (button("figure###figure", 64, "This step as a PNG in the folder of pictures: all of it, also what is scrolled out of view."))
+  if (button("figure###figure", 64,
+             "This step as a PNG in the folder of pictures: all of it, also what is scrolled out of view."))
     wishes.save = page;
   const char* const present = state.presenting ? "leave###present" : "present###present";
-  if (button(present, 72, "One step at a time in large type, for a projector. Esc leaves.")) state.presenting = !state.presenting;
+  if (button(present, 72, "One step at a time in large type, for a projector. Esc leaves."))
+    state.presenting = !state.presenting;
 }
 
 /// What the memory holds of another lesson, or of lessons that were read again, goes.
@@ -141,7 +149,8 @@ void draw_no_lessons(const Palette& colours, const ImVec2& size) {
   draw_text({at.x + size.x / 2, at.y + size.y / 2}, Face::body, colours.secondary, sentence, 0.5f);
 }
 
-void draw_lesson(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes, const ImVec2& size) {
+void draw_lesson(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes,
+                 const ImVec2& size) {
   const LessonPlace open = place_of(session.lesson, frame.lessons.get());
   if (open.lesson == nullptr) return draw_no_lessons(colours, size);
   see_step(session.lesson, open);
@@ -156,8 +165,12 @@ void draw_lesson(Session& session, const Frame& frame, UiMemory& memory, const P
   ImGui::SetCursorScreenPos({from.x + left, from.y});
   const float beyond = draw_page(session, open, frame, learn, colours, wishes, {size.x - left, page_height});
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
-  Keepsake page{printed("lesson %d step %d", open.index + 1, open.step + 1), from.x + left, from.y, from.x + size.x,
-                from.y + page_height + beyond, ""};
+  Keepsake page{printed("lesson %d step %d", open.index + 1, open.step + 1),
+                from.x + left,
+                from.y,
+                from.x + size.x,
+                from.y + page_height + beyond,
+                ""};
   page.taller = beyond;
   draw_step_bar(session, open, frame, colours, wishes, page);
 }

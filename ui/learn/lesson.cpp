@@ -13,9 +13,10 @@ constexpr std::array<std::string_view, 1> code_keys{"at"};
 constexpr std::array<std::string_view, 5> bits_keys{"value", "format", "formats", "show", "height"};
 constexpr std::array<std::string_view, 3> heatmap_keys{"field", "controls", "height"};
 constexpr std::array<std::string_view, 4> policy_keys{"controls", "height", "tile", "hidden"};
-constexpr std::array<std::string_view, 15> plot_keys{"kind",   "vary",    "vary2", "measure", "seeds", "over", "controls", "height",
-                                                     "memory", "formats", "value", "from",    "to",    "tile", "hidden"};
-constexpr std::array<std::string_view, 9> quiz_keys{"question", "vary",      "measure",     "best",   "ask",
+constexpr std::array<std::string_view, 15> plot_keys{"kind",  "vary",     "vary2",  "measure", "seeds",
+                                                     "over",  "controls", "height", "memory",  "formats",
+                                                     "value", "from",     "to",     "tile",    "hidden"};
+constexpr std::array<std::string_view, 9> quiz_keys{"question", "vary",      "measure",     "best",  "ask",
                                                     "seeds",    "tolerance", "explanation", "answer"};
 
 /// Languages of blocks that are plain code.
@@ -230,13 +231,20 @@ class LessonReader {
 
 std::span<const std::string_view> own_keys(LessonViewKind kind) {
   switch (kind) {
-    case LessonViewKind::recurrence: return recurrence_keys;
-    case LessonViewKind::code: return code_keys;
-    case LessonViewKind::bits: return bits_keys;
-    case LessonViewKind::heatmap: return heatmap_keys;
-    case LessonViewKind::policy: return policy_keys;
-    case LessonViewKind::plot: return plot_keys;
-    case LessonViewKind::quiz: break;
+    case LessonViewKind::recurrence:
+      return recurrence_keys;
+    case LessonViewKind::code:
+      return code_keys;
+    case LessonViewKind::bits:
+      return bits_keys;
+    case LessonViewKind::heatmap:
+      return heatmap_keys;
+    case LessonViewKind::policy:
+      return policy_keys;
+    case LessonViewKind::plot:
+      return plot_keys;
+    case LessonViewKind::quiz:
+      break;
   }
   return quiz_keys;
 }

@@ -23,7 +23,8 @@ struct LessonParameter {
 
 /// The languages of fenced blocks that are live views.
 enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz };
-inline constexpr std::array<std::string_view, 7> lesson_view_names{"recurrence", "code", "bits", "heatmap", "policy", "plot", "quiz"};
+inline constexpr std::array<std::string_view, 7> lesson_view_names{"recurrence", "code", "bits", "heatmap",
+                                                                   "policy",     "plot", "quiz"};
 constexpr std::string_view name(LessonViewKind k) { return lesson_view_names[static_cast<std::size_t>(k)]; }
 /// The keys that are a kind's own; every other key of a view is one of the experiment's (`attoscope sweep --vary`).
 std::span<const std::string_view> own_keys(LessonViewKind kind);
@@ -67,9 +68,9 @@ struct LessonAnswer {
   LessonQuestion question;
   std::shared_ptr<const Result> result{};  ///< where no measure was asked
   std::vector<LessonAxis> axes{};
-  std::vector<LessonPoint> points{};     ///< the first axis outermost; one without axes
-  std::string title{};                   ///< of the measure: "mean |error|, a"
-  std::string problem{};                 ///< one sentence why there is no answer, or empty
+  std::vector<LessonPoint> points{};  ///< the first axis outermost; one without axes
+  std::string title{};                ///< of the measure: "mean |error|, a"
+  std::string problem{};              ///< one sentence why there is no answer, or empty
 };
 using LessonAnswerPtr = std::shared_ptr<const LessonAnswer>;
 using LessonAnswers = std::vector<LessonAnswerPtr>;
@@ -97,14 +98,14 @@ struct LessonStep {
 };
 
 struct Lesson {
-  std::string name;   ///< of its file, without .md: "04-online-normaliser"
+  std::string name;  ///< of its file, without .md: "04-online-normaliser"
   std::string title;
   std::vector<LessonStep> steps;  ///< at least one
 };
 using Lessons = std::vector<Lesson>;
 
-/// The lesson that a text holds: `# Title`, then steps that begin with `## `. What cannot be used is told by the sentence in its
-/// place; nothing throws.
+/// The lesson that a text holds: `# Title`, then steps that begin with `## `. What cannot be used is told by the sentence in
+/// its place; nothing throws.
 Lesson parse_lesson(std::string name, std::string_view text);
 
 /// The experiment of a view before its keys: n 256, d 64, bf16, `hw` against `base_eager`.

@@ -21,7 +21,7 @@
 namespace attoscope {
 namespace {
 
-constexpr float reading_size = 16;  ///< em of the text at UI scale 1
+constexpr float reading_size = 16;     ///< em of the text at UI scale 1
 constexpr float formula_size = 0.92f;  ///< of a line of text: their letters are then as high as those of the text
 constexpr std::string_view number_tag = "num";
 
@@ -47,7 +47,8 @@ RichMd::AssetBytes font_asset(const std::string& path) {
 /// Reads the fonts of formulas, once. False where they are missing.
 bool can_draw_formulas() {
   if (RichMd::Latex::IsInitialized()) return true;
-  const auto metrics = RichMd::ReadAssetDefault("fonts/latex/latinmodern-math.clm1"), font = RichMd::ReadAssetDefault("fonts/latex/latinmodern-math.otf");
+  const auto metrics = RichMd::ReadAssetDefault("fonts/latex/latinmodern-math.clm1"),
+             font = RichMd::ReadAssetDefault("fonts/latex/latinmodern-math.otf");
   if (!metrics || !font) return false;
   RichMd::Latex::InitFromMemory(*metrics, *font);
   return true;
@@ -57,9 +58,12 @@ bool can_draw_formulas() {
 bool braces_match(std::string_view formula) {
   int open = 0;
   for (std::size_t i = 0; i < formula.size() && open >= 0; ++i) {
-    if (formula[i] == '\\') ++i;
-    else if (formula[i] == '{') ++open;
-    else if (formula[i] == '}') --open;
+    if (formula[i] == '\\')
+      ++i;
+    else if (formula[i] == '{')
+      ++open;
+    else if (formula[i] == '}')
+      --open;
   }
   return open == 0;
 }
@@ -142,7 +146,8 @@ std::size_t closing(std::string_view text, std::size_t at, std::size_t signs) {
       ++i;
     } else if (text[i] == '\n' && i + 1 < text.size() && text[i + 1] == '\n') {
       break;
-    } else if (text[i] == '$' && text.substr(i, signs) == std::string_view("$$", signs) && (signs == 2 || !is_blank(text[i - 1]))) {
+    } else if (text[i] == '$' && text.substr(i, signs) == std::string_view("$$", signs) &&
+               (signs == 2 || !is_blank(text[i - 1]))) {
       return i;
     }
   }
@@ -194,8 +199,15 @@ std::vector<FormulaPlace> formulas_of(std::string_view text) {
 /// imgui_rich_md's context, and whom its callbacks ask in this frame.
 struct MarkdownText::Renderer {
   Renderer() {
-    RichMd::SetHostServices({.UploadRgba = {}, .ReadAsset = font_asset, .DefaultMergeFonts = {}, .RenderCodeBlock = {}, .RenderLatex = formula_picture,
-                             .Download = {}, .Log = {}, .PrefersReducedMotion = {}, .TapOpensUrl = {}});
+    RichMd::SetHostServices({.UploadRgba = {},
+                             .ReadAsset = font_asset,
+                             .DefaultMergeFonts = {},
+                             .RenderCodeBlock = {},
+                             .RenderLatex = formula_picture,
+                             .Download = {},
+                             .Log = {},
+                             .PrefersReducedMotion = {},
+                             .TapOpensUrl = {}});
     RichMd::MarkdownOptions options;
     options.fontOptions.regularSize = reading_size * sans_line;
     if (bytes_of(fonts().sans, 1)) options.fontOptions.mergeFonts = {"signs"};
@@ -245,7 +257,8 @@ std::string MarkdownText::fitted(std::string_view markdown, float width, std::ve
     text += markdown.substr(done, f.begin - done);
     done = f.end;
     if (complaint.empty() && needed <= width) {
-      if (!f.displayed) text += printed("<%s%.0f/>", std::string(line_tag).c_str(), std::ceil(needed + width_of_word(markdown.substr(f.end))));
+      if (!f.displayed)
+        text += printed("<%s%.0f/>", std::string(line_tag).c_str(), std::ceil(needed + width_of_word(markdown.substr(f.end))));
       text += markdown.substr(f.begin, f.end - f.begin);
     } else if (complaint.empty()) {
       const std::string signs = f.displayed ? "$$" : "$", style = f.displayed ? "\\displaystyle " : "";

@@ -35,7 +35,8 @@ void draw_problem(Page& page, const std::string& sentence) {
   wrapped(Face::label, sentence, ImGui::GetContentRegionAvail().x);
   ImGui::PopStyleColor();
   ImGui::Unindent(px(12));
-  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(2), ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y}, page.colours.bad);
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(2), ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y},
+                                            page.colours.bad);
 }
 
 /// The method's colour where the number is a method's.
@@ -51,7 +52,8 @@ void draw_number(Page& page, const LessonNumber& number) {
   if (!number.problem.empty()) return draw_in_line(number.written, page.colours.bad, number.problem, number.target);
   page.wishes.lesson.push_back(number.question);
   const LessonAnswer* answer = answer_of(page.frame.lesson_answers.get(), number.question);
-  if (answer == nullptr) return draw_in_line(number.written, page.colours.faint, "This number is being computed.", number.target);
+  if (answer == nullptr)
+    return draw_in_line(number.written, page.colours.faint, "This number is being computed.", number.target);
   if (!answer->problem.empty() || answer->points.empty())
     return draw_in_line(number.written, page.colours.bad, answer->problem, number.target);
   draw_in_line(live_text(number.written, answer->points[0].mean), colour_of(number.question.measure, page.colours),
@@ -69,7 +71,8 @@ void draw_text_block(Page& page, const LessonBlock& block) {
   }
   page.memory.problems.insert(page.memory.problems.end(), text.problems.begin(), text.problems.end());
   page.memory.markdown.draw(text.text, page.colours, [&](int index) {
-    if (index >= 0 && index < static_cast<int>(block.numbers.size())) draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
+    if (index >= 0 && index < static_cast<int>(block.numbers.size()))
+      draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
   });
   for (const LessonNumber& number : block.numbers) {
     const LessonAnswer* answer = answer_of(page.frame.lesson_answers.get(), number.question);
@@ -81,7 +84,8 @@ void draw_text_block(Page& page, const LessonBlock& block) {
 }
 
 /// The experiment of a view with the reader's changes, made again when they changed; `problem` says which of them cannot be.
-const Experiment& experiment_of(const LessonView& view, const LessonViewState& state, const Frame& frame, LessonViewMemory& memory) {
+const Experiment& experiment_of(const LessonView& view, const LessonViewState& state, const Frame& frame,
+                                LessonViewMemory& memory) {
   if (memory.experiment && memory.changes == state.changes) return *memory.experiment;
   memory.experiment = view.experiment;
   memory.changes = state.changes;
@@ -96,26 +100,34 @@ const Experiment& experiment_of(const LessonView& view, const LessonViewState& s
 
 std::string draw_view(LessonScene& scene) {
   switch (scene.view.kind) {
-    case LessonViewKind::recurrence: return draw_recurrence_view(scene);
-    case LessonViewKind::code: return draw_code_view(scene);
-    case LessonViewKind::bits: return draw_bits_view(scene);
-    case LessonViewKind::heatmap: return draw_heatmap_view(scene);
-    case LessonViewKind::policy: return draw_policy_view(scene);
-    case LessonViewKind::plot: return draw_plot_view(scene);
-    case LessonViewKind::quiz: break;
+    case LessonViewKind::recurrence:
+      return draw_recurrence_view(scene);
+    case LessonViewKind::code:
+      return draw_code_view(scene);
+    case LessonViewKind::bits:
+      return draw_bits_view(scene);
+    case LessonViewKind::heatmap:
+      return draw_heatmap_view(scene);
+    case LessonViewKind::policy:
+      return draw_policy_view(scene);
+    case LessonViewKind::plot:
+      return draw_plot_view(scene);
+    case LessonViewKind::quiz:
+      break;
   }
   return draw_quiz_view(scene);
 }
 
 /// The reader's changes to a view, or none.
 LessonViewState state_of(const LessonState& lesson, const std::string& name, int view) {
-  const auto found = std::ranges::find_if(lesson.views, [&](const LessonViewState& s) { return s.lesson == name && s.view == view; });
+  const auto found =
+      std::ranges::find_if(lesson.views, [&](const LessonViewState& s) { return s.lesson == name && s.view == view; });
   return found == lesson.views.end() ? LessonViewState{name, view, {}} : *found;
 }
 /// Keeps them; no changes leave nothing behind.
 void keep_state(LessonState& lesson, LessonViewState state) {
-  const auto found =
-      std::ranges::find_if(lesson.views, [&](const LessonViewState& s) { return s.lesson == state.lesson && s.view == state.view; });
+  const auto found = std::ranges::find_if(
+      lesson.views, [&](const LessonViewState& s) { return s.lesson == state.lesson && s.view == state.view; });
   if (found != lesson.views.end() && state.changes.empty()) {
     lesson.views.erase(found);
   } else if (found != lesson.views.end()) {
@@ -130,9 +142,15 @@ void draw_view_block(Page& page, const LessonView& view) {
   LessonViewMemory& memory = page.memory.views[view.index];
   LessonViewState state = state_of(page.session.lesson, page.place.lesson->name, view.index);
   const Experiment& experiment = experiment_of(view, state, page.frame, memory);
-  LessonScene scene{view,         state,        memory,
-                    experiment,   page.frame,   page.colours,
-                    page.session.view.theme, page.wishes, ImGui::GetContentRegionAvail().x};
+  LessonScene scene{view,
+                    state,
+                    memory,
+                    experiment,
+                    page.frame,
+                    page.colours,
+                    page.session.view.theme,
+                    page.wishes,
+                    ImGui::GetContentRegionAvail().x};
   ImGui::PushID(view.index);
   const std::string problem = draw_view(scene);
   ImGui::PopID();
@@ -156,7 +174,8 @@ bool stands_beside(const LessonBlock& block) {
   return !block.view.empty() && block.view.front().kind != LessonViewKind::quiz && block.view.front().problem.empty();
 }
 
-/// True if no displayed formula has to shrink by more than a fifth in a column of this width, and no table stands in a narrow one.
+/// True if no displayed formula has to shrink by more than a fifth in a column of this width, and no table stands in a narrow
+/// one.
 bool text_fits(Page& page, const std::vector<LessonBlock>& blocks, float width) {
   constexpr float table = 440;
   return std::ranges::all_of(blocks, [&](const LessonBlock& block) {
@@ -176,7 +195,8 @@ void draw_title(const Page& page) {
   const char* const end = title.data() + title.size();
   ImGui::PushFont(fonts().semibold, height);
   for (const char* at = title.data(); at < end;) {
-    const char* const stop = std::max(at + 1, ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), at, end, ImGui::GetContentRegionAvail().x));
+    const char* const stop = std::max(
+        at + 1, ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), at, end, ImGui::GetContentRegionAvail().x));
     const ImVec2 from = ImGui::GetCursorScreenPos();
     ImGui::GetWindowDrawList()->AddText(from, page.colours.text, at, stop);
     ImGui::Dummy({0, px(line) - ImGui::GetStyle().ItemSpacing.y});
@@ -194,7 +214,8 @@ float even(float width) { return 2 * std::floor(width / 2); }
 template <class Draw>
 float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw) {
   float& scrolled = page.memory.scrolled[static_cast<std::size_t>(column)];
-  const float around = px(size.x < px(narrow) ? narrow_margin : margin), inner = even(std::min(size.x - 2 * around, px(widest)));
+  const float around = px(size.x < px(narrow) ? narrow_margin : margin),
+              inner = even(std::min(size.x - 2 * around, px(widest)));
   ImGui::SetCursorPosX(x);
   if (page.memory.was_kept) ImGui::SetNextWindowScroll({-1, scrolled});  // it had all of its height, and nothing to scroll
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(top_margin)});
@@ -214,7 +235,8 @@ float draw_page(Session& session, const LessonPlace& place, const Frame& frame, 
   memory.problems.clear();
   const std::vector<LessonBlock>& blocks = step_of(place).blocks;
   const float column = std::floor(std::min(size.x * 0.4f, std::max(px(text_keeps), size.x - px(view_wants))));
-  const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, stands_beside) && text_fits(page, blocks, column - 2 * px(narrow_margin));
+  const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, stands_beside) &&
+                     text_fits(page, blocks, column - 2 * px(narrow_margin));
   const float text_width = split ? column : size.x;
   const float x = ImGui::GetCursorPosX(), y = ImGui::GetCursorPosY();
   ImGui::PushID(place.step);

@@ -54,7 +54,8 @@ void draw_error_of(const LessonScene& scene, const Stairs& s, ImVec2 size) {
   draw_line("##0", {{s.from, s.to}, {0, 0}}, stroke(scene.colours.golden, 1.2f));
   for (const double sign : {-1.0, 1.0})
     draw_line(sign < 0 ? "##low" : "##high",
-              sampled_curve(s.from, s.to, size.x, [&](double x) { return sign * ulp(s.format, x) / 2; }),
+              sampled_curve(
+                  s.from, s.to, size.x, [&](double x) { return sign * ulp(s.format, x) / 2; }),
               stroke(scene.colours.faint, 1));
   const auto error = [&](double x) {
     const double e = round(s.format, x) - x;

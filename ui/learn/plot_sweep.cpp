@@ -69,7 +69,8 @@ SweepPlot plot_of(const LessonAnswer& answer, const Palette& colours) {
 std::string three_digits(double x) { return std::abs(x) >= 0.01 && std::abs(x) < 9999.5 ? printed("%.3g", x) : scientific(x); }
 
 std::string spread_text(const LessonPoint& p, int seeds) {
-  const std::string spread = std::abs(p.spread) >= 0.01 && std::abs(p.spread) < 99.5 ? printed("%.2g", p.spread) : scientific(p.spread, 2);
+  const std::string spread =
+      std::abs(p.spread) >= 0.01 && std::abs(p.spread) < 99.5 ? printed("%.2g", p.spread) : scientific(p.spread, 2);
   return three_digits(p.mean) + (seeds > 1 && std::isfinite(p.spread) ? " ± " + spread : "");
 }
 

@@ -43,14 +43,9 @@ constexpr CodeLine flash1[] = {
     {"return O", Act::finish},
 };
 constexpr CodeLine flash2[] = {
-    {"m = -∞;  l = 0;  O = 0", Act::start},
-    {"for each tile t", {}, 0},
-    {"  m' = m;  m = max(m', S_t)", Act::max},
-    {"  α = exp(m' - m)", Act::alpha},
-    {"  P = exp(S_t - m)", Act::weights},
-    {"  l = α·l + Σ P", Act::sum},
-    {"  O = α·O + P · V_t", Act::output},
-    {"return O / l", Act::finish},
+    {"m = -∞;  l = 0;  O = 0", Act::start}, {"for each tile t", {}, 0},           {"  m' = m;  m = max(m', S_t)", Act::max},
+    {"  α = exp(m' - m)", Act::alpha},      {"  P = exp(S_t - m)", Act::weights}, {"  l = α·l + Σ P", Act::sum},
+    {"  O = α·O + P · V_t", Act::output},   {"return O / l", Act::finish},
 };
 
 constexpr float line_step = 20, padding = 8, number_width = 26;
@@ -61,21 +56,31 @@ constexpr std::size_t most_lines = std::max({std::size(three_pass), std::size(tw
 
 std::span<const CodeLine> pseudo_code(Algorithm algorithm) {
   switch (algorithm) {
-    case Algorithm::three_pass: return three_pass;
-    case Algorithm::two_pass: return two_pass;
-    case Algorithm::flash1: return flash1;
-    case Algorithm::flash2: return flash2;
-    default: return {};
+    case Algorithm::three_pass:
+      return three_pass;
+    case Algorithm::two_pass:
+      return two_pass;
+    case Algorithm::flash1:
+      return flash1;
+    case Algorithm::flash2:
+      return flash2;
+    default:
+      return {};
   }
 }
 
 std::string_view code_title(Algorithm algorithm) {
   switch (algorithm) {
-    case Algorithm::three_pass: return "three_pass: safe softmax";
-    case Algorithm::two_pass: return "two_pass: online softmax";
-    case Algorithm::flash1: return "flash1: one pass, O normalised at every tile";
-    case Algorithm::flash2: return "flash2: one pass, O divided once";
-    default: return "";
+    case Algorithm::three_pass:
+      return "three_pass: safe softmax";
+    case Algorithm::two_pass:
+      return "two_pass: online softmax";
+    case Algorithm::flash1:
+      return "flash1: one pass, O normalised at every tile";
+    case Algorithm::flash2:
+      return "flash2: one pass, O divided once";
+    default:
+      return "";
   }
 }
 

@@ -12,9 +12,9 @@
 namespace attoscope {
 
 struct CodeLine {
-  std::string_view text;      ///< with its indent
-  std::optional<Act> act{};   ///< that it does; none: a line of the loop
-  int pass = -1;              ///< a loop over the scores: which
+  std::string_view text;     ///< with its indent
+  std::optional<Act> act{};  ///< that it does; none: a line of the loop
+  int pass = -1;             ///< a loop over the scores: which
 };
 /// Of the four algorithms that the stepper knows; empty for others.
 std::span<const CodeLine> pseudo_code(Algorithm algorithm);

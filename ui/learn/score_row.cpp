@@ -229,7 +229,8 @@ void edit_score(LessonScene& scene, RecurrenceViewMemory& memory, const RowBox& 
 
 std::string draw_score_row(LessonScene& scene, RecurrenceViewMemory& memory, const Stepped& stepped) {
   std::string problem;
-  const float room = ImGui::GetContentRegionAvail().y / px(1) - below - step_lane_height * static_cast<float>(stepped.rows.size());
+  const float room =
+      ImGui::GetContentRegionAvail().y / px(1) - below - step_lane_height * static_cast<float>(stepped.rows.size());
   const int fitting = std::clamp(static_cast<int>(room), low_bars, high_bars);
   const int bars = whole_of(scene, "height", fitting, lowest_row, highest_row, problem);
   if (!problem.empty()) return problem;

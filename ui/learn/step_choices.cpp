@@ -225,7 +225,8 @@ void choose_policy(LessonScene& scene, Flow& flow) {
 void draw_step_choices(LessonScene& scene, RecurrenceViewMemory& memory) {
   Flow flow(scene.width);
   choose_source(scene, memory, flow);
-  type_scores(scene, memory, flow, std::clamp(scene.width - px(source_width + number_width + others_width + 3 * 8), px(160), px(520)));
+  type_scores(scene, memory, flow,
+              std::clamp(scene.width - px(source_width + number_width + others_width + 3 * 8), px(160), px(520)));
   choose_size(scene, memory, flow);
   choose_tile(scene, memory, flow);
   choose_format(scene, flow);

@@ -87,7 +87,8 @@ void draw_lane(LessonScene& scene, const Stepped& s, int a, ImVec2 at, const Lan
   number(c.m, state_number(step.state.m));
   number(c.l, state_number(step.state.l));
   ImGui::SetCursorScreenPos(at);
-  if (ImGui::InvisibleButton(("###lane " + called).c_str(), {scene.width, px(step_lane_height)})) change(scene, "follow", called);
+  if (ImGui::InvisibleButton(("###lane " + called).c_str(), {scene.width, px(step_lane_height)}))
+    change(scene, "follow", called);
   explain(std::string(code_title(row.question.algorithm)) +
               ". Click: its code, its formula and its state below. Bytes between HBM and the chip for this one "
               "query, elements as large as the format's:",

@@ -23,7 +23,7 @@ namespace {
 /// A number of both methods and their ratio.
 struct ErrorLine {
   const char *name, *what, *formula;
-  double Deviation::*value;
+  double Deviation::* value;
 };
 constexpr std::array<ErrorLine, 3> lines{{
     {"max", "The largest error.", "max |a - golden|", &Deviation::max_abs},

@@ -47,11 +47,15 @@ std::optional<double> share_of(std::string_view text) {
 }
 
 Quiz quiz_of(const LessonScene& scene, std::string& problem) {
-  Quiz quiz{.question = value_of(scene, "question"), .explanation = value_of(scene, "explanation"), .answer = value_of(scene, "answer"), .truth = {}};
+  Quiz quiz{.question = value_of(scene, "question"),
+            .explanation = value_of(scene, "explanation"),
+            .answer = value_of(scene, "answer"),
+            .truth = {}};
   quiz.number = !value_of(scene, "ask").empty();
   quiz.truth = {.experiment = scene.experiment, .measure = value_of(scene, "measure")};
   quiz.truth.seeds = whole_of(scene, "seeds", 1, 1, 1000, problem);
-  const std::string vary = value_of(scene, "vary"), best = value_of(scene, "best", "least"), tolerance = value_of(scene, "tolerance", "5%");
+  const std::string vary = value_of(scene, "vary"), best = value_of(scene, "best", "least"),
+                    tolerance = value_of(scene, "tolerance", "5%");
   if (quiz.question.empty()) problem = "question is missing, expected a sentence";
   if (quiz.truth.measure.empty()) problem = "measure is missing, expected one such as rescales or a.mean_abs";
   if (quiz.number) {
@@ -113,7 +117,8 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
     }
     ImGui::BeginGroup();
     const bool chosen = answered && choices[i] == quiz.answer, right = best == i;
-    if (push_button((choices[i] + "###choice " + choices[i]).c_str(), on_card(scene.colours), chosen, {button, px(28)})) change(scene, "answer", choices[i]);
+    if (push_button((choices[i] + "###choice " + choices[i]).c_str(), on_card(scene.colours), chosen, {button, px(28)}))
+      change(scene, "answer", choices[i]);
     explain("Your answer: " + answer.axes[0].title + " " + choices[i] + ". The right one is computed, not stored.",
             quiz.truth.measure + (quiz.least ? ", least" : ", greatest"));
     const ImVec2 from = ImGui::GetItemRectMin(), to = ImGui::GetItemRectMax();
@@ -121,14 +126,17 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
       ImGui::GetWindowDrawList()->AddRect(from, to, right ? scene.colours.good : scene.colours.bad, px(3), px(2));
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::Dummy({button, line_height(Face::mono_small)});
-    draw_text({at.x + button / 2, at.y - px(4)}, Face::mono_small, answered && right ? scene.colours.good : scene.colours.secondary, number, 0.5f);
+    draw_text({at.x + button / 2, at.y - px(4)}, Face::mono_small,
+              answered && right ? scene.colours.good : scene.colours.secondary, number, 0.5f);
     ImGui::EndGroup();
   }
   ImGui::EndGroup();
   if (!answered || !best) return;
   const bool right = choices[*best] == quiz.answer;
   sentence(right ? scene.colours.good : scene.colours.bad,
-           (right ? "Yes. " : "No: " + choices[*best] + ". ") + "Below each choice, as it was computed just now: " + answer.title + ".", width);
+           (right ? "Yes. " : "No: " + choices[*best] + ". ") +
+               "Below each choice, as it was computed just now: " + answer.title + ".",
+           width);
 }
 
 /// A field for the number, and how far it is from the truth.
@@ -150,7 +158,8 @@ void draw_field(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answer
   const double truth = answer.points[0].mean;
   const bool right = std::abs(*given - truth) <= quiz.tolerance * std::abs(truth);
   sentence(right ? scene.colours.good : scene.colours.bad,
-           printed("%s: %s is %s.", right ? "Yes" : "Not within the tolerance", answer.title.c_str(), plain(truth).c_str()), width);
+           printed("%s: %s is %s.", right ? "Yes" : "Not within the tolerance", answer.title.c_str(), plain(truth).c_str()),
+           width);
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ std::string refusal(std::string_view key, std::string_view value, std::string_vi
 LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question, int slot) {
   scene.wishes.lesson.push_back(question);
   if (scene.frame.lesson_answers) {
-    const auto found = std::ranges::find_if(*scene.frame.lesson_answers, [&](const LessonAnswerPtr& a) { return a->question == question; });
+    const auto found =
+        std::ranges::find_if(*scene.frame.lesson_answers, [&](const LessonAnswerPtr& a) { return a->question == question; });
     if (found != scene.frame.lesson_answers->end()) scene.memory.latest[slot] = *found;
   }
   const auto latest = scene.memory.latest.find(slot);

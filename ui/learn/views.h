@@ -30,10 +30,10 @@ struct LessonViewMemory {
   std::shared_ptr<PolicyViewMemory> policy;
   std::shared_ptr<PlotViewMemory> plot;
   std::shared_ptr<QuizViewMemory> quiz;
-  std::string said;  ///< the line that the view says about itself, with its numbers
+  std::string said;                       ///< the line that the view says about itself, with its numbers
   std::map<int, LessonAnswerPtr> latest;  ///< newest answer of each of the view's questions, shown until a newer one comes
 
-  std::vector<LessonParameter> changes;   ///< what `experiment` was made of
+  std::vector<LessonParameter> changes;  ///< what `experiment` was made of
   std::optional<Experiment> experiment;
   std::string problem;
 };
@@ -41,14 +41,14 @@ struct LessonViewMemory {
 /// All that a view is drawn from.
 struct LessonScene {
   const LessonView& view;
-  LessonViewState& state;        ///< the reader's changes, saved with the session
+  LessonViewState& state;  ///< the reader's changes, saved with the session
   LessonViewMemory& memory;
   const Experiment& experiment;  ///< of the view, with the reader's changes
   const Frame& frame;
   const Palette& colours;
   Theme theme;
   Wishes& wishes;
-  float width;                   ///< that it may fill, in pixels
+  float width;  ///< that it may fill, in pixels
 };
 
 /// The value of a key: the reader's where he changed it, else the lesson's, else `otherwise`.

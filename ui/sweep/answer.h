@@ -38,7 +38,7 @@ struct SweepValues {
 
 /// A measure over the seeds of one combination of values.
 struct SweepCell {
-  int count = 0;  ///< seeds that have an answer
+  int count = 0;                               ///< seeds that have an answer
   double mean = 0, std = 0, min = 0, max = 0;  ///< NaN where nothing is known
   double rival = 0;                            ///< the mean of the same number of b; NaN where there is none
   std::int32_t error = -1;                     ///< index of `SweepTable::errors`; -1: none
@@ -52,7 +52,7 @@ struct SweepTable {
   std::string of;                 ///< "a", "b", "a_minus_b", "ratio"; empty: of no method
   bool has_rival = false;         ///< the same number of b stands beside it
   int seeds = 1;
-  std::vector<SweepCell> cells;   ///< all combinations in the order of the axes' values, the last axis fastest
+  std::vector<SweepCell> cells;  ///< all combinations in the order of the axes' values, the last axis fastest
   std::vector<std::string> errors;
 
   std::size_t across() const { return axes.size() > 1 ? axes[1].names.size() : 1; }
@@ -62,14 +62,14 @@ struct SweepTable {
 struct SweepProgress {
   enum class State : std::uint8_t { idle, running, paused, done };
   State state = State::idle;
-  bool waits = false;             ///< for Explore, which computes
-  bool stale = false;             ///< the table answers an earlier plan
+  bool waits = false;  ///< for Explore, which computes
+  bool stale = false;  ///< the table answers an earlier plan
   std::size_t points = 0, done = 0, failed = 0;
-  double seconds_left = -1;       ///< negative: unknown
-  std::array<std::string, 2> wrong_values;  ///< one sentence about each parameter's values; empty: they are well
-  std::string wrong;              ///< one sentence about the plan as a whole
+  double seconds_left = -1;                        ///< negative: unknown
+  std::array<std::string, 2> wrong_values;         ///< one sentence about each parameter's values; empty: they are well
+  std::string wrong;                               ///< one sentence about the plan as a whole
   std::array<std::vector<std::string>, 2> values;  ///< what the plan's texts stand for
-  std::string remark;             ///< one sentence about what could not be kept
+  std::string remark;                              ///< one sentence about what could not be kept
 };
 
 /// All of it.

@@ -34,7 +34,8 @@ Columns columns_of(const SweepDrawing& d, const Box& box) {
   c.right = c.number - (one ? text_width(Face::mono, "-1.23e-12") + px(8) : px(4));
   c.top = box.min.y;
   c.bottom = box.max.y - px(36);
-  c.row = std::clamp((c.bottom - c.top) / static_cast<float>(std::max<std::size_t>(1, t.axes[0].names.size())), px(22), px(160));
+  c.row =
+      std::clamp((c.bottom - c.top) / static_cast<float>(std::max<std::size_t>(1, t.axes[0].names.size())), px(22), px(160));
   return c;
 }
 
@@ -100,7 +101,7 @@ void draw_dots(const SweepScene& s, const Columns& c, int first, float y) {
 
 /// What stands in a line that has no bar.
 void draw_nothing(const SweepScene& s, const Columns& c, const SweepCell& cell, float y) {
-  const std::string text = cell.count > 0 ? scientific(cell.mean)
+  const std::string text = cell.count > 0    ? scientific(cell.mean)
                            : cell.error >= 0 ? s.memory.drawing.table->errors[static_cast<std::size_t>(cell.error)]
                                              : "·";
   const bool bad = cell.count > 0 || cell.error >= 0;
@@ -126,12 +127,17 @@ void draw_row(const SweepScene& s, const Columns& c, int i, const Box& clip) {
   if (s.memory.pointed && (*s.memory.pointed)[0] == i)
     ImGui::GetWindowDrawList()->AddRectFilled({clip.min.x, top}, {clip.max.x, top + c.row}, faded(s.colours.raised, 0.7f));
   const std::string& name = t.axes[0].names[static_cast<std::size_t>(i)];
-  draw_text({c.name, y - line_height(Face::mono) / 2}, Face::mono, s.colours.text, fitted(Face::mono, name, c.name - clip.min.x), 1);
+  draw_text({c.name, y - line_height(Face::mono) / 2}, Face::mono, s.colours.text,
+            fitted(Face::mono, name, c.name - clip.min.x), 1);
   const SweepCell& cell = *cell_at(t, {i, 0});
-  if (t.axes.size() > 1 && i > 0) ImGui::GetWindowDrawList()->AddLine({c.left, top}, {c.right, top}, faded(s.colours.line, 0.5f));
-  if (t.axes.size() > 1) draw_dots(s, c, i, y);
-  else if (cell.count > 0 && std::isfinite(cell.mean)) draw_bar(s, c, cell, y);
-  else draw_nothing(s, c, cell, y);
+  if (t.axes.size() > 1 && i > 0)
+    ImGui::GetWindowDrawList()->AddLine({c.left, top}, {c.right, top}, faded(s.colours.line, 0.5f));
+  if (t.axes.size() > 1)
+    draw_dots(s, c, i, y);
+  else if (cell.count > 0 && std::isfinite(cell.mean))
+    draw_bar(s, c, cell, y);
+  else
+    draw_nothing(s, c, cell, y);
 }
 
 /// The names of the second parameter's values in their colours, in one line; as many as fit.
@@ -158,12 +164,14 @@ void draw_sweep_bars(const SweepScene& s, const Box& box) {
   const int count = static_cast<int>(t.axes[0].names.size());
   const float shown = std::min(c.bottom - c.top, c.row * static_cast<float>(count));
   draw_scale(s, c, c.top + shown);
-  draw_text({(c.left + c.right) / 2, c.top + shown + px(20)}, Face::small, s.colours.faint, t.measure + (s.memory.drawing.y.log ? ", log" : ""), 0.5f);
+  draw_text({(c.left + c.right) / 2, c.top + shown + px(20)}, Face::small, s.colours.faint,
+            t.measure + (s.memory.drawing.y.log ? ", log" : ""), 0.5f);
   ImGui::SetCursorScreenPos(inner.min);
   ImGui::BeginChild("bars", {inner.max.x - inner.min.x, shown}, ImGuiChildFlags_None, ImGuiWindowFlags_NoBackground);
   c.top = ImGui::GetCursorScreenPos().y;
   const float from = inner.min.y - c.top;
-  for (int i = std::max(0, static_cast<int>(from / c.row)); i < std::min(count, static_cast<int>((from + shown) / c.row) + 1); ++i)
+  for (int i = std::max(0, static_cast<int>(from / c.row)); i < std::min(count, static_cast<int>((from + shown) / c.row) + 1);
+       ++i)
     draw_row(s, c, i, inner);
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const int under = static_cast<int>(std::floor((mouse.y - c.top) / c.row));

@@ -36,7 +36,8 @@ void draw_buttons(const SweepScene& s) {
   if (push_button(next_text(p.state), s.colours, next == SweepWish::run, {px(button_width), 0})) s.wishes.sweep = next;
   ImGui::EndDisabled();
   explain(
-      "Computes the points that are not known yet, the newest plan first; again: pauses, and goes on from there. Finished points "
+      "Computes the points that are not known yet, the newest plan first; again: pauses, and goes on from there. Finished "
+      "points "
       "are kept on disk and never computed twice, not even after the program was closed. Key R.");
   ImGui::SameLine(0, px(8));
   const bool under_way = p.state == State::running || p.state == State::paused;
@@ -68,12 +69,15 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
                         p.state == State::done ? s.colours.good : s.colours.accent, thick / 2);
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("progress", {bar, px(control_height)});
-  explain("Points that are known, of all that the plan asks for. The time left is reckoned from those that were computed since it was begun.");
+  explain(
+      "Points that are known, of all that the plan asks for. The time left is reckoned from those that were computed since it "
+      "was begun.");
   const float text_y = at.y + (px(control_height) - line_height(Face::mono_small)) / 2, text_x = at.x + bar + px(10);
   const std::string text = fitted(Face::mono_small, progress_text(p), width - bar - px(10));
   const float end = text_x + draw_text({text_x, text_y}, Face::mono_small, s.colours.secondary, text) + px(12);
   if (p.failed > 0 && end < at.x + width - px(80))
-    draw_text({end, text_y}, Face::mono_small, s.colours.bad, fitted(Face::mono_small, printed("%zu failed", p.failed), at.x + width - end));
+    draw_text({end, text_y}, Face::mono_small, s.colours.bad,
+              fitted(Face::mono_small, printed("%zu failed", p.failed), at.x + width - end));
 }
 
 }  // namespace

@@ -62,7 +62,9 @@ void draw_axes(const SweepTable& t, const Box& map, const Palette& colours) {
   draw_names(
       t.axes[0].names, [&](std::size_t i) { return map.min.x + (static_cast<float>(i) + 0.5f) * cell_x; },
       [](const std::string& name) { return text_width(Face::mono_small, name); },
-      [&](float x, const std::string& name) { draw_text({x, map.max.y + px(4)}, Face::mono_small, colours.secondary, name, 0.5f); });
+      [&](float x, const std::string& name) {
+        draw_text({x, map.max.y + px(4)}, Face::mono_small, colours.secondary, name, 0.5f);
+      });
   float lowest = 1e30f;
   for (std::size_t j = 0; j < t.across(); ++j) {
     const float y = map.max.y - (static_cast<float>(j) + 0.5f) * cell_y;
@@ -91,12 +93,17 @@ void draw_numbers(const SweepTable& t, const SweepExtremes& extremes, const Box&
     const ImVec2 at{map.min.x + (static_cast<float>(k / t.across()) + 0.5f) * cell_x,
                     map.max.y - (static_cast<float>(k % t.across()) + 0.5f) * cell_y - line / 2};
     draw_text(at, Face::mono_small, ink_on(colour(static_cast<float>(c.mean), how)),
-              t.of == "ratio" ? times(c.mean) : extremes.decimals < 0 ? scientific(c.mean, 2) : mean_text(extremes, c.mean), 0.5f);
+              t.of == "ratio"         ? times(c.mean)
+              : extremes.decimals < 0 ? scientific(c.mean, 2)
+                                      : mean_text(extremes, c.mean),
+              0.5f);
   }
 }
 
 Box map_box(const SweepDrawing& d, const Box& box) {
-  const float names = std::min(std::max(text_width(Face::small, d.table->axes[1].title), text_width(Face::mono_small, d.longest[1])), (box.max.x - box.min.x) / 4);
+  const float names =
+      std::min(std::max(text_width(Face::small, d.table->axes[1].title), text_width(Face::mono_small, d.longest[1])),
+               (box.max.x - box.min.x) / 4);
   return {{std::floor(box.min.x + names + px(12)), std::floor(box.min.y + px(22))},
           {std::floor(box.max.x - px(92)), std::floor(box.max.y - px(38))}};
 }
@@ -111,7 +118,8 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   CellPicture& p = s.memory.heat;
   refresh_heat(s.memory, s.memory.drawing.table);
   const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
-  refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x), static_cast<int>(height * scale.y));
+  refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x),
+                static_cast<int>(height * scale.y));
   const Colouring how = colouring_of(s.memory.drawing, s.session.view.theme);
   if (s.frame.paint) s.frame.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
   ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
@@ -125,9 +133,10 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   if (s.memory.pointed && cell_at(t, *s.memory.pointed)) {
     const auto [i, j] = *s.memory.pointed;
     const float cell_x = width / static_cast<float>(p.cols), cell_y = height / static_cast<float>(p.rows);
-    ImGui::GetWindowDrawList()->AddRect({map.min.x + static_cast<float>(i) * cell_x, map.max.y - static_cast<float>(j + 1) * cell_y},
-                                        {map.min.x + static_cast<float>(i + 1) * cell_x, map.max.y - static_cast<float>(j) * cell_y},
-                                        s.colours.text, 0, 0, px(2));
+    ImGui::GetWindowDrawList()->AddRect(
+        {map.min.x + static_cast<float>(i) * cell_x, map.max.y - static_cast<float>(j + 1) * cell_y},
+        {map.min.x + static_cast<float>(i + 1) * cell_x, map.max.y - static_cast<float>(j) * cell_y}, s.colours.text, 0, 0,
+        px(2));
   }
   point_at(s, cell_at(t, place) ? std::optional(place) : std::nullopt, map);
 }

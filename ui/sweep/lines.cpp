@@ -69,7 +69,8 @@ void draw_line(const SweepLine& line, Colour colour, double pixels, bool with_sp
   const bool many = line.x.size() > most_bars;
   if (with_spread && many) {
     const Band band = band_of(line, pixels);
-    ImPlot::PlotShaded("##band", band.x.data(), band.low.data(), band.high.data(), static_cast<int>(band.x.size()), fill(colour, 0.18f));
+    ImPlot::PlotShaded("##band", band.x.data(), band.low.data(), band.high.data(), static_cast<int>(band.x.size()),
+                       fill(colour, 0.18f));
   } else if (with_spread) {
     std::vector<double> below, above;
     for (std::size_t i = 0; i < line.x.size(); ++i) {
@@ -176,10 +177,11 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const std::vector<EndLabel> labels = end_labels(s);
   end_plot();
   draw_end_labels(labels, plot.x + extent.x + px(6), names - px(6), plot.y, plot.y + extent.y);
-  draw_text({plot.x + extent.x / 2, box.max.y - px(16)}, Face::small, s.colours.faint,
-            d.table->axes[0].title + (d.x.log ? ", log" : "") +
-                (d.left_out > 0 ? printed("; %zu of %zu lines, evenly chosen", d.lines.size(), d.lines.size() + d.left_out) : ""),
-            0.5f);
+  draw_text(
+      {plot.x + extent.x / 2, box.max.y - px(16)}, Face::small, s.colours.faint,
+      d.table->axes[0].title + (d.x.log ? ", log" : "") +
+          (d.left_out > 0 ? printed("; %zu of %zu lines, evenly chosen", d.lines.size(), d.lines.size() + d.left_out) : ""),
+      0.5f);
   point_at(s, under, {plot, {plot.x + extent.x, plot.y + extent.y}});
 }
 

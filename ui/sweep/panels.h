@@ -40,7 +40,8 @@ void draw_sweep_heat_map(const SweepScene& scene, const Box& box);
 /// All combinations, one a line.
 void draw_sweep_rows(const SweepScene& scene);
 
-/// Makes the box sensitive to the mouse: it shows the numbers of the combination that is there, and a click opens it in Explore.
+/// Makes the box sensitive to the mouse: it shows the numbers of the combination that is there, and a click opens it in
+/// Explore.
 void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, const Box& box);
 
 /// Runs, pauses or resumes, whichever comes next; nothing where there is no plan.

@@ -33,7 +33,8 @@ bool entry(const SweepParameter& p, bool chosen, const Palette& colours) {
   const float height = px(22), key_width = px(128), width = px(400);
   const bool pressed = ImGui::Selectable(("##" + p.key).c_str(), chosen, 0, {width, height});
   explain(p.what, "for instance " + p.key + " = " + p.example);
-  draw_text({at.x + px(4), at.y + (height - line_height(Face::mono)) / 2}, Face::mono, chosen ? colours.accent : colours.text, p.key);
+  draw_text({at.x + px(4), at.y + (height - line_height(Face::mono)) / 2}, Face::mono, chosen ? colours.accent : colours.text,
+            p.key);
   draw_text({at.x + key_width, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.secondary,
             fitted(Face::small, p.title == p.key ? p.what : p.title + ": " + p.what, width - key_width));
   return pressed;

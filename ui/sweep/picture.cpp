@@ -24,7 +24,8 @@ std::vector<NoteLine> note(const SweepDrawing& d, const SweepPlace& place, const
   }
   if (t.has_rival && c.count > 0) lines.push_back({colours.b, "b    " + in_digits(c.rival)});
   if (c.error >= 0) lines.push_back({colours.bad, t.errors[static_cast<std::size_t>(c.error)]});
-  lines.push_back({colours.faint, printed("%d of %d seeds", c.count, t.seeds) + (c.count > 0 ? "; a click opens it in Explore" : "")});
+  lines.push_back(
+      {colours.faint, printed("%d of %d seeds", c.count, t.seeds) + (c.count > 0 ? "; a click opens it in Explore" : "")});
   return lines;
 }
 
@@ -32,10 +33,14 @@ std::vector<NoteLine> note(const SweepDrawing& d, const SweepPlace& place, const
 void draw_empty(const SweepScene& s, const Box& box) {
   const SweepProgress& p = s.sweep().progress;
   std::string text = "Run the sweep: its points appear here as they are computed.";
-  if (p.points == 0) text = "The sentence in red at the left says what the plan still needs.";
-  else if (p.state == SweepProgress::State::running) text = "The first points are on their way.";
-  else if (p.failed > 0 && p.failed == p.done) text = "No point could be computed: the table says why.";
-  else if (p.done > 0 && s.memory.drawing.extremes.known == 0) text = "No mean is a finite number: the table has what there is.";
+  if (p.points == 0)
+    text = "The sentence in red at the left says what the plan still needs.";
+  else if (p.state == SweepProgress::State::running)
+    text = "The first points are on their way.";
+  else if (p.failed > 0 && p.failed == p.done)
+    text = "No point could be computed: the table says why.";
+  else if (p.done > 0 && s.memory.drawing.extremes.known == 0)
+    text = "No mean is a finite number: the table has what there is.";
   draw_text({(box.min.x + box.max.x) / 2, (box.min.y + box.max.y) / 2}, Face::label, s.colours.faint, text, 0.5f);
 }
 
@@ -45,9 +50,11 @@ void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, const
   const SweepTable& t = *s.memory.drawing.table;
   ImGui::SetCursorScreenPos(box.min);
   ImGui::SetNextItemAllowOverlap();
-  const bool pressed = ImGui::InvisibleButton("points", {std::max(1.0f, box.max.x - box.min.x), std::max(1.0f, box.max.y - box.min.y)});
+  const bool pressed =
+      ImGui::InvisibleButton("points", {std::max(1.0f, box.max.x - box.min.x), std::max(1.0f, box.max.y - box.min.y)});
   const SweepCell* const cell = place ? cell_at(t, *place) : nullptr;
-  if (!ImGui::IsItemHovered() || cell == nullptr) return explain("The mean over seeds of every combination; a click on one opens its experiment in Explore.");
+  if (!ImGui::IsItemHovered() || cell == nullptr)
+    return explain("The mean over seeds of every combination; a click on one opens its experiment in Explore.");
   s.memory.pointing = place;
   if (pressed && cell->count > 0) s.wishes.open_point = place;
   draw_note(box, ImGui::GetIO().MousePos, note(s.memory.drawing, *place, *cell, s.colours), s.colours);
@@ -60,9 +67,12 @@ void draw_sweep_picture(const SweepScene& s) {
   const SweepDrawing& d = s.memory.drawing;
   const bool shows_names = d.table && has_categories(*d.table);
   if (!d.table || (d.extremes.known == 0 && !(shows_names && s.sweep().progress.done > 0))) return draw_empty(s, box);
-  if (d.table->axes.size() > 1 && s.plan().heat_map) draw_sweep_heat_map(s, box);
-  else if (shows_names) draw_sweep_bars(s, box);
-  else draw_sweep_lines(s, box);
+  if (d.table->axes.size() > 1 && s.plan().heat_map)
+    draw_sweep_heat_map(s, box);
+  else if (shows_names)
+    draw_sweep_bars(s, box);
+  else
+    draw_sweep_lines(s, box);
   if (s.sweep().progress.stale) ImGui::GetWindowDrawList()->AddRectFilled(box.min, box.max, faded(s.colours.panel, 0.5f));
   offer_to_keep({Plot::sweep, "sweep", at, box.max, [&] { return sweep_csv(*d.table); }}, s.session.view, s.colours, s.wishes);
 }

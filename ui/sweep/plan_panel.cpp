@@ -65,7 +65,8 @@ void draw_chips(const SweepScene& s, const std::vector<std::string>& values, Var
   std::size_t shown = 0;
   for (int line = 0; shown < values.size(); ++shown) {
     const std::string text = fitted(Face::mono_small, values[shown], width - px(12));
-    const float chip = text_width(Face::mono_small, text) + px(12), end = line == 2 && shown + 1 < values.size() ? width - more : width;
+    const float chip = text_width(Face::mono_small, text) + px(12),
+                end = line == 2 && shown + 1 < values.size() ? width - more : width;
     if (at.x > from.x && at.x + chip > from.x + end) {
       if (++line == 3 || end < width) break;
       at = {from.x, at.y + height + gap};
@@ -83,7 +84,8 @@ void draw_chips(const SweepScene& s, const std::vector<std::string>& values, Var
     at.x += chip + gap;
   }
   if (shown < values.size())
-    draw_text({at.x + px(4), at.y + (height - line_height(Face::small)) / 2}, Face::small, s.colours.faint, printed("+ %zu", values.size() - shown));
+    draw_text({at.x + px(4), at.y + (height - line_height(Face::small)) / 2}, Face::small, s.colours.faint,
+              printed("+ %zu", values.size() - shown));
   ImGui::SetCursorScreenPos({from.x, at.y + height + px(4)});
 }
 
@@ -122,8 +124,8 @@ std::string count_text(const SweepProgress& p, int seeds) {
   std::string text = std::to_string(p.values[0].size());
   std::size_t points = p.values[0].size() * static_cast<std::size_t>(seeds);
   if (!p.values[1].empty()) text += " × " + std::to_string(p.values[1].size()), points *= p.values[1].size();
-  return text + (text == "1" ? " value, " : " values, ") + std::to_string(seeds) + (seeds == 1 ? " seed: " : " seeds: ") + std::to_string(points) +
-         (points == 1 ? " point" : " points");
+  return text + (text == "1" ? " value, " : " values, ") + std::to_string(seeds) + (seeds == 1 ? " seed: " : " seeds: ") +
+         std::to_string(points) + (points == 1 ? " point" : " points");
 }
 
 /// Whose number it is, and what it is divided by.
@@ -132,8 +134,11 @@ void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, const Palette
   int subject = static_cast<int>(plan.subject);
   if (segmented("subject", colours, subjects, subject, width)) plan.subject = static_cast<SweepSubject>(subject);
   ImGui::EndDisabled();
-  std::vector<std::pair<SweepRelation, Choice>> relations{{SweepRelation::absolute, {"absolute", "The number as it is, in the output's unit or in ulps."}}};
-  if (has_unit) relations.push_back({SweepRelation::golden, {"/ golden", "Divided by the RMS of the golden output: comparable over inputs and N."}});
+  std::vector<std::pair<SweepRelation, Choice>> relations{
+      {SweepRelation::absolute, {"absolute", "The number as it is, in the output's unit or in ulps."}}};
+  if (has_unit)
+    relations.push_back(
+        {SweepRelation::golden, {"/ golden", "Divided by the RMS of the golden output: comparable over inputs and N."}});
   relations.push_back({SweepRelation::ratio, {"a / b", "The number of a over the number of b: below 1 a errs less."}});
   std::vector<Choice> choices;
   int relation = 0;
@@ -142,7 +147,8 @@ void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, const Palette
     if (relations[i].first == plan.relation) relation = static_cast<int>(i);
   }
   ImGui::BeginDisabled(!of_method);
-  if (segmented("relation", colours, choices, relation, width)) plan.relation = relations[static_cast<std::size_t>(relation)].first;
+  if (segmented("relation", colours, choices, relation, width))
+    plan.relation = relations[static_cast<std::size_t>(relation)].first;
   ImGui::EndDisabled();
 }
 
@@ -210,7 +216,9 @@ void draw_sweep_plan(const SweepScene& s) {
   edit_second(s, width);
   section(s.colours, "OVER SEEDS");
   slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.colours, plan.seeds);
-  explain("Every combination is computed with this many seeds, the experiment's own first: what is drawn is their mean and spread.");
+  explain(
+      "Every combination is computed with this many seeds, the experiment's own first: what is drawn is their mean and "
+      "spread.");
   complain(s.sweep().progress.wrong, s.colours, width);
   label(Face::mono_small, s.colours.secondary, count_text(s.sweep().progress, plan.seeds));
   section(s.colours, "MEASURE");
@@ -221,7 +229,8 @@ void draw_sweep_plan(const SweepScene& s) {
   ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
   wrapped(Face::small, fixed_text(s.session.experiment, plan), width);
   ImGui::PopStyleColor();
-  if (push_button("edit in Explore###edit experiment", s.colours, false, {width, 0})) s.session.view.workspace = Workspace::explore;
+  if (push_button("edit in Explore###edit experiment", s.colours, false, {width, 0}))
+    s.session.view.workspace = Workspace::explore;
   explain("The experiment that is varied is the one of Explore: there it is changed, and looked at.");
 }
 

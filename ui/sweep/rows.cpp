@@ -29,7 +29,8 @@ Columns columns_of(const SweepDrawing& d, float left, float width) {
   float wanted = 0, x = left;
   std::array<float, 2> widths{};
   for (std::size_t i = 0; i < t.axes.size(); ++i)
-    wanted += widths[i] = std::max(text_width(Face::mono_small, d.longest[i]), std::min(px(48), text_width(Face::small, t.axes[i].key))) + px(8);
+    wanted += widths[i] =
+        std::max(text_width(Face::mono_small, d.longest[i]), std::min(px(48), text_width(Face::small, t.axes[i].key))) + px(8);
   const int count = wanted <= width - seeds - 4 * number ? 4 : 2;
   const float room = std::max(px(34), width - seeds - static_cast<float>(count) * number);
   for (std::size_t i = 0; i < t.axes.size(); ++i) c.values.push_back(x += widths[i] * std::min(1.0f, room / wanted));
@@ -44,7 +45,8 @@ void draw_head(const SweepTable& t, const Columns& c, float y, const Palette& co
     draw_text({left, y}, Face::small, colours.faint, fitted(Face::small, t.axes[i].key, c.values[i] - left - px(6)));
     left = c.values[i];
   }
-  for (std::size_t i = 0; i < c.numbers.size(); ++i) draw_text({c.numbers[i], y}, Face::small, colours.faint, number_heads[i], 1);
+  for (std::size_t i = 0; i < c.numbers.size(); ++i)
+    draw_text({c.numbers[i], y}, Face::small, colours.faint, number_heads[i], 1);
   draw_text({c.seeds, y}, Face::small, colours.faint, "n", 1);
 }
 
@@ -58,7 +60,10 @@ void draw_numbers(const SweepScene& s, const SweepCell& cell, const Columns& c, 
     draw_text({left, y}, Face::small, failed ? colours.bad : colours.faint, fitted(Face::small, text, c.seeds - px(16) - left));
   } else {
     for (std::size_t i = 0; i < c.numbers.size(); ++i)
-      draw_text({c.numbers[i], y}, Face::mono_small, !std::isfinite(numbers[i]) ? colours.bad : i == 0 ? colours.text : colours.secondary,
+      draw_text({c.numbers[i], y}, Face::mono_small,
+                !std::isfinite(numbers[i]) ? colours.bad
+                : i == 0                   ? colours.text
+                                           : colours.secondary,
                 mean_text(s.memory.drawing.extremes, numbers[i]), 1);
   }
   draw_text({c.seeds, y}, Face::mono_small, cell.error >= 0 ? colours.bad : colours.faint, std::to_string(cell.count), 1);
@@ -74,9 +79,12 @@ void draw_row(const SweepScene& s, const Columns& c, int index) {
   const ImVec2 size{c.seeds - c.left, px(row_height)};
   if (ImGui::InvisibleButton(("##row " + std::to_string(index)).c_str(), size) && cell.count > 0) s.wishes.open_point = place;
   if (ImGui::IsItemHovered()) s.memory.pointing = place;
-  explain(cell.error >= 0 ? t.errors[static_cast<std::size_t>(cell.error)] : cell.count > 0 ? "A click opens this experiment in Explore; Ctrl+Z comes back." : "Not computed yet.");
+  explain(cell.error >= 0  ? t.errors[static_cast<std::size_t>(cell.error)]
+          : cell.count > 0 ? "A click opens this experiment in Explore; Ctrl+Z comes back."
+                           : "Not computed yet.");
   if (s.memory.pointed == place)
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y}, s.colours.raised, px(2));
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y}, s.colours.raised,
+                                              px(2));
   const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
   float left = c.left;
   for (std::size_t i = 0; i < t.axes.size(); ++i) {

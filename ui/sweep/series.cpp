@@ -113,7 +113,8 @@ std::vector<double> log_ticks(double from, double to, double most) {
   return ticks;
 }
 
-/// Decimals that give the largest of numbers of these sizes four digits; negative where some are too small or too large for that.
+/// Decimals that give the largest of numbers of these sizes four digits; negative where some are too small or too large for
+/// that.
 int plain_decimals(double least, double largest) {
   if (!(largest > 0) || least < 0.01 || largest >= 1e4) return -1;
   return std::clamp(3 - static_cast<int>(std::floor(std::log10(largest))), 0, 3);
@@ -176,12 +177,14 @@ bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, co
   if (!table) return true;
   const std::size_t all = table->across(), shown = std::min(all, most_lines);
   d.left_out = all - shown;
-  for (std::size_t i = 0; i < shown; ++i) d.lines.push_back(line_of(*table, shown > 1 ? i * (all - 1) / (shown - 1) : 0, plan.spread));
+  for (std::size_t i = 0; i < shown; ++i)
+    d.lines.push_back(line_of(*table, shown > 1 ? i * (all - 1) / (shown - 1) : 0, plan.spread));
   if (table->has_rival) d.rival = rival_of(*table);
   for (SweepLine& line : d.lines) sort_by_x(line);
   if (d.rival) sort_by_x(*d.rival);
   d.extremes = extremes(*table);
-  for (std::size_t i = 0; i < table->axes.size(); ++i) d.longest[i] = std::ranges::max(table->axes[i].names, {}, &std::string::size);
+  for (std::size_t i = 0; i < table->axes.size(); ++i)
+    d.longest[i] = std::ranges::max(table->axes[i].names, {}, &std::string::size);
   d.x = x_range(*table, plan.log_x);
   d.y = y_range(d, plan.log_y);
   return true;
@@ -190,13 +193,15 @@ bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, co
 SweepTicks value_ticks(const SweepRange& r, double most) {
   SweepTicks ticks{(r.log ? log_ticks : round_ticks)(r.from, r.to, std::min(most, 12.0)), {}};
   const bool powers = r.log && (r.from < 0.01 || r.to >= 1e4);
-  for (const double t : ticks.at) ticks.texts.push_back(powers ? scientific(t, r.to < 8 * r.from ? digits_apart(ticks.at) : 1) : compact(t));
+  for (const double t : ticks.at)
+    ticks.texts.push_back(powers ? scientific(t, r.to < 8 * r.from ? digits_apart(ticks.at) : 1) : compact(t));
   return ticks;
 }
 
 Colour line_colour(const SweepTable& table, int second, Theme theme) {
   const Palette& colours = palette(theme);
-  if (table.axes.size() < 2) return table.of == "b" ? colours.b : table.of == "a" || table.of == "ratio" ? colours.a : colours.accent;
+  if (table.axes.size() < 2)
+    return table.of == "b" ? colours.b : table.of == "a" || table.of == "ratio" ? colours.a : colours.accent;
   const float off_panel = is_light(theme) ? 0.61f : 0.66f;  // as far along the ramp a colour can be read on the panel
   const float share = table.across() > 1 ? static_cast<float>(second) / static_cast<float>(table.across() - 1) : 0.5f;
   return colour(off_panel + (1 - off_panel) * share, {.diverging = false, .log = false, .range = 1, .knee = 1, .theme = theme});
@@ -217,8 +222,10 @@ std::string sweep_csv(const SweepTable& table) {
     if (c.count == 0 && c.error < 0) continue;
     text += quoted(table.axes[0].names[i / table.across()]) + ",";
     if (table.axes.size() > 1) text += quoted(table.axes[1].names[i % table.across()]) + ",";
-    if (c.count > 0) text += printed("%.17g,%.17g,%.17g,%.17g", c.mean, c.std, c.min, c.max);
-    else text += ",,,";
+    if (c.count > 0)
+      text += printed("%.17g,%.17g,%.17g,%.17g", c.mean, c.std, c.min, c.max);
+    else
+      text += ",,,";
     text += printed(",%d,", c.count) + (c.error < 0 ? "" : quoted(table.errors[static_cast<std::size_t>(c.error)])) + "\n";
   }
   return text;

@@ -16,8 +16,8 @@ namespace attoscope {
 
 /// The means along the first parameter, for one value of the second. Points without an answer are left out.
 struct SweepLine {
-  std::string name;     ///< of the second parameter's value; empty: there is none
-  int second = 0;       ///< which of its values
+  std::string name;  ///< of the second parameter's value; empty: there is none
+  int second = 0;    ///< which of its values
   std::vector<double> x, mean, low, high;
   std::vector<int> first;  ///< which values of the first parameter these are
 };
@@ -30,10 +30,10 @@ struct SweepRange {
 
 /// Which cells have the least and the largest mean.
 struct SweepExtremes {
-  std::size_t least = 0, largest = 0;         ///< indices of `SweepTable::cells`
-  std::size_t known = 0, below_one = 0;       ///< how many have a finite mean, and one below 1
-  double largest_size = 0, least_above = 0;   ///< of |mean|; of the means above 0, or 0
-  int decimals = -1;                          ///< of means that are all of a handy size; negative: they are written with exponents
+  std::size_t least = 0, largest = 0;        ///< indices of `SweepTable::cells`
+  std::size_t known = 0, below_one = 0;      ///< how many have a finite mean, and one below 1
+  double largest_size = 0, least_above = 0;  ///< of |mean|; of the means above 0, or 0
+  int decimals = -1;  ///< of means that are all of a handy size; negative: they are written with exponents
 };
 SweepExtremes extremes(const SweepTable& table);
 
@@ -46,11 +46,11 @@ struct SweepDrawing {
   SeedSpread spread = SeedSpread::std;
   bool log_x = true, log_y = true;  ///< as the plan wants them
   std::vector<SweepLine> lines;
-  std::optional<SweepLine> rival;   ///< the means of b
+  std::optional<SweepLine> rival;  ///< the means of b
   SweepRange x, y;
   SweepExtremes extremes;
   std::array<std::string, 2> longest;  ///< name of a value of each parameter
-  std::size_t left_out = 0;         ///< lines beyond `most_lines`, which are spread evenly
+  std::size_t left_out = 0;            ///< lines beyond `most_lines`, which are spread evenly
 };
 inline constexpr std::size_t most_lines = 64;
 

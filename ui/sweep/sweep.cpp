@@ -20,7 +20,8 @@ struct SweepLayout {
 
 SweepLayout layout(bool two) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
-  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)}, to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
+  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)},
+      to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
   const float width = to.x - from.x, left = std::floor(from.x + std::min(px(316), 0.45f * width));
   if (width < px(1160)) {
     const float below = std::floor(to.y - std::clamp(0.34f * (to.y - from.y), px(96), px(240)));

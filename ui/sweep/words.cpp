@@ -36,14 +36,17 @@ std::string trend(const SweepTable& t, const SweepExtremes& e, std::size_t from,
 }
 
 /// "0.51× … 4.60×"; one number where both read alike.
-std::string span_of(const std::string& least, const std::string& largest) { return least == largest ? least : least + " … " + largest; }
+std::string span_of(const std::string& least, const std::string& largest) {
+  return least == largest ? least : least + " … " + largest;
+}
 
 /// "fp32, N 64": the values, with what they are where they are numbers.
 std::string short_place(const SweepTable& t, std::size_t cell) {
   std::string text;
   const SweepPlace place = place_of(t, cell);
   for (std::size_t i = 0; i < t.axes.size(); ++i)
-    text += (i > 0 ? ", " : "") + (t.axes[i].numbers.empty() ? "" : t.axes[i].title + " ") + t.axes[i].names[static_cast<std::size_t>(place[i])];
+    text += (i > 0 ? ", " : "") + (t.axes[i].numbers.empty() ? "" : t.axes[i].title + " ") +
+            t.axes[i].names[static_cast<std::size_t>(place[i])];
   return text;
 }
 
@@ -81,7 +84,8 @@ std::string waiting_words(const SweepView& s) {
 std::string sentence(const SweepTable& t, const SweepPlan& plan, const SweepExtremes& e) {
   const bool all = plan.spread == SeedSpread::min_max;
   const bool is_trend = t.axes.size() == 1 && !t.axes[0].numbers.empty() && t.of != "ratio";
-  const std::string ends = e.known > 1 && !is_trend ? "; least at " + short_place(t, e.least) + ", most at " + short_place(t, e.largest) : "";
+  const std::string ends =
+      e.known > 1 && !is_trend ? "; least at " + short_place(t, e.least) + ", most at " + short_place(t, e.largest) : "";
   if (t.seeds == 1) return t.measure + ", one seed" + ends;
   return t.measure + printed(": mean of %d seeds, ", t.seeds) + (all ? "least and largest" : "± one standard deviation") + ends;
 }

@@ -24,7 +24,8 @@ int differences(const GradPrecision& x, const GradPrecision& y) {
 }
 
 const GradPolicy& nearest_policy(const GradPrecision& p) {
-  return *std::ranges::min_element(grad_policies(), {}, [&](const GradPolicy& policy) { return differences(p, policy.precision); });
+  return *std::ranges::min_element(grad_policies(), {},
+                                   [&](const GradPolicy& policy) { return differences(p, policy.precision); });
 }
 
 /// The steps that a policy rounds to D.
@@ -45,9 +46,11 @@ void edit_policy(const MethodColumn& c) {
   const bool open = begin_combo("##backward", short_policy(nearest) + (changed > 0 ? printed(" +%d", changed) : ""), c.width);
   ImGui::PopStyleColor();
   if (!open)
-    return explain("Where attention's backward pass rounds. " + std::string(nearest.name) + ": " + std::string(nearest.what), steps_of(c.method.gradient));
+    return explain("Where attention's backward pass rounds. " + std::string(nearest.name) + ": " + std::string(nearest.what),
+                   steps_of(c.method.gradient));
   for (const GradPolicy& p : grad_policies()) {
-    if (ImGui::Selectable((short_policy(p) + "###" + std::string(p.name)).c_str(), p.precision == c.method.gradient)) c.method.gradient = p.precision;
+    if (ImGui::Selectable((short_policy(p) + "###" + std::string(p.name)).c_str(), p.precision == c.method.gradient))
+      c.method.gradient = p.precision;
     explain(p.what, steps_of(p.precision));
   }
   ImGui::EndCombo();
@@ -60,9 +63,11 @@ void edit_delta_from(const MethodColumn& c, const Palette& colours) {
   if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", colours, false, {c.width, px(field_height)}))
     from = output ? DeltaFrom::probabilities : DeltaFrom::output;
   ImGui::PopStyleColor();
-  explain("What delta sums: dO·O, as FlashAttention does, or P·dP, as the backward of a softmax does. Equal in exact arithmetic; a biased error of a "
-          "rounded O reaches the first alone (arXiv 2510.04212). A click changes it.",
-          output ? "delta = rowsum(dO * O)" : "delta = rowsum(P * dP)");
+  explain(
+      "What delta sums: dO·O, as FlashAttention does, or P·dP, as the backward of a softmax does. Equal in exact arithmetic; a "
+      "biased error of a "
+      "rounded O reaches the first alone (arXiv 2510.04212). A click changes it.",
+      output ? "delta = rowsum(dO * O)" : "delta = rowsum(P * dP)");
 }
 
 void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
@@ -115,18 +120,21 @@ std::vector<HeadPlace> places_of(const std::vector<bool>& is_exact, const ModelS
 /// The cell under the mouse as layer * heads + head, or -1.
 int head_under(ImVec2 at, ImVec2 cell, const ModelShape& shape) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
-  const int head = static_cast<int>(std::floor((mouse.x - at.x) / cell.x)), layer = static_cast<int>(std::floor((mouse.y - at.y) / cell.y));
+  const int head = static_cast<int>(std::floor((mouse.x - at.x) / cell.x)),
+            layer = static_cast<int>(std::floor((mouse.y - at.y) / cell.y));
   return head >= 0 && head < shape.heads && layer >= 0 && layer < shape.layers ? layer * shape.heads + head : -1;
 }
 
-void draw_heads(const TrainScene& s, const MethodColumn& c, ImVec2 at, ImVec2 cell, const std::vector<bool>& is_exact, int under) {
+void draw_heads(const TrainScene& s, const MethodColumn& c, ImVec2 at, ImVec2 cell, const std::vector<bool>& is_exact,
+                int under) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ModelShape& shape = s.plan().model;
   const float gap = cell.x > px(8) ? px(2) : 1;
   for (int i = 0; i < shape.layers * shape.heads; ++i) {
     const ImVec2 from{at.x + static_cast<float>(i % shape.heads) * cell.x, at.y + static_cast<float>(i / shape.heads) * cell.y};
     const Colour fill = is_exact[static_cast<std::size_t>(i)] ? c.colour : s.colours.raised;
-    list->AddRectFilled(from, {from.x + cell.x - gap, from.y + cell.y - gap}, i == under ? mixed(fill, s.colours.text, 0.2f) : fill, px(2));
+    list->AddRectFilled(from, {from.x + cell.x - gap, from.y + cell.y - gap},
+                        i == under ? mixed(fill, s.colours.text, 0.2f) : fill, px(2));
   }
 }
 
@@ -140,11 +148,15 @@ void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
   const int under = ImGui::IsItemHovered() ? head_under(at, cell, shape) : -1;
   draw_heads(s, c, at, cell, is_exact, under);
   const std::string place = under >= 0 ? printed("Layer %d, head %d: %s. ", under / shape.heads, under % shape.heads,
-                                                 is_exact[static_cast<std::size_t>(under)] ? "exact" : "as the method rounds") : std::string();
-  explain(place + "A click makes a head's attention exact, forward and backward, or lets it round again; with Shift, all heads of the layer. A row is a layer.");
+                                                 is_exact[static_cast<std::size_t>(under)] ? "exact" : "as the method rounds")
+                                       : std::string();
+  explain(place +
+          "A click makes a head's attention exact, forward and backward, or lets it round again; with Shift, all heads of the "
+          "layer. A row is a layer.");
   if (!pressed || under < 0) return;
   const bool wanted = !is_exact[static_cast<std::size_t>(under)];
-  const int first = ImGui::GetIO().KeyShift ? under - under % shape.heads : under, end = ImGui::GetIO().KeyShift ? first + shape.heads : under + 1;
+  const int first = ImGui::GetIO().KeyShift ? under - under % shape.heads : under,
+            end = ImGui::GetIO().KeyShift ? first + shape.heads : under + 1;
   for (int i = first; i < end; ++i) is_exact[static_cast<std::size_t>(i)] = wanted;
   c.method.exact = places_of(is_exact, shape);
 }
@@ -170,7 +182,9 @@ void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& colum
   ImGui::SetCursorScreenPos({from.x, from.y + 2 * px(row_height)});
   const float width = columns[1].left + columns[1].width - from.x;
   bool& open = s.memory.shows_gradient;
-  if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", s.colours, false, {width, px(field_height)})) open = !open;
+  if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", s.colours, false,
+                  {width, px(field_height)}))
+    open = !open;
   explain("The steps of the backward pass, one by one, as the matrix of Explore has those of the forward pass.");
   ImGui::SetCursorScreenPos({from.x, from.y + 3 * px(row_height) + px(2)});
   if (open) edit_steps(s, columns);

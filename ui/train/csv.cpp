@@ -32,7 +32,8 @@ void add_numbers(Table& table, const WeightDeviation& d) {
   for (const double x : {d.max_abs, d.wasserstein, d.rel_l2, d.update_cosine, d.directionality}) table.number(x);
 }
 
-constexpr const char* health_head = "run,step,layer,head,delta_bias,query_norm,rows,tied_rows,weights,saturated,underflowed,lost_dS,overflowed_dS";
+constexpr const char* health_head =
+    "run,step,layer,head,delta_bias,query_norm,rows,tied_rows,weights,saturated,underflowed,lost_dS,overflowed_dS";
 
 void add_health(Table& table, const TrainRecord& r, const RunRecord& run, const RunHealth& health) {
   const int heads = r.plan.model.heads;
@@ -40,7 +41,8 @@ void add_health(Table& table, const TrainRecord& r, const RunRecord& run, const 
     const HeadHealth& h = health.heads[static_cast<std::size_t>(i)];
     table.cell(run.run.name).count(health.step).count(i / heads).count(i % heads).number(h.delta_bias()).number(h.query_norm);
     const HeadCensus& c = h.census;
-    for (const std::int64_t n : {c.rows, c.tied_rows, c.weights, c.saturated, c.underflowed, c.lost_dS, c.overflowed_dS}) table.count(n);
+    for (const std::int64_t n : {c.rows, c.tied_rows, c.weights, c.saturated, c.underflowed, c.lost_dS, c.overflowed_dS})
+      table.count(n);
     table.end();
   }
 }
@@ -63,16 +65,28 @@ std::string runs_csv(const TrainRecord& r) {
   Table table("run,step,loss,gradient_norm,rate,loss_scale,skipped");
   for (const RunRecord& run : r.runs)
     for (const StepReport& s : run.steps)
-      table.cell(run.run.name).count(s.step).number(s.loss).number(s.gradient_norm).number(s.rate).number(s.loss_scale).count(s.skipped).end();
+      table.cell(run.run.name)
+          .count(s.step)
+          .number(s.loss)
+          .number(s.gradient_norm)
+          .number(s.rate)
+          .number(s.loss_scale)
+          .count(s.skipped)
+          .end();
   return std::move(table).text();
 }
 
 std::string tensors_csv(const TrainRecord& r, int pair, int step) {
   Table table("tensor,rows,cols,max_abs,wasserstein,rel_l2,update_cosine,directionality");
-  const PairPoint* const point = static_cast<std::size_t>(pair) < r.pairs.size() ? point_at(r.pairs[static_cast<std::size_t>(pair)], step) : nullptr;
+  const PairPoint* const point =
+      static_cast<std::size_t>(pair) < r.pairs.size() ? point_at(r.pairs[static_cast<std::size_t>(pair)], step) : nullptr;
   for (std::size_t t = 0; point != nullptr && t < point->deviations.size(); ++t) {
-    if (t == 0) table.cell("all").cell("").cell("");
-    else table.cell(r.parameters.tensors[t - 1].name).count(r.parameters.tensors[t - 1].rows).count(r.parameters.tensors[t - 1].cols);
+    if (t == 0)
+      table.cell("all").cell("").cell("");
+    else
+      table.cell(r.parameters.tensors[t - 1].name)
+          .count(r.parameters.tensors[t - 1].rows)
+          .count(r.parameters.tensors[t - 1].cols);
     add_numbers(table, point->deviations[t]);
     table.end();
   }

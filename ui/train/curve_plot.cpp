@@ -36,8 +36,11 @@ void draw_dashed_curve(const Points& p, const CurveStyle& style) {
     const float length = std::hypot(to.x - from.x, to.y - from.y);
     if (!(length > 0) || length > 8000) continue;
     for (float t = 0; t < length;) {
-      const float phase = std::fmod(way + t, period), rest = phase < dash ? dash - phase : period - phase, end = std::min(length, t + rest);
-      const auto at = [&](float u) { return ImVec2{from.x + (to.x - from.x) * u / length, from.y + (to.y - from.y) * u / length}; };
+      const float phase = std::fmod(way + t, period), rest = phase < dash ? dash - phase : period - phase,
+                  end = std::min(length, t + rest);
+      const auto at = [&](float u) {
+        return ImVec2{from.x + (to.x - from.x) * u / length, from.y + (to.y - from.y) * u / length};
+      };
       if (phase < dash) list->AddLine(at(t), at(end), style.colour, px(style.weight));
       t = end + 0.01f;
     }
@@ -50,7 +53,8 @@ void draw_band(const Points& p, const CurveStyle& style, double floor) {
   for (std::size_t i = 0; i < p.x.size(); ++i)
     if (std::isfinite(p.y[i])) solid.x.push_back(p.x[i]), solid.y.push_back(p.y[i]);
   if (solid.x.size() > 1)
-    ImPlot::PlotShaded("##band", solid.x.data(), solid.y.data(), static_cast<int>(solid.x.size()), floor, fill(style.colour, 0.09f));
+    ImPlot::PlotShaded("##band", solid.x.data(), solid.y.data(), static_cast<int>(solid.x.size()), floor,
+                       fill(style.colour, 0.09f));
 }
 
 void draw_curve(const Points& p, const CurveStyle& style, double floor) {
@@ -73,7 +77,8 @@ void draw_curve(const Points& p, const CurveStyle& style, double floor) {
 void vertical(double x, Colour colour, float weight) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const float left = std::floor(ImPlot::PlotToPixels(x, ImPlot::GetPlotLimits().Y.Min).x) + 0.5f;
-  if (left >= at.x - 1 && left <= at.x + size.x + 1) ImPlot::GetPlotDrawList()->AddLine({left, at.y}, {left, at.y + size.y}, colour, px(weight));
+  if (left >= at.x - 1 && left <= at.x + size.x + 1)
+    ImPlot::GetPlotDrawList()->AddLine({left, at.y}, {left, at.y + size.y}, colour, px(weight));
 }
 
 void dashed_vertical(double x, Colour colour, const std::string& text) {
@@ -91,7 +96,8 @@ void draw_marks(const TrainScene& s, const CurvePlot& plot) {
   const TrainRecord& r = *s.record();
   for (const Fork& f : r.forks) dashed_vertical(f.step, s.colours.secondary, "fork");
   for (const RunRecord& run : r.runs)
-    if (!run.stopped.empty()) dashed_vertical(run.steps.empty() ? 0 : run.steps.back().step, s.colours.bad, run.run.name + " stopped");
+    if (!run.stopped.empty())
+      dashed_vertical(run.steps.empty() ? 0 : run.steps.back().step, s.colours.bad, run.run.name + " stopped");
   if (s.look().step >= 0) vertical(s.look().step, s.colours.text, 1.2f);
   if (s.memory.pointed && *s.memory.pointed != s.look().step) vertical(*s.memory.pointed, faded(s.colours.text, 0.4f), 1);
   ImDrawList* list = ImPlot::GetPlotDrawList();
@@ -123,13 +129,16 @@ std::vector<NoteLine> note_of(const TrainScene& s, const CurvePlot& plot, int st
   std::vector<Read> read;
   for (std::size_t i = 0; i < plot.curves.size(); ++i)
     if (is_shown(plot.hidden, i)) read.push_back({plot.at(i, step), i});
-  std::ranges::stable_sort(read, [](const Read& x, const Read& y) { return !(x.value < y.value) && (x.value > y.value || (std::isnan(y.value) && !std::isnan(x.value))); });
+  std::ranges::stable_sort(read, [](const Read& x, const Read& y) {
+    return !(x.value < y.value) && (x.value > y.value || (std::isnan(y.value) && !std::isnan(x.value)));
+  });
   std::size_t widest = 0;
   for (std::size_t k = 0; k < std::min(read.size(), most_noted); ++k) widest = std::max(widest, plot.names[read[k].i].size());
   std::vector<NoteLine> lines{{s.colours.text, printed("step %d", step)}};
   for (std::size_t k = 0; k < std::min(read.size(), most_noted); ++k) {
     const std::string& name = plot.names[read[k].i];
-    lines.push_back({plot.styles[read[k].i].colour, name + std::string(widest - name.size(), ' ') + printed("  %9s", value_text(read[k].value, 4).c_str())});
+    lines.push_back({plot.styles[read[k].i].colour,
+                     name + std::string(widest - name.size(), ' ') + printed("  %9s", value_text(read[k].value, 4).c_str())});
   }
   if (read.size() > most_noted) lines.push_back({s.colours.faint, printed("and %zu more", read.size() - most_noted)});
   for (const Fork& f : s.record()->forks)
@@ -165,7 +174,8 @@ StepAxis shown_steps(const TrainMemory& m) {
 int measured_step(const TrainRecord& r, double step) {
   if (r.pairs.empty() || r.pairs[0].points.empty()) return -1;
   const std::vector<PairPoint>& points = r.pairs[0].points;
-  const auto beyond = std::ranges::lower_bound(points, step, {}, [](const PairPoint& p) { return static_cast<double>(p.step); });
+  const auto beyond =
+      std::ranges::lower_bound(points, step, {}, [](const PairPoint& p) { return static_cast<double>(p.step); });
   if (beyond == points.begin()) return beyond->step;
   if (beyond == points.end()) return points.back().step;
   return beyond->step - step < step - (beyond - 1)->step ? beyond->step : (beyond - 1)->step;
@@ -179,14 +189,16 @@ bool handle_steps(const TrainScene& s, const char* id, const Box& box, bool snap
   ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
   const ImGuiIO& io = ImGui::GetIO();
   const StepAxis x = shown_steps(m);
-  const double per_pixel = (x.to - x.from) / std::max(1.0f, box.max.x - box.min.x), at = x.from + (io.MousePos.x - box.min.x) * per_pixel;
+  const double per_pixel = (x.to - x.from) / std::max(1.0f, box.max.x - box.min.x),
+               at = x.from + (io.MousePos.x - box.min.x) * per_pixel;
   const int pressed = clicks();
   if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) pan_steps(m, io.MouseDelta.x * per_pixel);
   if (!ImGui::IsItemHovered()) {
     explain(what);
     return false;
   }
-  const int last = std::max(1, s.record()->step), step = snaps ? measured_step(*s.record(), at) : std::clamp(static_cast<int>(std::lround(at)), 1, last);
+  const int last = std::max(1, s.record()->step),
+            step = snaps ? measured_step(*s.record(), at) : std::clamp(static_cast<int>(std::lround(at)), 1, last);
   if (io.MouseWheel != 0) zoom_steps(m, at, std::pow(0.85, io.MouseWheel));
   if (step < 0) return false;
   m.pointing = step;
@@ -205,8 +217,11 @@ void draw_curve_plot(const TrainScene& s, const CurvePlot& plot, const Box& box)
   const float numbers = px(68), width = box.max.x - box.min.x - numbers;
   const StepAxis x = shown_steps(s.memory);
   ImGui::SetCursorScreenPos(box.min);
-  if (!begin_plot({plot.id, x.from, x.to, plot.axis.from, plot.axis.to, plot.axis.log, {}, {}, {}, {}}, {width, box.max.y - box.min.y})) return;
-  const double pixels = std::min(static_cast<double>(width), most_vertices / (2 * static_cast<double>(std::max<std::size_t>(1, plot.curves.size()))));
+  if (!begin_plot({plot.id, x.from, x.to, plot.axis.from, plot.axis.to, plot.axis.log, {}, {}, {}, {}},
+                  {width, box.max.y - box.min.y}))
+    return;
+  const double pixels = std::min(static_cast<double>(width),
+                                 most_vertices / (2 * static_cast<double>(std::max<std::size_t>(1, plot.curves.size()))));
   ImPlot::PushPlotClipRect();
   for (std::size_t i = plot.curves.size(); i-- > 0;) {
     if (!is_shown(plot.hidden, i)) continue;
@@ -226,9 +241,12 @@ void draw_curve_plot(const TrainScene& s, const CurvePlot& plot, const Box& box)
   draw_end_labels(labels, inner.max.x + px(6), numbers - px(6), inner.min.y, inner.max.y);
   if (!plot.axis.has_any || !plot.nothing.empty())
     draw_text({(inner.min.x + inner.max.x) / 2, (inner.min.y + inner.max.y) / 2 - px(8)}, Face::label, s.colours.faint,
-              fitted(Face::label, plot.nothing.empty() ? "Nothing that can be drawn was measured yet." : plot.nothing, size.x - px(16)), 0.5f);
+              fitted(Face::label, plot.nothing.empty() ? "Nothing that can be drawn was measured yet." : plot.nothing,
+                     size.x - px(16)),
+              0.5f);
   const std::string area = std::string(plot.id + 2) + " area";
-  if (handle_steps(s, area.c_str(), inner, plot.snaps, "The mouse reads the numbers of a step; a click picks it for the tables, the wheel zooms."))
+  if (handle_steps(s, area.c_str(), inner, plot.snaps,
+                   "The mouse reads the numbers of a step; a click picks it for the tables, the wheel zooms."))
     draw_note(box, ImGui::GetIO().MousePos, note_of(s, plot, *s.memory.pointing), s.colours);
 }
 
@@ -242,7 +260,8 @@ LegendName legend_name(const CurvePlot& plot, std::size_t i) {
 void list_all(const TrainScene& s, const CurvePlot& plot, ImVec2 at, float width) {
   const std::string popup = std::string("curves of ") + (plot.id + 2);
   ImGui::SetCursorScreenPos(at);
-  if (push_button(printed("+ %zu …###all curves", plot.curves.size() - most_named).c_str(), s.colours, false, {width, px(16)})) ImGui::OpenPopup(popup.c_str());
+  if (push_button(printed("+ %zu …###all curves", plot.curves.size() - most_named).c_str(), s.colours, false, {width, px(16)}))
+    ImGui::OpenPopup(popup.c_str());
   explain("All curves, by name.");
   ImGui::SetNextWindowSizeConstraints({px(200), 0}, {px(420), px(460)});
   if (!ImGui::BeginPopup(popup.c_str())) return;

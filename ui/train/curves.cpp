@@ -26,7 +26,8 @@ void pick_measure(const char* id, const std::array<std::string_view, N>& names, 
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const MeasureText& text = text_of(static_cast<Measure>(i));
-    if (ImGui::Selectable((std::string(text.title) + "###" + std::string(names[i])).c_str(), static_cast<std::size_t>(measure) == i))
+    if (ImGui::Selectable((std::string(text.title) + "###" + std::string(names[i])).c_str(),
+                          static_cast<std::size_t>(measure) == i))
       measure = static_cast<Measure>(i);
     explain(text.what, text.formula);
   }
@@ -46,7 +47,8 @@ void beside(const char* text, bool& on, bool possible, const TrainScene& s, cons
 void draw_aside(const Box& box, const std::string& text, const Palette& colours) {
   const float left = ImGui::GetItemRectMax().x + px(12), room = box.max.x - left;
   if (room > px(40))
-    draw_text({box.max.x, box.min.y + (px(title_height) - line_height(Face::small)) / 2}, Face::small, colours.faint, fitted(Face::small, text, room), 1);
+    draw_text({box.max.x, box.min.y + (px(title_height) - line_height(Face::small)) / 2}, Face::small, colours.faint,
+              fitted(Face::small, text, room), 1);
 }
 
 /// Of what the comparisons are shown.
@@ -67,7 +69,8 @@ void deviation_title(const TrainScene& s, const Box& box) {
          unit >= 0 ? "Divides every curve by the band '" + unit_name + "' of the same step: 1 is as much as that gives."
                    : "There is no band to divide by: the kind 'bands' trains them.");
   beside("log", look.log_y, is_size(look.measure), s, "A logarithmic axis.");
-  draw_aside(box, s.memory.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look), s.colours);
+  draw_aside(box, s.memory.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look),
+             s.colours);
 }
 
 /// The direct effects until a measured step, added up.
@@ -96,7 +99,9 @@ double run_at(const TrainScene& s, std::size_t i, int step) {
   const TrainLook& look = s.look();
   if (is_of_heads(look.of_runs)) {
     const RunHealth* const h = health_at(run, step);
-    return h != nullptr && h->step == step ? measure_of(*h, look.of_runs, look.worst ? -1 : look.layer * s.record()->plan.model.heads + look.head) : nan;
+    return h != nullptr && h->step == step
+               ? measure_of(*h, look.of_runs, look.worst ? -1 : look.layer * s.record()->plan.model.heads + look.head)
+               : nan;
   }
   const StepReport* const report = step_at(run, step);
   if (report == nullptr || report->step != step) return nan;
@@ -111,7 +116,9 @@ void runs_title(const TrainScene& s, const Box& box) {
   beside("log", look.log_runs, true, s, "A logarithmic axis.");
   ImGui::PopID();
   if (is_of_heads(look.of_runs)) {
-    beside("worst head", look.worst, true, s, "Of every step the head where the number is largest in size, instead of the one that is chosen in the table of heads.");
+    beside(
+        "worst head", look.worst, true, s,
+        "Of every step the head where the number is largest in size, instead of the one that is chosen in the table of heads.");
     draw_aside(box, look.worst ? text_of(look.of_runs).unit : printed("layer %d, head %d", look.layer, look.head), s.colours);
   } else {
     draw_aside(box, text_of(look.of_runs).unit, s.colours);
@@ -131,21 +138,37 @@ void draw_train_deviation(const TrainScene& s, const Box& box) {
   TrainDrawing& d = s.memory.drawing;
   deviation_title(s, box);
   const bool log = s.look().log_y && is_size(s.look().measure);
-  CurvePlot plot{"##deviation", d.pairs, {}, {}, s.look().hidden, axis_of(d.pairs, s.look().hidden, log), "", [&](std::size_t i, int step) { return deviation_at(s, i, step); }};
+  CurvePlot plot{"##deviation",
+                 d.pairs,
+                 {},
+                 {},
+                 s.look().hidden,
+                 axis_of(d.pairs, s.look().hidden, log),
+                 "",
+                 [&](std::size_t i, int step) { return deviation_at(s, i, step); }};
   for (std::size_t p = 0; p < d.pairs.size(); ++p) {
     plot.styles.push_back(pair_style(r, p, s.session.view.theme));
     plot.names.push_back(pair_name(r, p));
   }
-  if (!d.pairs.empty() && !d.pairs[0].empty() && d.pairs[0].largest() == 0 && d.pairs[0].least() == 0) plot.nothing = pair_name(r, 0) + " is exactly 0 at every step.";
+  if (!d.pairs.empty() && !d.pairs[0].empty() && d.pairs[0].largest() == 0 && d.pairs[0].least() == 0)
+    plot.nothing = pair_name(r, 0) + " is exactly 0 at every step.";
   draw_parts(s, plot, box);
-  offer_to_keep({Plot::train_deviation, "deviation", box.min, box.max, [&] { return deviation_csv(r); }}, s.session.view, s.colours, s.wishes);
+  offer_to_keep({Plot::train_deviation, "deviation", box.min, box.max, [&] { return deviation_csv(r); }}, s.session.view,
+                s.colours, s.wishes);
 }
 
 void draw_train_runs(const TrainScene& s, const Box& box) {
   const TrainRecord& r = *s.record();
   TrainDrawing& d = s.memory.drawing;
   runs_title(s, box);
-  CurvePlot plot{"##runs", d.runs, {}, {}, s.look().hidden_runs, axis_of(d.runs, s.look().hidden_runs, s.look().log_runs), "", [&](std::size_t i, int step) { return run_at(s, i, step); }};
+  CurvePlot plot{"##runs",
+                 d.runs,
+                 {},
+                 {},
+                 s.look().hidden_runs,
+                 axis_of(d.runs, s.look().hidden_runs, s.look().log_runs),
+                 "",
+                 [&](std::size_t i, int step) { return run_at(s, i, step); }};
   for (std::size_t i = 0; i < d.runs.size(); ++i) {
     plot.styles.push_back(run_style(r, i, s.session.view.theme));
     plot.names.push_back(r.runs[i].run.name);
@@ -153,8 +176,9 @@ void draw_train_runs(const TrainScene& s, const Box& box) {
   plot.marks = d.skipped;
   plot.snaps = is_of_heads(s.look().of_runs);
   draw_parts(s, plot, box);
-  offer_to_keep({Plot::train_runs, "runs", box.min, box.max, [&] { return is_of_heads(s.look().of_runs) ? health_csv(r) : runs_csv(r); }}, s.session.view,
-                s.colours, s.wishes);
+  offer_to_keep(
+      {Plot::train_runs, "runs", box.min, box.max, [&] { return is_of_heads(s.look().of_runs) ? health_csv(r) : runs_csv(r); }},
+      s.session.view, s.colours, s.wishes);
 }
 
 }  // namespace attoscope

@@ -28,7 +28,8 @@ const char* run_text(const TrainView& train) {
 }
 
 /// A button that wishes something of the training.
-void wish_button(const TrainScene& s, const char* text, float width, bool possible, const TrainWish& wish, const std::string& what, bool lit = false) {
+void wish_button(const TrainScene& s, const char* text, float width, bool possible, const TrainWish& wish,
+                 const std::string& what, bool lit = false) {
   ImGui::BeginDisabled(!possible);
   if (push_button(text, s.colours, lit && possible, {width, 0})) s.wishes.train = wish;
   ImGui::EndDisabled();
@@ -40,8 +41,10 @@ void run_buttons(const TrainScene& s, float unit) {
   const TrainProgress& p = s.progress();
   const Act next = next_train_act(s.frame.train);
   wish_button(s, run_text(s.frame.train), unit * 84, next != Act::none, {.act = next},
-              "Trains all models of the plan side by side, step by step; again: pauses between two steps, and goes on from there with the same bits. "
-              "Key Space.", next == Act::run);
+              "Trains all models of the plan side by side, step by step; again: pauses between two steps, and goes on from "
+              "there with the same bits. "
+              "Key Space.",
+              next == Act::run);
   const bool steps = p.state != State::running && next == Act::run;
   wish_button(s, "step###one step", unit * 48, steps, {.act = Act::one_step}, "Takes one step, then pauses. Key N.");
   wish_button(s, "restart###restart", unit * 64, s.record() != nullptr && p.wrong.empty(), {.act = Act::restart},
@@ -54,11 +57,14 @@ void kept_buttons(const TrainScene& s, float unit) {
   const int kept = kept_step(p, s.look());
   const std::string at = kept >= 0 ? printed(" %d", kept) : "";
   wish_button(s, printed("back to%s###go back", at.c_str()).c_str(), unit * 96, kept >= 0, {.act = Act::go_back, .step = kept},
-              "Back to this kept state, under the plan that was trained; what came after it is forgotten. A click on the line below, or in the plots, "
+              "Back to this kept state, under the plan that was trained; what came after it is forgotten. A click on the line "
+              "below, or in the plots, "
               "picks a step: the state at or before it is meant.");
   const std::string why = !p.stale ? "The plan is as it was trained: change it first." : p.forkable;
-  wish_button(s, printed("fork at%s###fork", at.c_str()).c_str(), unit * 96, kept >= 0 && why.empty() && p.wrong.empty(), {.act = Act::fork, .step = kept},
-              std::string("Goes on from this kept state under the plan at the left: what another policy does from here on. ").append(why),
+  wish_button(s, printed("fork at%s###fork", at.c_str()).c_str(), unit * 96, kept >= 0 && why.empty() && p.wrong.empty(),
+              {.act = Act::fork, .step = kept},
+              std::string("Goes on from this kept state under the plan at the left: what another policy does from here on. ")
+                  .append(why),
               p.stale);
 }
 
@@ -82,16 +88,22 @@ void checkpoint_popup(const TrainScene& s) {
     ImGui::EndDisabled();
     explain(what);
   };
-  button("save###save checkpoint", named && s.record() != nullptr, {.act = Act::save, .file = typed}, "Plan, record and the state of the newest step: training goes on from it with the same bits.");
+  button("save###save checkpoint", named && s.record() != nullptr, {.act = Act::save, .file = typed},
+         "Plan, record and the state of the newest step: training goes on from it with the same bits.");
   ImGui::SameLine(0, px(8));
-  button("open###open checkpoint", named, {.act = Act::open, .file = typed}, "A checkpoint instead of what is here, paused at its step.");
+  button("open###open checkpoint", named, {.act = Act::open, .file = typed},
+         "A checkpoint instead of what is here, paused at its step.");
   if (s.progress().left_over.empty()) return;
-  button("last window's###open left over", true, {.act = Act::open, .file = s.progress().left_over}, "What the window before this one trained and did not save.");
+  button("last window's###open left over", true, {.act = Act::open, .file = s.progress().left_over},
+         "What the window before this one trained and did not save.");
 }
 
 void checkpoint_button(const TrainScene& s, float unit) {
-  if (push_button("checkpoint###checkpoint", s.colours, !s.progress().left_over.empty() && s.record() == nullptr, {unit * 92, 0})) ImGui::OpenPopup("checkpoints");
-  explain("Saves what is trained to a file, or opens one." + (s.progress().left_over.empty() ? std::string() : " The window before this one left something."));
+  if (push_button("checkpoint###checkpoint", s.colours, !s.progress().left_over.empty() && s.record() == nullptr,
+                  {unit * 92, 0}))
+    ImGui::OpenPopup("checkpoints");
+  explain("Saves what is trained to a file, or opens one." +
+          (s.progress().left_over.empty() ? std::string() : " The window before this one left something."));
   ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
   if (ImGui::BeginPopup("checkpoints")) {
     checkpoint_popup(s);
@@ -110,7 +122,9 @@ Notice notice_of(const TrainScene& s, const TrainWords& words) {
   if (!p.remark.empty()) return {p.remark, s.colours.bad};
   if (p.stale && s.record() != nullptr) {
     const int kept = kept_step(p, s.look());
-    const std::string fork = !p.forkable.empty() ? p.forkable : kept >= 0 ? printed("or go on from step %d under it (fork).", kept) : "no state is kept to fork from.";
+    const std::string fork = !p.forkable.empty() ? p.forkable
+                             : kept >= 0         ? printed("or go on from step %d under it (fork).", kept)
+                                                 : "no state is kept to fork from.";
     return {"The plan changed: restart, " + fork, s.colours.accent};
   }
   return {words.sentence, words.bad ? s.colours.bad : s.colours.secondary};
@@ -123,7 +137,9 @@ void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
   const auto x_of = [&](int step) { return at.x + std::clamp(static_cast<float>(step) / all, 0.0f, 1.0f) * width; };
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_bar({at.x, y}, width, thick, static_cast<double>(p.step) / static_cast<double>(all), s.colours);
-  for (const int kept : p.kept) list->AddLine({x_of(kept), at.y + px(1)}, {x_of(kept), at.y + height - px(1)}, kept == kept_step(p, s.look()) ? s.colours.text : s.colours.faint, px(1.4f));
+  for (const int kept : p.kept)
+    list->AddLine({x_of(kept), at.y + px(1)}, {x_of(kept), at.y + height - px(1)},
+                  kept == kept_step(p, s.look()) ? s.colours.text : s.colours.faint, px(1.4f));
   ImGui::SetCursorScreenPos(at);
   const bool pressed = ImGui::InvisibleButton("kept steps", {width, height});
   const bool hot = ImGui::IsItemHovered();
@@ -141,7 +157,8 @@ void draw_progress_line(const TrainScene& s, ImVec2 at, float width) {
   if (p.state == State::running && p.seconds_left >= 0) text.append(", ").append(time_left(p.seconds_left));
   if (p.state == State::paused) text += ", paused";
   const float reserved = std::min(width * 0.6f, px(316));
-  draw_text({at.x + width, at.y + (px(18) - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.secondary, fitted(Face::mono_small, text, reserved), 1);
+  draw_text({at.x + width, at.y + (px(18) - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.secondary,
+            fitted(Face::mono_small, text, reserved), 1);
   draw_steps_line(s, at, width - reserved - px(8));
 }
 
@@ -182,9 +199,12 @@ void draw_train_head(const TrainScene& s) {
 }
 
 void draw_train_invitation(const TrainScene& s, const Box& box) {
-  const float middle = (box.min.x + box.max.x) / 2, top = (box.min.y + box.max.y) / 2 - px(40), width = std::min(px(460), box.max.x - box.min.x - px(24));
+  const float middle = (box.min.x + box.max.x) / 2, top = (box.min.y + box.max.y) / 2 - px(40),
+              width = std::min(px(460), box.max.x - box.min.x - px(24));
   const bool begins = s.progress().state == State::running;
-  const std::string text = begins ? "The first step is on its way." : "The plan at the left is ready. Run it: the curves grow here while it trains, and pausing, going back and forking cost nothing.";
+  const std::string text = begins ? "The first step is on its way."
+                                  : "The plan at the left is ready. Run it: the curves grow here while it trains, and pausing, "
+                                    "going back and forking cost nothing.";
   ImGui::SetCursorScreenPos({middle - width / 2, top});
   ImGui::BeginGroup();
   ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);

@@ -22,7 +22,8 @@ struct Asked {
 };
 Asked asked() {
   Asked a;
-  a.frame.no_hardware = "A model is trained with methods that are emulated: these have a backward pass whose every step is written down.";
+  a.frame.no_hardware =
+      "A model is trained with methods that are emulated: these have a backward pass whose every step is written down.";
   return a;
 }
 
@@ -32,12 +33,15 @@ void edit_main_format(const MethodColumn& c) {
   const bool open = begin_combo("##format", name(c.method.format), c.width);
   ImGui::PopStyleColor();
   if (!open)
-    return explain("The main format D: of what enters and leaves every matrix product, and of the steps that round to D. Weights, optimiser and "
-                   "accumulators are fp32.",
-                   printed("eps = %g, max = %g", epsilon(c.method.format), largest(c.method.format)));
+    return explain(
+        "The main format D: of what enters and leaves every matrix product, and of the steps that round to D. Weights, "
+        "optimiser and "
+        "accumulators are fp32.",
+        printed("eps = %g, max = %g", epsilon(c.method.format), largest(c.method.format)));
   for (const Format& format : {bf16, fp16, tf32, fp32, e4m3, e5m2}) {
     if (ImGui::Selectable(name(format).c_str(), format == c.method.format)) c.method.format = format;
-    explain("Everything that rounds to D rounds to " + name(format) + ".", printed("eps = %g, max = %g", epsilon(format), largest(format)));
+    explain("Everything that rounds to D rounds to " + name(format) + ".",
+            printed("eps = %g, max = %g", epsilon(format), largest(format)));
   }
   ImGui::EndCombo();
 }
@@ -71,11 +75,14 @@ void exchange_buttons(const TrainScene& s, float width) {
   ImGui::BeginDisabled(!possible);
   if (push_button("take from Explore###take methods", s.colours, false, {half, 0})) take_from_explore(s.plan(), e);
   ImGui::EndDisabled();
-  explain(possible ? "a, b and the main format as Explore has them, step by step; each backward pass becomes the usual one of its method."
+  explain(possible ? "a, b and the main format as Explore has them, step by step; each backward pass becomes the usual one of "
+                     "its method."
                    : "Explore shows a method that is not emulated, which cannot be trained with.");
   ImGui::SameLine(0, px(8));
   if (push_button("give to Explore###give methods", s.colours, false, {half, 0})) give_to_explore(s.plan(), e);
-  explain("Explore's a and b become these methods, its main format that of a: there every step of the forward pass can be changed by itself.");
+  explain(
+      "Explore's a and b become these methods, its main format that of a: there every step of the forward pass can be changed "
+      "by itself.");
 }
 
 }  // namespace
@@ -88,8 +95,9 @@ void edit_train_methods(const TrainScene& s, float width) {
   section(s.colours, "ATTENTION OF A, B");
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const float gap = px(6), names = px(84), column = std::floor((width - names - gap) / 2);
-  const std::array<MethodColumn, 2> columns{MethodColumn{"a", s.plan().a, s.colours.a, from.x + width - 2 * column - gap, column},
-                                            MethodColumn{"b", s.plan().b, s.colours.b, from.x + width - column, column}};
+  const std::array<MethodColumn, 2> columns{
+      MethodColumn{"a", s.plan().a, s.colours.a, from.x + width - 2 * column - gap, column},
+      MethodColumn{"b", s.plan().b, s.colours.b, from.x + width - column, column}};
   Asked a = asked();
   constexpr std::array rows{"format", "algorithm", "options", "forward"};
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -101,7 +109,9 @@ void edit_train_methods(const TrainScene& s, float width) {
       ImGui::SetCursorScreenPos({c.left, at.y});
       ImGui::PushID(c.id);
       if (row == 0) edit_main_format(c);
-      if (row == 1) edit_forward(c.method, [&] { return edit_algorithm(c.method.method, a.experiment, a.frame, s.colours, c.colour, c.width); });
+      if (row == 1)
+        edit_forward(c.method,
+                     [&] { return edit_algorithm(c.method.method, a.experiment, a.frame, s.colours, c.colour, c.width); });
       if (row == 2) edit_method_options(c.method.method, s.colours, c.width, px(field_height));
       if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
       ImGui::PopID();

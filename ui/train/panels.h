@@ -68,10 +68,10 @@ struct CurvePlot {
   std::vector<std::string> names;
   std::uint64_t& hidden;
   TrainAxis axis;
-  std::string nothing;                        ///< where no curve can be drawn
-  std::function<double(std::size_t, int)> at; ///< the number of a curve at a step; NaN: none
-  std::span<const double> marks{};            ///< steps that are marked at the bottom
-  bool snaps = true;                          ///< to measured steps
+  std::string nothing;                         ///< where no curve can be drawn
+  std::function<double(std::size_t, int)> at;  ///< the number of a curve at a step; NaN: none
+  std::span<const double> marks{};             ///< steps that are marked at the bottom
+  bool snaps = true;                           ///< to measured steps
 };
 void draw_curve_plot(const TrainScene& scene, const CurvePlot& plot, const Box& box);
 /// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.

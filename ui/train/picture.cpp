@@ -18,7 +18,9 @@ namespace attoscope {
 namespace {
 
 constexpr std::array<Choice, weight_picture_names.size()> pictures{{
-    {"over steps", "Rows of the tensor from top to bottom, steps from left to right: where and when the two models part. Of all tensors: one row each."},
+    {"over steps",
+     "Rows of the tensor from top to bottom, steps from left to right: where and when the two models part. Of all tensors: one "
+     "row each."},
     {"matrix", "Every element of the tensor at the newest measured step."},
 }};
 constexpr int most_columns = 768;
@@ -29,7 +31,9 @@ const PairRecord* shown_pair(const TrainScene& s) {
   return r.pairs.empty() ? nullptr : &r.pairs[std::min(r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair))];
 }
 
-bool has_tensor(const TrainScene& s) { return s.look().tensor >= 0 && static_cast<std::size_t>(s.look().tensor) < s.record()->parameters.tensors.size(); }
+bool has_tensor(const TrainScene& s) {
+  return s.look().tensor >= 0 && static_cast<std::size_t>(s.look().tensor) < s.record()->parameters.tensors.size();
+}
 
 /// The numbers of a measured step from top to bottom: rows of the tensor, or all tensors.
 std::vector<float> column_of(const PairPoint& point, int tensor) {
@@ -41,7 +45,9 @@ std::vector<float> column_of(const PairPoint& point, int tensor) {
 }
 
 /// NaN wins, then the larger.
-float worse(float x, float y) { return std::isnan(x) || std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : std::max(x, y); }
+float worse(float x, float y) {
+  return std::isnan(x) || std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : std::max(x, y);
+}
 
 /// Steps from left to right over the shown axis; a step holds until the next measured one.
 void fill_over_steps(CellPicture& p, const std::vector<PairPoint>& points, int tensor, const StepAxis& x, int every) {
@@ -79,7 +85,8 @@ void measure_cells(CellPicture& p) {
 
 bool shows_gap(const TrainScene& s) {
   const WeightGap* const gap = s.frame.train.gap.get();
-  return s.look().picture == WeightPicture::matrix && gap != nullptr && gap->tensor == s.look().tensor && gap->pair == s.look().pair;
+  return s.look().picture == WeightPicture::matrix && gap != nullptr && gap->tensor == s.look().tensor &&
+         gap->pair == s.look().pair;
 }
 
 void refresh_picture(const TrainScene& s, const PairRecord& pair) {
@@ -87,7 +94,8 @@ void refresh_picture(const TrainScene& s, const PairRecord& pair) {
   const StepAxis x = shown_steps(m);
   TrainLook look = s.look();
   look.step = look.run = look.layer = look.head = look.sequence = 0;
-  const bool same = m.picture_record == s.frame.train.record && m.picture_gap == s.frame.train.gap && m.picture_look == look && m.picture_x0 == x.from && m.picture_x1 == x.to;
+  const bool same = m.picture_record == s.frame.train.record && m.picture_gap == s.frame.train.gap && m.picture_look == look &&
+                    m.picture_x0 == x.from && m.picture_x1 == x.to;
   if (same) return;
   m.picture_record = s.frame.train.record;
   m.picture_gap = s.frame.train.gap;
@@ -109,8 +117,11 @@ void pick_pair(const TrainScene& s, float width) {
   if (!begin_combo("##pair", shown_pair(s) != nullptr ? shown_pair(s)->pair.name : "–", width))
     return explain("Whose weights are compared in this picture and in the table at the right.");
   for (std::size_t p = 0; p < r.pairs.size(); ++p) {
-    if (ImGui::Selectable((r.pairs[p].pair.name + "###pair " + std::to_string(p)).c_str(), static_cast<int>(p) == s.look().pair)) s.look().pair = static_cast<int>(p);
-    explain(printed("%s minus %s", r.runs[static_cast<std::size_t>(r.pairs[p].pair.x)].run.name.c_str(), r.runs[static_cast<std::size_t>(r.pairs[p].pair.y)].run.name.c_str()));
+    if (ImGui::Selectable((r.pairs[p].pair.name + "###pair " + std::to_string(p)).c_str(),
+                          static_cast<int>(p) == s.look().pair))
+      s.look().pair = static_cast<int>(p);
+    explain(printed("%s minus %s", r.runs[static_cast<std::size_t>(r.pairs[p].pair.x)].run.name.c_str(),
+                    r.runs[static_cast<std::size_t>(r.pairs[p].pair.y)].run.name.c_str()));
   }
   ImGui::EndCombo();
 }
@@ -129,7 +140,8 @@ void pick_tensor(const TrainScene& s, float width) {
       layer = all[t].layer;
       label(Face::section, s.colours.faint, layer >= 0 ? "LAYER " + std::to_string(layer) : "BEHIND THE LAYERS");
     }
-    if (ImGui::Selectable((all[t].name + "###tensor " + std::to_string(t)).c_str(), static_cast<int>(t) == s.look().tensor)) s.look().tensor = static_cast<int>(t);
+    if (ImGui::Selectable((all[t].name + "###tensor " + std::to_string(t)).c_str(), static_cast<int>(t) == s.look().tensor))
+      s.look().tensor = static_cast<int>(t);
     explain(printed("%d × %d", all[t].rows, all[t].cols));
   }
   ImGui::EndCombo();
@@ -137,7 +149,8 @@ void pick_tensor(const TrainScene& s, float width) {
 
 void draw_title(const TrainScene& s, const Box& box) {
   ImGui::SetCursorScreenPos(box.min);
-  const float width = box.max.x - box.min.x, kind = px(150), rest = width - kind - px(16), tensor = std::min(px(180), rest * 0.55f);
+  const float width = box.max.x - box.min.x, kind = px(150), rest = width - kind - px(16),
+              tensor = std::min(px(180), rest * 0.55f);
   int picture = static_cast<int>(s.look().picture);
   if (segmented("picture", s.colours, pictures, picture, kind)) s.look().picture = static_cast<WeightPicture>(picture);
   ImGui::SameLine(0, px(8));
@@ -148,7 +161,9 @@ void draw_title(const TrainScene& s, const Box& box) {
 
 /// The number under the mouse.
 void read_out(const TrainScene& s, const Box& map, const std::string& where, double value) {
-  draw_note(map, ImGui::GetIO().MousePos, std::array{NoteLine{s.colours.text, where}, NoteLine{s.colours.secondary, "|ΔW| " + scientific(value, 4)}}, s.colours);
+  draw_note(map, ImGui::GetIO().MousePos,
+            std::array{NoteLine{s.colours.text, where}, NoteLine{s.colours.secondary, "|ΔW| " + scientific(value, 4)}},
+            s.colours);
 }
 
 /// What the row of the picture under the mouse stands for.
@@ -165,12 +180,15 @@ std::string row_text(const TrainScene& s, double share) {
 }
 
 void point_at_steps(const TrainScene& s, const Box& map, const PairRecord& pair) {
-  if (!handle_steps(s, "weights", map, true, "Where and when the two models' weights part; a click picks the step.") || !s.memory.pointing) return;
+  if (!handle_steps(s, "weights", map, true, "Where and when the two models' weights part; a click picks the step.") ||
+      !s.memory.pointing)
+    return;
   const double share = std::clamp((ImGui::GetIO().MousePos.y - map.min.y) / (map.max.y - map.min.y), 0.0f, 0.9999f);
   const PairPoint* const point = point_at(pair, *s.memory.pointing);
   const std::vector<float> values = point != nullptr ? column_of(*point, s.look().tensor) : std::vector<float>{};
   if (!values.empty())
-    read_out(s, map, printed("step %d, ", point->step) + row_text(s, share), static_cast<double>(values[static_cast<std::size_t>(share * static_cast<double>(values.size()))]));
+    read_out(s, map, printed("step %d, ", point->step) + row_text(s, share),
+             static_cast<double>(values[static_cast<std::size_t>(share * static_cast<double>(values.size()))]));
 }
 
 void point_at_cell(const TrainScene& s, const Box& map) {
@@ -181,16 +199,21 @@ void point_at_cell(const TrainScene& s, const Box& map) {
   const CellPicture& p = s.memory.picture;
   if (!ImGui::IsItemHovered() || p.values.empty()) return;
   const ImVec2 mouse = ImGui::GetIO().MousePos;
-  const int row = std::clamp(static_cast<int>((mouse.y - map.min.y) / (map.max.y - map.min.y) * static_cast<float>(p.rows)), 0, p.rows - 1),
-            col = std::clamp(static_cast<int>((mouse.x - map.min.x) / (map.max.x - map.min.x) * static_cast<float>(p.cols)), 0, p.cols - 1);
-  read_out(s, map, printed("row %d, column %d", row, col), static_cast<double>(p.values[static_cast<std::size_t>(row * p.cols + col)]));
+  const int row = std::clamp(static_cast<int>((mouse.y - map.min.y) / (map.max.y - map.min.y) * static_cast<float>(p.rows)), 0,
+                             p.rows - 1),
+            col = std::clamp(static_cast<int>((mouse.x - map.min.x) / (map.max.x - map.min.x) * static_cast<float>(p.cols)), 0,
+                             p.cols - 1);
+  read_out(s, map, printed("row %d, column %d", row, col),
+           static_cast<double>(p.values[static_cast<std::size_t>(row * p.cols + col)]));
 }
 
 void draw_step_marks(const TrainScene& s, const Box& map) {
   const StepAxis x = shown_steps(s.memory);
   const auto mark = [&](int step, Colour colour) {
-    const float at = std::floor(map.min.x + static_cast<float>((step - x.from) / (x.to - x.from)) * (map.max.x - map.min.x)) + 0.5f;
-    if (at >= map.min.x && at <= map.max.x) ImGui::GetWindowDrawList()->AddLine({at, map.min.y}, {at, map.max.y}, colour, px(1));
+    const float at =
+        std::floor(map.min.x + static_cast<float>((step - x.from) / (x.to - x.from)) * (map.max.x - map.min.x)) + 0.5f;
+    if (at >= map.min.x && at <= map.max.x)
+      ImGui::GetWindowDrawList()->AddLine({at, map.min.y}, {at, map.max.y}, colour, px(1));
   };
   if (s.look().step >= 0) mark(s.look().step, s.colours.text);
   if (s.memory.pointed) mark(*s.memory.pointed, faded(s.colours.text, 0.45f));
@@ -208,11 +231,15 @@ std::string picture_csv(const CellPicture& p) {
 
 void draw_names(const TrainScene& s, const Box& map, bool matrix) {
   const CellPicture& p = s.memory.picture;
-  const std::size_t rows = has_tensor(s) ? static_cast<std::size_t>(s.record()->parameters.tensors[static_cast<std::size_t>(s.look().tensor)].rows) : s.record()->parameters.tensors.size();
+  const std::size_t rows =
+      has_tensor(s) ? static_cast<std::size_t>(s.record()->parameters.tensors[static_cast<std::size_t>(s.look().tensor)].rows)
+                    : s.record()->parameters.tensors.size();
   const float line = line_height(Face::mono_small);
   draw_text({map.min.x - px(6), map.min.y - px(1)}, Face::mono_small, s.colours.faint, "0", 1);
   draw_text({map.min.x - px(6), map.max.y - line}, Face::mono_small, s.colours.faint, std::to_string(rows - 1), 1);
-  const std::string what = matrix ? printed("%d × %d elements at step %d", p.rows, p.cols, s.memory.picture_gap->step) : has_tensor(s) ? "largest |ΔW| along the rows of the tensor, steps as above" : "largest |ΔW| of each tensor, in the order of the table, steps as above";
+  const std::string what = matrix          ? printed("%d × %d elements at step %d", p.rows, p.cols, s.memory.picture_gap->step)
+                           : has_tensor(s) ? "largest |ΔW| along the rows of the tensor, steps as above"
+                                           : "largest |ΔW| of each tensor, in the order of the table, steps as above";
   draw_text({map.min.x, map.max.y + px(3)}, Face::small, s.colours.faint, fitted(Face::small, what, map.max.x - map.min.x));
 }
 
@@ -221,7 +248,8 @@ void draw_names(const TrainScene& s, const Box& map, bool matrix) {
 void draw_train_picture(const TrainScene& s, const Box& box) {
   const PairRecord* const pair = shown_pair(s);
   draw_title(s, box);
-  const Box map{{std::floor(s.memory.plot_left), std::floor(box.min.y + px(title_height + 4))}, {std::floor(s.memory.plot_right), std::floor(box.max.y - px(18))}};
+  const Box map{{std::floor(s.memory.plot_left), std::floor(box.min.y + px(title_height + 4))},
+                {std::floor(s.memory.plot_right), std::floor(box.max.y - px(18))}};
   const float width = map.max.x - map.min.x, height = map.max.y - map.min.y;
   if (pair == nullptr || width < px(40) || height < px(24)) return;
   refresh_picture(s, *pair);
@@ -229,19 +257,23 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   const bool matrix = s.look().picture == WeightPicture::matrix;
   ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
   if ((matrix && !shows_gap(s)) || p.rows == 0) {
-    const char* text = matrix && !has_tensor(s) ? "Choose a tensor: its elements are shown one by one." : "The first measured step brings the picture.";
-    draw_text({(map.min.x + map.max.x) / 2, (map.min.y + map.max.y) / 2 - px(8)}, Face::label, s.colours.faint, fitted(Face::label, text, width), 0.5f);
+    const char* text = matrix && !has_tensor(s) ? "Choose a tensor: its elements are shown one by one."
+                                                : "The first measured step brings the picture.";
+    draw_text({(map.min.x + map.max.x) / 2, (map.min.y + map.max.y) / 2 - px(8)}, Face::label, s.colours.faint,
+              fitted(Face::label, text, width), 0.5f);
     return;
   }
   const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
-  refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x), static_cast<int>(height * scale.y));
+  refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x),
+                static_cast<int>(height * scale.y));
   const Colouring how = colouring(false, automatic_range(static_cast<double>(p.largest)), s.session.view);
   if (s.frame.paint) s.frame.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
   draw_colour_bar({{map.max.x + px(8), map.min.y}, {map.max.x + px(18), map.max.y}}, how, p, s.colours);
   if (!matrix) draw_step_marks(s, map);
   draw_names(s, map, matrix);
   matrix ? point_at_cell(s, map) : point_at_steps(s, map, *pair);
-  offer_to_keep({Plot::window, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.colours, s.wishes);
+  offer_to_keep({Plot::window, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.colours,
+                s.wishes);
 }
 
 }  // namespace attoscope

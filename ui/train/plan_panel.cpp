@@ -43,7 +43,8 @@ bool choose(const char* id, const Palette& colours, const std::array<Choice, N>&
 /// "7 models side by side, 6 comparisons".
 std::string runs_text(const TrainPlan& plan) {
   const TrainRuns all = runs_of(plan);
-  return printed("%zu models side by side, %zu comparison%s", all.runs.size(), all.pairs.size(), all.pairs.size() == 1 ? "" : "s");
+  return printed("%zu models side by side, %zu comparison%s", all.runs.size(), all.pairs.size(),
+                 all.pairs.size() == 1 ? "" : "s");
 }
 
 void edit_kind(const TrainScene& s, float width) {
@@ -66,7 +67,8 @@ void edit_model(const TrainScene& s, float width) {
   slider({"layers", 1, max_layers, 1, max_layers}, s.colours, m.layers);
   explain("Blocks of attention and MLP.");
   slider({"width", 32, max_width, 8, max_width, true}, s.colours, m.width);
-  explain("Numbers per character in the residual stream; the MLP is four times as wide. A multiple of the heads.", "d = width / heads");
+  explain("Numbers per character in the residual stream; the MLP is four times as wide. A multiple of the heads.",
+          "d = width / heads");
   slider({"heads", 1, max_heads, 1, max_heads, true}, s.colours, m.heads);
   explain("Heads of attention in every layer.", printed("d = %d / %d", m.width, m.heads));
   slider({"context", 16, max_context, 8, max_context, true}, s.colours, m.context);
@@ -90,49 +92,72 @@ void optimiser_options(const TrainScene& s) {
   Recipe& r = s.plan().recipe;
   const Recipe usual{};
   const RealRange share{.min = 0, .max = 1}, rate{.min = 0, .max = 10};
-  option(s, "final rate", r.final_rate != usual.final_rate, [&] { real_field("##final_rate", r.final_rate, rate, 0); },
-         "Where the cosine ends, at the last step.", "rate_t = final + (rate - final) (1 + cos(pi t)) / 2");
-  option(s, "beta 1", r.beta1 != usual.beta1, [&] { real_field("##beta1", r.beta1, share, 0.01); }, "AdamW: how long the mean of gradients remembers.",
-         "m = beta1 m + (1 - beta1) g");
-  option(s, "beta 2", r.beta2 != usual.beta2, [&] { real_field("##beta2", r.beta2, share, 0.01); }, "AdamW: how long the mean of squares remembers.",
-         "v = beta2 v + (1 - beta2) g^2");
-  option(s, "epsilon", r.epsilon != usual.epsilon, [&] { real_field("##epsilon", r.epsilon, {.min = 0, .max = 1e6, .above_min = true}, 0); },
-         "AdamW: what keeps the division from 0.", "W -= rate m / (sqrt(v) + epsilon)");
-  option(s, "weight decay", r.weight_decay != usual.weight_decay, [&] { real_field("##weight_decay", r.weight_decay, share, 0.01); },
-         "How much of its matrices a model loses a step; gains, biases and embedding keep theirs.", "W -= rate decay W");
-  option(s, "clip", r.clip != usual.clip, [&] { real_field("##clip", r.clip, {.min = 0, .max = 1e6, .above_min = true, .zero = "off"}, 0.5); },
-         "The largest norm of a gradient; longer ones are shortened. 0: off.", "g *= min(1, clip / ||g||)");
+  option(
+      s, "final rate", r.final_rate != usual.final_rate, [&] { real_field("##final_rate", r.final_rate, rate, 0); },
+      "Where the cosine ends, at the last step.", "rate_t = final + (rate - final) (1 + cos(pi t)) / 2");
+  option(
+      s, "beta 1", r.beta1 != usual.beta1, [&] { real_field("##beta1", r.beta1, share, 0.01); },
+      "AdamW: how long the mean of gradients remembers.", "m = beta1 m + (1 - beta1) g");
+  option(
+      s, "beta 2", r.beta2 != usual.beta2, [&] { real_field("##beta2", r.beta2, share, 0.01); },
+      "AdamW: how long the mean of squares remembers.", "v = beta2 v + (1 - beta2) g^2");
+  option(
+      s, "epsilon", r.epsilon != usual.epsilon,
+      [&] { real_field("##epsilon", r.epsilon, {.min = 0, .max = 1e6, .above_min = true}, 0); },
+      "AdamW: what keeps the division from 0.", "W -= rate m / (sqrt(v) + epsilon)");
+  option(
+      s, "weight decay", r.weight_decay != usual.weight_decay,
+      [&] { real_field("##weight_decay", r.weight_decay, share, 0.01); },
+      "How much of its matrices a model loses a step; gains, biases and embedding keep theirs.", "W -= rate decay W");
+  option(
+      s, "clip", r.clip != usual.clip,
+      [&] { real_field("##clip", r.clip, {.min = 0, .max = 1e6, .above_min = true, .zero = "off"}, 0.5); },
+      "The largest norm of a gradient; longer ones are shortened. 0: off.", "g *= min(1, clip / ||g||)");
 }
 
 void other_options(const TrainScene& s) {
   TrainPlan& plan = s.plan();
   Recipe& r = plan.recipe;
   const Recipe usual{};
-  option(s, "seed", r.seed != usual.seed, [&] { seed_field("##seed", r.seed); }, "Of the first weights, which both models share.");
-  option(s, "data seed", r.data_seed != usual.data_seed, [&] { seed_field("##data_seed", r.data_seed); }, "Of the places in the text that the batches are from.");
-  option(s, "loss scale", r.loss_scale != usual.loss_scale, [&] { real_field("##loss_scale", r.loss_scale, {.min = 1, .max = 0x1p40}, 0); },
-         "What the loss is multiplied by at first, a power of two, in formats with fewer than 8 exponent bits; halved where a gradient overflows.");
-  option(s, "scale growth", r.scale_growth != usual.scale_growth, [&] { whole_field("##scale_growth", r.scale_growth, 1, max_train_steps); },
-         "Steps without overflow after which the loss scale doubles.");
-  option(s, "measure every", plan.measure_every != TrainPlan{}.measure_every, [&] { whole_field("##measure_every", plan.measure_every, 1, max_train_steps); },
-         "Steps from one measurement of the weights and heads to the next.");
-  option(s, "keep every", plan.checkpoint_every != TrainPlan{}.checkpoint_every, [&] { whole_field("##checkpoint_every", plan.checkpoint_every, 1, max_train_steps); },
-         "Steps from one kept state to the next: places to go back to, to fork from, to look into.");
+  option(
+      s, "seed", r.seed != usual.seed, [&] { seed_field("##seed", r.seed); }, "Of the first weights, which both models share.");
+  option(
+      s, "data seed", r.data_seed != usual.data_seed, [&] { seed_field("##data_seed", r.data_seed); },
+      "Of the places in the text that the batches are from.");
+  option(
+      s, "loss scale", r.loss_scale != usual.loss_scale,
+      [&] { real_field("##loss_scale", r.loss_scale, {.min = 1, .max = 0x1p40}, 0); },
+      "What the loss is multiplied by at first, a power of two, in formats with fewer than 8 exponent bits; halved where a "
+      "gradient overflows.");
+  option(
+      s, "scale growth", r.scale_growth != usual.scale_growth,
+      [&] { whole_field("##scale_growth", r.scale_growth, 1, max_train_steps); },
+      "Steps without overflow after which the loss scale doubles.");
+  option(
+      s, "measure every", plan.measure_every != TrainPlan{}.measure_every,
+      [&] { whole_field("##measure_every", plan.measure_every, 1, max_train_steps); },
+      "Steps from one measurement of the weights and heads to the next.");
+  option(
+      s, "keep every", plan.checkpoint_every != TrainPlan{}.checkpoint_every,
+      [&] { whole_field("##checkpoint_every", plan.checkpoint_every, 1, max_train_steps); },
+      "Steps from one kept state to the next: places to go back to, to fork from, to look into.");
 }
 
 /// How many of the options behind `more` differ from the default.
 int options_changed(const TrainPlan& plan) {
   Recipe usual{};
   const Recipe& r = plan.recipe;
-  return (r.final_rate != usual.final_rate) + (r.beta1 != usual.beta1) + (r.beta2 != usual.beta2) + (r.epsilon != usual.epsilon) +
-         (r.weight_decay != usual.weight_decay) + (r.clip != usual.clip) + (r.seed != usual.seed) + (r.data_seed != usual.data_seed) +
-         (r.loss_scale != usual.loss_scale) + (r.scale_growth != usual.scale_growth) + (plan.measure_every != TrainPlan{}.measure_every) +
+  return (r.final_rate != usual.final_rate) + (r.beta1 != usual.beta1) + (r.beta2 != usual.beta2) +
+         (r.epsilon != usual.epsilon) + (r.weight_decay != usual.weight_decay) + (r.clip != usual.clip) +
+         (r.seed != usual.seed) + (r.data_seed != usual.data_seed) + (r.loss_scale != usual.loss_scale) +
+         (r.scale_growth != usual.scale_growth) + (plan.measure_every != TrainPlan{}.measure_every) +
          (plan.checkpoint_every != TrainPlan{}.checkpoint_every);
 }
 
 void more_button(const TrainScene& s, float width) {
   const int count = options_changed(s.plan());
-  if (push_button(count > 0 ? printed("more %d###more", count).c_str() : "more###more", s.colours, false, {width, 0})) ImGui::OpenPopup("more of the recipe");
+  if (push_button(count > 0 ? printed("more %d###more", count).c_str() : "more###more", s.colours, false, {width, 0}))
+    ImGui::OpenPopup("more of the recipe");
   explain("Optimiser, seeds, loss scale, how often is measured and kept. The number says how many differ from the default.");
   ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
   if (ImGui::BeginPopup("more of the recipe")) {
@@ -152,7 +177,8 @@ void edit_recipe(const TrainScene& s, float width) {
   slider({"steps", 10, usual_steps, 1, max_train_steps}, s.colours, r.steps);
   explain("Steps of the whole training; the learning rate's cosine ends with them.");
   slider({"batch", 1, 64, 1, max_batch, true}, s.colours, r.batch);
-  explain("Sequences that a step learns from.", printed("%d x %d = %d characters a step", r.batch, s.plan().model.context, r.batch * s.plan().model.context));
+  explain("Sequences that a step learns from.",
+          printed("%d x %d = %d characters a step", r.batch, s.plan().model.context, r.batch * s.plan().model.context));
   slider({"warm-up", 0, 200, 0, max_train_steps}, s.colours, r.warmup);
   explain("Steps in which the learning rate rises from 0.", "rate_t = rate t / warm-up");
   ImGui::PopStyleVar();
@@ -175,7 +201,8 @@ void edit_text(const TrainScene& s, float width) {
   {
     const WithField f(Face::mono);
     ImGui::SetNextItemWidth(width - button - px(8));
-    if (ImGui::InputTextWithHint("##text", "folder/text.txt", &typed, ImGuiInputTextFlags_EnterReturnsTrue) && typed != text.file) {
+    if (ImGui::InputTextWithHint("##text", "folder/text.txt", &typed, ImGuiInputTextFlags_EnterReturnsTrue) &&
+        typed != text.file) {
       text = {};
       text.file = typed;
     }

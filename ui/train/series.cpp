@@ -16,14 +16,20 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t most_skipped = 4096;
 
 constexpr std::array<MeasureText, 6> measure_texts{{
-    {"max |ΔW|", "", "The largest difference of any weight of the two models: the first of the two numbers of arXiv 2405.02803, figure 7.",
+    {"max |ΔW|", "",
+     "The largest difference of any weight of the two models: the first of the two numbers of arXiv 2405.02803, figure 7.",
      "max |x - y|"},
-    {"Wasserstein-1", "", "How far the two models' weights are apart as distributions: the second number of arXiv 2405.02803, figure 7. It hides permutations.",
+    {"Wasserstein-1", "",
+     "How far the two models' weights are apart as distributions: the second number of arXiv 2405.02803, figure 7. It hides "
+     "permutations.",
      "mean |sorted x - sorted y|"},
     {"relative L2", "", "The size of the difference as a share of the size of the weights.", "||x - y|| / ||y||"},
-    {"cosine of updates", "", "Whether both models took their last step in the same direction: 1 they did, 0 they did not at all.",
+    {"cosine of updates", "",
+     "Whether both models took their last step in the same direction: 1 they did, 0 they did not at all.",
      "cos(x - x before, y - y before)"},
-    {"directionality", "", "Whether the steps in which the models drift apart point one way: 1 for random ones, the root of the steps for steps in one direction.",
+    {"directionality", "",
+     "Whether the steps in which the models drift apart point one way: 1 for random ones, the root of the steps for steps in "
+     "one direction.",
      "||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step"},
     {"loss difference", "nats", "Loss of the first minus loss of the second on the same batch.", "loss(x) - loss(y)"},
 }};
@@ -31,18 +37,23 @@ constexpr std::array<MeasureText, 6> measure_texts{{
 constexpr std::array<MeasureText, 7> run_texts{{
     {"loss", "nats", "Mean cross-entropy of the step's batch, before its update.", "-mean log P(next character)"},
     {"gradient norm", "", "Size of the gradient before it is clipped.", "||dL/dW||"},
-    {"bias of δ", "share", "Signed mean error of delta, as a share of the mean |delta|: one-sided errors add up over steps (arXiv 2510.04212).",
+    {"bias of δ", "share",
+     "Signed mean error of delta, as a share of the mean |delta|: one-sided errors add up over steps (arXiv 2510.04212).",
      "sum(delta - rowsum(dO*O)) / sum |rowsum(dO*O)|, O exact"},
     {"‖W_Q‖", "", "Spectral norm of a head's W_Q: it grows where low precision makes training fail.", "largest singular value"},
-    {"tied rows", "share", "Rows whose largest score belongs to several keys: P is then 1 more than once.", "rows with a tie / rows"},
-    {"saturated", "share", "Scores and P beyond the largest number of their format, infinite or NaN.", "count / visible (row, key) pairs"},
+    {"tied rows", "share", "Rows whose largest score belongs to several keys: P is then 1 more than once.",
+     "rows with a tie / rows"},
+    {"saturated", "share", "Scores and P beyond the largest number of their format, infinite or NaN.",
+     "count / visible (row, key) pairs"},
     {"underflowed", "share", "exp(S - m) above 0 whose P is 0.", "count / visible (row, key) pairs"},
 }};
 
 double share(std::int64_t count, std::int64_t of) { return of > 0 ? static_cast<double>(count) / static_cast<double>(of) : 0; }
 
 /// The numbers of a run that are drawn next: steps, or its heads' measured steps.
-std::size_t count_of(const RunRecord& run, RunMeasure measure) { return is_of_heads(measure) ? run.health.size() : run.steps.size(); }
+std::size_t count_of(const RunRecord& run, RunMeasure measure) {
+  return is_of_heads(measure) ? run.health.size() : run.steps.size();
+}
 
 void add_run_point(GrowingCurve& curve, const RunRecord& run, std::size_t i, const TrainLook& look, int heads) {
   if (is_of_heads(look.of_runs)) {
@@ -58,7 +69,8 @@ void add_run_point(GrowingCurve& curve, const RunRecord& run, std::size_t i, con
 bool continues(const TrainDrawing& d, const TrainRecord& to) {
   const TrainRecord& from = *d.record;
   if (&from == &to) return true;
-  if (from.pairs.size() != to.pairs.size() || from.runs.size() != to.runs.size() || from.forks.size() != to.forks.size() || !(from.plan == to.plan))
+  if (from.pairs.size() != to.pairs.size() || from.runs.size() != to.runs.size() || from.forks.size() != to.forks.size() ||
+      !(from.plan == to.plan))
     return false;
   for (std::size_t p = 0; p < to.pairs.size(); ++p)
     if (to.pairs[p].points.size() < d.taken_points[p]) return false;
@@ -96,7 +108,8 @@ void take_runs(TrainDrawing& d) {
   for (std::size_t k = 0; k < r.runs.size(); ++k)
     for (std::size_t& i = d.taken_steps[k]; i < count_of(r.runs[k], d.look.of_runs); ++i) {
       add_run_point(d.runs[k], r.runs[k], i, d.look, r.plan.model.heads);
-      if (!is_of_heads(d.look.of_runs) && r.runs[k].steps[i].skipped && d.skipped.size() < most_skipped) d.skipped.push_back(r.runs[k].steps[i].step);
+      if (!is_of_heads(d.look.of_runs) && r.runs[k].steps[i].skipped && d.skipped.size() < most_skipped)
+        d.skipped.push_back(r.runs[k].steps[i].step);
     }
 }
 
@@ -109,7 +122,8 @@ double last_step(const TrainRecord& r) {
 
 Colour on_ramp(double share, Theme theme) {
   const float off_panel = is_light(theme) ? 0.61f : 0.66f;  // as far along the ramp a colour can be read on the panel
-  return colour(off_panel + (1 - off_panel) * static_cast<float>(share), {.diverging = false, .log = false, .range = 1, .knee = 1, .theme = theme});
+  return colour(off_panel + (1 - off_panel) * static_cast<float>(share),
+                {.diverging = false, .log = false, .range = 1, .knee = 1, .theme = theme});
 }
 
 /// Quiet colours, told apart by their dashes.
@@ -210,23 +224,34 @@ double measure_of(const PairPoint& point, TrainMeasure measure, int tensor) {
 
 const MeasureText& text_of(TrainMeasure measure) { return measure_texts[static_cast<std::size_t>(measure)]; }
 const MeasureText& text_of(RunMeasure measure) { return run_texts[static_cast<std::size_t>(measure)]; }
-bool is_size(TrainMeasure m) { return m == TrainMeasure::max_abs || m == TrainMeasure::wasserstein || m == TrainMeasure::rel_l2; }
+bool is_size(TrainMeasure m) {
+  return m == TrainMeasure::max_abs || m == TrainMeasure::wasserstein || m == TrainMeasure::rel_l2;
+}
 bool is_of_heads(RunMeasure m) { return m != RunMeasure::loss && m != RunMeasure::gradient_norm; }
 
 double measure_of(const HeadHealth& head, RunMeasure measure) {
   const HeadCensus& c = head.census;
   switch (measure) {
-    case RunMeasure::delta_bias: return head.delta_bias();
-    case RunMeasure::query_norm: return head.query_norm;
-    case RunMeasure::ties: return share(c.tied_rows, c.rows);
-    case RunMeasure::saturated: return share(c.saturated, c.weights);
-    case RunMeasure::underflowed: return share(c.underflowed, c.weights);
-    default: return nan;
+    case RunMeasure::delta_bias:
+      return head.delta_bias();
+    case RunMeasure::query_norm:
+      return head.query_norm;
+    case RunMeasure::ties:
+      return share(c.tied_rows, c.rows);
+    case RunMeasure::saturated:
+      return share(c.saturated, c.weights);
+    case RunMeasure::underflowed:
+      return share(c.underflowed, c.weights);
+    default:
+      return nan;
   }
 }
 
 double measure_of(const RunHealth& health, RunMeasure measure, int head) {
-  if (head >= 0) return static_cast<std::size_t>(head) < health.heads.size() ? measure_of(health.heads[static_cast<std::size_t>(head)], measure) : nan;
+  if (head >= 0)
+    return static_cast<std::size_t>(head) < health.heads.size()
+               ? measure_of(health.heads[static_cast<std::size_t>(head)], measure)
+               : nan;
   double worst = nan;
   for (const HeadHealth& h : health.heads) {
     const double x = measure_of(h, measure);
@@ -298,12 +323,17 @@ CurveStyle pair_style(const TrainRecord& record, std::size_t pair, Theme theme) 
   const Rank rank = rank_of(record, pair);
   switch (record.pairs[pair].pair.role) {
     case Role::method:
-    case Role::direct: return {c.a, CurveMark::line, 2.0f, 0};
-    case Role::initialisation: return {c.golden, CurveMark::band, 1.2f, 0};
-    case Role::format: return quiet_style(rank.place, theme);
-    case Role::suspect: break;
+    case Role::direct:
+      return {c.a, CurveMark::line, 2.0f, 0};
+    case Role::initialisation:
+      return {c.golden, CurveMark::band, 1.2f, 0};
+    case Role::format:
+      return quiet_style(rank.place, theme);
+    case Role::suspect:
+      break;
   }
-  return {on_ramp(rank.count > 1 ? static_cast<double>(rank.place) / static_cast<double>(rank.count - 1) : 0.5, theme), CurveMark::line, 1.3f, 0};
+  return {on_ramp(rank.count > 1 ? static_cast<double>(rank.place) / static_cast<double>(rank.count - 1) : 0.5, theme),
+          CurveMark::line, 1.3f, 0};
 }
 
 std::string pair_name(const TrainRecord& record, std::size_t pair) {
@@ -316,7 +346,8 @@ CurveStyle run_style(const TrainRecord& record, std::size_t run, Theme theme) {
   if (run == 1) return {c.b, CurveMark::line, 1.8f, 0};
   for (std::size_t p = 0; p < record.pairs.size(); ++p) {
     const PairPlan& pair = record.pairs[p].pair;
-    if (pair.x == static_cast<int>(run) && (pair.role == Role::suspect || pair.role == Role::initialisation)) return pair_style(record, p, theme);
+    if (pair.x == static_cast<int>(run) && (pair.role == Role::suspect || pair.role == Role::initialisation))
+      return pair_style(record, p, theme);
   }
   return quiet_style(run, theme);
 }

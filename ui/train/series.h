@@ -15,8 +15,8 @@
 
 namespace attoscope {
 
-/// A curve that only gets longer: of each stretch of neighbours its least and its largest number, so that it is drawn at the same
-/// cost however long it is. x ascends.
+/// A curve that only gets longer: of each stretch of neighbours its least and its largest number, so that it is drawn at the
+/// same cost however long it is. x ascends.
 class GrowingCurve {
  public:
   static constexpr std::size_t most_stretches = 1024;
@@ -79,12 +79,12 @@ const StepReport* step_at(const RunRecord& run, int step);
 struct TrainDrawing {
   std::shared_ptr<const TrainRecord> record;
   TrainLook look{};
-  std::vector<GrowingCurve> pairs, runs;  ///< replay: behind the pairs the direct effects so far, added up
-  std::vector<double> skipped;      ///< steps that some run left out
-  int reference = -1;               ///< as `reference_of` says, while measures are relative
+  std::vector<GrowingCurve> pairs, runs;               ///< replay: behind the pairs the direct effects so far, added up
+  std::vector<double> skipped;                         ///< steps that some run left out
+  int reference = -1;                                  ///< as `reference_of` says, while measures are relative
   std::vector<std::size_t> taken_points, taken_steps;  ///< how much of the record the curves hold
   double direct_total = 0;
-  double last = 1;                  ///< what the axis of steps reaches to
+  double last = 1;  ///< what the axis of steps reaches to
 };
 /// True if anything changed.
 bool refresh(TrainDrawing& drawing, const std::shared_ptr<const TrainRecord>& record, const TrainLook& look);

@@ -24,15 +24,29 @@ void draw_row(const TrainScene& s, const RankedSuspect& suspect, float width, do
   if (ImGui::InvisibleButton(("##suspect " + name).c_str(), size)) s.look().pair = static_cast<int>(suspect.pair);
   const bool chosen = s.look().pair == static_cast<int>(suspect.pair), hot = ImGui::IsItemHovered();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (chosen || hot) list->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y}, faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
+  if (chosen || hot)
+    list->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y},
+                        faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
   const std::string share = std::isfinite(suspect.share) ? times(suspect.share) : "–";
   const bool a_stopped = !s.record()->runs[0].stopped.empty();
-  const char* const fate = !a_stopped ? "" : suspect.lives ? " a stopped, and without this piece it goes on." : " a stopped, and so did this.";
-  explain(name + ": " + share + " of the deviation of a - b is left." + fate + " A click shows its weights.", "measure of (a with the piece exact) - b over that of a - b");
-  const float names = px(116), numbers = px(56), left = at.x + names, room = width - names - numbers - px(8), y = at.y + (size.y - line_height(Face::mono_small)) / 2;
+  const char* const fate = !a_stopped      ? ""
+                           : suspect.lives ? " a stopped, and without this piece it goes on."
+                                           : " a stopped, and so did this.";
+  explain(name + ": " + share + " of the deviation of a - b is left." + fate + " A click shows its weights.",
+          "measure of (a with the piece exact) - b over that of a - b");
+  const float names = px(116), numbers = px(56), left = at.x + names, room = width - names - numbers - px(8),
+              y = at.y + (size.y - line_height(Face::mono_small)) / 2;
   const Colour colour = pair_style(*s.record(), suspect.pair, s.session.view.theme).colour;
-  draw_text({at.x, y}, Face::mono_small, !a_stopped ? s.colours.text : suspect.lives ? s.colours.good : s.colours.bad, fitted(Face::mono_small, piece, names - px(6)));
-  if (std::isfinite(suspect.share)) list->AddRectFilled({left, at.y + px(4)}, {left + room * static_cast<float>(std::clamp(suspect.share / longest, 0.0, 1.0)), at.y + size.y - px(4)}, colour, px(1));
+  draw_text({at.x, y}, Face::mono_small,
+            !a_stopped      ? s.colours.text
+            : suspect.lives ? s.colours.good
+                            : s.colours.bad,
+            fitted(Face::mono_small, piece, names - px(6)));
+  if (std::isfinite(suspect.share))
+    list->AddRectFilled(
+        {left, at.y + px(4)},
+        {left + room * static_cast<float>(std::clamp(suspect.share / longest, 0.0, 1.0)), at.y + size.y - px(4)}, colour,
+        px(1));
   const float one = left + room * static_cast<float>(1 / longest);
   list->AddLine({one, at.y}, {one, at.y + size.y}, s.colours.secondary, px(1));
   draw_text({at.x + width, y}, Face::mono_small, std::isfinite(suspect.share) ? s.colours.text : s.colours.faint, share, 1);
@@ -66,11 +80,13 @@ void draw_train_suspects(const TrainScene& s, float height) {
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(ranked.size()), px(row_height));
     while (clipper.Step())
-      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) draw_row(s, ranked[static_cast<std::size_t>(i)], width, longest);
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
+        draw_row(s, ranked[static_cast<std::size_t>(i)], width, longest);
   }
   ImGui::EndChild();
   ImGui::PopStyleVar();
-  offer_to_keep({Plot::window, "suspects", at, {at.x + width, at.y + height}, [&] { return deviation_csv(r); }}, s.session.view, s.colours, s.wishes);
+  offer_to_keep({Plot::window, "suspects", at, {at.x + width, at.y + height}, [&] { return deviation_csv(r); }}, s.session.view,
+                s.colours, s.wishes);
 }
 
 void draw_train_replay(const TrainScene& s) {
@@ -88,10 +104,14 @@ void draw_train_replay(const TrainScene& s) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   label(Face::label, s.colours.text, std::string("Direct effect, ") + text_of(measure).title);
   ImGui::Dummy({0, px(4)});
-  draw_number(s, "of this step", count > 0 ? scientific(newest, 3) : "–", "How far one step by a leads from the same step by b, from the same state.", width);
-  draw_number(s, "mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–", "Over the measured steps so far.", width);
-  draw_number(s, "added up", count > 0 ? scientific(sum, 3) : "–", "If all measured steps pointed one way: the most that their direct effects can come to.", width);
-  draw_number(s, "added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–", "If the measured steps pointed in random directions: the root of the sum of squares.", width);
+  draw_number(s, "of this step", count > 0 ? scientific(newest, 3) : "–",
+              "How far one step by a leads from the same step by b, from the same state.", width);
+  draw_number(s, "mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–",
+              "Over the measured steps so far.", width);
+  draw_number(s, "added up", count > 0 ? scientific(sum, 3) : "–",
+              "If all measured steps pointed one way: the most that their direct effects can come to.", width);
+  draw_number(s, "added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–",
+              "If the measured steps pointed in random directions: the root of the sum of squares.", width);
   ImGui::PopStyleVar();
 }
 

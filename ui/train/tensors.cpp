@@ -46,7 +46,11 @@ void draw_heads(const TrainScene& s, const Columns& c, float y) {
     const MeasureText& text = text_of(static_cast<TrainMeasure>(i));
     explain(std::string(text.what) + " A click sorts by it; another, as the tensors lie in the model.", text.formula);
     const bool sorted = s.memory.sorted_by == i, hot = ImGui::IsItemHovered();
-    draw_text({edge, y + px(2)}, Face::small, sorted ? s.colours.accent : hot ? s.colours.text : s.colours.faint, fitted(Face::small, heads[static_cast<std::size_t>(i)], c.step - px(4)), 1);
+    draw_text({edge, y + px(2)}, Face::small,
+              sorted ? s.colours.accent
+              : hot  ? s.colours.text
+                     : s.colours.faint,
+              fitted(Face::small, heads[static_cast<std::size_t>(i)], c.step - px(4)), 1);
   }
 }
 
@@ -70,13 +74,19 @@ void draw_row(const TrainScene& s, const Columns& c, const WeightDeviation& d, i
   if (ImGui::InvisibleButton(id.c_str(), size)) s.look().tensor = tensor;
   const bool chosen = s.look().tensor == tensor, hot = ImGui::IsItemHovered();
   if (chosen || hot)
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y}, faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
-  explain(t != nullptr ? t->name + printed(", %d × %d. A click shows its curves and its picture.", t->rows, t->cols) : "Over all tensors. A click shows their curves and picture.");
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y},
+                                              faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
+  explain(t != nullptr ? t->name + printed(", %d × %d. A click shows its curves and its picture.", t->rows, t->cols)
+                       : "Over all tensors. A click shows their curves and picture.");
   const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
   draw_text({at.x, y - px(1)}, Face::small, s.colours.text, fitted(Face::small, text, c.edge(0) - c.step + px(4) - c.left));
   for (int i = 0; i < columns; ++i) {
     const bool good = std::isfinite(number_of(d, i)) || i == 3;  // a cosine of updates that are 0 is none
-    draw_text({c.edge(i), y}, Face::mono_small, !good ? s.colours.bad : i == 0 ? s.colours.text : s.colours.secondary, number_text(d, i), 1);
+    draw_text({c.edge(i), y}, Face::mono_small,
+              !good    ? s.colours.bad
+              : i == 0 ? s.colours.text
+                       : s.colours.secondary,
+              number_text(d, i), 1);
   }
 }
 
@@ -88,13 +98,15 @@ void draw_train_tensors(const TrainScene& s, float height) {
   const float width = ImGui::GetContentRegionAvail().x;
   const auto p = std::min(r.pairs.empty() ? 0 : r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair));
   const PairPoint* const point = r.pairs.empty() ? nullptr : point_at(r.pairs[p], s.look().step);
-  const std::string title = r.pairs.empty() ? "Weights" : r.pairs[p].pair.name + (point != nullptr ? printed(", step %d", point->step) : "");
+  const std::string title =
+      r.pairs.empty() ? "Weights" : r.pairs[p].pair.name + (point != nullptr ? printed(", step %d", point->step) : "");
   draw_text(at, Face::label, s.colours.text, fitted(Face::label, title, width));
   const Columns c{at.x, std::floor(std::min(px(50), (width - px(80)) / columns)), at.x + width - px(10)};
   draw_heads(s, c, at.y + px(19));
   ImGui::SetCursorScreenPos({at.x, at.y + px(38)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  if (ImGui::BeginChild("tensors", {0, height - px(38)}, ImGuiChildFlags_NavFlattened) && point != nullptr && !point->deviations.empty()) {
+  if (ImGui::BeginChild("tensors", {0, height - px(38)}, ImGuiChildFlags_NavFlattened) && point != nullptr &&
+      !point->deviations.empty()) {
     draw_row(s, c, point->deviations[0], -1);
     const std::vector<std::size_t> order = order_of(*point, s.memory.sorted_by);
     ImGuiListClipper clipper;
@@ -107,7 +119,12 @@ void draw_train_tensors(const TrainScene& s, float height) {
   }
   ImGui::EndChild();
   ImGui::PopStyleVar();
-  offer_to_keep({Plot::window, "tensors", at, {at.x + width, at.y + height}, [&] { return tensors_csv(r, s.look().pair, s.look().step); }}, s.session.view, s.colours, s.wishes);
+  offer_to_keep({Plot::window,
+                 "tensors",
+                 at,
+                 {at.x + width, at.y + height},
+                 [&] { return tensors_csv(r, s.look().pair, s.look().step); }},
+                s.session.view, s.colours, s.wishes);
 }
 
 }  // namespace attoscope

@@ -22,7 +22,8 @@ struct TrainLayout {
 
 TrainLayout layout() {
   const ImGuiViewport* view = ImGui::GetMainViewport();
-  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)}, to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
+  const ImVec2 from{view->Pos.x, view->Pos.y + px(36)},
+      to{view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))};
   const float width = to.x - from.x;
   if (width < px(1160)) {
     const float left = std::floor(from.x + std::min(px(364), 0.45f * width));
@@ -35,11 +36,13 @@ TrainLayout layout() {
 /// The three pictures under each other, with one axis of steps.
 void draw_pictures(const TrainScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, height = std::max(ImGui::GetContentRegionAvail().y, px(360)), gap = px(12);
+  const float width = ImGui::GetContentRegionAvail().x, height = std::max(ImGui::GetContentRegionAvail().y, px(360)),
+              gap = px(12);
   const Box all{at, {at.x + width, at.y + height}};
   if (s.record() == nullptr) return draw_train_invitation(s, {at, {all.max.x, at.y + ImGui::GetContentRegionAvail().y}});
   const float first = std::floor(0.40f * (height - 2 * gap)), second = std::floor(0.30f * (height - 2 * gap));
-  const Box top{at, {all.max.x, at.y + first}}, low{{at.x, top.max.y + gap}, {all.max.x, top.max.y + gap + second}}, picture{{at.x, low.max.y + gap}, {all.max.x, all.max.y - px(4)}};
+  const Box top{at, {all.max.x, at.y + first}}, low{{at.x, top.max.y + gap}, {all.max.x, top.max.y + gap + second}},
+      picture{{at.x, low.max.y + gap}, {all.max.x, all.max.y - px(4)}};
   if (ImPlot::BeginAlignedPlots("steps", true)) {
     draw_train_deviation(s, top);
     draw_train_runs(s, low);
@@ -51,7 +54,8 @@ void draw_pictures(const TrainScene& s) {
 }
 
 void draw_tabs(const TrainScene& s) {
-  constexpr std::array<Choice, 2> tabs{{{"plan", "What is trained, how, and on what."}, {"numbers", "Tensors and heads at the picked step."}}};
+  constexpr std::array<Choice, 2> tabs{
+      {{"plan", "What is trained, how, and on what."}, {"numbers", "Tensors and heads at the picked step."}}};
   int shown = s.memory.shows_numbers ? 1 : 0;
   if (segmented("plan or numbers", s.colours, tabs, shown)) s.memory.shows_numbers = shown == 1;
 }
@@ -61,7 +65,8 @@ void draw_tabs(const TrainScene& s) {
 void draw_train_numbers(const TrainScene& s) {
   if (s.record() == nullptr) {
     ImGui::PushStyleColor(ImGuiCol_Text, s.colours.faint);
-    wrapped(Face::label, "Here stand every tensor's and every head's numbers at the step that is picked in the curves.", ImGui::GetContentRegionAvail().x);
+    wrapped(Face::label, "Here stand every tensor's and every head's numbers at the step that is picked in the curves.",
+            ImGui::GetContentRegionAvail().x);
     ImGui::PopStyleColor();
     return;
   }
@@ -70,7 +75,8 @@ void draw_train_numbers(const TrainScene& s) {
   float room = ImGui::GetContentRegionAvail().y - explore - gap;
   const auto air = [&] { ImGui::Dummy({0, gap - ImGui::GetStyle().ItemSpacing.y}); };
   if (r.plan.kind == TrainKind::bisect) {
-    const float suspects = std::min(px(22 + 18 * static_cast<float>(std::max<std::size_t>(1, r.pairs.size() - 1))), 0.3f * room);
+    const float suspects =
+        std::min(px(22 + 18 * static_cast<float>(std::max<std::size_t>(1, r.pairs.size() - 1))), 0.3f * room);
     draw_train_suspects(s, suspects);
     air();
     room -= suspects + gap;
@@ -80,8 +86,10 @@ void draw_train_numbers(const TrainScene& s) {
     air();
     room -= px(5 * 18 + 4) + gap;
   }
-  const float wanted = px(38 + 18 * static_cast<float>(r.parameters.tensors.size() + 1)), heads_wanted = px(38 + 33 * static_cast<float>(r.plan.model.layers * r.plan.model.heads));
-  const float heads = std::clamp(room - gap - wanted, std::min(0.42f * room, heads_wanted), heads_wanted), tensors = std::max(px(60), room - gap - heads);
+  const float wanted = px(38 + 18 * static_cast<float>(r.parameters.tensors.size() + 1)),
+              heads_wanted = px(38 + 33 * static_cast<float>(r.plan.model.layers * r.plan.model.heads));
+  const float heads = std::clamp(room - gap - wanted, std::min(0.42f * room, heads_wanted), heads_wanted),
+              tensors = std::max(px(60), room - gap - heads);
   draw_train_tensors(s, tensors);
   air();
   draw_train_heads(s, heads);

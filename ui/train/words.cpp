@@ -23,7 +23,9 @@ std::string ratio_text(double x) {
   return printed(x < 0.1 ? "%.3f" : x < 10 ? "%.2f" : "%.0f", x);
 }
 
-const WeightDeviation* overall(const PairPoint* point) { return point != nullptr && !point->deviations.empty() ? &point->deviations[0] : nullptr; }
+const WeightDeviation* overall(const PairPoint* point) {
+  return point != nullptr && !point->deviations.empty() ? &point->deviations[0] : nullptr;
+}
 
 /// The newest point of the first pair, at which every band was measured too.
 const PairPoint* newest(const TrainRecord& r) { return r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1); }
@@ -37,7 +39,8 @@ std::string bands_text(const TrainRecord& r, const PairPoint& point, double size
     const PairPoint* const by = point_at(pair, point.step);
     if (by == nullptr || by->step != point.step || count == 3) continue;
     const std::string share = ratio_text(size / measure_of(*by, TrainMeasure::max_abs, -1));
-    text += (count++ > 0 ? ", " : "") + share + (pair.pair.role == Role::initialisation ? " of what another seed gives" : " of " + pair.pair.name);
+    text += (count++ > 0 ? ", " : "") + share +
+            (pair.pair.role == Role::initialisation ? " of what another seed gives" : " of " + pair.pair.name);
   }
   return text;
 }
@@ -45,10 +48,12 @@ std::string bands_text(const TrainRecord& r, const PairPoint& point, double size
 /// What the steps of the two models' difference have in common.
 std::string drift_text(const PairPoint& point, const WeightDeviation& d) {
   const double random = 1, straight = std::sqrt(static_cast<double>(point.step));
-  std::string text = printed("directionality %s, where random steps give %.0f and steps in one direction %s", ratio_text(d.directionality).c_str(), random,
-                             ratio_text(straight).c_str());
-  if (std::isfinite(point.loss_difference)) text = "Loss a − b " + signed_scientific(point.loss_difference, 2) + "; " + text;
-  else text[0] = 'D';
+  std::string text = printed("directionality %s, where random steps give %.0f and steps in one direction %s",
+                             ratio_text(d.directionality).c_str(), random, ratio_text(straight).c_str());
+  if (std::isfinite(point.loss_difference))
+    text = "Loss a − b " + signed_scientific(point.loss_difference, 2) + "; " + text;
+  else
+    text[0] = 'D';
   return text + ".";
 }
 
@@ -69,8 +74,8 @@ std::string replay_text(const TrainRecord& r) {
     sum += x, most = std::max(most, x);
   }
   const auto count = r.pairs[0].points.size();
-  return printed("Over %zu measured steps it is %s in the mean and at most %s; feedback from step to step takes no part in it.", count,
-                 scientific(sum / static_cast<double>(count), 2).c_str(), scientific(most, 2).c_str());
+  return printed("Over %zu measured steps it is %s in the mean and at most %s; feedback from step to step takes no part in it.",
+                 count, scientific(sum / static_cast<double>(count), 2).c_str(), scientific(most, 2).c_str());
 }
 
 std::string meaning_text(const TrainRecord& r, const PairPoint& point, const WeightDeviation& d) {
@@ -82,10 +87,14 @@ std::string meaning_text(const TrainRecord& r, const PairPoint& point, const Wei
 }
 
 TrainWords known_words(const TrainRecord& r, const PairPoint& point, const WeightDeviation& d) {
-  if (!std::isfinite(d.max_abs)) return {"After " + steps_text(point.step) + " a weight is not finite", "The table at the right says in which tensor.", true};
+  if (!std::isfinite(d.max_abs))
+    return {"After " + steps_text(point.step) + " a weight is not finite", "The table at the right says in which tensor.",
+            true};
   if (d.max_abs == 0 && r.plan.kind != TrainKind::bisect)
-    return {"After " + steps_text(point.step) + " a and b are the same, bit for bit",
-            r.plan.kind == TrainKind::replay ? "The step has no direct effect." : "Every weight is equal: max |ΔW| is exactly 0.", false};
+    return {
+        "After " + steps_text(point.step) + " a and b are the same, bit for bit",
+        r.plan.kind == TrainKind::replay ? "The step has no direct effect." : "Every weight is equal: max |ΔW| is exactly 0.",
+        false};
   const std::string by = scientific(d.max_abs, 2) + " (W1 " + scientific(d.wasserstein, 2) + ")";
   if (r.plan.kind == TrainKind::replay)
     return {"Step " + std::to_string(point.step) + " alone moves a from b by at most " + by, meaning_text(r, point, d), false};
@@ -97,15 +106,19 @@ TrainWords known_words(const TrainRecord& r, const PairPoint& point, const Weigh
 TrainWords train_words(const TrainView& train) {
   const TrainProgress& p = train.progress;
   if (!train.record) {
-    if (p.state == TrainProgress::State::running) return {"Training begins", "The first numbers come with the first step.", false};
+    if (p.state == TrainProgress::State::running)
+      return {"Training begins", "The first numbers come with the first step.", false};
     return {"Does the deviation matter?",
-            "Two copies of a small transformer learn the same text from the same weights, one with each attention: how far do their weights drift apart?", false};
+            "Two copies of a small transformer learn the same text from the same weights, one with each attention: how far do "
+            "their weights drift apart?",
+            false};
   }
   const TrainRecord& r = *train.record;
   const PairPoint* const point = newest(r);
   const WeightDeviation* const d = overall(point);
   if (std::string sentence = ended(r); !sentence.empty()) {
-    if (!p.kept.empty()) sentence += printed(" Everything until then is kept; the last state is that of step %d.", p.kept.back());
+    if (!p.kept.empty())
+      sentence += printed(" Everything until then is kept; the last state is that of step %d.", p.kept.back());
     return {"Training stopped after " + steps_text(r.step), sentence, true};
   }
   if (d == nullptr) return {printed("%d steps taken", r.step), "The first measures come with the first measured step.", false};
@@ -132,7 +145,8 @@ std::vector<RankedSuspect> ranked_suspects(const TrainRecord& r, TrainMeasure me
 std::string progress_words(const TrainProgress& p) {
   const std::string all = std::to_string(p.steps);
   std::string text = printed("step %*d of %s", static_cast<int>(all.size()), p.step, all.c_str());
-  if (p.steps_per_second > 0) text += printed(p.steps_per_second < 100 ? ", %5.1f steps/s" : ", %5.0f steps/s", p.steps_per_second);
+  if (p.steps_per_second > 0)
+    text += printed(p.steps_per_second < 100 ? ", %5.1f steps/s" : ", %5.0f steps/s", p.steps_per_second);
   return text;
 }
 
