@@ -43,6 +43,14 @@ install_missing() {
   fi
 }
 
+# expected_build DIRECTORY TARGET: one sentence about how long a first build by ninja takes; how far it is, ninja says itself.
+expected_build() {
+  [[ -f $1/build.ninja && ! -f $1/.ninja_log ]] || return 0
+  local steps each=18  # tenths of a second for a step on one core
+  steps=$(ninja -C "$1" -t commands "$2" | wc -l)
+  echo "$steps steps to build: about $((steps * each / 10 / $(nproc) / 60 + 1)) min, less where the compiler's cache knows them."
+}
+
 # build_in DIRECTORY TARGET CMAKE_OPTION...: configures, says whether there will be GPU kernels, and builds. A configured directory
 # keeps its generator. The CUDA toolkit is used where it is, never installed.
 build_in() {
@@ -53,8 +61,10 @@ build_in() {
   cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >"$root/build/configure.log" 2>&1 ||
     { cat "$root/build/configure.log"; return 1; }
   sed -n 's/^-- \(GPU kernels: .*\)/\1/p; s/^-- \(There are no licences .*\)/\1/p' "$root/build/configure.log"
+  expected_build "$directory" "$target"
+  export NINJA_STATUS='[%f of %t, %e s] '
   # compiled files are found again from other clones too
-  CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 cmake --build "$directory" --target "$target" --parallel "$(nproc)"
+  CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros cmake --build "$directory" --target "$target" --parallel "$(nproc)"
 }
 
 mkdir -p "$root/build"

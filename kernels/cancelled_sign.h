@@ -1,15 +1,15 @@
-/// A stop sign that asks a function, and tells another how far the work is.
+/// A StopSign that polls a function for cancellation and reports progress to another.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 
 #include "kernels/compute.h"
-#include "kernels/stop_sign.h"
+#include "kernels/experiment/stop_sign.h"
 
 namespace attoscope {
 
-/// Throws Stopped once `cancelled` says so; an empty function never does.
+/// Throws Stopped once `cancelled` returns true; an empty function never stops it.
 class CancelledSign final : public StopSign {
  public:
   explicit CancelledSign(const Cancelled& cancelled, std::string_view instructions = {}) : cancelled_(cancelled) {

@@ -15,16 +15,16 @@
 #include <variant>
 
 #include "kernels/cancelled_sign.h"
-#include "kernels/deviation.h"
-#include "kernels/device.h"
-#include "kernels/engine.h"
-#include "kernels/hardware.h"
-#include "kernels/inputs.h"
-#include "kernels/memory.h"
-#include "kernels/meter.h"
-#include "kernels/recorder.h"
-#include "kernels/simulate.h"
-#include "kernels/traffic.h"
+#include "kernels/cpu/inputs.h"
+#include "kernels/cpu/simulate.h"
+#include "kernels/deviation/deviation.h"
+#include "kernels/deviation/meter.h"
+#include "kernels/experiment/traffic.h"
+#include "kernels/gpu/device.h"
+#include "kernels/gpu/engine.h"
+#include "kernels/recurrence/recorder.h"
+#include "kernels/system_memory.h"
+#include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
 
@@ -53,15 +53,29 @@ GoldenKey golden_key(const Experiment& e, const Engine* engine) {
   return {e.problem, rounds ? format_of(r, e.format) : Format{}, rounds, rounds && r.stochastic, works_in_double(e), engine};
 }
 
-/// The inputs as rounded for everybody, and the truth on them.
+/// The inputs as rounded for all methods, and the golden value on them.
 struct Truth {
   GoldenKey key;
+  std::uint64_t generation = 0;  ///< of `inputs` and `operands`, never 0: others have another, wherever they lie
   std::shared_ptr<const Tensors> inputs;
   std::shared_ptr<const Matrix> golden;
   Measured measured;
   std::uint64_t digest = 0;
   std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
 };
+
+}  // namespace
+
+struct ComputeCache::Held {
+  std::shared_ptr<const Tensors> raw;
+  Problem raw_of;
+  std::optional<Truth> truth;
+  std::uint64_t generations = 0;   ///< of inputs rounded for everybody, so far
+  std::vector<int> gpus;           ///< of `engine`
+  std::unique_ptr<Engine> engine;  ///< that answered last
+};
+
+namespace {
 
 class Clock {
  public:
@@ -87,13 +101,12 @@ template <class T>
 class Computation {
  public:
   /// `engine` is null on the CPU.
-  Computation(const Experiment& e, const Options& options, std::optional<Truth>& truth, std::shared_ptr<const Tensors>& raw,
-              Engine* engine)
+  Computation(const Experiment& e, const Options& options, ComputeCache::Held& held, Engine* engine)
       : e_(e),
         device_(options.device),
         stop_(options.cancelled, options.progress, options.isa),
-        truth_(truth),
-        raw_(raw),
+        held_(held),
+        truth_(held.truth),
         engine_(engine) {
     result_.experiment = e;
     result_.rows = computed_rows(e.problem);
@@ -121,7 +134,7 @@ class Computation {
     return std::move(result_);
   }
 
-  /// How far each of these is from the truth in place of a.
+  /// How far each of these methods is from the golden value, in place of a.
   std::vector<Deviation> errors_of(std::span<const Method> methods) {
     if (!truth_ || !(truth_->key == golden_key(e_, engine_))) {
       round_inputs();
@@ -141,12 +154,12 @@ class Computation {
   /// A golden row in rows of a or b: double against float, double-double against double.
   static constexpr double golden_work = std::is_same_v<T, double> ? 8 : 2;
 
-  /// Remembers the inputs, rounded for everybody; the truth on them is still to be found.
+  /// Rounds the inputs for all methods; the golden value on them is not computed yet.
   void round_inputs() {
-    Operands<T> x = operands<T>(*raw_, e_.a.precision[Step::input], e_.format, e_.problem.seed, stop_);
+    Operands<T> x = operands<T>(*held_.raw, e_.a.precision[Step::input], e_.format, e_.problem.seed, stop_);
     truth_.reset();
-    if (engine_) engine_->forget_inputs();
     Truth t;
+    t.generation = ++held_.generations;
     t.inputs = as_tensors(x, e_.problem.n, e_.problem.d, stop_);
     t.operands = std::move(x);
     truth_ = std::move(t);
@@ -164,8 +177,9 @@ class Computation {
     constexpr bool precise = std::is_same_v<T, double>;
     stop_.weigh(golden_work);
     if (engine_) {
-      truth_->golden = std::make_shared<Matrix>(precise ? engine_->run_double_double(golden, result_.rows, stop_)
-                                                        : engine_->run(golden, result_.rows, Output::golden, nullptr, stop_));
+      truth_->golden = std::make_shared<Matrix>(
+          precise ? engine_->run_double_double(golden, truth_->generation, result_.rows, stop_)
+                  : engine_->run(golden, truth_->generation, result_.rows, Output::golden, nullptr, stop_));
     } else {
       truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
                                                         : run(golden, result_.rows, nullptr, stop_));
@@ -173,7 +187,7 @@ class Computation {
     const Metered metered = meter(*truth_->golden, Output::golden, true);
     truth_->measured = metered.measured;
     truth_->digest = metered.digest;
-    truth_->key = golden_key(e_, engine_);  // last: a run that is stopped before leaves a truth that answers no question
+    truth_->key = golden_key(e_, engine_);  // last, so that a run that is stopped before leaves no valid key
   }
 
   /// The computed rows of what the experiment's `loaded` holds.
@@ -197,7 +211,7 @@ class Computation {
     const Job<T> a = job(e_.problem, e_.a, e_.format, e_.a.reverse_keys ? reversed : x);
     RunRecorder<T> recorder(a, golden, result_.rows, result_.trace.row, std::is_same_v<T, double>);
     if (engine_) {
-      tbb::parallel_invoke([&] { result_.a = on_engine(a, Output::a, &recorder, e_.a.reverse_keys); },
+      tbb::parallel_invoke([&] { result_.a = on_engine(a, Output::a, &recorder, !e_.a.reverse_keys); },
                            [&] { result_.trace = traced_alone(a, golden); });
     } else {
       result_.a = run(a, result_.rows, &recorder, stop_);
@@ -207,7 +221,7 @@ class Computation {
     result_.rescale_map = recorder.take_map();
   }
 
-  /// The trace that an engine does not keep: its row has the same bits on the CPU.
+  /// The trace, which an engine does not record: the row is run again on the CPU, with the same bits.
   Trace traced_alone(const Job<T>& a, const Job<double>& golden) const {
     const std::vector<int> row{traced_row(e_.problem)};
     RunRecorder<T> tracer(a, golden, row, row[0], std::is_same_v<T, double>);
@@ -215,26 +229,19 @@ class Computation {
     return tracer.take_trace();
   }
 
-  /// `temporary`: the job's inputs are gone soon, and others may come to lie where they lay.
-  Matrix on_engine(const Job<T>& j, Output output, RunRecorder<T>* recorder, bool temporary) {
-    struct Forgetting {
-      Engine* engine;
-      ~Forgetting() {
-        if (engine) engine->forget_inputs();
-      }
-    };
-    const Forgetting when_done{temporary ? engine_ : nullptr};
-    return engine_->run(j, result_.rows, output, recorder, stop_);
+  /// `shared`: the job's inputs are the truth's operands, not some made for this job alone.
+  Matrix on_engine(const Job<T>& j, Output output, RunRecorder<T>* recorder, bool shared) {
+    return engine_->run(j, shared ? truth_->generation : 0, result_.rows, output, recorder, stop_);
   }
 
-  /// `method` on inputs that everybody sees, in place of `output`.
+  /// `method` on the inputs `x`, kept as `output`.
   Matrix emulated(const Method& method, const Operands<T>& x, Output output) {
     const Operands<T> reversed = method.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
     const Job<T> j = job(e_.problem, method, e_.format, method.reverse_keys ? reversed : x);
-    return engine_ ? on_engine(j, output, nullptr, method.reverse_keys) : run(j, result_.rows, nullptr, stop_);
+    return engine_ ? on_engine(j, output, nullptr, !method.reverse_keys) : run(j, result_.rows, nullptr, stop_);
   }
 
-  /// The output of a method that is not emulated. `checks`: a real kernel's is held against its emulation.
+  /// The output of a method that is not emulated. `checks`: that of a real kernel is compared with its emulation.
   Matrix given(const Method& method, Output output, bool checks) {
     Matrix m = method.algorithm == Algorithm::loaded ? loaded_rows() : hardware_rows(method, output, checks);
     if (engine_) engine_->take(m, output);
@@ -252,7 +259,7 @@ class Computation {
     return std::move(real.output);
   }
 
-  /// b sees what everybody sees, rounded once more by its own input step.
+  /// b gets the common inputs, rounded once more by its own input step.
   void run_b(const Operands<T>& x) {
     if (!is_emulated(e_.b.algorithm)) {
       result_.b = given(e_.b, Output::b, true);
@@ -266,10 +273,10 @@ class Computation {
     const Operands<T>& mine = same ? x : own_operands;
     const Operands<T> reversed = e_.b.reverse_keys ? with_reversed_keys(mine, e_.problem.d) : Operands<T>{};
     const Job<T> b = job(e_.problem, e_.b, e_.format, e_.b.reverse_keys ? reversed : mine);
-    result_.b = engine_ ? on_engine(b, Output::b, nullptr, !same || e_.b.reverse_keys) : run(b, result_.rows, nullptr, stop_);
+    result_.b = engine_ ? on_engine(b, Output::b, nullptr, same && !e_.b.reverse_keys) : run(b, result_.rows, nullptr, stop_);
   }
 
-  /// `sorts`: its values will be asked for in order.
+  /// `sorts`: its values are needed in ascending order.
   Metered meter(const Matrix& m, Output output, bool sorts) {
     Metered metered;
     if (engine_) {
@@ -328,8 +335,8 @@ class Computation {
   const Experiment& e_;
   const std::string& device_;
   CancelledSign stop_;
+  ComputeCache::Held& held_;
   std::optional<Truth>& truth_;
-  std::shared_ptr<const Tensors>& raw_;
   Engine* engine_;
   Result result_;
 };
@@ -341,18 +348,10 @@ int thread_count(int threads) {
 
 }  // namespace
 
-struct Memory::Held {
-  std::shared_ptr<const Tensors> raw;
-  Problem raw_of;
-  std::optional<Truth> truth;
-  std::vector<int> gpus;           ///< of `engine`
-  std::unique_ptr<Engine> engine;  ///< that answered last
-};
-
-Memory::Memory() : held_(std::make_unique<Held>()) {}
-Memory::~Memory() = default;
-Memory::Memory(Memory&&) noexcept = default;
-Memory& Memory::operator=(Memory&&) noexcept = default;
+ComputeCache::ComputeCache() : held_(std::make_unique<Held>()) {}
+ComputeCache::~ComputeCache() = default;
+ComputeCache::ComputeCache(ComputeCache&&) noexcept = default;
+ComputeCache& ComputeCache::operator=(ComputeCache&&) noexcept = default;
 
 double bytes_needed(const Experiment& e, int threads) {
   const double n = e.problem.n, d = e.problem.d, rows = e.problem.rows == 0 ? n : std::min(double(e.problem.rows), n);
@@ -390,8 +389,8 @@ std::string device_name(int threads, std::string_view isa) {
 
 namespace {
 
-/// The engine that the options ask for; null: the CPU.
-Engine* engine_of(const Options& options, Memory::Held& held) {
+/// The engine that the options select; null: the CPU.
+Engine* engine_of(const Options& options, ComputeCache::Held& held) {
   const std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
   if (gpus.empty()) return nullptr;
   if (!held.engine || held.gpus != gpus) {
@@ -406,7 +405,7 @@ Engine* engine_of(const Options& options, Memory::Held& held) {
 /// f(computation, ms) in the working type, once the inputs are drawn, which took so many milliseconds. Without an engine the
 /// CPU computes.
 template <class F>
-void compute_on(Engine* engine, const Experiment& experiment, const Options& options, Memory::Held& held, F f) {
+void compute_on(Engine* engine, const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
   tbb::task_arena arena(thread_count(options.threads));
   arena.execute([&] {
     Clock clock;
@@ -417,24 +416,24 @@ void compute_on(Engine* engine, const Experiment& experiment, const Options& opt
     }
     const double drawing = clock.lap();
     if (works_in_double(experiment)) {
-      f(Computation<double>(experiment, options, held.truth, held.raw, engine), drawing);
+      f(Computation<double>(experiment, options, held, engine), drawing);
     } else {
-      f(Computation<float>(experiment, options, held.truth, held.raw, engine), drawing);
+      f(Computation<float>(experiment, options, held, engine), drawing);
     }
   });
 }
 
-/// What answered, and why it is not what was asked for.
+/// The device that computed, and why it is not the requested one.
 struct Answerer {
   std::string device, remark;
 };
 
-/// The same on the device that the options name. A GPU that gives up is replaced by the CPU: one sentence says so.
+/// The same on the device that the options name. If a GPU fails, the CPU takes its place, and the remark says so.
 template <class F>
 Answerer with_computation(const Experiment& experiment, const Options& options, F f) {
   refuse(experiment, options.threads);
-  Memory none;
-  Memory::Held& held = (options.memory ? *options.memory : none).held();
+  ComputeCache none;
+  ComputeCache::Held& held = (options.cache ? *options.cache : none).held();
   std::string remark;
   try {
     if (Engine* engine = engine_of(options, held)) {

@@ -1,4 +1,4 @@
-/// Experiment in, Result out: the one call that window, command line, tests and figures share.
+/// Experiment in, Result out: the call that window, command line, tests and figures share.
 #pragma once
 
 #include <functional>
@@ -8,26 +8,30 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/result.h"
+#include "kernels/experiment/measures.h"
 
 namespace attoscope {
+
+struct Experiment;
+struct Method;
+struct Result;
 
 /// Polled from many threads while computing; true asks to stop.
 using Cancelled = std::function<bool()>;
 
-/// Told now and then, from many threads, how much is done: 0 .. 1.
+/// Called now and then, from many threads, with the share of the work that is done: 0 .. 1.
 using Progress = std::function<void(double share)>;
 
 /// Thrown by `compute` when it was asked to stop.
 struct Stopped {};
 
-/// What need not be computed again while only the methods change: inputs and golden values. One per worker; not thread-safe.
-class Memory {
+/// Inputs and golden values of the latest problem, reused while only the methods change. One per worker; not thread-safe.
+class ComputeCache {
  public:
-  Memory();
-  ~Memory();
-  Memory(Memory&&) noexcept;
-  Memory& operator=(Memory&&) noexcept;
+  ComputeCache();
+  ~ComputeCache();
+  ComputeCache(ComputeCache&&) noexcept;
+  ComputeCache& operator=(ComputeCache&&) noexcept;
   struct Held;
   Held& held() { return *held_; }
 
@@ -38,13 +42,13 @@ class Memory {
 class Engine;
 
 struct Options {
-  Cancelled cancelled{};       ///< none: never
-  Progress progress{};         ///< none: nobody is told
-  Memory* memory = nullptr;    ///< none: nothing is remembered
-  int threads = 0;             ///< 0: all that the machine has
-  std::string isa{};           ///< "sse2", "avx2", "avx512"; empty: see `instruction_set` in kernels/job.h
-  std::string device = "cpu";  ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/device.h)
-  std::function<std::unique_ptr<Engine>()> engine{};  ///< makes what computes in place of the device's own: for tests
+  Cancelled cancelled{};          ///< none: never
+  Progress progress{};            ///< none: progress is not reported
+  ComputeCache* cache = nullptr;  ///< none: nothing is reused
+  int threads = 0;                ///< 0: all that the machine has
+  std::string isa{};              ///< "sse2", "avx2", "avx512"; empty: see `instruction_set` in kernels/lanes/job.h
+  std::string device = "cpu";     ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/gpu/device.h)
+  std::function<std::unique_ptr<Engine>()> engine{};  ///< makes an engine to use instead of the device's: for tests
 };
 
 /// The answer to `experiment`, the same bits for every thread count and instruction set.

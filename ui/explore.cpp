@@ -1,16 +1,22 @@
 // The Explore workspace: four panels, docked.
+#include "ui/explore.h"
+
 #include <array>
 #include <string>
 #include <utility>
 
-#include "ui/csv.h"
-#include "ui/heatmap_view.h"
+#include "ui/controls/controls.h"
+#include "ui/controls/pins.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
 #include "ui/layout.h"
-#include "ui/panels.h"
-#include "ui/pins.h"
-#include "ui/recurrence.h"
-#include "ui/save_menu.h"
-#include "ui/widgets.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/recurrence/recurrence.h"
+#include "ui/statistics/csv.h"
+#include "ui/statistics/statistics.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
@@ -36,7 +42,7 @@ Part rest_of_panel() {
 }
 
 /// A save button for each plot of the strip, and at its foot one for all of them.
-void keep_strip(View& view, const Result& result, const Part& strip, const Palette& colours, Wishes& wishes) {
+void keep_strip(View& view, const Result& result, const Part& strip, const Palette& colours, Requests& requests) {
   constexpr std::array<std::pair<Plot, const char*>, 5> plots{{{Plot::running_max, "running max"},
                                                                {Plot::rescales, "rescales"},
                                                                {Plot::row_sum, "row sum"},
@@ -49,42 +55,33 @@ void keep_strip(View& view, const Result& result, const Part& strip, const Palet
   for (int i = 0; i < count; ++i) {
     const auto& [plot, name] = plots[static_cast<std::size_t>(!shows_P && i == 3 ? 4 : i)];
     const float left = strip.min.x + static_cast<float>(i) * step;
-    offer_to_keep({plot, name, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view, colours, wishes);
+    offer_export({plot, name, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view, colours, requests);
   }
-  offer_to_keep({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, colours, wishes);
+  offer_export({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, colours, requests);
 }
 
 }  // namespace
 
-bool is_stale(const Frame& frame) {
-  return frame.computing && frame.computing_seconds > 0.1 && !(frame.result && is_first_answer(*frame.result));
-}
-
-void dim_if_stale(const Frame& frame, const Palette& colours) {
-  if (!is_stale(frame)) return;
-  const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
-  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours.panel, 0.35f));
-}
-
-void draw_explore(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+void draw_explore(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   panel(controls_window, session.view.show_pins ? still : 0, [&] {
-    session.view.show_pins ? draw_pins(session, frame, memory, colours, wishes)
-                           : draw_controls(session, frame, memory, colours, wishes);
+    session.view.show_pins ? draw_pins(session, input, state, colours, requests)
+                           : draw_controls(session, input, state, colours, requests);
   });
-  panel(statistics_window, still, [&] { draw_statistics(session, frame, memory, colours, wishes); });
+  panel(statistics_window, still, [&] { draw_statistics(session, input, state, colours, requests); });
   panel(heatmap_window, still, [&] {
     const Part all = rest_of_panel();
-    draw_heatmap(session, frame, memory, colours, wishes);
-    if (!frame.result) return;
-    const auto csv = [&] { return picture_csv(session.view, frame, memory.heat); };
+    draw_heatmap(session, input, state, colours, requests);
+    if (!input.answer.result) return;
+    const auto csv = [&] { return picture_csv(session.view, input, state.heat); };
     const bool has_field = session.view.picture == PictureKind::output;
-    offer_to_keep({Plot::heat_map, "heat map", all.min, all.max, csv, true, has_field}, session.view, colours, wishes);
+    offer_export({Plot::heat_map, "heat map", all.min, all.max, csv, true, has_field}, session.view, colours, requests);
   });
   panel(recurrence_window, still, [&] {
     const Part all = rest_of_panel();
-    draw_recurrence(session, frame, memory, colours, wishes);
-    if (frame.result && !frame.result->trace.tiles.empty()) keep_strip(session.view, *frame.result, all, colours, wishes);
+    draw_recurrence(session, input, state, colours, requests);
+    if (input.answer.result && !input.answer.result->trace.tiles.empty())
+      keep_strip(session.view, *input.answer.result, all, colours, requests);
   });
 }
 

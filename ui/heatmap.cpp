@@ -1,24 +1,28 @@
 // The middle panel: a toolbar, and one of three kinds of picture.
-#include "ui/heatmap_view.h"
-#include "ui/panels.h"
-#include "ui/pictures.h"
-#include "ui/toolbar.h"
+#include "ui/controls/controls.h"
+#include "ui/explore.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/picture/pictures.h"
+#include "ui/picture/toolbar.h"
 
 namespace attoscope {
 
-void draw_heatmap(Session& session, const Frame& frame, UiMemory& all, const Palette& colours, Wishes& wishes) {
-  refresh_values(all.heat, frame.result, session.view.field);
+void draw_heatmap(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
+  refresh_values(all.heat, input.answer.result, session.view.field);
   draw_toolbar(session, all, colours);
-  draw_probe_sentence(session, frame, all, colours);
+  draw_probe_sentence(session, input, all, colours);
   const ImVec2 from = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
   const Box room{from, {from.x + size.x, from.y + size.y}};
   switch (session.view.picture) {
     case PictureKind::output:
-      return draw_output(session, frame, all, colours, wishes, room);
+      return draw_output(session, input, all, colours, requests, room);
     case PictureKind::rescales:
-      return draw_rescale_map(session, frame, all, colours, wishes, room);
+      return draw_rescale_map(session, input, all, colours, requests, room);
     case PictureKind::scores:
-      return draw_scores(session, frame, all, colours, wishes, room);
+      return draw_scores(session, input, all, colours, requests, room);
   }
 }
 

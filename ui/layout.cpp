@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "imgui_internal.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 

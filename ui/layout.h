@@ -1,8 +1,8 @@
-/// Where the four panels lie.
+/// The layout of the four panels.
 #pragma once
 
 #include "imgui.h"
-#include "ui/memory.h"
+#include "ui/frame/ui_state.h"
 
 namespace attoscope {
 

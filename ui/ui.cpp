@@ -3,25 +3,29 @@
 #include <algorithm>
 
 #include "imgui.h"
-#include "ui/keys.h"
+#include "ui/commands/bars.h"
+#include "ui/commands/keys.h"
+#include "ui/commands/session_menu.h"
+#include "ui/explore.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
 #include "ui/layout.h"
 #include "ui/learn/learn.h"
 #include "ui/learn/lesson_steps.h"
-#include "ui/panels.h"
-#include "ui/session_menu.h"
 #include "ui/sweep/sweep.h"
 #include "ui/train/train.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
-void UiMemoryDeleter::operator()(UiMemory* memory) const { delete memory; }
-UiMemoryPtr make_ui_memory() { return UiMemoryPtr(new UiMemory); }
+void UiStateDeleter::operator()(UiState* state) const { delete state; }
+UiStatePtr make_ui_state() { return UiStatePtr(new UiState); }
 
 namespace {
 
 /// The window behind everything: it holds the dock space of Explore between the bars.
-void draw_background(Session& session, UiMemory& memory) {
+void draw_background(Session& session, UiState& state) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const ImVec2 at{view->Pos.x, view->Pos.y + px(36)}, size{view->Size.x, std::max(px(80), view->Size.y - px(36) - px(26))};
   ImGui::SetNextWindowPos(at);
@@ -34,41 +38,41 @@ void draw_background(Session& session, UiMemory& memory) {
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
                    ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(3);
-  dock_panels(at, size, session.view.panels, memory.docked);
+  dock_panels(at, size, session.view.panels, state.docked);
   ImGui::End();
 }
 
-void draw_workspace(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+void draw_workspace(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   switch (session.view.workspace) {
     case Workspace::explore:
-      draw_background(session, memory);
-      return draw_explore(session, frame, memory, colours, wishes);
+      draw_background(session, state);
+      return draw_explore(session, input, state, colours, requests);
     case Workspace::sweep:
-      return draw_sweep(session, frame, memory, colours, wishes);
+      return draw_sweep(session, input, state, colours, requests);
     case Workspace::train:
-      return draw_train(session, frame, memory, colours, wishes);
+      return draw_train(session, input, state, colours, requests);
     case Workspace::learn:
-      return draw_learn(session, frame, memory, colours, wishes);
+      return draw_learn(session, input, state, colours, requests);
   }
 }
 
 }  // namespace
 
-Wishes draw_ui(Session& session, const Frame& frame, UiMemory& memory) {
-  Wishes wishes;
+Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
+  Requests requests;
   const Palette& colours = palette(session.view.theme);
-  const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive() || memory.playback.playing;
-  memory.history.observe(session, busy, ImGui::GetTime());
-  handle_keys({session, memory, wishes, frame.result.get(), frame});
-  draw_workspace(session, frame, memory, colours, wishes);
+  const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive() || state.playback.playing;
+  state.history.observe(session, busy, ImGui::GetTime());
+  handle_keys({session, state, requests, input.answer.result.get(), input});
+  draw_workspace(session, input, state, colours, requests);
   if (!is_presenting(session)) {
-    draw_top_bar(session, frame, memory, colours, wishes);
-    draw_status_bar(frame, colours, wishes);
+    draw_top_bar(session, input, state, colours, requests);
+    draw_status_bar(input, colours, requests);
   }
-  draw_palette(session, frame, memory, colours, wishes);
-  draw_help(memory.show_help, colours);
-  draw_remarks(frame, colours, wishes);
-  return wishes;
+  draw_palette(session, input, state, colours, requests);
+  draw_help(state.show_help, colours);
+  draw_remarks(input, colours, requests);
+  return requests;
 }
 
 }  // namespace attoscope

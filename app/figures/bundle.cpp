@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "app/numbers.h"
-#include "app/zip.h"
+#include "app/files/zip.h"
+#include "app/words/numbers.h"
 
 namespace attoscope {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "app/figures/figure.h"
 #include "app/figures/gnuplot.h"
-#include "app/files.h"
-#include "app/json.h"
+#include "app/files/files.h"
+#include "app/json/json.h"
 
 namespace attoscope {
 

@@ -1,7 +1,6 @@
 #include "app/figures/figure.h"
 
-#include "app/csv.h"
-#include "app/numbers.h"
+#include "app/words/numbers.h"
 
 namespace attoscope {
 namespace {

@@ -1,66 +1,12 @@
-/// A figure as a value: panels of series with error bars, or heat maps; whatever draws it.
+/// A figure as a value: the panels that are printed together.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "ui/frame/figure_panel.h"
+
 namespace attoscope {
-
-/// Colours with a meaning, as in the window's light theme, then six for series that have none (told apart under colour-vision
-/// deficiencies, and by their marks); text: what everything is measured by.
-enum class Ink : std::uint8_t { a, b, golden, moved, bad, good, one, two, three, four, five, six, text };
-
-/// steps: y holds from half a step before x to half a step after it. band: between low and high. dots: marks too many to tell.
-enum class Shape : std::uint8_t { line, marks, line_and_marks, steps, bars, band, dots };
-
-/// y over x; NaN is a gap.
-struct Series {
-  std::string label;
-  Ink ink = Ink::a;
-  Shape shape = Shape::line_and_marks;
-  bool dashed = false;
-  std::vector<double> x, y;
-  std::vector<double> low, high;  ///< ends of the error bars, or edges of the band; empty: none
-};
-
-struct FigureAxis {
-  std::string label;
-  bool log = false;
-  int base = 10;                        ///< of the ticks of a log axis
-  bool whole = false;                   ///< ticks at whole numbers alone
-  std::string unit;                     ///< "B": ticks are 500 kB, 1.5 MB; letters alone
-  std::vector<std::string> categories;  ///< names of x = 0, 1, ...; empty: numbers
-  std::optional<double> min, max;
-};
-
-/// Colours of values: 0xRRGGBB, from the low end of the range to its high end, those between them mixed (empty: those of
-/// print); and the markers.
-struct FigureColours {
-  std::vector<std::uint32_t> map{};
-  std::uint32_t nan = 0xc2301c, plus_infinity = 0xf0b400, minus_infinity = 0x2f3cff, nothing = 0xffffff;
-};
-
-/// Values at the centres of cells, the first row at the top; already pooled to what the figure shows.
-struct FigureHeat {
-  static constexpr float nothing = -3.0e38f;  ///< where there is no cell
-  int width = 0, height = 0;
-  std::vector<float> values;
-  double x0 = 0, x1 = 1, y0 = 0, y1 = 1;  ///< edges; y0 at the top
-  bool diverging = true, log = false;     ///< log: signed, asinh
-  double range = 1;
-  std::string label;  ///< of the colour bar
-  FigureColours colours{};
-  bool two_valued = false;  ///< 0 or `range`, which the panel's title names: no colour bar
-};
-
-struct FigurePanel {
-  std::string title;
-  FigureAxis x, y;
-  std::vector<Series> series;
-  std::optional<FigureHeat> heat;
-};
 
 struct Figure {
   std::string name;     ///< of its files

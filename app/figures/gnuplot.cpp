@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "app/files.h"
-#include "app/numbers.h"
+#include "app/files/files.h"
+#include "app/words/numbers.h"
 
 namespace attoscope {
 namespace {

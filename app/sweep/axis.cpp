@@ -5,9 +5,11 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "app/field_setter.h"
-#include "app/run_command.h"
-#include "app/tensors.h"
+#include "app/session/experiment_options.h"
+#include "app/tensors/tensors.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
 
 namespace attoscope {
 namespace {
@@ -26,133 +28,98 @@ void set_of_a(Experiment& e, std::string_view key, const std::string& value) {
   FieldSetter setter(label_of(key), key, value);
   visit_method(setter, e.a);
 }
-void set_of_both(Experiment& e, std::string_view key, const std::string& value) {
-  for (Method* m : {&e.a, &e.b}) {
-    FieldSetter setter(label_of(key), key, value);
-    visit_method(setter, *m);
-  }
-}
+int side_of(std::string_view key, std::string_view value) { return whole_number(label_of(key), value, 1, max_tile); }
+void set_block_k(Experiment& e, std::string_view key, const std::string& value) { e = with_block_k(e, side_of(key, value)); }
+void set_block_q(Experiment& e, std::string_view key, const std::string& value) { e = with_block_q(e, side_of(key, value)); }
 
-/// Another main format; a tau that is the usual one follows it.
-void set_main(Experiment& e, const Format& format) {
-  for (Method* m : {&e.a, &e.b})
-    if (m->tau == usual_tau(e.format)) m->tau = usual_tau(format);
-  e.format = format;
-}
-void set_format(Experiment& e, std::string_view, const std::string& value) { set_main(e, parse_format(value)); }
+void set_format(Experiment& e, std::string_view, const std::string& value) { e = with_format(e, parse_format(value)); }
 void set_bits(Experiment& e, std::string_view key, const std::string& value) {
   Format f = e.format;
   const bool mantissa = key == "mantissa_bits";
   (mantissa ? f.mantissa_bits : f.exponent_bits) =
       whole_number(label_of(key), value, mantissa ? 0 : min_exponent_bits, mantissa ? max_mantissa_bits : max_exponent_bits);
-  set_main(e, f);
+  e = with_format(e, f);
 }
 
 void set_input(Experiment& e, std::string_view, const std::string& value) {
-  Input input = parse_input(value);
-  if (input.file == e.problem.input.file)
-    input.tensors = e.problem.input.index == input.index ? e.problem.input.tensors : nullptr;
-  e.problem.input = input;
+  e.problem = with_input(e.problem, parse_input(value));
 }
 void set_head(Experiment& e, std::string_view key, const std::string& value) {
-  Input& input = e.problem.input;
-  if (input.kind != InputKind::tensors) refuse(label_of(key), value, "an input that is a file of tensors");
-  const int index = whole_number(label_of(key), value, 0, INT_MAX);
-  if (index == input.index) return;
-  input.index = index;
-  input.tensors.reset();
+  if (e.problem.input.kind != InputKind::tensors) refuse(label_of(key), value, "an input that is a file of tensors");
+  e.problem = with_head(e.problem, whole_number(label_of(key), value, 0, INT_MAX));
 }
 void set_mask(Experiment& e, std::string_view, const std::string& value) { e.problem.mask = parse_mask(value); }
 void set_scale(Experiment& e, std::string_view key, const std::string& value) {
   set_of_problem(e, key, value == "auto" ? "0" : value);
 }
 
-void set_tile(Experiment& e, int block_q, int block_k) {
-  for (Method* m : {&e.a, &e.b}) {
-    m->block_q = block_q;
-    m->block_k = block_k;
-  }
-}
 /// "64" or "16x256": rows of queries x keys.
 void set_tile_text(Experiment& e, std::string_view key, const std::string& value) {
   const std::size_t x = value.find('x');
-  const int rows = whole_number(label_of(key), std::string_view(value).substr(0, x), 1, max_tile);
-  set_tile(e, rows,
-           x == std::string::npos ? rows : whole_number(label_of(key), std::string_view(value).substr(x + 1), 1, max_tile));
+  const int rows = side_of(key, std::string_view(value).substr(0, x));
+  e = with_tiles(e, {rows, x == std::string::npos ? rows : side_of(key, std::string_view(value).substr(x + 1))});
 }
 /// As many scores a tile, in the experiment's block_q rows.
 void set_tile_area(Experiment& e, std::string_view key, const std::string& value) {
-  const int area = whole_number(label_of(key), value, 1, max_tile);
-  set_tile(e, e.a.block_q, std::max(1, area / e.a.block_q));
+  e = with_tiles(e, {e.a.block_q, std::max(1, side_of(key, value) / e.a.block_q)});
 }
 void set_tile_order(Experiment& e, std::string_view key, const std::string& value) {
   if (value != "natural" && value != "swapped") refuse(label_of(key), value, "natural or swapped");
-  if (value == "swapped") set_tile(e, e.a.block_k, e.a.block_q);
+  if (value == "swapped") e = with_swapped_tiles(e);
 }
 
-/// Another kind of algorithm brings its usual policy along.
 void set_algorithm(Experiment& e, std::string_view key, const std::string& value) {
-  const bool was_baseline = e.a.algorithm == Algorithm::three_pass;
-  set_of_a(e, key, value);
-  const bool is_baseline = e.a.algorithm == Algorithm::three_pass;
-  if (is_baseline != was_baseline) e.a.precision = policy(is_baseline ? "base_eager" : "hw").precision;
+  Experiment changed = e;
+  set_of_a(changed, key, value);
+  e.a = with_algorithm(e.a, changed.a.algorithm);
 }
-/// A policy, and with it its kind of algorithm where a's is of the other kind.
-void set_policy(Experiment& e, std::string_view, const std::string& value) {
-  const Policy& p = policy(value);
-  if ((p.algorithm == Algorithm::three_pass) != (e.a.algorithm == Algorithm::three_pass)) e.a.algorithm = p.algorithm;
-  e.a.precision = p.precision;
-}
-void set_baseline(Experiment& e, std::string_view, const std::string& value) {
-  const Policy& p = policy(value);
-  e.b.algorithm = p.algorithm;
-  e.b.precision = p.precision;
-}
+void set_policy(Experiment& e, std::string_view, const std::string& value) { e.a = with_policy(e.a, policy(value)); }
+void set_baseline(Experiment& e, std::string_view, const std::string& value) { e = with_baseline(e, policy(value)); }
 
-struct Entry {
-  AxisKey about;
+/// Keys that do more than set the field of their parameter.
+struct Special {
+  std::string_view key;
   Set set;
 };
-/// In the order in which they are set.
-constexpr std::array<Entry, 26> entries{{
-    {{"format", "main format", "bf16, fp16, e5m7, ...", false, true}, set_format},
-    {{"mantissa_bits", "mantissa bits", "of the main format", true, true}, set_bits},
-    {{"exponent_bits", "exponent bits", "of the main format", true, true}, set_bits},
-    {{"n", "N", "tokens", true, true}, set_of_problem},
-    {{"d", "d", "head dimension", true, true}, set_of_problem},
-    {{"input", "input", "Q, K, V as --input says", false, true}, set_input},
-    {{"seed", "seed", "of the random inputs", true, true}, set_of_problem},
-    {{"head", "head", "of a file of tensors", true, true}, set_head},
-    {{"scale", "scale", "of the scores, or auto", true, true}, set_scale},
-    {{"mask", "mask", "none, causal, window:W, padding:W", false, true}, set_mask},
-    {{"sink", "sink", "one extra logit", true, true}, set_of_problem},
-    {{"softcap", "softcap", "of the scores", true, true}, set_of_problem},
-    {{"alibi", "ALiBi slope", "of the scores", true, true}, set_of_problem},
-    {{"block_k", "block_k", "keys of a tile", true, false}, set_of_both},
-    {{"block_q", "block_q", "query rows of a tile", true, false}, set_of_both},
-    {{"tile", "tile", "64, or 16x256: query rows x keys", false, false}, set_tile_text},
-    {{"tile_square", "tile side", "block_q = block_k", true, false}, set_tile_text},
-    {{"tile_area", "tile area", "scores of a tile of block_q rows", true, false}, set_tile_area},
-    {{"tile_order", "tile order", "natural, or swapped: block_q for block_k", false, false}, set_tile_order},
-    {{"algorithm", "algorithm", "of a", false, false}, set_algorithm},
-    {{"policy", "policy", "where a rounds", false, false}, set_policy},
-    {{"baseline", "baseline", "where b rounds", false, false}, set_baseline},
-    {{"tau", "tau", "flash4: how stale the max may be", true, false}, set_of_a},
-    {{"splits", "splits", "split_kv: runs of tiles", true, false}, set_of_a},
-    {{"tie_beta", "tie beta", "mitigation of ties", true, false}, set_of_a},
-    {{"p_exponent", "P exponent", "P and l carry 2^this", true, false}, set_of_a},
+constexpr std::array<Special, 16> specials{{
+    {"format", set_format},
+    {"mantissa_bits", set_bits},
+    {"exponent_bits", set_bits},
+    {"input", set_input},
+    {"head", set_head},
+    {"scale", set_scale},
+    {"mask", set_mask},
+    {"block_k", set_block_k},
+    {"block_q", set_block_q},
+    {"tile", set_tile_text},
+    {"tile_square", set_tile_text},
+    {"tile_area", set_tile_area},
+    {"tile_order", set_tile_order},
+    {"algorithm", set_algorithm},
+    {"policy", set_policy},
+    {"baseline", set_baseline},
 }};
 
-const Entry* entry_of(std::string_view key) {
-  const auto* const found = std::ranges::find(entries, key, [](const Entry& e) { return e.about.key; });
-  return found == entries.end() ? nullptr : found;
+/// The parameter that sweeps know by this key; null: none.
+const ExperimentParameter* swept(std::string_view key) {
+  const ExperimentParameter* const found = find_parameter(key);
+  return found != nullptr && !found->sweep.group.empty() ? found : nullptr;
+}
+
+Set setter_of(const ExperimentParameter& p) {
+  const auto* const special = std::ranges::find(specials, p.key, &Special::key);
+  return special != specials.end() ? special->set : is_of_a_method(p) ? set_of_a : set_of_problem;
+}
+
+AxisKey about(const ExperimentParameter& p) {
+  return {p.key, p.label, p.what, p.sweep.numeric, p.sweep.moves_truth, static_cast<int>(&p - experiment_parameters.data())};
 }
 
 bool of_a_method(std::string_view key) { return key.size() > 2 && (key.starts_with("a.") || key.starts_with("b.")); }
 
 void refuse_key(std::string_view key) {
   std::string known;
-  for (const Entry& e : entries) known += std::string(e.about.key) + ", ";
+  for (const AxisKey& k : axis_keys()) known += std::string(k.key) + ", ";
   throw std::invalid_argument("vary: " + in_quotes(key) + " is unknown, expected " + known + "a.NAME or b.NAME");
 }
 
@@ -197,19 +164,15 @@ std::vector<std::string> range_values(std::string_view key, const std::string& t
 
 std::vector<AxisKey> axis_keys() {
   std::vector<AxisKey> keys;
-  for (const Entry& e : entries) keys.push_back(e.about);
+  for (const ExperimentParameter& p : experiment_parameters)
+    if (!p.sweep.group.empty()) keys.push_back(about(p));
   return keys;
 }
 
 AxisKey axis_key(std::string_view key) {
-  constexpr int last = static_cast<int>(entries.size());
-  if (const Entry* e = entry_of(key)) {
-    AxisKey about = e->about;
-    about.rank = static_cast<int>(e - entries.data());
-    return about;
-  }
+  if (const ExperimentParameter* const p = swept(key)) return about(*p);
   if (!of_a_method(key)) refuse_key(key);
-  return {key, key, "a field of a method", false, key == "a.input", last};
+  return {key, key, "a field of a method", false, key == "a.input", static_cast<int>(experiment_parameters.size())};
 }
 
 Axis parse_axis(std::string_view text) {
@@ -240,7 +203,7 @@ std::string axis_text(const Axis& axis) {
 }
 
 void vary(Experiment& experiment, std::string_view key, const std::string& value) {
-  if (const Entry* e = entry_of(key)) return e->set(experiment, key, value);
+  if (const ExperimentParameter* const p = swept(key)) return setter_of(*p)(experiment, key, value);
   if (!of_a_method(key)) refuse_key(key);
   apply_setting(experiment, std::string(key) + "=" + value);
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/experiment.h"
+#include "kernels/experiment/experiment.h"
 
 namespace attoscope {
 

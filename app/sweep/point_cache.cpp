@@ -15,59 +15,25 @@
 #include <system_error>
 #include <vector>
 
-#include "app/json.h"
-#include "app/numbers.h"
-#include "app/paths.h"
-#include "app/session.h"
+#include "app/files/paths.h"
+#include "app/json/json.h"
+#include "app/json/json_place.h"
+#include "app/session/session.h"
+#include "app/words/numbers.h"
 
 namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr std::string_view schema = "attoscope.point/1";
+constexpr std::string_view schema = "attoscope.point/2";
 constexpr std::uint64_t largest_file = 1 << 16;
 
-struct NamedNumber {
-  const char* name;
-  double PointSummary::* value;
-};
-constexpr std::array<NamedNumber, 7> numbers{{{"golden_rms", &PointSummary::golden_rms},
-                                              {"rescales", &PointSummary::rescales},
-                                              {"expected_rescales", &PointSummary::expected_rescales},
-                                              {"nominal_rescales", &PointSummary::nominal_rescales},
-                                              {"algorithm0", &PointSummary::algorithm0},
-                                              {"flash1", &PointSummary::flash1},
-                                              {"flash2", &PointSummary::flash2}}};
-struct NamedDeviation {
-  const char* name;
-  DeviationNumbers PointSummary::* value;
-};
-constexpr std::array<NamedDeviation, 3> deviations{
-    {{"a", &PointSummary::a}, {"b", &PointSummary::b}, {"a_minus_b", &PointSummary::a_minus_b}}};
-struct NamedDigest {
-  const char* name;
-  std::uint64_t PointSummary::* value;
-};
-constexpr std::array<NamedDigest, 3> digests{{{"golden_digest", &PointSummary::golden_digest},
-                                              {"a_digest", &PointSummary::a_digest},
-                                              {"b_digest", &PointSummary::b_digest}}};
+constexpr int most_nested = 4;
 
-/// NaN and infinity have no JSON: they are texts.
-Json number_json(double x) {
-  if (std::isfinite(x)) return x;
-  return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
-}
-double number_of(const nlohmann::json& json) {
-  if (json.is_number()) return json.get<double>();
-  return to_number<double>(json.get<std::string>()).value();
-}
-
-/// What the answer depends on, and the rules that it was computed by.
-std::string key_of(const Experiment& experiment) {
-  Experiment e = experiment;
-  e.problem.traced_row = e.problem.rows == 0 ? -1 : traced_row(e.problem);  // with all rows it changes no summary
-  return std::string(schema) + " " + ATTOSCOPE_VERSION + "\n" + json_text(experiment_json(e), -1);
-}
+Json value_json(double x) { return number_json(x); }
+Json value_json(std::uint64_t digest) { return hex16(digest); }
+void read(const JsonPlace& json, double& x) { x = json.number(); }
+void read(const JsonPlace& json, std::uint64_t& digest) { digest = from_hex16(json.text()).value(); }
 
 std::string checked(const std::string& body) { return body + "\n" + hex16(XXH3_64bits(body.data(), body.size())) + "\n"; }
 
@@ -112,28 +78,31 @@ std::string default_point_cache() {
 
 std::string summary_text(const PointSummary& s) {
   Json json;
-  for (const NamedDeviation& d : deviations)
-    for (const DeviationField& f : deviation_fields) json[d.name][std::string(f.name)] = number_json((s.*d.value).*f.value);
-  for (const NamedNumber& n : numbers) json[n.name] = number_json(s.*n.value);
-  for (const NamedDigest& d : digests) json[d.name] = hex16(s.*d.value);
+  visit_summary(s, [&](const std::string& name, auto x) { json[name] = value_json(x); });
   return json.dump();
 }
 
 std::optional<PointSummary> parse_summary(std::string_view text) try {
-  const nlohmann::json json = parse_json(text, 4);
+  const nlohmann::json json = parse_json(text, most_nested);
+  const JsonPlace place(json, "");
   PointSummary s;
-  for (const NamedDeviation& d : deviations)
-    for (const DeviationField& f : deviation_fields) (s.*d.value).*f.value = number_of(json.at(d.name).at(std::string(f.name)));
-  for (const NamedNumber& n : numbers) s.*n.value = number_of(json.at(n.name));
-  for (const NamedDigest& d : digests) s.*d.value = from_hex16(json.at(d.name).get<std::string>()).value();
+  visit_summary(s, [&](const std::string& name, auto& x) { read(place.at(name), x); });
   return s;
 } catch (const std::exception&) {
   return std::nullopt;
 }
 
-PointCache::PointCache(std::string directory, std::uint64_t limit_bytes)
-    : directory_(std::move(directory)), limit_(limit_bytes) {
+PointCache::PointCache(std::string directory, std::uint64_t limit_bytes, int arithmetic)
+    : directory_(std::move(directory)), limit_(limit_bytes), arithmetic_(arithmetic) {
   if (!directory_.empty()) make_room();
+}
+
+/// What the answer depends on, and the rules that it was computed by.
+std::string PointCache::key_of(const Experiment& experiment) const {
+  Experiment e = experiment;
+  e.problem.traced_row = e.problem.rows == 0 ? -1 : traced_row(e.problem);  // with all rows it changes no summary
+  return std::string(schema) + " " + ATTOSCOPE_VERSION + " arithmetic " + std::to_string(arithmetic_) + "\n" +
+         json_text(experiment_json(e), -1);
 }
 
 std::string PointCache::path_of(const std::string& key) const {
@@ -141,8 +110,12 @@ std::string PointCache::path_of(const std::string& key) const {
   return (fs::path(directory_) / name.substr(0, 2) / (name + ".json")).string();
 }
 
+bool PointCache::keeps(const Experiment& e) const {
+  return !directory_.empty() && e.a.algorithm != Algorithm::hardware && e.b.algorithm != Algorithm::hardware;
+}
+
 std::optional<PointSummary> PointCache::find(const Experiment& experiment) const {
-  if (directory_.empty()) return std::nullopt;
+  if (!keeps(experiment)) return std::nullopt;
   const std::string key = key_of(experiment);
   std::ifstream file(path_of(key), std::ios::binary);
   std::string text(largest_file, '\0');
@@ -154,7 +127,7 @@ std::optional<PointSummary> PointCache::find(const Experiment& experiment) const
 }
 
 void PointCache::keep(const Experiment& experiment, const PointSummary& summary) {
-  if (directory_.empty()) return;
+  if (!keeps(experiment)) return;
   const std::string key = key_of(experiment), path = path_of(key);
   const fs::path beside =
       path + ".part-" + hex16(reinterpret_cast<std::uintptr_t>(&summary)) + "-" + std::to_string(::getpid());

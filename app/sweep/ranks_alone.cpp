@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "app/numbers.h"
 #include "app/sweep/ranks.h"
+#include "app/words/numbers.h"
 
 namespace attoscope {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "app/sweep/handout.h"
+#include "app/sweep/point_scheduler.h"
 #include "app/sweep/ranks.h"
 
 namespace attoscope {
@@ -89,7 +89,10 @@ SweepOptions of_rank(const SweepOptions& options, std::vector<std::size_t> only,
 class Root {
  public:
   Root(const Sweep& sweep, const SweepOptions& options, int ranks)
-      : sweep_(sweep), options_(options), handout_(points_of(sweep, options), ranks), ranks_(static_cast<std::size_t>(ranks)) {}
+      : sweep_(sweep),
+        options_(options),
+        scheduler_(points_of(sweep, options), ranks),
+        ranks_(static_cast<std::size_t>(ranks)) {}
 
   std::vector<SweepAnswer> run(bool& lost) {
     std::thread own([this] { compute_own(); });
@@ -121,7 +124,7 @@ class Root {
 
   bool is_over() {
     const std::lock_guard lock(mutex_);
-    return handout_.complete() || (options_.cancelled && options_.cancelled());
+    return scheduler_.complete() || (options_.cancelled && options_.cancelled());
   }
   bool all_dismissed() const {
     return std::all_of(ranks_.begin() + 1, ranks_.end(), [](const Rank& r) { return r.dismissed || r.dead; });
@@ -129,7 +132,7 @@ class Root {
 
   void keep(const SweepAnswer& a) {
     const std::lock_guard lock(mutex_);
-    if (!handout_.finished(a.index)) return;
+    if (!scheduler_.finished(a.index)) return;
     if (options_.finished) options_.finished(a);
     answers_.push_back(a);
   }
@@ -139,7 +142,7 @@ class Root {
       std::vector<std::size_t> run;
       {
         const std::lock_guard lock(mutex_);
-        run = handout_.next(0);
+        run = scheduler_.next(0);
       }
       if (run.empty())
         std::this_thread::sleep_for(nap);
@@ -171,7 +174,7 @@ class Root {
       if (over) {
         send(static_cast<int>(i), lost_one() ? leave : finish, nullptr, 0);
       } else {
-        const std::vector<std::size_t> next = handout_.next(static_cast<int>(i));
+        const std::vector<std::size_t> next = scheduler_.next(static_cast<int>(i));
         if (next.empty()) continue;  // a rank may yet die and leave something
         const std::vector<std::uint64_t> run(next.begin(), next.end());
         send(static_cast<int>(i), work, run.data(), run.size() * sizeof run[0]);
@@ -188,14 +191,14 @@ class Root {
       if (rank.dead || rank.dismissed || now - rank.heard < patience) continue;
       rank.dead = true;
       const std::lock_guard lock(mutex_);
-      handout_.lost(static_cast<int>(i));
+      scheduler_.lost(static_cast<int>(i));
     }
   }
 
   const Sweep& sweep_;
   const SweepOptions& options_;
   std::mutex mutex_;
-  Handout handout_;
+  PointScheduler scheduler_;
   std::vector<Rank> ranks_;
   std::vector<SweepAnswer> answers_;
 };

@@ -10,7 +10,8 @@
 #include <mutex>
 #include <new>
 
-#include "kernels/device.h"
+#include "kernels/experiment/result.h"
+#include "kernels/gpu/device.h"
 
 namespace attoscope {
 namespace {
@@ -33,10 +34,10 @@ class Run {
   std::vector<SweepAnswer> answers() {
     side_by_side(points());
     std::ranges::sort(large_);
-    Memory memory;
+    ComputeCache cache;
     for (const std::size_t index : large_) {
       if (stopped()) break;
-      compute_point(index, memory, options_.threads);
+      compute_point(index, cache, options_.threads);
     }
     std::ranges::sort(answers_, {}, &SweepAnswer::index);
     return std::move(answers_);
@@ -57,33 +58,33 @@ class Run {
   void side_by_side(const std::vector<std::size_t>& points) {
     const int threads = options_.threads > 0 ? options_.threads : tbb::info::default_concurrency();
     tbb::task_arena arena(threads);
-    tbb::enumerable_thread_specific<Memory> memories;
+    tbb::enumerable_thread_specific<ComputeCache> caches;
     const std::size_t grain = std::clamp<std::size_t>(points.size() / (8 * static_cast<std::size_t>(threads)), 1, 32);
     arena.execute([&] {
       tbb::parallel_for(
           std::size_t{0}, (points.size() + grain - 1) / grain,
           [&](std::size_t run) {
             for (std::size_t i = run * grain; i < std::min(points.size(), (run + 1) * grain) && !stopped(); ++i)
-              small_point(points[i], memories.local());
+              small_point(points[i], caches.local());
           },
           tbb::simple_partitioner{});
     });
   }
 
-  void small_point(std::size_t index, Memory& memory) {
+  void small_point(std::size_t index, ComputeCache& cache) {
     if (const std::optional<Experiment> e = question(index)) {
       if (on_gpu_ || work_of(*e) >= large) {  // a GPU takes one after the other
         const std::lock_guard lock(mutex_);
         large_.push_back(index);
       } else {
-        // isolated: a thread that waits within this point must not begin another one with the same memory
-        tbb::this_task_arena::isolate([&] { answer(index, *e, memory, 1); });
+        // isolated: a thread that waits within this point must not begin another one with the same cache
+        tbb::this_task_arena::isolate([&] { answer(index, *e, cache, 1); });
       }
     }
   }
 
-  void compute_point(std::size_t index, Memory& memory, int threads) {
-    if (const std::optional<Experiment> e = question(index)) answer(index, *e, memory, threads);
+  void compute_point(std::size_t index, ComputeCache& cache, int threads) {
+    if (const std::optional<Experiment> e = question(index)) answer(index, *e, cache, threads);
   }
 
   /// The point's experiment; none where it makes no sense, which is its answer, or where the cache has one.
@@ -99,11 +100,11 @@ class Run {
     return std::nullopt;
   }
 
-  void answer(std::size_t index, const Experiment& e, Memory& memory, int threads) {
+  void answer(std::size_t index, const Experiment& e, ComputeCache& cache, int threads) {
     const auto begun = std::chrono::steady_clock::now();
     try {
       const PointSummary found = summary(
-          compute(e, {.cancelled = options_.cancelled, .memory = &memory, .threads = threads, .device = options_.device}));
+          compute(e, {.cancelled = options_.cancelled, .cache = &cache, .threads = threads, .device = options_.device}));
       if (options_.cache) options_.cache->keep(e, found);
       finish({index, false, found, "", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()});
     } catch (const Stopped&) {

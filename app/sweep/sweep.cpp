@@ -3,35 +3,17 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "app/field_setter.h"
-#include "app/tensors.h"
+#include "app/tensors/tensors.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/result.h"
 
 namespace attoscope {
 namespace {
 
-DeviationNumbers numbers(const Deviation& d) {
-  return {d.max_abs, d.mean_abs, d.rms,         d.std,     d.bias,
-          d.rel_rms, d.cosine,   d.wasserstein, d.max_ulp, static_cast<double>(d.nonfinite)};
-}
-
-struct PlainMeasure {
-  std::string_view name, title;
-  double PointSummary::* value;
-};
-constexpr std::array<PlainMeasure, 7> plain_measures{{
-    {"golden_rms", "RMS of golden", &PointSummary::golden_rms},
-    {"rescales", "rescales per row", &PointSummary::rescales},
-    {"expected_rescales", "H_T - 1", &PointSummary::expected_rescales},
-    {"nominal_rescales", "tiles per row - 1", &PointSummary::nominal_rescales},
-    {"algorithm0_bytes", "HBM bytes, Algorithm 0", &PointSummary::algorithm0},
-    {"flash1_bytes", "HBM bytes, FlashAttention", &PointSummary::flash1},
-    {"flash2_bytes", "HBM bytes, FlashAttention-2", &PointSummary::flash2},
-}};
-
 /// "a.mean_abs/golden" in its parts; field is null where the name is none of a deviation.
 struct Parts {
   std::string_view who;
-  const DeviationField* field = nullptr;
+  const DeviationMeasure* field = nullptr;
   bool over_golden = false;
 };
 Parts parts_of(std::string_view name) {
@@ -42,10 +24,10 @@ Parts parts_of(std::string_view name) {
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) return p;
   p.who = name.substr(0, dot);
-  const auto* const found = std::ranges::find(deviation_fields, name.substr(dot + 1), &DeviationField::name);
+  const DeviationMeasure* const found = deviation_measure(name.substr(dot + 1));
   const bool known = p.who == "a" || p.who == "b" || p.who == "a_minus_b" || p.who == "ratio";
-  const bool divisible = !p.over_golden || (found != deviation_fields.end() && found->has_unit && p.who != "ratio");
-  if (found != deviation_fields.end() && known && divisible) p.field = found;
+  const bool divisible = !p.over_golden || (found != nullptr && is_divisible(*found) && p.who != "ratio");
+  if (found != nullptr && known && divisible) p.field = found;
   return p;
 }
 
@@ -57,9 +39,9 @@ const PlainMeasure* plain_measure(std::string_view name) {
 }  // namespace
 
 PointSummary summary(const Result& r) {
-  return {.a = numbers(r.a_error),
-          .b = numbers(r.b_error),
-          .a_minus_b = numbers(r.a_minus_b),
+  return {.a = numbers_of(r.a_error),
+          .b = numbers_of(r.b_error),
+          .a_minus_b = numbers_of(r.a_minus_b),
           .golden_rms = r.golden_rms,
           .rescales = r.rescales.effective_mean,
           .expected_rescales = r.rescales.expected,
@@ -75,7 +57,7 @@ PointSummary summary(const Result& r) {
 Measure parse_measure(std::string_view text) {
   if (parts_of(text).field != nullptr || plain_measure(text) != nullptr) return {std::string(text)};
   std::string fields, others;
-  for (const DeviationField& f : deviation_fields) fields += (fields.empty() ? "" : ", ") + std::string(f.name);
+  for (const DeviationMeasure& m : deviation_measures) fields += (fields.empty() ? "" : ", ") + std::string(m.key);
   for (const PlainMeasure& m : plain_measures) others += ", " + std::string(m.name);
   throw std::invalid_argument("measure is " + in_quotes(text) + ", expected a., b., a_minus_b. or ratio. and one of " + fields +
                               ", perhaps with /golden" + others);

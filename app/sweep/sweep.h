@@ -8,34 +8,11 @@
 #include <vector>
 
 #include "app/sweep/axis.h"
-#include "kernels/result.h"
+#include "kernels/experiment/measures.h"
 
 namespace attoscope {
 
-/// The numbers of a Deviation that a point keeps.
-struct DeviationNumbers {
-  double max_abs = 0, mean_abs = 0, rms = 0, std = 0, bias = 0, rel_rms = 0, cosine = 0, wasserstein = 0, max_ulp = 0;
-  double nonfinite = 0;
-
-  friend bool operator==(const DeviationNumbers&, const DeviationNumbers&) = default;
-};
-struct DeviationField {
-  std::string_view name, title;
-  double DeviationNumbers::* value;
-  bool has_unit;  ///< of the output: can be divided by the RMS of golden
-};
-inline constexpr std::array<DeviationField, 10> deviation_fields{{
-    {"max_abs", "max |error|", &DeviationNumbers::max_abs, true},
-    {"mean_abs", "mean |error|", &DeviationNumbers::mean_abs, true},
-    {"rms", "RMS error", &DeviationNumbers::rms, true},
-    {"std", "std of the error", &DeviationNumbers::std, true},
-    {"bias", "mean error", &DeviationNumbers::bias, true},
-    {"rel_rms", "RMS error / RMS", &DeviationNumbers::rel_rms, false},
-    {"cosine", "cosine", &DeviationNumbers::cosine, false},
-    {"wasserstein", "Wasserstein-1", &DeviationNumbers::wasserstein, true},
-    {"max_ulp", "max error, ulps", &DeviationNumbers::max_ulp, false},
-    {"nonfinite", "NaN and infinite elements", &DeviationNumbers::nonfinite, false},
-}};
+struct Result;
 
 /// What is kept of a Result: its size does not depend on N.
 struct PointSummary {
@@ -48,6 +25,37 @@ struct PointSummary {
   friend bool operator==(const PointSummary&, const PointSummary&) = default;
 };
 PointSummary summary(const Result& result);
+
+/// A number of a summary that is none of a deviation.
+struct PlainMeasure {
+  std::string_view name, title;
+  double PointSummary::* value;
+};
+inline constexpr std::array<PlainMeasure, 7> plain_measures{{
+    {"golden_rms", "RMS of golden", &PointSummary::golden_rms},
+    {"rescales", "rescales per row", &PointSummary::rescales},
+    {"expected_rescales", "H_T - 1", &PointSummary::expected_rescales},
+    {"nominal_rescales", "tiles per row - 1", &PointSummary::nominal_rescales},
+    {"algorithm0_bytes", "HBM bytes, Algorithm 0", &PointSummary::algorithm0},
+    {"flash1_bytes", "HBM bytes, FlashAttention", &PointSummary::flash1},
+    {"flash2_bytes", "HBM bytes, FlashAttention-2", &PointSummary::flash2},
+}};
+
+/// f(name, number) for every number, then f(name, digest) for every digest, in the order of files; S: PointSummary, perhaps
+/// const.
+template <class S, class F>
+void visit_summary(S& s, F f) {
+  const auto each = [&](const char* who, auto& d) {
+    for (const DeviationMeasure& m : deviation_measures) f(std::string(who) + "." + std::string(m.key), d.*m.value);
+  };
+  each("a", s.a);
+  each("b", s.b);
+  each("a_minus_b", s.a_minus_b);
+  for (const PlainMeasure& m : plain_measures) f(std::string(m.name), s.*m.value);
+  f("golden_digest", s.golden_digest);
+  f("a_digest", s.a_digest);
+  f("b_digest", s.b_digest);
+}
 
 /// One number of a summary: "a.mean_abs", "b.rms", "a_minus_b.max_abs", "ratio.mean_abs" (a over b), the first three also over
 /// the RMS of golden ("a.mean_abs/golden"); "rescales", "expected_rescales", "flash2_bytes", ...

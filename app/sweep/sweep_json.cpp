@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/field_reader.h"
-#include "app/session.h"
+#include "app/json/field_reader.h"
+#include "app/session/session.h"
 
 namespace attoscope {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "app/json.h"
+#include "app/json/json.h"
 #include "app/sweep/sweep.h"
 
 namespace attoscope {

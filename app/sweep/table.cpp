@@ -7,10 +7,11 @@
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
-#include "app/csv.h"
-#include "app/numbers.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/result.h"
 
 namespace attoscope {
 namespace {
@@ -52,28 +53,18 @@ SweepRow row_of(const Sweep& s, std::size_t combination, const Gathered& g) {
   return row;
 }
 
-/// The summary's numbers by name, in the order of the file: f(name, number) and f(name, digest).
-template <class S, class F>
-void each_number(S& s, F f) {
-  const auto each = [&](const char* who, auto& d) {
-    for (const DeviationField& field : deviation_fields) f(std::string(who) + "." + std::string(field.name), d.*field.value);
-  };
-  each("a", s.a);
-  each("b", s.b);
-  each("a_minus_b", s.a_minus_b);
-  f("golden_rms", s.golden_rms);
-  f("rescales", s.rescales);
-  f("expected_rescales", s.expected_rescales);
-  f("nominal_rescales", s.nominal_rescales);
-  f("algorithm0_bytes", s.algorithm0);
-  f("flash1_bytes", s.flash1);
-  f("flash2_bytes", s.flash2);
+/// A number of a summary as the file of points has it; and back, false where it is nothing of the kind.
+std::string number_text(double x) { return shortest(x); }
+std::string number_text(std::uint64_t digest) { return hex16(digest); }
+bool read(const std::string& text, double& x) {
+  const auto value = to_number<double>(text);
+  x = value.value_or(x);
+  return value.has_value();
 }
-template <class S, class F>
-void each_digest(S& s, F f) {
-  f("golden_digest", s.golden_digest);
-  f("a_digest", s.a_digest);
-  f("b_digest", s.b_digest);
+bool read(const std::string& text, std::uint64_t& digest) {
+  const auto value = from_hex16(text);
+  digest = value.value_or(digest);
+  return value.has_value();
 }
 
 std::vector<std::string> points_head(const Sweep& sweep) {
@@ -81,8 +72,7 @@ std::vector<std::string> points_head(const Sweep& sweep) {
   for (const Axis& axis : sweep.axes) head.push_back(axis.key);
   head.emplace_back("seed");
   const PointSummary s;
-  each_number(s, [&](const std::string& name, double) { head.push_back(name); });
-  each_digest(s, [&](const std::string& name, std::uint64_t) { head.push_back(name); });
+  visit_summary(s, [&](const std::string& name, auto) { head.push_back(name); });
   head.emplace_back("error");
   return head;
 }
@@ -95,8 +85,7 @@ std::vector<std::string> point_line(const Sweep& sweep, const SweepAnswer& answe
   line.push_back(std::to_string(sweep.base.problem.seed + static_cast<std::uint64_t>(place.seed)));
   const PointSummary s = answer.summary.value_or(PointSummary{});
   const bool known = answer.summary.has_value();
-  each_number(s, [&](const std::string&, double x) { line.push_back(known ? shortest(x) : ""); });
-  each_digest(s, [&](const std::string&, std::uint64_t x) { line.push_back(known ? hex16(x) : ""); });
+  visit_summary(s, [&](const std::string&, auto x) { line.push_back(known ? number_text(x) : ""); });
   line.push_back(answer.error);
   return line;
 }
@@ -118,15 +107,9 @@ SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line
   if (!answer.error.empty()) return answer;
   PointSummary s;
   std::size_t at = first;
-  each_number(s, [&](const std::string& name, double& x) {
-    const auto value = to_number<double>(line[at++]);
-    if (!value) refuse_line(number, "a number in column " + name);
-    x = *value;
-  });
-  each_digest(s, [&](const std::string& name, std::uint64_t& x) {
-    const auto value = from_hex16(line[at++]);
-    if (!value) refuse_line(number, "16 hexadecimal digits in column " + name);
-    x = *value;
+  visit_summary(s, [&]<class T>(const std::string& name, T& x) {
+    if (!read(line[at++], x))
+      refuse_line(number, (std::is_same_v<T, double> ? "a number in column " : "16 hexadecimal digits in column ") + name);
   });
   answer.summary = s;
   return answer;

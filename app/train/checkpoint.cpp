@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "app/files.h"
-#include "app/numbers.h"
-#include "app/train/json_place.h"
+#include "app/files/files.h"
+#include "app/json/json_place.h"
 #include "app/train/train_json.h"
+#include "app/words/numbers.h"
 
 namespace attoscope {
 namespace {
@@ -29,7 +29,7 @@ void append(std::string& bytes, const T* x, std::size_t count) {
   bytes.append(reinterpret_cast<const char*>(x), count * sizeof(T));
 }
 
-Json state_json(const ContestState& state) {
+Json state_json(const PairedTrainingState& state) {
   Json runs = Json::array();
   for (const TrainState& s : state.runs)
     runs.push_back({{"step", s.step},
@@ -60,9 +60,9 @@ std::uint64_t array_bytes(const TrainRecord& record) {
 }
 
 /// The states' scalars, and room for their arrays.
-ContestState empty_state(const JsonPlace& json, const TrainRecord& record) {
+PairedTrainingState empty_state(const JsonPlace& json, const TrainRecord& record) {
   json.expect_keys({"step", "runs"});
-  ContestState state;
+  PairedTrainingState state;
   state.step = json.at("step").whole(record.step, record.step);
   const JsonPlace runs = json.at("runs");
   runs.expect_size(record.runs.size());
@@ -152,7 +152,7 @@ Checkpoint checked(const InputFile& file) {
 
 }  // namespace
 
-void write_checkpoint(const std::string& path, const TrainRecord& record, const ContestState& state) {
+void write_checkpoint(const std::string& path, const TrainRecord& record, const PairedTrainingState& state) {
   Json json = train_json(record);
   json["state"] = state_json(state);
   const std::string text = json_text(json, -1);

@@ -8,17 +8,17 @@
 
 #include <string>
 
-#include "kernels/train/contest.h"
+#include "kernels/train/paired_training.h"
 
 namespace attoscope {
 
 struct Checkpoint {
   TrainRecord record;  ///< its plan has no corpus: see `read_same_text`
-  ContestState state;
+  PairedTrainingState state;
 };
 
 /// Written beside and renamed; safe from the end of the machine, too. Throws std::runtime_error in a sentence.
-void write_checkpoint(const std::string& path, const TrainRecord& record, const ContestState& state);
+void write_checkpoint(const std::string& path, const TrainRecord& record, const PairedTrainingState& state);
 
 /// Everything is checked as if an enemy had written it. Throws std::runtime_error in one sentence that names the file.
 Checkpoint read_checkpoint(const std::string& path);

@@ -5,9 +5,9 @@
 
 #include <stdexcept>
 
-#include "app/files.h"
-#include "app/numbers.h"
-#include "app/paths.h"
+#include "app/files/files.h"
+#include "app/files/paths.h"
+#include "app/words/numbers.h"
 
 namespace attoscope {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "kernels/train/plan.h"
+#include "kernels/train/plan/plan.h"
 
 namespace attoscope {
 

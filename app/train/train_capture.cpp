@@ -4,8 +4,8 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
-#include "app/json.h"
-#include "app/session.h"
+#include "app/json/json.h"
+#include "app/session/session.h"
 
 namespace attoscope {
 namespace {

@@ -3,8 +3,9 @@
 
 #include <string>
 
+#include "kernels/experiment/experiment.h"
 #include "kernels/train/model.h"
-#include "kernels/train/plan.h"
+#include "kernels/train/plan/plan.h"
 
 namespace attoscope {
 

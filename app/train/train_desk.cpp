@@ -16,9 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 using State = TrainProgress::State;
 
-/// Wishes that are about the session's plan, and so wait for its text.
-bool needs_plan(TrainWish::Act act) {
-  using Act = TrainWish::Act;
+/// Requests that are about the session's plan, and so wait for its text.
+bool needs_plan(TrainRequest::Act act) {
+  using Act = TrainRequest::Act;
   return act == Act::run || act == Act::one_step || act == Act::restart || act == Act::fork;
 }
 
@@ -162,10 +162,10 @@ TrainView TrainDesk::view() const {
   return view;
 }
 
-void TrainDesk::grant(const TrainWish& wish, const Session& session) {
-  if (wish.act == TrainWish::Act::none) return;
-  TrainOrder order{wish, {}, training_device(session.device)};
-  if (!needs_plan(wish.act)) return thread_.give(std::move(order));
+void TrainDesk::handle(const TrainRequest& request, const Session& session) {
+  if (request.act == TrainRequest::Act::none) return;
+  TrainOrder order{request, {}, training_device(session.device)};
+  if (!needs_plan(request.act)) return thread_.give(std::move(order));
   if (planned_ && !planned_->wrong.empty()) text_.forget();  // perhaps the text is there now
   waiting_ = std::move(order);
 }

@@ -6,9 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "app/side_question.h"
+#include "app/threads/side_question.h"
 #include "app/train/train_thread.h"
-#include "ui/ui.h"
+#include "ui/frame/train_answer.h"
+#include "ui/session/session.h"
 
 namespace attoscope {
 
@@ -34,7 +35,7 @@ PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text);
 /// wrong, or diverges, the view says so.
 TrainView computed_training(const Session& session, const Cancelled& cancelled = {});
 
-/// Trains as the panels wish, while the window goes on. Knows no window.
+/// Trains as the panels ask, in the background. Knows no window.
 ///
 /// No step begins while Explore computes, nor in the fifth of a second after that; otherwise training has all threads.
 class TrainDesk {
@@ -48,7 +49,7 @@ class TrainDesk {
   /// What the panels are told in this frame.
   TrainView view() const;
   /// Does what was asked of it.
-  void grant(const TrainWish& wish, const Session& session);
+  void handle(const TrainRequest& request, const Session& session);
   /// What was done, in a sentence; once.
   std::optional<std::string> take_note();
   /// Q, K, V that were asked for, once.

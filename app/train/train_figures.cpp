@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/report.h"
+#include "app/session/report.h"
 #include "app/train/text.h"
-#include "kernels/presets.h"
+#include "kernels/experiment/presets.h"
 
 namespace attoscope {
 namespace {

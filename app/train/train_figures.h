@@ -5,7 +5,7 @@
 
 #include "app/figures/figure.h"
 #include "kernels/train/record.h"
-#include "ui/figure_choice.h"
+#include "ui/session/figure_choice.h"
 
 namespace attoscope {
 

@@ -2,52 +2,29 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "app/field_reader.h"
-#include "app/field_writer.h"
-#include "app/train/json_place.h"
+#include "app/json/field_reader.h"
+#include "app/json/field_writer.h"
+#include "app/json/json_place.h"
 #include "app/train/text.h"
-#include "kernels/train/train_fields.h"
+#include "kernels/train/plan/train_fields.h"
+#include "kernels/train/record_fields.h"
 
 namespace attoscope {
 namespace {
 
 using Parsed = nlohmann::json;
 
-template <class Of, class T>
-using Column = std::pair<std::string_view, T Of::*>;
-
-constexpr std::array<Column<StepReport, double>, 4> step_columns{{{"loss", &StepReport::loss},
-                                                                  {"gradient_norm", &StepReport::gradient_norm},
-                                                                  {"rate", &StepReport::rate},
-                                                                  {"loss_scale", &StepReport::loss_scale}}};
-constexpr std::array<Column<HeadCensus, std::int64_t>, 7> count_columns{{{"rows", &HeadCensus::rows},
-                                                                         {"tied_rows", &HeadCensus::tied_rows},
-                                                                         {"weights", &HeadCensus::weights},
-                                                                         {"saturated", &HeadCensus::saturated},
-                                                                         {"underflowed", &HeadCensus::underflowed},
-                                                                         {"lost_dS", &HeadCensus::lost_dS},
-                                                                         {"overflowed_dS", &HeadCensus::overflowed_dS}}};
-constexpr std::array<Column<HeadCensus, double>, 2> sum_columns{
-    {{"delta_error", &HeadCensus::delta_error}, {"delta_size", &HeadCensus::delta_size}}};
-constexpr std::array<Column<WeightDeviation, double>, 6> deviation_columns{
-    {{"max_abs", &WeightDeviation::max_abs},
-     {"wasserstein", &WeightDeviation::wasserstein},
-     {"rel_l2", &WeightDeviation::rel_l2},
-     {"update_cosine", &WeightDeviation::update_cosine},
-     {"directionality", &WeightDeviation::directionality},
-     {"step_size", &WeightDeviation::step_size}}};
+constexpr std::array<NamedNumber<HeadStatistics, double>, 2> sum_columns{
+    {{"delta_error", &HeadStatistics::delta_error}, {"delta_size", &HeadStatistics::delta_size}}};
 
 /// The double of the shortest text that reads back as x, where that is x.
 double short_double(float x) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, x).ptr;
-  const double read = to_number<double>(std::string_view(text, end)).value_or(x);
+  const double read = to_number<double>(shortest(x)).value_or(x);
   return static_cast<float>(read) == x ? read : x;
 }
 
@@ -61,7 +38,7 @@ Json listed_as(const Items& items, F f) {
 
 Json steps_json(const std::vector<StepReport>& steps) {
   Json json{{"step", listed_as(steps, [](const StepReport& s) { return s.step; })}};
-  for (const auto& [key, member] : step_columns)
+  for (const auto& [key, member] : step_numbers)
     json[std::string(key)] = listed_as(steps, [&](const StepReport& s) { return number_json(s.*member); });
   json["skipped"] = listed_as(steps, [](const StepReport& s) { return s.skipped ? 1 : 0; });
   return json;
@@ -72,8 +49,9 @@ Json health_json(const std::vector<RunHealth>& health) {
   const auto column = [&](std::string_view key, auto of_head) {
     json[std::string(key)] = listed_as(health, [&](const RunHealth& h) { return listed_as(h.heads, of_head); });
   };
-  for (const auto& [key, member] : count_columns) column(key, [&](const HeadHealth& h) { return h.census.*member; });
-  for (const auto& [key, member] : sum_columns) column(key, [&](const HeadHealth& h) { return number_json(h.census.*member); });
+  for (const auto& [key, member] : head_counts) column(key, [&](const HeadHealth& h) { return h.statistics.*member; });
+  for (const auto& [key, member] : sum_columns)
+    column(key, [&](const HeadHealth& h) { return number_json(h.statistics.*member); });
   column("query_norm", [](const HeadHealth& h) { return number_json(h.query_norm); });
   return json;
 }
@@ -94,7 +72,7 @@ Json run_json(const RunRecord& r) {
 Json points_json(const std::vector<PairPoint>& points) {
   Json json{{"step", listed_as(points, [](const PairPoint& p) { return p.step; })},
             {"loss_difference", listed_as(points, [](const PairPoint& p) { return number_json(p.loss_difference); })}};
-  for (const auto& [key, member] : deviation_columns)
+  for (const auto& [key, member] : weight_numbers)
     json[std::string(key)] = listed_as(points, [&](const PairPoint& p) {
       return listed_as(p.deviations, [&](const WeightDeviation& d) { return number_json(d.*member); });
     });
@@ -136,7 +114,7 @@ std::vector<Row> rows_of(const JsonPlace& table, int last_step) {
 
 std::vector<StepReport> steps_of(const JsonPlace& table, int last_step) {
   std::vector<StepReport> steps = rows_of<StepReport>(table, last_step);
-  for (const auto& [key, member] : step_columns)
+  for (const auto& [key, member] : step_numbers)
     read_column(table, key, steps, [m = member](const JsonPlace& x, StepReport& s) { s.*m = x.number(); });
   read_column(table, "skipped", steps, [](const JsonPlace& x, StepReport& s) { s.skipped = x.whole(0, 1) == 1; });
   return steps;
@@ -151,12 +129,12 @@ std::vector<RunHealth> health_of(const JsonPlace& table, int last_step, std::siz
       for (std::size_t i = 0; i < heads; ++i) read(x.at(i), h.heads[i]);
     });
   };
-  for (const auto& [key, member] : count_columns)
+  for (const auto& [key, member] : head_counts)
     column(key, [m = member](const JsonPlace& x, HeadHealth& h) {
-      h.census.*m = x.whole(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
+      h.statistics.*m = x.whole(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
     });
   for (const auto& [key, member] : sum_columns)
-    column(key, [m = member](const JsonPlace& x, HeadHealth& h) { h.census.*m = x.number(); });
+    column(key, [m = member](const JsonPlace& x, HeadHealth& h) { h.statistics.*m = x.number(); });
   column("query_norm", [](const JsonPlace& x, HeadHealth& h) { h.query_norm = x.number(); });
   return health;
 }
@@ -179,7 +157,7 @@ std::vector<float> profile_of(const JsonPlace& json) {
 std::vector<PairPoint> points_of(const JsonPlace& table, int last_step, std::size_t tensors) {
   std::vector<PairPoint> points = rows_of<PairPoint>(table, last_step);
   read_column(table, "loss_difference", points, [](const JsonPlace& x, PairPoint& p) { p.loss_difference = x.number(); });
-  for (const auto& [key, member] : deviation_columns)
+  for (const auto& [key, member] : weight_numbers)
     read_column(table, key, points, [&, m = member](const JsonPlace& x, PairPoint& p) {
       p.deviations.resize(1 + tensors);
       x.expect_size(1 + tensors);
@@ -216,12 +194,6 @@ TrainPlan plan_of(const JsonPlace& json) {
 }
 
 }  // namespace
-
-Json number_json(double x) {
-  if (std::isnan(x)) return nullptr;
-  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-  return x;
-}
 
 Json train_plan_json(const TrainPlan& plan) {
   Json json = Json::object();

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "app/json.h"
+#include "app/json/json.h"
 #include "kernels/train/record.h"
 
 namespace attoscope {
@@ -12,9 +12,6 @@ inline constexpr std::string_view train_schema = "attoscope.train/1";
 
 /// A plan as sessions and checkpoints hold it.
 Json train_plan_json(const TrainPlan& plan);
-
-/// Numbers as JSON that reads back as the same bits: NaN is null, infinities are the texts "inf" and "-inf".
-Json number_json(double x);
 
 /// The whole record. Series are columns: one list of numbers for each quantity.
 Json train_json(const TrainRecord& record);

@@ -6,11 +6,10 @@
 #include <cmath>
 #include <vector>
 
-#include "app/csv.h"
-#include "app/numbers.h"
-#include "app/report.h"
+#include "app/session/report.h"
 #include "app/train/text.h"
-#include "ui/train/look.h"
+#include "app/words/numbers.h"
+#include "kernels/train/record_fields.h"
 
 namespace attoscope {
 namespace {
@@ -132,10 +131,7 @@ void add_pair(Lines& lines, const TrainRecord& r, const PairRecord& pair) {
     for (std::size_t i = 0; i < p.deviations.size(); ++i) {
       const WeightDeviation& d = p.deviations[i];
       const std::string tensor = i == 0 ? "all" : r.parameters.tensors[i - 1].name;
-      const double values[]{d.max_abs, d.wasserstein, d.rel_l2, d.update_cosine, d.directionality};
-      for (std::size_t m = 0; m < std::size(values); ++m)
-        lines.add(p.step, pair.pair.name, tensor, train_measure_names[m], values[m]);
-      lines.add(p.step, pair.pair.name, tensor, "step_size", d.step_size);
+      for (const auto& [key, member] : weight_numbers) lines.add(p.step, pair.pair.name, tensor, key, d.*member);
     }
     lines.add(p.step, pair.pair.name, "all", "loss_difference", p.loss_difference);
   }
@@ -150,23 +146,14 @@ void add_health(Lines& lines, const TrainRecord& r, const std::string& run, cons
     };
     add("delta_bias", h.delta_bias());
     add("query_norm", h.query_norm);
-    add("rows", static_cast<double>(h.census.rows));
-    add("tied_rows", static_cast<double>(h.census.tied_rows));
-    add("weights", static_cast<double>(h.census.weights));
-    add("saturated", static_cast<double>(h.census.saturated));
-    add("underflowed", static_cast<double>(h.census.underflowed));
-    add("lost_dS", static_cast<double>(h.census.lost_dS));
-    add("overflowed_dS", static_cast<double>(h.census.overflowed_dS));
+    for (const auto& [key, member] : head_counts) add(key, static_cast<double>(h.statistics.*member));
   }
 }
 
 void add_run(Lines& lines, const TrainRecord& r, const RunRecord& run) {
   const std::string name = "run " + run.run.name;
   for (const StepReport& s : run.steps) {
-    lines.add(s.step, name, "all", "loss", s.loss);
-    lines.add(s.step, name, "all", "gradient_norm", s.gradient_norm);
-    lines.add(s.step, name, "all", "rate", s.rate);
-    lines.add(s.step, name, "all", "loss_scale", s.loss_scale);
+    for (const auto& [key, member] : step_numbers) lines.add(s.step, name, "all", key, s.*member);
     lines.add(s.step, name, "all", "skipped", s.skipped ? 1 : 0);
   }
   for (const RunHealth& health : run.health) add_health(lines, r, name, health);

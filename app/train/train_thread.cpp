@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "app/files.h"
+#include "app/files/files.h"
 #include "app/train/text.h"
 #include "kernels/train/ending.h"
 
@@ -33,9 +33,9 @@ std::string file_name(const CapturePlace& p) {
 }
 
 /// Why a or b stopped, and where training can go on.
-std::string stopped_sentence(const Course& course) {
-  const std::string why = ended(course.record());
-  const std::vector<int> kept = course.kept().steps();
+std::string stopped_sentence(const TrainingHistory& history) {
+  const std::string why = ended(history.record());
+  const std::vector<int> kept = history.kept().steps();
   return why + (why.ends_with('.') ? "" : ".") + " The last step that is kept is " + std::to_string(kept.back()) + ".";
 }
 
@@ -186,15 +186,15 @@ void TrainThread::attempt(const std::function<void()>& act) {
 }
 
 void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
-  using Act = TrainWish::Act;
-  switch (order.wish.act) {
+  using Act = TrainRequest::Act;
+  switch (order.request.act) {
     case Act::none:
       return;
     case Act::run:
     case Act::one_step:
-      if (!course_.begun() || !(order.plan == course_.record().plan)) begin(order);
-      running_ = order.wish.act == Act::run && !course_.over();
-      if (order.wish.act == Act::one_step) step({});
+      if (!history_.begun() || !(order.plan == history_.record().plan)) begin(order);
+      running_ = order.request.act == Act::run && !history_.over();
+      if (order.request.act == Act::one_step) step({});
       break;
     case Act::pause:
       running_ = false;
@@ -204,47 +204,47 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
       running_ = true;
       break;
     case Act::go_back:
-      course_.go_back(order.wish.step);
+      history_.go_back(order.request.step);
       renewed();
       return;
     case Act::fork:
-      course_.fork(order.wish.step, order.plan);
+      history_.fork(order.request.step, order.plan);
       renewed();
-      running_ = !course_.over();
+      running_ = !history_.over();
       return;
     case Act::save:
-      return save(order.wish.file);
+      return save(order.request.file);
     case Act::open:
       return open(order);
     case Act::explore:
       return explore(order, outdated);
   }
-  if (!running_ && course_.begun()) course_.keep_newest();
+  if (!running_ && history_.begun()) history_.keep_newest();
   rate_.restart();
 }
 
 /// From the first step, under the order's plan.
 void TrainThread::begin(const TrainOrder& order) {
   running_ = false;
-  course_.start(order.plan, make_(order.device, 0));
+  history_.start(order.plan, make_(order.device, 0));
   renewed();
 }
 
 void TrainThread::open(const TrainOrder& order) {
-  Checkpoint checkpoint = read_checkpoint(order.wish.file);
+  Checkpoint checkpoint = read_checkpoint(order.request.file);
   TrainPlan& plan = checkpoint.record.plan;
   plan.text = read_same_text(plan.text, plan.text.file);
-  course_.open(checkpoint, make_(order.device, 0));
+  history_.open(checkpoint, make_(order.device, 0));
   renewed();
-  note_ = "Opened " + order.wish.file + " at step " + std::to_string(course_.record().step) + ".";
+  note_ = "Opened " + order.request.file + " at step " + std::to_string(history_.record().step) + ".";
   const std::lock_guard lock(mutex_);
   told_.opened = plan;
 }
 
 void TrainThread::explore(const TrainOrder& order, const Cancelled& outdated) {
-  const TrainWish& w = order.wish;
+  const TrainRequest& w = order.request;
   if (keeping_.directory.empty()) throw std::runtime_error("There is no home directory in which Q, K and V could be kept.");
-  const Captured c = course_.captured({w.run, w.layer, w.head, w.sequence, w.step}, outdated);
+  const Captured c = history_.captured({w.run, w.layer, w.head, w.sequence, w.step}, outdated);
   const std::string file = (fs::path(keeping_.directory) / "captures" / (file_name(c.place) + ".safetensors")).string();
   write_safely(file, capture_file(c.tensors, c.place, c.run.method));
   const std::lock_guard lock(mutex_);
@@ -252,12 +252,12 @@ void TrainThread::explore(const TrainOrder& order, const Cancelled& outdated) {
 }
 
 void TrainThread::save(const std::string& file) {
-  if (!course_.begun()) throw std::runtime_error("Nothing was trained yet, so there is nothing to save.");
-  write_checkpoint(file, course_.record(), course_.state());
-  note_ = "Saved " + file + " at step " + std::to_string(course_.record().step) + ".";
+  if (!history_.begun()) throw std::runtime_error("Nothing was trained yet, so there is nothing to save.");
+  write_checkpoint(file, history_.record(), history_.state());
+  note_ = "Saved " + file + " at step " + std::to_string(history_.record().step) + ".";
 }
 
-/// The course goes on from somewhere else: what was said about it is outdated.
+/// The training goes on from another state: what was said about it is outdated.
 void TrainThread::renewed() {
   running_ = false;
   record_.reset();
@@ -267,13 +267,13 @@ void TrainThread::renewed() {
 }
 
 void TrainThread::step(const Cancelled& outdated) {
-  const int before = course_.record().step;
-  course_.step(outdated);
+  const int before = history_.record().step;
+  history_.step(outdated);
   record_.reset();
-  const TrainRecord& r = course_.record();
+  const TrainRecord& r = history_.record();
   unsaved_ |= r.step > before;
-  if (course_.over()) running_ = false;
-  if (course_.diverged()) remark_ = stopped_sentence(course_);
+  if (history_.over()) running_ = false;
+  if (history_.diverged()) remark_ = stopped_sentence(history_);
   if (has_tensor(r, looked_at_) && was_measured(r.pairs[static_cast<std::size_t>(looked_at_.pair)], r.step)) {
     take_weights(true);
     picture();
@@ -284,16 +284,17 @@ void TrainThread::step(const Cancelled& outdated) {
 /// The weights of the pair that is looked at. Those of a run that is set back at every measured step mean something then alone.
 void TrainThread::take_weights(bool measured) {
   measured_ = {};
-  if (!course_.begun() || !has_tensor(course_.record(), looked_at_)) return;
-  const PairPlan& p = course_.record().pairs[static_cast<std::size_t>(looked_at_.pair)].pair;
+  if (!history_.begun() || !has_tensor(history_.record(), looked_at_)) return;
+  const PairPlan& p = history_.record().pairs[static_cast<std::size_t>(looked_at_.pair)].pair;
   if (p.role == Role::direct && !measured) return;
-  measured_ = {looked_at_.pair, course_.record().step, course_.weights(p.x), course_.weights(p.y)};
+  measured_ = {looked_at_.pair, history_.record().step, history_.weights(p.x), history_.weights(p.y)};
 }
 
 void TrainThread::picture() {
   std::shared_ptr<const WeightGap> gap;
-  if (course_.begun() && measured_.pair >= 0 && has_tensor(course_.record(), looked_at_))
-    gap = std::make_shared<const WeightGap>(weight_gap(course_.record(), looked_at_, measured_.step, measured_.x, measured_.y));
+  if (history_.begun() && measured_.pair >= 0 && has_tensor(history_.record(), looked_at_))
+    gap =
+        std::make_shared<const WeightGap>(weight_gap(history_.record(), looked_at_, measured_.step, measured_.x, measured_.y));
   const std::lock_guard lock(mutex_);
   told_.gap = std::move(gap);
 }
@@ -301,25 +302,25 @@ void TrainThread::picture() {
 /// What would be lost with the program, where it is not too large to be written now and then.
 void TrainThread::save_own() {
   saved_at_ = Clock::now();
-  if (!unsaved_ || keeping_.directory.empty() || !course_.begun()) return;
-  const ContestState state = course_.state();
-  if (bytes_of(state) > Course::usual_memory) return;
+  if (!unsaved_ || keeping_.directory.empty() || !history_.begun()) return;
+  const PairedTrainingState state = history_.state();
+  if (bytes_of(state) > TrainingHistory::usual_memory) return;
   fs::create_directories(keeping_.directory);
-  write_checkpoint(own_checkpoint(), course_.record(), state);
+  write_checkpoint(own_checkpoint(), history_.record(), state);
   unsaved_ = false;
 }
 
 TrainProgress TrainThread::progress() const {
   TrainProgress p;
   p.remark = remark_;
-  if (!course_.begun()) return p;
-  const TrainRecord& r = course_.record();
+  if (!history_.begun()) return p;
+  const TrainRecord& r = history_.record();
   p.step = r.step;
   p.steps = r.plan.recipe.steps;
-  p.kept = course_.kept().steps();
+  p.kept = history_.kept().steps();
   p.steps_per_second = rate_.per_second();
   if (running_ && p.steps_per_second > 0) p.seconds_left = (p.steps - p.step) / p.steps_per_second;
-  p.state = running_ ? State::running : course_.diverged() ? State::stopped : r.finished() ? State::done : State::paused;
+  p.state = running_ ? State::running : history_.diverged() ? State::stopped : r.finished() ? State::done : State::paused;
   return p;
 }
 
@@ -328,9 +329,9 @@ void TrainThread::publish(bool at_once) {
   const Clock::time_point now = Clock::now();
   if (!at_once && now - published_at_ < std::max<Clock::duration>(100ms, 20 * published_in_)) return;
   published_at_ = now;
-  if (course_.begun()) rate_.mark(now, course_.record().step);
-  if (course_.begun() && !record_) {
-    record_ = std::make_shared<const TrainRecord>(course_.record());
+  if (history_.begun()) rate_.mark(now, history_.record().step);
+  if (history_.begun() && !record_) {
+    record_ = std::make_shared<const TrainRecord>(history_.record());
     records_.push_back(record_);
     published_in_ = Clock::now() - now;
   }

@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "app/train/course.h"
-#include "ui/train/answer.h"
+#include "app/train/training_history.h"
+#include "ui/frame/train_answer.h"
 
 namespace attoscope {
 
@@ -30,9 +30,9 @@ struct TensorAt {
   friend bool operator==(const TensorAt&, const TensorAt&) = default;
 };
 
-/// A wish, and what it is about.
+/// A request, and what it is about.
 struct TrainOrder {
-  TrainWish wish;
+  TrainRequest request;
   TrainPlan plan;  ///< the session's, with its corpus
   std::string device;
 };
@@ -129,7 +129,7 @@ class TrainThread {
   const MakeDevice make_;
 
   // the thread's own
-  Course course_;
+  TrainingHistory history_;
   bool running_ = false;
   bool unsaved_ = false;  ///< steps were taken since the own checkpoint was written
   std::string remark_, note_;

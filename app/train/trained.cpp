@@ -3,8 +3,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "app/devices.h"
 #include "app/train/text.h"
+#include "app/words/devices.h"
 
 namespace attoscope {
 
@@ -19,17 +19,17 @@ std::string training_device(const std::string& spec) {
 
 Trained trained(TrainPlan plan, const TrainOptions& options) {
   if (!plan.text.corpus) plan.text = text_of(plan.text);
-  Contest contest(plan, primitives_on(training_device(options.device), 0));
+  PairedTraining training(plan, primitives_on(training_device(options.device), 0));
   const int steps = options.steps > 0 ? options.steps : plan.recipe.steps;
-  while (contest.record().step < steps) {
+  while (training.record().step < steps) {
     if (options.cancelled && options.cancelled()) throw Stopped();
-    const int before = contest.record().step;
-    contest.step(options.cancelled);
-    if (contest.record().step == before) break;  // a or b diverged
+    const int before = training.record().step;
+    training.step(options.cancelled);
+    if (training.record().step == before) break;  // a or b diverged
     if (options.stepped) options.stepped();
   }
-  Trained t{contest.record(), {}};
-  for (std::size_t run = 0; run < t.record.runs.size(); ++run) t.weights.push_back(contest.weights(static_cast<int>(run)));
+  Trained t{training.record(), {}};
+  for (std::size_t run = 0; run < t.record.runs.size(); ++run) t.weights.push_back(training.weights(static_cast<int>(run)));
   return t;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/train/contest.h"
+#include "kernels/train/paired_training.h"
 
 namespace attoscope {
 
@@ -23,7 +23,8 @@ struct Trained {
   std::vector<std::vector<float>> weights;  ///< of every run, when it ended
 };
 
-/// Reads the plan's text where it has none. Throws as Contest does, or in a sentence about the text; Stopped when cancelled.
+/// Reads the plan's text where it has none. Throws as PairedTraining does, or in a sentence about the text; Stopped when
+/// cancelled.
 Trained trained(TrainPlan plan, const TrainOptions& options = {});
 
 /// 64-bit hashes of every run's weights.
@@ -32,7 +33,7 @@ std::vector<std::uint64_t> digests_of(const Trained& t);
 /// The text that `asked` names; where it has a digest, only if it is still that. Throws as `read_text` does.
 TextSource text_of(const TextSource& asked);
 
-/// The device that trains where `spec` was wished for: one alone.
+/// The device that trains where `spec` was asked for: one alone.
 std::string training_device(const std::string& spec);
 
 }  // namespace attoscope

@@ -7,7 +7,7 @@ const ParameterTensor* tensor_of(const Parameters& p, int layer, Weight weight) 
   return attoscope::tensor_of(p, p.index(layer, weight));
 }
 
-/// Whether what this step leaves is a number of D already.
+/// Whether the result of this step is already in D.
 template <class T>
 bool leaves_D(const RounderPlan<T>& step, const RounderPlan<T>& to_D) {
   return !to_D.rounds() || (step.rounds() && step.format == to_D.format);

@@ -1,11 +1,11 @@
-/// What a model keeps of a forward pass for its backward pass, and where in the flat array its weights lie.
+/// What a model stores in the forward pass for its backward pass, and where in the flat array its weights lie.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "kernels/train/primitives.h"
+#include "kernels/train/primitives/primitives.h"
 
 namespace attoscope {
 
@@ -35,7 +35,7 @@ struct ModelSize {
 /// Bytes of all arrays of a model that trains: activations, gradients, weights in T and D, and the optimiser's.
 double bytes_of_training(const ModelShape& shape, int vocabulary, int batch, std::size_t bytes_of_number);
 
-/// A norm's weights, what it gave, and what its backward pass needs.
+/// A norm's weights, its output, and what its backward pass needs.
 template <class T>
 struct Normed {
   Normed(Primitives<T>& on, const ModelSize& size, const ParameterTensor* gains, const ParameterTensor* biases)
@@ -77,7 +77,7 @@ struct Activations {
   DeviceNumbers<T> logits, losses;
 };
 
-/// Gradients on their way back, one layer's after the other's.
+/// Gradients of the activations, used by one layer after the other.
 template <class T>
 struct StreamGradients {
   StreamGradients(Primitives<T>& on, const ModelSize& size)

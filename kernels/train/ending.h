@@ -1,4 +1,4 @@
-/// Whether a training can go on.
+/// Whether training can continue.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace attoscope {
 
-/// Why training cannot go on before its last step: what stopped a or b; empty: it can. Where a is bisected it goes on without a
-/// as long as a suspect is left: those that live on show which piece the failure needs.
+/// Why training cannot continue before its last step: what stopped a or b; empty: it can. Where a is bisected, it continues
+/// without a as long as a suspect is left: the suspects that do not diverge show which piece causes the failure.
 std::string ended(const TrainRecord& record);
 
 }  // namespace attoscope

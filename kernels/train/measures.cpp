@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/ordered_sum.h"
+#include "kernels/deviation/ordered_sum.h"
 
 namespace attoscope {
 namespace {
@@ -88,8 +88,8 @@ Symmetric squared(const Symmetric& x) {
   return y;
 }
 
-/// A power of g, whose trace is 1, so high that of its eigenvectors almost the first alone is left: by squaring, so that equal
-/// and nearly equal eigenvalues end, too.
+/// A power of g, normalised to trace 1, so high that almost only its first eigenvector is left. It is found by repeated
+/// squaring, which ends soon even if eigenvalues are equal or nearly equal.
 Symmetric high_power(Symmetric g) {
   constexpr int most_squarings = 40;
   constexpr double enough = 1 - 1e-7;  // the rest of the trace; its square bounds the error of the Rayleigh quotient
@@ -114,7 +114,7 @@ double rayleigh_quotient(const Symmetric& g, const double* v) {
   return above / below;
 }
 
-/// The row with the largest diagonal element: the first eigenvector has a share in it.
+/// The row with the largest diagonal element, which has a component along the first eigenvector.
 const double* strongest_row(const Symmetric& g) {
   int best = 0;
   for (int i = 1; i < g.d; ++i)
@@ -124,7 +124,7 @@ const double* strongest_row(const Symmetric& g) {
 
 }  // namespace
 
-/// What a tensor, or a piece of it, adds.
+/// The sums of a tensor, or of a piece of it.
 struct DeviationMeter::Sums {
   double max_abs = 0, difference = 0, reference = 0, xy = 0, xx = 0, yy = 0;
 

@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "kernels/train/parameters.h"
+#include "kernels/train/plan/parameters.h"
 
 namespace attoscope {
 
-/// Of x against y; sums in the meter's order (kernels/meter.h). NaN where a number is not finite.
+/// Of x against y; sums in the order of kernels/deviation/meter.h. NaN where a number is not finite.
 struct WeightDeviation {
   double max_abs = 0;         ///< max |x - y|
   double wasserstein = 0;     ///< Wasserstein-1: mean |sorted x - sorted y|
@@ -17,24 +17,24 @@ struct WeightDeviation {
   double update_cosine = 0;   ///< of the last updates: cos(x - x before, y - y before); NaN where one of them is 0
   double directionality = 0;  ///< ||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step: 1 for steps in random
                               ///< directions, sqrt(steps) for steps in one; 0 while x = y
-  double step_size = 0;       ///< ||y - y before|| / ||y||: how far y itself went in the step
+  double step_size = 0;       ///< ||y - y before|| / ||y||: the size of y's own step
 
   friend bool operator==(const WeightDeviation&, const WeightDeviation&) = default;
 };
 
-/// Follows the difference x - y of two models, in fp32, from step to step. It starts from 0: where the weights that it is shown
-/// first differ, that is the first growth.
+/// Follows the difference x - y of two models, in fp32, from step to step. It starts from 0: if the first weights that it gets
+/// differ, that difference is the first growth.
 class DeviationMeter {
  public:
   explicit DeviationMeter(const Parameters& parameters);
   /// To be called after every step with both models' weights.
   void follow(std::span<const float> x, std::span<const float> y);
-  /// Of what `follow` saw last; [0] over all, [1 + t] of tensor t. `x_before`, `y_before`: before that step.
+  /// Of the weights last passed to `follow`; [0] over all, [1 + t] of tensor t. `x_before`, `y_before`: before that step.
   std::vector<WeightDeviation> deviations(std::span<const float> x, std::span<const float> y, std::span<const float> x_before,
                                           std::span<const float> y_before) const;
-  /// sum of ||D||^2 of every tensor: with the weights all that is needed to go on.
+  /// sum of ||D||^2 of every tensor: together with the weights all that is needed to continue.
   const std::vector<double>& paths() const { return paths_; }
-  /// Goes on from saved paths and the weights of that step. Throws std::invalid_argument where there is not one path a tensor.
+  /// Continues from saved paths and the weights of that step. Throws std::invalid_argument if there is not one path per tensor.
   void restore(std::vector<double> paths, std::span<const float> x, std::span<const float> y);
 
  private:
@@ -50,16 +50,16 @@ class DeviationMeter {
   std::vector<float> difference_;
 };
 
-/// Mean |sorted x - sorted y| by definition, over the radix sort of kernels/sorting.h.
+/// Mean |sorted x - sorted y| by definition, over the radix sort of kernels/deviation/sorting.h.
 double wasserstein(std::span<const float> x, std::span<const float> y);
 
-/// max |x - y| over stretches of rows of a tensor of all weights x and y, top to bottom: at most `most` numbers. A stretch with
-/// NaN or infinity has that.
+/// max |x - y| over groups of adjacent rows of a tensor, top to bottom: at most `most` numbers. x and y are all weights of the
+/// models. A group with NaN or infinity gives that.
 std::vector<float> profile(const ParameterTensor& tensor, std::span<const float> x, std::span<const float> y, int most);
 inline constexpr int profile_height = 64;
 
-/// The largest singular value of W^Q of one head (columns head * d ..), by powers of its Gram matrix in double, to 1e-9. NaN
-/// where a weight is not finite.
+/// The largest singular value of W^Q of one head (columns head * d ..), by powers of its Gram matrix in double, to 1e-9. NaN if
+/// a weight is not finite.
 double query_norm(const Parameters& parameters, const ModelShape& shape, std::span<const float> weights, int layer, int head);
 
 }  // namespace attoscope

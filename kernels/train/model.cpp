@@ -4,16 +4,16 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/random.h"
+#include "kernels/arithmetic/random.h"
 #include "kernels/train/activations.h"
 
 namespace attoscope {
 namespace {
 
 /// Stochastic rounding's seed for one layer of a step.
-std::uint64_t dice_of(std::uint64_t step_dice, int layer) {
+std::uint64_t rounding_seed_of(std::uint64_t step_seed, int layer) {
   constexpr std::uint64_t stream = 0x6c617965;
-  const auto p = philox<std::uint64_t>(static_cast<std::uint32_t>(layer), 0, stream, step_dice);
+  const auto p = philox<std::uint64_t>(static_cast<std::uint32_t>(layer), 0, stream, step_seed);
   return (p.x[0] << 32) | p.x[1];
 }
 
@@ -76,10 +76,10 @@ struct Model<T>::Parts {
   StreamGradients<T> d;
   DeviceArray<T, std::uint16_t> input, target;
   Numbers weights_in_D;         ///< none where D rounds nothing
-  const T* weights = nullptr;   ///< of the pass that is under way
-  const T* matrices = nullptr;  ///< the same as they enter matrix products
+  const T* weights = nullptr;   ///< of the current pass
+  const T* matrices = nullptr;  ///< the weights as they enter matrix products
   T* gradient = nullptr;
-  std::uint64_t dice = 0;
+  std::uint64_t rounding_seed = 0;
 };
 
 // --- products and norms -------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ NormRows<T> Model<T>::Parts::norm_of(const Numbers& x, const Normed<T>& n) const
           .rounding = to_D};
 }
 
-/// The stream's gradient gets the share of a norm whose output's is d.normed.
+/// Adds to the stream's gradient what comes through a norm; the gradient of its output is d.normed.
 template <class T>
 void Model<T>::Parts::normalise_back(const Numbers& x, const Normed<T>& n) {
   on.norm_gradient({.forward = norm_of(x, n),
@@ -193,7 +193,7 @@ HeadBatch<T> Model<T>::Parts::heads_of(const Layer<T>& y, int layer) const {
           .o = y.o.get(),
           .m = y.m.get(),
           .l = y.l.get(),
-          .dice = dice_of(dice, layer)};
+          .rounding_seed = rounding_seed_of(rounding_seed, layer)};
 }
 
 /// middle = x + attention(norm(x)).W_O
@@ -268,7 +268,7 @@ void Model<T>::Parts::think_back(Layer<T>& y) {
   normalise_back(y.middle, y.norm_2);
 }
 
-/// The shares of Q, K and V in the gradient of what they are made from are added in this order, in T.
+/// The gradients through Q, K and V are added in this order, in T.
 template <class T>
 void Model<T>::Parts::attend_back(Layer<T>& y, int layer) {
   const T* d_y = stream_gradient_in_D();
@@ -306,10 +306,10 @@ const Parameters& Model<T>::parameters() const {
 }
 
 template <class T>
-double Model<T>::forward(const T* weights, const Batch& batch, std::uint64_t dice) {
+double Model<T>::forward(const T* weights, const Batch& batch, std::uint64_t rounding_seed) {
   Parts& p = *parts_;
   std::vector<Layer<T>>& layers = p.kept.layers;
-  p.dice = dice;
+  p.rounding_seed = rounding_seed;
   p.input.write(batch.input);
   p.target.write(batch.target);
   p.take_weights(weights);
@@ -338,7 +338,7 @@ void Model<T>::backward(const T* weights, T scale, T* gradient) {
 }
 
 template <class T>
-std::vector<HeadCensus> Model<T>::census(int layer) const
+std::vector<HeadStatistics> Model<T>::statistics(int layer) const
   requires std::same_as<T, float>
 {
   const Layer<T>& y = parts_->kept.layers[static_cast<std::size_t>(layer)];
@@ -351,7 +351,7 @@ std::vector<HeadCensus> Model<T>::census(int layer) const
   heads.forward.o = o.data();
   heads.forward.m = m.data();
   heads.forward.l = l.data();
-  return attoscope::census(heads, 0);
+  return attoscope::head_statistics(heads, 0);
 }
 
 template <class T>

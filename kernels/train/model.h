@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/train/corpus.h"
-#include "kernels/train/primitives.h"
+#include "kernels/train/plan/corpus.h"
+#include "kernels/train/primitives/primitives.h"
 
 namespace attoscope {
 
-/// Q, K, V of one head and sequence as attention got them, row-major context x d.
+/// Q, K, V of one head and sequence as they enter attention, row-major context x d.
 struct CapturedHead {
   int n = 0, d = 0;
   std::vector<float> q, k, v;
@@ -28,20 +28,21 @@ class Model {
   ~Model();
 
   const Parameters& parameters() const;
-  /// Mean cross-entropy in nats of the batch under the weights (on the device); keeps what `backward` needs. `dice` feeds
-  /// stochastic rounding.
-  double forward(const T* weights, const Batch& batch, std::uint64_t dice);
+  /// Mean cross-entropy in nats of the batch under the weights (on the device); keeps what `backward` needs. `rounding_seed`
+  /// feeds stochastic rounding.
+  double forward(const T* weights, const Batch& batch, std::uint64_t rounding_seed);
   /// The gradient of scale * loss of the last `forward`, laid out as the weights (on the device).
   void backward(const T* weights, T scale, T* gradient);
 
-  /// After `backward`: what was counted in layer's heads.
-  std::vector<HeadCensus> census(int layer) const
+  /// After `backward`: the statistics of the layer's heads.
+  std::vector<HeadStatistics> statistics(int layer) const
     requires std::same_as<T, float>;
-  /// After `forward`: what a head of a sequence saw.
+  /// After `forward`: the inputs of a head of a sequence.
   CapturedHead captured(int layer, int head, int sequence) const;
   /// After `forward`: where the first number that is not finite appeared: "layer 1, attention output O"; empty: nowhere.
   std::string first_nonfinite() const;
-  /// After `forward`: where the number of largest magnitude is, named likewise; what is not finite counts as larger than all.
+  /// After `forward`: where the number of largest magnitude is, in the same words; numbers that are not finite count as
+  /// largest.
   std::string largest() const;
 
  private:

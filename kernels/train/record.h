@@ -1,4 +1,4 @@
-/// What is known of a plan while it trains: curves and measures, immutable where it is published.
+/// The curves and measures of a plan while it trains; immutable once published.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace attoscope {
 
 /// One head at a measured step.
 struct HeadHealth {
-  HeadCensus census{};
+  HeadStatistics statistics{};
   double query_norm = 0;  ///< spectral norm of W^Q
 
   /// Signed mean of delta's error, as a share of the mean |delta|.
-  double delta_bias() const { return census.delta_size > 0 ? census.delta_error / census.delta_size : 0; }
+  double delta_bias() const { return statistics.delta_size > 0 ? statistics.delta_error / statistics.delta_size : 0; }
 };
 
 /// The heads of a run at a measured step, [layer * heads + head].
@@ -26,7 +26,7 @@ struct RunHealth {
 
 struct RunRecord {
   RunPlan run;
-  std::vector<StepReport> steps;  ///< every step, without its census
+  std::vector<StepReport> steps;  ///< every step, without its statistics
   std::vector<RunHealth> health;  ///< every measured step
   std::string stopped;            ///< why it stopped: one sentence; empty: it did not
 };
@@ -44,13 +44,13 @@ struct PairRecord {
   std::vector<PairPoint> points;
 };
 
-/// A place where training went on under another plan.
+/// A step after which training continued under another plan.
 struct Fork {
   int step = 0;
   std::string sentence;  ///< "a: policy eager -> hw"
 };
 
-/// Everything; a value.
+/// The whole record, a value.
 struct TrainRecord {
   TrainPlan plan;
   Parameters parameters;

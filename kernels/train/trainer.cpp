@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/exponential.h"
-#include "kernels/memory.h"
-#include "kernels/random.h"
+#include "kernels/arithmetic/exponential.h"
+#include "kernels/arithmetic/random.h"
+#include "kernels/system_memory.h"
 #include "kernels/train/activations.h"
 
 namespace attoscope {
@@ -30,7 +30,7 @@ std::string number(double x) {
   return text;
 }
 
-std::uint64_t dice_of(std::uint64_t seed, int step) {
+std::uint64_t rounding_seed_of(std::uint64_t seed, int step) {
   constexpr std::uint64_t stream = 0x73746570;
   const auto p = philox<std::uint64_t>(static_cast<std::uint32_t>(step), 0, stream, seed);
   return (p.x[0] << 32) | p.x[1];
@@ -41,7 +41,7 @@ constexpr const char* not_finite = "the first number that is not finite";
 /// "the embedded text holds ", "layer 1, keys K, holds "
 std::string holder(const std::string& place) { return place + (place.find(',') == std::string::npos ? " holds " : ", holds "); }
 
-/// The tensor that place `i` of the flat array lies in.
+/// The tensor that contains element `i` of the flat array.
 const ParameterTensor& tensor_at(const Parameters& parameters, std::int64_t i) {
   const auto place = static_cast<std::size_t>(i);
   std::size_t t = parameters.tensors.size() - 1;
@@ -70,12 +70,12 @@ struct Trainer::Parts {
   void skip();
   void update();
   void count_good_step();
-  std::vector<HeadCensus> all_heads() const;
+  std::vector<HeadStatistics> all_heads() const;
   [[noreturn]] void diverge(const std::string& why) const;
 
   int next() const { return step + 1; }
   bool scales() const { return scales_loss(run.method.format); }
-  /// Overflow cannot be seen where the format saturates: the scale then stays.
+  /// If the format saturates, overflow cannot be detected, and the scale never changes.
   bool may_grow() const { return scales() && run.method.format.overflow != Overflow::saturate && loss_scale < most_loss_scale; }
 
   TrainPlan plan;
@@ -105,7 +105,7 @@ Batch Trainer::Parts::next_batch() const {
   return batch_at(*plan.text.corpus, plan.recipe.data_seed, next(), plan.recipe.batch, plan.model.context);
 }
 
-double Trainer::Parts::forward() { return model.forward(weights.get(), next_batch(), dice_of(run.seed, next())); }
+double Trainer::Parts::forward() { return model.forward(weights.get(), next_batch(), rounding_seed_of(run.seed, next())); }
 
 void Trainer::Parts::diverge(const std::string& why) const {
   throw Diverged("Run " + run.name + " diverged at step " + std::to_string(next()) + ": " + why + ".");
@@ -126,7 +126,7 @@ void Trainer::Parts::check_gradient(const GradientSize& size) const {
   diverge((scales() ? "the loss scale fell below 2^-24, and " + what + " still" : what) + " holds " + not_finite);
 }
 
-/// Leaves out a step whose gradient overflowed.
+/// Skips a step whose gradient overflowed.
 void Trainer::Parts::skip() {
   loss_scale /= 2;
   steps_since_overflow = 0;
@@ -163,10 +163,10 @@ void Trainer::Parts::update() {
   count_good_step();
 }
 
-std::vector<HeadCensus> Trainer::Parts::all_heads() const {
-  std::vector<HeadCensus> heads;
+std::vector<HeadStatistics> Trainer::Parts::all_heads() const {
+  std::vector<HeadStatistics> heads;
   for (int layer = 0; layer < plan.model.layers; ++layer) {
-    const std::vector<HeadCensus> some = model.census(layer);
+    const std::vector<HeadStatistics> some = model.statistics(layer);
     heads.insert(heads.end(), some.begin(), some.end());
   }
   return heads;
@@ -174,7 +174,7 @@ std::vector<HeadCensus> Trainer::Parts::all_heads() const {
 
 namespace {
 
-/// Throws where the CPU cannot hold the run, before its memory is filled; a GPU says so itself, at once.
+/// Throws if the CPU's memory cannot hold the run, before it is filled; on a GPU the allocation itself fails.
 void check_memory(const TrainPlan& plan, const RunPlan& run, const std::string& device) {
   const ModelShape& model = plan.model;
   const int vocabulary = static_cast<int>(plan.text.corpus->characters.size());
@@ -204,7 +204,7 @@ const Parameters& Trainer::parameters() const { return parts_->model.parameters(
 std::string Trainer::device() const { return parts_->on->name(); }
 int Trainer::step_count() const { return parts_->step; }
 
-StepReport Trainer::prepare(bool with_census) {
+StepReport Trainer::prepare(bool with_statistics) {
   Parts& p = *parts_;
   p.prepared.reset();
   StepReport report{.step = p.next(), .rate = rate_at(p.plan.recipe, p.next()), .loss_scale = p.loss_scale};
@@ -217,7 +217,7 @@ StepReport Trainer::prepare(bool with_census) {
   report.skipped = size.nonfinite > 0;
   report.gradient_norm = report.skipped ? std::numeric_limits<double>::infinity() : std::sqrt(size.squares);
   p.prepared = report;
-  if (with_census) report.heads = p.all_heads();
+  if (with_statistics) report.heads = p.all_heads();
   return report;
 }
 
@@ -233,8 +233,8 @@ void Trainer::commit() {
   p.prepared.reset();
 }
 
-StepReport Trainer::step(bool with_census) {
-  StepReport report = prepare(with_census);
+StepReport Trainer::step(bool with_statistics) {
+  StepReport report = prepare(with_statistics);
   commit();
   return report;
 }
@@ -250,7 +250,7 @@ TrainState Trainer::state() const {
 
 namespace {
 
-/// Throws where it is no state of a run of that name whose weights are `size` numbers.
+/// Throws unless it is a state of a run of that name with `size` weights.
 void check(const TrainState& state, std::size_t size, const std::string& run) {
   const auto refuse = [&](const std::string& what, const std::string& expected) {
     throw std::invalid_argument("the state of run " + run + " has " + what + ", expected " + expected);

@@ -12,12 +12,12 @@
 
 namespace attoscope {
 
-/// A run stopped making sense: what() is one sentence that names the run, the step, the layer and the tensor.
+/// A run diverged: what() is one sentence that names the run, the step, the layer and the tensor.
 struct Diverged : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// All that a run is at the end of a step: a run that is restored from it goes on with the same bits.
+/// The complete state of a run at the end of a step: a run that is restored from it continues with the same bits.
 struct TrainState {
   int step = 0;  ///< steps taken
   double loss_scale = 1;
@@ -29,20 +29,20 @@ struct TrainState {
   friend bool operator==(const TrainState&, const TrainState&) = default;
 };
 
-/// What a step told.
+/// What is reported of a step.
 struct StepReport {
   int step = 0;  ///< counts from 1
   double loss = 0;
   double gradient_norm = 0;  ///< before clipping; infinite where it overflowed
   double rate = 0, loss_scale = 1;
-  bool skipped = false;             ///< the gradient overflowed: the loss scale was halved, the weights stay
-  std::vector<HeadCensus> heads{};  ///< [layer * heads + head]; empty: not asked for
+  bool skipped = false;                 ///< the gradient overflowed: the loss scale was halved, the weights stay
+  std::vector<HeadStatistics> heads{};  ///< [layer * heads + head]; empty unless requested
 };
 
 /// The learning rate of a step (from 1).
 double rate_at(const Recipe& recipe, int step);
-/// Whether gradients in this format need a scaled loss: those with fewer exponents than fp32. Where the format saturates,
-/// overflow shows nowhere, and the scale stays.
+/// Whether gradients in this format need a scaled loss: those with fewer exponents than fp32. If the format saturates, overflow
+/// cannot be detected, and the scale never changes.
 bool scales_loss(const Format& format);
 
 /// Trains one run of a plan on a device.
@@ -58,14 +58,14 @@ class Trainer {
   const Parameters& parameters() const;
   std::string device() const;
   int step_count() const;  ///< steps taken
-  /// Everything of the next step but its update: loss, gradient, what it tells. The state stays as it is, also where it throws
-  /// Diverged, DeviceFailure; `restore` and `captured` drop what was prepared.
-  StepReport prepare(bool with_census);
-  /// The update (or the skip) of the step that was prepared. Runs that go side by side prepare all, then commit all: whoever
-  /// stops or is stopped in between has nothing to take back.
+  /// Everything of the next step except its update: loss, gradient and report. The state does not change, also if it throws
+  /// Diverged or DeviceFailure; `restore` and `captured` discard what was prepared.
+  StepReport prepare(bool with_statistics);
+  /// The update (or the skip) of the step that was prepared. Runs that are trained side by side all prepare, then all commit,
+  /// so that nothing has to be undone if one of them stops in between.
   void commit();
   /// Takes the next step: prepare, then commit.
-  StepReport step(bool with_census);
+  StepReport step(bool with_statistics);
   /// The weights, on the host.
   std::vector<float> weights() const;
   /// The same into `x`, which has as many places.
@@ -73,7 +73,7 @@ class Trainer {
   TrainState state() const;
   /// Throws std::invalid_argument where it is no state of this model.
   void restore(const TrainState& state);
-  /// What a head saw in the next step's batch: the state stays as it is.
+  /// The inputs of a head in the next step's batch; the state does not change.
   CapturedHead captured(int layer, int head, int sequence);
 
  private:

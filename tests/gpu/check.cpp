@@ -21,16 +21,16 @@
 #include <vector>
 
 #include "kernels/compute.h"
-#include "kernels/deviation.h"
-#include "kernels/device.h"
-#include "kernels/fields.h"
-#include "kernels/hardware.h"
-#include "kernels/presets.h"
+#include "kernels/deviation/deviation.h"
+#include "kernels/deviation/fields.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/gpu/device.h"
+#include "kernels/tensor_core/hardware.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/experiments.h"
 #include "tests/gpu/hog.h"
 #include "tests/gpu/train.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 namespace attoscope::gpu_check {
 namespace {
@@ -80,11 +80,11 @@ std::string wrong_device(const Result& r, const std::string& device) {
 }
 
 void compare_all(const std::vector<Experiment>& experiments, const std::string& device, Tally& tally) {
-  Memory memory;  // remembered inputs and buffers must not change a bit either
+  ComputeCache cache;  // remembered inputs and buffers must not change a bit either
   for (const Experiment& e : experiments) {
     std::string fault;
     try {
-      const Result here = compute(e), there = compute(e, {.memory = &memory, .device = device});
+      const Result here = compute(e), there = compute(e, {.cache = &cache, .device = device});
       fault = wrong_device(there, device);
       if (fault.empty()) fault = difference(here, there);
     } catch (const std::exception& error) {
@@ -128,14 +128,14 @@ void check_errors_of(const std::string& device, Tally& tally) {
 void check_stopping(const std::string& device, Tally& tally) {
   const Experiment e = testing::small_experiment(bf16, 200, 32);
   const Result whole = compute(e);
-  Memory memory;
+  ComputeCache cache;
   for (const int polls : {0, 1, 2, 3, 5, 8, 13, 21, 34}) {
     std::atomic<int> left = polls;
     try {
-      compute(e, {.cancelled = [&] { return left-- <= 0; }, .memory = &memory, .device = device});
+      compute(e, {.cancelled = [&] { return left-- <= 0; }, .cache = &cache, .device = device});
     } catch (const Stopped&) {
     }
-    tally.note(difference(whole, compute(e, {.memory = &memory, .device = device})),
+    tally.note(difference(whole, compute(e, {.cache = &cache, .device = device})),
                [&] { return "after a run stopped at poll " + std::to_string(polls); });
   }
 }

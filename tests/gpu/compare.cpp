@@ -4,6 +4,9 @@
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <vector>
+
+#include "kernels/experiment/measures.h"
 
 namespace attoscope::gpu_check {
 namespace {
@@ -45,16 +48,8 @@ class Comparison {
 };
 
 void compare(Comparison& c, const std::string& name, const Deviation& x, const Deviation& y) {
-  c.number(name + " max_abs", x.max_abs, y.max_abs);
-  c.number(name + " mean_abs", x.mean_abs, y.mean_abs);
-  c.number(name + " rms", x.rms, y.rms);
-  c.number(name + " std", x.std, y.std);
-  c.number(name + " bias", x.bias, y.bias);
-  c.number(name + " rel_rms", x.rel_rms, y.rel_rms);
-  c.number(name + " cosine", x.cosine, y.cosine);
-  c.number(name + " wasserstein", x.wasserstein, y.wasserstein);
-  c.number(name + " max_ulp", x.max_ulp, y.max_ulp);
-  c.number(name + " nonfinite", static_cast<double>(x.nonfinite), static_cast<double>(y.nonfinite));
+  const DeviationNumbers u = numbers_of(x), v = numbers_of(y);
+  for (const DeviationMeasure& m : deviation_measures) c.number(name + " " + std::string(m.key), u.*m.value, v.*m.value);
   c.number(name + " worst_row", x.worst_row, y.worst_row);
   c.number(name + " worst_col", x.worst_col, y.worst_col);
   c.numbers(name + " ulps", x.ulps.counts, y.ulps.counts);
@@ -62,15 +57,10 @@ void compare(Comparison& c, const std::string& name, const Deviation& x, const D
 
 void compare(Comparison& c, const Trace& x, const Trace& y) {
   c.each("trace", x.tiles, y.tiles, [&c](const std::string& at, const TraceTile& u, const TraceTile& v) {
-    const double mine[] = {
-        double(u.tile),        u.max_true,     u.max_used,      u.alpha, u.l, u.o_norm, u.p_max, double(u.saturated),
-        double(u.underflowed), double(u.ties), double(u.moved), u.error};
-    const double theirs[] = {
-        double(v.tile),        v.max_true,     v.max_used,      v.alpha, v.l, v.o_norm, v.p_max, double(v.saturated),
-        double(v.underflowed), double(v.ties), double(v.moved), v.error};
-    const char* const names[] = {"tile",  "max_true",  "max_used",    "alpha", "l",     "o_norm",
-                                 "p_max", "saturated", "underflowed", "ties",  "moved", "error"};
-    for (std::size_t i = 0; i < std::size(mine); ++i) c.number(at + " " + names[i], mine[i], theirs[i]);
+    std::vector<double> theirs;
+    visit_tile(v, [&](const char*, auto number) { theirs.push_back(static_cast<double>(number)); });
+    std::size_t i = 0;
+    visit_tile(u, [&](const char* key, auto number) { c.number(at + " " + key, static_cast<double>(number), theirs[i++]); });
   });
 }
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/result.h"
+#include "kernels/experiment/result.h"
 
 namespace attoscope::gpu_check {
 

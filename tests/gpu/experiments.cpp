@@ -2,9 +2,9 @@
 
 #include <iterator>
 
-#include "kernels/hardware.h"
-#include "kernels/presets.h"
-#include "tests/support.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/tensor_core/hardware.h"
+#include "tests/support/support.h"
 
 namespace attoscope::gpu_check {
 namespace {

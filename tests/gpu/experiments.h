@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/experiment.h"
+#include "kernels/experiment/experiment.h"
 
 namespace attoscope::gpu_check {
 

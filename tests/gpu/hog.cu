@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "kernels/gpu.h"
+#include "kernels/gpu/gpu.h"
 #include "tests/gpu/hog.h"
 
 namespace attoscope::gpu_check {

@@ -11,14 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "app/gui.h"
-#include "app/offscreen.h"
-#include "app/texture.h"
+#include "app/window/gui.h"
+#include "app/window/offscreen.h"
+#include "app/window/texture.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
 #include "kernels/compute.h"
-#include "kernels/device.h"
-#include "kernels/presets.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/gpu/device.h"
 
 namespace attoscope {
 namespace {

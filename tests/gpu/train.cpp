@@ -5,9 +5,9 @@
 #include <exception>
 #include <functional>
 
-#include "kernels/train/contest.h"
-#include "tests/support.h"
-#include "tests/train_questions.h"
+#include "kernels/train/paired_training.h"
+#include "tests/support/support.h"
+#include "tests/train/train_questions.h"
 
 namespace attoscope::gpu_check {
 namespace {

@@ -28,7 +28,7 @@ std::span<const Case> strip_cases();        ///< recurrence strip, bars, keys, h
 std::span<const Case> statistics_cases();   ///< the panel at the right, and its words
 std::span<const Case> session_cases();      ///< undo, clipboard, presets, answers in two parts
 std::span<const Case> pin_cases();          ///< experiments that were kept
-std::span<const Case> palette_cases();      ///< commands found by typing, and the README's keys
+std::span<const Case> palette_cases();      ///< commands found by typing, and the keys of ui/commands/README.md
 std::span<const Case> export_cases();       ///< plots as pixels, figures and fields; the papers' figures
 std::span<const Case> comfort_cases();      ///< layout, themes, progress, saved pictures, strange files
 std::span<const Case> sweep_cases();        ///< the Sweep workspace

@@ -6,10 +6,11 @@
 #include <thread>
 #include <vector>
 
-#include "app/session.h"
+#include "app/session/session.h"
 #include "imgui_internal.h"
 #include "imgui_te_context.h"
 #include "imgui_te_engine.h"
+#include "tests/support/eventually.h"
 
 namespace attoscope::testing {
 namespace {
@@ -59,15 +60,15 @@ void Hand::frames(int count) { context_.Yield(count); }
 
 void Hand::settle(Where where) {
   context_.Yield(2);
-  const auto start = std::chrono::steady_clock::now();
+  const auto end = std::chrono::steady_clock::now() + patience;
   const auto answered = [&] {
-    const Frame frame = stage.frame();
-    return stage.told || !frame.message.empty() ||
-           (!frame.computing && frame.result && frame.result->experiment == experiment());
+    const PanelInput input = stage.panel_input();
+    return stage.told || !input.messages.error.empty() ||
+           (!input.answer.computing && input.answer.result && input.answer.result->experiment == experiment());
   };
   while (well() && !answered()) {
-    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(20)) {
-      check(false, "no answer within 20 s", where);
+    if (std::chrono::steady_clock::now() > end) {
+      check(false, "there is no answer", where);
       return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

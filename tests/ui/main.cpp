@@ -1,10 +1,14 @@
-// attoscope_ui_tests [ABOUT...]: all tests of the window, or those about some things. The last line is "N passed, N failed".
+// attoscope_ui_tests [FILE|ABOUT|NAME...]: all tests of the window, or some: those of a file (strip_cases), those about
+// something, or one. The last line is "N passed, N failed".
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "imgui_te_context.h"
@@ -51,11 +55,49 @@ void add(ImGuiTestEngine* engine, const Case& test, Stage& stage) {
   ImGuiTestEngine_QueueTest(engine, entry);
 }
 
-bool wanted(const Case& test, const std::vector<std::string>& about) {
-  if (about.empty()) return true;
-  for (const std::string& word : about)
-    if (word == test.about || word == test.name) return true;
-  return false;
+/// The cases of one file.
+struct Group {
+  std::string_view name;  ///< of the file
+  std::span<const Case> cases;
+};
+
+std::vector<Group> all_groups() {
+  return {{"input_cases", input_cases()},
+          {"kernel_cases", kernel_cases()},
+          {"golden_cases", golden_cases()},
+          {"format_cases", format_cases()},
+          {"precision_cases", precision_cases()},
+          {"option_cases", option_cases()},
+          {"traffic_cases", traffic_cases()},
+          {"tooltip_cases", tooltip_cases()},
+          {"picture_cases", picture_cases()},
+          {"comparison_cases", comparison_cases()},
+          {"map_cases", map_cases()},
+          {"strip_cases", strip_cases()},
+          {"statistics_cases", statistics_cases()},
+          {"session_cases", session_cases()},
+          {"pin_cases", pin_cases()},
+          {"palette_cases", palette_cases()},
+          {"export_cases", export_cases()},
+          {"comfort_cases", comfort_cases()},
+          {"sweep_cases", sweep_cases()},
+          {"train_cases", train_cases()},
+          {"train_word_cases", train_word_cases()},
+          {"state_cases", state_cases()},
+          {"learn_cases", learn_cases()},
+          {"stepper_cases", stepper_cases()},
+          {"lesson_view_cases", lesson_view_cases()}};
+}
+
+/// The cases that one of the words names; all where there is none.
+std::vector<Case> wanted_cases(const std::vector<std::string>& words) {
+  std::vector<Case> wanted;
+  for (const Group& group : all_groups())
+    for (const Case& test : group.cases) {
+      const auto names = [&](const std::string& word) { return word == group.name || word == test.about || word == test.name; };
+      if (words.empty() || std::ranges::any_of(words, names)) wanted.push_back(test);
+    }
+  return wanted;
 }
 
 /// Keeps every library until the end, so that the leak checker can tell ours from the driver's, which unloads itself.
@@ -71,17 +113,12 @@ void keep_libraries() {
     if (!name.empty()) dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-int run(const std::vector<std::string>& about) {
+int run(const std::vector<std::string>& words) {
+  const std::vector<Case> cases = wanted_cases(words);
   Engine engine;
   Stage stage(1280, 800);
   ImGuiTestEngine_Start(engine.get(), ImGui::GetCurrentContext());
-  for (const auto& cases : {input_cases(),      kernel_cases(),  golden_cases(),     format_cases(),  precision_cases(),
-                            option_cases(),     traffic_cases(), tooltip_cases(),    picture_cases(), comparison_cases(),
-                            map_cases(),        strip_cases(),   statistics_cases(), session_cases(), pin_cases(),
-                            palette_cases(),    export_cases(),  comfort_cases(),    sweep_cases(),   train_cases(),
-                            train_word_cases(), state_cases(),   learn_cases(),      stepper_cases(), lesson_view_cases()})
-    for (const Case& test : cases)
-      if (wanted(test, about)) add(engine.get(), test, stage);
+  for (const Case& test : cases) add(engine.get(), test, stage);
   while (!ImGuiTestEngine_IsTestQueueEmpty(engine.get())) {
     stage.draw();
     ImGuiTestEngine_PostSwap(engine.get());

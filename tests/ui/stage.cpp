@@ -1,11 +1,11 @@
 #include "tests/ui/stage.h"
 
-#include "app/paths.h"
-#include "app/wishes.h"
+#include "app/explore/requests.h"
+#include "app/files/paths.h"
 #include "imgui.h"
 #include "imgui_impl_opengl3.h"
 #include "ui/learn/lesson_steps.h"
-#include "ui/theme.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope::testing {
 namespace {
@@ -44,8 +44,8 @@ void Stage::open(Session opened) {
   session = std::move(opened);
   told.reset();
   asked_to_quit = false;
-  train_wish = {};
-  memory = make_ui_memory();
+  train_request = {};
+  state = make_ui_state();
   sessions_.emplace(places, session, document);
   dialog_.emplace([] {});
   explorer_.emplace(Start{.session = session, .example_file = example_file()}, [] {});
@@ -53,13 +53,13 @@ void Stage::open(Session opened) {
   train_.emplace([] {}, TrainKeeping{data_directory});
 }
 
-Frame Stage::frame() const {
+PanelInput Stage::panel_input() const {
   if (told) return *told;
-  Frame frame = explorer_->frame();
-  frame.sweep = sweeper_->view();
-  frame.train = train_->view();
-  frame.sessions = session_files(session, *sessions_, *dialog_);
-  return frame;
+  PanelInput input = explorer_->panel_input();
+  input.sweep = sweeper_->view();
+  input.train = train_->view();
+  input.sessions = session_files(session, *sessions_, *dialog_);
+  return input;
 }
 
 void Stage::resize(int width, int height) {
@@ -83,26 +83,26 @@ void Stage::draw() {
   io.DeltaTime = 1 / 60.0f;
   ImGui_ImplOpenGL3_NewFrame();
   ImGui::NewFrame();
-  keeper.prepare();
-  Frame shown = frame();
-  keeper.tell(shown);
+  exporter.prepare();
+  PanelInput shown = panel_input();
+  exporter.tell(shown);
   shown.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
                        const Colouring& colouring) { texture_->paint(list, min, max, image, colouring); };
-  Wishes wishes = draw_ui(session, shown, *memory);
-  if (wishes.train.act != TrainWish::Act::none) train_wish = wishes.train;
-  if (told) wishes.train = {};
+  Requests requests = draw_ui(session, shown, *state);
+  if (requests.train.act != TrainRequest::Act::none) train_request = requests.train;
+  if (told) requests.train = {};
   if (!told) update();
-  const bool wanted = !picture_ || keeper.asked();  // the test may ask within this frame: it runs when the frame ends
+  const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame: it runs when the frame ends
   if (wanted || ++drawn_ % 8 == 0)
     gui_->draw(palette(session.view.theme).background);
   else
     ImGui::Render();  // all but the pixels, which software makes slowly
-  keeper.take(*explorer_);
+  exporter.take(*explorer_);
   texture_->end_frame();
-  asked_to_quit |= wishes.quit;
-  grant(wishes, session, *explorer_, keeper);
-  grant_sessions(wishes, desk());
-  if (std::string why = sweeper_->grant(wishes, session); !why.empty()) explorer_->say(std::move(why));
+  asked_to_quit |= requests.quit;
+  handle(requests, session, *explorer_, exporter);
+  handle_sessions(requests, desk());
+  if (std::string why = sweeper_->handle(requests, session); !why.empty()) explorer_->show_error(std::move(why));
   if (wanted) picture_ = corner(screen_->read(), width_, height_);
 }
 

@@ -4,14 +4,16 @@
 #include <optional>
 #include <string>
 
-#include "app/explorer.h"
-#include "app/gui.h"
-#include "app/keeper.h"
-#include "app/offscreen.h"
-#include "app/session_wishes.h"
-#include "app/sweeper.h"
-#include "app/texture.h"
+#include "app/explore/explorer.h"
+#include "app/explore/plot_exporter.h"
+#include "app/explore/session_requests.h"
+#include "app/sweep/sweeper.h"
 #include "app/train/train_desk.h"
+#include "app/window/gui.h"
+#include "app/window/offscreen.h"
+#include "app/window/texture.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/train_answer.h"
 #include "ui/ui.h"
 
 namespace attoscope::testing {
@@ -23,15 +25,15 @@ Session small_session();
 class Stage {
  public:
   Stage(int width, int height);
-  ~Stage() { memory.reset(); }  // what the panels drew with goes before the renderer does
+  ~Stage() { state.reset(); }  // what the panels drew with goes before the renderer does
 
   Session session;
-  std::optional<Frame> told;  ///< what the panels are told instead of what the explorer says
+  std::optional<PanelInput> told;  ///< what the panels are told instead of what the explorer says
   bool asked_to_quit = false;
-  TrainWish train_wish;  ///< what the panels wished of the training last; granted where they are not told what to show
-  UiMemoryPtr memory = make_ui_memory();
-  Keeper keeper{""};             ///< where a test wants its pictures
-  SessionKeeper::Places places;  ///< where a test wants its last session; from the next `open` on
+  TrainRequest train_request;  ///< what the panels asked of the training last; handled where they are not told what to show
+  UiStatePtr state = make_ui_state();
+  PlotExporter exporter{""};     ///< where a test wants its pictures
+  SessionStore::Places places;   ///< where a test wants its last session; from the next `open` on
   std::string document;          ///< the file that the next opened session belongs to
   std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere
   std::string data_directory;    ///< where they keep what they trained, and Q, K, V of it; empty: nowhere
@@ -50,7 +52,7 @@ class Stage {
   Sweeper& sweeper() { return *sweeper_; }
   TrainDesk& train() { return *train_; }
   /// What the panels see.
-  Frame frame() const;
+  PanelInput panel_input() const;
 
  private:
   void update();
@@ -60,7 +62,7 @@ class Stage {
   std::optional<Texture> texture_;
   int width_, height_, drawn_ = 0;
   std::optional<Picture> picture_ = Picture{};
-  std::optional<SessionKeeper> sessions_;
+  std::optional<SessionStore> sessions_;
   std::optional<FileDialog> dialog_;
   std::optional<Explorer> explorer_;  ///< last: its worker joins first
   std::optional<Sweeper> sweeper_;    ///< so do its

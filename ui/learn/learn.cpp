@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "imgui.h"
-#include "ui/learn/learn_memory.h"
+#include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/learn/page.h"
-#include "ui/numbers.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 namespace {
@@ -91,8 +91,8 @@ void draw_dots(LessonState& state, const LessonPlace& open, ImVec2 at, float hei
 }
 
 /// The bar under the page: back, the steps, next; present, and `figure`, which keeps `page`.
-void draw_step_bar(Session& session, const LessonPlace& open, const Frame& frame, const Palette& colours, Wishes& wishes,
-                   const Keepsake& page) {
+void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& input, const Palette& colours,
+                   Requests& requests, const ExportRequest& page) {
   LessonState& state = session.lesson;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = page.x1 - page.x0, height = px(bar_height), y = at.y + (height - px(26)) / 2;
@@ -106,11 +106,12 @@ void draw_step_bar(Session& session, const LessonPlace& open, const Frame& frame
     return pressed;
   };
   if (button("‹ back###back", 64, "The step before. Page Up; presenting also the left arrow."))
-    turn_page(state, frame.lessons.get(), -1);
+    turn_page(state, input.learn.lessons.get(), -1);
   if (button("next ›###next", 64, "The next step, or the next lesson. Page Down; presenting also Space and the right arrow."))
-    turn_page(state, frame.lessons.get(), 1);
-  const std::string where = printed("lesson %d of %d, step %d of %d", open.index + 1, static_cast<int>(frame.lessons->size()),
-                                    open.step + 1, static_cast<int>(open.lesson->steps.size()));
+    turn_page(state, input.learn.lessons.get(), 1);
+  const std::string where =
+      printed("lesson %d of %d, step %d of %d", open.index + 1, static_cast<int>(input.learn.lessons->size()), open.step + 1,
+              static_cast<int>(open.lesson->steps.size()));
   const float dots = px(20) * static_cast<float>(open.lesson->steps.size());
   const float right = at.x + width - px(8 + 88 + 64 + 72),
               where_width = px(24) + text_width(Face::small, "lesson 00 of 00, step 00 of 00");
@@ -121,26 +122,26 @@ void draw_step_bar(Session& session, const LessonPlace& open, const Frame& frame
   if (x + dots < right) draw_dots(state, open, {x, at.y}, height, colours);
   x = right;
   if (button("as it was###restore", 88, "Takes back all that you changed in this lesson's views."))
-    std::erase_if(state.views, [&](const LessonViewState& v) { return v.lesson == open.lesson->name; });
+    std::erase_if(state.views, [&](const LessonViewEdits& v) { return v.lesson == open.lesson->name; });
   if (button("figure###figure", 64,
              "This step as a PNG in the folder of pictures: all of it, also what is scrolled out of view."))
-    wishes.save = page;
+    requests.exports.plot = page;
   const char* const present = state.presenting ? "leave###present" : "present###present";
   if (button(present, 72, "One step at a time in large type, for a projector. Esc leaves."))
     state.presenting = !state.presenting;
 }
 
-/// What the memory holds of another lesson, or of lessons that were read again, goes.
-LearnMemory& memory_for(UiMemory& all, const std::shared_ptr<const Lessons>& lessons, const std::string& name) {
-  if (!all.learn) all.learn = std::make_shared<LearnMemory>();
-  LearnMemory& memory = *all.learn;
-  if (memory.lesson != name || memory.lessons != lessons) {
-    memory.lesson = name;
-    memory.lessons = lessons;
-    memory.views.clear();
-    memory.texts.clear();
+/// The state of the open lesson; what it holds of another lesson, or of lessons that were loaded again, is dropped.
+LearnState& state_for(UiState& all, const std::shared_ptr<const Lessons>& lessons, const std::string& name) {
+  if (!all.learn) all.learn = std::make_shared<LearnState>();
+  LearnState& state = *all.learn;
+  if (state.lesson != name || state.lessons != lessons) {
+    state.lesson = name;
+    state.lessons = lessons;
+    state.views.clear();
+    state.texts.clear();
   }
-  return memory;
+  return state;
 }
 
 void draw_no_lessons(const Palette& colours, const ImVec2& size) {
@@ -149,35 +150,35 @@ void draw_no_lessons(const Palette& colours, const ImVec2& size) {
   draw_text({at.x + size.x / 2, at.y + size.y / 2}, Face::body, colours.secondary, sentence, 0.5f);
 }
 
-void draw_lesson(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes,
+void draw_lesson(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests,
                  const ImVec2& size) {
-  const LessonPlace open = place_of(session.lesson, frame.lessons.get());
+  const LessonPlace open = place_of(session.lesson, input.learn.lessons.get());
   if (open.lesson == nullptr) return draw_no_lessons(colours, size);
   see_step(session.lesson, open);
-  LearnMemory& learn = memory_for(memory, frame.lessons, open.lesson->name);
+  LearnState& learn = state_for(state, input.learn.lessons, open.lesson->name);
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const bool has_list = !is_presenting(session) && size.x >= px(narrowest_with_list);
   const float left = has_list ? px(list_width) : 0, page_height = size.y - px(bar_height);
   if (left > 0) {
-    draw_list(session.lesson, open, *frame.lessons, colours, size.y);
+    draw_list(session.lesson, open, *input.learn.lessons, colours, size.y);
     ImGui::GetWindowDrawList()->AddLine({from.x + left, from.y}, {from.x + left, from.y + size.y}, colours.line);
   }
   ImGui::SetCursorScreenPos({from.x + left, from.y});
-  const float beyond = draw_page(session, open, frame, learn, colours, wishes, {size.x - left, page_height});
+  const float beyond = draw_page(session, open, input, learn, colours, requests, {size.x - left, page_height});
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
-  Keepsake page{printed("lesson %d step %d", open.index + 1, open.step + 1),
-                from.x + left,
-                from.y,
-                from.x + size.x,
-                from.y + page_height + beyond,
-                ""};
+  ExportRequest page{printed("lesson %d step %d", open.index + 1, open.step + 1),
+                     from.x + left,
+                     from.y,
+                     from.x + size.x,
+                     from.y + page_height + beyond,
+                     ""};
   page.taller = beyond;
-  draw_step_bar(session, open, frame, colours, wishes, page);
+  draw_step_bar(session, open, input, colours, requests, page);
 }
 
 }  // namespace
 
-void draw_learn(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
+void draw_learn(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const float top = is_presenting(session) ? 0 : px(36), bottom = is_presenting(session) ? 0 : px(26);
   const ImVec2 size{view->Size.x, std::max(px(80), view->Size.y - top - bottom)};
@@ -190,7 +191,7 @@ void draw_learn(Session& session, const Frame& frame, UiMemory& memory, const Pa
   if (is_presenting(session)) flags |= ImGuiWindowFlags_NoNav;  // arrows turn pages
   const bool open = ImGui::Begin("Learn", nullptr, flags);
   ImGui::PopStyleVar(2);
-  if (open) draw_lesson(session, frame, memory, colours, wishes, size);
+  if (open) draw_lesson(session, input, state, colours, requests, size);
   ImGui::End();
 }
 

@@ -6,7 +6,7 @@ namespace attoscope {
 
 namespace {
 
-/// Type of a presented lesson over that of a read one.
+/// Scale of the type while a lesson is presented.
 constexpr double presenting_scale = 1.5;
 
 int steps_in(const Lesson& lesson) { return static_cast<int>(lesson.steps.size()); }

@@ -1,8 +1,7 @@
-/// Where the reader stands: the lesson and step of a session, and how pages are turned.
+/// The open lesson and step of a session, and how pages are turned.
 #pragma once
 
-#include "ui/learn/lesson.h"
-#include "ui/ui.h"
+#include "ui/frame/lesson.h"
 
 namespace attoscope {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/numbers.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 namespace {

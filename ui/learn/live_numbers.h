@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ui/learn/lesson.h"
+#include "ui/frame/lesson.h"
 
 namespace attoscope {
 

@@ -14,9 +14,9 @@
 #include "imgui_internal.h"
 #include "imgui_rich_md/backends/latex/rich_md_latex.h"
 #include "imgui_rich_md/rich_md.h"
-#include "ui/numbers.h"
 #include "ui/toolkit/formula_check.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 namespace {
@@ -44,7 +44,7 @@ RichMd::AssetBytes font_asset(const std::string& path) {
   return RichMd::ReadAssetDefault(path);
 }
 
-/// Reads the fonts of formulas, once. False where they are missing.
+/// Loads the fonts of formulas once. False where they are missing.
 bool can_draw_formulas() {
   if (RichMd::Latex::IsInitialized()) return true;
   const auto metrics = RichMd::ReadAssetDefault("fonts/latex/latinmodern-math.clm1"),
@@ -126,7 +126,7 @@ std::string escaped(std::string_view text) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// Behind the code span that begins at `at`; or behind its backticks where it never ends.
+/// The place after the code span that begins at `at`; where the span never ends, after its backticks.
 std::size_t behind_code(std::string_view text, std::size_t at) {
   const std::size_t length = std::min(text.find_first_not_of('`', at), text.size()) - at;
   for (std::size_t next = text.find('`', at + length); next != std::string_view::npos;) {

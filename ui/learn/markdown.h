@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ui/theme.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope {
 

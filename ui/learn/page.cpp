@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ui/learn/live_numbers.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 namespace {
@@ -20,15 +20,15 @@ constexpr float top_margin = 16, margin = 32, narrow_margin = 24, narrow = 700;
 struct Page {
   Session& session;
   const LessonPlace& place;
-  const Frame& frame;
-  LearnMemory& memory;
+  const PanelInput& input;
+  LearnState& state;
   const Palette& colours;
-  Wishes& wishes;
+  Requests& requests;
 };
 
 /// One sentence about what is wrong, where it is wrong.
 void draw_problem(Page& page, const std::string& sentence) {
-  page.memory.problems.push_back(sentence);
+  page.state.problems.push_back(sentence);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Indent(px(12));
   ImGui::PushStyleColor(ImGuiCol_Text, page.colours.bad);
@@ -50,8 +50,8 @@ Colour colour_of(const std::string& measure, const Palette& colours) {
 
 void draw_number(Page& page, const LessonNumber& number) {
   if (!number.problem.empty()) return draw_in_line(number.written, page.colours.bad, number.problem, number.target);
-  page.wishes.lesson.push_back(number.question);
-  const LessonAnswer* answer = answer_of(page.frame.lesson_answers.get(), number.question);
+  page.requests.lesson.push_back(number.question);
+  const LessonAnswer* answer = answer_of(page.input.learn.answers.get(), number.question);
   if (answer == nullptr)
     return draw_in_line(number.written, page.colours.faint, "This number is being computed.", number.target);
   if (!answer->problem.empty() || answer->points.empty())
@@ -61,21 +61,21 @@ void draw_number(Page& page, const LessonNumber& number) {
 }
 
 void draw_text_block(Page& page, const LessonBlock& block) {
-  TextMemory& text = page.memory.texts[&block];
+  TextState& text = page.state.texts[&block];
   const float width = ImGui::GetContentRegionAvail().x;
   if (text.width != width || text.scale != px(1)) {
     text.width = width;
     text.scale = px(1);
     text.problems.clear();
-    text.text = page.memory.markdown.fitted(block.markdown, width, text.problems);
+    text.text = page.state.markdown.fitted(block.markdown, width, text.problems);
   }
-  page.memory.problems.insert(page.memory.problems.end(), text.problems.begin(), text.problems.end());
-  page.memory.markdown.draw(text.text, page.colours, [&](int index) {
+  page.state.problems.insert(page.state.problems.end(), text.problems.begin(), text.problems.end());
+  page.state.markdown.draw(text.text, page.colours, [&](int index) {
     if (index >= 0 && index < static_cast<int>(block.numbers.size()))
       draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
   });
   for (const LessonNumber& number : block.numbers) {
-    const LessonAnswer* answer = answer_of(page.frame.lesson_answers.get(), number.question);
+    const LessonAnswer* answer = answer_of(page.input.learn.answers.get(), number.question);
     if (!number.problem.empty())
       draw_problem(page, number.problem);
     else if (answer != nullptr && !answer->problem.empty())
@@ -84,18 +84,18 @@ void draw_text_block(Page& page, const LessonBlock& block) {
 }
 
 /// The experiment of a view with the reader's changes, made again when they changed; `problem` says which of them cannot be.
-const Experiment& experiment_of(const LessonView& view, const LessonViewState& state, const Frame& frame,
-                                LessonViewMemory& memory) {
-  if (memory.experiment && memory.changes == state.changes) return *memory.experiment;
-  memory.experiment = view.experiment;
-  memory.changes = state.changes;
-  memory.problem.clear();
-  for (const LessonParameter& c : state.changes) {
-    if (is_own_key(view.kind, c.key) || !frame.vary) continue;
-    const std::string problem = frame.vary(*memory.experiment, c.key, c.value);
-    if (memory.problem.empty()) memory.problem = problem;
+const Experiment& experiment_of(const LessonView& view, const LessonViewEdits& edits, const PanelInput& input,
+                                LessonViewState& state) {
+  if (state.experiment && state.changes == edits.changes) return *state.experiment;
+  state.experiment = view.experiment;
+  state.changes = edits.changes;
+  state.problem.clear();
+  for (const LessonParameter& c : edits.changes) {
+    if (is_own_key(view.kind, c.key) || !input.learn.vary) continue;
+    const std::string problem = input.learn.vary(*state.experiment, c.key, c.value);
+    if (state.problem.empty()) state.problem = problem;
   }
-  return *memory.experiment;
+  return *state.experiment;
 }
 
 std::string draw_view(LessonScene& scene) {
@@ -119,44 +119,44 @@ std::string draw_view(LessonScene& scene) {
 }
 
 /// The reader's changes to a view, or none.
-LessonViewState state_of(const LessonState& lesson, const std::string& name, int view) {
+LessonViewEdits edits_of(const LessonState& lesson, const std::string& name, int view) {
   const auto found =
-      std::ranges::find_if(lesson.views, [&](const LessonViewState& s) { return s.lesson == name && s.view == view; });
-  return found == lesson.views.end() ? LessonViewState{name, view, {}} : *found;
+      std::ranges::find_if(lesson.views, [&](const LessonViewEdits& s) { return s.lesson == name && s.view == view; });
+  return found == lesson.views.end() ? LessonViewEdits{name, view, {}} : *found;
 }
-/// Keeps them; no changes leave nothing behind.
-void keep_state(LessonState& lesson, LessonViewState state) {
+/// Saves the changes; removes the entry where there are none.
+void keep_edits(LessonState& lesson, LessonViewEdits edits) {
   const auto found = std::ranges::find_if(
-      lesson.views, [&](const LessonViewState& s) { return s.lesson == state.lesson && s.view == state.view; });
-  if (found != lesson.views.end() && state.changes.empty()) {
+      lesson.views, [&](const LessonViewEdits& s) { return s.lesson == edits.lesson && s.view == edits.view; });
+  if (found != lesson.views.end() && edits.changes.empty()) {
     lesson.views.erase(found);
   } else if (found != lesson.views.end()) {
-    *found = std::move(state);
-  } else if (!state.changes.empty() && lesson.views.size() < max_lesson_views) {
-    lesson.views.push_back(std::move(state));
+    *found = std::move(edits);
+  } else if (!edits.changes.empty() && lesson.views.size() < max_lesson_views) {
+    lesson.views.push_back(std::move(edits));
   }
 }
 
 void draw_view_block(Page& page, const LessonView& view) {
   if (!view.problem.empty()) return draw_problem(page, view.problem);
-  LessonViewMemory& memory = page.memory.views[view.index];
-  LessonViewState state = state_of(page.session.lesson, page.place.lesson->name, view.index);
-  const Experiment& experiment = experiment_of(view, state, page.frame, memory);
+  LessonViewState& state = page.state.views[view.index];
+  LessonViewEdits edits = edits_of(page.session.lesson, page.place.lesson->name, view.index);
+  const Experiment& experiment = experiment_of(view, edits, page.input, state);
   LessonScene scene{view,
+                    edits,
                     state,
-                    memory,
                     experiment,
-                    page.frame,
+                    page.input,
                     page.colours,
                     page.session.view.theme,
-                    page.wishes,
+                    page.requests,
                     ImGui::GetContentRegionAvail().x};
   ImGui::PushID(view.index);
   const std::string problem = draw_view(scene);
   ImGui::PopID();
-  for (const std::string& sentence : {problem, memory.problem})
+  for (const std::string& sentence : {problem, state.problem})
     if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);
-  keep_state(page.session.lesson, std::move(state));
+  keep_edits(page.session.lesson, std::move(edits));
 }
 
 void draw_block(Page& page, const LessonBlock& block) {
@@ -180,10 +180,10 @@ bool text_fits(Page& page, const std::vector<LessonBlock>& blocks, float width) 
   constexpr float table = 440;
   return std::ranges::all_of(blocks, [&](const LessonBlock& block) {
     if (width < px(table) && block.markdown.find("\n|") != std::string::npos) return false;
-    TextMemory& text = page.memory.texts[&block];
+    TextState& text = page.state.texts[&block];
     if (text.formula_scale != px(1)) {
       text.formula_scale = px(1);
-      text.formula = page.memory.markdown.widest_formula(block.markdown);
+      text.formula = page.state.markdown.widest_formula(block.markdown);
     }
     return 0.8f * text.formula <= width;
   });
@@ -213,14 +213,15 @@ float even(float width) { return 2 * std::floor(width / 2); }
 /// A column of the page that scrolls by itself, with its margins. Returns how much of it does not fit.
 template <class Draw>
 float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw) {
-  float& scrolled = page.memory.scrolled[static_cast<std::size_t>(column)];
+  float& scrolled = page.state.scrolled[static_cast<std::size_t>(column)];
   const float around = px(size.x < px(narrow) ? narrow_margin : margin),
               inner = even(std::min(size.x - 2 * around, px(widest)));
   ImGui::SetCursorPosX(x);
-  if (page.memory.was_kept) ImGui::SetNextWindowScroll({-1, scrolled});  // it had all of its height, and nothing to scroll
+  if (page.state.was_kept)
+    ImGui::SetNextWindowScroll({-1, scrolled});  // an exported frame shows the whole page, so it does not scroll
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {std::floor((size.x - inner) / 2), px(top_margin)});
   if (ImGui::BeginChild(column == PageColumn::text ? "text" : "views", size, ImGuiChildFlags_AlwaysUseWindowPadding)) draw();
-  if (!page.frame.kept) scrolled = ImGui::GetScrollY();
+  if (!page.input.exporting) scrolled = ImGui::GetScrollY();
   const float beyond = ImGui::GetScrollMaxY();
   ImGui::EndChild();
   ImGui::PopStyleVar();
@@ -229,10 +230,10 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
 
 }  // namespace
 
-float draw_page(Session& session, const LessonPlace& place, const Frame& frame, LearnMemory& memory, const Palette& colours,
-                Wishes& wishes, ImVec2 size) {
-  Page page{session, place, frame, memory, colours, wishes};
-  memory.problems.clear();
+float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, const Palette& colours,
+                Requests& requests, ImVec2 size) {
+  Page page{session, place, input, state, colours, requests};
+  state.problems.clear();
   const std::vector<LessonBlock>& blocks = step_of(place).blocks;
   const float column = std::floor(std::min(size.x * 0.4f, std::max(px(text_keeps), size.x - px(view_wants))));
   const bool split = size.x >= px(beside) && std::ranges::any_of(blocks, stands_beside) &&
@@ -257,7 +258,7 @@ float draw_page(Session& session, const LessonPlace& place, const Frame& frame, 
     beyond = std::max(beyond, views_beyond);
   }
   ImGui::PopID();
-  memory.was_kept = frame.kept;
+  state.was_kept = input.exporting;
   return beyond;
 }
 

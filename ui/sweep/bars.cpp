@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/numbers.h"
 #include "ui/sweep/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -40,7 +40,7 @@ Columns columns_of(const SweepDrawing& d, const Box& box) {
 }
 
 void draw_scale(const SweepScene& s, const Columns& c, float bottom) {
-  const SweepDrawing& d = s.memory.drawing;
+  const SweepDrawing& d = s.state.drawing;
   const SweepTicks ticks = value_ticks(d.y, std::max(2.0f, (c.right - c.left) / px(72)));
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (std::size_t i = 0; i < ticks.at.size(); ++i) {
@@ -69,7 +69,7 @@ float base_of(const SweepDrawing& d, const Columns& c) {
 }
 
 void draw_bar(const SweepScene& s, const Columns& c, const SweepCell& cell, float y) {
-  const SweepDrawing& d = s.memory.drawing;
+  const SweepDrawing& d = s.state.drawing;
   const Colour colour = line_colour(*d.table, 0, s.session.view.theme);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float from = base_of(d, c), to = to_x(d.y, c, cell.mean), half = std::min(px(16), c.row * 0.26f);
@@ -85,7 +85,7 @@ void draw_bar(const SweepScene& s, const Columns& c, const SweepCell& cell, floa
 
 /// A dot for each value of the second parameter, one a little below the other.
 void draw_dots(const SweepScene& s, const Columns& c, int first, float y) {
-  const SweepDrawing& d = s.memory.drawing;
+  const SweepDrawing& d = s.state.drawing;
   const float step = std::min(px(20), (c.row - px(6)) / static_cast<float>(d.lines.size()));
   float at = y - step * static_cast<float>(d.lines.size() - 1) / 2;
   for (const SweepLine& line : d.lines) {
@@ -102,7 +102,7 @@ void draw_dots(const SweepScene& s, const Columns& c, int first, float y) {
 /// What stands in a line that has no bar.
 void draw_nothing(const SweepScene& s, const Columns& c, const SweepCell& cell, float y) {
   const std::string text = cell.count > 0    ? scientific(cell.mean)
-                           : cell.error >= 0 ? s.memory.drawing.table->errors[static_cast<std::size_t>(cell.error)]
+                           : cell.error >= 0 ? s.state.drawing.table->errors[static_cast<std::size_t>(cell.error)]
                                              : "·";
   const bool bad = cell.count > 0 || cell.error >= 0;
   draw_text({c.left + px(4), y - line_height(Face::small) / 2}, Face::small, bad ? s.colours.bad : s.colours.faint,
@@ -122,9 +122,9 @@ int nearest(const SweepDrawing& d, const Columns& c, int first, float x) {
 }
 
 void draw_row(const SweepScene& s, const Columns& c, int i, const Box& clip) {
-  const SweepTable& t = *s.memory.drawing.table;
+  const SweepTable& t = *s.state.drawing.table;
   const float top = c.top + static_cast<float>(i) * c.row, y = top + c.row / 2;
-  if (s.memory.pointed && (*s.memory.pointed)[0] == i)
+  if (s.state.pointed && (*s.state.pointed)[0] == i)
     ImGui::GetWindowDrawList()->AddRectFilled({clip.min.x, top}, {clip.max.x, top + c.row}, faded(s.colours.raised, 0.7f));
   const std::string& name = t.axes[0].names[static_cast<std::size_t>(i)];
   draw_text({c.name, y - line_height(Face::mono) / 2}, Face::mono, s.colours.text,
@@ -142,10 +142,10 @@ void draw_row(const SweepScene& s, const Columns& c, int i, const Box& clip) {
 
 /// The names of the second parameter's values in their colours, in one line; as many as fit.
 void draw_legend(const SweepScene& s, ImVec2 at, float right) {
-  for (const SweepLine& line : s.memory.drawing.lines) {
+  for (const SweepLine& line : s.state.drawing.lines) {
     const float width = text_width(Face::mono_small, line.name);
     if (at.x + px(12) + width > right) return;
-    const Colour colour = line_colour(*s.memory.drawing.table, line.second, s.session.view.theme);
+    const Colour colour = line_colour(*s.state.drawing.table, line.second, s.session.view.theme);
     ImGui::GetWindowDrawList()->AddCircleFilled({at.x + px(4), at.y + px(7)}, px(4), colour);
     draw_text({at.x + px(12), at.y}, Face::mono_small, s.colours.text, line.name);
     at.x += width + px(28);
@@ -155,17 +155,17 @@ void draw_legend(const SweepScene& s, ImVec2 at, float right) {
 }  // namespace
 
 void draw_sweep_bars(const SweepScene& s, const Box& box) {
-  const SweepTable& t = *s.memory.drawing.table;
+  const SweepTable& t = *s.state.drawing.table;
   const bool two = t.axes.size() > 1;
   const float head = two ? px(20) : 0;
   if (two) draw_legend(s, box.min, box.max.x);
   const Box inner{{box.min.x, box.min.y + head}, box.max};
-  Columns c = columns_of(s.memory.drawing, inner);
+  Columns c = columns_of(s.state.drawing, inner);
   const int count = static_cast<int>(t.axes[0].names.size());
   const float shown = std::min(c.bottom - c.top, c.row * static_cast<float>(count));
   draw_scale(s, c, c.top + shown);
   draw_text({(c.left + c.right) / 2, c.top + shown + px(20)}, Face::small, s.colours.faint,
-            t.measure + (s.memory.drawing.y.log ? ", log" : ""), 0.5f);
+            t.measure + (s.state.drawing.y.log ? ", log" : ""), 0.5f);
   ImGui::SetCursorScreenPos(inner.min);
   ImGui::BeginChild("bars", {inner.max.x - inner.min.x, shown}, ImGuiChildFlags_None, ImGuiWindowFlags_NoBackground);
   c.top = ImGui::GetCursorScreenPos().y;
@@ -176,7 +176,7 @@ void draw_sweep_bars(const SweepScene& s, const Box& box) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const int under = static_cast<int>(std::floor((mouse.y - c.top) / c.row));
   std::optional<SweepPlace> place;
-  if (under >= 0 && under < count) place = SweepPlace{under, nearest(s.memory.drawing, c, under, mouse.x)};
+  if (under >= 0 && under < count) place = SweepPlace{under, nearest(s.state.drawing, c, under, mouse.x)};
   point_at(s, place, {{inner.min.x, c.top}, {inner.max.x, c.top + c.row * static_cast<float>(count)}});
   ImGui::EndChild();
 }

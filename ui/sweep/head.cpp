@@ -1,11 +1,11 @@
 // The answer in a sentence, how far it is, and the buttons that run, pause and cancel.
 #include <algorithm>
 
-#include "ui/numbers.h"
-#include "ui/progress.h"
 #include "ui/sweep/panels.h"
 #include "ui/sweep/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/progress.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -31,9 +31,9 @@ const char* next_text(State state) {
 
 void draw_buttons(const SweepScene& s) {
   const SweepProgress& p = s.sweep().progress;
-  const SweepWish next = next_wish(p);
-  ImGui::BeginDisabled(next == SweepWish::none);
-  if (push_button(next_text(p.state), s.colours, next == SweepWish::run, {px(button_width), 0})) s.wishes.sweep = next;
+  const SweepRequest next = next_request(p);
+  ImGui::BeginDisabled(next == SweepRequest::none);
+  if (push_button(next_text(p.state), s.colours, next == SweepRequest::run, {px(button_width), 0})) s.requests.sweep = next;
   ImGui::EndDisabled();
   explain(
       "Computes the points that are not known yet, the newest plan first; again: pauses, and goes on from there. Finished "
@@ -42,7 +42,7 @@ void draw_buttons(const SweepScene& s) {
   ImGui::SameLine(0, px(8));
   const bool under_way = p.state == State::running || p.state == State::paused;
   ImGui::BeginDisabled(!under_way);
-  if (push_button("cancel###cancel sweep", s.colours, false, {px(button_width), 0})) s.wishes.sweep = SweepWish::cancel;
+  if (push_button("cancel###cancel sweep", s.colours, false, {px(button_width), 0})) s.requests.sweep = SweepRequest::cancel;
   ImGui::EndDisabled();
   explain("Stops the sweep. What was finished stays. Key Esc.");
 }
@@ -82,16 +82,16 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
 
 }  // namespace
 
-SweepWish next_wish(const SweepProgress& p) {
+SweepRequest next_request(const SweepProgress& p) {
   const bool wrong = !p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty();
-  if (p.state == State::running) return SweepWish::pause;
-  return p.state == State::done || p.points == 0 || wrong ? SweepWish::none : SweepWish::run;
+  if (p.state == State::running) return SweepRequest::pause;
+  return p.state == State::done || p.points == 0 || wrong ? SweepRequest::none : SweepRequest::run;
 }
 
 void draw_sweep_head(const SweepScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  const SweepWords words = sweep_words(s.sweep(), s.plan(), s.memory.drawing.extremes);
+  const SweepWords words = sweep_words(s.sweep(), s.plan(), s.state.drawing.extremes);
   draw_text(at, Face::headline, s.colours.text, fitted(Face::headline, words.headline, width));
   const std::string& remark = s.sweep().progress.remark;
   draw_text({at.x, at.y + px(26)}, Face::label, remark.empty() ? s.colours.secondary : s.colours.bad,

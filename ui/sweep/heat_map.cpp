@@ -2,18 +2,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/colours.h"
-#include "ui/heatmap_view.h"
-#include "ui/numbers.h"
+#include "ui/picture/heatmap_view.h"
 #include "ui/sweep/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/colours.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
 namespace {
 
 /// The table as a matrix whose last row is the second parameter's first value.
-void refresh_heat(SweepMemory& m, const std::shared_ptr<const SweepTable>& table) {
+void refresh_heat(SweepState& m, const std::shared_ptr<const SweepTable>& table) {
   if (m.heat_table == table) return;
   m.heat_table = table;
   const SweepTable& t = *table;
@@ -111,27 +111,27 @@ Box map_box(const SweepDrawing& d, const Box& box) {
 }  // namespace
 
 void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
-  const SweepTable& t = *s.memory.drawing.table;
-  const Box map = map_box(s.memory.drawing, box);
+  const SweepTable& t = *s.state.drawing.table;
+  const Box map = map_box(s.state.drawing, box);
   const float width = map.max.x - map.min.x, height = map.max.y - map.min.y;
   if (width < px(40) || height < px(40)) return;
-  CellPicture& p = s.memory.heat;
-  refresh_heat(s.memory, s.memory.drawing.table);
+  CellPicture& p = s.state.heat;
+  refresh_heat(s.state, s.state.drawing.table);
   const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
   refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x),
                 static_cast<int>(height * scale.y));
-  const Colouring how = colouring_of(s.memory.drawing, s.session.view.theme);
-  if (s.frame.paint) s.frame.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
+  const Colouring how = colouring_of(s.state.drawing, s.session.view.theme);
+  if (s.input.paint) s.input.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
   ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
-  draw_numbers(t, s.memory.drawing.extremes, map, how);
+  draw_numbers(t, s.state.drawing.extremes, map, how);
   draw_axes(t, map, s.colours);
   draw_colour_bar({{map.max.x + px(14), map.min.y}, {map.max.x + px(26), map.max.y}}, how, p, s.colours);
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const auto across = static_cast<int>(std::floor((mouse.x - map.min.x) / width * static_cast<float>(p.cols))),
              up = static_cast<int>(std::floor((map.max.y - mouse.y) / height * static_cast<float>(p.rows)));
   const SweepPlace place{across, up};
-  if (s.memory.pointed && cell_at(t, *s.memory.pointed)) {
-    const auto [i, j] = *s.memory.pointed;
+  if (s.state.pointed && cell_at(t, *s.state.pointed)) {
+    const auto [i, j] = *s.state.pointed;
     const float cell_x = width / static_cast<float>(p.cols), cell_y = height / static_cast<float>(p.rows);
     ImGui::GetWindowDrawList()->AddRect(
         {map.min.x + static_cast<float>(i) * cell_x, map.max.y - static_cast<float>(j + 1) * cell_y},

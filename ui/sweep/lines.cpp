@@ -3,10 +3,10 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/numbers.h"
-#include "ui/plot.h"
 #include "ui/sweep/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/plot.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -111,10 +111,10 @@ std::optional<SweepPlace> nearest(const SweepDrawing& d) {
 
 /// A ring about the combination that the mouse points at, here or in the table.
 void draw_pointed(const SweepScene& s) {
-  if (!s.memory.pointed) return;
-  for (const SweepLine& line : s.memory.drawing.lines) {
-    const auto at = std::ranges::find(line.first, (*s.memory.pointed)[0]);
-    if (line.second != (*s.memory.pointed)[1] || at == line.first.end()) continue;
+  if (!s.state.pointed) return;
+  for (const SweepLine& line : s.state.drawing.lines) {
+    const auto at = std::ranges::find(line.first, (*s.state.pointed)[0]);
+    if (line.second != (*s.state.pointed)[1] || at == line.first.end()) continue;
     const auto i = static_cast<std::size_t>(at - line.first.begin());
     ImPlot::GetPlotDrawList()->AddCircle(ImPlot::PlotToPixels(line.x[i], line.mean[i]), px(6), s.colours.text, 0, px(1.5f));
   }
@@ -129,7 +129,7 @@ void draw_equal(const SweepDrawing& d, const Palette& colours) {
 }
 
 std::vector<EndLabel> end_labels(const SweepScene& s) {
-  const SweepDrawing& d = s.memory.drawing;
+  const SweepDrawing& d = s.state.drawing;
   std::vector<EndLabel> labels;
   const auto add = [&](const SweepLine& line, const std::string& name, Colour colour) {
     if (!line.x.empty()) labels.push_back({ImPlot::PlotToPixels(line.x.back(), line.mean.back()).y, name, colour});
@@ -152,7 +152,7 @@ float label_room(const SweepDrawing& d, float width) {
 }  // namespace
 
 void draw_sweep_lines(const SweepScene& s, const Box& box) {
-  const SweepDrawing& d = s.memory.drawing;
+  const SweepDrawing& d = s.state.drawing;
   const float names = label_room(d, box.max.x - box.min.x), below = px(20);
   const ImVec2 size{box.max.x - box.min.x - names, box.max.y - box.min.y - below};
   const SweepTicks x = x_ticks(d, size.x - px(60)), y = value_ticks(d.y, std::max(2.0f, size.y / px(40)));

@@ -3,23 +3,26 @@
 
 #include <optional>
 
-#include "ui/colour_bar.h"
-#include "ui/memory.h"
-#include "ui/theme.h"
-#include "ui/ui.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/sweep_answer.h"
+#include "ui/picture/colour_bar.h"
+#include "ui/session/session.h"
+#include "ui/sweep/sweep_state.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
 /// All that a panel is drawn from.
 struct SweepScene {
   Session& session;
-  const Frame& frame;
-  SweepMemory& memory;
+  const PanelInput& input;
+  SweepState& state;
   const Palette& colours;
-  Wishes& wishes;
+  Requests& requests;
 
   SweepPlan& plan() const { return session.sweep; }
-  const SweepView& sweep() const { return frame.sweep; }
+  const SweepView& sweep() const { return input.sweep; }
 };
 
 /// Ready-made plans, what is varied, over what, what is measured.
@@ -45,6 +48,6 @@ void draw_sweep_rows(const SweepScene& scene);
 void point_at(const SweepScene& scene, const std::optional<SweepPlace>& place, const Box& box);
 
 /// Runs, pauses or resumes, whichever comes next; nothing where there is no plan.
-SweepWish next_wish(const SweepProgress& progress);
+SweepRequest next_request(const SweepProgress& progress);
 
 }  // namespace attoscope

@@ -7,7 +7,7 @@
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "ui/sweep/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
@@ -71,7 +71,7 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
                         : "The parameter that is varied; everything else of the experiment stays as it is.");
     return false;
   }
-  std::string& search = s.memory.search;
+  std::string& search = s.state.search;
   const bool entered = search_field(search);
   bool changed = false, first = true;
   if (may_be_none && search.empty()) {

@@ -2,12 +2,12 @@
 #include <string>
 #include <vector>
 
-#include "ui/numbers.h"
-#include "ui/picture_frame.h"
-#include "ui/save_menu.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/sweep/panels.h"
 #include "ui/sweep/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -39,7 +39,7 @@ void draw_empty(const SweepScene& s, const Box& box) {
     text = "The first points are on their way.";
   else if (p.failed > 0 && p.failed == p.done)
     text = "No point could be computed: the table says why.";
-  else if (p.done > 0 && s.memory.drawing.extremes.known == 0)
+  else if (p.done > 0 && s.state.drawing.extremes.known == 0)
     text = "No mean is a finite number: the table has what there is.";
   draw_text({(box.min.x + box.max.x) / 2, (box.min.y + box.max.y) / 2}, Face::label, s.colours.faint, text, 0.5f);
 }
@@ -47,7 +47,7 @@ void draw_empty(const SweepScene& s, const Box& box) {
 }  // namespace
 
 void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, const Box& box) {
-  const SweepTable& t = *s.memory.drawing.table;
+  const SweepTable& t = *s.state.drawing.table;
   ImGui::SetCursorScreenPos(box.min);
   ImGui::SetNextItemAllowOverlap();
   const bool pressed =
@@ -55,16 +55,16 @@ void point_at(const SweepScene& s, const std::optional<SweepPlace>& place, const
   const SweepCell* const cell = place ? cell_at(t, *place) : nullptr;
   if (!ImGui::IsItemHovered() || cell == nullptr)
     return explain("The mean over seeds of every combination; a click on one opens its experiment in Explore.");
-  s.memory.pointing = place;
-  if (pressed && cell->count > 0) s.wishes.open_point = place;
-  draw_note(box, ImGui::GetIO().MousePos, note(s.memory.drawing, *place, *cell, s.colours), s.colours);
+  s.state.pointing = place;
+  if (pressed && cell->count > 0) s.requests.open_point = place;
+  draw_note(box, ImGui::GetIO().MousePos, note(s.state.drawing, *place, *cell, s.colours), s.colours);
 }
 
 void draw_sweep_picture(const SweepScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   const Box box{{at.x, at.y + px(8)}, {at.x + room.x, at.y + room.y}};
   if (room.x < px(120) || room.y < px(80)) return;
-  const SweepDrawing& d = s.memory.drawing;
+  const SweepDrawing& d = s.state.drawing;
   const bool shows_names = d.table && has_categories(*d.table);
   if (!d.table || (d.extremes.known == 0 && !(shows_names && s.sweep().progress.done > 0))) return draw_empty(s, box);
   if (d.table->axes.size() > 1 && s.plan().heat_map)
@@ -74,7 +74,7 @@ void draw_sweep_picture(const SweepScene& s) {
   else
     draw_sweep_lines(s, box);
   if (s.sweep().progress.stale) ImGui::GetWindowDrawList()->AddRectFilled(box.min, box.max, faded(s.colours.panel, 0.5f));
-  offer_to_keep({Plot::sweep, "sweep", at, box.max, [&] { return sweep_csv(*d.table); }}, s.session.view, s.colours, s.wishes);
+  offer_export({Plot::sweep, "sweep", at, box.max, [&] { return sweep_csv(*d.table); }}, s.session.view, s.colours, s.requests);
 }
 
 }  // namespace attoscope

@@ -7,11 +7,11 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "ui/numbers.h"
 #include "ui/sweep/panels.h"
 #include "ui/sweep/value_editor.h"
 #include "ui/sweep/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -45,7 +45,7 @@ void complain(const std::string& sentence, const Palette& colours, float width) 
 
 /// The values as text; taken when Enter is pressed or the field is left.
 void type_values(const SweepScene& s, std::size_t index, VariedParameter& varied, float width) {
-  std::string &typed = s.memory.typed[index], &from = s.memory.typed_from[index];
+  std::string &typed = s.state.typed[index], &from = s.state.typed_from[index];
   if (from != varied.values) typed = from = varied.values;
   {
     const WithField f(Face::mono);

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "ui/sweep/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "ui/numbers.h"
 #include "ui/sweep/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -56,7 +56,7 @@ void draw_numbers(const SweepScene& s, const SweepCell& cell, const Columns& c, 
   if (cell.count == 0) {
     const float left = c.values.back() + px(4);
     const bool failed = cell.error >= 0;
-    const std::string text = failed ? s.memory.drawing.table->errors[static_cast<std::size_t>(cell.error)] : "·";
+    const std::string text = failed ? s.state.drawing.table->errors[static_cast<std::size_t>(cell.error)] : "·";
     draw_text({left, y}, Face::small, failed ? colours.bad : colours.faint, fitted(Face::small, text, c.seeds - px(16) - left));
   } else {
     for (std::size_t i = 0; i < c.numbers.size(); ++i)
@@ -64,25 +64,25 @@ void draw_numbers(const SweepScene& s, const SweepCell& cell, const Columns& c, 
                 !std::isfinite(numbers[i]) ? colours.bad
                 : i == 0                   ? colours.text
                                            : colours.secondary,
-                mean_text(s.memory.drawing.extremes, numbers[i]), 1);
+                mean_text(s.state.drawing.extremes, numbers[i]), 1);
   }
   draw_text({c.seeds, y}, Face::mono_small, cell.error >= 0 ? colours.bad : colours.faint, std::to_string(cell.count), 1);
 }
 
 /// A line; under the mouse it is seen in the plot too, and a click opens it.
 void draw_row(const SweepScene& s, const Columns& c, int index) {
-  const SweepTable& t = *s.memory.drawing.table;
+  const SweepTable& t = *s.state.drawing.table;
   const auto across = static_cast<int>(t.across());
   const SweepPlace place{index / across, index % across};
   const SweepCell& cell = t.cells[static_cast<std::size_t>(index)];
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 size{c.seeds - c.left, px(row_height)};
-  if (ImGui::InvisibleButton(("##row " + std::to_string(index)).c_str(), size) && cell.count > 0) s.wishes.open_point = place;
-  if (ImGui::IsItemHovered()) s.memory.pointing = place;
+  if (ImGui::InvisibleButton(("##row " + std::to_string(index)).c_str(), size) && cell.count > 0) s.requests.open_point = place;
+  if (ImGui::IsItemHovered()) s.state.pointing = place;
   explain(cell.error >= 0  ? t.errors[static_cast<std::size_t>(cell.error)]
           : cell.count > 0 ? "A click opens this experiment in Explore; Ctrl+Z comes back."
                            : "Not computed yet.");
-  if (s.memory.pointed == place)
+  if (s.state.pointed == place)
     ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y}, s.colours.raised,
                                               px(2));
   const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
@@ -100,13 +100,13 @@ void draw_row(const SweepScene& s, const Columns& c, int index) {
 void draw_sweep_rows(const SweepScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x - px(12);
-  if (!s.memory.drawing.table) {
+  if (!s.state.drawing.table) {
     wrapped(Face::label, "The table of all combinations: their mean over seeds, standard deviation, least and largest.", width);
     return;
   }
-  const SweepTable& t = *s.memory.drawing.table;
+  const SweepTable& t = *s.state.drawing.table;
   draw_text(at, Face::label, s.colours.text, fitted(Face::label, t.measure, width));
-  const Columns c = columns_of(s.memory.drawing, at.x, width);
+  const Columns c = columns_of(s.state.drawing, at.x, width);
   draw_head(t, c, at.y + px(22), s.colours);
   ImGui::SetCursorScreenPos({at.x, at.y + px(40)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});

@@ -5,9 +5,10 @@
 #include <limits>
 #include <span>
 
-#include "ui/colours.h"
-#include "ui/numbers.h"
-#include "ui/plot.h"
+#include "kernels/experiment/csv_text.h"
+#include "ui/widgets/colours.h"
+#include "ui/widgets/plot.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -128,13 +129,6 @@ int digits_apart(const std::vector<double>& ticks) {
   return std::clamp(static_cast<int>(std::floor(std::log10(ticks.back())) - decade) + (half ? 2 : 1), 1, 6);
 }
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
-}
-
 }  // namespace
 
 bool has_categories(const SweepTable& table) { return table.axes[0].numbers.empty(); }
@@ -214,21 +208,18 @@ const SweepCell* cell_at(const SweepTable& table, const SweepPlace& place) {
 }
 
 std::string sweep_csv(const SweepTable& table) {
-  std::string text;
-  for (const SweepValues& axis : table.axes) text += axis.key + ",";
-  text += "mean,std,min,max,seeds,error\n";
+  std::string head;
+  for (const SweepValues& axis : table.axes) head += axis.key + ",";
+  CsvText csv(head + "mean,std,min,max,seeds,error");
   for (std::size_t i = 0; i < table.cells.size(); ++i) {
     const SweepCell& c = table.cells[i];
     if (c.count == 0 && c.error < 0) continue;
-    text += quoted(table.axes[0].names[i / table.across()]) + ",";
-    if (table.axes.size() > 1) text += quoted(table.axes[1].names[i % table.across()]) + ",";
-    if (c.count > 0)
-      text += printed("%.17g,%.17g,%.17g,%.17g", c.mean, c.std, c.min, c.max);
-    else
-      text += ",,,";
-    text += printed(",%d,", c.count) + (c.error < 0 ? "" : quoted(table.errors[static_cast<std::size_t>(c.error)])) + "\n";
+    csv.add(table.axes[0].names[i / table.across()]);
+    if (table.axes.size() > 1) csv.add(table.axes[1].names[i % table.across()]);
+    for (const double x : {c.mean, c.std, c.min, c.max}) csv.add(c.count > 0 ? printed("%.17g", x) : "");
+    csv.add(c.count).add(c.error < 0 ? "" : table.errors[static_cast<std::size_t>(c.error)]).end_line();
   }
-  return text;
+  return csv.take();
 }
 
 }  // namespace attoscope

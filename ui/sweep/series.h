@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/result.h"
-#include "ui/sweep/answer.h"
-#include "ui/sweep/plan.h"
-#include "ui/theme.h"
+#include "kernels/experiment/result.h"
+#include "ui/frame/sweep_answer.h"
+#include "ui/session/sweep_plan.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope {
 

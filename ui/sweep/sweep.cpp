@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "ui/still_panel.h"
+#include "ui/picture/still_panel.h"
 #include "ui/sweep/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
@@ -33,11 +33,12 @@ SweepLayout layout(bool two) {
 
 }  // namespace
 
-void draw_sweep(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
-  SweepMemory& m = memory.sweep;
-  refresh(m.drawing, frame.sweep.table, session.sweep);
+void draw_sweep(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  if (!state.sweep) state.sweep = std::make_shared<SweepState>();
+  SweepState& m = *state.sweep;
+  refresh(m.drawing, input.sweep.table, session.sweep);
   m.pointed = std::exchange(m.pointing, std::nullopt);
-  const SweepScene scene{session, frame, m, colours, wishes};
+  const SweepScene scene{session, input, m, colours, requests};
   const SweepLayout at = layout(!session.sweep.second.key.empty());
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   panel("Sweep plan", at.plan, ImGuiWindowFlags_None, [&] { draw_sweep_plan(scene); });

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "ui/numbers.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ui/numbers.h"
-#include "ui/sentences.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 

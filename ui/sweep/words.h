@@ -3,11 +3,10 @@
 
 #include <string>
 
-#include "ui/sweep/answer.h"
-#include "ui/sweep/plan.h"
+#include "ui/frame/sweep_answer.h"
+#include "ui/session/sweep_plan.h"
 #include "ui/sweep/series.h"
-#include "ui/theme.h"
-#include "ui/ui.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope {
 

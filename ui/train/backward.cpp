@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "imgui.h"
-#include "ui/numbers.h"
-#include "ui/rounding_cell.h"
 #include "ui/train/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/rounding_cell.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -86,7 +86,7 @@ void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns)
       edit_rounding(c.method.gradient[step],
                     {text, c.colour, c.left, c.width, px(step_height), nearest.name, nearest.precision[step], false,
                      text + " of " + c.id + "'s backward pass: " + what + ". "},
-                    c.method.format, s.colours, s.memory.typed_format);
+                    c.method.format, s.colours, s.state.typed_format);
       ImGui::PopID();
       ImGui::PopID();
     }
@@ -181,7 +181,7 @@ void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& colum
   }
   ImGui::SetCursorScreenPos({from.x, from.y + 2 * px(row_height)});
   const float width = columns[1].left + columns[1].width - from.x;
-  bool& open = s.memory.shows_gradient;
+  bool& open = s.state.shows_gradient;
   if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", s.colours, false,
                   {width, px(field_height)}))
     open = !open;

@@ -1,110 +1,99 @@
 // The numbers of a training record as CSV.
-#include "ui/numbers.h"
+#include <span>
+#include <string>
+
+#include "kernels/experiment/csv_text.h"
+#include "kernels/train/record_fields.h"
 #include "ui/train/series.h"
 #include "ui/train/words.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
 namespace {
 
-/// Lines of cells.
-class Table {
- public:
-  explicit Table(const char* head) : text_(head) { text_ += '\n'; }
-  Table& cell(const std::string& text) {
-    const bool quotes = text.find(',') != std::string::npos;
-    if (quotes) text_ += '"';
-    text_ += text;
-    if (quotes) text_ += '"';
-    text_ += ',';
-    return *this;
-  }
-  Table& number(double x) { return cell(in_full(x)); }
-  Table& count(std::int64_t n) { return cell(std::to_string(n)); }
-  void end() { text_.back() = '\n'; }
-  std::string text() && { return std::move(text_); }
-
- private:
-  std::string text_;
-};
-
-void add_numbers(Table& table, const WeightDeviation& d) {
-  for (const double x : {d.max_abs, d.wasserstein, d.rel_l2, d.update_cosine, d.directionality}) table.number(x);
+/// The head of a table: `first`, then the names of numbers, then `last`.
+template <class Numbers>
+std::string head_of(std::string first, const Numbers& numbers, std::string_view last = "") {
+  for (const auto& [key, member] : numbers) first.append(",").append(key);
+  return first.append(last);
 }
 
-constexpr const char* health_head =
-    "run,step,layer,head,delta_bias,query_norm,rows,tied_rows,weights,saturated,underflowed,lost_dS,overflowed_dS";
+constexpr std::span weight_columns = std::span(weight_numbers).first<shown_weight_numbers>();
 
-void add_health(Table& table, const TrainRecord& r, const RunRecord& run, const RunHealth& health) {
+void add_numbers(CsvText& table, const WeightDeviation& d) {
+  for (const auto& [key, member] : weight_columns) table.add(in_full(d.*member));
+}
+
+std::string health_head() { return head_of("run,step,layer,head,delta_bias,query_norm", head_counts); }
+
+void add_health(CsvText& table, const TrainRecord& r, const RunRecord& run, const RunHealth& health) {
   const int heads = r.plan.model.heads;
   for (int i = 0; i < static_cast<int>(health.heads.size()); ++i) {
     const HeadHealth& h = health.heads[static_cast<std::size_t>(i)];
-    table.cell(run.run.name).count(health.step).count(i / heads).count(i % heads).number(h.delta_bias()).number(h.query_norm);
-    const HeadCensus& c = h.census;
-    for (const std::int64_t n : {c.rows, c.tied_rows, c.weights, c.saturated, c.underflowed, c.lost_dS, c.overflowed_dS})
-      table.count(n);
-    table.end();
+    table.add(run.run.name)
+        .add(health.step)
+        .add(i / heads)
+        .add(i % heads)
+        .add(in_full(h.delta_bias()))
+        .add(in_full(h.query_norm));
+    for (const auto& [key, member] : head_counts) table.add(h.statistics.*member);
+    table.end_line();
   }
 }
 
 }  // namespace
 
 std::string deviation_csv(const TrainRecord& r) {
-  Table table("pair,step,tensor,max_abs,wasserstein,rel_l2,update_cosine,directionality,loss_difference");
+  CsvText table(head_of("pair,step,tensor", weight_columns, ",loss_difference"));
   for (const PairRecord& pair : r.pairs)
     for (const PairPoint& point : pair.points)
       for (std::size_t t = 0; t < point.deviations.size(); ++t) {
-        table.cell(pair.pair.name).count(point.step).cell(t == 0 ? "all" : r.parameters.tensors[t - 1].name);
+        table.add(pair.pair.name).add(point.step).add(t == 0 ? "all" : r.parameters.tensors[t - 1].name);
         add_numbers(table, point.deviations[t]);
-        table.number(point.loss_difference).end();
+        table.add(in_full(point.loss_difference)).end_line();
       }
-  return std::move(table).text();
+  return table.take();
 }
 
 std::string runs_csv(const TrainRecord& r) {
-  Table table("run,step,loss,gradient_norm,rate,loss_scale,skipped");
+  CsvText table(head_of("run,step", step_numbers, ",skipped"));
   for (const RunRecord& run : r.runs)
-    for (const StepReport& s : run.steps)
-      table.cell(run.run.name)
-          .count(s.step)
-          .number(s.loss)
-          .number(s.gradient_norm)
-          .number(s.rate)
-          .number(s.loss_scale)
-          .count(s.skipped)
-          .end();
-  return std::move(table).text();
+    for (const StepReport& s : run.steps) {
+      table.add(run.run.name).add(s.step);
+      for (const auto& [key, member] : step_numbers) table.add(in_full(s.*member));
+      table.add(s.skipped ? 1 : 0).end_line();
+    }
+  return table.take();
 }
 
 std::string tensors_csv(const TrainRecord& r, int pair, int step) {
-  Table table("tensor,rows,cols,max_abs,wasserstein,rel_l2,update_cosine,directionality");
+  CsvText table(head_of("tensor,rows,cols", weight_columns));
   const PairPoint* const point =
       static_cast<std::size_t>(pair) < r.pairs.size() ? point_at(r.pairs[static_cast<std::size_t>(pair)], step) : nullptr;
   for (std::size_t t = 0; point != nullptr && t < point->deviations.size(); ++t) {
     if (t == 0)
-      table.cell("all").cell("").cell("");
+      table.add("all").add("").add("");
     else
-      table.cell(r.parameters.tensors[t - 1].name)
-          .count(r.parameters.tensors[t - 1].rows)
-          .count(r.parameters.tensors[t - 1].cols);
+      table.add(r.parameters.tensors[t - 1].name).add(r.parameters.tensors[t - 1].rows).add(r.parameters.tensors[t - 1].cols);
     add_numbers(table, point->deviations[t]);
-    table.end();
+    table.end_line();
   }
-  return std::move(table).text();
+  return table.take();
 }
 
 std::string heads_csv(const TrainRecord& r, int step) {
-  Table table(health_head);
+  CsvText table(health_head());
   for (const RunRecord& run : r.runs)
     if (const RunHealth* const health = health_at(run, step)) add_health(table, r, run, *health);
-  return std::move(table).text();
+  return table.take();
 }
 
 std::string health_csv(const TrainRecord& r) {
-  Table table(health_head);
+  CsvText table(health_head());
   for (const RunRecord& run : r.runs)
     for (const RunHealth& health : run.health) add_health(table, r, run, health);
-  return std::move(table).text();
+  return table.take();
 }
 
 }  // namespace attoscope

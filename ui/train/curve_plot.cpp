@@ -4,11 +4,11 @@
 #include <limits>
 #include <vector>
 
-#include "ui/numbers.h"
-#include "ui/picture_frame.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -99,7 +99,7 @@ void draw_marks(const TrainScene& s, const CurvePlot& plot) {
     if (!run.stopped.empty())
       dashed_vertical(run.steps.empty() ? 0 : run.steps.back().step, s.colours.bad, run.run.name + " stopped");
   if (s.look().step >= 0) vertical(s.look().step, s.colours.text, 1.2f);
-  if (s.memory.pointed && *s.memory.pointed != s.look().step) vertical(*s.memory.pointed, faded(s.colours.text, 0.4f), 1);
+  if (s.state.pointed && *s.state.pointed != s.look().step) vertical(*s.state.pointed, faded(s.colours.text, 0.4f), 1);
   ImDrawList* list = ImPlot::GetPlotDrawList();
   const float bottom = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y, half = px(3);
   for (const double step : plot.marks) {
@@ -149,7 +149,7 @@ std::vector<NoteLine> note_of(const TrainScene& s, const CurvePlot& plot, int st
   return lines;
 }
 
-void zoom_steps(TrainMemory& m, double about, double factor) {
+void zoom_steps(TrainPanelState& m, double about, double factor) {
   const StepAxis x = shown_steps(m);
   double from = about - (about - x.from) * factor, to = about + (x.to - about) * factor;
   if (to - from < 4) return;
@@ -158,7 +158,7 @@ void zoom_steps(TrainMemory& m, double about, double factor) {
   m.zoom0 = all ? 0 : from, m.zoom1 = all ? 0 : to;
 }
 
-void pan_steps(TrainMemory& m, double by) {
+void pan_steps(TrainPanelState& m, double by) {
   if (m.zoom1 <= m.zoom0) return;
   const double span = m.zoom1 - m.zoom0, from = std::clamp(m.zoom0 - by, 0.0, std::max(0.0, m.drawing.last - span));
   m.zoom0 = from, m.zoom1 = from + span;
@@ -166,7 +166,7 @@ void pan_steps(TrainMemory& m, double by) {
 
 }  // namespace
 
-StepAxis shown_steps(const TrainMemory& m) {
+StepAxis shown_steps(const TrainPanelState& m) {
   if (m.zoom1 > m.zoom0) return {m.zoom0, m.zoom1};
   return {0, m.drawing.last};
 }
@@ -182,7 +182,7 @@ int measured_step(const TrainRecord& r, double step) {
 }
 
 bool handle_steps(const TrainScene& s, const char* id, const Box& box, bool snaps, const char* what) {
-  TrainMemory& m = s.memory;
+  TrainPanelState& m = s.state;
   ImGui::SetCursorScreenPos(box.min);
   ImGui::SetNextItemAllowOverlap();
   ImGui::InvisibleButton(id, {std::max(1.0f, box.max.x - box.min.x), std::max(1.0f, box.max.y - box.min.y)});
@@ -215,7 +215,7 @@ bool handle_steps(const TrainScene& s, const char* id, const Box& box, bool snap
 
 void draw_curve_plot(const TrainScene& s, const CurvePlot& plot, const Box& box) {
   const float numbers = px(68), width = box.max.x - box.min.x - numbers;
-  const StepAxis x = shown_steps(s.memory);
+  const StepAxis x = shown_steps(s.state);
   ImGui::SetCursorScreenPos(box.min);
   if (!begin_plot({plot.id, x.from, x.to, plot.axis.from, plot.axis.to, plot.axis.log, {}, {}, {}, {}},
                   {width, box.max.y - box.min.y}))
@@ -236,7 +236,7 @@ void draw_curve_plot(const TrainScene& s, const CurvePlot& plot, const Box& box)
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const std::vector<EndLabel> labels = plot.axis.has_any ? end_labels(plot, x.to) : std::vector<EndLabel>{};
   end_plot();
-  s.memory.plot_left = at.x, s.memory.plot_right = at.x + size.x;
+  s.state.plot_left = at.x, s.state.plot_right = at.x + size.x;
   const Box inner{at, {at.x + size.x, at.y + size.y}};
   draw_end_labels(labels, inner.max.x + px(6), numbers - px(6), inner.min.y, inner.max.y);
   if (!plot.axis.has_any || !plot.nothing.empty())
@@ -247,7 +247,7 @@ void draw_curve_plot(const TrainScene& s, const CurvePlot& plot, const Box& box)
   const std::string area = std::string(plot.id + 2) + " area";
   if (handle_steps(s, area.c_str(), inner, plot.snaps,
                    "The mouse reads the numbers of a step; a click picks it for the tables, the wheel zooms."))
-    draw_note(box, ImGui::GetIO().MousePos, note_of(s, plot, *s.memory.pointing), s.colours);
+    draw_note(box, ImGui::GetIO().MousePos, note_of(s, plot, *s.state.pointing), s.colours);
 }
 
 namespace {

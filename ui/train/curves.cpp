@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "imgui.h"
-#include "ui/numbers.h"
-#include "ui/save_menu.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -69,7 +69,7 @@ void deviation_title(const TrainScene& s, const Box& box) {
          unit >= 0 ? "Divides every curve by the band '" + unit_name + "' of the same step: 1 is as much as that gives."
                    : "There is no band to divide by: the kind 'bands' trains them.");
   beside("log", look.log_y, is_size(look.measure), s, "A logarithmic axis.");
-  draw_aside(box, s.memory.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look),
+  draw_aside(box, s.state.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look),
              s.colours);
 }
 
@@ -89,8 +89,8 @@ double deviation_at(const TrainScene& s, std::size_t i, int step) {
   const PairPoint* const point = point_at(r.pairs[i], step);
   if (point == nullptr || point->step != step) return nan;
   const double y = measure_of(*point, look.measure, look.tensor);
-  if (s.memory.drawing.reference < 0) return y;
-  const PairPoint* const unit = point_at(r.pairs[static_cast<std::size_t>(s.memory.drawing.reference)], step);
+  if (s.state.drawing.reference < 0) return y;
+  const PairPoint* const unit = point_at(r.pairs[static_cast<std::size_t>(s.state.drawing.reference)], step);
   return unit != nullptr && unit->step == step ? y / measure_of(*unit, look.measure, look.tensor) : nan;
 }
 
@@ -135,7 +135,7 @@ void draw_parts(const TrainScene& s, const CurvePlot& plot, const Box& box) {
 
 void draw_train_deviation(const TrainScene& s, const Box& box) {
   const TrainRecord& r = *s.record();
-  TrainDrawing& d = s.memory.drawing;
+  TrainDrawing& d = s.state.drawing;
   deviation_title(s, box);
   const bool log = s.look().log_y && is_size(s.look().measure);
   CurvePlot plot{"##deviation",
@@ -153,13 +153,13 @@ void draw_train_deviation(const TrainScene& s, const Box& box) {
   if (!d.pairs.empty() && !d.pairs[0].empty() && d.pairs[0].largest() == 0 && d.pairs[0].least() == 0)
     plot.nothing = pair_name(r, 0) + " is exactly 0 at every step.";
   draw_parts(s, plot, box);
-  offer_to_keep({Plot::train_deviation, "deviation", box.min, box.max, [&] { return deviation_csv(r); }}, s.session.view,
-                s.colours, s.wishes);
+  offer_export({Plot::train_deviation, "deviation", box.min, box.max, [&] { return deviation_csv(r); }}, s.session.view,
+               s.colours, s.requests);
 }
 
 void draw_train_runs(const TrainScene& s, const Box& box) {
   const TrainRecord& r = *s.record();
-  TrainDrawing& d = s.memory.drawing;
+  TrainDrawing& d = s.state.drawing;
   runs_title(s, box);
   CurvePlot plot{"##runs",
                  d.runs,
@@ -176,9 +176,9 @@ void draw_train_runs(const TrainScene& s, const Box& box) {
   plot.marks = d.skipped;
   plot.snaps = is_of_heads(s.look().of_runs);
   draw_parts(s, plot, box);
-  offer_to_keep(
+  offer_export(
       {Plot::train_runs, "runs", box.min, box.max, [&] { return is_of_heads(s.look().of_runs) ? health_csv(r) : runs_csv(r); }},
-      s.session.view, s.colours, s.wishes);
+      s.session.view, s.colours, s.requests);
 }
 
 }  // namespace attoscope

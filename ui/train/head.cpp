@@ -4,19 +4,19 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "ui/numbers.h"
-#include "ui/picture_frame.h"
-#include "ui/progress.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/progress.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
 namespace {
 
 using State = TrainProgress::State;
-using Act = TrainWish::Act;
+using Act = TrainRequest::Act;
 
 const char* run_text(const TrainView& train) {
   const TrainProgress& p = train.progress;
@@ -27,11 +27,11 @@ const char* run_text(const TrainView& train) {
   return p.state == State::paused ? "resume###run training" : "run###run training";
 }
 
-/// A button that wishes something of the training.
-void wish_button(const TrainScene& s, const char* text, float width, bool possible, const TrainWish& wish,
-                 const std::string& what, bool lit = false) {
+/// A button that asks something of the training.
+void request_button(const TrainScene& s, const char* text, float width, bool possible, const TrainRequest& request,
+                    const std::string& what, bool lit = false) {
   ImGui::BeginDisabled(!possible);
-  if (push_button(text, s.colours, lit && possible, {width, 0})) s.wishes.train = wish;
+  if (push_button(text, s.colours, lit && possible, {width, 0})) s.requests.train = request;
   ImGui::EndDisabled();
   explain(what);
   ImGui::SameLine(0, px(8));
@@ -39,16 +39,16 @@ void wish_button(const TrainScene& s, const char* text, float width, bool possib
 
 void run_buttons(const TrainScene& s, float unit) {
   const TrainProgress& p = s.progress();
-  const Act next = next_train_act(s.frame.train);
-  wish_button(s, run_text(s.frame.train), unit * 84, next != Act::none, {.act = next},
-              "Trains all models of the plan side by side, step by step; again: pauses between two steps, and goes on from "
-              "there with the same bits. "
-              "Key Space.",
-              next == Act::run);
+  const Act next = next_train_act(s.input.train);
+  request_button(s, run_text(s.input.train), unit * 84, next != Act::none, {.act = next},
+                 "Trains all models of the plan side by side, step by step; again: pauses between two steps, and goes on from "
+                 "there with the same bits. "
+                 "Key Space.",
+                 next == Act::run);
   const bool steps = p.state != State::running && next == Act::run;
-  wish_button(s, "step###one step", unit * 48, steps, {.act = Act::one_step}, "Takes one step, then pauses. Key N.");
-  wish_button(s, "restart###restart", unit * 64, s.record() != nullptr && p.wrong.empty(), {.act = Act::restart},
-              "Begins with the first step, under the plan at the left. Key Shift+R.");
+  request_button(s, "step###one step", unit * 48, steps, {.act = Act::one_step}, "Takes one step, then pauses. Key N.");
+  request_button(s, "restart###restart", unit * 64, s.record() != nullptr && p.wrong.empty(), {.act = Act::restart},
+                 "Begins with the first step, under the plan at the left. Key Shift+R.");
 }
 
 /// The state at or before the picked step: back to it, or on from it under another plan.
@@ -56,21 +56,22 @@ void kept_buttons(const TrainScene& s, float unit) {
   const TrainProgress& p = s.progress();
   const int kept = kept_step(p, s.look());
   const std::string at = kept >= 0 ? printed(" %d", kept) : "";
-  wish_button(s, printed("back to%s###go back", at.c_str()).c_str(), unit * 96, kept >= 0, {.act = Act::go_back, .step = kept},
-              "Back to this kept state, under the plan that was trained; what came after it is forgotten. A click on the line "
-              "below, or in the plots, "
-              "picks a step: the state at or before it is meant.");
+  request_button(
+      s, printed("back to%s###go back", at.c_str()).c_str(), unit * 96, kept >= 0, {.act = Act::go_back, .step = kept},
+      "Back to this kept state, under the plan that was trained; what came after it is forgotten. A click on the line "
+      "below, or in the plots, "
+      "picks a step: the state at or before it is meant.");
   const std::string why = !p.stale ? "The plan is as it was trained: change it first." : p.forkable;
-  wish_button(s, printed("fork at%s###fork", at.c_str()).c_str(), unit * 96, kept >= 0 && why.empty() && p.wrong.empty(),
-              {.act = Act::fork, .step = kept},
-              std::string("Goes on from this kept state under the plan at the left: what another policy does from here on. ")
-                  .append(why),
-              p.stale);
+  request_button(s, printed("fork at%s###fork", at.c_str()).c_str(), unit * 96, kept >= 0 && why.empty() && p.wrong.empty(),
+                 {.act = Act::fork, .step = kept},
+                 std::string("Goes on from this kept state under the plan at the left: what another policy does from here on. ")
+                     .append(why),
+                 p.stale);
 }
 
 void checkpoint_popup(const TrainScene& s) {
-  std::string& typed = s.memory.typed_checkpoint;
-  const bool can_ask = s.frame.sessions.has_dialogs, named = can_ask || !typed.empty();
+  std::string& typed = s.state.typed_checkpoint;
+  const bool can_ask = s.input.sessions.has_dialogs, named = can_ask || !typed.empty();
   constexpr float width = 360;
   label(Face::section, s.colours.faint, "CHECKPOINT");
   {
@@ -79,10 +80,10 @@ void checkpoint_popup(const TrainScene& s) {
     ImGui::InputTextWithHint("##checkpoint", "folder/name.checkpoint", &typed);
   }
   explain(std::string("Where the checkpoint lies.") + (can_ask ? " Left empty, the desktop asks." : ""));
-  const auto button = [&](const char* text, bool possible, const TrainWish& wish, const char* what) {
+  const auto button = [&](const char* text, bool possible, const TrainRequest& request, const char* what) {
     ImGui::BeginDisabled(!possible);
     if (push_button(text, s.colours, false, {px((width - 8) / 2), 0})) {
-      s.wishes.train = wish;
+      s.requests.train = request;
       ImGui::CloseCurrentPopup();
     }
     ImGui::EndDisabled();
@@ -182,7 +183,7 @@ int kept_step(const TrainProgress& p, const TrainLook& look) {
 void draw_train_head(const TrainScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  const TrainWords words = train_words(s.frame.train);
+  const TrainWords words = train_words(s.input.train);
   const Notice notice = notice_of(s, words);
   draw_text(at, Face::headline, words.bad ? s.colours.bad : s.colours.text, fitted(Face::headline, words.headline, width));
   draw_text({at.x, at.y + px(26)}, Face::label, notice.colour, fitted(Face::label, notice.text, width));
@@ -212,10 +213,10 @@ void draw_train_invitation(const TrainScene& s, const Box& box) {
   ImGui::PopStyleColor();
   ImGui::EndGroup();
   if (begins) return;
-  const bool possible = next_train_act(s.frame.train) == Act::run;
+  const bool possible = next_train_act(s.input.train) == Act::run;
   ImGui::SetCursorScreenPos({middle - px(100), top + px(52)});
   ImGui::BeginDisabled(!possible);
-  if (push_button("train the models###train", s.colours, possible, {px(200), px(40)})) s.wishes.train.act = Act::run;
+  if (push_button("train the models###train", s.colours, possible, {px(200), px(40)})) s.requests.train.act = Act::run;
   ImGui::EndDisabled();
   explain(possible ? "Space." : s.progress().wrong.empty() ? "The text is being read." : s.progress().wrong);
 }

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "imgui.h"
-#include "ui/numbers.h"
-#include "ui/option_fields.h"
-#include "ui/save_menu.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/option_fields.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -38,7 +38,8 @@ constexpr std::array<Column, 6> columns{{
      [](const HeadHealth& h) { return measure_of(h, RunMeasure::underflowed); }, true},
     {"lost dS", "Share of dS that rounds to 0 though P (dP - delta) is not.", "count / (row, key) pairs",
      [](const HeadHealth& h) {
-       return h.census.weights > 0 ? static_cast<double>(h.census.lost_dS) / static_cast<double>(h.census.weights) : 0;
+       return h.statistics.weights > 0 ? static_cast<double>(h.statistics.lost_dS) / static_cast<double>(h.statistics.weights)
+                                       : 0;
      },
      true},
 }};
@@ -130,8 +131,8 @@ void draw_train_heads(const TrainScene& s, float height) {
   }
   ImGui::EndChild();
   ImGui::PopStyleVar();
-  offer_to_keep({Plot::window, "heads", at, {at.x + width, at.y + height}, [&] { return heads_csv(r, s.look().step); }},
-                s.session.view, s.colours, s.wishes);
+  offer_export({Plot::window, "heads", at, {at.x + width, at.y + height}, [&] { return heads_csv(r, s.look().step); }},
+               s.session.view, s.colours, s.requests);
 }
 
 void draw_train_explore(const TrainScene& s) {
@@ -153,12 +154,12 @@ void draw_train_explore(const TrainScene& s) {
   explain("Which sequence of the step's batch.");
   const int step = look.step >= 0 ? look.step : r.step;
   if (push_button(printed("open its Q, K, V of step %d in Explore###open head", step).c_str(), s.colours, false, {width, 0}))
-    s.wishes.train = {.act = TrainWish::Act::explore,
-                      .step = step,
-                      .run = std::min(look.run, static_cast<int>(r.runs.size()) - 1),
-                      .layer = layer,
-                      .head = head,
-                      .sequence = sequence};
+    s.requests.train = {.act = TrainRequest::Act::explore,
+                        .step = step,
+                        .run = std::min(look.run, static_cast<int>(r.runs.size()) - 1),
+                        .layer = layer,
+                        .head = head,
+                        .sequence = sequence};
   explain(
       "What this head sees in the next batch after the picked step, as attention gets it: rounded inputs, causal mask, with "
       "the methods of the training. "

@@ -3,11 +3,12 @@
 #include <cmath>
 
 #include "imgui.h"
-#include "kernels/presets.h"
-#include "ui/numbers.h"
-#include "ui/panels.h"
+#include "kernels/experiment/rules.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/panel_input.h"
 #include "ui/train/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -17,12 +18,12 @@ constexpr float row_height = 23, field_height = 21;
 
 /// What a training may not be asked: the lists of Explore say it with this frame and experiment.
 struct Asked {
-  Frame frame;
+  PanelInput input;
   Experiment experiment;
 };
 Asked asked() {
   Asked a;
-  a.frame.no_hardware =
+  a.input.choices.no_hardware =
       "A model is trained with methods that are emulated: these have a backward pass whose every step is written down.";
   return a;
 }
@@ -39,7 +40,10 @@ void edit_main_format(const MethodColumn& c) {
         "accumulators are fp32.",
         printed("eps = %g, max = %g", epsilon(c.method.format), largest(c.method.format)));
   for (const Format& format : {bf16, fp16, tf32, fp32, e4m3, e5m2}) {
-    if (ImGui::Selectable(name(format).c_str(), format == c.method.format)) c.method.format = format;
+    if (ImGui::Selectable(name(format).c_str(), format == c.method.format)) {
+      c.method.method = with_main_format(c.method.method, c.method.format, format);
+      c.method.format = format;
+    }
     explain("Everything that rounds to D rounds to " + name(format) + ".",
             printed("eps = %g, max = %g", epsilon(format), largest(format)));
   }
@@ -111,8 +115,8 @@ void edit_train_methods(const TrainScene& s, float width) {
       if (row == 0) edit_main_format(c);
       if (row == 1)
         edit_forward(c.method,
-                     [&] { return edit_algorithm(c.method.method, a.experiment, a.frame, s.colours, c.colour, c.width); });
-      if (row == 2) edit_method_options(c.method.method, s.colours, c.width, px(field_height));
+                     [&] { return edit_algorithm(c.method.method, a.experiment, a.input, s.colours, c.colour, c.width); });
+      if (row == 2) edit_method_options(c.method.method, c.method.format, s.colours, c.width, px(field_height));
       if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
       ImGui::PopID();
     }

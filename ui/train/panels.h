@@ -7,24 +7,28 @@
 #include <string>
 #include <string_view>
 
-#include "ui/colour_bar.h"
-#include "ui/train/memory.h"
-#include "ui/ui.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/train_answer.h"
+#include "ui/picture/colour_bar.h"
+#include "ui/session/session.h"
+#include "ui/train/train_state.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
 /// All that a panel is drawn from.
 struct TrainScene {
   Session& session;
-  const Frame& frame;
-  TrainMemory& memory;
+  const PanelInput& input;
+  TrainPanelState& state;
   const Palette& colours;
-  Wishes& wishes;
+  Requests& requests;
 
   TrainPlan& plan() const { return session.train; }
   TrainLook& look() const { return session.train_look; }
-  const TrainRecord* record() const { return frame.train.record.get(); }
-  const TrainProgress& progress() const { return frame.train.progress; }
+  const TrainRecord* record() const { return input.train.record.get(); }
+  const TrainProgress& progress() const { return input.train.progress; }
 };
 
 /// What is trained, how, and on what.
@@ -56,7 +60,7 @@ void draw_train_head(const TrainScene& scene);
 struct StepAxis {
   double from = 0, to = 1;
 };
-StepAxis shown_steps(const TrainMemory& memory);
+StepAxis shown_steps(const TrainPanelState& state);
 /// The measured step nearest to `step`; -1: there is none.
 int measured_step(const TrainRecord& record, double step);
 
@@ -98,7 +102,7 @@ void draw_train_heads(const TrainScene& scene, float height);
 void draw_train_explore(const TrainScene& scene);
 
 /// What the run button does next; none where it cannot be pressed.
-TrainWish::Act next_train_act(const TrainView& train);
+TrainRequest::Act next_train_act(const TrainView& train);
 /// The kept step at or before the picked one, else the newest; -1: nothing is kept.
 int kept_step(const TrainProgress& progress, const TrainLook& look);
 

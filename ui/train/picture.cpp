@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "imgui.h"
-#include "ui/heatmap_view.h"
-#include "ui/numbers.h"
-#include "ui/picture_frame.h"
-#include "ui/save_menu.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -84,21 +84,21 @@ void measure_cells(CellPicture& p) {
 }
 
 bool shows_gap(const TrainScene& s) {
-  const WeightGap* const gap = s.frame.train.gap.get();
+  const WeightGap* const gap = s.input.train.gap.get();
   return s.look().picture == WeightPicture::matrix && gap != nullptr && gap->tensor == s.look().tensor &&
          gap->pair == s.look().pair;
 }
 
 void refresh_picture(const TrainScene& s, const PairRecord& pair) {
-  TrainMemory& m = s.memory;
+  TrainPanelState& m = s.state;
   const StepAxis x = shown_steps(m);
   TrainLook look = s.look();
   look.step = look.run = look.layer = look.head = look.sequence = 0;
-  const bool same = m.picture_record == s.frame.train.record && m.picture_gap == s.frame.train.gap && m.picture_look == look &&
+  const bool same = m.picture_record == s.input.train.record && m.picture_gap == s.input.train.gap && m.picture_look == look &&
                     m.picture_x0 == x.from && m.picture_x1 == x.to;
   if (same) return;
-  m.picture_record = s.frame.train.record;
-  m.picture_gap = s.frame.train.gap;
+  m.picture_record = s.input.train.record;
+  m.picture_gap = s.input.train.gap;
   m.picture_look = look;
   m.picture_x0 = x.from, m.picture_x1 = x.to;
   CellPicture& p = m.picture;
@@ -171,7 +171,7 @@ std::string row_text(const TrainScene& s, double share) {
   const std::vector<ParameterTensor>& all = s.record()->parameters.tensors;
   if (has_tensor(s)) {
     const int rows = all[static_cast<std::size_t>(s.look().tensor)].rows;
-    const int parts = std::max(1, s.memory.picture.rows), part = std::min(parts - 1, static_cast<int>(share * parts));
+    const int parts = std::max(1, s.state.picture.rows), part = std::min(parts - 1, static_cast<int>(share * parts));
     const int first = part * rows / parts, last = std::max(first, (part + 1) * rows / parts - 1);
     return first == last ? printed("row %d", first) : printed("rows %d to %d", first, last);
   }
@@ -181,10 +181,10 @@ std::string row_text(const TrainScene& s, double share) {
 
 void point_at_steps(const TrainScene& s, const Box& map, const PairRecord& pair) {
   if (!handle_steps(s, "weights", map, true, "Where and when the two models' weights part; a click picks the step.") ||
-      !s.memory.pointing)
+      !s.state.pointing)
     return;
   const double share = std::clamp((ImGui::GetIO().MousePos.y - map.min.y) / (map.max.y - map.min.y), 0.0f, 0.9999f);
-  const PairPoint* const point = point_at(pair, *s.memory.pointing);
+  const PairPoint* const point = point_at(pair, *s.state.pointing);
   const std::vector<float> values = point != nullptr ? column_of(*point, s.look().tensor) : std::vector<float>{};
   if (!values.empty())
     read_out(s, map, printed("step %d, ", point->step) + row_text(s, share),
@@ -196,7 +196,7 @@ void point_at_cell(const TrainScene& s, const Box& map) {
   ImGui::SetNextItemAllowOverlap();
   ImGui::InvisibleButton("weights", {map.max.x - map.min.x, map.max.y - map.min.y});
   explain("Every element of the tensor: |difference| of the two models.");
-  const CellPicture& p = s.memory.picture;
+  const CellPicture& p = s.state.picture;
   if (!ImGui::IsItemHovered() || p.values.empty()) return;
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const int row = std::clamp(static_cast<int>((mouse.y - map.min.y) / (map.max.y - map.min.y) * static_cast<float>(p.rows)), 0,
@@ -208,7 +208,7 @@ void point_at_cell(const TrainScene& s, const Box& map) {
 }
 
 void draw_step_marks(const TrainScene& s, const Box& map) {
-  const StepAxis x = shown_steps(s.memory);
+  const StepAxis x = shown_steps(s.state);
   const auto mark = [&](int step, Colour colour) {
     const float at =
         std::floor(map.min.x + static_cast<float>((step - x.from) / (x.to - x.from)) * (map.max.x - map.min.x)) + 0.5f;
@@ -216,7 +216,7 @@ void draw_step_marks(const TrainScene& s, const Box& map) {
       ImGui::GetWindowDrawList()->AddLine({at, map.min.y}, {at, map.max.y}, colour, px(1));
   };
   if (s.look().step >= 0) mark(s.look().step, s.colours.text);
-  if (s.memory.pointed) mark(*s.memory.pointed, faded(s.colours.text, 0.45f));
+  if (s.state.pointed) mark(*s.state.pointed, faded(s.colours.text, 0.45f));
 }
 
 std::string picture_csv(const CellPicture& p) {
@@ -230,14 +230,14 @@ std::string picture_csv(const CellPicture& p) {
 }
 
 void draw_names(const TrainScene& s, const Box& map, bool matrix) {
-  const CellPicture& p = s.memory.picture;
+  const CellPicture& p = s.state.picture;
   const std::size_t rows =
       has_tensor(s) ? static_cast<std::size_t>(s.record()->parameters.tensors[static_cast<std::size_t>(s.look().tensor)].rows)
                     : s.record()->parameters.tensors.size();
   const float line = line_height(Face::mono_small);
   draw_text({map.min.x - px(6), map.min.y - px(1)}, Face::mono_small, s.colours.faint, "0", 1);
   draw_text({map.min.x - px(6), map.max.y - line}, Face::mono_small, s.colours.faint, std::to_string(rows - 1), 1);
-  const std::string what = matrix          ? printed("%d × %d elements at step %d", p.rows, p.cols, s.memory.picture_gap->step)
+  const std::string what = matrix          ? printed("%d × %d elements at step %d", p.rows, p.cols, s.state.picture_gap->step)
                            : has_tensor(s) ? "largest |ΔW| along the rows of the tensor, steps as above"
                                            : "largest |ΔW| of each tensor, in the order of the table, steps as above";
   draw_text({map.min.x, map.max.y + px(3)}, Face::small, s.colours.faint, fitted(Face::small, what, map.max.x - map.min.x));
@@ -248,12 +248,12 @@ void draw_names(const TrainScene& s, const Box& map, bool matrix) {
 void draw_train_picture(const TrainScene& s, const Box& box) {
   const PairRecord* const pair = shown_pair(s);
   draw_title(s, box);
-  const Box map{{std::floor(s.memory.plot_left), std::floor(box.min.y + px(title_height + 4))},
-                {std::floor(s.memory.plot_right), std::floor(box.max.y - px(18))}};
+  const Box map{{std::floor(s.state.plot_left), std::floor(box.min.y + px(title_height + 4))},
+                {std::floor(s.state.plot_right), std::floor(box.max.y - px(18))}};
   const float width = map.max.x - map.min.x, height = map.max.y - map.min.y;
   if (pair == nullptr || width < px(40) || height < px(24)) return;
   refresh_picture(s, *pair);
-  CellPicture& p = s.memory.picture;
+  CellPicture& p = s.state.picture;
   const bool matrix = s.look().picture == WeightPicture::matrix;
   ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
   if ((matrix && !shows_gap(s)) || p.rows == 0) {
@@ -267,13 +267,13 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   refresh_image(p, {0, 0, static_cast<double>(p.rows), static_cast<double>(p.cols)}, static_cast<int>(width * scale.x),
                 static_cast<int>(height * scale.y));
   const Colouring how = colouring(false, automatic_range(static_cast<double>(p.largest)), s.session.view);
-  if (s.frame.paint) s.frame.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
+  if (s.input.paint) s.input.paint(ImGui::GetWindowDrawList(), map.min, map.max, p.image, how);
   draw_colour_bar({{map.max.x + px(8), map.min.y}, {map.max.x + px(18), map.max.y}}, how, p, s.colours);
   if (!matrix) draw_step_marks(s, map);
   draw_names(s, map, matrix);
   matrix ? point_at_cell(s, map) : point_at_steps(s, map, *pair);
-  offer_to_keep({Plot::window, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.colours,
-                s.wishes);
+  offer_export({Plot::window, "weights", box.min, box.max, [&] { return picture_csv(p); }}, s.session.view, s.colours,
+               s.requests);
 }
 
 }  // namespace attoscope

@@ -4,12 +4,12 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "kernels/train/train_fields.h"
-#include "ui/numbers.h"
-#include "ui/option_fields.h"
+#include "kernels/train/plan/train_fields.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/option_fields.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -195,7 +195,7 @@ void edit_recipe(const TrainScene& s, float width) {
 
 void edit_text(const TrainScene& s, float width) {
   TextSource& text = s.plan().text;
-  std::string& typed = s.memory.typed_text;
+  std::string& typed = s.state.typed_text;
   const float button = px(80);
   if (!ImGui::IsAnyItemActive()) typed = text.file;
   {

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "ui/colours.h"
-#include "ui/widgets.h"
+#include "kernels/train/record_fields.h"
+#include "ui/widgets/colours.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
@@ -155,7 +156,6 @@ void GrowingCurve::add(double x, double y) {
   last_y_ = y;
   asked_ = {};
   const bool finite = std::isfinite(y);
-  has_gaps_ |= !finite;
   if (finite) {
     least_ = std::min(least_, y);
     largest_ = std::max(largest_, y);
@@ -218,8 +218,7 @@ double measure_of(const PairPoint& point, TrainMeasure measure, int tensor) {
   const auto i = static_cast<std::size_t>(tensor + 1);
   if (point.deviations.empty()) return nan;
   const WeightDeviation& d = point.deviations[i < point.deviations.size() ? i : 0];
-  const std::array<double, 5> numbers{d.max_abs, d.wasserstein, d.rel_l2, d.update_cosine, d.directionality};
-  return numbers[static_cast<std::size_t>(measure)];
+  return d.*weight_numbers[static_cast<std::size_t>(measure)].second;
 }
 
 const MeasureText& text_of(TrainMeasure measure) { return measure_texts[static_cast<std::size_t>(measure)]; }
@@ -230,7 +229,7 @@ bool is_size(TrainMeasure m) {
 bool is_of_heads(RunMeasure m) { return m != RunMeasure::loss && m != RunMeasure::gradient_norm; }
 
 double measure_of(const HeadHealth& head, RunMeasure measure) {
-  const HeadCensus& c = head.census;
+  const HeadStatistics& c = head.statistics;
   switch (measure) {
     case RunMeasure::delta_bias:
       return head.delta_bias();

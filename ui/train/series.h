@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "kernels/train/record.h"
-#include "ui/legend.h"
-#include "ui/plot.h"
-#include "ui/theme.h"
-#include "ui/train/look.h"
+#include "ui/session/train_look.h"
+#include "ui/widgets/legend.h"
+#include "ui/widgets/plot.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -31,7 +31,6 @@ class GrowingCurve {
   double least() const { return least_; }
   double largest() const { return largest_; }
   double least_above() const { return least_above_; }
-  bool has_gaps() const { return has_gaps_; }
   double last_x() const { return last_x_; }
   double last_y() const { return last_y_; }
 
@@ -44,7 +43,6 @@ class GrowingCurve {
   std::vector<Stretch> stretches_;
   std::size_t each_ = 1;  ///< points of a stretch
   double least_ = 1e308, largest_ = -1e308, least_above_ = 1e308, last_x_ = 0, last_y_ = 0;
-  bool has_gaps_ = false;
   std::array<double, 3> asked_{};  ///< what `drawn_` answers
   Points drawn_;
 };

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "imgui.h"
-#include "ui/numbers.h"
-#include "ui/save_menu.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -85,8 +85,8 @@ void draw_train_suspects(const TrainScene& s, float height) {
   }
   ImGui::EndChild();
   ImGui::PopStyleVar();
-  offer_to_keep({Plot::window, "suspects", at, {at.x + width, at.y + height}, [&] { return deviation_csv(r); }}, s.session.view,
-                s.colours, s.wishes);
+  offer_export({Plot::window, "suspects", at, {at.x + width, at.y + height}, [&] { return deviation_csv(r); }}, s.session.view,
+               s.colours, s.requests);
 }
 
 void draw_train_replay(const TrainScene& s) {

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "imgui.h"
-#include "ui/numbers.h"
-#include "ui/save_menu.h"
+#include "kernels/train/record_fields.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
-#include "ui/widgets.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 
@@ -20,9 +21,7 @@ constexpr float row_height = 18;
 constexpr int columns = 5;
 constexpr std::array<const char*, columns> heads{"max", "W1", "rel. L2", "cos", "direct."};
 
-double number_of(const WeightDeviation& d, int column) {
-  return std::array{d.max_abs, d.wasserstein, d.rel_l2, d.update_cosine, d.directionality}[static_cast<std::size_t>(column)];
-}
+double number_of(const WeightDeviation& d, int column) { return d.*weight_numbers[static_cast<std::size_t>(column)].second; }
 
 std::string number_text(const WeightDeviation& d, int column) {
   const double x = number_of(d, column);
@@ -42,10 +41,10 @@ void draw_heads(const TrainScene& s, const Columns& c, float y) {
     const float edge = c.edge(i);
     ImGui::SetCursorScreenPos({edge - c.step, y});
     if (ImGui::InvisibleButton((std::string("sort by ") + heads[static_cast<std::size_t>(i)]).c_str(), {c.step, px(18)}))
-      s.memory.sorted_by = s.memory.sorted_by == i ? -1 : i;
+      s.state.sorted_by = s.state.sorted_by == i ? -1 : i;
     const MeasureText& text = text_of(static_cast<TrainMeasure>(i));
     explain(std::string(text.what) + " A click sorts by it; another, as the tensors lie in the model.", text.formula);
-    const bool sorted = s.memory.sorted_by == i, hot = ImGui::IsItemHovered();
+    const bool sorted = s.state.sorted_by == i, hot = ImGui::IsItemHovered();
     draw_text({edge, y + px(2)}, Face::small,
               sorted ? s.colours.accent
               : hot  ? s.colours.text
@@ -108,7 +107,7 @@ void draw_train_tensors(const TrainScene& s, float height) {
   if (ImGui::BeginChild("tensors", {0, height - px(38)}, ImGuiChildFlags_NavFlattened) && point != nullptr &&
       !point->deviations.empty()) {
     draw_row(s, c, point->deviations[0], -1);
-    const std::vector<std::size_t> order = order_of(*point, s.memory.sorted_by);
+    const std::vector<std::size_t> order = order_of(*point, s.state.sorted_by);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(std::min(order.size(), r.parameters.tensors.size())), px(row_height));
     while (clipper.Step())
@@ -119,12 +118,12 @@ void draw_train_tensors(const TrainScene& s, float height) {
   }
   ImGui::EndChild();
   ImGui::PopStyleVar();
-  offer_to_keep({Plot::window,
-                 "tensors",
-                 at,
-                 {at.x + width, at.y + height},
-                 [&] { return tensors_csv(r, s.look().pair, s.look().step); }},
-                s.session.view, s.colours, s.wishes);
+  offer_export({Plot::window,
+                "tensors",
+                at,
+                {at.x + width, at.y + height},
+                [&] { return tensors_csv(r, s.look().pair, s.look().step); }},
+               s.session.view, s.colours, s.requests);
 }
 
 }  // namespace attoscope

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "implot.h"
-#include "ui/still_panel.h"
+#include "ui/picture/still_panel.h"
 #include "ui/train/panels.h"
-#include "ui/widgets.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
@@ -56,8 +56,8 @@ void draw_pictures(const TrainScene& s) {
 void draw_tabs(const TrainScene& s) {
   constexpr std::array<Choice, 2> tabs{
       {{"plan", "What is trained, how, and on what."}, {"numbers", "Tensors and heads at the picked step."}}};
-  int shown = s.memory.shows_numbers ? 1 : 0;
-  if (segmented("plan or numbers", s.colours, tabs, shown)) s.memory.shows_numbers = shown == 1;
+  int shown = s.state.shows_numbers ? 1 : 0;
+  if (segmented("plan or numbers", s.colours, tabs, shown)) s.state.shows_numbers = shown == 1;
 }
 
 }  // namespace
@@ -97,13 +97,13 @@ void draw_train_numbers(const TrainScene& s) {
   draw_train_explore(s);
 }
 
-void draw_train(Session& session, const Frame& frame, UiMemory& memory, const Palette& colours, Wishes& wishes) {
-  if (!memory.train) memory.train = std::make_shared<TrainMemory>();
-  TrainMemory& m = *memory.train;
-  refresh(m.drawing, frame.train.record, session.train_look);
+void draw_train(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  if (!state.train) state.train = std::make_shared<TrainPanelState>();
+  TrainPanelState& m = *state.train;
+  refresh(m.drawing, input.train.record, session.train_look);
   if (m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
-  const TrainScene scene{session, frame, m, colours, wishes};
+  const TrainScene scene{session, input, m, colours, requests};
   const TrainLayout at = layout();
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   const bool numbers = at.narrow && m.shows_numbers;

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "kernels/train/ending.h"
-#include "ui/numbers.h"
 #include "ui/train/series.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope {
 

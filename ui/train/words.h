@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "ui/train/answer.h"
-#include "ui/train/look.h"
+#include "kernels/train/plan/parameters.h"
+#include "ui/frame/train_answer.h"
+#include "ui/session/train_look.h"
 
 namespace attoscope {
 

@@ -1,0 +1,339 @@
+#include "app/commands/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/commands/bench.h"
+#include "app/commands/figure_command.h"
+#include "app/commands/progress_line.h"
+#include "app/commands/run_command.h"
+#include "app/commands/sweep_command.h"
+#include "app/commands/train_command.h"
+#include "app/commands/window_commands.h"
+#include "app/json/json.h"
+#include "app/papers/named.h"
+#include "app/session/report.h"
+#include "app/session/result_json.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/tensors.h"
+#include "app/words/devices.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/experiment_fields.h"
+
+namespace attoscope {
+namespace {
+
+std::string device_help() { return "what computes: " + std::string(device_specs); }
+
+/// Where progress is shown; null: nowhere.
+std::ostream* shown_progress(bool quiet) { return quiet ? nullptr : terminal(); }
+
+/// Everything that can be typed; the chosen command is left in `command`.
+struct Invocation {
+  RunArguments run;
+  BenchArguments bench;
+  SweepArguments sweep;
+  TrainArguments train;
+  FigureArguments figure;
+  RenderArguments render;
+  WindowArguments window;
+  bool presets_as_json = false;
+  std::function<void(std::ostream&)> command;
+};
+
+/// The option of a parameter.
+void add_parameter(CLI::App& c, ExperimentOptions& x, const ExperimentParameter& p, const std::string& help) {
+  const std::string option(p.option), key(p.key);
+  if (p.is_flag)
+    c.add_flag_callback(option, [&x, key] { x.typed[key] = "true"; }, help);
+  else
+    c.add_option_function<std::string>(option, [&x, key](const std::string& text) { x.typed[key] = text; }, help);
+}
+void add_parameter(CLI::App& c, ExperimentOptions& x, const ExperimentParameter& p) { add_parameter(c, x, p, help_of(p)); }
+
+/// The options of one table, each with its place.
+template <std::size_t N>
+void add_fields(CLI::App& c, const std::array<FieldOption, N>& options, std::array<Typed, N>& typed) {
+  for (std::size_t i = 0; i < N; ++i) c.add_option(options[i].option, typed[i], options[i].what);
+}
+
+/// An option that may be given several times.
+void add_repeatable(CLI::App& c, const char* option, std::vector<std::string>& typed, const std::string& what) {
+  c.add_option(option, typed, what + "; repeatable")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+/// Options that are added from here on stand under this heading in the command's help.
+void begin_group(CLI::App& c, const char* heading) { c.option_defaults()->group(heading); }
+
+void add_problem(CLI::App& c, ExperimentOptions& x) {
+  begin_group(c, "Input");
+  c.add_option("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
+  add_parameter(c, x, parameter("input"), "Q, K, V: " + std::string(input_specs) + " (normal)");
+  for (const std::string_view key : {"n", "d", "seed", "scale", "mask", "sink", "softcap", "alibi", "rows", "traced_row"})
+    add_parameter(c, x, *find_parameter(key));
+}
+
+/// `usual`: a's policy where none is named.
+void add_methods(CLI::App& c, ExperimentOptions& x, const std::string& usual = "hw") {
+  begin_group(c, "Arithmetic");
+  add_parameter(c, x, parameter("format"));
+  add_repeatable(c, "--set", x.set, "one choice on top, such as a.O=fp32, b.P=main/stochastic, b.tau=4");
+  begin_group(c, "Method a");
+  add_parameter(c, x, parameter("algorithm"), "of a: " + listed(algorithm_names) + " (flash2)");
+  add_parameter(c, x, parameter("policy"),
+                "where a rounds (see attoscope presets); " + usual + ", or base_eager for three_pass");
+  for (const std::string_view key : {"block_q", "block_k", "splits", "tau", "tie_beta", "exponential", "exp2_degree",
+                                     "p_exponent", "order", "kahan_l", "reverse_keys"})
+    add_parameter(c, x, *find_parameter(key));
+  begin_group(c, "Method b");
+  add_parameter(c, x, parameter("baseline"));
+}
+
+void add_kernel(CLI::App& c, ExperimentOptions& x) {
+  begin_group(c, "Your own kernel");
+  c.add_option("--kernel", x.kernel,
+               "your own kernel's output on these inputs, in the place of a: " + std::string(kernel_output_specs));
+  c.add_option("--kernel-as", x.kernel_as, "which method your kernel's output takes the place of: a or b")
+      ->capture_default_str();
+}
+
+void add_run(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("run", "Compute one experiment and print how far a and b are from the truth");
+  RunArguments& x = typed.run;
+  add_problem(c, x);
+  add_methods(c, x);
+  add_kernel(c, x);
+  begin_group(c, "Device");
+  c.add_option("--device", x.device, device_help())->capture_default_str();
+  c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
+  begin_group(c, "Output");
+  c.add_flag("--attribute", x.attribute, "tell what each rounding step of a costs");
+  c.add_option("--json", x.json, "write the result to this file, - for standard output");
+  c.add_option("--save", x.save, "write q k v golden a b .npy to this directory");
+  add_repeatable(c, "--save-field", x.save_field, "FIELD=FILE.npy, a field of the heat map such as a_error or b_ulps");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { run(x, out); }; });
+}
+
+std::string axis_help() {
+  std::string text = "KEY=VALUES, once or twice: V1,V2 or FIRST:LAST:STEP or FIRST:LAST:xFACTOR; KEY is one of ";
+  for (const AxisKey& key : axis_keys()) text += std::string(key.key) + ", ";
+  return text + "a.NAME or b.NAME";
+}
+
+void add_sweep(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("sweep", "Vary one or two parameters of an experiment, over seeds");
+  SweepArguments& x = typed.sweep;
+  add_problem(c, x.base);
+  add_methods(c, x.base);
+  add_kernel(c, x.base);
+  begin_group(c, "Sweep");
+  c.add_option("--vary", x.vary, axis_help())->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  c.add_option("--seeds", x.seeds, "how many, from --seed on")->capture_default_str();
+  c.add_option("--measure", x.measure, "a. b. a_minus_b. or ratio. and a deviation, perhaps /golden; rescales, ...")
+      ->capture_default_str();
+  c.add_option("--shard", x.shard, "K/N: only every N-th point, from the K-th on");
+  c.add_option("--merge", x.merge, "directories that --out wrote: their points as one sweep, nothing is computed");
+  c.add_flag("--no-cache", x.no_cache, "compute every point, and keep none");
+  begin_group(c, "Device");
+  c.add_option("--device", x.device, "what computes: cpu, cuda, cuda:K or a list cuda:0,cuda:1")->capture_default_str();
+  c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
+  begin_group(c, "Output");
+  c.add_option("--csv", x.csv, "table of the measure as CSV, - for standard output");
+  c.add_option("--json", x.json, "the same as JSON");
+  c.add_option("--markdown", x.markdown, "the same as a Markdown table");
+  c.add_option("--latex", x.latex, "the same as a LaTeX table");
+  c.add_option("--figure", x.figure,
+               "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them");
+  c.add_option("--spread", x.spread, "what the figure's bars reach over the seeds: std or min-max")->capture_default_str();
+  c.add_flag("--heat-map", x.heat_map, "draw two parameters as a map: the first across, the second down");
+  c.add_option("--out", x.out, "directory for the sweep and every number of every point");
+  c.add_flag("--quiet", x.quiet, "show no progress (it is shown on terminals only)");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { sweep(x, out, shown_progress(x.quiet)); }; });
+}
+
+std::string gradient_help(const char* whose) {
+  std::string text = std::string("where ") + whose + "'s backward pass rounds: ";
+  for (const GradPolicy& p : grad_policies()) text += std::string(p.name) + (&p == &grad_policies().back() ? "" : ", ");
+  return text + " (the one that belongs to its policy)";
+}
+
+void add_train_plan(CLI::App& c, TrainArguments& x) {
+  begin_group(c, "Text and model");
+  c.add_option("--text", x.text,
+               "file of UTF-8 text to learn (Debian's /usr/share/common-licenses, joined when the program was built)");
+  add_fields(c, model_options, x.of_model);
+  begin_group(c, "Training");
+  add_fields(c, recipe_options, x.of_recipe);
+  add_methods(c, x.methods, "eager");
+  c.get_option("--set")->description(
+      "one choice on top, such as a.O=fp32, a.grad.dS=fp32, a.grad.delta_from=probabilities; repeatable");
+  c.add_option("--baseline-format", x.baseline_format, "main format of b (a's)");
+  c.add_option("--baseline-gradient", x.baseline_gradient, gradient_help("b"));
+  begin_group(c, "Method a");
+  c.add_option("--gradient", x.gradient, gradient_help("a"));
+  add_repeatable(c, "--exact", x.exact, "LAYER or LAYER:HEAD of a, whose attention rounds nothing but its input");
+  begin_group(c, "Measurement");
+  c.add_option("--kind", x.kind,
+               "methods: a against b; reference: also another initialisation and other formats; bisect: also a with one "
+               "piece exact after the other; replay: the direct effect of a's step from b's state (methods)");
+  c.add_option("--bisect", x.bisect, "what is made exact one by one: step, gradient, layer or head (step)");
+  c.add_option("--measure-every", x.measure_every, "steps between two measurements (10)");
+}
+
+void add_train(CLI::App& app, Invocation& typed) {
+  CLI::App& c =
+      *app.add_subcommand("train", "Train two copies of a small transformer and measure how far their weights drift apart");
+  TrainArguments& x = typed.train;
+  add_train_plan(c, x);
+  begin_group(c, "Checkpoints");
+  c.add_option(
+      "--checkpoint", x.checkpoint,
+      "keep the state in this file: every so often, at the end, on a signal; a divergence leaves the last one before it");
+  c.add_option("--checkpoint-every", x.checkpoint_every, "steps between two checkpoints (100)");
+  c.add_option("--resume", x.resume,
+               "go on from this checkpoint, with its plan; other options then change it, which is noted as a fork");
+  c.add_option("--until", x.until, "stop after this step, of all --steps");
+  begin_group(c, "Device");
+  c.add_option("--device", x.device, "what trains: auto, cpu, cuda or cuda:K")->capture_default_str();
+  c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
+  begin_group(c, "Output");
+  c.add_option("--json", x.json, "write everything to this file, - for standard output");
+  c.add_option("--csv", x.csv, "long table step,pair,tensor,measure,value, - for standard output");
+  c.add_option("--figure", x.figure,
+               "draw it: FILE.pdf, FILE.svg or FILE.png with .csv, .gp and .json beside it, or FILE.zip with all of them");
+  c.add_option("--save", x.save, "write the final weights to this directory: a .npy of each run's tensor");
+  add_repeatable(c, "--save-qkv", x.save_qkv, "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors, Q, K, V for attoscope run --input");
+  c.add_flag("--quiet", x.quiet, "show no progress (it is shown on terminals only)");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { train(x, out, shown_progress(x.quiet)); }; });
+}
+
+void add_figure(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("figure", "Draw an experiment of the papers, with its data, script and JSON");
+  FigureArguments& x = typed.figure;
+  std::string known;
+  for (const NamedFigure& f : named_figures()) known += std::string(f.name) + ", ";
+  c.add_option("what", x.what, known + "the .json or .zip of an earlier figure, or a session");
+  begin_group(c, "Plots of a session");
+  c.add_option("--plot", x.plot,
+               "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, ulps, scatter, why, traffic, "
+               "sweep, train_deviation, train_runs (these two train the session's plan)");
+  c.add_option("--columns", x.columns, "of a page that a plot spans: 1 (85 mm) or 2 (175 mm)");
+  begin_group(c, "Figures of the papers");
+  c.add_option("--policy", x.policy, "where a rounds (eager)");
+  c.add_flag("--all-policies", x.all_policies,
+             "draw every flash policy; not of train-weights and train-reference, which train a small model");
+  c.add_option("--n", x.n, "tokens (1024); not of training");
+  c.add_option("--d", x.d, "head dimension (64); not of training");
+  c.add_option("--seeds", x.seeds, "how many (5); not of training");
+  c.add_flag("--list", x.list, "only list the figures");
+  c.add_flag("--no-cache", x.no_cache, "compute every point, and keep none");
+  begin_group(c, "Output");
+  c.add_option("--out", x.out, "FILE.pdf, FILE.svg or FILE.png, with .csv, .gp and .json beside it; or FILE.zip");
+  c.add_flag("--quiet", x.quiet, "show no progress (it is shown on terminals only)");
+  c.callback([&] {
+    typed.command = [&x](std::ostream& out) {
+      asks_for_plot(x) ? draw_window_plot(x, out) : figure(x, out, shown_progress(x.quiet));
+    };
+  });
+}
+
+void add_presets(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("presets", "List the named policies, and the probes with what to look for");
+  c.add_flag("--json", typed.presets_as_json, "as JSON");
+  c.callback([&] {
+    typed.command = [&typed](std::ostream& out) {
+      out << (typed.presets_as_json ? json_text(presets_json()) : presets_report());
+    };
+  });
+}
+
+void add_bench(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("bench", "Time every stage against this machine's own limit");
+  c.add_flag("--growth", typed.bench.growth, "also how the cost grows with N, from 256 to 65536");
+  c.add_option("--device", typed.bench.device, device_help())->capture_default_str();
+  c.add_option("--json", typed.bench.json, "write the rows to this file, - for standard output");
+  c.callback([&] { typed.command = [&typed](std::ostream& out) { run_bench(typed.bench, out); }; });
+}
+
+void add_render(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand(
+      "render", "Draw the window to a picture, without a display; a sweep or a training on show is computed in full first");
+  RenderArguments& x = typed.render;
+  c.add_option("session", x.session, "session file (the last one)");
+  c.add_option("--out", x.out, "PNG file to write")->required();
+  c.add_option("--size", x.size, "WIDTHxHEIGHT in pixels")->capture_default_str();
+  c.add_option("--device", x.device, device_help() + " (the session's)");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { render_picture(x, out); }; });
+}
+
+/// No subcommand: the window. A word that is no file was meant to be a command.
+void open_window_on(const WindowArguments& x) {
+  const std::string& session = x.session;
+  const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
+  std::error_code error;
+  if (!file_like && !std::filesystem::exists(session, error)) {
+    throw std::invalid_argument(in_quotes(session) +
+                                " is neither a command (run, sweep, train, figure, presets, bench, render) nor a session file");
+  }
+  open_window(x);
+}
+
+/// What is typed without a command belongs to the window alone.
+void refuse_before_command(const WindowArguments& x) {
+  if (!x.session.empty()) throw std::invalid_argument(in_quotes(x.session) + " was not expected before a command");
+  if (x.device) throw std::invalid_argument("--device was not expected before a command, expected after it");
+}
+
+/// Parses and runs; CLI's own outcomes (help, version, wrong usage) leave as CLI::ParseError.
+void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::string>& arguments, std::ostream& out) {
+  app.add_option("session", typed.window.session, "session file to open in the window (the last one)");
+  app.add_option("--device", typed.window.device, device_help() + " (the session's)");
+  add_run(app, typed);
+  add_sweep(app, typed);
+  add_train(app, typed);
+  add_figure(app, typed);
+  add_presets(app, typed);
+  add_bench(app, typed);
+  add_render(app, typed);
+  app.set_version_flag("--version", std::string("attoscope ") + ATTOSCOPE_VERSION, "print the version");
+  app.require_subcommand(0, 1);
+  app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  if (!typed.command) return open_window_on(typed.window);
+  refuse_before_command(typed.window);
+  typed.command(out);
+  if (!out.flush()) throw std::runtime_error("standard output was closed before everything was written");
+}
+
+int complain(std::ostream& err, const std::string& sentence, ExitCode code) {
+  err << "attoscope: " << sentence << std::endl;
+  return code;
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  CLI::App app("Attoscope: a microscope for attention arithmetic.", "attoscope");
+  Invocation typed;
+  try {
+    parse_and_run(app, typed, arguments, out);
+    return done;
+  } catch (const CLI::Success& asked) {  // --help, --version
+    app.exit(asked, out, err);
+    return done;
+  } catch (const CLI::ParseError& error) {
+    return complain(err, std::string(error.what()) + " (attoscope --help tells more)", wrong_usage);
+  } catch (const std::invalid_argument& error) {
+    return complain(err, error.what(), wrong_usage);
+  } catch (const std::bad_alloc&) {
+    return complain(err, "there is not enough memory for this", failed);
+  } catch (const std::exception& error) {
+    return complain(err, error.what(), failed);
+  }
+}
+
+}  // namespace attoscope

@@ -1,0 +1,115 @@
+#include "app/commands/figure_command.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/commands/progress_line.h"
+#include "app/files/interrupts.h"
+#include "app/json/json.h"
+#include "app/papers/named_bundle.h"
+#include "app/papers/sweep_figure.h"
+#include "app/sweep/sweep_json.h"
+#include "app/train/train_figures.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/result.h"
+
+namespace attoscope {
+namespace {
+
+constexpr int deepest = 12;
+
+bool is_bundle(const std::string& what) { return what.ends_with(".json") || what.ends_with(".zip"); }
+
+/// True if the bundle is a sweep's, which `attoscope sweep --figure` wrote.
+bool is_sweep(const std::string& path) {
+  return parsed_bundle(path, [](const std::string& text) {
+    const nlohmann::json json = parse_json(text, deepest);
+    return json.is_object() && json.value("schema", nlohmann::json()) == "attoscope.sweep/1";
+  });
+}
+
+void refuse_settings_of_sweeps(const FigureArguments& x) {
+  for (const auto& [option, value] : {std::pair{"--n", x.n}, std::pair{"--d", x.d}, std::pair{"--seeds", x.seeds},
+                                      std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
+    if (!value.empty()) refuse(option, value, "it with a figure of sweeps: a figure of training takes --policy alone");
+}
+
+AskedFigure asked_for(const FigureArguments& x) {
+  AskedFigure asked = is_bundle(x.what) ? parsed_bundle(x.what, parse_asked_figure) : AskedFigure{x.what, {}};
+  FigureSettings& s = asked.settings;
+  if (!x.policy.empty()) s.policy = x.policy;
+  if (!x.policy.empty() && asked.plan) use_policy(*asked.plan, x.policy), asked.digests.clear();
+  s.all_policies |= x.all_policies;
+  if (!x.n.empty()) s.n = whole_number("--n", x.n, 1, most_figure_n);
+  if (!x.d.empty()) s.d = whole_number("--d", x.d, 1, max_d);
+  if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, most_figure_seeds);
+  validate(asked);
+  if (trains(asked)) refuse_settings_of_sweeps(x);
+  return asked;
+}
+
+/// What `compute` makes of the work: from the cache where it is known, telling how far it is; of: what is counted.
+template <class F>
+auto computed(const FigureArguments& x, std::size_t points, const char* of, std::ostream* terminal, F compute) {
+  const Interrupts interrupts;
+  PointCache cache(x.no_cache ? "" : default_point_cache());
+  ProgressLine line(terminal);
+  std::size_t done = 0;
+  const auto finished = [&](bool) {
+    ++done;
+    line.show([&] { return fmt::format("{} of {} {}", done, points, of); });
+  };
+  return compute(FigureWork{.cancelled = [&] { return interrupts.arrived(); }, .cache = &cache, .finished = finished});
+}
+
+std::string list_text() {
+  std::string text;
+  for (const NamedFigure& f : named_figures()) text += fmt::format("{:<18} {}\n", f.name, f.what);
+  return text;
+}
+
+/// The picture of a sweep once more.
+void redraw_sweep(const FigureArguments& x, std::ostream& out, std::ostream* terminal) {
+  std::vector<std::string> remarks;
+  const Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
+  const SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
+  if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
+  const auto answers = computed(x, attoscope::point_count(sweep), "points", terminal,
+                                [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
+  write_bundle(x.out, sweep_figure("sweep", sweep, sweep.measure, rows(sweep, sweep.measure, answers), style),
+               sweep_reproduction(sweep, style));
+  out << x.out << "\n";
+}
+
+}  // namespace
+
+bool asks_for_plot(const FigureArguments& x) {
+  if (!x.plot.empty()) return true;
+  if (!is_bundle(x.what)) return false;
+  return parsed_bundle(x.what, [](const std::string& text) {
+    const nlohmann::json json = parse_json(text, deepest);
+    return json.is_object() && json.contains("plot");
+  });
+}
+
+void figure(const FigureArguments& x, std::ostream& out, std::ostream* terminal) {
+  if (x.list) {
+    out << list_text();
+    return;
+  }
+  if (!x.columns.empty()) refuse("--columns", x.columns, "it with --plot, or with the bundle of a plot");
+  if (is_bundle(x.what) && is_sweep(x.what)) return check_bundle_name(x.out), redraw_sweep(x, out, terminal);
+  const AskedFigure asked = asked_for(x);
+  check_bundle_name(x.out);  // before anything is computed
+  const MadeFigure made = computed(x, point_count(asked), trains(asked) ? "steps" : "points", terminal,
+                                   [&](const FigureWork& work) { return made_figure(asked, work); });
+  write_bundle(x.out, made.figure, made.reproduction);
+  out << made.figure.caption << "\n" << x.out << "\n";
+  if (!made.changed.empty())
+    throw std::runtime_error(x.what + ": " + made.changed + "; " + x.out + " shows what was computed now");
+}
+
+}  // namespace attoscope

@@ -1,0 +1,39 @@
+/// How far a long command is: one line of a terminal, written over itself.
+#pragma once
+
+#include <chrono>
+#include <ostream>
+#include <string_view>
+
+namespace attoscope {
+
+/// Standard error where it is a terminal; null where it is a file or a pipe, in which such lines would only pile up.
+std::ostream* terminal();
+
+class ProgressLine {
+ public:
+  /// `terminal` null: nothing is shown.
+  explicit ProgressLine(std::ostream* terminal) : terminal_(terminal) {}
+  /// Clears the line.
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Shows text(), unless the last one is less than a tenth of a second old.
+  template <class F>
+  void show(F text) {
+    if (is_due()) write(text());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool is_due() const;
+  void write(std::string_view text);
+
+  std::ostream* terminal_;
+  bool is_shown_ = false;
+  Clock::time_point last_{};
+};
+
+}  // namespace attoscope

@@ -1,0 +1,114 @@
+#include "app/commands/run_command.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/files/files.h"
+#include "app/files/interrupts.h"
+#include "app/json/json.h"
+#include "app/session/report.h"
+#include "app/session/result_json.h"
+#include "app/tensors/field_npy.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/npy.h"
+#include "app/words/devices.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/questions/attribution.h"
+
+namespace attoscope {
+namespace {
+
+/// The six matrices of a result, to appear together.
+void stage_matrices(StagedFiles& files, const std::string& directory, const Result& r) {
+  files.make_directory(directory);
+  const std::filesystem::path where(directory);
+  const auto add = [&](const char* file, int rows, int cols, const std::vector<double>& x) {
+    files.add((where / file).string(), npy_bytes(rows, cols, x.data()));
+  };
+  const Tensors& t = *r.inputs;
+  add("q.npy", t.n, t.d, t.q);
+  add("k.npy", t.n, t.d, t.k);
+  add("v.npy", t.n, t.d, t.v);
+  add("golden.npy", r.golden->rows, r.golden->cols, r.golden->values);
+  add("a.npy", r.a.rows, r.a.cols, r.a.values);
+  add("b.npy", r.b.rows, r.b.cols, r.b.values);
+}
+
+/// A field, and the file it goes to.
+struct FieldFile {
+  Field field;
+  std::string file;
+};
+std::vector<FieldFile> field_files(const RunArguments& x) {
+  std::vector<FieldFile> files;
+  for (const std::string& text : x.save_field) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || !text.ends_with(".npy"))
+      refuse("--save-field", text, "FIELD=FILE.npy, such as a_error=error.npy");
+    files.push_back({of_option("--save-field", [&] { return field_named(text.substr(0, equals)); }), text.substr(equals + 1)});
+  }
+  return files;
+}
+
+/// Before anything is computed: could the files be written at all?
+void check_places(const RunArguments& x, const std::vector<FieldFile>& fields) {
+  for (const FieldFile& f : fields) check_place("--save-field", f.file);
+  if (!x.save.empty()) check_directory_place("--save", x.save);
+  if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
+}
+
+struct Answer {
+  Result result;
+  std::optional<Attribution> attribution;
+  std::optional<Diagnosis> diagnosis;
+};
+
+Answer answer(const Experiment& experiment, const RunArguments& x, int threads) {
+  const Interrupts interrupts;
+  ComputeCache cache;
+  const Options options{
+      .cancelled = [&] { return interrupts.arrived(); }, .cache = &cache, .threads = threads, .device = x.device};
+  try {
+    Answer answer{compute(experiment, options), std::nullopt, std::nullopt};
+    if (x.attribute) answer.attribution = attribute(experiment, options);
+    if (has_loaded(experiment)) answer.diagnosis = diagnose_with_heads(answer.result, options);
+    return answer;
+  } catch (const Stopped&) {
+    throw std::runtime_error("stopped before the answer was there; nothing was written");
+  }
+}
+
+std::string json_of(const Answer& answer) {
+  Json json = result_json(answer.result);
+  if (answer.attribution) json["attribution"] = attribution_json(*answer.attribution);
+  if (answer.diagnosis) json["verdict"] = verdict_json(*answer.diagnosis);
+  return json_text(json);
+}
+
+std::string table_of(const Answer& answer) {
+  return report(answer.result) + (answer.attribution ? attribution_report(*answer.attribution) : "") +
+         (answer.diagnosis ? verdict_report(*answer.diagnosis) : "");
+}
+
+}  // namespace
+
+void run(const RunArguments& x, std::ostream& out) {
+  const int threads = whole_number("--threads", x.threads, 0, 4096);
+  check_device("--device", x.device);
+  const Experiment experiment = experiment_of(x);
+  const std::vector<FieldFile> fields = field_files(x);
+  check_places(x, fields);
+  const Answer found = answer(experiment, x, threads);
+  StagedFiles files;
+  if (!x.save.empty()) stage_matrices(files, x.save, found.result);
+  for (const FieldFile& f : fields) files.add(f.file, field_npy(found.result, f.field));
+  const std::string json = x.json.empty() ? "" : json_of(found);
+  if (!json.empty() && x.json != "-") files.add(x.json, json);
+  files.commit();
+  out << (x.json == "-" ? json : table_of(found)) << std::flush;
+}
+
+}  // namespace attoscope

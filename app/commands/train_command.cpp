@@ -1,0 +1,353 @@
+#include "app/commands/train_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/commands/progress_line.h"
+#include "app/files/files.h"
+#include "app/files/interrupts.h"
+#include "app/papers/named_bundle.h"
+#include "app/tensors/npy.h"
+#include "app/train/checkpoint.h"
+#include "app/train/text.h"
+#include "app/train/train_capture.h"
+#include "app/train/train_figures.h"
+#include "app/train/train_json.h"
+#include "app/train/train_tables.h"
+#include "app/train/trained.h"
+#include "app/words/devices.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/gpu/device.h"
+#include "kernels/train/ending.h"
+#include "kernels/train/plan/train_fields.h"
+
+namespace attoscope {
+namespace {
+namespace fs = std::filesystem;
+
+/// Sets the fields of the options that were typed; `visit` shows them to a setter.
+template <std::size_t N, class Visit>
+void set_typed(const std::array<FieldOption, N>& options, const std::array<Typed, N>& typed, Visit visit) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (typed[i]) set_field(options[i].option, options[i].key, *typed[i], visit);
+}
+
+bool was_typed(const TrainArguments& x, std::string_view option) {
+  const auto place = std::ranges::find(recipe_options, option, &FieldOption::option);
+  return place != recipe_options.end() && x.of_recipe[static_cast<std::size_t>(place - recipe_options.begin())].has_value();
+}
+
+/// A typed choice among names.
+template <class E, std::size_t N>
+void choose(E& value, const char* option, const Typed& typed, const std::array<std::string_view, N>& names) {
+  if (!typed) return;
+  FieldSetter setter(option, option, *typed);
+  setter.choice(option, value, names);
+}
+
+/// "L" or "L:H"
+HeadPlace head_place(const std::string& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto layer = to_number<int>(std::string_view(text).substr(0, colon));
+  const auto head = colon == text.size() ? std::optional(-1) : to_number<int>(std::string_view(text).substr(colon + 1));
+  if (!layer || !head || *layer < 0 || (colon < text.size() && *head < 0))
+    refuse("--exact", text, "LAYER or LAYER:HEAD, from 0 on, such as 1:0");
+  return {*layer, *head};
+}
+
+/// `--set a.grad.dS=fp32`; false: it is about something else.
+bool set_gradient(TrainPlan& plan, const std::string& setting) {
+  constexpr std::string_view of_a = "a.grad.", of_b = "b.grad.";
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos || (!setting.starts_with(of_a) && !setting.starts_with(of_b))) return false;
+  GradPrecision& gradient = setting.starts_with(of_a) ? plan.a.gradient : plan.b.gradient;
+  set_field("--set " + setting.substr(0, equals), setting.substr(of_a.size(), equals - of_a.size()), setting.substr(equals + 1),
+            [&](FieldSetter& setter) { visit_gradient(setter, gradient); });
+  return true;
+}
+
+/// The backward policy that is named, or the usual one of the method where that is new.
+void set_backward(TrainMethod& method, const char* option, const Typed& named, bool is_new) {
+  if (named)
+    method.gradient = of_option(option, [&] { return grad_policy(*named).precision; });
+  else if (is_new)
+    method.gradient = usual_grad_policy(method.method).precision;
+}
+
+/// Another main format of one method, whose tau may follow it.
+void set_main_format(TrainMethod& m, const Format& format) {
+  m.method = with_main_format(m.method, m.format, format);
+  m.format = format;
+}
+
+void set_train_methods(TrainPlan& plan, const TrainArguments& x, bool fresh) {
+  if (const auto* t = x.methods.find("format")) {
+    const Format format = of_option("--format", [&] { return parse_format(*t); });
+    for (TrainMethod* m : {&plan.a, &plan.b}) set_main_format(*m, format);
+  }
+  if (x.baseline_format)
+    set_main_format(plan.b, of_option("--baseline-format", [&] { return parse_format(*x.baseline_format); }));
+  Experiment e{.problem = {}, .format = plan.a.format, .a = plan.a.method, .b = plan.b.method, .loaded = {}};
+  ExperimentOptions options = x.methods;
+  options.typed.erase("format");
+  set_methods(e, options, fresh);
+  plan.a.method = e.a;
+  plan.b.method = e.b;
+  set_backward(plan.a, "--gradient", x.gradient,
+               fresh || x.methods.find("algorithm") != nullptr || x.methods.find("policy") != nullptr);
+  set_backward(plan.b, "--baseline-gradient", x.baseline_gradient, fresh || x.methods.find("baseline") != nullptr);
+  for (const std::string& setting : x.methods.set)
+    if (!set_gradient(plan, setting)) apply_setting(e, setting);
+  plan.a.method = e.a;
+  plan.b.method = e.b;
+  if (!x.exact.empty()) plan.a.exact.clear();
+  for (const std::string& place : x.exact) plan.a.exact.push_back(head_place(place));
+}
+
+/// `--save-qkv`, understood.
+struct QkvFile {
+  int run = 0, layer = 0, head = 0, sequence = 0;
+  std::string file;
+};
+
+QkvFile qkv_file(const std::string& text, const TrainPlan& plan) {
+  constexpr const char* expected =
+      "RUN:LAYER:HEAD=FILE.safetensors or RUN:LAYER:HEAD:SEQUENCE=FILE.safetensors, such as a:1:0=qkv.safetensors";
+  const std::size_t equals = text.find('='), colon = std::min(text.find(':'), text.size());
+  if (equals == std::string::npos || colon > equals || !text.ends_with(".safetensors")) refuse("--save-qkv", text, expected);
+  QkvFile wanted{.file = text.substr(equals + 1)};
+  const std::string run = text.substr(0, colon);
+  std::vector<std::string> names;
+  for (const RunPlan& r : runs_of(plan).runs) names.push_back(r.name);
+  const auto place = std::ranges::find(names, run);
+  if (place == names.end()) refuse("--save-qkv: run", run, listed(names));
+  wanted.run = static_cast<int>(place - names.begin());
+  std::vector<std::string> numbers;
+  for (std::size_t at = colon + 1; at <= equals;) {
+    const std::size_t end = std::min(text.find(':', at), equals);
+    numbers.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  if (numbers.size() != 2 && numbers.size() != 3) refuse("--save-qkv", text, expected);
+  wanted.layer = whole_number("--save-qkv: layer", numbers[0], 0, plan.model.layers - 1);
+  wanted.head = whole_number("--save-qkv: head", numbers[1], 0, plan.model.heads - 1);
+  if (numbers.size() == 3) wanted.sequence = whole_number("--save-qkv: sequence", numbers[2], 0, plan.recipe.batch - 1);
+  return wanted;
+}
+
+/// All that is known before the first step.
+struct Task {
+  TrainPlan plan;
+  std::optional<Checkpoint> resumed;
+  std::vector<QkvFile> qkv;
+  int until = 0, threads = 0;
+};
+
+/// Could the files be written at all?
+void check_places(const TrainArguments& x, const Task& task) {
+  for (const auto& [option, file] :
+       {std::pair{"--checkpoint", &x.checkpoint}, std::pair{"--json", &x.json}, std::pair{"--csv", &x.csv}})
+    if (!file->empty() && *file != "-") check_place(option, *file);
+  if (x.checkpoint == "-") refuse("--checkpoint", x.checkpoint, "a file");
+  if (x.json == "-" && x.csv == "-") refuse("--csv", x.csv, "a file, since --json goes to standard output");
+  if (!x.save.empty()) check_directory_place("--save", x.save);
+  if (!x.figure.empty()) {
+    check_bundle_name(x.figure);
+    check_place("--figure", x.figure);
+  }
+  for (const QkvFile& q : task.qkv) check_place("--save-qkv", q.file);
+}
+
+Task task_of(const TrainArguments& x) {
+  Task task;
+  task.threads = whole_number("--threads", x.threads, 0, 4096);
+  check_device("--device", x.device);
+  if (!x.resume.empty()) task.resumed = read_checkpoint(x.resume);
+  const TrainPlan* const earlier = task.resumed ? &task.resumed->record.plan : nullptr;
+  task.plan = train_plan_of(x, earlier);
+  task.until = task.plan.recipe.steps;
+  if (x.until)
+    task.until = whole_number("--until", *x.until, task.resumed ? task.resumed->record.step : 0, task.plan.recipe.steps);
+  for (const std::string& text : x.save_qkv) task.qkv.push_back(qkv_file(text, task.plan));
+  check_places(x, task);
+  const std::string file = x.text.value_or(task.plan.text.file);
+  task.plan.text = earlier != nullptr ? read_same_text(earlier->text, file) : read_text(file);
+  return task;
+}
+
+/// Shows how far a training is.
+class ShownTraining {
+ public:
+  ShownTraining(std::ostream* terminal, int begin, int until) : line_(terminal), begin_(begin), until_(until) {}
+
+  void show(const TrainRecord& r) {
+    line_.show([&] { return text(r); });
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string text(const TrainRecord& r) const {
+    const double rate = (r.step - begin_) / std::chrono::duration<double>(Clock::now() - start_).count();
+    const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
+    const std::vector<PairPoint>& points = r.pairs[0].points;
+    return fmt::format("step {} of {}, loss of a {:.4f}, of b {:.4f}, max |dW| {:.3g}, {:.3g} steps/s, {:.0f} s left", r.step,
+                       until_, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].max_abs, rate,
+                       (until_ - r.step) / rate);
+  }
+
+  ProgressLine line_;
+  int begin_, until_;
+  Clock::time_point start_ = Clock::now();
+};
+
+/// Keeps states in the file of `--checkpoint`, if there is one.
+class CheckpointSaver {
+ public:
+  explicit CheckpointSaver(const std::string& file) : file_(file) {}
+  void keep(const PairedTraining& training) {
+    if (file_.empty() || kept_ == training.record().step) return;
+    write_checkpoint(file_, training.record(), training.state());
+    kept_ = training.record().step;
+  }
+  bool has_one() const { return kept_ >= 0; }
+  /// "the last checkpoint is FILE at step N", or how there would have been one.
+  std::string note() const {
+    return has_one() ? fmt::format("the last checkpoint is {} at step {}, from which --resume {} goes on", file_, kept_, file_)
+                     : "nothing was kept to go on from, expected --checkpoint FILE";
+  }
+
+ private:
+  std::string file_;
+  int kept_ = -1;  ///< the step that is in the file
+};
+
+std::string without_period(std::string sentence) {
+  if (sentence.ends_with('.')) sentence.pop_back();
+  return sentence;
+}
+
+/// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
+std::string follow(PairedTraining& training, const TrainArguments& x, const Task& task, const Cancelled& cancelled,
+                   std::ostream* terminal) {
+  CheckpointSaver saver(x.checkpoint);
+  ShownTraining shown(terminal, training.record().step, task.until);
+  const auto step = [&] {
+    try {
+      return training.step(cancelled);
+    } catch (const Stopped&) {
+      return false;
+    } catch (const DeviceFailure& failure) {
+      throw std::runtime_error(without_period(failure.what()) + "; " + saver.note());
+    }
+  };
+  while (training.record().step < task.until && !cancelled() && step()) {
+    shown.show(training.record());
+    if (training.record().step % task.plan.checkpoint_every == 0) saver.keep(training);
+  }
+  const std::string diverged = ended(training.record());
+  if (diverged.empty() || !saver.has_one()) saver.keep(training);  // a state before the divergence is worth more than the last
+  if (!diverged.empty()) return without_period(diverged) + "; " + saver.note();
+  if (training.record().step >= task.until) return "";
+  return fmt::format("stopped at step {} of {}; {}", training.record().step, task.plan.recipe.steps, saver.note());
+}
+
+/// "b, seed 2" as a folder.
+std::string file_name(std::string name) {
+  for (char& c : name)
+    if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))) c = '_';
+  return name;
+}
+
+void stage_weights(StagedFiles& files, const std::string& directory, const PairedTraining& training) {
+  const TrainRecord& record = training.record();
+  for (std::size_t run = 0; run < record.runs.size(); ++run) {
+    const fs::path folder = fs::path(directory) / file_name(record.runs[run].run.name);
+    files.make_directory(folder.string());
+    const std::vector<float>& weights = training.weights(static_cast<int>(run));
+    for (const ParameterTensor& t : record.parameters.tensors)
+      files.add((folder / (file_name(t.name) + ".npy")).string(), npy_bytes(t.rows, t.cols, weights.data() + t.first));
+  }
+}
+
+/// What makes the figure of a record again: its plan; or all that is known, where it took more than its plan.
+Json reproduction(const PairedTraining& training, const Figure& figure) {
+  Trained t{training.record(), {}};
+  if (!t.record.forks.empty() || !t.record.finished()) return train_json(t.record);
+  for (std::size_t i = 0; i < t.record.runs.size(); ++i) t.weights.push_back(training.weights(static_cast<int>(i)));
+  AskedFigure asked;
+  asked.name = figure.name;
+  asked.plan = t.record.plan;
+  const std::vector<std::uint64_t> digests = digests_of(t);
+  for (std::size_t i = 0; i < digests.size(); ++i) asked.digests.push_back({t.record.runs[i].run.name, digests[i]});
+  Json json = asked_json(asked);
+  json["caption"] = figure.caption;
+  return json;
+}
+
+/// What goes to standard output, and all files together. Why there is no picture, in a sentence; empty: there is one, or none
+/// was asked for.
+std::string write(const TrainArguments& x, const Task& task, PairedTraining& training, std::ostream& out) {
+  const TrainRecord& record = training.record();
+  StagedFiles files;
+  std::string shown;
+  const auto put = [&](const std::string& place, auto text) {
+    if (place == "-")
+      shown = text(record);
+    else if (!place.empty())
+      files.add(place, text(record));
+  };
+  put(x.json, [](const TrainRecord& r) { return json_text(train_json(r), -1); });
+  put(x.csv, train_csv);
+  if (!x.save.empty()) stage_weights(files, x.save, training);
+  for (const QkvFile& q : task.qkv) {
+    const RunPlan& run = record.runs[static_cast<std::size_t>(q.run)].run;
+    const CapturePlace place{run.name, q.layer, q.head, q.sequence, record.step};
+    files.add(q.file, capture_file(training.captured(q.run, q.layer, q.head, q.sequence), place, run.method));
+  }
+  std::string no_picture;
+  if (!x.figure.empty()) {
+    const Figure figure = train_figure(record);
+    no_picture = stage_bundle(files, x.figure, figure, reproduction(training, figure));
+  }
+  files.commit();
+  out << (shown.empty() ? train_report(record) : shown) << std::flush;
+  return no_picture;
+}
+
+}  // namespace
+
+TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
+  TrainPlan plan = resumed != nullptr ? *resumed : default_train_plan();
+  set_typed(model_options, x.of_model, [&](FieldSetter& setter) { visit_model_shape(setter, plan.model); });
+  set_typed(recipe_options, x.of_recipe, [&](FieldSetter& setter) { visit_recipe(setter, plan.recipe); });
+  if (was_typed(x, "--rate") && !was_typed(x, "--final-rate")) plan.recipe.final_rate = plan.recipe.rate / 10;
+  choose(plan.kind, "--kind", x.kind, train_kind_names);
+  choose(plan.bisect, "--bisect", x.bisect, bisect_names);
+  if (x.measure_every) plan.measure_every = whole_number("--measure-every", *x.measure_every, 1, max_train_steps);
+  if (x.checkpoint_every) plan.checkpoint_every = whole_number("--checkpoint-every", *x.checkpoint_every, 1, max_train_steps);
+  set_train_methods(plan, x, resumed == nullptr);
+  validate(plan);
+  return plan;
+}
+
+void train(const TrainArguments& x, std::ostream& out, std::ostream* terminal) {
+  Task task = task_of(x);
+  const Interrupts interrupts;  // before there are threads
+  const MakePrimitives make = primitives_on(x.device, task.threads);
+  PairedTraining training = task.resumed ? PairedTraining(task.plan, task.resumed->record, task.resumed->state, make)
+                                         : PairedTraining(task.plan, make);
+  task.resumed.reset();  // the training has its own copy of all weights
+  const std::string ended = follow(training, x, task, [&] { return interrupts.arrived(); }, terminal);
+  const std::string no_picture = write(x, task, training, out);
+  if (!ended.empty()) throw std::runtime_error(ended);
+  if (!no_picture.empty()) throw std::runtime_error(no_picture);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,60 @@
+/// `attoscope train`: a plan from options or a checkpoint, trained, measured and written down.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "app/session/experiment_options.h"
+#include "kernels/train/plan/plan.h"
+
+namespace attoscope {
+
+inline constexpr std::array<FieldOption, 5> model_options{{
+    {"--layers", "layers", "of the model (2)"},
+    {"--width", "width", "of the residual stream, a multiple of --heads (128)"},
+    {"--heads", "heads", "of attention (4)"},
+    {"--context", "context", "characters that attention sees at most (128)"},
+    {"--norm", "norm", "layer or rms (layer)"},
+}};
+inline constexpr std::array<FieldOption, 10> recipe_options{{
+    {"--batch", "batch", "sequences a step (8)"},
+    {"--steps", "steps", "of the whole training (400)"},
+    {"--rate", "rate", "learning rate after the warm-up (0.001)"},
+    {"--final-rate", "final_rate", "learning rate at the end of the cosine (a tenth of --rate)"},
+    {"--warmup", "warmup", "steps in which the rate rises (20)"},
+    {"--clip", "clip", "largest norm of the gradient; 0: not clipped (1)"},
+    {"--weight-decay", "weight_decay", "of matrices (0.1)"},
+    {"--seed", "seed", "of the first weights (1)"},
+    {"--data-seed", "data_seed", "of the batches (1)"},
+    {"--loss-scale", "loss_scale", "to begin with, a power of two, where the format has less than 8 exponent bits (65536)"},
+}};
+
+/// The options as typed.
+struct TrainArguments {
+  Typed text;
+  std::array<Typed, model_options.size()> of_model{};
+  std::array<Typed, recipe_options.size()> of_recipe{};
+  ExperimentOptions methods{};  ///< format, algorithm, policy, tiles, options of a, baseline, set
+  Typed gradient, baseline_format, baseline_gradient;
+  std::vector<std::string> exact{};  ///< "L" or "L:H"
+  Typed kind, bisect, measure_every, checkpoint_every, until;
+  std::string resume, checkpoint;       ///< files; "": none
+  std::string json, csv, save, figure;  ///< where to write; "" nowhere, json and csv "-" to standard output
+  std::vector<std::string> save_qkv{};  ///< "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors"
+  std::string device = "auto", threads = "0";
+  bool quiet = false;
+};
+
+/// The plan that the options describe, without its text: on top of `resumed`, or of the defaults where that is null. Throws
+/// std::invalid_argument in a sentence where an option makes no sense.
+TrainPlan train_plan_of(const TrainArguments& arguments, const TrainPlan* resumed = nullptr);
+
+/// Trains, and writes what was asked for; progress to `terminal` (null: nowhere). A signal stops it between two steps. Where it
+/// is stopped, or a or b diverges, everything computed is written all the same, and a std::runtime_error then says in a
+/// sentence why and how to go on.
+void train(const TrainArguments& arguments, std::ostream& out, std::ostream* terminal);
+
+}  // namespace attoscope

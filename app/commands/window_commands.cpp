@@ -1,0 +1,82 @@
+#include "app/commands/window_commands.h"
+
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "app/files/paths.h"
+#include "app/session/session.h"
+#include "app/words/devices.h"
+#include "app/words/numbers.h"
+#ifdef ATTOSCOPE_GUI
+#include "app/explore/app.h"
+#include "app/explore/render.h"
+#include "app/plots/window_bundle.h"
+#endif
+
+namespace attoscope {
+namespace {
+
+#ifdef ATTOSCOPE_GUI
+LastSession session_from(const std::string& file, std::vector<std::string>& remarks) {
+  return file.empty() ? last_session(remarks) : LastSession{read_session(file, remarks), file};
+}
+#else
+[[noreturn]] void no_window() {
+  throw std::runtime_error("this build has no window, configure it with -DATTOSCOPE_GUI=ON; attoscope run works without");
+}
+#endif
+
+}  // namespace
+
+PictureSize parse_size(const std::string& text) {
+  constexpr int smallest = 64, largest = 16384;
+  const std::size_t x = text.find('x');
+  const auto width = to_number<int>(std::string_view(text).substr(0, x));
+  const auto height = to_number<int>(x == std::string::npos ? std::string_view() : std::string_view(text).substr(x + 1));
+  const auto fits = [](const auto& size) { return size && *size >= smallest && *size <= largest; };
+  if (fits(width) && fits(height)) return {*width, *height};
+  throw std::invalid_argument("--size is " + in_quotes(text) + ", expected WIDTHxHEIGHT with both from " +
+                              std::to_string(smallest) + " to " + std::to_string(largest));
+}
+
+#ifdef ATTOSCOPE_GUI
+void render_picture(const RenderArguments& x, std::ostream& out) {
+  const PictureSize size = parse_size(x.size);
+  if (x.device) check_device("--device", *x.device);
+  std::vector<std::string> remarks;
+  Session session = session_from(x.session, remarks).session;
+  if (x.device) session.device = *x.device;
+  render(session, {.file = x.out, .width = size.width, .height = size.height, .example_file = example_file()});
+  for (const std::string& remark : remarks) out << remark << '\n';
+  out << x.out + ": " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels\n";
+}
+
+void draw_window_plot(const FigureArguments& x, std::ostream& out) { draw_plot(x, out); }
+
+void open_window(const WindowArguments& x) {
+  if (x.device) check_device("--device", *x.device);
+  std::vector<std::string> remarks;
+  LastSession last = session_from(x.session, remarks);
+  run_window({.session = std::move(last.session),
+              .document = std::move(last.document),
+              .example_file = example_file(),
+              .device = x.device,
+              .remarks = std::move(remarks)});
+}
+#else
+void render_picture(const RenderArguments& x, std::ostream&) {
+  parse_size(x.size);
+  if (x.device) check_device("--device", *x.device);
+  no_window();
+}
+
+void draw_window_plot(const FigureArguments&, std::ostream&) { no_window(); }
+
+void open_window(const WindowArguments& x) {
+  if (x.device) check_device("--device", *x.device);
+  no_window();
+}
+#endif
+
+}  // namespace attoscope

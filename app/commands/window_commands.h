@@ -1,0 +1,43 @@
+/// The commands that need the window: opening it, and drawing it to a file. A build without a window says so.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "app/commands/figure_command.h"
+
+namespace attoscope {
+
+/// Options of `attoscope render` as typed.
+struct RenderArguments {
+  std::string session;  ///< "": the last one
+  std::string out;
+  std::string size = "1600x1000";
+  std::optional<std::string> device{};  ///< none: the session's
+};
+
+/// Options of the window as typed.
+struct WindowArguments {
+  std::string session;                  ///< "": the last one
+  std::optional<std::string> device{};  ///< for this window alone; none: the session's
+};
+
+/// Width and height in pixels.
+struct PictureSize {
+  int width = 0, height = 0;
+};
+
+/// "1600x1000". Throws std::invalid_argument in a sentence.
+PictureSize parse_size(const std::string& text);
+
+/// Draws a session to a PNG and says where it is.
+void render_picture(const RenderArguments& arguments, std::ostream& out);
+
+/// Draws a plot of the window as a figure, as `draw_plot` says.
+void draw_window_plot(const FigureArguments& arguments, std::ostream& out);
+
+/// Opens the window and returns when it was closed.
+void open_window(const WindowArguments& arguments);
+
+}  // namespace attoscope

@@ -1,0 +1,105 @@
+#include "app/explore/app.h"
+
+#include <chrono>
+#include <utility>
+
+#include "app/explore/explorer.h"
+#include "app/explore/plot_exporter.h"
+#include "app/explore/requests.h"
+#include "app/explore/session_requests.h"
+#include "app/files/paths.h"
+#include "app/sweep/point_cache.h"
+#include "app/sweep/sweeper.h"
+#include "app/train/train_desk.h"
+#include "app/window/texture.h"
+#include "app/window/window.h"
+#include "ui/commands/session_menu.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/pixel_image.h"
+#include "ui/frame/requests.h"
+#include "ui/learn/lesson_steps.h"
+#include "ui/session/session.h"
+#include "ui/ui.h"
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+namespace {
+
+/// All that the window needs, in the order of its lifetime.
+class App {
+ public:
+  explicit App(const Start& start)
+      : session_(start.session),
+        sessions_({default_session_file(), recent_sessions_file()}, session_, start.document, start.device),
+        dialog_([this] { window_.wake(); }),
+        explorer_(start, [this] { window_.wake(); }) {
+    if (start.device) session_.device = *start.device;
+    if (start.remarks.empty()) explorer_.show_error(window_.remark());
+  }
+
+  void run() {
+    while (!window_.closing()) {
+      if (window_.visible()) show_frame();
+      const bool moving =
+          explorer_.computing() || sweeper_.busy() || train_.busy() || exporter_.busy() || animated_ || exporter_.asked();
+      autosave(desk(), seconds(), window_.idle(moving));
+      window_.wait(moving, explorer_.computing());
+    }
+    autosave(desk(), seconds(), true);
+  }
+
+ private:
+  void show_frame() {
+    open_files(window_.take_dropped(), desk());
+    explorer_.update(session_);
+    sweeper_.update(session_, explorer_.computing());
+    train_.update(session_, explorer_.computing());
+    take_trained(desk());
+    sessions_.observe(session_);
+    apply_theme(session_.view.theme, shown_scale(session_), window_.scale());
+    window_.begin_frame();
+    exporter_.prepare();
+    PanelInput input = explorer_.panel_input();
+    input.sessions = session_files(session_, sessions_, dialog_);
+    window_.name(window_title(input.sessions));
+    input.sweep = sweeper_.view();
+    input.train = train_.view();
+    exporter_.tell(input);
+    input.paint = [this](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
+                         const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
+    const Requests requests = draw_ui(session_, input, *state_);
+    explorer_.update(session_);  // asks for what was changed just now, not a frame later
+    window_.draw_frame(palette(session_.view.theme).background);
+    exporter_.take(explorer_);
+    window_.show_frame();
+    texture_.end_frame();
+    if (std::string remark = texture_.take_remark(); !remark.empty()) explorer_.show_error(std::move(remark));
+    handle(requests, session_, explorer_, exporter_);
+    handle_sessions(requests, desk());
+    if (std::string why = sweeper_.handle(requests, session_); !why.empty()) explorer_.show_error(std::move(why));
+    animated_ = requests.animate;
+    if (requests.quit) window_.close();
+  }
+
+  SessionDesk desk() { return {session_, explorer_, sessions_, dialog_, train_}; }
+
+  static double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+  MainWindow window_{"Attoscope", 1600, 1000};
+  Texture texture_;
+  UiStatePtr state_ = make_ui_state();
+  PlotExporter exporter_{pictures_directory(), default_point_cache(), [this] { window_.wake(); }};
+  Session session_;
+  SessionStore sessions_;
+  bool animated_ = false;                                               ///< the panels asked for the next frame
+  FileDialog dialog_;                                                   ///< its thread wakes the window
+  Explorer explorer_;                                                   ///< after window_, which its worker wakes
+  Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};  ///< likewise
+  TrainDesk train_{[this] { window_.wake(); }, {data_directory()}};     ///< likewise
+};
+
+}  // namespace
+
+void run_window(const Start& start) { App(start).run(); }
+
+}  // namespace attoscope

@@ -1,0 +1,25 @@
+/// The window: shows a session, answers its question whenever that changes, saves it at the end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ui/session/session.h"
+
+namespace attoscope {
+
+/// What the window starts with.
+struct Start {
+  Session session{};
+  std::string document{};               ///< the file that the session belongs to; empty: none yet
+  std::string example_file{};           ///< the shipped tensors; empty: none
+  std::optional<std::string> device{};  ///< computes instead of the session's, until another is chosen; never saved
+  std::vector<std::string> remarks{};   ///< sentences about what was wrong with the session file, shown in the status bar
+};
+
+/// Opens the window and returns when it was closed. Throws std::runtime_error in one sentence where there is no display or no
+/// OpenGL 3.3.
+void run_window(const Start& start);
+
+}  // namespace attoscope

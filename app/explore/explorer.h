@@ -1,0 +1,89 @@
+/// Keeps a session answered: loads what it names, asks for what changed, collects answers and sentences for the panels.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/explore/app.h"
+#include "app/explore/input_loader.h"
+#include "app/explore/lessons.h"
+#include "app/explore/main_answer.h"
+#include "app/explore/side_answers.h"
+#include "app/words/devices.h"
+#include "kernels/compute.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/probe_entry.h"
+#include "ui/frame/requests.h"
+#include "ui/session/session.h"
+
+namespace attoscope {
+
+/// The shipped probes as the panels show them. Throws as `probes` does.
+ProbeEntries probe_entries();
+
+/// Asks for an answer whenever the session's experiment changed. Knows no window.
+class Explorer {
+ public:
+  /// `published` is called from another thread whenever `update` has something to take.
+  Explorer(const Start& start, std::function<void()> published, Compute compute = attoscope::compute);
+
+  /// Reads the tensors that the session names, asks what was not asked yet, takes the newest answer.
+  void update(Session& session);
+  /// What the panels are told in this frame; `paint` is left empty.
+  PanelInput panel_input() const;
+  /// True while an answer is on its way.
+  bool computing() const { return answer_.busy(); }
+
+  /// Shows another session with its tensors, and what was not understood of it. Throws where these cannot be read: the session
+  /// then stays as it is.
+  void adopt(Session& session, Session opened, std::vector<std::string> remarks);
+  /// Forgets these remarks: they were read.
+  void forget_remarks() { messages_.remarks.clear(); }
+  /// Opens tensors (FILE.safetensors, or three .npy) instead of what is there. If that fails, the session stays as it is and a
+  /// sentence says why.
+  void open(Session& session, const std::string& spec);
+  void open_dropped(Session& session, const std::vector<std::string>& files);
+  /// Opens somebody's output in the place of a method. If that fails, the session stays as it is and a sentence says why.
+  void open_kernel(Session& session, const std::string& spec, bool as_b);
+  /// A session from its text; theme and size of the window stay. If that fails, all stays and a sentence says why.
+  void paste(Session& session, const std::string& text);
+  /// Asks what the panels want to know beside the answer; what is not yet known is given up when the session asks something
+  /// else.
+  void ask_beside(const Requests& requests, const Session& session);
+  /// The pins of a session's text after those that there are. If that fails, all stays and a sentence says why.
+  void add_pins(Session& session, const std::string& text);
+  /// Stops what is being computed; the picture stays, and a sentence says what it answers.
+  void cancel() { answer_.cancel(); }
+  /// Shows a sentence about what went well until the next question.
+  void show_notice(std::string sentence) { messages_.notice = std::move(sentence); }
+  /// Shows a sentence until the next answer.
+  void show_error(std::string sentence) { messages_.error = std::move(sentence); }
+
+ private:
+  /// What computes.
+  struct Device {
+    std::string requested;  ///< by the session: what `usable` was chosen for
+    UsableDevice usable;
+    int d = 0;  ///< the head dimension that `ChoicesInput::no_hardware` is about
+  };
+
+  void open_output(Session& session, const std::string& spec, bool as_b);
+  void choose_device(const Session& session);
+  void ask(const Experiment& experiment);
+  std::string take_lesson_answers();
+
+  std::string cpu_;
+  ChoicesInput choices_;
+  MessagesInput messages_;
+  bool remarked_ = false;  ///< what was opened is asked next: what was wrong with it stays on screen until another question
+  Device device_;
+  InputLoader loader_;
+  std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted
+  MainAnswer answer_;                            ///< last, so that the threads join before anything they use goes away
+  SideAnswers side_;
+  LessonDesk lessons_;
+};
+
+}  // namespace attoscope

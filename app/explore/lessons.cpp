@@ -1,0 +1,312 @@
+#include "app/explore/lessons.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <limits>
+
+#include "app/files/files.h"
+#include "app/files/paths.h"
+#include "app/sweep/runner.h"
+#include "app/sweep/sweep.h"
+#include "app/tensors/tensors.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t largest_lesson = 1 << 20;
+/// Answers that are kept after no page asks for them: at most so many, and no more than so many bytes altogether.
+constexpr std::size_t remembered = 96, remembered_bytes = 64 << 20;
+/// What a page may ask for at most: it is computed while somebody reads.
+constexpr double largest_work = 4e11;
+constexpr std::size_t largest_sweep = 4096;
+
+std::string in_line(int line, const std::string& sentence) { return "line " + std::to_string(line) + ": " + sentence; }
+
+/// The shipped tensors in the place of "example" and "example:1", and those of the probes in that of "presets/FILE".
+std::string with_example(const std::string& value) {
+  constexpr std::string_view name = "example";
+  if (value.starts_with("presets/")) return (fs::path(assets_directory()) / value).string();
+  if (!value.starts_with(name) || (value.size() > name.size() && value[name.size()] != ':')) return value;
+  return example_file() + value.substr(name.size());
+}
+
+/// Throws what `validate` does; tensors of a file are read later, and looked at then.
+void check(Experiment e) {
+  if (e.problem.input.kind == InputKind::tensors) e.problem.input = {};
+  validate(e);
+}
+
+/// The questions of a view that its parameters name in full: those that `resolve` can refuse.
+void check_sweep(const LessonView& view) {
+  for (const std::string_view key : {"vary", "vary2"})
+    if (const std::string_view text = written(view, key); !text.empty()) parse_axis(text);
+  if (const std::string_view text = written(view, "measure"); !text.empty()) parse_measure(text);
+}
+
+void resolve(LessonView& view) {
+  if (!view.problem.empty()) {
+    view.problem = in_line(view.line, view.problem);
+    return;
+  }
+  view.experiment = lesson_experiment();
+  try {
+    for (const LessonParameter& p : view.parameters)
+      if (!is_own_key(view.kind, p.key)) vary(view.experiment, p.key, p.key == "input" ? with_example(p.value) : p.value);
+    check_sweep(view);
+    check(view.experiment);
+  } catch (const std::exception& error) {
+    view.problem = in_line(view.line, std::string(name(view.kind)) + ": " + error.what());
+  }
+}
+
+void resolve(LessonNumber& number) {
+  try {
+    number.question = parse_live(number.target);
+  } catch (const std::exception& error) {
+    number.problem = in_line(number.line, error.what());
+  }
+}
+
+/// The experiment with its tensors read, made to fit them. Throws in a sentence.
+Experiment ready(Experiment e) {
+  load_tensors(e.problem.input);
+  if (const auto& tensors = e.problem.input.tensors) e.problem = fitted(e.problem, tensors->n, tensors->d);
+  validate(e);
+  const double work = 12.0 * e.problem.n * e.problem.n * e.problem.d;
+  if (work > largest_work)
+    throw std::invalid_argument("n is " + std::to_string(e.problem.n) +
+                                ", expected an experiment that is computed while somebody reads");
+  return e;
+}
+
+Sweep sweep_of(const LessonQuestion& q) {
+  Sweep sweep{.base = ready(q.experiment), .axes = {}, .seeds = q.seeds, .measure = parse_measure(q.measure)};
+  for (const std::string& text : q.vary) sweep.axes.push_back(parse_axis(text));
+  if (const std::size_t count = point_count(sweep); count > largest_sweep)
+    throw std::invalid_argument("a sweep of a lesson has " + std::to_string(count) + " points, expected at most " +
+                                std::to_string(largest_sweep));
+  return sweep;
+}
+
+LessonAxis axis_of(const Axis& axis) {
+  const AxisKey key = axis_key(axis.key);
+  LessonAxis result{
+      .key = axis.key, .title = std::string(key.title), .numeric = key.numeric, .values = axis.values, .numbers = {}};
+  for (const std::string& value : axis.values)
+    if (const auto x = to_number<double>(value)) result.numbers.push_back(*x);
+  result.numeric = result.numeric && result.numbers.size() == result.values.size();
+  return result;
+}
+
+/// Mean and standard deviation of each point over its seeds.
+std::vector<LessonPoint> points_of(const Sweep& sweep, const std::vector<SweepAnswer>& found, std::string& problem) {
+  const std::size_t inner = sweep.axes.size() == 2 ? sweep.axes[1].values.size() : 1;
+  std::vector<std::vector<double>> values(sweep.axes[0].values.size() * inner);
+  for (const SweepAnswer& a : found) {
+    if (!a.summary) {
+      if (problem.empty()) problem = a.error;
+      continue;
+    }
+    const PointPlace place = place_of(sweep, a.index);
+    const auto at = static_cast<std::size_t>(place.at[0]) * inner + static_cast<std::size_t>(place.at[1]);
+    values[at].push_back(value_of(sweep.measure, *a.summary));
+  }
+  std::vector<LessonPoint> points;
+  for (const std::vector<double>& v : values) {
+    LessonPoint p{std::numeric_limits<double>::quiet_NaN(), 0};
+    if (!v.empty()) {
+      const double count = static_cast<double>(v.size());
+      double sum = 0, squares = 0;
+      for (const double x : v) sum += x;
+      p.mean = sum / count;
+      for (const double x : v) squares += (x - p.mean) * (x - p.mean);
+      p.spread = v.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+    }
+    points.push_back(p);
+  }
+  return points;
+}
+
+void answer_sweep(LessonAnswer& a, const Options& options) {
+  const Sweep sweep = sweep_of(a.question);
+  const std::vector<SweepAnswer> found = run_sweep(sweep, {.cancelled = options.cancelled});
+  if (options.cancelled && options.cancelled()) throw Stopped();
+  for (const Axis& axis : sweep.axes) a.axes.push_back(axis_of(axis));
+  a.title = title_of(sweep.measure);
+  a.points = points_of(sweep, found, a.problem);
+}
+
+/// One number over its seeds, or the whole answer.
+void answer_plain(LessonAnswer& a, const Options& options) {
+  Experiment e = ready(a.question.experiment);
+  auto result = std::make_shared<Result>(compute(e, options));
+  result->experiment = a.question.experiment;
+  if (!a.question.measure.empty()) {
+    const Measure measure = parse_measure(a.question.measure);
+    a.title = title_of(measure);
+    a.points = {{value_of(measure, summary(*result)), 0}};
+  } else {
+    a.result = std::move(result);
+  }
+}
+
+}  // namespace
+
+std::string lessons_directory() {
+  const std::string assets = assets_directory();
+  return assets.empty() ? "" : (fs::path(assets) / "lessons").string();
+}
+
+Lessons read_lessons(const std::string& directory) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  if (!directory.empty())
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
+      if (entry.path().extension() == ".md" && entry.path().stem() != "README") files.push_back(entry.path());
+  std::ranges::sort(files);
+  Lessons lessons;
+  for (const fs::path& file : files) {
+    std::string text;
+    try {
+      text = read_file(file.string(), largest_lesson);
+    } catch (const std::exception& unreadable) {
+      text = "# " + file.stem().string() + "\n\n" + unreadable.what() + "\n";
+    }
+    lessons.push_back(parse_lesson(file.stem().string(), text));
+    resolve(lessons.back());
+  }
+  return lessons;
+}
+
+void resolve(Lesson& lesson) {
+  for (LessonStep& step : lesson.steps)
+    for (LessonBlock& block : step.blocks) {
+      for (LessonView& view : block.view) resolve(view);
+      for (LessonNumber& number : block.numbers) resolve(number);
+    }
+}
+
+std::string vary_in_lesson(Experiment& experiment, std::string_view key, const std::string& value) {
+  try {
+    Experiment changed = experiment;
+    vary(changed, key, key == "input" ? with_example(value) : value);
+    check(changed);
+    experiment = std::move(changed);
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+LessonQuestion parse_live(std::string_view target) {
+  LessonQuestion question{.experiment = lesson_experiment()};
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  question.measure = parse_measure(target.substr(0, mark)).name;
+  for (std::string_view rest = target.substr(std::min(mark + 1, target.size())); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('&'), rest.size());
+    const std::string_view setting = rest.substr(0, end);
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string_view::npos)
+      throw std::invalid_argument("live number: " + in_quotes(setting) + " has no value, expected key=value");
+    const std::string value(setting.substr(equals + 1));
+    vary(question.experiment, setting.substr(0, equals), setting.starts_with("input=") ? with_example(value) : value);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  check(question.experiment);
+  return question;
+}
+
+LessonAnswer answer(const LessonQuestion& question, const Options& options) {
+  LessonAnswer a{.question = question};
+  try {
+    question.vary.empty() ? answer_plain(a, options) : answer_sweep(a, options);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    a.problem = "There is not enough memory for this experiment.";
+  } catch (const std::exception& error) {
+    a.problem = error.what();
+  }
+  return a;
+}
+
+namespace {
+
+/// Bytes of the parts of an answer that grow with N and d.
+std::size_t bytes_of(const LessonAnswer& a) {
+  if (!a.result) return 0;
+  const Result& r = *a.result;
+  const std::size_t inputs = r.inputs ? r.inputs->q.size() + r.inputs->k.size() + r.inputs->v.size() : 0;
+  return sizeof(double) * (inputs + r.golden->values.size() + r.a.values.size() + r.b.values.size()) +
+         sizeof(float) * r.rescale_map.m.size();
+}
+
+/// Answers in the order of the questions, each published as it comes; forgets the oldest that nobody asks for.
+class Desk {
+ public:
+  using Published = std::shared_ptr<const LessonAnswers>;
+
+  Published operator()(const std::vector<LessonQuestion>& questions, const Cancelled& cancelled,
+                       const std::function<void(Published)>& publish) {
+    for (const LessonQuestion& q : questions) {
+      if (knows(q)) continue;
+      known_.push_back(std::make_shared<const LessonAnswer>(answer(q, {.cancelled = cancelled, .cache = &cache_})));
+      publish(std::make_shared<const LessonAnswers>(known_));
+    }
+    forget_but(questions);
+    return std::make_shared<const LessonAnswers>(known_);
+  }
+
+ private:
+  void forget_but(const std::vector<LessonQuestion>& questions) {
+    const auto unwanted = [&](const LessonAnswerPtr& a) {
+      return std::ranges::find(questions, a->question) == questions.end();
+    };
+    std::size_t held = 0;
+    for (const LessonAnswerPtr& a : known_) held += bytes_of(*a);
+    while (held > remembered_bytes || known_.size() > remembered + questions.size()) {
+      const auto oldest = std::ranges::find_if(known_, unwanted);
+      if (oldest == known_.end()) return;
+      held -= bytes_of(**oldest);
+      known_.erase(oldest);
+    }
+  }
+  bool knows(const LessonQuestion& q) const {
+    return std::ranges::any_of(known_, [&](const LessonAnswerPtr& a) { return a->question == q; });
+  }
+  LessonAnswers known_;  ///< oldest first
+  ComputeCache cache_;
+};
+
+}  // namespace
+
+LessonDesk::LessonDesk(std::function<void()> published)
+    : worker_([desk = std::make_shared<Desk>()](
+                  const Questions& q, const Cancelled& cancelled,
+                  const std::function<void(Desk::Published)>& publish) { return (*desk)(q, cancelled, publish); },
+              std::move(published)) {}
+
+const std::shared_ptr<const Lessons>& LessonDesk::lessons() {
+  if (!lessons_) lessons_ = std::make_shared<const Lessons>(read_lessons(lessons_directory()));
+  return lessons_;
+}
+
+void LessonDesk::ask(const std::vector<LessonQuestion>& questions) {
+  if (questions == asked_) return;
+  asked_ = questions;
+  const auto known = [this](const LessonQuestion& q) {
+    return answers_ && std::ranges::any_of(*answers_, [&](const LessonAnswerPtr& a) { return a->question == q; });
+  };
+  if (!std::ranges::all_of(questions, known)) worker_.submit(questions);
+}
+
+void LessonDesk::update() {
+  if (auto answers = worker_.take(); answers && *answers) answers_ = std::move(*answers);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,156 @@
+#include "app/explore/plot_exporter.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "app/files/files.h"
+#include "app/plots/window_bundle.h"
+#include "app/tensors/field_npy.h"
+#include "app/words/devices.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/widgets/stale.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+namespace {
+namespace fs = std::filesystem;
+
+/// The rectangle of the window, or all of it, in pixels that are there.
+Picture picture_of(const ExportRequest& wanted) {
+  const ImDrawData& data = *ImGui::GetDrawData();
+  const ImVec2 scale = data.FramebufferScale;
+  const int width = static_cast<int>(data.DisplaySize.x * scale.x), height = static_cast<int>(data.DisplaySize.y * scale.y);
+  if (!(wanted.x1 > wanted.x0 && wanted.y1 > wanted.y0)) return read_back(0, 0, width, height);
+  const auto pixel = [](float at, float origin, float by, int most) {
+    return std::clamp(static_cast<int>(std::lround((at - origin) * by)), 0, most);
+  };
+  const int x0 = pixel(wanted.x0, data.DisplayPos.x, scale.x, width), x1 = pixel(wanted.x1, data.DisplayPos.x, scale.x, width);
+  const int y0 = pixel(wanted.y0, data.DisplayPos.y, scale.y, height),
+            y1 = pixel(wanted.y1, data.DisplayPos.y, scale.y, height);
+  if (x1 <= x0 || y1 <= y0)
+    throw std::runtime_error("Nothing of the " + wanted.name + " is on screen, so no picture of it was saved.");
+  return read_back(x0, height - y1, x1 - x0, y1 - y0);
+}
+
+/// Writes the whole field as .npy. Runs on the job queue's thread.
+std::string keep_field(const std::string& directory, const Result& result, Field field) {
+  const std::string file = free_place(directory, std::string(text(field).name)) + ".npy";
+  StagedFiles files;
+  files.make_directory(fs::path(file).parent_path().string());
+  files.add(file, field_npy(result, field));
+  files.commit();
+  return "Saved " + file + ".";
+}
+
+/// How much of the plotted data is known ("3 of 8 points"); empty: all of it.
+std::string known_part(Plot plot, const PanelInput& known) {
+  if (is_of_training(plot)) return "";  // its curves end at the newest step
+  const SweepProgress& p = known.sweep.progress;
+  if (plot == Plot::sweep)
+    return p.done < p.points ? std::to_string(p.done) + " of " + std::to_string(p.points) + " points" : "";
+  return is_first_answer(*known.answer.result) ? rows_text(*known.answer.result) : "";
+}
+
+/// Writes a plot's bundle: a figure of the answer on screen. Runs on the job queue's thread.
+std::string keep_figure(const std::string& directory, const ExportRequest& wanted, Session session, PlotData known,
+                        const std::string& part, const Cancelled& cancelled) {
+  if (!part.empty())
+    throw std::runtime_error("Only " + part + " are known yet, so no figure of the " + wanted.name + " was saved.");
+  if (is_of_experiment(wanted.plot)) session.experiment = known.result->experiment;
+  if (is_of_training(wanted.plot)) session.train = known.train->plan;
+  known =
+      answered(wanted.plot, session, std::move(known), {.cancelled = cancelled, .device = usable_device(session.device).spec});
+  const Figure figure = plot_figure(wanted.plot, session, known);
+  StagedFiles files;
+  const Json reproduction = plot_json(wanted.plot, session, known, figure.caption);
+  const BundlePlace place = stage_at(files, free_place(directory, wanted.name), figure, reproduction, session.view.figure);
+  files.commit();
+  if (!place.failure.empty()) throw std::runtime_error(place.failure);
+  return "Saved " + place.file + ".";
+}
+
+}  // namespace
+
+PlotExporter::PlotExporter(std::string directory, std::string cache, std::function<void()> done)
+    : directory_(std::move(directory)),
+      plots_(std::make_unique<JobQueue>(done)),
+      figures_(std::make_unique<FigureMaker>(directory_, std::move(cache), done)) {}
+
+std::string PlotExporter::ask(const ExportRequest& wanted, const Session& session, const PanelInput& known) {
+  const bool drawn = wanted.plot != Plot::window && session.view.figure.as != ExportAs::screen;
+  if (!wanted.npy && !drawn) {
+    ask(wanted);
+    return "";
+  }
+  if (is_of_training(wanted.plot) ? !known.train.record : !known.answer.result && wanted.plot != Plot::sweep) return "";
+  if (wanted.npy) {
+    plots_->add([directory = directory_, result = known.answer.result, field = session.view.field](const Cancelled&) {
+      return keep_field(directory, *result, field);
+    });
+    return "Writing the field.";
+  }
+  const PlotData data{known.answer.result, known.side.scores, known.side.clipping, known.side.why, nullptr, known.train.record};
+  plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](
+                  const Cancelled& cancelled) { return keep_figure(directory, wanted, session, data, part, cancelled); });
+  return "Drawing the " + wanted.name + ".";
+}
+
+void PlotExporter::tell(PanelInput& input) const {
+  input.exporting = mouse_.has_value();
+  input.figures.entries = entries_;
+  input.figures.progress = figures_->progress();
+}
+
+void PlotExporter::prepare() {
+  if (!wanted_) return;
+  mouse_ = std::exchange(ImGui::GetIO().MousePos, ImVec2{-FLT_MAX, -FLT_MAX});
+  if (!(wanted_->taller > 0)) return;
+  ImVec2& size = ImGui::GetMainViewport()->Size;
+  const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;
+  const float tallest = std::floor(static_cast<float>(Framebuffer::largest_side()) / scale.y);
+  const float height = std::min(size.y + std::ceil(wanted_->taller), tallest);
+  const auto pixels = [](float points, float by) { return static_cast<int>(points * by); };
+  try {
+    canvas_ = std::make_unique<Canvas>(pixels(size.x, scale.x), pixels(height, scale.y), pixels(size.y, scale.y));
+    size.y = height;
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+  }
+}
+
+void PlotExporter::take(Explorer& explorer) {
+  const auto say = [&](auto& made) {
+    while (const std::optional<JobQueue::Outcome> outcome = made.take())
+      outcome->well ? explorer.show_notice(outcome->sentence) : explorer.show_error(outcome->sentence);
+  };
+  say(*plots_);
+  say(*figures_);
+  if (!mouse_) return;
+  ImGui::GetIO().MousePos = *std::exchange(mouse_, std::nullopt);
+  try {
+    if (!failure_.empty()) throw std::runtime_error(std::exchange(failure_, {}));
+    explorer.show_notice(save());
+  } catch (const std::exception& error) {
+    explorer.show_error(error.what());
+  }
+  canvas_.reset();
+  wanted_.reset();
+}
+
+std::string PlotExporter::save() const {
+  const fs::path path = free_place(directory_, wanted_->name);
+  StagedFiles files;
+  files.make_directory(path.parent_path().string());
+  files.add(path.string() + ".png", to_png(picture_of(*wanted_)));
+  if (!wanted_->csv.empty()) files.add(path.string() + ".csv", wanted_->csv);
+  files.commit();
+  return "Saved " + path.string() + (wanted_->csv.empty() ? ".png." : ".png and .csv.");
+}
+
+}  // namespace attoscope

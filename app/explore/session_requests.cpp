@@ -1,0 +1,125 @@
+#include "app/explore/session_requests.h"
+
+#include <exception>
+#include <utility>
+
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+/// Runs `act`; where it throws, the explorer shows the error.
+template <class Act>
+void attempt(Explorer& explorer, Act act) {
+  try {
+    act();
+  } catch (const std::exception& error) {
+    explorer.show_error(error.what());
+  }
+}
+
+void open_session(const std::string& file, const SessionDesk& desk) {
+  attempt(desk.explorer, [&] {
+    std::vector<std::string> remarks;
+    Session opened = desk.store.open(file, remarks);
+    desk.explorer.adopt(desk.session, std::move(opened), std::move(remarks));
+  });
+}
+
+void save_session(const std::string& file, const SessionDesk& desk) {
+  attempt(desk.explorer, [&] {
+    desk.explorer.show_notice(desk.store.save(desk.session, file));
+    desk.explorer.show_error("");
+  });
+}
+
+void ask_desktop(FileDialog::Purpose purpose, const SessionDesk& desk) {
+  desk.dialog.ask({purpose, desk.store.files(desk.session).file});
+}
+
+void handle(const SessionRequest& request, const SessionDesk& desk) {
+  switch (request.act) {
+    case SessionRequest::Act::fresh:
+      return attempt(desk.explorer, [&] { desk.explorer.adopt(desk.session, desk.store.fresh(desk.session), {}); });
+    case SessionRequest::Act::open:
+      return request.file.empty() ? ask_desktop(FileDialog::Purpose::open_session, desk) : open_session(request.file, desk);
+    case SessionRequest::Act::save:
+      if (desk.store.has_file(desk.session)) return save_session("", desk);
+      [[fallthrough]];
+    case SessionRequest::Act::save_as:
+      return request.file.empty() ? ask_desktop(FileDialog::Purpose::save_session, desk) : save_session(request.file, desk);
+  }
+}
+
+void handle(const TrainRequest& request, const SessionDesk& desk) {
+  using Act = TrainRequest::Act;
+  if (!request.file.empty() || (request.act != Act::save && request.act != Act::open))
+    return desk.train.handle(request, desk.session);
+  desk.dialog.ask({request.act == Act::save ? FileDialog::Purpose::save_checkpoint : FileDialog::Purpose::open_checkpoint, ""});
+}
+
+void take_chosen(const SessionDesk& desk) {
+  attempt(desk.explorer, [&] {
+    const std::optional<FileDialog::Answer> answer = desk.dialog.take();
+    if (!answer || answer->file.empty()) return;
+    switch (answer->purpose) {
+      case FileDialog::Purpose::open_session:
+        return open_session(answer->file, desk);
+      case FileDialog::Purpose::save_session:
+        return save_session(answer->file, desk);
+      case FileDialog::Purpose::open_checkpoint:
+        return handle(TrainRequest{.act = TrainRequest::Act::open, .file = answer->file}, desk);
+      case FileDialog::Purpose::save_checkpoint:
+        return handle(TrainRequest{.act = TrainRequest::Act::save, .file = answer->file}, desk);
+    }
+  });
+}
+
+/// Opens captured Q, K, V in Explore with the experiment that computed them.
+void open_captured(const CapturedFile& captured, const SessionDesk& desk) {
+  Session opened = desk.session;
+  opened.experiment = captured.experiment;
+  opened.view.square_tiles &= has_square_tiles(captured.experiment.a);
+  desk.explorer.open(opened, captured.file);
+  if (opened.experiment.problem.input.kind != InputKind::tensors) return;  // the error is shown already
+  opened.view.workspace = Workspace::explore;
+  desk.session = std::move(opened);
+  desk.explorer.show_notice("Q, K and V of " + captured.title + ".");
+}
+
+}  // namespace
+
+void open_files(const std::vector<std::string>& files, const SessionDesk& desk) {
+  if (files.size() == 1 && files.front().ends_with(".json")) return open_session(files.front(), desk);
+  desk.explorer.open_dropped(desk.session, files);
+}
+
+void take_trained(const SessionDesk& desk) {
+  if (std::optional<std::string> note = desk.train.take_note()) desk.explorer.show_notice(std::move(*note));
+  if (const std::optional<CapturedFile> captured = desk.train.take_captured()) open_captured(*captured, desk);
+}
+
+void handle_sessions(const Requests& requests, const SessionDesk& desk) {
+  handle(requests.train, desk);
+  if (requests.files.session) handle(*requests.files.session, desk);
+  if (requests.files.list_sessions) desk.store.look_for_recent();
+  if (requests.remarks_read) desk.explorer.forget_remarks();
+  if (!requests.files.tensors.empty()) open_files({requests.files.tensors}, desk);
+  take_chosen(desk);
+}
+
+void autosave(const SessionDesk& desk, double now, bool at_once) {
+  attempt(desk.explorer, [&] {
+    if (std::string sentence = desk.store.autosave(desk.session, now, at_once); !sentence.empty())
+      desk.explorer.show_notice(std::move(sentence));
+  });
+}
+
+SessionFiles session_files(const Session& session, const SessionStore& store, const FileDialog& dialog) {
+  SessionFiles files = store.files(session);
+  files.has_dialogs = dialog.available();
+  files.asking = dialog.asking();
+  return files;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,72 @@
+#include "app/explore/side_answers.h"
+
+#include <exception>
+#include <new>
+
+#include "app/tensors/kernel_output.h"
+#include "kernels/questions/attribution.h"
+
+namespace attoscope {
+
+SideAnswers::SideAnswers(const std::function<void()>& published)
+    : why_(
+          [](const Question& q, const Cancelled& stop) {
+            return Why{q.experiment, attribute(q.experiment, {.cancelled = stop, .device = q.device})};
+          },
+          published),
+      scores_([](const ScoreQuestion& q, const Cancelled& stop) { return scores(q, {.cancelled = stop}); }, published),
+      clipping_([](const Experiment& e, const Cancelled& stop) { return clipping(e, clipping_rows, {.cancelled = stop}); },
+                published),
+      same_bits_([](const Question& q,
+                    const Cancelled& stop) { return same_bits(q.experiment, {.cancelled = stop, .device = q.device}); },
+                 published),
+      diagnosis_([](const std::shared_ptr<const Result>& answer,
+                    const Cancelled& stop) { return diagnose_with_heads(*answer, {.cancelled = stop}); },
+                 published) {}
+
+void SideAnswers::ask(const SideRequests& requests, const Question& question, const std::shared_ptr<const Result>& complete) {
+  if (requests.attribute) why_.ask(question);
+  if (requests.scores) scores_.ask(*requests.scores);
+  if (requests.clipping) clipping_.ask(question.experiment);
+  if (requests.same_bits) same_bits_.ask(question);
+  if (requests.diagnose && complete) diagnosis_.ask(complete);
+}
+
+void SideAnswers::forget() {
+  why_.forget();
+  scores_.forget();
+  clipping_.forget();
+  same_bits_.forget();
+  diagnosis_.forget();
+}
+
+std::string SideAnswers::update() {
+  std::string failure;
+  const auto take = [&](auto& question) {
+    try {
+      question.update();
+    } catch (const std::bad_alloc&) {
+      failure = "There is not enough memory for this experiment.";
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+  };
+  take(why_);
+  take(scores_);
+  take(clipping_);
+  take(same_bits_);
+  take(diagnosis_);
+  return failure;
+}
+
+SideInput SideAnswers::input() const {
+  return {.why = why_.answer(),
+          .attributing = why_.busy(),
+          .scores = scores_.answer(),
+          .clipping = clipping_.answer(),
+          .same_bits = same_bits_.answer(),
+          .checking_bits = same_bits_.busy(),
+          .diagnosis = diagnosis_.answer()};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,42 @@
+/// What the panels want to know beside the answer: each question has a thread of its own.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/explore/main_answer.h"
+#include "app/threads/side_question.h"
+#include "kernels/questions/clipping.h"
+#include "kernels/questions/same_bits.h"
+#include "kernels/questions/scores.h"
+#include "kernels/slips/slips.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/why.h"
+
+namespace attoscope {
+
+class SideAnswers {
+ public:
+  /// `published` is called from other threads whenever `update` has something to take.
+  explicit SideAnswers(const std::function<void()>& published);
+
+  /// Asks what is requested of the session's question. `complete`: its answer; null where it is not known yet.
+  void ask(const SideRequests& requests, const Question& question, const std::shared_ptr<const Result>& complete);
+  /// Gives up what is not yet known.
+  void forget();
+  /// Takes what was found. Returns a sentence about what failed, or "".
+  std::string update();
+  /// What the panels are told.
+  SideInput input() const;
+
+ private:
+  SideQuestion<Question, Why> why_;
+  SideQuestion<ScoreQuestion, ScoreWindow> scores_;
+  SideQuestion<Experiment, Clipping> clipping_;
+  SideQuestion<Question, SameBits> same_bits_;
+  SideQuestion<std::shared_ptr<const Result>, Diagnosis> diagnosis_;
+};
+
+}  // namespace attoscope

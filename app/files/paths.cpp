@@ -1,0 +1,97 @@
+#include "app/files/paths.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace attoscope {
+namespace {
+namespace fs = std::filesystem;
+
+/// The environment variable, or "".
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+fs::path program_directory() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : program.parent_path();
+}
+
+bool directory_exists(const fs::path& path) {
+  std::error_code error;
+  return !path.empty() && fs::is_directory(path, error);
+}
+
+/// XDG_PICTURES_DIR="$HOME/..." or "/..." in a file of user directories.
+fs::path named_pictures(const fs::path& dirs, const fs::path& home) {
+  constexpr std::string_view key = "XDG_PICTURES_DIR=\"", at_home = "$HOME/";
+  std::ifstream file(dirs);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key) || line.size() < key.size() + 1 || line.back() != '"') continue;
+    const std::string value = line.substr(key.size(), line.size() - key.size() - 1);
+    return value.starts_with(at_home) ? home / value.substr(at_home.size()) : fs::path(value);
+  }
+  return {};
+}
+
+/// A file of this program in the base directory that the variable names, else in ~/.local/KIND; empty where there is no home.
+std::string own_place(const char* variable, const char* kind, const char* file) {
+  const fs::path base = environment(variable), home = environment("HOME");
+  const fs::path relative = *file == '\0' ? fs::path("attoscope") : fs::path("attoscope") / file;
+  if (base.is_absolute()) return (base / relative).string();  // the XDG rule: a relative one is ignored
+  return home.empty() ? "" : (home / ".local" / kind / relative).string();
+}
+
+}  // namespace
+
+std::string assets_directory() {
+  if (const std::string given = environment("ATTOSCOPE_ASSETS"); !given.empty()) return directory_exists(given) ? given : "";
+  const fs::path program = program_directory();
+  for (const char* const relative : {"../share/attoscope/assets", "../assets", "assets"}) {
+    const fs::path candidate = (program / relative).lexically_normal();
+    if (!program.empty() && directory_exists(candidate / "examples")) return candidate.string();
+  }
+  const fs::path source = fs::path(ATTOSCOPE_SOURCE_DIR) / "assets";
+  return directory_exists(source) ? source.string() : "";
+}
+
+std::string example_file() {
+  const std::string assets = assets_directory();
+  if (assets.empty()) return "";
+  const fs::path file = fs::path(assets) / "examples" / "smollm2_135m.safetensors";
+  std::error_code error;
+  return fs::is_regular_file(file, error) ? file.string() : "";
+}
+
+std::string shipped_text_file() {
+  const fs::path assets = assets_directory(), built = environment("ATTOSCOPE_ASSETS").empty() ? ATTOSCOPE_SHIPPED_TEXT : "";
+  for (const fs::path& candidate : {assets.empty() ? fs::path() : assets / "texts" / "common_licences.txt", built}) {
+    std::error_code error;
+    if (fs::is_regular_file(candidate, error)) return candidate.string();
+  }
+  return "";
+}
+
+std::string pictures_directory() {
+  const fs::path home = environment("HOME"), config = environment("XDG_CONFIG_HOME");
+  const fs::path dirs = (config.is_absolute() ? config : home / ".config") / "user-dirs.dirs";
+  for (const fs::path& candidate : {fs::path(environment("XDG_PICTURES_DIR")), named_pictures(dirs, home), home / "Pictures"})
+    if (candidate.is_absolute() && directory_exists(candidate)) return candidate.string();
+  return "";
+}
+
+std::string default_session_file() { return own_place("XDG_STATE_HOME", "state", "session.json"); }
+
+std::string data_directory() { return own_place("XDG_DATA_HOME", "share", ""); }
+
+std::string recent_sessions_file() {
+  const fs::path last = default_session_file();
+  return last.empty() ? "" : (last.parent_path() / "recent.json").string();
+}
+
+}  // namespace attoscope

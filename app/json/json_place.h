@@ -1,0 +1,81 @@
+/// JSON that is read strictly: whatever is missing, unknown or out of its range is named with its path.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "app/words/numbers.h"
+#include "kernels/experiment/experiment_fields.h"
+
+namespace attoscope {
+
+/// A value of a document, and where it stands. Whatever is not as expected is a std::runtime_error that says so.
+class JsonPlace {
+ public:
+  JsonPlace(const nlohmann::json& json, std::string path) : json_(json), path_(std::move(path)) {}
+
+  [[noreturn]] void refuse(const std::string& expected) const {
+    const std::string shown =
+        json_.is_structured() ? json_.type_name() : json_.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    throw std::runtime_error(path_ + " is " + in_quotes(shown) + ", expected " + expected);
+  }
+  const nlohmann::json& json() const { return json_; }
+  const std::string& path() const { return path_; }
+  JsonPlace at(std::string_view key) const {
+    if (!json_.is_object()) refuse("an object");
+    const auto found = json_.find(std::string(key));
+    const std::string path = (path_.empty() ? "" : path_ + ".") + std::string(key);
+    if (found == json_.end()) throw std::runtime_error(path + " is missing");
+    return {*found, path};
+  }
+  JsonPlace at(std::size_t index) const { return {json_[index], path_ + "[" + std::to_string(index) + "]"}; }
+  /// The length of a list.
+  std::size_t size() const {
+    if (!json_.is_array()) refuse("a list");
+    return json_.size();
+  }
+  void expect_size(std::size_t count) const {
+    if (size() != count)
+      throw std::runtime_error(path_ + " holds " + std::to_string(size()) + " entries, expected " + std::to_string(count));
+  }
+  void expect_keys(std::initializer_list<std::string_view> keys, std::string_view more = {}) const {
+    if (!json_.is_object()) refuse("an object");
+    for (const auto& [key, value] : json_.items())
+      if (std::ranges::find(keys, key) == keys.end() && key != more)
+        throw std::runtime_error((path_.empty() ? "" : path_ + ".") + key + " is not a known key");
+  }
+  /// What `number_json` wrote, or NaN as the text that earlier versions wrote.
+  double number() const {
+    if (json_.is_number()) return json_.get<double>();
+    if (json_.is_null() || json_ == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (json_ == "inf") return std::numeric_limits<double>::infinity();
+    if (json_ == "-inf") return -std::numeric_limits<double>::infinity();
+    refuse("a number, null, inf or -inf");
+  }
+  std::string text() const {
+    if (!json_.is_string()) refuse("a text");
+    return json_.get<std::string>();
+  }
+  void expect_text(std::string_view expected) const {
+    if (text() != expected) refuse(in_quotes(expected));
+  }
+  template <class T>
+  T whole(T min, T max) const {
+    const bool fits = json_.is_number_unsigned() ? std::in_range<T>(json_.get<std::uint64_t>())
+                                                 : json_.is_number_integer() && std::in_range<T>(json_.get<std::int64_t>());
+    if (!fits || json_.get<T>() < min || json_.get<T>() > max) refuse(whole_range_text(min, max));
+    return json_.get<T>();
+  }
+
+ private:
+  const nlohmann::json& json_;
+  std::string path_;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,40 @@
+/// The experiments of the papers, each as one figure made of sweeps, or of a training.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "app/figures/figure.h"
+#include "app/sweep/runner.h"
+#include "app/sweep/sweep.h"
+#include "kernels/train/record.h"
+#include "ui/session/figure_choice.h"
+
+namespace attoscope {
+
+/// Answers a sweep, all of its points. Throws Stopped when it was asked to stop.
+using AnswerSweep = std::function<std::vector<SweepAnswer>(const Sweep&)>;
+
+/// Makes a figure of the sweeps that it asks for.
+using FromSweeps = Figure (*)(const FigureSettings&, const AnswerSweep&);
+
+/// Makes a figure of what a plan gave that was trained in full. Of the settings it takes the policy alone.
+struct FromTraining {
+  TrainPlan (*plan)(const FigureSettings&);
+  Figure (*draw)(const TrainRecord&);
+};
+
+struct NamedFigure {
+  std::string_view name, title;
+  std::string_view what;  ///< one sentence: what is drawn, and which paper's figure asks for it
+  std::variant<FromSweeps, FromTraining> made;
+};
+std::span<const NamedFigure> named_figures();
+/// Throws std::invalid_argument that lists the known ones.
+const NamedFigure& named_figure(std::string_view name);
+
+}  // namespace attoscope

@@ -1,0 +1,152 @@
+#include "app/papers/named_bundle.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "app/json/field_reader.h"
+#include "app/json/field_writer.h"
+#include "app/train/train_json.h"
+#include "app/train/trained.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/train/plan/train_fields.h"
+#include "ui/session/view_fields.h"
+
+namespace attoscope {
+namespace {
+
+const FromTraining* training_of(const AskedFigure& asked) { return std::get_if<FromTraining>(&named_figure(asked.name).made); }
+FromSweeps sweeps_of(const AskedFigure& asked) { return std::get<FromSweeps>(named_figure(asked.name).made); }
+
+TrainPlan plan_of(const AskedFigure& asked) { return asked.plan ? *asked.plan : training_of(asked)->plan(asked.settings); }
+
+Json digests_json(const std::vector<WeightDigest>& digests) {
+  Json list = Json::array();
+  for (const WeightDigest& d : digests) list.push_back({{"run", d.run}, {"weights", hex16(d.weights)}});
+  return list;
+}
+
+/// Which runs have other weights than they had.
+std::string changed_weights(const std::vector<WeightDigest>& then, const std::vector<WeightDigest>& now) {
+  std::vector<std::string> changed;
+  for (const WeightDigest& d : now)
+    if (std::ranges::find(then, d) == then.end()) changed.push_back(d.run);
+  if (then.empty() || changed.empty()) return "";
+  return "the weights of " + listed(changed) +
+         " are not those that the figure was first made of: its text, the program or the device have changed";
+}
+
+/// What is written beside a figure.
+Json reproduction(const AskedFigure& asked, const Figure& figure) {
+  Json json = asked_json(asked);
+  json["caption"] = figure.caption;
+  return json;
+}
+
+MadeFigure made_of_training(const AskedFigure& asked, const FigureWork& work) {
+  const Trained t = trained(plan_of(asked), {.cancelled = work.cancelled, .stepped = [&] {
+                                               if (work.finished) work.finished(false);
+                                             }});
+  AskedFigure again = asked;
+  again.plan = t.record.plan;
+  again.digests.clear();
+  const std::vector<std::uint64_t> digests = digests_of(t);
+  for (std::size_t i = 0; i < digests.size(); ++i) again.digests.push_back({t.record.runs[i].run.name, digests[i]});
+  Figure figure = training_of(asked)->draw(t.record);
+  Json json = reproduction(again, figure);
+  return {std::move(figure), std::move(json), changed_weights(asked.digests, again.digests)};
+}
+
+}  // namespace
+
+bool trains(const AskedFigure& asked) { return training_of(asked) != nullptr; }
+
+void validate(const AskedFigure& asked) {
+  named_figure(asked.name);
+  const std::string& own = asked.settings.policy;
+  if (policy(own).algorithm != Algorithm::flash2) refuse("--policy", own, "a policy of Flash Attention, such as hw or eager");
+  if (trains(asked)) validate(plan_of(asked));
+}
+
+Json asked_json(const AskedFigure& asked) {
+  const FigureSettings& s = asked.settings;
+  if (asked.plan)
+    return {{"schema", figure_schema},
+            {"version", ATTOSCOPE_VERSION},
+            {"figure", asked.name},
+            {"plan", train_plan_json(*asked.plan)},
+            {"digests", digests_json(asked.digests)}};
+  return {{"schema", figure_schema},
+          {"version", ATTOSCOPE_VERSION},
+          {"figure", asked.name},
+          {"policy", s.policy},
+          {"all_policies", s.all_policies},
+          {"n", s.n},
+          {"d", s.d},
+          {"seeds", s.seeds}};
+}
+
+AskedFigure parse_asked_figure(const std::string& text) {
+  constexpr int deepest = 8;
+  constexpr std::size_t most_runs = 1000;
+  const nlohmann::json json = parse_json(text, deepest);
+  check_schema(json, figure_schema);
+  AskedFigure asked;
+  std::vector<std::string> remarks;
+  FieldReader reader(json, "", remarks);
+  for (const char* const key : {"schema", "version", "caption"}) reader.know(key);
+  reader.text("figure", asked.name);
+  visit_figure_settings(reader, asked.settings);
+  if (json.contains("plan"))
+    reader.object("plan", [&](FieldReader& inner) { visit_train_plan(inner, asked.plan.emplace(default_train_plan())); });
+  reader.list("digests", asked.digests, most_runs, [](FieldReader& inner, WeightDigest& d) {
+    inner.text("run", d.run);
+    inner.hex("weights", d.weights);
+  });
+  reader.remark_unknown();
+  if (!remarks.empty()) throw std::runtime_error(remarks[0]);
+  return asked;
+}
+
+std::vector<SweepAnswer> complete_answers(const Sweep& sweep, const SweepOptions& options) {
+  std::vector<SweepAnswer> answers = run_sweep(sweep, options);
+  if (answers.size() < attoscope::point_count(sweep))
+    throw std::runtime_error(
+        "stopped before the figure was complete; its points are kept, and the same figure goes on from there");
+  for (const SweepAnswer& a : answers)
+    if (!a.summary) throw std::runtime_error("a point of the figure cannot be computed: " + a.error);
+  return answers;
+}
+
+std::size_t point_count(const AskedFigure& asked) {
+  if (trains(asked)) return static_cast<std::size_t>(plan_of(asked).recipe.steps);
+  std::size_t count = 0;
+  sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) {
+    std::vector<SweepAnswer> answers(attoscope::point_count(sweep));
+    count += answers.size();
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      answers[i].index = i;
+      answers[i].summary.emplace();
+    }
+    return answers;
+  });
+  return count;
+}
+
+SweepOptions sweep_options(const FigureWork& work) {
+  return {.cancelled = work.cancelled, .cache = work.cache, .finished = [told = work.finished](const SweepAnswer& a) {
+            if (told) told(a.remembered);
+          }};
+}
+
+MadeFigure made_figure(const AskedFigure& asked, const FigureWork& work) {
+  if (trains(asked)) return made_of_training(asked, work);
+  Figure figure =
+      sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) { return complete_answers(sweep, sweep_options(work)); });
+  Json json = reproduction(asked, figure);
+  return {std::move(figure), std::move(json), ""};
+}
+
+}  // namespace attoscope

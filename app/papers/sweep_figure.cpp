@@ -1,0 +1,138 @@
+#include "app/papers/sweep_figure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/json/field_reader.h"
+#include "app/sweep/sweep_json.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+/// The first axis: numbers on a log axis of base 2 where they grow by factors, names otherwise.
+FigureAxis x_of(const Axis& axis) {
+  FigureAxis x;
+  x.label = axis_key(axis.key).title;
+  std::vector<double> values;
+  for (const std::string& v : axis.values)
+    if (const auto number = to_number<double>(v)) values.push_back(*number);
+  if (values.size() < axis.values.size()) {
+    x.categories = axis.values;
+    return x;
+  }
+  const auto [least, largest] = std::ranges::minmax(values);
+  const bool whole = std::ranges::all_of(values, [](double v) { return v >= 1 && v == std::floor(v); });
+  x.log = whole && values.size() > 2 && largest / least >= 8;
+  x.base = x.log ? 2 : 10;
+  return x;
+}
+
+Series series_of(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& of, const FigureAxis& x,
+                 SweepSpread spread, std::size_t index) {
+  Series s;
+  s.label = of;
+  s.ink = sweep.axes.size() == 1 ? Ink::a : static_cast<Ink>(static_cast<std::size_t>(Ink::one) + index % 6);
+  s.shape = x.categories.empty() ? Shape::line_and_marks : Shape::marks;
+  const std::vector<std::string>& values = sweep.axes[0].values;
+  for (const SweepRow& row : rows) {
+    if (row.count == 0 || (sweep.axes.size() == 2 && row.values[1] != of)) continue;
+    const auto at = static_cast<double>(std::ranges::find(values, row.values[0]) - values.begin());
+    s.x.push_back(x.categories.empty() ? to_number<double>(row.values[0]).value_or(NAN) : at);
+    s.y.push_back(row.mean);
+    const bool all = spread == SweepSpread::min_max;
+    s.low.push_back(!all && row.mean - row.std > 0 ? row.mean - row.std : row.min);
+    s.high.push_back(all ? row.max : row.mean + row.std);
+  }
+  if (sweep.seeds == 1) s.low.clear(), s.high.clear();
+  return s;
+}
+
+/// True where all that is shown is above 0 and spans more than a factor of 4.
+bool wants_log(const std::vector<Series>& series) {
+  double least = INFINITY, largest = 0;
+  for (const Series& s : series)
+    for (const double y : s.y) least = std::min(least, y), largest = std::max(largest, y);
+  return least > 0 && largest > 4 * least;
+}
+
+FigurePanel lines(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows, SweepSpread spread) {
+  FigurePanel panel;
+  panel.x = x_of(sweep.axes[0]);
+  panel.y.label = title_of(measure);
+  const std::vector<std::string> whole{""};
+  const std::vector<std::string>& names = sweep.axes.size() == 2 ? sweep.axes[1].values : whole;
+  for (std::size_t i = 0; i < names.size(); ++i) panel.series.push_back(series_of(sweep, rows, names[i], panel.x, spread, i));
+  panel.y.log = wants_log(panel.series);
+  return panel;
+}
+
+FigureAxis names_of(const Axis& axis) {
+  FigureAxis names;
+  names.label = axis_key(axis.key).title;
+  names.categories = axis.values;
+  return names;
+}
+
+/// A cell for each combination; NaN where there is no answer.
+FigurePanel heat_map(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
+  const Axis &across = sweep.axes[0], &down = sweep.axes[1];
+  FigureHeat heat;
+  heat.width = static_cast<int>(across.values.size());
+  heat.height = static_cast<int>(down.values.size());
+  heat.values.assign(across.values.size() * down.values.size(), NAN);
+  const auto place = [](const Axis& axis, const std::string& value) {
+    return static_cast<std::size_t>(std::ranges::find(axis.values, value) - axis.values.begin());
+  };
+  double least = INFINITY, largest = 0;
+  for (const SweepRow& row : rows) {
+    if (row.count == 0 || !std::isfinite(row.mean)) continue;
+    heat.values[place(down, row.values[1]) * across.values.size() + place(across, row.values[0])] =
+        static_cast<float>(row.mean);
+    least = std::min(least, row.mean);
+    largest = std::max(largest, std::fabs(row.mean));
+  }
+  heat.x0 = heat.y0 = -0.5;
+  heat.x1 = heat.width - 0.5;
+  heat.y1 = heat.height - 0.5;
+  heat.diverging = least < 0;
+  heat.log = least > 0 && largest > 20 * least;
+  heat.range = largest > 0 ? largest : 1;
+  heat.label = title_of(measure);
+  FigurePanel panel;
+  panel.x = names_of(across);
+  panel.y = names_of(down);
+  panel.heat = std::move(heat);
+  return panel;
+}
+
+}  // namespace
+
+Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style) {
+  Json json = sweep_json(sweep);
+  json["style"] = {{"spread", sweep_spread_names[static_cast<std::size_t>(style.spread)]}, {"heat_map", style.heat_map}};
+  return json;
+}
+
+SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& remarks) {
+  const nlohmann::json json = parse_json(text, 8);
+  SweepStyle style;
+  FieldReader reader(json, "", remarks);
+  reader.object("style", [&](FieldReader& inner) {
+    inner.choice("spread", style.spread, sweep_spread_names);
+    inner.flag("heat_map", style.heat_map);
+  });
+  return style;
+}
+
+Figure sweep_figure(const std::string& name, const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows,
+                    const SweepStyle& style) {
+  Figure f;
+  f.name = name;
+  f.panels.push_back(style.heat_map && sweep.axes.size() == 2 ? heat_map(sweep, measure, rows)
+                                                              : lines(sweep, measure, rows, style.spread));
+  return f;
+}
+
+}  // namespace attoscope

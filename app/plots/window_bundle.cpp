@@ -1,0 +1,159 @@
+#include "app/plots/window_bundle.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/files/interrupts.h"
+#include "app/json/field_reader.h"
+#include "app/session/session.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/tensors.h"
+#include "app/words/devices.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/train/record.h"
+
+namespace attoscope {
+namespace {
+
+/// What a figure does not depend on: other experiments, lessons.
+Session bare(const Session& session) {
+  Session kept;
+  kept.experiment = session.experiment;
+  kept.view = session.view;
+  kept.device = session.device;
+  kept.sweep = session.sweep;
+  kept.train = session.train;
+  kept.train_look = session.train_look;
+  return kept;
+}
+
+Plot plot_named(const std::string& text) {
+  const auto* const found = std::ranges::find(plot_names, text);
+  if (found == plot_names.end() || text == "window")
+    refuse("--plot", text, listed(std::vector<std::string_view>(plot_names.begin() + 1, plot_names.end())));
+  return static_cast<Plot>(found - plot_names.begin());
+}
+
+bool is_plot(const nlohmann::json& json) { return json.is_object() && json.contains("plot"); }
+
+/// "after step 100 a: policy eager -> hw; after step 200 ..."
+std::string forks_text(const TrainRecord& record) {
+  std::string text;
+  for (const Fork& fork : record.forks)
+    text += (text.empty() ? "" : "; ") + ("after step " + std::to_string(fork.step) + " " + fork.sentence);
+  return text;
+}
+
+/// Refuses an output path at which the figure's JSON would overwrite the session.
+void keep_session(const FigureArguments& x) {
+  std::error_code error;
+  if (std::filesystem::equivalent(std::filesystem::path(x.out).replace_extension(".json"), x.what, error))
+    refuse("--out", x.out, "another name than the session's, whose .json the figure would overwrite");
+}
+
+/// A bundle, or a session with the plot that is typed.
+PlotBundle asked_for(const FigureArguments& x, std::vector<std::string>& remarks) {
+  PlotBundle asked;
+  if (x.plot.empty()) {
+    asked = parsed_bundle(x.what, [&](const std::string& text) { return parse_plot(text, remarks); });
+  } else {
+    asked = {plot_named(x.plot), read_session(x.what, remarks), std::nullopt};
+    keep_session(x);
+  }
+  if (!x.columns.empty()) asked.session.view.figure.two_columns = whole_number("--columns", x.columns, 1, 2) == 2;
+  return asked;
+}
+
+void refuse_settings_of_named(const FigureArguments& x) {
+  for (const auto& [option, value] :
+       {std::pair{"--policy", x.policy}, std::pair{"--n", x.n}, std::pair{"--d", x.d}, std::pair{"--seeds", x.seeds},
+        std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
+    if (!value.empty()) refuse(option, value, "it with a named figure: a plot is drawn as its session says");
+}
+
+/// The experiment's files, read.
+void load(Experiment& e) {
+  load_tensors(e.problem.input);
+  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, e.problem.d);
+}
+
+}  // namespace
+
+Json plot_json(Plot plot, const Session& session, const PlotData& data, const std::string& caption) {
+  Json json{{"schema", figure_schema},
+            {"version", ATTOSCOPE_VERSION},
+            {"plot", plot_names[static_cast<std::size_t>(plot)]},
+            {"caption", caption}};
+  if (data.train && is_of_training(plot)) {
+    json["steps"] = data.train->step;
+    if (!data.train->forks.empty()) json["forked"] = forks_text(*data.train);
+  }
+  if (data.result && is_of_experiment(plot)) {
+    const Digests& d = data.result->digests;
+    json["digests"] = {{"golden", hex16(d.golden)}, {"a", hex16(d.a)}, {"b", hex16(d.b)}};
+  }
+  json["session"] = Json::parse(session_text(bare(session)));
+  return json;
+}
+
+PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks) {
+  constexpr int deepest = 12;
+  const nlohmann::json json = parse_json(text, deepest);
+  check_schema(json, figure_schema);
+  if (!is_plot(json) || !json.contains("session")) throw std::runtime_error("session is missing, expected that of a plot");
+  PlotBundle bundle;
+  FieldReader reader(json, "", remarks);
+  for (const char* const key : {"schema", "version", "caption", "session"}) reader.know(key);
+  reader.choice("plot", bundle.plot, plot_names);
+  Digests digests;
+  reader.object("digests", [&](FieldReader& inner) {
+    inner.hex("golden", digests.golden);
+    inner.hex("a", digests.a);
+    inner.hex("b", digests.b);
+  });
+  reader.integer("steps", bundle.steps, 0, max_train_steps);
+  reader.text("forked", bundle.forked);
+  reader.remark_unknown();
+  if (json.contains("digests")) bundle.digests = digests;
+  bundle.session = parse_session(json["session"].dump(), remarks);
+  return bundle;
+}
+
+std::string changed_digests(const Digests& then, const Digests& now) {
+  std::vector<std::string_view> changed;
+  if (then.golden != now.golden) changed.push_back("golden");
+  if (then.a != now.a) changed.push_back("a");
+  if (then.b != now.b) changed.push_back("b");
+  if (changed.empty()) return "";
+  std::string list;
+  for (std::size_t i = 0; i < changed.size(); ++i)
+    list += (i == 0 ? "" : i + 1 == changed.size() ? " and " : ", ") + std::string(changed[i]);
+  return "the bits of " + list +
+         " are not those that the figure was first made of: its inputs, the program or the device have changed";
+}
+
+void draw_plot(const FigureArguments& x, std::ostream& out) {
+  refuse_settings_of_named(x);
+  std::vector<std::string> remarks;
+  PlotBundle asked = asked_for(x, remarks);
+  check_bundle_name(x.out);  // before anything is computed
+  if (!asked.forked.empty())
+    throw std::runtime_error(x.what + ": the training was forked (" + asked.forked + "), so that no one plan makes it again");
+  if (is_of_experiment(asked.plot)) load(asked.session.experiment);
+  const Interrupts interrupts;
+  const UsableDevice device = usable_device(asked.session.device);
+  const PlotData data = answered(asked.plot, asked.session, {},
+                                 {.cancelled = [&] { return interrupts.arrived(); }, .device = device.spec}, asked.steps);
+  const Figure figure = plot_figure(asked.plot, asked.session, data);
+  write_bundle(x.out, figure, plot_json(asked.plot, asked.session, data, figure.caption));
+  for (const std::string& remark : remarks) out << remark << "\n";
+  out << figure.caption << "\n" << x.out << "\n";
+  const std::string changed = asked.digests ? changed_digests(*asked.digests, data.result->digests) : "";
+  if (!changed.empty()) throw std::runtime_error(x.what + ": " + changed + "; " + x.out + " shows what was computed now");
+}
+
+}  // namespace attoscope

@@ -1,0 +1,42 @@
+/// The plots of the window as figures: made from the answer and the view, never from pixels.
+#pragma once
+
+#include <memory>
+
+#include "app/figures/figure.h"
+#include "kernels/compute.h"
+#include "kernels/questions/attribution.h"
+#include "kernels/questions/clipping.h"
+#include "kernels/questions/scores.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/sweep_answer.h"
+#include "ui/frame/why.h"
+#include "ui/session/session.h"
+
+namespace attoscope {
+
+struct Result;
+
+/// The answers that plots are made of; null: not known.
+struct PlotData {
+  std::shared_ptr<const Result> result;
+  std::shared_ptr<const ScoreWindow> scores;
+  std::shared_ptr<const Clipping> clipping;
+  std::shared_ptr<const Why> why;
+  std::shared_ptr<const SweepTable> sweep;
+  std::shared_ptr<const TrainRecord> train{};
+};
+
+/// True if the plot shows an answer to the session's experiment.
+constexpr bool is_of_experiment(Plot plot) { return plot != Plot::window && plot != Plot::sweep && !is_of_training(plot); }
+
+/// `known` with whatever the plot needs beside it computed: the answer to the session's experiment, and side answers that
+/// `known` has not, or to another question; or the session's plan trained for `steps` steps (0: all). Tensors are not read.
+/// Throws as `compute` and `trained` do.
+PlotData answered(Plot plot, const Session& session, PlotData known, const Options& options = {}, int steps = 0);
+
+/// The plot as the session's view has it, its numbers those of `data` (as `answered` made it). Throws std::invalid_argument in
+/// a sentence where there is nothing to draw.
+Figure plot_figure(Plot plot, const Session& session, const PlotData& data);
+
+}  // namespace attoscope

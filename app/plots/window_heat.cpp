@@ -1,0 +1,156 @@
+// Heat maps of the window as panels: pooled by largest |value| to the pixels of print, coloured by the window's light theme.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "app/plots/window_plots.h"
+#include "kernels/experiment/rules.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/picture/rescale_values.h"
+#include "ui/picture/score_window.h"
+#include "ui/widgets/colours.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+namespace {
+
+static_assert(FigureHeat::nothing == PixelImage::nothing);
+
+/// Pixels of print in an inch, and the share of a panel that the picture itself has.
+constexpr double dots_per_inch = 300, mm_per_inch = 25.4, width_share = 0.68, height_share = 0.76;
+
+/// 0xRRGGBB of ImGui's packing.
+std::uint32_t to_rgb(Colour c) { return (c & 255U) << 16 | (c & 0xff00U) | (c >> 16 & 255U); }
+
+FigureColours print_colours(bool diverging) {
+  const ColourTable table = colour_table(diverging, Theme::light);
+  FigureColours c;
+  c.map.clear();
+  for (int i = 0; i < entry::map_size; ++i) c.map.push_back(to_rgb(table[static_cast<std::size_t>(i)]));
+  c.nan = to_rgb(table[entry::nan]);
+  c.plus_infinity = to_rgb(table[entry::plus_infinity]);
+  c.minus_infinity = to_rgb(table[entry::minus_infinity]);
+  c.nothing = to_rgb(table[entry::nothing]);
+  return c;
+}
+
+/// [low, high] moved outwards to whole cells that begin at `first` and are 1 / per long.
+void align(double& low, double& high, double first, double per, double end) {
+  low = std::max(0.0, first + std::floor((low - first) * per + 1e-9) / per);
+  high = std::min(end, first + std::ceil((high - first) * per - 1e-9) / per);
+}
+
+/// How many pixels show `length` cells: one each, or as many as print has.
+int pixels(double length, double mm, double share) {
+  const double most = std::floor(mm * share / mm_per_inch * dots_per_inch);
+  return static_cast<int>(std::clamp(std::round(length), 1.0, most));
+}
+
+/// The picture pooled to the size of print; `rect` in units of its axes.
+FigureHeat heat_of(CellPicture& picture, CellRect rect, const PanelPrint& print, const Colouring& how) {
+  picture.on_device = nullptr;  // pixels are wanted here
+  align(rect.row0, rect.row1, picture.first_row, picture.per_row, picture.n);
+  align(rect.col0, rect.col1, picture.first_col, 1, picture.across);
+  FigureHeat h;
+  h.width = pixels(rect.col1 - rect.col0, print.width_mm, width_share);
+  h.height = pixels((rect.row1 - rect.row0) * picture.per_row, print.height_mm, height_share);
+  refresh_image(picture, rect, h.width, h.height);
+  h.values = picture.image.pixels;
+  h.x0 = rect.col0, h.x1 = rect.col1, h.y0 = rect.row0, h.y1 = rect.row1;
+  h.diverging = how.diverging;
+  h.log = how.log;
+  h.range = static_cast<double>(how.range);
+  h.colours = print_colours(how.diverging);
+  return h;
+}
+
+FigurePanel panel_of(FigureHeat heat, const std::string& x, const std::string& title = "") {
+  FigurePanel panel;
+  panel.title = title;
+  panel.x = number_axis(x);
+  panel.y = number_axis("query row");
+  panel.heat = std::move(heat);
+  return panel;
+}
+
+std::vector<FigurePanel> output_panels(const View& view, const PlotData& data, const PanelPrint& print) {
+  UiState state;
+  refresh_values(state.heat, data.result, view.field);
+  if (state.heat.values.empty()) throw std::invalid_argument("The answer has no elements to draw.");
+  const CellRect rect = seen(view.zoom, state.heat.n, state.heat.cols);
+  const MethodNames names = method_names(data.result->experiment);
+  const bool two = heat_panel_count(view) > 1, shared = same_unit(view.field, view.second_field);
+  if (two) refresh_values(state.second, data.result, view.second_field);
+  const double range = colour_range(state, view);
+  const auto panel = [&](HeatState& heat, double own_range) {
+    const Colouring how = colouring(text(heat.field).is_signed, own_range, view);
+    FigurePanel p = panel_of(heat_of(heat, rect, print, how), "head dimension");
+    p.heat->label = field_title(heat.field, names);
+    return p;
+  };
+  std::vector<FigurePanel> panels{panel(state.heat, range)};
+  if (!two) return panels;
+  panels.push_back(panel(state.second, shared ? range : automatic_range(static_cast<double>(state.second.largest))));
+  if (view.figure.two_columns) panels[1].y.label.clear();  // it is drawn beside the first one's colour bar
+  return panels;
+}
+
+constexpr std::array<const char*, rescale_names.size()> rescale_titles{"the running max of a moved", "m grew by", "saturated P",
+                                                                       "underflowed P"};
+
+std::vector<FigurePanel> rescale_panels(const View& view, const PlotData& data, const PanelPrint& print) {
+  UiState state;
+  RescaleState& m = state.rescale_map;
+  refresh_map(m, data.result, data.clipping, view.rescale_show);
+  if (m.rows <= 0 || m.cols <= 0)
+    throw std::invalid_argument("There is no map of rescales to draw: method a keeps no running max.");
+  const Experiment& e = shows_counts(m.show) ? m.clipping->experiment : m.result->experiment;
+  const bool moved = m.show == RescaleShow::moved;
+  FigureHeat heat = heat_of(m, seen(view.rescale_look.zoom, m.n, m.across), print,
+                            colouring(false, moved ? 1 : colour_range(state, view), view));
+  hide_unseen(m, e.problem, tile_keys(e.a, e.problem.n), e.a.reverse_keys);
+  heat.values = m.image.pixels;
+  heat.label = rescale_titles[static_cast<std::size_t>(m.show)];
+  heat.two_valued = moved;
+  if (moved) heat.colours.map = {to_rgb(palette(Theme::light).raised), to_rgb(palette(Theme::light).moved)};
+  return {panel_of(std::move(heat), printed("tile of %d keys", tile_keys(e.a, e.problem.n)),
+                   moved ? "purple: " + std::string(rescale_titles[0]) : "")};
+}
+
+constexpr std::array<const char*, score_names.size()> score_titles{"S as a rounds it", "P as it multiplies V",
+                                                                   "P − true weight"};
+
+std::vector<FigurePanel> score_panels(const View& view, const PlotData& data, const PanelPrint& print) {
+  UiState state;
+  ScoreState& m = state.scores;
+  refresh_scores(m, data.scores, view.score_show);
+  const Problem& p = data.scores->question.experiment.problem;
+  FigureHeat heat = heat_of(m, seen(view.score_look.zoom, p.n, p.n), print,
+                            colouring(view.score_show != ScoreShow::P, colour_range(state, view), view));
+  hide_unseen(m, p, 1, false);
+  heat.values = m.image.pixels;
+  heat.label = score_titles[static_cast<std::size_t>(view.score_show)];
+  return {panel_of(std::move(heat), "key")};
+}
+
+}  // namespace
+
+int heat_panel_count(const View& view) {
+  return view.picture == PictureKind::output && view.comparison != Comparison::none ? 2 : 1;
+}
+
+std::vector<FigurePanel> heat_panels(const Session& session, const PlotData& data, const PanelPrint& print) {
+  switch (session.view.picture) {
+    case PictureKind::rescales:
+      return rescale_panels(session.view, data, print);
+    case PictureKind::scores:
+      return score_panels(session.view, data, print);
+    case PictureKind::output:
+      break;
+  }
+  return output_panels(session.view, data, print);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,35 @@
+// The recurrence of a row as panels over tiles.
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "app/plots/window_plots.h"
+#include "ui/frame/panel_input.h"
+#include "ui/recurrence/panels.h"
+
+namespace attoscope {
+
+std::vector<FigurePanel> strip_panels(Plot plot, const View& view, const std::shared_ptr<const Result>& result) {
+  constexpr std::array<std::pair<Plot, StripPlot>, 5> plots{{{Plot::running_max, StripPlot::running_max},
+                                                             {Plot::rescales, StripPlot::rescales},
+                                                             {Plot::row_sum, StripPlot::row_sum},
+                                                             {Plot::largest_P, StripPlot::largest_P},
+                                                             {Plot::error, StripPlot::error}}};
+  PanelInput input;
+  input.answer.result = result;
+  if (const std::string why = why_no_recurrence(input); !why.empty()) throw std::invalid_argument(why);
+  StripState state;
+  refresh_strip(state, result);
+  const auto in_strip = [&](StripPlot p) { return std::ranges::find(strip_plots(view), p) != strip_plots(view).end(); };
+  std::vector<FigurePanel> panels;
+  for (const auto& [one, of_strip] : plots)
+    if (plot == one || (plot == Plot::strip && in_strip(of_strip))) panels.push_back(strip_panel(of_strip, state, view));
+  if (plot == Plot::rescales && (view.hidden_curves & bit(Curve::row_moves)) == 0 && !state.row_moves.empty())
+    panels.push_back(row_move_panel(state));
+  for (FigurePanel& p : panels)
+    if (p.series.empty()) p.series.push_back(series_of("", Ink::text, Shape::line));
+  return panels;
+}
+
+}  // namespace attoscope

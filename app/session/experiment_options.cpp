@@ -1,0 +1,136 @@
+#include "app/session/experiment_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/session/probes.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/tensors.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+double scale(const std::string& text) {
+  if (text == "auto") return 0;
+  const auto value = to_number<double>(text);
+  if (value && std::isfinite(*value) && *value > 0) return *value;
+  refuse("--scale", text, "a finite number above 0, or auto for 1/sqrt(d)");
+}
+
+/// Sets a field of a method; "order=interleaved:4" sets two.
+void set_of_method(Method& method, const std::string& label, const std::string& key, const std::string& value) {
+  const auto set = [&](const std::string& k, const std::string& v) {
+    set_field(label, k, v, [&](FieldSetter& setter) { visit_method(setter, method); });
+  };
+  const std::size_t colon = value.find(':');
+  if (key != "order" || colon == std::string::npos) return set(key, value);
+  if (value.substr(0, colon) != "interleaved") refuse(label, value, "sequential, pairwise or interleaved[:LANES]");
+  set("order", "interleaved");
+  set("sum_lanes", value.substr(colon + 1));
+}
+
+/// Options whose text is more than the value of a field.
+constexpr std::array<std::string_view, 11> special{"format", "algorithm", "policy", "block_q", "block_k",   "baseline",
+                                                   "input",  "scale",     "mask",   "rows",    "traced_row"};
+
+/// Sets the other fields of the problem, or of method a, that were typed.
+template <class Visit>
+void set_plain(const ExperimentOptions& x, bool of_a, Visit visit) {
+  for (const ExperimentParameter& p : experiment_parameters) {
+    const std::string* const typed = x.find(p.key);
+    if (typed == nullptr || is_of_a_method(p) != of_a || std::ranges::find(special, p.key) != special.end()) continue;
+    visit(std::string(p.option), std::string(field_of(p)), *typed);
+  }
+}
+
+void set_problem(Problem& p, const ExperimentOptions& x) {
+  if (const auto* t = x.find("input")) p = with_input(p, of_option("--input", [&] { return parse_input(*t); }));
+  if (const auto* t = x.find("scale")) p.scale = scale(*t);
+  if (const auto* t = x.find("mask")) p.mask = of_option("--mask", [&] { return parse_mask(*t); });
+  if (const auto* t = x.find("rows")) p.rows = *t == "all" ? 0 : whole_number("--rows", *t, 1, max_n);
+  set_plain(x, false, [&](const std::string& option, const std::string& field, const std::string& value) {
+    set_field(option, field, value, [&](FieldSetter& s) { visit_problem(s, p); });
+  });
+}
+
+/// The algorithm and the policy of a. A policy that is named beside an algorithm leaves the algorithm as it is named.
+void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
+  const std::string *const algorithm = x.find("algorithm"), *const text = x.find("policy");
+  const Policy* const named = text != nullptr ? of_option("--policy", [&] { return &policy(*text); }) : nullptr;
+  if (algorithm != nullptr) {
+    Method asked = a;
+    set_of_method(asked, "--algorithm", "algorithm", *algorithm);
+    const bool usual = fresh && !same_family(a.algorithm, asked.algorithm);
+    a = with_algorithm(a, asked.algorithm);
+    if (usual) a.precision = usual_policy(a.algorithm).precision;
+    if (named != nullptr) a.precision = named->precision;
+  } else if (named != nullptr) {
+    a = with_policy(a, *named);
+  }
+}
+
+/// Reads the file of tensors; n and d are its own where the options name the file but leave them open.
+void load(Problem& p, const ExperimentOptions& x) {
+  load_tensors(p.input);
+  if (!p.input.tensors || x.find("input") == nullptr) return;
+  const Tensors& t = *p.input.tensors;
+  p = with_sizes(p, x.find("n") != nullptr ? p.n : t.n, x.find("d") != nullptr ? p.d : t.d);
+}
+
+/// Somebody's output takes the place of a method; n and d are its own where neither the options nor a file of tensors tell
+/// them.
+void load_kernel(Experiment& e, const ExperimentOptions& x) {
+  if (!x.kernel) return;
+  if (x.kernel_as != "a" && x.kernel_as != "b") refuse("--kernel-as", x.kernel_as, "a or b");
+  KernelOutput output = of_option("--kernel", [&] { return parse_kernel_output(*x.kernel); });
+  const bool given = e.problem.input.kind == InputKind::tensors;
+  const auto wanted = [&](std::string_view key, int size) { return given || x.find(key) != nullptr ? size : 0; };
+  load_kernel_output(output, wanted("n", e.problem.n), wanted("d", e.problem.d));
+  e.problem = with_sizes(e.problem, output.n, output.d);
+  use_kernel_output(e, std::move(output), x.kernel_as == "b");
+}
+
+}  // namespace
+
+void set_methods(Experiment& e, const ExperimentOptions& x, bool fresh) {
+  if (const auto* t = x.find("format")) e = with_format(e, of_option("--format", [&] { return parse_format(*t); }));
+  set_kind_of_a(e.a, x, fresh);
+  if (const auto* t = x.find("block_q")) e = with_block_q(e, whole_number("--block-q", *t, 1, max_tile));
+  if (const auto* t = x.find("block_k")) e = with_block_k(e, whole_number("--block-k", *t, 1, max_tile));
+  set_plain(x, true, [&](const std::string& option, const std::string& field, const std::string& value) {
+    set_of_method(e.a, option, field, value);
+  });
+  if (const auto* t = x.find("baseline"))
+    e = with_baseline(e, of_option("--baseline", [&]() -> const Policy& { return policy(*t); }));
+}
+
+int row_of(const std::string& typed, int n) { return whole_number("--row", typed, -n, n - 1); }
+
+void apply_setting(Experiment& experiment, const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  const bool of_a = setting.starts_with("a."), of_b = setting.starts_with("b.");
+  if ((!of_a && !of_b) || equals == std::string::npos)
+    refuse("--set", setting, "a.NAME=VALUE or b.NAME=VALUE, such as a.O=fp32");
+  const std::string path = setting.substr(0, equals), value = setting.substr(equals + 1);
+  Experiment changed = experiment;
+  set_of_method(of_a ? changed.a : changed.b, "--set " + path, path.substr(2), value);
+  experiment = following(experiment, changed, path, value);
+}
+
+Experiment experiment_of(const ExperimentOptions& x) {
+  Experiment e = x.preset ? of_option("--preset", [&] { return probe(*x.preset); }).experiment : default_experiment();
+  set_problem(e.problem, x);
+  set_methods(e, x, !x.preset);
+  for (const std::string& setting : x.set) apply_setting(e, setting);
+  load(e.problem, x);
+  load_kernel(e, x);
+  if (const auto* t = x.find("traced_row")) e.problem.traced_row = row_of(*t, e.problem.n);
+  validate(e);
+  return e;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,100 @@
+#include "app/session/probes.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/files/files.h"
+#include "app/files/paths.h"
+#include "app/json/field_reader.h"
+#include "app/json/json.h"
+
+namespace attoscope {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::uint64_t largest_probe = 1 << 16;
+
+template <class V>
+void visit_check(V& v, Check& check) {
+  v.text("what", check.what);
+  v.real("at_least", check.at_least, RealRange{});
+  v.real("at_most", check.at_most, RealRange{});
+  v.text("says", check.says);
+}
+
+/// The item of "checks" number `index`.
+Check check_of(const nlohmann::json& item, std::size_t index, std::vector<std::string>& remarks) {
+  const std::string path = "checks." + std::to_string(index);
+  if (!item.is_object()) throw std::runtime_error(path + " is no object");
+  Check check;
+  FieldReader reader(item, path, remarks);
+  visit_check(reader, check);
+  reader.remark_unknown();
+  if (check.what.empty() || (!item.contains("at_least") && !item.contains("at_most")))
+    throw std::runtime_error(path + " is incomplete, expected 'what' and one of 'at_least' and 'at_most'");
+  return check;
+}
+
+Probe parse_probe(std::string_view text) {
+  const nlohmann::json json = parse_json(text, 8);
+  check_schema(json, "attoscope.preset/1");
+  Probe probe{.name = {}, .title = {}, .sentence = {}, .experiment = default_experiment(), .checks = {}};
+  std::vector<std::string> remarks;
+  FieldReader reader(json, "", remarks);
+  reader.know("schema");
+  reader.know("checks");
+  reader.text("name", probe.name);
+  reader.text("title", probe.title);
+  reader.text("sentence", probe.sentence);
+  reader.object("experiment", [&](auto& inner) { visit_experiment(inner, probe.experiment); });
+  reader.remark_unknown();
+  const auto checks = json.find("checks");
+  if (checks == json.end() || !checks->is_array() || checks->empty()) throw std::runtime_error("has no list of 'checks'");
+  for (std::size_t i = 0; i < checks->size(); ++i) probe.checks.push_back(check_of((*checks)[i], i, remarks));
+  if (!remarks.empty()) throw std::runtime_error(remarks.front());
+  if (probe.title.empty() || probe.sentence.empty()) throw std::runtime_error("lacks a 'title' or a 'sentence'");
+  return probe;
+}
+
+/// ", expected one of ..."
+std::string known_names() {
+  std::string names;
+  for (const Probe& p : probes()) names += (names.empty() ? "" : ", ") + p.name;
+  return names.empty() ? ": the assets are missing" : ", expected one of " + names;
+}
+
+}  // namespace
+
+Probe read_probe(const std::string& path) {
+  const std::string text = read_file(path, largest_probe);
+  try {
+    Probe probe = parse_probe(text);
+    const std::string stem = fs::path(path).stem().string();
+    if (probe.name != stem) throw std::runtime_error("name is " + in_quotes(probe.name) + ", expected " + in_quotes(stem));
+    Input& input = probe.experiment.problem.input;
+    if (input.kind == InputKind::tensors) input.file = (fs::path(path).parent_path() / input.file).string();
+    return probe;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
+}
+
+std::vector<Probe> probes() {
+  const fs::path directory = fs::path(assets_directory()) / "presets";
+  std::vector<Probe> list;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error))
+    if (entry.path().extension() == ".json") list.push_back(read_probe(entry.path().string()));
+  std::sort(list.begin(), list.end(), [](const Probe& x, const Probe& y) { return x.name < y.name; });
+  return list;
+}
+
+Probe probe(std::string_view name) {
+  for (const Probe& p : probes())
+    if (p.name == name) return p;
+  throw std::invalid_argument("preset " + in_quotes(name) + " is unknown" + known_names());
+}
+
+}  // namespace attoscope

@@ -1,0 +1,215 @@
+#include "app/session/report.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "app/session/probes.h"
+#include "app/session/session.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/tensors.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/measures.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/train/plan/plan.h"
+
+namespace attoscope {
+namespace {
+
+/// True if the field is an option that does something in this method.
+bool is_option_of(const Method& m, const std::string& key) {
+  const ExperimentParameter* const p = parameter_at("a." + key);
+  return p != nullptr && is_option(*p) && matters(*p, m);
+}
+
+/// ", tau 8, reverse_keys true": what is not as usual, and what its algorithm is about.
+std::string options_text(const Method& m) {
+  std::string text;
+  const Json mine = method_json(m), usual = method_json(Method{});
+  for (const auto& [key, value] : mine.items()) {
+    if (is_option_of(m, key) && (value != usual[key] || key == "tau" || key == "splits"))
+      text += fmt::format(", {} {}", key, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+/// ", sink 2, softcap 30, alibi 0.5"
+std::string bias_text(const Problem& p) {
+  return (p.sink ? fmt::format(", sink {:g}", *p.sink) : "") +
+         (p.softcap != 0 ? fmt::format(", softcap {:g}", p.softcap) : "") +
+         (p.alibi != 0 ? fmt::format(", alibi {:g}", p.alibi) : "");
+}
+
+std::string tiles_text(const Experiment& e) {
+  if (e.a.algorithm == Algorithm::three_pass) return "";
+  return fmt::format(", tiles {} x {}", e.a.block_q, e.a.block_k);
+}
+
+std::string question(const Result& r) {
+  const Experiment& e = r.experiment;
+  const Problem& p = e.problem;
+  std::string text = fmt::format("a: {}   b: {}   main format {}, working in {}\n", method_text(e.a, e.loaded),
+                                 method_text(e.b, e.loaded), name(e.format), works_in_double(e) ? "double" : "float");
+  text += fmt::format("input {}, seed {}, N {}, d {}, scale {:.6g}, mask {}{}{}\n", input_spec(p.input), p.seed, p.n, p.d,
+                      scale_of(p), mask_text(p.mask), bias_text(p), tiles_text(e));
+  if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
+  if (r.rows_without_keys > 0) text += fmt::format("{} rows see no key: their output is 0\n", r.rows_without_keys);
+  return text;
+}
+
+std::string number(double x) { return std::isnan(x) ? "-" : fmt::format("{:.4g}", x); }
+
+std::string row(std::string_view what, double a, double b, bool with_ratio = true) {
+  return fmt::format("  {:<22}{:>12}{:>12}{:>10}\n", what, number(a), number(b), with_ratio ? number(a / b) : "");
+}
+
+std::string errors(const Deviation& a, const Deviation& b) {
+  using Form = DeviationMeasure::Form;
+  std::string text = fmt::format("\n  {:<22}{:>12}{:>12}{:>10}\n", "error against golden", "a", "b", "a/b");
+  const DeviationNumbers of_a = numbers_of(a), of_b = numbers_of(b);
+  for (const DeviationMeasure& m : deviation_measures) {
+    const double x = of_a.*m.value, y = of_b.*m.value;
+    if (m.form == Form::count && x + y == 0) continue;
+    text += m.form == Form::from_one ? row(m.row, 1 - x, 1 - y, false) : row(m.row, x, y, m.form == Form::magnitude);
+  }
+  return text;
+}
+
+/// FlashAttention's test (a <= 2 b) and PyTorch's (5x), on the largest error.
+std::string tests(const Result& r) {
+  const double a = r.a_error.max_abs, b = r.b_error.max_abs;
+  if (std::isnan(b)) return "\n  b has no finite value to hold a against\n";
+  const auto verdict = [&](double factor) {
+    return a <= factor * b && r.a_error.nonfinite <= r.b_error.nonfinite ? "passes" : "FAILS";
+  };
+  const std::string ratio = b > 0 ? fmt::format("max error {:.3g} times b's: ", a / b) : "";
+  return fmt::format("\n  {}{} FlashAttention's test (at most 2), {} PyTorch's (at most 5)\n", ratio, verdict(2), verdict(5));
+}
+
+std::string rescales(const Rescales& r) {
+  if (r.tiles == 0) return "";
+  return fmt::format("  rescales per row: {:.4g} of {:.4g} possible, {:.4g} expected for exchangeable scores\n",
+                     r.effective_mean, r.nominal, r.expected);
+}
+
+/// "1.5 MiB"
+std::string bytes(double count) {
+  const char* unit = "B";
+  for (const char* const larger : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (count < 1024) break;
+    count /= 1024;
+    unit = larger;
+  }
+  return fmt::format("{:.4g} {}", count, unit);
+}
+
+/// How far a real kernel's two runs are from each other, and it from its emulation.
+std::string hardware(const std::optional<HardwareCheck>& check) {
+  if (!check) return "";
+  return fmt::format(
+      "  hardware ({}): a second run differs in {} elements, by {:.4g} ulps of fp32 at most; from emulated hw by {:.4g} ulps "
+      "at most, {:.4g} on average\n",
+      check->instruction, check->changed, check->run_to_run_ulp, check->emulator_max_ulp, check->emulator_mean_ulp);
+}
+
+std::string traffic(const Traffic& t) {
+  return fmt::format("  HBM traffic at {} B per element: Algorithm 0 {}, FA-1 {}, FA-2 {}; {} of {} tiles skipped\n",
+                     t.element_bytes, bytes(t.algorithm0), bytes(t.flash1), bytes(t.flash2), t.skipped_tiles, t.tiles);
+}
+
+std::string timing(const Result& r) {
+  const Timing& t = r.timing;
+  const std::string remark = r.remark.empty() ? "" : "  " + r.remark + "\n";
+  return fmt::format("  {:.1f} ms on {}: inputs {:.1f}, golden {:.1f}, a {:.1f}, b {:.1f}, deviation {:.1f}\n", t.total,
+                     r.device, t.inputs, t.golden, t.a, t.b, t.deviation) +
+         remark;
+}
+
+std::string digests(const Digests& d) {
+  return fmt::format("  digests: golden {}, a {}, b {}\n", hex16(d.golden), hex16(d.a), hex16(d.b));
+}
+
+/// The names of the steps that are rounded; S: Step or GradStep.
+template <class S, std::size_t count>
+std::string rounded_names(const std::array<Rounding, count>& steps) {
+  std::string text;
+  std::size_t rounded = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (steps[i] == exact) continue;
+    text += (rounded++ > 0 ? ", " : "") + std::string(name(static_cast<S>(i)));
+  }
+  return rounded == count ? "every step" : rounded == 0 ? "nothing" : text;
+}
+
+std::string rounded_steps(const Precision& p) {
+  std::string text = rounded_names<Step>(p.steps);
+  if (p.sum_rounded_P) text += "; sum_rounded_P";
+  if (p.accumulate_in_O) text += "; accumulate_in_O";
+  return text;
+}
+
+/// The words in lines of at most `width` characters, indented.
+std::string wrapped(const std::string& words, std::size_t indent, std::size_t width) {
+  std::string text, line;
+  std::istringstream stream(words);
+  const std::string margin(indent, ' ');
+  for (std::string word; stream >> word;) {
+    if (!line.empty() && margin.size() + line.size() + 1 + word.size() > width) text += margin + std::exchange(line, "") + "\n";
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return text + margin + line + "\n";
+}
+
+}  // namespace
+
+std::string method_text(const Method& m, const KernelOutput& loaded) {
+  if (m.algorithm == Algorithm::loaded) return fmt::format("loaded {} ({})", kernel_output_spec(loaded), loaded.type);
+  const std::string_view called = policy_name(m.precision, m.algorithm);
+  return fmt::format("{} {}{}", name(m.algorithm), called.empty() ? "(own rounding)" : called, options_text(m));
+}
+
+std::string report(const Result& r) {
+  return question(r) + errors(r.a_error, r.b_error) + tests(r) + hardware(r.hardware) + rescales(r.rescales) +
+         traffic(r.traffic) + timing(r) + digests(r.digests);
+}
+
+std::string attribution_report(const Attribution& a) {
+  std::string text = fmt::format("\n  {:<22}{:>14}{:>14}{:>14}{:>14}\n", "a's mean |x - y|", "step exact", "relief",
+                                 "step alone", "not finite");
+  const auto line = [&](std::string_view what, const StepError& without, double relief, const StepError& alone) {
+    text += fmt::format("  {:<22}{:>14}{:>14}{:>14}{:>14}\n", what, number(without.mean_abs), number(relief),
+                        number(alone.mean_abs), without.nonfinite);
+  };
+  for (const StepShare& s : a.steps) line(name(s.step), s.without, s.relief, s.alone);
+  text += fmt::format("  all steps {}, none {} (the input's rounding is no error: golden sees the same)\n",
+                      number(a.total.mean_abs), number(a.floor.mean_abs));
+  return text + fmt::format("  rms {}; {} if the steps knew nothing of each other; interaction {}\n", number(a.total.rms),
+                            number(a.combined_rms), number(a.interaction));
+}
+
+std::string verdict_report(const Diagnosis& diagnosis) {
+  std::string text = "\n";
+  return text += wrapped(diagnosis.sentence, 2, 100);
+}
+
+std::string presets_report() {
+  std::string text = "Policies (--policy, --baseline):\n";
+  for (const Policy& p : policies()) {
+    text +=
+        fmt::format("{:<11} {:<10} {}\n{:23}rounds {}\n", p.name, name(p.algorithm), p.what, "", rounded_steps(p.precision));
+  }
+  text += "\nBackward policies of training (attoscope train --gradient):\n";
+  for (const GradPolicy& p : grad_policies())
+    text += fmt::format("{:<22} {}\n{:23}rounds {}\n", p.name, p.what, "", rounded_names<GradStep>(p.precision.steps));
+  text += "\nProbes (--preset):\n";
+  for (const Probe& p : probes()) text += fmt::format("{}: {}\n{}", p.name, p.title, wrapped(p.sentence, 2, 100));
+  return text;
+}
+
+}  // namespace attoscope

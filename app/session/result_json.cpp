@@ -1,0 +1,184 @@
+#include "app/session/result_json.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "app/session/probes.h"
+#include "app/session/session.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/measures.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/questions/attribution.h"
+#include "kernels/slips/slips.h"
+#include "kernels/train/plan/plan.h"
+
+namespace attoscope {
+namespace {
+
+Json histogram_json(const UlpHistogram& h) {
+  return {{"per_ulp", UlpHistogram::per_ulp}, {"reach", UlpHistogram::reach}, {"counts", h.counts}};
+}
+
+Json deviation_json(const Deviation& x, const std::vector<int>& rows) {
+  const auto worst = static_cast<std::size_t>(x.worst_row);
+  const DeviationNumbers numbers = numbers_of(x);
+  Json json;
+  for (const DeviationMeasure& m : deviation_measures) {
+    const bool counts = m.form == DeviationMeasure::Form::count;
+    json[std::string(m.key)] = counts ? Json(std::llround(numbers.*m.value)) : Json(numbers.*m.value);
+  }
+  json["worst_cell"] = {{"row", worst < rows.size() ? rows[worst] : x.worst_row}, {"column", x.worst_col}};
+  json["ulps"] = histogram_json(x.ulps);
+  return json;
+}
+
+Json ratio_json(const Deviation& a, const Deviation& b) {
+  return {{"max_abs", a.max_abs / b.max_abs}, {"mean_abs", a.mean_abs / b.mean_abs}, {"rms", a.rms / b.rms}};
+}
+
+Json hardware_json(const HardwareCheck& h) {
+  return {{"instruction", h.instruction},
+          {"changed", h.changed},
+          {"run_to_run_ulp", h.run_to_run_ulp},
+          {"emulator_max_ulp", h.emulator_max_ulp},
+          {"emulator_mean_ulp", h.emulator_mean_ulp}};
+}
+
+Json rescales_json(const Rescales& r) {
+  return {{"tiles", r.tiles},
+          {"nominal", r.nominal},
+          {"effective_mean", r.effective_mean},
+          {"expected", r.expected},
+          {"per_tile", r.per_tile},
+          {"expected_per_tile", r.expected_per_tile},
+          {"max_quantiles", r.max_quantiles}};
+}
+
+Json tile_json(const TraceTile& t) {
+  Json json;
+  visit_tile(t, [&](const char* key, auto number) { json[key] = number; });
+  return json;
+}
+
+Json trace_json(const Trace& trace) {
+  Json tiles = Json::array();
+  for (const TraceTile& t : trace.tiles) tiles.push_back(tile_json(t));
+  return {{"row", trace.row}, {"tiles", std::move(tiles)}};
+}
+
+Json traffic_json(const Traffic& t) {
+  return {{"algorithm0", t.algorithm0},
+          {"flash1", t.flash1},
+          {"flash2", t.flash2},
+          {"element_bytes", t.element_bytes},
+          {"on_chip_elements", t.on_chip_elements},
+          {"tiles", t.tiles},
+          {"skipped_tiles", t.skipped_tiles}};
+}
+
+Json timing_json(const Timing& t) {
+  return {{"inputs", t.inputs}, {"golden", t.golden}, {"a", t.a}, {"b", t.b}, {"deviation", t.deviation}, {"total", t.total}};
+}
+
+Json policy_json(const Method& m) {
+  const std::string_view called = policy_name(m.precision, m.algorithm);
+  return called.empty() ? Json(nullptr) : Json(called);
+}
+
+/// The names of the steps that are rounded; S: Step or GradStep.
+template <class S, std::size_t count>
+Json rounded_json(const std::array<Rounding, count>& steps) {
+  Json rounded = Json::array();
+  for (std::size_t i = 0; i < count; ++i)
+    if (steps[i] != exact) rounded.push_back(name(static_cast<S>(i)));
+  return rounded;
+}
+
+Json grad_policy_json(const GradPolicy& p) {
+  return {{"name", p.name},
+          {"what", p.what},
+          {"rounded", rounded_json<GradStep>(p.precision.steps)},
+          {"delta_from", delta_from_names[static_cast<std::size_t>(p.precision.delta_from)]}};
+}
+
+Json preset_json(const Policy& p) {
+  return {{"name", p.name},
+          {"algorithm", name(p.algorithm)},
+          {"what", p.what},
+          {"rounded", rounded_json<Step>(p.precision.steps)},
+          {"sum_rounded_P", p.precision.sum_rounded_P},
+          {"accumulate_in_O", p.precision.accumulate_in_O}};
+}
+
+Json probe_json(const Probe& p) {
+  return {{"name", p.name}, {"title", p.title}, {"sentence", p.sentence}, {"experiment", experiment_json(p.experiment)}};
+}
+
+Json step_error_json(const StepError& e) { return {{"mean_abs", e.mean_abs}, {"rms", e.rms}, {"nonfinite", e.nonfinite}}; }
+
+}  // namespace
+
+Json result_json(const Result& r) {
+  Json json{{"schema", "attoscope.result/1"},
+            {"version", ATTOSCOPE_VERSION},
+            {"experiment", experiment_json(r.experiment)},
+            {"policies", {{"a", policy_json(r.experiment.a)}, {"b", policy_json(r.experiment.b)}}},
+            {"device", r.device},
+            {"rows", r.rows.size()}};
+  if (!r.remark.empty()) json["remark"] = r.remark;
+  json["rows_without_keys"] = r.rows_without_keys;
+  if (static_cast<int>(r.rows.size()) != r.experiment.problem.n) json["row_indices"] = r.rows;
+  json["golden"] = {{"rms", r.golden_rms}, {"nonfinite", r.golden_nonfinite}};
+  json["a"] = deviation_json(r.a_error, r.rows);
+  json["b"] = deviation_json(r.b_error, r.rows);
+  json["a_minus_b"] = deviation_json(r.a_minus_b, r.rows);
+  json["ratio"] = ratio_json(r.a_error, r.b_error);
+  if (r.hardware) json["hardware"] = hardware_json(*r.hardware);
+  json["rescales"] = rescales_json(r.rescales);
+  json["trace"] = trace_json(r.trace);
+  json["traffic"] = traffic_json(r.traffic);
+  json["timing_ms"] = timing_json(r.timing);
+  json["digests"] = {{"golden", hex16(r.digests.golden)}, {"a", hex16(r.digests.a)}, {"b", hex16(r.digests.b)}};
+  return json;
+}
+
+Json attribution_json(const Attribution& a) {
+  Json steps = Json::array();
+  for (const StepShare& s : a.steps) {
+    steps.push_back({{"step", name(s.step)},
+                     {"relief", s.relief},
+                     {"without", step_error_json(s.without)},
+                     {"alone", step_error_json(s.alone)}});
+  }
+  return {{"total", step_error_json(a.total)},
+          {"floor", step_error_json(a.floor)},
+          {"steps", std::move(steps)},
+          {"combined_rms", a.combined_rms},
+          {"interaction", a.interaction}};
+}
+
+Json verdict_json(const Diagnosis& d) {
+  Json slip = nullptr;
+  if (d.slip) slip = {{"kind", name(d.slip->kind)}, {"text", d.slip->text}, {"ratio", d.slip->ratio}};
+  return {{"verdict", name(d.verdict)},
+          {"ratio", d.ratio},
+          {"where", d.where},
+          {"slip", std::move(slip)},
+          {"sentence", d.sentence}};
+}
+
+Json presets_json() {
+  Json named = Json::array(), backward = Json::array(), shown = Json::array();
+  for (const Policy& p : policies()) named.push_back(preset_json(p));
+  for (const GradPolicy& p : grad_policies()) backward.push_back(grad_policy_json(p));
+  for (const Probe& p : probes()) shown.push_back(probe_json(p));
+  return {{"schema", "attoscope.presets/1"},
+          {"presets", std::move(named)},
+          {"backward_policies", std::move(backward)},
+          {"probes", std::move(shown)}};
+}
+
+}  // namespace attoscope

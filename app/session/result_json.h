@@ -1,0 +1,24 @@
+/// Results, what is asked about them, and what the program ships, as JSON.
+#pragma once
+
+#include "app/json/json.h"
+
+namespace attoscope {
+
+struct Attribution;
+struct Diagnosis;
+struct Result;
+
+/// `attoscope.result/1`: the experiment, how far a and b are from the truth, and why.
+Json result_json(const Result& result);
+
+/// What each rounding step of a costs: "attribution" of a result.
+Json attribution_json(const Attribution& attribution);
+
+/// What is to be thought of a loaded output: "verdict" of a result.
+Json verdict_json(const Diagnosis& diagnosis);
+
+/// `attoscope.presets/1`: every named policy and the steps that it rounds, and every probe with its sentence.
+Json presets_json();
+
+}  // namespace attoscope

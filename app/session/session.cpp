@@ -1,0 +1,141 @@
+#include "app/session/session.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/files/files.h"
+#include "app/files/paths.h"
+#include "app/json/field_reader.h"
+#include "app/json/field_writer.h"
+#include "app/session/session_fields.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+using Parsed = nlohmann::json;
+using Writer = FieldWriter;
+using Reader = FieldReader;
+
+constexpr std::string_view schema = "attoscope.session/1";
+/// A thousand pins are about 6 MB.
+constexpr std::uint64_t largest_session = 16 << 20;
+constexpr int deepest = 8;
+
+/// What no single field can tell: that the experiment as a whole makes sense.
+void check_whole(Experiment& experiment, const std::string& path, std::vector<std::string>& remarks) {
+  Input& input = experiment.problem.input;
+  if (input.kind == InputKind::tensors && input.file.empty()) {
+    remarks.push_back(path + ".problem.input.file is missing, expected the file of tensors; the default input is kept");
+    input = Input{};
+  }
+}
+
+/// True if this is a session of a later program.
+bool is_newer(const Parsed& json) {
+  if (!json.is_object() || !json.contains("schema") || !json["schema"].is_string()) return false;
+  const std::string text = json["schema"].get<std::string>();
+  const std::string_view family = schema.substr(0, schema.find('/') + 1);
+  const auto version =
+      text.starts_with(family) ? to_number<unsigned>(std::string_view(text).substr(family.size())) : std::nullopt;
+  return version && *version > 1;
+}
+
+/// Puts a session file that could not be read in full beside itself, before a new one takes its place.
+void remark_aside(const std::string& path, std::vector<std::string>& remarks) {
+  if (const std::string copy = keep_aside(path); !copy.empty()) remarks.push_back("It is kept as " + copy + ".");
+}
+
+/// The session that `text` describes, and the file that it belongs to.
+LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
+  const Parsed json = parse_json(text, deepest);
+  if (is_newer(json))
+    remarks.push_back("schema is " + in_quotes(json["schema"].get<std::string>()) + ", newer than " + std::string(schema) +
+                      " of this program; what it does not know is left out");
+  else
+    check_schema(json, schema);
+  LastSession read;
+  Session& session = read.session;
+  Reader reader(json, "", remarks);
+  reader.know("schema");
+  reader.know("version");
+  reader.text("document", read.document);
+  visit_session(reader, session);
+  reader.remark_unknown();
+  check_whole(session.experiment, "experiment", remarks);
+  for (std::size_t i = 0; i < session.pins.size(); ++i)
+    check_whole(session.pins[i].experiment, "pins[" + std::to_string(i) + "].experiment", remarks);
+  return read;
+}
+
+/// `parse` of a file; sentences begin with its name.
+LastSession read_file_session(const std::string& path, std::vector<std::string>& remarks) {
+  const std::string text = read_file(path, largest_session);
+  const std::size_t earlier = remarks.size();
+  try {
+    LastSession read = parse(text, remarks);
+    for (std::size_t i = earlier; i < remarks.size(); ++i) remarks[i].insert(0, path + ": ");
+    return read;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+Session parse_session(std::string_view text, std::vector<std::string>& remarks) { return parse(text, remarks).session; }
+
+std::string session_text(const Session& session, const std::string& document) {
+  Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
+  if (!document.empty()) json["document"] = document;
+  Writer writer(json);
+  visit_session(writer, session);
+  return json_text(json);
+}
+
+Session read_session(const std::string& path, std::vector<std::string>& remarks) {
+  return read_file_session(path, remarks).session;
+}
+
+Session first_session() {
+  Session session;
+  const std::string example = example_file();
+  if (example.empty()) return session;
+  session.experiment.problem.input.kind = InputKind::tensors;
+  session.experiment.problem.input.file = example;
+  session.experiment.problem.input.index = 1;
+  session.experiment.problem.mask.kind = Mask::Kind::causal;
+  return session;
+}
+
+LastSession last_session(std::vector<std::string>& remarks) {
+  const std::string path = default_session_file();
+  std::error_code error;
+  if (path.empty() || !std::filesystem::exists(path, error)) return {first_session(), ""};
+  try {
+    LastSession last = read_file_session(path, remarks);
+    if (!remarks.empty()) remark_aside(path, remarks);
+    return last;
+  } catch (const std::exception& unreadable) {
+    remarks.emplace_back(unreadable.what());
+    remark_aside(path, remarks);
+    return {first_session(), ""};
+  }
+}
+
+Json experiment_json(const Experiment& experiment) {
+  Json json = Json::object();
+  Writer writer(json);
+  visit_experiment(writer, experiment);
+  return json;
+}
+
+Json method_json(const Method& method) {
+  Json json = Json::object();
+  Writer writer(json);
+  visit_method(writer, method);
+  return json;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,207 @@
+#include "app/session/session_store.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "app/files/files.h"
+#include "app/json/json.h"
+#include "app/session/session.h"
+
+namespace attoscope {
+namespace {
+namespace fs = std::filesystem;
+
+constexpr std::string_view recent_schema = "attoscope.recent/1";
+constexpr std::uint64_t largest_list = 1 << 20;
+
+std::uint64_t hash_of(std::string_view bytes) { return std::hash<std::string_view>{}(bytes); }
+
+/// Of what the file holds; none: it is not there, or is no file that can be read.
+std::optional<std::uint64_t> hash_of_file(const std::string& path) {
+  try {
+    return hash_of(read_file(path, InputFile(path).size()));
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+/// "~/x" and "x" as they are from everywhere.
+std::string absolute(const std::string& path) {
+  const char* const home = std::getenv("HOME");
+  const fs::path typed = path.starts_with("~/") && home != nullptr ? fs::path(home) / path.substr(2) : fs::path(path);
+  std::error_code error;
+  const fs::path full = fs::absolute(typed, error).lexically_normal();
+  return error ? path : full.string();
+}
+
+std::vector<std::string> read_names(const std::string& path) {
+  std::vector<std::string> names;
+  try {
+    const nlohmann::json list = parse_json(read_file(path, largest_list), 3);
+    check_schema(list, recent_schema);
+    for (const nlohmann::json& name : list.at("files"))
+      if (name.is_string()) names.push_back(name.get<std::string>());
+  } catch (const std::exception&) {  // a list that cannot be read is begun anew
+  }
+  return names;
+}
+
+/// Why a session cannot be opened from there; empty: nothing is known against it.
+std::string reason_against(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return "It is no longer there.";
+  if (error) return "It cannot be looked at: " + error.message() + ".";
+  return status.type() == fs::file_type::regular ? "" : "It is not a file.";
+}
+
+}  // namespace
+
+SessionStore::SessionStore(Places places, const Session& session, const std::string& document,
+                           std::optional<std::string> own_device)
+    : places_(std::move(places)), own_device_(std::move(own_device)), device_(session.device) {
+  Document& first = documents_[session.origin];
+  if (document.empty()) {
+    first.settling = true;
+  } else {
+    first.path = absolute(document);
+    try {
+      std::vector<std::string> remarks;
+      first.saved = read_session(first.path, remarks);
+      if (remarks.empty()) known_[first.path] = hash_of_file(first.path).value_or(0);
+      first.settling = *first.saved == session;
+    } catch (const std::exception&) {
+      first.saved.reset();  // it is gone, or damaged: what is shown is not in it
+    }
+  }
+  if (!places_.last.empty()) {
+    remove_leftovers(places_.last);
+    known_[places_.last] = hash_of_file(places_.last).value_or(0);
+  }
+  if (!document.empty() && first.saved) remember(first.path);
+  look_for_recent();
+}
+
+Session SessionStore::open(const std::string& path, std::vector<std::string>& remarks) {
+  const std::string full = absolute(path);
+  const std::size_t earlier = remarks.size();
+  const auto hash = hash_of_file(full);
+  Session session = read_session(full, remarks);
+  session.origin = documents_.rbegin()->first + 1;
+  documents_[session.origin] = {.path = full, .saved = std::nullopt, .settling = true};
+  known_[full] = remarks.size() == earlier ? hash.value_or(0) : 0;  // what was not understood would be lost: somebody else's
+  return session;
+}
+
+Session SessionStore::fresh(const Session& like) {
+  Session session = first_session();
+  session.view.theme = like.view.theme;
+  session.view.ui_scale = like.view.ui_scale;
+  session.view.panels = like.view.panels;
+  session.device = like.device;
+  session.origin = documents_.rbegin()->first + 1;
+  documents_[session.origin] = {.path = {}, .saved = std::nullopt, .settling = true};
+  return session;
+}
+
+void SessionStore::observe(const Session& session) {
+  Document& d = documents_[session.origin];
+  if (!std::exchange(d.settling, false)) return;
+  d.saved = session;
+  if (!d.path.empty()) remember(d.path);
+}
+
+bool SessionStore::has_file(const Session& session) const {
+  const auto found = documents_.find(session.origin);
+  return found != documents_.end() && !found->second.path.empty();
+}
+
+std::string SessionStore::save(const Session& session, const std::string& path) {
+  Document& d = documents_[session.origin];
+  std::string to = path.empty() ? d.path : absolute(path);
+  if (to.empty()) throw std::runtime_error("The session has no file yet, expected a name to save it under.");
+  if (!path.empty() && !to.ends_with(".json")) to += ".json";
+  const std::string aside = write(to, text_of(session));
+  d = {.path = to, .saved = session, .settling = false};
+  remember(to);
+  return "Saved " + to + "." + (aside.empty() ? "" : " What was there, and not opened here, is kept as " + aside + ".");
+}
+
+std::string SessionStore::autosave(const Session& session, double now, bool at_once) {
+  const std::string& path = documents_[session.origin].path;
+  if (places_.last.empty() || (kept_document_ == path && kept_ == session)) {
+    changed_at_.reset();
+    return "";
+  }
+  if (!changed_at_) changed_at_ = now;
+  if (!at_once && now - *changed_at_ < longest_unkept) return "";
+  changed_at_.reset();
+  kept_ = session;
+  kept_document_ = path;
+  const std::string aside = write(places_.last, text_of(session, path));
+  if (aside.empty() || std::exchange(warned_, true)) return "";
+  return "Another window is open: its last session is kept as " + aside + ".";
+}
+
+/// The session with the device that is its own.
+std::string SessionStore::text_of(const Session& session, const std::string& document) const {
+  if (session.device != own_device_) return session_text(session, document);
+  Session own = session;
+  own.device = device_;
+  return session_text(own, document);
+}
+
+/// Where the file is not what is known of it, it is kept aside first; returns under which name.
+std::string SessionStore::write(const std::string& path, const std::string& text) {
+  const auto there = hash_of_file(path);
+  const auto known = known_.find(path);
+  std::string aside;
+  if (there && *there != hash_of(text) && (known == known_.end() || *there != known->second)) {
+    aside = keep_aside(path);
+    if (aside.empty())
+      throw std::runtime_error(path + ": was changed by somebody else and cannot be kept aside, so the session was not saved");
+  }
+  write_safely(path, text);
+  known_[path] = hash_of(text);
+  return aside;
+}
+
+/// Puts a file at the top of the list, in which other windows may have written meanwhile.
+void SessionStore::remember(const std::string& path) {
+  std::vector<std::string> names{path};
+  for (std::string& name : read_names(places_.recent))
+    if (name != path && names.size() < most_recent) names.push_back(std::move(name));
+  if (places_.recent.empty()) return;
+  try {
+    write_safely(places_.recent, json_text(Json{{"schema", recent_schema}, {"files", names}}));
+  } catch (const std::exception&) {  // the list is a convenience: the session itself is safe
+  }
+  look_for_recent();
+}
+
+void SessionStore::look_for_recent() {
+  recent_.clear();
+  for (std::string& name : read_names(places_.recent)) {
+    std::string reason = reason_against(name);
+    recent_.push_back({std::move(name), std::move(reason)});
+  }
+}
+
+SessionFiles SessionStore::files(const Session& session) const {
+  SessionFiles files;
+  files.recent = recent_;
+  const auto found = documents_.find(session.origin);
+  if (found == documents_.end()) return files;
+  const Document& d = found->second;
+  files.file = d.path;
+  files.unsaved = !d.settling && !(d.saved && *d.saved == session);
+  return files;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,76 @@
+/// Which files the sessions of a window are kept in: the one that is open, the last session of all windows, the recent ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ui/frame/entries.h"
+#include "ui/session/session.h"
+
+namespace attoscope {
+
+/// Knows no window and no clock. Every failure is a std::runtime_error of one sentence.
+class SessionStore {
+ public:
+  /// Files of the program's own; empty: not kept.
+  struct Places {
+    std::string last;    ///< the session of a window that is closed or killed
+    std::string recent;  ///< the names of the files that were open
+  };
+  /// How long a change may stay in memory alone, in seconds.
+  static constexpr double longest_unkept = 60;
+  static constexpr std::size_t most_recent = 10;
+
+  /// `session` belongs to the file `document` (empty: to none yet), and may be newer than that. `own_device` computes in this
+  /// window instead of the session's, and is never written.
+  SessionStore(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device = {});
+
+  /// The session of a file, to be shown instead of another; what it does not understand is named in `remarks`.
+  Session open(const std::string& path, std::vector<std::string>& remarks);
+  /// A new session of no file, which looks as `like` does.
+  Session fresh(const Session& like);
+  /// Takes note of the session in this frame: one that was just opened is now as its file is.
+  void observe(const Session& session);
+
+  /// True if there is a file that `save` writes to.
+  bool has_file(const Session& session) const;
+  /// Writes the session to its file; with a path, which ".json" is put after where it is missing, that becomes its file. What
+  /// somebody else wrote there meanwhile is kept beside it. Returns a sentence.
+  std::string save(const Session& session, const std::string& path = {});
+  /// Writes the last session where it changed: at once, or if it did `longest_unkept` ago. Returns what there is to say about
+  /// it.
+  std::string autosave(const Session& session, double now, bool at_once);
+
+  /// Looks which of the recent files are still there.
+  void look_for_recent();
+  /// What the panels are told.
+  SessionFiles files(const Session& session) const;
+
+ private:
+  /// What sessions of one origin belong to.
+  struct Document {
+    std::string path;              ///< empty: no file yet
+    std::optional<Session> saved;  ///< what the file, or the new session, held; none: not what it could be compared with
+    bool settling = false;         ///< it was just opened, and is completed by what its tensors tell
+  };
+
+  std::string text_of(const Session& session, const std::string& document = {}) const;
+  std::string write(const std::string& path, const std::string& text);
+  void remember(const std::string& path);
+
+  Places places_;
+  std::map<int, Document> documents_;           ///< by Session::origin
+  std::map<std::string, std::uint64_t> known_;  ///< hashes of what was last read from or written to a file
+  std::vector<RecentSession> recent_;
+  std::optional<std::string> own_device_;
+  std::string device_;                ///< of the session that the window began with
+  std::optional<Session> kept_;       ///< what the last session's file holds; none: this window has not written it yet
+  std::string kept_document_;         ///< and the document that it names
+  std::optional<double> changed_at_;  ///< when the session first differed from that
+  bool warned_ = false;               ///< it was said that another window writes the last session, too
+};
+
+}  // namespace attoscope

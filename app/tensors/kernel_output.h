@@ -1,0 +1,39 @@
+/// The output of somebody's own kernel, from a file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kernels/slips/slips.h"
+
+namespace attoscope {
+
+struct Result;
+
+/// What `parse_kernel_output` understands, for messages and help.
+inline constexpr std::string_view kernel_output_specs = "FILE.npy[:INDEX] or FILE.safetensors[:INDEX]";
+
+/// The output that `spec` names; the file is not opened. Throws std::invalid_argument in a sentence.
+KernelOutput parse_kernel_output(std::string_view spec);
+
+/// The text that `parse_kernel_output` reads back.
+std::string kernel_output_spec(const KernelOutput& output);
+
+/// Reads the file of an output that was named and not yet read: sets values, digest, type and shape. Tensors are called o, out,
+/// output, attn_out or the like, or are the only one of their file; they hold n x d, heads x n x d or n x heads x d, each after
+/// a batch if there is one. n and d are what is wanted; 0: whatever the file has. Throws std::runtime_error in a sentence that
+/// names the file, the tensor, its shape and what was expected.
+void load_kernel_output(KernelOutput& output, int n = 0, int d = 0);
+
+/// True if the file is a .npy file, or a .safetensors file with an output but without Q, K, V: what is dropped is an output.
+bool is_kernel_output(const std::string& file);
+/// True if a .safetensors file has an output among its tensors.
+bool holds_kernel_output(const std::string& file);
+
+/// `diagnose` with the other heads of the file that the input came from.
+Diagnosis diagnose_with_heads(const Result& result, const Options& options = {});
+
+/// Makes the loaded output method a, or b.
+void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b);
+
+}  // namespace attoscope

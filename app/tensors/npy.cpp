@@ -1,0 +1,202 @@
+#include "app/tensors/npy.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::uint64_t longest_header = 1 << 16;
+
+/// What a header says.
+struct Header {
+  std::optional<std::string> descr;
+  std::optional<bool> fortran_order;
+  std::optional<std::vector<std::uint64_t>> shape;
+};
+
+/// Reads the one Python literal that NumPy writes: {'descr': '<f4', 'fortran_order': False, 'shape': (1024, 64), }.
+class HeaderReader {
+ public:
+  HeaderReader(std::string_view text, const std::string& path) : all_(text), rest_(text), path_(path) {}
+
+  Header read() {
+    expect('{');
+    while (!accept('}')) {
+      read_entry();
+      if (accept('}')) break;
+      expect(',');
+    }
+    skip_space();
+    if (!rest_.empty()) fail("the end");
+    return std::move(header_);
+  }
+
+ private:
+  void read_entry() {
+    const std::string key = text();
+    expect(':');
+    if (!seen_.insert(key).second) throw std::runtime_error(path_ + ": header gives the key " + in_quotes(key) + " twice");
+    if (key == "descr") {
+      header_.descr = text();
+    } else if (key == "fortran_order") {
+      header_.fortran_order = truth();
+    } else if (key == "shape") {
+      header_.shape = tuple();
+    } else {
+      throw std::runtime_error(path_ + ": header has the key " + in_quotes(key) + ", expected descr, fortran_order and shape");
+    }
+  }
+
+  std::string text() {
+    skip_space();
+    const char quote = rest_.empty() ? '\0' : rest_.front();
+    if (quote != '\'' && quote != '"') fail("a text in quotes");
+    const std::size_t end = rest_.find(quote, 1);
+    if (end == std::string_view::npos) fail("a text in quotes");
+    const std::string result(rest_.substr(1, end - 1));
+    rest_.remove_prefix(end + 1);
+    return result;
+  }
+
+  bool truth() {
+    skip_space();
+    for (const std::string_view word : {std::string_view("True"), std::string_view("False")}) {
+      if (!rest_.starts_with(word)) continue;
+      rest_.remove_prefix(word.size());
+      return word == "True";
+    }
+    fail("True or False");
+  }
+
+  std::vector<std::uint64_t> tuple() {
+    std::vector<std::uint64_t> numbers;
+    expect('(');
+    while (!accept(')')) {
+      numbers.push_back(size());
+      if (numbers.size() > 64) fail("at most 64 sizes");
+      if (accept(')')) break;
+      expect(',');
+    }
+    return numbers;
+  }
+
+  std::uint64_t size() {
+    skip_space();
+    const std::size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    const std::optional<std::uint64_t> value = to_number<std::uint64_t>(rest_.substr(0, digits));
+    if (!value) fail("a size from 0 on");
+    rest_.remove_prefix(digits);
+    return *value;
+  }
+
+  void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
+
+  bool accept(char c) {
+    skip_space();
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  void expect(char c) {
+    if (!accept(c)) fail(std::string{'\'', c, '\''});
+  }
+
+  [[noreturn]] void fail(const std::string& expected) const {
+    throw std::runtime_error(path_ + ": header has " + in_quotes(rest_.substr(0, 20)) + " at byte " +
+                             std::to_string(all_.size() - rest_.size()) + ", expected " + expected);
+  }
+
+  std::string_view all_, rest_;
+  const std::string& path_;
+  Header header_;
+  std::set<std::string> seen_;
+};
+
+/// Where the header's text lies.
+struct Place {
+  std::uint64_t begin = 0, length = 0;
+};
+
+Place header_place(const InputFile& file) {
+  std::array<char, 12> prefix{};
+  const std::size_t there = std::min<std::uint64_t>(file.size(), prefix.size());
+  file.read_at(0, std::span(prefix).first(there));
+  if (there < 10 || std::string_view(prefix.data(), magic.size()) != magic) {
+    throw std::runtime_error(file.path() + ": does not begin as a .npy file of NumPy does");
+  }
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint64_t>(static_cast<unsigned char>(prefix[i])); };
+  const std::uint64_t version = byte(6);
+  if (version < 1 || version > 3) {
+    throw std::runtime_error(file.path() + ": has version " + std::to_string(version) + ", expected 1, 2 or 3");
+  }
+  Place place{version == 1 ? 10U : 12U, byte(8) | byte(9) << 8};
+  if (version > 1) place.length |= byte(10) << 16 | byte(11) << 24;
+  const std::uint64_t most = std::min(longest_header, file.size() - std::min(file.size(), place.begin));
+  if (place.length <= most) return place;
+  throw std::runtime_error(file.path() + ": header length is " + std::to_string(place.length) + " bytes, expected at most " +
+                           std::to_string(most));
+}
+
+void set_type(StoredTensor& t, const std::string& descr) {
+  const char order = descr.size() == 3 ? descr[0] : '?';
+  const std::string_view kind = std::string_view(descr).substr(descr.empty() ? 0 : 1);
+  const bool known = kind == "f2" || kind == "f4" || kind == "f8";
+  if (!known || (order != '<' && order != '>' && order != '=')) {
+    throw std::runtime_error(t.label + ": descr is " + in_quotes(descr) + ", expected f2, f4 or f8 after < or >");
+  }
+  t.type = kind == "f2" ? ElementType::F16 : kind == "f4" ? ElementType::F32 : ElementType::F64;
+  t.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);
+}
+
+/// A C-ordered matrix of little-endian numbers.
+template <class T>
+std::string matrix_bytes(int rows, int cols, const T* values) {
+  std::string header = "{'descr': '<f" + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': (" +
+                       std::to_string(rows) + ", " + std::to_string(cols) + "), }";
+  header.resize((10 + header.size()) / 64 * 64 + 64 - 10 - 1, ' ');  // data begins at a multiple of 64
+  header += '\n';
+  std::string bytes(magic);
+  bytes += {'\x01', '\x00', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+  bytes += header;
+  static_assert(std::endian::native == std::endian::little);
+  const std::size_t begin = bytes.size(), size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * sizeof(T);
+  bytes.resize(begin + size);
+  if (size > 0) std::memcpy(bytes.data() + begin, values, size);
+  return bytes;
+}
+
+}  // namespace
+
+StoredTensor read_npy(const InputFile& file) {
+  const Place place = header_place(file);
+  std::string text(place.length, '\0');
+  file.read_at(place.begin, text);
+  Header header = HeaderReader(text, file.path()).read();
+  if (!header.descr || !header.fortran_order || !header.shape) {
+    throw std::runtime_error(file.path() + ": header lacks one of descr, fortran_order and shape");
+  }
+  StoredTensor t{.label = file.path(),
+                 .fortran_order = *header.fortran_order,
+                 .shape = std::move(*header.shape),
+                 .offset = place.begin + place.length};
+  set_type(t, *header.descr);
+  const std::uint64_t expected = byte_count(t.shape, bytes_of(t.type), t.label);
+  if (file.size() - t.offset == expected) return t;
+  throw std::runtime_error(t.label + ": holds " + std::to_string(file.size() - t.offset) + " bytes of data, expected " +
+                           std::to_string(expected) + " for shape " + shape_text(t.shape) + " of " + *header.descr);
+}
+
+std::string npy_bytes(int rows, int cols, const double* values) { return matrix_bytes(rows, cols, values); }
+std::string npy_bytes(int rows, int cols, const float* values) { return matrix_bytes(rows, cols, values); }
+
+}  // namespace attoscope

@@ -1,0 +1,19 @@
+/// NumPy's .npy files, versions 1 to 3.
+#pragma once
+
+#include <string>
+
+#include "app/tensors/stored_tensor.h"
+
+namespace attoscope {
+
+/// Reads the header of `file`: f2, f4 or f8 of either byte order, C or Fortran order.
+/// Throws std::runtime_error with a sentence that names the file, the key, the value and what was expected.
+StoredTensor read_npy(const InputFile& file);
+
+/// A rows x cols matrix of double (f8, C order) as the bytes of a .npy file.
+std::string npy_bytes(int rows, int cols, const double* values);
+/// The same of float (f4).
+std::string npy_bytes(int rows, int cols, const float* values);
+
+}  // namespace attoscope

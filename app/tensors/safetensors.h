@@ -1,0 +1,32 @@
+/// Headers of .safetensors files, checked as if they were written by an enemy.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+
+#include "app/tensors/stored_tensor.h"
+
+namespace attoscope {
+
+/// Q, K, V and the notes of a .safetensors file.
+struct Safetensors {
+  std::array<StoredTensor, 3> qkv;  ///< q, k, v
+  std::map<std::string, std::string> metadata;
+};
+
+/// Reads the header of `file`. Tensors are called q, k, v or Q, K, V or query, key, value; others are checked and skipped.
+/// Throws std::runtime_error with a sentence that names the file, the key, the value and what was expected.
+Safetensors read_safetensors(const InputFile& file);
+
+/// Which roles a file's tensors can play, by their names.
+struct TensorRoles {
+  bool inputs = false;  ///< q, k, v under one of their names
+  bool output = false;  ///< o, out, output, attn_out or the like, or a tensor that is the only one
+};
+TensorRoles tensor_roles(const InputFile& file);
+
+/// A kernel's output among the tensors of `file`. Throws as `read_safetensors` does.
+StoredTensor read_output_tensor(const InputFile& file);
+
+}  // namespace attoscope

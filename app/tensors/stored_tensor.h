@@ -1,0 +1,44 @@
+/// A matrix as a file stores it, and how it is read: what .safetensors and .npy have in common.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/files/files.h"
+
+namespace attoscope {
+
+enum class ElementType : std::uint8_t { F16, BF16, F32, F64 };
+constexpr int bytes_of(ElementType t) { return t == ElementType::F64 ? 8 : t == ElementType::F32 ? 4 : 2; }
+
+/// Where a tensor of shape (n, d), (head, n, d) or (batch, head, n, d) lies in its file.
+struct StoredTensor {
+  std::string label;  ///< for messages: "FILE: tensor 'q'"
+  ElementType type = ElementType::F32;
+  bool big_endian = false;
+  bool fortran_order = false;  ///< first index fastest
+  std::vector<std::uint64_t> shape;
+  std::uint64_t offset = 0;  ///< of the first byte
+};
+
+/// What three tensors of one shape hold.
+struct Extent {
+  int heads = 0, n = 0, d = 0;
+};
+
+/// The bytes of a tensor of `shape`; throws, with `label`, where they do not fit 62 bits.
+std::uint64_t byte_count(const std::vector<std::uint64_t>& shape, int element_bytes, const std::string& label);
+
+/// The extent of q, k and v. Throws where a shape is not understood, not theirs all, empty, or beyond max_n and max_d.
+Extent common_extent(const std::array<StoredTensor, 3>& qkv);
+
+/// Matrix `head` (an index over the leading dimensions), row-major n x d.
+std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tensor, const Extent& extent, int head);
+
+/// "[4, 1024, 64]"
+std::string shape_text(const std::vector<std::uint64_t>& shape);
+
+}  // namespace attoscope

@@ -1,0 +1,186 @@
+#include "app/tensors/tensors.h"
+
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "app/tensors/npy.h"
+#include "app/tensors/safetensors.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+/// Three tensors, each with the file it lies in.
+struct TensorFiles {
+  std::vector<InputFile> files;  ///< one for all, or one for each
+  std::array<StoredTensor, 3> qkv;
+  std::map<std::string, std::string> metadata;
+  Extent extent;
+
+  const InputFile& file_of(std::size_t i) const { return files[files.size() == 1 ? 0 : i]; }
+};
+
+/// "a.npy", "b.npy", "c.npy" from their list; none where it is no such list. Commas in directory names are left alone.
+std::optional<std::array<std::string, 3>> npy_paths(std::string_view list) {
+  constexpr std::string_view between = ".npy,";
+  const std::size_t first = list.find(between);
+  if (first == std::string_view::npos) return std::nullopt;
+  const std::size_t q_end = first + between.size() - 1, second = list.find(between, q_end);
+  if (second == std::string_view::npos || !list.ends_with(".npy")) return std::nullopt;
+  const std::size_t k_end = second + between.size() - 1;
+  std::array<std::string, 3> paths{std::string(list.substr(0, q_end)), std::string(list.substr(q_end + 1, k_end - q_end - 1)),
+                                   std::string(list.substr(k_end + 1))};
+  if (paths[2].find(between) != std::string::npos) return std::nullopt;
+  return paths;
+}
+
+bool names_tensors(std::string_view file) { return file.ends_with(".safetensors") || npy_paths(file).has_value(); }
+
+TensorFiles open_tensors(const std::string& list) {
+  TensorFiles t;
+  if (const auto paths = npy_paths(list)) {
+    for (std::size_t i = 0; i < 3; ++i) t.qkv[i] = read_npy(t.files.emplace_back((*paths)[i]));
+  } else if (list.ends_with(".safetensors")) {
+    Safetensors s = read_safetensors(t.files.emplace_back(list));
+    t.qkv = std::move(s.qkv);
+    t.metadata = std::move(s.metadata);
+  } else {
+    throw std::runtime_error("input file " + in_quotes(list) +
+                             " is not understood, expected FILE.safetensors or q.npy,k.npy,v.npy");
+  }
+  t.extent = common_extent(t.qkv);
+  return t;
+}
+
+void check_memory(const Extent& e, const std::string& file) {
+  const double needed = 3.0 * 8 * e.n * e.d;
+  const double there = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (needed <= there / 2) return;
+  throw std::runtime_error(file + ": a head of n=" + std::to_string(e.n) + ", d=" + std::to_string(e.d) + " needs " +
+                           shortest(needed) + " bytes, expected at most half of the machine's " + shortest(there));
+}
+
+std::uint64_t hash(const std::vector<double>& values, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(double), seed);
+}
+
+std::uint64_t digest_of(const Tensors& t) {
+  const std::uint64_t shape = static_cast<std::uint64_t>(t.n) << 32 | static_cast<std::uint64_t>(t.d);
+  return hash(t.v, hash(t.k, hash(t.q, shape)));
+}
+
+/// "layer7.head12" as "layer 7, head 12".
+std::string spoken(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '.') {
+      text += ", ";
+      continue;
+    }
+    if (i > 0 && is_digit(name[i]) && is_letter(name[i - 1])) text += ' ';
+    text += name[i];
+  }
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::vector<std::string> head_names(const TensorFiles& t) {
+  std::vector<std::string> names;
+  const auto given = t.metadata.find("heads");
+  if (given != t.metadata.end()) {
+    for (const std::string_view name : split(given->second, ',')) names.push_back(spoken(name));
+    if (static_cast<int>(names.size()) == t.extent.heads) return names;
+    names.clear();
+  }
+  for (int i = 0; i < t.extent.heads; ++i) names.push_back("head " + std::to_string(i));
+  return names;
+}
+
+/// FILE or FILE:INDEX.
+Input parse_file(std::string_view spec) {
+  Input input;
+  input.kind = InputKind::tensors;
+  input.file = spec;
+  if (names_tensors(spec)) return input;
+  const std::size_t colon = spec.rfind(':');
+  const std::string_view text = spec.substr(colon + 1);
+  const auto index = to_number<int>(text);
+  if (!index || *index < 0) {
+    throw std::invalid_argument("input " + in_quotes(spec) + " has head index " + in_quotes(text) +
+                                ", expected a whole number from 0 on");
+  }
+  input.file = spec.substr(0, colon);
+  input.index = *index;
+  return input;
+}
+
+Input parse_constant(std::string_view spec) {
+  const std::string_view text = spec.substr(spec.find(':') + 1);
+  const auto value = to_number<double>(text);
+  if (!value || !std::isfinite(*value)) {
+    throw std::invalid_argument("input " + in_quotes(spec) + " has value " + in_quotes(text) + ", expected a finite number");
+  }
+  Input input;
+  input.kind = InputKind::constant;
+  input.value = *value;
+  return input;
+}
+
+}  // namespace
+
+Input parse_input(std::string_view spec) {
+  if (spec.starts_with("constant:")) return parse_constant(spec);
+  Input input;
+  for (std::size_t i = 0; i < input_names.size(); ++i) {
+    input.kind = static_cast<InputKind>(i);
+    if (spec == input_names[i] && input.kind != InputKind::tensors && input.kind != InputKind::constant) return input;
+  }
+  if (names_tensors(spec) || names_tensors(spec.substr(0, spec.rfind(':')))) return parse_file(spec);
+  throw std::invalid_argument("input " + in_quotes(spec) + " is unknown, expected " + std::string(input_specs));
+}
+
+std::string input_spec(const Input& input) {
+  if (input.kind == InputKind::constant) return "constant:" + shortest(input.value);
+  if (input.kind == InputKind::tensors) return input.file + ":" + std::to_string(input.index);
+  return std::string(name(input.kind));
+}
+
+void load_tensors(Input& input) {
+  if (input.kind != InputKind::tensors || input.tensors) return;
+  const TensorFiles t = open_tensors(input.file);
+  if (input.index < 0 || input.index >= t.extent.heads) {
+    throw std::runtime_error(input.file + ": head index is " + std::to_string(input.index) + ", expected 0 to " +
+                             std::to_string(t.extent.heads - 1));
+  }
+  check_memory(t.extent, input.file);
+  const auto matrix = [&](std::size_t i) { return read_matrix(t.file_of(i), t.qkv[i], t.extent, input.index); };
+  Tensors read{t.extent.n, t.extent.d, matrix(0), matrix(1), matrix(2)};
+  input.digest = digest_of(read);
+  input.tensors = std::make_shared<const Tensors>(std::move(read));
+}
+
+TensorFileInfo describe_tensors(const std::string& file) {
+  const TensorFiles t = open_tensors(file);
+  return {file, t.extent.heads, t.extent.n, t.extent.d, head_names(t)};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,30 @@
+/// Q, K, V from files, and the text that names an input.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kernels/experiment/input.h"
+#include "ui/frame/entries.h"
+
+namespace attoscope {
+
+/// What `parse_input` understands, for messages and help.
+inline constexpr std::string_view input_specs =
+    "normal, uniform, outliers, ones, constant:V, ties, ascending, descending, shuffled, FILE.safetensors[:INDEX] or "
+    "q.npy,k.npy,v.npy[:INDEX]";
+
+/// The input that `spec` names; files are not opened. Throws std::invalid_argument in a sentence.
+Input parse_input(std::string_view spec);
+
+/// The text that `parse_input` reads back.
+std::string input_spec(const Input& input);
+
+/// Reads the file of an input of kind `tensors` that holds none yet: sets `tensors` and `digest`; other inputs stay as they
+/// are. Throws std::runtime_error in a sentence that names the file, the key, the value and what was expected.
+void load_tensors(Input& input);
+
+/// What FILE.safetensors or q.npy,k.npy,v.npy offers; data are not read. Throws as `load_tensors` does.
+TensorFileInfo describe_tensors(const std::string& file);
+
+}  // namespace attoscope

@@ -1,0 +1,107 @@
+/// Jobs done one after another by a thread of their own, each with a sentence at its end.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "kernels/compute.h"
+
+namespace attoscope {
+
+/// Unlike a Worker's questions none replaces another. Destruction stops the running job at its next poll, drops the waiting
+/// ones, and joins.
+class JobQueue {
+ public:
+  /// What a job says when it is done; throws in a sentence where it fails, Stopped where it gave up.
+  using Job = std::function<std::string(const Cancelled& cancelled)>;
+  struct Outcome {
+    bool well = true;
+    std::string sentence;
+  };
+
+  /// `done` is called on the jobs' thread whenever there is something to take; it may be empty.
+  explicit JobQueue(std::function<void()> done)
+      : done_(std::move(done)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  void add(Job job) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(std::move(job));
+    }
+    wake_.notify_one();
+  }
+  /// Drops the jobs that wait and asks the running one to stop.
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    waiting_.clear();
+    unwanted_ = true;
+  }
+  bool busy() const {
+    const std::lock_guard lock(mutex_);
+    return working_ || !waiting_.empty();
+  }
+  /// The oldest outcome that was not yet taken.
+  std::optional<Outcome> take() {
+    const std::lock_guard lock(mutex_);
+    if (outcomes_.empty()) return std::nullopt;
+    Outcome first = std::move(outcomes_.front());
+    outcomes_.pop_front();
+    return first;
+  }
+
+ private:
+  void run(const std::stop_token& stop) {
+    while (std::optional<Job> job = next(stop)) {
+      Outcome outcome = done_by(*job, stop);
+      {
+        const std::lock_guard lock(mutex_);
+        outcomes_.push_back(std::move(outcome));
+        working_ = false;
+      }
+      if (done_ && !stop.stop_requested()) done_();
+    }
+  }
+
+  /// Waits for a job and takes it; none when the thread ends.
+  std::optional<Job> next(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    if (!wake_.wait(lock, stop, [this] { return !waiting_.empty(); }) || stop.stop_requested()) return std::nullopt;
+    Job job = std::move(waiting_.front());
+    waiting_.pop_front();
+    working_ = true;
+    unwanted_ = false;
+    return job;
+  }
+
+  Outcome done_by(const Job& job, const std::stop_token& stop) const {
+    try {
+      return {true, job([&] { return unwanted_ || stop.stop_requested(); })};
+    } catch (const Stopped&) {
+      return {false, "Stopped before it was done; nothing was written."};
+    } catch (const std::bad_alloc&) {
+      return {false, "There is not enough memory for this."};
+    } catch (const std::exception& error) {
+      return {false, error.what()};
+    }
+  }
+
+  const std::function<void()> done_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<Job> waiting_;
+  std::deque<Outcome> outcomes_;
+  bool working_ = false;
+  std::atomic<bool> unwanted_{false};  ///< asks the running job to stop
+  std::jthread thread_;                ///< last, so it joins before anything it uses goes away
+};
+
+}  // namespace attoscope

@@ -1,0 +1,192 @@
+#include "app/train/training_history.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/train/ending.h"
+#include "kernels/train/plan/plan_changes.h"
+
+namespace attoscope {
+namespace {
+
+std::size_t bytes_of(const TrainState& s) { return (s.weights.size() + s.m.size() + s.v.size()) * sizeof(float); }
+
+void check_index(const char* what, int index, int count) {
+  if (index >= 0 && index < count) return;
+  throw std::invalid_argument(std::string("There is no ") + what + " " + std::to_string(index) + ", expected 0 to " +
+                              std::to_string(count - 1) + ".");
+}
+
+/// The place of the run called so among a plan's runs.
+std::size_t place_of(const TrainRuns& all, const std::string& name, int step) {
+  for (std::size_t i = 0; i < all.runs.size(); ++i)
+    if (all.runs[i].name == name) return i;
+  throw std::invalid_argument("The run \u201c" + name + "\u201d began after step " + std::to_string(step) +
+                              ", where training was forked.");
+}
+
+/// The state of a run that is trained alone from `state` to `step`.
+TrainState trained_to(int step, const TrainPlan& plan, const RunPlan& run, const TrainState& state, const MakePrimitives& make,
+                      const Cancelled& cancelled) {
+  Trainer trainer(plan, run, make());
+  trainer.restore(state);
+  while (trainer.step_count() < step) {
+    if (cancelled && cancelled()) throw Stopped();
+    trainer.step(false);
+  }
+  return trainer.state();
+}
+
+}  // namespace
+
+std::size_t bytes_of(const PairedTrainingState& state) {
+  std::size_t bytes = 0;
+  for (const TrainState& run : state.runs) bytes += bytes_of(run);
+  return bytes;
+}
+
+std::string why_no_fork(const TrainRecord& record, const TrainPlan& plan) {
+  const std::string changes = question_changes(record.plan, plan);
+  return changes.empty() ? "" : "The model or its batches are others, so training can only begin anew: " + changes + ".";
+}
+
+void KeptStates::keep(Moment moment) {
+  const int step = moment.state.step;
+  if (!moments_.empty() && !moments_.back().lasting && moments_.back().state.step < step) moments_.pop_back();
+  const auto place = std::ranges::lower_bound(moments_, step, {}, [](const Moment& m) { return m.state.step; });
+  if (place != moments_.end() && place->state.step == step) {
+    moment.lasting |= place->lasting;
+    moment.pinned |= place->pinned;
+    *place = std::move(moment);
+  } else {
+    moments_.insert(place, std::move(moment));
+  }
+  thin();
+}
+
+void KeptStates::thin() {
+  while (bytes() > most_bytes_) {
+    std::size_t least = 0;
+    int least_gap = std::numeric_limits<int>::max();
+    for (std::size_t i = 1; i + 1 < moments_.size(); ++i) {
+      const int gap = moments_[i + 1].state.step - moments_[i - 1].state.step;
+      if (!moments_[i].pinned && gap < least_gap) least = i, least_gap = gap;
+    }
+    if (least == 0) return;
+    moments_.erase(moments_.begin() + static_cast<std::ptrdiff_t>(least));
+  }
+}
+
+void KeptStates::drop_after(int step) {
+  std::erase_if(moments_, [step](const Moment& m) { return m.state.step > step; });
+}
+
+const KeptStates::Moment* KeptStates::at(int step) const {
+  const Moment* const found = before(step);
+  return found && found->state.step == step ? found : nullptr;
+}
+
+const KeptStates::Moment* KeptStates::before(int step) const {
+  const auto later = std::ranges::upper_bound(moments_, step, {}, [](const Moment& m) { return m.state.step; });
+  return later == moments_.begin() ? nullptr : &*std::prev(later);
+}
+
+std::vector<int> KeptStates::steps() const {
+  std::vector<int> steps;
+  for (const Moment& m : moments_) steps.push_back(m.state.step);
+  return steps;
+}
+
+std::size_t KeptStates::bytes() const {
+  std::size_t bytes = 0;
+  for (const Moment& m : moments_) bytes += attoscope::bytes_of(m.state);
+  return bytes;
+}
+
+void TrainingHistory::start(const TrainPlan& plan, MakePrimitives make) {
+  auto training = std::make_unique<PairedTraining>(plan, make);
+  training_ = std::move(training);
+  make_ = std::move(make);
+  plan_ = std::make_shared<const TrainPlan>(plan);
+  kept_.drop_after(-1);
+  kept_.keep({plan_, training_->state(), true, true});
+}
+
+void TrainingHistory::open(const Checkpoint& checkpoint, MakePrimitives make) {
+  const TrainPlan& plan = checkpoint.record.plan;
+  auto training = std::make_unique<PairedTraining>(plan, checkpoint.record, checkpoint.state, make);
+  training_ = std::move(training);
+  make_ = std::move(make);
+  plan_ = std::make_shared<const TrainPlan>(plan);
+  kept_.drop_after(-1);
+  kept_.keep({plan_, checkpoint.state, true, true});
+}
+
+void TrainingHistory::go_on_from(const KeptStates::Moment& moment, TrainPlan plan, bool forks) {
+  TrainRecord record = training_->record();
+  record.plan = *moment.plan;
+  auto training = std::make_unique<PairedTraining>(plan, record, moment.state, make_);
+  const int step = moment.state.step;
+  training_ = std::move(training);
+  plan_ = std::make_shared<const TrainPlan>(std::move(plan));
+  kept_.drop_after(step);
+  if (forks) kept_.keep({plan_, training_->state(), true, true});
+}
+
+void TrainingHistory::go_back(int step) {
+  const KeptStates::Moment* const moment = begun() ? kept_.at(step) : nullptr;
+  if (!moment) throw std::invalid_argument("Step " + std::to_string(step) + " is not kept.");
+  go_on_from(*moment, *moment->plan, false);
+}
+
+void TrainingHistory::fork(int step, const TrainPlan& plan) {
+  const KeptStates::Moment* const moment = begun() ? kept_.at(step) : nullptr;
+  if (!moment) throw std::invalid_argument("Step " + std::to_string(step) + " is not kept.");
+  go_on_from(*moment, plan, true);
+}
+
+bool TrainingHistory::diverged() const { return !ended(record()).empty(); }
+
+bool TrainingHistory::over() const { return record().finished() || diverged(); }
+
+void TrainingHistory::step(const Cancelled& cancelled) {
+  if (over()) return;
+  training_->step(cancelled);
+  const int step = record().step;
+  if (over())
+    keep_newest();
+  else if (step % plan_->checkpoint_every == 0)
+    kept_.keep({plan_, training_->state(), true, false});
+}
+
+void TrainingHistory::keep_newest() {
+  if (!kept_.at(record().step)) kept_.keep({plan_, training_->state(), false, false});
+}
+
+Captured TrainingHistory::captured(const HeadAt& at, const Cancelled& cancelled) const {
+  if (!begun()) throw std::invalid_argument("Nothing was trained yet, so there is no head to look into.");
+  const TrainRecord& r = record();
+  check_index("run", at.run, static_cast<int>(r.runs.size()));
+  check_index("layer", at.layer, r.plan.model.layers);
+  check_index("head", at.head, r.plan.model.heads);
+  check_index("sequence", at.sequence, r.plan.recipe.batch);
+  const int step = at.step < 0 ? r.step : at.step;
+  const KeptStates::Moment* const from = kept_.before(step);
+  if (!from || step > r.step)
+    throw std::invalid_argument("Step " + std::to_string(step) + " was not taken, or is not kept any more.");
+  const TrainRuns all = runs_of(*from->plan);
+  const std::size_t run = place_of(all, r.runs[static_cast<std::size_t>(at.run)].run.name, step);
+  const std::size_t living = from->plan->kind == TrainKind::replay ? 1 : run;  // a replayed step begins from b's state
+  const TrainState state = trained_to(step, *from->plan, all.runs[living], from->state.runs[living], make_, cancelled);
+  Trainer trainer(*from->plan, all.runs[run], make_());
+  trainer.restore(state);
+  return {trainer.captured(at.layer, at.head, at.sequence),
+          {all.runs[run].name, at.layer, at.head, at.sequence, step},
+          all.runs[run],
+          *from->plan};
+}
+
+}  // namespace attoscope

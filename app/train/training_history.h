@@ -1,0 +1,109 @@
+/// A training with its history: two runs side by side as they stand, and states of earlier steps to go back to. Knows no
+/// threads.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/train/checkpoint.h"
+#include "app/train/train_capture.h"
+#include "kernels/train/paired_training.h"
+
+namespace attoscope {
+
+/// States of steps, ascending, in bounded memory.
+class KeptStates {
+ public:
+  /// A state, and the plan under which it goes on.
+  struct Moment {
+    std::shared_ptr<const TrainPlan> plan;
+    PairedTrainingState state;
+    bool lasting = false;  ///< a newer state does not take its place
+    bool pinned = false;   ///< nor does a lack of memory
+  };
+
+  explicit KeptStates(std::size_t bytes) : most_bytes_(bytes) {}
+
+  /// Takes the place of a state of the same step. The newest one goes if it was not lasting; while there is too much, so does
+  /// the one whose neighbours are closest to each other, but neither the first, the newest, nor those pinned.
+  void keep(Moment moment);
+  /// Forgets all states of later steps.
+  void drop_after(int step);
+  /// The state of a step, or the nearest one at or before it; null: there is none.
+  const Moment* at(int step) const;
+  const Moment* before(int step) const;
+  std::vector<int> steps() const;
+  std::size_t bytes() const;
+
+ private:
+  void thin();
+
+  std::size_t most_bytes_;
+  std::vector<Moment> moments_;
+};
+
+/// The bytes of a state in memory.
+std::size_t bytes_of(const PairedTrainingState& state);
+
+/// Why `plan` cannot go on from states of `record`: one sentence; empty: it can.
+std::string why_no_fork(const TrainRecord& record, const TrainPlan& plan);
+
+/// Where Q, K, V are asked for: a run of the record by its number. `step` < 0: the newest.
+struct HeadAt {
+  int run = 0, layer = 0, head = 0, sequence = 0, step = -1;
+};
+
+/// Q, K, V and where they come from.
+struct Captured {
+  CapturedHead tensors;
+  CapturePlace place;
+  RunPlan run;
+  TrainPlan plan;  ///< under which that step was taken
+};
+
+class TrainingHistory {
+ public:
+  static constexpr std::size_t usual_memory = std::size_t{512} << 20;
+
+  explicit TrainingHistory(std::size_t memory = usual_memory) : kept_(memory) {}
+
+  /// From the first step. Throws as PairedTraining does; what was there before then stays.
+  void start(const TrainPlan& plan, MakePrimitives make);
+  /// From a checkpoint whose plan has its corpus.
+  void open(const Checkpoint& checkpoint, MakePrimitives make);
+  /// From a kept step on under the plan that was in force there; what came later is forgotten. Throws std::invalid_argument in
+  /// a sentence where the step is not kept.
+  void go_back(int step);
+  /// The same under another plan.
+  void fork(int step, const TrainPlan& plan);
+
+  bool begun() const { return training_ != nullptr; }
+  /// True if no step is left: the plan is done, or a or b diverged.
+  bool over() const;
+  bool diverged() const;
+  /// The next step, if there is one. Throws Stopped as PairedTraining does.
+  void step(const Cancelled& cancelled = {});
+  /// The newest state is kept until a newer one is.
+  void keep_newest();
+
+  const TrainRecord& record() const { return training_->record(); }
+  const std::vector<float>& weights(int run) const { return training_->weights(run); }
+  PairedTrainingState state() const { return training_->state(); }
+  const KeptStates& kept() const { return kept_; }
+
+  /// What a head sees after so many steps: goes on from the nearest kept state, on the side. Throws std::invalid_argument in a
+  /// sentence where there is no such place, Stopped when cancelled.
+  Captured captured(const HeadAt& at, const Cancelled& cancelled = {}) const;
+
+ private:
+  void go_on_from(const KeptStates::Moment& moment, TrainPlan plan, bool forks);
+
+  MakePrimitives make_;
+  std::shared_ptr<const TrainPlan> plan_;
+  std::unique_ptr<PairedTraining> training_;
+  KeptStates kept_;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,68 @@
+#include "app/window/fonts.h"
+
+#include <fontconfig/fontconfig.h>
+
+#include <memory>
+#include <string>
+
+namespace attoscope {
+namespace {
+
+template <auto destroy>
+struct With {
+  template <class T>
+  void operator()(T* handle) const {
+    destroy(handle);
+  }
+};
+using Config = std::unique_ptr<FcConfig, With<FcConfigDestroy>>;
+using Pattern = std::unique_ptr<FcPattern, With<FcPatternDestroy>>;
+
+std::string text_of(FcPattern* pattern, const char* key) {
+  FcChar8* text = nullptr;
+  if (FcPatternGetString(pattern, key, 0, &text) != FcResultMatch) return {};
+  return reinterpret_cast<const char*>(text);
+}
+
+/// The face of `family` in `weight`, if exactly that family is there and its file holds nothing else.
+std::string find_font(FcConfig* config, const char* family, int weight, int slant = FC_SLANT_ROMAN) {
+  const Pattern wanted(FcPatternCreate());
+  FcPatternAddString(wanted.get(), FC_FAMILY, reinterpret_cast<const FcChar8*>(family));
+  FcPatternAddInteger(wanted.get(), FC_WEIGHT, weight);
+  FcPatternAddInteger(wanted.get(), FC_SLANT, slant);
+  FcPatternAddInteger(wanted.get(), FC_WIDTH, FC_WIDTH_NORMAL);
+  FcPatternAddBool(wanted.get(), FC_SCALABLE, FcTrue);
+  FcPatternAddBool(wanted.get(), FC_VARIABLE, FcFalse);
+  FcConfigSubstitute(config, wanted.get(), FcMatchPattern);
+  FcDefaultSubstitute(wanted.get());
+  FcResult result = FcResultNoMatch;
+  const Pattern found(FcFontMatch(config, wanted.get(), &result));
+  if (!found || text_of(found.get(), FC_FAMILY) != family) return {};
+  int index = 0;
+  FcPatternGetInteger(found.get(), FC_INDEX, 0, &index);
+  return index == 0 ? text_of(found.get(), FC_FILE) : std::string();
+}
+
+}  // namespace
+
+FontFiles find_fonts() {
+  const Config config(FcInitLoadConfigAndFonts());
+  if (!config) return {};
+  return {.sans = find_font(config.get(), "Inter", FC_WEIGHT_REGULAR),
+          .sans_semibold = find_font(config.get(), "Inter", FC_WEIGHT_DEMIBOLD),
+          .mono = find_font(config.get(), "JetBrains Mono", FC_WEIGHT_REGULAR),
+          .math = find_font(config.get(), "DejaVu Sans", FC_WEIGHT_REGULAR),
+          .sans_italic = find_font(config.get(), "Inter", FC_WEIGHT_REGULAR, FC_SLANT_ITALIC)};
+}
+
+std::string missing_fonts(const FontFiles& files) {
+  std::string packages;
+  if (files.sans.empty() || files.sans_semibold.empty()) packages += " fonts-inter";
+  if (files.mono.empty()) packages += " fonts-jetbrains-mono";
+  if (files.math.empty()) packages += " fonts-dejavu-core";
+  return packages.empty()
+             ? packages
+             : "Some fonts are missing, so the text looks different; Debian and Ubuntu have them in" + packages + ".";
+}
+
+}  // namespace attoscope

@@ -1,0 +1,16 @@
+/// The font files of this machine, by fontconfig.
+#pragma once
+
+#include <string>
+
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+
+/// Inter, JetBrains Mono and DejaVu Sans; empty where a family is not installed.
+FontFiles find_fonts();
+
+/// One sentence that names the packages to install, or "" if no family is missing.
+std::string missing_fonts(const FontFiles& files);
+
+}  // namespace attoscope

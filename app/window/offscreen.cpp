@@ -1,0 +1,145 @@
+#include "app/window/offscreen.h"
+
+#include <epoxy/egl.h>
+#include <epoxy/gl.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "app/window/canvas.h"
+
+namespace attoscope {
+namespace {
+
+[[noreturn]] void fail(const std::string& why) { throw std::runtime_error("Cannot draw without a display: " + why + "."); }
+
+/// True if `name` is a word of the extension list.
+bool lists(const char* extensions, std::string_view name) {
+  const std::string_view text = extensions != nullptr ? extensions : "";
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' ')) return true;
+  }
+  return false;
+}
+
+/// What can be asked of EGL's devices.
+struct DeviceQueries {
+  bool list = false, describe = false;
+};
+
+DeviceQueries device_queries(const char* client_extensions) {
+  const bool base = lists(client_extensions, "EGL_EXT_device_base");
+  return {base || lists(client_extensions, "EGL_EXT_device_enumeration"),
+          base || lists(client_extensions, "EGL_EXT_device_query")};
+}
+
+/// CUDA's index of an EGL device; -1: CUDA does not know it.
+int cuda_index(EGLDeviceEXT device) {
+  EGLAttrib index = -1;
+  if (!lists(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_NV_device_cuda")) return -1;
+  return eglQueryDeviceAttribEXT(device, EGL_CUDA_DEVICE_NV, &index) ? static_cast<int>(index) : -1;
+}
+
+/// The devices of this machine, best first: the wanted GPU, other GPUs, software renderers.
+std::vector<EGLDeviceEXT> devices(DeviceQueries can, int gpu) {
+  EGLint count = 0;
+  std::vector<EGLDeviceEXT> found(64);
+  if (!can.list || !eglQueryDevicesEXT(static_cast<EGLint>(found.size()), found.data(), &count)) return {};
+  found.resize(static_cast<std::size_t>(count));
+  if (!can.describe) return found;
+  const auto rank = [&](EGLDeviceEXT device) {
+    if (gpu >= 0 && cuda_index(device) == gpu) return 0;
+    return lists(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_MESA_device_software") ? 2 : 1;
+  };
+  std::ranges::stable_sort(found, {}, rank);
+  return found;
+}
+
+/// All displays worth a try, best first.
+std::vector<EGLDisplay> displays(int gpu) {
+  const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
+  std::vector<EGLDisplay> found;
+  if (lists(extensions, "EGL_EXT_platform_base")) {
+    if (lists(extensions, "EGL_EXT_platform_device"))
+      for (EGLDeviceEXT device : devices(device_queries(extensions), gpu))
+        found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_DEVICE_EXT, device, nullptr));
+    if (lists(extensions, "EGL_MESA_platform_surfaceless"))
+      found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr));
+  }
+  found.push_back(eglGetDisplay(EGL_DEFAULT_DISPLAY));
+  return found;
+}
+
+/// OpenGL 3.3 core on an initialised display, current, without a surface; EGL_NO_CONTEXT if it cannot.
+EGLContext make_current(EGLDisplay display) {
+  const char* extensions = eglQueryString(display, EGL_EXTENSIONS);
+  if (!lists(extensions, "EGL_KHR_surfaceless_context") || !eglBindAPI(EGL_OPENGL_API)) return EGL_NO_CONTEXT;
+  const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
+  EGLConfig config = nullptr;  // EGL_NO_CONFIG_KHR
+  EGLint count = 0;
+  eglChooseConfig(display, wanted, &config, 1, &count);
+  if (count == 0 && !lists(extensions, "EGL_KHR_no_config_context")) return EGL_NO_CONTEXT;
+  const EGLint attributes[] = {
+      EGL_CONTEXT_MAJOR_VERSION,           3,       EGL_CONTEXT_MINOR_VERSION, 3, EGL_CONTEXT_OPENGL_PROFILE_MASK,
+      EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
+  const EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, attributes);
+  if (context == EGL_NO_CONTEXT) return context;
+  if (eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context)) return context;
+  eglDestroyContext(display, context);
+  return EGL_NO_CONTEXT;
+}
+
+}  // namespace
+
+/// A current EGL context and its display.
+class Offscreen::Context {
+ public:
+  explicit Context(int gpu) {
+    if (!epoxy_has_egl()) fail("libEGL.so.1 is missing (Debian: libegl1)");
+    for (EGLDisplay display : displays(gpu)) {
+      if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr)) continue;
+      display_ = display;
+      context_ = make_current(display);
+      if (context_ != EGL_NO_CONTEXT) return;
+      eglTerminate(display);
+    }
+    fail("no EGL display of this machine offers OpenGL 3.3 (Debian: libgl1-mesa-dri has a software renderer)");
+  }
+  ~Context() {
+    eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    eglDestroyContext(display_, context_);
+    eglTerminate(display_);
+  }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+ private:
+  EGLDisplay display_ = EGL_NO_DISPLAY;
+  EGLContext context_ = EGL_NO_CONTEXT;
+};
+
+Offscreen::Offscreen(int width, int height, int gpu)
+    : width_(width), height_(height), context_(std::make_unique<Context>(gpu)) {
+  const int limit = Framebuffer::largest_side();
+  if (width < 1 || height < 1 || width > limit || height > limit)
+    fail("the size " + std::to_string(width) + "x" + std::to_string(height) + " is not within 1x1 .. " + std::to_string(limit) +
+         "x" + std::to_string(limit));
+  pixels_ = std::make_unique<Framebuffer>(width, height);
+}
+
+Offscreen::~Offscreen() = default;
+
+std::string Offscreen::renderer() const {
+  const auto* name = reinterpret_cast<const char*>(glGetString(GL_RENDERER));
+  return name != nullptr ? name : "";
+}
+
+Picture Offscreen::read() const {
+  glBindFramebuffer(GL_FRAMEBUFFER, pixels_->name());
+  return read_back(0, 0, width_, height_);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,167 @@
+#include "app/window/texture_cuda.h"
+
+#ifdef ATTOSCOPE_CUDA
+// CUDA's header wants OpenGL's before it.
+// clang-format off
+#include <epoxy/gl.h>
+#include <cuda_gl_interop.h>
+// clang-format on
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/gpu/device_matrices.h"
+#include "kernels/gpu/gpu.h"
+
+namespace attoscope {
+namespace {
+
+/// The GPUs on which CUDA sees the current GL context; none where it is drawn by something else, such as a software renderer.
+std::vector<int> devices_of_context() {
+  std::array<int, 16> found{};
+  unsigned count = 0;
+  if (cudaGLGetDevices(&count, found.data(), static_cast<unsigned>(found.size()), cudaGLDeviceListAll) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return {};
+  }
+  return {found.begin(), found.begin() + std::min<std::ptrdiff_t>(count, static_cast<std::ptrdiff_t>(found.size()))};
+}
+
+struct Destroy {
+  void operator()(CUstream_st* stream) const { ignore(cudaStreamDestroy(stream)); }
+  void operator()(cudaGraphicsResource* resource) const { ignore(cudaGraphicsUnregisterResource(resource)); }
+};
+using UrgentStream = std::unique_ptr<CUstream_st, Destroy>;
+using Registration = std::unique_ptr<cudaGraphicsResource, Destroy>;
+
+/// A stream that goes before the worker's, whose launches fill the GPU: a picture should not wait for them.
+UrgentStream urgent_stream() {
+  int least = 0, greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest));
+  return UrgentStream(stream);
+}
+
+Registration registered(unsigned texture) {
+  cudaGraphicsResource_t resource = nullptr;
+  check(cudaGraphicsGLRegisterImage(&resource, texture, GL_TEXTURE_2D,
+                                    cudaGraphicsRegisterFlagsSurfaceLoadStore | cudaGraphicsRegisterFlagsWriteDiscard));
+  return Registration(resource);
+}
+
+/// The texture is CUDA's between construction and `end`, or the scope's end: GL must leave it alone.
+class Mapping {
+ public:
+  Mapping(cudaGraphicsResource_t resource, cudaStream_t stream) : resource_(resource), stream_(stream) {
+    check(cudaGraphicsMapResources(1, &resource_, stream_));
+  }
+  ~Mapping() {
+    if (resource_) ignore(cudaGraphicsUnmapResources(1, &resource_, stream_));
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  /// The texels; others at every mapping.
+  cudaArray_t array() const {
+    cudaArray_t texels = nullptr;
+    check(cudaGraphicsSubResourceGetMappedArray(&texels, resource_, 0, 0));
+    return texels;
+  }
+  /// What GL does from now on comes after what is in the stream by now.
+  void end() {
+    cudaGraphicsResource_t resource = std::exchange(resource_, nullptr);
+    check(cudaGraphicsUnmapResources(1, &resource, stream_));
+  }
+
+ private:
+  cudaGraphicsResource_t resource_;
+  cudaStream_t stream_;
+};
+
+/// Texels as a kernel writes them.
+class Surface {
+ public:
+  explicit Surface(cudaArray_t texels) {
+    cudaResourceDesc what{};
+    what.resType = cudaResourceTypeArray;
+    what.res.array.array = texels;
+    check(cudaCreateSurfaceObject(&surface_, &what));
+  }
+  ~Surface() { ignore(cudaDestroySurfaceObject(surface_)); }
+  Surface(const Surface&) = delete;
+  Surface& operator=(const Surface&) = delete;
+  cudaSurfaceObject_t get() const { return surface_; }
+
+ private:
+  cudaSurfaceObject_t surface_ = 0;
+};
+
+/// Belongs to the UI thread. The matrices need no synchronisation: a result is published when its GPU has finished, and nobody
+/// changes it then.
+class CudaTexture final : public SharedTexture {
+ public:
+  CudaTexture(unsigned texture, int device) : device_(device) {
+    use_device(device_);
+    stream_ = urgent_stream();
+    resource_ = registered(texture);
+  }
+  ~CudaTexture() override {
+    ignore(cudaSetDevice(device_));
+    ignore(cudaStreamSynchronize(stream_.get()));
+    surface_.reset();
+    resource_.reset();
+    stream_.reset();
+  }
+
+  bool serves(const CellSource& source) const override { return source.on_device && source.on_device->device == device_; }
+
+  void paint(const CellSource& source, int width, int height) override {
+    use_device(device_);
+    check(cudaStreamSynchronize(stream_.get()));  // the last picture is on screen: its surface can go
+    surface_.reset();
+    Mapping mapping(resource_.get(), stream_.get());
+    surface_.emplace(mapping.array());
+    sample_on_device(*source.on_device, source.field, source.cells, width, height, PixelImage::nothing, surface_->get(),
+                     stream_.get());
+    mapping.end();
+  }
+
+ private:
+  int device_;
+  UrgentStream stream_;
+  Registration resource_;
+  std::optional<Surface> surface_;  ///< of the last picture, which the GPU may still be writing
+};
+
+}  // namespace
+
+ShareTexture cuda_sharing() {
+  return [devices = std::optional<std::vector<int>>()](unsigned texture,
+                                                       const CellSource& source) mutable -> std::unique_ptr<SharedTexture> {
+    if (!source.on_device) return nullptr;
+    if (!devices) {
+      ignore(cudaSetDevice(source.on_device->device));  // to ask on another would make a context there
+      devices = devices_of_context();
+    }
+    if (std::ranges::find(*devices, source.on_device->device) == devices->end()) return nullptr;
+    return std::make_unique<CudaTexture>(texture, source.on_device->device);
+  };
+}
+
+}  // namespace attoscope
+
+#else
+
+namespace attoscope {
+
+ShareTexture cuda_sharing() {
+  return [](unsigned, const CellSource&) { return nullptr; };
+}
+
+}  // namespace attoscope
+
+#endif

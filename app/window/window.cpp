@@ -1,0 +1,137 @@
+#include "app/window/window.h"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "imgui.h"
+#include "imgui_impl_glfw.h"
+#include "imgui_impl_opengl3.h"
+#include "imgui_internal.h"  // the queue of input events
+
+namespace attoscope {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+  const char* reason = nullptr;
+  glfwGetError(&reason);
+  throw std::runtime_error(what + (reason ? " (" + std::string(reason) + ")" : std::string()) +
+                           "; `attoscope render` draws the window into a file without a display.");
+}
+
+MainWindow& owner(GLFWwindow* window) { return *static_cast<MainWindow*>(glfwGetWindowUserPointer(window)); }
+
+GLFWwindow* make_window(const char* title, int width, int height) {
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+  glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+  glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+  glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
+  glfwWindowHint(GLFW_DEPTH_BITS, 0);
+  glfwWindowHint(GLFW_STENCIL_BITS, 0);
+  glfwWindowHintString(GLFW_X11_CLASS_NAME, "attoscope");
+  glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "attoscope");
+  return glfwCreateWindow(width, height, title, nullptr, nullptr);
+}
+
+/// The wanted size, or what the main monitor has room for.
+ImVec2 fitting(int width, int height) {
+  int x = 0, y = 0, w = 0, h = 0;
+  if (GLFWmonitor* monitor = glfwGetPrimaryMonitor()) glfwGetMonitorWorkarea(monitor, &x, &y, &w, &h);
+  return {static_cast<float>(w > 0 ? std::min(width, w) : width), static_cast<float>(h > 0 ? std::min(height, h) : height)};
+}
+
+}  // namespace
+
+MainWindow::Library::Library() {
+  if (!glfwInit()) fail("There is no display to open a window on");
+}
+MainWindow::Library::~Library() { glfwTerminate(); }
+
+void MainWindow::Destroy::operator()(GLFWwindow* window) const { glfwDestroyWindow(window); }
+
+MainWindow::MainWindow(const char* title, int width, int height) {
+  const ImVec2 size = fitting(width, height);
+  window_.reset(make_window(title, static_cast<int>(size.x), static_cast<int>(size.y)));
+  if (!window_) fail("The display offers no OpenGL 3.3 window");
+  glfwSetWindowSizeLimits(window_.get(), 640, 400, GLFW_DONT_CARE, GLFW_DONT_CARE);
+  glfwMakeContextCurrent(window_.get());
+  glfwSwapInterval(1);
+  gui_ = std::make_unique<Gui>();
+  listen();
+  ImGui_ImplGlfw_InitForOpenGL(window_.get(), true);
+}
+
+MainWindow::~MainWindow() { ImGui_ImplGlfw_Shutdown(); }
+
+void MainWindow::listen() {
+  glfwSetWindowUserPointer(window_.get(), this);
+  glfwSetDropCallback(window_.get(), [](GLFWwindow* window, int count, const char** paths) {
+    MainWindow& w = owner(window);
+    w.dropped_.insert(w.dropped_.end(), paths, paths + count);
+    w.stirred_ = true;
+  });
+  glfwSetWindowRefreshCallback(window_.get(), [](GLFWwindow* window) { owner(window).stirred_ = true; });
+  glfwSetFramebufferSizeCallback(window_.get(), [](GLFWwindow* window, int, int) { owner(window).stirred_ = true; });
+  glfwSetWindowContentScaleCallback(window_.get(), [](GLFWwindow* window, float, float) { owner(window).stirred_ = true; });
+  glfwSetWindowCloseCallback(window_.get(), [](GLFWwindow* window) { owner(window).stirred_ = true; });
+}
+
+void MainWindow::name(const std::string& title) {
+  if (title == title_) return;
+  title_ = title;
+  glfwSetWindowTitle(window_.get(), title.c_str());
+}
+
+bool MainWindow::closing() const { return glfwWindowShouldClose(window_.get()); }
+void MainWindow::close() { glfwSetWindowShouldClose(window_.get(), GLFW_TRUE); }
+
+bool MainWindow::idle(bool moving) const { return pace_.patience(glfwGetTime(), moving, false) == Pace::forever; }
+
+void MainWindow::wait(bool moving, bool computing) {
+  const double patience = visible() ? pace_.patience(glfwGetTime(), moving, computing) : Pace::forever;
+  if (patience == 0)
+    glfwPollEvents();
+  else if (patience == Pace::forever)
+    glfwWaitEvents();
+  else
+    glfwWaitEventsTimeout(patience);
+  if (take_stirred()) pace_.stir(glfwGetTime());
+}
+
+/// Input that ImGui did not see yet counts as an event: it hands over one press or release a frame.
+bool MainWindow::take_stirred() { return stirred_.exchange(false) || !ImGui::GetCurrentContext()->InputEventsQueue.empty(); }
+
+bool MainWindow::visible() const {
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window_.get(), &width, &height);
+  return width > 0 && height > 0 && !glfwGetWindowAttrib(window_.get(), GLFW_ICONIFIED);
+}
+
+double MainWindow::scale() const { return ImGui_ImplGlfw_GetContentScaleForWindow(window_.get()); }
+
+void MainWindow::begin_frame() {
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui_ImplGlfw_NewFrame();
+  ImGui::NewFrame();
+}
+
+void MainWindow::draw_frame(unsigned background) { gui_->draw(background); }
+
+void MainWindow::show_frame() {
+  glfwSwapBuffers(window_.get());
+  pace_.drawn();
+}
+
+std::vector<std::string> MainWindow::take_dropped() { return std::exchange(dropped_, {}); }
+
+void MainWindow::wake() {
+  stirred_ = true;
+  glfwPostEmptyEvent();
+}
+
+}  // namespace attoscope

@@ -1,0 +1,74 @@
+#include "app/words/devices.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "app/words/numbers.h"
+#include "kernels/gpu/device.h"
+
+namespace attoscope {
+namespace {
+
+/// The GPU that one word of a list names; -1: none.
+int gpu_of(std::string_view word) {
+  constexpr std::string_view prefix = "cuda:";
+  if (!word.starts_with(prefix)) return -1;
+  const std::string_view digits = word.substr(prefix.size());
+  return digits.starts_with('-') ? -1 : to_number<int>(digits).value_or(-1);
+}
+
+/// The GPUs that a list names, each once; empty where it is no such list.
+std::vector<int> gpus_of(std::string_view list) {
+  std::vector<int> gpus;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    const int gpu = gpu_of(list.substr(at, end - at));
+    if (gpu < 0 || std::ranges::find(gpus, gpu) != gpus.end()) return {};
+    gpus.push_back(gpu);
+    at = end + 1;
+  }
+  return gpus;
+}
+
+/// "cuda:0 and cuda:1"
+std::string listed(const std::vector<DeviceInfo>& devices) {
+  std::string text;
+  for (const DeviceInfo& d : devices)
+    text += (text.empty() ? "" : &d == &devices.back() ? " and " : ", ") + ("cuda:" + std::to_string(d.index));
+  return text;
+}
+
+}  // namespace
+
+void check_device(std::string_view option, std::string_view spec) {
+  if (spec == "auto" || spec == "cpu") return;
+  const std::vector<int> gpus = spec == "cuda" ? std::vector<int>{} : gpus_of(spec);
+  if (spec != "cuda" && gpus.empty())
+    throw std::invalid_argument(std::string(option) + " is " + in_quotes(spec) + ", expected " + std::string(device_specs));
+  const std::vector<DeviceInfo>& devices = cuda_devices();
+  const std::string what = std::string(option) + " " + std::string(spec) + ": ";
+  if (devices.empty()) throw std::runtime_error(what + why_no_cuda());
+  for (const int gpu : gpus)
+    if (std::ranges::find(devices, gpu, &DeviceInfo::index) == devices.end())
+      throw std::runtime_error(what + "there is no cuda:" + std::to_string(gpu) + " here, expected " + listed(devices));
+}
+
+UsableDevice usable_device(const std::string& spec) {
+  try {
+    check_device("The session's device", spec);
+    return {spec, ""};
+  } catch (const std::exception& error) {
+    std::string sentence = error.what();
+    if (sentence.ends_with('.')) sentence.pop_back();
+    return {"cpu", sentence + "; the CPU computes."};
+  }
+}
+
+std::vector<DeviceEntry> device_entries(const std::string& cpu) {
+  std::vector<DeviceEntry> entries{{"cpu", cpu, ""}};
+  for (const DeviceInfo& d : cuda_devices()) entries.push_back({"cuda:" + std::to_string(d.index), d.name, ""});
+  if (cuda_devices().empty()) entries.push_back({"cuda", "an NVIDIA GPU", why_no_cuda()});
+  return entries;
+}
+
+}  // namespace attoscope

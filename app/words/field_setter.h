@@ -1,0 +1,126 @@
+/// Text to one field: the visitor behind `--set a.tau=4` and the options of `run`.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "app/words/numbers.h"
+#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/presets.h"
+
+namespace attoscope {
+
+/// `label` is 'value', expected `expected`: what every refused option says.
+[[noreturn]] inline void refuse(const std::string& label, std::string_view value, const std::string& expected) {
+  throw std::invalid_argument(label + " is " + in_quotes(value) + ", expected " + expected);
+}
+
+/// The whole number that `text` is. Throws std::invalid_argument in a sentence.
+template <std::integral T>
+T whole_number(const std::string& label, std::string_view text, T min, T max) {
+  const auto value = to_number<T>(text);
+  if (!value || *value < min || *value > max) refuse(label, text, whole_range_text(min, max));
+  return *value;
+}
+
+/// Sets the field called `key` to what `value` says, and leaves the others alone. Throws std::invalid_argument in a sentence
+/// that begins with `label`.
+class FieldSetter {
+ public:
+  FieldSetter(std::string label, std::string_view key, std::string_view value)
+      : label_(std::move(label)), key_(key), value_(value) {}
+
+  bool found() const { return found_; }
+  /// The keys that there are.
+  const std::vector<std::string_view>& keys() const { return keys_; }
+
+  template <class T>
+  void integer(std::string_view key, T& x, T min, T max) {
+    if (is(key)) x = whole_number(label_, value_, min, max);
+  }
+  void real(std::string_view key, double& x, const RealRange& range) {
+    if (!is(key)) return;
+    const auto value = to_number<double>(value_);
+    if (!value || !contains(range, *value)) refuse(label_, value_, attoscope::text(range));
+    x = *value;
+  }
+  void optional_real(std::string_view key, std::optional<double>& x, const RealRange& range) {
+    if (!is(key)) return;
+    if (value_ == "none") return x.reset();
+    const auto value = to_number<double>(value_);
+    if (!value || !contains(range, *value)) refuse(label_, value_, attoscope::text(range) + ", or none");
+    x = *value;
+  }
+  void flag(std::string_view key, bool& x) {
+    if (!is(key)) return;
+    if (value_ != "true" && value_ != "false") refuse(label_, value_, "true or false");
+    x = value_ == "true";
+  }
+  template <class E, std::size_t N>
+  void choice(std::string_view key, E& x, const std::array<std::string_view, N>& names) {
+    if (!is(key)) return;
+    const auto found = std::find(names.begin(), names.end(), value_);
+    if (found == names.end()) refuse(label_, value_, listed(names));
+    x = static_cast<E>(found - names.begin());
+  }
+  void rounding(std::string_view key, Rounding& x) {
+    if (is(key)) labelled([&] { x = parse_rounding(value_); });
+  }
+  void policy(std::string_view key, Precision& x) {
+    if (is(key)) labelled([&] { x = attoscope::policy(value_).precision; });
+  }
+  void text(std::string_view, const std::string&) {}
+  void hex(std::string_view, std::uint64_t) {}
+  /// The steps are a method's own; of other objects nothing is set.
+  template <class F>
+  void object(std::string_view key, F visit) {
+    if (key == "precision") visit(*this);
+  }
+
+ private:
+  bool is(std::string_view key) {
+    keys_.push_back(key);
+    found_ |= key == key_;
+    return key == key_;
+  }
+  template <class F>
+  void labelled(F read) {
+    try {
+      read();
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(label_ + ": " + error.what());
+    }
+  }
+  std::string label_;
+  std::string_view key_, value_;
+  bool found_ = false;
+  std::vector<std::string_view> keys_;
+};
+
+/// Names the option in front of what `read` throws about its value.
+template <class F>
+auto of_option(const char* option, F read) {
+  try {
+    return read();
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(std::string(option) + ": " + error.what());
+  }
+}
+
+/// Sets the field `key` of the method or problem that `visit` shows; `label` opens every message.
+template <class Visit>
+void set_field(const std::string& label, const std::string& key, const std::string& value, Visit visit) {
+  FieldSetter setter(label, key, value);
+  visit(setter);
+  if (!setter.found())
+    throw std::invalid_argument(label + ": " + in_quotes(key) + " is unknown, expected " + listed(setter.keys()));
+}
+
+}  // namespace attoscope

@@ -1,0 +1,257 @@
+/// exp, log and sincos from IEEE operations alone: the same source code for a number, a vector of lanes and a GPU thread, so
+/// that every machine gives the same bits. V is float, double or a vector of either.
+#pragma once
+
+#include "kernels/arithmetic/format.h"
+
+namespace attoscope {
+
+/// The element and integer types of V, and a*b + c with one rounding. Vectors specialise it where they are defined.
+template <class V>
+struct Lane;
+template <>
+struct Lane<float> {
+  using Scalar = float;
+  using Int = std::int32_t;
+  using UInt = std::uint32_t;
+  static constexpr bool has_scale = false;  ///< whether `scaled(p, n)` gives p * 2^n in one operation
+#ifdef __CUDA_ARCH__
+  ATTOSCOPE_HOST_DEVICE_INLINE static float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+#else
+  ATTOSCOPE_HOST_DEVICE_INLINE static float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#endif
+};
+template <>
+struct Lane<double> {
+  using Scalar = double;
+  using Int = std::int64_t;
+  using UInt = std::uint64_t;
+  static constexpr bool has_scale = false;
+#ifdef __CUDA_ARCH__
+  ATTOSCOPE_HOST_DEVICE_INLINE static double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
+#else
+  ATTOSCOPE_HOST_DEVICE_INLINE static double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#endif
+};
+
+/// a*b + c with one rounding.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V fused(V a, V b, V c) {
+  return Lane<V>::fused(a, b, c);
+}
+
+/// x in every lane (x - 0, which keeps every x, -0 included, and costs nothing).
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V splat(typename Lane<V>::Scalar x) {
+  return x - V{};
+}
+
+/// V's bits as integers, and back.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE typename Lane<V>::Int bits_of(V x) {
+  return bit_as<typename Lane<V>::Int>(x);
+}
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V from_bits(typename Lane<V>::Int x) {
+  return bit_as<V>(x);
+}
+
+/// 2^k for normal results, k an integer (a vector of integers).
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V exponent_bits_to_value(typename Lane<V>::Int k) {
+  using L = Layout<typename Lane<V>::Scalar>;
+  return from_bits<V>((k + L::max_exponent) << L::mantissa_bits);
+}
+
+template <class T>
+struct ExpConstants;
+template <>
+struct ExpConstants<float> {
+  static constexpr float lowest = -104.5f, highest = 89.0f;  // beyond: 0 and infinity
+  static constexpr float log2_e = 0x1.715476p+0f, ln2_high = 0x1.62e43p-1f, ln2_low = -0x1.05c61p-29f;
+  static constexpr float magic = 0x1.8p23f;
+  // (exp(r) - 1 - r) / r^2 on |r| <= ln(2)/2, minimax in relative error of exp
+  static constexpr int terms = 5;
+  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr float c(int i) {
+    constexpr float table[terms] = {0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.5558f4p-5f, 0x1.123a6cp-7f, 0x1.6a2352p-10f};
+    return table[i];
+  }
+};
+template <>
+struct ExpConstants<double> {
+  static constexpr double lowest = -746.0, highest = 710.0;
+  static constexpr double log2_e = 0x1.71547652b82fep+0, ln2_high = 0x1.62e42fefa39efp-1, ln2_low = 0x1.abc9e3b39803fp-56;
+  static constexpr double magic = 0x1.8p52;
+  static constexpr int terms = 10;
+  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr double c(int i) {
+    constexpr double table[terms] = {0x1.000000000000ap-1,  0x1.55555555554f9p-3,  0x1.55555555507f1p-5,  0x1.1111111127e83p-7,
+                                     0x1.6c16c1844b01cp-10, 0x1.a01a0129b4612p-13, 0x1.a01999adcb23bp-16, 0x1.71df262c451e1p-19,
+                                     0x1.28adce7339679p-22, 0x1.ad7f02ab63935p-26};
+    return table[i];
+  }
+};
+
+/// x, but at least `low` and at most `high`; NaN stays NaN.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V within(V x, typename Lane<V>::Scalar low, typename Lane<V>::Scalar high) {
+  if constexpr (Lane<V>::has_scale) return Lane<V>::within(x, splat<V>(low), splat<V>(high));
+  const V y = x < low ? splat<V>(low) : x;
+  return y > high ? splat<V>(high) : y;
+}
+
+/// p * 2^n for p in about [1/2, 2] and n as `shifted` = magic + n holds it; at most one rounding, into the subnormals.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V scaled_by_power(V p, V n, V shifted) {
+  if constexpr (Lane<V>::has_scale) return Lane<V>::scaled(p, n);
+  const V magic = splat<V>(ExpConstants<typename Lane<V>::Scalar>::magic);
+  const V half_shifted = fused(n, splat<V>(typename Lane<V>::Scalar(0.5)), magic);
+  const auto whole = bits_of(shifted) - bits_of(magic), half = bits_of(half_shifted) - bits_of(magic);
+  return p * exponent_bits_to_value<V>(half) * exponent_bits_to_value<V>(whole - half);
+}
+
+/// e^x, at most 1.03 ulp from the true value in float and 1 ulp in double, subnormal results included; NaN gives NaN.
+/// Cody-Waite reduction x = n ln 2 + r, then 1 + (r + r^2 q(r)), then two scalings by powers of two, of which only the second
+/// can round.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V exponential(V x) {
+  using T = typename Lane<V>::Scalar;
+  using K = ExpConstants<T>;
+  const V y = within(x, K::lowest, K::highest);
+  const V shifted = fused(y, splat<V>(K::log2_e), splat<V>(K::magic));
+  const V n = shifted - K::magic;
+  const V high = fused(n, splat<V>(-K::ln2_high), y);
+  const V r = fused(n, splat<V>(-K::ln2_low), high);
+  V q = splat<V>(K::c(K::terms - 1));
+  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c(i)));
+  V p;
+  if constexpr (sizeof(T) == sizeof(double)) {  // adds back what rounding r lost
+    p = (fused(r * r, q, fused(n, splat<V>(-K::ln2_low), high - r)) + r) + T{1};
+  } else {
+    p = fused(r * r, q, r) + T{1};
+  }
+  return scaled_by_power(p, n, shifted);
+}
+
+template <class T>
+struct Exp2Constants;
+template <>
+struct Exp2Constants<float> {
+  static constexpr float lowest = -151.0f, highest = 129.0f, magic = ExpConstants<float>::magic;
+  // (2^r - 1) / r on |r| <= 1/2, minimax
+  static constexpr int terms = 6;
+  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr float c(int i) {
+    constexpr float table[terms] = {0x1.62e43p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee6p-5f,
+                                    0x1.3b2d5p-7f, 0x1.5f3f3p-10f, 0x1.41fb2cp-13f};
+    return table[i];
+  }
+};
+template <>
+struct Exp2Constants<double> {
+  static constexpr double lowest = -1076.0, highest = 1025.0, magic = ExpConstants<double>::magic;
+  static constexpr int terms = 11;
+  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr double c(int i) {
+    constexpr double table[terms] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c5a5p-3,  0x1.c6b08d7049fe6p-5,  0x1.3b2ab6fba007cp-7,
+                                     0x1.5d87fe78cdbdcp-10, 0x1.4309130efb1c8p-13, 0x1.ffcbfba86f5cap-17, 0x1.62bfc740e058ep-20,
+                                     0x1.b5267e317beebp-24, 0x1.e61bf8e63572ap-28, 0x1.e79b0b6f725e0p-32};
+    return table[i];
+  }
+};
+
+/// 2^x, at most 1.03 ulp from the true value; NaN gives NaN.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V exponential2(V x) {
+  using K = Exp2Constants<typename Lane<V>::Scalar>;
+  const V y = within(x, K::lowest, K::highest);
+  const V shifted = y + K::magic, n = shifted - K::magic, r = y - n;
+  V q = splat<V>(K::c(K::terms - 1));
+  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c(i)));
+  return scaled_by_power(fused(q, r, splat<V>(1)), n, shifted);
+}
+
+/// Minimax polynomials of 2^f on [0, 1), relative error, p(0) = 1: the coefficient of f^(i+1). Worst
+/// errors: 3.9e-2, 2.1e-3, 8.8e-5, 2.9e-6, 1.6e-7. Degree 3 has FlashAttention-4's coefficients.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr float exp2_coefficient(int degree, int i) {
+  constexpr float table[5][5] = {
+      {0x1.d8dc72p-1f, 0, 0, 0, 0},
+      {0x1.54f8d4p-1f, 0x1.51d9cep-2f, 0, 0, 0},
+      {0.695146143436431884765625f, 0.227564394474029541015625f, 0.077119089663028717041015625f, 0, 0},
+      {0x1.62d6c6p-1f, 0x1.ee245p-3f, 0x1.abf86ap-5f, 0x1.b7f73p-7f, 0},
+      {0x1.62e4bap-1f, 0x1.ebdb56p-3f, 0x1.c91ce6p-5f, 0x1.277854p-7f, 0x1.e974fcp-10f}};
+  return table[degree - 1][i];
+}
+
+/// 2^x by the polynomial of `degree` 1..5 on the fraction of x, the whole part put into the exponent (as in FlashAttention-4).
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_polynomial(V x, int degree) {
+  using T = typename Lane<V>::Scalar;
+  using K = Exp2Constants<T>;
+  const V y = within(x, K::lowest, K::highest);
+  const V nearest = (y + K::magic) - K::magic;
+  const V n = nearest > y ? nearest - T(1) : nearest, f = y - n;
+  V q = splat<V>(T(exp2_coefficient(degree, degree - 1)));
+  for (int i = degree - 2; i >= 0; --i) q = fused(q, f, splat<V>(T(exp2_coefficient(degree, i))));
+  return scaled_by_power(fused(q, f, splat<V>(1)), n, n + K::magic);
+}
+
+/// ln x to 2 ulp, for every x: x = 2^k m, m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1)). NaN below 0.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V logarithm(V x) {
+  using T = typename Lane<V>::Scalar;
+  using Int = typename Lane<V>::Int;
+  using L = Layout<T>;
+  using K = ExpConstants<T>;
+  constexpr bool is_float = sizeof(T) == 4;
+  constexpr T smallest_normal = is_float ? T(0x1p-126) : T(0x1p-1022), lift = is_float ? T(0x1p64) : T(0x1p128);
+  const V normal = x > T(0) ? (x < smallest_normal ? x * lift : x) : splat<V>(1);  // 1 where there is no logarithm
+  const V lifted = x < smallest_normal ? splat<V>(is_float ? T(64) : T(128)) : V{};
+  // the exponent of x / sqrt(1/2), rounded down
+  const Int k = (bits_of(normal) - bits_of(splat<V>(T(0x1.6a09e667f3bcdp-1)))) >> L::mantissa_bits;
+  const V m = from_bits<V>(bits_of(normal) - (k << L::mantissa_bits));
+  const V k_value = (from_bits<V>(bits_of(splat<V>(K::magic)) + k) - K::magic) - lifted;
+  const V f = (m - T(1)) / (m + T(1)), f2 = f * f;
+  constexpr int last = is_float ? 11 : 25;
+  V s = splat<V>(T(2.0 / last));
+  for (int i = last - 2; i >= 3; i -= 2) s = fused(s, f2, splat<V>(T(2.0 / i)));
+  const V tail = fused(f * f2, s, k_value * K::ln2_low);
+  const V result = fused(k_value, splat<V>(K::ln2_high), fused(f, splat<V>(2), tail));
+  const V infinity = splat<V>(std::numeric_limits<T>::infinity()), nan = splat<V>(std::numeric_limits<T>::quiet_NaN());
+  const V edge = x == T(0) ? -infinity : (x > T(0) ? infinity : nan);
+  return x > T(0) ? (x < infinity ? result : edge) : edge;
+}
+
+/// cap * tanh(x / cap), from exp: (1 - t) / (1 + t) with t = exp(-2 |x / cap|).
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V soft_capped(V x, typename Lane<V>::Scalar cap) {
+  using T = typename Lane<V>::Scalar;
+  const V y = x / cap, magnitude = y < T(0) ? -y : y;
+  const V t = exponential(magnitude * T(-2)), capped = (T(1) - t) / (T(1) + t) * cap;
+  return y < T(0) ? -capped : capped;
+}
+
+template <class V>
+struct SinCos {
+  V sin, cos;
+};
+
+/// sin and cos of 2 pi u, u in [0, 1), to about 1 ulp of 1.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE SinCos<V> sincos_turns(V u) {
+  const V shifted = u * 4.0 + 0x1.8p52, quarter = shifted - 0x1.8p52;
+  const V x = (u * 4.0 - quarter) * 0x1.921fb54442d18p+0, x2 = x * x;
+  constexpr double s[] = {-1.0 / 6,        1.0 / 120,          -1.0 / 5040,           1.0 / 362880,
+                          -1.0 / 39916800, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
+  constexpr double c[] = {-1.0 / 2,       1.0 / 24,          -1.0 / 720,           1.0 / 40320,
+                          -1.0 / 3628800, 1.0 / 479001600.0, -1.0 / 87178291200.0, 1.0 / 20922789888000.0};
+  V ps = splat<V>(s[6]), pc = splat<V>(c[7]);
+  for (int i = 5; i >= 0; --i) ps = fused(ps, x2, splat<V>(s[i]));
+  for (int i = 6; i >= 0; --i) pc = fused(pc, x2, splat<V>(c[i]));
+  const V sine = fused(x * x2, ps, x), cosine = fused(x2, pc, splat<V>(1.0));
+  const V odd = quarter - ((quarter * 0.5 + 0x1.8p52) - 0x1.8p52) * 2.0;  // 0, or +-1 in odd quarters
+  const V a = odd != 0.0 ? cosine : sine, b = odd != 0.0 ? sine : cosine;
+  // quarters 0..4: sin gets - in 2 and 3, cos in 1 and 2
+  const V sin_sign = quarter == 2.0 ? splat<V>(-1.0) : (quarter == 3.0 ? splat<V>(-1.0) : splat<V>(1.0));
+  const V cos_sign = quarter == 1.0 ? splat<V>(-1.0) : (quarter == 2.0 ? splat<V>(-1.0) : splat<V>(1.0));
+  return {a * sin_sign, b * cos_sign};
+}
+
+}  // namespace attoscope

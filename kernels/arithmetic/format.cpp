@@ -1,0 +1,96 @@
+#include "kernels/arithmetic/format.h"
+
+#include <array>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+namespace attoscope {
+namespace {
+
+struct Named {
+  std::string_view name;
+  Format format;
+};
+constexpr std::array<Named, 7> named{
+    {{"fp64", fp64}, {"fp32", fp32}, {"tf32", tf32}, {"bf16", bf16}, {"fp16", fp16}, {"e4m3", e4m3}, {"e5m2", e5m2}}};
+constexpr std::array<std::string_view, 3> overflow_names{"infinity", "saturate", "nan"};
+
+[[noreturn]] void refuse(std::string_view text, const char* expected) {
+  throw std::invalid_argument("format '" + std::string(text) + "' is unknown: expected " + expected);
+}
+
+/// Reads a number at the front of `text` and drops it; -1 where there is none.
+int take_number(std::string_view& text) {
+  int number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || text.front() == '-') return -1;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+Format parse_base(std::string_view base, std::string_view whole) {
+  for (const Named& n : named)
+    if (n.name == base) return n.format;
+  const char* expected = "fp64, fp32, tf32, bf16, fp16, e4m3, e5m2 or eXmY with X 2..11 and Y 0..52";
+  std::string_view rest = base;
+  if (rest.empty() || rest.front() != 'e') refuse(whole, expected);
+  rest.remove_prefix(1);
+  const int exponent = take_number(rest);
+  if (rest.empty() || rest.front() != 'm') refuse(whole, expected);
+  rest.remove_prefix(1);
+  const int mantissa = take_number(rest);
+  const bool fits =
+      exponent >= min_exponent_bits && exponent <= max_exponent_bits && mantissa >= 0 && mantissa <= max_mantissa_bits;
+  if (!rest.empty() || !fits) refuse(whole, expected);
+  return {exponent, mantissa};
+}
+
+void apply_option(Format& f, std::string_view option, std::string_view whole) {
+  if (option == "fn") {
+    f.top_code_nan = true;
+    return;
+  }
+  if (option == "ieee") {
+    f.top_code_nan = false;
+    return;
+  }
+  for (std::size_t i = 0; i < overflow_names.size(); ++i) {
+    if (overflow_names[i] == option) {
+      f.overflow = static_cast<Overflow>(i);
+      return;
+    }
+  }
+  refuse(whole, "only /infinity, /saturate, /nan, /fn or /ieee after the name");
+}
+
+}  // namespace
+
+std::string name(const Format& f) {
+  Format base{f.exponent_bits, f.mantissa_bits};
+  std::string text = "e";
+  text.append(std::to_string(f.exponent_bits)).append("m").append(std::to_string(f.mantissa_bits));
+  for (const Named& n : named) {
+    if (n.format.exponent_bits != f.exponent_bits || n.format.mantissa_bits != f.mantissa_bits) continue;
+    base = n.format;
+    text = n.name;
+  }
+  if (f.top_code_nan != base.top_code_nan) text += f.top_code_nan ? "/fn" : "/ieee";
+  if (f.overflow != base.overflow) text.append("/").append(overflow_names[static_cast<std::size_t>(f.overflow)]);
+  return text;
+}
+
+Format parse_format(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  Format f = parse_base(text.substr(0, slash), text);
+  for (std::size_t at = slash; at != std::string_view::npos;) {
+    const std::size_t next = text.find('/', at + 1);
+    apply_option(f, text.substr(at + 1, next == std::string_view::npos ? next : next - at - 1), text);
+    at = next;
+  }
+  if (f.top_code_nan && f.overflow == Overflow::infinity)
+    refuse(text, "/saturate or /nan, since a format whose top code is NaN has no infinity");
+  return f;
+}
+
+}  // namespace attoscope

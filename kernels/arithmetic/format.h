@@ -1,0 +1,202 @@
+/// Number formats as values, and IEEE 754 rounding to them.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+// For functions that a CPU and a GPU run. HOST_DEVICE only says so; _INLINE forces inlining, for the small functions of inner
+// loops; _NOINLINE keeps one copy of a large function that is called from many places (on a GPU only: a CPU's compiler
+// decides).
+#ifdef __CUDACC__
+#define ATTOSCOPE_HOST_DEVICE_INLINE __host__ __device__ __forceinline__
+#define ATTOSCOPE_HOST_DEVICE __host__ __device__
+#define ATTOSCOPE_HOST_DEVICE_NOINLINE __host__ __device__ __noinline__
+#else
+#define ATTOSCOPE_HOST_DEVICE_INLINE [[gnu::always_inline]] inline
+#define ATTOSCOPE_HOST_DEVICE
+#define ATTOSCOPE_HOST_DEVICE_NOINLINE
+#endif
+#ifdef __CUDA_ARCH__
+#define ATTOSCOPE_UNROLL(pragma) _Pragma(#pragma)  // ATTOSCOPE_UNROLL(unroll 4)
+#else
+#define ATTOSCOPE_UNROLL(pragma)
+#endif
+
+namespace attoscope {
+
+/// The bits of x read as a To of the same size.
+template <class To, class From>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr To bit_as(const From& x) {
+  return __builtin_bit_cast(To, x);
+}
+
+/// What a value beyond the largest finite one becomes.
+enum class Overflow : std::uint8_t { infinity, saturate, nan };
+
+/// A binary floating-point format: sign, `exponent_bits`, `mantissa_bits` (stored, without the hidden one).
+struct Format {
+  int exponent_bits = 8;
+  int mantissa_bits = 23;
+  Overflow overflow = Overflow::infinity;
+  /// True where the largest exponent holds numbers and only its last mantissa is NaN (OCP e4m3: largest 448).
+  bool top_code_nan = false;
+
+  friend constexpr bool operator==(const Format&, const Format&) = default;
+};
+
+inline constexpr Format fp64{11, 52};
+inline constexpr Format fp32{8, 23};
+inline constexpr Format tf32{8, 10};
+inline constexpr Format bf16{8, 7};
+inline constexpr Format fp16{5, 10};
+inline constexpr Format e4m3{4, 3, Overflow::saturate, true};
+inline constexpr Format e5m2{5, 2};
+
+/// Limits of the bit sliders and of `eXmY`.
+inline constexpr int min_exponent_bits = 2, max_exponent_bits = 11, max_mantissa_bits = 52;
+
+/// Bits of precision p, the hidden one included.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr int significand_bits(const Format& f) { return f.mantissa_bits + 1; }
+/// Exponent of the smallest normal number.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr int min_exponent(const Format& f) { return 2 - (1 << (f.exponent_bits - 1)); }
+/// Exponent of the largest finite number.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr int max_exponent(const Format& f) {
+  const int ieee = (1 << (f.exponent_bits - 1)) - 1;
+  return f.top_code_nan && f.mantissa_bits > 0 ? ieee + 1 : ieee;
+}
+
+/// The bit layout of a working type T (float or double).
+template <class T>
+struct Layout {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+  using Bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
+  static constexpr int exponent_bits = std::is_same_v<T, float> ? 8 : 11;
+  static constexpr int mantissa_bits = std::is_same_v<T, float> ? 23 : 52;
+  static constexpr int max_exponent = (1 << (exponent_bits - 1)) - 1;
+  static constexpr int min_exponent = 1 - max_exponent;
+  static constexpr Bits sign = Bits{1} << (exponent_bits + mantissa_bits);
+  static constexpr Bits infinity = ((Bits{1} << exponent_bits) - 1) << mantissa_bits;
+  static constexpr Bits hidden = Bits{1} << mantissa_bits;
+};
+
+/// 2^k in T: subnormal, 0 or infinity where k asks for it.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr T power_of_two(int k) {
+  using L = Layout<T>;
+  using Bits = typename L::Bits;
+  if (k > L::max_exponent) return bit_as<T>(L::infinity);
+  if (k >= L::min_exponent) return bit_as<T>(static_cast<Bits>(k + L::max_exponent) << L::mantissa_bits);
+  const int bit = k - (L::min_exponent - L::mantissa_bits);
+  return bit < 0 ? T{0} : bit_as<T>(Bits{1} << bit);
+}
+
+/// The largest finite number of f, in T; infinity where T cannot hold it.
+template <class T = double>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr T largest(const Format& f) {
+  const bool short_top = f.top_code_nan && f.mantissa_bits > 0;
+  const int e = max_exponent(f);
+  if (e > Layout<T>::max_exponent) return bit_as<T>(Layout<T>::infinity);
+  const T last = power_of_two<T>(-f.mantissa_bits) * (short_top ? 2 : 1);
+  return (T{2} - last) * power_of_two<T>(e);
+}
+/// The smallest normal and subnormal number, and the spacing of numbers just above 1.
+inline constexpr double smallest_normal(const Format& f) { return power_of_two<double>(min_exponent(f)); }
+inline constexpr double smallest_subnormal(const Format& f) { return power_of_two<double>(min_exponent(f) - f.mantissa_bits); }
+inline constexpr double epsilon(const Format& f) { return power_of_two<double>(-f.mantissa_bits); }
+
+/// Exponent of |bits| (which are not 0, not infinite): floor(log2 |x|), subnormals of T included.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr int exponent_of(typename Layout<T>::Bits magnitude) {
+  using L = Layout<T>;
+  const int biased = static_cast<int>(magnitude >> L::mantissa_bits);
+  if (biased != 0) return biased - L::max_exponent;
+#ifdef __CUDA_ARCH__
+  const int zeros = sizeof(T) == 4 ? __clz(static_cast<int>(magnitude)) : __clzll(static_cast<long long>(magnitude));
+#else
+  const int zeros = std::countl_zero(magnitude);
+#endif
+  return L::min_exponent - (zeros - L::exponent_bits);
+}
+
+/// What +-overflow gives in f.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr T overflowed(const Format& f, bool negative) {
+  using L = Layout<T>;
+  if (f.overflow == Overflow::nan) return bit_as<T>(L::infinity | (L::hidden >> 1));
+  const T magnitude = f.overflow == Overflow::saturate ? largest<T>(f) : bit_as<T>(L::infinity);
+  return negative ? -magnitude : magnitude;
+}
+
+/// The number of f nearest to x, ties to even, with f's subnormals and overflow; NaN stays NaN, the sign of 0 is kept.
+/// Exact for every x of T (IEEE 754-2019, section 4.3.1). Where f's exponents reach beyond T's, T's range is the limit.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round(const Format& f, T x) {
+  using L = Layout<T>;
+  using Bits = typename L::Bits;
+  const Bits u = bit_as<Bits>(x), magnitude = u & ~L::sign;
+  const bool negative = (u & L::sign) != 0;
+  if (magnitude == 0 || magnitude > L::infinity) return x;
+  if (magnitude == L::infinity) return overflowed<T>(f, negative);
+  const int e = exponent_of<T>(magnitude);
+  const int own = (e > L::min_exponent ? e : L::min_exponent) - L::mantissa_bits;     // x = significand * 2^own
+  const int quantum = (e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits;  // log2 of f's spacing at x
+  const int dropped = quantum - own;
+  T y = bit_as<T>(magnitude);
+  if (dropped > L::mantissa_bits + 1) {
+    y = 0;
+  } else if (dropped > 0) {
+    const Bits fraction = magnitude & (L::hidden - 1);
+    const Bits significand = (magnitude >> L::mantissa_bits) != 0 ? fraction | L::hidden : fraction;
+    const Bits half = Bits{1} << (dropped - 1), odd = (significand >> dropped) & 1;
+    const Bits kept = (significand + (half - 1) + odd) >> dropped;
+    y = static_cast<T>(kept) * power_of_two<T>(quantum);  // exact: kept * 2^quantum is a number of T, or beyond it
+  }
+  if (y > largest<T>(f)) return overflowed<T>(f, negative);
+  return negative ? -y : y;
+}
+
+/// One of f's two neighbours of x (x itself where it is one): the one further from 0 with the probability of x's distance
+/// from the nearer, decided by `random` (uniform in 64 bits). Overflow as in `round`.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round_stochastic(const Format& f, T x, std::uint64_t random) {
+  using L = Layout<T>;
+  using Bits = typename L::Bits;
+  const Bits u = bit_as<Bits>(x), magnitude = u & ~L::sign;
+  const bool negative = (u & L::sign) != 0;
+  if (magnitude == 0 || magnitude > L::infinity) return x;
+  if (magnitude == L::infinity) return overflowed<T>(f, negative);
+  const int e = exponent_of<T>(magnitude);
+  const int own = (e > L::min_exponent ? e : L::min_exponent) - L::mantissa_bits;
+  const int quantum = (e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits;
+  const int dropped = quantum - own;
+  T y = bit_as<T>(magnitude);
+  const Bits fraction = magnitude & (L::hidden - 1);
+  const std::uint64_t significand = (magnitude >> L::mantissa_bits) != 0 ? fraction | L::hidden : fraction;
+  if (dropped > 63) {  // far below the smallest number: whether x / 2^quantum and the random number, as fractions, sum to 1
+    y = dropped < 128 && random > ~(significand >> (dropped - 64)) ? power_of_two<T>(quantum) : T{0};
+  } else if (dropped > 0) {
+    const std::uint64_t kept = (significand + (random & ((std::uint64_t{1} << dropped) - 1))) >> dropped;
+    y = static_cast<T>(kept) * power_of_two<T>(quantum);
+  }
+  if (y > largest<T>(f)) return overflowed<T>(f, negative);
+  return negative ? -y : y;
+}
+
+/// The spacing of f's numbers at |x| (one ulp), x finite; that of the subnormals below the smallest normal.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr double ulp(const Format& f, double x) {
+  const std::uint64_t magnitude = bit_as<std::uint64_t>(x) & ~Layout<double>::sign;
+  const int e = magnitude == 0 ? min_exponent(f) : exponent_of<double>(magnitude);
+  return power_of_two<double>((e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits);
+}
+
+/// "bf16", "e5m7", "e4m3/ieee/infinity": the text that `parse_format` reads back.
+std::string name(const Format& f);
+/// The format called fp64, fp32, tf32, bf16, fp16, e4m3, e5m2 or eXmY (X 2..11, Y 0..52), each followed by any of
+/// /infinity /saturate /nan (overflow) and /fn /ieee (top code). Throws std::invalid_argument with one sentence.
+Format parse_format(std::string_view text);
+
+}  // namespace attoscope

@@ -1,0 +1,47 @@
+/// Rounding by a plan, chosen at run time: one piece of code for all formats. Stochastic rounding is not among them.
+#pragma once
+
+#include "kernels/arithmetic/rounders.h"
+
+namespace attoscope {
+
+/// The expensive kinds of rounding: one copy of their code.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& plan, T x) {
+  return round(plan.format, x);
+}
+
+/// use(rounder) with the functor that the plan asks for.
+template <class T, class Use>
+ATTOSCOPE_HOST_DEVICE_INLINE void with_plan(const RounderPlan<T>& plan, Use&& use) {
+  switch (plan.kind) {
+    case RounderKind::none:
+      return use(NoRounder{});
+    case RounderKind::bits:
+      return use(BitsRounder<T>(plan));
+    case RounderKind::half:
+    case RounderKind::magic:
+      return use(MagicRounder<T>(plan));
+    case RounderKind::slow:
+    case RounderKind::stochastic:
+      return use([&](T x) { return rounded_at_length(plan, x); });
+  }
+}
+
+/// The functor that looks at the plan for every number.
+template <class T>
+struct PlanRounder {
+  const RounderPlan<T>& plan;
+
+  ATTOSCOPE_HOST_DEVICE_INLINE T operator()(T x) const {
+    with_plan(plan, [&](auto rounder) { x = rounder(x); });
+    return x;
+  }
+};
+
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE T rounded(const RounderPlan<T>& plan, T x) {
+  return PlanRounder<T>{plan}(x);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,46 @@
+/// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011), so that every element can be computed on its own. The
+/// normal numbers of the inputs are made from them by Box and Muller.
+#pragma once
+
+#include "kernels/arithmetic/exponential.h"
+#include "kernels/arithmetic/precision.h"
+
+namespace attoscope {
+
+/// The four 32-bit words of Philox4x32-10 for a 128-bit counter and a 64-bit key. U holds 64-bit unsigned integers (a number or
+/// a vector), of which only the lower halves are used.
+template <class U>
+struct Philox {
+  U x[4];
+};
+
+template <class U>
+ATTOSCOPE_HOST_DEVICE_INLINE Philox<U> philox(U counter_low, U counter_high, std::uint64_t stream, std::uint64_t seed) {
+  constexpr std::uint64_t mask = 0xffffffffu;
+  Philox<U> p{{counter_low & mask, counter_high & mask, U{} + (stream & mask), U{} + (stream >> 32)}};
+  std::uint64_t key0 = seed & mask, key1 = seed >> 32;
+  for (int round = 0; round < 10; ++round) {
+    const U a = p.x[0] * std::uint64_t{0xD2511F53u}, b = p.x[2] * std::uint64_t{0xCD9E8D57u};
+    p = {{(b >> 32) ^ p.x[1] ^ key0, b & mask, (a >> 32) ^ p.x[3] ^ key1, a & mask}};
+    key0 = (key0 + 0x9E3779B9u) & mask;
+    key1 = (key1 + 0xBB67AE85u) & mask;
+  }
+  return p;
+}
+
+/// A double in [0, 1) from 52 random bits: 1.bits - 1.
+template <class V, class U>
+ATTOSCOPE_HOST_DEVICE_INLINE V unit_interval(U high, U low) {
+  const U bits = ((high << 20) | (low >> 12)) | std::uint64_t{0x3ff0000000000000u};
+  return bit_as<V>(bits) - 1.0;
+}
+
+/// 64 random bits for one rounding: a Philox block whose counter is (i, k), stream (row, step).
+ATTOSCOPE_HOST_DEVICE_INLINE std::uint64_t random_bits(std::uint64_t seed, Step step, int row, int i, int k) {
+  const std::uint64_t stream = (static_cast<std::uint64_t>(row) << 32) | (0x80000000u + static_cast<std::uint32_t>(step));
+  const Philox<std::uint64_t> p =
+      philox<std::uint64_t>(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(k), stream, seed);
+  return (p.x[0] << 32) | p.x[1];
+}
+
+}  // namespace attoscope

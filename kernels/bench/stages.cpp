@@ -1,0 +1,169 @@
+#include "kernels/bench/stages.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+
+#include "kernels/cpu/inputs.h"
+#include "kernels/cpu/simulate.h"
+#include "kernels/deviation/sorting.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/gpu/device.h"
+
+namespace attoscope {
+namespace {
+
+/// Inputs that several stages share.
+struct Prepared {
+  Experiment experiment = default_experiment();
+  Operands<float> narrow;
+  Operands<double> wide;
+  std::vector<int> rows;
+};
+
+std::shared_ptr<const Prepared> prepared(int n) {
+  auto p = std::make_shared<Prepared>();
+  p->experiment.problem.n = n;
+  const auto raw = raw_inputs(p->experiment.problem);
+  p->narrow = operands<float>(*raw, to_main, p->experiment.format, 1);
+  const auto rounded = as_tensors(p->narrow, n, p->experiment.problem.d);
+  p->wide = Operands<double>{rounded->q, rounded->k, rounded->v, {}, {}, {}};
+  p->rows.resize(static_cast<std::size_t>(n));
+  std::iota(p->rows.begin(), p->rows.end(), 0);
+  return p;
+}
+
+/// Of one method on all computed rows.
+double dense_flops(const Problem& p) { return 4.0 * (p.rows == 0 ? p.n : std::min(p.rows, p.n)) * p.n * p.d; }
+
+Stage golden_stage(const std::shared_ptr<const Prepared>& p) {
+  return {.name = "golden, double", .double_flops = dense_flops(p->experiment.problem), .call = [p] {
+            run(job(p->experiment.problem, Method{.algorithm = Algorithm::three_pass}, bf16, p->wide), p->rows, nullptr,
+                StopSign{});
+          }};
+}
+
+Stage method_stage(const std::shared_ptr<const Prepared>& p, std::string name, const Method& m) {
+  return {.name = std::move(name), .float_flops = dense_flops(p->experiment.problem), .call = [p, m] {
+            run(job(p->experiment.problem, m, bf16, p->narrow), p->rows, nullptr, StopSign{});
+          }};
+}
+
+Stage policy_stage(const std::shared_ptr<const Prepared>& p, const char* name) {
+  const Policy& found = policy(name);
+  return method_stage(p, name, Method{.algorithm = found.algorithm, .precision = found.precision});
+}
+
+/// Only the inner products' chains are rounded.
+Stage every_fma_stage(const std::shared_ptr<const Prepared>& p) {
+  Method m;
+  m.precision[Step::input] = m.precision[Step::qk_step] = m.precision[Step::pv_step] = to_main;
+  m.precision[Step::P] = to_main;
+  m.precision.accumulate_in_O = true;
+  return method_stage(p, "bf16, rounded after every fma", m);
+}
+
+Stage exponential_stage() {
+  auto x = std::make_shared<std::vector<float>>(1 << 16), y = std::make_shared<std::vector<float>>(1 << 16);
+  for (std::size_t i = 0; i < x->size(); ++i) (*x)[i] = -20.0f * static_cast<float>(i) / static_cast<float>(x->size());
+  constexpr double operations = 12;  // of one exp, each of which takes the place of an fma
+  const double count = static_cast<double>(x->size());
+  return {.name = "exp, one core", .float_flops = 2 * operations * count, .items = count, .one_core = true, .call = [x, y] {
+            instruction_set().exponentials(x->data(), static_cast<std::int64_t>(x->size()), y->data());
+          }};
+}
+
+Stage sort_stage() {
+  auto x = std::make_shared<std::vector<double>>();
+  for (const double v : raw_inputs(Problem{})->q) x->push_back(static_cast<float>(v));
+  return {.name = "W1's sort of 65536 floats, one core",
+          .bytes = 2.0 * sizeof(double) * static_cast<double>(x->size()),
+          .one_core = true,
+          .call = [x] { sorted_values(*x, true); }};
+}
+
+/// Floating-point operations a second of `threads` threads that do nothing but fma, the best of many short windows.
+double fma_peak(bool in_double, int threads) {
+  const InstructionSet isa = instruction_set();
+  std::vector<double> best(static_cast<std::size_t>(threads), 0.0);
+  {
+    std::vector<std::jthread> workers;
+    for (double& mine : best)
+      workers.emplace_back([&isa, &mine, in_double] {
+        for (int window = 0; window < 40; ++window)
+          mine = std::max(mine, in_double ? isa.double_fma_rate(0.001) : isa.float_fma_rate(0.001));
+      });
+  }
+  return std::accumulate(best.begin(), best.end(), 0.0);
+}
+
+/// Bytes a second that one thread reads and writes, the best of several copies that no cache holds.
+double copy_rate() {
+  using Clock = std::chrono::steady_clock;
+  const std::vector<char> from(64 << 20, 1);
+  std::vector<char> to(from.size());
+  double best = 0;
+  for (int i = 0; i < 8; ++i) {
+    const auto start = Clock::now();
+    std::memcpy(to.data(), from.data(), from.size());
+    best = std::max(best, 2.0 * static_cast<double>(from.size()) / std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+/// Golden in double, a and b in float.
+Stage update_stage(std::string name, const Problem& p, std::function<void()> call) {
+  return {.name = std::move(name), .float_flops = 2 * dense_flops(p), .double_flops = dense_flops(p), .call = std::move(call)};
+}
+
+}  // namespace
+
+MachineLimits cpu_limits(int threads) {
+  return {.float_fma = fma_peak(false, threads),
+          .double_fma = fma_peak(true, threads),
+          .core_fma = fma_peak(false, 1),
+          .core_copy = copy_rate()};
+}
+
+double limit_ms(const Stage& s, const MachineLimits& limits) {
+  const auto ms = [](double amount, double rate) { return amount > 0 ? 1e3 * amount / rate : 0; };
+  return ms(s.float_flops, s.one_core ? limits.core_fma : limits.float_fma) + ms(s.double_flops, limits.double_fma) +
+         ms(s.bytes, limits.core_copy);
+}
+
+std::vector<Stage> stages(int n) {
+  const auto p = prepared(n);
+  return {
+      golden_stage(p),     policy_stage(p, "hw"), policy_stage(p, "tile"),  policy_stage(p, "base_eager"), every_fma_stage(p),
+      exponential_stage(), sort_stage(),          policy_stage(p, "eager"), policy_stage(p, "all_direct")};
+}
+
+Stage full_update(int n) {
+  auto e = std::make_shared<Experiment>(default_experiment());
+  e->problem.n = n;
+  return update_stage("full update, N = " + std::to_string(n), e->problem, [e] {
+    ++e->problem.seed;
+    compute(*e);
+  });
+}
+
+Stage growth(int n, int d, int rows) {
+  auto e = std::make_shared<Experiment>(default_experiment());
+  e->problem.n = n;
+  e->problem.d = d;
+  e->problem.rows = rows;
+  return update_stage("N = " + std::to_string(n) + (rows == 0 ? ", all rows" : ", " + std::to_string(rows) + " rows"),
+                      e->problem, [e] { compute(*e); });
+}
+
+#ifndef ATTOSCOPE_CUDA
+double device_fma_peak(bool, int) { throw std::runtime_error(why_no_cuda()); }
+double device_copy_ms(std::size_t, bool, int) { throw std::runtime_error(why_no_cuda()); }
+#endif
+
+}  // namespace attoscope

@@ -1,0 +1,54 @@
+/// The stages of an update, each runnable alone on prepared data: what benchmarks time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/compute.h"
+
+namespace attoscope {
+
+/// A piece of work to time.
+struct Stage {
+  std::string name;         ///< "golden, double"
+  double float_flops = 0;   ///< useful operations of one call (4 N^2 d) in float; 0 where none are counted
+  double double_flops = 0;  ///< and in double
+  double bytes = 0;         ///< that one call reads and writes at least, where that is its limit
+  double items = 0;         ///< elements of one call, where the time of one is the measure
+  bool one_core = false;    ///< it runs in one thread
+  std::function<void()> call{};
+
+  double flops() const { return float_flops + double_flops; }
+};
+
+/// Measured rates of a machine, a second each, with which stages are compared.
+struct MachineLimits {
+  double float_fma = 0, double_fma = 0;  ///< operations of all threads, or of the GPU
+  double core_fma = 0;                   ///< operations of one thread, in float
+  double core_copy = 0;                  ///< bytes that one thread reads and writes when it copies
+};
+/// Those of this machine's CPU with so many threads; takes half a second.
+MachineLimits cpu_limits(int threads);
+
+/// The least milliseconds of a call: its operations at the FMA peak, its bytes at the rate of a copy. 0 where the stage counts
+/// neither.
+double limit_ms(const Stage& stage, const MachineLimits& limits);
+
+/// The stages of DESIGN's speed table for N(0,1) inputs of N tokens and head dimension 64, in bf16.
+std::vector<Stage> stages(int n);
+
+/// A full update of method a, b, golden value, deviations and trace on a fresh seed every time; for N = n.
+Stage full_update(int n);
+
+/// Method a `hw` with `rows` query rows of n (0: all), golden value included: how cost grows with n.
+Stage growth(int n, int d, int rows);
+
+/// Floating-point operations a second of a GPU that does nothing but fma. Throws std::runtime_error where it refuses.
+double device_fma_peak(bool in_double, int device);
+
+/// Milliseconds in which `bytes` go to a GPU or come back, the best of several.
+double device_copy_ms(std::size_t bytes, bool to_device, int device);
+
+}  // namespace attoscope

@@ -1,0 +1,139 @@
+#include "kernels/cpu/inputs.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+
+#include "kernels/arithmetic/random.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+namespace {
+
+/// Streams of random numbers; each tensor t = 0, 1, 2 (Q, K, V) has its own.
+enum Stream : std::uint32_t { values = 0, outliers = 3, picks = 6, direction = 9, order = 10 };
+
+/// Calls f(first, count) in parallel for pieces of 0 .. total, each starting at an even index.
+template <class F>
+void in_pieces(std::size_t total, const StopSign& stop, F f) {
+  constexpr std::size_t piece = 1 << 14;
+  tbb::parallel_for(std::size_t{0}, (total + piece - 1) / piece, [&](std::size_t i) {
+    stop.check();
+    f(i * piece, std::min(piece, total - i * piece));
+  });
+}
+
+std::vector<double> normal(std::uint64_t seed, std::uint32_t stream, std::size_t count, const StopSign& stop) {
+  std::vector<double> x = zeros<double>(count, stop);
+  in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
+    instruction_set(stop.isa).normals(seed, stream, first, static_cast<std::int64_t>(size), x.data() + first);
+  });
+  return x;
+}
+
+/// Element i of a stream of uniform numbers in [0, 1).
+double uniform_at(std::uint64_t seed, std::uint32_t stream, std::size_t i) {
+  const std::uint64_t counter = i / 2;
+  const auto p = philox<std::uint64_t>(counter, counter >> 32, stream, seed);
+  return i % 2 == 0 ? unit_interval<double>(p.x[0], p.x[1]) : unit_interval<double>(p.x[2], p.x[3]);
+}
+
+std::vector<double> uniform(std::uint64_t seed, std::uint32_t stream, std::size_t count, const StopSign& stop) {
+  std::vector<double> x = zeros<double>(count, stop);
+  in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
+    for (std::size_t i = first; i < first + size; ++i) x[i] = uniform_at(seed, stream, i);
+  });
+  return x;
+}
+
+std::vector<double> constant(double value, std::size_t count, const StopSign& stop) {
+  std::vector<double> x = zeros<double>(count, stop);
+  each_element(count, stop, [&](std::size_t i) { x[i] = value; });
+  return x;
+}
+
+/// N(0, 1) + N(0, 100) Bernoulli(0.001), 100 the variance (FlashAttention-3, arXiv 2407.08608, section 4.3).
+std::vector<double> outlier_mix(std::uint64_t seed, std::uint32_t tensor, std::size_t count, const StopSign& stop) {
+  std::vector<double> x = normal(seed, values + tensor, count, stop);
+  in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
+    for (std::size_t i = first; i < first + size; ++i) {
+      if (uniform_at(seed, picks + tensor, i) >= 0.001) continue;
+      double pair[2];
+      instruction_set(stop.isa).normals(seed, outliers + tensor, i / 2 * 2, 2, pair);
+      x[i] += 10 * pair[i % 2];
+    }
+  });
+  return x;
+}
+
+/// Every key four times in a row, so that the largest score of a query is tied.
+void plant_ties(Tensors& t) {
+  for (int j = 0; j < t.n; ++j)
+    std::copy_n(t.k.begin() + static_cast<std::ptrdiff_t>(j / 4 * 4) * t.d, t.d,
+                t.k.begin() + static_cast<std::ptrdiff_t>(j) * t.d);
+}
+
+/// Keys s_j g along one direction g, and queries with q.g > 0: every query sees its scores in the order of s.
+void order_keys(Tensors& t, InputKind kind, std::uint64_t seed, const StopSign& stop) {
+  const std::vector<double> g = normal(seed, direction, static_cast<std::size_t>(t.d), stop);
+  std::vector<double> s = normal(seed, order, static_cast<std::size_t>(t.n), stop);
+  if (kind != InputKind::shuffled) std::sort(s.begin(), s.end());
+  if (kind == InputKind::descending) std::reverse(s.begin(), s.end());
+  for (int j = 0; j < t.n; ++j) {
+    if (j % 1024 == 0) stop.check();
+    double* q = t.q.data() + static_cast<std::ptrdiff_t>(j) * t.d;
+    double* k = t.k.data() + static_cast<std::ptrdiff_t>(j) * t.d;
+    double along = 0;
+    for (int c = 0; c < t.d; ++c) along += q[c] * g[static_cast<std::size_t>(c)];
+    for (int c = 0; c < t.d; ++c) {
+      if (along < 0) q[c] = -q[c];
+      k[c] = s[static_cast<std::size_t>(j)] * g[static_cast<std::size_t>(c)];
+    }
+  }
+}
+
+Tensors drawn(const Problem& p, const StopSign& stop) {
+  const std::size_t count = static_cast<std::size_t>(p.n) * static_cast<std::size_t>(p.d);
+  Tensors t{p.n, p.d, {}, {}, {}};
+  std::vector<double>* parts[] = {&t.q, &t.k, &t.v};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    switch (p.input.kind) {
+      case InputKind::uniform:
+        *parts[i] = uniform(p.seed, values + i, count, stop);
+        break;
+      case InputKind::outliers:
+        *parts[i] = outlier_mix(p.seed, i, count, stop);
+        break;
+      case InputKind::constant:
+        *parts[i] = constant(p.input.value, count, stop);
+        break;
+      default:
+        *parts[i] = normal(p.seed, values + i, count, stop);
+        break;
+    }
+  }
+  if (p.input.kind == InputKind::ones) t.v = constant(1, count, stop);
+  if (p.input.kind == InputKind::ties) plant_ties(t);
+  if (p.input.kind == InputKind::ascending || p.input.kind == InputKind::descending || p.input.kind == InputKind::shuffled)
+    order_keys(t, p.input.kind, p.seed, stop);
+  return t;
+}
+
+}  // namespace
+
+std::shared_ptr<const Tensors> raw_inputs(const Problem& p, const StopSign& stop) {
+  if (p.input.kind != InputKind::tensors) return std::make_shared<Tensors>(drawn(p, stop));
+  if (p.input.tensors->n == p.n) return p.input.tensors;
+  Tensors first = *p.input.tensors;
+  const std::size_t count = static_cast<std::size_t>(p.n) * static_cast<std::size_t>(p.d);
+  first.n = p.n;
+  for (std::vector<double>* part : {&first.q, &first.k, &first.v}) part->resize(count);
+  return std::make_shared<Tensors>(std::move(first));
+}
+
+bool same_inputs(const Problem& x, const Problem& y) {
+  return x.input == y.input && x.n == y.n && x.d == y.d && (x.seed == y.seed || x.input.kind == InputKind::tensors);
+}
+
+}  // namespace attoscope

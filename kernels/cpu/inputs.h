@@ -1,0 +1,20 @@
+/// Q, K, V: drawn from a seed, or taken from loaded tensors.
+#pragma once
+
+#include <memory>
+
+#include "kernels/experiment/stop_sign.h"
+
+namespace attoscope {
+
+struct Problem;
+struct Tensors;
+
+/// The problem's Q, K, V before any rounding, n x d each. A drawn element depends on its row-major index, the seed and the
+/// tensor alone, and has the same bits on every machine.
+std::shared_ptr<const Tensors> raw_inputs(const Problem& p, const StopSign& stop = {});
+
+/// Whether two problems have the same raw inputs.
+bool same_inputs(const Problem& x, const Problem& y);
+
+}  // namespace attoscope

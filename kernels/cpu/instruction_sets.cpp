@@ -1,0 +1,50 @@
+#include "kernels/cpu/instruction_sets.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace attoscope {
+namespace {
+
+/// What this machine runs, best first.
+std::vector<InstructionSet> available() {
+  std::vector<InstructionSet> sets;
+#ifdef ATTOSCOPE_HAVE_X86_64_V3
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  if (avx2 && avx512) sets.push_back(avx512::lane_code());
+  if (avx2) sets.push_back(avx2::lane_code());
+  const bool simt = avx2;
+#else
+  const bool simt = true;
+#endif
+  sets.push_back(sse2::lane_code());
+  if (simt) sets.push_back(simt::lane_code());  // slow: only on request
+  return sets;
+}
+
+}  // namespace
+
+InstructionSet instruction_set(std::string_view name) {
+  const std::vector<InstructionSet> sets = available();
+  const char* variable = std::getenv("ATTOSCOPE_ISA");
+  const std::string_view wanted = !name.empty() ? name : variable ? variable : "";
+  if (wanted.empty()) return sets.front();
+  std::string names;
+  for (const InstructionSet& set : sets) {
+    if (set.name == wanted) return set;
+    names += (names.empty() ? "" : ", ") + std::string(set.name);
+  }
+  throw std::invalid_argument((name.empty() ? "ATTOSCOPE_ISA is '" : "the instruction set is '") + std::string(wanted) +
+                              "': this machine runs " + names);
+}
+
+bool has_instruction_set(std::string_view name) {
+  return std::ranges::any_of(available(), [&](const InstructionSet& set) { return set.name == name; });
+}
+
+}  // namespace attoscope

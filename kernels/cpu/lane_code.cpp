@@ -1,0 +1,182 @@
+/// One instruction set's lane code, compiled once for each with that set's flags.
+#include <chrono>
+
+#include "kernels/arithmetic/random.h"
+#include "kernels/cpu/instruction_sets.h"
+#include "kernels/lanes/attention_lanes.h"
+#include "kernels/lanes/deviation_lanes.h"
+#include "kernels/lanes/golden_lanes.h"
+
+#ifdef ATTOSCOPE_SIMT
+#include "kernels/lanes/warp.h"
+#endif
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+namespace {
+
+using CpuDoubleDouble = DoubleDoubleBlock<CpuObserver<double>>;
+
+#ifdef ATTOSCOPE_SIMT
+
+/// A block is a warp, whose lanes are run one after the other, each as if it were alone.
+inline constexpr int group_lanes = warp_lanes;
+
+template <class T>
+void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch,
+                   double* out) {
+  alignas(16) char stage[staged_bytes];
+  const RowSlice slice{block.rows, block.count, block.first};
+  for (int lane = 0; lane * Lanes<T>::rows < block.count; ++lane)
+    attention_lane(job, slice, 0, lane, LaneGroup{nullptr, lane, stage}, CpuObserver<T>{recorder, stop}, scratch, out);
+}
+
+void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
+  for (int lane = 0; lane * CpuDoubleDouble::rows < block.count; ++lane)
+    dd_lane(job, RowSlice{block.rows, block.count, block.first}, 0, lane, CpuObserver<double>{nullptr, stop}, scratch, out);
+}
+
+#else
+
+inline constexpr int group_lanes = 1;
+
+template <class T>
+void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch,
+                   double* out) {
+  Arena arena(scratch);
+  AttentionBlock<T, CpuObserver<T>>(job, block, LaneGroup{}, {recorder, stop}, arena).run(out);
+}
+
+void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
+  Arena arena(scratch);
+  CpuDoubleDouble(job, block, {nullptr, stop}, arena).run(out);
+}
+
+#endif
+
+template <class T>
+std::size_t attention_scratch(const Job<T>& job) {
+  LaneArena arena(nullptr);
+  const StopSign never;
+  AttentionBlock<T, CpuObserver<T>> block(job, RowBlock{}, LaneGroup{}, {nullptr, never}, arena);
+  return arena.used();
+}
+
+std::size_t dd_scratch(const Job<double>& job) {
+  LaneArena arena(nullptr);
+  const StopSign never;
+  CpuDoubleDouble block(job, RowBlock{}, {nullptr, never}, arena);
+  return arena.used();
+}
+
+/// Independent chains of fma; 24 of them hide the latency on every machine.
+template <class T>
+double fma_rate(double seconds) {
+  using V = typename Lanes<T>::V;
+  constexpr int chains = sizeof(V) == 64 ? 24 : 10;
+  V x[chains];
+#pragma GCC unroll 24
+  for (int i = 0; i < chains; ++i) x[i] = splat<V>(T(1) / T(i + 3));
+  V a = splat<V>(T(0.999)), b = splat<V>(T(0.001));
+  const auto start = std::chrono::steady_clock::now();
+  double steps = 0, elapsed = 0;
+  while (elapsed < seconds) {
+    for (int step = 0; step < 20000; ++step) {
+      asm volatile("" : "+v"(a), "+v"(b));
+#pragma GCC unroll 24
+      for (int i = 0; i < chains; ++i) {
+#if defined(__FMA__)
+        x[i] = fused(x[i], a, b);
+#else  // the nearest that this instruction set has
+        x[i] = x[i] * a + b;
+#endif
+      }
+    }
+    steps += 20000;
+    elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+#pragma GCC unroll 24
+  for (int i = 0; i < chains; ++i) asm volatile("" : : "v"(x[i]));
+  return steps * chains * 2 * Lanes<T>::width / elapsed;
+}
+
+/// x rounded into T by the plan, which is not stochastic.
+template <class T>
+void round_values(const double* x, std::int64_t count, const RounderPlan<T>& plan, T* out) {
+  using V = typename Lanes<T>::V;
+  constexpr int width = Lanes<T>::width;
+  with_rounder(plan, Step::input, RandomBits<T>{}, [&](auto rounder) {
+    for (std::int64_t i = 0; i < count; i += width) {
+      const int here = count - i < width ? static_cast<int>(count - i) : width;
+      V v{};
+      for (int lane = 0; lane < here; ++lane) set_lane(v, lane, static_cast<T>(x[i + lane]));
+      v = rounder(v);
+      for (int lane = 0; lane < here; ++lane) out[i + lane] = lane_of(v, lane);
+    }
+  });
+}
+
+DeviationSums deviation(const double* x, const double* y, int count, const DeviationRule& rule) {
+  DeviationSums whole = DeviationChunk(rule).sums(x, y, count);
+  for (int chain = metered_chains; chain < DeviationSums::chains; chain += metered_chains)
+    join(whole, DeviationChunk(rule, chain).sums(x, y, count));
+  return whole;
+}
+
+void exponentials(const float* x, std::int64_t count, float* y) {
+  constexpr int width = Lanes<float>::width;
+  for (std::int64_t i = 0; i + width <= count; i += width) {
+    FloatV v;
+    __builtin_memcpy(&v, x + i, sizeof v);
+    v = exponential(v);
+    __builtin_memcpy(y + i, &v, sizeof v);
+  }
+}
+
+/// Elements 2i and 2i + 1 come from counter i. The square root is that of IEEE 754, the rest that of exponential.h.
+void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) {
+  constexpr int W = Lanes<double>::width;
+  for (std::int64_t i = 0; i < count; i += 2 * W) {
+    UInt64V counter{};
+    for (int lane = 0; lane < W; ++lane) set_lane(counter, lane, first / 2 + static_cast<std::uint64_t>(i / 2 + lane));
+    const Philox<UInt64V> p = philox<UInt64V>(counter, counter >> 32, stream, seed);
+    const DoubleV u = 1.0 - unit_interval<DoubleV>(p.x[0], p.x[1]);  // (0, 1]
+    const SinCos<DoubleV> angle = sincos_turns(unit_interval<DoubleV>(p.x[2], p.x[3]));
+    const DoubleV square = -2.0 * logarithm(u);
+    DoubleV radius = square > 0.0 ? square : DoubleV{};
+    for (int lane = 0; lane < W; ++lane) set_lane(radius, lane, __builtin_sqrt(lane_of(radius, lane)));
+    const DoubleV x = radius * angle.cos, y = radius * angle.sin;
+    for (int lane = 0; lane < W && i + 2 * lane < count; ++lane) {
+      out[i + 2 * lane] = lane_of(x, lane);
+      if (i + 2 * lane + 1 < count) out[i + 2 * lane + 1] = lane_of(y, lane);
+    }
+  }
+}
+
+}  // namespace
+
+#define ATTOSCOPE_TEXT_(x) #x
+#define ATTOSCOPE_TEXT(x) ATTOSCOPE_TEXT_(x)
+
+InstructionSet lane_code() {
+  return {.name = ATTOSCOPE_TEXT(ATTOSCOPE_ISA),
+          .float_rows = group_lanes * Lanes<float>::rows,
+          .double_rows = group_lanes * Lanes<double>::rows,
+          .dd_rows = group_lanes * CpuDoubleDouble::rows,
+          .float_scratch = attention_scratch<float>,
+          .double_scratch = attention_scratch<double>,
+          .dd_scratch = dd_scratch,
+          .run_float = run_attention<float>,
+          .run_double = run_attention<double>,
+          .run_dd = run_dd,
+          .normals = normals,
+          .round_float = round_values<float>,
+          .round_double = round_values<double>,
+          .deviation = deviation,
+          .exponentials = exponentials,
+          .float_fma_rate = fma_rate<float>,
+          .double_fma_rate = fma_rate<double>};
+}
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

@@ -1,0 +1,174 @@
+#include "kernels/cpu/simulate.h"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/arithmetic/random.h"
+#include "kernels/cpu/aligned_buffer.h"
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+namespace {
+
+/// Calls block(rows, scratch, output) for every `height` rows, on all threads.
+template <class F>
+Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t scratch_bytes, const StopSign& stop, F block) {
+  const int count = static_cast<int>(rows.size());
+  Matrix out{count, d, zeros<double>(static_cast<std::size_t>(count) * static_cast<std::size_t>(d), stop)};
+  tbb::enumerable_thread_specific<AlignedBuffer> scratch;
+  tbb::parallel_for(
+      0, (count + height - 1) / height,
+      [&](int i) {
+        const int first = i * height;
+        const RowBlock rows_of_block{rows.data() + first, std::min(height, count - first), first};
+        block(rows_of_block, scratch.local().at_least(scratch_bytes),
+              out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
+        stop.did(static_cast<std::size_t>(rows_of_block.count));
+      },
+      tbb::simple_partitioner{});
+  return out;
+}
+
+void round_piece(const InstructionSet& isa, const double* x, std::size_t count, const RounderPlan<float>& p, float* out) {
+  isa.round_float(x, static_cast<std::int64_t>(count), p, out);
+}
+void round_piece(const InstructionSet& isa, const double* x, std::size_t count, const RounderPlan<double>& p, double* out) {
+  isa.round_double(x, static_cast<std::int64_t>(count), p, out);
+}
+
+/// Row-major x, d columns, rounded; `tensor` 0, 1, 2 tells Q, K, V apart for stochastic rounding.
+template <class T>
+std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor,
+                       const StopSign& stop) {
+  const InstructionSet isa = instruction_set(stop.isa);
+  std::vector<T> y = zeros<T>(x.size(), stop);
+  constexpr std::size_t piece = 1 << 14;
+  tbb::parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
+    stop.check();
+    const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = static_cast<std::size_t>(d);
+    if (p.kind != RounderKind::stochastic) {
+      round_piece(isa, x.data() + first, count, p, y.data() + first);
+      return;
+    }
+    for (std::size_t j = first; j < first + count; ++j)
+      y[j] = round_stochastic(p.format, static_cast<T>(x[j]),
+                              random_bits(seed, Step::input, static_cast<int>(j / width), static_cast<int>(j % width), tensor));
+  });
+  return y;
+}
+
+/// The rows of x from the last to the first.
+template <class T>
+void reverse_rows(std::vector<T>& x, int d) {
+  const std::ptrdiff_t rows = static_cast<std::ptrdiff_t>(x.size()) / d;
+  for (std::ptrdiff_t i = 0, j = rows - 1; i < j; ++i, --j)
+    std::swap_ranges(x.begin() + i * d, x.begin() + (i + 1) * d, x.begin() + j * d);
+}
+
+}  // namespace
+
+template <class T>
+Magnitudes range_of(std::span<const T> x, int mantissa_bits, const StopSign& stop) {
+  Magnitudes m{std::numeric_limits<double>::infinity(), 0, mantissa_bits};
+  each_element(x.size(), stop, [&](std::size_t i) {
+    const double a = std::fabs(static_cast<double>(x[i]));
+    if (a > 0 && a < m.smallest) m.smallest = a;
+    if (!(a <= m.largest)) m.largest = std::isnan(a) ? std::numeric_limits<double>::infinity() : a;
+  });
+  if (m.largest == 0) m.smallest = 0;
+  return m;
+}
+
+template <class T>
+Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop) {
+  const RounderPlan<T> p = plan<T>(r, main);
+  Operands<T> x{rounded(t.q, t.d, p, seed, 0, stop), rounded(t.k, t.d, p, seed, 1, stop), rounded(t.v, t.d, p, seed, 2, stop)};
+  x.q_range = range_of<T>(x.q, p.mantissa_bits(), stop);
+  x.k_range = range_of<T>(x.k, p.mantissa_bits(), stop);
+  x.v_range = range_of<T>(x.v, p.mantissa_bits(), stop);
+  return x;
+}
+
+template <class T>
+Operands<T> with_reversed_keys(const Operands<T>& x, int d) {
+  Operands<T> y = x;
+  reverse_rows(y.k, d);
+  reverse_rows(y.v, d);
+  return y;
+}
+
+template <class T>
+std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d, const StopSign& stop) {
+  const auto doubles = [&](const std::vector<T>& part) {
+    std::vector<double> y = zeros<double>(part.size(), stop);
+    each_element(part.size(), stop, [&](std::size_t i) { y[i] = static_cast<double>(part[i]); });
+    return y;
+  };
+  return std::make_shared<Tensors>(Tensors{n, d, doubles(x.q), doubles(x.k), doubles(x.v)});
+}
+
+template <class T>
+Job<T> job(const Problem& problem, const Method& method, const Format& main, const Operands<T>& x) {
+  Job<T> j;
+  j.q = x.q.data();
+  j.k = x.k.data();
+  j.v = x.v.data();
+  j.n = problem.n;
+  j.d = problem.d;
+  const double scale = scale_of(problem);
+  const bool folded = method.exponential == ExponentialKind::exp2 && problem.softcap == 0 && problem.alibi == 0;
+  constexpr double log2_e = 0x1.71547652b82fep+0;
+  j.scale = folded ? T(1) : static_cast<T>(scale);
+  j.exp2_scale = static_cast<T>(folded ? scale * log2_e : log2_e);
+  j.score_unit = folded ? static_cast<T>(scale) : T(1);
+  j.mask = problem.mask;
+  j.softcap = static_cast<T>(problem.softcap);
+  j.alibi = static_cast<T>(problem.alibi);
+  j.has_sink = problem.sink.has_value();
+  j.sink = static_cast<T>(problem.sink.value_or(0));
+  j.method = method;
+  j.method.block_k = std::min(method.block_k, problem.n);
+  j.reversed = method.reverse_keys;
+  j.seed = problem.seed;
+  for (std::size_t i = 0; i < step_count; ++i) j.plans[i] = plan<T>(method.precision.steps[i], main);
+  j.q_range = x.q_range;
+  j.k_range = x.k_range;
+  j.v_range = x.v_range;
+  return j;
+}
+
+Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
+  const InstructionSet isa = instruction_set(stop.isa);
+  return in_blocks(
+      rows, isa.float_rows, job.d, isa.float_scratch(job), stop,
+      [&](const RowBlock& block, void* scratch, double* out) { isa.run_float(job, block, recorder, stop, scratch, out); });
+}
+
+Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
+  const InstructionSet isa = instruction_set(stop.isa);
+  return in_blocks(
+      rows, isa.double_rows, job.d, isa.double_scratch(job), stop,
+      [&](const RowBlock& block, void* scratch, double* out) { isa.run_double(job, block, recorder, stop, scratch, out); });
+}
+
+Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {
+  const InstructionSet isa = instruction_set(stop.isa);
+  return in_blocks(rows, isa.dd_rows, job.d, isa.dd_scratch(job), stop,
+                   [&](const RowBlock& block, void* scratch, double* out) { isa.run_dd(job, block, stop, scratch, out); });
+}
+
+template Magnitudes range_of(std::span<const float>, int, const StopSign&);
+template Magnitudes range_of(std::span<const double>, int, const StopSign&);
+template Operands<float> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
+template Operands<double> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
+template Operands<float> with_reversed_keys(const Operands<float>&, int);
+template Operands<double> with_reversed_keys(const Operands<double>&, int);
+template std::shared_ptr<const Tensors> as_tensors(const Operands<float>&, int, int, const StopSign&);
+template std::shared_ptr<const Tensors> as_tensors(const Operands<double>&, int, int, const StopSign&);
+template Job<float> job(const Problem&, const Method&, const Format&, const Operands<float>&);
+template Job<double> job(const Problem&, const Method&, const Format&, const Operands<double>&);
+
+}  // namespace attoscope

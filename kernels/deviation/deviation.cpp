@@ -1,0 +1,146 @@
+#include "kernels/deviation/deviation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/deviation/ordered_sum.h"
+
+namespace attoscope {
+namespace {
+
+/// The whole, from the chunks in order.
+struct Sums {
+  double absolute = 0, plain = 0, square = 0, centred = 0, xy = 0, xx = 0, yy = 0;
+  double max_abs = -1, max_ulp = 0;
+  std::size_t worst = 0;
+  std::int64_t finite = 0;
+  UlpHistogram ulps{};
+
+  void add(const DeviationSums& s, std::size_t first) {
+    absolute += chain_total(s.absolute);
+    plain += chain_total(s.plain);
+    square += chain_total(s.square);
+    centred += chain_total(s.centred);
+    xy += chain_total(s.xy);
+    xx += chain_total(s.xx);
+    yy += chain_total(s.yy);
+    if (s.max_abs > max_abs) {
+      max_abs = s.max_abs;
+      worst = first + static_cast<std::size_t>(s.worst);
+    }
+    max_ulp = std::max(max_ulp, s.max_ulp);
+    finite += s.finite;
+    for (std::size_t i = 0; i < ulps.counts.size(); ++i) ulps.counts[i] += s.ulps.counts[i];
+  }
+};
+
+std::vector<DeviationSums> chunks_of(const std::vector<double>& x, const std::vector<double>& y, const DeviationRule& rule,
+                                     const StopSign& stop) {
+  const InstructionSet isa = instruction_set(stop.isa);
+  return chunk_sums<DeviationSums>(x.size(), stop, [&](std::size_t first, std::size_t end) {
+    return isa.deviation(x.data() + first, y.data() + first, static_cast<int>(end - first), rule);
+  });
+}
+
+Sums whole_of(const std::vector<DeviationSums>& parts) {
+  Sums s;
+  for (std::size_t i = 0; i < parts.size(); ++i) s.add(parts[i], i * chunk_size);
+  return s;
+}
+
+/// Values in which both are finite, sorted.
+std::vector<double> paired_sorted(const Matrix& x, const Matrix& y, const StopSign& stop) {
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < x.values.size(); ++i)
+    if (std::isfinite(x.values[i]) && std::isfinite(y.values[i])) kept.push_back(x.values[i]);
+  return sorted_values(kept, false, stop);
+}
+
+double mean_gap(const std::vector<double>& x, const std::vector<double>& y, const StopSign& stop) {
+  return ordered_sum(x.size(), stop, [&](std::size_t i) { return std::fabs(x[i] - y[i]); }) / static_cast<double>(x.size());
+}
+
+double wasserstein(const Measured& x, const Measured& y, const StopSign& stop) {
+  if (!x.sorts || !y.sorts) return std::numeric_limits<double>::quiet_NaN();
+  if (x.nonfinite == 0 && y.nonfinite == 0) return mean_gap(x.sorted, y.sorted, stop);
+  return paired_wasserstein(*x.matrix, *y.matrix, stop);
+}
+
+Deviation undefined(std::int64_t nonfinite) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Deviation d{nan, nan, nan, nan, nan, nan, nan, nan, nan};
+  d.nonfinite = nonfinite;
+  return d;
+}
+
+}  // namespace
+
+Measured measured(const Matrix& m, bool as_float, const StopSign& stop) {
+  Measured out = unsorted(m, stop);
+  out.sorts = true;
+  if (out.nonfinite == 0) out.sorted = sorted_values(m.values, as_float, stop);
+  return out;
+}
+
+Measured unsorted(const Matrix& m, const StopSign& stop) {
+  Measured out{.matrix = &m, .sorts = false, .sorted = {}, .nonfinite = 0, .rms = 0};
+  each_element(m.values.size(), stop, [&](std::size_t i) { out.nonfinite += !std::isfinite(m.values[i]); });
+  const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - out.nonfinite;
+  const double square = ordered_sum(
+      m.values.size(), stop, [&](std::size_t i) { return std::isfinite(m.values[i]) ? m.values[i] * m.values[i] : 0.0; });
+  out.rms = rms_of(square, finite);
+  return out;
+}
+
+double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop) {
+  return mean_gap(paired_sorted(x, y, stop), paired_sorted(y, x, stop), stop);
+}
+
+double rms_of(double squares, std::int64_t finite) { return finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0; }
+
+Deviation deviation(const Matrix& x, double y_rms, const Format& main, const MeterParts& parts) {
+  DeviationRule rule{main, 0.01 * y_rms, 0};
+  const Sums s = whole_of(parts.chunks(rule));
+  const std::int64_t nonfinite = static_cast<std::int64_t>(x.values.size()) - s.finite;
+  if (s.finite == 0) return undefined(nonfinite);
+  const double count = static_cast<double>(s.finite);
+  Deviation d;
+  d.max_abs = s.max_abs;
+  d.mean_abs = s.absolute / count;
+  d.rms = std::sqrt(s.square / count);
+  d.bias = s.plain / count;
+  rule.centre = d.bias;
+  d.std = std::sqrt(whole_of(parts.chunks(rule)).centred / count);
+  d.rel_rms = d.rms / std::sqrt(s.yy / count);
+  d.cosine = s.xy / std::sqrt(s.xx) / std::sqrt(s.yy);
+  d.wasserstein = parts.wasserstein();
+  d.max_ulp = s.max_ulp;
+  d.nonfinite = nonfinite;
+  d.worst_row = static_cast<int>(s.worst / static_cast<std::size_t>(x.cols));
+  d.worst_col = static_cast<int>(s.worst % static_cast<std::size_t>(x.cols));
+  d.ulps = s.ulps;
+  return d;
+}
+
+Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
+  const std::vector<double>&a = x.matrix->values, &b = y.matrix->values;
+  return deviation(
+      *x.matrix, y.rms, main,
+      {[&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); }, [&] { return wasserstein(x, y, stop); }});
+}
+
+std::uint64_t digest(const Matrix& m, const StopSign& stop) {
+  const auto parts = chunk_sums<std::uint64_t>(m.values.size(), stop, [&](std::size_t first, std::size_t end) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = first; i < end; ++i) sum += digest_term(m.values[i], i);
+    return sum;
+  });
+  return digest(m, std::accumulate(parts.begin(), parts.end(), std::uint64_t{0}));
+}
+
+std::uint64_t digest(const Matrix& m, std::uint64_t sum_of_terms) {
+  return static_cast<std::uint64_t>(m.rows) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(m.cols) + sum_of_terms;
+}
+
+}  // namespace attoscope

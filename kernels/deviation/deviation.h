@@ -1,0 +1,49 @@
+/// How far one matrix is from another. Every sum has a fixed order, whatever the number of threads.
+#pragma once
+
+#include <functional>
+
+#include "kernels/experiment/matrix.h"
+#include "kernels/experiment/measures.h"
+#include "kernels/experiment/stop_sign.h"
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+
+/// A matrix with what its comparisons need: its values sorted, and whether all are finite.
+struct Measured {
+  const Matrix* matrix = nullptr;
+  bool sorts = true;           ///< false: Wasserstein-1 is not wanted
+  std::vector<double> sorted;  ///< empty where a value is not finite
+  std::int64_t nonfinite = 0;
+  double rms = 0;  ///< over the finite values
+};
+
+/// `as_float` says that every value is a float.
+Measured measured(const Matrix& m, bool as_float, const StopSign& stop = {});
+
+/// The same without its values sorted: then `wasserstein` is NaN.
+Measured unsorted(const Matrix& m, const StopSign& stop = {});
+
+/// x against the reference y, of the same shape; ulps are those of `main` at |y|, or at 1 % of y's RMS where |y| is smaller.
+Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop = {});
+
+/// The parts of a comparison, wherever the matrices lie.
+struct MeterParts {
+  std::function<std::vector<DeviationSums>(const DeviationRule&)> chunks;  ///< in order
+  std::function<double()> wasserstein;
+};
+/// x against a reference with that RMS, from its parts; of x itself only the shape is read.
+Deviation deviation(const Matrix& x, double y_rms, const Format& main, const MeterParts& parts);
+
+/// The root of the mean of `finite` squares, from their sum; 0 of none.
+double rms_of(double squares, std::int64_t finite);
+/// Wasserstein-1 over the elements in which both are finite.
+double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop = {});
+
+/// The 64-bit hash of the values' bits in row-major order; every NaN counts as the same.
+std::uint64_t digest(const Matrix& m, const StopSign& stop = {});
+/// The same from the sum of its elements' `digest_term`.
+std::uint64_t digest(const Matrix& m, std::uint64_t sum_of_terms);
+
+}  // namespace attoscope

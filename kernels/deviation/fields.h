@@ -1,0 +1,55 @@
+/// What a heat map can show of a Result, and how cells become pixels without hiding an outlier.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace attoscope {
+
+struct Result;
+
+enum class Field : std::uint8_t {
+  golden,
+  a,
+  b,
+  a_error,
+  b_error,
+  a_abs,
+  b_abs,
+  a_ulps,
+  b_ulps,
+  a_relative,
+  b_relative,
+  a_minus_b
+};
+
+struct FieldText {
+  std::string_view name;   ///< in files: "a_error"
+  std::string_view title;  ///< "flash - golden" with a and b for the methods: "a - golden"
+  std::string_view what;   ///< one sentence with the formula
+  bool is_signed;          ///< shown by the diverging map
+};
+inline constexpr int field_count = 12;
+extern const std::array<FieldText, field_count> field_texts;
+inline const FieldText& text(Field f) { return field_texts[static_cast<std::size_t>(f)]; }
+
+/// One value of the field at (row, column) of the result's matrices.
+double field_value(const Result& result, Field field, int row, int col);
+
+/// All values, row-major, as shown on screen (float); NaN and infinity are kept.
+std::vector<float> field_values(const Result& result, Field field);
+
+/// A part of a matrix in cells; may reach beyond it and may be fractional.
+struct CellRect {
+  double row0 = 0, col0 = 0, row1 = 0, col1 = 0;
+  friend bool operator==(const CellRect&, const CellRect&) = default;
+};
+
+/// The picture of `rect` at width x height pixels, row-major from the top: each pixel holds the value of largest |value| among
+/// the cells under it (NaN before infinity before numbers), so that none is ever hidden; `outside` where there is no cell.
+std::vector<float> sampled(const std::vector<float>& values, int rows, int cols, const CellRect& rect, int width, int height,
+                           float outside);
+
+}  // namespace attoscope

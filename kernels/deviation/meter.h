@@ -1,0 +1,74 @@
+/// The fixed order of the sums in comparisons, in code that the CPU and a GPU share: element i belongs to chunk i / chunk_size
+/// and in it to chain i mod chains; chains are added as a tree, chunks in ascending order.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/deviation/sorting.h"
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+
+/// Elements that one task sums, chain by chain.
+inline constexpr std::size_t chunk_size = 4096;
+inline constexpr int chains = DeviationSums::chains;
+
+inline std::size_t chunk_count(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
+
+/// The chains' common sum.
+ATTOSCOPE_HOST_DEVICE_INLINE double chain_total(const double* chain) {
+  return ((chain[0] + chain[4]) + (chain[2] + chain[6])) + ((chain[1] + chain[5]) + (chain[3] + chain[7]));
+}
+
+/// The sum of all chunks, from [chunk * chains + chain].
+inline double ordered_total(const std::vector<double>& sums) {
+  double sum = 0;
+  for (std::size_t i = 0; i < sums.size(); i += chains) sum += chain_total(sums.data() + i);
+  return sum;
+}
+
+/// f(i) for the elements of one chain of a chunk of 0 .. count, in order.
+template <class F>
+ATTOSCOPE_HOST_DEVICE_INLINE void each_of_chain(std::size_t count, std::size_t chunk, int chain, F f) {
+  const std::size_t first = chunk * chunk_size, end = count - first < chunk_size ? count : first + chunk_size;
+  for (std::size_t i = first + static_cast<std::size_t>(chain); i < end; i += chains) f(i);
+}
+
+/// Element i's term of the digest: splitmix64's finaliser of the bits and the index. The digest is the sum of all terms, which
+/// does not depend on their order.
+ATTOSCOPE_HOST_DEVICE_INLINE std::uint64_t digest_term(double v, std::size_t i) {
+  std::uint64_t z = (v != v ? 0x7ff8000000000000u : bit_as<std::uint64_t>(v)) + 0x9E3779B97F4A7C15u * (i + 1);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+/// What one chain of a chunk adds to the moments of a single matrix x.
+struct ChainMoments {
+  double squares = 0;  ///< of the finite values
+  unsigned long long nonfinite = 0, digest = 0;
+};
+ATTOSCOPE_HOST_DEVICE inline ChainMoments chain_moments(const double* x, std::size_t count, std::size_t chunk, int chain) {
+  ChainMoments m;
+  each_of_chain(count, chunk, chain, [&](std::size_t i) {
+    const bool finite = x[i] - x[i] == 0;
+    m.squares += finite ? x[i] * x[i] : 0.0;
+    m.nonfinite += finite ? 0 : 1;
+    m.digest += digest_term(x[i], i);
+  });
+  return m;
+}
+
+/// The sum of |x - y| over one chain of a chunk; x and y are keys (see `key_of`).
+ATTOSCOPE_HOST_DEVICE inline double chain_gap(const std::uint64_t* x, const std::uint64_t* y, std::size_t count,
+                                              std::size_t chunk, int chain) {
+  double sum = 0;
+  each_of_chain(count, chunk, chain, [&](std::size_t i) {
+    const double gap = value_of<double>(x[i]) - value_of<double>(y[i]);
+    sum += gap < 0 ? -gap : gap;
+  });
+  return sum;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,46 @@
+/// Sums in the order of kernels/deviation/meter.h, by all threads.
+#pragma once
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/deviation/meter.h"
+#include "kernels/experiment/stop_sign.h"
+
+namespace attoscope {
+
+/// sum(first, end) for all chunks of 0 .. count, in parallel; results in order.
+template <class T, class F>
+std::vector<T> chunk_sums(std::size_t count, const StopSign& stop, F sum) {
+  std::vector<T> parts(chunk_count(count));
+  tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
+    stop.check();
+    parts[i] = sum(i * chunk_size, std::min(count, (i + 1) * chunk_size));
+  });
+  return parts;
+}
+
+/// Sum of f(i) over first .. end, which are one chunk or a part of it from its beginning.
+template <class F>
+double chunk_sum(std::size_t first, std::size_t end, F f) {
+  double chain[chains] = {};
+  std::size_t i = first;
+  for (; i + chains <= end; i += chains)
+    for (std::size_t c = 0; c < chains; ++c) chain[c] += f(i + c);
+  for (std::size_t c = 0; i < end; ++i, ++c) chain[c] += f(i);
+  return chain_total(chain);
+}
+
+/// Sum of f(i) over 0 .. count, in the fixed order.
+template <class F>
+double ordered_sum(std::size_t count, const StopSign& stop, F f) {
+  const auto parts =
+      chunk_sums<double>(count, stop, [&](std::size_t first, std::size_t end) { return chunk_sum(first, end, f); });
+  double sum = 0;
+  for (const double part : parts) sum += part;
+  return sum;
+}
+
+}  // namespace attoscope

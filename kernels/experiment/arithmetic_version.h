@@ -1,0 +1,10 @@
+/// Which rules of arithmetic the program follows: what is kept of an experiment on disk is valid under one version alone.
+#pragma once
+
+namespace attoscope {
+
+/// Raise it by one whenever an experiment gives other numbers than before, by a changed rule or a corrected error; every point
+/// that was kept is then computed again. tests/kernels/arithmetic_version_test.cpp fails until that is done.
+inline constexpr int arithmetic_version = 1;
+
+}  // namespace attoscope

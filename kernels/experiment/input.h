@@ -1,0 +1,64 @@
+/// Where Q, K, V and loaded outputs come from.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attoscope {
+
+/// Q, K, V of one head, row-major N x d, as read from a file or drawn.
+struct Tensors {
+  int n = 0, d = 0;
+  std::vector<double> q, k, v;
+};
+
+enum class InputKind : std::uint8_t {
+  normal,
+  uniform,
+  outliers,
+  ones,
+  constant,
+  ties,
+  ascending,
+  descending,
+  shuffled,
+  tensors
+};
+inline constexpr std::array<std::string_view, 10> input_names{"normal", "uniform",   "outliers",   "ones",     "constant",
+                                                              "ties",   "ascending", "descending", "shuffled", "tensors"};
+constexpr std::string_view name(InputKind k) { return input_names[static_cast<std::size_t>(k)]; }
+
+/// Where Q, K, V come from. The file is read outside kernels/; `tensors` then holds what was read.
+struct Input {
+  InputKind kind = InputKind::normal;
+  double value = 1;          ///< of `constant`
+  std::string file;          ///< of `tensors`: FILE.safetensors or q.npy,k.npy,v.npy
+  int index = 0;             ///< of `tensors`: which head
+  std::uint64_t digest = 0;  ///< of `tensors`: of the bits that were read, so that a changed file is a new question
+  std::shared_ptr<const Tensors> tensors;  ///< not compared
+
+  friend bool operator==(const Input& x, const Input& y) {
+    return x.kind == y.kind && x.value == y.value && x.file == y.file && x.index == y.index && x.digest == y.digest;
+  }
+};
+
+/// The output of a kernel outside this program, n x d. The file is read outside kernels/; `values` then holds what was read.
+struct KernelOutput {
+  std::string file;          ///< FILE.npy or FILE.safetensors[:INDEX]; empty: none
+  int index = 0;             ///< which head
+  std::uint64_t digest = 0;  ///< of the bits that were read, so that a changed file is a new question
+  std::string type;          ///< of its elements as stored: "BF16"
+  int n = 0, d = 0;
+  std::shared_ptr<const std::vector<double>> values;  ///< row-major; not compared
+
+  friend bool operator==(const KernelOutput& x, const KernelOutput& y) {
+    return x.file == y.file && x.index == y.index && x.digest == y.digest;
+  }
+};
+
+}  // namespace attoscope

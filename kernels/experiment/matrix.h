@@ -1,0 +1,17 @@
+/// A matrix of the answer.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace attoscope {
+
+/// Row-major matrix of double; values of a float computation are held exactly.
+struct Matrix {
+  int rows = 0, cols = 0;
+  std::vector<double> values;
+
+  double operator()(int r, int c) const { return values[static_cast<std::size_t>(r) * cols + c]; }
+};
+
+}  // namespace attoscope

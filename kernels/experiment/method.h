@@ -1,0 +1,66 @@
+/// One emulated kernel: algorithm, tiles, options, and where it rounds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/arithmetic/precision.h"
+
+namespace attoscope {
+
+/// three_pass: safe softmax (max; sum; normalise, then P.V).
+/// two_pass: online softmax (arXiv 1805.02867): one pass for m and l, tile by tile; a second normalises, then P.V.
+/// flash1: FlashAttention (arXiv 2205.14135), Algorithm 1: max of the tile alone, O divided by l at every tile.
+/// flash2: FlashAttention-2 (arXiv 2307.08691), Algorithm 1: O divided once.
+/// flash4: flash2 that keeps a stale max while the new one exceeds it by at most tau (FlashAttention-4).
+/// split_kv: flash2 over `splits` runs of tiles, merged by their log-sum-exp (Flash-Decoding).
+/// hardware: a real kernel on a GPU's tensor cores, not emulated; its rounding is the device's.
+/// loaded: no kernel is run; O was computed elsewhere and read from a file, `Experiment::loaded`.
+enum class Algorithm : std::uint8_t { three_pass, two_pass, flash1, flash2, flash4, split_kv, hardware, loaded };
+inline constexpr std::array<std::string_view, 8> algorithm_names{"three_pass", "two_pass", "flash1",   "flash2",
+                                                                 "flash4",     "split_kv", "hardware", "loaded"};
+constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
+/// Those that are written rules of IEEE operations, with a trace and steps; they come first.
+inline constexpr int emulated_count = 6;
+constexpr bool is_emulated(Algorithm a) { return static_cast<int>(a) < emulated_count; }
+/// Whether P is normalised before P.V, so that nothing is divided at the end.
+constexpr bool normalises_P(Algorithm a) { return a == Algorithm::three_pass || a == Algorithm::two_pass; }
+
+/// natural: exp(S - m). exp2: 2^(S*c - m*c), c = scale*log2 e, as one fma of the unscaled S, as in FlashAttention-2; m*c is
+/// rounded once, so that the exponent at the max is not exactly 0.
+enum class ExponentialKind : std::uint8_t { natural, exp2 };
+inline constexpr std::array<std::string_view, 2> exponential_names{"natural", "exp2"};
+
+/// The order in which q.k, the row sum and P.V add their terms. interleaved: `sum_lanes` chains, then their sum in order.
+enum class SumOrder : std::uint8_t { sequential, pairwise, interleaved };
+inline constexpr std::array<std::string_view, 3> sum_order_names{"sequential", "pairwise", "interleaved"};
+
+/// One emulated kernel. Tiles may be of any size from 1; those above N act as N. three_pass has no tiles.
+struct Method {
+  Algorithm algorithm = Algorithm::flash2;
+  int block_q = 64;  ///< Br: rows of a tile; changes traffic, never a bit of the output
+  int block_k = 64;  ///< Bc: keys of a tile
+  int splits = 2;    ///< split_kv: runs of equally many tiles, the last ones shorter
+  double tau = 8;    ///< flash4: the stale max stays while (m_new - m_old) log2 e <= tau
+  double tie_beta =
+      0;  ///< tie mitigation of arXiv 2510.04212: a tied tile max is scaled by beta if positive, set to 0 if negative; 0: off
+  ExponentialKind exponential = ExponentialKind::natural;
+  int exp2_degree = 0;   ///< exp2 by a polynomial of degree 1..5 on [0, 1) (FlashAttention-4); 0: full precision
+  int p_exponent = 0;    ///< e and l carry a factor 2^p_exponent, so that 8-bit P underflows later (FlashAttention-3: 8)
+  bool kahan_l = false;  ///< the row sum carries its rounding error along (Kahan 1965), within and between tiles
+  SumOrder order = SumOrder::sequential;
+  int sum_lanes = 8;          ///< chains of `interleaved`
+  bool reverse_keys = false;  ///< keys are taken from the last to the first
+  Precision precision{};
+
+  friend bool operator==(const Method&, const Method&) = default;
+};
+inline constexpr int max_tile = 1 << 30, max_splits = 64, max_sum_lanes = 64, max_p_exponent = 64, max_exp2_degree = 5;
+inline constexpr double max_tau = 64, max_tie_beta = 64;
+
+/// The tau that FlashAttention-4 uses with a main format: no stale max where P has 8 bits.
+constexpr double usual_tau(const Format& main) { return 1 + main.exponent_bits + main.mantissa_bits > 8 ? 8 : 0; }
+
+}  // namespace attoscope

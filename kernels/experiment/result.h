@@ -1,0 +1,60 @@
+/// The answer: what `compute` found, immutable once made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/matrix.h"
+#include "kernels/experiment/measures.h"
+#include "kernels/experiment/trace.h"
+#include "kernels/experiment/traffic.h"
+
+namespace attoscope {
+
+struct Timing {
+  double inputs = 0, golden = 0, a = 0, b = 0, deviation = 0, total = 0;  ///< ms; 0 where it was remembered
+};
+
+struct Digests {
+  std::uint64_t golden = 0, a = 0, b = 0;  ///< of the bit patterns, row-major; every NaN counts as one
+};
+
+/// Further comparisons of a real kernel's output: of two runs with each other, and of the kernel with its emulation (flash2
+/// `hw` with the same tile and exp2).
+struct HardwareCheck {
+  std::string instruction;       ///< "mma.sync.m16n8k16"
+  std::int64_t changed = 0;      ///< elements in which a second run gave other bits
+  double run_to_run_ulp = 0;     ///< max |first - second run| in ulps of fp32
+  double emulator_max_ulp = 0;   ///< max |kernel - emulation| in ulps of the main format, as `Deviation::max_ulp`
+  double emulator_mean_ulp = 0;  ///< mean of the same; NaN where nothing is finite
+};
+
+class DeviceMatrices;
+
+struct Result {
+  Experiment experiment;
+  std::string device;                     ///< "cpu avx512, 2 threads", "cuda:0 NVIDIA H200"
+  std::string remark;                     ///< why it is not the device that was asked for: one sentence; empty: it is
+  std::vector<int> rows;                  ///< row of Q for each row of the matrices
+  int rows_without_keys = 0;              ///< of these: they see no key, and their output is 0 in golden, a and b
+  std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for everybody
+  std::shared_ptr<const Matrix> golden;
+  Matrix a, b;
+  std::shared_ptr<const DeviceMatrices> on_device;  ///< the same matrices on a GPU; null: computed on the CPU
+  double golden_rms = 0;
+  std::int64_t golden_nonfinite = 0;
+  Deviation a_error, b_error, a_minus_b;  ///< a and b against golden; a against b
+  std::optional<HardwareCheck> hardware;  ///< of a where a is `hardware`, else of b where b is
+  Rescales rescales;
+  RescaleMap rescale_map;
+  Trace trace;
+  Traffic traffic;
+  Timing timing;
+  Digests digests;
+};
+
+}  // namespace attoscope

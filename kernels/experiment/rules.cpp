@@ -1,0 +1,168 @@
+#include "kernels/experiment/rules.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+namespace {
+
+/// A policy of the family that comes first and its counterpart in that of three_pass. Of several partners the first one counts.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> counterparts{{{"hw", "base_hw"},
+                                                                                     {"eager", "base_eager"},
+                                                                                     {"all_tile", "base_all"},
+                                                                                     {"all_direct", "base_all"},
+                                                                                     {"tile", "base_eager"},
+                                                                                     {"eager", "base_ops"}}};
+
+/// The policy that a method has: one of its own family first, since base_all and all_tile round alike.
+const Policy* named_policy(const Method& m) {
+  const Policy* found = nullptr;
+  for (const Policy& p : policies())
+    if (p.precision == m.precision && (found == nullptr || same_family(p.algorithm, m.algorithm))) {
+      found = &p;
+      if (same_family(p.algorithm, m.algorithm)) break;
+    }
+  return found;
+}
+
+}  // namespace
+
+Method with_main_format(Method m, const Format& before, const Format& after) {
+  if (m.tau == usual_tau(before)) m.tau = usual_tau(after);
+  return m;
+}
+
+Experiment with_format(Experiment e, const Format& format) {
+  for (Method* m : {&e.a, &e.b}) *m = with_main_format(*m, e.format, format);
+  e.format = format;
+  return e;
+}
+
+std::string_view counterpart(std::string_view policy) {
+  for (const auto& [flash, base] : counterparts) {
+    if (policy == flash) return base;
+    if (policy == base) return flash;
+  }
+  return policy == "base_floor" ? "hw" : "";
+}
+
+const Policy& usual_policy(Algorithm algorithm) { return policy(algorithm == Algorithm::three_pass ? "base_eager" : "hw"); }
+
+Method with_algorithm(Method m, Algorithm algorithm) {
+  const Policy* const had = named_policy(m);
+  const bool own = had == nullptr || (is_emulated(m.algorithm) && !same_family(had->algorithm, m.algorithm));
+  m.algorithm = algorithm;
+  if (own || !is_emulated(algorithm) || same_family(had->algorithm, algorithm)) return m;
+  if (const std::string_view other = counterpart(had->name); !other.empty()) m.precision = policy(other).precision;
+  return m;
+}
+
+Method with_policy(Method m, const Policy& policy) {
+  if (!same_family(policy.algorithm, m.algorithm)) m.algorithm = policy.algorithm;
+  m.precision = policy.precision;
+  return m;
+}
+
+Experiment with_baseline(Experiment e, const Policy& policy) {
+  e.b.algorithm = policy.algorithm;
+  e.b.precision = policy.precision;
+  return e;
+}
+
+Method with_usual_options(const Method& m, const Format& main) {
+  return {
+      .algorithm = m.algorithm, .block_q = m.block_q, .block_k = m.block_k, .tau = usual_tau(main), .precision = m.precision};
+}
+
+Method with_tiles(Method m, const TileSizes& tiles) {
+  m.block_q = tiles.block_q;
+  m.block_k = tiles.block_k;
+  return m;
+}
+
+Experiment with_tiles(Experiment e, const TileSizes& tiles) {
+  return with_block_k(with_block_q(std::move(e), tiles.block_q), tiles.block_k);
+}
+
+Experiment with_block_q(Experiment e, int block_q) {
+  e.a.block_q = e.b.block_q = block_q;
+  return e;
+}
+
+Experiment with_block_k(Experiment e, int block_k) {
+  e.a.block_k = e.b.block_k = block_k;
+  return e;
+}
+
+Experiment with_swapped_tiles(Experiment e) {
+  const TileSizes swapped{e.a.block_k, e.a.block_q};
+  return with_tiles(std::move(e), swapped);
+}
+
+TileSizes tiles_for_memory(double on_chip_elements, int d) {
+  const double keys = std::clamp(std::ceil(on_chip_elements / (4.0 * d)), 1.0, double{max_n});
+  return {std::min(static_cast<int>(keys), d), static_cast<int>(keys)};
+}
+
+Problem with_input(Problem p, Input input) {
+  const bool same = input.kind == InputKind::tensors && input.file == p.input.file && input.index == p.input.index;
+  if (same && !input.tensors) {
+    input.tensors = p.input.tensors;
+    input.digest = p.input.digest;
+  }
+  if (input.kind != InputKind::constant) input.value = p.input.value;
+  p.input = std::move(input);
+  return p;
+}
+
+Problem with_head(Problem p, int index) {
+  if (p.input.index == index) return p;
+  p.input.index = index;
+  p.input.digest = 0;
+  p.input.tensors.reset();
+  return p;
+}
+
+Problem with_sizes(Problem p, int n, int d) {
+  p.n = n;
+  p.d = d;
+  return p;
+}
+
+Problem fitted(Problem p, int n, int d) {
+  p.n = std::min(p.n, n);
+  p.d = d;
+  return p;
+}
+
+LoadedPlace loaded_place(const Experiment& e) {
+  if (e.a.algorithm == Algorithm::loaded) return LoadedPlace::a;
+  return e.b.algorithm == Algorithm::loaded ? LoadedPlace::b : LoadedPlace::nowhere;
+}
+
+bool has_loaded(const Experiment& e) { return loaded_place(e) != LoadedPlace::nowhere; }
+
+Experiment with_loaded(Experiment e, LoadedPlace place) {
+  const Experiment usual = default_experiment();
+  if (e.a.algorithm == Algorithm::loaded) e.a = with_algorithm(e.a, usual.a.algorithm);
+  if (e.b.algorithm == Algorithm::loaded) e.b = with_algorithm(e.b, usual.b.algorithm);
+  if (place == LoadedPlace::a) e.a = with_algorithm(e.a, Algorithm::loaded);
+  if (place == LoadedPlace::b) e.b = with_algorithm(e.b, Algorithm::loaded);
+  return e;
+}
+
+Experiment following(const Experiment& before, const Experiment& after, std::string_view path, std::string_view value) {
+  if (path == "format") return with_format(before, after.format);
+  Experiment e = after;
+  if (path == "problem.input.index") e.problem = with_head(before.problem, after.problem.input.index);
+  if (path == "a.algorithm") e.a = with_algorithm(before.a, after.a.algorithm);
+  if (path == "b.algorithm") e.b = with_algorithm(before.b, after.b.algorithm);
+  if (path == "a.policy") e.a = with_policy(before.a, policy(value));
+  if (path == "b.policy") e.b = with_policy(before.b, policy(value));
+  return e;
+}
+
+}  // namespace attoscope

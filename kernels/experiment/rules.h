@@ -1,0 +1,96 @@
+/// What follows when one thing of an experiment is changed. The window, the command line, sweeps, lessons and trainings change
+/// experiments by these functions, so that the same change leads to the same experiment everywhere. What a file says is read as
+/// it stands: a session or a preset is a description, not a change.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/presets.h"
+
+namespace attoscope {
+
+/// Another main format. The tau of a method follows it while it is the usual one of the format before: FlashAttention-4 uses 8
+/// where P has 16 bits and 0 where it has 8. Any other tau was chosen and stays.
+Experiment with_format(Experiment e, const Format& format);
+/// The same for a single method, whose main format changes.
+Method with_main_format(Method method, const Format& before, const Format& after);
+
+/// Policies describe two families of kernels: those of three_pass, and those of all other algorithms.
+constexpr bool same_family(Algorithm x, Algorithm y) { return (x == Algorithm::three_pass) == (y == Algorithm::three_pass); }
+/// The policy of the same spirit in the other family: hw and base_hw, eager and base_eager. Several policies may share one.
+std::string_view counterpart(std::string_view policy);
+/// Where an algorithm rounds if nobody says otherwise: hw, or base_eager for three_pass.
+const Policy& usual_policy(Algorithm algorithm);
+
+/// Another algorithm. A named policy of the other family becomes its counterpart, so that only the algorithm changes as far as
+/// that is possible; roundings that no policy names stay. An algorithm that is not emulated rounds by itself: the roundings
+/// stay for the one that comes after it.
+Method with_algorithm(Method method, Algorithm algorithm);
+/// A named policy. It brings its algorithm along where the method's is of the other family.
+Method with_policy(Method method, const Policy& policy);
+/// The rival as a policy names it: with the policy's algorithm, whatever b's was.
+Experiment with_baseline(Experiment e, const Policy& policy);
+
+/// Every option as it is by default with this main format; algorithm, tiles and roundings stay.
+Method with_usual_options(const Method& method, const Format& main);
+
+/// Rows of queries and keys of a tile.
+struct TileSizes {
+  int block_q = 1, block_k = 1;
+  friend constexpr bool operator==(const TileSizes&, const TileSizes&) = default;
+};
+constexpr TileSizes tiles_of(const Method& m) { return {m.block_q, m.block_k}; }
+constexpr bool has_square_tiles(const Method& m) { return m.block_q == m.block_k; }
+Method with_tiles(Method method, const TileSizes& tiles);
+/// A tile is that of both methods, so that they differ in what they compute and not in how they cut it. One method alone is
+/// given another by its own field, "b.block_k"; that stays until the same side of the tile is changed for both.
+Experiment with_tiles(Experiment e, const TileSizes& tiles);
+Experiment with_block_q(Experiment e, int block_q);
+Experiment with_block_k(Experiment e, int block_k);
+/// block_q and block_k of a, exchanged, for both methods.
+Experiment with_swapped_tiles(Experiment e);
+
+/// FlashAttention-1's tiles for M on-chip elements (arXiv 2205.14135, Algorithm 1, line 1): Bc = ceil(M / 4d), Br = min(Bc, d).
+TileSizes tiles_for_memory(double on_chip_elements, int d);
+
+/// Tiles of `block` that cover `n`; the last one may be shorter.
+constexpr int tile_count(int n, int block) { return n <= 0 ? 0 : (n - 1) / block + 1; }
+/// Rows of queries, and keys, of a tile on `n` tokens; three_pass has a single tile of all keys. At least one, so that a
+/// picture of an experiment that is not valid yet can be drawn.
+constexpr int tile_rows(const Method& m, int n) { return std::max(1, std::min(m.block_q, n)); }
+constexpr int tile_keys(const Method& m, int n) {
+  return std::max(1, m.algorithm == Algorithm::three_pass ? n : std::min(m.block_k, n));
+}
+/// T = ceil(N / block_k): tiles that the keys of a row are cut into.
+constexpr int key_tiles(const Method& m, int n) { return tile_count(n, tile_keys(m, n)); }
+/// Tiles of one of split_kv's runs, but for the last ones, which may be shorter. Other algorithms have a single run.
+constexpr int tiles_of_a_run(const Method& m, int n) {
+  return tile_count(key_tiles(m, n), m.algorithm == Algorithm::split_kv ? m.splits : 1);
+}
+
+/// Another source of Q, K, V. What was read of a file stays where the file and the head stay; the value of a constant input
+/// stays for when it is chosen again.
+Problem with_input(Problem problem, Input input);
+/// Another head of the same file, which is yet to be read.
+Problem with_head(Problem problem, int index);
+/// Sizes of a file's tensors, whole: what a file that has just been chosen brings along.
+Problem with_sizes(Problem problem, int n, int d);
+/// Sizes made to fit a file whose tensors may be shorter than what was asked for, or of another d: what the window and lessons
+/// do, which show the result. Commands and sweeps compute what they were told, and refuse what does not fit.
+Problem fitted(Problem problem, int n, int d);
+
+/// Somebody's output in the place of a or of b; the other is computed as by default where it was an output before.
+enum class LoadedPlace : std::uint8_t { a, b, nowhere };
+LoadedPlace loaded_place(const Experiment& e);
+/// True if a or b is a loaded output.
+bool has_loaded(const Experiment& e);
+Experiment with_loaded(Experiment e, LoadedPlace place);
+
+/// `after` is `before` with the field at `path` ("format", "a.algorithm", "problem.input.index", as in session files) set to
+/// `value`: the experiment with what follows from that by the rules above. For fields that are set by their names.
+Experiment following(const Experiment& before, const Experiment& after, std::string_view path, std::string_view value);
+
+}  // namespace attoscope

@@ -1,0 +1,45 @@
+/// Passed to all long work: how it is cancelled, how it reports progress, and which instruction set it uses.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace attoscope {
+
+/// Polled every few microseconds to milliseconds, by any thread.
+struct StopSign {
+  virtual ~StopSign() = default;
+  /// Throws Stopped if the work is cancelled.
+  virtual void check() const {}
+  /// Reports that many more rows as finished; called from many threads.
+  virtual void did(std::size_t) const {}
+
+  std::string_view isa{};  ///< the instruction set that does the work; empty: see `instruction_set`
+};
+
+/// f(i) for 0 .. count - 1, checking now and then.
+template <class F>
+void each_element(std::size_t count, const StopSign& stop, F f) {
+  constexpr std::size_t piece = 1 << 17;
+  for (std::size_t first = 0; first < count; first += piece) {
+    stop.check();
+    const std::size_t end = count - first < piece ? count : first + piece;
+    for (std::size_t i = first; i < end; ++i) f(i);
+  }
+}
+
+/// `count` zeros, checking now and then: filling new memory can take tens of milliseconds.
+template <class T>
+std::vector<T> zeros(std::size_t count, const StopSign& stop) {
+  constexpr std::size_t piece = 1 << 18;
+  std::vector<T> x;
+  x.reserve(count);
+  while (x.size() < count) {
+    stop.check();
+    x.resize(count - x.size() < piece ? count : x.size() + piece);
+  }
+  return x;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,54 @@
+/// Numbers, roundings and masks as the text of files, options and messages, and back; the same in every locale. (Formats:
+/// `name` and `parse_format`; policies: `policy_name` and `policy`.)
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kernels/arithmetic/precision.h"
+#include "kernels/experiment/mask.h"
+
+namespace attoscope {
+
+/// The number that `text` is, all of it; none where it is something else or out of T's range. "1e5" is no integer.
+template <class T>
+  requires std::integral<T> || std::floating_point<T>
+std::optional<T> to_number(std::string_view text) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+/// The shortest text that reads back as x; of an integer all its digits, perhaps to a base.
+template <class T, class... Base>
+  requires std::integral<T> || std::floating_point<T>
+std::string shortest(T x, Base... base) {
+  char buffer[72];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x, base...).ptr};
+}
+
+/// 16 hexadecimal digits, and back.
+std::string hex16(std::uint64_t x);
+std::optional<std::uint64_t> from_hex16(std::string_view text);
+
+/// `text` in single quotes, without control characters and no longer than a line, for a message.
+std::string in_quotes(std::string_view text);
+
+/// What `parse_rounding` understands, for messages.
+inline constexpr std::string_view roundings_expected = "exact, main or a format, the last two perhaps followed by /stochastic";
+
+/// "exact", "main", "bf16", "main/stochastic" or "bf16/stochastic", and back. Throws std::invalid_argument in a sentence.
+std::string rounding_text(const Rounding& rounding);
+Rounding parse_rounding(std::string_view text);
+
+/// "none", "causal" or "window:W", and back. Throws std::invalid_argument in a sentence.
+std::string mask_text(const Mask& mask);
+Mask parse_mask(std::string_view text);
+
+}  // namespace attoscope

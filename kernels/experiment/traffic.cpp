@@ -1,0 +1,92 @@
+#include "kernels/experiment/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+/// Tiles (of `rows` queries and `keys` keys) that hold a visible pair, and what lies in them.
+struct Visited {
+  std::int64_t tiles = 0, visited = 0;
+  double query_rows = 0;  ///< rows of Q, summed over the visited tiles
+  double key_rows = 0;    ///< rows of K, summed over the visited tiles
+};
+
+/// With reversed keys the tiles start at the last one.
+Visited visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
+  const std::int64_t row_tiles = tile_count(p.n, rows), key_tiles = tile_count(p.n, keys);
+  Visited v;
+  v.tiles = row_tiles * key_tiles;
+  for (std::int64_t i = 0; i < row_tiles; ++i) {
+    const int first_row = static_cast<int>(i * rows), end_row = std::min(p.n, first_row + rows);
+    // the first row that sees a key sees the earliest one
+    const Keys earliest = visible_keys(p.mask, first_row, p.n), latest = visible_keys(p.mask, end_row - 1, p.n);
+    int first = earliest.empty() ? latest.first : earliest.first, end = latest.end;
+    if (end <= first) continue;
+    if (reversed) first = p.n - std::exchange(end, p.n - first);
+    const std::int64_t tile0 = first / keys, tile1 = (end + keys - 1) / keys;
+    v.visited += tile1 - tile0;
+    v.query_rows += static_cast<double>(tile1 - tile0) * (end_row - first_row);
+    v.key_rows += static_cast<double>(std::min<std::int64_t>(p.n, tile1 * keys) - tile0 * keys);
+  }
+  return v;
+}
+
+}  // namespace
+
+Traffic traffic(const Experiment& e) {
+  const Problem& p = e.problem;
+  const double n = p.n, d = p.d;
+  const int rows = std::min(e.a.block_q, p.n), keys = std::min(e.a.block_k, p.n);
+  const Visited v = visited_tiles(p, rows, keys, e.a.reverse_keys);
+  Traffic t;
+  t.element_bytes = element_bytes(e.format);
+  t.on_chip_elements = 2ll * keys * p.d + 2ll * rows * p.d;
+  t.tiles = v.tiles;
+  t.skipped_tiles = v.tiles - v.visited;
+  // read Q, K; write S; read S; write P; read P, V; write O
+  t.algorithm0 = (4 * n * d + 4 * n * n) * t.element_bytes;
+  // K, V once; for every visited tile read Q, O, l, m and write O, l, m
+  t.flash1 = (2 * n * d + v.query_rows * (3 * d + 4)) * t.element_bytes;
+  // Q and O once, the log-sum-exp once; for every visited tile read K, V
+  t.flash2 = (2 * n * d + n + v.key_rows * 2 * d) * t.element_bytes;
+  return t;
+}
+
+int element_bytes(const Format& f) { return (1 + f.exponent_bits + f.mantissa_bits + 7) / 8; }
+
+double visible_pairs(const Problem& p) {
+  const double n = p.n, triangle = n * (n + 1) / 2;
+  const double beyond = std::max(0.0, n - p.mask.window), corner = beyond * (beyond + 1) / 2;
+  switch (p.mask.kind) {
+    case Mask::Kind::none:
+      return n * n;
+    case Mask::Kind::causal:
+      return triangle;
+    case Mask::Kind::window:
+      return triangle - corner;
+    case Mask::Kind::padding:
+      return corner;
+  }
+  return 0;
+}
+
+double useful_flops(const Problem& p) { return 4.0 * p.d * visible_pairs(p); }
+
+OnChip on_chip(const Problem& p, const Method& m) {
+  const double rows = std::min(m.block_q, p.n), keys = std::min(m.block_k, p.n), d = p.d;
+  return {.Q = rows * d, .K = keys * d, .V = keys * d, .O = rows * d, .S = rows * keys, .m_and_l = 2 * rows};
+}
+
+double ridge(const DataSheet& machine) { return 1e3 * machine.tera_flops / machine.giga_bytes; }
+
+double attainable(const DataSheet& machine, double flops_per_byte) {
+  return std::min(machine.tera_flops, 1e-3 * machine.giga_bytes * flops_per_byte);
+}
+
+}  // namespace attoscope

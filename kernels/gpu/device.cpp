@@ -1,0 +1,68 @@
+#include "kernels/gpu/device.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/experiment/text.h"
+#include "kernels/gpu/engine.h"
+
+namespace attoscope {
+namespace {
+
+[[noreturn]] void refuse(std::string_view device) {
+  throw std::invalid_argument("device is " + std::string(device) +
+                              ", expected auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 of GPUs that there are");
+}
+
+/// The GPU that one word "cuda:K" of `device` names.
+int gpu_of(std::string_view word, std::string_view device) {
+  constexpr std::string_view prefix = "cuda:";
+  if (!word.starts_with(prefix)) refuse(device);
+  const auto index = to_number<int>(word.substr(prefix.size()));
+  if (!index || std::ranges::find(cuda_devices(), *index, &DeviceInfo::index) == cuda_devices().end()) refuse(device);
+  return *index;
+}
+
+}  // namespace
+
+std::vector<int> devices_of(std::string_view device) {
+  if (device == "cpu" || (device == "auto" && cuda_devices().empty())) return {};
+  if (cuda_devices().empty() && device.starts_with("cuda"))
+    throw std::invalid_argument("device is " + std::string(device) + ", but: " + why_no_cuda());
+  if (device == "auto" || device == "cuda") return {cuda_devices().front().index};
+  std::vector<int> gpus;
+  for (std::size_t at = 0; at <= device.size();) {
+    const std::size_t end = std::min(device.find(',', at), device.size());
+    const int gpu = gpu_of(device.substr(at, end - at), device);
+    if (std::ranges::find(gpus, gpu) != gpus.end()) refuse(device);
+    gpus.push_back(gpu);
+    at = end + 1;
+  }
+  return gpus;
+}
+
+#ifndef ATTOSCOPE_CUDA
+std::unique_ptr<Engine> gpu_engine(const std::vector<int>&) { throw DeviceFailure(why_no_cuda()); }
+
+const std::vector<DeviceInfo>& cuda_devices() {
+  static const std::vector<DeviceInfo> none;
+  return none;
+}
+
+const std::string& why_no_cuda() {
+  static const std::string reason = "This program was built without CUDA.";
+  return reason;
+}
+
+void sample_on_device(const DeviceMatrices&, Field, const CellRect&, int, int, float, unsigned long long, void*) {
+  throw std::runtime_error(why_no_cuda());
+}
+
+std::vector<float> sample_on_device(const DeviceMatrices&, Field, const CellRect&, int, int, float) {
+  throw std::runtime_error(why_no_cuda());
+}
+
+int device_index(const DeviceMatrices&) { throw std::runtime_error(why_no_cuda()); }
+#endif
+
+}  // namespace attoscope

@@ -1,0 +1,49 @@
+/// GPUs, without any CUDA header: which there are, why there are none, and matrices that stay on them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/deviation/fields.h"
+
+namespace attoscope {
+
+struct DeviceInfo {
+  int index = 0;
+  std::string name;          ///< "NVIDIA H200"
+  int major = 0, minor = 0;  ///< compute capability
+  std::size_t memory = 0;    ///< bytes
+};
+
+/// A GPU failed in the middle of its work: it ran out of memory, or was lost. what() is one sentence. The CPU can take over.
+struct DeviceFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The GPUs that this program can compute on; empty without CUDA, without a driver, without a GPU.
+const std::vector<DeviceInfo>& cuda_devices();
+/// Why `cuda_devices()` is empty, in one sentence; empty where it is not.
+const std::string& why_no_cuda();
+
+/// The GPUs that `device` names; empty: the CPU. "auto" is the first GPU, or the CPU where there is none. Throws
+/// std::invalid_argument in one sentence where it names none, or one that does not exist.
+std::vector<int> devices_of(std::string_view device);
+
+/// Golden, a and b of a result as they lie on a GPU; freed with the last copy of the result. Opaque outside kernels/*.cu.
+class DeviceMatrices;
+
+/// What `sampled(field_values(result, field), ...)` gives, written by the GPU into `surface`: a cudaSurfaceObject_t of width x
+/// height floats, in `stream` (a cudaStream_t). Throws std::runtime_error.
+void sample_on_device(const DeviceMatrices& matrices, Field field, const CellRect& rect, int width, int height, float outside,
+                      unsigned long long surface, void* stream);
+/// The same into host memory.
+std::vector<float> sample_on_device(const DeviceMatrices& matrices, Field field, const CellRect& rect, int width, int height,
+                                    float outside);
+/// The index of the GPU on which they lie.
+int device_index(const DeviceMatrices& matrices);
+
+}  // namespace attoscope

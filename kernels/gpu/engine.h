@@ -1,0 +1,60 @@
+/// What runs and measures methods instead of the CPU: one GPU, or several. The bits are the same.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/matrix.h"
+#include "kernels/gpu/device.h"
+#include "kernels/lanes/job.h"
+#include "kernels/recurrence/recorder.h"
+
+namespace attoscope {
+
+/// The matrices of a result.
+enum class Output : std::uint8_t { golden, a, b };
+inline constexpr int output_count = 3;
+
+/// What comparisons need of a single matrix; sums by chains and chunks (see kernels/deviation/meter.h).
+struct Moments {
+  std::vector<double> squares;  ///< of finite values, [chunk * DeviationSums::chains + chain]
+  std::int64_t nonfinite = 0;
+  std::uint64_t digest_sum = 0;
+};
+
+/// One per worker; not thread-safe. Everything throws DeviceFailure where the device fails, and what `stop` throws.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  /// "cuda:0 NVIDIA H200".
+  virtual std::string name() const = 0;
+
+  /// The output of the job for `rows`, also kept on the device as `output`. A recorder, if any, gets what was recorded of m.
+  /// `inputs` is the generation of the job's arrays: their copies are used again while it stays the same, and then an array's
+  /// address must stand for the same numbers. 0: the arrays are copied for this run alone.
+  virtual Matrix run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
+                     RunRecorder<float>* recorder, const StopSign& stop) = 0;
+  virtual Matrix run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
+                     RunRecorder<double>* recorder, const StopSign& stop) = 0;
+  /// Three-pass softmax in double-double, rounded to double, also kept as golden.
+  virtual Matrix run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
+                                   const StopSign& stop) = 0;
+  /// Keeps as `output` a matrix that was computed elsewhere.
+  virtual void take(const Matrix& matrix, Output output) = 0;
+
+  virtual Moments moments(Output x, const StopSign& stop) = 0;
+  /// The chunks of x against y, in order.
+  virtual std::vector<DeviationSums> sums(Output x, Output y, const DeviationRule& rule, const StopSign& stop) = 0;
+  /// |x - y| of their values in ascending order, [chunk * DeviationSums::chains + chain]; all are finite.
+  virtual std::vector<double> gaps(Output x, Output y, const StopSign& stop) = 0;
+
+  /// The kept matrices, for display; null where they do not lie on a GPU.
+  virtual std::shared_ptr<const DeviceMatrices> matrices(const Format& format, double golden_rms) = 0;
+};
+
+/// The engine of these GPUs (see `devices_of`), of which there is at least one. Throws DeviceFailure.
+std::unique_ptr<Engine> gpu_engine(const std::vector<int>& devices);
+
+}  // namespace attoscope

@@ -1,0 +1,162 @@
+/// CUDA's handles, owned: device memory, streams, events. Only *.cu and app/window/texture_cuda.cpp include this.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <source_location>
+#include <string>
+#include <utility>
+
+#include "kernels/gpu/device.h"
+
+namespace attoscope {
+
+/// A CUDA call failed: what() is one sentence with the place of the call and CUDA's message.
+class DeviceError : public DeviceFailure {
+ public:
+  DeviceError(cudaError_t error, const std::string& sentence) : DeviceFailure(sentence), error_(error) {}
+  cudaError_t error() const { return error_; }
+
+ private:
+  cudaError_t error_;
+};
+
+/// "kernels/gpu/simulate_cuda.cu": the path from the last folder but one on, so that no build folder is named.
+inline std::string short_path(const char* path) {
+  const std::string whole(path);
+  const std::size_t last = whole.rfind('/');
+  const std::size_t before = last == std::string::npos || last == 0 ? std::string::npos : whole.rfind('/', last - 1);
+  return before == std::string::npos ? whole : whole.substr(before + 1);
+}
+
+/// Throws DeviceError with the caller's place unless `error` is success.
+inline void check(cudaError_t error, const std::source_location place = std::source_location::current()) {
+  if (error == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // clears it, so that no later call reports it
+  throw DeviceError(error, "The GPU refused at " + short_path(place.file_name()) + ":" + std::to_string(place.line()) + ": " +
+                               cudaGetErrorString(error) + ".");
+}
+
+/// For destructors, which cannot throw: clears the error, so that no later call reports it.
+inline void ignore(cudaError_t error) noexcept {
+  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
+/// Makes `device` the calling thread's GPU. The former one is not restored, since that alone could create a context, and take
+/// memory, on a GPU that is not used.
+inline void use_device(int device, const std::source_location place = std::source_location::current()) {
+  check(cudaSetDevice(device), place);
+}
+
+/// A stream of the GPU that is current where it is made; it does not synchronise with other streams.
+class Stream {
+ public:
+  explicit Stream(const std::source_location place = std::source_location::current()) {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), place);
+  }
+  Stream(Stream&& x) noexcept : stream_(std::exchange(x.stream_, nullptr)) {}
+  Stream& operator=(Stream&& x) noexcept {
+    std::swap(stream_, x.stream_);
+    return *this;
+  }
+  ~Stream() {
+    if (stream_) ignore(cudaStreamDestroy(stream_));
+  }
+
+  cudaStream_t get() const { return stream_; }
+  /// Waits until everything in it is done.
+  void wait(const std::source_location place = std::source_location::current()) const {
+    check(cudaStreamSynchronize(stream_), place);
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// A point in a stream.
+class Event {
+ public:
+  explicit Event(const std::source_location place = std::source_location::current()) { check(cudaEventCreate(&event_), place); }
+  Event(Event&& x) noexcept : event_(std::exchange(x.event_, nullptr)) {}
+  Event& operator=(Event&& x) noexcept {
+    std::swap(event_, x.event_);
+    return *this;
+  }
+  ~Event() {
+    if (event_) ignore(cudaEventDestroy(event_));
+  }
+
+  cudaEvent_t get() const { return event_; }
+  void record(const Stream& stream, const std::source_location place = std::source_location::current()) {
+    check(cudaEventRecord(event_, stream.get()), place);
+  }
+  void wait(const std::source_location place = std::source_location::current()) const {
+    check(cudaEventSynchronize(event_), place);
+  }
+  /// Milliseconds from `start` to this, both reached.
+  float since(const Event& start, const std::source_location place = std::source_location::current()) const {
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, start.event_, event_), place);
+    return ms;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// `size` elements of T on the GPU that is current where it is made; freed on the same GPU, whichever is current then.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t size, const std::source_location place = std::source_location::current()) : size_(size) {
+    if (size == 0) return;
+    check(cudaGetDevice(&device_), place);
+    check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)), place);
+  }
+  Buffer(Buffer&& x) noexcept : data_(std::exchange(x.data_, nullptr)), size_(std::exchange(x.size_, 0)), device_(x.device_) {}
+  Buffer& operator=(Buffer&& x) noexcept {
+    std::swap(data_, x.data_);
+    std::swap(size_, x.size_);
+    std::swap(device_, x.device_);
+    return *this;
+  }
+  ~Buffer() {
+    if (!data_) return;
+    ignore(cudaSetDevice(device_));  // otherwise cudaFree could create a context on the thread's current GPU
+    ignore(cudaFree(data_));
+  }
+
+  T* get() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+  int device() const { return device_; }
+
+  /// At least `size` elements, their contents lost where there were fewer.
+  void reserve(std::size_t size, const std::source_location place = std::source_location::current()) {
+    if (size <= size_) return;
+    *this = Buffer();
+    *this = Buffer(size, place);
+  }
+  /// Copies `count` elements from the host, in the stream's order. `x` must stay until the stream was waited for.
+  void upload(const T* x, std::size_t count, const Stream& stream,
+              const std::source_location place = std::source_location::current()) {
+    if (count != 0) check(cudaMemcpyAsync(data_, x, count * sizeof(T), cudaMemcpyHostToDevice, stream.get()), place);
+  }
+  /// Copies elements [first, first + count) to the host, in the stream's order.
+  void download(T* x, std::size_t first, std::size_t count, const Stream& stream,
+                const std::source_location place = std::source_location::current()) const {
+    if (count != 0) check(cudaMemcpyAsync(x, data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost, stream.get()), place);
+  }
+  void clear(const Stream& stream, const std::source_location place = std::source_location::current()) {
+    if (size_ != 0) check(cudaMemsetAsync(data_, 0, bytes(), stream.get()), place);
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  int device_ = 0;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,61 @@
+/// Copies of inputs where an engine computes: made once, and again as soon as the host's arrays may hold other numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+
+/// A job on copies of its inputs.
+template <class T, class Copy>
+struct CopiedJob {
+  Job<T> job;
+  std::vector<Copy> own;  ///< copies that no other job shares
+};
+
+/// An address alone does not say what lies there: a new array may get the address of one that is gone. Copies are therefore
+/// found by address within one generation (see `Engine::run`). `Copy` has a `const char* get()`.
+template <class Copy>
+class InputCopies {
+ public:
+  /// The job on copies; `copy(host, bytes)` makes one. Copies of an earlier generation are freed first.
+  template <class T, class F>
+  CopiedJob<T, Copy> of(Job<T> job, std::uint64_t generation, F copy) {
+    if (generation != 0 && generation != generation_) held_.clear(), generation_ = generation;
+    const std::size_t bytes = static_cast<std::size_t>(job.n) * static_cast<std::size_t>(job.d) * sizeof(T);
+    std::vector<Copy> own;
+    for (const T** const array : {&job.q, &job.k, &job.v}) {
+      if (generation == 0) {
+        own.push_back(copy(reinterpret_cast<const char*>(*array), bytes));
+        *array = reinterpret_cast<const T*>(own.back().get());
+      } else {
+        *array = reinterpret_cast<const T*>(held(reinterpret_cast<const char*>(*array), bytes, copy).get());
+      }
+    }
+    return {job, std::move(own)};
+  }
+
+ private:
+  struct Held {
+    const char* host;
+    std::size_t bytes;
+    Copy copy;
+  };
+
+  template <class F>
+  const Copy& held(const char* host, std::size_t bytes, F copy) {
+    for (const Held& h : held_)
+      if (h.host == host && h.bytes == bytes) return h.copy;
+    held_.push_back({host, bytes, copy(host, bytes)});
+    return held_.back().copy;
+  }
+
+  std::uint64_t generation_ = 0;
+  std::vector<Held> held_;
+};
+
+}  // namespace attoscope

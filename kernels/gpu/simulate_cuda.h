@@ -1,0 +1,44 @@
+/// Emulated kernels on a GPU: one launch. Only *.cu include this.
+#pragma once
+
+#include "kernels/gpu/gpu.h"
+#include "kernels/gpu/launch_pace.h"
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+
+/// Rows of a launch, the part of their work that it does, and where the output goes; all arrays lie on the GPU.
+struct DeviceSlice {
+  const int* rows = nullptr;  ///< rows of Q
+  int count = 0;              ///< at least 1
+  int first = 0;              ///< index of rows[0] among all computed rows
+  WorkRange range{};
+  char* scratch = nullptr;                ///< as many bytes as the slice's warps need, as the launch before left them
+  double* out = nullptr;                  ///< row-major, of the slice
+  unsigned long long* reached = nullptr;  ///< raised to the largest amount of work done by a row
+};
+
+/// Where a launch records how m changes; `moved` is null where nothing is recorded.
+struct DeviceNotes {
+  unsigned long long* moved = nullptr;  ///< [tile]
+  float* m = nullptr;                   ///< [tile * held + row / row_step]
+  int row_step = 1, held = 0;
+};
+
+/// How the GPU runs a job: a warp is a thread block; its rows, bytes of scratch and amount of work.
+struct WarpShape {
+  int rows = 0;
+  std::size_t scratch_bytes = 0;
+  WorkEstimate work;
+};
+WarpShape warp_shape(const Job<float>& job);
+WarpShape warp_shape(const Job<double>& job);
+WarpShape warp_shape_double_double(const Job<double>& job);
+
+/// Launches the job, whose q, k and v lie on the GPU, for a slice. Its output is complete after the last range of work.
+void launch(const Job<float>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream);
+void launch(const Job<double>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream);
+/// Three-pass softmax in double-double, rounded to double.
+void launch_double_double(const Job<double>& job, const DeviceSlice& slice, const Stream& stream);
+
+}  // namespace attoscope

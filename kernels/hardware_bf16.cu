@@ -1,5 +1,0 @@
-#include "kernels/hardware_kernel.cuh"
-
-namespace attoscope {
-HardwareKernel bf16_kernel(int d, const HardwareTile& tile) { return mma::kernel_of<true>(d, tile); }
-}  // namespace attoscope

@@ -1,5 +1,0 @@
-#include "kernels/hardware_kernel.cuh"
-
-namespace attoscope {
-HardwareKernel fp16_kernel(int d, const HardwareTile& tile) { return mma::kernel_of<false>(d, tile); }
-}  // namespace attoscope

@@ -1,0 +1,421 @@
+/// The algorithms for one block of query rows: which steps they take, in which order.
+#pragma once
+
+#include "kernels/lanes/tile_steps.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+template <class T, class Observer>
+class AttentionBlock : private TileSteps<T, Observer> {
+  using Base = TileSteps<T, Observer>;
+  using Base::job_, Base::block_, Base::cursor_, Base::rows_, Base::tile_, Base::state_, Base::scratch_;
+  using Base::R, Base::vectors, Base::infinity;
+  using Base::vec, Base::active, Base::with, Base::fill_rows, Base::fill_columns, Base::round_columns, Base::step,
+      Base::tile_max, Base::tile_sum;
+  using typename Base::Array, typename Base::L, typename Base::V;
+
+ public:
+  ATTOSCOPE_HOST_DEVICE AttentionBlock(const Job<T>& job, const RowBlock& block, const LaneGroup& group,
+                                       const Observer& observer, LaneArena& arena)
+      : Base(job, block, group, observer, arena), runs_(job.method.algorithm == Algorithm::split_kv ? job.method.splits : 0) {
+    const RounderPlan<T>& rescaled = job[Step::rescaled];
+    rescale_by_1_is_free_ = !rescaled.rounds() || (rescaled.kind != RounderKind::stochastic && same(rescaled, job[Step::l]) &&
+                                                   same(rescaled, job[Step::O]));
+    run_state_ = arena.template take<T>(static_cast<std::size_t>(runs_) * 3 * R);
+    runs_of_ = arena.template take<T>(R);
+    run_o_ = arena.template take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d) * R);
+  }
+
+  /// Writes the block's rows of the output, row-major, once all work is done. Returns how much is done (see PartialWork::end).
+  ATTOSCOPE_HOST_DEVICE std::int64_t run(double* out) {
+    cursor_.begin();
+    this->load_rows();
+    step(job_.d, [&] { this->clear_state(); });
+    if (this->sees_keys()) run_algorithm();
+    step(1, [&] { store_output(out); });
+    return cursor_.end();
+  }
+
+ private:
+  ATTOSCOPE_HOST_DEVICE void run_algorithm() {
+    switch (job_.method.algorithm) {
+      case Algorithm::three_pass:
+        three_pass();
+        break;
+      case Algorithm::two_pass:
+        two_pass();
+        break;
+      case Algorithm::flash1:
+        each_tile(0, tiles(), [&] { flash1_tile(); });
+        break;
+      case Algorithm::flash2:
+      case Algorithm::flash4:
+        each_tile(0, tiles(), [&] { flash2_tile(); });
+        break;
+      case Algorithm::split_kv:
+        split_kv();
+        break;
+      case Algorithm::hardware:
+      case Algorithm::loaded:
+        break;  // not emulated
+    }
+    finish();
+  }
+
+  // --- algorithms -----------------------------------------------------------------------------------------------------
+
+  ATTOSCOPE_HOST_DEVICE int tiles() const { return (job_.n - 1) / job_.method.block_k + 1; }
+
+  /// tile() for those of the tiles [first, end) in which some row sees a key.
+  template <class Tile>
+  ATTOSCOPE_HOST_DEVICE void each_tile(int first, int end, Tile tile) {
+    const int k = job_.method.block_k, begin = rows_.any.first / k, last = (rows_.any.end - 1) / k;
+    for (int t = cursor_.first_tile(first > begin ? first : begin); t < end && t <= last && cursor_.opens(t); ++t) {
+      this->enter_tile(t);
+      tile();
+    }
+  }
+
+  ATTOSCOPE_HOST_DEVICE void flash2_tile() {
+    const bool direct = job_.method.precision.accumulate_in_O;
+    advance_max();
+    this->softmax_tile(state_.m, true, sums_P());
+    step(2 * job_.d, [&] {
+      update_l();
+      rescale_O();
+    });
+    this->weighted_values(direct ? state_.O : scratch_.PV, direct);
+    step(2 * job_.d, [&] {
+      update_O();
+      this->report();
+    });
+  }
+
+  /// S of the tile, the running max, and the factors by which the state has to be rescaled.
+  ATTOSCOPE_HOST_DEVICE void advance_max() {
+    this->scores();
+    step(16, [&] {
+      this->running_max();
+      this->rescale_factors();
+    });
+  }
+
+  /// FlashAttention, Algorithm 1, lines 9 to 13: the tile has its own max and sum, and O is kept normalised.
+  ATTOSCOPE_HOST_DEVICE void flash1_tile() {
+    this->scores();
+    step(16, [&] {
+      fill_rows(scratch_.m_tile, Step::m, [&](int r) { return vec(tile_max())[r]; });
+      for (int r = 0; r < vectors; ++r) {
+        const V old = vec(scratch_.m_old)[r] = vec(state_.m)[r], tile = vec(scratch_.m_tile)[r];
+        vec(state_.m)[r] = active(r) == splat<V>(1) ? (tile > old ? tile : old) : old;
+      }
+      this->rescale_factors();
+    });
+    this->softmax_tile(scratch_.m_tile, true, sums_P());
+    this->weighted_values(scratch_.PV, false);
+    step(8 * job_.d, [&] {
+      round_columns(scratch_.PV, Step::PV, tile_.index);
+      merge_tile();
+      this->report();
+    });
+  }
+
+  /// Safe softmax as one tile of all keys, normalised before P.V.
+  ATTOSCOPE_HOST_DEVICE void three_pass() {
+    this->enter(0, 0, rows_.any.first, rows_.any.end);
+    advance_max();
+    this->softmax_tile(state_.m, false, false);
+    step(16, [&] {
+      fill_rows(state_.l, Step::l, [&](int r) { return vec(tile_sum())[r]; });
+      add_sink();
+    });
+    this->normalise();
+    this->weighted_values(state_.O, false);
+    step(2 * job_.d, [&] {
+      round_normalised_O();
+      this->report();
+    });
+  }
+
+  /// Online softmax for m and l; then P normalised and P.V, in one chain over all tiles.
+  ATTOSCOPE_HOST_DEVICE void two_pass() {
+    each_tile(0, tiles(), [&] {
+      advance_max();
+      this->softmax_tile(state_.m, false, false);
+      step(16, [&] {
+        update_l();
+        this->keep(this->kept_.P);
+        this->report();
+      });
+    });
+    step(16, [&] { add_sink(); });
+    each_tile(0, tiles(), [&] {
+      this->scores();
+      this->each_piece(this->costs_.weight(), [&] { this->exponentials(state_.m); });
+      this->normalise();
+      this->weighted_values(state_.O, true);
+    });
+    this->enter(0, 0, rows_.any.first, rows_.any.end);
+    step(2 * job_.d, [&] { round_normalised_O(); });
+  }
+
+  /// Runs of tiles as if each were alone, then the merge.
+  ATTOSCOPE_HOST_DEVICE void split_kv() {
+    const int per_run = (tiles() - 1) / runs_ + 1;
+    for (int run = 0; run < runs_; ++run) {
+      step(job_.d, [&] { this->clear_state(); });
+      each_tile(run * per_run, run * per_run + per_run, [&] { flash2_tile(); });
+      step(job_.d, [&] { save_run(run); });
+    }
+    this->enter(0, 0, rows_.any.first, rows_.any.end);
+    merge_runs();
+  }
+
+  /// Adds the sink to l, and rescales O where the algorithm keeps it normalised.
+  ATTOSCOPE_HOST_DEVICE void finish() {
+    if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
+    const bool normalised = job_.method.algorithm == Algorithm::flash1;
+    step(2 * job_.d, [&] {
+      const Array l_before = tile_sum();  // no tile needs it any more
+      for (int r = 0; r < vectors; ++r) vec(l_before)[r] = vec(state_.l)[r];
+      add_sink();
+      for (int i = 0; normalised && i < job_.d * vectors; ++i)
+        vec(state_.O)[i] = vec(state_.O)[i] * vec(l_before)[i % vectors] / vec(state_.l)[i % vectors];
+    });
+  }
+
+  /// The output from the final state: O/l, or O itself where it is normalised; 0 in rows that see no key.
+  ATTOSCOPE_HOST_DEVICE void store_output(double* out) {
+    const bool divides = !normalises_P(job_.method.algorithm) && job_.method.algorithm != Algorithm::flash1;
+    const auto o = vec(state_.O), l = vec(state_.l);
+    this->enter(0, 0, rows_.any.first, rows_.any.end);
+    if (divides) {
+      fill_columns(state_.O, Step::output, [&](int i, int r) { return o[i] / l[r]; }, 0);
+    } else {
+      round_columns(state_.O, Step::output, 0);
+    }
+    for (int lane = 0; lane < block_.count; ++lane) {
+      const bool sees_no_key = job_.keys_of(block_.rows[lane]).empty();
+      for (int c = 0; c < job_.d; ++c)
+        out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = sees_no_key ? 0 : static_cast<double>(state_.O[c * R + lane]);
+    }
+    if constexpr (requires(const Observer& w, const T* x) { w.state(block_, x, x); }) report_state();
+  }
+
+  /// Passes m and l to an observer that wants them. For split_kv, m is a log-sum-exp, and l is 1 in rows with a single run.
+  ATTOSCOPE_HOST_DEVICE void report_state() {
+    const V one = splat<V>(1);
+    for (int r = 0; runs_ > 0 && r < vectors; ++r) {
+      const V lone = lone_log_sum_exp(vec(state_.m)[r], vec(state_.l)[r]);
+      vec(state_.m)[r] = vec(runs_of_)[r] > one ? vec(state_.m)[r] : lone;
+      vec(state_.l)[r] = vec(runs_of_)[r] > one ? vec(state_.l)[r] : one;
+    }
+    this->observer_.state(block_, first_of(state_.m), first_of(state_.l));
+  }
+
+  // --- parts of the algorithms ----------------------------------------------------------------------------------------
+
+  ATTOSCOPE_HOST_DEVICE static bool same(const RounderPlan<T>& x, const RounderPlan<T>& y) {
+    return x.kind == y.kind && x.format == y.format;
+  }
+
+  ATTOSCOPE_HOST_DEVICE bool sums_P() const { return job_.method.precision.sum_rounded_P; }
+
+  ATTOSCOPE_HOST_DEVICE void round_normalised_O() {
+    if (!job_.method.precision.accumulate_in_O) round_columns(state_.O, Step::PV, 0);
+    round_columns(state_.O, Step::O, 0);
+  }
+
+  /// l = round(round(alpha * l) + tile sum), with Kahan's correction where asked for.
+  ATTOSCOPE_HOST_DEVICE void update_l() {
+    const V one = splat<V>(1);
+    V rescaled[vectors], lost[vectors];
+    with(Step::rescaled, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) {
+        rescaled[r] = rounder(vec(scratch_.alpha)[r] * vec(state_.l)[r], Where{r, tile_.index, -1});
+        lost[r] = vec(scratch_.alpha)[r] * vec(state_.l_lost)[r];
+      }
+    });
+    const bool kahan = job_.method.kahan_l;
+    with(Step::l, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) {
+        const V y = kahan ? vec(tile_sum())[r] - lost[r] : vec(tile_sum())[r];
+        const V next = rounder(rescaled[r] + y, Where{r, tile_.index, 0});
+        if (kahan) vec(state_.l_lost)[r] = active(r) == one ? (next - rescaled[r]) - y : vec(state_.l_lost)[r];
+        vec(state_.l)[r] = active(r) == one ? next : vec(state_.l)[r];
+      }
+    });
+  }
+
+  /// O = round(alpha * O).
+  ATTOSCOPE_HOST_DEVICE void rescale_O() {
+    if (this->any_rescale() || !rescale_by_1_is_free_)
+      fill_columns(
+          state_.O, Step::rescaled, [o = vec(state_.O), alpha = vec(scratch_.alpha)](int i, int r) { return alpha[r] * o[i]; },
+          tile_.index);
+  }
+
+  /// O = round(rescaled O + P.V), or round(O) where P.V was accumulated in O.
+  ATTOSCOPE_HOST_DEVICE void update_O() {
+    if (job_.method.precision.accumulate_in_O) {
+      round_columns(state_.O, Step::O, tile_.index);
+      return;
+    }
+    round_columns(scratch_.PV, Step::PV, tile_.index);
+    fill_columns(
+        state_.O, Step::O, [o = vec(state_.O), pv = vec(scratch_.PV)](int i, int) { return o[i] + pv[i]; }, tile_.index);
+  }
+
+  /// l = round(alpha l + beta l~); O = round((alpha l O + beta P.V) / l) with beta = round(exp(m~ - m)).
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void merge_tile() {
+    const V one = splat<V>(1);
+    const Array beta = scratch_.m_tile, sum = tile_sum();  // beta takes the place of m~
+    V old_share[vectors];
+    fill_rows(beta, Step::alpha, [&](int r) { return this->factor(vec(scratch_.m_tile)[r] - vec(state_.m)[r]); }, 1);
+    with(Step::rescaled, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) {
+        old_share[r] = rounder(vec(scratch_.alpha)[r] * vec(state_.l)[r], Where{r, tile_.index, -1});
+        vec(sum)[r] = rounder(vec(beta)[r] * vec(sum)[r], Where{r, tile_.index, -2});
+      }
+      for (int c = 0; c < job_.d; ++c)
+        for (int r = 0; r < vectors; ++r) {
+          V& pv = vec(scratch_.PV)[c * vectors + r];
+          V& o = vec(state_.O)[c * vectors + r];
+          pv = rounder(vec(beta)[r] * pv, Where{r, c, -1 - tile_.index});
+          o = active(r) == one ? rounder(old_share[r] * o, Where{r, c, tile_.index}) : o;
+        }
+    });
+    with(Step::l, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r)
+        vec(state_.l)[r] = active(r) == one ? rounder(old_share[r] + vec(sum)[r], Where{r, tile_.index, 0}) : vec(state_.l)[r];
+    });
+    fill_columns(
+        state_.O, Step::O,
+        [o = vec(state_.O), pv = vec(scratch_.PV), l = vec(state_.l)](int i, int r) { return (o[i] + pv[i]) / l[r]; },
+        tile_.index);
+  }
+
+  /// l = round(l + round(exp(round(sink - m)))).
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void add_sink() {
+    if (!job_.has_sink) return;
+    this->enter(0, 0, rows_.any.first, rows_.any.end);  // the random bits must not depend on which tile was the block's last
+    const Array share = scratch_.m_tile;                // no tile needs it any more
+    fill_rows(share, Step::shifted, [&](int r) { return is_merged(r, job_.sink - vec(state_.m)[r], sink_exponent(r)); }, -1);
+    const T lift = power_of_two<T>(job_.method.p_exponent);
+    fill_rows(
+        share, Step::e,
+        [&](int r) {
+          const V x = vec(share)[r], lone = (this->exp2() ? exponential2(x) : exponential(x)) * lift;
+          return is_merged(r, exponential(x), lone);
+        },
+        -1);
+    fill_rows(state_.l, Step::l, [&](int r) { return vec(state_.l)[r] + vec(share)[r]; }, -1);
+  }
+  ATTOSCOPE_HOST_DEVICE V sink_exponent(int r) const {
+    if (!this->exp2()) return job_.sink - vec(state_.m)[r];
+    const V log2_e = splat<V>(static_cast<T>(0x1.71547652b82fep+0));
+    return fused(splat<V>(job_.sink), log2_e, -(vec(state_.m)[r] * job_.exp2_scale));
+  }
+  /// `merged` in the rows whose state is a merge of several runs.
+  ATTOSCOPE_HOST_DEVICE V is_merged(int r, V merged, V otherwise) const {
+    return runs_ > 0 ? (vec(runs_of_)[r] > splat<V>(1) ? merged : otherwise) : otherwise;
+  }
+
+  // --- split_kv -------------------------------------------------------------------------------------------------------
+
+  ATTOSCOPE_HOST_DEVICE Array run_m(int run) { return run_state_ + run * 3 * R; }
+  ATTOSCOPE_HOST_DEVICE Array run_l(int run) { return run_m(run) + R; }
+  ATTOSCOPE_HOST_DEVICE Array run_started(int run) { return run_m(run) + 2 * R; }
+  ATTOSCOPE_HOST_DEVICE Array run_o(int run) { return run_o_ + static_cast<std::ptrdiff_t>(run) * job_.d * R; }
+
+  ATTOSCOPE_HOST_DEVICE void save_run(int run) {
+    for (int i = 0; i < R; ++i) {
+      run_m(run)[i] = state_.m[i];
+      run_l(run)[i] = state_.l[i];
+      run_started(run)[i] = state_.started[i];
+    }
+    for (int i = 0; i < job_.d * R; ++i) run_o(run)[i] = state_.O[i];
+  }
+
+  /// The runs' common state. A row with keys in one run only has that run's state; with several, m is the largest
+  /// log-sum-exp, l and O are the sums of w and w * (O/l), w = round(exp(lse - m)), in ascending order of the runs.
+  ATTOSCOPE_HOST_DEVICE void merge_runs() {
+    step(32 * runs_ + job_.d, [&] { begin_merge(); });
+    for (int run = 0; run < runs_; ++run) step(8 * job_.d, [&] { add_run(run); });
+    for (int run = 0; run < runs_; ++run) step(job_.d, [&] { restore_single(run); });
+  }
+
+  ATTOSCOPE_HOST_DEVICE void begin_merge() {
+    for (int r = 0; r < vectors; ++r) {
+      V m = splat<V>(-infinity), count{};
+      for (int run = 0; run < runs_; ++run) {
+        const V lse = log_sum_exp(run, r);
+        m = lse > m ? lse : m;
+        count = count + vec(run_started(run))[r];
+      }
+      vec(state_.m)[r] = m;
+      vec(state_.l)[r] = V{};
+      vec(runs_of_)[r] = count;
+    }
+    for (int i = 0; i < job_.d * vectors; ++i) vec(state_.O)[i] = V{};
+  }
+
+  /// Restores the run's state in the rows that have no other run.
+  ATTOSCOPE_HOST_DEVICE void restore_single(int run) {
+    const V one = splat<V>(1);
+    for (int r = 0; r < vectors; ++r) {
+      const V single = vec(run_started(run))[r] == one ? vec(runs_of_)[r] : V{};
+      vec(state_.m)[r] = single == one ? vec(run_m(run))[r] : vec(state_.m)[r];
+      vec(state_.l)[r] = single == one ? vec(run_l(run))[r] : vec(state_.l)[r];
+      for (int c = 0; c < job_.d; ++c) {
+        V& o = vec(state_.O)[c * vectors + r];
+        o = single == one ? vec(run_o(run))[c * vectors + r] : o;
+      }
+    }
+  }
+
+  /// The log-sum-exp of a run; -infinity without keys.
+  ATTOSCOPE_HOST_DEVICE V log_sum_exp(int run, int r) {
+    const V lse = lone_log_sum_exp(vec(run_m(run))[r], vec(run_l(run))[r]);
+    return vec(run_started(run))[r] == splat<V>(1) ? lse : splat<V>(-infinity);
+  }
+  ATTOSCOPE_HOST_DEVICE V lone_log_sum_exp(V m, V l) const {
+    const T lift = static_cast<T>(job_.method.p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
+    return m * job_.score_unit + (logarithm(l) - lift);
+  }
+
+  ATTOSCOPE_HOST_DEVICE void add_run(int run) {
+    fill_rows(
+        scratch_.alpha, Step::alpha, [&](int r) { return exponential(log_sum_exp(run, r) - vec(state_.m)[r]); }, -2 - run);
+    const auto o = vec(run_o(run)), l = vec(run_l(run)), started = vec(run_started(run));
+    const V one = splat<V>(1);
+    with(Step::rescaled, [&](auto rounder) {
+      for (int c = 0; c < job_.d; ++c)
+        for (int r = 0; r < vectors; ++r)
+          vec(scratch_.PV)[c * vectors + r] =
+              rounder(vec(scratch_.alpha)[r] * (o[c * vectors + r] / l[r]), Where{r, c, -2 - run});
+    });
+    with(Step::l, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) {
+        const V next = rounder(vec(state_.l)[r] + vec(scratch_.alpha)[r], Where{r, run, -2});
+        vec(state_.l)[r] = started[r] == one ? next : vec(state_.l)[r];
+      }
+    });
+    with(Step::O, [&](auto rounder) {
+      for (int c = 0; c < job_.d; ++c)
+        for (int r = 0; r < vectors; ++r) {
+          V& sum = vec(state_.O)[c * vectors + r];
+          const V next = rounder(sum + vec(scratch_.PV)[c * vectors + r], Where{r, c, -2 - run});
+          sum = started[r] == one ? next : sum;
+        }
+    });
+  }
+
+  int runs_ = 0;
+  bool rescale_by_1_is_free_ = true;
+  Array run_state_, run_o_, runs_of_;
+};
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

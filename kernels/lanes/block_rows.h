@@ -1,0 +1,269 @@
+/// One block of query rows, a row in each lane: which keys they see, their state, and how much of their work is done. Letters
+/// are those of the papers.
+#pragma once
+
+#include "kernels/lanes/arena.h"
+#include "kernels/lanes/job.h"
+#include "kernels/lanes/work_cursor.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+/// How many keys one tile buffer must hold.
+template <class T>
+ATTOSCOPE_HOST_DEVICE inline int tile_keys(const Job<T>& job) {
+  return job.method.algorithm == Algorithm::three_pass ? job.n : job.method.block_k;
+}
+
+/// The observer (CpuObserver, LaunchObserver or HeadObserver) gets the state after every tile, can stop the block, and says
+/// which part of the work to do.
+template <class T, class Observer>
+class BlockRows {
+ protected:
+  using L = Lanes<T>;
+  using V = typename L::V;
+  using Array = LaneArray<T>;
+  using Cursor = WorkCursor<Observer>;
+  static constexpr int R = L::rows, vectors = L::vectors;
+  static constexpr T infinity = std::numeric_limits<T>::infinity();
+
+  ATTOSCOPE_HOST_DEVICE BlockRows(const Job<T>& job, const RowBlock& block, const LaneGroup& group, const Observer& observer,
+                                  LaneArena& arena)
+      : job_(job), block_(block), group_(group), observer_(observer), cursor_(observer.work_range(), arena) {
+    const std::size_t d = static_cast<std::size_t>(job.d) * R, keys = static_cast<std::size_t>(tile_keys(job));
+    for (Array* matrix : {&rows_.q, &state_.O, &scratch_.PV}) *matrix = arena.template take<T>(d);
+    scratch_.S = arena.template take<T>(keys * R);
+    for (Array* row : {&state_.m, &scratch_.m_old, &scratch_.m_tile, &state_.l, &state_.l_lost, &scratch_.alpha,
+                       &scratch_.max_then_sum, &scratch_.sum_lost, &rows_.number, &rows_.first, &rows_.end, &scratch_.from,
+                       &scratch_.to, &state_.started, &tile_.active})
+      *row = arena.template take<T>(R);
+    if (Cursor::is_partial && job.method.order != SumOrder::sequential)
+      scratch_.parts = arena.template take<T>(static_cast<std::size_t>(max_sum_lanes) * R);
+    kept_.lane = observer_.kept_lane(block_);
+    if constexpr (Observer::keeps)
+      for (Array* kept : {&kept_.S, &kept_.e, &kept_.P}) *kept = arena.template take<T>(keys);
+  }
+
+  // --- the rows -------------------------------------------------------------------------------------------------------
+
+  /// Q transposed into lanes, and the keys each row sees. Lanes without a row repeat the last one. Every launch repeats this,
+  /// except for Q, which stays in scratch.
+  ATTOSCOPE_HOST_DEVICE void load_rows() {
+    rows_.any.first = rows_.all.end = job_.n;
+    rows_.any.end = rows_.all.first = 0;
+    for (int lane = 0; lane < R; ++lane) {
+      const int row = block_.row_of(lane);
+      const T* q = job_.q + static_cast<std::ptrdiff_t>(row) * job_.d;
+      for (int c = 0; cursor_.is_new() && c < job_.d; ++c) rows_.q[c * R + lane] = q[c];
+      Keys keys = job_.keys_of(row);
+      if (keys.empty()) keys = {-1, -1};  // in no tile
+      rows_.number[lane] = static_cast<T>(row);
+      rows_.first[lane] = static_cast<T>(keys.first);
+      rows_.end[lane] = static_cast<T>(keys.end);
+      rows_.all.first = keys.first > rows_.all.first ? keys.first : rows_.all.first;
+      rows_.all.end = keys.end < rows_.all.end ? keys.end : rows_.all.end;
+      if (keys.empty()) continue;
+      rows_.any.first = keys.first < rows_.any.first ? keys.first : rows_.any.first;
+      rows_.any.end = keys.end > rows_.any.end ? keys.end : rows_.any.end;
+    }
+    rows_.any.first = group_.least(rows_.any.first);
+    rows_.all.end = group_.least(rows_.all.end);
+    rows_.any.end = group_.greatest(rows_.any.end);
+    rows_.all.first = group_.greatest(rows_.all.first);
+  }
+
+  /// The state before any key: m = -infinity, l = 0, O = 0.
+  ATTOSCOPE_HOST_DEVICE void clear_state() {
+    for (int lane = 0; lane < R; ++lane) {
+      state_.m[lane] = -infinity;
+      state_.l[lane] = state_.l_lost[lane] = state_.started[lane] = 0;
+    }
+    state_.restarts = true;
+    for (int i = 0; i < job_.d * R; ++i) state_.O[i] = 0;
+  }
+
+  /// Keys [j0, j1) of tile `tile` that some row of the block sees.
+  ATTOSCOPE_HOST_DEVICE void enter_tile(int tile) {
+    const std::int64_t begin = static_cast<std::int64_t>(tile) * job_.method.block_k, end = begin + job_.method.block_k;
+    enter(tile, static_cast<int>(begin), begin > rows_.any.first ? static_cast<int>(begin) : rows_.any.first,
+          end < rows_.any.end ? static_cast<int>(end) : rows_.any.end);
+  }
+  ATTOSCOPE_HOST_DEVICE void enter(int tile, int tile_first, int j0, int j1) {
+    tile_.index = tile;
+    tile_.first_key = tile_first;
+    tile_.j0 = j0;
+    tile_.j1 = j1;
+    const V low = splat<V>(static_cast<T>(j0)), high = splat<V>(static_cast<T>(j1)), one = splat<V>(1), zero{};
+    tile_.any_idle = false;
+    for (int r = 0; r < vectors; ++r) {
+      vec(tile_.active)[r] = vec(rows_.first)[r] < high ? (vec(rows_.end)[r] > low ? one : zero) : zero;
+      for (int lane = 0; lane < L::width; ++lane) tile_.any_idle |= lane_of(vec(tile_.active)[r], lane) == T{0};
+    }
+  }
+  ATTOSCOPE_HOST_DEVICE int keys() const { return tile_.j1 - tile_.j0; }
+  /// Whether any row of the block sees any key.
+  ATTOSCOPE_HOST_DEVICE bool sees_keys() const { return rows_.any.first < rows_.any.end; }
+
+  /// Calls work() if that step, of about `cost` fma per row, is due in this launch.
+  template <class Work>
+  ATTOSCOPE_HOST_DEVICE void step(std::int64_t cost, Work work) {
+    if (cursor_.due(cost)) work();
+  }
+
+  /// Calls work() for one piece of the tile's keys after the other, so that its S stays in the first-level cache between the
+  /// steps; inside work(), the tile is that piece. `cost` is the cost of one key.
+  template <class Work>
+  ATTOSCOPE_HOST_DEVICE void each_piece(std::int64_t cost, Work work) {
+    const Array s = scratch_.S;
+    const int j0 = tile_.j0, j1 = tile_.j1;
+    const Steps due = cursor_.due_of((j1 - j0 + key_chunk - 1) / key_chunk, cost * key_chunk);
+    for (int i = due.first; i < due.end; ++i) {
+      observer_.check();
+      tile_.piece = i * key_chunk;
+      tile_.j0 = j0 + tile_.piece;
+      tile_.j1 = j1 - tile_.j0 > key_chunk ? tile_.j0 + key_chunk : j1;
+      scratch_.S = s + static_cast<std::ptrdiff_t>(tile_.piece) * R;
+      work();
+    }
+    scratch_.S = s;
+    tile_.j0 = j0;
+    tile_.j1 = j1;
+    tile_.piece = 0;
+  }
+
+  /// Whether every row of the block sees all keys j0 .. j1-1.
+  ATTOSCOPE_HOST_DEVICE bool all_visible(int j0, int j1) const { return rows_.all.first <= j0 && j1 <= rows_.all.end; }
+
+  ATTOSCOPE_HOST_DEVICE static auto vec(Array x) { return as_vectors(x); }
+  ATTOSCOPE_HOST_DEVICE RandomBits<T> random() const { return {job_.seed, rows_.number}; }
+  ATTOSCOPE_HOST_DEVICE V active(int r) const { return vec(tile_.active)[r]; }
+
+  // --- rounding whole arrays ------------------------------------------------------------------------------------------
+
+  template <class Use>
+  ATTOSCOPE_HOST_DEVICE void with(Step step, Use&& use) const {
+    with_rounder(job_[step], step, random(), use);
+  }
+  /// x[r] = round(f(r)), one number per row; `k` tells several such roundings of a tile apart.
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE void fill_rows(Array x, Step step, F f, int k = 0) const {
+    with(step, [&](auto rounder) {
+      for (int r = 0; r < vectors; ++r) vec(x)[r] = rounder(f(r), Where{r, tile_.index, k});
+    });
+  }
+  /// S[key] = round(f(i)) for the tile's keys.
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE void fill_keys(Step step, F f) {
+    const auto s = vec(scratch_.S);
+    with(step, [&](auto rounder) {
+      for (int j = 0; j < keys(); ++j)
+        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(f(j * vectors + r, r), Where{r, tile_.j0 + j, 0});
+    });
+  }
+  ATTOSCOPE_HOST_DEVICE void round_keys(Step step) {
+    if (job_[step].rounds()) fill_keys(step, [s = vec(scratch_.S)](int i, int) { return s[i]; });
+  }
+  /// x[column] = round(f(i, r)), d numbers per row, in the rows that take part in the tile.
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE void fill_columns(Array x, Step step, F f, int key) const {
+    const auto out = vec(x);
+    const V one = splat<V>(1);
+    with(step, [&](auto rounder) {
+      for (int c = 0; c < job_.d; ++c)
+        for (int r = 0; r < vectors; ++r) {
+          const V y = rounder(f(c * vectors + r, r), Where{r, c, key});
+          out[c * vectors + r] = tile_.any_idle ? (active(r) == one ? y : out[c * vectors + r]) : y;
+        }
+    });
+  }
+  ATTOSCOPE_HOST_DEVICE void round_columns(Array x, Step step, int key) const {
+    if (job_[step].rounds()) fill_columns(x, step, [v = vec(x)](int i, int) { return v[i]; }, key);
+  }
+
+  /// Copies the kept lane of the tile for the recorder.
+  ATTOSCOPE_HOST_DEVICE void keep(Array kept) const {
+    if constexpr (Observer::keeps)
+      for (int j = 0; kept_.lane >= 0 && j < keys(); ++j)
+        kept[tile_.piece + j] = scratch_.S[static_cast<std::ptrdiff_t>(j) * R + kept_.lane];
+  }
+
+  // --- what others see ------------------------------------------------------------------------------------------------
+
+  ATTOSCOPE_HOST_DEVICE void report() {
+    if (!observer_.wanted()) return;
+    TileView<T> view{.tile = tile_.index,
+                     .first_key = tile_.j0,
+                     .end_key = tile_.j1,
+                     .stride = R * lane_stride,
+                     .lane_stride = lane_stride,
+                     .m_old = first_of(scratch_.m_old),
+                     .m = first_of(state_.m),
+                     .l = first_of(state_.l),
+                     .alpha = first_of(scratch_.alpha),
+                     .takes_part = first_of(tile_.active),
+                     .o = first_of(state_.O)};
+    if (Observer::keeps && kept_.lane >= 0) {
+      view.S = first_of(kept_.S);
+      view.e = first_of(kept_.e);
+      view.P = first_of(kept_.P);
+    }
+    view.restarts = state_.restarts;
+    state_.restarts = false;
+    observer_.tile(block_, view);
+  }
+
+  /// The query rows, and the keys that they see. Arrays have one number a row.
+  struct Rows {
+    Array q;                   ///< Q: d numbers a row
+    Array number, first, end;  ///< the row of Q; it sees the keys [first, end), [-1, -1) if none
+    Keys any, all;             ///< keys that at least one row sees; keys that every row sees (none where end <= first)
+  };
+  /// The tile of keys, or the piece of it that is computed just now.
+  struct Tile {
+    int index = 0, first_key = 0;
+    int j0 = 0, j1 = 0;     ///< those of its keys that some row sees
+    int piece = 0;          ///< where the piece begins among them
+    bool any_idle = false;  ///< some row sees none of them
+    Array active;           ///< 1 in rows that see one of them, else 0
+  };
+  /// What a tile leaves to the next.
+  struct State {
+    Array m, l, l_lost, O;
+    Array started;          ///< 1 in rows that have seen a key, else 0
+    bool restarts = false;  ///< it is empty in every row
+  };
+  /// What only the tile itself needs.
+  struct Scratch {
+    Array S, PV;  ///< S becomes e, then P
+    Array m_old, m_tile, alpha;
+    Array max_then_sum, sum_lost;
+    Array from, to;  ///< the mask of a product: the keys [from, to) of its depth
+    Array parts;     ///< the partial sums of an unfinished sum in another order
+  };
+  /// What the recorder gets of one lane; lane -1: of none.
+  struct Kept {
+    int lane = -1;
+    Array S, e, P;
+  };
+
+  /// The largest S of each row and the sum of its e or P share their memory: m takes in the max before the sum begins.
+  ATTOSCOPE_HOST_DEVICE Array tile_max() const { return scratch_.max_then_sum; }
+  ATTOSCOPE_HOST_DEVICE Array tile_sum() const { return scratch_.max_then_sum; }
+  /// How many keys share the max, while the max is found: alpha gets its value afterwards.
+  ATTOSCOPE_HOST_DEVICE Array tie_counts() const { return scratch_.alpha; }
+
+  const Job<T>& job_;
+  const RowBlock& block_;
+  LaneGroup group_;
+  Observer observer_;
+  Cursor cursor_;
+  const StepCosts<T> costs_{job_};
+  Rows rows_{};
+  Tile tile_{};
+  State state_{};
+  Scratch scratch_{};
+  Kept kept_{};
+};
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

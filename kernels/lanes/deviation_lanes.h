@@ -1,0 +1,130 @@
+/// The inner loop of the comparison: what one chunk of two arrays adds to their deviation, in eight interleaved chains whatever
+/// the width of the lanes. A GPU's lane computes one of the chains.
+#pragma once
+
+#include "kernels/lanes/job.h"
+#include "kernels/lanes/lanes.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+class DeviationChunk {
+  using V = DoubleV;
+  using I = Int64V;
+  static constexpr int width = Lanes<double>::width, parts = metered_chains / width;
+
+ public:
+  /// Computes the chains first_chain .. first_chain + metered_chains - 1.
+  ATTOSCOPE_HOST_DEVICE explicit DeviationChunk(const DeviationRule& rule, int first_chain = 0)
+      : rule_(rule),
+        first_chain_(first_chain),
+        lowest_((std::int64_t{min_exponent(rule.format)} + 1023 > 1 ? std::int64_t{min_exponent(rule.format)} + 1023 : 1)
+                << 52) {
+    for (V& v : largest_) v = splat<V>(-1);
+  }
+
+  /// The sums of these chains; those of the others are 0.
+  ATTOSCOPE_HOST_DEVICE DeviationSums sums(const double* x, const double* y, int count) {
+    std::int64_t counts[spare_bin + 1] = {};  // apart from the sums, which can stay in registers
+    counts_ = counts;
+    int i = 0;
+    for (; i + first_chain_ + metered_chains <= count; i += DeviationSums::chains) add(x + i, y + i, i);
+    if constexpr (metered_chains > 1)
+      if (i < count) add_rest(x + i, y + i, i, count - i);
+    return collected();
+  }
+
+ private:
+  /// Missing elements are NaN, which is not counted.
+  ATTOSCOPE_HOST_DEVICE void add_rest(const double* x, const double* y, int first, int count) {
+    double rest[2][DeviationSums::chains];
+    for (int i = 0; i < DeviationSums::chains; ++i) {
+      rest[0][i] = i < count ? x[i] : std::numeric_limits<double>::quiet_NaN();
+      rest[1][i] = i < count ? y[i] : 0;
+    }
+    add(rest[0], rest[1], first);
+  }
+
+  ATTOSCOPE_HOST_DEVICE void add(const double* x, const double* y, int first) {
+    for (int p = 0; p < parts; ++p) {
+      V u = loaded<V>(x + first_chain_ + p * width), v = loaded<V>(y + first_chain_ + p * width);
+      // x - x is 0 only for finite x
+      const V zero{}, one = splat<V>(1), finite = u - u == zero ? (v - v == zero ? one : zero) : zero;
+      u = finite == one ? u : zero;
+      v = finite == one ? v : zero;
+      const V d = u - v, size = d < zero ? -d : d;
+      absolute_[p] += size;
+      plain_[p] += d;
+      square_[p] += d * d;
+      xy_[p] += u * v;
+      xx_[p] += u * u;
+      yy_[p] += v * v;
+      const V off = d - rule_.centre;
+      centred_[p] += finite == one ? off * off : zero;
+      finite_[p] += finite;
+      note_largest(p, finite == one ? size : splat<V>(-1), first);
+      count_ulps(p, d, v, finite);
+    }
+  }
+
+  ATTOSCOPE_HOST_DEVICE void note_largest(int p, V size, int first) {
+    const V index = splat<V>(first);
+    worst_[p] = size > largest_[p] ? index : worst_[p];
+    largest_[p] = size > largest_[p] ? size : largest_[p];
+  }
+
+  ATTOSCOPE_HOST_DEVICE void count_ulps(int p, V d, V y, V finite) {
+    const V zero{}, size = y < zero ? -y : y, reference = size > rule_.floor ? size : splat<V>(rule_.floor);
+    I exponent = bits_of(reference) & (std::int64_t{0x7ff} << 52);
+    exponent = exponent < lowest_ ? I{} + lowest_ : exponent;
+    exponent = exponent > highest ? I{} + highest : exponent;  // where the floor is infinite
+    // d / 2^(e - Y) by two exact factors, neither of them 0 or infinite: 2^(1-e) and 2^(Y-1)
+    const V inverse = from_bits<V>((std::int64_t{2047} << 52) - exponent);
+    const V ulps = d * inverse * power_of_two<double>(rule_.format.mantissa_bits - 1), many = ulps < zero ? -ulps : ulps;
+    most_ulps_[p] = many > most_ulps_[p] ? many : most_ulps_[p];
+    V at = (ulps + double{UlpHistogram::reach}) * double{UlpHistogram::per_ulp};
+    at = at < -1.0 ? splat<V>(-1) : (at > double{UlpHistogram::inner} ? splat<V>(UlpHistogram::inner) : at);
+    const V magic = splat<V>(0x1.8p52), nearest = (at + magic) - magic, below = nearest > at ? nearest - 1.0 : nearest;
+    const I bin = bits_of((below + 1.0) + magic) - bits_of(magic);
+    for (int lane = 0; lane < width; ++lane) counts_[lane_of(finite, lane) == 1.0 ? lane_of(bin, lane) : spare_bin] += 1;
+  }
+
+  ATTOSCOPE_HOST_DEVICE DeviationSums collected() const {
+    DeviationSums s;
+    for (int p = 0; p < parts; ++p)
+      for (int lane = 0; lane < width; ++lane) {
+        const int chain = first_chain_ + p * width + lane;
+        s.absolute[chain] = lane_of(absolute_[p], lane);
+        s.plain[chain] = lane_of(plain_[p], lane);
+        s.square[chain] = lane_of(square_[p], lane);
+        s.centred[chain] = lane_of(centred_[p], lane);
+        s.xy[chain] = lane_of(xy_[p], lane);
+        s.xx[chain] = lane_of(xx_[p], lane);
+        s.yy[chain] = lane_of(yy_[p], lane);
+        s.finite += static_cast<std::int64_t>(lane_of(finite_[p], lane));
+        s.max_ulp = lane_of(most_ulps_[p], lane) > s.max_ulp ? lane_of(most_ulps_[p], lane) : s.max_ulp;
+        const std::int64_t index = static_cast<std::int64_t>(lane_of(worst_[p], lane)) + chain;
+        const bool larger =
+            lane_of(largest_[p], lane) > s.max_abs || (lane_of(largest_[p], lane) == s.max_abs && index < s.worst);
+        if (larger) {
+          s.max_abs = lane_of(largest_[p], lane);
+          s.worst = index;
+        }
+      }
+    for (int i = 0; i < spare_bin; ++i) s.ulps.counts[static_cast<unsigned>(i)] = counts_[i];
+    return s;
+  }
+
+  static constexpr int spare_bin = UlpHistogram::inner + 2;
+  static constexpr std::int64_t highest = std::int64_t{2046} << 52;  // the exponent of the largest numbers
+  const DeviationRule& rule_;
+  int first_chain_;
+  std::int64_t lowest_;
+  V absolute_[parts] = {}, plain_[parts] = {}, square_[parts] = {}, centred_[parts] = {}, xy_[parts] = {}, xx_[parts] = {},
+    yy_[parts] = {}, finite_[parts] = {}, most_ulps_[parts] = {}, worst_[parts] = {};
+  V largest_[parts] = {};
+  std::int64_t* counts_ = nullptr;
+};
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

@@ -1,0 +1,181 @@
+/// What the lane code of one instruction set is asked to do: plain data, the same for all instruction sets.
+#pragma once
+
+#include "kernels/arithmetic/rounders.h"
+#include "kernels/experiment/mask.h"
+#include "kernels/experiment/measures.h"
+#include "kernels/experiment/method.h"
+#include "kernels/experiment/stop_sign.h"
+
+namespace attoscope {
+
+/// Smallest nonzero and largest magnitude of an operand: tells whether ShortRounder's domain holds.
+struct Magnitudes {
+  double smallest = 0, largest = 0;  ///< 0, 0 for all zeros; largest is infinity where anything is NaN, infinite or -0
+  int mantissa_bits = 52;            ///< that its numbers can have
+};
+
+/// One method on one problem, in working type T. Arrays are row-major n x d.
+template <class T>
+struct Job {
+  const T *q = nullptr, *k = nullptr, *v = nullptr;
+  int n = 0, d = 0;
+  T scale = 1;  ///< of the scores; 1 where exp2 folds it in
+  Mask mask{};
+  T softcap = 0, alibi = 0;
+  bool has_sink = false;
+  T sink = 0;
+  Method method{};        ///< with block_k at most n
+  bool reversed = false;  ///< k and v are stored from the last key to the first
+  T exp2_scale = 1;       ///< c of 2^(S*c - m*c)
+  T score_unit = 1;       ///< S of this job times this is the score
+  std::uint64_t seed = 0;
+  RounderPlan<T> plans[step_count];
+  Magnitudes q_range{}, k_range{}, v_range{};
+
+  ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
+  /// The keys that a row sees, as stored.
+  ATTOSCOPE_HOST_DEVICE_INLINE Keys keys_of(int row) const {
+    const Keys keys = visible_keys(mask, row, n);
+    return reversed ? Keys{n - keys.end, n - keys.first} : keys;
+  }
+};
+
+/// Query rows that are computed together, one in each lane.
+struct RowBlock {
+  const int* rows = nullptr;  ///< rows of Q
+  int count = 0;              ///< at most the lanes' rows
+  int first = 0;              ///< index of rows[0] among the computed rows
+
+  /// The row in a lane: the last one again in lanes without a row. A block without any still names one.
+  ATTOSCOPE_HOST_DEVICE_INLINE int row_of(int lane) const { return rows[lane < count ? lane : (count > 0 ? count - 1 : 0)]; }
+};
+
+/// The part of a block's work that one launch does, in units of about one fma per row (see work_cursor.h).
+struct WorkRange {
+  std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();
+};
+
+/// How much work a warp has, in units of about one fma per row: in all, and in its longest step, which no launch can split.
+struct WorkEstimate {
+  std::int64_t whole = 1, step = 1;
+};
+
+/// The state after a tile, as a recorder sees it.
+template <class T>
+struct TileView {
+  int tile = 0, first_key = 0, end_key = 0;  ///< keys that some row of the block sees
+  int stride = 0, lane_stride = 1;           ///< from a column to the next, and from a lane to the next
+  const T *m_old = nullptr, *m = nullptr, *l = nullptr,
+          *alpha = nullptr;       ///< [lane * lane_stride]; m_old is -infinity before the first tile
+  const T* takes_part = nullptr;  ///< [lane * lane_stride]: 0 where the row sees no key of the tile, else 1
+  const T* o = nullptr;           ///< [column * stride + lane * lane_stride]
+  bool restarts = false;          ///< the state was empty before this tile in every row: a new run of split_kv begins
+  const T *S = nullptr, *e = nullptr, *P = nullptr;  ///< [(key - first_key) * lane_stride] of the kept lane; null without one
+
+  /// Whether the row sees a key of the tile.
+  ATTOSCOPE_HOST_DEVICE_INLINE bool sees(int lane) const { return takes_part[lane * lane_stride] != 0; }
+  /// Whether the row's max is another than before, and there was one before.
+  ATTOSCOPE_HOST_DEVICE_INLINE bool moved(int lane) const {
+    const T old = m_old[lane * lane_stride];
+    return old > -std::numeric_limits<T>::infinity() && m[lane * lane_stride] != old;
+  }
+};
+
+/// Told after every tile of every block; may run in many threads at once, for different rows.
+template <class T>
+struct Recorder {
+  virtual ~Recorder() = default;
+  /// The lane of the block whose S, e and P are wanted, or -1.
+  virtual int kept_lane(const RowBlock& block) const = 0;
+  virtual void tile(const RowBlock& block, const TileView<T>& view) = 0;
+};
+
+/// What a block on the CPU reports to, and what tells it to stop.
+template <class T>
+struct CpuObserver {
+  static constexpr bool keeps = true, is_partial = false;
+  Recorder<T>* recorder;
+  const StopSign& stop;
+
+  WorkRange work_range() const { return {}; }
+  void check() const { stop.check(); }
+  bool wanted() const { return recorder != nullptr; }
+  int kept_lane(const RowBlock& block) const { return recorder ? recorder->kept_lane(block) : -1; }
+  void tile(const RowBlock& block, const TileView<T>& view) const { recorder->tile(block, view); }
+};
+
+/// How a chunk is compared.
+struct DeviationRule {
+  Format format{};    ///< whose ulps count
+  double floor = 0;   ///< ulps are at least those of this magnitude
+  double centre = 0;  ///< what `centred` measures differences from
+};
+
+/// What a chunk of x and a reference y adds to their deviation; sums in interleaved chains (element i into chain i mod chains).
+struct DeviationSums {
+  static constexpr int chains = 8;
+  double absolute[chains] = {}, plain[chains] = {}, square[chains] = {}, centred[chains] = {}, xy[chains] = {}, xx[chains] = {},
+         yy[chains] = {};
+  double max_abs = -1, max_ulp = 0;
+  std::int64_t worst = 0;   ///< first element with max_abs
+  std::int64_t finite = 0;  ///< elements in which both are finite
+  UlpHistogram ulps{};
+};
+
+/// Adds the sums of other chains of the same chunk.
+ATTOSCOPE_HOST_DEVICE inline void join(DeviationSums& whole, const DeviationSums& other) {
+  for (int c = 0; c < DeviationSums::chains; ++c) {
+    whole.absolute[c] += other.absolute[c];
+    whole.plain[c] += other.plain[c];
+    whole.square[c] += other.square[c];
+    whole.centred[c] += other.centred[c];
+    whole.xy[c] += other.xy[c];
+    whole.xx[c] += other.xx[c];
+    whole.yy[c] += other.yy[c];
+  }
+  if (other.max_abs > whole.max_abs || (other.max_abs == whole.max_abs && other.worst < whole.worst)) {
+    whole.max_abs = other.max_abs;
+    whole.worst = other.worst;
+  }
+  whole.max_ulp = other.max_ulp > whole.max_ulp ? other.max_ulp : whole.max_ulp;
+  whole.finite += other.finite;
+  for (std::size_t i = 0; i < whole.ulps.counts.size(); ++i) whole.ulps.counts[i] += other.ulps.counts[i];
+}
+
+/// One instruction set's lane code.
+struct InstructionSet {
+  const char* name = "";
+  int float_rows = 0, double_rows = 0, dd_rows = 0;  ///< rows of a block
+  /// Bytes of scratch that a thread needs for `run_*`.
+  std::size_t (*float_scratch)(const Job<float>&) = nullptr;
+  std::size_t (*double_scratch)(const Job<double>&) = nullptr;
+  std::size_t (*dd_scratch)(const Job<double>&) = nullptr;
+  /// Output of the block's rows, row-major count x d. `recorder` may be null. `scratch` is 64-byte aligned.
+  void (*run_float)(const Job<float>&, const RowBlock&, Recorder<float>*, const StopSign&, void* scratch,
+                    double* out) = nullptr;
+  void (*run_double)(const Job<double>&, const RowBlock&, Recorder<double>*, const StopSign&, void* scratch,
+                     double* out) = nullptr;
+  /// Three-pass softmax in double-double, rounded to double at the end.
+  void (*run_dd)(const Job<double>&, const RowBlock&, const StopSign&, void* scratch, double* out) = nullptr;
+  /// count standard normal numbers, elements first .. of stream `stream` of `seed`; first and count even.
+  void (*normals)(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) = nullptr;
+  /// x rounded to the nearest number of the plan's format.
+  void (*round_float)(const double* x, std::int64_t count, const RounderPlan<float>&, float* out) = nullptr;
+  void (*round_double)(const double* x, std::int64_t count, const RounderPlan<double>&, double* out) = nullptr;
+  DeviationSums (*deviation)(const double* x, const double* y, int count, const DeviationRule&) = nullptr;
+  /// y = exp(x), count a multiple of 16.
+  void (*exponentials)(const float* x, std::int64_t count, float* y) = nullptr;
+  /// Floating-point operations a second of one thread doing nothing but fma for about `seconds`.
+  double (*float_fma_rate)(double seconds) = nullptr;
+  double (*double_fma_rate)(double seconds) = nullptr;
+};
+
+/// The instruction set of that name. None named: the one that ATTOSCOPE_ISA=sse2|avx2|avx512|simt in the environment names, or
+/// the best of this machine; simt is the GPU's lane code, run by the CPU. Throws std::invalid_argument in one sentence where
+/// this machine does not run it.
+InstructionSet instruction_set(std::string_view name = {});
+/// Whether this program holds the instruction set of that name and this machine runs it.
+bool has_instruction_set(std::string_view name);
+
+}  // namespace attoscope

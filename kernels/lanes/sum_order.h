@@ -1,0 +1,128 @@
+/// Sums in an order other than one chain: in interleaved chains, or as a balanced tree. The shape depends only on the terms'
+/// indices; a key that a row does not see is a term of 0.
+#pragma once
+
+#include "kernels/lanes/micro_kernel.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+/// Adds terms that arrive by ascending index, rounding after every addition. One vector of lanes.
+template <class V, class Rounder>
+class OrderedSum {
+ public:
+  /// `first` is the index of the first term to be added: those before it are 0. Where's k of index 0 is `k`.
+  ATTOSCOPE_HOST_DEVICE OrderedSum(SumOrder order, int chains, int first, Rounder rounder, int r, int i, int k)
+      : order_(order),
+        chains_(order == SumOrder::interleaved ? chains : 1),
+        index_(first),
+        rounder_(rounder),
+        r_(r),
+        i_(i),
+        k_(k) {
+    if (order == SumOrder::pairwise)
+      for (V& part : parts_) part = neutral();
+  }
+
+  /// Adds a*b: by one fma into its chain, or rounded as a leaf of the tree. `visible(x, otherwise)` picks by lane.
+  template <class Visible>
+  ATTOSCOPE_HOST_DEVICE void add_product(V a, V b, Visible visible) {
+    if (order_ == SumOrder::pairwise) return add_leaf(visible(rounder_(a * b, at(0, index_)), neutral()));
+    V& chain = parts_[index_ % chains_];
+    chain = visible(rounder_(fused(a, b, chain), at(0, index_)), chain);
+    ++index_;
+  }
+
+  ATTOSCOPE_HOST_DEVICE void add(V x) {
+    // a leaf is rounded too, so that adding the 0 of a key that the row does not see changes nothing
+    if (order_ == SumOrder::pairwise) return add_leaf(rounder_(x, at(0, index_)));
+    V& chain = parts_[index_ % chains_];
+    chain = rounder_(chain + x, at(0, index_));
+    ++index_;
+  }
+
+  /// The chains added in order; the tree's open branches from the smallest up.
+  ATTOSCOPE_HOST_DEVICE V total() {
+    V sum{};
+    if (order_ != SumOrder::pairwise) {
+      sum = parts_[0];
+      for (int chain = 1; chain < chains_; ++chain) sum = rounder_(sum + parts_[chain], at(chain, 0));
+      return sum;
+    }
+    bool open = false;
+    for (int level = 0; index_ >> level != 0; ++level) {
+      if (((index_ >> level) & 1) == 0) continue;
+      sum = open ? rounder_(parts_[level] + sum, node(level + 1)) : parts_[level];
+      open = true;
+    }
+    return sum;
+  }
+
+  /// Continues a sum of the same kind after `first` terms, from the partial sums that its `keep` stored.
+  template <class Array>
+  ATTOSCOPE_HOST_DEVICE void resume(Array kept) {
+    for (int part = 0; part < parts_in_use(); ++part) parts_[part] = kept[part];
+  }
+  template <class Array>
+  ATTOSCOPE_HOST_DEVICE void keep(Array kept) const {
+    for (int part = 0; part < parts_in_use(); ++part) kept[part] = parts_[part];
+  }
+
+ private:
+  ATTOSCOPE_HOST_DEVICE int parts_in_use() const {
+    int levels = 0;
+    while (order_ == SumOrder::pairwise && index_ >> levels != 0) ++levels;
+    return order_ == SumOrder::pairwise ? levels : chains_;
+  }
+
+  /// x + -0 is x for every x.
+  ATTOSCOPE_HOST_DEVICE static V neutral() { return splat<V>(typename Lane<V>::Scalar(-0.0)); }
+
+  /// A binary counter: for every set bit of the index, parts_ holds the sum of that many terms.
+  ATTOSCOPE_HOST_DEVICE void add_leaf(V x) {
+    int level = 0;
+    for (unsigned full = static_cast<unsigned>(index_); (full & 1) != 0; full >>= 1, ++level)
+      x = rounder_(parts_[level] + x, node(level + 1));
+    parts_[level] = x;
+    ++index_;
+  }
+
+  /// Roundings are identified by the terms that they add, not by their number so far: how many unseen keys come before or after
+  /// depends on the other rows of the block.
+  ATTOSCOPE_HOST_DEVICE Where at(int what, int index) const { return {r_, i_, k_ + index + (what << 21)}; }
+  /// The node of the tree at `level` that holds the latest term.
+  ATTOSCOPE_HOST_DEVICE Where node(int level) const { return at(level, (index_ >> level) << level); }
+
+  SumOrder order_;
+  int chains_, index_;
+  Rounder rounder_;
+  int r_, i_, k_;
+  V parts_[max_sum_lanes] = {};
+};
+
+/// C = A * B like `product`, every element summed in `order`; `index` is the first term's index in the sum. Not
+/// register-blocked. With `keeps`, C has one row, and p.resume continues the sums that an earlier call stored in `parts`.
+template <bool keeps, class T>
+ATTOSCOPE_HOST_DEVICE inline void ordered_product(const Product<T>& p, const RounderPlan<T>& plan, SumOrder order, int chains,
+                                                  int index, [[maybe_unused]] LaneArray<T> parts) {
+  using L = Lanes<T>;
+  using V = typename L::V;
+  const auto b = as_vectors(p.b);
+  const auto c = as_vectors(p.c);
+  with_rounder(plan, p.step, p.random, [&](auto rounder) {
+    for (int m = 0; m < p.m; ++m)
+      for (int r = 0; r < L::vectors; ++r) {
+        OrderedSum<V, decltype(rounder)> sum(order, chains, index, rounder, r, p.first_m + m, p.first_k - index);
+        if constexpr (keeps)
+          if (p.resume) sum.resume(parts + r * max_sum_lanes);
+        for (int k = 0; k < p.depth; ++k)
+          sum.add_product(splat<V>(p.a[m * p.m_stride + k * p.k_stride]), b[k * L::vectors + r],
+                          [&](V x, V otherwise) { return p.first ? taking_part(p, k, r, x, otherwise) : x; });
+        if constexpr (keeps) sum.keep(parts + r * max_sum_lanes);
+        c[m * L::vectors + r] = sum.total();
+      }
+  });
+}
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

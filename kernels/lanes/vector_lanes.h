@@ -1,0 +1,228 @@
+/// Lanes that are the elements of a CPU's vectors: included by lanes.h, for the instruction set that it names.
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/lanes/arena.h"
+#include "kernels/lanes/job.h"
+#include "kernels/lanes/lanes.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int vector_bytes = 64, row_vectors = 4, column_group = 4;
+#elif defined(__AVX2__)
+inline constexpr int vector_bytes = 32, row_vectors = 2, column_group = 4;
+#else
+inline constexpr int vector_bytes = 16, row_vectors = 2, column_group = 4;
+#endif
+
+/// How many of the meter's chains one run of its loop follows.
+inline constexpr int metered_chains = DeviationSums::chains;
+
+using FloatV = float __attribute__((vector_size(vector_bytes)));
+using DoubleV = double __attribute__((vector_size(vector_bytes)));
+using Int32V = std::int32_t __attribute__((vector_size(vector_bytes)));
+using Int64V = std::int64_t __attribute__((vector_size(vector_bytes)));
+using UInt32V = std::uint32_t __attribute__((vector_size(vector_bytes)));
+using UInt64V = std::uint64_t __attribute__((vector_size(vector_bytes)));
+
+/// The vector of T, how many lanes it has, and how many query rows a block holds.
+template <class T>
+struct Lanes {
+  using V = std::conditional_t<std::is_same_v<T, float>, FloatV, DoubleV>;
+  static constexpr int width = vector_bytes / sizeof(T);
+  static constexpr int vectors = row_vectors;
+  static constexpr int rows = width * vectors;
+};
+
+/// An array of a block's scratch: elements lie side by side.
+template <class X>
+using LaneArray = X*;
+using LaneArena = Arena;
+inline constexpr int lane_stride = 1;
+template <class X>
+X* first_of(X* x) {
+  return x;
+}
+/// The elements from x on.
+template <class V, class X>
+V loaded(const X* x) {
+  V v;
+  __builtin_memcpy(&v, x, sizeof v);
+  return v;
+}
+
+/// The array as vectors of lanes.
+template <class T>
+typename Lanes<T>::V* as_vectors(T* x) {
+  return reinterpret_cast<typename Lanes<T>::V*>(x);
+}
+template <class T>
+const typename Lanes<T>::V* as_vectors(const T* x) {
+  return reinterpret_cast<const typename Lanes<T>::V*>(x);
+}
+
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE auto lane_of(const V& v, int lane) {
+  return v[lane];
+}
+template <class V, class X>
+ATTOSCOPE_HOST_DEVICE_INLINE void set_lane(V& v, int lane, X x) {
+  v[lane] = x;
+}
+
+/// The lanes that work together: on a CPU every block works alone.
+struct LaneGroup {
+  int least(int x) const { return x; }
+  int greatest(int x) const { return x; }
+  bool all(bool x) const { return x; }
+};
+
+}  // namespace ATTOSCOPE_ISA
+
+template <>
+struct Lane<ATTOSCOPE_ISA::FloatV> {
+  using Scalar = float;
+  using Int = ATTOSCOPE_ISA::Int32V;
+  using UInt = ATTOSCOPE_ISA::UInt32V;
+#if defined(__AVX512F__)
+  static constexpr bool has_scale = true;
+  ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::FloatV scaled(ATTOSCOPE_ISA::FloatV p, ATTOSCOPE_ISA::FloatV n) {
+    return ATTOSCOPE_ISA::FloatV(_mm512_scalef_ps(__m512(p), __m512(n)));
+  }
+  /// max and min return their second operand where one of them is NaN.
+  ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::FloatV within(ATTOSCOPE_ISA::FloatV x, ATTOSCOPE_ISA::FloatV low,
+                                                                   ATTOSCOPE_ISA::FloatV high) {
+    return ATTOSCOPE_ISA::FloatV(_mm512_min_ps(__m512(high), _mm512_max_ps(__m512(low), __m512(x))));
+  }
+#else
+  static constexpr bool has_scale = false;
+#endif
+  using FloatV = ATTOSCOPE_ISA::FloatV;
+  ATTOSCOPE_HOST_DEVICE_INLINE static FloatV fused(FloatV a, FloatV b, FloatV c) {
+#if defined(__AVX512F__)
+    return FloatV(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
+#elif defined(__AVX2__)
+    return FloatV(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
+#else  // the library's, lane by lane
+    for (unsigned i = 0; i < sizeof(a) / sizeof(a[0]); ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
+#endif
+  }
+};
+template <>
+struct Lane<ATTOSCOPE_ISA::DoubleV> {
+  using Scalar = double;
+  using Int = ATTOSCOPE_ISA::Int64V;
+  using UInt = ATTOSCOPE_ISA::UInt64V;
+#if defined(__AVX512F__)
+  static constexpr bool has_scale = true;
+  ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::DoubleV scaled(ATTOSCOPE_ISA::DoubleV p, ATTOSCOPE_ISA::DoubleV n) {
+    return ATTOSCOPE_ISA::DoubleV(_mm512_scalef_pd(__m512d(p), __m512d(n)));
+  }
+  ATTOSCOPE_HOST_DEVICE_INLINE static ATTOSCOPE_ISA::DoubleV within(ATTOSCOPE_ISA::DoubleV x, ATTOSCOPE_ISA::DoubleV low,
+                                                                    ATTOSCOPE_ISA::DoubleV high) {
+    return ATTOSCOPE_ISA::DoubleV(_mm512_min_pd(__m512d(high), _mm512_max_pd(__m512d(low), __m512d(x))));
+  }
+#else
+  static constexpr bool has_scale = false;
+#endif
+  using DoubleV = ATTOSCOPE_ISA::DoubleV;
+  ATTOSCOPE_HOST_DEVICE_INLINE static DoubleV fused(DoubleV a, DoubleV b, DoubleV c) {
+#if defined(__AVX512F__)
+    return DoubleV(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
+#elif defined(__AVX2__)
+    return DoubleV(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
+#else
+    for (unsigned i = 0; i < sizeof(a) / sizeof(a[0]); ++i) c[i] = __builtin_fma(a[i], b[i], c[i]);
+    return c;
+#endif
+  }
+};
+
+namespace ATTOSCOPE_ISA {
+
+/// fp16 by the conversion instructions: the same bits as `round`, NaN aside, which stays some NaN.
+struct HalfRounder {
+  MagicRounder<float> magic;
+  explicit HalfRounder(const RounderPlan<float>& p) : magic(p) {}
+
+#if defined(__AVX512F__)
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, Where = {}) const {
+    return FloatV(_mm512_cvtph_ps(_mm512_cvtps_ph(__m512(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
+  }
+#elif defined(__F16C__)
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, Where = {}) const {
+    return FloatV(_mm256_cvtph_ps(_mm256_cvtps_ph(__m256(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
+  }
+#else
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, Where = {}) const { return magic(x); }
+#endif
+};
+
+/// `round` in every lane.
+template <class T>
+struct SlowRounder {
+  Format format;
+  explicit SlowRounder(const RounderPlan<T>& p) : format(p.format) {}
+
+  template <class V>
+  V operator()(V x, Where = {}) const {
+    for (unsigned i = 0; i < sizeof(V) / sizeof(T); ++i) x[i] = round(format, x[i]);
+    return x;
+  }
+};
+
+/// What the random bits of stochastic rounding depend on: the seed, and the row of Q in every lane of a block.
+template <class T>
+struct RandomBits {
+  std::uint64_t seed = 0;
+  const T* rows = nullptr;  ///< [lane]
+};
+
+/// `round_stochastic` in every lane.
+template <class T>
+struct StochasticRounder {
+  Format format;
+  Step step;
+  RandomBits<T> random;
+
+  template <class V>
+  V operator()(V x, Where at = {}) const {
+    constexpr int width = sizeof(V) / sizeof(T);
+    for (int i = 0; i < width; ++i)
+      x[i] = round_stochastic(format, x[i],
+                              random_bits(random.seed, step, static_cast<int>(random.rows[at.r * width + i]), at.i, at.k));
+    return x;
+  }
+};
+
+/// Calls `use` with the functor that the plan asks for: one branch, then straight loops. Functors take (x, Where).
+template <class T, class Use>
+inline void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>& random, Use&& use) {
+  switch (p.kind) {
+    case RounderKind::none:
+      use(NoRounder{});
+      return;
+    case RounderKind::bits:
+      use(BitsRounder<T>{p});
+      return;
+    case RounderKind::magic:
+      use(MagicRounder<T>{p});
+      return;
+    case RounderKind::slow:
+      use(SlowRounder<T>{p});
+      return;
+    case RounderKind::stochastic:
+      use(StochasticRounder<T>{p.format, step, random});
+      return;
+    case RounderKind::half:
+      if constexpr (std::is_same_v<T, float>) use(HalfRounder{p});
+      return;
+  }
+}
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

@@ -1,0 +1,148 @@
+/// Which part of a block's work one launch does. A GPU must not be held for long, so long work is spread over several launches,
+/// each of which has a WorkRange. All state that lasts from one launch to the next lies in the lanes' scratch; where a launch
+/// has to continue is found by adding up what the steps cost.
+#pragma once
+
+#include "kernels/lanes/job.h"
+#include "kernels/lanes/lanes.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+/// Keys that are processed together: few enough that their P stays in a CPU's first-level cache while the columns of O are
+/// computed one after the other.
+inline constexpr int key_chunk = 64;
+
+/// What the steps cost, for one row and one key, in units of about one fma. Rounding by bits adds a few operations, stochastic
+/// rounding many.
+template <class T>
+class StepCosts {
+ public:
+  ATTOSCOPE_HOST_DEVICE_INLINE explicit StepCosts(const Job<T>& job) : job_(job) {}
+
+  /// q.k and S.
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t score() const { return product(Step::qk_step) + rounding(Step::S) + 2; }
+  /// e, its sum and P.
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t weight() const {
+    return 24 + rounding(Step::shifted) + rounding(Step::e) + rounding(Step::P) + rounding(Step::l_step);
+  }
+  /// e / l.
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t share() const { return 8 + rounding(Step::P); }
+  /// P.V.
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t value() const { return product(Step::pv_step); }
+  /// A row sum in an order other than sequential.
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t ordered_sum() const { return 8 + 4 * rounding(Step::l_step); }
+
+ private:
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t product(Step step) const {
+    return job_.d * (job_.method.order == SumOrder::sequential ? 1 + rounding(step) : 8 + rounding(step));
+  }
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t rounding(Step step) const {
+    const RounderKind kind = job_[step].kind;
+    if (kind == RounderKind::none) return 0;
+    return kind == RounderKind::stochastic ? 64 : (kind == RounderKind::slow ? 16 : 3);
+  }
+
+  const Job<T>& job_;
+};
+
+/// Steps [first, end) of a series of equal ones.
+struct Steps {
+  int first = 0, end = 0;
+};
+
+/// All of the work at once, as a CPU does it: every step is due, and nothing is counted.
+class WholeWork {
+ public:
+  static constexpr bool is_partial = false;
+
+  ATTOSCOPE_HOST_DEVICE_INLINE WholeWork(const WorkRange&, LaneArena&) {}
+  ATTOSCOPE_HOST_DEVICE_INLINE void begin() const {}
+  ATTOSCOPE_HOST_DEVICE_INLINE bool is_new() const { return true; }
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t end() const { return 0; }
+  ATTOSCOPE_HOST_DEVICE_INLINE bool due(std::int64_t) const { return true; }
+  ATTOSCOPE_HOST_DEVICE_INLINE Steps due_of(int count, std::int64_t) const { return {0, count}; }
+  ATTOSCOPE_HOST_DEVICE_INLINE int first_tile(int tile) const { return tile; }
+  ATTOSCOPE_HOST_DEVICE_INLINE bool opens(int) const { return true; }
+};
+
+/// The steps that begin within one range. Each step is done in the launch in whose range it begins. To find them, a launch adds
+/// up the costs of all steps from the last tile on that the launch before had begun.
+class PartialWork {
+ public:
+  static constexpr bool is_partial = true;
+
+  ATTOSCOPE_HOST_DEVICE_INLINE PartialWork(const WorkRange& range, LaneArena& arena)
+      : range_(range), saved_(arena.take<std::int64_t>(3)) {}
+
+  ATTOSCOPE_HOST_DEVICE_INLINE void begin() {
+    if (range_.from == 0) return;
+    mark_ = {saved_[0], saved_[1], saved_[2]};
+  }
+  /// Whether this is the first launch.
+  ATTOSCOPE_HOST_DEVICE_INLINE bool is_new() const { return range_.from == 0; }
+  /// How much is done by now; work is left for another launch where that is more than the range's `to`.
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t end() {
+    saved_[0] = mark_.loop;
+    saved_[1] = mark_.tile;
+    saved_[2] = mark_.at;
+    return is_left_ ? range_.to + 1 : (at_ < range_.to ? at_ : range_.to);
+  }
+
+  /// Whether the next step, of that cost, is due.
+  ATTOSCOPE_HOST_DEVICE_INLINE bool due(std::int64_t cost) { return due_of(1, cost).end > 0; }
+  /// Which of the next `count` steps are due, each of that cost.
+  ATTOSCOPE_HOST_DEVICE_INLINE Steps due_of(int count, std::int64_t cost) {
+    if (is_past()) return {};
+    const Steps steps{before(range_.from, count, cost), before(range_.to, count, cost)};
+    at_ += count * cost;
+    is_left_ |= steps.end < count;
+    return steps.first < steps.end ? steps : Steps{};
+  }
+
+  /// Called before a loop over tiles that would begin with `tile`: the tile to begin with.
+  ATTOSCOPE_HOST_DEVICE_INLINE int first_tile(int tile) {
+    ++loop_;
+    if (is_past()) return std::numeric_limits<int>::max();
+    if (loop_ != mark_.loop) return tile;
+    at_ = mark_.at;
+    return static_cast<int>(mark_.tile);
+  }
+  /// Called before each of its tiles: whether anything is left to do in this launch.
+  ATTOSCOPE_HOST_DEVICE_INLINE bool opens(int tile) {
+    if (at_ >= range_.to) {
+      is_left_ = true;
+      return false;
+    }
+    mark_ = {loop_, tile, at_};
+    return true;
+  }
+
+ private:
+  /// The latest tile that was begun: in which of the loops over tiles, and the cost of all steps before it.
+  struct Mark {
+    std::int64_t loop = 0, tile = 0, at = 0;
+  };
+
+  /// Whether an earlier launch did these steps: they come before the marked loop.
+  ATTOSCOPE_HOST_DEVICE_INLINE bool is_past() const { return loop_ < mark_.loop; }
+  /// How many of the next steps begin before `limit`.
+  ATTOSCOPE_HOST_DEVICE_INLINE int before(std::int64_t limit, int count, std::int64_t cost) const {
+    if (limit <= at_) return 0;
+    const std::int64_t steps = (limit - at_ - 1) / cost + 1;
+    return steps < count ? static_cast<int>(steps) : count;
+  }
+
+  WorkRange range_;
+  LaneArray<std::int64_t> saved_;  ///< the mark, between launches
+  Mark mark_{};
+  std::int64_t loop_ = 0, at_ = 0;
+  bool is_left_ = false;  ///< something is left for a later launch
+};
+
+/// The one of them that the observer asks for.
+template <class Observer>
+using WorkCursor = std::conditional_t<Observer::is_partial, PartialWork, WholeWork>;
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

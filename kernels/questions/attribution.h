@@ -1,0 +1,44 @@
+/// How much each step's rounding contributes to the error: method a is run with one step exact, and with one step alone
+/// rounded.
+#pragma once
+
+#include "kernels/compute.h"
+#include "kernels/experiment/method.h"
+
+namespace attoscope {
+
+struct Experiment;
+
+/// The parts of a Deviation that an attribution compares.
+struct StepError {
+  double mean_abs = 0, rms = 0;  ///< NaN where no element is finite
+  std::int64_t nonfinite = 0;
+};
+
+/// One rounding step of method a.
+struct StepShare {
+  Step step = Step::input;
+  StepError without;  ///< a's error with this step alone made exact
+  StepError alone;    ///< a's error with this step alone rounding
+  double relief = 0;  ///< total.mean_abs - without.mean_abs; below 0 where the rounding made up for another step's
+};
+
+/// What the rounding steps of method a cost, one by one. The `input` step is not among them: the golden value has the same
+/// rounded inputs, so it is never part of the error. Flags, algorithm and everything else stay the same throughout.
+/// A method that is not emulated has no steps.
+struct Attribution {
+  StepError total;               ///< as the experiment has it
+  StepError floor;               ///< with every step exact: what the working type alone costs
+  std::vector<StepShare> steps;  ///< those that avoid most NaN and infinities first, then by relief, largest first
+  /// sqrt(floor^2 + sum over steps of (alone^2 - floor^2)) of the rms: the total error if the errors of the steps, each as it
+  /// is alone, were independent.
+  double combined_rms = 0;
+  /// total.rms - combined_rms: above 0 where the steps make each other worse, below where they cancel.
+  double interaction = 0;
+};
+
+/// Attributes the error of method a. Two runs of a for each step that rounds, and two more; inputs and golden values are
+/// computed once, or not at all where `options.cache` has them. Throws as `compute` does.
+Attribution attribute(const Experiment& experiment, const Options& options = {});
+
+}  // namespace attoscope

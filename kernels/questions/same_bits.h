@@ -1,0 +1,42 @@
+/// One experiment computed in several variants that must not change a bit: instruction sets, thread counts, block_q, devices.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/result.h"
+
+namespace attoscope {
+
+struct SameBitsRun {
+  std::string what;                        ///< "avx2", "1 thread", "block_q 16", "cuda:0 NVIDIA H200"
+  std::string skipped;                     ///< why it was not run: one sentence; empty: it was
+  std::uint64_t golden = 0, a = 0, b = 0;  ///< digests
+};
+
+struct SameBits {
+  Experiment experiment;
+  std::vector<SameBitsRun> runs;  ///< the first is the reference: computed as the window does
+  /// True if every run that was not skipped has the digests of the first.
+  bool agree() const;
+  /// How many runs were not skipped.
+  int compared() const;
+};
+
+/// True if a run was skipped or has the digests of the reference.
+bool agrees(const SameBitsRun& run, const SameBitsRun& reference);
+
+/// Computes an experiment with these options: the digests. Throws std::runtime_error or std::invalid_argument where this
+/// machine cannot do that.
+using Answerer = std::function<Digests(const Experiment&, const Options&)>;
+
+/// Computes the experiment in all variants, without a cache. Throws as `compute` does for the reference; any other variant that
+/// cannot be run is skipped, with the reason.
+SameBits same_bits(const Experiment& experiment, const Options& options = {});
+/// The same, computed by `answer`.
+SameBits same_bits(const Experiment& experiment, const Options& options, const Answerer& answer);
+
+}  // namespace attoscope

@@ -1,0 +1,225 @@
+#include "kernels/questions/scores.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/questions/row_tiles.h"
+#include "kernels/recurrence/prefix_golden.h"
+#include "kernels/recurrence/row_steps.h"
+
+namespace attoscope {
+namespace {
+
+// --- what multiplies V ------------------------------------------------------------------------------------------------
+
+/// flash1's factor of a tile's P.V: round(exp(m~ - m)), m~ the tile's own max as it was stored.
+template <class T>
+T tile_share(const Job<T>& job, const RowSteps<T>& steps, const RowTile<T>& tile) {
+  T m = -std::numeric_limits<T>::infinity();
+  for (const T s : tile.S) m = s > m ? s : m;
+  const bool tied = job.method.tie_beta != 0 && std::count(tile.S.begin(), tile.S.end(), m) > 1;
+  if (tied && m > T{0}) m = static_cast<T>(job.method.tie_beta) * m;
+  if (tied && m < T{0} && std::isfinite(m)) m = T{0};
+  return steps.rounded(Step::alpha, steps.factor(steps.rounded(Step::m, m, tile.tile, 0) - tile.m), tile.tile, 1);
+}
+
+/// The factor with which each tile's P.V remains in the final state of its run: the product of the later alphas.
+template <class T>
+std::vector<double> kept_shares(const Job<T>& job, const RowSteps<T>& steps, const std::vector<RowTile<T>>& tiles) {
+  std::vector<double> shares(tiles.size());
+  double later = 1;
+  for (std::size_t i = tiles.size(); i-- > 0;) {
+    shares[i] =
+        job.method.algorithm == Algorithm::flash1 ? later * static_cast<double>(tile_share(job, steps, tiles[i])) : later;
+    later = tiles[i].restarts ? 1 : later * static_cast<double>(tiles[i].alpha);
+  }
+  return shares;
+}
+
+/// The last tile of every run.
+template <class T>
+std::vector<const RowTile<T>*> run_ends(const std::vector<RowTile<T>>& tiles) {
+  std::vector<const RowTile<T>*> ends;
+  for (std::size_t i = 0; i < tiles.size(); ++i)
+    if (i + 1 == tiles.size() || tiles[i + 1].restarts) ends.push_back(&tiles[i]);
+  return ends;
+}
+
+/// What each run's O is multiplied with in the end: 1/l, or its part of the merge by log-sum-exp.
+template <class T>
+std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, const std::vector<const RowTile<T>*>& ends) {
+  if (ends.size() == 1) return {1 / static_cast<double>(steps.with_sink(ends[0]->l, ends[0]->m))};
+  const int per_run = tiles_of_a_run(job.method, job.n);
+  T m = -std::numeric_limits<T>::infinity(), l = 0;
+  for (const RowTile<T>* end : ends) {
+    const T lse = steps.log_sum_exp(end->m, end->l);
+    m = lse > m ? lse : m;
+  }
+  std::vector<double> shares;
+  for (const RowTile<T>* end : ends) {
+    const int run = end->tile / per_run;
+    const T w = steps.rounded(Step::alpha, exponential(steps.log_sum_exp(end->m, end->l) - m), 0, -2 - run);
+    shares.push_back(static_cast<double>(w) / static_cast<double>(end->l));
+    l = steps.rounded(Step::l, l + w, run, -2);
+  }
+  l = steps.with_sink(l, m, true);
+  for (double& share : shares) share /= static_cast<double>(l);
+  return shares;
+}
+
+/// The factor between a tile's P and what multiplies V.
+template <class T>
+std::vector<double> shares(const Job<T>& job, int row, const std::vector<RowTile<T>>& tiles) {
+  if (tiles.empty() || normalises_P(job.method.algorithm)) return std::vector<double>(tiles.size(), 1.0);
+  const RowSteps<T> steps(job, row);
+  std::vector<double> all = kept_shares(job, steps, tiles);
+  const std::vector<double> runs = run_shares(job, steps, run_ends(tiles));
+  for (std::size_t i = 0, run = 0; i < all.size(); ++i) {
+    run += i > 0 && tiles[i].restarts;
+    all[i] *= runs[run];
+  }
+  return all;
+}
+
+// --- exact weights ----------------------------------------------------------------------------------------------------
+
+double high(double x) { return x; }
+double high(const DD<double>& x) { return x.high; }
+template <class G>
+G from(double x) {
+  if constexpr (std::is_same_v<G, double>)
+    return x;
+  else
+    return G{x, 0};
+}
+
+/// exp(x - m), in double where x or m is not finite.
+template <class G>
+G shifted_exponential(const G& x, const G& m) {
+  if (std::isfinite(high(x)) && std::isfinite(high(m))) return exponential(x - m);
+  return from<G>(exponential(high(x) - high(m)));
+}
+
+/// The softmax of the keys that the row sees, in precision G; the sum includes the sink.
+template <class G>
+std::vector<double> true_weights(const Job<double>& golden, int row, const StopSign& stop) {
+  const Keys keys = golden.keys_of(row);
+  const double* q = golden.q + static_cast<std::ptrdiff_t>(row) * golden.d;
+  std::vector<G> S;
+  G m = from<G>(-std::numeric_limits<double>::infinity());
+  for (int key = keys.first; key < keys.end; ++key) {
+    if (key % 64 == 0) stop.check();
+    const double* k = golden.k + static_cast<std::ptrdiff_t>(key) * golden.d;
+    S.push_back(PrefixGolden<G>::score(q, k, golden, std::abs(row - key)));
+    if (high(S.back()) > high(m)) m = S.back();
+  }
+  G l = from<G>(0);
+  for (G& s : S) {
+    s = shifted_exponential(s, m);
+    l = l + s;
+  }
+  if (golden.has_sink) l = l + shifted_exponential(from<G>(golden.sink), m);
+  std::vector<double> weights;
+  for (const G& e : S) weights.push_back(high(e / l));
+  return weights;
+}
+
+// --- the window -------------------------------------------------------------------------------------------------------
+
+template <class T>
+class WindowMaker {
+ public:
+  WindowMaker(ScoreWindow& window, const StopSign& stop)
+      : window_(window), stop_(stop), runs_(window.question.experiment, stop) {}
+
+  void fill() {
+    tbb::parallel_for(
+        0, window_.question.rows,
+        [&](int i) {
+          stop_.check();
+          fill_a(i);
+          fill_truth(i);
+        },
+        tbb::simple_partitioner{});
+  }
+
+ private:
+  /// The index of `key` in the window's i-th row; -1 outside.
+  std::ptrdiff_t place(int i, int key) const {
+    const ScoreQuestion& q = window_.question;
+    const int column = key - q.first_key;
+    return column < 0 || column >= q.keys ? -1 : static_cast<std::ptrdiff_t>(i) * q.keys + column;
+  }
+
+  void fill_a(int i) {
+    const Job<T>& job = runs_.a();
+    const int row = window_.question.first_row + i;
+    const std::vector<RowTile<T>> tiles = row_tiles(job, row, stop_);
+    const std::vector<double> share = shares(job, row, tiles);
+    for (std::size_t t = 0; t < tiles.size(); ++t)
+      for (std::size_t j = 0; j < tiles[t].S.size(); ++j) {
+        const int stored = tiles[t].first_key + static_cast<int>(j);
+        const std::ptrdiff_t at = place(i, job.reversed ? job.n - 1 - stored : stored);
+        if (at < 0) continue;
+        window_.S[static_cast<std::size_t>(at)] = static_cast<float>(tiles[t].S[j] * job.score_unit);
+        window_.P[static_cast<std::size_t>(at)] = static_cast<float>(static_cast<double>(tiles[t].P[j]) * share[t]);
+      }
+  }
+
+  void fill_truth(int i) {
+    constexpr bool precise = std::is_same_v<T, double>;
+    using G = std::conditional_t<precise, DD<double>, double>;
+    const int row = window_.question.first_row + i, first = runs_.golden().keys_of(row).first;
+    const std::vector<double> weights = true_weights<G>(runs_.golden(), row, stop_);
+    for (std::size_t j = 0; j < weights.size(); ++j)
+      if (const std::ptrdiff_t at = place(i, first + static_cast<int>(j)); at >= 0)
+        window_.weight[static_cast<std::size_t>(at)] = static_cast<float>(weights[j]);
+  }
+
+  ScoreWindow& window_;
+  const StopSign& stop_;
+  SingleRowRuns<T> runs_;
+};
+
+void check_axis(const char* name, int first, int count, int n) {
+  if (first >= 0 && count > 0 && count <= n && first <= n - count) return;
+  throw std::invalid_argument("scores: the window begins at " + std::string(name) + " " + std::to_string(first) + " and has " +
+                              std::to_string(count) + ", expected at least one, within 0 .. " + std::to_string(n - 1));
+}
+
+void check(const ScoreQuestion& q) {
+  check_axis("row", q.first_row, q.rows, q.experiment.problem.n);
+  check_axis("key", q.first_key, q.keys, q.experiment.problem.n);
+  if (static_cast<std::int64_t>(q.rows) * q.keys > max_window_cells)
+    throw std::invalid_argument("scores: the window has " + std::to_string(static_cast<std::int64_t>(q.rows) * q.keys) +
+                                " cells, expected at most " + std::to_string(max_window_cells));
+  if (!is_emulated(q.experiment.a.algorithm))
+    throw std::invalid_argument("scores: method a is `" + std::string(name(q.experiment.a.algorithm)) +
+                                "`, which shows no scores; expected an emulated algorithm");
+}
+
+}  // namespace
+
+ScoreWindow scores(const ScoreQuestion& question, const Options& options) {
+  refuse(question.experiment, options.threads);
+  check(question);
+  ScoreWindow window{.question = question, .S = {}, .P = {}, .weight = {}};
+  const std::size_t cells = static_cast<std::size_t>(question.rows) * static_cast<std::size_t>(question.keys);
+  for (auto* x : {&window.S, &window.P, &window.weight}) x->assign(cells, std::numeric_limits<float>::quiet_NaN());
+  const CancelledSign stop(options.cancelled);
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  arena.execute([&] {
+    works_in_double(question.experiment) ? WindowMaker<double>(window, stop).fill() : WindowMaker<float>(window, stop).fill();
+  });
+  return window;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,302 @@
+/// The lines of an algorithm for one row, computed from the scores of the kernel's own run and compared with it tile by tile.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "kernels/questions/row_tiles.h"
+#include "kernels/questions/stepper.h"
+#include "kernels/recurrence/row_steps.h"
+
+namespace attoscope {
+
+/// Records the steps of one run. Letters, order and places of the roundings are those of kernels/lanes/attention_lanes.h.
+template <class T>
+class StepRecorder {
+ public:
+  StepRecorder(const Job<T>& job, const RowRun<T>& run, int bytes) : job_(job), run_(run), bytes_(bytes), steps_(job, 0) {
+    o_.assign(static_cast<std::size_t>(job.d), T{0});
+    e_.assign(static_cast<std::size_t>(job.n), T{0});
+    P_ = S_ = e_;
+    for (const RowTile<T>& tile : run.tiles) std::copy(tile.S.begin(), tile.S.end(), S_.begin() + tile.first_key);
+  }
+
+  void follow() {
+    moved(job_.method.algorithm == Algorithm::flash1 ? 0 : job_.d);  // q
+    close(StepKind::start, -1, {});
+    switch (job_.method.algorithm) {
+      case Algorithm::three_pass:
+        three_pass();
+        break;
+      case Algorithm::two_pass:
+        two_pass();
+        break;
+      case Algorithm::flash1:
+        each_tile([&](const RowTile<T>& t, Keys keys) { flash1_tile(t, keys); });
+        break;
+      default:
+        each_tile([&](const RowTile<T>& t, Keys keys) { flash2_tile(t, keys); });
+        break;
+    }
+    finish();
+  }
+
+  int passes() const { return pass_ + 1; }
+  bool same_bits() const { return same_bits_; }
+  std::vector<RowStep> take() { return std::move(done_); }
+  std::vector<double> S() const { return doubles(S_); }
+  std::vector<double> P() const { return doubles(P_); }
+  std::vector<double> output() const { return doubles(o_); }
+
+ private:
+  // --- the algorithms -------------------------------------------------------------------------------------------------
+
+  void three_pass() {
+    for (int j = 0; j < job_.n; ++j) {
+      moved(job_.d + 2);  // K; S written out, and read again
+      running_max(j + 1 == job_.n, 0, {j, j + 1});
+    }
+    ++pass_;
+    T total = 0;
+    for (int j = 0; j < job_.n; ++j) {
+      exponential_of(m_, j);
+      total = l_ = rounded(Step::l_step, total + e_[at(j)], j, 0, j);
+      if (j + 1 == job_.n) l_ = rounded(Step::l, rounded(Step::tile_sum, total, 0, 0), 0, 0);
+      read_and_close(StepKind::sum, 0, {j, j + 1});
+    }
+    ++pass_;
+    for (int j = 0; j < job_.n; ++j) {
+      normalise({j, j + 1});
+      moved(2);  // P written out, and read again
+      read_and_close(StepKind::normalise, 0, {j, j + 1});
+      add_values(o_, {j, j + 1});
+      moved(job_.d);
+      close(StepKind::output, 0, {j, j + 1});
+    }
+    compare(run_.tiles.front());
+  }
+
+  void two_pass() {
+    each_tile([&](const RowTile<T>& t, Keys keys) {
+      moved(count(keys) * job_.d);
+      running_max(true, t.tile, keys);
+      rescale_factor(t.tile, keys);
+      for (int j = keys.first; j < keys.end; ++j) exponential_of(m_, j);
+      const T sum = sum_of(e_, t.tile, keys);
+      update_l(sum, t.tile);
+      close(StepKind::sum, t.tile, keys);
+    });
+    ++pass_;
+    for (const RowTile<T>& t : run_.tiles) {
+      const Keys keys = keys_of(t);
+      normalise(keys);
+      moved(count(keys) * job_.d);
+      read_and_close(StepKind::normalise, t.tile, keys);
+      add_values(o_, keys);
+      moved(count(keys) * job_.d);
+      close(StepKind::output, t.tile, keys);
+    }
+  }
+
+  void flash1_tile(const RowTile<T>& t, Keys keys) {
+    moved((count(keys) + 2) * job_.d + 2);  // K; Q, O, l, m
+    m_tile_ = rounded(Step::m, largest(keys), t.tile, 0);
+    read_and_close(StepKind::tile_max, t.tile, keys);
+    weights(m_tile_, t.tile, keys);
+    m_old_ = m_;
+    m_ = m_tile_ > m_ ? m_tile_ : m_;
+    close(StepKind::max, t.tile, keys);
+    alpha_ = started_ ? rounded(Step::alpha, steps_.factor(m_old_ - m_), t.tile, 0) : T{1};
+    share_ = rounded(Step::alpha, steps_.factor(m_tile_ - m_), t.tile, 1);
+    started_ = true;
+    close(StepKind::alpha, t.tile, keys);
+    T sum = sum_of(job_.method.precision.sum_rounded_P ? P_ : e_, t.tile, keys);
+    const T old_share = rounded(Step::rescaled, alpha_ * l_, t.tile, -1);
+    sum = rounded(Step::rescaled, share_ * sum, t.tile, -2);
+    l_ = rounded(Step::l, old_share + sum, t.tile, 0);
+    close(StepKind::sum, t.tile, keys);
+    std::vector<T> pv(o_.size(), T{0});
+    add_values(pv, keys);
+    for (int c = 0; c < job_.d; ++c) {
+      T& o = o_[at(c)];
+      const T part = rounded(Step::PV, pv[at(c)], c, t.tile, -1, c);
+      const T mine = rounded(Step::rescaled, share_ * part, c, -1 - t.tile, -1, c);
+      o = rounded(Step::rescaled, old_share * o, c, t.tile, -1, c);
+      o = rounded(Step::O, (o + mine) / l_, c, t.tile, -1, c);
+    }
+    moved(count(keys) * job_.d + job_.d + 2);  // V; O, l, m written back
+    close(StepKind::output, t.tile, keys);
+  }
+
+  void flash2_tile(const RowTile<T>& t, Keys keys) {
+    moved(count(keys) * job_.d);
+    running_max(true, t.tile, keys);
+    rescale_factor(t.tile, keys);
+    weights(m_, t.tile, keys);
+    const T sum = sum_of(job_.method.precision.sum_rounded_P ? P_ : e_, t.tile, keys);
+    update_l(sum, t.tile);
+    close(StepKind::sum, t.tile, keys);
+    for (int c = 0; c < job_.d; ++c) o_[at(c)] = rounded(Step::rescaled, alpha_ * o_[at(c)], c, t.tile, -1, c);
+    if (job_.method.precision.accumulate_in_O) {
+      add_values(o_, keys);
+      for (int c = 0; c < job_.d; ++c) o_[at(c)] = rounded(Step::O, o_[at(c)], c, t.tile, -1, c);
+    } else {
+      std::vector<T> pv(o_.size(), T{0});
+      add_values(pv, keys);
+      for (int c = 0; c < job_.d; ++c)
+        o_[at(c)] = rounded(Step::O, o_[at(c)] + rounded(Step::PV, pv[at(c)], c, t.tile, -1, c), c, t.tile, -1, c);
+    }
+    moved(count(keys) * job_.d);
+    close(StepKind::output, t.tile, keys);
+  }
+
+  void finish() {
+    const bool normalised = normalises_P(job_.method.algorithm);
+    for (int c = 0; c < job_.d; ++c) {
+      T& o = o_[at(c)];
+      if (normalised && !job_.method.precision.accumulate_in_O) o = rounded(Step::PV, o, c, 0, -1, c);
+      if (normalised) o = rounded(Step::O, o, c, 0, -1, c);
+      o = rounded(Step::output, job_.method.algorithm == Algorithm::flash2 ? o / l_ : o, c, 0, -1, c);
+    }
+    if (job_.method.algorithm == Algorithm::flash2) moved(1);  // the log-sum-exp
+    if (job_.method.algorithm != Algorithm::flash1) moved(job_.d);
+    close(StepKind::finish, -1, {});
+    same_bits_ = same_bits_ && equal(doubles(o_), run_.output);
+    for (const RowTile<T>& t : run_.tiles)
+      for (std::size_t i = 0; i < t.P.size(); ++i) same_bits_ = same_bits_ && same(P_[at(t.first_key) + i], t.P[i]);
+  }
+
+  // --- lines of the algorithms ----------------------------------------------------------------------------------------
+
+  /// tile(t, its keys) for each tile; checks after each whether the kernel had the same state.
+  template <class Tile>
+  void each_tile(Tile tile) {
+    for (const RowTile<T>& t : run_.tiles) {
+      tile(t, keys_of(t));
+      compare(t);
+      same_bits_ = same_bits_ && equal(o_, t.O);
+    }
+  }
+
+  void running_max(bool complete, int tile, Keys keys) {
+    m_old_ = m_;
+    const T here = largest(keys);
+    m_ = here > m_ ? here : m_;
+    if (complete) m_ = rounded(Step::m, m_, tile, 0);
+    read_and_close(StepKind::max, tile, keys);
+  }
+
+  void rescale_factor(int tile, Keys keys) {
+    alpha_ = started_ ? rounded(Step::alpha, steps_.factor(m_old_ - m_), tile, 0) : T{1};
+    started_ = true;
+    close(StepKind::alpha, tile, keys);
+  }
+
+  void exponential_of(T m, int key) {
+    const T shifted = rounded(Step::shifted, S_[at(key)] - m, key, 0, key);
+    e_[at(key)] = rounded(Step::e, exponential(shifted), key, 0, key);
+  }
+
+  void weights(T m, int tile, Keys keys) {
+    for (int j = keys.first; j < keys.end; ++j) {
+      exponential_of(m, j);
+      P_[at(j)] = rounded(Step::P, e_[at(j)], j, 0, j);
+    }
+    close(StepKind::weights, tile, keys);
+  }
+
+  void normalise(Keys keys) {
+    for (int j = keys.first; j < keys.end; ++j) P_[at(j)] = rounded(Step::P, e_of_the_end(j) / l_, j, 0, j);
+  }
+  /// e with the last m: two_pass computes it a second time.
+  T e_of_the_end(int key) const {
+    return job_.method.algorithm == Algorithm::three_pass ? e_[at(key)] : steps_.weight(S_[at(key)], m_, key);
+  }
+
+  T sum_of(const std::vector<T>& x, int tile, Keys keys) {
+    T total = 0;
+    for (int j = keys.first; j < keys.end; ++j) total = rounded(Step::l_step, total + x[at(j)], j, 0, j);
+    return rounded(Step::tile_sum, total, tile, 0);
+  }
+
+  void update_l(T sum, int tile) { l_ = rounded(Step::l, rounded(Step::rescaled, alpha_ * l_, tile, -1) + sum, tile, 0); }
+
+  void add_values(std::vector<T>& target, Keys keys) {
+    for (int c = 0; c < job_.d; ++c)
+      for (int j = keys.first; j < keys.end; ++j) {
+        T& o = target[at(c)];
+        o = rounded(Step::pv_step, fused(job_.v[j * job_.d + c], P_[at(j)], o), c, j, j, c);
+      }
+  }
+
+  // --- recording ------------------------------------------------------------------------------------------------------
+
+  /// x rounded as the kernel rounds it at (i, k), recorded as the number of `key` and `column`.
+  T rounded(Step step, T x, int i, int k, int key = -1, int column = -1) {
+    const T y = steps_.rounded(step, x, i, k);
+    numbers_.push_back({.step = step,
+                        .key = key,
+                        .column = column,
+                        .before = static_cast<double>(x),
+                        .after = static_cast<double>(y),
+                        .exact = 0,
+                        .rounds = job_[step].rounds()});
+    return y;
+  }
+
+  void moved(int elements) { moved_ += elements * bytes_; }
+  void read_and_close(StepKind kind, int tile, Keys keys) {
+    reads_ += count(keys);
+    close(kind, tile, keys);
+  }
+  void close(StepKind kind, int tile, Keys keys) {
+    done_.push_back({.kind = kind,
+                     .pass = pass_,
+                     .tile = tile,
+                     .keys = keys,
+                     .reads = reads_,
+                     .bytes = moved_,
+                     .alpha = static_cast<double>(alpha_),
+                     .share = static_cast<double>(share_),
+                     .state = {static_cast<double>(m_), static_cast<double>(l_), doubles(o_)},
+                     .exact = {},
+                     .numbers = std::move(numbers_)});
+    numbers_.clear();
+  }
+
+  void compare(const RowTile<T>& t) { same_bits_ = same_bits_ && same(m_, t.m) && same(l_, t.l) && same(alpha_, t.alpha); }
+
+  T largest(Keys keys) const {
+    T m = -std::numeric_limits<T>::infinity();
+    for (int j = keys.first; j < keys.end; ++j) m = S_[at(j)] > m ? S_[at(j)] : m;
+    return m;
+  }
+
+  static Keys keys_of(const RowTile<T>& t) { return {t.first_key, t.first_key + static_cast<int>(t.S.size())}; }
+  static int count(Keys keys) { return keys.end - keys.first; }
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  template <class X>
+  static bool same(X x, X y) {
+    return x != x ? y != y : bit_as<typename Layout<X>::Bits>(x) == bit_as<typename Layout<X>::Bits>(y);
+  }
+  template <class X>
+  static bool equal(const std::vector<X>& x, const std::vector<X>& y) {
+    return std::ranges::equal(x, y, [](X a, X b) { return same(a, b); });
+  }
+  static std::vector<double> doubles(const std::vector<T>& x) { return {x.begin(), x.end()}; }
+
+  const Job<T>& job_;
+  const RowRun<T>& run_;
+  int bytes_;
+  RowSteps<T> steps_;
+  T m_ = -std::numeric_limits<T>::infinity(), m_old_ = m_, m_tile_ = m_, l_ = 0, alpha_ = 1, share_ = 1;
+  bool started_ = false, same_bits_ = true;
+  std::vector<T> S_, e_, P_, o_;
+  int pass_ = 0, reads_ = 0;
+  double moved_ = 0;
+  std::vector<RoundedNumber> numbers_;
+  std::vector<RowStep> done_;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,83 @@
+/// The exact output of one row over its first keys, updated key by key (Milakov, Gimelshein, arXiv 1805.02867, in precision G).
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/arithmetic/double_double.h"
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+
+/// G is double or DD<double>.
+template <class G>
+class PrefixGolden {
+ public:
+  explicit PrefixGolden(int d) : o_(static_cast<std::size_t>(d)) {}
+
+  /// Adds one more key: its score and its row of V.
+  void add(G score, const double* v) {
+    if (high(score) == -std::numeric_limits<double>::infinity()) return;  // its weight is 0
+    if (high(score) > max_ || empty_) {
+      const G alpha = empty_ ? from(0) : exp_of(score, -1);
+      if (!empty_) scale(alpha);
+      m_ = score;
+      max_ = high(score);
+      empty_ = false;
+    }
+    const G e = exp_of(score, 1);
+    l_ = l_ + e;
+    for (std::size_t c = 0; c < o_.size(); ++c) o_[c] = o_[c] + e * from(v[c]);
+  }
+
+  /// Output so far, with the problem's sink in the denominator.
+  double value(int column, const Job<double>& golden) const {
+    const G l = golden.has_sink ? l_ + exp_of(from(golden.sink), 1) : l_;
+    return high(o_[static_cast<std::size_t>(column)] / l);
+  }
+
+  /// The score of a query and a key, with soft-capping and ALiBi; `distance` is |row - key|.
+  static G score(const double* q, const double* k, const Job<double>& golden, double distance) {
+    G sum = from(0);
+    for (int c = 0; c < golden.d; ++c) sum = sum + from(q[c]) * from(k[c]);
+    sum = sum * from(golden.scale);
+    if constexpr (!is_double)  // in double-double, infinity becomes NaN
+      if (!std::isfinite(sum.high)) return from(PrefixGolden<double>::score(q, k, golden, distance));
+    if (golden.softcap != 0) sum = capped(sum, golden.softcap);
+    return golden.alibi == 0 ? sum : sum - from(distance) * from(golden.alibi);
+  }
+
+ private:
+  static constexpr bool is_double = std::is_same_v<G, double>;
+  static G from(double x) {
+    if constexpr (is_double)
+      return x;
+    else
+      return G{x, 0};
+  }
+  static double high(const G& x) {
+    if constexpr (is_double)
+      return x;
+    else
+      return x.high;
+  }
+  /// exp(score - m) for sign 1, exp(m - score) for sign -1.
+  G exp_of(const G& score, int sign) const { return exponential(sign > 0 ? score - m_ : m_ - score); }
+  void scale(const G& alpha) {
+    l_ = l_ * alpha;
+    for (G& o : o_) o = o * alpha;
+  }
+
+  static G capped(const G& x, double cap) {
+    const G y = x / from(cap), t = exponential(y * from(high(y) < 0 ? 2 : -2));
+    const G size = (from(1) - t) / (from(1) + t) * from(cap);
+    return high(y) < 0 ? from(0) - size : size;
+  }
+
+  bool empty_ = true;
+  double max_ = 0;
+  G m_ = from(0), l_ = from(0);
+  std::vector<G> o_;
+};
+
+}  // namespace attoscope

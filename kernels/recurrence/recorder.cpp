@@ -1,0 +1,257 @@
+#include "kernels/recurrence/recorder.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "kernels/experiment/rules.h"
+#include "kernels/recurrence/prefix_golden.h"
+#include "kernels/recurrence/row_steps.h"
+
+namespace attoscope {
+namespace {
+
+/// Rows whose m is held for the quantiles and the rescale map: fewer where there are many tiles.
+int held_rows(int rows, int tiles) { return std::min(rows, std::max(64, (1 << 17) / std::max(1, tiles))); }
+
+/// H_t = 1 + 1/2 + ... + 1/t for t = 0 .. count.
+std::vector<double> harmonic_numbers(int count) {
+  std::vector<double> h(static_cast<std::size_t>(count) + 1, 0.0);
+  for (int t = 1; t <= count; ++t) h[static_cast<std::size_t>(t)] = h[static_cast<std::size_t>(t) - 1] + 1.0 / t;
+  return h;
+}
+
+/// The tiles [first, end) in which a row sees a key.
+struct TileRange {
+  int first = 0, end = 0;
+};
+
+/// A row's tiles: one range for every run of tiles of the method.
+template <class T>
+void append_ranges(const Job<T>& job, int row, std::vector<TileRange>& ranges) {
+  const Keys keys = job.keys_of(row);
+  if (keys.empty()) return;
+  const int block_k = tile_keys(job.method, job.n);
+  const int per_run = tiles_of_a_run(job.method, job.n);
+  const TileRange all{keys.first / block_k, (keys.end - 1) / block_k + 1};
+  for (int first = all.first; first < all.end;) {
+    const int end = std::min(all.end, (first / per_run + 1) * per_run);
+    ranges.push_back({first, end});
+    first = end;
+  }
+}
+
+/// Sum over rows of 1/t where a tile is the row's t-th, t > 1. Rows with the same range are counted together.
+std::vector<double> expected_moves(const std::vector<TileRange>& ranges, int tiles) {
+  std::vector<double> expected(static_cast<std::size_t>(tiles), 0.0);
+  for (std::size_t i = 0; i < ranges.size();) {
+    std::size_t same = i + 1;
+    while (same < ranges.size() && ranges[same].first == ranges[i].first && ranges[same].end == ranges[i].end) ++same;
+    for (int t = ranges[i].first + 1; t < ranges[i].end; ++t)
+      expected[static_cast<std::size_t>(t)] += static_cast<double>(same - i) / (t - ranges[i].first + 1);
+    i = same;
+  }
+  return expected;
+}
+
+/// 5, 25, 50, 75, 95 % of the numbers among at most 256 of x, evenly spread; NaN where there is none.
+std::array<float, 5> quantiles(const float* x, int count) {
+  std::vector<float> sorted;
+  const int step = (count + 255) / 256;
+  for (int i = 0; i < count; i += step)
+    if (x[i] == x[i]) sorted.push_back(x[i]);
+  std::sort(sorted.begin(), sorted.end());
+  std::array<float, 5> q;
+  q.fill(std::numeric_limits<float>::quiet_NaN());
+  constexpr double at[] = {0.05, 0.25, 0.5, 0.75, 0.95};
+  for (std::size_t i = 0; i < q.size() && !sorted.empty(); ++i)
+    q[i] = sorted[static_cast<std::size_t>(std::lround(at[i] * static_cast<double>(sorted.size() - 1)))];
+  return q;
+}
+
+}  // namespace
+
+/// Records the recurrence of one row, and its exact values.
+template <class T>
+class RunRecorder<T>::Tracer {
+ public:
+  Tracer(const Job<T>& job, const Job<double>& golden, int row, bool precise)
+      : job_(job), golden_(golden), row_(row), precise_(precise), keys_(job.keys_of(row)), steps_(job, row) {
+    restart();
+  }
+
+  /// Forgets everything: a new run of tiles begins.
+  void restart() {
+    if (precise_) {
+      truth_ = PrefixGolden<DD<double>>(job_.d);
+    } else {
+      truth_ = PrefixGolden<double>(job_.d);
+    }
+    started_ = false;
+    at_max_ = tied_ = 0;
+    max_true_ = -std::numeric_limits<double>::infinity();
+  }
+
+  TraceTile tile(const TileView<T>& view, int lane) {
+    TraceTile t{.tile = view.tile, .alpha = view.alpha[lane * view.lane_stride], .l = view.l[lane * view.lane_stride]};
+    t.max_used = view.m[lane * view.lane_stride] * job_.score_unit;
+    t.moved = started_ && view.moved(lane);
+    started_ = true;
+    const int begin = std::max(view.first_key, keys_.first), end = std::min(view.end_key, keys_.end);
+    for (int j = begin; j < end; ++j) count_key(t, view, j - view.first_key, lane);
+    t.max_true = static_cast<T>(max_true_) * job_.score_unit;
+    if (t.moved) at_max_ = 0;
+    t.ties = std::max(0, at_max_ + tied_ - 1) - std::max(0, at_max_ - 1);
+    at_max_ += tied_;
+    tied_ = 0;
+    take_in(begin, end);
+    measure(t, view, lane);
+    return t;
+  }
+
+ private:
+  void count_key(TraceTile& t, const TileView<T>& view, int i, int lane) {
+    const RounderPlan<T>& plan = job_[Step::P];
+    const int at = i * view.lane_stride, own = lane * view.lane_stride;
+    const T S = view.S[at], P = view.P[at],
+            e = job_.method.algorithm == Algorithm::three_pass ? view.e[at] / view.l[own] : view.e[at];
+    if (S > max_true_) max_true_ = S;
+    if (S == view.m[own]) ++tied_;
+    if (P > t.p_max) t.p_max = P;
+    if (e > 0 && P == 0) ++t.underflowed;
+    if (job_.method.algorithm == Algorithm::two_pass) return;                    // its P is e / l, after this pass
+    if (plan.rounds() && e > plan.largest && !(P < plan.beyond)) ++t.saturated;  // NaN, where that is its overflow
+  }
+
+  /// Adds the same keys to the exact values.
+  void take_in(int begin, int end) {
+    const double* q = golden_.q + static_cast<std::ptrdiff_t>(row_) * golden_.d;
+    std::visit(
+        [&](auto& truth) {
+          for (int j = begin; j < end; ++j) {
+            const int key = job_.reversed ? job_.n - 1 - j : j;
+            const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(key) * golden_.d;
+            truth.add(truth.score(q, golden_.k + at, golden_, std::abs(row_ - key)), golden_.v + at);
+          }
+        },
+        truth_);
+  }
+
+  /// The output that the state would give now.
+  T output(const TileView<T>& view, int lane, int column, T l) const {
+    const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane * view.lane_stride];
+    if (job_.method.algorithm == Algorithm::flash1) return job_.has_sink ? o * view.l[lane * view.lane_stride] / l : o;
+    return normalises_P(job_.method.algorithm) ? o : o / l;
+  }
+
+  void measure(TraceTile& t, const TileView<T>& view, int lane) const {
+    if (job_.method.algorithm == Algorithm::two_pass) {  // no O before the second pass
+      t.o_norm = t.error = std::numeric_limits<double>::quiet_NaN();
+      return;
+    }
+    const T l_lane = view.l[lane * view.lane_stride], m = view.m[lane * view.lane_stride];
+    // in three_pass, l contains the sink already
+    const T l = job_.method.algorithm == Algorithm::three_pass ? l_lane : steps_.with_sink(l_lane, m);
+    double square = 0;
+    for (int c = 0; c < job_.d; ++c) {
+      const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane * view.lane_stride];
+      square += o * o;
+      const T y = steps_.rounded(Step::output, output(view, lane, c, l), c, 0);
+      const double truth = std::visit([&](const auto& g) { return g.value(c, golden_); }, truth_);
+      const double error = std::fabs(static_cast<double>(y) - truth);
+      if (error > t.error || error != error) t.error = t.error == t.error ? error : t.error;
+    }
+    t.o_norm = std::sqrt(square);
+  }
+
+  const Job<T>& job_;
+  const Job<double>& golden_;
+  int row_;
+  bool precise_;
+  Keys keys_;
+  RowSteps<T> steps_;
+  bool started_ = false;
+  double max_true_ = 0;
+  int at_max_ = 0, tied_ = 0;
+  std::variant<PrefixGolden<double>, PrefixGolden<DD<double>>> truth_{PrefixGolden<double>(0)};
+};
+
+template <class T>
+RunRecorder<T>::RunRecorder(const Job<T>& job, const Job<double>& golden, const std::vector<int>& rows, int traced,
+                            bool precise)
+    : job_(job), rows_(rows), tiles_(key_tiles(job.method, job.n)), moved_(static_cast<std::size_t>(tiles_)) {
+  const int count = static_cast<int>(rows.size()), held = held_rows(count, tiles_);
+  map_.tiles = tiles_;
+  map_.row_step = (count + held - 1) / held;
+  const std::size_t held_count = static_cast<std::size_t>((count + map_.row_step - 1) / map_.row_step);
+  map_.m.assign(static_cast<std::size_t>(tiles_) * held_count, std::numeric_limits<float>::quiet_NaN());
+  trace_.row = traced;
+  tracer_ = std::make_unique<Tracer>(job, golden, traced, precise);
+}
+
+template <class T>
+RunRecorder<T>::~RunRecorder() = default;
+
+template <class T>
+int RunRecorder<T>::kept_lane(const RowBlock& block) const {
+  const int* found = std::find(block.rows, block.rows + block.count, trace_.row);
+  return found == block.rows + block.count ? -1 : static_cast<int>(found - block.rows);
+}
+
+template <class T>
+void RunRecorder<T>::tile(const RowBlock& block, const TileView<T>& view) {
+  const std::size_t held = map_.m.size() / static_cast<std::size_t>(tiles_);
+  std::int64_t moves = 0;
+  for (int lane = 0; lane < block.count; ++lane) {
+    if (!view.sees(lane)) continue;
+    moves += view.moved(lane);
+    const int row = block.first + lane;
+    if (row % map_.row_step != 0) continue;
+    map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] =
+        static_cast<float>(view.m[lane * view.lane_stride] * job_.score_unit);
+  }
+  if (moves != 0) moved_[static_cast<std::size_t>(view.tile)].fetch_add(moves, std::memory_order_relaxed);
+  const int lane = view.P ? kept_lane(block) : -1;
+  if (lane >= 0 && view.restarts) tracer_->restart();
+  if (lane >= 0 && view.sees(lane)) trace_.tiles.push_back(tracer_->tile(view, lane));
+}
+
+template <class T>
+void RunRecorder<T>::take_in(const std::vector<std::int64_t>& moved, std::vector<float> m) {
+  for (std::size_t t = 0; t < moved_.size(); ++t) moved_[t].fetch_add(moved[t], std::memory_order_relaxed);
+  map_.m = std::move(m);
+}
+
+template <class T>
+Rescales RunRecorder<T>::rescales() const {
+  Rescales r;
+  r.tiles = tiles_;
+  const std::vector<double> h = harmonic_numbers(tiles_);
+  std::vector<TileRange> ranges;
+  for (const int row : rows_) append_ranges(job_, row, ranges);
+  const double rows = static_cast<double>(rows_.size());
+  for (const TileRange& range : ranges) {
+    r.nominal += range.end - range.first - 1;
+    r.expected += h[static_cast<std::size_t>(range.end - range.first)] - 1;
+  }
+  r.nominal /= rows;
+  r.expected /= rows;
+  r.expected_per_tile = expected_moves(ranges, tiles_);
+  for (int t = 0; t < tiles_; ++t) {
+    r.per_tile.push_back(moved_[static_cast<std::size_t>(t)].load(std::memory_order_relaxed));
+    r.effective_mean += static_cast<double>(r.per_tile.back());
+  }
+  r.effective_mean /= rows;
+  r.max_quantiles.resize(static_cast<std::size_t>(tiles_));
+  tbb::parallel_for(0, tiles_, [&](int t) {
+    r.max_quantiles[static_cast<std::size_t>(t)] = quantiles(map_.m.data() + static_cast<std::ptrdiff_t>(t) * held(), held());
+  });
+  return r;
+}
+
+template class RunRecorder<float>;
+template class RunRecorder<double>;
+
+}  // namespace attoscope

@@ -1,0 +1,49 @@
+/// What is recorded while method a runs: when the running max changed in every row, and the whole recurrence of one row.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "kernels/experiment/trace.h"
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+
+/// Records a run of `job` over `rows`; `traced` is the row of Q to trace. Each block writes its own rows only.
+template <class T>
+class RunRecorder final : public Recorder<T> {
+ public:
+  /// `golden` is the problem in double; with `precise`, the exact values of the traced row are computed in double-double.
+  RunRecorder(const Job<T>& job, const Job<double>& golden, const std::vector<int>& rows, int traced, bool precise);
+  ~RunRecorder() override;
+
+  int kept_lane(const RowBlock& block) const override;
+  void tile(const RowBlock& block, const TileView<T>& view) override;
+
+  /// How many tiles there are. The map has m of every row_step-th of the computed rows, `held` rows in all.
+  int tiles() const { return tiles_; }
+  int row_step() const { return map_.row_step; }
+  int held() const { return static_cast<int>(map_.m.size()) / tiles_; }
+  /// Adds what was recorded elsewhere of the same run: rows in which m changed, [tile], and m, [tile][row / row_step].
+  void take_in(const std::vector<std::int64_t>& moved, std::vector<float> m);
+
+  /// Call when the run is over.
+  Rescales rescales() const;
+  RescaleMap take_map() { return std::move(map_); }
+  Trace take_trace() { return std::move(trace_); }
+
+ private:
+  class Tracer;
+  const Job<T>& job_;
+  const std::vector<int>& rows_;
+  int tiles_;
+  std::vector<std::atomic<std::int64_t>> moved_;
+  RescaleMap map_;
+  Trace trace_;
+  std::unique_ptr<Tracer> tracer_;
+};
+
+extern template class RunRecorder<float>;
+extern template class RunRecorder<double>;
+
+}  // namespace attoscope

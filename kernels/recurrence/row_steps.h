@@ -1,0 +1,55 @@
+/// A few steps of the arithmetic for a single row, with the same bits as in the lanes.
+#pragma once
+
+#include "kernels/arithmetic/random.h"
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+
+template <class T>
+class RowSteps {
+ public:
+  RowSteps(const Job<T>& job, int row) : job_(job), row_(row) {}
+
+  /// Rounded as the lanes round it, with the same random bits; i and k are those of Where.
+  T rounded(Step step, T x, int i, int k) const {
+    const RounderPlan<T>& plan = job_[step];
+    if (plan.kind == RounderKind::stochastic) return round_stochastic(plan.format, x, random_bits(job_.seed, step, row_, i, k));
+    return plan.rounds() ? round(plan.format, x) : x;
+  }
+
+  /// e of the score S; `key` is its place among the stored keys.
+  T weight(T S, T m, int key) const {
+    const T x = rounded(Step::shifted, exp2() ? fused(S, job_.exp2_scale, -(m * job_.exp2_scale)) : S - m, key, 0);
+    const int degree = job_.method.exp2_degree;
+    const T raised = !exp2() ? exponential(x) : (degree == 0 ? exponential2(x) : exponential2_polynomial(x, degree));
+    return rounded(Step::e, raised * lift(), key, 0);
+  }
+
+  /// exp of a difference of maxima, unrounded.
+  T factor(T difference) const { return exp2() ? exponential2(difference * job_.exp2_scale) : exponential(difference); }
+
+  /// l with the sink's term, which is added at the end; `merged`: m is a log-sum-exp of several runs.
+  T with_sink(T l, T m, bool merged = false) const {
+    if (!job_.has_sink) return l;
+    const bool folded = exp2() && !merged;
+    const T exponent = folded ? fused(job_.sink, static_cast<T>(0x1.71547652b82fep+0), -(m * job_.exp2_scale)) : job_.sink - m;
+    const T x = rounded(Step::shifted, exponent, 0, -1);
+    const T lone = merged ? exponential(x) : (exp2() ? exponential2(x) : exponential(x)) * lift();
+    return rounded(Step::l, l + rounded(Step::e, lone, 0, -1), 0, -1);
+  }
+
+  /// The log-sum-exp of a run of split_kv.
+  T log_sum_exp(T m, T l) const {
+    return m * job_.score_unit + (logarithm(l) - static_cast<T>(job_.method.p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1));
+  }
+
+ private:
+  bool exp2() const { return job_.method.exponential == ExponentialKind::exp2; }
+  T lift() const { return power_of_two<T>(job_.method.p_exponent); }
+
+  const Job<T>& job_;
+  int row_;
+};
+
+}  // namespace attoscope

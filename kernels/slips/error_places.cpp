@@ -1,0 +1,88 @@
+#include "kernels/slips/error_places.h"
+
+#include <algorithm>
+
+namespace attoscope {
+namespace {
+
+using Indices = std::vector<int>;
+
+std::string number(int x) { return std::to_string(x); }
+
+/// "row 7", "rows 960 to 999"; "" where the indices are no run.
+std::string run_text(const char* what, const Indices& bad) {
+  if (bad.back() - bad.front() + 1 != static_cast<int>(bad.size())) return "";
+  const std::string place = std::string("in ") + what;
+  if (bad.size() == 1) return place + " " + number(bad.front());
+  return place + "s " + number(bad.front()) + " to " + number(bad.back());
+}
+
+/// "in every 64th row from row 3 on", where the indices are such a series.
+std::string period_text(const char* what, const Indices& bad, int count) {
+  if (bad.size() < 3) return "";
+  const int period = bad[1] - bad[0];
+  for (std::size_t i = 1; i < bad.size(); ++i)
+    if (bad[i] - bad[i - 1] != period) return "";
+  if (bad.front() >= period || bad.back() + period < count) return "";
+  const char* ending = period % 100 / 10 == 1 ? "th"
+                       : period % 10 == 1     ? "st"
+                       : period % 10 == 2     ? "nd"
+                       : period % 10 == 3     ? "rd"
+                                              : "th";
+  return "in every " + number(period) + ending + " " + what + " from " + what + " " + number(bad.front()) + " on";
+}
+
+/// "in whole tiles of 64 rows: 3 of 16", for the largest tile that is bad in (nearly) all of its rows or in none.
+std::string tiles_text(const std::vector<bool>& bad) {
+  const int n = static_cast<int>(bad.size());
+  for (int tile = 256; tile >= 16; tile /= 2) {
+    if (n < 2 * tile) continue;
+    int full = 0, mixed = 0;
+    for (int first = 0; first < n; first += tile) {
+      const int end = std::min(n, first + tile);
+      const auto count = std::count(bad.begin() + first, bad.begin() + end, true);
+      full += count * 10 >= (end - first) * 9;
+      mixed += count > 0 && count * 10 < (end - first) * 9;
+    }
+    if (full > 0 && mixed == 0)
+      return "in whole tiles of " + number(tile) + " rows: " + number(full) + " of " + number((n + tile - 1) / tile);
+  }
+  return "";
+}
+
+Indices indices(const std::vector<bool>& bad) {
+  Indices list;
+  for (std::size_t i = 0; i < bad.size(); ++i)
+    if (bad[i]) list.push_back(static_cast<int>(i));
+  return list;
+}
+
+bool is_most(const Indices& bad, std::size_t count) { return bad.size() * 2 > count; }
+
+}  // namespace
+
+std::string error_places(const std::vector<bool>& bad_rows, const std::vector<bool>& bad_columns, const std::vector<int>& rows,
+                         int n) {
+  Indices bad = indices(bad_rows);
+  const Indices columns = indices(bad_columns);
+  if (bad.empty() || columns.empty()) return "";
+  for (int& row : bad) row = rows[static_cast<std::size_t>(row)];
+  const int width = static_cast<int>(bad_columns.size());
+  if (!is_most(columns, bad_columns.size())) {
+    for (std::string text : {run_text("column", columns), period_text("column", columns, width)})
+      if (!text.empty()) return text;
+    if (is_most(bad, rows.size()))
+      return "in " + number(static_cast<int>(columns.size())) + " of " + number(width) + " columns";
+  }
+  if (bad.size() * 10 >= rows.size() * 9) return "everywhere";
+  const bool all_rows = static_cast<int>(rows.size()) == n;
+  if (all_rows)
+    for (std::string text : {run_text("row", bad), period_text("row", bad, n), tiles_text(bad_rows)})
+      if (!text.empty()) return text;
+  if (is_most(bad, rows.size())) return "in most rows";
+  std::string text = "in " + number(static_cast<int>(bad.size()));
+  text += bad.size() == 1 ? " row" : " rows, the first " + number(bad.front());
+  return all_rows ? text : text + " of those computed";
+}
+
+}  // namespace attoscope

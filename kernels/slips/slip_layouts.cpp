@@ -1,0 +1,191 @@
+// Rows and columns of the golden value in other places.
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+
+#include "kernels/experiment/result.h"
+#include "kernels/slips/slip_suspects.h"
+
+namespace attoscope {
+namespace {
+
+using Kind = Slip::Kind;
+using Golden = std::shared_ptr<const Matrix>;
+
+/// What is at `to` in the output is at `from` in the golden value.
+struct Move {
+  int to = 0, from = 0;
+};
+
+bool all(const std::vector<Move>& moves, auto holds) { return std::ranges::all_of(moves, holds); }
+bool is_identity(const std::vector<Move>& moves) {
+  return all(moves, [](Move m) { return m.to == m.from; });
+}
+
+/// The offset that nearly every move has, modulo size, as the smaller of the two ways round; 0: none.
+int common_shift(const std::vector<Move>& moves, int size) {
+  std::map<int, std::size_t> counts;
+  for (const Move m : moves) ++counts[(m.from - m.to + size) % size];
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
+  if (most == counts.end() || most->second * 10 < moves.size() * 9) return 0;
+  return most->first <= size / 2 ? most->first : most->first - size;
+}
+
+std::string shifted_text(const char* what, int by) {
+  const std::string distance = std::to_string(std::abs(by));
+  return what + distance + (by > 0 ? " (O[i] is the truth's i + " : " (O[i] is the truth's i - ") + distance + ")";
+}
+
+/// The row of the golden value that is nearest to a row of the output.
+int nearest_row(const Matrix& golden, const double* x) {
+  double best = std::numeric_limits<double>::infinity();
+  int found = 0;
+  for (int r = 0; r < golden.rows; ++r) {
+    const double* y = golden.values.data() + static_cast<std::ptrdiff_t>(r) * golden.cols;
+    double distance = 0;
+    for (int c = 0; c < golden.cols && distance < best; ++c) distance += (x[c] - y[c]) * (x[c] - y[c]);
+    if (distance < best) best = distance, found = r;
+  }
+  return found;
+}
+
+std::vector<Move> row_moves(const Matrix& golden, const Matrix& output, std::span<const int> rows, const Cancelled& cancelled) {
+  std::vector<Move> moves(rows.size());
+  tbb::parallel_for(std::size_t{0}, rows.size(), [&](std::size_t i) {
+    if (cancelled && cancelled()) throw Stopped{};
+    moves[i] = {rows[i], nearest_row(golden, output.values.data() + static_cast<std::ptrdiff_t>(rows[i]) * output.cols)};
+  });
+  return moves;
+}
+
+std::vector<Move> column_moves(const Matrix& golden, const Matrix& output, std::span<const int> rows) {
+  std::vector<Move> moves;
+  for (int to = 0; to < output.cols; ++to) {
+    double best = std::numeric_limits<double>::infinity();
+    Move move{to, to};
+    for (int from = 0; from < golden.cols; ++from) {
+      double distance = 0;
+      for (const int r : rows) distance += (output(r, to) - golden(r, from)) * (output(r, to) - golden(r, from));
+      if (distance < best) best = distance, move.from = from;
+    }
+    moves.push_back(move);
+  }
+  return moves;
+}
+
+/// The golden value with its rows taken from from(row), which is -1 where that is not known.
+Suspect rows_from(std::string text, Golden golden, std::function<int(int)> from) {
+  return {Kind::layout, std::move(text), [golden = std::move(golden), from = std::move(from)]() -> ExpectedRow {
+            return [golden, from](int row, double* out) {
+              const int taken = from(row);
+              if (taken < 0 || taken >= golden->rows) return false;
+              std::copy_n(golden->values.begin() + static_cast<std::ptrdiff_t>(taken) * golden->cols, golden->cols, out);
+              return true;
+            };
+          }};
+}
+
+/// The smallest tile, a power of two from 2 to 256, that every row stays within; 0: none.
+int tile_of(const std::vector<Move>& moves) {
+  for (int tile = 2; tile <= 256; tile *= 2)
+    if (all(moves, [&](Move m) { return m.to / tile == m.from / tile; })) return tile;
+  return 0;
+}
+
+/// Adds the order of rows that the moves show; nothing if all rows are in their own place.
+void add_rows(std::vector<Suspect>& suspects, const Golden& golden, const std::vector<Move>& moves) {
+  const int n = golden->rows;
+  if (is_identity(moves)) return;
+  if (const int shift = common_shift(moves, n)) {
+    return suspects.push_back(rows_from(shifted_text("rows shifted by ", shift), golden, [shift](int i) { return i + shift; }));
+  }
+  if (all(moves, [&](Move m) { return m.from == n - 1 - m.to; }))
+    return suspects.push_back(rows_from("rows from the last to the first", golden, [n](int i) { return n - 1 - i; }));
+  std::map<int, int> places;
+  for (const Move m : moves) places[m.to] = m.from;
+  const int tile = tile_of(moves);
+  suspects.push_back(rows_from(tile > 0 ? "rows permuted within tiles of " + std::to_string(tile) : "rows in another order",
+                               golden, [places](int i) {
+                                 const auto found = places.find(i);
+                                 return found == places.end() ? -1 : found->second;
+                               }));
+}
+
+std::string columns_text(const std::vector<Move>& moves, int d) {
+  const int half = d / 2, shift = common_shift(moves, d);
+  if (shift != 0 && 2 * shift == d && d > 2) return "the two halves of the columns swapped";
+  if (shift != 0) return shifted_text("columns rotated by ", shift);
+  if (all(moves, [&](Move m) { return m.from == d - 1 - m.to; })) return "columns from the last to the first";
+  if (d % 2 == 0 && all(moves, [&](Move m) { return m.from == m.to % 2 * half + m.to / 2; }))
+    return "the two halves of the columns interleaved";
+  if (d % 2 == 0 && all(moves, [&](Move m) { return m.from == m.to % half * 2 + m.to / half; }))
+    return "even columns before the odd ones";
+  return "columns in another order";
+}
+
+void add_columns(std::vector<Suspect>& suspects, const Golden& golden, const std::vector<Move>& moves) {
+  if (is_identity(moves)) return;
+  suspects.push_back({Kind::layout, columns_text(moves, golden->cols), [golden, moves]() -> ExpectedRow {
+                        return [golden, moves](int row, double* out) {
+                          for (const Move m : moves) out[m.to] = (*golden)(row, m.from);
+                          return true;
+                        };
+                      }});
+}
+
+Suspect transposed(const Golden& golden) {
+  return {Kind::layout, "d x n written where n x d is read", [golden]() -> ExpectedRow {
+            return [golden](int row, double* out) {
+              const std::int64_t n = golden->rows, d = golden->cols;
+              for (int c = 0; c < d; ++c) {
+                const std::int64_t flat = row * d + c;
+                out[c] = (*golden)(static_cast<int>(flat % n), static_cast<int>(flat / n));
+              }
+              return true;
+            };
+          }};
+}
+
+/// Every element times one number, the one that fits best.
+Suspect multiplied(const Result& r, const Matrix& output) {
+  double xy = 0, yy = 0;
+  const std::vector<double>& y = r.golden->values;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!std::isfinite(output.values[i])) continue;
+    xy += output.values[i] * y[i];
+    yy += y[i] * y[i];
+  }
+  const double factor = yy > 0 ? xy / yy : 1;
+  char number[32];
+  std::snprintf(number, sizeof number, "%.4g", factor);
+  const std::string text =
+      std::abs(factor) < 1e-12 ? "an output that is 0" : std::string("an output that is ") + number + " times the truth";
+  return {Kind::scale, text, [golden = r.golden, rows = r.rows, factor]() -> ExpectedRow {
+            return [golden, rows, factor](int row, double* out) {
+              if (std::abs(factor - 1) < 0.02) return false;
+              const auto at = std::ranges::lower_bound(rows, row) - rows.begin();
+              for (int c = 0; c < golden->cols; ++c) out[c] = factor * (*golden)(static_cast<int>(at), c);
+              return true;
+            };
+          }};
+}
+
+}  // namespace
+
+std::vector<Suspect> layout_suspects(const Result& r, const Matrix& output, std::span<const int> rows,
+                                     const Cancelled& cancelled) {
+  std::vector<Suspect> suspects{multiplied(r, output)};
+  if (r.golden->rows != r.experiment.problem.n) return suspects;
+  const std::size_t d = static_cast<std::size_t>(output.cols),
+                    enough = std::max<std::size_t>(16, (std::size_t{1} << 24) / (d * d));
+  add_columns(suspects, r.golden, column_moves(*r.golden, output, rows.first(std::min(rows.size(), enough))));
+  suspects.push_back(transposed(r.golden));
+  add_rows(suspects, r.golden, row_moves(*r.golden, output, rows, cancelled));
+  return suspects;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,38 @@
+/// The usual slips, each with the output that it would give.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/slips/slips.h"
+
+namespace attoscope {
+
+struct Result;
+struct Matrix;
+
+/// Writes the d values that `row` of Q would have, NaN where the row would see no key. Returns false where they are not known.
+using ExpectedRow = std::function<bool(int row, double* out)>;
+
+struct Suspect {
+  Slip::Kind kind = Slip::Kind::scale;
+  std::string text;
+  std::function<ExpectedRow()> begin;  ///< may take memory and time; the function may be called from many threads
+  std::optional<Problem> problem{};    ///< the problem whose exact output this slip gives, if there is one
+};
+
+/// Tile sizes that the kernel may have used: those of the other method, and powers of two from 16 to 256, all below n.
+std::vector<int> likely_tiles(const Experiment& experiment);
+
+/// Slips of the arithmetic, the simplest first.
+std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads);
+
+/// Slips of the output's layout: rows or columns of the exact output in other places, found by searching for each row (and each
+/// column) of `output` in it. `rows` (indices of rows of the matrices) says which to look at; all rows must be computed.
+std::vector<Suspect> layout_suspects(const Result& result, const Matrix& output, std::span<const int> rows,
+                                     const Cancelled& cancelled);
+
+}  // namespace attoscope

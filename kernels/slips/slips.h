@@ -1,0 +1,54 @@
+/// Rounded or wrong: where a loaded output is off, and which usual slip explains it, found by trying each of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+struct Result;
+
+/// A mistake that is often made in kernels.
+struct Slip {
+  enum class Kind : std::uint8_t { scale, exponential, division, mask, bias, operands, rescale, tail, head, layout, overflow };
+  Kind kind = Kind::scale;
+  std::string text;  ///< "a causal mask that lets every query see one key more"
+  double ratio = 0;  ///< largest distance from what this slip would give, in units of the limit
+};
+inline constexpr std::array<std::string_view, 11> slip_names{
+    "scale", "exponential", "division", "mask", "bias", "operands", "rescale", "tail", "head", "layout", "overflow"};
+constexpr std::string_view name(Slip::Kind k) { return slip_names[static_cast<std::size_t>(k)]; }
+
+/// The other heads in the input's file, to find out whether the kernel used one of them. `read` may throw.
+struct OtherHeads {
+  int count = 0;
+  std::function<std::shared_ptr<const Tensors>(int head)> read{};
+};
+
+/// The judgement on a loaded output.
+struct Diagnosis {
+  /// rounded: within twice the largest error of the other method. loose: within five times. incomparable: there is no exact
+  /// output to compare it with.
+  enum class Verdict : std::uint8_t { incomparable, rounded, loose, wrong };
+  Experiment experiment;
+  Verdict verdict = Verdict::incomparable;
+  double ratio = 0;   ///< largest error over that of the other method, or over that of rounding to the stored type if larger
+  std::string where;  ///< "in rows 960 to 999", "everywhere"; empty where no error exceeds the limit
+  std::optional<Slip> slip;  ///< the simplest one that explains the error, if any
+  std::string sentence;
+};
+inline constexpr std::array<std::string_view, 4> verdict_names{"incomparable", "rounded", "loose", "wrong"};
+constexpr std::string_view name(Diagnosis::Verdict v) { return verdict_names[static_cast<std::size_t>(v)]; }
+
+/// Looks at the loaded method of `result` (a, if both are). Throws Stopped when cancelled, and what `heads.read` throws.
+Diagnosis diagnose(const Result& result, const OtherHeads& heads = {}, const Options& options = {});
+
+}  // namespace attoscope

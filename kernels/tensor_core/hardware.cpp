@@ -1,0 +1,191 @@
+#include "kernels/tensor_core/hardware.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+#include "kernels/deviation/deviation.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/gpu/device.h"
+#include "kernels/tensor_core/hardware_launch.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::array<HardwareTile, 3> tiles{{{64, 64}, {128, 64}, {128, 128}}};
+constexpr std::array<int, 4> head_dimensions{32, 64, 96, 128};
+
+template <class List, class Text>
+std::string listed(const List& list, Text text) {
+  std::string all;
+  for (const auto& x : list) all += (all.empty() ? "" : ", ") + text(x);
+  return all;
+}
+
+std::string text(const HardwareTile& t) { return std::to_string(t.block_q) + " x " + std::to_string(t.block_k); }
+
+/// "The hardware kernel takes WHAT, and NAME is VALUE."
+std::string takes(const std::string& what, const std::string& name, const std::string& value) {
+  return "The hardware kernel takes " + what + ", and " + name + " is " + value + ".";
+}
+
+/// The rows `rows` of x, d columns, each element rounded to `format`, as codes.
+std::vector<std::uint16_t> codes(const std::vector<double>& x, const std::vector<int>& rows, int d, const Format& format,
+                                 const StopSign& stop) {
+  const std::size_t width = static_cast<std::size_t>(d);
+  std::vector<std::uint16_t> y = zeros<std::uint16_t>(rows.size() * width, stop);
+  tbb::parallel_for(std::size_t{0}, rows.size(), [&](std::size_t i) {
+    if (i % 256 == 0) stop.check();
+    const double* from = x.data() + static_cast<std::size_t>(rows[i]) * width;
+    for (std::size_t c = 0; c < width; ++c) y[i * width + c] = code_of(format, round(format, from[c]));
+  });
+  return y;
+}
+
+/// The position of x among the numbers of fp32: adjacent numbers differ by 1, and both zeros are the same.
+std::int64_t position(float x) {
+  const auto bits = bit_as<std::int32_t>(x);
+  return bits >= 0 ? bits : -static_cast<std::int64_t>(bits & 0x7fffffff);
+}
+
+/// Mean |x - y| in ulps of `format` at |y|, or at 1 % of y's RMS where |y| is smaller; over elements in which both are finite.
+double mean_ulps(const Matrix& x, const Measured& y, const Format& format, const StopSign& stop) {
+  double sum = 0;
+  std::int64_t count = 0;
+  each_element(x.values.size(), stop, [&](std::size_t i) {
+    const double a = x.values[i], b = y.matrix->values[i];
+    if (!std::isfinite(a) || !std::isfinite(b)) return;
+    sum += std::fabs(a - b) / ulp(format, std::max(std::fabs(b), 0.01 * y.rms));
+    ++count;
+  });
+  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
+}
+
+}  // namespace
+
+std::span<const HardwareTile> hardware_tiles() { return tiles; }
+
+std::string why_no_hardware_dimension(int d) {
+  if (std::find(head_dimensions.begin(), head_dimensions.end(), d) != head_dimensions.end()) return {};
+  return takes("head dimensions " + listed(head_dimensions, [](int x) { return std::to_string(x); }), "d", std::to_string(d));
+}
+
+std::string hardware_reason(const Problem& problem, const Format& format, const Method& method) {
+  const HardwareTile tile{method.block_q, method.block_k};
+  if (format != bf16 && format != fp16) return takes("bf16 and fp16", "the main format", name(format));
+  if (std::string reason = why_no_hardware_dimension(problem.d); !reason.empty()) return reason;
+  if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end())
+    return takes("tiles (block_q x block_k) of " + listed(tiles, [](const HardwareTile& t) { return text(t); }), "this one",
+                 text(tile));
+  if (problem.mask.kind != Mask::Kind::none && problem.mask.kind != Mask::Kind::causal)
+    return takes("no mask or the causal one", "the mask", std::string(mask_names[static_cast<std::size_t>(problem.mask.kind)]));
+  if (problem.sink) return "The hardware kernel knows no sink logit.";
+  if (problem.softcap != 0) return "The hardware kernel knows no soft-capping.";
+  if (problem.alibi != 0) return "The hardware kernel knows no ALiBi.";
+  return {};
+}
+
+std::string why_no_hardware(std::string_view device, int d) {
+  if (cuda_devices().empty()) return "The hardware method needs an NVIDIA GPU. " + why_no_cuda();
+  const std::vector<int> gpus = devices_of(device);
+  if (gpus.empty()) return "The hardware method needs a GPU, and the device is " + std::string(device) + ".";
+  const DeviceInfo& gpu = *std::ranges::find(cuda_devices(), gpus.front(), &DeviceInfo::index);
+  if (gpu.major < 8)
+    return "The hardware method needs compute capability 8.0, and " + gpu.name + " has " + std::to_string(gpu.major) + "." +
+           std::to_string(gpu.minor) + ".";
+  return why_no_hardware_dimension(d);
+}
+
+Method emulation_of(const Method& hardware) {
+  return {.algorithm = Algorithm::flash2,
+          .block_q = hardware.block_q,
+          .block_k = hardware.block_k,
+          .exponential = ExponentialKind::exp2,
+          .precision = [&] {
+            Precision p = policy("hw").precision;
+            p[Step::output] = hardware.precision[Step::output];
+            return p;
+          }()};
+}
+
+HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, const Format& format, const StopSign& stop) {
+  HardwareCheck check{
+      .instruction = std::string(hardware_instruction), .changed = run.changed, .run_to_run_ulp = run.run_to_run_ulp};
+  const Measured x = unsorted(run.output, stop), y = unsorted(emulated, stop);
+  check.emulator_max_ulp = deviation(x, y, format, stop).max_ulp;
+  check.emulator_mean_ulp = mean_ulps(run.output, y, format, stop);
+  return check;
+}
+
+std::uint16_t code_of(const Format& format, double x) {
+  const int infinity = ((1 << format.exponent_bits) - 1) << format.mantissa_bits;
+  if (std::isnan(x)) return static_cast<std::uint16_t>(infinity | 1 << (format.mantissa_bits - 1));
+  const int sign = std::signbit(x) ? 1 << 15 : 0;
+  if (std::isinf(x)) return static_cast<std::uint16_t>(sign | infinity);
+  if (x == 0) return static_cast<std::uint16_t>(sign);
+  const int e = std::max(std::ilogb(x), min_exponent(format));
+  const int significand =
+      static_cast<int>(std::ldexp(std::fabs(x), format.mantissa_bits - e));  // the hidden bit adds 1 to the exponent
+  return static_cast<std::uint16_t>(sign | (((e - min_exponent(format)) << format.mantissa_bits) + significand));
+}
+
+double number_of(const Format& format, std::uint16_t code) {
+  const int exponent = code >> format.mantissa_bits & ((1 << format.exponent_bits) - 1),
+            mantissa = code & ((1 << format.mantissa_bits) - 1);
+  const double sign = code >> 15 ? -1 : 1;
+  if (exponent == (1 << format.exponent_bits) - 1)
+    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+  const int significand = exponent == 0 ? mantissa : mantissa + (1 << format.mantissa_bits);
+  return sign * std::ldexp(significand, min_exponent(format) + std::max(exponent - 1, 0) - format.mantissa_bits);
+}
+
+HardwareLaunch hardware_launch(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
+                               const std::vector<int>& rows, const StopSign& stop) {
+  if (const std::string reason = hardware_reason(problem, format, method); !reason.empty()) throw std::invalid_argument(reason);
+  std::vector<int> all(static_cast<std::size_t>(problem.n));
+  std::iota(all.begin(), all.end(), 0);
+  return {.q = codes(inputs.q, rows, problem.d, format, stop),
+          .k = codes(inputs.k, all, problem.d, format, stop),
+          .v = codes(inputs.v, all, problem.d, format, stop),
+          .rows = rows,
+          .n = problem.n,
+          .d = problem.d,
+          .causal = problem.mask.kind == Mask::Kind::causal,
+          .c = static_cast<float>(scale_of(problem) * 0x1.71547652b82fep+0),  // log2 e
+          .format = format,
+          .tile = {method.block_q, method.block_k}};
+}
+
+HardwareRun run_hardware(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
+                         const std::vector<int>& rows, int device, const StopSign& stop) {
+  const std::vector<std::vector<float>> runs =
+      hardware_outputs(hardware_launch(problem, format, method, inputs, rows, stop), 2, device, stop);
+  const bool rounds = method.precision[Step::output].kind != Rounding::Kind::exact;
+  HardwareRun run{.output = {static_cast<int>(rows.size()), problem.d, zeros<double>(runs[0].size(), stop)}};
+  each_element(runs[0].size(), stop, [&](std::size_t i) {
+    const float x = runs[0][i], again = runs[1][i];
+    run.output.values[i] = rounds ? round(format, x) : x;
+    if (bit_as<std::uint32_t>(x) == bit_as<std::uint32_t>(again) || (x != x && again != again)) return;
+    ++run.changed;
+    run.run_to_run_ulp = std::max(run.run_to_run_ulp, static_cast<double>(std::abs(position(x) - position(again))));
+  });
+  return run;
+}
+
+#ifndef ATTOSCOPE_CUDA
+std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch&, int, int, const StopSign&) {
+  throw std::runtime_error(why_no_cuda());
+}
+
+double hardware_ms(int, int, int, bool, const Format&, const HardwareTile&, int, int) {
+  throw std::runtime_error(why_no_cuda());
+}
+#endif
+
+}  // namespace attoscope

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "kernels/cpu/inputs.h"
+#include "kernels/gpu/gpu.h"
+#include "kernels/gpu/launch_pace.h"
+#include "kernels/tensor_core/hardware_block.h"
+#include "kernels/tensor_core/hardware_launch.h"
+
+namespace attoscope {
+namespace {
+
+/// A question with its operands on the GPU.
+class OnDevice {
+ public:
+  OnDevice(const HardwareLaunch& x, const Stream& stream)
+      : q_(x.q.size()), k_(x.k.size()), v_(x.v.size()), rows_(x.rows.size()), o_(x.q.size()) {
+    q_.upload(x.q.data(), x.q.size(), stream);
+    k_.upload(x.k.data(), x.k.size(), stream);
+    v_.upload(x.v.data(), x.v.size(), stream);
+    rows_.upload(x.rows.data(), x.rows.size(), stream);
+  }
+
+  mma::Arguments arguments(const HardwareLaunch& x) const {
+    return {.q = q_.get(),
+            .k = k_.get(),
+            .v = v_.get(),
+            .rows = rows_.get(),
+            .o = o_.get(),
+            .count = static_cast<int>(x.rows.size()),
+            .n = x.n,
+            .causal = x.causal,
+            .c = x.c};
+  }
+  const Buffer<float>& o() const { return o_; }
+
+ private:
+  Buffer<std::uint16_t> q_, k_, v_;
+  Buffer<int> rows_;
+  Buffer<float> o_;
+};
+
+/// The kernel for x, allowed the shared memory that it needs.
+class Kernel {
+ public:
+  explicit Kernel(const HardwareLaunch& x)
+      : kernel_(x.format == bf16 ? bf16_kernel(x.d, x.tile) : fp16_kernel(x.d, x.tile)), heads_(x.heads) {
+    int device = 0, limit = 0;
+    check(cudaGetDevice(&device));
+    check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    if (kernel_.shared_bytes > limit)
+      throw std::invalid_argument("A tile of " + std::to_string(x.tile.block_q) + " x " + std::to_string(x.tile.block_k) +
+                                  " with d = " + std::to_string(x.d) + " takes " + std::to_string(kernel_.shared_bytes) +
+                                  " bytes of shared memory, and this GPU has " + std::to_string(limit) + ".");
+    check(cudaFuncSetAttribute(kernel_.function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel_.shared_bytes));
+  }
+
+  void launch(mma::Arguments x, int first_tile, int tiles, const Stream& stream) const {
+    x.first_tile = first_tile;
+    void* parameters[] = {&x};
+    const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(heads_)), block(static_cast<unsigned>(kernel_.threads));
+    check(cudaLaunchKernel(kernel_.function, grid, block, parameters, static_cast<std::size_t>(kernel_.shared_bytes),
+                           stream.get()));
+  }
+  /// Floats that so many tiles of queries store for the next launch.
+  std::size_t state_floats(int tiles) const {
+    return static_cast<std::size_t>(tiles) * static_cast<std::size_t>(heads_) * static_cast<std::size_t>(kernel_.state_floats);
+  }
+
+ private:
+  HardwareKernel kernel_;
+  int heads_;
+};
+
+int tile_count(const HardwareLaunch& x) { return (static_cast<int>(x.rows.size()) + x.tile.block_q - 1) / x.tile.block_q; }
+
+/// The work of a tile of queries, in units of about one fma: tensor cores multiply some 16 times as fast.
+WorkEstimate work_of(const HardwareLaunch& x) {
+  const std::int64_t key = static_cast<std::int64_t>(x.d) * 2 * x.heads / 16;
+  return {key * x.n, key * x.tile.block_k};
+}
+
+/// Checks another StopSign, but reports no rows to it: they are counted elsewhere.
+struct CheckOnly final : StopSign {
+  explicit CheckOnly(const StopSign& other) : stop(other) {}
+  void check() const override { stop.check(); }
+  const StopSign& stop;
+};
+
+/// All tiles of queries, in launches that do not hold the GPU for long; `stop` is checked between them.
+void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stream& stream, const StopSign& stop) {
+  constexpr float limit_ms = 5;
+  constexpr int most_tiles = 4096;
+  int device = 0, multiprocessors = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  const Kernel kernel(x);
+  const WorkEstimate work = work_of(x);
+  const int block_q = x.tile.block_q, rows = static_cast<int>(x.rows.size());
+  Event before, after;
+  Buffer<float> state;
+  mma::Arguments arguments = operands.arguments(x);
+  in_launches(rows, block_q, most_tiles, {multiprocessors, limit_ms, work}, CheckOnly(stop), [&](const LaunchPart& part) {
+    const auto keys_before = [&](std::int64_t place) {
+      return static_cast<int>((std::min(place, work.whole) + work.step - 1) / work.step);
+    };
+    arguments.first_keys = keys_before(part.range.from);
+    arguments.end_keys = keys_before(part.range.to);
+    const bool over = part.range.to >= work.whole;
+    if (part.range.from == 0 && !over) state.reserve(kernel.state_floats(part.warps));
+    arguments.state = state.get();
+    before.record(stream);
+    kernel.launch(arguments, part.first / block_q, part.warps, stream);
+    after.record(stream);
+    after.wait();
+    return LaunchEnd{over ? work.whole : part.range.to + 1, after.since(before)};
+  });
+}
+
+/// N(0,1) in every head.
+HardwareLaunch normal_launch(int n, int d, int heads, bool causal, const Format& format, const HardwareTile& tile) {
+  Problem problem;
+  problem.n = n;
+  problem.d = d;
+  problem.mask.kind = causal ? Mask::Kind::causal : Mask::Kind::none;
+  std::vector<int> rows(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) rows[static_cast<std::size_t>(i)] = i;
+  HardwareLaunch x = hardware_launch(problem, format,
+                                     Method{.algorithm = Algorithm::hardware, .block_q = tile.block_q, .block_k = tile.block_k},
+                                     *raw_inputs(problem), rows, StopSign{});
+  x.heads = heads;
+  for (std::vector<std::uint16_t>* part : {&x.q, &x.k, &x.v}) {
+    const std::vector<std::uint16_t> head = *part;
+    for (int i = 1; i < heads; ++i) part->insert(part->end(), head.begin(), head.end());
+  }
+  return x;
+}
+
+}  // namespace
+
+std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop) {
+  use_device(device);
+  const Stream stream;
+  const OnDevice operands(x, stream);
+  std::vector<std::vector<float>> outputs;
+  for (int run = 0; run < runs; ++run) {
+    run_in_slices(x, operands, stream, stop);
+    outputs.push_back(zeros<float>(x.q.size(), stop));
+    operands.o().download(outputs.back().data(), 0, x.q.size(), stream);
+    stream.wait();
+  }
+  return outputs;
+}
+
+double hardware_ms(int n, int d, int heads, bool causal, const Format& format, const HardwareTile& tile, int device,
+                   int repeats) {
+  use_device(device);
+  const Stream stream;
+  const HardwareLaunch x = normal_launch(n, d, heads, causal, format, tile);
+  const OnDevice operands(x, stream);
+  const Kernel kernel(x);
+  Event before, after;
+  float best = std::numeric_limits<float>::infinity();
+  for (int i = 0; i <= repeats; ++i) {
+    before.record(stream);
+    kernel.launch(operands.arguments(x), 0, tile_count(x), stream);
+    after.record(stream);
+    after.wait();
+    if (i > 0) best = std::min(best, after.since(before));  // the first one warms up
+  }
+  return best;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,61 @@
+/// A real attention kernel on a GPU's tensor cores: FlashAttention forward by mma.m16n8k16 with fp32 accumulation, P rounded to
+/// the type of Q, K and V, exp2 by the GPU's own approximation. Its bits depend on the device, not on this program's rules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/stop_sign.h"
+
+namespace attoscope {
+
+/// The instruction that multiplies, as shown to the user.
+inline constexpr std::string_view hardware_instruction = "mma.sync.m16n8k16";
+
+/// Queries and keys that a thread block processes at a time. 128 x 64 reads shared memory least; but one head of 8192 queries
+/// is only 64 blocks of 128, half of a large GPU, so that a single head is faster in blocks of 64 queries.
+struct HardwareTile {
+  int block_q = 64, block_k = 64;
+  friend constexpr bool operator==(const HardwareTile&, const HardwareTile&) = default;
+};
+std::span<const HardwareTile> hardware_tiles();
+
+/// Why there is no kernel for head dimension d, in one sentence; empty: there is one.
+std::string why_no_hardware_dimension(int d);
+
+/// Why no GPU's kernel can answer `method` on `problem` in main format `format`: one sentence; empty: it can where there is a
+/// device (see `why_no_hardware`).
+std::string hardware_reason(const Problem& problem, const Format& format, const Method& method);
+
+/// Why the method `hardware` cannot run on `device` (see Options::device) with head dimension d: one sentence; empty: it can.
+std::string why_no_hardware(std::string_view device, int d);
+
+/// The emulated method that is closest to the kernel: flash2 `hw` with the same tile and exp2.
+Method emulation_of(const Method& hardware);
+
+/// The output of the kernel, and how it differs from that of a second run.
+struct HardwareRun {
+  Matrix output;              ///< rounded to the main format where the method rounds its output, else fp32
+  std::int64_t changed = 0;   ///< elements in which the second run gave other bits
+  double run_to_run_ulp = 0;  ///< max difference of the two runs, in ulps of fp32
+};
+
+/// `method` on the rows `rows` (ascending) of `inputs`, which are rounded to `format` where they are not such numbers, on the
+/// GPU `device`. Throws std::invalid_argument where there is a `hardware_reason`, std::runtime_error where the GPU refuses,
+/// what `stop` throws.
+HardwareRun run_hardware(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
+                         const std::vector<int>& rows, int device, const StopSign& stop = {});
+
+/// How far the kernel's runs are from each other and from the emulation, in ulps as `deviation` counts them.
+HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, const Format& format, const StopSign& stop = {});
+
+/// Milliseconds of one launch over `heads` heads of N(0,1) inputs, the best of `repeats`; format bf16 or fp16.
+double hardware_ms(int n, int d, int heads, bool causal, const Format& format, const HardwareTile& tile, int device,
+                   int repeats);
+
+}  // namespace attoscope

@@ -1,0 +1,263 @@
+/// The tensor-core kernel's algorithm for one thread block: FlashAttention-2 (arXiv 2307.08691), Algorithm 1, with the scale
+/// folded into exp2. `Block` and `Warp` say how a warp loads, multiplies and stores: by a GPU's instructions in hardware.cu, by
+/// a model that checks every index in the tests. A Lanes<X> is one X for every lane: on the GPU just X.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/tensor_core/mma_layout.h"
+
+#ifdef __CUDACC__
+#define ATTOSCOPE_WARP __device__ __forceinline__
+#else
+#define ATTOSCOPE_WARP inline
+#endif
+
+namespace attoscope::mma {
+
+/// What one launch reads and writes. Q is count x D of the queries asked for, K and V are n x D, O is count x D; a head follows
+/// the other.
+struct Arguments {
+  const std::uint16_t *q = nullptr, *k = nullptr, *v = nullptr;
+  const int* rows = nullptr;  ///< [count], ascending: which row of the sequence a query is
+  float* o = nullptr;
+  int count = 0, n = 0;
+  int first_tile = 0;  ///< of block_q queries: where this launch begins
+  bool causal = false;
+  float c = 0;                             ///< scale * log2 e
+  int first_keys = 0, end_keys = 1 << 30;  ///< the tiles of keys that this launch processes
+  float* state = nullptr;  ///< O, m and l between two launches: state_floats of every tile of queries, head after head
+};
+
+/// Numbers that a tile of queries stores for the next launch.
+template <class Shape>
+inline constexpr int state_floats = Shape::threads * Shape::row_tiles * (Shape::D / 2 + 4);
+
+/// The queries of one warp: their O, m and l stay in registers from a launch's first tile of keys to its last.
+template <class Shape, class Warp>
+class WarpRows {
+  template <class X>
+  using Lanes = typename Warp::template Lanes<X>;
+  using F = Lanes<float>;
+  using U = Lanes<std::uint32_t>;
+  using Tile = TileLayout<Shape::D>;
+  static constexpr int M = Shape::row_tiles, D = Shape::D, Bc = Shape::block_k;
+
+ public:
+  ATTOSCOPE_WARP WarpRows(Warp& warp, const Arguments& x, int first_query) : warp_(warp), x_(x) {
+    const int first_row = warp.index() * Shape::warp_rows;
+    first_query_ = first_query + first_row;
+    by_rows_ = warp.each([](int lane) { return Tile::lane(named_by_rows(lane)); }, warp.lane());
+    by_keys_ = warp.each([](int lane) { return Tile::lane(named_by_keys(lane)); }, warp.lane());
+    q_offset_ = first_row * Tile::row_bytes;
+    const F zero = warp.all(0.0f), nothing = warp.all(-__builtin_inff());
+    ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+      ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
+        m_[i][h] = nothing;
+        l_[i][h] = zero;
+      }
+      ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
+        ATTOSCOPE_UNROLL(unroll) for (int e = 0; e < 4; ++e) o_[i][c][e] = zero;
+      }
+    }
+    first_end_ = end_key(x.causal, x.rows[first_query_ < x.count ? first_query_ : x.count - 1], x.n);
+  }
+
+  /// Continues from what `keep` stored.
+  ATTOSCOPE_WARP void restore(const float* state) {
+    each_of_state([&](int slot, F& x) { x = warp_.kept(state, slot * Shape::warps); });
+  }
+  ATTOSCOPE_WARP void keep(float* state) {
+    each_of_state([&](int slot, F& x) { warp_.keep(state, slot * Shape::warps, x); });
+  }
+
+  /// Processes the keys from first_key on, which lie in `stage`.
+  ATTOSCOPE_WARP void take(int first_key, int stage) {
+    F s[M][Bc / 8][4];
+    scores(stage, s);
+    if (first_key + Bc > first_end_) hide(first_key, s);
+    ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+      ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) exponentials(i, h, s[i]);
+    }
+    accumulate(stage, s);
+  }
+
+  /// O = O / l to memory.
+  ATTOSCOPE_WARP void finish() {
+    ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+      ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
+        const F l = warp_.quad_sum(l_[i][h]);
+        const Lanes<int> query = queries(i, h);
+        ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
+          const Lanes<int> column = warp_.each([c](int lane) { return 8 * c + c_cell(lane, 0).col; }, warp_.lane());
+          warp_.template store<D>(x_, query, column, warp_.divided(o_[i][c][2 * h], l), warp_.divided(o_[i][c][2 * h + 1], l));
+        }
+      }
+    }
+  }
+
+ private:
+  template <class Use>
+  ATTOSCOPE_WARP void each_of_state(Use use) {
+    constexpr int slots = D / 2 + 4;
+    ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+      ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
+        use(i * slots + h, m_[i][h]);
+        use(i * slots + 2 + h, l_[i][h]);
+      }
+      ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
+        ATTOSCOPE_UNROLL(unroll) for (int e = 0; e < 4; ++e) use(i * slots + 4 + 4 * c + e, o_[i][c][e]);
+      }
+    }
+  }
+
+  /// The query of row 8 * h of the lane's rows in row tile i.
+  ATTOSCOPE_WARP Lanes<int> queries(int i, int h) const {
+    const int first = first_query_ + 16 * i;
+    return warp_.each([first, h](int lane) { return first + c_cell(lane, 2 * h).row; }, warp_.lane());
+  }
+
+  ATTOSCOPE_WARP Lanes<int> address(const Lanes<int>& at, int offset, int row_block, int col_block) const {
+    return warp_.each([=](int lane) { return offset + Tile::block_offset(lane, row_block, col_block); }, at);
+  }
+
+  /// S = Q K^T.
+  ATTOSCOPE_WARP void scores(int stage, F (&s)[M][Bc / 8][4]) {
+    ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+      ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 8; ++j) {
+        ATTOSCOPE_UNROLL(unroll) for (int e = 0; e < 4; ++e) s[i][j][e] = warp_.all(0.0f);
+      }
+    }
+    const int k_offset = Shape::k_offset(stage);
+    ATTOSCOPE_UNROLL(unroll) for (int step = 0; step < D / 16; ++step) {
+      U a[M][4];
+      ATTOSCOPE_UNROLL(unroll)
+      for (int i = 0; i < M; ++i) warp_.template load<false>(address(by_rows_, q_offset_, i, step), a[i]);
+      ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 16; ++j) {
+        U b[4];
+        warp_.template load<false>(address(by_keys_, k_offset, j, step), b);
+        ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+          warp_.multiply_add(s[i][2 * j], a[i], b[0], b[1]);
+          warp_.multiply_add(s[i][2 * j + 1], a[i], b[2], b[3]);
+        }
+      }
+    }
+  }
+
+  /// -infinity where a query does not see a key.
+  ATTOSCOPE_WARP void hide(int first_key, F (&s)[M][Bc / 8][4]) {
+    const Arguments& x = x_;
+    ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+      ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
+        const Lanes<int> end = warp_.each(
+            [&x](int query) { return end_key(x.causal, x.causal ? x.rows[query < x.count ? query : x.count - 1] : 0, x.n); },
+            queries(i, h));
+        ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 8; ++j) {
+          ATTOSCOPE_UNROLL(unroll) for (int e = 2 * h; e < 2 * h + 2; ++e) {
+            const int key = first_key + 8 * j;
+            s[i][j][e] =
+                warp_.each([key, e](int lane, int stop,
+                                    float score) { return key + c_cell(lane, e).col < stop ? score : -__builtin_inff(); },
+                           warp_.lane(), end, s[i][j][e]);
+          }
+        }
+      }
+    }
+  }
+
+  /// Updates m and l, rescales O, and replaces S by P = 2^(S c - m c), for row h of the lane's two in row tile i.
+  ATTOSCOPE_WARP void exponentials(int i, int h, F (&s)[Bc / 8][4]) {
+    F m = m_[i][h];
+    ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 8; ++j) m = warp_.max(m, warp_.max(s[j][2 * h], s[j][2 * h + 1]));
+    m = warp_.quad_max(m);
+    const float c = x_.c;
+    const F alpha = warp_.exp2(warp_.each([c](float before, float now) { return (before - now) * c; }, m_[i][h], m));
+    const F minus_mc = warp_.each([c](float now) { return -now * c; }, m);
+    m_[i][h] = m;
+    F sum = warp_.all(0.0f);
+    ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 8; ++j) {
+      ATTOSCOPE_UNROLL(unroll) for (int e = 2 * h; e < 2 * h + 2; ++e) {
+        s[j][e] = warp_.exp2(warp_.fused(s[j][e], warp_.all(c), minus_mc));
+        sum = warp_.each([](float x, float y) { return x + y; }, sum, s[j][e]);
+      }
+    }
+    l_[i][h] = warp_.fused(l_[i][h], alpha, sum);
+    ATTOSCOPE_UNROLL(unroll) for (int n = 0; n < D / 8; ++n) {
+      ATTOSCOPE_UNROLL(unroll)
+      for (int e = 2 * h; e < 2 * h + 2; ++e)
+        o_[i][n][e] = warp_.each([](float o, float a) { return o * a; }, o_[i][n][e], alpha);
+    }
+  }
+
+  /// O += P V: two adjacent 8-key pieces of S, in the layout of C, are one 16-key piece of P in the layout of A.
+  ATTOSCOPE_WARP void accumulate(int stage, const F (&p)[M][Bc / 8][4]) {
+    const int v_offset = Shape::v_offset(stage);
+    ATTOSCOPE_UNROLL(unroll) for (int step = 0; step < Bc / 16; ++step) {
+      U a[M][4];
+      ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+        ATTOSCOPE_UNROLL(unroll) for (int r = 0; r < 4; ++r) {
+          const F(&piece)[4] = p[i][2 * step + r / 2];
+          a[i][r] = warp_.packed(piece[2 * (r % 2)], piece[2 * (r % 2) + 1]);
+        }
+      }
+      ATTOSCOPE_UNROLL(unroll) for (int n = 0; n < D / 16; ++n) {
+        U b[4];
+        warp_.template load<true>(address(by_rows_, v_offset, step, n), b);
+        ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+          warp_.multiply_add(o_[i][2 * n], a[i], b[0], b[1]);
+          warp_.multiply_add(o_[i][2 * n + 1], a[i], b[2], b[3]);
+        }
+      }
+    }
+  }
+
+  Warp& warp_;
+  const Arguments& x_;
+  int first_query_ = 0, first_end_ = 0, q_offset_ = 0;
+  Lanes<int> by_rows_, by_keys_;
+  F o_[M][D / 8][4], m_[M][2], l_[M][2];
+};
+
+/// Copies `rows` rows of x from `first` on to `offset` in shared memory; those from `end` on become 0.
+template <class Shape, int rows, class Block>
+ATTOSCOPE_WARP void copy_tile(Block& block, const std::uint16_t* x, int first, int end, int offset) {
+  using Tile = TileLayout<Shape::D>;
+  block.each_thread([&](int thread) {
+    ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < Shape::copies(rows); ++i) {
+      const int index = thread + i * Shape::threads, row = index / Tile::chunks, chunk = index % Tile::chunks;
+      const bool inside = first + row < end;
+      const std::int64_t from = static_cast<std::int64_t>(inside ? first + row : end - 1) * Shape::D + chunk * chunk_elements;
+      block.copy(thread, offset + Tile::offset(row, chunk), x, from, inside);
+    }
+  });
+}
+
+/// Attention of the tile of queries that belongs to `block`, over the launch's keys: O is written with the last of them. While
+/// a tile of keys is processed, the next one is copied. One barrier per tile is enough, since what a copy overwrites was
+/// processed before the latest barrier.
+template <class Shape, class Block>
+ATTOSCOPE_WARP void attend(Block& block, const Arguments& x) {
+  const int first_query = block.tile() * Shape::block_q;
+  const int last_query = first_query + Shape::block_q < x.count ? first_query + Shape::block_q - 1 : x.count - 1;
+  const int end = end_key(x.causal, x.rows[last_query], x.n), tiles = (end + Shape::block_k - 1) / Shape::block_k;
+  const int first_keys = x.first_keys, end_keys = tiles < x.end_keys ? tiles : x.end_keys;
+  if (first_keys >= end_keys) return;  // earlier launches did everything
+  float* const state = x.state + static_cast<std::int64_t>(block.tile() - x.first_tile) * state_floats<Shape>;
+  const auto copy_keys = [&](int tile) {
+    copy_tile<Shape, Shape::block_k>(block, x.k, tile * Shape::block_k, x.n, Shape::k_offset(tile % Shape::stages));
+    copy_tile<Shape, Shape::block_k>(block, x.v, tile * Shape::block_k, x.n, Shape::v_offset(tile % Shape::stages));
+  };
+  copy_tile<Shape, Shape::block_q>(block, x.q, first_query, x.count, 0);
+  copy_keys(first_keys);
+  auto rows = block.template warp_rows<Shape>(x, first_query);
+  if (first_keys > 0) block.each_warp(rows, [&](auto& warp) { warp.restore(state); });
+  for (int tile = first_keys; tile < end_keys; ++tile) {
+    block.wait_for_copies();
+    block.barrier();
+    if (tile + 1 < end_keys) copy_keys(tile + 1);
+    block.each_warp(rows, [&](auto& warp) { warp.take(tile * Shape::block_k, tile % Shape::stages); });
+  }
+  block.each_warp(rows, [&](auto& warp) { end_keys == tiles ? warp.finish() : warp.keep(state); });
+}
+
+}  // namespace attoscope::mma

@@ -1,0 +1,168 @@
+/// hardware_block.h on a GPU: cp.async, ldmatrix, mma.sync. Only the two .cu files that instantiate it include this.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/tensor_core/hardware_block.h"
+#include "kernels/tensor_core/hardware_launch.h"
+
+namespace attoscope::mma {
+
+/// Everything that a warp does; a Lanes<X> is the X of the calling thread.
+template <bool is_bf16>
+class GpuWarp {
+ public:
+  template <class X>
+  using Lanes = X;
+
+  __device__ __forceinline__ explicit GpuWarp(std::uint32_t shared) : shared_(shared) {}
+
+  __device__ __forceinline__ int index() const { return static_cast<int>(threadIdx.x) / warp_lanes; }
+  __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x) % warp_lanes; }
+  __device__ __forceinline__ float all(float x) const { return x; }
+  template <class F, class... X>
+  __device__ __forceinline__ auto each(F f, const X&... x) const {
+    return f(x...);
+  }
+
+  template <bool transposed>
+  __device__ __forceinline__ void load(int offset, std::uint32_t (&r)[4]) const {
+    const std::uint32_t address = shared_ + static_cast<std::uint32_t>(offset);
+    if constexpr (transposed) {
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                   : "r"(address)
+                   : "memory");
+    } else {
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                   : "r"(address)
+                   : "memory");
+    }
+  }
+
+  __device__ __forceinline__ void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                               std::uint32_t b1) const {
+    if constexpr (is_bf16) {
+      asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    } else {
+      asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    }
+  }
+
+  /// Both rounded to the inputs' type, to nearest even; `low` in the low half.
+  __device__ __forceinline__ std::uint32_t packed(float low, float high) const {
+    std::uint32_t r;
+    if constexpr (is_bf16) {
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    } else {
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    }
+    return r;
+  }
+
+  /// 2^x as the GPU approximates it (about 2 ulp, subnormals become 0), as the usual kernels do.
+  __device__ __forceinline__ float exp2(float x) const {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+  }
+  __device__ __forceinline__ float fused(float a, float b, float c) const { return __fmaf_rn(a, b, c); }
+  __device__ __forceinline__ float divided(float a, float b) const { return __fdiv_rn(a, b); }
+  __device__ __forceinline__ float max(float a, float b) const { return fmaxf(a, b); }
+  /// Over the four lanes that hold a row of C.
+  __device__ __forceinline__ float quad_max(float x) const {
+    x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
+    return fmaxf(x, __shfl_xor_sync(~0u, x, 2));
+  }
+  __device__ __forceinline__ float quad_sum(float x) const {
+    x = x + __shfl_xor_sync(~0u, x, 1);
+    return x + __shfl_xor_sync(~0u, x, 2);
+  }
+
+  /// One number of every lane; `place` counts numbers of a whole warp, from those of warp 0.
+  __device__ __forceinline__ float kept(const float* state, int place) const {
+    return state[(place + index()) * warp_lanes + lane()];
+  }
+  __device__ __forceinline__ void keep(float* state, int place, float x) const {
+    state[(place + index()) * warp_lanes + lane()] = x;
+  }
+
+  /// Stores O of two adjacent columns.
+  template <int D>
+  __device__ __forceinline__ void store(const Arguments& x, int query, int column, float first, float second) const {
+    if (query < x.count)
+      *reinterpret_cast<float2*>(x.o + static_cast<std::int64_t>(query) * D + column) = make_float2(first, second);
+  }
+
+ private:
+  std::uint32_t shared_;
+};
+
+template <bool is_bf16>
+class GpuBlock {
+ public:
+  __device__ __forceinline__ GpuBlock(const Arguments& x, const void* shared)
+      : tile_(x.first_tile + static_cast<int>(x.causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x)),  // the longest first
+        shared_(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+        warp_(shared_) {}
+
+  __device__ __forceinline__ int tile() const { return tile_; }
+  template <class F>
+  __device__ __forceinline__ void each_thread(F f) const {
+    f(static_cast<int>(threadIdx.x));
+  }
+  template <class Rows, class F>
+  __device__ __forceinline__ void each_warp(Rows& rows, F f) const {
+    f(rows);
+  }
+  template <class Shape>
+  __device__ __forceinline__ WarpRows<Shape, GpuWarp<is_bf16>> warp_rows(const Arguments& x, int first_query) {
+    return WarpRows<Shape, GpuWarp<is_bf16>>(warp_, x, first_query);
+  }
+  /// 16 bytes from element `from` of x to `offset`, zeros where not `inside`; complete after `wait_for_copies` and a barrier.
+  __device__ __forceinline__ void copy(int, int offset, const std::uint16_t* x, std::int64_t from, bool inside) const {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_ + static_cast<std::uint32_t>(offset)),
+                 "l"(__cvta_generic_to_global(x + from)), "r"(inside ? 16 : 0)
+                 : "memory");
+  }
+  __device__ __forceinline__ void wait_for_copies() const { asm volatile("cp.async.wait_all;" ::: "memory"); }
+  __device__ __forceinline__ void barrier() const { __syncthreads(); }
+
+ private:
+  int tile_;
+  std::uint32_t shared_;
+  GpuWarp<is_bf16> warp_;
+};
+
+/// blockIdx.x is the tile of queries, blockIdx.y the head.
+template <class Shape, bool is_bf16>
+__global__ void __launch_bounds__(Shape::threads, Shape::threads <= 128 ? 2 : 1) attention(Arguments x) {
+#if __CUDA_ARCH__ >= 800
+  extern __shared__ __align__(128) unsigned char shared[];
+  const std::int64_t head = blockIdx.y;
+  x.q += head * x.count * Shape::D;
+  x.o += head * x.count * Shape::D;
+  x.k += head * x.n * Shape::D;
+  x.v += head * x.n * Shape::D;
+  x.state += head * gridDim.x * state_floats<Shape>;
+  GpuBlock<is_bf16> block(x, shared);
+  attend<Shape>(block, x);
+#endif
+}
+
+template <bool is_bf16>
+HardwareKernel kernel_of(int d, const HardwareTile& tile) {
+  HardwareKernel kernel;
+  with_shape(d, tile.block_q, tile.block_k, [&kernel](auto shape) {
+    using S = decltype(shape);
+    kernel = {reinterpret_cast<const void*>(attention<S, is_bf16>), S::threads, S::shared_bytes, state_floats<S>};
+  });
+  return kernel;
+}
+
+}  // namespace attoscope::mma

@@ -1,0 +1,41 @@
+/// The interface between hardware.cpp, which any compiler builds, and hardware.cu: 16-bit codes in, fp32 out.
+#pragma once
+
+#include "kernels/tensor_core/hardware.h"
+
+namespace attoscope {
+
+/// The code of x in `format` (bf16 or fp16), in which x must be representable; all NaN get the same code.
+std::uint16_t code_of(const Format& format, double x);
+/// The number that a code stands for.
+double number_of(const Format& format, std::uint16_t code);
+
+/// One question for the kernel.
+struct HardwareLaunch {
+  std::vector<std::uint16_t> q, k, v;  ///< codes; heads x rows x d, heads x n x d
+  std::vector<int> rows;               ///< of the sequence, ascending, one a query
+  int n = 0, d = 0, heads = 1;
+  bool causal = false;
+  float c = 0;  ///< scale * log2 e
+  Format format = bf16;
+  HardwareTile tile{};
+};
+
+/// The question that `run_hardware` asks.
+HardwareLaunch hardware_launch(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
+                               const std::vector<int>& rows, const StopSign& stop);
+
+/// O of every query, heads x rows x d, from each of `runs` runs.
+std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop);
+
+/// What cudaLaunchKernel takes.
+struct HardwareKernel {
+  const void* function = nullptr;
+  int threads = 0, shared_bytes = 0;
+  int state_floats = 0;  ///< that a tile of queries leaves to the next launch
+};
+/// The kernel of one input type; `function` is null where there is none.
+HardwareKernel bf16_kernel(int d, const HardwareTile& tile);
+HardwareKernel fp16_kernel(int d, const HardwareTile& tile);
+
+}  // namespace attoscope

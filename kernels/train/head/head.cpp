@@ -1,0 +1,39 @@
+#include "kernels/train/head/head.h"
+
+#include "kernels/cpu/simulate.h"
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+namespace {
+
+/// `method` with nothing rounded beyond its input.
+TrainMethod without_rounding(TrainMethod method) {
+  const Rounding input = method.method.precision[Step::input];
+  method.method.precision.steps = {};
+  method.method.precision[Step::input] = input;
+  method.gradient.steps = {};
+  return method;
+}
+
+}  // namespace
+
+template <class T>
+HeadRule<T> head_rule(const ModelShape& shape, const TrainMethod& method, bool is_exact) {
+  const TrainMethod x = is_exact ? without_rounding(method) : method;
+  Problem problem;
+  problem.n = shape.context;
+  problem.d = shape.head_dimension();
+  problem.mask.kind = Mask::Kind::causal;
+  HeadRule<T> rule;
+  rule.job = job(problem, x.method, x.format, Operands<T>{});
+  rule.job.seed = 0;
+  for (std::size_t i = 0; i < grad_step_count; ++i) rule.grad[i] = plan<T>(x.gradient.steps[i], x.format);
+  rule.delta_from = x.gradient.delta_from;
+  rule.normalises = normalises_P(x.method.algorithm);
+  return rule;
+}
+
+template HeadRule<float> head_rule(const ModelShape&, const TrainMethod&, bool);
+template HeadRule<double> head_rule(const ModelShape&, const TrainMethod&, bool);
+
+}  // namespace attoscope

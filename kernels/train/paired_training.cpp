@@ -1,0 +1,363 @@
+#include "kernels/train/paired_training.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/gpu/device.h"
+#include "kernels/train/ending.h"
+#include "kernels/train/plan/plan_changes.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::size_t run_a = 0, run_b = 1;
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+/// Adds the time from its construction to its destruction.
+class Clock {
+ public:
+  explicit Clock(double& seconds) : seconds_(seconds) {}
+  ~Clock() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void check_text(const TrainPlan& plan) {
+  const Corpus* const corpus = plan.text.corpus.get();
+  if (corpus == nullptr)
+    throw std::invalid_argument("text.file is '" + plan.text.file + "', expected a text that has been read");
+  if (corpus->text.size() <= index(plan.model.context))
+    throw std::invalid_argument("model.context is " + std::to_string(plan.model.context) + ", expected less than the text's " +
+                                std::to_string(corpus->text.size()) + " characters");
+}
+
+const TrainPlan& checked(const TrainPlan& plan) {
+  validate(plan);
+  check_text(plan);
+  return plan;
+}
+
+/// The recorded plan with the settings of `plan` that change no number, and so make no fork.
+TrainPlan with_details_of(TrainPlan recorded, const TrainPlan& plan) {
+  recorded.text = plan.text;
+  recorded.measure_every = plan.measure_every;
+  recorded.checkpoint_every = plan.checkpoint_every;
+  return recorded;
+}
+
+/// Throws unless the plan has the record's text, model and batches.
+void check_question(const TrainPlan& plan, const TrainPlan& recorded) {
+  if (const std::string changes = question_changes(recorded, plan); !changes.empty())
+    throw std::invalid_argument("training goes on with the same text, model, batch and data seed, and these differ: " +
+                                changes);
+}
+
+bool is_direct(const std::vector<PairRecord>& pairs, std::size_t run) {
+  return std::ranges::any_of(pairs, [&](const PairRecord& p) { return p.pair.role == Role::direct && index(p.pair.x) == run; });
+}
+
+/// Whether a run of a record had stopped when the state was taken.
+bool had_stopped(const TrainRecord& record, const PairedTrainingState& state, std::size_t run) {
+  return !record.runs[run].stopped.empty() && state.runs[run].step < state.step;
+}
+
+void check_steps(const TrainPlan& plan, const TrainRecord& record, const PairedTrainingState& state) {
+  if (state.step < 0 || state.step > record.step)
+    throw std::invalid_argument("the state is of step " + std::to_string(state.step) +
+                                ", expected one from 0 to the record's " + std::to_string(record.step));
+  if (state.step > plan.recipe.steps)
+    throw std::invalid_argument("recipe.steps is " + std::to_string(plan.recipe.steps) + ", expected at least " +
+                                std::to_string(state.step) + ", the steps that were taken");
+  for (std::size_t i = 0; i < state.runs.size(); ++i)
+    if (state.runs[i].step != state.step && !had_stopped(record, state, i) && (i == run_b || !is_direct(record.pairs, i)))
+      throw std::invalid_argument("the state of run " + record.runs[i].run.name + " is of step " +
+                                  std::to_string(state.runs[i].step) + ", expected " + std::to_string(state.step));
+}
+
+void check_fits(const TrainPlan& plan, const TrainRecord& record, const PairedTrainingState& state) {
+  check_question(plan, record.plan);
+  if (state.runs.size() != record.runs.size() || state.paths.size() != record.pairs.size() || state.runs.size() <= run_b)
+    throw std::invalid_argument("the state has " + std::to_string(state.runs.size()) + " runs and " +
+                                std::to_string(state.paths.size()) + " comparisons, expected those of its record: " +
+                                std::to_string(record.runs.size()) + " and " + std::to_string(record.pairs.size()));
+  for (const auto& [pair, points] : record.pairs)
+    if (index(pair.x) >= record.runs.size() || index(pair.y) >= record.runs.size())
+      throw std::invalid_argument("comparison " + pair.name + " is of runs " + std::to_string(pair.x) + " and " +
+                                  std::to_string(pair.y) + ", expected two of " + std::to_string(record.runs.size()));
+  check_steps(plan, record, state);
+}
+
+/// Those of `all` that were recorded up to `step`.
+template <class T>
+std::vector<T> until(const std::vector<T>& all, int step) {
+  std::vector<T> kept;
+  std::ranges::copy_if(all, std::back_inserter(kept), [&](const T& x) { return x.step <= step; });
+  return kept;
+}
+
+/// A state of `from` as the start of another run, with that run's own loss scale if `from` had none.
+TrainState handed_over(TrainState state, const RunPlan& from, const RunPlan& to, const Recipe& recipe) {
+  if (scales_loss(to.method.format) && !scales_loss(from.method.format)) state.loss_scale = recipe.loss_scale;
+  return state;
+}
+
+}  // namespace
+
+struct PairedTraining::Parts {
+  struct Run {
+    Trainer trainer;
+    std::vector<float> now, before;  ///< weights, and those before the last step
+
+    void take_step() {
+      trainer.commit();
+      now.swap(before);
+      now.resize(before.size());
+      trainer.read_weights(now);
+    }
+  };
+  /// The reports of all runs on a step that is prepared but not committed; empty for runs that are idle or have stopped.
+  struct Attempt {
+    std::vector<std::optional<StepReport>> reports;
+    std::vector<std::string> stopped;
+  };
+
+  Parts(const TrainPlan& plan, const MakePrimitives& make);
+  /// A meter that starts from the present weights of the pair.
+  DeviationMeter fresh_meter(const PairPlan& pair) const;
+  void go_on_from(const TrainRecord& old, const PairedTrainingState& state);
+  void take_over_run(std::size_t i, const TrainRecord& old, const PairedTrainingState& state);
+  void take_over_pair(std::size_t i, const TrainRecord& old, const PairedTrainingState& state);
+
+  bool direct(std::size_t run) const { return is_direct(record.pairs, run); }
+  bool over() const { return record.finished() || !ended(record).empty(); }
+  bool measured(int step) const {
+    return step == 1 || step == record.plan.recipe.steps || step % record.plan.measure_every == 0;
+  }
+  TrainState state_of_b(std::size_t run) const {
+    return handed_over(runs[run_b].trainer.state(), record.runs[run_b].run, record.runs[run].run, record.plan.recipe);
+  }
+
+  Attempt attempt(bool measures, const Cancelled& cancelled);
+  void commit(const Attempt& attempt);
+  void follow(const Attempt& attempt);
+  void measure(const Attempt& attempt);
+  PairPoint point(std::size_t pair, const Attempt& attempt) const;
+  RunHealth health(std::size_t run, const StepReport& report) const;
+
+  TrainRecord record;
+  std::vector<Run> runs;
+  std::vector<DeviationMeter> meters;  ///< of each pair
+  std::vector<std::size_t> order;      ///< in which the runs take a step: a run that starts from b's state comes after b
+};
+
+PairedTraining::Parts::Parts(const TrainPlan& plan, const MakePrimitives& make) {
+  const TrainRuns all = runs_of(checked(plan));
+  record.plan = plan;
+  for (const RunPlan& run : all.runs) {
+    Trainer trainer(plan, run, make());
+    std::vector<float> first = trainer.weights();
+    runs.push_back({std::move(trainer), std::move(first), {}});
+    record.runs.push_back({run, {}, {}, {}});
+    order.push_back(order.size());
+  }
+  record.parameters = runs[run_a].trainer.parameters();
+  record.device = runs[run_a].trainer.device();
+  for (const PairPlan& pair : all.pairs) {
+    record.pairs.push_back({pair, {}});
+    meters.push_back(fresh_meter(pair));
+  }
+  std::ranges::stable_partition(order, [&](std::size_t run) { return !direct(run); });
+}
+
+DeviationMeter PairedTraining::Parts::fresh_meter(const PairPlan& pair) const {
+  DeviationMeter meter(record.parameters);
+  meter.follow(runs[index(pair.x)].now, runs[index(pair.y)].now);
+  return meter;
+}
+
+void PairedTraining::Parts::take_over_run(std::size_t i, const TrainRecord& old, const PairedTrainingState& state) {
+  Run& run = runs[i];
+  RunRecord& known = record.runs[i];
+  const auto place = std::ranges::find(old.runs, known.run.name, [](const RunRecord& r) { return r.run.name; });
+  const std::size_t was = static_cast<std::size_t>(place - old.runs.begin());
+  if (place == old.runs.end() || (is_direct(old.pairs, was) && !direct(i))) {
+    run.trainer.restore(handed_over(state.runs[run_b], old.runs[run_b].run, known.run, record.plan.recipe));
+  } else {
+    run.trainer.restore(state.runs[was]);
+    known.steps = until(place->steps, state.step);
+    known.health = until(place->health, state.step);
+    if (had_stopped(old, state, was)) known.stopped = place->stopped;
+  }
+  run.now = run.trainer.weights();
+}
+
+void PairedTraining::Parts::take_over_pair(std::size_t i, const TrainRecord& old, const PairedTrainingState& state) {
+  PairRecord& known = record.pairs[i];
+  const auto name_in = [](const TrainRecord& r, int run) -> const std::string& { return r.runs[index(run)].run.name; };
+  const auto place = std::ranges::find_if(old.pairs, [&](const PairRecord& p) {
+    return p.pair.name == known.pair.name && p.pair.role == known.pair.role &&
+           name_in(old, p.pair.x) == name_in(record, known.pair.x) && name_in(old, p.pair.y) == name_in(record, known.pair.y);
+  });
+  if (place == old.pairs.end()) {
+    meters[i] = fresh_meter(known.pair);
+    return;
+  }
+  known.points = until(place->points, state.step);
+  meters[i].restore(state.paths[static_cast<std::size_t>(place - old.pairs.begin())], runs[index(known.pair.x)].now,
+                    runs[index(known.pair.y)].now);
+}
+
+void PairedTraining::Parts::go_on_from(const TrainRecord& old, const PairedTrainingState& state) {
+  for (std::size_t i = 0; i < runs.size(); ++i) take_over_run(i, old, state);
+  for (std::size_t i = 0; i < meters.size(); ++i) take_over_pair(i, old, state);
+  record.step = state.step;
+  record.seconds = old.seconds;
+  record.forks = until(old.forks, state.step);
+  const std::string changes = plan_changes(with_details_of(old.plan, record.plan), record.plan);
+  if (!changes.empty()) record.forks.push_back({state.step, changes});
+}
+
+PairedTraining::Parts::Attempt PairedTraining::Parts::attempt(bool measures, const Cancelled& cancelled) {
+  Attempt made{std::vector<std::optional<StepReport>>(runs.size()), std::vector<std::string>(runs.size())};
+  for (const std::size_t i : order) {
+    if (!record.runs[i].stopped.empty() || (direct(i) && !measures)) continue;
+    if (cancelled && cancelled()) throw Stopped{};
+    if (direct(i)) runs[i].trainer.restore(state_of_b(i));
+    try {
+      made.reports[i] = runs[i].trainer.prepare(measures);
+    } catch (const Diverged& diverged) {
+      made.stopped[i] = diverged.what();
+      if (i == run_b || (i == run_a && record.plan.kind != TrainKind::bisect)) break;
+    }
+  }
+  return made;
+}
+
+void PairedTraining::Parts::commit(const Attempt& attempt) {
+  for (const std::size_t i : order) {
+    if (!attempt.reports[i]) continue;
+    runs[i].take_step();
+    if (direct(i)) runs[i].before = runs[run_b].before;
+    StepReport report = *attempt.reports[i];
+    report.heads.clear();
+    record.runs[i].steps.push_back(std::move(report));
+  }
+  ++record.step;
+}
+
+void PairedTraining::Parts::follow(const Attempt& attempt) {
+  for (std::size_t i = 0; i < meters.size(); ++i) {
+    const PairPlan& pair = record.pairs[i].pair;
+    const std::size_t x = index(pair.x), y = index(pair.y);
+    if (!attempt.reports[x] || !attempt.reports[y]) continue;
+    if (pair.role == Role::direct) meters[i] = DeviationMeter(record.parameters);  // x started from y
+    meters[i].follow(runs[x].now, runs[y].now);
+  }
+}
+
+PairPoint PairedTraining::Parts::point(std::size_t pair, const Attempt& attempt) const {
+  const std::size_t x = index(record.pairs[pair].pair.x), y = index(record.pairs[pair].pair.y);
+  PairPoint p{.step = record.step,
+              .loss_difference = attempt.reports[x]->loss - attempt.reports[y]->loss,
+              .deviations = meters[pair].deviations(runs[x].now, runs[y].now, runs[x].before, runs[y].before),
+              .profiles = std::vector<std::vector<float>>(record.parameters.tensors.size())};
+  tbb::parallel_for(std::size_t{0}, p.profiles.size(), [&](std::size_t t) {
+    p.profiles[t] = profile(record.parameters.tensors[t], runs[x].now, runs[y].now, profile_height);
+  });
+  return p;
+}
+
+RunHealth PairedTraining::Parts::health(std::size_t run, const StepReport& report) const {
+  const ModelShape& shape = record.plan.model;
+  RunHealth known{record.step, std::vector<HeadHealth>(report.heads.size())};
+  tbb::parallel_for(std::size_t{0}, known.heads.size(), [&](std::size_t i) {
+    const int layer = static_cast<int>(i) / shape.heads, head = static_cast<int>(i) % shape.heads;
+    known.heads[i] = {report.heads[i], query_norm(record.parameters, shape, runs[run].now, layer, head)};
+  });
+  return known;
+}
+
+void PairedTraining::Parts::measure(const Attempt& attempt) {
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (attempt.reports[i]) record.runs[i].health.push_back(health(i, *attempt.reports[i]));
+  for (std::size_t i = 0; i < meters.size(); ++i)
+    if (attempt.reports[index(record.pairs[i].pair.x)] && attempt.reports[index(record.pairs[i].pair.y)])
+      record.pairs[i].points.push_back(point(i, attempt));
+}
+
+MakePrimitives primitives_on(const std::string& device, int threads) {
+  const std::vector<int> gpus = devices_of(device);
+  if (gpus.size() > 1) throw std::invalid_argument("device is " + device + ", expected one device: a run is trained by one");
+  if (gpus.empty()) return [threads] { return cpu_primitives(threads); };
+  const int gpu = gpus.front();
+  if (device != "auto") return [gpu] { return gpu_primitives(gpu); };
+  return [gpu, threads] {
+    try {
+      return gpu_primitives(gpu);
+    } catch (const DeviceFailure&) {
+      return cpu_primitives(threads);
+    }
+  };
+}
+
+PairedTraining::PairedTraining(const TrainPlan& plan, MakePrimitives make) : parts_(std::make_unique<Parts>(plan, make)) {}
+
+PairedTraining::PairedTraining(const TrainPlan& plan, const TrainRecord& record, const PairedTrainingState& state,
+                               MakePrimitives make) {
+  check_fits(checked(plan), record, state);
+  parts_ = std::make_unique<Parts>(plan, make);
+  parts_->go_on_from(record, state);
+}
+
+PairedTraining::~PairedTraining() = default;
+PairedTraining::PairedTraining(PairedTraining&&) noexcept = default;
+PairedTraining& PairedTraining::operator=(PairedTraining&&) noexcept = default;
+
+bool PairedTraining::step(const Cancelled& cancelled) {
+  Parts& p = *parts_;
+  if (p.over()) return false;
+  const Clock clock(p.record.seconds);
+  const bool measures = p.measured(p.record.step + 1);
+  const Parts::Attempt attempt = p.attempt(measures, cancelled);
+  for (std::size_t i = 0; i < p.runs.size(); ++i)
+    if (!attempt.stopped[i].empty()) p.record.runs[i].stopped = attempt.stopped[i];
+  if (p.over()) return false;
+  p.commit(attempt);
+  p.follow(attempt);
+  if (measures) p.measure(attempt);
+  return true;
+}
+
+const TrainRecord& PairedTraining::record() const { return parts_->record; }
+
+PairedTrainingState PairedTraining::state() const {
+  PairedTrainingState state{.step = parts_->record.step, .runs = {}, .paths = {}};
+  for (const Parts::Run& run : parts_->runs) state.runs.push_back(run.trainer.state());
+  for (const DeviationMeter& meter : parts_->meters) state.paths.push_back(meter.paths());
+  return state;
+}
+
+const std::vector<float>& PairedTraining::weights(int run) const { return parts_->runs[index(run)].now; }
+
+CapturedHead PairedTraining::captured(int run, int layer, int head, int sequence) {
+  Parts& p = *parts_;
+  Trainer& trainer = p.runs[index(run)].trainer;
+  if (!p.direct(index(run))) return trainer.captured(layer, head, sequence);
+  const TrainState own = trainer.state();
+  trainer.restore(p.state_of_b(index(run)));
+  CapturedHead seen = trainer.captured(layer, head, sequence);
+  trainer.restore(own);
+  return seen;
+}
+
+}  // namespace attoscope

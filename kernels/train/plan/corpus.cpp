@@ -1,0 +1,120 @@
+#include "kernels/train/plan/corpus.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "kernels/arithmetic/random.h"
+
+namespace attoscope {
+namespace {
+
+constexpr char32_t code_points = 0x110000;  ///< of Unicode
+
+/// A character of UTF-8 and the bytes that it takes.
+struct Decoded {
+  char32_t character = 0;
+  std::size_t bytes = 1;
+};
+
+/// The character that starts at `first`; nothing if there is no Unicode character in its shortest encoding.
+std::optional<Decoded> decoded(std::string_view text, std::size_t first) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[first + i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return Decoded{static_cast<char32_t>(lead), 1};
+  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() - first < bytes) return {};
+  char32_t c = lead & (0x7fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0u) != 0x80u) return {};
+    c = (c << 6) | (byte(i) & 0x3fu);
+  }
+  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = c >= 0xd800 && c <= 0xdfff;
+  if (c < least[bytes] || c >= code_points || surrogate) return {};
+  return Decoded{c, bytes};
+}
+
+/// f(character) for every one, in order.
+template <class F>
+void each_character(std::string_view text, const std::string& name, F f) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::optional<Decoded> next = decoded(text, i);
+    if (!next)
+      throw std::invalid_argument(name + " is not UTF-8: its byte " + std::to_string(i) +
+                                  ", counted from 0, begins no character");
+    f(next->character);
+    i += next->bytes;
+  }
+}
+
+/// How many characters a text has, and the different ones, ascending.
+struct TextStatistics {
+  std::size_t count = 0;
+  std::vector<char32_t> characters;
+};
+TextStatistics statistics_of(std::string_view text, const std::string& name) {
+  TextStatistics statistics;
+  std::vector<bool> seen(code_points);
+  each_character(text, name, [&](char32_t c) {
+    seen[c] = true;
+    ++statistics.count;
+  });
+  for (char32_t c = 0; c < code_points; ++c)
+    if (seen[c]) statistics.characters.push_back(c);
+  return statistics;
+}
+
+void check_size(std::string_view text, const std::string& name) {
+  if (text.size() > max_text)
+    throw std::invalid_argument(name + " has " + std::to_string(text.size()) + " bytes, expected at most " +
+                                std::to_string(max_text));
+}
+
+void check_characters(std::size_t count, std::size_t different, const std::string& name) {
+  if (count < min_text)
+    throw std::invalid_argument(name + " has " + std::to_string(count) + " characters, expected at least " +
+                                std::to_string(min_text));
+  if (different < 2) throw std::invalid_argument(name + " repeats one character, expected at least two different ones");
+  if (different > static_cast<std::size_t>(max_vocabulary))
+    throw std::invalid_argument(name + " has " + std::to_string(different) + " different characters, expected at most " +
+                                std::to_string(max_vocabulary));
+}
+
+/// Uniform in 0 .. count - 1, count below 2^32: 64 random bits as a fraction, times count.
+std::uint64_t below(std::uint64_t count, const Philox<std::uint64_t>& random) {
+  return (random.x[0] * count + ((random.x[1] * count) >> 32)) >> 32;
+}
+
+constexpr std::uint64_t batch_stream = 0x62617463;
+
+}  // namespace
+
+std::shared_ptr<const Corpus> corpus_of(std::string_view text, const std::string& name) {
+  check_size(text, name);
+  const TextStatistics statistics = statistics_of(text, name);
+  check_characters(statistics.count, statistics.characters.size(), name);
+  std::vector<std::uint16_t> index(code_points);
+  for (std::size_t i = 0; i < statistics.characters.size(); ++i)
+    index[statistics.characters[i]] = static_cast<std::uint16_t>(i);
+  auto corpus = std::make_shared<Corpus>();
+  corpus->characters = statistics.characters;
+  corpus->text.reserve(statistics.count);
+  each_character(text, name, [&](char32_t c) { corpus->text.push_back(index[c]); });
+  return corpus;
+}
+
+Batch batch_at(const Corpus& corpus, std::uint64_t seed, int step, int sequences, int context) {
+  const std::uint64_t places = corpus.text.size() - static_cast<std::size_t>(context);  // the last target is one further
+  Batch batch;
+  for (int s = 0; s < sequences; ++s) {
+    const auto random =
+        philox<std::uint64_t>(static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(s), batch_stream, seed);
+    const auto first = corpus.text.begin() + static_cast<std::ptrdiff_t>(below(places, random));
+    batch.input.insert(batch.input.end(), first, first + context);
+    batch.target.insert(batch.target.end(), first + 1, first + 1 + context);
+  }
+  return batch;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,33 @@
+/// A text as numbered characters, and the batches that training takes from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attoscope {
+
+/// The characters of a text, numbered in ascending order of their code points.
+struct Corpus {
+  std::vector<char32_t> characters;  ///< the vocabulary, ascending
+  std::vector<std::uint16_t> text;   ///< index of every character
+};
+inline constexpr int max_vocabulary = 1024;
+inline constexpr std::size_t min_text = 2000, max_text = 256u << 20;  ///< characters; bytes
+
+/// The corpus of UTF-8 `text`, called `name` in messages. Throws std::invalid_argument in a sentence if it is not UTF-8 (at
+/// which byte), is shorter than min_text, has only one character, or more than max_vocabulary different characters.
+std::shared_ptr<const Corpus> corpus_of(std::string_view text, const std::string& name);
+
+/// What a step is trained on: [sequence * context + position].
+struct Batch {
+  std::vector<std::uint16_t> input, target;  ///< target is the next character
+};
+
+/// The batch of a step: `sequences` pieces of the text from random places, which depend on the seed and the step alone. The
+/// text must be longer than `context`.
+Batch batch_at(const Corpus& corpus, std::uint64_t seed, int step, int sequences, int context);
+
+}  // namespace attoscope

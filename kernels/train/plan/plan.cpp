@@ -1,0 +1,193 @@
+#include "kernels/train/plan/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "kernels/experiment/presets.h"
+#include "kernels/train/plan/train_fields.h"
+
+namespace attoscope {
+namespace {
+
+Method attention(Algorithm algorithm, std::string_view policy_of) {
+  Method m;
+  m.algorithm = algorithm;
+  m.precision = policy(policy_of).precision;
+  return m;
+}
+
+[[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& expected) {
+  throw std::invalid_argument(key + " is " + value + ", expected " + expected);
+}
+
+void check_shape(const ModelShape& shape) {
+  if (shape.width % shape.heads != 0)
+    refuse("model.width", std::to_string(shape.width), "a multiple of model.heads, which is " + std::to_string(shape.heads));
+}
+
+void check_recipe(const Recipe& recipe) {
+  if (std::exp2(std::round(std::log2(recipe.loss_scale))) != recipe.loss_scale)
+    refuse("recipe.loss_scale", std::to_string(recipe.loss_scale), "a power of two");
+  if (recipe.final_rate > recipe.rate)
+    refuse("recipe.final_rate", std::to_string(recipe.final_rate),
+           "at most recipe.rate, which is " + std::to_string(recipe.rate));
+}
+
+/// Checks the method like one of an experiment with the shape of a head.
+void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string& key) {
+  if (!is_emulated(x.method.algorithm))
+    refuse(
+        key + ".method.algorithm", std::string(name(x.method.algorithm)),
+        "one that is emulated: " + [] { return listed(std::span(algorithm_names).first(emulated_count)); }());
+  Experiment e;
+  e.problem.n = plan.model.context;
+  e.problem.d = plan.model.head_dimension();
+  e.problem.mask.kind = Mask::Kind::causal;
+  e.format = x.format;
+  e.a = e.b = x.method;
+  validate(e);
+  const bool wide = std::any_of(x.gradient.steps.begin(), x.gradient.steps.end(), [&](const Rounding& r) {
+    return r.kind == Rounding::Kind::format && r.format.mantissa_bits > 23;
+  });
+  if (wide || works_in_double(e))
+    refuse(key + ".format", name(x.format), "formats of at most 24 significant bits: weights are fp32");
+  for (const HeadPlace& place : x.exact)
+    if (place.layer >= plan.model.layers || place.head >= plan.model.heads)
+      refuse(key + ".exact", std::to_string(place.layer) + ":" + std::to_string(place.head), "a layer and a head of the model");
+}
+
+std::string seed_name(std::uint64_t seed) { return "b, seed " + std::to_string(seed); }
+
+/// b with everything in `format`.
+RunPlan in_format(const TrainPlan& plan, const Format& format) {
+  RunPlan run{"b in " + name(format), plan.b, plan.recipe.seed};
+  run.method.format = format;
+  return run;
+}
+
+/// The index of a run that equals `run` except for its name; `run` is added if there is none.
+int place_of(std::vector<RunPlan>& runs, const RunPlan& run) {
+  for (std::size_t i = 1; i < runs.size(); ++i)
+    if (runs[i].method == run.method && runs[i].seed == run.seed) return static_cast<int>(i);
+  runs.push_back(run);
+  return static_cast<int>(runs.size()) - 1;
+}
+
+void add_reference(const TrainPlan& plan, TrainRuns& all) {
+  RunPlan other{seed_name(plan.recipe.seed + 1), plan.b, plan.recipe.seed + 1};
+  all.pairs.push_back({"another initialisation", Role::initialisation, place_of(all.runs, other), 1});
+  const int single = place_of(all.runs, in_format(plan, fp32)), half = place_of(all.runs, in_format(plan, fp16)),
+            brain = place_of(all.runs, in_format(plan, bf16));
+  all.pairs.push_back({"fp16 - fp32", Role::format, half, single});
+  all.pairs.push_back({"bf16 - fp32", Role::format, brain, single});
+  all.pairs.push_back({"fp16 - bf16", Role::format, half, brain});
+}
+
+void add_suspect(const TrainPlan& plan, TrainRuns& all, const std::string& what, const TrainMethod& method) {
+  all.runs.push_back({"a, " + what, method, plan.recipe.seed});
+  all.pairs.push_back({what, Role::suspect, static_cast<int>(all.runs.size()) - 1, 1});
+}
+
+void add_exact_steps(const TrainPlan& plan, TrainRuns& all) {
+  for (int i = 0; i < step_count; ++i) {
+    TrainMethod method = plan.a;
+    Rounding& rounding = method.method.precision[static_cast<Step>(i)];
+    if (rounding == exact) continue;
+    rounding = exact;
+    add_suspect(plan, all, std::string(name(static_cast<Step>(i))) + " exact", method);
+  }
+}
+
+void add_exact_gradients(const TrainPlan& plan, TrainRuns& all) {
+  for (int i = 0; i < grad_step_count; ++i) {
+    TrainMethod method = plan.a;
+    Rounding& rounding = method.gradient[static_cast<GradStep>(i)];
+    if (rounding == exact) continue;
+    rounding = exact;
+    add_suspect(plan, all, std::string(name(static_cast<GradStep>(i))) + " exact", method);
+  }
+}
+
+void add_exact_places(const TrainPlan& plan, TrainRuns& all, bool heads) {
+  for (int layer = 0; layer < plan.model.layers; ++layer)
+    for (int head = heads ? 0 : -1; head < (heads ? plan.model.heads : 0); ++head) {
+      if (plan.a.is_exact(layer, head)) continue;
+      TrainMethod method = plan.a;
+      method.exact.push_back({layer, head});
+      add_suspect(plan, all, "layer " + std::to_string(layer) + (heads ? " head " + std::to_string(head) : "") + " exact",
+                  method);
+    }
+}
+
+void add_suspects(const TrainPlan& plan, TrainRuns& all) {
+  switch (plan.bisect) {
+    case BisectBy::step:
+      return add_exact_steps(plan, all);
+    case BisectBy::gradient:
+      return add_exact_gradients(plan, all);
+    case BisectBy::layer:
+      return add_exact_places(plan, all, false);
+    case BisectBy::head:
+      return add_exact_places(plan, all, true);
+  }
+}
+
+/// Throws for values outside the ranges of the field list.
+struct RangeCheck {
+  std::string path;
+
+  std::string at(std::string_view key) const { return path.empty() ? std::string(key) : path + "." + std::string(key); }
+  template <class T>
+  void integer(std::string_view key, const T& x, T min, T max) const {
+    if (x < min || x > max) refuse(at(key), std::to_string(x), whole_range_text(min, max));
+  }
+  void real(std::string_view key, double x, const RealRange& range) const {
+    if (!contains(range, x)) refuse(at(key), std::to_string(x), text(range));
+  }
+  template <class E, std::size_t N>
+  void choice(std::string_view, const E&, const std::array<std::string_view, N>&) const {}
+  void flag(std::string_view, bool) const {}
+};
+
+}  // namespace
+
+bool TrainMethod::is_exact(int layer, int head) const {
+  return std::any_of(exact.begin(), exact.end(),
+                     [&](const HeadPlace& p) { return p.layer == layer && (p.head < 0 || p.head == head); });
+}
+
+TrainPlan default_train_plan() {
+  TrainPlan plan;
+  plan.a.method = attention(Algorithm::flash2, "eager");
+  plan.b.method = attention(Algorithm::three_pass, "base_eager");
+  plan.a.gradient = usual_grad_policy(plan.a.method).precision;
+  plan.b.gradient = usual_grad_policy(plan.b.method).precision;
+  return plan;
+}
+
+void validate(const TrainPlan& plan) {
+  RangeCheck model{"model"}, recipe{"recipe"}, whole;
+  visit_model_shape(model, plan.model);
+  visit_recipe(recipe, plan.recipe);
+  whole.integer("measure_every", plan.measure_every, 1, max_train_steps);
+  whole.integer("checkpoint_every", plan.checkpoint_every, 1, max_train_steps);
+  check_shape(plan.model);
+  check_recipe(plan.recipe);
+  check_method(plan, plan.a, "a");
+  check_method(plan, plan.b, "b");
+  if (plan.kind == TrainKind::bisect && runs_of(plan).runs.size() == 2)
+    refuse("bisect", std::string(bisect_names[static_cast<std::size_t>(plan.bisect)]), "a kind of which a rounds something");
+}
+
+TrainRuns runs_of(const TrainPlan& plan) {
+  TrainRuns all;
+  all.runs = {{"a", plan.a, plan.recipe.seed}, {"b", plan.b, plan.recipe.seed}};
+  const bool replays = plan.kind == TrainKind::replay;
+  all.pairs = {{replays ? "a from b's state" : "a - b", replays ? Role::direct : Role::method, 0, 1}};
+  if (plan.kind == TrainKind::reference) add_reference(plan, all);
+  if (plan.kind == TrainKind::bisect) add_suspects(plan, all);
+  return all;
+}
+
+}  // namespace attoscope

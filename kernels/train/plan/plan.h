@@ -1,0 +1,205 @@
+/// Two copies of a small transformer, trained on the same batches: everything that changes a number, as one comparable value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/experiment/method.h"
+#include "kernels/train/plan/corpus.h"
+
+namespace attoscope {
+
+/// layer: (x - mean) / sqrt(variance + eps) * gain + bias. rms: x / sqrt(mean of x^2 + eps) * gain.
+enum class Norm : std::uint8_t { layer, rms };
+inline constexpr std::array<std::string_view, 2> norm_names{"layer", "rms"};
+
+/// A character-level GPT: learned positions, pre-norm blocks of causal attention and a GELU MLP of 4 x width, no biases in the
+/// matrices, a head of its own. The vocabulary is the text's.
+struct ModelShape {
+  int layers = 2;
+  int width = 128;  ///< of the residual stream: a multiple of `heads`
+  int heads = 4;
+  int context = 128;  ///< characters that attention sees at most
+  Norm norm = Norm::layer;
+
+  constexpr int head_dimension() const { return width / heads; }
+  friend bool operator==(const ModelShape&, const ModelShape&) = default;
+};
+inline constexpr int max_layers = 12, max_width = 768, max_heads = 16, max_context = 1024, max_batch = 256;
+inline constexpr int max_train_steps = 1'000'000;
+
+/// AdamW (arXiv 1711.05101) with warm-up, a cosine down to `final_rate`, and clipping of the gradient's norm.
+struct Recipe {
+  int batch = 8;  ///< sequences a step
+  int steps = 400;
+  double rate = 1e-3, final_rate = 1e-4;
+  int warmup = 20;  ///< steps in which the rate rises linearly
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  double weight_decay = 0.1;    ///< of matrices; not of gains, biases, embedding and positions
+  double clip = 1;              ///< largest norm of the gradient; 0: not clipped
+  std::uint64_t seed = 1;       ///< of the first weights
+  std::uint64_t data_seed = 1;  ///< of the batches
+  double loss_scale = 65536;    ///< to begin with, a power of two; formats with 8 exponent bits or more need none
+  int scale_growth = 200;       ///< steps without overflow after which the loss scale doubles
+
+  friend bool operator==(const Recipe&, const Recipe&) = default;
+};
+
+/// The named steps of attention's backward pass, in order of the data (FlashAttention-2, arXiv 2307.08691, Algorithm 2).
+enum class GradStep : std::uint8_t {
+  delta_step,
+  delta,
+  probability,
+  P,
+  dp_step,
+  dP,
+  centred,
+  dS,
+  dv_step,
+  dV,
+  dk_step,
+  dK,
+  dq_step,
+  dQ
+};
+inline constexpr int grad_step_count = 14;
+inline constexpr std::array<StepText, grad_step_count> grad_step_texts{{
+    {"delta_step", "the accumulator after every fma of delta"},
+    {"delta", "rowsum(dO*O), or rowsum(P*dP)"},
+    {"probability", "P = exp(S - L) as it is made again"},
+    {"P", "P as it enters P^T.dO"},
+    {"dp_step", "the accumulator after every fma of dO.V^T"},
+    {"dP", "dO.V^T"},
+    {"centred", "dP - delta"},
+    {"dS", "P*(dP - delta)"},
+    {"dv_step", "the accumulator after every fma of P^T.dO"},
+    {"dV", "P^T.dO"},
+    {"dk_step", "the accumulator after every fma of dS^T.Q"},
+    {"dK", "scale * dS^T.Q"},
+    {"dq_step", "the accumulator after every fma of dS.K"},
+    {"dQ", "scale * dS.K"},
+}};
+constexpr std::string_view name(GradStep s) { return grad_step_texts[static_cast<std::size_t>(s)].name; }
+
+/// What delta sums: dO*O as in FlashAttention, or P*dP as in the backward pass of a softmax. They are equal in exact
+/// arithmetic; a biased error of a rounded O affects only the first (arXiv 2510.04212).
+enum class DeltaFrom : std::uint8_t { output, probabilities };
+inline constexpr std::array<std::string_view, 2> delta_from_names{"output", "probabilities"};
+
+/// Where rounding happens in the backward pass. S and its max are recomputed with the roundings of the forward steps.
+struct GradPrecision {
+  std::array<Rounding, grad_step_count> steps{};
+  DeltaFrom delta_from = DeltaFrom::output;
+
+  constexpr Rounding& operator[](GradStep s) { return steps[static_cast<std::size_t>(s)]; }
+  constexpr const Rounding& operator[](GradStep s) const { return steps[static_cast<std::size_t>(s)]; }
+  friend constexpr bool operator==(const GradPrecision&, const GradPrecision&) = default;
+};
+
+/// A named choice of where the backward pass rounds.
+struct GradPolicy {
+  std::string_view name, what;
+  GradPrecision precision;
+};
+std::span<const GradPolicy> grad_policies();
+/// Throws std::invalid_argument naming it and the known ones.
+const GradPolicy& grad_policy(std::string_view name);
+/// The name of the policy that equals `precision`, or "".
+std::string_view grad_policy_name(const GradPrecision& precision);
+/// The backward policy that kernels with this forward policy use.
+const GradPolicy& usual_grad_policy(const Method& method);
+
+/// Heads whose attention is computed without rounding beyond its input.
+struct HeadPlace {
+  int layer = 0, head = -1;  ///< -1: all heads of the layer
+
+  friend bool operator==(const HeadPlace&, const HeadPlace&) = default;
+};
+
+/// How a model is computed: matrix products in `format` with fp32 accumulation, attention by `method`, weights and optimiser in
+/// fp32.
+struct TrainMethod {
+  Format format = bf16;  ///< the main format D
+  Method method{};
+  GradPrecision gradient{};
+  std::vector<HeadPlace> exact{};
+
+  bool is_exact(int layer, int head) const;
+  friend bool operator==(const TrainMethod&, const TrainMethod&) = default;
+};
+
+/// methods: a against b (arXiv 2405.02803, figure 7). reference: the same, with b from another initialisation and b in other
+/// formats for comparison (figure 8). bisect: a against b, and a with one piece exact at a time. replay: b is trained; at every
+/// measured step a takes the same step from b's state, which shows its direct effect without feedback.
+enum class TrainKind : std::uint8_t { methods, reference, bisect, replay };
+inline constexpr std::array<std::string_view, 4> train_kind_names{"methods", "reference", "bisect", "replay"};
+
+/// Which pieces of a are made exact one at a time: its rounding steps of the forward pass, of the backward pass, its layers, or
+/// its heads.
+enum class BisectBy : std::uint8_t { step, gradient, layer, head };
+inline constexpr std::array<std::string_view, 4> bisect_names{"step", "gradient", "layer", "head"};
+
+/// The text to train on. The file is read outside kernels/; `corpus` then holds what was read.
+struct TextSource {
+  std::string file;                      ///< empty: the text that comes with the program
+  std::uint64_t digest = 0;              ///< of its bytes, so that a changed file is a new question
+  std::shared_ptr<const Corpus> corpus;  ///< not compared
+
+  friend bool operator==(const TextSource& x, const TextSource& y) { return x.file == y.file && x.digest == y.digest; }
+};
+
+/// The whole question.
+struct TrainPlan {
+  TextSource text{};
+  ModelShape model{};
+  Recipe recipe{};
+  TrainKind kind = TrainKind::methods;
+  BisectBy bisect = BisectBy::step;
+  TrainMethod a{}, b{};
+  int measure_every = 10;
+  int checkpoint_every = 100;
+
+  friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
+};
+
+/// bf16, flash2 `eager` against `base_eager`, the shipped text, 2 layers x 128.
+TrainPlan default_train_plan();
+
+/// Throws std::invalid_argument in one sentence that names the key ("model.width"), the value and what was expected.
+void validate(const TrainPlan& plan);
+
+/// One of the models that a plan trains.
+struct RunPlan {
+  std::string name;  ///< "a", "b", "b, seed 2", "b in fp16", "a, O exact": unique in its plan
+  TrainMethod method;
+  std::uint64_t seed = 1;  ///< of its first weights
+
+  friend bool operator==(const RunPlan&, const RunPlan&) = default;
+};
+
+/// What a pair compares.
+enum class Role : std::uint8_t { method, initialisation, format, suspect, direct };
+inline constexpr std::array<std::string_view, 5> role_names{"method", "initialisation", "format", "suspect", "direct"};
+
+/// Whose weights are compared: x - y.
+struct PairPlan {
+  std::string name;  ///< "a - b", "another initialisation", "fp16 - fp32", "O exact"
+  Role role = Role::method;
+  int x = 0, y = 1;  ///< of the runs; for `direct` x starts every step from y's state
+
+  friend bool operator==(const PairPlan&, const PairPlan&) = default;
+};
+
+/// The runs and pairs of a plan; runs 0 and 1 are a and b, pair 0 is a and b. A suspect that is exact anyway has no run.
+struct TrainRuns {
+  std::vector<RunPlan> runs;
+  std::vector<PairPlan> pairs;
+};
+TrainRuns runs_of(const TrainPlan& plan);
+
+}  // namespace attoscope

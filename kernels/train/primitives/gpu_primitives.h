@@ -1,0 +1,19 @@
+/// Training on a GPU: launches that have their own .cu files. Only *.cu include this.
+#pragma once
+
+#include "kernels/gpu/gpu.h"
+#include "kernels/train/head/head_tasks.h"
+#include "kernels/train/primitives/product_block.h"
+
+namespace attoscope {
+
+/// Every block and piece of a product, in blocks of LargeTile or SmallTile.
+void launch_product(const ProductTask& task, bool large, const Stream& stream);
+
+/// What the warps of a batch need; the batch's rules lie on the host.
+HeadLaunchSize gpu_head_launch_size(const HeadBatch<float>& batch);
+void launch_attend(const AttendTask& task, const Stream& stream);
+void launch_differentiate_rows(const DifferentiateTask& task, const Stream& stream);
+void launch_differentiate_keys(const DifferentiateTask& task, const Stream& stream);
+
+}  // namespace attoscope

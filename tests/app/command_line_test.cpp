@@ -1,0 +1,197 @@
+// The command line: what it understands, and with which sentence and exit code it refuses the rest.
+#include "app/commands/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/commands/window_commands.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/train/plan/plan.h"
+#include "tests/app/outcome.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
+
+const std::string example = "assets/examples/smollm2_135m.safetensors";
+
+TEST(CommandLine, Version) {
+  const Outcome outcome = attoscope({"--version"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "attoscope 0.1.0\n");
+}
+
+TEST(CommandLine, Help) {
+  EXPECT_THAT(attoscope({"--help"}).out, AllOf(HasSubstr("run"), HasSubstr("presets"), HasSubstr("render")));
+  EXPECT_THAT(attoscope({"run", "--help"}).out, HasSubstr("--block-k"));
+}
+
+/// No command has more options under one heading than one takes in at a glance.
+TEST(CommandLine, HelpGroupsManyOptions) {
+  for (const char* const command : {"run", "sweep", "train", "figure"}) {
+    const std::string help = attoscope({command, "--help"}).out;
+    std::istringstream lines(help);
+    int options = 0;
+    std::string heading;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.empty() && line[0] != ' ') heading = line, options = 0;
+      options += line.starts_with("  -");
+      EXPECT_LE(options, 16) << command << ", " << heading;
+    }
+  }
+  EXPECT_THAT(attoscope({"run", "--help"}).out, AllOf(HasSubstr("Input:"), HasSubstr("Arithmetic:"), HasSubstr("Method a:"),
+                                                      HasSubstr("Method b:"), HasSubstr("Device:"), HasSubstr("Output:")));
+}
+
+TEST(CommandLine, ARowIsCountedFromEitherEnd) {
+  for (const char* const row : {"0", "7", "-1", "-8"}) {
+    const Outcome outcome = attoscope({"run", "--n", "8", "--d", "4", "--row", row, "--json", "-"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(nlohmann::json::parse(outcome.out)["experiment"]["problem"]["traced_row"], std::stoi(row));
+  }
+}
+
+TEST(CommandLine, RunPrintsATable) {
+  const Outcome outcome = small_run({"--mask", "causal"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("flash2 hw"), HasSubstr("three_pass base_eager"), HasSubstr("a/b"),
+                                 HasSubstr("FlashAttention's test"), HasSubstr("rescales"), HasSubstr("HBM"),
+                                 HasSubstr("digests"), HasSubstr("mask causal")));
+}
+
+TEST(CommandLine, PresetsAreListed) {
+  const Outcome people = attoscope({"presets"});
+  const nlohmann::json json = nlohmann::json::parse(attoscope({"presets", "--json"}).out);
+  EXPECT_EQ(json["presets"].size(), policies().size());
+  for (const Policy& p : policies()) EXPECT_THAT(people.out, HasSubstr(std::string(p.name)));
+  ASSERT_EQ(json["backward_policies"].size(), grad_policies().size());
+  for (const GradPolicy& p : grad_policies()) EXPECT_THAT(people.out, HasSubstr(std::string(p.name)));
+  EXPECT_THAT(people.out, HasSubstr("rounds P, dS, dV, dK, dQ"));
+  EXPECT_EQ(json["backward_policies"][1]["rounded"].dump(), R"(["P","dS","dV","dK","dQ"])");
+}
+
+TEST(CommandLine, WrongUsageIsCode2) {
+  expect_refused({"run", "--bogus"}, 2, "--bogus");
+  expect_refused({"bogus"}, 2, "'bogus'");
+  expect_refused({"run", "extra"}, 2, "extra");
+  expect_refused({"run", "--n"}, 2, "--n");
+  expect_refused({"render"}, 2, "--out");
+  expect_refused({"render", "--out", "x.png", "--size", "big"}, 2, "--size is 'big'");
+  expect_refused({"presets", "--yaml"}, 2, "--yaml");
+}
+
+TEST(CommandLine, ImpossibleValuesAreCode2) {
+  const std::pair<std::vector<std::string>, const char*> wrong[] = {
+      {{"--n", "0"}, "--n is '0', expected a whole number from 1 to 1048576"},
+      {{"--n", "-5"}, "--n is '-5'"},
+      {{"--n", "1e3"}, "--n is '1e3'"},
+      {{"--n", "2000000"}, "--n is '2000000'"},
+      {{"--n", "99999999999999999999"}, "--n is"},
+      {{"--d", "0"}, "--d is '0'"},
+      {{"--d", "1025"}, "--d is '1025'"},
+      {{"--seed", "-1"}, "--seed is '-1'"},
+      {{"--seed", "x"}, "--seed is 'x'"},
+      {{"--scale", "nan"}, "--scale is 'nan'"},
+      {{"--scale", "0"}, "--scale is '0'"},
+      {{"--scale", "0,5"}, "--scale is '0,5'"},
+      {{"--mask", "box"}, "mask 'box'"},
+      {{"--mask", "window:0"}, "mask 'window:0'"},
+      {{"--mask", "window:"}, "mask 'window:'"},
+      {{"--mask", "window:2147483647"}, "expected window:W with W a whole number from 1 to 1073741824"},
+      {{"--format", "bf17"}, "bf17"},
+      {{"--format", "e99m1"}, "e99m1"},
+      {{"--algorithm", "flash9"},
+       "--algorithm is 'flash9', expected three_pass, two_pass, flash1, flash2, flash4, split_kv, hardware or loaded"},
+      {{"--splits", "0"}, "--splits is '0', expected a whole number from 1 to 64"},
+      {{"--splits", "65"}, "--splits is '65'"},
+      {{"--tau", "-1"}, "--tau is '-1', expected a number from 0 to 64"},
+      {{"--tau", "nan"}, "--tau is 'nan'"},
+      {{"--tie-beta", "1"}, "--tie-beta is '1', expected a number above 1 and at most 64, or 0 for off"},
+      {{"--exponential", "exp10"}, "--exponential is 'exp10', expected natural or exp2"},
+      {{"--exp2-degree", "6"}, "--exp2-degree is '6', expected a whole number from 0 to 5"},
+      {{"--p-exponent", "99"}, "--p-exponent is '99', expected a whole number from -64 to 64"},
+      {{"--order", "random"}, "--order is 'random', expected sequential, pairwise or interleaved"},
+      {{"--order", "pairwise:2"}, "--order is 'pairwise:2', expected sequential, pairwise or interleaved[:LANES]"},
+      {{"--order", "interleaved:65"}, "--order is '65', expected a whole number from 1 to 64"},
+      {{"--sink", "inf"}, "--sink is 'inf', expected a finite number, or none"},
+      {{"--softcap", "-3"}, "--softcap is '-3', expected a finite number above 0, or 0 for off"},
+      {{"--alibi", "1e7"}, "--alibi is '1e7', expected a number from -1e+06 to 1e+06"},
+      {{"--preset", "nobody"}, "--preset: preset 'nobody' is unknown, expected one of"},
+      {{"--n", ""}, "--n is ''"},
+      {{"--set", "a.tau=99"}, "--set a.tau is '99', expected a number from 0 to 64"},
+      {{"--set", "b.kahan_l=yes"}, "--set b.kahan_l is 'yes', expected true or false"},
+      {{"--set", "b.P=exact/stochastic"}, "rounds nothing, expected exact, main or a format"},
+      {{"--policy", "nobody"}, "nobody"},
+      {{"--baseline", "nobody"}, "--baseline"},
+      {{"--block-q", "0"}, "--block-q is '0'"},
+      {{"--block-k", "-1"}, "--block-k is '-1'"},
+      {{"--rows", "0"}, "--rows is '0'"},
+      {{"--rows", "some"}, "--rows is 'some'"},
+      {{"--row", "x"}, "--row is 'x'"},
+      {{"--n", "8", "--row", "8"}, "--row is '8', expected a whole number from -8 to 7"},
+      {{"--n", "8", "--row", "-9"}, "--row is '-9', expected a whole number from -8 to 7"},
+      {{"--row", "1024"}, "--row is '1024', expected a whole number from -1024 to 1023"},
+      {{"--device", "tpu"}, "--device is 'tpu'"},
+      {{"--threads", "-1"}, "--threads is '-1'"},
+      {{"--input", "dice"}, "input 'dice' is unknown"},
+      {{"--input", "constant:x"}, "value 'x'"},
+      {{"--set", "O=fp32"}, "--set is 'O=fp32'"},
+      {{"--set", "c.O=fp32"}, "--set is 'c.O=fp32'"},
+      {{"--set", "a.O"}, "--set is 'a.O'"},
+      {{"--set", "a.Z=fp32"}, "'Z' is unknown"},
+      {{"--set", "a.O=fp99"}, "fp99"},
+      {{"--set", "a.sum_rounded_P=1"}, "--set a.sum_rounded_P is '1', expected true or false"},
+  };
+  for (const auto& [options, sentence] : wrong) {
+    std::vector<std::string> arguments{"run"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    SCOPED_TRACE(options[0] + " " + options[1]);
+    expect_refused(arguments, 2, sentence);
+  }
+}
+
+TEST(CommandLine, WhatFailsWhileRunningIsCode1) {
+  expect_refused({"run", "--input", "/nowhere/x.safetensors"}, 1, "/nowhere/x.safetensors");
+  expect_refused({"run", "--input", example + ":4"}, 1, "head index is 4, expected 0 to 3");
+  expect_refused({"run", "--json", "/nowhere/x.json"}, 1, "/nowhere");
+  expect_refused({"run", "--json", "/"}, 1, "/");
+  expect_refused({"run", "--n", "8", "--json", "/dev/full"}, 1, "/dev/full: cannot be written");
+}
+
+TEST(CommandLine, ASessionComesAlone) {
+  expect_refused({"nothing.json", "run"}, 2, "'nothing.json'");
+#ifndef ATTOSCOPE_GUI
+  expect_refused({}, 1, "no window");
+  expect_refused({"render", "--out", "x.png"}, 1, "no window");
+#endif
+}
+
+TEST(CommandLine, SizesOfPictures) {
+  EXPECT_EQ(parse_size("1600x1000").width, 1600);
+  EXPECT_EQ(parse_size("1600x1000").height, 1000);
+  for (const char* const bad :
+       {"", "x", "1600", "1600x", "x1000", "1600x1000x3", "0x0", "-5x10", "99999x10", "1600X1000", "16e2x1000"}) {
+    EXPECT_THROW(parse_size(bad), std::invalid_argument) << bad;
+  }
+}
+
+TEST(CommandLine, ABrokenStreamIsAnError) {
+  std::ostringstream out, err;
+  out.setstate(std::ios::badbit);
+  EXPECT_EQ(run_command_line({"run", "--n", "8"}, out, err), 1);
+  EXPECT_THAT(err.str(), HasSubstr("standard output"));
+}
+
+}  // namespace
+}  // namespace attoscope

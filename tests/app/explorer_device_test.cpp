@@ -1,0 +1,119 @@
+// The window's side of devices: the worker computes where the session says, asks anew when that changes, and tells what went
+// wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "app/explore/explorer.h"
+#include "kernels/gpu/device.h"
+#include "kernels/gpu/engine.h"
+#include "kernels/tensor_core/hardware.h"
+#include "tests/support/eventually.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Computes, and remembers what it was to compute on. Nothing but the CPU is there; a GPU can be had that is lost at once.
+struct StandIn {
+  std::mutex mutex;
+  std::vector<std::string> asked;
+  bool gpu_is_lost = false;
+
+  Result operator()(const Experiment& e, const Options& options) {
+    const std::lock_guard lock(mutex);
+    asked.push_back(options.device);
+    Options mine{.cancelled = options.cancelled, .cache = options.cache, .device = "cpu"};
+    if (gpu_is_lost) mine.engine = []() -> std::unique_ptr<Engine> { throw DeviceFailure("The GPU fell off the bus."); };
+    return compute(e, mine);
+  }
+};
+
+Session small_session(const std::string& device) {
+  Session session;
+  session.experiment.problem.n = 48;
+  session.experiment.problem.d = 8;
+  session.device = device;
+  return session;
+}
+
+class ExplorerDevices : public ::testing::Test {
+ protected:
+  explicit ExplorerDevices()
+      : explorer_(start_, [] {}, [this](const Experiment& e, const Options& o) { return compute_(e, o); }) {}
+
+  /// What the panels are told once the session's question is answered.
+  PanelInput settled(Session& session) {
+    EXPECT_TRUE(testing::eventually([&] {
+      explorer_.update(session);
+      return !explorer_.panel_input().answer.computing && explorer_.panel_input().answer.result;
+    }));
+    return explorer_.panel_input();
+  }
+
+  StandIn compute_;
+  Start start_;
+  Explorer explorer_;
+};
+
+TEST_F(ExplorerDevices, TheSessionsDeviceComputesAndAnotherOneIsAskedAnew) {
+  Session session = small_session("cpu");
+  settled(session);
+  settled(session);
+  EXPECT_THAT(compute_.asked, ElementsAre("cpu"));
+  session.device = "auto";
+  settled(session);
+  EXPECT_THAT(compute_.asked, ElementsAre("cpu", "auto"));
+  session.device = "cpu";
+  settled(session);
+  EXPECT_THAT(compute_.asked, ElementsAre("cpu", "auto", "cpu"));
+}
+
+TEST_F(ExplorerDevices, ADeviceThatIsNotThereLeavesItToTheCpuAndOneSentenceSaysSo) {
+  Session session = small_session("tpu");
+  EXPECT_EQ(settled(session).messages.error, usable_device("tpu").remark);
+  EXPECT_THAT(compute_.asked, ElementsAre("cpu"));
+  EXPECT_EQ(session.device, "tpu") << "what was saved stays";
+  session.device = "cpu";
+  EXPECT_EQ(settled(session).messages.error, "");
+  EXPECT_THAT(compute_.asked, ElementsAre("cpu")) << "the same question";
+  session.device = "cuda:63";
+  EXPECT_THAT(settled(session).messages.error, HasSubstr("the CPU computes."));
+}
+
+TEST_F(ExplorerDevices, AGpuLostMidRunLosesNothingAndOneSentenceSaysSo) {
+  Session session = small_session("auto");
+  const PanelInput before = settled(session);
+  EXPECT_EQ(before.messages.error, "");
+  compute_.gpu_is_lost = true;
+  session.experiment.problem.seed = 7;
+  const PanelInput after = settled(session);
+  EXPECT_EQ(after.messages.error, "The GPU fell off the bus. The CPU took over.");
+  EXPECT_EQ(after.answer.device, device_name());
+  EXPECT_EQ(after.answer.result->experiment, session.experiment);
+  EXPECT_EQ(after.answer.result->digests.a, compute(session.experiment).digests.a);
+  compute_.gpu_is_lost = false;
+  session.experiment.problem.seed = 8;
+  EXPECT_EQ(settled(session).messages.error, "") << "the next answer had no trouble";
+}
+
+TEST_F(ExplorerDevices, TheWindowKnowsTheDevicesAndWhyHardwareCannotBeChosen) {
+  Session session = small_session("cpu");
+  const PanelInput input = settled(session);
+  ASSERT_FALSE(input.choices.devices.empty());
+  EXPECT_EQ(input.choices.devices[0].spec, "cpu");
+  EXPECT_EQ(input.choices.devices.size(), device_entries("").size());
+  EXPECT_EQ(input.choices.no_hardware, why_no_hardware("cpu", 8));
+  EXPECT_NE(input.choices.no_hardware, "");
+  session.experiment.problem.d = 40;
+  EXPECT_EQ(settled(session).choices.no_hardware, why_no_hardware("cpu", 40));
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,350 @@
+// `attoscope figure`: every named figure and every plot of the window end to end, its data recomputed, labels that mean harm,
+// archives that do, and what is left when it fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "app/figures/gnuplot.h"
+#include "app/files/zip.h"
+#include "app/papers/figure_maker.h"
+#include "app/papers/named.h"
+#include "app/tensors/npy.h"
+#include "app/words/numbers.h"
+#include "kernels/compute.h"
+#include "kernels/deviation/fields.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "tests/app/outcome.h"
+#include "tests/support/eventually.h"
+#include "tests/support/figure_support.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace testing;  // attoscope::testing
+
+/// A figure of small size; the files are FILE and beside it.
+Outcome small_figure(const std::string& what, const std::string& file, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{"figure", what, "--out", file, "--quiet", "--no-cache"};
+  if (!what.ends_with(".json")) arguments.insert(arguments.end(), {"--n", "64", "--d", "16", "--seeds", "2"});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return attoscope(arguments);
+}
+
+class Named : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(Named, DrawsAndSaysWhatItComputed) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  const std::string name(GetParam());
+  const Outcome o = small_figure(name, scratch / "f.pdf");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(scratch.count(), 4);
+  EXPECT_THAT(bytes_of_file(scratch / "f.pdf"), StartsWith("%PDF"));
+  const nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch / "f.json"));
+  EXPECT_EQ(bundle["figure"], name);
+  const std::string caption = bundle["caption"];
+  EXPECT_THAT(caption, HasSubstr("d = 16"));
+  EXPECT_THAT(caption, HasSubstr("attoscope " ATTOSCOPE_VERSION));
+  for (const auto& line : csv_lines(bytes_of_file(scratch / "f.csv"))) EXPECT_EQ(line.size(), 7u);
+}
+
+TEST_P(Named, IsDrawnAgainFromItsJson) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  ASSERT_EQ(small_figure(std::string(GetParam()), scratch / "one.svg", {"--policy", "tile"}).code, 0);
+  const Outcome again = small_figure(scratch / "one.json", scratch / "two.svg");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(bytes_of_file(scratch / "one.csv"), bytes_of_file(scratch / "two.csv"));
+}
+
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> names;
+  for (const NamedFigure& f : named_figures())
+    if (std::holds_alternative<FromSweeps>(f.made)) names.push_back(f.name);  // what is trained: train_desk_test
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Figures, Named, ::testing::ValuesIn(all_names()), [](const auto& tested) {
+  std::string name(tested.param);
+  std::erase(name, '-');
+  return name;
+});
+
+/// The value of a series at x in a figure's CSV.
+double value_at(const std::string& csv, const std::string& series, const std::string& x) {
+  for (const auto& line : csv_lines(csv))
+    if (line[1] == series && line[2] == x) return to_number<double>(line[3]).value();
+  ADD_FAILURE() << "no " << series << " at " << x;
+  return NAN;
+}
+
+Figure small(std::string_view name, const FigureSettings& settings) {
+  return std::get<FromSweeps>(named_figure(name).made)(settings, [](const Sweep& s) { return run_sweep(s, {}); });
+}
+
+double mean_over_seeds(Experiment e, int seeds, double Deviation::* value, bool of_b = false) {
+  double sum = 0;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    e.problem.seed = static_cast<std::uint64_t>(seed);
+    const Result r = compute(e);
+    sum += of_b ? r.b_error.*value : r.a_error.*value;
+  }
+  return sum / seeds;
+}
+
+TEST(FigureData, AreThoseOfCompute) {
+  const FigureSettings settings{.policy = "eager", .all_policies = false, .n = 64, .d = 16, .seeds = 3};
+  Experiment e = default_experiment();
+  e.problem.n = 64;
+  e.problem.d = 16;
+  e.a.precision = policy("eager").precision;
+  e.format = fp16;
+  const std::string golden = figure_csv(small("format-golden", settings));
+  EXPECT_DOUBLE_EQ(value_at(golden, "flash, eager", "fp16"), mean_over_seeds(e, 3, &Deviation::mean_abs));
+  EXPECT_DOUBLE_EQ(value_at(golden, "three-pass, base_eager", "fp16"), mean_over_seeds(e, 3, &Deviation::mean_abs, true));
+  e.format = bf16;
+  e.problem.n = 128;
+  EXPECT_DOUBLE_EQ(value_at(figure_csv(small("sequence-length", settings)), "three-pass, base_eager", "128"),
+                   mean_over_seeds(e, 3, &Deviation::mean_abs, true));
+  e.problem.n = 64;
+  e.a.precision[Step::S] = {};
+  EXPECT_DOUBLE_EQ(value_at(figure_csv(small("attribution", settings)), "", "S exact"),
+                   mean_over_seeds(e, 3, &Deviation::mean_abs));
+}
+
+TEST(FigureData, AllPoliciesAreDrawn) {
+  const FigureSettings settings{.policy = "eager", .all_policies = true, .n = 64, .d = 16, .seeds = 1};
+  EXPECT_EQ(small("tile-square", settings).panels.size(), 5u);
+  EXPECT_EQ(small("format-golden", settings).panels.at(0).series.size(), 6u);
+}
+
+TEST(FigureData, PolicyDecidesWhichAttentionIsBetter) {
+  const auto ratio = [](const char* rounding) {
+    const FigureSettings settings{.policy = rounding, .all_policies = false, .n = 256, .d = 64, .seeds = 2};
+    const std::string csv = figure_csv(small("format-golden", settings));
+    return value_at(csv, std::string("flash, ") + rounding, "bf16") / value_at(csv, "three-pass, base_eager", "bf16");
+  };
+  EXPECT_GT(ratio("eager"), 1.2);
+  EXPECT_LT(ratio("hw"), 0.8);
+}
+
+Figure hostile(const std::string& label) {
+  Figure f;
+  f.name = "hostile";
+  FigurePanel p;
+  p.title = p.x.label = p.y.label = label;
+  p.x.categories = {label, "plain"};
+  Series s;
+  s.label = label;
+  s.x = {0, 1};
+  s.y = {1, 2};
+  p.series = {s, s};
+  f.panels.push_back(p);
+  return f;
+}
+
+TEST(Gnuplot, NoLabelMeansAnythingToIt) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  const std::string touched = scratch / "touched";
+  for (const std::string& label :
+       {std::string("_^{}@&%~\"'`$#\\n"), "`touch " + touched + "`", "'; system('touch " + touched + "'); '",
+        "\"; !touch " + touched, std::string("a\nsystem 'touch ") + touched + "'\n", std::string("EOD\nshell"),
+        std::string(3000, '\''), std::string("\xff\xfe\x01")}) {
+    const std::string picture = drawn(gnuplot_script(hostile(label), PictureFormat::svg, "f"), "f.svg");
+    EXPECT_THAT(picture, HasSubstr("</svg>"));
+    EXPECT_FALSE(std::filesystem::exists(touched)) << label;
+  }
+}
+
+TEST(Gnuplot, LabelsAreShownAsTheyAre) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const std::string svg = drawn(gnuplot_script(hostile("x-2 a_1^{2} @ 5 % 'x'"), PictureFormat::svg, "f"), "f.svg");
+  EXPECT_THAT(svg, ::testing::AnyOf(HasSubstr("x-2 a_1^{2} @ 5 % 'x'"), HasSubstr("x-2 a_1^{2} @ 5 % &apos;x&apos;"),
+                                    HasSubstr("x-2 a_1^{2} @ 5 % &#39;x&#39;")));
+}
+
+TEST(FigureCommand, WithoutGnuplotTheDataAreWrittenAndThePackageIsNamed) {
+  const TemporaryDirectory scratch;
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (scratch / "nothing").c_str(), 1);
+  const Outcome o = small_figure("bias", scratch / "f.pdf");
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("package gnuplot-nox"));
+  EXPECT_EQ(scratch.count(), 3);
+}
+
+TEST(FigureCommand, WrongUsageIsOneSentence) {
+  const TemporaryDirectory scratch;
+  EXPECT_THAT(small_figure("figure-9", scratch / "f.pdf").err,
+              HasSubstr("figure 'figure-9' is unknown, expected format-difference"));
+  EXPECT_THAT(small_figure("bias", scratch / "f.gif").err, HasSubstr("ends in .pdf, .svg, .png or .zip"));
+  EXPECT_THAT(small_figure("bias", scratch / "f.pdf", {"--columns", "2"}).err, HasSubstr("--columns"));
+  EXPECT_THAT(small_figure("bias", "/dev/null/f.pdf").err, HasSubstr("/dev/null/f"));
+  EXPECT_THAT(small_figure("bias", scratch / "f.pdf", {"--policy", "base_ops"}).err, HasSubstr("a policy of Flash Attention"));
+  EXPECT_THAT(small_figure("bias", scratch / "no/such/directory/f.pdf").err, HasSubstr("no/such/directory"));
+  EXPECT_THAT(small_figure(scratch / "none.json", scratch / "f.pdf").err, HasSubstr("none.json"));
+  EXPECT_THAT(
+      small_figure(scratch.write("bad.json", R"({"schema":"attoscope.figure/1","figure":"bias","n":0})"), scratch / "f.pdf")
+          .err,
+      HasSubstr("n is '0', expected a whole number from 1"));
+  EXPECT_EQ(scratch.count(), 1);
+}
+
+// --- legends, archives, the background ----------------------------------------------------------------------------------
+
+TEST(Gnuplot, OneLegendWherePanelsShowTheSameSeries) {
+  const FigureSettings all{.policy = "eager", .all_policies = true, .n = 64, .d = 16, .seeds = 1};
+  const std::string shared = gnuplot_script(small("tile-square", all), PictureFormat::pdf, "f");
+  EXPECT_EQ(occurrences(shared, "set key at screen"), 1u);
+  EXPECT_EQ(occurrences(shared, "\nunset key\n"), 4u);
+  const std::string own = gnuplot_script(small("sequence-length", all), PictureFormat::pdf, "f");
+  EXPECT_EQ(occurrences(own, "set key at screen"), 0u);
+  EXPECT_EQ(occurrences(own, "set key above left"), 2u);
+}
+
+TEST(FigureCommand, FontsAreEmbeddedAtTheWidthOfAColumn) {
+  if (!has_gnuplot() || std::system("command -v pdffonts >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "there is no gnuplot or no pdffonts";  // NOLINT
+  const TemporaryDirectory scratch;
+  ASSERT_EQ(small_figure("io", scratch / "two.pdf").code, 0);
+  ASSERT_EQ(small_figure("bias", scratch / "one.pdf").code, 0);
+  for (const auto& [file, points] : {std::pair{"one", 85 / 25.4 * 72}, std::pair{"two", 175 / 25.4 * 72}}) {
+    const std::string base = scratch / file;
+    ASSERT_EQ(
+        std::system(("pdffonts " + base + ".pdf > " + base + ".fonts && pdfinfo " + base + ".pdf > " + base + ".info").c_str()),
+        0);  // NOLINT
+    const std::string fonts = bytes_of_file(base + ".fonts"), info = bytes_of_file(base + ".info");
+    EXPECT_EQ(occurrences(fonts, " yes yes yes "), occurrences(fonts, "\n") - 2) << fonts;
+    EXPECT_NEAR(std::stod(info.substr(info.find("Page size:") + 10)), points, 0.5) << info;
+  }
+}
+
+TEST(FigureCommand, AZipHoldsAllFourAndIsDrawnAgain) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  ASSERT_EQ(small_figure("bias", scratch / "f.zip").code, 0);
+  EXPECT_EQ(scratch.count(), 1);
+  EXPECT_THAT(zip_member(scratch / "f.zip", ".pdf", 1 << 20), StartsWith("%PDF"));
+  EXPECT_THAT(zip_member(scratch / "f.zip", ".gp", 1 << 20), HasSubstr("set output \"f\\056pdf\""));
+  const Outcome again = attoscope({"figure", scratch / "f.zip", "--out", scratch / "g.svg", "--quiet", "--no-cache"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(bytes_of_file(scratch / "g.csv"), zip_member(scratch / "f.zip", ".csv", 1 << 20));
+}
+
+TEST(Zip, SameFilesSameBytes) {
+  const std::vector<ZipMember> members{{"a.csv", "1,2\n"}, {"a.json", std::string(5000, 'x')}};
+  const std::string bytes = zip_bytes(members);
+  EXPECT_EQ(bytes, zip_bytes(members));
+  const TemporaryDirectory scratch;
+  const std::string file = scratch.write("f.zip", bytes);
+  for (const ZipMember& m : members) EXPECT_EQ(zip_member(file, m.name.substr(1), 1 << 20), m.bytes);
+}
+
+TEST(Zip, HostileArchivesGetOneSentence) {
+  const TemporaryDirectory scratch;
+  const auto said = [&](const std::string& bytes) {
+    const std::string file = scratch.write("f.zip", bytes);
+    const Outcome o = attoscope({"figure", file, "--out", scratch / "f.pdf", "--quiet"});
+    EXPECT_EQ(o.code, 1) << o.err;
+    EXPECT_EQ(occurrences(o.err, "\n"), 1u) << o.err;
+    EXPECT_THAT(o.err, HasSubstr("f.zip"));
+    EXPECT_EQ(scratch.count(), 1);
+    return o.err;
+  };
+  const std::string good = zip_bytes({{"f.json", R"({"schema":"attoscope.figure/1","figure":"bias"})"}});
+  EXPECT_THAT(said(""), HasSubstr("holds no file that ends in .json"));
+  EXPECT_THAT(said("PK\x03\x04 and nothing more"), HasSubstr("is no zip archive, or a damaged one"));
+  said(good.substr(0, good.size() - 30));
+  std::string flipped = good;
+  flipped[40] = static_cast<char>(flipped[40] ^ 0x55);
+  said(flipped);
+  EXPECT_THAT(said(zip_bytes({{"../../f.json", "{}"}})), HasSubstr("expected names without folders"));
+  EXPECT_THAT(said(zip_bytes({{"C:f.json", "{}"}})), HasSubstr("expected names without folders"));
+  EXPECT_THAT(said(zip_bytes({{"a.json", "{}"}, {"b.json", "{}"}})), HasSubstr("several files that end in .json"));
+  EXPECT_THAT(said(zip_bytes({{"a.csv", "{}"}})), HasSubstr("no file that ends in .json"));
+  EXPECT_THAT(said(zip_bytes({{"f.json", std::string(64 << 20, ' ')}})), HasSubstr("a file of more than 1048576 bytes"));
+  EXPECT_THAT(said(zip_bytes({{"f.json", std::string(100000, '[')}})), HasSubstr("nested"));
+  for (std::size_t cut = 1; cut < good.size(); cut += 7) said(good.substr(0, cut));
+}
+
+TEST(FigureCommand, AFullDiskIsSaidAndLeavesNothing) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  std::filesystem::create_symlink("/dev/full", scratch / "f.svg");
+  const Outcome o = small_figure("bias", scratch / "f.svg");
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("f.svg: cannot be written"));
+  EXPECT_EQ(scratch.count(), 1);
+}
+
+/// Waits for what becomes of a figure.
+JobQueue::Outcome outcome_of(FigureMaker& maker) {
+  std::optional<JobQueue::Outcome> outcome;
+  if (!eventually([&] { return (outcome = maker.take()).has_value(); })) throw std::runtime_error("no figure was finished");
+  return *outcome;
+}
+
+TEST(FigureMaker, DrawsOneAfterAnotherAndStops) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  FigureMaker maker(scratch / "pictures", "", {});
+  EXPECT_FALSE(maker.progress());
+  const FigureSettings settings{.policy = "hw", .n = 32, .d = 8, .seeds = 2};
+  maker.ask({"bias", settings}, {});
+  maker.ask({"io", settings}, {.as = ExportAs::svg, .zip = true});
+  EXPECT_EQ(outcome_of(maker).sentence, "Saved " + (scratch / "pictures/attoscope-bias-1/attoscope-bias-1.pdf") + ".");
+  EXPECT_EQ(outcome_of(maker).sentence, "Saved " + (scratch / "pictures/attoscope-io-1.zip") + ".");
+  EXPECT_THAT(zip_member(scratch / "pictures/attoscope-io-1.zip", ".svg", 1 << 24), HasSubstr("</svg>"));
+  maker.ask({"bias", {.policy = "base_ops"}}, {});
+  const JobQueue::Outcome wrong = outcome_of(maker);
+  EXPECT_FALSE(wrong.well);
+  EXPECT_THAT(wrong.sentence, HasSubstr("a policy of Flash Attention"));
+  maker.ask({"sequence-length", {.policy = "hw", .n = 16384, .d = 64, .seeds = 50}}, {});
+  ASSERT_TRUE(eventually([&] { return maker.progress() && maker.progress()->all > 0; }));
+  maker.stop();
+  EXPECT_THAT(outcome_of(maker).sentence, HasSubstr("stopped before the figure was complete"));
+}
+
+TEST(FigureMaker, KnowsHowManyPointsThereAre) {
+  std::size_t finished = 0;
+  const AskedFigure asked{"lag", {.policy = "hw", .n = 32, .d = 8, .seeds = 2}};
+  made_figure(asked, {.finished = [&](bool) { ++finished; }});
+  EXPECT_EQ(point_count(asked), finished);
+}
+
+TEST(SaveField, WritesEveryElementAsNumPyDoes) {
+  const TemporaryDirectory scratch;
+  ASSERT_EQ(small_run({"--save-field", "a_error=" + (scratch / "e.npy"), "--save-field", "b_ulps=" + (scratch / "u.npy")}).code,
+            0);
+  Experiment e = default_experiment();
+  e.problem.n = 48;
+  e.problem.d = 16;
+  const Result r = compute(e);
+  for (const auto& [file, field] : {std::pair{"e.npy", Field::a_error}, std::pair{"u.npy", Field::b_ulps}}) {
+    const std::string bytes = bytes_of_file(scratch / file);
+    ASSERT_GT(bytes.size(), 48u * 16 * 8);
+    std::vector<double> values(48 * 16);
+    std::memcpy(values.data(), bytes.data() + bytes.size() - 48 * 16 * 8, 48 * 16 * 8);
+    for (int i = 0; i < 48 * 16; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], field_value(r, field, i / 16, i % 16));
+  }
+  expect_refused({"run", "--save-field", "errors=x.npy"}, 2, "field 'errors' is unknown, expected golden, a");
+  expect_refused({"run", "--save-field", "a_error"}, 2, "expected FIELD=FILE.npy");
+  expect_refused({"run", "--save-field", "a=/no/such/place/x.npy"}, 1, "there is no directory /no/such/place");
+}
+
+}  // namespace
+}  // namespace attoscope

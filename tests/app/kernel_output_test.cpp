@@ -1,0 +1,211 @@
+// Somebody's output from files: shapes, heads, types, sentences; and `attoscope run --kernel`.
+#include "app/tensors/kernel_output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/files/files.h"
+#include "app/tensors/npy.h"
+#include "app/tensors/safetensors.h"
+#include "kernels/experiment/presets.h"
+#include "tests/app/outcome.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
+
+/// 0, 1, 2, ... as F32.
+std::string counting(int count) {
+  std::vector<float> x;
+  for (int i = 0; i < count; ++i) x.push_back(static_cast<float>(i));
+  return raw(x);
+}
+
+std::string one_tensor(const std::string& name, const std::string& shape, int count) {
+  std::string header = "{";
+  header += entry(name, "F32", shape, 0, 4 * count) + "}";
+  return little_endian(header.size(), 8) + header + counting(count);
+}
+
+KernelOutput read(const std::string& spec, int n = 0, int d = 0) {
+  KernelOutput output = parse_kernel_output(spec);
+  load_kernel_output(output, n, d);
+  return output;
+}
+
+std::string refusal_of(const std::string& spec, int n, int d) {
+  KernelOutput output = parse_kernel_output(spec);
+  const std::string sentence = sentence_of<std::runtime_error>([&] { load_kernel_output(output, n, d); });
+  EXPECT_EQ(output.values, nullptr);
+  EXPECT_THAT(sentence, HasSubstr(output.file));
+  return sentence;
+}
+
+TEST(KernelOutput, SpecsNameAFileAndAHead) {
+  EXPECT_EQ(parse_kernel_output("o.npy").file, "o.npy");
+  EXPECT_EQ(parse_kernel_output("a:b/o.npy").file, "a:b/o.npy");
+  EXPECT_EQ(parse_kernel_output("o.safetensors:3").index, 3);
+  EXPECT_EQ(parse_kernel_output("o.npy:2").file, "o.npy");
+  EXPECT_EQ(kernel_output_spec(parse_kernel_output("o.npy:2")), "o.npy:2");
+  EXPECT_EQ(kernel_output_spec(parse_kernel_output("o.npy")), "o.npy");
+  for (const char* bad : {"", "o.txt", "o", "o.txt:3", ":3"})
+    EXPECT_THAT(sentence_of<std::invalid_argument>([&] { parse_kernel_output(bad); }), HasSubstr("expected FILE.npy[:INDEX]"))
+        << bad;
+  for (const char* bad : {"o.npy:", "o.npy:x", "o.npy:-1", "o.npy:99999999999"})
+    EXPECT_THAT(sentence_of<std::invalid_argument>([&] { parse_kernel_output(bad); }), HasSubstr("expected a whole number"))
+        << bad;
+}
+
+TEST(KernelOutput, AMatrixOfNumPy) {
+  const TemporaryDirectory folder;
+  const std::string file = folder.write("o.npy", npy(npy_header("<f4", "(2, 3)"), counting(6)));
+  const KernelOutput o = read(file, 2, 3);
+  EXPECT_EQ(o.n, 2);
+  EXPECT_EQ(o.d, 3);
+  EXPECT_EQ(o.type, "F32");
+  EXPECT_NE(o.digest, 0U);
+  EXPECT_THAT(*o.values, ElementsAre(0, 1, 2, 3, 4, 5));
+  folder.write("o.npy", npy(npy_header("<f4", "(2, 3)"), counting(7).substr(4)));
+  EXPECT_NE(read(file).digest, o.digest) << "other numbers are another question";
+}
+
+TEST(KernelOutput, HeadsBeforeOrAfterTheTokens) {
+  const TemporaryDirectory folder;
+  const std::string first = folder.write("hnd.safetensors", one_tensor("o", "[2,3,2]", 12));
+  EXPECT_THAT(*read(first + ":1", 3, 2).values, ElementsAre(6, 7, 8, 9, 10, 11));
+  const std::string after = folder.write("nhd.safetensors", one_tensor("o", "[3,2,2]", 12));
+  EXPECT_THAT(*read(after + ":0", 3, 2).values, ElementsAre(0, 1, 4, 5, 8, 9));
+  EXPECT_THAT(*read(after + ":1", 3, 2).values, ElementsAre(2, 3, 6, 7, 10, 11));
+  const std::string batched = folder.write("bhnd.safetensors", one_tensor("o", "[2,2,3,1]", 12));
+  EXPECT_THAT(*read(batched + ":3", 3, 1).values, ElementsAre(9, 10, 11));
+  const std::string across = folder.write("bnhd.safetensors", one_tensor("o", "[2,3,2,1]", 12));
+  EXPECT_THAT(*read(across + ":2", 3, 1).values, ElementsAre(6, 8, 10));
+  EXPECT_THAT(refusal_of(across + ":4", 3, 1),
+              AllOf(HasSubstr("head index is 4"), HasSubstr("0 to 3"), HasSubstr("[2, 3, 2, 1]")));
+}
+
+TEST(KernelOutput, TensorsGoByTheirNames) {
+  const TemporaryDirectory folder;
+  for (const char* name : {"o", "O", "out", "output", "attn_out", "attn_output", "whatever"}) {
+    const std::string file = folder.write("o.safetensors", one_tensor(name, "[2,3]", 6));
+    EXPECT_EQ(read(file).n, 2) << name;
+    EXPECT_TRUE(is_kernel_output(file));
+    EXPECT_TRUE(holds_kernel_output(file));
+  }
+  const std::string both = good_header(entry("out", "F32", "[2,3]", 72, 96) + ",");
+  const std::string file = folder.write("all.safetensors", little_endian(both.size(), 8) + both + counting(24));
+  EXPECT_FALSE(is_kernel_output(file)) << "Q, K, V come first";
+  EXPECT_TRUE(holds_kernel_output(file));
+  EXPECT_THAT(*read(file).values, ElementsAre(18, 19, 20, 21, 22, 23));
+  EXPECT_FALSE(holds_kernel_output(example));
+  EXPECT_FALSE(is_kernel_output(example));
+  EXPECT_TRUE(is_kernel_output("o.npy"));
+  EXPECT_FALSE(is_kernel_output("q.npy,k.npy,v.npy"));
+  EXPECT_FALSE(is_kernel_output("session.json"));
+  EXPECT_THAT(refusal_of(example, 0, 0), HasSubstr("no tensor called o"));
+}
+
+TEST(KernelOutput, WhatDoesNotFitIsRefusedInASentence) {
+  const TemporaryDirectory folder;
+  const auto file = [&](const std::string& shape, int count) {
+    return folder.write("o.safetensors", one_tensor("o", shape, count));
+  };
+  EXPECT_THAT(refusal_of(file("[3,2]", 6), 2, 3),
+              AllOf(HasSubstr("'o' has shape [3, 2]"), HasSubstr("expected [2, 3], [heads, 2, 3] or [2, heads, 3]"),
+                    HasSubstr("transposed")));
+  EXPECT_THAT(refusal_of(file("[4,2]", 8), 2, 3), ::testing::Not(HasSubstr("transposed")));
+  EXPECT_THAT(refusal_of(file("[6]", 6), 2, 3), HasSubstr("has shape [6]"));
+  EXPECT_THAT(refusal_of(file("[1,1,1,2,3]", 6), 2, 3), HasSubstr("expected"));
+  EXPECT_THAT(refusal_of(file("[0,3]", 0), 0, 0), HasSubstr("expected"));
+  EXPECT_THAT(refusal_of(file("[2,3]", 6), 2, 4), HasSubstr("expected [2, 4]"));
+  EXPECT_THAT(refusal_of(folder / "absent.npy", 2, 3), HasSubstr("absent.npy"));
+  EXPECT_THAT(refusal_of(folder.write("cut.npy", "\x93NUMPY"), 2, 3), HasSubstr("cut.npy"));
+}
+
+TEST(KernelOutput, FortranOrderOfNumPyIsReadHeadByHead) {
+  const TemporaryDirectory folder;
+  const std::string file = folder.write("f.npy", npy(npy_header("<f4", "(2, 3)", "True"), counting(6)));
+  EXPECT_THAT(*read(file, 2, 3).values, ElementsAre(0, 2, 4, 1, 3, 5));
+  const std::string middle = folder.write("m.npy", npy(npy_header("<f4", "(3, 2, 2)", "True"), counting(12)));
+  EXPECT_THAT(refusal_of(middle, 3, 2), HasSubstr("Fortran order"));
+}
+
+/// What `run` finds as O of a written by hand: the truth, rounded, with whatever `edit` does to it.
+std::string saved_output(const TemporaryDirectory& folder, const std::vector<std::string>& options, auto edit) {
+  std::vector<std::string> arguments{"run", "--n", "96", "--d", "16", "--save", folder / "saved"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  EXPECT_EQ(attoscope(arguments).code, 0);
+  KernelOutput golden = read(folder / "saved/golden.npy");
+  std::vector<double> o = *golden.values;
+  for (double& x : o) x = round(bf16, x);
+  edit(o);
+  const std::string file = folder / "o.npy";
+  write_file(file, npy_bytes(96, 16, o.data()));
+  return file;
+}
+
+nlohmann::json verdict(const std::vector<std::string>& options) {
+  std::vector<std::string> arguments{"run", "--json", "-"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  const Outcome outcome = attoscope(arguments);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["experiment"]["loaded"]["file"].empty(), false);
+  return json.value("verdict", nlohmann::json());
+}
+
+TEST(RunKernel, ARoundedOutputIsRounded) {
+  const TemporaryDirectory folder;
+  const std::string file = saved_output(folder, {}, [](auto&) {});
+  for (const char* as : {"a", "b"}) {
+    const nlohmann::json v = verdict({"--kernel", file, "--kernel-as", as});
+    EXPECT_EQ(v["verdict"], "rounded") << v;
+    EXPECT_TRUE(v["slip"].is_null());
+  }
+  EXPECT_TRUE(verdict({"--n", "96", "--d", "16"}).is_null()) << "only where an output is loaded";
+}
+
+TEST(RunKernel, AMissingMaskIsNamed) {
+  const TemporaryDirectory folder;
+  const std::string file = saved_output(folder, {"--mask", "none"}, [](auto&) {});
+  const nlohmann::json v = verdict({"--mask", "causal", "--kernel", file});
+  EXPECT_EQ(v["verdict"], "wrong");
+  EXPECT_EQ(v["slip"]["kind"], "mask");
+  EXPECT_EQ(v["slip"]["text"], "a missing causal mask");
+  const Outcome table = attoscope({"run", "--mask", "causal", "--kernel", file});
+  EXPECT_THAT(table.out, AllOf(HasSubstr("a: loaded " + file + " (F64)"), HasSubstr("explained by a missing causal mask")));
+}
+
+TEST(RunKernel, ItsShapeIsTheProblemsWhereNobodyTells) {
+  const TemporaryDirectory folder;
+  const std::string file = saved_output(folder, {}, [](auto&) {});
+  const Outcome other = attoscope({"run", "--n", "64", "--kernel", file});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("has shape [96, 16]"), HasSubstr("expected [64, d]")));
+  EXPECT_EQ(attoscope({"run", "--kernel", file, "--kernel-as", "c"}).code, 2);
+  EXPECT_EQ(attoscope({"run", "--kernel", "o.txt"}).code, 2);
+  const Outcome of_file = attoscope({"run", "--input", example, "--kernel", file});
+  EXPECT_EQ(of_file.code, 1);
+  EXPECT_THAT(of_file.err, HasSubstr("expected [1024, 64]"));
+}
+
+TEST(RunKernel, AnotherHeadOfTheFileIsNamed) {
+  const TemporaryDirectory folder;
+  EXPECT_EQ(attoscope({"run", "--input", example + ":2", "--mask", "causal", "--save", folder / "saved"}).code, 0);
+  const nlohmann::json v = verdict({"--input", example + ":0", "--mask", "causal", "--kernel", folder / "saved/a.npy"});
+  EXPECT_EQ(v["slip"]["kind"], "head") << v;
+  EXPECT_EQ(v["slip"]["text"], "head 2 instead of head 0");
+}
+
+}  // namespace
+}  // namespace attoscope

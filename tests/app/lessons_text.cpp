@@ -1,0 +1,406 @@
+// What the lessons say: every number is computed, every quiz has one clear answer, formulas and spelling hold.
+// ATTOSCOPE_LESSONS=write writes the computed live numbers into the files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "app/explore/lessons.h"
+#include "app/files/files.h"
+#include "app/session/probe_checks.h"
+#include "app/sweep/axis.h"
+#include "kernels/deviation/fields.h"
+#include "tests/app/lesson_prose.h"
+#include "tests/support/support.h"
+#include "tests/support/temporary_directory.h"
+#include "ui/learn/live_numbers.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace testing;  // attoscope::testing
+
+constexpr std::uint64_t largest_file = 1 << 20;
+
+std::string path_of(const Lesson& lesson) { return lessons_directory() + "/" + lesson.name + ".md"; }
+std::string text_of(const Lesson& lesson) { return read_file(path_of(lesson), largest_file); }
+
+/// Calls visit(step, block) for every block.
+template <class Visit>
+void each_block(const Lesson& lesson, Visit visit) {
+  for (const LessonStep& step : lesson.steps)
+    for (const LessonBlock& block : step.blocks) visit(step, block);
+}
+
+std::vector<LessonView> views_of(const Lesson& lesson) {
+  std::vector<LessonView> views;
+  each_block(lesson, [&](const LessonStep&, const LessonBlock& block) {
+    views.insert(views.end(), block.view.begin(), block.view.end());
+  });
+  return views;
+}
+std::vector<LessonNumber> numbers_of(const Lesson& lesson) {
+  std::vector<LessonNumber> numbers;
+  each_block(lesson, [&](const LessonStep&, const LessonBlock& block) {
+    numbers.insert(numbers.end(), block.numbers.begin(), block.numbers.end());
+  });
+  return numbers;
+}
+
+/// Sanitizers look at the small experiments alone.
+bool is_left_out(const LessonQuestion& question) {
+  return sanitized && question.experiment.problem.n > lesson_experiment().problem.n;
+}
+
+/// The number that a question with a measure has.
+double number_of(const LessonQuestion& question, ComputeCache& cache) {
+  const LessonAnswer a = answer(question, {.cache = &cache});
+  EXPECT_THAT(a.problem, IsEmpty());
+  return a.points.empty() ? std::nan("") : a.points[0].mean;
+}
+double live(std::string_view target) {
+  ComputeCache cache;
+  return number_of(parse_live(target), cache);
+}
+
+/// The text with the live number `target`, written as `old`, written anew. Every one of them says the same afterwards.
+std::string rewritten(std::string text, const LessonNumber& number, const std::string& now) {
+  const std::string link = "](live:" + number.target + ")", old = "[" + number.written + link;
+  if (const std::size_t at = text.find(old); at != std::string::npos) text.replace(at, old.size(), "[" + now + link);
+  return text;
+}
+
+TEST(LessonsText, ElevenLessonsOfFiveToNineSteps) {
+  const Lessons lessons = read_lessons(lessons_directory());
+  ASSERT_EQ(lessons.size(), 11u);
+  for (std::size_t i = 0; i < lessons.size(); ++i) {
+    SCOPED_TRACE(lessons[i].name);
+    EXPECT_EQ(std::stoul(lessons[i].name.substr(0, 2)), i + 1);
+    EXPECT_GE(lessons[i].steps.size(), 5u);
+    EXPECT_LE(lessons[i].steps.size(), 9u);
+    EXPECT_TRUE(lessons[i].steps.front().title.ends_with("?")) << "begins with its question";
+    EXPECT_EQ(lessons[i].steps[lessons[i].steps.size() - 2].title, "Check yourself");
+    EXPECT_EQ(lessons[i].steps.back().title, "What you know now");
+    EXPECT_THAT(lessons[i].steps.back().blocks.back().markdown, HasSubstr("**Sources**\n\n- "));
+  }
+}
+
+TEST(LessonsText, AStepFitsAScreen) {
+  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+    for (const std::string& step : prose_of(text_of(lesson)).steps) {
+      std::istringstream text(step);
+      const auto words = std::count_if(std::istream_iterator<std::string>(text), {},
+                                       [](const std::string& word) { return std::ranges::any_of(word, is_letter); });
+      EXPECT_LE(words, 150) << lesson.name << ": " << step;
+    }
+    for (const LessonStep& step : lesson.steps) {
+      const auto views = std::ranges::count_if(step.blocks, [](const LessonBlock& b) { return !b.view.empty(); });
+      EXPECT_LE(views, step.title == "Check yourself" ? 2 : 1) << lesson.name << ": " << step.title;
+    }
+  }
+}
+
+TEST(LessonsText, LiveNumbersAreComputed) {
+  const char* const mode = std::getenv("ATTOSCOPE_LESSONS");
+  const bool writes = mode != nullptr && std::string_view(mode) == "write";
+  ComputeCache cache;
+  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+    std::string text = text_of(lesson);
+    for (const LessonNumber& n : numbers_of(lesson)) {
+      ASSERT_THAT(n.problem, IsEmpty()) << lesson.name;
+      if (is_left_out(n.question)) continue;
+      const std::string now = live_text(n.written, number_of(n.question, cache));
+      if (writes)
+        text = rewritten(std::move(text), n, now);
+      else
+        EXPECT_EQ(n.written, now) << lesson.name << ", line " << n.line << ": " << n.target;
+    }
+    if (writes) write_file(path_of(lesson), text);
+  }
+}
+
+/// The words between the commas of a view's value.
+std::vector<std::string> listed(const LessonView& view, std::string_view key) {
+  std::vector<std::string> words;
+  std::string_view rest = written(view, key);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    std::string_view word = rest.substr(0, end);
+    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    words.emplace_back(word);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return words;
+}
+
+/// What a view with a measure asks; one seed is enough to see that it can be answered.
+LessonQuestion question_of(const LessonView& view) {
+  LessonQuestion q{.experiment = view.experiment, .measure = std::string(written(view, "measure"))};
+  for (const std::string_view key : {"vary", "vary2"})
+    if (!written(view, key).empty()) q.vary.emplace_back(written(view, key));
+  return q;
+}
+
+TEST(LessonsText, EveryViewIsKnownAndCanBeAnswered) {
+  for (const Lesson& lesson : read_lessons(lessons_directory()))
+    for (const LessonView& view : views_of(lesson)) {
+      SCOPED_TRACE(lesson.name + ", line " + std::to_string(view.line));
+      ASSERT_THAT(view.problem, IsEmpty());
+      for (const std::string& control : listed(view, "controls")) EXPECT_NO_THROW(axis_key(control));
+      for (const std::string& name : listed(view, "algorithms"))
+        EXPECT_NE(std::ranges::find(algorithm_names, name), algorithm_names.end());
+      for (const std::string& name : listed(view, "formats")) EXPECT_NO_THROW(parse_format(name));
+      if (view.kind == LessonViewKind::heatmap) {
+        EXPECT_NE(std::ranges::find(field_texts, written(view, "field"), &FieldText::name), field_texts.end());
+      }
+      const LessonQuestion question = question_of(view);
+      if (is_left_out(question)) continue;
+      const LessonAnswer a = answer(question, {});
+      EXPECT_THAT(a.problem, IsEmpty());
+      for (const LessonPoint& p : a.points) EXPECT_TRUE(std::isfinite(p.mean));
+    }
+}
+
+TEST(LessonsText, QuizzesHaveOneClearAnswer) {
+  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+    int quizzes = 0;
+    for (const LessonView& view : views_of(lesson)) {
+      if (view.kind != LessonViewKind::quiz) continue;
+      SCOPED_TRACE(lesson.name + ", line " + std::to_string(view.line));
+      ++quizzes;
+      EXPECT_FALSE(written(view, "question").empty());
+      EXPECT_FALSE(written(view, "explanation").empty());
+      const LessonQuestion question = question_of(view);
+      if (is_left_out(question)) continue;
+      const LessonAnswer a = answer(question, {});
+      if (written(view, "ask") == "number") {
+        EXPECT_EQ(a.points.size(), 1u);
+        continue;
+      }
+      std::vector<double> numbers;
+      for (const LessonPoint& p : a.points) numbers.push_back(written(view, "best") == "greatest" ? -p.mean : p.mean);
+      std::ranges::sort(numbers);
+      ASSERT_GE(numbers.size(), 2u);
+      EXPECT_GT(numbers[1] - numbers[0], 0.1 * std::max(std::abs(numbers[0]), std::abs(numbers[1])));
+    }
+    EXPECT_GE(quizzes, 1) << lesson.name;
+  }
+}
+
+/// A number that a lesson says beside its live ones, and what it is.
+struct Fact {
+  std::string_view lesson, said;
+  double value;
+};
+
+/// l after each of these scores, one key a tile, as compute() finds it.
+std::vector<double> row_sums(const std::vector<double>& scores) {
+  Experiment e = lesson_experiment();
+  const int n = static_cast<int>(scores.size());
+  e.format = fp32;
+  e.problem.input = given({n, 1, std::vector<double>(scores.size(), 1), scores, scores});
+  e.problem.n = n;
+  e.problem.d = 1;
+  e.problem.scale = 1;
+  e.a.block_k = e.b.block_k = 1;
+  std::vector<double> sums;
+  for (const TraceTile& t : compute(e).trace.tiles) sums.push_back(t.l);
+  return sums;
+}
+
+/// What `measure` finds in the whole answer to the experiment of a live number's target.
+double measured(std::string_view target, std::string_view what) {
+  const LessonAnswer a = answer({.experiment = parse_live(target).experiment}, {});
+  return a.result ? measure(*a.result, what) : std::nan("");
+}
+
+std::vector<Fact> facts_of_formats() {
+  std::vector<Fact> facts{{"01", "0.0999755859375", round(fp16, 0.1)},
+                          {"01", "0.10009765625", round(bf16, 0.1)},
+                          {"01", "0.1015625", round(e4m3, 0.1)},
+                          {"01", "2048", 2 / epsilon(fp16)},
+                          {"01", "256", 2 / epsilon(bf16)},
+                          {"01", "16", 2 / epsilon(e4m3)},
+                          {"01", "59874", std::exp(11)},
+                          {"01", "162755", std::exp(12)},
+                          {"01", "11.09", std::log(largest(fp16))},
+                          {"01", "88.72", std::log(largest(bf16))},
+                          {"01", "88.72", std::log(largest(fp32))},
+                          {"01", "80000", 100.0 * 100 * 64 / std::sqrt(64)},
+                          {"01", "258", 256 + ulp(bf16, 256)},
+                          {"02", "8", 1.0 * 1 * 64 / std::sqrt(64)},
+                          {"02", "11.09", std::log(largest(fp16))},
+                          {"02", "80000", 100.0 * 100 * 64 / std::sqrt(64)},
+                          {"02", "800", 10.0 * 10 * 64 / std::sqrt(64)},
+                          {"02", "65504", largest(fp16)},
+                          {"02", "0.03125", ulp(bf16, 8) / 2},
+                          {"03", "256", 2 / epsilon(bf16)},
+                          {"09", "448", largest(e4m3)},
+                          {"09", "1.75", largest(e4m3) / 256},
+                          {"09", "0.807", std::log2(largest(e4m3)) - 8},
+                          {"10", "0.0078125", ulp(bf16, 1)}};
+  struct Row {
+    Format format;
+    std::array<std::string_view, 5> said;
+  };
+  for (const Row& r :
+       {Row{fp32, {"8", "23", "3.4e38", "1.2e-38", "1.4e-45"}}, Row{bf16, {"8", "7", "3.4e38", "1.2e-38", "9.2e-41"}},
+        Row{fp16, {"5", "10", "65504", "6.1e-5", "6.0e-8"}}, Row{e5m2, {"5", "2", "57344", "6.1e-5", "1.5e-5"}},
+        Row{e4m3, {"4", "3", "448", "0.0156", "0.00195"}}}) {
+    const Format& f = r.format;
+    const std::array<double, 5> is{double(f.exponent_bits), double(f.mantissa_bits), largest(f), smallest_normal(f),
+                                   smallest_subnormal(f)};
+    for (std::size_t i = 0; i < is.size(); ++i) facts.push_back({"01", r.said[i], is[i]});
+  }
+  return facts;
+}
+
+std::vector<Fact> facts_of_results() {
+  const std::vector<double> l = row_sums({1, 3, 2, 5});
+  constexpr std::string_view tied =
+      "a.bias?input=presets/tied_maxima.safetensors&n=128&policy=exact&a.P=main&a.O=main&a.output=main";
+  constexpr std::string_view stale =
+      "a.rms?n=1024&input=ascending&format=e4m3&a.output=exact&p_exponent=8&algorithm=flash4&tau=8";
+  const double P = live("a.mean_abs?n=1024&policy=exact&a.P=main"),
+               output = live("a.mean_abs?n=1024&policy=exact&a.output=main");
+  return {{"04", "1.1353", l[1]},
+          {"04", "1.5032", l[2]},
+          {"04", "1.2034", l[3]},
+          {"04", "1.2034", std::exp(-4) + std::exp(-2) + std::exp(-3) + 1},
+          {"04", "0.1353", std::exp(-2)},
+          {"04", "0.3679", std::exp(-1)},
+          {"04", "0.42", 1 - 0.57721566490153286},
+          {"07", "8.2e-5", std::sqrt(P * P + output * output)},
+          {"09", "719", measured(stale, "sum trace.tiles.*.saturated")},
+          {"10", "-0.25", measured(tied, "mean fields.a_ulps")}};
+}
+
+std::vector<Fact> facts() {
+  std::vector<Fact> all = facts_of_formats();
+  for (const Fact& f : facts_of_results()) all.push_back(f);
+  return all;
+}
+
+TEST(LessonsText, FactsAreTrue) {
+  for (const Fact& f : facts()) EXPECT_EQ(f.said, live_text(f.said, f.value)) << "lesson " << f.lesson;
+}
+
+/// Numbers that a lesson gives as its own choice: the experiment's, and those that its views and live numbers set.
+std::set<std::string> chosen_numbers(const Lesson& lesson) {
+  const Problem usual = lesson_experiment().problem;
+  std::set<std::string> chosen{"0", "1", "2", "3", "4", "5", std::to_string(usual.n), std::to_string(usual.d)};
+  const auto add = [&](std::string_view text) {
+    for (const std::string& number : numbers_in(text)) chosen.insert(number);
+  };
+  const auto spaced = [](std::string text) {
+    std::ranges::replace_if(text, [](char c) { return c == '=' || c == ':' || c == ',' || c == '&'; }, ' ');
+    return text;
+  };
+  for (const LessonView& view : views_of(lesson))
+    for (const LessonParameter& p : view.parameters)
+      if (p.key != "question" && p.key != "explanation") add(spaced(p.value));
+  for (const LessonNumber& n : numbers_of(lesson)) add(spaced(n.target));
+  return chosen;
+}
+
+/// What a paper is quoted with.
+constexpr Fact quoted[] = {{"08", "1.7", 0}};
+
+TEST(LessonsText, EveryNumberIsLiveChosenOrAFact) {
+  const std::vector<Fact> known = facts();
+  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+    const std::set<std::string> chosen = chosen_numbers(lesson);
+    const Prose prose = prose_of(text_of(lesson));
+    const auto accounted = [&](const std::string& number) {
+      const auto is_it = [&](const Fact& f) { return f.said == number && lesson.name.starts_with(f.lesson); };
+      return chosen.contains(number) || std::ranges::any_of(known, is_it) || std::ranges::any_of(quoted, is_it);
+    };
+    for (const std::string& number : numbers_in(prose.words))
+      EXPECT_TRUE(accounted(number)) << lesson.name << " says " << number;
+    for (const std::string& formula : prose.formulas)
+      for (const std::string& number : numbers_in(formula))
+        EXPECT_TRUE(number.size() < 3 || accounted(number)) << lesson.name << " says " << number << " in " << formula;
+  }
+}
+
+TEST(LessonsText, FindsTheNumbersOfASentence) {
+  EXPECT_THAT(numbers_in("In bf16, 27 of 1.2e-7 at -0.25 by FlashAttention-2 (lesson 8), the 2nd, 3. And 64 x 64."),
+              ElementsAre("27", "1.2e-7", "-0.25", "3", "64", "64"));
+  EXPECT_EQ(
+      prose_of("# A\n\n## B?\n\nIt is $x = 1$ or [2](live:a.rms), `c 3`\n\n```bits\nvalue: 4\n```\n\n**Sources**\n5\n").words,
+      "# A\n\n## B?\n\nIt is   or  ,  \n\n\n");
+}
+
+/// Commands that MicroTeX and web pages both draw.
+const std::set<std::string_view> commands{"alpha", "approx", "beta",  "cdot",       "cdots",     "delta", "frac",   "hat",
+                                          "infty", "lceil",  "le",    "left",       "ln",        "log",   "mathrm", "max",
+                                          "min",   "qquad",  "quad",  "rceil",      "right",     "sigma", "sqrt",   "sum",
+                                          "tau",   "text",   "tilde", "underbrace", "Rightarrow"};
+
+/// What is wrong with a formula, or "".
+std::string fault_of(std::string_view formula) {
+  int depth = 0;
+  std::ptrdiff_t sides = 0;
+  for (std::size_t i = 0; i < formula.size(); ++i) {
+    depth += formula[i] == '{' ? 1 : formula[i] == '}' ? -1 : 0;
+    if (depth < 0) return "a brace too many is closed";
+    if (formula[i] != '\\') continue;
+    std::size_t end = i + 1;
+    while (end < formula.size() && is_letter(formula[end]) && formula[end] != '_') ++end;
+    const std::string_view command = formula.substr(i + 1, end - i - 1);
+    if (!commands.contains(command)) return "\\" + std::string(command) + " is not drawn everywhere";
+    sides += command == "left" ? 1 : command == "right" ? -1 : 0;
+  }
+  return depth != 0 ? "a brace is left open" : sides != 0 ? "left without right" : "";
+}
+
+TEST(LessonsText, FormulasAreDrawnEverywhere) {
+  for (const Lesson& lesson : read_lessons(lessons_directory())) {
+    const Prose prose = prose_of(text_of(lesson));
+    EXPECT_EQ(prose.words.find('$'), std::string::npos) << lesson.name << ": a dollar without its partner";
+    for (const std::string& formula : prose.formulas) {
+      EXPECT_THAT(fault_of(formula), IsEmpty()) << lesson.name << ": " << formula;
+      EXPECT_EQ(formula.find("\n\n"), std::string::npos) << lesson.name << ": " << formula;
+    }
+  }
+  EXPECT_THAT(fault_of("\\frac{a}{b"), HasSubstr("open"));
+  EXPECT_THAT(fault_of("a}"), HasSubstr("too many"));
+  EXPECT_THAT(fault_of("\\left( a"), HasSubstr("left"));
+  EXPECT_THAT(fault_of("a \\, b"), HasSubstr("not drawn"));
+}
+
+/// The text without words that hold a digit, such as bf16 or FlashAttention-2.
+std::string without_names(const std::string& text) {
+  std::istringstream words(text);
+  std::string kept;
+  for (std::string word; words >> word;)
+    if (std::ranges::none_of(word, is_digit)) kept += word + "\n";
+  return kept;
+}
+
+/// The words of `text` that neither British English nor tests/words.txt knows, one a line.
+std::string misspelt(const std::string& text) {
+  const TemporaryDirectory directory;
+  write_file(directory / "text", without_names(text));
+  const std::string command = "aspell list --lang=en_GB-ise --encoding=utf-8 --personal=\"$PWD/tests/words.txt\" <\"" +
+                              (directory / "text") + "\" >\"" + (directory / "words") + "\" 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  return read_file(directory / "words", largest_file);
+}
+
+TEST(LessonsText, IsSpeltWell) {
+  if (std::system("command -v aspell >/dev/null") != 0) GTEST_SKIP() << "aspell is missing: NO LESSON'S SPELLING WAS CHECKED";
+  EXPECT_EQ(misspelt("We recieve a number in bf16.\n"), "recieve\n");
+  for (const Lesson& lesson : read_lessons(lessons_directory()))
+    EXPECT_EQ(misspelt(prose_of(text_of(lesson)).words), "") << lesson.name;
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,111 @@
+// The numbers of every named figure, made once by the program and once from the plain reference's outputs and plain sums.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "app/papers/named.h"
+#include "app/words/numbers.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/result.h"
+#include "tests/reference/plain.h"
+
+namespace attoscope {
+namespace {
+
+struct Output {
+  std::vector<double> values;
+  double rescales = 0;  ///< mean over rows of the times that m moved after the first tile
+};
+
+Output plain_output(const Result& r, const Method& method) {
+  Output output;
+  for (const plain::Row& row : plain::attend(r.experiment, method, *r.inputs, r.rows)) {
+    output.values.insert(output.values.end(), row.output.begin(), row.output.end());
+    for (const plain::Tile& t : row.tiles)
+      output.rescales += t.moved && !t.restarts ? 1.0 / static_cast<double>(r.rows.size()) : 0;
+  }
+  return output;
+}
+
+std::vector<double> plain_truth(const Result& r) {
+  std::vector<double> truth;
+  for (const int row : r.rows) {
+    const Keys keys = visible_keys(r.experiment.problem.mask, row, r.experiment.problem.n);
+    for (const long double x : plain::softmax(r.experiment.problem, *r.inputs, row, keys))
+      truth.push_back(static_cast<double>(x));
+  }
+  return truth;
+}
+
+/// What the figures measure.
+DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector<double>& y) {
+  DeviationNumbers d;
+  const auto count = static_cast<double>(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double error = x[i] - y[i];
+    d.max_abs = std::max(d.max_abs, std::fabs(error));
+    d.mean_abs += std::fabs(error) / count;
+    d.rms += error * error / count;
+    d.bias += error / count;
+  }
+  d.rms = std::sqrt(d.rms);
+  return d;
+}
+
+PointSummary plain_summary(const Experiment& e) {
+  const Result r = compute(e);  // for its inputs and rows alone
+  const Output a = plain_output(r, e.a), b = plain_output(r, e.b);
+  const std::vector<double> truth = plain_truth(r);
+  PointSummary s;
+  s.a = plain_deviation(a.values, truth);
+  s.b = plain_deviation(b.values, truth);
+  s.a_minus_b = plain_deviation(a.values, b.values);
+  s.golden_rms = plain_deviation(truth, std::vector<double>(truth.size())).rms;
+  s.rescales = a.rescales;
+  for (int t = 2; t <= (e.problem.n + e.a.block_k - 1) / e.a.block_k; ++t) s.expected_rescales += 1.0 / t;  // H_T - 1
+  return s;
+}
+
+std::vector<SweepAnswer> plain_answers(const Sweep& sweep) {
+  std::vector<SweepAnswer> answers(point_count(sweep));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    answers[i].index = i;
+    answers[i].summary = plain_summary(experiment_of(sweep, i));
+  }
+  return answers;
+}
+
+class NamedFigures : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(NamedFigures, HaveTheNumbersOfThePlainReference) {
+  const FigureSettings settings{.policy = "eager", .all_policies = false, .n = 32, .d = 8, .seeds = 2};
+  const FromSweeps make = std::get<FromSweeps>(named_figure(GetParam()).made);
+  const auto ours = csv_lines(figure_csv(make(settings, [](const Sweep& s) { return run_sweep(s, {}); })));
+  const auto plain = csv_lines(figure_csv(make(settings, plain_answers)));
+  ASSERT_EQ(ours.size(), plain.size());
+  ASSERT_GT(ours.size(), 4u);
+  for (std::size_t line = 1; line < ours.size(); ++line)
+    for (std::size_t column = 0; column < ours[line].size(); ++column) {
+      const auto x = to_number<double>(ours[line][column]), y = to_number<double>(plain[line][column]);
+      if (column < 3 || !x || !y)
+        EXPECT_EQ(ours[line][column], plain[line][column]) << "line " << line;
+      else
+        EXPECT_NEAR(*x, *y, 1e-6 * std::fabs(*y) + 1e-18) << "line " << line << ", column " << column << ": " << ours[line][1];
+    }
+}
+
+/// Those that sweep; the bytes of `io` are counted from loops in traffic_test, and what is trained in train_desk_test.
+std::vector<std::string_view> swept() {
+  std::vector<std::string_view> names;
+  for (const NamedFigure& f : named_figures())
+    if (f.name != "io" && std::holds_alternative<FromSweeps>(f.made)) names.push_back(f.name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(All, NamedFigures, ::testing::ValuesIn(swept()), [](const auto& tested) {
+  std::string name(tested.param);
+  std::erase(name, '-');
+  return name;
+});
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,54 @@
+// Where files go.
+#include "app/files/paths.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope {
+namespace {
+
+/// An environment variable as long as this lives.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before, had_ = true;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Environment() { had_ ? setenv(name_, before_.c_str(), 1) : unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::string before_;
+  bool had_ = false;
+};
+
+TEST(Pictures, GoWhereTheUserHasThem) {
+  const testing::TemporaryDirectory scratch;
+  const std::string home = scratch / "home";
+  std::filesystem::create_directories(home + "/.config");
+  const Environment at_home("HOME", home), no_config("XDG_CONFIG_HOME", ""), no_pictures("XDG_PICTURES_DIR", "");
+  EXPECT_EQ(pictures_directory(), "");
+  std::filesystem::create_directory(home + "/Pictures");
+  EXPECT_EQ(pictures_directory(), home + "/Pictures");
+  scratch.write("home/.config/user-dirs.dirs", "# folders\nXDG_MUSIC_DIR=\"$HOME/Music\"\nXDG_PICTURES_DIR=\"$HOME/Bilder\"\n");
+  EXPECT_EQ(pictures_directory(), home + "/Pictures") << "what is named is not there";
+  std::filesystem::create_directory(home + "/Bilder");
+  EXPECT_EQ(pictures_directory(), home + "/Bilder");
+  scratch.write("home/.config/user-dirs.dirs", "XDG_PICTURES_DIR=\"" + scratch / "." + "\"\n");
+  EXPECT_TRUE(std::filesystem::equivalent(pictures_directory(), scratch / "."));
+  for (const char* broken : {"XDG_PICTURES_DIR=\"", "XDG_PICTURES_DIR=", "XDG_PICTURES_DIR=\"Bilder\"", "\0"}) {
+    scratch.write("home/.config/user-dirs.dirs", broken);
+    EXPECT_EQ(pictures_directory(), home + "/Pictures") << broken;
+  }
+  const Environment named("XDG_PICTURES_DIR", scratch / ".");
+  EXPECT_TRUE(std::filesystem::equivalent(pictures_directory(), scratch / "."));
+}
+
+}  // namespace
+}  // namespace attoscope

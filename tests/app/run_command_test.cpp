@@ -1,0 +1,230 @@
+// `attoscope run`: options become an experiment, the answer becomes files, and failures leave nothing behind.
+#include "app/commands/run_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <clocale>
+#include <filesystem>
+#include <locale>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/tensors/tensors.h"
+#include "kernels/experiment/presets.h"
+#include "tests/app/outcome.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
+
+const std::string example = "assets/examples/smollm2_135m.safetensors";
+
+TEST(RunCommand, RunWritesEveryKeyOfTheContract) {
+  const Outcome outcome =
+      attoscope({"run", "--input", example + ":1", "--mask", "causal", "--format", "bf16", "--policy", "hw", "--json", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["schema"], "attoscope.result/1");
+  EXPECT_EQ(json["rows"], 1024);
+  for (const char* const key :
+       {"experiment", "device", "a", "b", "a_minus_b", "ratio", "rescales", "trace", "traffic", "timing_ms", "digests"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  for (const char* const who : {"a", "b", "a_minus_b"}) {
+    for (const char* const key :
+         {"max_abs", "mean_abs", "rms", "std", "bias", "rel_rms", "cosine", "wasserstein", "max_ulp", "nonfinite"}) {
+      EXPECT_TRUE(json[who].contains(key)) << who << '.' << key;
+    }
+  }
+  for (const char* const key : {"max_abs", "mean_abs", "rms"}) EXPECT_TRUE(json["ratio"].contains(key));
+  for (const char* const key : {"tiles", "nominal", "effective_mean", "expected", "per_tile"})
+    EXPECT_TRUE(json["rescales"].contains(key));
+  for (const char* const key : {"tile", "max_true", "max_used", "alpha", "l", "o_norm", "p_max", "saturated", "underflowed",
+                                "ties", "moved", "error"}) {
+    EXPECT_TRUE(json["trace"]["tiles"].at(0).contains(key)) << key;
+  }
+  for (const char* const key : {"algorithm0", "flash1", "flash2", "tiles", "skipped_tiles"})
+    EXPECT_TRUE(json["traffic"].contains(key));
+  for (const char* const key : {"inputs", "golden", "a", "b", "deviation", "total"})
+    EXPECT_TRUE(json["timing_ms"].contains(key));
+  for (const char* const key : {"golden", "a", "b"}) EXPECT_EQ(json["digests"][key].get<std::string>().size(), 16U);
+  EXPECT_EQ(json["experiment"]["problem"]["n"], 1024);
+  EXPECT_EQ(json["policies"]["a"], "hw");
+}
+
+TEST(RunCommand, OptionsBecomeTheExperiment) {
+  RunArguments x;
+  x.typed["input"] = "constant:0.25";
+  x.typed["n"] = "100";
+  x.typed["d"] = "32";
+  x.typed["seed"] = "18446744073709551615";
+  x.typed["scale"] = "0.5";
+  x.typed["mask"] = "window:9";
+  x.typed["format"] = "e5m7";
+  x.typed["policy"] = "tile";
+  x.typed["block_q"] = "16";
+  x.typed["block_k"] = "8";
+  x.typed["baseline"] = "base_floor";
+  x.set = {"a.O=fp32", "a.m=exact", "b.P=main", "a.sum_rounded_P=true", "b.accumulate_in_O=true", "b.block_k=3"};
+  x.typed["rows"] = "10";
+  x.typed["traced_row"] = "-2";
+  const Experiment e = experiment_of(x);
+  EXPECT_EQ(e.problem.input.value, 0.25);
+  EXPECT_EQ(e.problem.n, 100);
+  EXPECT_EQ(e.problem.d, 32);
+  EXPECT_EQ(e.problem.seed, UINT64_MAX);
+  EXPECT_EQ(e.problem.scale, 0.5);
+  EXPECT_EQ(e.problem.mask, (Mask{Mask::Kind::window, 9}));
+  EXPECT_EQ(e.problem.rows, 10);
+  EXPECT_EQ(e.problem.traced_row, -2);
+  EXPECT_EQ(e.format, (Format{5, 7}));
+  Precision a = policy("tile").precision, b = policy("base_floor").precision;
+  a[Step::O] = to_format(fp32);
+  a[Step::m] = exact;
+  a.sum_rounded_P = true;
+  b[Step::P] = to_main;
+  b.accumulate_in_O = true;
+  Method expected_a, expected_b;
+  expected_a.algorithm = Algorithm::flash2;
+  expected_a.block_q = expected_b.block_q = 16;
+  expected_a.block_k = 8;
+  expected_a.precision = a;
+  expected_b.algorithm = Algorithm::three_pass;
+  expected_b.block_k = 3;
+  expected_b.precision = b;
+  EXPECT_EQ(e.a, expected_a);
+  EXPECT_EQ(e.b, expected_b);
+}
+
+TEST(RunCommand, PoliciesFollowTheAlgorithm) {
+  RunArguments x;
+  EXPECT_EQ(experiment_of(x).a.precision, policy("hw").precision);
+  x.typed["algorithm"] = "three_pass";
+  EXPECT_EQ(experiment_of(x).a.precision, policy("base_eager").precision);
+  x.typed["policy"] = "tile";
+  EXPECT_EQ(experiment_of(x).a.precision, policy("tile").precision);
+  EXPECT_EQ(experiment_of(x).a.algorithm, Algorithm::three_pass);
+  x.typed["baseline"] = "hw";
+  EXPECT_EQ(experiment_of(x).b.algorithm, Algorithm::flash2);
+}
+
+TEST(RunCommand, SizesFollowTheFile) {
+  RunArguments x;
+  x.typed["input"] = example + ":2";
+  EXPECT_EQ(experiment_of(x).problem.n, 1024);
+  EXPECT_EQ(experiment_of(x).problem.d, 64);
+  EXPECT_EQ(experiment_of(x).problem.input.index, 2);
+}
+
+TEST(RunCommand, SavesMatricesThatCanBeReadAgain) {
+  const TemporaryDirectory scratch;
+  const std::string directory = scratch / "deep/matrices";
+  const Outcome saved = small_run({"--save", directory, "--json", scratch / "r.json"});
+  ASSERT_EQ(saved.code, 0) << saved.err;
+  for (const char* const file : {"q.npy", "k.npy", "v.npy", "golden.npy", "a.npy", "b.npy"}) {
+    EXPECT_TRUE(std::filesystem::exists(directory + "/" + file)) << file;
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 6);
+  const TensorFileInfo info = describe_tensors(directory + "/golden.npy," + directory + "/a.npy," + directory + "/b.npy");
+  EXPECT_EQ(info.n, 48);
+  EXPECT_EQ(info.d, 16);
+  EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "r.json"))["rows"], 48);
+
+  // What was saved, given back, is the same question: the same answer, bit for bit.
+  const std::string spec = directory + "/q.npy," + directory + "/k.npy," + directory + "/v.npy";
+  const Outcome again = attoscope({"run", "--input", spec, "--json", "-"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(nlohmann::json::parse(again.out)["digests"], nlohmann::json::parse(bytes_of_file(scratch / "r.json"))["digests"]);
+}
+
+TEST(RunCommand, NothingIsLeftWhenSavingFails) {
+  const TemporaryDirectory scratch;
+  const Outcome outcome = small_run({"--save", scratch / "out", "--json", "/dev/full"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(scratch.count(), 0);
+  scratch.write("file", "");
+  expect_refused({"run", "--save", scratch / "file"}, 1, "expected a directory");
+}
+
+TEST(RunCommand, SizesThatDoNotDivideAndAreOneJustWork) {
+  for (const char* const n : {"1", "2", "17", "65"}) {
+    for (const char* const block : {"1", "16", "1000"}) {
+      const Outcome outcome = attoscope({"run", "--n", n, "--d", "5", "--block-k", block, "--block-q", "3", "--json", "-"});
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+      EXPECT_FALSE(nlohmann::json::parse(outcome.out).is_discarded());
+    }
+  }
+}
+
+TEST(RunCommand, ASignalStopsTheRunAndLeavesNothing) {
+  const TemporaryDirectory scratch;
+  const pid_t self = getpid();
+  sigset_t set, before;  // other threads of this test must not take the signal
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  std::jthread sender([self](const std::stop_token& stop) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    if (!stop.stop_requested()) kill(self, SIGINT);
+  });
+  const Outcome outcome = attoscope(
+      {"run", "--n", "40000", "--d", "128", "--format", "e5m7", "--policy", "all_tile", "--json", scratch / "r.json"});
+  sender.request_stop();
+  sender.join();
+  const timespec soon{};
+  sigtimedwait(&set, nullptr, &soon);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("stopped"));
+  EXPECT_EQ(scratch.count(), 0);
+}
+
+/// A decimal comma and grouped thousands, for as long as it lives: in C++ streams, and in C where such a locale is installed.
+class CommaLocale {
+ public:
+  CommaLocale() : c_(std::setlocale(LC_ALL, nullptr)), cpp_(std::locale::global(std::locale(std::locale(), new Punctuation))) {
+    for (const char* const name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"}) {
+      if (std::setlocale(LC_ALL, name) != nullptr) break;
+    }
+  }
+  ~CommaLocale() {
+    std::locale::global(cpp_);
+    std::setlocale(LC_ALL, c_.c_str());
+  }
+
+ private:
+  struct Punctuation : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  std::string c_;
+  std::locale cpp_;
+};
+
+TEST(RunCommand, NumbersDoNotFollowTheLocale) {
+  const std::vector<std::string> options{"--scale", "0.5", "--input", "constant:1.5", "--seed", "1234567"};
+  std::vector<std::string> as_json = options;
+  as_json.insert(as_json.end(), {"--json", "-"});
+  const CommaLocale locale;
+  const Outcome outcome = small_run(as_json), table = small_run(options);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["experiment"]["problem"]["scale"], 0.5);
+  EXPECT_EQ(json["experiment"]["problem"]["input"]["value"], 1.5);
+  EXPECT_THAT(table.out, AllOf(HasSubstr("seed 1234567"), HasSubstr("scale 0.5,"), HasSubstr("constant:1.5")));
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,115 @@
+// The options of `attoscope run`: every field of the methods and of the problem, presets, attribution.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/commands/run_command.h"
+#include "kernels/experiment/presets.h"
+#include "tests/app/outcome.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
+
+/// The experiment that `run` with these options writes.
+nlohmann::json experiment_written(const std::vector<std::string>& options) {
+  std::vector<std::string> all = options;
+  all.insert(all.end(), {"--json", "-"});
+  const Outcome outcome = small_run(all);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return nlohmann::json::parse(outcome.out)["experiment"];
+}
+
+TEST(RunOptions, EveryOptionOfTheMethodAndTheProblemIsSet) {
+  const nlohmann::json e = experiment_written(
+      {"--algorithm",   "split_kv",       "--splits",      "3",    "--tau",        "4.5", "--tie-beta", "2",
+       "--exponential", "exp2",           "--exp2-degree", "5",    "--p-exponent", "-8",  "--kahan",    "--order",
+       "interleaved:4", "--reverse-keys", "--sink",        "-1.5", "--softcap",    "30",  "--alibi",    "0.25"});
+  const nlohmann::json a{{"algorithm", "split_kv"}, {"splits", 3},      {"tau", 4.5},          {"tie_beta", 2.0},
+                         {"exponential", "exp2"},   {"exp2_degree", 5}, {"p_exponent", -8},    {"kahan_l", true},
+                         {"order", "interleaved"},  {"sum_lanes", 4},   {"reverse_keys", true}};
+  for (const auto& [key, value] : a.items()) EXPECT_EQ(e["a"][key], value) << key;
+  EXPECT_EQ(e["problem"]["sink"], -1.5);
+  EXPECT_EQ(e["problem"]["softcap"], 30);
+  EXPECT_EQ(e["problem"]["alibi"], 0.25);
+}
+
+TEST(RunOptions, EveryFieldOfEitherMethodCanBeSet) {
+  Experiment e = default_experiment();
+  for (const char* const setting :
+       {"a.algorithm=flash4", "b.tau=3", "b.splits=9", "a.tie_beta=1.5", "b.exponential=exp2", "b.exp2_degree=2",
+        "a.p_exponent=8", "a.kahan_l=true", "b.order=interleaved:16", "a.order=pairwise", "b.reverse_keys=true",
+        "a.P=main/stochastic", "b.O=e5m7/stochastic", "b.policy=tile", "a.sum_lanes=2"})
+    apply_setting(e, setting);
+  EXPECT_EQ(e.a.algorithm, Algorithm::flash4);
+  EXPECT_EQ(e.a.tie_beta, 1.5);
+  EXPECT_EQ(e.a.p_exponent, 8);
+  EXPECT_TRUE(e.a.kahan_l);
+  EXPECT_EQ(e.a.order, SumOrder::pairwise);
+  EXPECT_EQ(e.a.sum_lanes, 2);
+  EXPECT_EQ(e.a.precision[Step::P], (Rounding{Rounding::Kind::main, {}, true}));
+  EXPECT_EQ(e.b.tau, 3);
+  EXPECT_EQ(e.b.splits, 9);
+  EXPECT_EQ(e.b.exponential, ExponentialKind::exp2);
+  EXPECT_EQ(e.b.exp2_degree, 2);
+  EXPECT_EQ(e.b.order, SumOrder::interleaved);
+  EXPECT_EQ(e.b.sum_lanes, 16);
+  EXPECT_TRUE(e.b.reverse_keys);
+  EXPECT_EQ(e.b.precision, policy("tile").precision);
+}
+
+TEST(RunOptions, TauFollowsTheMainFormat) {
+  const auto tau = [](const std::vector<std::string>& options) {
+    return experiment_written(options)["a"]["tau"].get<double>();
+  };
+  EXPECT_EQ(tau({}), 8);
+  EXPECT_EQ(tau({"--format", "fp16"}), 8);
+  EXPECT_EQ(tau({"--format", "e4m3"}), 0);
+  EXPECT_EQ(tau({"--format", "e5m2"}), 0);
+  EXPECT_EQ(tau({"--format", "e4m3", "--tau", "2"}), 2);
+  EXPECT_EQ(tau({"--format", "e4m3", "--set", "a.tau=3"}), 3);
+}
+
+TEST(RunOptions, APresetIsTheStartAndOptionsChangeIt) {
+  RunArguments x;
+  x.preset = "fp8_stale_max";
+  const Experiment probed = experiment_of(x);
+  EXPECT_EQ(probed.a.algorithm, Algorithm::flash4);
+  EXPECT_EQ(probed.a.tau, 8);
+  EXPECT_EQ(probed.format, e4m3);
+  x.typed["format"] = "e5m2";
+  x.set = {"b.tau=1"};
+  Experiment expected = probed;
+  expected.format = e5m2;
+  expected.b.tau = 1;
+  EXPECT_EQ(experiment_of(x), expected);
+}
+
+TEST(RunOptions, AttributionIsPrintedAndWritten) {
+  const Outcome table = small_run({"--policy", "eager", "--attribute"});
+  ASSERT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("relief"), HasSubstr("tile_sum"), HasSubstr("interaction")));
+  const nlohmann::json json = nlohmann::json::parse(small_run({"--policy", "eager", "--attribute", "--json", "-"}).out);
+  const nlohmann::json& attribution = json["attribution"];
+  EXPECT_EQ(attribution["total"]["mean_abs"], json["a"]["mean_abs"]);
+  EXPECT_EQ(attribution["steps"].size(), 12U);
+  for (const char* const key : {"step", "relief", "without", "alone"})
+    EXPECT_TRUE(attribution["steps"][0].contains(key)) << key;
+  for (const char* const key : {"floor", "combined_rms", "interaction"}) EXPECT_TRUE(attribution.contains(key)) << key;
+  EXPECT_FALSE(nlohmann::json::parse(small_run({"--json", "-"}).out).contains("attribution"));
+}
+
+TEST(RunOptions, TheTableNamesWhatIsNotAsUsual) {
+  const Outcome outcome = small_run({"--algorithm", "flash4", "--kahan", "--sink", "2", "--set", "b.order=pairwise"});
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("flash4 hw, tau 8.0, kahan_l true"), HasSubstr("base_eager, order pairwise"),
+                                 HasSubstr("mask none, sink 2")));
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,346 @@
+// Where sessions are kept: the file that is open, the last session, the recent ones; and that nothing is lost on the way.
+#include "app/session/session_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "app/files/files.h"
+#include "app/session/session.h"
+#include "tests/app/outcome.h"
+#include "tests/support/support.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using testing::bytes_of_file;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::sentence_of;
+using testing::TemporaryDirectory;
+
+Session of_tokens(int n) {
+  Session session;
+  session.experiment.problem.n = n;
+  return session;
+}
+
+/// A window's files in a directory of their own, and the session that it shows.
+struct Desk {
+  const TemporaryDirectory folder;
+  SessionStore::Places places{folder / "state/session.json", folder / "state/recent.json"};
+  Session session = of_tokens(8);
+  SessionStore store{places, session, ""};
+
+  Desk() { store.observe(session); }
+  /// Another window that begins with what this one shows.
+  SessionStore window(const std::string& document = {}) const { return {places, session, document}; }
+  void open(const std::string& path) {
+    std::vector<std::string> remarks;
+    session = store.open(path, remarks);
+    store.observe(session);
+  }
+  std::vector<std::string> recent() const {
+    std::vector<std::string> names;
+    for (const RecentSession& r : store.files(session).recent) names.push_back(r.file);
+    return names;
+  }
+};
+
+Session read(const std::string& path) {
+  std::vector<std::string> remarks;
+  Session session = read_session(path, remarks);
+  EXPECT_THAT(remarks, IsEmpty());
+  return session;
+}
+
+TEST(SessionStore, SavesUnderANameAndKnowsWhatIsUnsaved) {
+  Desk desk;
+  EXPECT_EQ(desk.store.files(desk.session).file, "");
+  EXPECT_FALSE(desk.store.files(desk.session).unsaved);
+  EXPECT_FALSE(desk.store.has_file(desk.session));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.save(desk.session); }), HasSubstr("no file yet"));
+  desk.session.view.show_tiles = true;
+  EXPECT_TRUE(desk.store.files(desk.session).unsaved);
+  EXPECT_EQ(desk.store.save(desk.session, desk.folder / "mine"), "Saved " + (desk.folder / "mine.json") + ".");
+  EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "mine.json");
+  EXPECT_FALSE(desk.store.files(desk.session).unsaved);
+  EXPECT_EQ(read(desk.folder / "mine.json"), desk.session);
+  desk.session.experiment.problem.seed = 9;
+  EXPECT_TRUE(desk.store.files(desk.session).unsaved);
+  EXPECT_EQ(read(desk.folder / "mine.json").experiment.problem.seed, 1u);
+  desk.store.save(desk.session);
+  EXPECT_EQ(read(desk.folder / "mine.json").experiment.problem.seed, 9u);
+  EXPECT_FALSE(std::filesystem::exists(desk.folder / "mine.json.kept")) << "it was this window's own";
+}
+
+TEST(SessionStore, UndoAcrossAnOpenedFileFindsTheEarlierFileAgain) {
+  Desk desk;
+  desk.store.save(desk.session, desk.folder / "first.json");
+  const Session first = desk.session;
+  write_file(desk.folder / "second.json", session_text(of_tokens(16)));
+  desk.open(desk.folder / "second.json");
+  EXPECT_EQ(desk.session.experiment.problem.n, 16);
+  EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "second.json");
+  EXPECT_FALSE(desk.store.files(desk.session).unsaved);
+  const Session second = desk.session;
+  desk.session = first;  // what undo does
+  EXPECT_EQ(desk.store.files(desk.session).file, desk.folder / "first.json");
+  desk.store.save(desk.session);
+  EXPECT_EQ(read(desk.folder / "second.json").experiment.problem.n, 16) << "the other file is left alone";
+  desk.session = desk.store.fresh(second);
+  desk.store.observe(desk.session);
+  EXPECT_EQ(desk.store.files(desk.session).file, "");
+  EXPECT_EQ(desk.session.experiment, first_session().experiment);
+  EXPECT_EQ(desk.store.files(second).file, desk.folder / "second.json");
+}
+
+TEST(SessionStore, WhatAnotherWindowSavedIsKeptBesideAndSaidOnce) {
+  Desk desk;
+  const std::string file = desk.folder / "shared.json";
+  desk.store.save(desk.session, file);
+  SessionStore other = desk.window(file);
+  EXPECT_EQ(other.save(of_tokens(32)), "Saved " + file + ".");
+  EXPECT_EQ(desk.store.save(of_tokens(64)),
+            "Saved " + file + ". What was there, and not opened here, is kept as " + file + ".kept.");
+  EXPECT_EQ(read(file).experiment.problem.n, 64);
+  EXPECT_EQ(read(file + ".kept").experiment.problem.n, 32);
+  EXPECT_EQ(desk.store.save(of_tokens(65)), "Saved " + file + ".") << "now it is known";
+}
+
+TEST(SessionStore, SavingOverSomeOtherFileKeepsThat) {
+  Desk desk;
+  const std::string poem = desk.folder.write("poem.json", "roses are red");
+  EXPECT_THAT(desk.store.save(desk.session, poem), HasSubstr("is kept as " + poem + ".kept."));
+  EXPECT_EQ(bytes_of_file(poem + ".kept"), "roses are red");
+  EXPECT_EQ(read(poem), desk.session);
+}
+
+TEST(SessionStore, WhatWasNotUnderstoodIsNotLostBySaving) {
+  Desk desk;
+  const std::string text = R"({"schema":"attoscope.session/3","experiment":{"problem":{"n":40}},"orbits":3})";
+  const std::string file = desk.folder.write("newer.json", text);
+  std::vector<std::string> remarks;
+  desk.session = desk.store.open(file, remarks);
+  EXPECT_THAT(remarks, ElementsAre(HasSubstr("newer than"), HasSubstr("newer.json: orbits is not a known key")));
+  EXPECT_THAT(desk.store.save(desk.session), HasSubstr(".kept"));
+  EXPECT_EQ(bytes_of_file(file + ".kept"), text);
+  EXPECT_EQ(read(file).experiment.problem.n, 40);
+}
+
+TEST(SessionStore, ADamagedFileIsOneSentenceAndNothingChanges) {
+  Desk desk;
+  const std::string file = desk.folder.write("bad.json", "{\"schema\": ");
+  std::vector<std::string> remarks;
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.open(file, remarks); }),
+              AllOf(HasSubstr("bad.json"), HasSubstr("is not JSON")));
+  EXPECT_EQ(bytes_of_file(file), "{\"schema\": ");
+  EXPECT_EQ(desk.store.files(desk.session).file, "");
+  EXPECT_THAT(desk.recent(), IsEmpty());
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.save(desk.session, "/dev/null/x.json"); }),
+              HasSubstr("/dev/null"));
+  EXPECT_EQ(desk.store.files(desk.session).file, "") << "what could not be saved has no file";
+}
+
+TEST(SessionStore, AChangeIsKeptAtOnceWhenIdleAndWithinAMinuteOtherwise) {
+  Desk desk;
+  const std::string last = desk.places.last;
+  desk.store.autosave(desk.session, 1000, true);
+  EXPECT_EQ(read(last).experiment.problem.n, 8);
+  const auto written = std::filesystem::last_write_time(last);
+  desk.store.autosave(desk.session, 5000, true);
+  EXPECT_EQ(std::filesystem::last_write_time(last), written) << "nothing changed";
+  desk.session.experiment.problem.n = 9;
+  desk.store.autosave(desk.session, 6000, false);
+  desk.session.experiment.problem.n = 10;
+  desk.store.autosave(desk.session, 6059.9, false);
+  EXPECT_EQ(read(last).experiment.problem.n, 8);
+  desk.store.autosave(desk.session, 6060, false);
+  EXPECT_EQ(read(last).experiment.problem.n, 10);
+  desk.session.experiment.problem.n = 11;
+  desk.store.autosave(desk.session, 6061, false);
+  EXPECT_EQ(read(last).experiment.problem.n, 10) << "a minute counts from the change";
+  desk.store.autosave(desk.session, 6061.5, true);
+  EXPECT_EQ(read(last).experiment.problem.n, 11);
+}
+
+TEST(SessionStore, TheNextWindowGoesOnWithTheFileAndKnowsThatItIsUnsaved) {
+  Desk desk;
+  setenv("XDG_STATE_HOME", (desk.folder / "x").c_str(), 1);
+  SessionStore store({desk.folder / "x/attoscope/session.json", ""}, desk.session, "");
+  store.save(desk.session, desk.folder / "mine.json");
+  for (const bool changed : {false, true}) {
+    if (changed) desk.session.view.show_tiles = true;
+    store.autosave(desk.session, 0, true);
+    std::vector<std::string> remarks;
+    const LastSession last = last_session(remarks);
+    EXPECT_THAT(remarks, IsEmpty());
+    EXPECT_EQ(last.session, desk.session);
+    EXPECT_EQ(last.document, desk.folder / "mine.json");
+    SessionStore next = desk.window(last.document);
+    next.observe(last.session);
+    EXPECT_EQ(next.files(last.session).file, desk.folder / "mine.json");
+    EXPECT_EQ(next.files(last.session).unsaved, changed);
+  }
+  unsetenv("XDG_STATE_HOME");
+  std::filesystem::remove(desk.folder / "mine.json");
+  SessionStore without = desk.window(desk.folder / "mine.json");
+  without.observe(desk.session);
+  EXPECT_TRUE(without.files(desk.session).unsaved) << "its file is gone";
+}
+
+TEST(SessionStore, TwoWindowsKeepEachOthersLastSession) {
+  Desk desk;
+  desk.store.autosave(of_tokens(8), 0, true);
+  SessionStore other = desk.window();
+  EXPECT_EQ(other.autosave(of_tokens(16), 0, true), "");
+  EXPECT_EQ(desk.store.autosave(of_tokens(9), 0, true),
+            "Another window is open: its last session is kept as " + desk.places.last + ".kept.");
+  EXPECT_EQ(read(desk.places.last).experiment.problem.n, 9);
+  EXPECT_EQ(read(desk.places.last + ".kept").experiment.problem.n, 16);
+  other.autosave(of_tokens(17), 0, true);
+  EXPECT_EQ(desk.store.autosave(of_tokens(10), 0, true), "") << "it is said once";
+}
+
+TEST(SessionStore, TheRecentOnesNewestFirstAndWhyOneIsGone) {
+  Desk desk;
+  for (int i = 0; i < 13; ++i) desk.store.save(desk.session, desk.folder / (std::to_string(i) + ".json"));
+  ASSERT_EQ(desk.recent().size(), SessionStore::most_recent);
+  EXPECT_EQ(desk.recent().front(), desk.folder / "12.json");
+  EXPECT_EQ(desk.recent().back(), desk.folder / "3.json");
+  desk.open(desk.folder / "5.json");
+  EXPECT_EQ(desk.recent().front(), desk.folder / "5.json");
+  EXPECT_EQ(desk.recent().size(), SessionStore::most_recent) << "none twice";
+  SessionStore other = desk.window();
+  other.save(desk.session, desk.folder / "others.json");
+  std::filesystem::remove(desk.folder / "12.json");
+  std::filesystem::remove(desk.folder / "11.json");
+  std::filesystem::create_directory(desk.folder / "11.json");
+  desk.store.look_for_recent();
+  const std::vector<RecentSession> recent = desk.store.files(desk.session).recent;
+  EXPECT_EQ(recent[0].file, desk.folder / "others.json");
+  EXPECT_EQ(recent[1].reason, "");
+  EXPECT_EQ(recent[2].reason, "It is no longer there.");
+  EXPECT_EQ(recent[3].reason, "It is not a file.");
+  desk.folder.write("state/recent.json", "{\"schema\":\"attoscope.recent/1\",\"files\":[7,");
+  EXPECT_THAT(desk.window().files(desk.session).recent, IsEmpty()) << "a damaged list is begun anew";
+}
+
+TEST(SessionStore, ADeviceOfThisWindowAloneIsNeverWritten) {
+  Desk desk;
+  Session session = desk.session;
+  session.device = "cpu";
+  SessionStore store(desk.places, session, "", "cuda:0");
+  session.device = "cuda:0";
+  store.observe(session);
+  EXPECT_FALSE(store.files(session).unsaved);
+  store.save(session, desk.folder / "x.json");
+  EXPECT_EQ(read(desk.folder / "x.json").device, "cpu");
+  EXPECT_FALSE(store.files(session).unsaved);
+  session.device = "auto";  // chosen by hand
+  store.save(session);
+  EXPECT_EQ(read(desk.folder / "x.json").device, "auto");
+}
+
+/// Saves one of two sessions after the other until it is killed; writes a byte to `told` after each.
+[[noreturn]] void save_for_ever(SessionStore& store, const Session& x, const Session& y, int told) {
+  for (bool turn_of_x = true;; turn_of_x = !turn_of_x) {
+    store.autosave(turn_of_x ? x : y, 0, true);
+    if (write(told, "x", 1) != 1) _exit(1);
+  }
+}
+
+TEST(SessionStore, KilledAtAnyMomentItLeavesTheOldFileOrTheNewOne) {
+  const Desk desk;
+  Session x = of_tokens(100), y = of_tokens(200);
+  for (int i = 0; i < 40; ++i) y.pins.push_back({.name = std::string(500, 'y'), .experiment = {}, .thumbnail = {}});
+  std::mt19937 dice(7);
+  bool seen_x = false, seen_y = false;
+  for (int i = 0; i < testing::experiments(32) || !(seen_x && seen_y); ++i) {
+    ASSERT_LT(i, 1000) << "it is killed in both";
+    int saved[2];
+    ASSERT_EQ(pipe(saved), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      SessionStore store = desk.window();
+      save_for_ever(store, x, y, saved[1]);
+    }
+    char told = 0;
+    for (unsigned saves = 1 + dice() % 4; saves > 0; --saves) ASSERT_EQ(::read(saved[0], &told, 1), 1);
+    usleep(dice() % 4000);  // into the next one
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    for (const int end : saved) close(end);
+    const Session found = read(desk.places.last);
+    EXPECT_TRUE(found == x || found == y) << "after " << i << " kills";
+    seen_x |= found == x;
+    seen_y |= found == y;
+  }
+  const SessionStore next = desk.window();
+  for (const auto& file : std::filesystem::directory_iterator(desk.folder / "state"))
+    EXPECT_EQ(file.path().filename().string().find(".part-"), std::string::npos) << "what the dead left is swept up";
+}
+
+TEST(Files, WhatTheLivingWriteIsLeftAlone) {
+  const TemporaryDirectory scratch;
+  const std::string mine = scratch.write("s.json.part-" + std::to_string(getpid()) + "-0", "x");
+  const std::string strange = scratch.write("s.json.part-x", "x"), other = scratch.write("t.json.part-1999999999-0", "x");
+  const std::string dead = scratch.write("s.json.part-1999999999-0", "x");
+  remove_leftovers(scratch / "s.json");
+  EXPECT_TRUE(std::filesystem::exists(mine) && std::filesystem::exists(strange) && std::filesystem::exists(other));
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  remove_leftovers(scratch / "missing/s.json");
+}
+
+TEST(Files, KeptAsideUnderAFreeNameAndNeverMoreThanNine) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch / "s";
+  for (int i = 1; i <= 9; ++i) {
+    scratch.write("s", std::to_string(i));
+    const std::string copy = path + (i == 1 ? ".kept" : ".kept-" + std::to_string(i));
+    EXPECT_EQ(keep_aside(path), copy);
+    EXPECT_EQ(keep_aside(path), copy) << "the same bytes are kept once";
+    std::filesystem::last_write_time(copy,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(i == 4 ? 99 : 10));
+  }
+  scratch.write("s", "new");
+  EXPECT_EQ(keep_aside(path), path + ".kept-4") << "the oldest gives way";
+  EXPECT_EQ(bytes_of_file(path + ".kept-4"), "new");
+  EXPECT_EQ(keep_aside(scratch / "missing"), "");
+}
+
+#ifdef ATTOSCOPE_GUI
+TEST(Sessions, RenderDrawsTheOneThatIsNamed) {
+  const TemporaryDirectory scratch;
+  const std::string picture = scratch / "x.png";
+  const auto render = [&](const std::string& session) {
+    return testing::attoscope({"render", session, "--out", picture, "--size", "640x400"});
+  };
+  write_file(scratch / "good.json", session_text(of_tokens(16)));
+  const testing::Outcome good = render(scratch / "good.json");
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_EQ(good.out, picture + ": 640 x 400 pixels\n");
+  EXPECT_EQ(bytes_of_file(picture).substr(1, 3), "PNG");
+  const testing::Outcome newer =
+      render(scratch.write("newer.json", R"({"schema":"attoscope.session/2","experiment":{"problem":{"n":9}},"x":1})"));
+  EXPECT_EQ(newer.code, 0) << newer.err;
+  EXPECT_THAT(newer.out, AllOf(HasSubstr("newer.json: schema is"), HasSubstr("newer.json: x is not a known key")));
+  std::filesystem::remove(picture);
+  const testing::Outcome damaged = render(scratch.write("damaged.json", "{"));
+  EXPECT_EQ(damaged.code, 1);
+  EXPECT_THAT(damaged.err, AllOf(HasSubstr("damaged.json: is not JSON"), ::testing::EndsWith("\n")));
+  EXPECT_FALSE(std::filesystem::exists(picture));
+}
+#endif
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,252 @@
+// Pictures on the GPU: the same whether their pixels are sent, made where they are painted, or written by somebody else into
+// the texture; and what happens when that fails.
+#include "app/window/texture.h"
+
+#include <epoxy/gl.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "app/window/gui.h"
+#include "app/window/offscreen.h"
+#include "imgui.h"
+#include "imgui_impl_opengl3.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/gpu/device_matrices.h"
+#include "tests/support/support.h"
+#include "ui/picture/heatmap_view.h"
+
+namespace attoscope {
+namespace {
+
+using namespace testing;  // attoscope::testing
+
+constexpr int width = 160, height = 120, rows = 300, cols = 40;
+
+/// What a stand-in for a GPU was asked to do.
+struct Log {
+  int shared = 0, alive = 0, painted = 0;
+  bool refuses = false, breaks = false, serves = true;
+};
+
+/// Writes the texture as a GPU would, by other means.
+class Painter final : public SharedTexture {
+ public:
+  Painter(Log& log, unsigned texture) : log_(log), texture_(texture) { ++log_.shared, ++log_.alive; }
+  ~Painter() override {
+    --log_.alive;
+    EXPECT_TRUE(glIsTexture(texture_)) << "the texture went before what shares it";
+  }
+  bool serves(const CellSource&) const override { return log_.serves; }
+  void paint(const CellSource& s, int w, int h) override {
+    if (log_.breaks) throw std::runtime_error("The GPU fell off the bus.");
+    int texels_x = 0, texels_y = 0;
+    glBindTexture(GL_TEXTURE_2D, texture_);
+    glGetTexLevelParameteriv(GL_TEXTURE_2D, 0, GL_TEXTURE_WIDTH, &texels_x);
+    glGetTexLevelParameteriv(GL_TEXTURE_2D, 0, GL_TEXTURE_HEIGHT, &texels_y);
+    EXPECT_EQ(texels_x, w);
+    EXPECT_EQ(texels_y, h);
+    const std::vector<float> pixels = sampled(*s.values, s.rows, s.cols, s.cells, w, h, PixelImage::nothing);
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, w, h, GL_RED, GL_FLOAT, pixels.data());
+    ++log_.painted;
+  }
+
+ private:
+  Log& log_;
+  unsigned texture_;
+};
+
+ShareTexture stand_in(Log& log) {
+  return [&log](unsigned texture, const CellSource&) -> std::unique_ptr<SharedTexture> {
+    if (log.refuses) return nullptr;
+    return std::make_unique<Painter>(log, texture);
+  };
+}
+
+/// A matrix, and a picture of it.
+class TexturePictures : public ::testing::Test {
+ protected:
+  TexturePictures() {
+    Dice dice(5);
+    for (float& x : values_) x = static_cast<float>(dice.normal());
+    values_[777] = NAN;
+    values_[778] = HUGE_VALF;
+  }
+
+  PixelImage sent(const CellRect& cells, int w = width, int h = height) {
+    PixelImage image{.width = w, .height = h, .version = ++made_};
+    image.pixels = sampled(values_, rows, cols, cells, w, h, PixelImage::nothing);
+    return image;
+  }
+  PixelImage described(const CellRect& cells, int w = width, int h = height) {
+    PixelImage image{.width = w, .height = h, .version = ++made_};
+    image.source = {&values_, rows, cols, cells, Field::a_error, std::make_shared<const DeviceMatrices>()};
+    return image;
+  }
+
+  /// What is on screen after a frame that paints the image.
+  std::vector<std::uint8_t> shown(Texture& texture, const PixelImage& image) {
+    ImGui::GetIO().DisplaySize = {width, height};
+    ImGui_ImplOpenGL3_NewFrame();
+    ImGui::NewFrame();
+    texture.paint(ImGui::GetBackgroundDrawList(), {0, 0}, {static_cast<float>(image.width), static_cast<float>(image.height)},
+                  image, {.diverging = true, .log = false, .range = 2, .knee = 1});
+    gui_.draw(0xff000000);
+    texture.end_frame();
+    return screen_.read().rgb;
+  }
+
+  std::vector<float> values_ = std::vector<float>(rows * cols);
+  const CellRect whole_{0, 0, rows, cols}, part_{20.5, 3.25, 90, 31};
+
+ private:
+  std::uint64_t made_ = 0;  ///< images, since an image is known by its address and version
+  Offscreen screen_{width, height};
+  Gui gui_;
+};
+
+TEST_F(TexturePictures, AreTheSameWhoeverMakesThePixels) {
+  Log log;
+  Texture sending, making(ShareTexture{}), sharing(stand_in(log));
+  for (const CellRect& cells : {whole_, part_}) {
+    const PixelImage with_pixels = sent(cells), with_source = described(cells);
+    const std::vector<std::uint8_t> expected = shown(sending, with_pixels);
+    EXPECT_GT(std::ranges::count_if(expected, [](int x) { return x > 60; }), width * height / 4) << "nothing was drawn";
+    PixelImage nowhere = with_source;
+    nowhere.source.on_device.reset();
+    EXPECT_EQ(shown(making, nowhere), expected);
+    EXPECT_EQ(shown(sharing, with_source), expected);
+  }
+  EXPECT_EQ(log.painted, 2);
+  EXPECT_EQ(sharing.take_remark(), "");
+}
+
+TEST_F(TexturePictures, AreMadeHereWhereTheGpuDrawsSomethingElse) {
+  Log log{.refuses = true};
+  Texture texture(stand_in(log)), sending;
+  EXPECT_EQ(shown(texture, described(whole_)), shown(sending, sent(whole_)));
+  EXPECT_EQ(texture.take_remark(), "");
+}
+
+TEST_F(TexturePictures, OfAGpuThatCudaDoesNotSeeInThisContextAreMadeHere) {
+  Texture texture(cuda_sharing()), sending;
+  PixelImage image = described(whole_);
+  DeviceMatrices elsewhere;
+  elsewhere.device = 63;
+  image.source.on_device = std::make_shared<const DeviceMatrices>(elsewhere);
+  EXPECT_EQ(shown(texture, image), shown(sending, sent(whole_)));
+  EXPECT_EQ(texture.take_remark(), "");
+}
+
+TEST_F(TexturePictures, OfAResultOnAGpuAreThoseOfTheSameResultOnTheCpu) {
+  Experiment e = default_experiment();
+  e.problem.n = 96;
+  e.problem.d = 16;
+  const auto on_cpu = std::make_shared<const Result>(compute(e));
+  Result copy = *on_cpu;
+  copy.on_device = std::make_shared<const DeviceMatrices>();
+  const auto on_gpu = std::make_shared<const Result>(std::move(copy));
+  Log log;
+  Texture sharing(stand_in(log)), sending;
+  HeatState cpu, gpu;
+  for (const CellRect& cells : {CellRect{0, 0, 96, 16}, {10, 2.5, 50, 11}})
+    for (const Field field : {Field::golden, Field::a}) {
+      refresh_values(cpu, on_cpu, field);
+      refresh_values(gpu, on_gpu, field);
+      refresh_image(cpu, cells, width, height);
+      refresh_image(gpu, cells, width, height);
+      EXPECT_FALSE(cpu.image.pixels.empty());
+      EXPECT_TRUE(gpu.image.pixels.empty()) << "pooled on the CPU for nothing";
+      EXPECT_EQ(shown(sharing, gpu.image), shown(sending, cpu.image));
+    }
+  EXPECT_EQ(log.painted, 4);
+  refresh_values(gpu, on_cpu, Field::a);
+  refresh_image(gpu, {0, 0, 96, 16}, width, height);
+  EXPECT_FALSE(gpu.image.source.on_device) << "the matrices of the result before would stay";
+}
+
+TEST_F(TexturePictures, AreSharedOnceAndPaintedWhenTheyChange) {
+  Log log;
+  Texture texture(stand_in(log)), sending;
+  PixelImage image = described(whole_);
+  shown(texture, image);
+  shown(texture, image);
+  EXPECT_EQ(log.painted, 1) << "nothing changed";
+  image.source.cells = part_;
+  ++image.version;
+  EXPECT_EQ(shown(texture, image), shown(sending, sent(part_)));
+  EXPECT_EQ(log.painted, 2);
+  EXPECT_EQ(log.shared, 1) << "the texture kept its size";
+  log.serves = false;
+  ++image.version;
+  shown(texture, image);
+  EXPECT_EQ(log.shared, 2) << "the matrices moved to another GPU";
+}
+
+TEST_F(TexturePictures, AreNoLongerSharedBeforeTheTextureChangesOrGoes) {
+  Log log;
+  {
+    Texture texture(stand_in(log)), sending;
+    PixelImage image = described(whole_);
+    shown(texture, image);
+    image.width = 100;
+    EXPECT_EQ(shown(texture, image), shown(sending, sent(whole_, 100)));
+    EXPECT_EQ(log.shared, 2);
+    EXPECT_EQ(log.alive, 1);
+    const PixelImage another = described(part_);
+    shown(texture, another);  // and `image` is forgotten
+    EXPECT_EQ(log.alive, 1);
+    shown(texture, sent(part_));  // and `another`
+    EXPECT_EQ(log.alive, 0);
+    shown(texture, another);
+  }
+  EXPECT_EQ(log.alive, 0);
+}
+
+TEST_F(TexturePictures, WithPixelsOfTheirOwnEndTheSharing) {
+  Log log;
+  Texture texture(stand_in(log)), sending;
+  PixelImage image = described(whole_);
+  shown(texture, image);
+  const std::vector<std::uint8_t> expected = shown(sending, sent(part_));
+  image = sent(part_);
+  EXPECT_EQ(shown(texture, image), expected);
+  EXPECT_EQ(log.alive, 0);
+}
+
+TEST_F(TexturePictures, AreMadeHereWhenTheGpuFailsAndOneSentenceSaysSo) {
+  Log log;
+  Texture texture(stand_in(log)), sending;
+  PixelImage image = described(whole_);
+  shown(texture, image);
+  log.breaks = true;
+  image.source.cells = part_;
+  ++image.version;
+  EXPECT_EQ(shown(texture, image), shown(sending, sent(part_)));
+  EXPECT_EQ(texture.take_remark(),
+            "Pictures are copied from the CPU now, since the GPU cannot draw them: The GPU fell off the bus.");
+  EXPECT_EQ(texture.take_remark(), "");
+  EXPECT_EQ(log.alive, 0);
+  log.breaks = false;
+  ++image.version;
+  EXPECT_EQ(shown(texture, image), shown(sending, sent(part_)));
+  EXPECT_EQ(log.shared, 1) << "a GPU that failed is not asked again";
+  EXPECT_EQ(texture.take_remark(), "");
+}
+
+TEST_F(TexturePictures, WithoutPixelsAndSourceAreNotDrawn) {
+  Texture texture;
+  const std::vector<std::uint8_t> nothing = shown(texture, PixelImage{});
+  EXPECT_EQ(shown(texture, PixelImage{.width = 50, .height = 50}), nothing);
+  PixelImage cut = sent(whole_);
+  cut.pixels.resize(5);
+  EXPECT_EQ(shown(texture, cut), nothing);
+}
+
+}  // namespace
+}  // namespace attoscope

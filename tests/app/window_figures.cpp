@@ -1,0 +1,295 @@
+// Plots of the window as figures: each end to end and again from its bundle, its data against the result, outliers and NaN.
+#include "app/plots/window_figures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "app/figures/gnuplot.h"
+#include "app/files/files.h"
+#include "app/session/session.h"
+#include "app/words/numbers.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "tests/app/outcome.h"
+#include "tests/support/figure_support.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/train_support.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
+
+Session plotted() {
+  Session s;
+  s.experiment.problem.n = 40;
+  s.experiment.problem.d = 8;
+  s.experiment.problem.mask.kind = Mask::Kind::causal;
+  s.experiment.a.block_q = s.experiment.a.block_k = 8;
+  s.experiment.a.precision = policy("eager").precision;
+  s.view.hidden_curves = 0;
+  s.sweep.first.values = "4,8,16";
+  s.sweep.seeds = 2;
+  return s;
+}
+
+Figure plot(Plot p, const Session& s) { return plot_figure(p, s, answered(p, s, {})); }
+
+class Plots : public ::testing::TestWithParam<Plot> {
+ protected:
+  void SetUp() override {
+    ::setenv("XDG_CACHE_HOME", (scratch_ / "cache").c_str(), 1);
+    scratch_.write("text.txt", made_text(3000));
+  }
+  /// With a plan to be trained, too.
+  Session session() const {
+    Session s = plotted();
+    s.train = tiny_training(scratch_ / "text.txt");
+    return s;
+  }
+  void TearDown() override { ::unsetenv("XDG_CACHE_HOME"); }
+  std::string write(const Session& s) const {
+    write_file(scratch_ / "s.json", session_text(s));
+    return scratch_ / "s.json";
+  }
+  static std::string name() { return std::string(plot_names[static_cast<std::size_t>(GetParam())]); }
+  const TemporaryDirectory scratch_;
+};
+
+TEST_P(Plots, IsDrawnAndDrawnAgainFromItsBundle) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const Outcome first =
+      attoscope({"figure", write(session()), "--plot", name(), "--columns", "2", "--out", scratch_ / "one.svg"});
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("attoscope " ATTOSCOPE_VERSION));
+  EXPECT_THAT(bytes_of_file(scratch_ / "one.svg"), HasSubstr("</svg>"));
+  const nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch_ / "one.json"));
+  EXPECT_EQ(bundle["plot"], name());
+  EXPECT_EQ(bundle["session"]["view"]["figure"]["two_columns"], true);
+  if (is_of_experiment(GetParam())) {
+    EXPECT_EQ(bundle["digests"]["a"], hex16(compute(plotted().experiment).digests.a));
+  }
+  const Outcome again = attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "two.svg"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(bytes_of_file(scratch_ / "one.csv"), ::testing::SizeIs(::testing::Gt(60u)));
+  EXPECT_EQ(bytes_of_file(scratch_ / "one.csv"), bytes_of_file(scratch_ / "two.csv"));
+  EXPECT_EQ(bytes_of_file(scratch_ / "one.json"), bytes_of_file(scratch_ / "two.json"));
+}
+
+/// One row, one key: a plot, or one sentence about why there is none.
+TEST_P(Plots, OfOneTokenIsAPlotOrASentence) {
+  Session s = session();
+  s.experiment.problem.n = s.experiment.problem.d = 1;
+  s.sweep.first.values = "1,2";
+  try {
+    EXPECT_THAT(gnuplot_script(plot(GetParam(), s), PictureFormat::pdf, "f"), HasSubstr("\nplot "));
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(std::string(error.what()), ::testing::EndsWith("."));
+  }
+}
+
+TEST_P(Plots, OfNothingFiniteIsAPlotOrASentence) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  Session s = session();
+  s.experiment.problem.input.kind = InputKind::constant;
+  s.experiment.problem.input.value = 3e38;
+  s.experiment.format = bf16;
+  try {
+    const Figure f = plot(GetParam(), s);
+    EXPECT_THAT(drawn(gnuplot_script(f, PictureFormat::svg, "f"), "f.svg"), HasSubstr("</svg>"));
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(std::string(error.what()), ::testing::EndsWith("."));
+  }
+}
+
+std::vector<Plot> all_plots() {
+  std::vector<Plot> plots;
+  for (std::size_t i = 1; i < plot_names.size(); ++i) plots.push_back(static_cast<Plot>(i));
+  return plots;
+}
+INSTANTIATE_TEST_SUITE_P(Window, Plots, ::testing::ValuesIn(all_plots()),
+                         [](const auto& tested) { return std::string(plot_names[static_cast<std::size_t>(tested.param)]); });
+
+/// The series called so.
+const Series& series(const Figure& f, const std::string& label) {
+  for (const FigurePanel& p : f.panels)
+    for (const Series& s : p.series)
+      if (s.label == label) return s;
+  throw std::runtime_error("no series " + label);
+}
+
+TEST(PlotData, AreTheResultsOwnNumbers) {
+  const Session s = plotted();
+  const Result r = compute(s.experiment);
+  const Figure max = plot(Plot::running_max, s), error = plot(Plot::error, s), sum = plot(Plot::row_sum, s);
+  ASSERT_EQ(series(max, "m").y.size(), r.trace.tiles.size());
+  for (std::size_t t = 0; t < r.trace.tiles.size(); ++t) {
+    EXPECT_EQ(series(max, "m").y[t], r.trace.tiles[t].max_used);
+    EXPECT_EQ(series(max, "true max").y[t], r.trace.tiles[t].max_true);
+    EXPECT_EQ(series(error, "flash2").y[t], r.trace.tiles[t].error);
+    EXPECT_EQ(series(plot(Plot::largest_P, s), "largest P").y[t], r.trace.tiles[t].p_max);
+    if (t > 0) {
+      EXPECT_EQ(series(sum, "α").y[t - 1], r.trace.tiles[t].alpha);
+    }
+  }
+  const Figure rescales = plot(Plot::rescales, s), ulps = plot(Plot::ulps, s);
+  for (std::size_t t = 0; t < r.rescales.per_tile.size(); ++t) {
+    EXPECT_EQ(series(rescales, "m moved").y[t], static_cast<double>(r.rescales.per_tile[t]));
+    EXPECT_EQ(series(rescales, "1/t, scores in random order").y[t], r.rescales.expected_per_tile[t]);
+  }
+  for (std::size_t i = 0; i < r.a_error.ulps.counts.size(); ++i)
+    EXPECT_EQ(series(ulps, "flash2").y[i], static_cast<double>(r.a_error.ulps.counts[i]) / (40 * 8));
+  const Figure traffic = plot(Plot::traffic, s);
+  EXPECT_EQ(traffic.panels[0].series[2].y[0], r.traffic.flash2);
+  const std::vector<double> scatter = series(plot(Plot::scatter, s), "flash2").y;
+  EXPECT_NEAR(*std::ranges::max_element(scatter) / r.a_error.max_abs, 1, 1e-6);
+  const Attribution all = attribute(s.experiment);
+  const Figure why = plot(Plot::why, s);
+  EXPECT_EQ(why.panels[0].x.categories[0], name(all.steps[0].step));
+  EXPECT_DOUBLE_EQ(why.panels[0].series[0].y[0], 100 * (all.steps[0].without.mean_abs / all.total.mean_abs - 1));
+}
+
+/// The values of a heat map's CSV at (column, row).
+std::map<std::pair<double, double>, std::string> cells_of(const Figure& f) {
+  std::map<std::pair<double, double>, std::string> cells;
+  for (const auto& line : csv_lines(figure_csv(f)))
+    if (!line[6].empty() && line[6] != "value") cells[{std::stod(line[2]), std::stod(line[3])}] = line[6];
+  return cells;
+}
+
+TEST(PlotData, EveryFieldsCellsAreItsValues) {
+  Session s = plotted();
+  const Result r = compute(s.experiment);
+  for (int i = 0; i < field_count; ++i) {
+    s.view.field = static_cast<Field>(i);
+    const auto cells = cells_of(plot(Plot::heat_map, s));
+    ASSERT_EQ(cells.size(), 40u * 8);
+    for (int row = 0; row < 40; ++row)
+      for (int col = 0; col < 8; ++col)
+        EXPECT_EQ(cells.at({col + 0.5, row + 0.5}),
+                  shortest(static_cast<double>(static_cast<float>(field_value(r, s.view.field, row, col)))));
+  }
+  s.view.zoom = {10, 2, 14, 5};
+  EXPECT_EQ(cells_of(plot(Plot::heat_map, s)).size(), 12u);
+  s.view.comparison = Comparison::swipe;
+  EXPECT_EQ(plot(Plot::heat_map, s).panels.size(), 2u);
+}
+
+TEST(PlotData, ScoresAndMapsAreThoseOfTheirQuestions) {
+  Session s = plotted();
+  s.view.picture = PictureKind::scores;
+  const ScoreWindow w = scores({s.experiment, 0, 40, 0, 40});
+  const auto P = cells_of(plot(Plot::heat_map, s));
+  EXPECT_EQ(P.size(), 40u * 41 / 2);  // causal: nothing above the diagonal
+  EXPECT_EQ(P.at({3.5, 20.5}), shortest(static_cast<double>(w.P[20 * 40 + 3])));
+  s.view.picture = PictureKind::rescales;
+  const Result r = compute(s.experiment);
+  double moved = 0;
+  for (const auto& [place, value] : cells_of(plot(Plot::heat_map, s))) moved += std::stod(value);
+  std::int64_t counted = 0;
+  for (const std::int64_t count : r.rescales.per_tile) counted += count;
+  EXPECT_EQ(moved, static_cast<double>(counted));
+  s.view.rescale_show = RescaleShow::underflowed;
+  EXPECT_EQ(plot(Plot::heat_map, s).panels[0].heat->label, "underflowed P");
+}
+
+/// A result of n x d zeros in which a has one wrong element.
+std::shared_ptr<const Result> outlier(Session& s, int n, int d, int row, int col, double value) {
+  s.experiment.problem.n = 40;
+  auto r = std::make_shared<Result>(compute(s.experiment));
+  s.experiment.problem.n = r->experiment.problem.n = n;
+  s.experiment.problem.d = r->experiment.problem.d = d;
+  r->rows.resize(static_cast<std::size_t>(n));
+  std::iota(r->rows.begin(), r->rows.end(), 0);
+  const Matrix zeros{n, d, std::vector<double>(static_cast<std::size_t>(n) * static_cast<std::size_t>(d), 0.0)};
+  r->golden = std::make_shared<const Matrix>(zeros);
+  r->a = r->b = zeros;
+  r->a.values[static_cast<std::size_t>(row) * static_cast<std::size_t>(d) + static_cast<std::size_t>(col)] = value;
+  return r;
+}
+
+TEST(PlotData, PoolingKeepsTheOneElementInAMillionThatIsWrong) {
+  Session s = plotted();
+  const auto result = outlier(s, 16384, 64, 12345, 17, -3.5);
+  const Figure f = plot_figure(Plot::heat_map, s, {result, nullptr, nullptr, nullptr, nullptr});
+  const FigureHeat& h = *f.panels[0].heat;
+  EXPECT_LT(h.width * h.height, 64 * 1000);
+  int found = 0;
+  for (int y = 0; y < h.height; ++y)
+    for (int x = 0; x < h.width; ++x)
+      if (h.values[static_cast<std::size_t>(y * h.width + x)] == -3.5f) {
+        ++found;
+        EXPECT_EQ(x, 17);
+        EXPECT_NEAR((y + 0.5) / h.height, 12345.5 / 16384, 1.0 / h.height);
+      }
+  EXPECT_GE(found, 1);
+  EXPECT_LE(found, 2);  // under the border of two pixels
+  EXPECT_THAT(figure_csv(f), HasSubstr(",-3.5\n"));
+}
+
+TEST(PlotData, NotANumberHasAColourAndAName) {
+  Session s = plotted();
+  for (const auto& [value, word] : {std::pair{static_cast<double>(NAN), "title \"NaN\""},
+                                    std::pair{static_cast<double>(INFINITY), "title \"\\053infinity\""}}) {
+    const auto result = outlier(s, 64, 8, 5, 3, value);
+    const Figure f = plot_figure(Plot::heat_map, s, {result, nullptr, nullptr, nullptr, nullptr});
+    const std::string script = gnuplot_script(f, PictureFormat::svg, "f");
+    EXPECT_EQ(occurrences(script, word), 1u);
+    EXPECT_EQ(occurrences(figure_csv(f), std::isnan(value) ? ",nan\n" : ",inf\n"), 1u) << figure_csv(f).substr(0, 300);
+  }
+}
+
+TEST(PlotCommand, ChangedBitsAreSaidOnceTheFilesAreThere) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  write_file(scratch / "s.json", session_text(plotted()));
+  ASSERT_EQ(attoscope({"figure", scratch / "s.json", "--plot", "ulps", "--out", scratch / "f.svg"}).code, 0);
+  nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch / "f.json"));
+  bundle["digests"]["b"] = "0123456789abcdef";
+  const Outcome o = attoscope({"figure", scratch.write("other.json", bundle.dump()), "--out", scratch / "g.svg"});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("the bits of b are not those that the figure was first made of"));
+  EXPECT_EQ(bytes_of_file(scratch / "f.csv"), bytes_of_file(scratch / "g.csv"));
+}
+
+TEST(PlotCommand, TheSessionThatIsDrawnIsNeverOverwritten) {
+  const TemporaryDirectory scratch;
+  write_file(scratch / "s.json", session_text(plotted()));
+  const std::string before = bytes_of_file(scratch / "s.json");
+  const Outcome o = attoscope({"figure", scratch / "s.json", "--plot", "ulps", "--out", scratch / "s.svg"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("another name than the session's"));
+  EXPECT_EQ(bytes_of_file(scratch / "s.json"), before);
+  EXPECT_EQ(scratch.count(), 1);
+}
+
+TEST(PlotCommand, WrongUsageIsOneSentence) {
+  const TemporaryDirectory scratch;
+  write_file(scratch / "s.json", session_text(plotted()));
+  const auto said = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"figure", scratch / "s.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return attoscope(arguments).err;
+  };
+  EXPECT_THAT(said({"--plot", "window", "--out", scratch / "f.svg"}),
+              HasSubstr("--plot is 'window', expected heat_map, strip"));
+  EXPECT_THAT(said({"--plot", "ulps", "--out", scratch / "f.bmp"}), HasSubstr("ends in .pdf, .svg, .png or .zip"));
+  EXPECT_THAT(said({"--plot", "ulps", "--columns", "3", "--out", scratch / "f.svg"}),
+              HasSubstr("--columns is '3', expected a whole number from 1 to 2"));
+  EXPECT_THAT(said({"--plot", "ulps", "--policy", "hw", "--out", scratch / "f.svg"}), HasSubstr("--policy"));
+  EXPECT_THAT(said({"--out", scratch / "f.svg"}), HasSubstr("attoscope.figure/1"));
+  const std::string broken = scratch.write("b.json", R"({"schema":"attoscope.figure/1","plot":"ulps"})");
+  EXPECT_THAT(attoscope({"figure", broken, "--out", scratch / "f.svg"}).err, HasSubstr("b.json: session is missing"));
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,386 @@
+// The worker: latest wins, nothing queues, nothing starves, nothing hangs. Beside it side questions, which are given up when
+// outdated, and jobs, none of which replaces another. Made to run under ThreadSanitizer.
+#include "app/threads/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "app/threads/job_queue.h"
+#include "app/threads/side_question.h"
+#include "tests/support/eventually.h"
+
+namespace attoscope {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::eventually;
+using Poll = std::function<bool()>;
+using Squarer = Worker<int, int>;
+
+struct Gave {};  // what work throws when it was asked to stop
+constexpr int attempts = 1000;
+
+/// The next answer.
+template <class W>
+auto awaited(W& worker) {
+  decltype(worker.take()) answer;
+  EXPECT_TRUE(eventually([&] { return (answer = worker.take()).has_value(); }));
+  return answer;
+}
+
+TEST(Worker, Answers) {
+  std::atomic<int> published{0};
+  Squarer worker([](int x, const Poll&) { return x * x; }, [&] { ++published; });
+  EXPECT_FALSE(worker.busy());
+  EXPECT_EQ(worker.take(), std::nullopt);
+  worker.submit(7);
+  EXPECT_EQ(awaited(worker), 49);
+  EXPECT_EQ(worker.take(), std::nullopt);
+  EXPECT_TRUE(eventually([&] { return published == 1 && !worker.busy(); }));
+}
+
+TEST(Worker, WorksWithoutListener) {
+  Squarer worker([](int x, const Poll&) { return x; }, {});
+  worker.submit(1);
+  EXPECT_EQ(awaited(worker), 1);
+}
+
+TEST(Worker, ShowsAFirstAnswerWhileItWorksOn) {
+  std::binary_semaphore go{0};
+  Squarer worker(
+      [&](int x, const Poll&, const std::function<void(int)>& publish) {
+        publish(-x);
+        go.acquire();
+        return x * x;
+      },
+      {});
+  worker.submit(3);
+  EXPECT_EQ(awaited(worker), -3);
+  EXPECT_TRUE(worker.busy());
+  go.release();
+  EXPECT_EQ(awaited(worker), 9);
+}
+
+TEST(Worker, WorkThatHasShownSomethingMakesRoomAtOnce) {
+  std::atomic<int> given_up{0};
+  Squarer worker(
+      [&](int x, const Poll& cancelled, const std::function<void(int)>& publish) {
+        publish(-x);
+        while (x == 1 && !cancelled()) std::this_thread::sleep_for(1ms);
+        if (cancelled()) {
+          ++given_up;
+          throw Gave{};
+        }
+        return x;
+      },
+      {}, 1h);
+  worker.submit(1);
+  EXPECT_EQ(awaited(worker), -1);
+  worker.submit(2);
+  EXPECT_TRUE(eventually([&] { return worker.take() == 2; }));
+  EXPECT_EQ(given_up, 1);
+}
+
+TEST(Worker, ADragRunsTheFirstAndTheLast) {
+  std::mutex mutex;
+  std::vector<int> ran;
+  std::binary_semaphore begun{0}, go{0};
+  Squarer worker(
+      [&](int x, const Poll&) {
+        {
+          const std::lock_guard lock(mutex);
+          ran.push_back(x);
+        }
+        if (x == 0) {
+          begun.release();
+          go.acquire();
+        }
+        return x;
+      },
+      {}, 1h);
+  worker.submit(0);
+  begun.acquire();
+  for (int i = 1; i <= 100; ++i) worker.submit(i);
+  EXPECT_TRUE(worker.busy());
+  go.release();
+  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  EXPECT_EQ(worker.take(), 100);
+  EXPECT_EQ(ran, (std::vector<int>{0, 100}));
+}
+
+TEST(Worker, ARunningAnswerIsPublishedThoughItIsStale) {
+  std::binary_semaphore begun{0}, go{0};
+  Squarer worker(
+      [&](int x, const Poll& cancelled) {
+        begun.release();
+        go.acquire();
+        if (cancelled()) throw Gave{};
+        return x;
+      },
+      {}, 1h);
+  worker.submit(1);
+  begun.acquire();
+  worker.submit(2);
+  go.release();
+  begun.acquire();  // the second runs, so the first has answered
+  EXPECT_EQ(worker.take(), 1);
+  EXPECT_TRUE(worker.busy());
+  go.release();
+  EXPECT_EQ(awaited(worker), 2);
+}
+
+TEST(Worker, ANewerAnswerReplacesOneThatWasNotTaken) {
+  Squarer worker([](int x, const Poll&) { return x; }, {});
+  worker.submit(1);
+  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  worker.submit(2);
+  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  EXPECT_EQ(worker.take(), 2);
+  EXPECT_EQ(worker.take(), std::nullopt);
+}
+
+TEST(Worker, PatienceEndsWhileANewerQuestionWaits) {
+  std::atomic<int> gave_up{0}, asked{0};
+  Squarer worker(
+      [&](int x, const Poll& cancelled) {
+        for (; x == 1; ++asked) {
+          if (cancelled()) {
+            ++gave_up;
+            throw Gave{};
+          }
+          std::this_thread::sleep_for(1ms);
+        }
+        return x;
+      },
+      {}, 10ms);
+  worker.submit(1);
+  EXPECT_TRUE(eventually([&] { return asked > 50; }));  // far beyond its patience
+  EXPECT_EQ(gave_up, 0) << "nothing waits: it may take as long as it likes";
+  worker.submit(2);
+  EXPECT_EQ(awaited(worker), 2);
+  EXPECT_EQ(gave_up, 1);
+}
+
+TEST(Worker, ALongDragOverSlowWorkStillShowsPictures) {
+  Squarer worker(
+      [](int x, const Poll& cancelled) {
+        for (int i = 0; i < 40; ++i) {
+          if (cancelled()) throw Gave{};
+          std::this_thread::sleep_for(1ms);
+        }
+        return x;
+      },
+      {}, 5ms);  // patience is far shorter than the work
+  int pictures = 0, x = 0;
+  EXPECT_TRUE(eventually([&] {
+    worker.submit(++x);
+    pictures += worker.take().has_value() ? 1 : 0;
+    return pictures == 3;
+  }));
+}
+
+TEST(Worker, AnErrorIsThrownWhereItIsTakenOnce) {
+  Squarer worker(
+      [](int x, const Poll&) {
+        if (x < 0) throw std::runtime_error("negative");
+        return x;
+      },
+      {});
+  worker.submit(-1);
+  EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  EXPECT_THROW(worker.take(), std::runtime_error);
+  EXPECT_EQ(worker.take(), std::nullopt);
+  worker.submit(3);
+  EXPECT_EQ(awaited(worker), 3);
+}
+
+TEST(Worker, AnErrorIsReplacedByALaterAnswerAndTheOtherWayRound) {
+  Squarer worker(
+      [](int x, const Poll&) {
+        if (x < 0) throw std::runtime_error("negative");
+        return x;
+      },
+      {});
+  const auto settle = [&](int x) {
+    worker.submit(x);
+    EXPECT_TRUE(eventually([&] { return !worker.busy(); }));
+  };
+  settle(-1);
+  settle(1);
+  EXPECT_EQ(worker.take(), 1);
+  settle(1);
+  settle(-1);
+  EXPECT_THROW(worker.take(), std::runtime_error);
+  EXPECT_EQ(worker.take(), std::nullopt);
+}
+
+TEST(Worker, DestroyedWhileRunning) {
+  std::atomic<bool> begun{false}, published{false};
+  {
+    Squarer worker(
+        [&](int x, const Poll& cancelled) {
+          begun = true;
+          while (!cancelled()) std::this_thread::sleep_for(1ms);
+          if (x == 1) throw Gave{};
+          return x;
+        },
+        [&] { published = true; }, 1h);
+    worker.submit(1);
+    EXPECT_TRUE(eventually([&] { return begun.load(); }));
+    worker.submit(2);
+  }
+  EXPECT_FALSE(published);
+}
+
+TEST(Worker, DestroyedAtAnyMoment) {
+  for (int i = 0; i < 500; ++i) {
+    Squarer worker([](int x, const Poll&) { return x; }, [] {});
+    for (int k = 0; k < i % 4; ++k) worker.submit(k);
+    if (i % 3 == 0) std::this_thread::yield();
+    if (i % 5 == 0) worker.take();
+  }
+}
+
+TEST(Worker, CarriesWhatCannotBeCopiedCheaply) {
+  Worker<std::vector<std::string>, std::shared_ptr<const std::string>> worker(
+      [](const std::vector<std::string>& words, const Poll&) { return std::make_shared<const std::string>(words.back()); }, {});
+  worker.submit({"a", "b"});
+  EXPECT_EQ(**awaited(worker), "b");
+}
+
+TEST(Worker, PolledFromManyThreads) {
+  Squarer worker(
+      [](int x, const Poll& cancelled) {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t) {
+          threads.emplace_back([&] {
+            for (int i = 0; i < 1000 && !cancelled(); ++i) std::this_thread::yield();
+          });
+        }
+        threads.clear();
+        if (cancelled()) throw Gave{};
+        return x;
+      },
+      {}, 1ms);
+  for (int i = 0; i < 200; ++i) worker.submit(i);
+  std::optional<int> last;
+  EXPECT_TRUE(eventually([&] {
+    if (auto answer = worker.take()) last = answer;
+    return last == 199;
+  }));
+}
+
+/// Work that goes on until it is asked to stop.
+void work_until_stopped(const Poll& cancelled) {
+  while (!cancelled()) std::this_thread::yield();
+  throw Stopped();
+}
+
+TEST(SideQuestion, AnswersEachQuestionOnceAndAgainWhenForgotten) {
+  std::atomic<int> asked{0};
+  SideQuestion<int, int> square([&](int x, const Poll&) { return ++asked, x * x; }, {});
+  const auto shows = [&](int answer) {
+    return eventually([&] {
+      square.update();
+      return !square.busy() && square.answer() && *square.answer() == answer;
+    });
+  };
+  square.ask(3);
+  EXPECT_TRUE(shows(9));
+  square.ask(3);
+  EXPECT_TRUE(shows(9));
+  EXPECT_EQ(asked, 1);
+  square.forget();
+  square.ask(3);
+  EXPECT_TRUE(eventually([&] { return asked == 2; }));
+  square.ask(4);
+  EXPECT_TRUE(shows(16));
+}
+
+TEST(SideQuestion, TheNextQuestionNeverBringsTheForgottenOneBack) {
+  std::atomic<int> working{0};
+  SideQuestion<int, int> question(
+      [&](int x, const Poll& cancelled) {
+        working = x;
+        if (x % 2 == 1) work_until_stopped(cancelled);
+        return x;
+      },
+      {});
+  for (int x = 1; x < attempts; x += 2) {
+    question.ask(x);
+    ASSERT_TRUE(eventually([&] { return working == x; }));
+    question.forget();
+    question.ask(x + 1);  // at any moment of the odd one's giving up
+    ASSERT_TRUE(eventually([&] {
+      EXPECT_NO_THROW(question.update());
+      return question.answer() && *question.answer() == x + 1;
+    }));
+  }
+}
+
+/// How the oldest job ended.
+JobQueue::Outcome outcome_of(JobQueue& jobs) {
+  std::optional<JobQueue::Outcome> outcome;
+  EXPECT_TRUE(eventually([&] { return (outcome = jobs.take()).has_value(); }));
+  return outcome.value_or(JobQueue::Outcome{});
+}
+
+TEST(JobQueue, DoesJobsInTheirOrderAndSaysHowTheyEnded) {
+  std::atomic<int> told{0};
+  JobQueue jobs([&] { ++told; });
+  EXPECT_FALSE(jobs.busy());
+  jobs.add([](const Poll&) { return std::string("one"); });
+  jobs.add([](const Poll&) -> std::string { throw std::runtime_error("two failed"); });
+  jobs.add([](const Poll&) -> std::string { throw std::bad_alloc(); });
+  jobs.add([](const Poll&) { return std::string("four"); });
+  const JobQueue::Outcome one = outcome_of(jobs), two = outcome_of(jobs), three = outcome_of(jobs), four = outcome_of(jobs);
+  EXPECT_TRUE(one.well && four.well);
+  EXPECT_FALSE(two.well || three.well);
+  EXPECT_EQ(one.sentence + ", " + two.sentence + ", " + four.sentence, "one, two failed, four");
+  EXPECT_NE(three.sentence.find("not enough memory"), std::string::npos);
+  EXPECT_TRUE(eventually([&] { return told == 4 && !jobs.busy(); }));
+}
+
+TEST(JobQueue, StopEndsTheRunningOneAndDropsTheRest) {
+  std::atomic<bool> begun{false}, reached{false};
+  JobQueue jobs({});
+  jobs.add([&](const Poll& cancelled) -> std::string {
+    begun = true;
+    work_until_stopped(cancelled);
+    return "";
+  });
+  jobs.add([&](const Poll&) { return reached = true, std::string("never"); });
+  ASSERT_TRUE(eventually([&] { return begun.load(); }));
+  jobs.stop();
+  EXPECT_FALSE(outcome_of(jobs).well);
+  EXPECT_TRUE(eventually([&] { return !jobs.busy(); }));
+  EXPECT_FALSE(reached);
+  jobs.add([](const Poll& cancelled) { return std::string(cancelled() ? "stopped" : "goes on"); });
+  EXPECT_EQ(outcome_of(jobs).sentence, "goes on");
+}
+
+TEST(JobQueue, DestroyedWhileOneRunsAndOthersWait) {
+  std::atomic<bool> begun{false}, told{false};
+  {
+    JobQueue jobs([&] { told = true; });
+    for (int i = 0; i < 3; ++i)
+      jobs.add([&](const Poll& cancelled) -> std::string {
+        begun = true;
+        work_until_stopped(cancelled);
+        return "";
+      });
+    EXPECT_TRUE(eventually([&] { return begun.load(); }));
+  }
+  EXPECT_FALSE(told);
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,335 @@
+/// compute() against the plain reference, bit for bit, and what must not change a bit.
+#include "kernels/compute.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "tests/reference/plain.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::describe;
+using testing::Dice;
+using testing::experiments;
+using testing::random_experiment;
+using testing::same;
+
+::testing::AssertionResult same_bits(const Matrix& x, const Matrix& y) {
+  if (x.rows != y.rows || x.cols != y.cols)
+    return ::testing::AssertionFailure() << x.rows << " x " << x.cols << " against " << y.rows << " x " << y.cols;
+  for (int r = 0; r < x.rows; ++r)
+    for (int c = 0; c < x.cols; ++c)
+      if (!same(x(r, c), y(r, c)))
+        return ::testing::AssertionFailure()
+               << "at (" << r << ", " << c << "): " << std::hexfloat << x(r, c) << " and " << y(r, c);
+  return ::testing::AssertionSuccess();
+}
+
+Matrix plain_matrix(const Result& result, const Method& method) {
+  Matrix m{static_cast<int>(result.rows.size()), result.inputs->d, {}};
+  for (const plain::Row& row : plain::attend(result.experiment, method, *result.inputs, result.rows))
+    m.values.insert(m.values.end(), row.output.begin(), row.output.end());
+  return m;
+}
+
+TEST(Compute, AnswersHundredsOfRandomExperimentsWithThePlainReferencesBits) {
+  for (int seed = 1; seed <= experiments(800); ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Experiment e = random_experiment(dice);
+    const Result result = compute(e);
+    ASSERT_TRUE(same_bits(result.a, plain_matrix(result, e.a))) << "a of seed " << seed << ": " << describe(e);
+    ASSERT_TRUE(same_bits(result.b, plain_matrix(result, e.b))) << "b of seed " << seed << ": " << describe(e);
+  }
+}
+
+TEST(Compute, AnswersEveryPolicyInEveryFormatWithThePlainReferencesBits) {
+  for (const Policy& p : policies())
+    for (const Format& f : {bf16, fp16, tf32, e4m3, e5m2, fp32, fp64}) {
+      Experiment e = default_experiment();
+      e.format = f;
+      e.problem.n = 45;
+      e.problem.d = 19;
+      e.problem.mask.kind = Mask::Kind::causal;
+      e.a = {.algorithm = p.algorithm, .block_q = 16, .block_k = 16, .precision = p.precision};
+      const Result result = compute(e);
+      EXPECT_TRUE(same_bits(result.a, plain_matrix(result, e.a))) << p.name << ' ' << name(f);
+      EXPECT_TRUE(same_bits(result.b, plain_matrix(result, e.b))) << p.name << ' ' << name(f);
+    }
+}
+
+TEST(Compute, RoundsTensorsByAsInputStepForEverybody) {
+  for (int seed = 1; seed <= 100; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Experiment e = random_experiment(dice);
+    if (e.problem.input.kind != InputKind::tensors) continue;
+    const Result result = compute(e);
+    const Rounding& r = e.a.precision[Step::input];
+    const auto rounded = [&](double x) {
+      if (!works_in_double(e)) x = static_cast<float>(x);
+      if (r.kind == Rounding::Kind::exact) return x;
+      const Format& f = format_of(r, e.format);
+      return works_in_double(e) ? plain::nearest(f, x) : plain::nearest(f, static_cast<float>(x));
+    };
+    const Tensors &raw = *e.problem.input.tensors, &used = *result.inputs;
+    for (const auto& [from, to] : {std::pair{&raw.q, &used.q}, {&raw.k, &used.k}, {&raw.v, &used.v}})
+      ASSERT_TRUE(std::ranges::equal(*from, *to, [&](double x, double y) { return same(rounded(x), y); })) << describe(e);
+  }
+}
+
+/// A question large enough to give several threads and several blocks of rows something to do.
+Experiment question() {
+  Experiment e = default_experiment();
+  e.problem.n = 333;
+  e.problem.d = 40;
+  e.problem.mask.kind = Mask::Kind::causal;
+  e.a.precision = policy("eager").precision;
+  return e;
+}
+
+void expect_same_answer(const Result& x, const Result& y) {
+  EXPECT_EQ(x.digests.golden, y.digests.golden);
+  EXPECT_EQ(x.digests.a, y.digests.a);
+  EXPECT_EQ(x.digests.b, y.digests.b);
+  EXPECT_EQ(x.a_error.mean_abs, y.a_error.mean_abs);
+  EXPECT_EQ(x.b_error.rms, y.b_error.rms);
+  EXPECT_EQ(x.a_error.wasserstein, y.a_error.wasserstein);
+  EXPECT_EQ(x.a_error.bias, y.a_error.bias);
+  EXPECT_EQ(x.rescales.per_tile, y.rescales.per_tile);
+}
+
+TEST(Compute, RunsRepeat) { expect_same_answer(compute(question()), compute(question())); }
+
+TEST(Compute, BlockQChangesNoBit) {
+  const Result reference = compute(question());
+  for (const int block_q : {1, 7, 16, 128, 1000}) {
+    Experiment e = question();
+    e.a.block_q = e.b.block_q = block_q;
+    expect_same_answer(compute(e), reference);
+  }
+}
+
+TEST(Compute, TheNumberOfThreadsChangesNoBit) {
+  const Result reference = compute(question(), {.threads = 1});
+  for (const int threads : {2, 3, 8}) expect_same_answer(compute(question(), {.threads = threads}), reference);
+}
+
+TEST(Compute, RememberedInputsChangeNoBit) {
+  ComputeCache cache;
+  Experiment e = question();
+  compute(e, {.cache = &cache});
+  for (const char* name : {"hw", "tile", "eager", "all_tile"}) {
+    e.a.precision = policy(name).precision;
+    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
+    e.problem.seed += 1;
+    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
+    e.format = e.format == bf16 ? fp16 : fp64;
+    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
+    e.problem.rows = e.problem.rows == 0 ? 20 : 0;
+    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
+    e.problem.traced_row = e.problem.traced_row == 100 ? 205 : 100;
+    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
+    e.problem.scale += 0.25;
+    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
+    e.problem.mask = {Mask::Kind::window, 30};
+    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
+  }
+}
+
+/// One field of the problem changes at a time; a new one does not compile until it is listed here.
+TEST(Compute, NoFieldOfTheProblemIsMissedByTheCache) {
+  ComputeCache cache;
+  Dice dice(4711);
+  Experiment e = testing::small_experiment(bf16, 40, 8);
+  for (int i = 0; i < experiments(330); ++i) {
+    Problem other = random_experiment(dice).problem;
+    if (other.input.kind == InputKind::tensors) other.input = {};
+    auto& [input, seed, n, d, scale, mask, sink, softcap, alibi, rows, traced_row] = e.problem;
+    switch (i % 11) {
+      case 0:
+        input = other.input;
+        break;
+      case 1:
+        seed = other.seed;
+        break;
+      case 2:
+        n = other.n;
+        break;
+      case 3:
+        d = other.d;
+        break;
+      case 4:
+        scale = other.scale;
+        break;
+      case 5:
+        mask = other.mask;
+        break;
+      case 6:
+        sink = other.sink;
+        break;
+      case 7:
+        softcap = other.softcap;
+        break;
+      case 8:
+        alibi = other.alibi;
+        break;
+      case 9:
+        rows = other.rows;
+        break;
+      default:
+        traced_row = other.traced_row;
+        break;
+    }
+    if (dice.one_in(3)) e.a.precision[Step::input] = dice.one_in(2) ? to_main : exact;
+    if (dice.one_in(3)) e.a.precision[Step::input].stochastic = e.a.precision[Step::input].kind != Rounding::Kind::exact;
+    if (dice.one_in(4)) e.format = testing::random_format(dice);
+    SCOPED_TRACE(std::to_string(i) + ": " + describe(e));
+    const Digests known = compute(e, {.cache = &cache}).digests, fresh = compute(e).digests;
+    EXPECT_EQ(known.golden, fresh.golden);
+    EXPECT_EQ(known.a, fresh.a);
+    EXPECT_EQ(known.b, fresh.b);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Compute, ASubsetOfTheRowsHasTheBitsOfTheFullRun) {
+  const Result full = compute(question());
+  ASSERT_EQ(full.rows.size(), 333u);
+  for (const int rows : {1, 2, 10, 332, 333, 5000}) {
+    Experiment e = question();
+    e.problem.rows = rows;
+    const Result part = compute(e);
+    ASSERT_EQ(part.rows.size(), static_cast<std::size_t>(std::min(rows, 333)));
+    ASSERT_TRUE(std::ranges::is_sorted(part.rows, std::less_equal{}) || part.rows.size() == 1);
+    for (std::size_t i = 0; i < part.rows.size(); ++i)
+      for (int col = 0; col < part.a.cols; ++col) {
+        ASSERT_TRUE(same(part.a(static_cast<int>(i), col), full.a(part.rows[i], col)));
+        ASSERT_TRUE(same(part.b(static_cast<int>(i), col), full.b(part.rows[i], col)));
+        ASSERT_TRUE(same((*part.golden)(static_cast<int>(i), col), (*full.golden)(part.rows[i], col)));
+      }
+  }
+}
+
+TEST(Compute, SubsetRowsAreEvenlySpreadAndHoldTheTracedOne) {
+  Experiment e = question();
+  e.problem.rows = 10;
+  e.problem.traced_row = 0;
+  const std::vector<int> rows = compute(e).rows;
+  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_NEAR(rows[i] - rows[i - 1], 33.3, 1.1);
+  for (const int traced : {1, 50, 332}) {
+    e.problem.traced_row = traced;
+    EXPECT_TRUE(std::ranges::binary_search(compute(e).rows, traced)) << traced;
+  }
+}
+
+TEST(Compute, DigestsTellDifferentAnswersApart) {
+  const Result x = compute(question());
+  Experiment e = question();
+  e.problem.seed = 2;
+  const Result y = compute(e);
+  EXPECT_NE(x.digests.golden, y.digests.golden);
+  EXPECT_NE(x.digests.a, y.digests.a);
+  EXPECT_NE(x.digests.a, x.digests.b);
+}
+
+TEST(Compute, StopsWhenAsked) {
+  EXPECT_THROW(compute(question(), {.cancelled = [] { return true; }}), Stopped);
+  EXPECT_NO_THROW(compute(question(), {.cancelled = [] { return false; }}));
+}
+
+TEST(Compute, AfterAStopTheMemoryStillAnswersRightly) {
+  ComputeCache cache;
+  std::atomic<int> polls = 0;
+  EXPECT_THROW(compute(question(), {.cancelled = [&] { return ++polls > 2; }, .cache = &cache}), Stopped);
+  expect_same_answer(compute(question(), {.cache = &cache}), compute(question()));
+}
+
+TEST(Compute, CarriesTheQuestionAndTheDevice) {
+  const Result r = compute(question());
+  EXPECT_EQ(r.experiment, question());
+  EXPECT_EQ(r.device.substr(0, 3), "cpu");
+  EXPECT_GT(r.timing.total, 0);
+  EXPECT_GT(bytes_needed(question(), 2), 333 * 40 * 8);
+}
+
+struct Refusal {
+  std::string what;  ///< how the message begins
+  std::function<void(Experiment&)> spoil;
+};
+
+TEST(Validate, NamesTheKeyAndTheValueOfWhatIsImpossible) {
+  const Refusal refusals[] = {
+      {"problem.n is 0", [](auto& e) { e.problem.n = 0; }},
+      {"problem.n is -5", [](auto& e) { e.problem.n = -5; }},
+      {"problem.n is 1048577", [](auto& e) { e.problem.n = max_n + 1; }},
+      {"problem.d is 0", [](auto& e) { e.problem.d = 0; }},
+      {"problem.d is 1025", [](auto& e) { e.problem.d = max_d + 1; }},
+      {"problem.rows is -1", [](auto& e) { e.problem.rows = -1; }},
+      {"problem.mask.window is 0", [](auto& e) { e.problem.mask.window = 0; }},
+      {"problem.scale is nan", [](auto& e) { e.problem.scale = NAN; }},
+      {"problem.scale is inf", [](auto& e) { e.problem.scale = HUGE_VAL; }},
+      {"problem.sink is inf", [](auto& e) { e.problem.sink = HUGE_VAL; }},
+      {"problem.softcap is -1", [](auto& e) { e.problem.softcap = -1; }},
+      {"problem.alibi is nan", [](auto& e) { e.problem.alibi = NAN; }},
+      {"a.block_k is 0", [](auto& e) { e.a.block_k = 0; }},
+      {"b.block_q is -2", [](auto& e) { e.b.block_q = -2; }},
+      {"a.splits is 0", [](auto& e) { e.a.splits = 0; }},
+      {"a.splits is 65", [](auto& e) { e.a.splits = 65; }},
+      {"a.tau is -1", [](auto& e) { e.a.tau = -1; }},
+      {"b.tie_beta is 1, expected a number above 1 and at most 64, or 0 for off", [](auto& e) { e.b.tie_beta = 1; }},
+      {"a.exp2_degree is 6", [](auto& e) { e.a.exp2_degree = 6; }},
+      {"a.p_exponent is 65", [](auto& e) { e.a.p_exponent = 65; }},
+      {"a.sum_lanes is 0", [](auto& e) { e.a.sum_lanes = 0; }},
+      {"a.sum_lanes is 65", [](auto& e) { e.a.sum_lanes = 65; }},
+      {"a.algorithm is 8", [](auto& e) { e.a.algorithm = static_cast<Algorithm>(8); }},
+      {"a.order is 3", [](auto& e) { e.a.order = static_cast<SumOrder>(3); }},
+      {"format.exponent_bits is 1", [](auto& e) { e.format.exponent_bits = 1; }},
+      {"format.mantissa_bits is 53", [](auto& e) { e.format.mantissa_bits = 53; }},
+      {"format.overflow is infinity", [](auto& e) { e.format.top_code_nan = true; }},
+      {"a.O.exponent_bits is 12", [](auto& e) { e.a.precision[Step::O] = to_format(Format{12, 3}); }},
+  };
+  for (const Refusal& r : refusals) {
+    Experiment e = default_experiment();
+    r.spoil(e);
+    try {
+      validate(e);
+      ADD_FAILURE() << r.what << " was accepted";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(std::string(error.what()).substr(0, r.what.size()), r.what);
+    }
+    EXPECT_THROW(compute(e), std::invalid_argument);
+  }
+}
+
+TEST(Validate, TensorsMustBeThereAndFitTheSizes) {
+  Experiment e = default_experiment();
+  e.problem.n = 4;
+  e.problem.d = 2;
+  e.problem.input.kind = InputKind::tensors;
+  EXPECT_THROW(compute(e), std::invalid_argument);
+  const std::vector<double> right(8, 1.0), wrong(7, 1.0);
+  e.problem.input = testing::given({4, 2, right, right, wrong});
+  EXPECT_THROW(compute(e), std::invalid_argument);
+  e.problem.input = testing::given({4, 2, right, right, right});
+  EXPECT_NO_THROW(compute(e));
+}
+
+TEST(WorkingType, IsDoubleOnlyWhenAFormatHasMoreThan24Bits) {
+  Experiment e = default_experiment();
+  EXPECT_FALSE(works_in_double(e));
+  e.format = fp32;
+  EXPECT_FALSE(works_in_double(e));
+  e.format = {8, 24};
+  EXPECT_TRUE(works_in_double(e));
+  e.format = bf16;
+  e.b.precision[Step::l] = to_format(fp64);
+  EXPECT_TRUE(works_in_double(e));
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,260 @@
+/// The meter before the measurement: errors planted by hand, then every statistic against a plain loop in long double.
+#include "kernels/deviation/deviation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::Dice;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Matrix matrix(int rows, int cols, std::vector<double> values) { return {rows, cols, std::move(values)}; }
+Matrix row(std::vector<double> values) {
+  const int count = static_cast<int>(values.size());
+  return matrix(1, count, std::move(values));
+}
+
+/// How far x is from y; x held as floats where `as_float`.
+Deviation between(const Matrix& x, const Matrix& y, const Format& format = bf16, bool as_float = false) {
+  return deviation(measured(x, as_float), measured(y, false), format);
+}
+
+Matrix drawn(int rows, int cols, std::uint64_t seed) {
+  Dice dice(seed);
+  Matrix m = matrix(rows, cols, std::vector<double>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)));
+  std::ranges::generate(m.values, [&] { return static_cast<float>(dice.normal()); });
+  return m;
+}
+
+TEST(Deviation, OfEqualMatricesIsNothing) {
+  const Matrix m = drawn(7, 9, 1);
+  const Deviation d = between(m, m);
+  EXPECT_EQ(d.max_abs, 0);
+  EXPECT_EQ(d.mean_abs, 0);
+  EXPECT_EQ(d.rms, 0);
+  EXPECT_EQ(d.std, 0);
+  EXPECT_EQ(d.bias, 0);
+  EXPECT_EQ(d.rel_rms, 0);
+  EXPECT_NEAR(d.cosine, 1, 1e-15);
+  EXPECT_LE(d.cosine, 1);
+  EXPECT_EQ(d.wasserstein, 0);
+  EXPECT_EQ(d.max_ulp, 0);
+  EXPECT_EQ(d.nonfinite, 0);
+  EXPECT_EQ(d.ulps.counts[1 + UlpHistogram::inner / 2], 63);
+}
+
+TEST(Deviation, OfOnePlantedErrorIsThatErrorAndItsPlace) {
+  const Matrix y = drawn(10, 10, 2);
+  Matrix x = y;
+  x.values[37] -= 0.5;
+  const Deviation d = between(x, y);
+  EXPECT_EQ(d.max_abs, 0.5);
+  EXPECT_EQ(d.worst_row, 3);
+  EXPECT_EQ(d.worst_col, 7);
+  EXPECT_DOUBLE_EQ(d.mean_abs, 0.005);
+  EXPECT_DOUBLE_EQ(d.bias, -0.005);
+  EXPECT_DOUBLE_EQ(d.rms, 0.05);
+  EXPECT_NEAR(d.std, std::sqrt(0.0025 - 0.000025), 1e-15);
+}
+
+TEST(Deviation, OfAConstantOffsetIsAllBiasAndNoSpread) {
+  const Matrix y = drawn(8, 8, 3);
+  Matrix x = y;
+  for (double& v : x.values) v += 0.25;  // exact
+  const Deviation d = between(x, y);
+  EXPECT_DOUBLE_EQ(d.bias, 0.25);
+  EXPECT_DOUBLE_EQ(d.mean_abs, 0.25);
+  EXPECT_NEAR(d.std, 0, 1e-12);
+  EXPECT_DOUBLE_EQ(d.wasserstein, 0.25);
+}
+
+TEST(Deviation, OfErrorsThatCancelHasNoBias) {
+  const Deviation d = between(row({1.5, 0.5, 1.5, 0.5}), row({1, 1, 1, 1}));
+  EXPECT_EQ(d.bias, 0);
+  EXPECT_EQ(d.mean_abs, 0.5);
+  EXPECT_EQ(d.std, 0.5);
+  EXPECT_EQ(d.rel_rms, 0.5);
+}
+
+TEST(Deviation, ManySmallErrorsDiluteTheMeanButNotTheMaximum) {
+  Matrix y = matrix(1000, 100, std::vector<double>(100'000, 1.0)), x = y;
+  for (double& v : x.values) v += 0x1p-20;
+  x.values[5] += 1;
+  const Deviation d = between(x, y);
+  EXPECT_DOUBLE_EQ(d.max_abs, 1 + 0x1p-20);
+  EXPECT_DOUBLE_EQ(d.mean_abs, 0x1p-20 + 1e-5);
+}
+
+TEST(Deviation, WassersteinHidesAPermutationAndNothingElseDoes) {
+  const Matrix y = drawn(16, 4, 4);
+  Matrix x = y;
+  std::ranges::reverse(x.values);
+  const Deviation d = between(x, y);
+  EXPECT_EQ(d.wasserstein, 0);
+  EXPECT_GT(d.max_abs, 1);
+  EXPECT_GT(d.rms, 0.5);
+  EXPECT_LT(d.cosine, 0.5);
+}
+
+TEST(Deviation, CosineSeesTheDirectionOnly) {
+  const Matrix y = row({1, 2, -3, 4});
+  EXPECT_NEAR(between(row({2, 4, -6, 8}), y).cosine, 1, 1e-15);
+  EXPECT_NEAR(between(row({-1, -2, 3, -4}), y).cosine, -1, 1e-15);
+  EXPECT_NEAR(between(row({2, -1, 4, 3}), y).cosine, 0, 1e-15);
+}
+
+TEST(Deviation, UlpsAreThoseOfTheFormatAtTheReference) {
+  const Matrix y = row({1, 1, 2, -1.5});
+  EXPECT_DOUBLE_EQ(between(row({1 + 0x1p-7, 1, 2, -1.5}), y).max_ulp, 1);
+  EXPECT_DOUBLE_EQ(between(row({1, 1, 2 + 0x1p-7, -1.5}), y).max_ulp, 0.5);
+  EXPECT_DOUBLE_EQ(between(row({1, 1, 2, -1.5 - 0x3p-7}), y).max_ulp, 3);
+  EXPECT_DOUBLE_EQ(between(row({1 + 0x1p-10, 1, 2, -1.5}), y, fp16).max_ulp, 1);
+}
+
+TEST(Deviation, NoUlpIsFinerThanAtOnePercentOfTheRms) {
+  std::vector<double> values(10'000, 1.0);
+  values[0] = 1e-6;
+  const Matrix y = row(values);
+  values[0] += 0x1p-14;  // at 0.01 bf16's spacing is 2^-7 / 2^7
+  EXPECT_DOUBLE_EQ(between(row(values), y).max_ulp, 1);
+}
+
+std::int64_t count_at(const Deviation& d, double ulps) {
+  const double bin = std::floor((ulps + UlpHistogram::reach) * UlpHistogram::per_ulp);
+  return d.ulps.counts[static_cast<std::size_t>(std::clamp(bin + 1, 0.0, UlpHistogram::inner + 1.0))];
+}
+
+TEST(Deviation, TheHistogramBinsSignedUlps) {
+  const std::vector<double> planted = {0, 0.3, -0.3, 7.9, 8, 100, -8, -8.1, -100};
+  std::vector<double> x;
+  for (const double ulps : planted) x.push_back(1 + ulps * 0x1p-7);
+  const Deviation d = between(row(x), row(std::vector<double>(planted.size(), 1.0)));
+  EXPECT_EQ(count_at(d, 0), 1);
+  EXPECT_EQ(count_at(d, 0.3), 1);
+  EXPECT_EQ(count_at(d, -0.3), 1);
+  EXPECT_EQ(count_at(d, 7.9), 1);
+  EXPECT_EQ(count_at(d, -8), 1);
+  EXPECT_EQ(d.ulps.counts.front(), 2);
+  EXPECT_EQ(d.ulps.counts.back(), 2);
+  EXPECT_EQ(std::reduce(d.ulps.counts.begin(), d.ulps.counts.end()), 9);
+}
+
+TEST(Deviation, CountsWhatIsNotFiniteAndLeavesItOut) {
+  const Deviation d = between(row({1.5, NAN, infinity, -infinity, 2}), row({1, 1, 1, 1, 2}));
+  EXPECT_EQ(d.nonfinite, 3);
+  EXPECT_EQ(d.max_abs, 0.5);
+  EXPECT_EQ(d.mean_abs, 0.25);
+  EXPECT_EQ(d.bias, 0.25);
+  EXPECT_EQ(std::reduce(d.ulps.counts.begin(), d.ulps.counts.end()), 2);
+  EXPECT_TRUE(std::isfinite(d.wasserstein));
+  EXPECT_TRUE(std::isfinite(d.cosine));
+  EXPECT_TRUE(std::isfinite(d.max_ulp));
+}
+
+TEST(Deviation, LeavesOutWhereTheReferenceIsNotFinite) {
+  const Deviation d = between(row({1, 1, 3}), row({NAN, infinity, 2}));
+  EXPECT_EQ(d.nonfinite, 2);
+  EXPECT_EQ(d.max_abs, 1);
+  EXPECT_EQ(d.worst_col, 2);
+}
+
+TEST(Deviation, OfNothingFiniteIsNotANumber) {
+  const Deviation d = between(row({NAN, NAN}), row({1, 2}));
+  EXPECT_EQ(d.nonfinite, 2);
+  for (const double x : {d.max_abs, d.mean_abs, d.rms, d.std, d.bias, d.rel_rms, d.cosine, d.wasserstein, d.max_ulp})
+    EXPECT_TRUE(std::isnan(x)) << x;
+}
+
+/// The definitions, one loop, in long double; both matrices finite.
+Deviation by_definition(const Matrix& x, const Matrix& y, const Format& format) {
+  const auto n = static_cast<long double>(x.values.size());
+  long double sum = 0, absolute = 0, square = 0, xx = 0, yy = 0, xy = 0, distance = 0;
+  for (const double v : y.values) yy += static_cast<long double>(v) * v;
+  const double floor = 0.01 * static_cast<double>(std::sqrt(yy / n));
+  Deviation d;
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    const long double a = x.values[i], b = y.values[i], error = a - b;
+    sum += error;
+    absolute += std::fabs(error);
+    square += error * error;
+    xx += a * a;
+    xy += a * b;
+    d.max_abs = std::max(d.max_abs, std::fabs(static_cast<double>(error)));
+    d.max_ulp =
+        std::max(d.max_ulp, std::fabs(static_cast<double>(error)) / ulp(format, std::max(std::fabs(y.values[i]), floor)));
+  }
+  std::vector<double> p = x.values, q = y.values;
+  std::ranges::sort(p);
+  std::ranges::sort(q);
+  for (std::size_t i = 0; i < p.size(); ++i) distance += std::fabs(static_cast<long double>(p[i]) - q[i]);
+  d.bias = static_cast<double>(sum / n);
+  d.mean_abs = static_cast<double>(absolute / n);
+  d.rms = static_cast<double>(std::sqrt(square / n));
+  d.std = static_cast<double>(std::sqrt(square / n - (sum / n) * (sum / n)));
+  d.rel_rms = static_cast<double>(std::sqrt(square / yy));
+  d.cosine = static_cast<double>(xy / std::sqrt(xx * yy));
+  d.wasserstein = static_cast<double>(distance / n);
+  return d;
+}
+
+void expect_same_statistics(const Deviation& d, const Deviation& expected) {
+  EXPECT_DOUBLE_EQ(d.max_abs, expected.max_abs);
+  EXPECT_DOUBLE_EQ(d.max_ulp, expected.max_ulp);
+  EXPECT_NEAR(d.mean_abs, expected.mean_abs, 1e-12 * expected.mean_abs);
+  EXPECT_NEAR(d.rms, expected.rms, 1e-12 * expected.rms);
+  EXPECT_NEAR(d.std, expected.std, 1e-12 * expected.rms);
+  EXPECT_NEAR(d.bias, expected.bias, 1e-12 * expected.mean_abs);
+  EXPECT_NEAR(d.rel_rms, expected.rel_rms, 1e-12 * expected.rel_rms);
+  EXPECT_NEAR(d.cosine, expected.cosine, 1e-12);
+  EXPECT_NEAR(d.wasserstein, expected.wasserstein, 1e-10 * expected.wasserstein + 1e-17);
+}
+
+TEST(Deviation, FollowsItsDefinitionsAtEverySize) {
+  for (const auto& [rows, cols] : {std::pair{1, 1}, {1, 7}, {31, 3}, {257, 64}, {1024, 64}}) {
+    const Matrix y = drawn(rows, cols, static_cast<std::uint64_t>(rows));
+    Matrix x = y;
+    Dice dice(5);
+    for (double& v : x.values) v = round(bf16, static_cast<float>(v * (1 + 0.01 * dice.normal())));
+    for (const bool as_float : {false, true}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols) + (as_float ? " in float" : " in double"));
+      expect_same_statistics(between(x, y, bf16, as_float), by_definition(x, y, bf16));
+    }
+  }
+}
+
+TEST(Deviation, OfOneUlpOfDoubleIsStillSeen) {
+  const Matrix y = row({1, 1, 1, 1});
+  EXPECT_EQ(between(row({1, 1 + 0x1p-52, 1, 1}), y, fp64).max_ulp, 1);
+  EXPECT_EQ(between(row({1, 1 + 0x1p-52, 1, 1}), y, fp64).mean_abs, 0x1p-54);
+}
+
+TEST(Deviation, CountsDifferencesAndFloorsBeyondDouble) {
+  const Matrix huge = row({1e308, 1}), opposite = row({-1e308, 1});
+  const Deviation d = between(huge, opposite, fp64);  // the difference is infinite, and so is the RMS
+  EXPECT_EQ(d.max_ulp, infinity);
+  EXPECT_EQ(d.ulps.counts.back(), 1);
+  EXPECT_EQ(std::reduce(d.ulps.counts.begin(), d.ulps.counts.end()), 2);
+  const Deviation same_size = between(row({1.5e308, 1.5e308}), row({1.5e308, std::nextafter(1.5e308, infinity)}), fp64);
+  EXPECT_EQ(same_size.max_ulp, 1);
+  EXPECT_EQ(std::reduce(same_size.ulps.counts.begin(), same_size.ulps.counts.end()), 2);
+}
+
+TEST(Digest, SeesEveryBitAndOneNan) {
+  const Matrix m = row({0.0, 1.0, 2.0});
+  EXPECT_EQ(digest(m), digest(row({0.0, 1.0, 2.0})));
+  EXPECT_NE(digest(m), digest(row({-0.0, 1.0, 2.0})));
+  EXPECT_NE(digest(m), digest(row({1.0, 0.0, 2.0})));
+  EXPECT_NE(digest(m), digest(row({0.0, 1.0, 2.0 + 0x1p-51})));
+  EXPECT_EQ(digest(row({std::numeric_limits<double>::quiet_NaN()})),
+            digest(row({-std::numeric_limits<double>::signaling_NaN()})));
+}
+
+}  // namespace
+}  // namespace attoscope

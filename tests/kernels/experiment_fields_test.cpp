@@ -1,0 +1,132 @@
+// What an experiment's fields may hold: sessions, options and kernels know the same ranges, and read back what they write.
+#include "kernels/experiment/experiment_fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/commands/run_command.h"
+#include "app/session/session.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::sentence_of;
+
+Session read(const std::string& text, std::vector<std::string>& remarks) { return parse_session(text, remarks); }
+
+TEST(ExperimentFields, EveryAlgorithmExponentialAndOrderRoundTrips) {
+  for (std::size_t i = 0; i < algorithm_names.size(); ++i) {
+    Session session;
+    session.experiment.a.algorithm = static_cast<Algorithm>(i);
+    session.experiment.a.exponential = static_cast<ExponentialKind>(i % exponential_names.size());
+    session.experiment.a.order = static_cast<SumOrder>(i % sum_order_names.size());
+    std::vector<std::string> remarks;
+    EXPECT_EQ(read(session_text(session), remarks), session);
+    EXPECT_THAT(remarks, IsEmpty());
+  }
+}
+
+TEST(ExperimentFields, ASinkIsANumberOrNull) {
+  std::vector<std::string> remarks;
+  EXPECT_EQ(read(R"({"schema":"attoscope.session/1","experiment":{"problem":{"sink":2.5}}})", remarks).experiment.problem.sink,
+            2.5);
+  EXPECT_EQ(read(R"({"schema":"attoscope.session/1","experiment":{"problem":{"sink":null}}})", remarks).experiment.problem.sink,
+            std::nullopt);
+  EXPECT_THAT(remarks, IsEmpty());
+  EXPECT_TRUE(nlohmann::json::parse(session_text(Session()))["experiment"]["problem"]["sink"].is_null());
+}
+
+/// A value just outside a range, in JSON, its key, and what is expected.
+struct Outside {
+  const char *key, *value, *expected;
+};
+constexpr Outside outside_of_methods[] = {
+    {"splits", "0", "a whole number from 1 to 64"},
+    {"splits", "65", "a whole number from 1 to 64"},
+    {"tau", "-0.5", "a number from 0 to 64"},
+    {"tau", "64.5", "a number from 0 to 64"},
+    {"tie_beta", "1", "a number above 1 and at most 64, or 0 for off"},
+    {"tie_beta", "65", "a number above 1 and at most 64, or 0 for off"},
+    {"exp2_degree", "6", "a whole number from 0 to 5"},
+    {"p_exponent", "-65", "a whole number from -64 to 64"},
+    {"p_exponent", "65", "a whole number from -64 to 64"},
+    {"sum_lanes", "0", "a whole number from 1 to 64"},
+    {"sum_lanes", "65", "a whole number from 1 to 64"},
+    {"kahan_l", "1", "true or false"},
+    {"exponential", "\"exp3\"", "natural or exp2"},
+    {"order", "\"random\"", "sequential, pairwise or interleaved"},
+    {"algorithm", "\"flash9\"", "three_pass, two_pass, flash1, flash2, flash4, split_kv, hardware or loaded"},
+};
+
+TEST(ExperimentFields, WhatAMethodMustNotHoldIsNamedInASessionAndLeftOut) {
+  for (const auto& [key, value, expected] : outside_of_methods) {
+    std::vector<std::string> remarks;
+    const std::string text =
+        std::string(R"({"schema":"attoscope.session/1","experiment":{"b":{")") + key + "\":" + value + "}}}";
+    EXPECT_EQ(read(text, remarks), Session());
+    EXPECT_THAT(remarks, ElementsAre(std::string("experiment.b.") + key + " is '" + value + "', expected " + expected +
+                                     "; the default is kept"));
+  }
+}
+
+TEST(ExperimentFields, WhatAMethodMustNotHoldIsRefusedOnTheCommandLine) {
+  for (const auto& [key, quoted, expected] : outside_of_methods) {
+    std::string value = quoted;
+    std::erase(value, '"');
+    if (std::string(key) == "kahan_l") value = "yes";
+    Experiment e = default_experiment();
+    EXPECT_EQ(sentence_of<std::invalid_argument>([&] { apply_setting(e, std::string("b.") + key + "=" + value); }),
+              std::string("--set b.") + key + " is '" + value + "', expected " + expected);
+    EXPECT_EQ(e, default_experiment());
+  }
+}
+
+TEST(ExperimentFields, WhatAMethodMustNotHoldIsRefusedByTheKernels) {
+  const std::pair<const char*, void (*)(Method&)> spoilt[] = {
+      {"b.splits is 65, expected a whole number from 1 to 64", [](Method& m) { m.splits = 65; }},
+      {"b.tau is 64.5, expected a number from 0 to 64", [](Method& m) { m.tau = 64.5; }},
+      {"b.tau is nan, expected a number from 0 to 64", [](Method& m) { m.tau = NAN; }},
+      {"b.tie_beta is 1, expected a number above 1 and at most 64, or 0 for off", [](Method& m) { m.tie_beta = 1; }},
+      {"b.exp2_degree is 6, expected a whole number from 0 to 5", [](Method& m) { m.exp2_degree = 6; }},
+      {"b.p_exponent is -65, expected a whole number from -64 to 64", [](Method& m) { m.p_exponent = -65; }},
+      {"b.sum_lanes is 0, expected a whole number from 1 to 64", [](Method& m) { m.sum_lanes = 0; }},
+      {"b.algorithm is 8, expected three_pass, two_pass,", [](Method& m) { m.algorithm = static_cast<Algorithm>(8); }},
+      {"b.order is 3, expected sequential, pairwise or interleaved", [](Method& m) { m.order = static_cast<SumOrder>(3); }},
+  };
+  for (const auto& [sentence, spoil] : spoilt) {
+    Experiment e = default_experiment();
+    spoil(e.b);
+    EXPECT_THAT(sentence_of<std::invalid_argument>([&] { validate(e); }), HasSubstr(sentence));
+  }
+}
+
+TEST(ExperimentFields, TheEndsOfEveryRangeAreIn) {
+  for (const char* const setting :
+       {"splits=1", "splits=64", "tau=0", "tau=64", "tie_beta=0", "tie_beta=64", "tie_beta=1.0001", "exp2_degree=0",
+        "exp2_degree=5", "p_exponent=-64", "p_exponent=64", "sum_lanes=1", "sum_lanes=64", "block_k=1073741824"}) {
+    Experiment e = default_experiment();
+    EXPECT_NO_THROW(apply_setting(e, std::string("a.") + setting)) << setting;
+    EXPECT_NO_THROW(validate(e)) << setting;
+  }
+}
+
+TEST(ExperimentFields, RangesInWords) {
+  EXPECT_EQ(text(RealRange{}), "a finite number");
+  EXPECT_EQ(text({.min = 0, .max = 64}), "a number from 0 to 64");
+  EXPECT_EQ(text({.min = 0, .above_min = true}), "a finite number above 0");
+  EXPECT_EQ(text({.min = 1, .max = 2, .above_min = true, .zero = "off"}), "a number above 1 and at most 2, or 0 for off");
+  EXPECT_FALSE(contains({}, NAN));
+  EXPECT_FALSE(contains({}, INFINITY));
+  EXPECT_TRUE(contains({.min = 1, .zero = "off"}, 0));
+  EXPECT_FALSE(contains({.min = 1}, 0));
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,64 @@
+/// SSE2, AVX2, AVX-512 and the GPU's lanes on the same random questions, in one process: one answer, to the last bit.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/result.h"
+#include "kernels/lanes/job.h"
+#include "tests/support/same_answer.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::describe;
+using testing::Dice;
+using testing::expect_same_answer;
+using testing::experiments;
+
+/// Sets ATTOSCOPE_ISA for a scope.
+class Narrowed {
+ public:
+  explicit Narrowed(const char* isa) : before_(std::getenv("ATTOSCOPE_ISA") ? std::getenv("ATTOSCOPE_ISA") : "") {
+    setenv("ATTOSCOPE_ISA", isa, 1);
+  }
+  Narrowed(const Narrowed&) = delete;
+  Narrowed& operator=(const Narrowed&) = delete;
+  ~Narrowed() { setenv("ATTOSCOPE_ISA", before_.c_str(), 1); }
+
+ private:
+  std::string before_;
+};
+
+bool machine_runs(const char* isa) {
+  const Narrowed narrowed(isa);
+  try {
+    return instruction_set().name == std::string(isa);
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+TEST(InstructionSets, GiveOneAnswerToRandomQuestionsStochasticOnesToo) {
+  int compared = 0;
+  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
+    if (!machine_runs(isa)) continue;
+    for (int seed = 1; seed <= experiments(300); ++seed) {
+      Dice dice(static_cast<std::uint64_t>(8000 + seed));
+      Experiment e = testing::random_experiment(dice);
+      if (dice.one_in(2)) testing::make_stochastic(e.a, dice, dice.between(1, 3));
+      if (dice.one_in(3)) testing::make_stochastic(e.b, dice, 2);
+      const Result best = compute(e);
+      const Narrowed narrowed(isa);
+      SCOPED_TRACE(std::string(isa) + ", seed " + std::to_string(seed) + ": " + describe(e));
+      expect_same_answer(compute(e), best);
+      if (HasFailure()) return;
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, experiments(300));
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,132 @@
+// What follows when one thing of an experiment is changed.
+#include "kernels/experiment/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+namespace {
+
+Method method(Algorithm algorithm, std::string_view name) {
+  return {.algorithm = algorithm, .precision = policy(name).precision};
+}
+
+std::string_view name_of(const Method& m) { return policy_name(m.precision, m.algorithm); }
+
+TEST(Rules, TauFollowsTheFormatWhileItIsTheUsualOne) {
+  Experiment e = default_experiment();
+  e.b.tau = 3;
+  const Experiment small = with_format(e, e4m3);
+  EXPECT_EQ(small.format, e4m3);
+  EXPECT_EQ(small.a.tau, 0);
+  EXPECT_EQ(small.b.tau, 3);
+  EXPECT_EQ(with_format(small, bf16), e);
+  EXPECT_EQ(with_format(e, fp16).a.tau, 8);
+}
+
+TEST(Rules, APolicyBecomesItsCounterpartWithTheOtherFamily) {
+  for (const auto& [flash, base] :
+       {std::pair{"hw", "base_hw"}, std::pair{"eager", "base_eager"}, std::pair{"all_tile", "base_all"}}) {
+    const Method in_passes = with_algorithm(method(Algorithm::flash2, flash), Algorithm::three_pass);
+    EXPECT_EQ(in_passes, method(Algorithm::three_pass, base));
+    EXPECT_EQ(with_algorithm(in_passes, Algorithm::flash2), method(Algorithm::flash2, flash));
+  }
+  EXPECT_EQ(name_of(with_algorithm(method(Algorithm::flash2, "tile"), Algorithm::three_pass)), "base_eager");
+  EXPECT_EQ(name_of(with_algorithm(method(Algorithm::flash2, "all_direct"), Algorithm::three_pass)), "base_all");
+  EXPECT_EQ(name_of(with_algorithm(method(Algorithm::three_pass, "base_floor"), Algorithm::flash4)), "hw");
+  for (const Policy& p : policies()) {
+    EXPECT_EQ(counterpart(p.name).empty(), p.name == "exact") << p.name;
+    EXPECT_EQ(name_of(with_algorithm(method(p.algorithm, p.name), p.algorithm)), p.name);
+  }
+}
+
+TEST(Rules, RoundingsOfOnesOwnStay) {
+  Method own = method(Algorithm::flash2, "hw");
+  own.precision[Step::m] = to_format(fp16);
+  Method expected = own;
+  expected.algorithm = Algorithm::three_pass;
+  EXPECT_EQ(with_algorithm(own, Algorithm::three_pass), expected);
+  const Method crossed = method(Algorithm::flash2, "base_hw");  // a policy of the other family was wanted here
+  EXPECT_EQ(with_algorithm(crossed, Algorithm::flash4).precision, crossed.precision);
+}
+
+TEST(Rules, WhatIsNotEmulatedKeepsTheRoundingsForWhatComesAfterIt) {
+  const Method rival = method(Algorithm::three_pass, "base_eager");
+  const Method loaded = with_algorithm(rival, Algorithm::loaded);
+  EXPECT_EQ(loaded.precision, rival.precision);
+  EXPECT_EQ(with_algorithm(loaded, Algorithm::three_pass), rival);
+  EXPECT_EQ(with_algorithm(loaded, Algorithm::flash1), method(Algorithm::flash1, "eager"));
+}
+
+TEST(Rules, APolicyBringsItsAlgorithmWhereItWouldNotFit) {
+  EXPECT_EQ(with_policy(method(Algorithm::flash4, "hw"), policy("tile")), method(Algorithm::flash4, "tile"));
+  EXPECT_EQ(with_policy(method(Algorithm::flash4, "hw"), policy("base_ops")), method(Algorithm::three_pass, "base_ops"));
+  EXPECT_EQ(with_baseline(default_experiment(), policy("hw")).b, method(Algorithm::flash2, "hw"));
+  EXPECT_EQ(usual_policy(Algorithm::three_pass).name, "base_eager");
+  EXPECT_EQ(usual_policy(Algorithm::split_kv).name, "hw");
+}
+
+TEST(Rules, ATileIsThatOfBothMethods) {
+  Experiment e = default_experiment();
+  e.b.block_q = 7;
+  const Experiment wide = with_block_k(e, 256);
+  EXPECT_EQ(tiles_of(wide.a), (TileSizes{64, 256}));
+  EXPECT_EQ(tiles_of(wide.b), (TileSizes{7, 256})) << "b's own rows stay until rows are changed";
+  const Experiment swapped = with_swapped_tiles(wide);
+  EXPECT_EQ(tiles_of(swapped.a), (TileSizes{256, 64}));
+  EXPECT_EQ(tiles_of(swapped.b), tiles_of(swapped.a));
+  EXPECT_FALSE(has_square_tiles(swapped.a));
+  EXPECT_TRUE(has_square_tiles(with_block_q(swapped, 64).a));
+}
+
+TEST(Rules, TilesAreCounted) {
+  for (int n = 1; n < 40; ++n)
+    for (int block = 1; block < 45; ++block) {
+      int count = 0;
+      for (int first = 0; first < n; first += block) ++count;
+      EXPECT_EQ(tile_count(n, block), count);
+      EXPECT_EQ(key_tiles({.block_k = block}, n), count);
+      EXPECT_EQ(key_tiles({.algorithm = Algorithm::three_pass, .block_k = block}, n), 1);
+      int runs = 0;
+      const Method split{.algorithm = Algorithm::split_kv, .block_k = block, .splits = 3};
+      for (int first = 0; first < count; first += tiles_of_a_run(split, n)) ++runs;
+      EXPECT_LE(runs, 3);
+      EXPECT_EQ(tiles_of_a_run({.block_k = block, .splits = 3}, n), count);
+    }
+  EXPECT_EQ(tile_count(max_n, max_tile), 1);
+  EXPECT_EQ(tile_count(0, 64), 0);
+}
+
+TEST(Rules, AnotherHeadOrFileIsYetToBeRead) {
+  Problem p;
+  p.input = {.kind = InputKind::tensors,
+             .file = "x.safetensors",
+             .index = 1,
+             .digest = 5,
+             .tensors = std::make_shared<const Tensors>()};
+  EXPECT_EQ(with_head(p, 1), p);
+  EXPECT_EQ(with_head(p, 2).input.tensors, nullptr);
+  EXPECT_EQ(with_head(p, 2).input.digest, 0U);
+  const Input again{.kind = InputKind::tensors, .file = "x.safetensors", .index = 1};
+  EXPECT_EQ(with_input(p, again).input.tensors, p.input.tensors);
+  EXPECT_EQ(with_input(p, again), p);
+  EXPECT_EQ(with_input(p, {.kind = InputKind::tensors, .file = "y.safetensors", .index = 1}).input.tensors, nullptr);
+  EXPECT_EQ(fitted(p, 100, 32).n, 100);
+  EXPECT_EQ(fitted(p, 5000, 32).n, 1024);
+  EXPECT_EQ(fitted(p, 5000, 32).d, 32);
+}
+
+TEST(Rules, AnOutputStandsInOnePlace) {
+  const Experiment e = default_experiment();
+  EXPECT_EQ(loaded_place(e), LoadedPlace::nowhere);
+  const Experiment b = with_loaded(e, LoadedPlace::b);
+  EXPECT_EQ(loaded_place(b), LoadedPlace::b);
+  EXPECT_EQ(loaded_place(with_loaded(b, LoadedPlace::a)), LoadedPlace::a);
+  EXPECT_EQ(with_loaded(b, LoadedPlace::nowhere), e);
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,239 @@
+/// Traffic against tile loops that add up what they move, and against walks that touch every element.
+#include "kernels/experiment/traffic.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/rules.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::Dice;
+
+/// Elements moved by the tile loops of FlashAttention-1 and -2.
+struct Moved {
+  double flash1 = 0, flash2 = 0;
+  std::int64_t tiles = 0, skipped = 0;
+};
+
+/// Whether one of the rows sees one of the keys [key0, key1), counted from the last where they are reversed.
+bool sees_a_key(const Problem& p, bool reversed, int row0, int row1, int key0, int key1) {
+  for (int row = row0; row < row1; ++row) {
+    Keys keys = visible_keys(p.mask, row, p.n);
+    if (reversed) keys = {p.n - keys.end, p.n - keys.first};
+    if (!keys.empty() && keys.first < key1 && key0 < keys.end) return true;
+  }
+  return false;
+}
+
+Moved moved_by_loops(const Experiment& e) {
+  const Problem& p = e.problem;
+  Moved m;
+  m.flash1 = 2.0 * p.n * p.d;        // K, V once
+  m.flash2 = 2.0 * p.n * p.d + p.n;  // Q, O and the log-sum-exp once
+  for (int row = 0; row < p.n; row += e.a.block_q)
+    for (int key = 0; key < p.n; key += e.a.block_k) {
+      const int row_end = std::min(p.n, row + e.a.block_q), key_end = std::min(p.n, key + e.a.block_k);
+      ++m.tiles;
+      if (!sees_a_key(p, e.a.reverse_keys, row, row_end, key, key_end)) {
+        ++m.skipped;
+        continue;
+      }
+      m.flash1 += (row_end - row) * (3.0 * p.d + 4);  // Q, O, l, m in; O, l, m out
+      m.flash2 += (key_end - key) * 2.0 * p.d;        // K, V in
+    }
+  return m;
+}
+
+TEST(Traffic, IsWhatTheTileLoopsMove) {
+  for (int seed = 1; seed <= 300; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    Experiment e = testing::random_experiment(dice);
+    e.format = dice.any(std::array{bf16, fp32, e4m3});
+    const double bytes = e.format == bf16 ? 2 : e.format == fp32 ? 4 : 1;
+    const Traffic t = traffic(e);
+    const Moved m = moved_by_loops(e);
+    const double n = e.problem.n, d = e.problem.d;
+    ASSERT_EQ(t.element_bytes, bytes);
+    ASSERT_EQ(t.tiles, m.tiles) << testing::describe(e);
+    ASSERT_EQ(t.skipped_tiles, m.skipped) << testing::describe(e);
+    ASSERT_EQ(t.flash1, m.flash1 * bytes) << testing::describe(e);
+    ASSERT_EQ(t.flash2, m.flash2 * bytes) << testing::describe(e);
+    ASSERT_EQ(t.algorithm0, (4 * n * d + 4 * n * n) * bytes);
+  }
+}
+
+TEST(Traffic, AtALargeSizeFlashMovesFarLess) {
+  const Traffic t = traffic(default_experiment());
+  EXPECT_LT(t.flash2, t.flash1);
+  EXPECT_LT(t.flash1, t.algorithm0);
+  EXPECT_EQ(t.on_chip_elements, 2 * 64 * 64 + 2 * 64 * 64);
+}
+
+TEST(TilesForMemory, FollowFlashAttention1) {
+  const auto expect_tiles = [](double elements, int d, int block_q, int block_k) {
+    const TileSizes t = tiles_for_memory(elements, d);
+    EXPECT_EQ(t.block_q, block_q) << elements << ' ' << d;
+    EXPECT_EQ(t.block_k, block_k) << elements << ' ' << d;
+  };
+  expect_tiles(25'600, 64, 64, 100);
+  expect_tiles(25'601, 64, 64, 101);
+  expect_tiles(8'192, 128, 16, 16);
+  expect_tiles(1, 64, 1, 1);
+}
+
+/// HBM that counts: every element loaded or stored is one touch.
+class Hbm {
+ public:
+  void move(int row0, int row1, int columns) {
+    for (int row = row0; row < row1; ++row)
+      for (int column = 0; column < columns; ++column) ++touched_;
+  }
+  double touched() const { return static_cast<double>(touched_); }
+
+ private:
+  std::int64_t touched_ = 0;
+};
+
+/// Standard attention (arXiv 2205.14135, Algorithm 0), line by line: S and P go out and come back.
+double walk_algorithm0(const Problem& p) {
+  Hbm hbm;
+  for (int matrix = 0; matrix < 2; ++matrix) hbm.move(0, p.n, p.d);  // line 1: load Q, K
+  hbm.move(0, p.n, p.n);                                             // write S
+  hbm.move(0, p.n, p.n);                                             // line 2: read S
+  hbm.move(0, p.n, p.n);                                             // write P
+  hbm.move(0, p.n, p.n);                                             // line 3: load P
+  hbm.move(0, p.n, p.d);                                             // load V
+  hbm.move(0, p.n, p.d);                                             // write O
+  return hbm.touched();
+}
+
+/// FlashAttention (arXiv 2205.14135, Algorithm 1), lines 5 to 15.
+double walk_flash1(const Problem& p, int block_q, int block_k) {
+  Hbm hbm;
+  for (int key = 0; key < p.n; key += block_k) {
+    const int key_end = std::min(p.n, key + block_k);
+    for (int matrix = 0; matrix < 2; ++matrix) hbm.move(key, key_end, p.d);  // line 6: load K_j, V_j
+    for (int row = 0; row < p.n; row += block_q) {
+      const int row_end = std::min(p.n, row + block_q);
+      if (!sees_a_key(p, false, row, row_end, key, key_end)) continue;
+      for (int matrix = 0; matrix < 2; ++matrix) hbm.move(row, row_end, p.d);  // line 8: load Q_i, O_i
+      for (int vector = 0; vector < 2; ++vector) hbm.move(row, row_end, 1);    // l_i, m_i
+      hbm.move(row, row_end, p.d);                                             // line 12: write O_i
+      for (int vector = 0; vector < 2; ++vector) hbm.move(row, row_end, 1);    // line 13: write l_i, m_i
+    }
+  }
+  return hbm.touched();
+}
+
+/// FlashAttention-2 (arXiv 2307.08691, Algorithm 1), lines 3 to 16.
+double walk_flash2(const Problem& p, int block_q, int block_k) {
+  Hbm hbm;
+  for (int row = 0; row < p.n; row += block_q) {
+    const int row_end = std::min(p.n, row + block_q);
+    hbm.move(row, row_end, p.d);  // line 4: load Q_i
+    for (int key = 0; key < p.n; key += block_k) {
+      const int key_end = std::min(p.n, key + block_k);
+      if (!sees_a_key(p, false, row, row_end, key, key_end)) continue;
+      for (int matrix = 0; matrix < 2; ++matrix) hbm.move(key, key_end, p.d);  // line 7: load K_j, V_j
+    }
+    hbm.move(row, row_end, p.d);  // line 14: write O_i
+    hbm.move(row, row_end, 1);    // line 15: write L_i
+  }
+  return hbm.touched();
+}
+
+Experiment small(Dice& dice) {
+  Experiment e;
+  Problem& p = e.problem;
+  p.n = dice.between(1, 70);
+  p.d = dice.between(1, 12);
+  p.mask.kind = static_cast<Mask::Kind>(dice.between(0, 3));
+  p.mask.window = dice.between(1, 90);
+  e.a.block_q = dice.between(1, 80);
+  e.a.block_k = dice.between(1, 80);
+  return e;
+}
+
+TEST(Traffic, IsWhatAWalkOverEveryElementTouches) {
+  for (int seed = 1; seed <= 200; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Experiment e = small(dice);
+    const Traffic t = traffic(e);
+    ASSERT_EQ(t.algorithm0, walk_algorithm0(e.problem) * 2) << seed;
+    ASSERT_EQ(t.flash1, walk_flash1(e.problem, e.a.block_q, e.a.block_k) * 2) << seed;
+    ASSERT_EQ(t.flash2, walk_flash2(e.problem, e.a.block_q, e.a.block_k) * 2) << seed;
+  }
+}
+
+TEST(UsefulFlops, AreFourDForEveryPairThatMeets) {
+  for (int seed = 1; seed <= 200; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Problem p = small(dice).problem;
+    double flops = 0;
+    for (int row = 0; row < p.n; ++row)
+      for (int key = visible_keys(p.mask, row, p.n).first; key < visible_keys(p.mask, row, p.n).end; ++key) flops += 4 * p.d;
+    ASSERT_EQ(useful_flops(p), flops) << seed;
+    ASSERT_EQ(visible_pairs(p) * 4 * p.d, flops) << seed;
+  }
+}
+
+TEST(OnChip, HoldsTheTilesOfOneStep) {
+  for (int seed = 1; seed <= 200; ++seed) {
+    Dice dice(static_cast<std::uint64_t>(seed));
+    const Experiment e = small(dice);
+    Hbm q, k, s;
+    q.move(0, std::min(e.a.block_q, e.problem.n), e.problem.d);
+    k.move(0, std::min(e.a.block_k, e.problem.n), e.problem.d);
+    s.move(0, std::min(e.a.block_q, e.problem.n), std::min(e.a.block_k, e.problem.n));
+    const OnChip c = on_chip(e.problem, e.a);
+    ASSERT_EQ(c.Q, q.touched());
+    ASSERT_EQ(c.O, q.touched());
+    ASSERT_EQ(c.K, k.touched());
+    ASSERT_EQ(c.V, k.touched());
+    ASSERT_EQ(c.S, s.touched());
+    ASSERT_EQ(c.m_and_l, 2 * std::min(e.a.block_q, e.problem.n));
+    ASSERT_EQ(c.total(), c.Q + c.K + c.V + c.O + c.S + c.m_and_l);
+    ASSERT_EQ(static_cast<double>(traffic(e).on_chip_elements), c.Q + c.K + c.V + c.O);
+  }
+}
+
+TEST(OnChip, TheFourTilesOfThePapersRuleShareM) {
+  for (const int d : {16, 64, 128})
+    for (int quarter = 1; quarter <= 64; ++quarter) {
+      const int elements = 4 * d * quarter;  // what the rule divides without a rest
+      Experiment e;
+      e.problem.n = 1 << 20;
+      e.problem.d = d;
+      const TileSizes t = tiles_for_memory(elements, d);
+      e.a.block_q = t.block_q, e.a.block_k = t.block_k;
+      EXPECT_LE(traffic(e).on_chip_elements, elements);
+    }
+}
+
+TEST(ElementBytes, AreWhole) {
+  EXPECT_EQ(element_bytes(e4m3), 1);
+  EXPECT_EQ(element_bytes(bf16), 2);
+  EXPECT_EQ(element_bytes({5, 3}), 2);
+  EXPECT_EQ(element_bytes(tf32), 3);
+  EXPECT_EQ(element_bytes(fp32), 4);
+  EXPECT_EQ(element_bytes(fp64), 8);
+}
+
+TEST(Roofline, BendsAtTheRidge) {
+  for (const DataSheet& machine : data_sheets) {
+    const double bend = ridge(machine);
+    EXPECT_DOUBLE_EQ(attainable(machine, bend), machine.tera_flops) << machine.name;
+    EXPECT_DOUBLE_EQ(attainable(machine, bend / 8), machine.tera_flops / 8) << machine.name;
+    EXPECT_EQ(attainable(machine, bend * 8), machine.tera_flops) << machine.name;
+    EXPECT_DOUBLE_EQ(attainable(machine, 1) * 1e12, machine.giga_bytes * 1e9) << machine.name;
+  }
+  EXPECT_NEAR(ridge(data_sheets[0]), 153, 0.1);  // 312 Tflop/s over 2.039 TB/s
+}
+
+}  // namespace
+}  // namespace attoscope

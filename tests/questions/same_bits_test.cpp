@@ -1,0 +1,143 @@
+/// The check that bits do not depend on how they were computed: that it runs every way, and that it can fail.
+#include "kernels/questions/same_bits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/gpu/device.h"
+#include "kernels/lanes/job.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+Experiment small() {
+  Experiment e;
+  e.problem.n = 40;
+  e.problem.d = 8;
+  e.a.block_k = e.a.block_q = e.b.block_q = 8;
+  e.a.precision = policy("eager").precision;
+  return e;
+}
+
+auto run_of(const std::string& what) { return Field("what", &SameBitsRun::what, what); }
+
+const SameBitsRun& find(const SameBits& found, const std::string& what) {
+  for (const SameBitsRun& run : found.runs)
+    if (run.what == what) return run;
+  throw std::runtime_error("no run " + what);
+}
+
+TEST(SameBits, RunsEveryWayAndAllAgree) {
+  const SameBits found = same_bits(small());
+  EXPECT_EQ(found.experiment, small());
+  for (const char* what : {"sse2", "avx2", "avx512", "1 thread", "2 threads", "block_q 16", "block_q 64", "block_q 128"})
+    EXPECT_THAT(found.runs, Contains(run_of(what)));
+  EXPECT_TRUE(found.agree());
+  const Digests expected = compute(small()).digests;
+  for (const SameBitsRun& run : found.runs) {
+    if (!run.skipped.empty()) continue;
+    EXPECT_EQ(run.golden, expected.golden) << run.what;
+    EXPECT_EQ(run.a, expected.a) << run.what;
+    EXPECT_EQ(run.b, expected.b) << run.what;
+  }
+}
+
+TEST(SameBits, AsksEachWayWithItsOwnOptions) {
+  std::set<std::string> sets;
+  std::set<int> threads, tiles;
+  ComputeCache cache;
+  same_bits(small(), {.cache = &cache}, [&](const Experiment& e, const Options& options) {
+    EXPECT_EQ(options.cache, nullptr) << "what is remembered is not computed again";
+    EXPECT_EQ(e.a.block_q, e.b.block_q);
+    Experiment other = e;
+    other.a.block_q = small().a.block_q;
+    other.b.block_q = small().b.block_q;
+    EXPECT_EQ(other, small()) << "nothing else may differ";
+    sets.insert(options.isa);
+    threads.insert(options.threads);
+    tiles.insert(e.a.block_q);
+    return Digests{1, 2, 3};
+  });
+  for (const char* isa : {"sse2", "avx2", "avx512"}) EXPECT_EQ(sets.contains(isa), has_instruction_set(isa));
+  EXPECT_TRUE(threads.contains(1) && threads.contains(2));
+  EXPECT_EQ(tiles, (std::set<int>{8, 16, 64, 128}));
+}
+
+TEST(SameBits, OneOtherBitAnywhereIsFoundAndNamed) {
+  for (std::uint64_t Digests::* planted : {&Digests::golden, &Digests::a, &Digests::b}) {
+    const SameBits found = same_bits(small(), {}, [&](const Experiment&, const Options& options) {
+      Digests digests{1, 2, 3};
+      if (options.threads == 2) digests.*planted ^= std::uint64_t{1} << 63;
+      return digests;
+    });
+    EXPECT_FALSE(found.agree());
+    for (const SameBitsRun& run : found.runs) EXPECT_EQ(agrees(run, found.runs[0]), run.what != "2 threads") << run.what;
+  }
+}
+
+TEST(SameBits, ABlockSizeThatChangesABitIsFound) {
+  const SameBits found = same_bits(small(), {}, [&](const Experiment& e, const Options&) {
+    return Digests{1, static_cast<std::uint64_t>(e.a.block_q == 128), 3};
+  });
+  EXPECT_FALSE(found.agree());
+  EXPECT_FALSE(agrees(find(found, "block_q 128"), found.runs[0]));
+  EXPECT_TRUE(agrees(find(found, "block_q 16"), found.runs[0]));
+}
+
+TEST(SameBits, AWayThatCannotBeGoneIsSkippedWithItsReason) {
+  const SameBits found = same_bits(small(), {}, [&](const Experiment&, const Options& options) -> Digests {
+    if (options.threads == 2) throw std::runtime_error("No second thread.");
+    return {1, 2, 3};
+  });
+  EXPECT_EQ(find(found, "2 threads").skipped, "No second thread.");
+  EXPECT_TRUE(found.agree());
+  EXPECT_EQ(found.compared(), std::ranges::count_if(found.runs, [](const SameBitsRun& r) { return r.skipped.empty(); }));
+  if (cuda_devices().empty()) {
+    EXPECT_EQ(find(found, "GPU").skipped, why_no_cuda());
+  }
+}
+
+TEST(SameBits, AReferenceThatFailsIsAnError) {
+  Experiment e = small();
+  e.problem.n = 0;
+  EXPECT_THROW(same_bits(e), std::invalid_argument);
+}
+
+TEST(SameBits, StopsWhenNobodyWantsItAnyMore) {
+  int asked = 0;
+  EXPECT_THROW(same_bits(small(), {.cancelled = [&] { return ++asked > 1; }, .threads = 1}), Stopped);
+}
+
+TEST(InstructionSetOption, ChoosesTheLanesAndChangesNoBit) {
+  const Result best = compute(small());
+  for (const char* isa : {"sse2", "avx2", "avx512"}) {
+    if (!has_instruction_set(isa)) continue;
+    const Result other = compute(small(), {.threads = 1, .isa = isa});
+    EXPECT_EQ(other.device, std::string("cpu ") + isa + ", 1 thread");
+    EXPECT_EQ(instruction_set(isa).name, std::string(isa));
+    EXPECT_EQ(other.digests.a, best.digests.a);
+    EXPECT_EQ(other.digests.golden, best.digests.golden);
+  }
+}
+
+TEST(InstructionSetOption, ThatThisMachineLacksIsOneSentence) {
+  try {
+    compute(small(), {.isa = "mmx"});
+    FAIL() << "nothing was thrown";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("'mmx'"), HasSubstr("sse2")));
+  }
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,463 @@
+// Rounded or wrong: every slip is planted by a plain kernel written here, and found; clean outputs are never suspected.
+#include "kernels/slips/slips.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using Kind = Slip::Kind;
+using Verdict = Diagnosis::Verdict;
+using Values = std::vector<double>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// What a kernel sees, as the experiment rounds it.
+struct Seen {
+  Tensors t;
+  Problem p;
+  double q(int i, int c) const { return t.q[static_cast<std::size_t>(i * t.d + c)]; }
+  double k(int j, int c) const { return t.k[static_cast<std::size_t>(j * t.d + c)]; }
+  double v(int j, int c) const { return t.v[static_cast<std::size_t>(j * t.d + c)]; }
+  double dot(int i, int j) const {
+    double sum = 0;
+    for (int c = 0; c < t.d; ++c) sum += q(i, c) * k(j, c);
+    return sum;
+  }
+  bool sees(int i, int j) const {
+    const Keys keys = visible_keys(p.mask, i, t.n);
+    return j >= keys.first && j < keys.end;
+  }
+  /// The right score.
+  double S(int i, int j) const {
+    double s = dot(i, j) * scale_of(p);
+    if (p.softcap != 0) s = p.softcap * std::tanh(s / p.softcap);
+    return s - p.alibi * std::abs(i - j);
+  }
+  double score(int i, int j) const { return sees(i, j) ? S(i, j) : -infinity; }
+};
+
+/// Normal inputs in steps of 1/64, so that every format holds them.
+Tensors drawn(int n, int d, std::uint64_t seed = 1) {
+  testing::Dice dice(seed);
+  const auto matrix = [&] {
+    Values x;
+    for (int i = 0; i < n * d; ++i) x.push_back(std::round(dice.normal() * 64) / 64);
+    return x;
+  };
+  Values q = matrix(), k = matrix(), v = matrix();
+  return {n, d, std::move(q), std::move(k), std::move(v)};
+}
+Problem problem(int n = 200, int d = 32, Mask mask = {}) {
+  Problem p;
+  p.n = n;
+  p.d = d;
+  p.mask = mask;
+  p.input = testing::given(drawn(n, d));
+  return p;
+}
+const Mask causal{Mask::Kind::causal};
+Mask window(int w) { return {Mask::Kind::window, w}; }
+
+Seen seen(const Problem& p) { return {*p.input.tensors, p}; }
+
+/// Softmax over any scores (-infinity hides a key) times any values.
+Values softmax(const Seen& x, const std::function<double(int, int)>& score, const std::function<double(int, int)>& value,
+               double extra_l = 0) {
+  Values o;
+  for (int i = 0; i < x.t.n; ++i) {
+    double m = -infinity, l = 0;
+    Values row(static_cast<std::size_t>(x.t.d));
+    for (int j = 0; j < x.t.n; ++j) m = std::max(m, score(i, j));
+    for (int j = 0; j < x.t.n; ++j) {
+      const double e = m == -infinity ? 0 : std::exp(score(i, j) - m);
+      l += e;
+      for (int c = 0; c < x.t.d; ++c) row[static_cast<std::size_t>(c)] += e * value(j, c);
+    }
+    l += extra_l * std::exp(-m);
+    for (const double r : row) o.push_back(r / l);
+  }
+  return o;
+}
+Values softmax(const Seen& x, const std::function<double(int, int)>& score) {
+  return softmax(x, score, [&](int j, int c) { return x.v(j, c); });
+}
+Values right(const Seen& x) {
+  return softmax(x, [&](int i, int j) { return x.score(i, j); });
+}
+/// Everything visible, by another mask.
+Values masked(const Seen& x, const std::function<bool(int, int)>& sees) {
+  return softmax(x, [&](int i, int j) { return sees(i, j) ? x.S(i, j) : -infinity; });
+}
+Values rescored(const Seen& x, const std::function<double(int, int)>& S) {
+  return softmax(x, [&](int i, int j) { return x.sees(i, j) ? S(i, j) : -infinity; });
+}
+
+/// An online loop over tiles of keys that forgets to rescale O or l.
+Values stale(const Seen& x, int tile, bool rescales_O, bool rescales_l) {
+  Values o;
+  for (int i = 0; i < x.t.n; ++i) {
+    double m = -infinity, l = 0;
+    Values row(static_cast<std::size_t>(x.t.d));
+    for (int first = 0; first < x.t.n; first += tile) {
+      double top = m;
+      const int end = std::min(x.t.n, first + tile);
+      for (int j = first; j < end; ++j) top = std::max(top, x.score(i, j));
+      const double alpha = m == -infinity ? 0 : std::exp(m - top);
+      if (rescales_l) l *= alpha;
+      if (rescales_O)
+        for (double& r : row) r *= alpha;
+      m = top;
+      for (int j = first; j < end; ++j) {
+        const double e = m == -infinity ? 0 : std::exp(x.score(i, j) - m);
+        l += e;
+        for (int c = 0; c < x.t.d; ++c) row[static_cast<std::size_t>(c)] += e * x.v(j, c);
+      }
+    }
+    for (const double r : row) o.push_back(r / l);
+  }
+  return o;
+}
+
+/// The output as stored.
+std::shared_ptr<const Values> stored(Values o, const Format& f) {
+  for (double& x : o) x = round(f, x);
+  return std::make_shared<const Values>(std::move(o));
+}
+
+Experiment with_output(const Problem& p, Values o, const Format& f = bf16) {
+  Experiment e = default_experiment();
+  e.problem = p;
+  e.format = f;
+  e.a.algorithm = Algorithm::loaded;
+  e.loaded = {.file = "o.npy",
+              .index = 0,
+              .digest = 1,
+              .type = f == bf16   ? "BF16"
+                      : f == fp16 ? "F16"
+                                  : "F32",
+              .n = p.n,
+              .d = p.d,
+              .values = stored(std::move(o), f)};
+  return e;
+}
+Diagnosis diagnosis(const Problem& p, Values o, const Format& f = bf16, const OtherHeads& heads = {}) {
+  return diagnose(compute(with_output(p, std::move(o), f)), heads);
+}
+
+void expect_slip(const Diagnosis& d, Kind kind, const std::string& words) {
+  EXPECT_EQ(name(d.verdict), "wrong") << d.sentence;
+  ASSERT_TRUE(d.slip) << d.sentence;
+  EXPECT_EQ(name(d.slip->kind), name(kind)) << d.sentence;
+  EXPECT_NE(d.slip->text.find(words), std::string::npos) << d.sentence;
+  EXPECT_NE(d.sentence.find(d.slip->text), std::string::npos) << d.sentence;
+  EXPECT_LE(d.slip->ratio, 5) << d.sentence;
+}
+/// Planted in bf16, in fp16 and in fp32: found in all.
+void expect_found(const Problem& p, const Values& o, Kind kind, const std::string& words) {
+  for (const Format& f : {bf16, fp16, fp32}) {
+    SCOPED_TRACE(name(f));
+    expect_slip(diagnosis(p, o, f), kind, words);
+  }
+}
+
+TEST(Slips, TheRightOutputIsRounded) {
+  for (const Mask& mask : {Mask{}, causal, window(20), Mask{Mask::Kind::padding, 9}}) {
+    const Problem p = problem(200, 32, mask);
+    for (const Format& f : {bf16, fp16}) {
+      Values o = right(seen(p));
+      for (double& x : o) x = std::isnan(x) ? 0 : x;  // rows without keys
+      const Diagnosis d = diagnosis(p, o, f);
+      EXPECT_EQ(d.verdict, Verdict::rounded) << d.sentence;
+      EXPECT_FALSE(d.slip);
+      EXPECT_LE(d.ratio, 2);
+    }
+  }
+}
+
+TEST(Slips, Scales) {
+  const Problem p = problem();
+  const Seen x = seen(p);
+  const auto scaled = [&](double scale) { return rescored(x, [&, scale](int i, int j) { return x.dot(i, j) * scale; }); };
+  const double s = scale_of(p);
+  expect_found(p, scaled(1), Kind::scale, "missing scale");
+  expect_found(p, scaled(s * s), Kind::scale, "applied twice");
+  expect_found(p, scaled(1 / s), Kind::scale, "divided by the scale");
+  expect_found(p, scaled(s * std::log(2.0)), Kind::exponential, "exp2 without log2 e");
+  expect_found(p, scaled(s / std::log(2.0)), Kind::exponential, "meant for exp2");
+  expect_found(p, scaled(0), Kind::scale, "all equal");
+  Problem odd = problem(200, 24), own = problem();
+  const Seen y = seen(odd);
+  expect_found(odd, rescored(y, [&](int i, int j) { return y.dot(i, j) / std::sqrt(32.0); }), Kind::scale, "padded");
+  own.scale = 0.5;
+  expect_found(own, scaled(s), Kind::scale, "1/sqrt(d) instead");
+}
+
+TEST(Slips, Masks) {
+  const Problem p = problem(200, 32, causal), none = problem();
+  const Seen x = seen(p);
+  expect_found(p, masked(x, [](int, int) { return true; }), Kind::mask, "missing causal mask");
+  expect_found(p, masked(x, [](int i, int j) { return j < i; }), Kind::mask, "hides the diagonal");
+  expect_found(p, masked(x, [](int i, int j) { return j <= i + 1; }), Kind::mask, "shows the next");
+  expect_found(p, masked(x, [](int i, int j) { return j >= i; }), Kind::mask, "upside down");
+  expect_found(p, masked(x, [](int i, int j) { return j / 32 <= i / 32; }), Kind::mask,
+               "diagonal tile left unmasked (tiles of 32");
+  expect_found(none, masked(x, [](int i, int j) { return j <= i; }), Kind::mask, "where none is wanted");
+}
+
+TEST(Slips, WindowsAndPadding) {
+  const Problem p = problem(200, 32, window(20)), padded = problem(200, 32, {Mask::Kind::padding, 9});
+  const Seen x = seen(p);
+  const auto band = [&](int w) { return masked(x, [w](int i, int j) { return j <= i && j > i - w; }); };
+  expect_found(p, band(21), Kind::mask, "too wide");
+  expect_found(p, band(19), Kind::mask, "too narrow");
+  expect_found(p, band(1000), Kind::mask, "without its window");
+  expect_found(p, masked(x, [](int i, int j) { return std::abs(i - j) < 20; }), Kind::mask, "looks ahead");
+  expect_found(padded, band(1000), Kind::mask, "shows the padding");
+}
+
+TEST(Slips, Biases) {
+  Problem capped = problem(), sloped = problem(), sunk = problem();
+  capped.softcap = 1.5;
+  sloped.alibi = 0.05;
+  sunk.sink = 3;
+  const Seen x = seen(capped), y = seen(sloped), z = seen(sunk);
+  const double s = scale_of(capped);
+  const auto plain = [&](int i, int j) { return x.dot(i, j) * s; };
+  expect_found(capped, rescored(x, plain), Kind::bias, "missing soft cap");
+  expect_found(capped, rescored(x, [&](int i, int j) { return 1.5 * std::tanh(x.dot(i, j) / 1.5) * s; }), Kind::bias,
+               "before the scale");
+  expect_found(sloped, rescored(y, plain), Kind::bias, "missing ALiBi");
+  expect_found(sloped, rescored(y, [&](int i, int j) { return plain(i, j) + 0.05 * std::abs(i - j); }), Kind::bias,
+               "wrong sign");
+  expect_found(sunk, right(z), Kind::bias, "missing sink");
+  const Problem few = problem(24, 32);
+  const Seen w = seen(few);
+  const Values extra = softmax(w, [&](int i, int j) { return w.S(i, j); }, [&](int j, int c) { return w.v(j, c); }, 1);
+  expect_found(few, extra, Kind::bias, "extra logit");
+}
+
+TEST(Slips, Operands) {
+  const Problem p = problem();
+  const Seen x = seen(p);
+  const auto S = [&](int i, int j) { return x.S(i, j); };
+  const auto swapped = [&](int i, int j) {
+    double sum = 0;
+    for (int c = 0; c < 32; ++c) sum += x.q(i, c) * x.v(j, c);
+    return sum * scale_of(p);
+  };
+  const auto value = [&](int shift) { return [&x, shift](int j, int c) { return x.v((j + shift + 200) % 200, c); }; };
+  expect_found(p, softmax(x, swapped, [&](int j, int c) { return x.k(j, c); }), Kind::operands, "K and V swapped");
+  expect_found(p, softmax(x, swapped), Kind::operands, "V in the place of K");
+  expect_found(p, softmax(x, S, [&](int j, int c) { return x.k(j, c); }), Kind::operands, "K in the place of V");
+  expect_found(p, softmax(x, [&](int i, int j) { return x.S(j, i); }), Kind::operands, "Q and K swapped");
+  expect_found(p, softmax(x, S, value(1)), Kind::operands, "V[j + 1]");
+  expect_found(p, softmax(x, S, value(-1)), Kind::operands, "V[j - 1]");
+  const auto v_misread = [&](int j, int c) { return x.t.v[static_cast<std::size_t>(c * 200 + j)]; };
+  expect_found(p, softmax(x, S, v_misread), Kind::operands, "V read as d x n");
+}
+
+TEST(Slips, Tiles) {
+  const Problem p = problem(200, 32, causal), none = problem();
+  for (const Problem& one : {p, none}) {
+    const Seen x = seen(one);
+    expect_found(one, stale(x, 32, false, true), Kind::rescale, "O never rescaled by alpha (tiles of 32");
+    expect_found(one, stale(x, 64, true, false), Kind::rescale, "l never rescaled by alpha (tiles of 64");
+    expect_found(one, stale(x, 16, false, false), Kind::rescale, "neither O nor l rescaled by alpha (tiles of 16");
+  }
+  const Seen x = seen(none);
+  expect_found(none, masked(x, [](int, int j) { return j < 192; }), Kind::tail, "tile of keys left out");
+  const Values counted = softmax(x, [&](int i, int j) { return x.S(i, j); }, [&](int j, int c) { return x.v(j, c); }, 56);
+  expect_found(none, counted, Kind::tail, "counted in l (tiles of 64 keys)");
+}
+
+TEST(Slips, MissingDivision) {
+  const Problem p = problem();
+  const Seen x = seen(p);
+  Values o = right(x);
+  for (int i = 0; i < 200; ++i) {
+    double m = -infinity, l = 0;
+    for (int j = 0; j < 200; ++j) m = std::max(m, x.S(i, j));
+    for (int j = 0; j < 200; ++j) l += std::exp(x.S(i, j) - m);
+    for (int c = 0; c < 32; ++c) o[static_cast<std::size_t>(i * 32 + c)] *= l;
+  }
+  expect_found(p, o, Kind::division, "missing division by l");
+}
+
+TEST(Slips, LayoutsOfTheOutput) {
+  const Problem p = problem();
+  const Values o = right(seen(p));
+  const auto moved = [&](const std::function<int(int)>& row, const std::function<int(int)>& column) {
+    Values x;
+    for (int i = 0; i < 200; ++i)
+      for (int c = 0; c < 32; ++c) x.push_back(o[static_cast<std::size_t>(row(i) * 32 + column(c))]);
+    return x;
+  };
+  const auto same = [](int i) { return i; };
+  expect_found(p, moved([](int i) { return (i + 1) % 200; }, same), Kind::layout,
+               "rows shifted by 1 (O[i] is the truth's i + 1)");
+  expect_found(p, moved([](int i) { return std::max(i - 1, 0); }, same), Kind::layout,
+               "rows shifted by 1 (O[i] is the truth's i - 1)");
+  expect_found(p, moved([](int i) { return 199 - i; }, same), Kind::layout, "from the last to the first");
+  expect_found(p, moved([](int i) { return i / 8 * 8 + (i % 8 * 3) % 8; }, same), Kind::layout, "permuted within tiles of 8");
+  expect_found(p, moved(same, [](int c) { return (c + 3) % 32; }), Kind::layout, "columns rotated by 3");
+  expect_found(p, moved(same, [](int c) { return (c + 16) % 32; }), Kind::layout, "halves of the columns swapped");
+  expect_found(p, moved(same, [](int c) { return c % 2 * 16 + c / 2; }), Kind::layout, "interleaved");
+  expect_found(p, moved(same, [](int c) { return 31 - c; }), Kind::layout, "columns from the last");
+  Values across(o.size());
+  for (std::size_t i = 0; i < 200; ++i)
+    for (std::size_t c = 0; c < 32; ++c) across[c * 200 + i] = o[i * 32 + c];
+  expect_found(p, across, Kind::layout, "d x n written");
+  Values third = o;
+  for (double& x : third) x *= -3;
+  expect_found(p, third, Kind::scale, "-3 times the truth");
+  expect_found(p, Values(o.size()), Kind::scale, "an output that is 0");
+}
+
+TEST(Slips, TheLastPartialTileOfRows) {
+  const Problem p = problem(200, 32, causal);
+  Values zero = right(seen(p)), garbage = zero;
+  for (std::size_t i = 192 * 32; i < zero.size(); ++i) zero[i] = 0, garbage[i] = 17 + static_cast<double>(i % 5);
+  expect_found(p, zero, Kind::tail, "never written (rows 192 to 199 of tiles of 16 or 32 or 64)");
+  expect_found(p, garbage, Kind::tail, "garbage in the last, partial tile of rows");
+  garbage[0] = infinity;
+  EXPECT_FALSE(diagnosis(p, garbage).slip) << "another row is wrong, too";
+}
+
+TEST(Slips, Overflow) {
+  Problem p = problem(200, 32, {Mask::Kind::padding, 9});
+  const Diagnosis empty = diagnosis(p, right(seen(p)));  // 0/0 in the first nine rows
+  ASSERT_TRUE(empty.slip) << empty.sentence;
+  EXPECT_EQ(name(empty.slip->kind), "overflow");
+  EXPECT_NE(empty.slip->text.find("see no key"), std::string::npos);
+  EXPECT_EQ(empty.sentence.find("288 values are NaN or infinite"), 0U) << empty.sentence;
+
+  Problem large = problem(200, 32);
+  large.input.kind = InputKind::outliers;
+  large.scale = 0.25;
+  Tensors t = seen(large).t;
+  for (double& x : t.q) x *= 64;
+  for (double& x : t.k) x *= 32;
+  large.input = testing::given(t);
+  large.scale = 1.0 / 4096;
+  const Seen x = seen(large);
+  Values o = right(x);
+  int broken = 0;
+  for (int i = 0; i < 200; ++i) {
+    double most = 0;
+    for (int j = 0; j < 200; ++j) most = std::max(most, std::abs(x.dot(i, j)));
+    broken += most > 65504;
+    for (int c = 0; most > 65504 && c < 32; ++c) o[static_cast<std::size_t>(i * 32 + c)] = std::nan("");
+  }
+  ASSERT_TRUE(broken > 0 && broken < 200) << broken;
+  const Diagnosis d = diagnosis(large, o, fp16);
+  ASSERT_TRUE(d.slip) << d.sentence;
+  EXPECT_NE(d.slip->text.find("q.k beyond 65504"), std::string::npos) << d.sentence;
+}
+
+TEST(Slips, OtherHeads) {
+  std::vector<std::shared_ptr<const Tensors>> files;
+  for (int h = 0; h < 4; ++h)
+    files.push_back(std::make_shared<const Tensors>(drawn(200, 32, 100 + static_cast<std::uint64_t>(h))));
+  const OtherHeads heads{4, [&](int h) { return files[static_cast<std::size_t>(h)]; }};
+  Problem p = problem();
+  p.input = testing::given(*files[1]);
+  p.input.index = 1;
+  const Seen own{*files[1], p}, third{*files[3], p};
+  expect_slip(diagnosis(p, right(third), bf16, heads), Kind::head, "head 3 instead of head 1");
+  const auto S = [&](int i, int j) {
+    double sum = 0;
+    for (int c = 0; c < 32; ++c) sum += own.q(i, c) * third.k(j, c);
+    return sum * scale_of(p);
+  };
+  expect_slip(diagnosis(p, softmax(third, S), bf16, heads), Kind::head, "K and V of head 3 with Q of head 1");
+  std::vector<Values> outputs;
+  for (int h = 0; h < 4; ++h) outputs.push_back(right(Seen{*files[static_cast<std::size_t>(h)], p}));
+  Values mixed;
+  for (int row = 0; row < 200; ++row)
+    for (int c = 0; c < 32; ++c)
+      mixed.push_back(outputs[static_cast<std::size_t>((200 + row) % 4)][static_cast<std::size_t>((200 + row) / 4 * 32 + c)]);
+  expect_slip(diagnosis(p, mixed, bf16, heads), Kind::head, "n x heads x d read as heads x n x d");
+  EXPECT_EQ(diagnosis(p, right(own), bf16, heads).verdict, Verdict::rounded);
+}
+
+TEST(Slips, BIsLookedAtWhereItIsTheLoadedOne) {
+  const Problem p = problem(200, 32, causal);
+  Experiment e = with_output(p, masked(seen(p), [](int, int) { return true; }));
+  std::swap(e.a, e.b);
+  e.a = default_experiment().a;
+  EXPECT_TRUE(has_loaded(e));
+  expect_slip(diagnose(compute(e)), Kind::mask, "missing causal mask");
+  EXPECT_FALSE(has_loaded(default_experiment()));
+}
+
+/// Every policy's own output, in bf16 and fp16, at several shapes and masks: some are outside the line, none has a slip.
+TEST(Slips, NoCleanOutputIsSuspected) {
+  int outside = 0;
+  for (const Format& f : {bf16, fp16})
+    for (const Policy& policy : policies())
+      for (const Mask& mask : {Mask{}, causal, window(31)})
+        for (const int n : {65, 250}) {
+          Experiment e = default_experiment();
+          e.problem = problem(n, 32, mask);
+          e.format = f;
+          e.a.algorithm = policy.algorithm;
+          e.a.precision = policy.precision;
+          e.a.block_q = e.a.block_k = 32;
+          const Diagnosis d = diagnosis(e.problem, compute(e).a.values, f);
+          EXPECT_FALSE(d.slip) << policy.name << " n " << n << ": " << d.sentence;
+          const bool rounds_little = policy.name == "hw" || policy.name == "base_hw";
+          EXPECT_TRUE(!rounds_little || d.verdict == Verdict::rounded) << policy.name << " " << d.sentence;
+          outside += d.verdict != Verdict::rounded;
+        }
+  EXPECT_GT(outside, 0) << "some policies round more than three-pass does";
+}
+
+TEST(Slips, GarbageIsWrongWithoutASlip) {
+  const Problem p = problem();
+  Values o;
+  testing::Dice dice(7);
+  for (int i = 0; i < 200 * 32; ++i) o.push_back(dice.normal());
+  const Diagnosis d = diagnosis(p, o);
+  EXPECT_EQ(d.verdict, Verdict::wrong);
+  EXPECT_FALSE(d.slip) << d.sentence;
+  EXPECT_EQ(d.where, "everywhere");
+  EXPECT_NE(d.sentence.find("no usual slip explains it"), std::string::npos);
+}
+
+TEST(Slips, RowsThatWereNotComputedDoNotMatter) {
+  Problem p = problem(200, 32, causal);
+  const Values o = masked(seen(p), [](int, int) { return true; });
+  p.rows = 20;
+  expect_slip(diagnosis(p, o), Kind::mask, "missing causal mask");
+}
+
+TEST(Slips, CanBeStopped) {
+  const Problem p = problem();
+  const Result r = compute(with_output(p, Values(200 * 32, 1.0)));
+  EXPECT_THROW(diagnose(r, {}, {.cancelled = [] { return true; }}), Stopped);
+}
+
+TEST(Slips, NothingIsSaidAboutATruthThatIsNoNumber) {
+  Problem p = problem(20, 8);
+  Tensors t = seen(p).t;
+  t.v[5] = infinity;
+  p.input = testing::given(t);
+  EXPECT_EQ(diagnosis(p, Values(20 * 8)).verdict, Verdict::incomparable);
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,278 @@
+/// The steps that a student follows: what compute() says of the same row, bit for bit, and the truth beside it.
+#include "kernels/questions/stepper.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/traffic.h"
+#include "tests/reference/plain.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::describe;
+using testing::Dice;
+using testing::experiments;
+using testing::same;
+
+constexpr Algorithm algorithms[] = {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1, Algorithm::flash2};
+
+StepQuestion question(Algorithm algorithm, std::vector<double> scores, std::string_view named = "hw", int block_k = 4) {
+  StepQuestion q{.scores = std::move(scores),
+                 .values = {},
+                 .d = 2,
+                 .algorithm = algorithm,
+                 .block_k = block_k,
+                 .format = bf16,
+                 .precision = policy(named).precision};
+  for (std::size_t j = 0; j < q.scores.size(); ++j) {
+    q.values.push_back(1);
+    q.values.push_back(static_cast<double>(j) / static_cast<double>(q.scores.size()));
+  }
+  return q;
+}
+
+StepQuestion random_question(Dice& dice) {
+  StepQuestion q;
+  q.d = dice.between(1, max_step_columns);
+  const int n = dice.between(1, max_step_scores);
+  const double spread = dice.any(std::array{0.1, 1.0, 4.0, 40.0, 3000.0});
+  for (int j = 0; j < n; ++j) q.scores.push_back(dice.one_in(6) && j > 0 ? q.scores.back() : spread * dice.normal());
+  for (int i = 0; i < n * q.d; ++i) q.values.push_back(dice.normal());
+  q.algorithm = dice.any(algorithms);
+  q.block_k = dice.between(1, n + 3);
+  q.format = dice.one_in(10) ? fp64 : testing::random_format(dice);
+  q.precision = dice.any(policies()).precision;
+  for (Rounding& r : q.precision.steps)
+    if (dice.one_in(8)) r = dice.one_in(2) ? exact : to_format(testing::random_format(dice));
+  q.precision.sum_rounded_P = dice.one_in(3);
+  return q;
+}
+
+/// The last step of every tile in which the state is complete: what the trace tells of.
+std::vector<const RowStep*> tile_ends(const Steps& s) {
+  std::vector<const RowStep*> ends;
+  for (const RowStep& step : s.steps) {
+    if (step.tile < 0 || (s.question.algorithm == Algorithm::two_pass && step.pass > 0)) continue;
+    if (ends.empty() || ends.back()->tile != step.tile) ends.push_back(&step);
+    ends.back() = &step;
+  }
+  return ends;
+}
+
+TEST(Stepper, StatesAreTheTraceOfCompute) {
+  Dice dice(81);
+  for (int i = 0; i < experiments(400); ++i) {
+    StepQuestion q = random_question(dice);
+    if (dice.one_in(6)) {
+      for (Rounding& r : q.precision.steps) r.stochastic = r.kind != Rounding::Kind::exact;
+    }
+    const Experiment e = step_experiment(q);
+    SCOPED_TRACE(describe(e));
+    const Steps s = steps(q);
+    EXPECT_TRUE(s.same_bits);
+    const Result r = compute(e);
+    const auto ends = tile_ends(s);
+    ASSERT_EQ(ends.size(), r.trace.tiles.size());
+    for (std::size_t t = 0; t < ends.size(); ++t) {
+      const TraceTile& tile = r.trace.tiles[t];
+      EXPECT_EQ(ends[t]->tile, tile.tile);
+      EXPECT_TRUE(same(ends[t]->state.m, tile.max_used)) << ends[t]->state.m << ' ' << tile.max_used;
+      EXPECT_TRUE(same(ends[t]->state.l, tile.l)) << ends[t]->state.l << ' ' << tile.l;
+      EXPECT_TRUE(same(ends[t]->alpha, tile.alpha)) << ends[t]->alpha << ' ' << tile.alpha;
+    }
+    for (int c = 0; c < q.d; ++c) EXPECT_TRUE(same(s.output[static_cast<std::size_t>(c)], r.a(0, c))) << c;
+  }
+}
+
+TEST(Stepper, EveryOAndPIsThatOfThePlainReference) {
+  Dice dice(82);
+  for (int i = 0; i < experiments(200); ++i) {
+    const StepQuestion q = random_question(dice);
+    const Experiment e = step_experiment(q);
+    SCOPED_TRACE(describe(e));
+    const Steps s = steps(q);
+    const Result r = compute(e);
+    const plain::Row row = plain::attend(e, e.a, *r.inputs, 0);
+    const auto ends = tile_ends(s);
+    ASSERT_EQ(ends.size(), row.tiles.size());
+    for (std::size_t t = 0; t < ends.size(); ++t) {
+      const plain::Tile& tile = row.tiles[t];
+      const auto first = static_cast<std::size_t>(tile.seen.end) - tile.S.size();
+      for (std::size_t j = 0; j < tile.S.size(); ++j) {
+        EXPECT_TRUE(same(s.S[first + j], tile.S[j]));
+        if (q.algorithm != Algorithm::two_pass) {
+          EXPECT_TRUE(same(s.P[first + j], tile.P[j]));
+        }
+      }
+      const bool whole = q.algorithm == Algorithm::flash1 || q.algorithm == Algorithm::flash2;
+      for (std::size_t c = 0; whole && c < tile.O.size(); ++c) EXPECT_TRUE(same(ends[t]->state.O[c], tile.O[c])) << c;
+    }
+    for (std::size_t c = 0; c < s.output.size(); ++c) EXPECT_TRUE(same(s.output[c], row.output[c])) << c;
+  }
+}
+
+/// What the steps leave in one of the state's numbers must be what the last rounding of that name made.
+TEST(Stepper, WhatWasMadeIsWhatIsStored) {
+  Dice dice(83);
+  for (int i = 0; i < experiments(100); ++i) {
+    const StepQuestion q = random_question(dice);
+    SCOPED_TRACE(describe(step_experiment(q)));
+    const Steps all = steps(q);
+    for (const RowStep& s : all.steps)
+      for (const RoundedNumber& made : s.numbers) {
+        if (made.step == Step::l) {
+          EXPECT_TRUE(same(made.after, s.state.l));
+        }
+        if (made.step == Step::O) {
+          EXPECT_TRUE(same(made.after, s.state.O[static_cast<std::size_t>(made.column)]) || s.kind == StepKind::finish);
+        }
+        if (made.step == Step::m && q.algorithm != Algorithm::flash1) {
+          EXPECT_TRUE(same(made.after, s.state.m));
+        }
+        if (!made.rounds) {
+          EXPECT_TRUE(same(made.before, made.after));
+        }
+      }
+  }
+}
+
+TEST(Stepper, NothingRoundedIsTheTruth) {
+  Dice dice(84);
+  for (int i = 0; i < experiments(100); ++i) {
+    const StepQuestion q = random_question(dice);
+    const Experiment e = step_experiment(q);
+    SCOPED_TRACE(describe(e));
+    const Steps s = steps(q);
+    const Result r = compute(e);
+    for (int c = 0; c < q.d; ++c) EXPECT_NEAR(s.exact_output[static_cast<std::size_t>(c)], (*r.golden)(0, c), 1e-11) << c;
+    const RowState& end = s.steps.back().exact;
+    double m = -std::numeric_limits<double>::infinity(), l = 0;
+    for (std::size_t j = 0; j < q.scores.size(); ++j) m = std::max(m, r.inputs->k[j * static_cast<std::size_t>(q.d)]);
+    for (std::size_t j = 0; j < q.scores.size(); ++j) l += std::exp(r.inputs->k[j * static_cast<std::size_t>(q.d)] - m);
+    EXPECT_EQ(end.m, m);
+    EXPECT_NEAR(end.l, l, 1e-12 * l);
+  }
+}
+
+TEST(Stepper, PassesAndReads) {
+  const std::vector<double> scores = {2.5, 1.25, 3, 0.5, 4.75, 1, 2, 3.5, 0.25, 6, 1.5, 2.75, 4, 3.25, 0.75, 5};
+  const int passes[] = {3, 2, 1, 1};
+  for (std::size_t i = 0; i < std::size(algorithms); ++i) {
+    const Steps s = steps(question(algorithms[i], scores));
+    EXPECT_EQ(s.passes, passes[i]);
+    EXPECT_EQ(s.steps.front().kind, StepKind::start);
+    EXPECT_EQ(s.steps.front().reads, 0);
+    EXPECT_EQ(s.steps.back().kind, StepKind::finish);
+    EXPECT_EQ(s.steps.back().reads, 16 * passes[i]);
+    for (std::size_t k = 1; k < s.steps.size(); ++k) {
+      EXPECT_GE(s.steps[k].reads, s.steps[k - 1].reads);
+      EXPECT_GE(s.steps[k].bytes, s.steps[k - 1].bytes);
+      if (s.steps[k].tile >= 0) {
+        EXPECT_EQ(s.steps[k].reads, s.steps[k].pass * 16 + s.steps[k].keys.end);
+      }
+    }
+  }
+}
+
+/// By hand, as a lesson tells it: the tenth score is 6, the old sum shrinks by exp(4.75 - 6).
+TEST(Stepper, OneElementByHand) {
+  const Steps s = steps(question(Algorithm::flash2, {2.5, 1.25, 3, 0.5, 4.75, 1, 2, 3.5, 0.25, 6}, "exact", 1));
+  const auto tenth =
+      std::ranges::find_if(s.steps, [](const RowStep& step) { return step.tile == 9 && step.kind == StepKind::sum; });
+  ASSERT_NE(tenth, s.steps.end());
+  EXPECT_EQ(tenth->state.m, 6);
+  EXPECT_NEAR(tenth->alpha, std::exp(-1.25), 1e-7);
+  double sum = 0;
+  for (const double x : s.question.scores) sum += std::exp(x - 6);
+  EXPECT_NEAR(tenth->exact.l, sum, 1e-14);
+  EXPECT_NEAR(tenth->state.l, sum, 1e-6);
+  EXPECT_NE(tenth->state.l, tenth->exact.l) << "float is not exact";
+}
+
+TEST(Stepper, BytesAreThoseOfTraffic) {
+  for (const int block_k : {1, 4, 5, 64}) {
+    const int n = 24;
+    std::vector<double> scores(n);
+    std::iota(scores.begin(), scores.end(), 0.0);
+    const auto bytes = [&](Algorithm a) { return steps(question(a, scores, "hw", block_k)).steps.back().bytes; };
+    Experiment e = step_experiment(question(Algorithm::flash2, scores, "hw", block_k));
+    e.a.block_q = 1;
+    const Traffic t = traffic(e);
+    const double d = e.problem.d, kv = 2 * n * d * t.element_bytes;  // FA-1 reads K and V once for all rows, Algorithm 0 too
+    EXPECT_EQ(n * bytes(Algorithm::flash2), t.flash2);
+    EXPECT_EQ(n * (bytes(Algorithm::flash1) - kv) + kv, t.flash1);
+    EXPECT_EQ(n * (bytes(Algorithm::three_pass) - kv) + kv, t.algorithm0);
+    EXPECT_EQ(bytes(Algorithm::two_pass), (2 * d + 3 * n * d) * t.element_bytes) << "K twice, V, q and O once";
+  }
+}
+
+TEST(Stepper, LostBitsAreThoseOfTheFormat) {
+  const Steps s = steps(question(Algorithm::flash2, {0.3, 1.7, 0.9, 2.6, -1, 0.1, 3.3, 0.7}, "all_tile"));
+  int lost = 0;
+  for (const RowStep& step : s.steps)
+    for (const RoundedNumber& made : step.numbers) {
+      EXPECT_TRUE(made.rounds) << name(made.step);
+      EXPECT_EQ(made.after, static_cast<double>(round(bf16, static_cast<float>(made.before)))) << name(made.step);
+      lost += made.after != made.before;
+    }
+  EXPECT_GT(lost, 20);
+}
+
+TEST(Stepper, ScoresOfARowAreThoseOfTheInputs) {
+  Experiment e = testing::small_experiment(bf16, 40, 8);
+  e.problem.mask.kind = Mask::Kind::causal;
+  const Result r = compute(e);
+  for (const int row : {0, 5, 39}) {
+    const std::vector<double> scores = scores_of_row(r, row, 16);
+    ASSERT_EQ(scores.size(), static_cast<std::size_t>(std::min(row + 1, 16)));
+    for (std::size_t j = 0; j < scores.size(); ++j) {
+      double sum = 0;
+      for (std::size_t c = 0; c < 8; ++c) sum += r.inputs->q[static_cast<std::size_t>(row) * 8 + c] * r.inputs->k[j * 8 + c];
+      EXPECT_NEAR(scores[j], sum * scale_of(e.problem), 1e-12);
+    }
+  }
+}
+
+TEST(Stepper, RefusesInOneSentence) {
+  const auto said = [](StepQuestion q) -> std::string {
+    try {
+      steps(q);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const StepQuestion good = question(Algorithm::flash2, {1, 2, 3});
+  EXPECT_EQ(said(good), "");
+  StepQuestion q = good;
+  q.scores.clear(), q.values.clear();
+  EXPECT_EQ(said(q), "stepper: there are 0 scores, expected 1 .. 64");
+  q = good;
+  q.scores[1] = std::numeric_limits<double>::infinity();
+  EXPECT_NE(said(q).find("a score is inf, expected a number of at most 1000000"), std::string::npos) << said(q);
+  q = good;
+  q.values[0] = std::nan("");
+  EXPECT_NE(said(q).find("a value is"), std::string::npos);
+  q = good;
+  q.values.pop_back();
+  EXPECT_NE(said(q).find("there are 5 values"), std::string::npos);
+  q = good;
+  q.algorithm = Algorithm::split_kv;
+  EXPECT_NE(said(q).find("expected three_pass, two_pass, flash1 or flash2"), std::string::npos);
+  q = good;
+  q.block_k = 0;
+  EXPECT_NE(said(q).find("block_k is 0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace attoscope

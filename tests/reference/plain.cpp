@@ -1,0 +1,290 @@
+#include "tests/reference/plain.h"
+
+#include "tests/reference/plain_steps.h"
+
+namespace attoscope::plain {
+namespace {
+
+template <class T>
+std::vector<double> widened(const std::vector<T>& x) {
+  return {x.begin(), x.end()};
+}
+
+template <class T>
+struct State {
+  explicit State(int d) : O(static_cast<std::size_t>(d)) {}
+  T m = -std::numeric_limits<T>::infinity(), l = 0, lost = 0;  // lost: Kahan's correction of l
+  std::vector<T> O;
+  bool started = false;
+  Keys places{};
+  T max_true = -std::numeric_limits<T>::infinity();
+};
+
+/// One row's algorithm, step by step.
+template <class T>
+class Attention {
+ public:
+  Attention(const Steps<T>& steps, int row) : steps_(steps), method_(steps.method), row_(row), places_(steps.places(row)) {
+    answer_.score_unit = static_cast<double>(steps.score_unit());
+  }
+
+  /// 0 where the row sees no key.
+  Row answer() {
+    answer_.output.assign(static_cast<std::size_t>(steps_.d), 0.0);
+    if (places_.empty()) return answer_;
+    switch (method_.algorithm) {
+      case Algorithm::three_pass:
+        three_pass();
+        break;
+      case Algorithm::two_pass:
+        two_pass();
+        break;
+      case Algorithm::split_kv:
+        split_kv();
+        break;
+      default:
+        answer_.output = online(0, tiles()).second;
+        break;
+    }
+    return answer_;
+  }
+
+ private:
+  using Values = std::vector<T>;
+
+  int block_k() const { return std::min(method_.block_k, steps_.n); }
+  int tiles() const { return (steps_.n + block_k() - 1) / block_k(); }
+  T rounded(Step step, T x) const { return steps_.rounded(step, x); }
+
+  /// The places of tile t that the row sees; none: first >= end.
+  Keys in_tile(int t) const { return {std::max(places_.first, t * block_k()), std::min(places_.end, (t + 1) * block_k())}; }
+
+  /// A row of the trace, P and O still to come.
+  Tile noted(int t, const State<T>& state, T alpha, const Values& S, const Values& e, bool moved) {
+    Tile tile;
+    tile.tile = t;
+    tile.seen = steps_.keys_at(state.places);
+    tile.max_true = static_cast<double>(state.max_true);
+    tile.m = static_cast<double>(state.m);
+    tile.alpha = static_cast<double>(alpha);
+    tile.l = static_cast<double>(state.l);
+    tile.S = widened(S);
+    tile.e = tile.before_P = tile.P = widened(e);
+    tile.moved = moved;
+    return tile;
+  }
+
+  /// m and what it was; alpha.
+  struct Move {
+    T old, m, alpha;
+    bool moved;
+  };
+
+  /// Takes in the tile's max `top`.
+  Move move(State<T>& state, T top, Keys places, const Values& S) {
+    const T old = state.m;
+    T m = top > old ? top : old;
+    if (method_.algorithm != Algorithm::flash1) m = rounded(Step::m, m);
+    const bool stale = method_.algorithm == Algorithm::flash4 && state.started &&
+                       (m - old) * steps_.log2_scale() <= static_cast<T>(method_.tau);
+    if (stale) m = old;
+    const T alpha = state.started ? rounded(Step::alpha, steps_.factor(old - m)) : T{1};
+    const bool moved = state.started && old > -Steps<T>::infinity && m != old;
+    state.places = state.started ? Keys{state.places.first, places.end} : places;
+    state.started = true;
+    state.m = m;
+    for (const T s : S) state.max_true = s > state.max_true ? s : state.max_true;
+    return {old, m, alpha, moved};
+  }
+
+  void update_l(State<T>& state, T alpha, T tile_sum) const {
+    const T l_r = rounded(Step::rescaled, alpha * state.l), lost = alpha * state.lost;
+    const T y = method_.kahan_l ? tile_sum - lost : tile_sum;
+    state.l = rounded(Step::l, l_r + y);
+    state.lost = (state.l - l_r) - y;
+  }
+
+  // --- flash ----------------------------------------------------------------------------------------------------------
+
+  void flash2_tile(State<T>& state, int t, Keys places) {
+    const Values S = steps_.scores(row_, places);
+    const Move to = move(state, steps_.tile_max(S), places, S);
+    const Values e = steps_.exponentials(S, to.m), P = steps_.all_rounded(Step::P, e);
+    const int index = places.first - t * block_k();
+    update_l(state, to.alpha, steps_.row_sum(method_.precision.sum_rounded_P ? P : e, index));
+    for (int col = 0; col < steps_.d; ++col) {
+      T& o = state.O[static_cast<std::size_t>(col)];
+      const T O_r = rounded(Step::rescaled, to.alpha * o);
+      o = method_.precision.accumulate_in_O ? steps_.weighted(P, places.first, index, col, O_r)
+                                            : O_r + rounded(Step::PV, steps_.weighted(P, places.first, index, col));
+      o = rounded(Step::O, o);
+    }
+    note_flash(noted(t, state, to.alpha, S, e, to.moved), P, state);
+  }
+
+  void flash1_tile(State<T>& state, int t, Keys places) {
+    const Values S = steps_.scores(row_, places);
+    const T m_tile = rounded(Step::m, steps_.tile_max(S));
+    const Move to = move(state, m_tile, places, S);
+    const Values e = steps_.exponentials(S, m_tile), P = steps_.all_rounded(Step::P, e);
+    const int index = places.first - t * block_k();
+    const T l_tile = steps_.row_sum(method_.precision.sum_rounded_P ? P : e, index);
+    const T beta = rounded(Step::alpha, steps_.factor(m_tile - to.m));
+    const T a_l = rounded(Step::rescaled, to.alpha * state.l), b_l = rounded(Step::rescaled, beta * l_tile);
+    state.l = rounded(Step::l, a_l + b_l);
+    for (int col = 0; col < steps_.d; ++col) {
+      T& o = state.O[static_cast<std::size_t>(col)];
+      const T PV = rounded(Step::PV, steps_.weighted(P, places.first, index, col));
+      o = rounded(Step::O, (rounded(Step::rescaled, a_l * o) + rounded(Step::rescaled, beta * PV)) / state.l);
+    }
+    note_flash(noted(t, state, to.alpha, S, e, to.moved), P, state);
+  }
+
+  void note_flash(Tile tile, const Values& P, const State<T>& state) {
+    tile.P = widened(P);
+    tile.O = widened(state.O);
+    tile.output = output(state, false);
+    answer_.tiles.push_back(std::move(tile));
+  }
+
+  /// The tiles [first, end) from an empty state; the state, and the output if that was all.
+  std::pair<State<T>, std::vector<double>> online(int first, int end) {
+    State<T> state(steps_.d);
+    for (int t = first; t < end; ++t) {
+      const Keys places = in_tile(t);
+      if (places.first >= places.end) continue;
+      const bool restarts = !state.started;
+      method_.algorithm == Algorithm::flash1 ? flash1_tile(state, t, places) : flash2_tile(state, t, places);
+      answer_.tiles.back().restarts = restarts;
+    }
+    return {state, output(state, false)};
+  }
+
+  std::vector<double> output(const State<T>& state, bool merged) const {
+    const T l = steps_.with_sink(state.l, state.m, merged);
+    std::vector<double> out;
+    for (const T o : state.O) {
+      const T scaled = problem_has_sink() ? o * state.l / l : o;
+      out.push_back(static_cast<double>(rounded(Step::output, method_.algorithm == Algorithm::flash1 ? scaled : o / l)));
+    }
+    return out;
+  }
+  bool problem_has_sink() const { return steps_.problem.sink.has_value(); }
+
+  /// Every run of tiles alone, then their common state.
+  void split_kv() {
+    const int per_run = (tiles() + method_.splits - 1) / method_.splits;
+    std::vector<State<T>> runs;
+    for (int first = 0; first < tiles(); first += per_run) {
+      const auto [state, alone] = online(first, std::min(tiles(), first + per_run));
+      if (state.started) runs.push_back(state);
+      if (state.started) answer_.output = alone;
+    }
+    if (runs.size() == 1) return;
+    State<T> all(steps_.d);
+    for (const State<T>& run : runs) {
+      const T lse = steps_.log_sum_exp(run.m, run.l);
+      all.m = lse > all.m ? lse : all.m;
+    }
+    for (const State<T>& run : runs) {
+      const T w = rounded(Step::alpha, exponential(steps_.log_sum_exp(run.m, run.l) - all.m));
+      all.l = rounded(Step::l, all.l + w);
+      for (std::size_t i = 0; i < all.O.size(); ++i)
+        all.O[i] = rounded(Step::O, all.O[i] + rounded(Step::rescaled, w * (run.O[i] / run.l)));
+    }
+    answer_.output = output(all, true);
+  }
+
+  // --- P normalised before P.V ----------------------------------------------------------------------------------------
+
+  Values normalised(const Values& e, T l) const {
+    Values x;
+    for (const T value : e) x.push_back(value / l);
+    return x;
+  }
+
+  /// The output from O, which holds P.V.
+  std::vector<double> finished(Values& O) const {
+    std::vector<double> out;
+    for (T& o : O) {
+      if (!method_.precision.accumulate_in_O) o = rounded(Step::PV, o);
+      o = rounded(Step::O, o);
+      out.push_back(static_cast<double>(rounded(Step::output, o)));
+    }
+    return out;
+  }
+
+  void three_pass() {
+    State<T> state(steps_.d);
+    const Values S = steps_.scores(row_, places_);
+    const Move to = move(state, steps_.tile_max(S), places_, S);
+    const Values e = steps_.exponentials(S, to.m);
+    state.l = steps_.with_sink(rounded(Step::l, steps_.row_sum(e, places_.first)), to.m, false);
+    const Values before_P = normalised(e, state.l), P = steps_.all_rounded(Step::P, before_P);
+    for (int col = 0; col < steps_.d; ++col)
+      state.O[static_cast<std::size_t>(col)] = steps_.weighted(P, places_.first, places_.first, col);
+    answer_.output = finished(state.O);
+    Tile tile = noted(0, state, to.alpha, S, e, false);
+    tile.before_P = widened(before_P);
+    tile.P = widened(P);
+    tile.O = widened(state.O);
+    tile.output = answer_.output;
+    answer_.tiles.push_back(std::move(tile));
+  }
+
+  void two_pass() {
+    State<T> state(steps_.d);
+    each_tile([&](int t, Keys places) {
+      const Values S = steps_.scores(row_, places);
+      const Move to = move(state, steps_.tile_max(S), places, S);
+      const Values e = steps_.exponentials(S, to.m);
+      update_l(state, to.alpha, steps_.row_sum(e, places.first - t * block_k()));
+      answer_.tiles.push_back(noted(t, state, to.alpha, S, e, to.moved));
+    });
+    state.l = steps_.with_sink(state.l, state.m, false);
+    each_tile([&](int t, Keys places) {
+      const Values e = steps_.exponentials(steps_.scores(row_, places), state.m);
+      const Values P = steps_.all_rounded(Step::P, normalised(e, state.l));
+      for (int col = 0; col < steps_.d; ++col) {
+        T& o = state.O[static_cast<std::size_t>(col)];
+        o = steps_.weighted(P, places.first, places.first - t * block_k(), col, o);
+      }
+    });
+    answer_.output = finished(state.O);
+  }
+
+  template <class Work>
+  void each_tile(Work work) const {
+    for (int t = 0; t < tiles(); ++t)
+      if (const Keys places = in_tile(t); places.first < places.end) work(t, places);
+  }
+
+  const Steps<T>& steps_;
+  const Method& method_;
+  int row_;
+  Keys places_;
+  Row answer_;
+};
+
+template <class T>
+std::vector<Row> attend_in(const Experiment& experiment, const Method& method, const Tensors& inputs,
+                           const std::vector<int>& rows) {
+  const Steps<T> steps(experiment, method, inputs);
+  std::vector<Row> answers;
+  for (const int row : rows) answers.push_back(Attention<T>(steps, row).answer());
+  return answers;
+}
+
+}  // namespace
+
+std::vector<Row> attend(const Experiment& experiment, const Method& method, const Tensors& inputs,
+                        const std::vector<int>& rows) {
+  return works_in_double(experiment) ? attend_in<double>(experiment, method, inputs, rows)
+                                     : attend_in<float>(experiment, method, inputs, rows);
+}
+
+Row attend(const Experiment& experiment, const Method& method, const Tensors& inputs, int row) {
+  return attend(experiment, method, inputs, std::vector<int>{row}).front();
+}
+
+}  // namespace attoscope::plain

@@ -1,0 +1,207 @@
+/// The steps that the plain algorithms are made of, in working type T. Keys are taken by ascending place; the place of a key is
+/// its index, or counts from the last key where the method reverses them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "kernels/arithmetic/exponential.h"
+#include "tests/reference/plain.h"
+
+namespace attoscope::plain {
+
+constexpr double log2_e = 0x1.71547652b82fep+0, ln_2 = 0x1.62e42fefa39efp-1;
+
+template <class T>
+class Steps {
+ public:
+  static constexpr T infinity = std::numeric_limits<T>::infinity();
+
+  Steps(const Experiment& e, const Method& m, const Tensors& inputs)
+      : d(inputs.d),
+        n(inputs.n),
+        problem(e.problem),
+        method(m),
+        exp2(m.exponential == ExponentialKind::exp2),
+        folded_(exp2 && e.problem.softcap == 0 && e.problem.alibi == 0),
+        main_(e.format),
+        q_(all_rounded(inputs.q)),
+        k_(all_rounded(inputs.k)),
+        v_(all_rounded(inputs.v)) {}
+
+  const int d, n;
+  const Problem& problem;
+  const Method& method;
+  const bool exp2;
+
+  T rounded(Step step, T x) const {
+    const Rounding& r = method.precision[step];
+    return r.kind == Rounding::Kind::exact ? x : nearest(format_of(r, main_), x);
+  }
+
+  /// What S times it is a score.
+  T score_unit() const { return folded_ ? static_cast<T>(scale_of(problem)) : T{1}; }
+
+  /// The places that a row sees.
+  Keys places(int row) const {
+    const Keys keys = visible_keys(problem.mask, row, n);
+    return method.reverse_keys ? Keys{n - keys.end, n - keys.first} : keys;
+  }
+  /// The keys at these places, as a range again.
+  Keys keys_at(Keys places) const { return method.reverse_keys ? Keys{n - places.end, n - places.first} : places; }
+
+  // --- sums -----------------------------------------------------------------------------------------------------------
+
+  /// The sum of a*b from index `first` of the sum on, rounded after every operation, in the method's order. A chain starts at
+  /// `start`, a sum in another order is added to it.
+  T inner(Step step, const std::vector<T>& a, const std::vector<T>& b, int first, std::optional<T> start = {}) const {
+    if (method.order == SumOrder::sequential) {
+      T sum = start.value_or(T{0});
+      for (std::size_t i = 0; i < a.size(); ++i) sum = rounded(step, std::fma(a[i], b[i], sum));
+      return sum;
+    }
+    const T sum = method.order == SumOrder::interleaved ? interleaved(step, a, b, first) : pairwise(step, a, b, first);
+    return start ? rounded(step, *start + sum) : sum;
+  }
+
+  /// The tile's row sum; its first term is the tile's `first`-th.
+  T row_sum(const std::vector<T>& terms, int first) const {
+    return rounded(Step::tile_sum,
+                   method.kahan_l ? kahan(terms) : inner(Step::l_step, terms, std::vector<T>(terms.size(), T{1}), first));
+  }
+
+  /// P.V of one column over the places from `first` on, `index` the first one's index in its tile.
+  T weighted(const std::vector<T>& P, int first, int index, int col, std::optional<T> start = {}) const {
+    std::vector<T> values;
+    for (std::size_t j = 0; j < P.size(); ++j) values.push_back(v_[at(key(first + static_cast<int>(j)), col)]);
+    return inner(Step::pv_step, P, values, index, start);
+  }
+
+  // --- softmax --------------------------------------------------------------------------------------------------------
+
+  std::vector<T> scores(int row, Keys places) const {
+    std::vector<T> S;
+    for (int place = places.first; place < places.end; ++place) S.push_back(score(row, key(place)));
+    return S;
+  }
+
+  /// The largest S, NaN never; moved away from its ties where the method mitigates them.
+  T tile_max(const std::vector<T>& S) const {
+    T t = -infinity;
+    for (const T s : S) t = s > t ? s : t;
+    const bool tied = std::count(S.begin(), S.end(), t) > 1 && t > -infinity;
+    if (method.tie_beta == 0 || !tied || t == 0) return t;
+    return t > 0 ? static_cast<T>(method.tie_beta) * t : T{0};
+  }
+
+  std::vector<T> exponentials(const std::vector<T>& S, T m) const {
+    std::vector<T> e;
+    for (const T s : S) e.push_back(rounded(Step::e, raised(rounded(Step::shifted, exponent(s, m))) * lift()));
+    return e;
+  }
+
+  /// exp of a difference of maxima, unrounded.
+  T factor(T difference) const { return exp2 ? exponential2(difference * c()) : exponential(difference); }
+  /// What turns a difference of S into a power of two.
+  T log2_scale() const { return exp2 ? c() : static_cast<T>(log2_e); }
+
+  std::vector<T> all_rounded(Step step, const std::vector<T>& x) const {
+    std::vector<T> y;
+    for (const T value : x) y.push_back(rounded(step, value));
+    return y;
+  }
+
+  /// l with the sink's share; `merged`: m is a log-sum-exp of several runs.
+  T with_sink(T l, T m, bool merged) const {
+    if (!problem.sink) return l;
+    const auto sink = static_cast<T>(*problem.sink);
+    if (merged || !exp2) {
+      const T e = exponential(rounded(Step::shifted, sink - m));
+      return rounded(Step::l, l + rounded(Step::e, merged ? e : e * lift()));
+    }
+    const T x = rounded(Step::shifted, std::fma(sink, static_cast<T>(log2_e), -(m * c())));
+    return rounded(Step::l, l + rounded(Step::e, exponential2(x) * lift()));
+  }
+
+  /// ln of what l would be without 2^p_exponent, and m in scores.
+  T log_sum_exp(T m, T l) const {
+    const T lifted = static_cast<T>(method.p_exponent) * static_cast<T>(ln_2);
+    return m * score_unit() + (logarithm(l) - lifted);
+  }
+
+ private:
+  std::vector<T> all_rounded(const std::vector<double>& x) const {
+    return all_rounded(Step::input, std::vector<T>(x.begin(), x.end()));
+  }
+  std::size_t at(int row, int col) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(d) + static_cast<std::size_t>(col);
+  }
+  int key(int place) const { return method.reverse_keys ? n - 1 - place : place; }
+  T lift() const { return std::ldexp(T{1}, method.p_exponent); }
+  T c() const { return static_cast<T>(folded_ ? scale_of(problem) * log2_e : log2_e); }
+
+  T score(int row, int key) const {
+    const auto part = [&](const std::vector<T>& x, int of) {
+      return std::vector<T>(x.begin() + static_cast<std::ptrdiff_t>(at(of, 0)),
+                            x.begin() + static_cast<std::ptrdiff_t>(at(of, d)));
+    };
+    T s = (folded_ ? T{1} : static_cast<T>(scale_of(problem))) * inner(Step::qk_step, part(q_, row), part(k_, key), 0);
+    if (problem.softcap != 0) s = soft_capped(s, static_cast<T>(problem.softcap));
+    if (problem.alibi != 0) s = std::fma(static_cast<T>(std::abs(row - key)), -static_cast<T>(problem.alibi), s);
+    return rounded(Step::S, s);
+  }
+
+  T exponent(T s, T m) const { return exp2 ? std::fma(s, c(), -(m * c())) : s - m; }
+  T raised(T x) const {
+    if (!exp2) return exponential(x);
+    return method.exp2_degree == 0 ? exponential2(x) : exponential2_polynomial(x, method.exp2_degree);
+  }
+
+  T interleaved(Step step, const std::vector<T>& a, const std::vector<T>& b, int first) const {
+    const auto lanes = static_cast<std::size_t>(method.sum_lanes);
+    std::vector<T> chains(lanes);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      T& chain = chains[(static_cast<std::size_t>(first) + i) % lanes];
+      chain = rounded(step, std::fma(a[i], b[i], chain));
+    }
+    T sum = chains[0];
+    for (std::size_t i = 1; i < lanes; ++i) sum = rounded(step, sum + chains[i]);
+    return sum;
+  }
+
+  /// A balanced tree over as many leaves as the next power of two; where there is no term, a branch is nothing.
+  T pairwise(Step step, const std::vector<T>& a, const std::vector<T>& b, int first) const {
+    std::vector<std::optional<T>> level(static_cast<std::size_t>(first));
+    for (std::size_t i = 0; i < a.size(); ++i) level.push_back(rounded(step, a[i] * b[i]));
+    while (level.size() > 1) {
+      std::vector<std::optional<T>> above;
+      level.resize((level.size() + 1) / 2 * 2);
+      for (std::size_t i = 0; i < level.size(); i += 2) {
+        const std::optional<T>&x = level[i], &y = level[i + 1];
+        above.push_back(x && y ? rounded(step, *x + *y) : (x ? x : y));
+      }
+      level = above;
+    }
+    return level[0].value_or(T{0});
+  }
+
+  T kahan(const std::vector<T>& terms) const {
+    const auto r = [this](T x) { return rounded(Step::l_step, x); };
+    T sum = 0, lost = 0;
+    for (const T term : terms) {
+      const T y = r(term - lost), next = r(sum + y);
+      lost = r(r(next - sum) - y);
+      sum = next;
+    }
+    return sum;
+  }
+
+  const bool folded_;
+  const Format& main_;
+  const std::vector<T> q_, k_, v_;
+};
+
+}  // namespace attoscope::plain

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Holds the layering: which room (folder) includes which, by tests/rooms.txt.
+
+  tests/rooms_test.py          says what breaks the rules; exit code 1 where something does
+  tests/rooms_test.py --used   prints every room with the rooms that it includes today, as rooms.txt would say it
+"""
+import collections
+import pathlib
+import re
+import sys
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOPS = ("kernels", "ui", "app", "tests")
+SOURCES = (".h", ".cpp", ".cu", ".cuh")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
+
+
+def read_rules(text):
+    """{room: rooms that it may include}, in the order of the text; and what is wrong with it."""
+    text = re.sub(r"(?m)^#.*\n?", "", text)
+    rules, wrong = {}, []
+    for line in re.sub(r"\n[ \t]+", " ", text).splitlines():
+        room, colon, allowed = line.partition(":")
+        if not line.strip():
+            continue
+        if not colon or room in rules:
+            wrong.append(f"tests/rooms.txt: '{line}': expected one line 'ROOM: ROOM...' for each room")
+            continue
+        for name in allowed.split():
+            if name not in rules:  # so that no cycle can be allowed
+                wrong.append(f"tests/rooms.txt: {room} may not include {name}: only rooms that stand above it")
+        rules[room] = set(allowed.split())
+    return rules, wrong
+
+
+def room_of(file):
+    return file.rpartition("/")[0]
+
+
+def includes(files):
+    """(file, included file) for all that is included from another room; `files` is {path: text}."""
+    for file, text in sorted(files.items()):
+        for name in INCLUDE.findall(text):
+            for target in (f"{room_of(file)}/{name}", name):
+                if target in files:
+                    if room_of(target) != room_of(file):
+                        yield file, target
+                    break
+
+
+def broken(rules, files):
+    """One sentence for each file and include that the rules do not allow, and for each room that is gone."""
+    for file in sorted(files):
+        if room_of(file) not in rules:
+            yield f"{file}: the folder {room_of(file)} is no room: tests/rooms.txt names all of them"
+    for file, target in includes(files):
+        if room_of(target) not in rules.get(room_of(file), {room_of(target)}):
+            yield f"{file} includes {target}: {room_of(file)} may not include {room_of(target)} (tests/rooms.txt)"
+    for room in rules.keys() - {room_of(file) for file in files}:
+        yield f"tests/rooms.txt: {room} has no source files"
+
+
+def problems(text, files):
+    rules, wrong = read_rules(text)
+    return wrong + list(broken(rules, files))
+
+
+def sources():
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+            for top in TOPS for path in (ROOT / top).rglob("*") if path.suffix in SOURCES and path.is_file()}
+
+
+def used(rules, files):
+    """The rules as narrow as the includes of today allow."""
+    found = collections.defaultdict(set)
+    for file, target in includes(files):
+        found[room_of(file)].add(room_of(target))
+    for room in rules:
+        yield textwrap.fill(f"{room}: {' '.join(sorted(found[room]))}".rstrip(), 128, subsequent_indent="    ",
+                            break_on_hyphens=False)
+
+
+def check_the_check():
+    """Breaks each rule once, so that a check that sees nothing is seen."""
+    rules = "# a comment\nlow:\nhigh: low\n"
+    good = {"low/a.h": "", "high/b.h": '#include "low/a.h"\n#include <vector>\n#include "other.h"\n', "high/c.cpp": '#include "b.h"\n'}
+    upward = good | {"low/a.h": '  # include "high/b.h"\n'}
+    assert problems(rules, good) == []
+    assert problems(rules, upward) == ["low/a.h includes high/b.h: low may not include high (tests/rooms.txt)"]
+    assert "no room" in problems(rules, good | {"new/d.h": ""})[0]
+    assert "stand above it" in problems("low: high\nhigh: low\n", good)[0]
+    assert "no source files" in problems(rules + "empty:\n", good)[0]
+    assert "expected one line" in problems(rules + "low:\n", good)[0]
+    assert list(used(read_rules("low:\nhigh:\n")[0], good)) == ["low:", "high: low"]
+
+
+def main():
+    check_the_check()
+    rules, files = (ROOT / "tests/rooms.txt").read_text(encoding="utf-8"), sources()
+    if "--used" in sys.argv:
+        print("\n".join(used(read_rules(rules)[0], files)))
+        return 0
+    found = problems(rules, files)
+    print("\n".join(found + [f"{len(files)} files, {len(found)} against the rules"]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

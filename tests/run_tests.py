@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Runs the tests of a build with ctest; says how long it will take, where it is, and what need not run again.
+
+  tests/run_tests.py BUILD [--again] [ctest options, such as -R format]
+
+A test that has passed is left out until its command changes, or a program in it, or any file of the tree that is not compiled; those
+that READ_SOURCES wait for these too. --again runs all of them; ctest options run all that they choose.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COMPILED = (".h", ".cpp", ".cu", ".cuh")
+READ_SOURCES = {"rooms", "readme_test"}  # labels
+FINISHED = re.compile(r"\s*\d+/\d+ Test\s+#\d+: (.+?) \.+\s*(Passed|\*\*\*.+?)\s+([\d.]+) sec")
+STARTED = re.compile(r"\s+Start\s+\d+: ")
+SECONDS_BETWEEN_LINES = 20
+USUAL_SECONDS = 0.4  # of a test that never ran here
+
+
+def digest(paths):
+    found = hashlib.blake2b(digest_size=16)
+    for path in sorted(paths):
+        found.update(f"{path}\n".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def digest_of(value):
+    return hashlib.blake2b(json.dumps(value).encode(), digest_size=16).hexdigest()
+
+
+def files_of_the_tree():
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if not name.startswith((".git", ".cache", "build", "__pycache__"))]
+        yield from (path for path in (pathlib.Path(folder, name) for name in names) if path.is_file())
+
+
+class Stamps:
+    """All that a test's outcome depends on, as a short text."""
+
+    def __init__(self):
+        files = list(files_of_the_tree())
+        self.sources = digest(files)
+        self.read = digest(path for path in files if path.suffix not in COMPILED)
+        self.programs = {}
+
+    def of_word(self, word):
+        """A word of a command: what is in the file of this name, if there is one."""
+        if word not in self.programs:
+            self.programs[word] = digest([pathlib.Path(word)]) if os.path.isfile(word) else ""
+        return self.programs[word]
+
+    def of(self, test):
+        properties = {entry["name"]: entry["value"] for entry in test.get("properties", [])}
+        read = self.sources if READ_SOURCES & set(properties.get("LABELS", [])) else self.read
+        command = test.get("command", [])
+        return digest_of([read, command, [self.of_word(word) for word in command], properties.get("ENVIRONMENT")])
+
+
+class History:
+    """Of earlier runs in this build: with which stamp a test passed, and how many seconds it took."""
+
+    def __init__(self, build):
+        self.file = build / "Testing" / "history.json"
+        self.file.parent.mkdir(exist_ok=True)
+        try:
+            kept = json.loads(self.file.read_text())
+        except (OSError, ValueError):
+            kept = {}
+        self.passed, self.seconds = kept.get("passed", {}), kept.get("seconds", {})
+
+    def save(self):
+        self.file.write_text(json.dumps({"passed": self.passed, "seconds": self.seconds}, indent=0))
+
+    def expected(self, tests):
+        """The seconds that these tests will take one after another."""
+        return sum(self.seconds.get(test["name"], USUAL_SECONDS) for test in tests)
+
+
+def said(seconds):
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+class Progress:
+    """How far the tests are: one line that changes on a terminal, elsewhere a line now and then."""
+
+    def __init__(self, count, expected):
+        self.count, self.expected = count, expected
+        self.done = self.spent = 0
+        self.began = self.printed = time.monotonic()
+        self.terminal = sys.stdout.isatty()
+
+    def add(self, seconds):
+        self.done, self.spent = self.done + 1, self.spent + seconds
+        now = time.monotonic()
+        if self.terminal or now - self.printed > SECONDS_BETWEEN_LINES:
+            self.printed = now
+            left = self.expected - self.spent
+            line = f"{self.done} of {self.count} tests, {said(now - self.began)} gone"
+            line += f", about {said(left / os.cpu_count())} to go" if left > 0 else ""
+            print(f"\r\033[K{line}" if self.terminal else line, end="" if self.terminal else "\n", flush=True)
+
+    def print(self, line):
+        """Something else between its lines."""
+        print(("\r\033[K" if self.terminal else "") + line, end="", flush=True)
+
+
+def run(build, tests, options, history, stamps):
+    """Lets ctest run these tests, prints what does not pass, notes what does; ctest's exit code."""
+    progress = Progress(len(tests), history.expected(tests))
+    print(f"{len(tests)} tests: about {said(progress.expected / os.cpu_count())}.", flush=True)
+    by_name = {test["name"]: test for test in tests}
+    command = ["ctest", "--test-dir", build, "--parallel", str(os.cpu_count()), "--output-on-failure", "--no-tests=error",
+               "--no-label-summary", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as ctest:
+        for line in ctest.stdout:
+            ended = FINISHED.match(line)
+            if ended:
+                name, outcome, seconds = ended.groups()
+                history.seconds[name] = float(seconds)
+                history.passed[name] = stamps.of(by_name[name]) if outcome == "Passed" else None
+                progress.add(float(seconds))
+            if not STARTED.match(line) and line.strip() and not (ended and outcome == "Passed"):
+                progress.print(line)
+    return ctest.returncode
+
+
+def listed(build, options):
+    """The tests that ctest would run, in its order."""
+    return json.loads(subprocess.check_output(["ctest", "--test-dir", build, "--show-only=json-v1", *options]))["tests"]
+
+
+def main():
+    build, options = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    again = "--again" in options
+    options = [option for option in options if option != "--again"]
+    history, stamps = History(build), Stamps()
+    tests = listed(build, options)
+    if not options and not again:
+        numbers = [n for n, test in enumerate(tests, 1) if history.passed.get(test["name"]) != stamps.of(test)]
+        if len(numbers) < len(tests):
+            print(f"{len(tests) - len(numbers)} tests passed before, and neither their programs nor the files that they read have "
+                  "changed: they are left out (--again runs them).", flush=True)
+        if not numbers:
+            return 0
+        tests = [tests[n - 1] for n in numbers]
+        options = ["-I", ",".join(map(str, [0, 0, 0, *numbers]))]  # no range, then these alone
+    try:
+        return run(build, tests, options, history, stamps)
+    finally:
+        history.save()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

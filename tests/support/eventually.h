@@ -1,0 +1,29 @@
+/// Waiting for what other threads do: for a condition, never for a time.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+namespace attoscope::testing {
+
+/// How long a test waits at most for what takes milliseconds: other programs and sanitizers share the cores.
+constexpr std::chrono::seconds patience{60};
+
+/// Calls `between` and looks again, every millisecond, until `condition` holds; false where it still does not after `patience`.
+template <class Condition, class Between>
+bool eventually(Condition condition, Between between) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    between();
+  }
+  return true;
+}
+
+template <class Condition>
+bool eventually(Condition condition) {
+  return eventually(condition, [] {});
+}
+
+}  // namespace attoscope::testing

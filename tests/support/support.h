@@ -1,0 +1,105 @@
+/// What the tests share: work split over the machine's threads, dice, and bits compared so that every NaN counts as one.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope::testing {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+/// Exhaustive loops take every `exhaustive_step`-th value where sanitizers make them slow; coprime to powers of two.
+inline constexpr std::uint64_t exhaustive_step = sanitized ? 127 : 1;
+/// How many random experiments a test looks at: fewer where sanitizers make them slow.
+constexpr int experiments(int count) { return sanitized ? count / 8 : count; }
+
+/// Calls work(begin, end) on parts of [0, count), on all threads at once.
+void in_parallel(std::uint64_t count, const std::function<void(std::uint64_t begin, std::uint64_t end)>& work);
+
+/// True if x and y are the same bits, or both NaN.
+template <class T>
+bool same(T x, T y) {
+  return std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
+}
+
+/// Reproducible chances.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t bits() { return engine_(); }
+  int between(int low, int high) { return low + static_cast<int>(bits() % static_cast<std::uint64_t>(high - low + 1)); }
+  bool one_in(int n) { return between(1, n) == 1; }
+  double unit() { return std::ldexp(static_cast<double>(bits() >> 11), -53); }
+  double normal() { return std::sqrt(-2 * std::log(1 - unit())) * std::cos(6.283185307179586 * unit()); }
+  template <class List>
+  const auto& any(const List& list) {
+    return list[bits() % std::size(list)];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// Every layout with every overflow and top code, the contradictory one (infinity without a code for it) included.
+template <class Visit>
+void for_each_format(Visit visit) {
+  for (int x = min_exponent_bits; x <= max_exponent_bits; ++x)
+    for (int y = 0; y <= max_mantissa_bits; ++y)
+      for (const auto overflow : {Overflow::infinity, Overflow::saturate, Overflow::nan})
+        for (const bool top_code_nan : {false, true}) visit(Format{x, y, overflow, top_code_nan});
+}
+
+/// Bit patterns where rounding is hard for f: its limits and a little to either side, middles, and anything.
+template <class T>
+std::vector<T> hard_values(const Format& f, Dice& dice) {
+  using Bits = typename Layout<T>::Bits;
+  std::vector<T> values;
+  const auto around = [&](T x) {
+    for (int step = -2; step <= 2; ++step)
+      values.push_back(std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(x) + static_cast<Bits>(step))));
+  };
+  const double last = largest(f), beyond = last / 2 + ulp(f, last) / 4;  // half of it: the sum itself may not be finite
+  for (const double x : {last, beyond, smallest_normal(f), smallest_subnormal(f), smallest_subnormal(f) / 2}) {
+    around(static_cast<T>(x));
+    around(static_cast<T>(x) * 2);
+  }
+  around(std::numeric_limits<T>::max());
+  around(std::numeric_limits<T>::min());
+  for (int i = 0; i < 24; ++i) {
+    const int exponent = dice.between(min_exponent(f) - f.mantissa_bits - 2, max_exponent(f) + 1);
+    const double halves = std::floor(std::ldexp(1 + dice.unit(), dice.between(0, f.mantissa_bits + 1)));
+    around(static_cast<T>(std::ldexp(halves, exponent - f.mantissa_bits)));
+    values.push_back(std::bit_cast<T>(static_cast<Bits>(dice.bits())));
+  }
+  return values;
+}
+
+/// The default experiment, small, in `format`.
+Experiment small_experiment(Format format = fp32, int n = 101, int d = 24);
+
+/// Any valid format, common ones more often.
+Format random_format(Dice& dice);
+
+/// Input that is these tensors; other values, other digest.
+Input given(Tensors tensors);
+
+/// A small experiment with odd sizes, any algorithm with any options, any policy, any single step of its own, any mask and
+/// biases of the scores, and inputs that may be nasty. Nothing is stochastic.
+Experiment random_experiment(Dice& dice);
+
+/// Makes one in so many of the roundings of `method` stochastic.
+void make_stochastic(Method& method, Dice& dice, int one_in);
+
+/// What went in, in a few lines, for the message of a failed test.
+std::string describe(const Experiment& experiment);
+
+}  // namespace attoscope::testing

@@ -1,0 +1,37 @@
+/// A text and a plan that trains in a blink.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/train/plan/plan.h"
+
+namespace attoscope::testing {
+
+/// Words of a few letters, so that there is something to learn.
+inline std::string made_text(std::size_t characters, std::uint64_t seed = 1) {
+  std::string text;
+  std::uint64_t x = seed;
+  while (text.size() < characters) {
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    const int word = static_cast<int>(x >> 60);
+    for (int i = 0; i <= word % 5; ++i) text += static_cast<char>('a' + (word * 7 + i * i) % 19);
+    text += word == 3 ? ".\n" : " ";
+  }
+  return text;
+}
+
+/// Two layers of two heads of 8 channels; the text is not read.
+inline TrainPlan tiny_training(const std::string& text_file, int steps = 12) {
+  TrainPlan plan = default_train_plan();
+  plan.text.file = text_file;
+  plan.model = {.layers = 2, .width = 16, .heads = 2, .context = 16};
+  plan.recipe.batch = 2;
+  plan.recipe.steps = steps;
+  plan.recipe.warmup = 2;
+  plan.measure_every = 3;
+  plan.checkpoint_every = 4;
+  return plan;
+}
+
+}  // namespace attoscope::testing

@@ -1,0 +1,85 @@
+/// Tensor files made by hand, good and bad.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/tensors/tensors.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope::testing {
+
+inline const std::string example = "assets/examples/smollm2_135m.safetensors";
+
+inline std::string little_endian(std::uint64_t x, int count) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i, x >>= 8) bytes += static_cast<char>(x & 255);
+  return bytes;
+}
+
+/// A .safetensors file with this header and so many bytes of data.
+inline std::string safetensors(const std::string& header, std::size_t data_bytes) {
+  return little_endian(header.size(), 8) + header + std::string(data_bytes, '\0');
+}
+
+inline std::string entry(const std::string& name, const std::string& dtype, const std::string& shape, int begin, int end) {
+  return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":[" + std::to_string(begin) +
+         "," + std::to_string(end) + "]}";
+}
+
+/// q, k, v of shape (2, 3) in F32, 24 bytes each, and `more` in the header.
+inline std::string good_header(const std::string& more = "") {
+  return "{" + more + entry("q", "F32", "[2,3]", 0, 24) + "," + entry("k", "F32", "[2,3]", 24, 48) + "," +
+         entry("v", "F32", "[2,3]", 48, 72) + "}";
+}
+
+/// The sentence with which the file of these bytes is refused.
+inline std::string refusal(const std::string& bytes, int index = 0) {
+  const TemporaryDirectory scratch;
+  Input input = parse_input(scratch.write("x.safetensors", bytes) + ":" + std::to_string(index));
+  const std::string sentence = sentence_of<std::runtime_error>([&] { load_tensors(input); });
+  EXPECT_THAT(sentence, ::testing::HasSubstr("x.safetensors"));
+  EXPECT_EQ(input.tensors, nullptr);
+  return sentence;
+}
+
+/// A .npy file.
+inline std::string npy(const std::string& header, const std::string& data, int version = 1) {
+  return std::string("\x93NUMPY") + static_cast<char>(version) + '\0' + little_endian(header.size(), version == 1 ? 2 : 4) +
+         header + data;
+}
+
+inline std::string npy_header(const std::string& descr, const std::string& shape, const std::string& fortran = "False") {
+  return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }\n";
+}
+
+/// q.npy from these bytes with good k.npy and v.npy of shape (2, 3) beside it.
+inline Input npy_input(const TemporaryDirectory& scratch, const std::string& q) {
+  const std::string good = npy(npy_header("<f4", "(2, 3)"), std::string(24, '\0'));
+  return parse_input(scratch.write("q.npy", q) + "," + scratch.write("k.npy", good) + "," + scratch.write("v.npy", good));
+}
+
+inline std::string npy_refusal(const std::string& q) {
+  const TemporaryDirectory scratch;
+  Input input = npy_input(scratch, q);
+  const std::string sentence = sentence_of<std::runtime_error>([&] { load_tensors(input); });
+  EXPECT_THAT(sentence, ::testing::HasSubstr(".npy"));
+  return sentence;
+}
+
+template <class T>
+inline std::string raw(const std::vector<T>& values) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace attoscope::testing

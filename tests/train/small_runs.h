@@ -1,0 +1,65 @@
+/// What the tests of models and runs share: small plans, their model, and what a failed call says.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kernels/train/trainer.h"
+#include "tests/reference/plain_primitives.h"
+#include "tests/train/train_questions.h"
+
+namespace attoscope::testing {
+
+inline constexpr std::string_view instruction_set_names[] = {"sse2", "avx2", "avx512", "simt"};
+
+inline TrainMethod eager_in(const Format& format) { return small_tiled(format, Algorithm::flash2, "eager"); }
+inline TrainMethod baseline_in(const Format& format) { return small_tiled(format, Algorithm::three_pass, "base_eager"); }
+
+/// 60 steps of 2 layers x 16.
+inline TrainPlan small_plan(const TrainMethod& a = eager_in(bf16)) {
+  TrainPlan plan = made_up_plan({.layers = 2, .width = 16, .heads = 2, .context = 16}, 2, a);
+  plan.recipe.steps = 60;
+  plan.recipe.final_rate = 1e-3;
+  plan.recipe.warmup = 5;
+  return plan;
+}
+
+/// A model in float with the weights of its seed.
+struct FloatModel {
+  explicit FloatModel(const TrainPlan& train_plan, std::unique_ptr<Primitives<float>> device = plain::primitives<float>())
+      : plan(train_plan),
+        on(std::move(device)),
+        model(plan.model, static_cast<int>(plan.text.corpus->characters.size()), plan.recipe.batch, plan.a, *on),
+        weights(*on, model.parameters().size),
+        gradient(*on, weights.size()) {
+    weights.write(first_weights(model.parameters(), plan.model, plan.recipe.seed));
+  }
+  double forward(int step = 1) {
+    const Recipe& recipe = plan.recipe;
+    return model.forward(weights.get(), batch_at(*plan.text.corpus, recipe.data_seed, step, recipe.batch, plan.model.context),
+                         0);
+  }
+  std::vector<float> gradient_of(float scale, int step = 1) {
+    forward(step);
+    model.backward(weights.get(), scale, gradient.get());
+    return gradient.read();
+  }
+
+  TrainPlan plan;
+  std::unique_ptr<Primitives<float>> on;
+  Model<float> model;
+  DeviceArray<float, float> weights, gradient;
+};
+
+/// What the Error says that `work` throws.
+template <class Error, class Work>
+std::string message_of(Work work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace attoscope::testing

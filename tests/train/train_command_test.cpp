@@ -1,0 +1,539 @@
+// `attoscope train`: plans from options, records and checkpoints that read back bit for bit, and files that an enemy wrote.
+#include "app/commands/train_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "app/files/zip.h"
+#include "app/tensors/tensors.h"
+#include "app/train/checkpoint.h"
+#include "app/train/text.h"
+#include "app/train/train_json.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/presets.h"
+#include "tests/app/outcome.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/train/made_up_training.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace testing;  // attoscope::testing
+
+/// `train` of a model that takes milliseconds, on a text in `scratch`, but for what the options say.
+std::vector<std::string> tiny(const TemporaryDirectory& scratch, const std::vector<std::string>& options = {}) {
+  std::vector<std::string> all{"train", "--quiet"};
+  for (const auto& [option, value] :
+       std::initializer_list<std::pair<const char*, std::string>>{{"--text", scratch.write("text.txt", some_text())},
+                                                                  {"--layers", "1"},
+                                                                  {"--width", "16"},
+                                                                  {"--heads", "2"},
+                                                                  {"--context", "16"},
+                                                                  {"--batch", "2"},
+                                                                  {"--steps", "6"},
+                                                                  {"--warmup", "1"},
+                                                                  {"--measure-every", "2"},
+                                                                  {"--device", "cpu"},
+                                                                  {"--threads", "2"}})
+    if (std::ranges::find(options, option) == options.end()) all.insert(all.end(), {option, value});
+  all.insert(all.end(), options.begin(), options.end());
+  return all;
+}
+
+/// `train` that goes on from a checkpoint.
+std::vector<std::string> resumed(const std::string& file, const std::vector<std::string>& options = {}) {
+  std::vector<std::string> all{"train", "--resume", file, "--device", "cpu", "--threads", "2", "--quiet"};
+  all.insert(all.end(), options.begin(), options.end());
+  return all;
+}
+
+/// The plan of `tiny`, once that has written its text.
+TrainPlan plan_of_tiny(const TemporaryDirectory& scratch) {
+  TrainArguments x;
+  x.of_model = {"1", "16", "2", "16", {}};
+  x.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}};
+  x.measure_every = "2";
+  TrainPlan plan = train_plan_of(x);
+  plan.text = read_text(scratch / "text.txt");
+  return plan;
+}
+
+nlohmann::json json_of_file(const std::string& path) { return nlohmann::json::parse(bytes_of_file(path)); }
+
+/// Without what a clock tells.
+nlohmann::json timeless(nlohmann::json json) {
+  json.erase("seconds");
+  return json;
+}
+
+TEST(TrainJson, ReadsBackBitForBit) {
+  Dice dice(1);
+  for (const TrainKind kind : {TrainKind::methods, TrainKind::reference, TrainKind::bisect, TrainKind::replay}) {
+    const TrainRecord record = made_up_record(kind, dice);
+    const std::string text = json_text(train_json(record), -1);
+    const TrainRecord again = train_record(parse_json(text, 8));
+    expect_same(record, again);
+    EXPECT_EQ(json_text(train_json(again), -1), text);
+  }
+}
+
+TEST(TrainJson, NamesWhatItCannotUse) {
+  Dice dice(2);
+  const nlohmann::json good = nlohmann::json::parse(json_text(train_json(made_up_record(TrainKind::methods, dice))));
+  const auto sentence = [&](const std::string& pointer, const nlohmann::json& value) {
+    nlohmann::json bad = good;
+    bad[nlohmann::json::json_pointer(pointer)] = value;
+    return sentence_of<std::runtime_error>([&] { train_record(bad); });
+  };
+  EXPECT_THAT(sentence("/schema", "attoscope.train/2"), HasSubstr("attoscope.train/2"));
+  EXPECT_THAT(sentence("/step", 10), AllOf(StartsWith("step is '10'"), HasSubstr("from 0 to 9")));
+  EXPECT_THAT(sentence("/step", -1), StartsWith("step is '-1'"));
+  EXPECT_THAT(sentence("/step", "x"), StartsWith("step is"));
+  EXPECT_THAT(sentence("/vocabulary", 5000), StartsWith("vocabulary is '5000'"));
+  EXPECT_THAT(sentence("/surprise", 1), StartsWith("surprise is not a known key"));
+  EXPECT_THAT(sentence("/plan/recipe/surprise", 1), StartsWith("plan.recipe.surprise is not a known key"));
+  EXPECT_THAT(sentence("/plan/model/width", 9), HasSubstr("plan: model.width is 9"));
+  EXPECT_THAT(sentence("/plan/model/width", 1 << 30), StartsWith("plan.model.width is"));
+  EXPECT_THAT(sentence("/plan/model/layers", 3), HasSubstr("expected"));
+  EXPECT_THAT(sentence("/plan/recipe/rate", "nan"), StartsWith("plan.recipe.rate is"));
+  EXPECT_THAT(sentence("/plan/kind", "riddle"), StartsWith("plan.kind is"));
+  EXPECT_THAT(sentence("/plan/kind", "bisect"), StartsWith("runs holds 2 entries, expected"));
+  EXPECT_THAT(sentence("/runs/0/name", "z"), AllOf(StartsWith("runs[0].name is"), HasSubstr("'a'")));
+  EXPECT_THAT(sentence("/runs/1/steps/loss", nlohmann::json::array()),
+              StartsWith("runs[1].steps.loss holds 0 entries, expected 6"));
+  EXPECT_THAT(sentence("/runs/1/steps/loss/2", "much"), StartsWith("runs[1].steps.loss[2] is"));
+  EXPECT_THAT(sentence("/runs/1/steps/step/2", 1), StartsWith("runs[1].steps.step[2] is '1'"));
+  EXPECT_THAT(sentence("/runs/0/health/rows/0/1", -1), StartsWith("runs[0].health.rows[0][1] is '-1'"));
+  EXPECT_THAT(sentence("/runs/0/health/rows/0", 5), StartsWith("runs[0].health.rows[0] is"));
+  EXPECT_THAT(sentence("/pairs/0/points/max_abs/0", nlohmann::json::array()), HasSubstr("expected"));
+  EXPECT_THAT(sentence("/pairs/0/points/profiles/0/0", nlohmann::json::array_t(65, 1.0)), HasSubstr("expected 64"));
+  EXPECT_THAT(sentence("/forks/0", 5), StartsWith("forks[0] is"));
+  nlohmann::json lacking = good;
+  lacking["plan"]["recipe"].erase("seed");
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { train_record(lacking); }), StartsWith("plan lacks"));
+  lacking = good;
+  lacking.erase("pairs");
+  EXPECT_EQ(sentence_of<std::runtime_error>([&] { train_record(lacking); }), "pairs is missing");
+}
+
+TEST(Checkpoint, ReadsBackBitForBit) {
+  Dice dice(3);
+  const TemporaryDirectory scratch;
+  for (const TrainKind kind : {TrainKind::methods, TrainKind::reference, TrainKind::bisect}) {
+    const TrainRecord record = made_up_record(kind, dice);
+    const PairedTrainingState state = made_up_state(record, dice);
+    write_checkpoint(scratch / "c", record, state);
+    EXPECT_EQ(scratch.count(), 1);
+    const Checkpoint read = read_checkpoint(scratch / "c");
+    expect_same(record, read.record);
+    EXPECT_EQ(read.state.step, state.step);
+    ASSERT_EQ(read.state.runs.size(), state.runs.size());
+    for (std::size_t i = 0; i < state.runs.size(); ++i) {
+      const TrainState &x = state.runs[i], &y = read.state.runs[i];
+      EXPECT_TRUE(same_bits(x.weights, y.weights) && same_bits(x.m, y.m) && same_bits(x.v, y.v));
+      EXPECT_TRUE(x.step == y.step && x.loss_scale == y.loss_scale && x.steps_since_overflow == y.steps_since_overflow &&
+                  x.updates == y.updates && x.first_loss == y.first_loss);
+    }
+    ASSERT_EQ(read.state.paths.size(), state.paths.size());
+    for (std::size_t i = 0; i < state.paths.size(); ++i) EXPECT_TRUE(same_bits(state.paths[i], read.state.paths[i]));
+  }
+}
+
+TEST(Checkpoint, SaysWhyAFileIsNone) {
+  const WrittenCheckpoint written;
+  EXPECT_EQ(written.said_of(""), "is no checkpoint of attoscope train");
+  EXPECT_EQ(written.said_of(zip_bytes({{"train.json", "{}"}})), "is no checkpoint of attoscope train");
+  EXPECT_EQ(written.said_of("{\"schema\":\"attoscope.session/1\"}"), "is no checkpoint of attoscope train");
+  EXPECT_THAT(written.said_of("attoscope.checkpoint/2\n" + written.bytes.substr(23)),
+              StartsWith("was written by a newer version"));
+  EXPECT_THAT(written.said_of("attoscope.checkpoint/1\n"), StartsWith("ends after 23 bytes"));
+  EXPECT_THAT(written.said_of(written.bytes + "x"),
+              AllOf(StartsWith("has "), HasSubstr(", expected " + std::to_string(written.bytes.size()))));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_checkpoint(written.scratch / "none"); }),
+              HasSubstr("none: cannot be opened"));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_checkpoint("/"); }), HasSubstr("not a regular file"));
+  std::string newer = written.bytes;
+  newer.replace(newer.find("attoscope.train/1"), 17, "attoscope.train/2");
+  EXPECT_THAT(written.said_of(resealed(newer, false)), HasSubstr("attoscope.train/2"));
+  // weights that are too few for the plan
+  std::string shorter = written.bytes;
+  shorter.erase(shorter.size() - 48, 40);
+  EXPECT_THAT(written.said_of(resealed(shorter, true)), AllOf(StartsWith("holds "), HasSubstr("bytes of weights, expected")));
+}
+
+TEST(Checkpoint, NoDamageGetsThrough) {
+  const WrittenCheckpoint written;
+  Dice dice(5);
+  const int size = static_cast<int>(written.bytes.size());
+  for (int i = 0; i < experiments(240); ++i) {
+    std::string damaged = written.bytes;
+    const auto at = static_cast<std::size_t>(i < 64 ? i : dice.between(0, size - 1));
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << dice.between(0, 7)));
+    EXPECT_NE(written.said_of(damaged), "") << at;
+  }
+  for (int i = 0; i < experiments(120); ++i)
+    EXPECT_NE(written.said_of(written.bytes.substr(0, static_cast<std::size_t>(i < 64 ? i : dice.between(0, size - 1)))), "");
+}
+
+TEST(Checkpoint, AnEnemyWithTheRightDigestIsSurvived) {
+  const WrittenCheckpoint written;
+  Dice dice(6);
+  const int size = static_cast<int>(written.bytes.size()), json_begin = 39,
+            json_end = static_cast<int>(written.bytes.find("\"state\""));
+  int refused = 0;
+  for (int i = 0; i < experiments(400); ++i) {
+    std::string forged = written.bytes;
+    switch (i % 4) {
+      case 0:  // another character of the JSON
+        forged[static_cast<std::size_t>(dice.between(json_begin, json_end))] =
+            "0123456789-\"{}[],:aetx\x80"[dice.between(0, 22)];
+        break;
+      case 1:  // another size of the JSON
+        forged[static_cast<std::size_t>(31 + dice.between(0, 7))] = static_cast<char>(dice.bits());
+        break;
+      case 2:  // anything
+        forged[static_cast<std::size_t>(dice.between(0, size - 1))] = static_cast<char>(dice.bits());
+        break;
+      default:  // cut
+        forged.resize(static_cast<std::size_t>(dice.between(48, size)));
+    }
+    refused += !written.said_of(resealed(forged, i % 4 == 3)).empty();
+  }
+  EXPECT_GT(refused, experiments(400) / 2);  // weights may be anything
+}
+
+TEST(TrainText, IsReadOrRefusedInOneSentence) {
+  const TemporaryDirectory scratch;
+  const std::string file = scratch.write("text.txt", some_text());
+  const TextSource source = read_text(file);
+  EXPECT_EQ(source.file, file);
+  EXPECT_EQ(source.corpus->text.size(), some_text().size());
+  EXPECT_EQ(source.digest, XXH3_64bits(some_text().data(), some_text().size()));
+  EXPECT_EQ(text_name(source), file);
+  EXPECT_EQ(text_name(TextSource{}), "Debian's common licences");
+  EXPECT_EQ(read_same_text(source, scratch.write("copy.txt", some_text())).corpus->text, source.corpus->text);
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_same_text(source, scratch.write("other.txt", some_text() + "x")); }),
+              AllOf(HasSubstr("other.txt has changed"), HasSubstr("expected " + hex16(source.digest))));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch / "none.txt"); }),
+              HasSubstr("none.txt: cannot be opened"));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch.write("short.txt", "abc")); }), HasSubstr("short.txt"));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch.write("bytes.txt", some_text() + "\xff")); }),
+              HasSubstr("bytes.txt"));
+}
+
+TEST(TrainText, TheShippedOneIsAmongTheAssets) {
+  const TemporaryDirectory scratch;
+  std::filesystem::create_directories(scratch / "texts");
+  setenv("ATTOSCOPE_ASSETS", (scratch / "").c_str(), 1);
+  const std::string missing = sentence_of<std::runtime_error>([] { read_text(""); });
+  const std::string file = scratch.write("texts/common_licences.txt", some_text());
+  const TextSource shipped = read_text("");
+  unsetenv("ATTOSCOPE_ASSETS");
+  EXPECT_THAT(missing, AllOf(HasSubstr("without a text of its own"), HasSubstr("--text")));
+  EXPECT_EQ(shipped.file, "");
+  EXPECT_EQ(shipped.corpus->text, read_text(file).corpus->text);
+}
+
+TEST(TrainCommand, OptionsBecomeThePlan) {
+  TrainArguments x;
+  x.of_model = {"3", "48", "6", "24", "rms"};
+  x.of_recipe = {"5", "77", "0.01", {}, "7", "0", "0.2", "18446744073709551615", "9", "1024"};
+  x.methods.typed["format"] = "fp16";
+  x.methods.typed["policy"] = "hw";
+  x.methods.typed["block_k"] = "8";
+  x.methods.set = {"a.O=fp32", "a.grad.dS=fp32", "b.grad.delta_from=output", "a.tau=4"};
+  x.baseline_format = "fp32";
+  x.exact = {"1", "2:5"};
+  x.kind = "bisect";
+  x.bisect = "gradient";
+  x.measure_every = "3";
+  x.checkpoint_every = "11";
+  const TrainPlan p = train_plan_of(x);
+  EXPECT_EQ(p.model, (ModelShape{.layers = 3, .width = 48, .heads = 6, .context = 24, .norm = Norm::rms}));
+  EXPECT_EQ(p.recipe, (Recipe{.batch = 5,
+                              .steps = 77,
+                              .rate = 0.01,
+                              .final_rate = 0.001,
+                              .warmup = 7,
+                              .weight_decay = 0.2,
+                              .clip = 0,
+                              .seed = UINT64_MAX,
+                              .data_seed = 9,
+                              .loss_scale = 1024}));
+  EXPECT_EQ(p.a.format, fp16);
+  EXPECT_EQ(p.b.format, fp32);
+  Precision hw = policy("hw").precision;
+  hw[Step::O] = to_format(fp32);
+  EXPECT_EQ(p.a.method.precision, hw);
+  EXPECT_EQ(p.a.method.block_k, 8);
+  EXPECT_EQ(p.b.method.block_k, 8);
+  EXPECT_EQ(p.a.method.tau, 4);
+  GradPrecision backward = grad_policy("grad_hw").precision, rival = grad_policy("grad_base_eager").precision;
+  backward[GradStep::dS] = to_format(fp32);
+  rival.delta_from = DeltaFrom::output;
+  EXPECT_EQ(p.a.gradient, backward);
+  EXPECT_EQ(p.b.gradient, rival);
+  EXPECT_THAT(p.a.exact, ElementsAre(HeadPlace{1, -1}, HeadPlace{2, 5}));
+  EXPECT_EQ(p.kind, TrainKind::bisect);
+  EXPECT_EQ(p.bisect, BisectBy::gradient);
+  EXPECT_EQ(p.measure_every, 3);
+  EXPECT_EQ(p.checkpoint_every, 11);
+}
+
+TEST(TrainCommand, WithoutOptionsIsTheDefaultPlan) { EXPECT_EQ(train_plan_of({}), default_train_plan()); }
+
+TEST(TrainCommand, OnTopOfACheckpointOnlyWhatIsTypedChanges) {
+  const TrainPlan earlier = odd_plan(TrainKind::methods);
+  EXPECT_EQ(train_plan_of({}, &earlier), earlier);
+  TrainArguments x;
+  x.methods.typed["policy"] = "hw";
+  TrainPlan expected = earlier;
+  expected.a.method.precision = policy("hw").precision;
+  expected.a.gradient = grad_policy("grad_hw").precision;
+  EXPECT_EQ(train_plan_of(x, &earlier), expected);
+  x = {};
+  x.gradient = "grad_all";
+  expected = earlier;
+  expected.a.gradient = grad_policy("grad_all").precision;
+  EXPECT_EQ(train_plan_of(x, &earlier), expected);
+}
+
+TEST(TrainCommand, WrongUsageIsOneSentence) {
+  const TemporaryDirectory scratch;
+  const auto refused = [&](const std::vector<std::string>& options, const std::string& sentence) {
+    expect_refused(tiny(scratch, options), 2, sentence);
+    EXPECT_EQ(scratch.count(), 1);  // the text
+  };
+  refused({"--width", "17"}, "model.width is 17, expected a multiple of model.heads");
+  refused({"--layers", "0"}, "--layers is '0', expected a whole number from 1 to 12");
+  refused({"--steps", "many"}, "--steps is 'many'");
+  refused({"--rate", "nan"}, "--rate is 'nan'");
+  refused({"--rate", "inf"}, "--rate is 'inf'");
+  refused({"--final-rate", "1"}, "recipe.final_rate");
+  refused({"--loss-scale", "1000"}, "recipe.loss_scale");
+  refused({"--norm", "batch"}, "--norm is 'batch', expected layer or rms");
+  refused({"--kind", "duel"}, "--kind is 'duel', expected methods, reference, bisect or replay");
+  refused({"--bisect", "word"}, "--bisect is 'word'");
+  refused({"--kind", "bisect", "--policy", "all_tile", "--algorithm", "three_pass", "--set", "a.grad.nothing=exact"},
+          "'nothing' is unknown");
+  refused({"--policy", "nobody"}, "--policy: ");
+  refused({"--gradient", "nobody"}, "--gradient: 'nobody' is no backward policy");
+  refused({"--baseline-gradient", "nobody"}, "--baseline-gradient: ");
+  refused({"--format", "fp64"}, "a.format is fp64");
+  refused({"--baseline-format", "wide"}, "--baseline-format: ");
+  refused({"--set", "a.grad.dS=rough"}, "--set a.grad.dS");
+  refused({"--set", "c.O=fp32"}, "--set is 'c.O=fp32'");
+  refused({"--exact", "first"}, "--exact is 'first'");
+  refused({"--exact", "0:2"}, "a.exact is 0:2");
+  refused({"--exact", "1"}, "a.exact is 1:-1");
+  refused({"--until", "7"}, "--until is '7', expected a whole number from 0 to 6");
+  refused({"--measure-every", "0"}, "--measure-every is '0'");
+  refused({"--save-qkv", "a:0:0"}, "--save-qkv is 'a:0:0', expected RUN:LAYER:HEAD=");
+  refused({"--save-qkv", "c:0:0=x.safetensors"}, "--save-qkv: run is 'c', expected a or b");
+  refused({"--save-qkv", "a:1:0=x.safetensors"}, "--save-qkv: layer is '1'");
+  refused({"--save-qkv", "a:0:0:2=x.safetensors"}, "--save-qkv: sequence is '2'");
+  refused({"--save-qkv", "a:0:0:0:0=x.safetensors"}, "--save-qkv is");
+  refused({"--json", "-", "--csv", "-"}, "--csv is '-'");
+  refused({"--figure", "picture.txt"}, "picture.txt");
+  refused({"--device", "abacus"}, "--device is 'abacus'");
+  refused({"--context", "1025"}, "--context is '1025', expected a whole number from 8 to 1024");
+}
+
+TEST(TrainCommand, FilesThatCannotBeUsedAreOneSentence) {
+  const TemporaryDirectory scratch;
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& sentence) {
+    expect_refused(std::move(arguments), 1, sentence);
+  };
+  refused({"train", "--text", scratch / "none.txt"}, "none.txt: cannot be opened");
+  refused({"train", "--text", scratch.write("short.txt", "abc")}, "short.txt");
+  refused({"train", "--resume", scratch.write("c", "no checkpoint")}, "c: is no checkpoint of attoscope train");
+  refused(tiny(scratch, {"--checkpoint", scratch / "deep/c"}),
+          "--checkpoint " + (scratch / "deep/c") + ": there is no directory");
+  refused(tiny(scratch, {"--csv", scratch / ""}), "is a directory, expected a file");
+  refused(tiny(scratch, {"--save", scratch / "c"}), "--save " + (scratch / "c") + ": is a file, expected a directory");
+  EXPECT_EQ(scratch.count(), 3);  // two texts and c
+}
+
+TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
+  const TemporaryDirectory scratch;
+  const Outcome outcome =
+      attoscope(tiny(scratch, {"--kind", "reference", "--json", scratch / "t.json", "--csv", scratch / "t.csv"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json json = json_of_file(scratch / "t.json");
+  EXPECT_EQ(json["schema"], "attoscope.train/1");
+  EXPECT_EQ(json["text"]["name"], scratch / "text.txt");
+  EXPECT_EQ(json["runs"].size(), 5U);
+  EXPECT_EQ(json["pairs"].size(), 5U);
+  EXPECT_EQ(json["step"], 6);
+  const TrainRecord record = train_record(json);
+  for (const char* const name : {"another initialisation", "fp16 - fp32", "a - b over it"})
+    EXPECT_THAT(outcome.out, HasSubstr(name));
+  std::size_t found = 0;
+  for (const std::vector<std::string>& line : csv_lines(bytes_of_file(scratch / "t.csv"))) {
+    ASSERT_EQ(line.size(), 5U);
+    if (line[1] == "a - b" && line[2] == "layer 0 W_Q" && line[3] == "max_abs") {
+      const PairPoint& point = record.pairs[0].points.at(found++);
+      EXPECT_EQ(line[0], std::to_string(point.step));
+      EXPECT_EQ(to_number<double>(line[4]),
+                point.deviations[1 + static_cast<std::size_t>(record.parameters.index(0, Weight::W_Q))].max_abs);
+    }
+  }
+  EXPECT_EQ(found, record.pairs[0].points.size());
+  EXPECT_THAT(bytes_of_file(scratch / "t.csv"),
+              AllOf(StartsWith("step,pair,tensor,measure,value\n"), HasSubstr("run b in fp16,layer 0 head 1,query_norm,")));
+}
+
+TEST(TrainCommand, ResumingIsAsIfNothingHadHappened) {
+  const TemporaryDirectory scratch;
+  ASSERT_EQ(attoscope(tiny(scratch, {"--json", scratch / "whole.json", "--save", scratch / "whole"})).code, 0);
+  ASSERT_EQ(attoscope(tiny(scratch, {"--until", "3", "--checkpoint", scratch / "c"})).code, 0);
+  EXPECT_EQ(read_checkpoint(scratch / "c").state.step, 3);
+  const Outcome rest = attoscope(
+      resumed(scratch / "c", {"--json", scratch / "rest.json", "--save", scratch / "rest", "--checkpoint", scratch / "d"}));
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_EQ(timeless(json_of_file(scratch / "rest.json")), timeless(json_of_file(scratch / "whole.json")));
+  EXPECT_EQ(read_checkpoint(scratch / "c").state.step, 3);
+  EXPECT_EQ(read_checkpoint(scratch / "d").state.step, 6);
+  for (const char* const file : {"a/layer_0_W_Q.npy", "b/embedding.npy", "a/head.npy"}) {
+    const std::string bytes = bytes_of_file((scratch / "whole/") + file);
+    EXPECT_GT(bytes.size(), 128U) << file;
+    EXPECT_EQ(bytes_of_file((scratch / "rest/") + file), bytes) << file;
+  }
+  EXPECT_NE(bytes_of_file(scratch / "whole/a/layer_0_W_Q.npy"), bytes_of_file(scratch / "whole/b/layer_0_W_Q.npy"));
+  // what was finished can be written down once more, on another copy of the text
+  EXPECT_EQ(
+      attoscope(resumed(scratch / "d", {"--text", scratch.write("copy.txt", some_text()), "--json", scratch / "again.json"}))
+          .code,
+      0);
+  EXPECT_EQ(timeless(json_of_file(scratch / "again.json"))["runs"], json_of_file(scratch / "whole.json")["runs"]);
+  expect_refused(resumed(scratch / "c", {"--text", scratch.write("other.txt", some_text(5000))}), 1, "other.txt has changed");
+  expect_refused(resumed(scratch / "c", {"--width", "32"}), 2, "width");
+}
+
+TEST(TrainCommand, AnotherPolicyOnTheWayIsAFork) {
+  const TemporaryDirectory scratch;
+  ASSERT_EQ(attoscope(tiny(scratch, {"--until", "3", "--checkpoint", scratch / "c"})).code, 0);
+  const Outcome fork = attoscope(resumed(scratch / "c", {"--policy", "hw", "--json", scratch / "fork.json"}));
+  ASSERT_EQ(fork.code, 0) << fork.err;
+  const nlohmann::json json = json_of_file(scratch / "fork.json");
+  ASSERT_EQ(json["forks"].size(), 1U);
+  EXPECT_EQ(json["forks"][0]["step"], 3);
+  EXPECT_THAT(json["forks"][0]["sentence"].get<std::string>(), AllOf(HasSubstr("eager"), HasSubstr("hw")));
+  EXPECT_EQ(json["runs"][0]["policy"], "hw");
+  EXPECT_THAT(fork.out, HasSubstr("changed at step 3: "));
+}
+
+TEST(TrainCommand, SavedQueriesAreWhatTheHeadSaw) {
+  const TemporaryDirectory scratch;
+  const std::string file = scratch / "qkv.safetensors";
+  const Outcome outcome = attoscope(tiny(scratch, {"--save-qkv", "b:0:1:1=" + file, "--until", "2"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  PairedTraining training(plan_of_tiny(scratch), primitives_on("cpu", 1));
+  training.step();
+  training.step();
+  const CapturedHead seen = training.captured(1, 0, 1, 1);
+  Input input;
+  input.kind = InputKind::tensors;
+  input.file = file;
+  load_tensors(input);
+  ASSERT_EQ(input.tensors->n, 16);
+  ASSERT_EQ(input.tensors->d, 8);
+  EXPECT_EQ(input.tensors->q, std::vector<double>(seen.q.begin(), seen.q.end()));
+  EXPECT_EQ(input.tensors->k, std::vector<double>(seen.k.begin(), seen.k.end()));
+  EXPECT_EQ(input.tensors->v, std::vector<double>(seen.v.begin(), seen.v.end()));
+  EXPECT_THAT(bytes_of_file(file), AllOf(HasSubstr("three_pass"), HasSubstr("\"step\":\"2\"")));
+  EXPECT_EQ(attoscope({"run", "--input", file, "--mask", "causal"}).code, 0);
+}
+
+TEST(TrainCommand, BisectingRanksAndReplayingMeasuresASingleStep) {
+  const TemporaryDirectory scratch;
+  const Outcome suspects = attoscope(tiny(scratch, {"--kind", "bisect", "--bisect", "head"}));
+  ASSERT_EQ(suspects.code, 0) << suspects.err;
+  EXPECT_THAT(suspects.out,
+              AllOf(HasSubstr("a with this made exact"), HasSubstr("layer 0 head 0 exact"), HasSubstr("layer 0 head 1 exact")));
+  const Outcome direct = attoscope(tiny(scratch, {"--kind", "replay", "--json", scratch / "t.json"}));
+  ASSERT_EQ(direct.code, 0) << direct.err;
+  EXPECT_THAT(direct.out, AllOf(HasSubstr("a from b's state"), HasSubstr("share of b's own step")));
+  const nlohmann::json points = json_of_file(scratch / "t.json")["pairs"][0]["points"];
+  EXPECT_GT(points["step_size"].back()[0], 0);
+  EXPECT_GT(points["rel_l2"].back()[0], 0);
+}
+
+TEST(TrainCommand, BsOwnStepIsMeasuredByItsWeights) {
+  const TemporaryDirectory scratch;
+  scratch.write("text.txt", some_text());
+  PairedTraining training(plan_of_tiny(scratch), primitives_on("cpu", 1));
+  training.step();
+  const std::vector<float> before = training.weights(1);
+  training.step();
+  const std::vector<float>& after = training.weights(1);
+  double step = 0, size = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    step += std::pow(double{after[i]} - double{before[i]}, 2);
+    size += std::pow(double{after[i]}, 2);
+  }
+  EXPECT_GT(step, 0);
+  EXPECT_NEAR(training.record().pairs[0].points.back().deviations[0].step_size / std::sqrt(step / size), 1, 1e-9);
+}
+
+TEST(TrainCommand, DivergenceSaysWhereAndKeepsWhatThereWas) {
+  const TemporaryDirectory scratch;
+  const Outcome outcome =
+      attoscope(tiny(scratch, {"--rate", "10", "--final-rate", "10", "--clip", "0", "--steps", "400", "--checkpoint",
+                               scratch / "c", "--checkpoint-every", "1", "--json", scratch / "t.json"}));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("diverged at step"), HasSubstr("; the last checkpoint is " + (scratch / "c") + " at step ")));
+  const nlohmann::json json = json_of_file(scratch / "t.json");
+  EXPECT_THAT(json["runs"][0]["stopped"].get<std::string>() + json["runs"][1]["stopped"].get<std::string>(),
+              HasSubstr("diverged"));
+  EXPECT_EQ(read_checkpoint(scratch / "c").state.step, json["step"]);
+}
+
+TEST(TrainCommand, ASignalStopsBetweenStepsAndKeepsTheState) {
+  const TemporaryDirectory scratch;
+  const pid_t self = getpid();
+  sigset_t set, before;  // other threads of this test must not take the signal
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  const std::vector<std::string> arguments = tiny(scratch, {"--steps", "1000000", "--checkpoint", scratch / "c"});
+  std::jthread sender([self](const std::stop_token& stop) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    if (!stop.stop_requested()) kill(self, SIGINT);
+  });
+  const Outcome outcome = attoscope(arguments);
+  sender.request_stop();
+  sender.join();
+  const timespec soon{};
+  sigtimedwait(&set, nullptr, &soon);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("stopped at step "), HasSubstr("--resume " + (scratch / "c") + " goes on")));
+  EXPECT_THAT(outcome.out, HasSubstr("a - b"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("stopped at step " + std::to_string(read_checkpoint(scratch / "c").state.step) + " of 1000000"));
+}
+
+TEST(TrainCommand, TheFigureStandsBesideItsData) {
+  const TemporaryDirectory scratch;
+  attoscope(tiny(scratch, {"--figure", scratch / "f.svg"}));
+  EXPECT_THAT(bytes_of_file(scratch / "f.csv"), HasSubstr("a - b"));
+  const nlohmann::json json = json_of_file(scratch / "f.json");
+  EXPECT_EQ(json["figure"], "train-weights");
+  EXPECT_EQ(json["plan"]["recipe"]["steps"], 6);
+  EXPECT_EQ(json["digests"].size(), 2U);
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,455 @@
+// The Train workspace's conversation with the thread that trains, states kept on the way, heads looked into.
+#include "app/train/train_desk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <semaphore>
+#include <thread>
+
+#include "app/tensors/tensors.h"
+#include "app/train/checkpoint.h"
+#include "app/train/trained.h"
+#include "kernels/experiment/presets.h"
+#include "tests/support/eventually.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/train_support.h"
+
+namespace attoscope {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace testing;  // attoscope::testing
+using Act = TrainRequest::Act;
+using State = TrainProgress::State;
+
+MakeDevice on_cpu() {
+  return [](const std::string&, int) { return primitives_on("cpu", 2); };
+}
+
+/// A session on the Train workspace whose plan trains in a blink, and a desk.
+class Desk : public ::testing::Test {
+ protected:
+  Desk() {
+    session.train = tiny_training(scratch_.write("text.txt", made_text(3000)));
+    session.view.workspace = Workspace::train;
+    open();
+  }
+  /// A window that was just opened.
+  void open(std::chrono::milliseconds every = 5min) {
+    desk.reset();
+    desk.emplace([this] { ++published; }, TrainKeeping{scratch_ / "data", every}, on_cpu());
+  }
+  /// Updates until `done(view)`; false where it never is.
+  template <class Done>
+  bool until(Done done, bool explore_computes = false) {
+    return eventually([&] {
+      desk->update(session, explore_computes);
+      return done(desk->view());
+    });
+  }
+  bool until_quiet() {
+    const bool quiet = until([&](const TrainView&) { return !desk->busy(); });
+    desk->update(session, false);  // what was told before it was quiet
+    return quiet;
+  }
+  void request(Act act, int step = -1) { desk->handle({.act = act, .step = step}, session); }
+  /// Asks for it, and waits until all is done.
+  TrainView after(Act act, int step = -1) {
+    request(act, step);
+    EXPECT_TRUE(until_quiet());
+    return desk->view();
+  }
+  TrainPlan plan() const {
+    TrainPlan with_text = session.train;
+    with_text.text = text_of({.file = session.train.text.file, .digest = 0, .corpus = nullptr});
+    return with_text;
+  }
+  /// The training by hand, after so many steps.
+  PairedTraining by_hand(int steps) const {
+    PairedTraining training(plan(), primitives_on("cpu", 1));
+    for (int i = 0; i < steps; ++i) training.step();
+    return training;
+  }
+
+  const TemporaryDirectory scratch_;
+  Session session;
+  std::atomic<int> published{0};
+  std::optional<TrainDesk> desk;
+};
+
+/// True if both records hold the same numbers.
+void expect_same_curves(const TrainRecord& x, const TrainRecord& y) {
+  ASSERT_EQ(x.step, y.step);
+  ASSERT_EQ(x.runs.size(), y.runs.size());
+  ASSERT_EQ(x.pairs.size(), y.pairs.size());
+  for (std::size_t r = 0; r < x.runs.size(); ++r) {
+    ASSERT_EQ(x.runs[r].steps.size(), y.runs[r].steps.size());
+    for (std::size_t i = 0; i < x.runs[r].steps.size(); ++i) {
+      EXPECT_EQ(x.runs[r].steps[i].loss, y.runs[r].steps[i].loss) << r << " " << i;
+      EXPECT_EQ(x.runs[r].steps[i].gradient_norm, y.runs[r].steps[i].gradient_norm);
+    }
+  }
+  for (std::size_t p = 0; p < x.pairs.size(); ++p) {
+    ASSERT_EQ(x.pairs[p].points.size(), y.pairs[p].points.size());
+    for (std::size_t i = 0; i < x.pairs[p].points.size(); ++i) {
+      EXPECT_EQ(x.pairs[p].points[i].step, y.pairs[p].points[i].step);
+      EXPECT_EQ(x.pairs[p].points[i].deviations[0].max_abs, y.pairs[p].points[i].deviations[0].max_abs);
+      EXPECT_EQ(x.pairs[p].points[i].profiles, y.pairs[p].points[i].profiles);
+    }
+  }
+}
+
+TEST_F(Desk, TrainsNothingUntilItIsToldAndThenWhatAPairedTrainingDoes) {
+  ASSERT_TRUE(until([](const TrainView& v) { return v.progress.vocabulary > 0; }));
+  EXPECT_EQ(desk->view().progress.state, State::idle);
+  EXPECT_EQ(desk->view().record, nullptr);
+  EXPECT_THAT(desk->view().progress.text, HasSubstr("3,00"));
+  EXPECT_EQ(desk->view().progress.steps, 12);
+  const TrainView v = after(Act::run);
+  EXPECT_EQ(v.progress.state, State::done);
+  EXPECT_EQ(v.progress.step, 12);
+  EXPECT_FALSE(v.progress.stale);
+  EXPECT_THAT(v.progress.kept, ElementsAre(0, 4, 8, 12));
+  ASSERT_TRUE(v.record);
+  expect_same_curves(*v.record, by_hand(12).record());
+  EXPECT_GT(v.record->pairs[0].points.back().deviations[0].max_abs, 0) << "methods that differ leave other weights";
+  EXPECT_GT(published, 0);
+}
+
+TEST_F(Desk, StepsPausesGoesOnAndBeginsAnew) {
+  TrainView v = after(Act::one_step);
+  EXPECT_EQ(v.progress.state, State::paused);
+  EXPECT_EQ(v.progress.step, 1);
+  EXPECT_THAT(v.progress.kept, ElementsAre(0, 1));
+  v = after(Act::one_step);
+  EXPECT_THAT(v.progress.kept, ElementsAre(0, 2)) << "a step at which it merely stood does not stay";
+  v = after(Act::run);
+  expect_same_curves(*v.record, by_hand(12).record());
+  v = after(Act::run);
+  EXPECT_EQ(v.progress.step, 12) << "what is done stays so";
+  session.train.recipe.steps = 5;
+  desk->update(session, false);
+  EXPECT_TRUE(desk->view().progress.stale);
+  EXPECT_THAT(desk->view().progress.forkable, IsEmpty());
+  v = after(Act::restart);
+  EXPECT_EQ(v.progress.step, 5);
+  EXPECT_FALSE(v.progress.stale);
+  expect_same_curves(*v.record, by_hand(5).record());
+}
+
+TEST_F(Desk, PausesWhileItRuns) {
+  session.train.recipe.steps = 100000;
+  request(Act::run);
+  ASSERT_TRUE(until([](const TrainView& v) {
+    return v.progress.step > 20 && v.progress.steps_per_second > 0 && v.progress.seconds_left > 0;
+  }));
+  EXPECT_EQ(desk->view().progress.state, State::running);
+  const TrainView v = after(Act::pause);
+  EXPECT_EQ(v.progress.state, State::paused);
+  EXPECT_EQ(v.progress.kept.back(), v.progress.step);
+  for (int i = 0; i < 100; ++i) desk->update(session, false);
+  EXPECT_FALSE(desk->busy()) << "no update begins it again";
+  EXPECT_EQ(desk->view().progress.step, v.progress.step);
+  EXPECT_EQ(v.record->step, v.progress.step) << "the record is the newest when it rests";
+}
+
+TEST_F(Desk, GoesBackAndForks) {
+  after(Act::run);
+  session.train.a.method.precision = session.train.b.method.precision = policy("hw").precision;
+  session.train.a.method.block_k = 4;
+  TrainView v = after(Act::fork, 8);
+  EXPECT_EQ(v.progress.state, State::done);
+  EXPECT_THAT(v.progress.kept, ElementsAre(0, 4, 8, 12));
+  ASSERT_EQ(v.record->forks.size(), 1u);
+  EXPECT_EQ(v.record->forks[0].step, 8);
+  EXPECT_THAT(v.record->forks[0].sentence, HasSubstr("block_k"));
+  EXPECT_FALSE(v.progress.stale);
+  const TrainRecord forked = *v.record;
+  v = after(Act::go_back, 8);
+  EXPECT_EQ(v.progress.step, 8);
+  EXPECT_EQ(v.record->runs[0].steps.size(), 8u);
+  v = after(Act::run);
+  expect_same_curves(*v.record, forked);
+  v = after(Act::go_back, 4);
+  EXPECT_THAT(v.record->forks, IsEmpty());
+  EXPECT_TRUE(v.progress.stale) << "before the fork the earlier plan was in force";
+  v = after(Act::go_back, 7);
+  EXPECT_THAT(v.progress.remark, HasSubstr("Step 7 is not kept."));
+  session.train.model.width = 8;
+  desk->update(session, false);
+  EXPECT_THAT(desk->view().progress.forkable, HasSubstr("width"));
+  EXPECT_THAT(after(Act::fork, 4).progress.remark, HasSubstr("width"));
+}
+
+TEST_F(Desk, OpensAHeadAtAnyStepInExplore) {
+  after(Act::run);
+  for (const int step : {0, 3, 8, 12}) {
+    desk->handle({.act = Act::explore, .step = step, .run = 1, .layer = 1, .head = 1, .sequence = 1}, session);
+    std::optional<CapturedFile> captured;
+    ASSERT_TRUE(until([&](const TrainView&) { return (captured = desk->take_captured()).has_value(); }));
+    Input input = parse_input(captured->file);
+    load_tensors(input);
+    PairedTraining training = by_hand(step);
+    const CapturedHead expected = training.captured(1, 1, 1, 1);
+    ASSERT_EQ(input.tensors->n, 16);
+    ASSERT_EQ(input.tensors->d, 8);
+    for (std::size_t i = 0; i < expected.q.size(); ++i) {
+      EXPECT_EQ(input.tensors->q[i], static_cast<double>(expected.q[i])) << "step " << step << " at " << i;
+      EXPECT_EQ(input.tensors->k[i], static_cast<double>(expected.k[i]));
+      EXPECT_EQ(input.tensors->v[i], static_cast<double>(expected.v[i]));
+    }
+    EXPECT_THAT(captured->title, HasSubstr("b, layer 1, head 1, sequence 1, after " + std::to_string(step)));
+    EXPECT_EQ(captured->experiment.problem.mask.kind, Mask::Kind::causal);
+    EXPECT_EQ(captured->experiment.a, session.train.a.method);
+    EXPECT_EQ(captured->experiment.b, session.train.b.method);
+    EXPECT_EQ(captured->experiment.format, bf16);
+  }
+  for (const TrainRequest& wrong :
+       {TrainRequest{.act = Act::explore, .step = 13}, TrainRequest{.act = Act::explore, .run = 2},
+        TrainRequest{.act = Act::explore, .layer = 2}, TrainRequest{.act = Act::explore, .head = -1},
+        TrainRequest{.act = Act::explore, .sequence = 2}}) {
+    desk->handle(wrong, session);
+    ASSERT_TRUE(until_quiet());
+    EXPECT_THAT(desk->view().progress.remark, ::testing::EndsWith("."));
+    EXPECT_FALSE(desk->take_captured());
+  }
+}
+
+TEST_F(Desk, HeadsOfAReplayedMethodSeeTheOthersWeights) {
+  session.train.kind = TrainKind::replay;
+  after(Act::run);
+  desk->handle({.act = Act::explore, .step = 7}, session);
+  std::optional<CapturedFile> captured;
+  ASSERT_TRUE(until([&](const TrainView&) { return (captured = desk->take_captured()).has_value(); }));
+  Input input = parse_input(captured->file);
+  load_tensors(input);
+  PairedTraining training = by_hand(7);
+  EXPECT_EQ(input.tensors->q[5], static_cast<double>(training.captured(0, 0, 0, 0).q[5]));
+}
+
+TEST_F(Desk, AnExactHeadRoundsOnlyItsInputInExplore) {
+  TrainPlan p = plan();
+  p.a.exact = {{1, 0}};
+  const RunPlan run{"a", p.a, 1};
+  const Experiment exact_there = captured_experiment(p, run, {.run = "a", .layer = 1, .head = 0});
+  const Experiment as_elsewhere = captured_experiment(p, run, {.run = "a", .layer = 0, .head = 0});
+  EXPECT_EQ(as_elsewhere.a, p.a.method);
+  EXPECT_NE(exact_there.a, p.a.method);
+  EXPECT_EQ(exact_there.a.precision[Step::input], p.a.method.precision[Step::input]);
+  EXPECT_EQ(exact_there.a.precision[Step::S], exact);
+  EXPECT_EQ(exact_there.b, p.b.method);
+}
+
+TEST_F(Desk, ShowsTheGapOfOneTensor) {
+  session.train_look.picture = WeightPicture::matrix;
+  session.train_look.tensor = 3;
+  after(Act::run);
+  ASSERT_TRUE(until([](const TrainView& v) { return v.gap != nullptr; }));
+  const PairedTraining training = by_hand(12);
+  const auto expect_gap = [&](const WeightGap& gap, int tensor) {
+    const ParameterTensor& t = training.record().parameters.tensors[static_cast<std::size_t>(tensor)];
+    EXPECT_EQ(gap.tensor, tensor);
+    EXPECT_EQ(gap.step, 12);
+    EXPECT_EQ(gap.rows, t.rows);
+    EXPECT_EQ(gap.cols, t.cols);
+    ASSERT_EQ(gap.values.size(), t.size());
+    for (std::size_t i = 0; i < t.size(); ++i)
+      ASSERT_EQ(gap.values[i], std::fabs(training.weights(0)[t.first + i] - training.weights(1)[t.first + i])) << i;
+    EXPECT_GT(*std::ranges::max_element(gap.values), 0);
+  };
+  expect_gap(*desk->view().gap, 3);
+  session.train_look.tensor = 0;
+  ASSERT_TRUE(until([](const TrainView& v) { return v.gap && v.gap->tensor == 0; })) << "another tensor needs no step";
+  expect_gap(*desk->view().gap, 0);
+  session.train_look.tensor = 1000;
+  ASSERT_TRUE(until([](const TrainView& v) { return v.gap == nullptr; }));
+}
+
+TEST_F(Desk, SavesAndOpensCheckpoints) {
+  const std::string file = scratch_ / "six.checkpoint";
+  for (int i = 0; i < 6; ++i) after(Act::one_step);
+  desk->handle({.act = Act::save, .file = file}, session);
+  ASSERT_TRUE(until_quiet());
+  EXPECT_THAT(desk->take_note().value_or(""), HasSubstr("Saved " + file + " at step 6."));
+  EXPECT_FALSE(desk->take_note()) << "once";
+  open();
+  Session other = session;
+  session.train = default_train_plan();
+  desk->handle({.act = Act::open, .file = file}, session);
+  ASSERT_TRUE(until_quiet());
+  EXPECT_EQ(session.train, other.train) << "the plan of a checkpoint that is opened is the session's";
+  EXPECT_FALSE(desk->view().progress.stale);
+  EXPECT_EQ(desk->view().progress.step, 6);
+  EXPECT_THAT(desk->view().progress.kept, ElementsAre(6));
+  const TrainView v = after(Act::run);
+  expect_same_curves(*v.record, by_hand(12).record());
+  desk->handle({.act = Act::open, .file = scratch_.write("no.checkpoint", "nothing")}, session);
+  ASSERT_TRUE(until_quiet());
+  EXPECT_THAT(desk->view().progress.remark, HasSubstr("no.checkpoint"));
+  EXPECT_EQ(desk->view().progress.step, 12) << "what is there stays";
+  scratch_.write("text.txt", made_text(3000, 2));
+  desk->handle({.act = Act::open, .file = file}, session);
+  ASSERT_TRUE(until_quiet());
+  EXPECT_THAT(desk->view().progress.remark, HasSubstr("text.txt has changed"));
+}
+
+TEST_F(Desk, WhatWasTrainedIsOfferedToTheNextWindow) {
+  EXPECT_THAT(desk->view().progress.left_over, IsEmpty());
+  for (int i = 0; i < 3; ++i) after(Act::one_step);
+  open();
+  const std::string left = desk->view().progress.left_over;
+  ASSERT_THAT(left, HasSubstr("data"));
+  desk->handle({.act = Act::open, .file = left}, session);
+  ASSERT_TRUE(until_quiet());
+  EXPECT_EQ(desk->view().progress.step, 3);
+  EXPECT_THAT(desk->view().progress.left_over, IsEmpty());
+  expect_same_curves(*after(Act::run).record, by_hand(12).record());
+}
+
+TEST_F(Desk, KeepsWhatIsTrainedNowAndThen) {
+  open(1ms);
+  session.train.recipe.steps = 100000;
+  request(Act::run);
+  ASSERT_TRUE(until([](const TrainView& v) { return v.progress.step > 3; }));
+  EXPECT_TRUE(std::filesystem::exists(scratch_ / "data/last-training.checkpoint")) << "though the window is still open";
+}
+
+TEST_F(Desk, SaysWhatIsWrongWithAPlan) {
+  session.train.model.heads = 3;
+  ASSERT_TRUE(until([](const TrainView& v) { return !v.progress.wrong.empty(); }));
+  EXPECT_THAT(desk->view().progress.wrong, HasSubstr("model.width is 16, expected a multiple of model.heads"));
+  const TrainView v = after(Act::run);
+  EXPECT_EQ(v.progress.state, State::idle);
+  EXPECT_EQ(v.record, nullptr);
+  session.train.model.heads = 2;
+  session.train.text.file = scratch_ / "nowhere.txt";
+  ASSERT_TRUE(until([](const TrainView& view) { return view.progress.wrong.find("nowhere.txt") != std::string::npos; }));
+  scratch_.write("nowhere.txt", made_text(2500));
+  request(Act::run);
+  ASSERT_TRUE(until([](const TrainView& view) { return view.progress.state == State::done; }))
+      << "the file is looked for again: " << desk->view().progress.wrong << desk->view().progress.remark;
+}
+
+TEST_F(Desk, DivergenceStopsAndKeepsWhatThereWas) {
+  session.train.a.format = session.train.b.format = parse_format("e2m1");
+  session.train.recipe.rate = 10;
+  session.train.recipe.final_rate = 0;
+  session.train.recipe.warmup = 0;
+  session.train.recipe.clip = 0;
+  session.train.recipe.steps = 3000;
+  request(Act::run);
+  ASSERT_TRUE(until([](const TrainView& v) { return v.progress.state == State::stopped || v.progress.state == State::done; }));
+  const TrainView v = desk->view();
+  ASSERT_EQ(v.progress.state, State::stopped) << "a rate of 10 in 4 bits must diverge";
+  const std::string& why = v.record->runs[0].stopped.empty() ? v.record->runs[1].stopped : v.record->runs[0].stopped;
+  EXPECT_THAT(v.progress.remark, HasSubstr(why));
+  EXPECT_FALSE(why.empty());
+  ASSERT_FALSE(v.progress.kept.empty());
+  EXPECT_LE(v.progress.kept.back(), v.progress.step);
+  EXPECT_EQ(v.record->runs[1].steps.size(), static_cast<std::size_t>(v.progress.step)) << "what was computed stays";
+  const TrainView back = after(Act::go_back, v.progress.kept.front());
+  EXPECT_EQ(back.progress.state, State::paused);
+  EXPECT_EQ(after(Act::run).progress.state, State::stopped) << "the same bits, the same end";
+}
+
+TEST_F(Desk, ExploreComesFirst) {
+  open(0ms);  // every step is saved, so that the file says how far it is
+  const auto reached = [&] { return read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step; };
+  session.train.recipe.steps = 100000;
+  request(Act::run);
+  ASSERT_TRUE(until([](const TrainView& v) { return v.progress.step > 2; }));
+  session.view.workspace = Workspace::explore;
+  desk->update(session, true);
+  const int held = reached() + 1;  // the step that was under way
+  for (int i = 0; i < 20; ++i) {   // in which time it would take as many
+    by_hand(1);
+    desk->update(session, true);
+  }
+  EXPECT_LE(reached(), held);
+  EXPECT_TRUE(desk->busy()) << "or no frame would tell it that Explore is quiet";
+  ASSERT_TRUE(until([&](const TrainView& v) { return v.progress.step > held; })) << "and it goes on in any workspace";
+}
+
+TEST_F(Desk, IsNeverInTheWay) {
+  session.train.recipe.steps = 100000;
+  for (int round = 0; round < 4; ++round) {
+    open();
+    for (int i = 0; i < 60; ++i) {
+      constexpr std::array acts{Act::run, Act::pause, Act::one_step, Act::run, Act::restart, Act::go_back, Act::explore};
+      request(acts[static_cast<std::size_t>(i * 5 + round) % acts.size()], i % 3);
+      desk->update(session, i % 7 == 0);
+      if (i % 9 == 0) std::this_thread::sleep_for(1ms);
+    }
+  }
+  desk.reset();  // while it runs
+}
+
+TEST_F(Desk, NoFrameWaitsForTheThreadThatTrains) {
+  std::counting_semaphore<> asked{0}, answer{0};
+  desk.emplace([] {}, TrainKeeping{scratch_ / "data"},
+               [&](const std::string&, int) {
+                 asked.release();
+                 answer.acquire();  // until all the frames below are drawn
+                 return primitives_on("cpu", 2);
+               });
+  request(Act::run);
+  EXPECT_TRUE(until([&](const TrainView&) { return asked.try_acquire(); }));
+  for (const Act act : {Act::run, Act::pause, Act::one_step, Act::restart, Act::go_back, Act::explore}) {
+    request(act);
+    desk->update(session, false);
+    EXPECT_EQ(desk->view().record, nullptr);
+  }
+  answer.release(100);
+  EXPECT_TRUE(until_quiet());
+  desk.reset();  // before the semaphores go
+}
+
+TEST(KeptStates, AreThinnedEvenlyAndKeepBothEnds) {
+  const auto moment = [](int step, bool lasting = true, bool pinned = false) {
+    PairedTrainingState state{.step = step, .runs = {}, .paths = {}};
+    state.runs.resize(1);
+    state.runs[0].weights.resize(256);
+    return KeptStates::Moment{nullptr, state, lasting, pinned};
+  };
+  KeptStates kept(8 * 1024);
+  kept.keep(moment(0, true, true));
+  for (int step = 10; step <= 320; step += 10) {
+    kept.keep(moment(step, true, step == 30));
+    EXPECT_LE(kept.bytes(), 8u * 1024);
+    EXPECT_EQ(kept.steps().front(), 0);
+    EXPECT_EQ(kept.steps().back(), step);
+  }
+  const std::vector<int> steps = kept.steps();
+  EXPECT_EQ(steps.size(), 8u);
+  EXPECT_THAT(steps, ::testing::Contains(30)) << "a fork's state stays";
+  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LE(steps[i] - steps[i - 1], 120) << "no long stretch without a state";
+  EXPECT_EQ(kept.before(steps[3] + 1)->state.step, steps[3]);
+  EXPECT_EQ(kept.at(steps[3] + 1), nullptr);
+  EXPECT_EQ(kept.before(-1), nullptr);
+  kept.drop_after(30);
+  EXPECT_EQ(kept.steps().back(), 30);
+  kept.keep(moment(33, false));
+  kept.keep(moment(34, false));
+  EXPECT_THAT(kept.steps(), ::testing::Not(::testing::Contains(33)));
+}
+
+TEST(StepRate, IsThatOfLate) {
+  StepRate rate;
+  const auto start = StepRate::Clock::now();
+  EXPECT_EQ(rate.per_second(), 0);
+  for (int i = 0; i <= 100; ++i) rate.mark(start + i * 100ms, i < 50 ? i : 50 + 4 * (i - 50));
+  EXPECT_NEAR(rate.per_second(), 40, 1e-9) << "ten a second at first, forty since";
+  rate.restart();
+  EXPECT_EQ(rate.per_second(), 0);
+}
+
+}  // namespace
+}  // namespace attoscope

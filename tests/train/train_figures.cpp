@@ -1,0 +1,115 @@
+// Figures of what was trained: their numbers are the record's, and their JSON makes them again.
+#include "app/train/train_figures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/papers/named_bundle.h"
+#include "app/train/trained.h"
+#include "tests/app/outcome.h"
+#include "tests/support/figure_support.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/train_support.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
+
+class TrainFigures : public ::testing::Test {
+ protected:
+  TrainFigures() : plan(tiny_training(scratch_.write("text.txt", made_text(3000)))) {}
+  std::string bundle(const std::string& name) const {
+    AskedFigure asked;
+    asked.name = name;
+    asked.plan = plan;
+    return scratch_.write(name + ".json", json_text(asked_json(asked)));
+  }
+  const TemporaryDirectory scratch_;
+  TrainPlan plan;
+};
+
+TEST_F(TrainFigures, HoldTheRecordsNumbers) {
+  const TrainRecord r = trained(plan).record;
+  const Figure f = train_weights_figure(r);
+  ASSERT_EQ(f.panels.size(), 2u);
+  const PairRecord& pair = r.pairs[0];
+  ASSERT_EQ(f.panels[0].series.size(), 1u);
+  ASSERT_EQ(f.panels[0].series[0].y.size(), pair.points.size());
+  for (std::size_t i = 0; i < pair.points.size(); ++i) {
+    EXPECT_EQ(f.panels[0].series[0].x[i], pair.points[i].step);
+    EXPECT_EQ(f.panels[0].series[0].y[i], pair.points[i].deviations[0].max_abs);
+    EXPECT_EQ(f.panels[1].series[0].y[i], pair.points[i].deviations[0].wasserstein);
+  }
+  EXPECT_TRUE(f.panels[0].y.log);
+  EXPECT_THAT(f.caption, HasSubstr("2 layers x 16"));
+  EXPECT_THROW(train_reference_figure(r), std::invalid_argument);
+}
+
+TEST_F(TrainFigures, OfReferencesAreSharesOfAnotherInitialisation) {
+  plan.kind = TrainKind::reference;
+  const TrainRecord r = trained(plan).record;
+  const Figure f = train_figure(r);
+  ASSERT_EQ(f.panels[0].series.size(), r.pairs.size());
+  EXPECT_EQ(f.panels[0].series[0].label, "a - b");
+  EXPECT_EQ(f.panels[0].series[0].ink, Ink::a);
+  for (std::size_t p = 0; p < r.pairs.size(); ++p)
+    for (std::size_t i = 0; i < r.pairs[p].points.size(); ++i)
+      EXPECT_DOUBLE_EQ(f.panels[1].series[p].y[i],
+                       r.pairs[p].points[i].deviations[0].wasserstein / r.pairs[1].points[i].deviations[0].wasserstein);
+  EXPECT_EQ(f.panels[0].series[1].y.back(), 1) << "the unit itself";
+  EXPECT_LT(f.panels[0].series[0].y.back(), 1) << "a method matters less than a seed";
+}
+
+TEST_F(TrainFigures, AreDrawnAgainFromTheirJson) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  for (const char* const name : {"train-weights", "train-reference"}) {
+    plan.kind = std::string_view(name) == "train-weights" ? TrainKind::methods : TrainKind::reference;
+    const Outcome first = attoscope({"figure", bundle(name), "--out", scratch_ / "one.svg", "--quiet"});
+    ASSERT_EQ(first.code, 0) << first.err;
+    const nlohmann::json json = nlohmann::json::parse(bytes_of_file(scratch_ / "one.json"));
+    EXPECT_EQ(json["digests"].size(), trained(plan).weights.size());
+    EXPECT_EQ(json["plan"]["model"]["width"], 16);
+    const Outcome again = attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "two.svg", "--quiet"});
+    ASSERT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(bytes_of_file(scratch_ / "one.csv"), bytes_of_file(scratch_ / "two.csv"));
+    EXPECT_EQ(bytes_of_file(scratch_ / "one.json"), bytes_of_file(scratch_ / "two.json"));
+  }
+}
+
+TEST_F(TrainFigures, SayWhenTheyAreNotWhatTheyWere) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  ASSERT_EQ(attoscope({"figure", bundle("train-weights"), "--out", scratch_ / "one.svg", "--quiet"}).code, 0);
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(bytes_of_file(scratch_ / "one.json"));
+  json["digests"][1]["weights"] = "00000000000000ab";
+  const std::string file = scratch_.write("changed.json", json.dump());
+  const Outcome changed = attoscope({"figure", file, "--out", scratch_ / "two.svg", "--quiet"});
+  EXPECT_EQ(changed.code, 1);
+  EXPECT_THAT(changed.err, HasSubstr("the weights of b are not those"));
+  scratch_.write("text.txt", made_text(3000, 9));
+  EXPECT_THAT(attoscope({"figure", scratch_ / "one.json", "--out", scratch_ / "three.svg", "--quiet"}).err,
+              HasSubstr("text.txt has changed"));
+}
+
+TEST_F(TrainFigures, RefuseWhatTheyCannotUse) {
+  const auto refused = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"figure", "train-weights", "--out", scratch_ / "f.svg", "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome o = attoscope(arguments);
+    EXPECT_EQ(o.code, 2) << o.out;
+    return o.err;
+  };
+  EXPECT_THAT(refused({"--n", "64"}), HasSubstr("--n is '64'"));
+  EXPECT_THAT(refused({"--all-policies"}), HasSubstr("--policy alone"));
+  EXPECT_THAT(refused({"--policy", "base_eager"}), HasSubstr("a policy of Flash Attention"));
+  plan.model.heads = 3;
+  EXPECT_THAT(attoscope({"figure", bundle("train-weights"), "--out", scratch_ / "f.svg"}).err, HasSubstr("model.width is 16"));
+  EXPECT_EQ(named_figures().size(), 14u);
+  EXPECT_EQ(point_count({.name = "train-reference"}), static_cast<std::size_t>(reference_plan({}).recipe.steps));
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,196 @@
+/// What a training plan asks for: its runs, its pairs, and what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "kernels/experiment/presets.h"
+#include "kernels/train/plan/plan.h"
+
+namespace attoscope {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string refusal(const TrainPlan& plan) {
+  try {
+    validate(plan);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TrainPlan with(const std::function<void(TrainPlan&)>& change) {
+  TrainPlan plan = default_train_plan();
+  change(plan);
+  return plan;
+}
+
+TEST(TrainPlan, DefaultIsFlashAgainstTheBaselineAndValid) {
+  const TrainPlan plan = default_train_plan();
+  EXPECT_EQ(refusal(plan), "");
+  EXPECT_EQ(plan.a.method.algorithm, Algorithm::flash2);
+  EXPECT_EQ(plan.b.method.algorithm, Algorithm::three_pass);
+  EXPECT_EQ(policy_name(plan.a.method.precision, Algorithm::flash2), "eager");
+  EXPECT_EQ(grad_policy_name(plan.a.gradient), "grad_eager");
+  EXPECT_EQ(grad_policy_name(plan.b.gradient), "grad_base_eager");
+}
+
+TEST(TrainPlan, SharesRunsThatAreTheSame) {
+  const TrainRuns all = runs_of(with([](TrainPlan& p) { p.kind = TrainKind::reference; }));
+  ASSERT_EQ(all.pairs.size(), 5u);
+  ASSERT_EQ(all.runs.size(), 5u) << "b in bf16 is b";
+  EXPECT_EQ(all.pairs[0].role, Role::method);
+  EXPECT_EQ(all.pairs[1].role, Role::initialisation);
+  EXPECT_EQ(all.runs[static_cast<std::size_t>(all.pairs[1].x)].seed, 2u);
+  EXPECT_EQ(all.runs[static_cast<std::size_t>(all.pairs[1].x)].method, all.runs[1].method);
+  const std::vector<std::pair<Format, Format>> formats{{fp16, fp32}, {bf16, fp32}, {fp16, bf16}};
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    const PairPlan& pair = all.pairs[2 + i];
+    EXPECT_EQ(pair.role, Role::format);
+    EXPECT_EQ(all.runs[static_cast<std::size_t>(pair.x)].method.format, formats[i].first);
+    EXPECT_EQ(all.runs[static_cast<std::size_t>(pair.y)].method.format, formats[i].second);
+    EXPECT_EQ(all.runs[static_cast<std::size_t>(pair.x)].seed, 1u);
+  }
+}
+
+TEST(TrainPlan, EqualMethodsRemainTwoRuns) {
+  const TrainRuns all = runs_of(with([](TrainPlan& p) {
+    p.a = p.b;
+    p.kind = TrainKind::reference;
+  }));
+  EXPECT_EQ(all.runs[0].name, "a");
+  EXPECT_EQ(all.pairs[0].x, 0);
+  EXPECT_EQ(all.pairs[0].y, 1);
+  for (std::size_t i = 1; i < all.pairs.size(); ++i) EXPECT_NE(all.pairs[i].x, 0) << "a is b's rival, not its reference";
+}
+
+TEST(TrainPlan, NamesOfRunsAreUnique) {
+  for (int kind = 0; kind < 4; ++kind)
+    for (int by = 0; by < 4; ++by) {
+      const TrainRuns all = runs_of(with([&](TrainPlan& p) {
+        p.kind = static_cast<TrainKind>(kind);
+        p.bisect = static_cast<BisectBy>(by);
+      }));
+      std::set<std::string> names;
+      for (const RunPlan& run : all.runs) EXPECT_TRUE(names.insert(run.name).second) << run.name;
+    }
+}
+
+TEST(TrainPlan, EverySuspectDiffersFromAInOneStepThatIsExactInIt) {
+  const TrainPlan plan = with([](TrainPlan& p) { p.kind = TrainKind::bisect; });
+  const TrainRuns all = runs_of(plan);
+  int rounded = 0;
+  for (const Rounding& r : plan.a.method.precision.steps) rounded += r == exact ? 0 : 1;
+  ASSERT_EQ(all.runs.size(), static_cast<std::size_t>(2 + rounded));
+  for (std::size_t i = 2; i < all.runs.size(); ++i) {
+    int changed = 0;
+    for (int s = 0; s < step_count; ++s) {
+      const Step step = static_cast<Step>(s);
+      if (all.runs[i].method.method.precision[step] == plan.a.method.precision[step]) continue;
+      ++changed;
+      EXPECT_EQ(all.runs[i].method.method.precision[step], exact);
+      EXPECT_EQ(all.runs[i].name, "a, " + std::string(name(step)) + " exact");
+    }
+    EXPECT_EQ(changed, 1) << all.runs[i].name;
+    EXPECT_EQ(all.pairs[i - 1].role, Role::suspect);
+    EXPECT_EQ(all.pairs[i - 1].y, 1) << "held against b";
+  }
+}
+
+TEST(TrainPlan, BisectsBackwardStepsLayersAndHeads) {
+  const auto suspects = [](BisectBy by) {
+    return runs_of(with([&](TrainPlan& p) {
+             p.kind = TrainKind::bisect;
+             p.bisect = by;
+           })).runs.size() -
+           2;
+  };
+  EXPECT_EQ(suspects(BisectBy::gradient), 9u) << "grad_eager rounds nine steps";
+  EXPECT_EQ(suspects(BisectBy::layer), 2u);
+  EXPECT_EQ(suspects(BisectBy::head), 8u);
+}
+
+TEST(TrainPlan, ExactHeadsAreThoseThatAreNamed) {
+  TrainMethod m;
+  m.exact = {{0, 2}, {1, -1}};
+  EXPECT_TRUE(m.is_exact(0, 2));
+  EXPECT_FALSE(m.is_exact(0, 1));
+  EXPECT_TRUE(m.is_exact(1, 0));
+  EXPECT_TRUE(m.is_exact(1, 3));
+  EXPECT_FALSE(m.is_exact(2, 2));
+}
+
+TEST(TrainPlan, RefusesInASentenceThatNamesKeyValueAndWhatWasExpected) {
+  const auto of = [](const std::function<void(TrainPlan&)>& change) { return refusal(with(change)); };
+  EXPECT_THAT(of([](TrainPlan& p) { p.model.width = 130; }),
+              AllOf(HasSubstr("model.width is 130"), HasSubstr("model.heads, which is 4")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.model.layers = 0; }), AllOf(HasSubstr("model.layers is 0"), HasSubstr("from 1 to 12")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.model.context = 4; }), HasSubstr("model.context is 4"));
+  EXPECT_THAT(of([](TrainPlan& p) { p.recipe.batch = 1000; }), HasSubstr("recipe.batch is 1000"));
+  EXPECT_THAT(of([](TrainPlan& p) { p.recipe.loss_scale = 1000; }),
+              AllOf(HasSubstr("recipe.loss_scale"), HasSubstr("power of two")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.recipe.final_rate = 1; }),
+              AllOf(HasSubstr("recipe.final_rate"), HasSubstr("at most recipe.rate")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.recipe.rate = std::numeric_limits<double>::quiet_NaN(); }), HasSubstr("recipe.rate"));
+  EXPECT_THAT(of([](TrainPlan& p) { p.measure_every = 0; }), HasSubstr("measure_every is 0"));
+  EXPECT_THAT(of([](TrainPlan& p) { p.a.method.algorithm = Algorithm::hardware; }),
+              AllOf(HasSubstr("a.method.algorithm is hardware"), HasSubstr("flash2")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.b.format = fp64; }),
+              AllOf(HasSubstr("b.format is fp64"), HasSubstr("24 significant bits")));
+  EXPECT_THAT(of([](TrainPlan& p) { p.a.gradient[GradStep::dS] = to_format(fp64); }), HasSubstr("24 significant bits"));
+  EXPECT_THAT(of([](TrainPlan& p) { p.a.exact = {{2, 0}}; }), AllOf(HasSubstr("a.exact is 2:0"), HasSubstr("of the model")));
+  EXPECT_THAT(of([](TrainPlan& p) {
+                p.kind = TrainKind::bisect;
+                p.a.method.precision = {};
+              }),
+              AllOf(HasSubstr("bisect is step"), HasSubstr("a rounds something")));
+}
+
+TEST(GradPolicies, AreFoundByNameAndByValueAndListedWhereUnknown) {
+  for (const GradPolicy& p : grad_policies()) {
+    EXPECT_EQ(grad_policy(p.name).precision, p.precision);
+    EXPECT_EQ(grad_policy_name(p.precision), p.name);
+  }
+  GradPrecision own = grad_policy("grad_hw").precision;
+  own[GradStep::delta] = to_format(fp16);
+  EXPECT_EQ(grad_policy_name(own), "");
+  EXPECT_THROW(
+      {
+        try {
+          static_cast<void>(grad_policy("grad_fa9"));
+        } catch (const std::invalid_argument& error) {
+          EXPECT_THAT(error.what(), AllOf(HasSubstr("'grad_fa9'"), HasSubstr("grad_base_eager")));
+          throw;
+        }
+      },
+      std::invalid_argument);
+}
+
+TEST(GradPolicies, FollowTheForwardPolicy) {
+  const auto usual = [](std::string_view forward) {
+    const Policy& p = policy(forward);
+    Method m;
+    m.algorithm = p.algorithm;
+    m.precision = p.precision;
+    return usual_grad_policy(m).name;
+  };
+  EXPECT_EQ(usual("hw"), "grad_hw");
+  EXPECT_EQ(usual("tile"), "grad_hw");
+  EXPECT_EQ(usual("eager"), "grad_eager");
+  EXPECT_EQ(usual("all_tile"), "grad_all");
+  EXPECT_EQ(usual("all_direct"), "grad_all");
+  EXPECT_EQ(usual("base_eager"), "grad_base_eager");
+  EXPECT_EQ(usual("base_all"), "grad_base_all");
+  Method exact_flash;
+  EXPECT_EQ(usual_grad_policy(exact_flash).name, "grad_exact");
+  exact_flash.algorithm = Algorithm::two_pass;
+  EXPECT_EQ(usual_grad_policy(exact_flash).name, "grad_base_exact");
+}
+
+}  // namespace
+}  // namespace attoscope

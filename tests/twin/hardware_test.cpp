@@ -1,0 +1,314 @@
+/// The tensor-core kernel without a GPU: its own lines, run over blocks, warps and lanes by a model of ldmatrix, mma and
+/// cp.async that checks bounds, races and bank conflicts; its result against the truth and against emulated `hw`.
+#include "kernels/tensor_core/hardware.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/session/report.h"
+#include "app/session/result_json.h"
+#include "kernels/compute.h"
+#include "kernels/deviation/deviation.h"
+#include "kernels/experiment/presets.h"
+#include "tests/support/support.h"
+#include "tests/twin/host_block.h"
+
+namespace attoscope::testing {
+namespace {
+
+constexpr int head_dimensions[] = {32, 64, 96, 128};
+
+Experiment hardware_experiment(int n, int d, HardwareTile tile, bool causal, Format format) {
+  Experiment e = default_experiment();
+  e.problem.n = n;
+  e.problem.d = d;
+  e.problem.mask.kind = causal ? Mask::Kind::causal : Mask::Kind::none;
+  e.format = format;
+  e.a.block_q = tile.block_q;
+  e.a.block_k = tile.block_k;
+  e.a = emulation_of(e.a);
+  e.a.precision[Step::output] = exact;
+  return e;
+}
+
+HardwareLaunch launch_of(const Experiment& e, const Result& r) {
+  return hardware_launch(e.problem, e.format, e.a, *r.inputs, r.rows, StopSign{});
+}
+
+Matrix as_matrix(const std::vector<float>& x, int d) {
+  return {static_cast<int>(x.size()) / d, d, std::vector<double>(x.begin(), x.end())};
+}
+
+/// The model's answer is as close to the truth as emulated `hw`, and much closer to `hw` than both are to the truth.
+void expect_like_the_emulation(const Experiment& e, const std::string& what) {
+  const Result r = compute(e);
+  HostFindings findings;
+  const Matrix o = as_matrix(host_output(launch_of(e, r), findings), e.problem.d);
+  EXPECT_EQ(findings.fault_count, 0) << what << ": " << (findings.faults.empty() ? "" : findings.faults[0]);
+  EXPECT_EQ(findings.conflicts, 0) << what;
+  EXPECT_GT(findings.products, 0) << what;
+  const Deviation from_truth = deviation(unsorted(o), unsorted(*r.golden), e.format),
+                  from_hw = deviation(unsorted(o), unsorted(r.a), e.format);
+  EXPECT_EQ(from_truth.nonfinite, 0) << what;
+  EXPECT_LE(from_truth.max_abs, 1.5 * r.a_error.max_abs + 1e-6) << what;
+  EXPECT_LE(from_hw.rms, 0.4 * r.a_error.rms + 1e-6) << what;
+}
+
+TEST(Layout, IsTheOneOfThePtxManual) {
+  for (int lane = 0; lane < 32; ++lane) {
+    const int group = lane >> 2, in_group = lane & 3;
+    for (int i = 0; i < 8; ++i) {
+      const bool lower = i < 2 || (i >= 4 && i < 6);
+      EXPECT_EQ(mma::a_cell(lane, i), (mma::Cell{lower ? group : group + 8, in_group * 2 + (i & 1) + (i < 4 ? 0 : 8)}));
+    }
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(mma::b_cell(lane, i), (mma::Cell{in_group * 2 + (i & 1) + (i < 2 ? 0 : 8), group}));
+      EXPECT_EQ(mma::c_cell(lane, i), (mma::Cell{i < 2 ? group : group + 8, in_group * 2 + (i & 1)}));
+    }
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(mma::received(lane, i, false), (mma::Cell{group, in_group * 2 + i}));
+      EXPECT_EQ(mma::received(lane, i, true), (mma::Cell{in_group * 2 + i, group}));
+    }
+    EXPECT_EQ(mma::named_row(lane), (mma::Cell{lane & 7, lane >> 3}));
+  }
+}
+
+/// What a lane names in ldmatrix arrives in the register where mma expects it.
+TEST(Layout, LoadsAreTheOperandsOfProducts) {
+  for (int lane = 0; lane < 32; ++lane)
+    for (int j = 0; j < 4; ++j)
+      for (int half = 0; half < 2; ++half) {
+        const auto element = [&](bool by_keys, bool transposed) {  // row and column of the 16 x 16 block
+          const mma::Cell in = mma::received(lane, half, transposed);
+          const int namer = j * 8 + in.row;
+          const mma::Cell at = by_keys ? mma::named_by_keys(namer) : mma::named_by_rows(namer);
+          return mma::Cell{at.row, at.col * 8 + in.col};
+        };
+        EXPECT_EQ(element(false, false), mma::a_cell(lane, 2 * j + half));
+        const mma::Cell b = mma::b_cell(lane, 2 * (j % 2) + half);  // registers 0, 1 are one B, 2 and 3 the next
+        EXPECT_EQ(element(true, false), (mma::Cell{b.col + 8 * (j / 2), b.row})) << "K: keys are columns of B";
+        EXPECT_EQ(element(false, true), (mma::Cell{b.row, b.col + 8 * (j / 2)})) << "V: keys are rows of B";
+      }
+}
+
+template <int D>
+void expect_a_permutation() {
+  using Tile = mma::TileLayout<D>;
+  std::vector<int> seen(128 * Tile::chunks, 0);
+  for (int row = 0; row < 128; ++row)
+    for (int chunk = 0; chunk < Tile::chunks; ++chunk) {
+      const int offset = Tile::offset(row, chunk);
+      ASSERT_EQ(offset % 16, 0);
+      ASSERT_LT(offset, 128 * Tile::row_bytes);
+      ++seen[static_cast<std::size_t>(offset / 16)];
+      EXPECT_EQ(Tile::block_offset(Tile::lane({row % 16, chunk % 2}), row / 16, chunk / 2), offset)
+          << D << ": " << row << ", " << chunk;
+    }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), static_cast<std::ptrdiff_t>(seen.size()));
+}
+
+TEST(Layout, SwizzleIsAPermutationAndSplits) {
+  expect_a_permutation<32>();
+  expect_a_permutation<64>();
+  expect_a_permutation<96>();
+  expect_a_permutation<128>();
+}
+
+TEST(Layout, SharedMemoryIsWhatThePlanSays) {
+  for (const int d : head_dimensions)
+    for (const HardwareTile& tile : hardware_tiles()) {
+      const bool found = mma::with_shape(d, tile.block_q, tile.block_k, [&](auto shape) {
+        using S = decltype(shape);
+        EXPECT_EQ(S::block_q, tile.block_q);
+        EXPECT_EQ(S::block_k, tile.block_k);
+        EXPECT_EQ(S::shared_bytes, 2 * d * (tile.block_q + 4 * tile.block_k)) << "Q, and K and V twice, of two bytes each";
+        EXPECT_LE(S::shared_bytes, 160 * 1024);
+      });
+      EXPECT_TRUE(found);
+    }
+  EXPECT_FALSE(mma::with_shape(48, 64, 64, [](auto) {}));
+  EXPECT_FALSE(mma::with_shape(64, 64, 128, [](auto) {}));
+}
+
+TEST(Code, IsTheFormatsOwn) {
+  for (const Format& f : {bf16, fp16})
+    for (int code = 0; code < 1 << 16; ++code) {
+      const double x = number_of(f, static_cast<std::uint16_t>(code));
+      if (x != x) {
+        EXPECT_NE(number_of(f, code_of(f, x)), number_of(f, code_of(f, x)));
+        continue;
+      }
+      ASSERT_EQ(code_of(f, x), code) << name(f) << ": " << x;
+      ASSERT_EQ(round(f, x), x);
+    }
+  EXPECT_EQ(code_of(bf16, 1.0), 0x3f80);
+  EXPECT_EQ(code_of(fp16, -1.5), 0xbe00);
+  EXPECT_EQ(code_of(fp16, 65504.0), 0x7bff);
+  EXPECT_EQ(number_of(fp16, 0x0001), 0x1p-24);
+  EXPECT_EQ(number_of(bf16, 0x7f7f), 0x1.fep127);
+}
+
+TEST(Model, AgreesWithTheEmulationForEveryShape) {
+  for (const Format& format : {bf16, fp16})
+    for (const int d : head_dimensions)
+      for (const HardwareTile& tile : hardware_tiles())
+        for (const bool causal : {false, true})
+          expect_like_the_emulation(hardware_experiment(sanitized ? 97 : 201, d, tile, causal, format),
+                                    name(format) + ", d = " + std::to_string(d) + ", " + std::to_string(tile.block_q) + " x " +
+                                        std::to_string(tile.block_k) + (causal ? ", causal" : ""));
+}
+
+TEST(Model, AgreesForEveryLength) {
+  for (const int n : {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 257})
+    for (const bool causal : {false, true})
+      for (const HardwareTile& tile : hardware_tiles())
+        expect_like_the_emulation(hardware_experiment(n, 32, tile, causal, bf16),
+                                  "n = " + std::to_string(n) + (causal ? ", causal" : ""));
+}
+
+TEST(Model, ScoresFarApartAndFarFromZero) {
+  for (const InputKind kind : {InputKind::ascending, InputKind::descending, InputKind::outliers, InputKind::ties}) {
+    Experiment e = hardware_experiment(150, 64, {64, 64}, true, bf16);
+    e.problem.input.kind = kind;
+    expect_like_the_emulation(e, std::string(name(kind)));
+    e.problem.scale = 2;
+    expect_like_the_emulation(e, std::string(name(kind)) + ", scale 2");
+  }
+}
+
+TEST(Model, SomeRowsAreThoseOfAll) {
+  Experiment e = hardware_experiment(200, 64, {64, 64}, true, bf16);
+  HostFindings findings;
+  const std::vector<float> all = host_output(launch_of(e, compute(e)), findings);
+  e.problem.rows = 70;
+  const Result r = compute(e);
+  ASSERT_EQ(r.rows.size(), 70u);
+  const std::vector<float> some = host_output(launch_of(e, r), findings);
+  EXPECT_EQ(findings.fault_count, 0);
+  for (std::size_t i = 0; i < r.rows.size(); ++i)
+    for (std::size_t c = 0; c < 64; ++c)
+      ASSERT_EQ(some[i * 64 + c], all[static_cast<std::size_t>(r.rows[i]) * 64 + c]) << r.rows[i];
+}
+
+TEST(Model, SlicesHeadsAndTheOrderOfWarpsChangeNothing) {
+  const Experiment e = hardware_experiment(300, 32, {64, 64}, true, fp16);
+  HardwareLaunch launch = launch_of(e, compute(e));
+  HostFindings findings;
+  const std::vector<float> whole = host_output(launch, findings);
+  EXPECT_EQ(host_output(launch, findings, 1), whole);
+  EXPECT_EQ(host_output(launch, findings, 2, true), whole);
+  for (const int keys : {1, 2, 3}) {
+    EXPECT_EQ(host_output(launch, findings, 1 << 20, false, keys), whole) << keys << " tiles of keys a launch";
+    EXPECT_EQ(host_output(launch, findings, 2, true, keys), whole) << keys << " tiles of keys a launch";
+  }
+  const std::vector<std::uint16_t> q = launch.q, k = launch.k, v = launch.v;
+  launch.heads = 2;
+  launch.q.insert(launch.q.end(), q.begin(), q.end());
+  launch.k.insert(launch.k.end(), k.begin(), k.end());
+  launch.v.insert(launch.v.end(), k.begin(), k.end());  // another V in the second head
+  const std::vector<float> both = host_output(launch, findings);
+  EXPECT_TRUE(std::equal(whole.begin(), whole.end(), both.begin()));
+  EXPECT_FALSE(std::equal(whole.begin(), whole.end(), both.begin() + static_cast<std::ptrdiff_t>(whole.size())));
+  EXPECT_EQ(findings.fault_count, 0);
+}
+
+/// The model itself: it sees what it is there to see.
+TEST(Model, FindsRacesAndIndicesOutOfBounds) {
+  HostFindings findings;
+  HostShared shared(64, findings);
+  const std::uint16_t codes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  shared.copy(16, codes);
+  shared.read(16);  // still on its way
+  EXPECT_EQ(findings.fault_count, 1);
+  shared.arrive();
+  shared.read(16);  // arrived, but another thread's copy is visible only after a barrier
+  EXPECT_EQ(findings.fault_count, 2);
+  shared.barrier();
+  EXPECT_EQ(shared.read(16)[7], 8);
+  EXPECT_EQ(findings.fault_count, 2);
+  shared.copy(16, nullptr);  // another warp may still read it
+  EXPECT_EQ(findings.fault_count, 3);
+  shared.read(64);
+  shared.read(8);
+  shared.copy(-16, codes);
+  EXPECT_EQ(findings.fault_count, 6);
+}
+
+TEST(Reason, OneSentenceForWhatTheKernelDoesNotTake) {
+  const Experiment good = hardware_experiment(100, 64, {64, 64}, true, bf16);
+  EXPECT_EQ(hardware_reason(good.problem, good.format, good.a), "");
+  const auto reason = [&](auto change) {
+    Experiment e = good;
+    change(e);
+    const std::string text = hardware_reason(e.problem, e.format, e.a);
+    EXPECT_THROW(hardware_launch(e.problem, e.format, e.a, Tensors{}, {}, StopSign{}), std::invalid_argument);
+    EXPECT_EQ(text.empty() ? ' ' : text.back(), '.');
+    return text;
+  };
+  EXPECT_EQ(reason([](Experiment& e) { e.format = e4m3; }),
+            "The hardware kernel takes bf16 and fp16, and the main format is e4m3.");
+  EXPECT_EQ(reason([](Experiment& e) { e.problem.d = 48; }),
+            "The hardware kernel takes head dimensions 32, 64, 96, 128, and d is 48.");
+  EXPECT_EQ(reason([](Experiment& e) { e.a.block_k = 32; }),
+            "The hardware kernel takes tiles (block_q x block_k) of 64 x 64, 128 x 64, 128 x 128, and this one is 64 x 32.");
+  EXPECT_EQ(reason([](Experiment& e) { e.problem.mask.kind = Mask::Kind::window; }),
+            "The hardware kernel takes no mask or the causal one, and the mask is window.");
+  EXPECT_NE(reason([](Experiment& e) { e.problem.sink = 1; }), "");
+  EXPECT_NE(reason([](Experiment& e) { e.problem.softcap = 1; }), "");
+  EXPECT_NE(reason([](Experiment& e) { e.problem.alibi = 1; }), "");
+}
+
+TEST(Check, CountsUlpsOfBothKinds) {
+  HardwareRun run{.output = {1, 3, {1.0, 2.0, -4.0}}, .changed = 2, .run_to_run_ulp = 3};
+  const Matrix emulated{1, 3, {1.0, 2.0 + 2 * epsilon(bf16), -4.0}};
+  const HardwareCheck check = hardware_check(run, emulated, bf16);
+  EXPECT_EQ(check.instruction, "mma.sync.m16n8k16");
+  EXPECT_EQ(check.changed, 2);
+  EXPECT_EQ(check.run_to_run_ulp, 3);
+  EXPECT_EQ(check.emulator_max_ulp, 1);
+  EXPECT_NEAR(check.emulator_mean_ulp, 1.0 / 3, 1e-15);
+}
+
+TEST(Check, IsReported) {
+  Result r = compute(small_experiment());
+  EXPECT_FALSE(result_json(r).contains("hardware"));
+  EXPECT_EQ(report(r).find("hardware"), std::string::npos);
+  r.hardware = HardwareCheck{"mma.sync.m16n8k16", 2, 3, 1.5, 0.25};
+  EXPECT_EQ(result_json(r)["hardware"], (Json{{"instruction", "mma.sync.m16n8k16"},
+                                              {"changed", 2},
+                                              {"run_to_run_ulp", 3.0},
+                                              {"emulator_max_ulp", 1.5},
+                                              {"emulator_mean_ulp", 0.25}}));
+  EXPECT_NE(
+      report(r).find(
+          "hardware (mma.sync.m16n8k16): a second run differs in 2 elements, by 3 ulps of fp32 at most; from emulated hw by "
+          "1.5 ulps at most, 0.25 on average\n"),
+      std::string::npos);
+}
+
+/// Without a device that can run it, the method is refused in a sentence, before anything is computed for it.
+TEST(Method, NeedsADevice) {
+  Experiment e = hardware_experiment(64, 64, {64, 64}, false, bf16);
+  e.a.algorithm = Algorithm::hardware;
+  try {
+    compute(e, {.device = "cpu"});
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), ::testing::StartsWith("The hardware method needs "));
+    EXPECT_THAT(error.what(), ::testing::EndsWith("."));
+  }
+}
+
+TEST(Emulation, IsHwWithTheSameTile) {
+  const Method m =
+      emulation_of({.algorithm = Algorithm::hardware, .block_q = 128, .block_k = 128, .precision = policy("hw").precision});
+  EXPECT_EQ(m.algorithm, Algorithm::flash2);
+  EXPECT_EQ(m.block_k, 128);
+  EXPECT_EQ(m.exponential, ExponentialKind::exp2);
+  EXPECT_EQ(m.precision, policy("hw").precision);
+}
+
+}  // namespace
+}  // namespace attoscope::testing

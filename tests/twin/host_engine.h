@@ -1,0 +1,212 @@
+/// An engine like the one of GPUs, run by the host: the same code in the same warps, slices and shares, inputs copied once.
+#pragma once
+
+// clang-format off: before the kernels' headers, since it says which lanes they are compiled for
+#include "tests/twin/host_warp.h"
+// clang-format on
+
+#include <algorithm>
+
+#include "kernels/deviation/meter.h"
+#include "kernels/gpu/engine.h"
+#include "kernels/gpu/input_copies.h"
+#include "kernels/gpu/launch_pace.h"
+#include "kernels/lanes/deviation_lanes.h"
+
+namespace attoscope::testing {
+
+struct HostEngineOptions {
+  std::uint64_t seed = 1;
+  int devices = 1;          ///< that share the rows
+  int slice_warps = 3;      ///< of a launch, at most
+  int parts = 0;            ///< about how many launches the work of a slice takes; 0: whatever random launch times lead to
+  int fails_at = -1;        ///< the call or launch that gives up; -1: none
+  int* runs = nullptr;      ///< counts runs, where given
+  int* launches = nullptr;  ///< counts launches, where given
+  int* copies = nullptr;    ///< counts arrays of inputs that were copied, where given
+};
+
+class HostEngine final : public Engine {
+ public:
+  explicit HostEngine(const HostEngineOptions& how) : options_(how), warp_(how.seed), dice_(how.seed + 1) {}
+
+  std::string name() const override { return "run by the host"; }
+
+  Matrix run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
+             RunRecorder<float>* recorder, const StopSign& stop) override {
+    return run_noted(job, inputs, rows, output, recorder, stop);
+  }
+  Matrix run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
+             RunRecorder<double>* recorder, const StopSign& stop) override {
+    return run_noted(job, inputs, rows, output, recorder, stop);
+  }
+  Matrix run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
+                           const StopSign& stop) override {
+    using Notes = simt_host::LaunchObserver<double>;
+    const CopiedJob<double, HostCopy> mine = copied(job, inputs);
+    const Shape shape{simt_host::DoubleDoubleBlock<Notes>::rows, simt_host::dd_warp_bytes(job), simt_host::dd_work_of(job)};
+    return in_slices(job.d, rows, shape, Output::golden, stop, [&](const Lane& lane) {
+      return simt_host::dd_lane(mine.job, lane.slice, lane.warp, lane.group.lane(), Notes{.range = lane.range}, lane.scratch,
+                                lane.out);
+    });
+  }
+  void take(const Matrix& matrix, Output output) override {
+    begin();
+    at(output) = matrix.values;
+  }
+
+  Moments moments(Output x, const StopSign&) override {
+    begin();
+    Moments all;
+    each_chain(at(x).size(), [&](std::size_t chunk, int chain) {
+      const ChainMoments m = chain_moments(at(x).data(), at(x).size(), chunk, chain);
+      all.squares.push_back(m.squares);
+      all.nonfinite += static_cast<std::int64_t>(m.nonfinite);
+      all.digest_sum += m.digest;
+    });
+    return all;
+  }
+  std::vector<DeviationSums> sums(Output x, Output y, const DeviationRule& rule, const StopSign&) override {
+    begin();
+    const std::size_t count = at(x).size();
+    std::vector<DeviationSums> chunks(chunk_count(count));
+    each_chain(count, [&](std::size_t chunk, int chain) {
+      const std::size_t first = chunk * chunk_size;
+      const DeviationSums part =
+          simt_host::DeviationChunk(rule, chain)
+              .sums(at(x).data() + first, at(y).data() + first, static_cast<int>(std::min(chunk_size, count - first)));
+      if (chain == 0) {
+        chunks[chunk] = part;
+      } else {
+        join(chunks[chunk], part);
+      }
+    });
+    return chunks;
+  }
+  std::vector<double> gaps(Output x, Output y, const StopSign&) override {
+    begin();
+    const std::vector<std::uint64_t> p = sorted(at(x)), q = sorted(at(y));
+    std::vector<double> all;
+    each_chain(p.size(),
+               [&](std::size_t chunk, int chain) { all.push_back(chain_gap(p.data(), q.data(), p.size(), chunk, chain)); });
+    return all;
+  }
+  std::shared_ptr<const DeviceMatrices> matrices(const Format&, double) override { return nullptr; }
+
+ private:
+  struct HostCopy {
+    std::vector<char> bytes;
+    const char* get() const { return bytes.data(); }
+  };
+  static constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();
+
+  void begin() {
+    if (calls_++ == options_.fails_at) throw DeviceFailure("The GPU was lost.");
+  }
+
+  std::vector<double>& at(Output output) { return outputs_[static_cast<std::size_t>(output)]; }
+
+  template <class F>
+  static void each_chain(std::size_t count, F f) {
+    for (std::size_t chunk = 0; chunk < chunk_count(count); ++chunk)
+      for (int chain = 0; chain < chains; ++chain) f(chunk, chain);
+  }
+
+  static std::vector<std::uint64_t> sorted(const std::vector<double>& x) {
+    std::vector<std::uint64_t> keys;
+    for (const double v : x) keys.push_back(key_of(v));
+    std::sort(keys.begin(), keys.end());
+    return keys;
+  }
+
+  template <class T>
+  CopiedJob<T, HostCopy> copied(const Job<T>& job, std::uint64_t inputs) {
+    return inputs_.of(job, inputs, [this](const char* host, std::size_t bytes) {
+      if (options_.copies) ++*options_.copies;
+      return HostCopy{{host, host + bytes}};
+    });
+  }
+
+  template <class T>
+  Matrix run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
+                   RunRecorder<T>* recorder, const StopSign& stop) {
+    if (options_.runs) ++*options_.runs;
+    std::vector<unsigned long long> moved(recorder ? static_cast<std::size_t>(recorder->tiles()) : 0);
+    std::vector<float> m(recorder ? moved.size() * static_cast<std::size_t>(recorder->held()) : 0,
+                         std::numeric_limits<float>::quiet_NaN());
+    simt_host::LaunchObserver<T> notes;
+    if (recorder) notes = {moved.data(), m.data(), recorder->row_step(), recorder->held(), job.score_unit};
+    const CopiedJob<T, HostCopy> mine = copied(job, inputs);
+    const Shape shape{simt_host::Lanes<T>::rows, simt_host::attention_warp_bytes(job), simt_host::work_of(job)};
+    Matrix out = in_slices(job.d, rows, shape, output, stop, [&](const Lane& lane) {
+      notes.range = lane.range;
+      return simt_host::attention_lane(mine.job, lane.slice, lane.warp, lane.group.lane(), lane.group, notes, lane.scratch,
+                                       lane.out);
+    });
+    if (recorder) recorder->take_in({moved.begin(), moved.end()}, std::move(m));
+    return out;
+  }
+
+  /// What one lane of a launch is given.
+  struct Lane {
+    simt_host::RowSlice slice;
+    WorkRange range;
+    int warp;
+    simt_host::LaneGroup group;
+    void* scratch;  ///< the warp's
+    double* out;    ///< the slice's
+  };
+  struct Shape {
+    int rows_of_lane;
+    std::size_t warp_bytes;
+    WorkEstimate work;
+  };
+
+  /// lane(Lane) for all rows: devices, slices, windows, warps, lanes.
+  template <class F>
+  Matrix in_slices(int d, const std::vector<int>& rows, const Shape& shape, Output output, const StopSign& stop, F lane) {
+    begin();
+    const int count = static_cast<int>(rows.size()), warp_rows = shape.rows_of_lane * simt_host::warp_lanes;
+    const int share = ((count - 1) / warp_rows / options_.devices + 1) * warp_rows;
+    Matrix out{count, d, std::vector<double>(rows.size() * static_cast<std::size_t>(d), -1e300)};
+    std::vector<double> scratch;
+    for (int first = 0; first < count; first += share)
+      in_launches(std::min(share, count - first), warp_rows, options_.slice_warps, pace(shape.work), stop,
+                  [&](const LaunchPart& part) {
+                    begin();
+                    if (part.range.from == 0) scratch.assign(part.warps * (shape.warp_bytes / sizeof(double) + 1), nowhere);
+                    return launch({rows.data() + first + part.first, part.rows, first + part.first}, part.range, shape, scratch,
+                                  out.values.data() + static_cast<std::ptrdiff_t>(first + part.first) * d, lane);
+                  });
+    this->at(output) = out.values;
+    return out;
+  }
+
+  template <class F>
+  LaunchEnd launch(const simt_host::RowSlice& slice, const WorkRange& range, const Shape& shape, std::vector<double>& scratch,
+                   double* out, F lane) {
+    if (options_.launches) ++*options_.launches;
+    std::int64_t reached = 0;
+    for (int warp = 0; warp < simt_host::warps_of(slice.count, shape.rows_of_lane); ++warp)
+      warp_.run([&](const simt_host::LaneGroup& group) {
+        void* const mine = scratch.data() + warp * (shape.warp_bytes / sizeof(double) + 1);
+        reached = std::max(reached, lane(Lane{slice, range, warp, group, mine, out}));
+      });
+    const float far_too_long = 1e9f;
+    return {reached, options_.parts > 0 ? far_too_long : 0.01f * static_cast<float>(dice_.between(1, 5000))};
+  }
+
+  LaunchPace pace(const WorkEstimate& estimate) {
+    if (options_.parts > 0) return {options_.slice_warps, 5, {estimate.whole, estimate.whole / options_.parts + 1}, 1};
+    return {options_.slice_warps, 5, {estimate.whole, estimate.whole / dice_.between(1, 30) + 1}, dice_.between(1, 200000)};
+  }
+
+  HostEngineOptions options_;
+  HostWarp warp_;
+  Dice dice_;
+  int calls_ = 0;
+  InputCopies<HostCopy> inputs_;
+  std::array<std::vector<double>, output_count> outputs_;
+};
+
+}  // namespace attoscope::testing

@@ -1,0 +1,150 @@
+// Training by the GPU's code, run by the host thread by thread: the CPU's numbers, to the last bit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/gpu/device.h"
+#include "tests/train/train_questions.h"
+#include "tests/twin/host_device.h"
+
+namespace attoscope {
+namespace {
+
+using testing::Dice;
+using testing::difference;
+using testing::experiments;
+using testing::HostDevice;
+using testing::made_up_plan;
+using testing::small_tiled;
+using testing::trained;
+
+constexpr int never = 1 << 20, always = 1;  ///< blocks wanted of large tiles
+
+/// Few floats of workspace: what is summed up in parts is cut in several.
+std::unique_ptr<Primitives<float>> on_host_device(std::uint64_t seed, std::int64_t workspace_floats = 3000,
+                                                  int wanted_blocks = never) {
+  return std::make_unique<DevicePrimitives<HostDevice>>(seed, workspace_floats, wanted_blocks);
+}
+
+class TrainTwin : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "stacks that are switched by hand are unknown to this sanitizer";
+#endif
+  }
+
+  /// Whether a question has one answer, for seeds 0 .. count - 1.
+  static void expect_the_cpus_answers(const testing::PrimitiveQuestion<float>& question, int count) {
+    const auto cpu = cpu_primitives(2);
+    for (int i = 0; i < count; ++i) {
+      const auto seed = static_cast<std::uint64_t>(i);
+      Dice dice(seed + 77);
+      const auto twin = on_host_device(dice.bits(), dice.between(1, 3000), dice.one_in(4) ? always : never);
+      ASSERT_EQ(difference(question.answer(*twin, seed), question.answer(*cpu, seed)), "") << question.name << ", seed " << i;
+    }
+  }
+};
+
+TEST_F(TrainTwin, EveryPrimitiveGivesTheCpusNumbers) {
+  for (const auto& question : testing::primitive_questions<float>()) expect_the_cpus_answers(question, experiments(48));
+}
+
+TEST_F(TrainTwin, AttentionGivesTheCpusNumbers) { expect_the_cpus_answers(testing::attention_question(), experiments(200)); }
+
+/// At the edges of a tile, of a slab of k, of a piece.
+TEST_F(TrainTwin, ProductsOfEverySizeAroundATile) {
+  const auto cpu = cpu_primitives(1);
+  int i = 0;
+  for (const int m : {1, 63, 64, 65, 127, 129})
+    for (const int n : {4, 33, 64, 68, 130})
+      for (const int k : {1, 15, 16, 17, 33}) {
+        if (++i % (testing::sanitized ? 24 : 3) != 0) continue;
+        std::vector<float> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n));
+        std::vector<double> answers[2];
+        Dice dice(static_cast<std::uint64_t>(i));
+        for (float& x : a) x = static_cast<float>(dice.normal());
+        for (float& x : b) x = static_cast<float>(dice.normal());
+        const auto twin = on_host_device(dice.bits(), 1 << 20, i % 2 ? always : never);
+        Primitives<float>* const devices[] = {cpu.get(), twin.get()};
+        for (int which = 0; which < 2; ++which) {
+          Primitives<float>& on = *devices[which];
+          DeviceArray<float, float> x(on, a.size()), y(on, b.size()), z(on, static_cast<std::size_t>(m * n));
+          x.write(a);
+          y.write(b);
+          on.product({.a = x.get(),
+                      .a_row = k,
+                      .a_col = 1,
+                      .b = y.get(),
+                      .b_row = n,
+                      .b_col = 1,
+                      .c = z.get(),
+                      .c_row = n,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .piece = i % 4 == 0 ? 9 : 0});
+          const std::vector<float> c = z.read();
+          answers[which].assign(c.begin(), c.end());
+        }
+        EXPECT_EQ(difference(answers[0], answers[1]), "") << m << " x " << n << " x " << k;
+      }
+}
+
+/// A sum that is -0 stays so, although slabs of k are filled up.
+TEST_F(TrainTwin, WhatFillsASlabChangesNoSum) {
+  for (const int wanted_blocks : {always, never}) {
+    const auto twin = on_host_device(1, 3000, wanted_blocks);
+    const std::vector<float> a(3, -1e-30f), b(3, 1e-30f);
+    DeviceArray<float, float> x(*twin, 3), y(*twin, 3), z(*twin, 1);
+    x.write(a);
+    y.write(b);
+    twin->product({.a = x.get(),
+                   .a_row = 3,
+                   .a_col = 1,
+                   .b = y.get(),
+                   .b_row = 1,
+                   .b_col = 1,
+                   .c = z.get(),
+                   .c_row = 1,
+                   .m = 1,
+                   .n = 1,
+                   .k = 3});
+    EXPECT_EQ(z.read()[0], 0.0f);
+    EXPECT_TRUE(std::signbit(z.read()[0]));
+  }
+}
+
+TEST_F(TrainTwin, TwentyStepsOfTrainingGiveTheCpusWeights) {
+  const TrainMethod methods[] = {small_tiled(bf16, Algorithm::flash2, "eager"),
+                                 small_tiled(fp32, Algorithm::three_pass, "base_eager"),
+                                 small_tiled(fp16, Algorithm::split_kv, "hw")};
+  int seed = 0;
+  for (const TrainMethod& method : methods) {
+    const ModelShape shape{.layers = 2, .width = 16, .heads = 2, .context = 9, .norm = ++seed % 2 ? Norm::layer : Norm::rms};
+    const TrainPlan plan = made_up_plan(shape, 2, method);
+    const int steps = testing::sanitized ? 3 : 20;
+    const auto expected = trained(plan, steps, cpu_primitives(1));
+    EXPECT_EQ(difference(trained(plan, steps, on_host_device(static_cast<std::uint64_t>(seed))), expected), "") << seed;
+  }
+}
+
+TEST_F(TrainTwin, ThreadsThatDoNotMeetAreNoticed) {
+  Dice dice(1);
+  const ProductTask task{.m = 1, .n = 1, .k = 1, .piece = 1};
+  testing::HostProductBlock<SmallTile> block(task, {}, dice);
+  block.each([](ProductThread<SmallTile>&) {});
+  EXPECT_THROW(block.each([](ProductThread<SmallTile>&) {}), std::logic_error);
+}
+
+TEST(GpuPrimitives, SayWhyThereAreNoneInASentence) {
+  if (!cuda_devices().empty()) GTEST_SKIP() << "there is a GPU";
+  try {
+    gpu_primitives(0);
+    ADD_FAILURE() << "a GPU that is not there trains";
+  } catch (const DeviceFailure& failure) {
+    EXPECT_THAT(failure.what(), ::testing::EndsWith("."));
+  }
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,383 @@
+// The GPU's code, run by the host in warps of 32 lanes that meet as a GPU's do: the CPU's answer, to the last bit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "kernels/compute.h"
+#include "kernels/cpu/inputs.h"
+#include "kernels/cpu/simulate.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/gpu/launch_pace.h"
+#include "tests/support/same_answer.h"
+#include "tests/support/support.h"
+#include "tests/twin/host_engine.h"
+
+namespace attoscope {
+namespace {
+
+using testing::describe;
+using testing::Dice;
+using testing::expect_same_answer;
+using testing::expect_same_errors;
+using testing::experiments;
+using testing::HostEngine;
+using testing::HostEngineOptions;
+using testing::HostWarp;
+using testing::same;
+
+Options on_host_engine(const HostEngineOptions& how) {
+  Options options;
+  options.engine = [how] { return std::make_unique<HostEngine>(how); };
+  return options;
+}
+
+class Twin : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "stacks that are switched by hand are unknown to this sanitizer";
+#endif
+  }
+};
+
+TEST_F(Twin, GivesTheCpusAnswerToRandomQuestions) {
+  for (int seed = 1; seed <= experiments(400); ++seed) {
+    Dice dice(static_cast<std::uint64_t>(51000 + seed));
+    Experiment e = testing::random_experiment(dice);
+    if (dice.one_in(3)) testing::make_stochastic(e.a, dice, dice.between(1, 3));
+    if (dice.one_in(5)) testing::make_stochastic(e.b, dice, 2);
+    const HostEngineOptions how{.seed = dice.bits(), .devices = dice.between(1, 3), .slice_warps = dice.between(1, 3)};
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
+    const Result result = compute(e, on_host_engine(how));
+    EXPECT_EQ(result.device, "run by the host");
+    EXPECT_EQ(result.remark, "");
+    expect_same_answer(result, compute(e));
+    if (HasFailure()) return;
+  }
+}
+
+/// Every algorithm with every policy under every mask, in sizes at the edges of a lane, a warp, a stage and a register tile.
+TEST_F(Twin, GivesTheCpusAnswerToEveryAlgorithmPolicyAndMask) {
+  static constexpr Format formats[] = {bf16, fp16, e4m3, fp32, tf32, fp64};
+  static constexpr int sizes[] = {1, 2, 15, 31, 33, 63, 65, 127, 129, 191}, dimensions[] = {1, 15, 16, 17, 31, 33, 40};
+  static constexpr Mask masks[] = {{}, {Mask::Kind::causal, 1}, {Mask::Kind::window, 20}, {Mask::Kind::padding, 9}};
+  int i = 0;
+  for (int algorithm = 0; algorithm < emulated_count; ++algorithm)
+    for (const auto& policy : policies())
+      for (const Mask& mask : masks) {
+        if (testing::sanitized && ++i % 8 != 0) continue;
+        ++i;
+        Experiment e = testing::small_experiment(formats[i % 6], sizes[i % 10], dimensions[i % 7]);
+        e.problem.mask = mask;
+        e.a.algorithm = static_cast<Algorithm>(algorithm);
+        e.a.precision = policy.precision;
+        e.a.block_k = 1 + i % 70;
+        SCOPED_TRACE(describe(e));
+        expect_same_answer(compute(e, on_host_engine({.seed = static_cast<std::uint64_t>(i), .slice_warps = 1 + i % 2})),
+                           compute(e));
+        if (HasFailure()) return;
+      }
+  EXPECT_GE(i, 200);
+}
+
+TEST_F(Twin, SlicesAndSharesOfSeveralGpusChangeNothing) {
+  Experiment e = testing::small_experiment(bf16, 400, 24);
+  e.problem.mask = {Mask::Kind::causal, 1};
+  const Result whole = compute(e);
+  for (const int devices : {1, 2, 3, 7})
+    for (const int slice_warps : {1, 2, 5}) {
+      SCOPED_TRACE(std::to_string(devices) + " devices, slices of " + std::to_string(slice_warps));
+      expect_same_answer(compute(e, on_host_engine({.devices = devices, .slice_warps = slice_warps})), whole);
+    }
+}
+
+/// Cuts at every key chunk and finer, of methods that keep anything from one key to the next.
+TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
+  static constexpr SumOrder orders[] = {SumOrder::sequential, SumOrder::interleaved, SumOrder::pairwise};
+  static constexpr Mask masks[] = {{}, {Mask::Kind::causal, 1}, {Mask::Kind::window, 50}, {Mask::Kind::padding, 70}};
+  static constexpr int sizes[] = {1, 65, 130, 150}, tiles[] = {1, 7, 64, 100, 150};
+  Dice dice(8);
+  int launches = 0, most = 0;
+  for (int i = 0; i < experiments(80); ++i) {
+    Experiment e = testing::random_experiment(dice);
+    e.format = i % 5 == 0 ? fp64 : bf16;
+    e.problem.n = sizes[dice.between(0, 3)];
+    e.problem.d = dice.between(1, 20);
+    e.problem.input = Input{};
+    e.problem.input.kind = dice.one_in(2) ? InputKind::normal : InputKind::ties;
+    e.problem.rows = 0;
+    e.problem.traced_row = -1;
+    e.problem.mask = masks[i % 4];
+    e.a.algorithm = static_cast<Algorithm>(i % emulated_count);
+    e.a.block_k = tiles[dice.between(0, 4)];
+    e.a.order = orders[dice.between(0, 2)];
+    e.a.kahan_l = dice.one_in(4);
+    e.a.tie_beta = dice.one_in(3) ? 2 : 0;
+    if (dice.one_in(3)) testing::make_stochastic(e.a, dice, 3);
+    SCOPED_TRACE(std::to_string(i) + ": " + describe(e));
+    launches = 0;
+    const int parts = i % 3 == 0 ? 0 : (i % 20 == 1 ? 150 : dice.between(2, 30));
+    const HostEngineOptions how{.seed = dice.bits(), .slice_warps = dice.between(1, 3), .parts = parts, .launches = &launches};
+    expect_same_answer(compute(e, on_host_engine(how)), compute(e));
+    most = std::max(most, launches);
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(most, 200);
+}
+
+/// Between any two launches of ways that are cut into dozens.
+TEST_F(Twin, StopsBetweenAnyTwoLaunches) {
+  Experiment e = testing::small_experiment(bf16, 130, 8);
+  const Result whole = compute(e);
+  int launches = 0;
+  Options options = on_host_engine({.parts = 12, .launches = &launches});
+  compute(e, options);
+  const int all = launches;
+  EXPECT_GE(all, 30);
+  for (int stop_at = 1; stop_at < all; stop_at += testing::sanitized ? 17 : 1) {
+    ComputeCache cache;
+    options.cache = &cache;
+    launches = 0;
+    options.cancelled = [&] { return launches >= stop_at; };
+    EXPECT_THROW(compute(e, options), Stopped) << stop_at;
+    EXPECT_EQ(launches, stop_at);
+    if (stop_at % 10 != 0) continue;
+    options.cancelled = {};
+    expect_same_answer(compute(e, options), whole);
+  }
+}
+
+TEST_F(Twin, RemembersGoldenValueAndInputsOnlyWhileTheyAreTheQuestions) {
+  ComputeCache cache;
+  int runs = 0;
+  Options options = on_host_engine({.runs = &runs});
+  options.cache = &cache;
+  Dice dice(77);
+  Experiment e = testing::small_experiment(bf16, 130, 20);
+  for (int step = 0; step < experiments(40); ++step) {
+    switch (dice.between(0, 5)) {
+      case 0:
+        e.a.block_k = dice.between(1, 60);
+        break;
+      case 1:
+        e.problem.seed = static_cast<std::uint64_t>(dice.between(1, 3));
+        break;
+      case 2:
+        e.a.reverse_keys = !e.a.reverse_keys;
+        break;
+      case 3:
+        e.b.precision[Step::input] = to_format(dice.one_in(2) ? e4m3 : fp16);
+        break;
+      case 4:
+        e.format = dice.one_in(2) ? bf16 : fp64;
+        break;
+      default:
+        e.problem.n = dice.between(100, 140);
+        break;
+    }
+    SCOPED_TRACE("step " + std::to_string(step) + ": " + describe(e));
+    expect_same_answer(compute(e, options), compute(e));
+    if (HasFailure()) return;
+  }
+  runs = 0;
+  e.format = bf16;
+  compute(e, options);
+  runs = 0;
+  e.a.block_k = 61;
+  compute(e, options);
+  EXPECT_EQ(runs, 2) << "a and b, not the golden value";
+}
+
+/// A new array may get the address of one that is gone: here one is filled with other numbers.
+TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
+  const Experiment e = testing::small_experiment(bf16, 40, 8);
+  const std::vector<int> rows = computed_rows(e.problem);
+  const auto drawn = [&](std::uint64_t seed) {
+    Problem p = e.problem;
+    p.seed = seed;
+    return operands<float>(*raw_inputs(p), to_main, bf16, seed);
+  };
+  Operands<float> x = drawn(1);
+  int copies = 0;
+  HostEngine engine({.copies = &copies});
+  const auto on_engine = [&](std::uint64_t generation) {
+    return engine.run(job(e.problem, e.a, e.format, x), generation, rows, Output::a, nullptr, {}).values;
+  };
+  const auto on_cpu = [&] { return run(job(e.problem, e.a, e.format, x), rows, nullptr, {}).values; };
+
+  const std::vector<double> first = on_cpu();
+  EXPECT_EQ(on_engine(1), first);
+  EXPECT_EQ(copies, 3);
+  const float* const place = x.q.data();
+  const auto fill = [&](const Operands<float>& other) { x = other; };  // copied, so that the arrays stay where they are
+  fill(drawn(2));
+  ASSERT_EQ(x.q.data(), place);
+  const std::vector<double> second = on_cpu();
+  ASSERT_NE(second, first);
+  EXPECT_EQ(on_engine(1), first) << "the copies of one generation are used again";
+  EXPECT_EQ(copies, 3);
+  EXPECT_EQ(on_engine(2), second);
+  EXPECT_EQ(copies, 6);
+  fill(drawn(3));
+  const std::vector<double> third = on_cpu();
+  EXPECT_EQ(on_engine(0), third);
+  EXPECT_EQ(on_engine(0), third);
+  EXPECT_EQ(copies, 12) << "inputs without a generation are copied in every run";
+  EXPECT_EQ(on_engine(2), second) << "and replace no others";
+  EXPECT_EQ(copies, 12);
+}
+
+TEST_F(Twin, InputsAreCopiedOnceForEveryAnswerAboutThem) {
+  ComputeCache cache;
+  int copies = 0;
+  Options options = on_host_engine({.copies = &copies});
+  options.cache = &cache;
+  const auto copied = [&](const Experiment& e) {
+    const int before = copies;
+    compute(e, options);
+    return copies - before;
+  };
+  Experiment e = testing::small_experiment(bf16, 70, 12);
+  EXPECT_EQ(copied(e), 6) << "in double for the golden value, in float for a and b";
+  e.a.block_k = 7;
+  EXPECT_EQ(copied(e), 0);
+  e.a.reverse_keys = true;
+  EXPECT_EQ(copied(e), 3);
+  e.a.reverse_keys = false;
+  EXPECT_EQ(copied(e), 0);
+  e.problem.seed = 2;
+  EXPECT_EQ(copied(e), 6);
+  e.problem.seed = 1;
+  EXPECT_EQ(copied(e), 6);
+}
+
+TEST_F(Twin, ErrorsOfManyMethodsAreTheCpus) {
+  const Experiment e = testing::small_experiment(fp16, 90, 18);
+  std::vector<Method> methods(3, e.a);
+  methods[1].reverse_keys = true;
+  methods[2].precision = policies()[0].precision;
+  const std::vector<Deviation> mine = errors_of(e, methods, on_host_engine({})), cpus = errors_of(e, methods);
+  ASSERT_EQ(mine.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) expect_same_errors(mine[i], cpus[i]);
+}
+
+TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
+  Experiment e = testing::small_experiment(bf16, 70, 12);
+  const Result whole = compute(e);
+  int failed = 0;
+  for (int call = 0; call < 400; ++call) {
+    ComputeCache cache;
+    Options options = on_host_engine({.parts = 6, .fails_at = call});
+    options.cache = &cache;
+    const Result result = compute(e, options);
+    SCOPED_TRACE("call " + std::to_string(call));
+    expect_same_answer(result, whole);
+    if (result.remark.empty()) break;
+    ++failed;
+    EXPECT_EQ(result.remark, "The GPU was lost. The CPU took over.");
+    EXPECT_EQ(result.device, device_name());
+    options.engine = on_host_engine({}).engine;
+    expect_same_answer(compute(e, options), whole);  // the cache is still good
+  }
+  EXPECT_GE(failed, 20);
+}
+
+TEST_F(Twin, StopsWhenAsked) {
+  int asked = 0;
+  Options options = on_host_engine({});
+  options.cancelled = [&] { return ++asked > 60; };
+  EXPECT_THROW(compute(testing::small_experiment(bf16, 400, 16), options), Stopped);
+}
+
+TEST_F(Twin, LanesThatMissABarrierAreNoticed) {
+  HostWarp warp(1);
+  EXPECT_THROW(warp.run([](const simt_host::LaneGroup& group) {
+    if (group.lane() != 5) group.sync();
+  }),
+               std::logic_error);
+}
+
+TEST(Warps, EveryRowHasOneLane) {
+  for (const int rows_of_lane : {1, 2})
+    for (int count = 1; count < 300; count += 7) {
+      std::vector<int> rows(static_cast<std::size_t>(count));
+      for (int i = 0; i < count; ++i) rows[static_cast<std::size_t>(i)] = 3 * i;
+      std::multiset<int> taken;
+      const simt_host::RowSlice slice{rows.data(), count, 1000};
+      for (int warp = 0; warp < simt_host::warps_of(count, rows_of_lane); ++warp)
+        for (int lane = 0; lane < simt_host::warp_lanes; ++lane) {
+          const RowBlock block = simt_host::lane_rows(slice, rows_of_lane, warp, lane);
+          EXPECT_GE(block.row_of(0), 0);
+          EXPECT_EQ(block.row_of(rows_of_lane) % 3, 0);
+          for (int i = 0; i < block.count; ++i) {
+            taken.insert(block.rows[i]);
+            EXPECT_EQ(block.rows[i], 3 * (block.first + i - 1000));
+          }
+        }
+      EXPECT_EQ(taken, std::multiset<int>(rows.begin(), rows.end()));
+    }
+}
+
+/// The time of a launch on a GPU on which a round of warps needs `ms` for 1000 of its work.
+float taken(double ms, int warps, std::int64_t distance) {
+  return static_cast<float>(ms * ((warps - 1) / 132 + 1) * static_cast<double>(distance) / 1000);
+}
+
+TEST(LaunchPace, StaysBelowTheLimitOnceItKnows) {
+  for (const double ms : {1e-7, 1e-5, 1e-3, 0.05, 0.4})
+    for (const WorkEstimate& estimate : {WorkEstimate{2000, 500}, WorkEstimate{1000000, 4096}, WorkEstimate{400000000, 8192}}) {
+      LaunchPace pace(132, 5, estimate);
+      for (int launch = 0; launch < 40; ++launch) {
+        const int warps = pace.warps();
+        const std::int64_t distance = pace.distance(warps);
+        ASSERT_GE(warps, 132) << "as many as the GPU runs at once cost no more than one";
+        ASSERT_GE(distance, estimate.step);
+        if (launch > 25 && taken(ms, 1, estimate.step) < 5) {
+          EXPECT_LE(taken(ms, warps, std::min(distance, estimate.whole)), 5) << ms << " " << estimate.whole;
+        }
+        pace.took(warps, std::min(distance, estimate.whole), taken(ms, warps, std::min(distance, estimate.whole)));
+      }
+    }
+}
+
+TEST(LaunchPace, SplitsTheWorkBeforeItTakesFewerRowsThanAGpuHolds) {
+  LaunchPace pace(100, 5, {1000000000, 100});
+  EXPECT_EQ(pace.warps(), 800);
+  EXPECT_LT(pace.distance(800), 100000) << "the first launch of an unknown kernel is a small one";
+  pace.took(800, pace.distance(800), 50);
+  EXPECT_EQ(pace.warps(), 800);
+}
+
+TEST(LaunchPace, ASmallRestTellsNothing) {
+  LaunchPace pace(100, 5, {1000000, 1000});
+  const std::int64_t distance = pace.distance(100);
+  pace.took(3, 1, 0.01f);
+  EXPECT_EQ(pace.distance(100), distance);
+}
+
+TEST(Launches, PartsFollowEachOtherAndRowsAreCountedOnce) {
+  struct Counter final : StopSign {
+    void did(std::size_t rows) const override { all += static_cast<int>(rows); }
+    mutable int all = 0;
+  };
+  for (const std::int64_t work : {1, 999, 1000, 70001}) {
+    const Counter counter;
+    std::vector<std::int64_t> done(517);
+    in_launches(517, 64, 5, {2, 5, {work, 10}, 1000}, counter, [&](const LaunchPart& part) {
+      EXPECT_LE(part.rows, 64 * part.warps);
+      EXPECT_GT(part.rows, 64 * (part.warps - 1));
+      for (int row = part.first; row < part.first + part.rows; ++row) {
+        EXPECT_EQ(done[static_cast<std::size_t>(row)], part.range.from);
+        done[static_cast<std::size_t>(row)] = part.range.to;
+      }
+      return LaunchEnd{part.range.to < work ? part.range.to + 1 : work, 0.1f};
+    });
+    EXPECT_THAT(done, ::testing::Each(::testing::Ge(work)));
+    EXPECT_EQ(counter.all, 517);
+  }
+}
+
+}  // namespace
+}  // namespace attoscope

@@ -1,0 +1,342 @@
+// The rescale map and the scores.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "kernels/compute.h"
+#include "tests/support/eventually.h"
+#include "tests/ui/cases.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/picture/rescale_values.h"
+#include "ui/picture/score_window.h"
+
+namespace attoscope::testing {
+namespace {
+
+const std::string picture = heatmap + "picture";
+
+/// Draws frames until `there` holds.
+void await(Hand& hand, const std::string& what, const std::function<bool()>& there) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (hand.well() && !there()) {
+    if (std::chrono::steady_clock::now() > end) {
+      hand.check(false, what + " did not come");
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    hand.frames(1);
+  }
+  hand.frames(2);
+}
+
+void await_scores(Hand& hand) {
+  await(hand, "scores", [&] {
+    const auto scores = hand.stage.panel_input().side.scores;
+    return scores && scores->question.experiment == scored(hand.experiment()) &&
+           holds(scores->question, seen(hand.view().score_look.zoom, 96, 96));
+  });
+}
+void await_counts(Hand& hand) {
+  await(hand, "counts", [&] {
+    const auto counts = hand.stage.panel_input().side.clipping;
+    return counts && counts->experiment == hand.experiment();
+  });
+}
+
+/// The small session, causal, with a P of 8 bits; the picture `kind`.
+Session masked(PictureKind kind) {
+  Session s = small_session();
+  s.experiment.problem.mask.kind = Mask::Kind::causal;
+  s.experiment.a.precision[Step::P] = to_format(e4m3);
+  s.view.picture = kind;
+  return s;
+}
+
+void kinds(Hand& hand) {
+  for (const std::size_t i : {std::size_t{2}, std::size_t{1}, std::size_t{0}})
+    hand.changes(
+        std::string(picture_names[i]), [&] { hand.click(heatmap + "kind/" + std::string(picture_names[i])); },
+        [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{0}})
+    hand.changes("key M", [&] { hand.key(ImGuiKey_M); }, [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
+}
+
+void what_the_map_shows(Hand& hand) {
+  hand.open(masked(PictureKind::rescales));
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{0}})
+    hand.changes(
+        std::string(rescale_names[i]), [&] { hand.choose(heatmap + "##rescale", "###" + std::string(rescale_names[i])); },
+        [&](Session& s) { s.view.rescale_show = static_cast<RescaleShow>(i); });
+  hand.open(masked(PictureKind::scores));
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{1}})
+    hand.changes(
+        std::string(score_names[i]), [&] { hand.choose(heatmap + "##score", "###" + std::string(score_names[i])); },
+        [&](Session& s) { s.view.score_show = static_cast<ScoreShow>(i); });
+}
+
+void moves(Hand& hand) {
+  Session s = masked(PictureKind::rescales);
+  s.experiment.a.algorithm = Algorithm::split_kv;
+  for (const RescaleShow show : {RescaleShow::moved, RescaleShow::amount}) {
+    s.view.rescale_show = show;
+    hand.open(s);
+    hand.frames(2);
+    const RescaleState& m = hand.stage.state->rescale_map;
+    const Result& r = *hand.stage.panel_input().answer.result;
+    if (!hand.check(m.rows == 96 && m.cols == 6, "rows and tiles")) return;
+    int found = 0;
+    for (int row = 0; row < 96; ++row)
+      for (int tile = 0; tile < 6; ++tile) {
+        const auto max_at = [&](int t) { return r.rescale_map.m[static_cast<std::size_t>(t * 96 + row)]; };
+        const bool has_before = tile != 0 && tile != 3 && tile * 16 <= row;  // two runs of three tiles
+        const float by = has_before ? max_at(tile) - max_at(tile - 1) : 0;
+        const float expected = show == RescaleShow::amount ? by : (by != 0 ? 1.0f : 0.0f);
+        hand.check(m.values[static_cast<std::size_t>(row * 6 + tile)] == expected, "what m did");
+        found += by != 0;
+      }
+    hand.check(found > 10, "and it did something");
+    if (show == RescaleShow::moved) hand.check(!m.marks.empty(), "which is marked");
+  }
+}
+
+void counts(Hand& hand) {
+  Session s = masked(PictureKind::rescales);
+  s.view.rescale_show = RescaleShow::underflowed;
+  s.experiment.problem.scale = 2;
+  hand.open(s);
+  await_counts(hand);
+  const RescaleState& m = hand.stage.state->rescale_map;
+  const auto& tiles = hand.stage.panel_input().answer.result->trace.tiles;
+  if (!hand.check(m.rows == 96 && m.cols == 6 && tiles.size() == 6, "rows and tiles")) return;
+  int all = 0;
+  for (const TraceTile& t : tiles) {
+    hand.check(static_cast<int>(m.values[static_cast<std::size_t>(95 * 6 + t.tile)]) == t.underflowed,
+               "the traced row has its trace's counts");
+    all += t.underflowed;
+  }
+  hand.check(all > 0, "and there are some");
+}
+
+void click_in_the_map(Hand& hand) {
+  hand.open(masked(PictureKind::rescales));
+  hand.changes(
+      "click", [&] { hand.press(hand.place(picture, 2.5f / 6, 70.5f / 96)); },
+      [](Session& s) { s.experiment.problem.traced_row = 70, s.view.scrubbed_tile = 2; });
+  hand.frames(40);
+  hand.changes(
+      "wheel", [&] { hand.wheel(hand.place(picture, 0.5f, 0.5f), 2); },
+      [&](Session& s) { s.view.rescale_look.zoom = hand.view().rescale_look.zoom; });
+  hand.check(!(hand.view().rescale_look.zoom == CellRect{}), "it zooms");
+  hand.changes(
+      "double click", [&] { hand.press(hand.place(picture, 0.3f, 0.3f), 2); },
+      [](Session& s) { s.view.rescale_look.zoom = {}; });
+}
+
+void click_in_the_scores(Hand& hand) {
+  hand.open(masked(PictureKind::scores));
+  await_scores(hand);
+  hand.changes(
+      "click", [&] { hand.press(hand.place(picture, 33.5f / 96, 70.5f / 96)); },
+      [](Session& s) { s.experiment.problem.traced_row = 70, s.view.scrubbed_tile = 2; });
+  const auto before = hand.stage.panel_input().side.scores;
+  hand.frames(40);
+  hand.check(hand.stage.panel_input().side.scores == before, "the scores are those of every traced row");
+  hand.changes(
+      "wheel", [&] { hand.wheel(hand.place(picture, 0.5f, 0.5f), 3); },
+      [&](Session& s) { s.view.score_look.zoom = hand.view().score_look.zoom; });
+  hand.changes(
+      "double click", [&] { hand.press(hand.place(picture, 0.3f, 0.6f), 2); }, [](Session& s) { s.view.score_look.zoom = {}; });
+  hand.wheel(hand.place(picture, 0.5f, 0.5f), 3);
+  hand.changes("key 0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.score_look.zoom = {}; });
+  hand.experiment().a.reverse_keys = true;
+  hand.settle();
+  await_scores(hand);
+  hand.changes(
+      "click with reversed keys", [&] { hand.press(hand.place(picture, 33.5f / 96, 80.5f / 96)); },
+      [](Session& s) { s.experiment.problem.traced_row = 80, s.view.scrubbed_tile = 3; });
+}
+
+void own_ranges(Hand& hand) {
+  Session s = masked(PictureKind::scores);
+  hand.open(s);
+  await_scores(hand);
+  hand.changes(
+      "range of the scores", [&] { hand.fill(heatmap + "##range", "0.5"); },
+      [](Session& now) { now.view.score_look.range_pinned = true, now.view.score_look.range = 0.5; });
+  hand.changes("unpinned", [&] { hand.key(ImGuiKey_P); }, [](Session& now) { now.view.score_look.range_pinned = false; });
+  s.view.picture = PictureKind::rescales;
+  s.view.rescale_show = RescaleShow::amount;
+  hand.open(s);
+  hand.changes(
+      "range of the map", [&] { hand.fill(heatmap + "##range", "3"); },
+      [](Session& now) { now.view.rescale_look.range_pinned = true, now.view.rescale_look.range = 3; });
+  hand.experiment().problem.seed += 1;
+  hand.settle();
+  hand.check(colour_range(*hand.stage.state, hand.view()) == 3, "it stays while the numbers change");
+}
+
+/// What a pixel must show: the heaviest value under it of those that are seen; `nothing` where none is.
+float heaviest(const CellPicture& m, const CellRect& rect, int x, int y, const std::function<bool(int, int)>& visible) {
+  const auto span = [](double from, double to, int p, int pixels) {
+    const double step = (to - from) / pixels;
+    return std::pair{from + p * step + 1e-9, from + (p + 1) * step - 1e-9};
+  };
+  const auto rows = span((rect.row0 - m.first_row) * m.per_row, (rect.row1 - m.first_row) * m.per_row, y, m.image.height);
+  const auto cols = span(rect.col0 - m.first_col, rect.col1 - m.first_col, x, m.image.width);
+  float best = PixelImage::nothing;
+  for (int r = std::max(0, static_cast<int>(std::floor(rows.first))); r < m.rows && r < rows.second; ++r)
+    for (int c = std::max(0, static_cast<int>(std::floor(cols.first))); c < m.cols && c < cols.second; ++c) {
+      if (!visible(r, c)) continue;
+      const float v = m.values[static_cast<std::size_t>(r) * static_cast<std::size_t>(m.cols) + static_cast<std::size_t>(c)];
+      if (best == PixelImage::nothing || std::abs(v) > std::abs(best)) best = v;
+    }
+  return best;
+}
+
+void check_pixels(Hand& hand, const CellPicture& m, const std::function<bool(int, int)>& visible, const std::string& what) {
+  int wrong = 0;
+  for (int y = 0; y < m.image.height; y += 3)
+    for (int x = 0; x < m.image.width; x += 3) {
+      const float pixel =
+          m.image.pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(m.image.width) + static_cast<std::size_t>(x)];
+      wrong += std::abs(pixel) != std::abs(heaviest(m, m.rect, x, y, visible));
+    }
+  hand.check(wrong == 0, what + ": " + std::to_string(wrong) + " pixels hide a cell or show a hidden one");
+}
+
+/// The windows' sizes and the zooms are odd, so that pixels and cells never align.
+void no_pixel_hides_a_cell(Hand& hand) {
+  for (const Mask mask : {Mask{Mask::Kind::causal, 1}, Mask{Mask::Kind::window, 17}, Mask{Mask::Kind::padding, 21}})
+    for (const bool reversed : {false, true})
+      for (const CellRect zoom : {CellRect{}, CellRect{3.3, 1.7, 77.7, 63.1}}) {
+        Session s = masked(PictureKind::scores);
+        s.experiment.problem.mask = mask;
+        s.experiment.a.reverse_keys = reversed;
+        s.view.score_look.zoom = zoom;
+        s.view.rescale_look.zoom = zoom == CellRect{} ? zoom : CellRect{3.3, 0.7, 77.7, 4.9};
+        hand.stage.resize(reversed ? 1111 : 1283, reversed ? 733 : 801);
+        hand.open(s);
+        await_scores(hand);
+        const auto sees = [&](int row, int key) {
+          const Keys keys = visible_keys(mask, row, 96);
+          return key >= keys.first && key < keys.end;
+        };
+        const ScoreState& scores = hand.stage.state->scores;
+        check_pixels(
+            hand, scores,
+            [&](int r, int c) { return sees(r + static_cast<int>(scores.first_row), c + static_cast<int>(scores.first_col)); },
+            "scores");
+        hand.view().picture = PictureKind::rescales;
+        hand.view().rescale_show = RescaleShow::amount;
+        hand.frames(3);
+        const auto sees_tile = [&](int row, int tile) {
+          for (int stored = tile * 16; stored < tile * 16 + 16; ++stored)
+            if (sees(row, reversed ? 95 - stored : stored)) return true;
+          return false;
+        };
+        check_pixels(hand, hand.stage.state->rescale_map, sees_tile, "rescale map");
+        if (!hand.well()) return;
+      }
+}
+
+void windows(Hand& hand) {
+  Experiment e = default_experiment();
+  e.problem.n = 1024;
+  const ScoreQuestion whole = score_question(e, {0, 0, 1024, 1024}, 5, nullptr);
+  hand.check(whole.rows == 1024 && whole.keys == 1024, "a small problem is shown whole");
+  e.problem.n = 16384;
+  const ScoreQuestion near = score_question(e, {100, 200, 164, 300}, 5, nullptr);
+  hand.check(
+      near.first_row <= 100 && near.first_row + near.rows >= 164 && near.first_key <= 200 && near.first_key + near.keys >= 300,
+      "what is shown");
+  hand.check(near.rows > 64 && near.keys > 100, "with room to move");
+  hand.check(score_question(e, {110, 210, 170, 290}, 5, &near) == near, "in which nothing is asked anew");
+  Experiment other = e;
+  other.problem.seed += 1;
+  hand.check(score_question(other, {110, 210, 170, 290}, 5, &near).experiment == scored(other), "but for another experiment");
+  for (const int row : {0, 7000, 16383})
+    for (const int n : {16384, 1 << 20}) {
+      e.problem.n = n;
+      const ScoreQuestion part = score_question(e, {0, 0, double(n), double(n)}, row, nullptr);
+      hand.check(static_cast<std::int64_t>(part.rows) * part.keys <= max_window_cells, "never more cells than fit");
+      hand.check(part.first_row <= row && row < part.first_row + part.rows, "about the traced row");
+      hand.check(
+          part.first_row >= 0 && part.first_row + part.rows <= n && part.first_key >= 0 && part.first_key + part.keys <= n,
+          "within it");
+      hand.check(!holds(part, {0, 0, double(n), double(n)}), "and it is known to be a part");
+    }
+}
+
+void scores_are_those_of_the_kernel(Hand& hand) {
+  hand.open(masked(PictureKind::scores));
+  await_scores(hand);
+  const ScoreState& m = hand.stage.state->scores;
+  const ScoreWindow expected = scores({hand.experiment(), 0, 96, 0, 96});
+  if (!hand.check(m.rows == 96 && m.cols == 96, "all of them")) return;
+  for (int row = 0; row < 96; ++row)
+    for (int key = 0; key < 96; ++key) {
+      const auto at = static_cast<std::size_t>(row * 96 + key);
+      hand.check(m.values[at] == (key <= row ? expected.P[at] : 0), "P");
+    }
+  hand.view().score_show = ScoreShow::P_error;
+  hand.frames(2);
+  hand.check(m.values[95 * 96 + 3] == expected.P[95 * 96 + 3] - expected.weight[95 * 96 + 3], "P - true weight");
+}
+
+void not_emulated(Hand& hand) {
+  Session s = small_session();
+  for (const PictureKind kind : {PictureKind::rescales, PictureKind::scores})
+    for (const Algorithm algorithm : {Algorithm::hardware, Algorithm::loaded, Algorithm::three_pass}) {
+      hand.open(s);
+      PanelInput input = hand.stage.panel_input();
+      auto result = std::make_shared<Result>(*input.answer.result);
+      result->experiment.a.algorithm = algorithm;
+      if (!is_emulated(algorithm)) result->trace = {}, result->rescale_map = {}, result->rescales = {};
+      hand.experiment().a.algorithm = algorithm;
+      hand.view().picture = kind;
+      input.answer.result = result;
+      input.side.scores = nullptr;
+      hand.stage.told = input;
+      hand.frames(4);
+      hand.check(!hand.exists(picture), "a sentence stands where the picture would be");
+    }
+}
+
+void pixels(Hand& hand) {
+  std::vector<std::uint8_t> last;
+  for (int i = 0; i < 7; ++i) {
+    Session s = masked(i < 4 ? PictureKind::rescales : PictureKind::scores);
+    s.view.rescale_show = static_cast<RescaleShow>(std::min(i, 3));
+    s.view.score_show = static_cast<ScoreShow>(std::max(0, i - 4));
+    s.experiment.problem.scale = 2;
+    hand.open(s);
+    i < 4 ? (i < 2 ? void() : await_counts(hand)) : await_scores(hand);
+    hand.move(hand.place(picture, 0.1f, 0.8f));
+    const Picture now = hand.picture();
+    hand.check(now.rgb != last, "another choice, another picture");
+    last = now.rgb;
+  }
+}
+
+constexpr std::array cases{
+    Case{"maps", "kinds of picture", kinds},
+    Case{"maps", "what is shown", what_the_map_shows},
+    Case{"maps", "moves", moves},
+    Case{"maps", "counts", counts},
+    Case{"maps", "click in the map", click_in_the_map},
+    Case{"maps", "click in the scores", click_in_the_scores},
+    Case{"maps", "own ranges", own_ranges},
+    Case{"maps", "no pixel hides a cell", no_pixel_hides_a_cell},
+    Case{"maps", "windows", windows},
+    Case{"maps", "scores", scores_are_those_of_the_kernel},
+    Case{"maps", "not emulated", not_emulated},
+    Case{"maps", "pixels", pixels},
+};
+
+}  // namespace
+
+std::span<const Case> map_cases() { return cases; }
+
+}  // namespace attoscope::testing

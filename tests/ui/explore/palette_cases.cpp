@@ -1,0 +1,175 @@
+// The command palette finds everything by typing, and the table of keys is that of ui/commands/README.md.
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "kernels/experiment/presets.h"
+#include "tests/ui/cases.h"
+#include "ui/commands/commands.h"
+#include "ui/session/settings.h"
+
+namespace attoscope::testing {
+namespace {
+
+constexpr int palette_key = ImGuiMod_Ctrl | ImGuiKey_P;
+
+/// Types into the palette, then Enter.
+void ask(Hand& hand, const std::string& query) {
+  hand.key(palette_key);
+  hand.frames(2);
+  hand.enter(query);
+  hand.frames(2);
+}
+
+void by_typing(Hand& hand) {
+  struct Asked {
+    const char* query;
+    std::function<void(Session&)> mutate;
+  };
+  const Asked asked[] = {
+      {"set N to 64", [](Session& s) { s.experiment.problem.n = 64; }},
+      {"n 80", [](Session& s) { s.experiment.problem.n = 80; }},
+      {"set block_k 8",
+       [](Session& s) {
+         s.experiment.a.block_k = s.experiment.a.block_q = s.experiment.b.block_k = s.experiment.b.block_q = 8;
+       }},
+      {"b.tau = 2.5", [](Session& s) { s.experiment.b.tau = 2.5; }},
+      {"set a.S to e5m7", [](Session& s) { s.experiment.a.precision[Step::S] = to_format(Format{5, 7}); }},
+      {"format: fp16", [](Session& s) { s.experiment.format = fp16; }},
+      {"a algorithm split_kv", [](Session& s) { s.experiment.a.algorithm = Algorithm::split_kv; }},
+      {"a policy eager", [](Session& s) { s.experiment.a.precision = policy("eager").precision; }},
+      {"theme contrast", [](Session& s) { s.view.theme = Theme::high_contrast; }},
+      {"theme: dark", [](Session& s) { s.view.theme = Theme::dark; }},
+      {"mask: causal", [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; }},
+      {"tile grid", [](Session& s) { s.view.show_tiles = true; }},
+      {"b_ulps", [](Session& s) { s.view.field = Field::b_ulps; }},
+      {"set seed to 77", [](Session& s) { s.experiment.problem.seed = 77; }},
+      {"undo", [](Session& s) { s.experiment.problem.seed = 1; }},
+  };
+  for (const Asked& x : asked) hand.changes(x.query, [&] { ask(hand, x.query); }, x.mutate);
+}
+
+void by_arrows_and_mouse(Hand& hand) {
+  hand.leaves("Esc closes it", [&] {
+    hand.key(ImGuiKey_Slash);
+    hand.frames(2);
+    hand.check(hand.exists("//$FOCUSED/##query"), "/ opens it");
+    hand.key(ImGuiKey_Escape);
+    hand.frames(60);
+    hand.check(!hand.exists("//$FOCUSED/##query"), "and it is gone");
+  });
+  const auto names = [&](const std::string& query) {
+    Requests requests;
+    const PanelInput input = hand.stage.panel_input();
+    const KeyTarget target{hand.session(), *hand.stage.state, requests, input.answer.result.get(), input};
+    return found(query, commands(target), target, 12);
+  };
+  const std::vector<Command> list = names("theme:");
+  const auto light = std::ranges::find(list, "theme: light", &Command::name);
+  if (!hand.check(light != list.end(), "the list has the light theme")) return;
+  hand.changes(
+      "arrows and Enter",
+      [&] {
+        hand.key(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P);
+        hand.frames(2);
+        hand.type_only("theme:");
+        for (auto i = list.begin(); i != light; ++i) hand.key(ImGuiKey_DownArrow);
+        hand.key(ImGuiKey_DownArrow), hand.key(ImGuiKey_UpArrow);
+        hand.key(ImGuiKey_Enter);
+      },
+      [](Session& s) { s.view.theme = Theme::light; });
+  hand.changes(
+      "a click",
+      [&] {
+        hand.click(top_bar + "###find");
+        hand.frames(2);
+        hand.type_only("theme: dark");
+        hand.click("//$FOCUSED/##command 0");
+      },
+      [](Session& s) { s.view.theme = Theme::dark; });
+}
+
+void what_cannot_be(Hand& hand) {
+  hand.leaves("N of a million and a half", [&] { ask(hand, "set N to 1500000"); });
+  hand.check(hand.exists("//$FOCUSED/##query"), "it stays open");
+  const std::string complaint = hand.stage.state->palette.complaint;
+  hand.check(complaint == "problem.n cannot be 1500000: expected a whole number from 1 to 1048576.", complaint);
+  hand.key(ImGuiKey_Escape);
+  hand.leaves("nothing at all", [&] {
+    ask(hand, "zzqqxx");
+    hand.key(ImGuiKey_Escape);
+  });
+  Session s = hand.session();
+  for (const auto& [path, value] :
+       {std::pair{"problem.n", "x"}, std::pair{"problem.m", "1"}, std::pair{"format", "bf17"}, std::pair{"", ""},
+        std::pair{"view", "1"}, std::pair{"a.precision.S", "exact/stochastic"}, std::pair{"view.theme", "2"},
+        std::pair{"a.precision", "main"}, std::pair{"problem.scale", "nan"}, std::pair{"a.policy", ""}})
+    hand.check(!set_setting(s, path, value).empty() && s == hand.session(), std::string(path) + " = " + value + " is refused");
+}
+
+/// Every field of a session and every key with an action has a command; every value that is offered can be set.
+void completeness(Hand& hand) {
+  Requests requests;
+  const PanelInput input = hand.stage.panel_input();
+  const KeyTarget target{hand.session(), *hand.stage.state, requests, input.answer.result.get(), input};
+  const std::vector<Command> all = commands(target);
+  for (const Key& key : keys())
+    if (key.act != nullptr)
+      hand.check(std::ranges::any_of(all, [&](const Command& c) { return c.name == key.what && c.keys == key.keys; }),
+                 std::string(key.what));
+  for (const char* wanted :
+       {"format: bf16", "format: e4m3", "a: algorithm: flash4", "b: algorithm: two_pass", "theme: high_contrast", "a: S: exact",
+        "reset layout", "device: cpu", "detail: traffic", "picture: rescales", "b: policy base_ops"})
+    hand.check(std::ranges::find(all, wanted, &Command::name) != all.end(), wanted);
+  for (const ProbeEntry& p : *input.choices.probes)
+    hand.check(std::ranges::find(all, "preset: " + p.title, &Command::name) != all.end(), p.title);
+  std::vector<Setting> listed = settings(hand.experiment());
+  for (Setting& s : settings(hand.view())) listed.push_back(std::move(s));
+  hand.check(listed.size() > 100, "all fields are listed");
+  for (const Setting& s : listed) {
+    Session changed = hand.session();
+    hand.check(set_setting(changed, s.path, s.text).empty() && changed == hand.session(), s.path + " is set to what it is");
+    for (const std::string& choice : s.choices)
+      hand.check(set_setting(changed, s.path, choice).empty(), s.path + " can be " + choice);
+  }
+}
+
+void ranking(Hand& hand) {
+  const auto command = [](const char* name, const char* what = "") { return Command{name, what, "", {}, ""}; };
+  hand.check(fitness("light", command("theme: light")) > fitness("light", command("highlight")), "words before parts");
+  hand.check(fitness("tm lt", command("theme: light")) > 0, "letters in order are enough");
+  hand.check(fitness("light theme", command("theme: light")) > 0, "in any order of words");
+  hand.check(fitness("x", command("theme: light")) < 0, "what is not there is not found");
+  hand.check(fitness("theme", command("theme: light")) > fitness("theme", command("palette", "theme of the window")),
+             "name before explanation");
+  hand.check(fitness("THEME", command("theme: light")) > 0, "in any case of letters");
+}
+
+/// The table of keys in the commands' README, line by line.
+void readme(Hand& hand) {
+  std::ifstream file("ui/commands/README.md");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("| ") && !line.starts_with("| key ")) lines.push_back(line);
+  std::vector<std::string> expected;
+  for (const Key& key : keys()) expected.push_back("| " + std::string(key.keys) + " | " + std::string(key.what) + " |");
+  hand.check(lines.size() == expected.size(),
+             std::to_string(lines.size()) + " keys in the README, " + std::to_string(expected.size()) + " in the program");
+  for (std::size_t i = 0; i < std::min(lines.size(), expected.size()); ++i)
+    hand.check(lines[i] == expected[i], "README: " + lines[i] + "  expected: " + expected[i]);
+}
+
+constexpr std::array cases{
+    Case{"palette", "by typing", by_typing},
+    Case{"palette", "by arrows", by_arrows_and_mouse},
+    Case{"palette", "what cannot be", what_cannot_be},
+    Case{"palette", "completeness", completeness},
+    Case{"palette", "ranking", ranking},
+    Case{"keys", "readme", readme},
+};
+
+}  // namespace
+
+std::span<const Case> palette_cases() { return cases; }
+
+}  // namespace attoscope::testing

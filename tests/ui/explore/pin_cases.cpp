@@ -1,0 +1,225 @@
+// Pins: kept, restored, compared, renamed, moved, deleted, copied and pasted; none of it lost by undo.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/session/session.h"
+#include "tests/ui/cases.h"
+#include "ui/controls/pins.h"
+
+namespace attoscope::testing {
+namespace {
+
+constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z;
+const std::string pin_list = "//Controls/list/";
+
+/// A pin's part of the list as the test engine finds it.
+std::string entry(int i, const std::string& item) { return "//Controls/**/$$" + std::to_string(i) + "/" + item; }
+
+Pin expected_pin(Hand& hand, const std::string& name) {
+  const Result& r = *hand.stage.panel_input().answer.result;
+  Pin pin = make_pin(r);
+  hand.check(pin.a_mean == r.a_error.mean_abs && pin.b_mean == r.b_error.mean_abs && pin.a_max == r.a_error.max_abs &&
+                 pin.b_max == r.b_error.max_abs && pin.digest == r.digests.a && pin.experiment == r.experiment,
+             "a pin holds what the answer says");
+  hand.check(pin.name == name, "it is called " + name + ": " + pin.name);
+  hand.check(!pin.experiment.problem.input.tensors, "it holds no tensors");
+  return pin;
+}
+
+/// Three pins: block_k 16, 32, 48.
+void keep_three(Hand& hand) {
+  hand.view().show_pins = true;
+  for (const int block : {16, 32, 48}) {
+    hand.experiment().a.block_k = block;
+    hand.settle();
+    hand.key(ImGuiKey_K);
+  }
+  hand.frames(3);
+  hand.check(hand.session().pins.size() == 3, "three pins are kept");
+}
+
+void keep(Hand& hand) {
+  const Pin first = expected_pin(hand, "flash2 hw bf16 N 96");
+  hand.changes("K keeps", [&] { hand.key(ImGuiKey_K); }, [&](Session& s) { s.pins = {first}; });
+  hand.leaves("keeping it again", [&] { hand.key(ImGuiKey_K); });
+  hand.check(hand.stage.panel_input().messages.error == "This experiment is kept already, as “flash2 hw bf16 N 96”.",
+             hand.stage.panel_input().messages.error);
+  hand.stage.explorer().show_error("");
+  hand.changes(
+      "the button shows the list", [&] { hand.click(top_bar + "###pins"); }, [](Session& s) { s.view.show_pins = true; });
+  hand.experiment().format = fp16;
+  hand.experiment().problem.mask.kind = Mask::Kind::causal;
+  hand.settle();
+  const Pin second = expected_pin(hand, "flash2 hw fp16 N 96 causal");
+  hand.changes(
+      "the list's button keeps", [&] { hand.click(controls + "###keep"); }, [&](Session& s) { s.pins = {first, second}; });
+  hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s.pins = {first}; });
+  hand.changes("redo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Y); }, [&](Session& s) { s.pins = {first, second}; });
+  hand.changes("close", [&] { hand.click(controls + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
+  std::vector<std::string> remarks;
+  hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "they are saved");
+}
+
+void nothing_to_keep(Hand& hand) {
+  hand.view().show_pins = true;
+  hand.stage.told = PanelInput{};
+  hand.leaves("no answer", [&] { hand.click(controls + "###keep"); });
+  hand.stage.told.reset();
+  hand.settle();
+  hand.stage.told = hand.stage.panel_input();
+  hand.experiment().problem.seed = 9;
+  const Session before = hand.session();
+  hand.key(ImGuiKey_K);
+  hand.check(hand.session() == before, "an answer to another question is not kept");
+}
+
+void restore(Hand& hand) {
+  keep_three(hand);
+  const Session before = hand.session();
+  hand.changes(
+      "a click restores", [&] { hand.click(entry(0, "##pin")); },
+      [&](Session& s) { s.experiment = before.pins[0].experiment; });
+  hand.check(hand.stage.panel_input().answer.result->digests.a == before.pins[0].digest, "with the same digest");
+  hand.changes(
+      "undo brings the other back", [&] { hand.key(undo_key); }, [&](Session& s) { s.experiment = before.experiment; });
+  hand.changes(
+      "so does its menu", [&] { hand.click(entry(1, "###menu")), hand.pick("restore"); },
+      [&](Session& s) { s.experiment = before.pins[1].experiment; });
+}
+
+void rename_and_delete(Hand& hand) {
+  keep_three(hand);
+  hand.changes(
+      "rename",
+      [&] {
+        hand.click(entry(1, "###menu")), hand.pick("rename");
+        hand.frames(2);
+        hand.enter("my kernel");
+      },
+      [](Session& s) { s.pins[1].name = "my kernel"; });
+  hand.leaves("Esc keeps the name", [&] {
+    hand.click(entry(0, "###menu")), hand.pick("rename");
+    hand.frames(2);
+    hand.key(ImGuiKey_Escape);
+  });
+  hand.changes(
+      "delete", [&] { hand.click(entry(0, "###menu")), hand.pick("delete"); },
+      [](Session& s) { s.pins.erase(s.pins.begin()); });
+  hand.changes(
+      "undo", [&] { hand.key(undo_key); },
+      [&](Session& s) { s.pins.insert(s.pins.begin(), s.pins.front()), s.pins[0] = hand.session().pins[0]; });
+  hand.check(hand.session().pins.size() == 3 && hand.session().pins[0].experiment.a.block_k == 16, "it is back");
+}
+
+void reorder(Hand& hand) {
+  keep_three(hand);
+  const std::vector<Pin> before = hand.session().pins;
+  hand.changes(
+      "drag the first onto the last",
+      [&] { hand.drag(hand.place(entry(0, "##pin"), 0.5f), hand.place(entry(2, "##pin"), 0.5f)); },
+      [&](Session& s) { s.pins = {before[1], before[2], before[0]}; });
+  hand.changes(
+      "and back", [&] { hand.drag(hand.place(entry(2, "##pin"), 0.5f), hand.place(entry(0, "##pin"), 0.5f)); },
+      [&](Session& s) { s.pins = before; });
+}
+
+void compare(Hand& hand) {
+  keep_three(hand);
+  const Session before = hand.session();
+  hand.changes(
+      "a of a pin as b", [&] { hand.click(entry(0, "###menu")), hand.pick("use its a as b"); },
+      [&](Session& s) { s.experiment.b = before.pins[0].experiment.a; });
+  hand.check(hand.stage.panel_input().answer.result->digests.b == before.pins[0].digest, "b has its bits");
+  hand.experiment().problem.n = 64;
+  hand.settle();
+  hand.leaves("another problem", [&] { hand.click(entry(1, "###menu")), hand.pick("use its a as b"); });
+  Session other = hand.session();
+  const std::string why = compare_with_pin(other, 1);
+  hand.check(why == "Not the same question: problem.n is 64 here and 96 in the pin." && other == hand.session(),
+             "says why: " + why);
+  other.experiment = before.pins[1].experiment;
+  other.experiment.format = fp16;
+  hand.check(compare_with_pin(other, 1).find("format is fp16 here and bf16 in the pin") != std::string::npos, "formats differ");
+  other = before;
+  other.experiment.problem.traced_row = 5;
+  hand.check(compare_with_pin(other, 1).empty(), "the traced row does not matter");
+  hand.leaves("two are marked", [&] { hand.click(entry(0, "###compare")), hand.click(entry(2, "###compare")); });
+  hand.frames(2);
+  hand.check(hand.picture().rgb.size() > 0, "and stand side by side");
+  hand.leaves("unmarked", [&] { hand.click(entry(0, "###compare")), hand.click(entry(2, "###compare")); });
+}
+
+void copy_and_paste(Hand& hand) {
+  keep_three(hand);
+  const std::vector<Pin> before = hand.session().pins;
+  hand.leaves("copy one", [&] { hand.click(entry(1, "###menu")), hand.pick("copy as text"); });
+  std::vector<std::string> remarks;
+  const Session copied = parse_session(ImGui::GetClipboardText(), remarks);
+  hand.check(remarks.empty() && copied.pins == std::vector{before[1]} && copied.experiment == before[1].experiment,
+             "as a session");
+  hand.changes("paste", [&] { hand.click(controls + "###paste pins"); }, [&](Session& s) { s.pins.push_back(before[1]); });
+  ImGui::SetClipboardText(session_text(small_session()).c_str());
+  hand.leaves("a session without pins", [&] { hand.click(controls + "###paste pins"); });
+  hand.check(hand.stage.panel_input().messages.error.find("without pins") != std::string::npos,
+             hand.stage.panel_input().messages.error);
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_V);
+  hand.settle();
+  hand.check(hand.session().pins.size() == 4 && hand.experiment() == small_session().experiment,
+             "a pasted session leaves the pins");
+  ImGui::SetClipboardText("{");
+  hand.leaves("no session", [&] { hand.click(controls + "###paste pins"); });
+  hand.check(hand.stage.panel_input().messages.error.starts_with("The clipboard"), hand.stage.panel_input().messages.error);
+}
+
+void many_and_strange(Hand& hand) {
+  Session session = small_session();
+  session.view.show_pins = true;
+  for (int i = 0; i < max_pins; ++i)
+    session.pins.push_back(
+        {.name = std::string(static_cast<std::size_t>(i), 'x'), .experiment = {}, .a_mean = i % 3 - 1.0, .thumbnail = {}});
+  for (std::size_t i = 0; i < 100; ++i)
+    session.pins[i].thumbnail.assign(pin_width * pin_height, static_cast<std::int8_t>(i * 5 - 128));
+  hand.open(session);
+  hand.leaves("one too many", [&] { hand.key(ImGuiKey_K); });
+  for (const auto& [width, height] : {std::pair{640, 400}, std::pair{1000, 700}, std::pair{1280, 800}})
+    for (const double scale : {0.75, 2.0}) {
+      hand.stage.resize(width, height);
+      hand.view().ui_scale = scale;
+      hand.frames(4);
+      hand.picture();
+    }
+}
+
+void not_finite(Hand& hand) {
+  Result r = *hand.stage.panel_input().answer.result;
+  r.a_error.mean_abs = std::nan("");
+  r.a_error.max_abs = std::numeric_limits<double>::infinity();
+  r.a.values[0] = std::nan("");
+  r.a.values.back() = std::numeric_limits<double>::infinity();
+  const Pin pin = make_pin(r);
+  hand.check(pin == pin && pin.a_mean == -1 && pin.a_max == -1, "NaN does not get into a session");
+  hand.check(pin.thumbnail.size() == pin_width * pin_height && pin.thumbnail.front() == -128 && pin.thumbnail.back() == -128,
+             "but is seen in the picture");
+  hand.check(std::ranges::count(pin.thumbnail, -128) < 20, "where it is");
+  const auto [least, most] = std::minmax_element(pin.thumbnail.begin() + 1, pin.thumbnail.end() - 1);
+  hand.check(*least < -60 && *most > 60, "beside both signs");
+}
+
+constexpr std::array cases{
+    Case{"pins", "keep", keep},
+    Case{"pins", "nothing to keep", nothing_to_keep},
+    Case{"pins", "restore", restore},
+    Case{"pins", "rename and delete", rename_and_delete},
+    Case{"pins", "reorder", reorder},
+    Case{"pins", "compare", compare},
+    Case{"pins", "copy and paste pins", copy_and_paste},
+    Case{"pins", "many", many_and_strange},
+    Case{"pins", "not finite pins", not_finite},
+};
+
+}  // namespace
+
+std::span<const Case> pin_cases() { return cases; }
+
+}  // namespace attoscope::testing

@@ -1,0 +1,415 @@
+// Undo and redo, copy and paste, the shipped experiments, and answers that come in two parts.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "app/files/files.h"
+#include "app/session/session.h"
+#include "kernels/compute.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/ui/cases.h"
+#include "ui/commands/session_menu.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/widgets/stale.h"
+
+namespace attoscope::testing {
+namespace {
+
+constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z, redo_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z;
+
+void undo_everything(Hand& hand) {
+  const std::vector<std::function<void()>> acts{
+      [&] { hand.click(controls + "mask/causal"); },
+      [&] { hand.choose(controls + "a/##algorithm", "flash4"); },
+      [&] { hand.click(controls + "a/P"); },
+      [&] { hand.click(heatmap + "###scale"); },
+      [&] { hand.wheel(hand.place(heatmap + "picture", 0.4f, 0.4f), 3); },
+      [&] { hand.press(hand.place(heatmap + "picture", 0.5f, 0.5f)), hand.frames(40); },
+      [&] { hand.click(strip + "###previous tile"); },
+      [&] { hand.click(top_bar + "###theme"); },
+      [&] { hand.fill(controls + "##seed", "1234567"); },
+      [&] { hand.drag(hand.place(controls + "##N", 0.3f), hand.place(controls + "##N", 0.5f)); },
+  };
+  std::vector<Session> seen{hand.session()};
+  for (const auto& act : acts) {
+    act();
+    hand.settle();
+    hand.check(!(hand.session() == seen.back()), "act " + std::to_string(seen.size()) + " changes something");
+    seen.push_back(hand.session());
+  }
+  for (std::size_t i = seen.size() - 1; i-- > 0;)
+    hand.changes("undo to " + std::to_string(i), [&] { hand.key(undo_key); }, [&](Session& s) { s = seen[i]; });
+  hand.leaves("nothing is left to undo", [&] { hand.key(undo_key); });
+  for (std::size_t i = 1; i < seen.size(); ++i)
+    hand.changes(
+        "redo to " + std::to_string(i), [&] { hand.key(i % 2 ? redo_key : ImGuiMod_Ctrl | ImGuiKey_Y); },
+        [&](Session& s) { s = seen[i]; });
+  hand.leaves("nothing is left to redo", [&] { hand.key(redo_key); });
+}
+
+void undo_buttons(Hand& hand) {
+  hand.check(hand.disabled(top_bar + "###undo") && hand.disabled(top_bar + "###redo"), "nothing to undo yet");
+  hand.click(controls + "mask/causal");
+  hand.changes(
+      "undo", [&] { hand.click(top_bar + "###undo"); }, [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::none; });
+  hand.changes(
+      "redo", [&] { hand.click(top_bar + "###redo"); },
+      [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; });
+  hand.click(top_bar + "###undo");
+  hand.click(controls + "a/P");
+  hand.check(hand.disabled(top_bar + "###redo"), "a change forgets what could be done again");
+}
+
+/// Clicks a line of the menu of sessions.
+void in_menu(Hand& hand, const std::string& line) {
+  hand.click(top_bar + "###session");
+  hand.frames(2);
+  hand.pick(line);
+}
+
+void copy_and_paste(Hand& hand) {
+  hand.click(controls + "mask/causal");
+  hand.choose(controls + "a/##algorithm", "split_kv");
+  const Session copied = hand.session();
+  hand.leaves("copy", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_C); });
+  hand.check(!hand.stage.panel_input().messages.notice.empty(), "says that it was copied");
+  std::vector<std::string> remarks;
+  hand.check(parse_session(ImGui::GetClipboardText(), remarks) == copied && remarks.empty(), "the clipboard holds the session");
+  hand.open(small_session());
+  hand.view().theme = Theme::light;
+  hand.changes(
+      "paste", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_V); }, [&](Session& s) { s = copied, s.view.theme = Theme::light; });
+  hand.changes(
+      "undo the paste", [&] { hand.key(undo_key); }, [](Session& s) { s = small_session(), s.view.theme = Theme::light; });
+  ImGui::SetClipboardText("a poem");
+  hand.leaves("what is no session", [&] { in_menu(hand, "###paste"); });
+  hand.check(hand.stage.panel_input().messages.error.starts_with("The clipboard"),
+             "is refused: " + hand.stage.panel_input().messages.error);
+}
+
+void typed_text_is_its_own(Hand& hand) {
+  hand.leaves("Ctrl+C, Ctrl+V and Ctrl+Z in a text field", [&] {
+    hand.click(controls + "##input");
+    hand.pick("open a file ...");
+    hand.fill("//$FOCUSED/##path", "");
+    for (const int key : {ImGuiKey_C, ImGuiKey_V, ImGuiKey_Z}) hand.key(ImGuiMod_Ctrl | key);
+    hand.key(ImGuiKey_Escape);
+    hand.key(ImGuiKey_Escape);
+  });
+}
+
+void presets(Hand& hand) {
+  const ProbeEntries probes = hand.stage.panel_input().choices.probes;
+  if (!hand.check(probes && probes->size() >= 10, "the shipped experiments are there")) return;
+  for (const ProbeEntry& p : *probes) {
+    if (static_cast<double>(p.experiment.problem.n) * p.experiment.problem.n * p.experiment.problem.d > 1e8) continue;
+    hand.click(top_bar + "###presets");
+    hand.pick("##" + p.name);
+    hand.settle();
+    Experiment expected = p.experiment;
+    expected.problem.input.digest = hand.experiment().problem.input.digest;
+    hand.check(hand.experiment() == expected, p.name + " is asked");
+    hand.check(hand.exists(heatmap + "###dismiss"), p.name + " says what to look for");
+  }
+  hand.leaves("dismissing its sentence", [&] { hand.click(heatmap + "###dismiss"); });
+  hand.frames(2);
+  hand.check(!hand.exists(heatmap + "###dismiss"), "it is gone");
+  hand.click(top_bar + "###presets");
+  hand.pick("##" + probes->front().name);
+  hand.settle();
+  hand.check(hand.exists(heatmap + "###dismiss"), "another has its own");
+  hand.click(controls + "b/P");
+  hand.settle();
+  hand.check(!hand.exists(heatmap + "###dismiss"), "and loses it when another question is asked");
+}
+
+/// The answer to `experiment` from some of its rows.
+PanelInput first_of(const Experiment& experiment, int rows) {
+  Experiment part = experiment;
+  part.problem.rows = rows;
+  Result result = compute(part);
+  result.experiment = experiment;
+  PanelInput input;
+  input.answer.computing = true;
+  input.answer.computing_seconds = 0.5;
+  input.answer.result = std::make_shared<const Result>(std::move(result));
+  return input;
+}
+
+/// The row of Q under a point of the picture, as a click pins it.
+int pinned_row(Hand& hand, float y) {
+  hand.frames(40);
+  hand.view().cell_row = hand.view().cell_col = -1;
+  hand.press(hand.place(heatmap + "picture", 0.52f, y));
+  return hand.view().cell_row;
+}
+
+void two_parts(Hand& hand) {
+  Session session = small_session();
+  session.experiment.problem.n = 8192;
+  session.experiment.problem.d = 8;
+  session.experiment.a.block_q = 1024;
+  session.view.show_tiles = true;
+  hand.stage.open(session);
+  const PanelInput all = first_of(session.experiment, 8192);
+  hand.stage.told = first_of(session.experiment, 512);
+  hand.frames(3);
+  hand.check(is_first_answer(*hand.stage.told->answer.result) && !is_first_answer(*all.answer.result),
+             "the first answer is told from the last");
+  for (const float y : {0.01f, 0.37f, 0.5f, 0.99f})
+    hand.check(std::abs(pinned_row(hand, y) - y * 8192) <= 60, "the axis is that of all rows, at " + std::to_string(y));
+  hand.view().zoom = {2000, 0, 6000, 8};
+  hand.check(std::abs(pinned_row(hand, 0.25f) - 3000) <= 60, "so is its zoom");
+  hand.wheel(hand.place(heatmap + "picture", 0.5f, 0.5f), 2);
+  const CellRect seen = hand.view().zoom;
+  hand.check(std::abs(seen.row0 + seen.row1 - 8000) < 60 && seen.row1 - seen.row0 < 4000, "the wheel counts rows of Q");
+  hand.view().cell_row = 4001, hand.view().cell_col = 3;
+  hand.frames(3);
+  hand.leaves("the whole answer", [&] { hand.stage.told = all, hand.stage.told->answer.computing = false; });
+  hand.check(hand.view().zoom == seen, "keeps the zoom");
+  const double pixel =
+      (seen.row1 - seen.row0) / (hand.place(heatmap + "picture", 0, 1).y - hand.place(heatmap + "picture", 0, 0).y);
+  const int clicked = pinned_row(hand, 0.5f);
+  hand.check(std::abs(clicked - (seen.row0 + seen.row1) / 2) <= 2 * pixel + 1,
+             "and has the row that was clicked: " + std::to_string(clicked));
+}
+
+void first_answer_comes(Hand& hand) {
+  Session session = small_session();
+  session.experiment.problem.n = 8192;
+  session.view.zoom = {1000, 0, 3000, 16};
+  hand.stage.open(session);
+  std::size_t fewest = 1u << 30;
+  for (int i = 0; i < 4000 && fewest > 8192; ++i) {
+    hand.frames(1);
+    if (const auto& r = hand.stage.panel_input().answer.result) fewest = std::min(fewest, r->rows.size());
+  }
+  hand.check(fewest < 8192, "some rows come first: " + std::to_string(fewest));
+  hand.settle();
+  const auto wait = [&] { return hand.stage.panel_input().answer.computing; };
+  for (int i = 0; i < 100000 && wait(); ++i) hand.frames(1);
+  hand.check(hand.stage.panel_input().answer.result->rows.size() == 8192, "then all");
+  hand.check(hand.session() == session, "and nothing of the session moved");
+}
+
+/// A window whose files lie in a directory of the test's own.
+struct Office {
+  explicit Office(Hand& h) : hand(h) {
+    hand.stage.places = {folder / "session.json", folder / "recent.json"};
+    hand.open(small_session());
+  }
+  ~Office() { hand.stage.places = {}; }
+  SessionFiles files() { return hand.stage.panel_input().sessions; }
+  Session on_disk(const std::string& name) const {
+    std::vector<std::string> remarks;
+    return read_session(folder / name, remarks);
+  }
+
+  Hand& hand;
+  const TemporaryDirectory folder;
+};
+
+constexpr int save_key = ImGuiMod_Ctrl | ImGuiKey_S, save_as_key = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_S,
+              open_key = ImGuiMod_Ctrl | ImGuiKey_O, new_key = ImGuiMod_Ctrl | ImGuiKey_N;
+
+void saving_by_typed_path(Hand& hand) {
+  Office office(hand);
+  hand.check(window_title(office.files()) == "untitled — Attoscope", window_title(office.files()));
+  hand.leaves("Ctrl+S without a file asks for one", [&] {
+    hand.key(save_key);
+    hand.frames(2);
+    hand.enter(office.folder / "mine");
+    hand.frames(3);
+  });
+  hand.check(office.on_disk("mine.json") == hand.session(), "the file holds the session");
+  hand.check(hand.stage.panel_input().messages.notice == "Saved " + (office.folder / "mine.json") + ".",
+             hand.stage.panel_input().messages.notice);
+  hand.check(window_title(office.files()) == "mine — Attoscope", window_title(office.files()));
+  hand.click(controls + "mask/causal");
+  hand.frames(2);
+  hand.check(window_title(office.files()) == "● mine — Attoscope", "a dot where something is unsaved");
+  hand.leaves("Ctrl+S", [&] { hand.key(save_key), hand.frames(2); });
+  hand.check(!office.files().unsaved && office.on_disk("mine.json") == hand.session(), "writes it there");
+  hand.leaves("save as", [&] {
+    hand.key(save_as_key);
+    hand.frames(2);
+    hand.enter(office.folder / "yours.json");
+    hand.frames(3);
+  });
+  hand.check(office.files().file == office.folder / "yours.json", "goes by the other name from then on");
+  hand.click(controls + "mask/none");
+  hand.leaves("the line of the menu", [&] { in_menu(hand, "##save"), hand.frames(2); });
+  hand.check(office.on_disk("yours.json") == hand.session() && !(office.on_disk("mine.json") == hand.session()),
+             "saves there alone");
+  hand.leaves("where nothing can be written", [&] {
+    hand.key(save_as_key);
+    hand.frames(2);
+    hand.enter("/dev/null/x.json");
+    hand.frames(3);
+  });
+  hand.check(hand.stage.panel_input().messages.error.find("/dev/null") != std::string::npos,
+             "one sentence: " + hand.stage.panel_input().messages.error);
+  hand.check(office.files().file == office.folder / "yours.json", "and the file stays");
+}
+
+void opening_and_undo(Hand& hand) {
+  Office office(hand);
+  Session other = small_session();
+  other.experiment.format = fp16;
+  other.view.theme = Theme::light;
+  write_file(office.folder / "other.json", session_text(other));
+  const Session before = hand.session();
+  hand.changes(
+      "a typed path",
+      [&] {
+        hand.key(open_key);
+        hand.frames(2);
+        hand.enter(office.folder / "other.json");
+        hand.frames(3);
+      },
+      [&](Session& s) { s = other, s.origin = 1; });
+  hand.check(session_name(office.files()) == "other" && !office.files().unsaved, "is open");
+  hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s = before; });
+  hand.check(office.files().file.empty(), "brings back the session and that it has no file");
+  hand.key(redo_key);
+  hand.frames(2);
+  hand.check(office.files().file == office.folder / "other.json", "redo opens it again");
+  hand.changes(
+      "new", [&] { hand.key(new_key), hand.frames(2); },
+      [&](Session& s) {
+        const Session shown = s;
+        s = first_session();
+        s.view.theme = shown.view.theme;
+        s.origin = 2;
+        s.experiment.problem.input.digest = hand.experiment().problem.input.digest;
+      });
+  hand.check(session_name(office.files()) == "untitled" && !office.files().unsaved, "has no file");
+  for (const auto& [name, text] :
+       {std::pair{"cut.json", "{\"schema\": "}, std::pair{"else.json", "{\"schema\":\"attoscope.result/1\"}"}}) {
+    const std::string path = office.folder.write(name, text);
+    hand.leaves(name, [&] {
+      hand.key(open_key);
+      hand.frames(2);
+      hand.enter(path);
+      hand.frames(3);
+    });
+    hand.check(hand.stage.panel_input().messages.error.find(name) != std::string::npos,
+               "one sentence: " + hand.stage.panel_input().messages.error);
+  }
+}
+
+void recent_sessions(Hand& hand) {
+  Office office(hand);
+  for (const char* name : {"a.json", "b.json", "c.json"}) {
+    Session session = small_session();
+    session.experiment.problem.seed = static_cast<std::uint64_t>(name[0]);
+    write_file(office.folder / name, session_text(session));
+    open_files({office.folder / name}, hand.stage.desk());
+    hand.settle();
+  }
+  std::filesystem::remove(office.folder / "a.json");
+  hand.click(top_bar + "###session");
+  hand.frames(3);
+  hand.check(hand.disabled("//$FOCUSED/##recent 0"), "what is open is not opened again");
+  hand.check(hand.disabled("//$FOCUSED/##recent 2") && office.files().recent[2].reason == "It is no longer there.",
+             "what is gone is grey");
+  for (const auto& [id, name] : hand.items("//$FOCUSED"))
+    if (!name.empty() && !name.starts_with("#SCROLL") && !name.starts_with("#RESIZE"))
+      hand.check(hand.explained(id), name + " explains itself");
+  hand.pick("##recent 1");
+  hand.settle();
+  hand.check(hand.experiment().problem.seed == 'b' && session_name(office.files()) == "b", "a click opens it");
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
+  hand.frames(2);
+  hand.enter("open session: c");
+  hand.settle();
+  hand.check(hand.experiment().problem.seed == 'c', "so does the palette");
+}
+
+void remarks_are_listed(Hand& hand) {
+  Office office(hand);
+  std::string text = R"({"schema":"attoscope.session/7","experiment":{"problem":{"n":40,"d":8}})";
+  for (int i = 0; i < 30; ++i) text += ",\"key" + std::to_string(i) + "\":" + std::to_string(i);
+  open_files({office.folder.write("newer.json", text + "}")}, hand.stage.desk());
+  hand.settle();
+  hand.frames(2);
+  hand.check(hand.experiment().problem.n == 40, "what is understood is shown");
+  hand.check(hand.stage.panel_input().messages.remarks.size() == 31, "every remark is told");
+  hand.check(hand.exists("//Remarks/###remarks read"), "in a list");
+  hand.leaves("Esc", [&] { hand.key(ImGuiKey_Escape), hand.frames(2); });
+  hand.check(!hand.exists("//Remarks/###remarks read") && hand.stage.panel_input().messages.remarks.empty(), "puts it away");
+  open_files({office.folder / "newer.json"}, hand.stage.desk());
+  hand.frames(3);
+  hand.leaves("its button", [&] { hand.click("//Remarks/###remarks read"), hand.frames(2); });
+  hand.check(hand.stage.panel_input().messages.remarks.empty(), "does so, too");
+  open_files({office.folder.write("one.json", R"({"schema":"attoscope.session/1","x":1})")}, hand.stage.desk());
+  hand.frames(3);
+  hand.check(!hand.exists("//Remarks/###remarks read") &&
+                 hand.stage.panel_input().messages.error.find("x is not a known key") != std::string::npos,
+             "one is told below");
+}
+
+/// A desktop with a program that asks for files: it answers with what lies in a file.
+struct Desktop {
+  explicit Desktop(const TemporaryDirectory& folder) : path_before(std::getenv("PATH")), answer(folder / "answer") {
+    const std::string program =
+        folder.write("zenity", "#!/bin/sh\necho \"$@\" > '" + (folder / "asked") + "'\nwhile [ ! -e '" + answer +
+                                   "' ]; do sleep 0.02; done\ncat '" + answer + "'\nrm '" + answer + "'\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    setenv("PATH", ((folder / ".") + ":" + path_before).c_str(), 1);
+  }
+  ~Desktop() { setenv("PATH", path_before.c_str(), 1); }
+
+  std::string path_before, answer;
+};
+
+void dialogs(Hand& hand) {
+  Office office(hand);
+  const Desktop desktop(office.folder);
+  hand.open(small_session());
+  hand.check(office.files().has_dialogs, "the desktop can ask");
+  const auto asks = [&](int chord, const std::string& answer) {
+    hand.key(chord);
+    hand.frames(4);
+    hand.check(office.files().asking, "it is asking, and the window goes on");
+    std::filesystem::rename(office.folder.write("answer.part", answer), desktop.answer);
+    for (int frames = 0; frames < 100000 && office.files().asking; ++frames) hand.frames(1);
+    hand.frames(3);
+  };
+  hand.leaves("saving", [&] { asks(save_key, (office.folder / "chosen") + "\n"); });
+  hand.check(office.on_disk("chosen.json") == hand.session() && session_name(office.files()) == "chosen",
+             "under the chosen name");
+  Session other = small_session();
+  other.experiment.format = fp16;
+  write_file(office.folder / "other.json", session_text(other));
+  hand.changes(
+      "opening", [&] { asks(open_key, (office.folder / "other.json") + "\n"); },
+      [&](Session& s) { s.experiment.format = fp16, ++s.origin; });
+  hand.leaves("no answer", [&] { asks(open_key, ""); });
+  hand.key(open_key);
+  hand.frames(2);
+  hand.open(small_session());  // a window that closes closes the dialog: it would wait for ever else
+}
+
+constexpr std::array cases{
+    Case{"session", "typed paths", saving_by_typed_path},
+    Case{"session", "opening", opening_and_undo},
+    Case{"session", "recent", recent_sessions},
+    Case{"session", "remarks", remarks_are_listed},
+    Case{"session", "dialogs", dialogs},
+    Case{"session", "undo everything", undo_everything},
+    Case{"session", "undo buttons", undo_buttons},
+    Case{"session", "copy and paste", copy_and_paste},
+    Case{"session", "typed text", typed_text_is_its_own},
+    Case{"session", "presets", presets},
+    Case{"session", "an answer in two parts", two_parts},
+    Case{"session", "the first answer", first_answer_comes},
+};
+
+}  // namespace
+
+std::span<const Case> session_cases() { return cases; }
+
+}  // namespace attoscope::testing

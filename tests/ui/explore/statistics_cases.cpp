@@ -1,0 +1,364 @@
+// The right panel: what stands below the table, the bits, the steps, the scatter, and the words.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/questions/same_bits.h"
+#include "tests/ui/cases.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/ui_state.h"
+#include "ui/statistics/statistics.h"
+#include "ui/widgets/theme.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope::testing {
+namespace {
+
+const std::string statistics = "//Statistics/", chooser = statistics + "detail/";
+
+void show(Session& s, Detail detail) { s.view.detail = detail; }
+
+void chooses(Hand& hand) {
+  const auto to = [](Detail detail) { return [detail](Session& s) { show(s, detail); }; };
+  hand.changes("scatter", [&] { hand.click(chooser + "scatter"); }, to(Detail::scatter));
+  hand.changes("why", [&] { hand.click(chooser + "why"); }, to(Detail::why));
+  hand.changes("bits", [&] { hand.click(chooser + "bits"); }, to(Detail::same_bits));
+  hand.changes("traffic", [&] { hand.click(chooser + "traffic"); }, to(Detail::traffic));
+  hand.changes("ulps", [&] { hand.click(chooser + "ulps"); }, to(Detail::ulps));
+  hand.leaves("ulps again", [&] { hand.click(chooser + "ulps"); });
+  hand.changes("the badge shows the runs", [&] { hand.click(statistics + "same bits"); }, to(Detail::same_bits));
+}
+
+/// What is seen of a colour in a part of the picture, in pixels.
+int pixels_of(const Picture& picture, ImVec2 from, ImVec2 to, Colour colour) {
+  int count = 0;
+  for (int y = static_cast<int>(from.y); y < static_cast<int>(to.y); ++y)
+    for (int x = static_cast<int>(from.x); x < static_cast<int>(to.x); ++x) {
+      const std::uint8_t* rgb = picture.rgb.data() + (static_cast<std::ptrdiff_t>(y) * picture.width + x) * 3;
+      count += rgb[0] == (colour & 255) && rgb[1] == ((colour >> 8) & 255) && rgb[2] == ((colour >> 16) & 255);
+    }
+  return count;
+}
+
+int badge_pixels(Hand& hand, Colour colour) {
+  hand.move({2, 2});
+  return pixels_of(hand.picture(), hand.place(statistics + "same bits", 0, 0), hand.place(statistics + "same bits", 1, 1),
+                   colour);
+}
+
+void bits(Hand& hand) {
+  const Palette& colours = palette(Theme::dark);
+  hand.click(chooser + "bits");
+  hand.check(badge_pixels(hand, colours.good) == 0 && badge_pixels(hand, colours.bad) == 0, "nobody checked yet");
+  hand.leaves("check", [&] { hand.click(statistics + "###check bits"); });
+  for (int i = 0; i < 2000 && (hand.stage.panel_input().side.checking_bits || !hand.stage.panel_input().side.same_bits); ++i)
+    hand.frames(1);
+  const PanelInput input = hand.stage.panel_input();
+  if (!hand.check(input.side.same_bits != nullptr, "the bits were checked")) return;
+  hand.check(input.side.same_bits->experiment == hand.experiment() && input.side.same_bits->agree() &&
+                 input.side.same_bits->compared() >= 6,
+             "they are the same");
+  hand.check(badge_pixels(hand, colours.good) > 8, "the badge is green");
+  hand.experiment().a.block_k = 32;
+  hand.settle();
+  hand.check(badge_pixels(hand, colours.good) == 0, "another question is not checked yet");
+}
+
+void other_bits(Hand& hand) {
+  SameBits found = same_bits(hand.experiment());
+  found.runs[3].a ^= 1;
+  PanelInput input = hand.stage.panel_input();
+  input.side.same_bits = std::make_shared<const SameBits>(found);
+  hand.stage.told = input;
+  hand.view().detail = Detail::same_bits;
+  hand.frames(2);
+  hand.check(badge_pixels(hand, palette(Theme::dark).bad) > 8, "one other bit makes the badge coral");
+  hand.stage.told->side.checking_bits = true;
+  hand.frames(2);
+  hand.check(hand.disabled(statistics + "###check bits"), "one check at a time");
+}
+
+void answers_for(Hand& hand) {
+  const Experiment known = small_session().experiment;
+  Experiment asked = known;
+  asked.problem.traced_row = 3;
+  hand.check(answers(known, asked), "the traced row changes nothing");
+  asked.a.precision[Step::S] = to_main;
+  hand.check(!answers(known, asked), "a step does");
+  asked = known;
+  asked.problem.rows = 10;
+  Experiment other_rows = asked;
+  other_rows.problem.traced_row = 3;
+  hand.check(!answers(asked, other_rows), "of some rows the traced one is always one");
+}
+
+/// Turns the wheel over the panel until the item is in sight.
+std::string scrolled_to(Hand& hand, const std::string& item) {
+  const ImVec2 chooser_at = hand.place(chooser + "why", 0, 1), over{chooser_at.x, chooser_at.y + 60};
+  hand.wheel(over, 40);
+  for (int i = 0; i < 20 && !hand.exists(statistics + "**/" + item); ++i) hand.wheel(over, -1);
+  return statistics + "**/" + item;
+}
+
+/// Every step that rounds has a bar, reached by scrolling where there is no room, and a click makes it exact.
+void steps(Hand& hand) {
+  Session session = small_session();
+  session.experiment.a.precision = policy("all_tile").precision;
+  session.view.detail = Detail::why;
+  hand.open(session);
+  for (int i = 1; i < step_count; ++i) {
+    const auto step = static_cast<Step>(i);
+    const auto known = [&] {
+      return hand.stage.panel_input().side.why && answers(hand.stage.panel_input().side.why->experiment, hand.experiment());
+    };
+    for (int wait = 0; wait < 2000 && !known(); ++wait) hand.frames(1);
+    if (!hand.check(known(), "the steps are weighed")) return;
+    hand.frames(2);
+    hand.changes(
+        std::string(name(step)) + " made exact", [&] { hand.click(scrolled_to(hand, "why " + std::string(name(step)))); },
+        [&](Session& s) { s.experiment.a.precision[step] = exact; });
+  }
+}
+
+Result planted_result() {
+  Result r;
+  r.experiment = small_session().experiment;
+  Matrix golden{200, 50, std::vector<double>(10000)};
+  for (std::size_t i = 0; i < golden.values.size(); ++i)
+    golden.values[i] = std::ldexp(1.0 + 0.37 * static_cast<double>(i % 7), -static_cast<int>(i % 11));
+  r.a = r.b = golden;
+  for (std::size_t i = 0; i < golden.values.size(); ++i) {
+    r.a.values[i] += 1e-4 * golden.values[i] * static_cast<double>(i % 13);
+    r.b.values[i] -= 1e-3 * golden.values[i];
+  }
+  r.golden = std::make_shared<const Matrix>(std::move(golden));
+  return r;
+}
+
+bool holds(const std::vector<ScatterState::Point>& points, double magnitude, double error) {
+  return std::ranges::any_of(points, [&](const ScatterState::Point& p) {
+    return std::abs(static_cast<double>(p.x) - std::log10(magnitude)) < 1e-5 &&
+           std::abs(static_cast<double>(p.y) - std::log10(error)) < 1e-5;
+  });
+}
+
+void scatter(Hand& hand) {
+  Result r = planted_result();
+  const double lone = std::abs((*r.golden).values[77]);
+  r.a.values[77] = r.golden->values[77] + 3.5;
+  r.a.values[500] = std::nan("");
+  r.a.values[501] = std::numeric_limits<double>::infinity();
+  ScatterState state;
+  const auto result = std::make_shared<const Result>(r);
+  refresh_scatter(state, result);
+  hand.check(holds(state.a, lone, 3.5), "the outlier is kept where it is");
+  hand.check(state.b_exact == 0 && state.a_exact == 10000 / 13 + 1, "those without an error are counted");
+  for (const auto* points : {&state.a, &state.b})
+    for (const ScatterState::Point& p : *points)
+      hand.check(std::isfinite(p.x) && std::isfinite(p.y) && p.x <= state.x1 && p.y <= state.y1, "points lie on the axes");
+  hand.check(state.a.size() > 100 && state.a.size() <= 10000 && state.b.size() <= 10000, "neither none nor too many");
+  double most = -99;
+  for (const ScatterState::Point& p : state.b) most = std::max(most, static_cast<double>(p.y));
+  hand.check(std::abs(most - std::log10(1e-3 * (1 + 0.37 * 6))) < 0.5, "the largest error of b is kept");
+  const auto* kept = state.a.data();
+  refresh_scatter(state, result);
+  hand.check(state.a.data() == kept, "made once per answer");
+}
+
+/// In small parts the points are those found at once, and the earlier ones stay until then.
+void scatter_in_parts(Hand& hand) {
+  const auto of_seed = [](std::uint64_t seed) {
+    Experiment e = small_session().experiment;
+    e.problem.n = 131;
+    e.problem.d = 13;
+    e.problem.seed = seed;
+    return std::make_shared<const Result>(compute(e));
+  };
+  const auto earlier = of_seed(1), newer = of_seed(2);
+  ScatterState whole, parts;
+  refresh_scatter(whole, newer);
+  hand.check(!refresh_scatter(parts, earlier, 1), "the first answer's points are found at once");
+  int frames = 1;
+  while (refresh_scatter(parts, newer, 100)) {
+    hand.check(parts.result == earlier && !parts.a.empty(), "the earlier points stay");
+    if (++frames > 1000) break;
+  }
+  hand.check(frames > 60 && frames < 100, "a part at a time");
+  const auto same = [](const auto& x, const auto& y) {
+    return std::ranges::equal(x, y, [](const auto& p, const auto& q) { return p.x == q.x && p.y == q.y; });
+  };
+  hand.check(parts.result == newer && same(parts.a, whole.a) && same(parts.b, whole.b), "the same points");
+  hand.check(parts.x0 == whole.x0 && parts.x1 == whole.x1 && parts.y0 == whole.y0 && parts.y1 == whole.y1, "the same axes");
+  hand.check(parts.a_exact == whole.a_exact && parts.b_exact == whole.b_exact, "the same counts");
+}
+
+/// Each cell's largest error stays: no element errs more than the worst kept one of about its magnitude.
+void scatter_keeps_the_worst(Hand& hand) {
+  Experiment e = small_session().experiment;
+  e.problem.n = 300;
+  const auto result = std::make_shared<const Result>(compute(e));
+  ScatterState state;
+  refresh_scatter(state, result);
+  for (std::size_t i = 0; i < result->a.values.size(); ++i) {
+    const double g = result->golden->values[i], error = std::abs(result->a.values[i] - g);
+    if (error == 0 || g == 0) continue;
+    const double x = std::max(std::log10(std::abs(g)), static_cast<double>(state.x0)), y = std::log10(error);
+    const bool covered = std::ranges::any_of(state.a, [&](const ScatterState::Point& p) {
+      return std::abs(static_cast<double>(p.x) - x) < 0.15 && static_cast<double>(p.y) >= y - 1e-5;
+    });
+    if (!hand.check(covered, "an element errs more than every point near it")) return;
+  }
+}
+
+void scatter_without_errors(Hand& hand) {
+  Result r = planted_result();
+  r.a = r.b = *r.golden;
+  ScatterState state;
+  refresh_scatter(state, std::make_shared<const Result>(r));
+  hand.check(state.a.empty() && state.b.empty() && state.a_exact == 10000, "no errors, no points");
+  hand.check(state.x0 < state.x1 && state.y0 < state.y1, "axes all the same");
+  hand.stage.told = PanelInput{};
+  hand.stage.told->answer.result = std::make_shared<const Result>(compute(hand.experiment()));
+  hand.view().detail = Detail::scatter;
+  hand.frames(3);
+}
+
+void check_names(Hand& hand, const Experiment& e, const std::string& a, const std::string& b) {
+  const MethodNames found = method_names(e);
+  hand.check(found.a == a && found.b == b, "called " + found.a + " and " + found.b + ", not " + a + " and " + b);
+}
+
+void names(Hand& hand) {
+  Experiment e;
+  e.a = e.b = Method{.algorithm = Algorithm::flash4};
+  check_names(hand, e, "a", "b");
+  e.b.tau = 0;
+  check_names(hand, e, "flash4 tau 8", "flash4 tau 0");
+  hand.check(method_names(e).b_after_a == "tau 0", "short after a");
+  e.a = e.b = Method{.algorithm = Algorithm::flash2};
+  e.b.block_k = 128;
+  check_names(hand, e, "flash2 block_k 64", "flash2 block_k 128");
+  e.b.block_k = e.a.block_k;
+  e.b.kahan_l = true;
+  check_names(hand, e, "flash2 plain l", "flash2 Kahan");
+  e.b.kahan_l = false;
+  e.a.precision = policy("hw").precision;
+  e.b.precision = policy("tile").precision;
+  check_names(hand, e, "flash2 hw", "flash2 tile");
+  e.b.precision = e.a.precision;
+  e.b.precision[Step::O] = to_format(fp16);
+  check_names(hand, e, "flash2 O exact", "flash2 O fp16");
+  e.a.algorithm = Algorithm::loaded;
+  check_names(hand, e, "your kernel", "flash2");
+  e.b.algorithm = Algorithm::loaded;
+  check_names(hand, e, "a", "b");
+  e.a.algorithm = Algorithm::hardware;
+  check_names(hand, e, "hardware", "your kernel");
+}
+
+void verdicts(Hand& hand) {
+  Result r;
+  r.experiment.b.algorithm = Algorithm::three_pass;
+  const auto found = [&](Algorithm a, double error) {
+    r.experiment.a.algorithm = a;
+    r.a_error.mean_abs = r.a_error.max_abs = error;
+    r.b_error.mean_abs = r.b_error.max_abs = 1;
+    return verdict(r);
+  };
+  using Tone = Verdict::Tone;
+  for (const Algorithm a : {Algorithm::flash2, Algorithm::hardware, Algorithm::loaded}) {
+    hand.check(found(a, 2).tone == Tone::good && found(a, 2.001).tone == Tone::bad, "the line stands at 2 b");
+    hand.check(found(a, 3).sentence.starts_with("outside the 2× line: "), "outside");
+  }
+  hand.check(found(Algorithm::loaded, 3).headline == "Your kernel errs 3.00× three-pass", found(Algorithm::loaded, 3).headline);
+  hand.check(found(Algorithm::hardware, 0.5).headline == "Hardware errs 0.50× three-pass",
+             found(Algorithm::hardware, 0.5).headline);
+  hand.check(found(Algorithm::loaded, 3).sentence != found(Algorithm::flash2, 3).sentence,
+             "a loaded output may be another question's");
+}
+
+/// What is known of a real kernel stands above the runs: its two lines push them down, in green where it repeats its bits.
+void real_kernel(Hand& hand) {
+  Result r = *hand.stage.panel_input().answer.result;
+  hand.check(hardware_words(r).runs.empty() && hardware_lines(r).empty(), "an emulated method has no such words");
+  hand.view().detail = Detail::same_bits;
+  hand.frames(2);
+  // text is thin: no pixel of it need have the colour in full
+  const auto pixels = [&](bool green) {
+    hand.move({2, 2});
+    const ImVec2 button = hand.place(statistics + "###check bits", 1, 1), left = hand.place(chooser + "ulps", 0, 1);
+    const Picture picture = hand.picture();
+    int count = 0;
+    for (int y = static_cast<int>(button.y) + 2; y < static_cast<int>(button.y) + 16; ++y)
+      for (int x = static_cast<int>(left.x); x < static_cast<int>(button.x); ++x) {
+        const std::uint8_t* rgb = picture.rgb.data() + (static_cast<std::ptrdiff_t>(y) * picture.width + x) * 3;
+        count += (green ? rgb[1] - rgb[0] : rgb[0] - rgb[1]) > 50;
+      }
+    return count;
+  };
+  hand.check(pixels(true) == 0 && pixels(false) == 0, "nothing is said of an emulated method");
+  r.experiment.b.algorithm = Algorithm::hardware;
+  r.hardware = HardwareCheck{"mma.sync.m16n8k16", 0, 0, 1.5, 0.25};
+  hand.check(hardware_words(r).runs == "hardware b: a second run gave the same bits", hardware_words(r).runs);
+  hand.check(hardware_words(r).emulation == "emulated: at most 1.5 ulp of bf16 away, 0.25 on average",
+             hardware_words(r).emulation);
+  hand.check(hardware_lines(r) ==
+                 "\nhardware b: a second run gave the same bits\nemulated: at most 1.5 ulp of bf16 away, 0.25 on average",
+             hardware_lines(r));
+  hand.stage.told = hand.stage.panel_input();
+  hand.stage.told->answer.result = std::make_shared<const Result>(r);
+  hand.frames(2);
+  hand.check(pixels(true) > 100 && pixels(false) == 0, "the same bits are green");
+  r.experiment.a.algorithm = Algorithm::hardware;
+  r.hardware->changed = 3;
+  r.hardware->run_to_run_ulp = 2;
+  hand.check(hardware_words(r).runs == "hardware a: a second run changed 3 values by at most 2 ulp of fp32",
+             hardware_words(r).runs);
+  hand.stage.told->answer.result = std::make_shared<const Result>(r);
+  hand.frames(2);
+  hand.check(pixels(true) == 0 && pixels(false) > 100, "other bits are coral");
+}
+
+/// At every size and scale the panel below the table has room, and its chooser can be clicked.
+void room(Hand& hand) {
+  struct Window {
+    int width, height;
+    double scale;
+  };
+  for (const auto& [width, height, scale] :
+       {Window{1280, 800, 1}, Window{1600, 1000, 1}, Window{1600, 1000, 1.25}, Window{1920, 1080, 1.5}}) {
+    hand.stage.resize(width, height);
+    hand.view().ui_scale = scale;
+    hand.frames(4);
+    for (const char* detail : {"scatter", "why", "bits", "traffic", "ulps"}) {
+      hand.click(chooser + detail);
+      hand.frames(2);
+    }
+    hand.check(hand.place(chooser + "ulps", 0, 1).y < hand.place(strip + "###play", 0, 0).y, "the chooser is above the strip");
+  }
+}
+
+constexpr std::array cases{
+    Case{"statistics", "chooser", chooses},
+    Case{"statistics", "bits", bits},
+    Case{"statistics", "other bits", other_bits},
+    Case{"statistics", "answers", answers_for},
+    Case{"statistics", "steps", steps},
+    Case{"statistics", "scatter", scatter},
+    Case{"statistics", "scatter keeps the worst", scatter_keeps_the_worst},
+    Case{"statistics", "scatter without errors", scatter_without_errors},
+    Case{"statistics", "scatter in parts", scatter_in_parts},
+    Case{"statistics", "names", names},
+    Case{"statistics", "verdicts", verdicts},
+    Case{"statistics", "real kernel", real_kernel},
+    Case{"statistics", "room", room},
+};
+
+}  // namespace
+
+std::span<const Case> statistics_cases() { return cases; }
+
+}  // namespace attoscope::testing

@@ -1,0 +1,410 @@
+// The recurrence strip with its scrubber, the bars, the keys, the help.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <numeric>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "tests/ui/cases.h"
+#include "ui/frame/ui_state.h"
+#include "ui/recurrence/recurrence.h"
+
+namespace attoscope::testing {
+namespace {
+
+std::function<void(Session&)> scrubbed(int tile) {
+  return [tile](Session& s) { s.view.scrubbed_tile = tile; };
+}
+
+void buttons(Hand& hand) {  // six tiles, 0 .. 5
+  const auto back = [&] { hand.click(strip + "###previous tile"); };
+  const auto on = [&] { hand.click(strip + "###next tile"); };
+  hand.leaves("next of the last", on);
+  for (const int tile : {4, 3, 2, 1, 0}) hand.changes("previous", back, scrubbed(tile));
+  hand.leaves("previous of the first", back);
+  for (const int tile : {1, 2, 3, 4, -1}) hand.changes("next", on, scrubbed(tile));
+  hand.changes("first", [&] { hand.click(strip + "###first tile"); }, scrubbed(0));
+  hand.changes("last", [&] { hand.click(strip + "###last tile"); }, scrubbed(-1));
+}
+
+/// Frames of a sixtieth of a second each, for so many tiles.
+void let_play(Hand& hand, int tiles) { hand.frames(15 * tiles); }
+
+void play(Hand& hand) {
+  const Playback& playback = hand.stage.state->playback;
+  const auto press = [&] { hand.click(strip + "###play"); };
+  press();
+  hand.check(playback.playing && hand.view().scrubbed_tile == 0, "from the last tile it starts at the first");
+  let_play(hand, 2);
+  const int tile = hand.view().scrubbed_tile;
+  hand.check(tile >= 1 && tile <= 4, "two tiles later it is about two tiles on");
+  press();
+  const int paused = hand.view().scrubbed_tile;
+  hand.check(!playback.playing, "pressed again, it stops");
+  hand.leaves("nothing moves while it is paused", [&] { let_play(hand, 3); });
+  hand.check(hand.view().scrubbed_tile == paused, "it stays where it is");
+  hand.key(ImGuiKey_J);
+  hand.check(playback.playing && hand.view().scrubbed_tile == paused, "J goes on from there");
+  let_play(hand, 7);
+  hand.check(!playback.playing && hand.view().scrubbed_tile == -1, "it stops at the last tile");
+  hand.changes("undo takes the whole tour back at once", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, scrubbed(paused));
+  press();
+  hand.click(strip + "###next tile");
+  hand.check(!playback.playing, "a step by hand stops it");
+}
+
+void playback_by_the_clock(Hand& hand) {
+  const Result r = compute(small_session().experiment);  // tiles 0 .. 5
+  View view;
+  Playback playback;
+  hand.check(!advance(playback, view, &r, 0) && view.scrubbed_tile == -1, "without play nothing moves");
+  play_or_pause(playback, view, &r, 10);
+  hand.check(playback.playing && view.scrubbed_tile == 0, "play");
+  hand.check(advance(playback, view, &r, 10.2) && view.scrubbed_tile == 0, "not yet due");
+  hand.check(advance(playback, view, &r, 10.26) && view.scrubbed_tile == 1, "due");
+  hand.check(advance(playback, view, &r, 10.8) && view.scrubbed_tile == 3, "two at once where frames are slow");
+  hand.check(advance(playback, view, &r, 99) && view.scrubbed_tile == 4, "one where nothing was drawn for long");
+  hand.check(!advance(playback, view, &r, 100) && view.scrubbed_tile == -1, "the end");
+  play_or_pause(playback, view, nullptr, 0);
+  hand.check(!playback.playing, "nothing to play without an answer");
+  playback.playing = true;
+  hand.check(!advance(playback, view, nullptr, 1), "an answer that went away stops it");
+}
+
+void legends(Hand& hand) {
+  struct Entry {
+    const char* id;
+    Curve curve;
+  };
+  constexpr std::array entries{Entry{"m", Curve::m},
+                               Entry{"true", Curve::max_true},
+                               Entry{"rows", Curve::rows},
+                               Entry{"ties", Curve::ties},
+                               Entry{"moved", Curve::rescales},
+                               Entry{"expected", Curve::expected},
+                               Entry{"per row", Curve::row_moves},
+                               Entry{"l", Curve::l},
+                               Entry{"alpha", Curve::alpha},
+                               Entry{"O", Curve::O_norm},
+                               Entry{"P", Curve::P_max},
+                               Entry{"error", Curve::error},
+                               Entry{"error of b", Curve::b_error}};
+  for (const Entry& entry : entries) {
+    const std::string path = strip + "legend " + entry.id;
+    const auto toggle = [&](Session& s) { s.view.hidden_curves ^= bit(entry.curve); };
+    const auto shot = [&] {
+      hand.move({2, 2});
+      return hand.picture().rgb;
+    };
+    const auto before = shot();
+    hand.changes(path, [&] { hand.click(path); }, toggle);
+    const bool seen = entry.curve != Curve::ties;  // no keys tie here
+    hand.check(!seen || shot() != before, path + " changes what is drawn");
+    hand.changes(path + " again", [&] { hand.click(path); }, toggle);
+  }
+  hand.check(!hand.exists(strip + "largest P"), "the plot of P is hidden");
+  hand.click(strip + "legend P");
+  hand.frames(2);
+  hand.check(hand.exists(strip + "largest P"), "and comes with its name");
+  hand.changes("it scrubs, too", [&] { hand.press(hand.place(strip + "largest P", 0.22f, 0.4f)); }, scrubbed(0));
+}
+
+void narrow_legends(Hand& hand) {
+  hand.view().ui_scale = 2;
+  hand.frames(3);
+  float before = 0;
+  for (const char* id :
+       {"m", "true", "rows", "ties", "moved", "expected", "per row", "l", "alpha", "O", "P", "error", "error of b"}) {
+    const std::string path = strip + "legend " + id;
+    if (!hand.check(hand.exists(path), path + " is there at twice the size")) continue;
+    const float left = hand.place(path, 0).x, right = hand.place(path, 1).x;
+    hand.check(before <= left + 2 && left < right && right <= 1280, path + " is beside the one before it");
+    before = right;
+  }
+}
+
+std::string text_of(const std::vector<FormulaPiece>& pieces) {
+  std::string text;
+  for (const FormulaPiece& piece : pieces) text += piece.text + "  ";
+  return text;
+}
+
+bool near(double x, double y) { return std::abs(x - y) <= 2e-4 * std::max(std::abs(x), std::abs(y)) + 1e-12; }
+
+/// The numbers that a worked step shows are those of the trace, and they fit together.
+void check_step(Hand& hand, const Result& r, int index) {
+  const TraceTile& t = r.trace.tiles[static_cast<std::size_t>(index)];
+  const WorkedStep step = worked_step(r, index);
+  const std::string sums = text_of(step.sums), max = text_of(step.max),
+                    where = std::string(name(r.experiment.a.algorithm)) + ": ";
+  double before = 0, added = 0, sum = 0, m = 0, m_old = 0;
+  if (std::sscanf(sums.c_str(), "l = α·%lf + %lf = %lf", &before, &added, &sum) == 3) {
+    hand.check(near(sum, t.l) && near(before * t.alpha + added, sum), where + sums);
+    hand.check(std::sscanf(max.c_str(), "m %lf →  %lf", &m_old, &m) == 2 && std::abs(m - t.max_used) <= 5.1e-4, where + max);
+    hand.check(near(before, r.trace.tiles[static_cast<std::size_t>(index) - 1].l), where + "l before");
+  } else {
+    hand.check(std::sscanf(sums.c_str(), "l = Σe = %lf", &sum) == 1 && near(sum, t.l), where + sums);
+    hand.check(std::sscanf(max.c_str(), "m = max S = %lf", &m) == 1 && std::abs(m - t.max_used) <= 5.1e-5, where + max);
+  }
+}
+
+void formulas(Hand& hand) {
+  struct Output {
+    Algorithm algorithm;
+    const char *first, *later;
+  };
+  constexpr std::array outputs{Output{Algorithm::three_pass, "O = P·V", ""},
+                               Output{Algorithm::two_pass, "O waits", "O waits"},
+                               Output{Algorithm::flash1, "O = P·V / l", "O = (α·l·O + β·P·V) / l"},
+                               Output{Algorithm::flash2, "O = P·V", "O = α·O + P·V"},
+                               Output{Algorithm::flash4, "O = P·V", "O = α·O + P·V"},
+                               Output{Algorithm::split_kv, "O = P·V", "O = α·O + P·V"}};
+  for (const Output& output : outputs) {
+    Experiment e = small_session().experiment;
+    e.a.algorithm = output.algorithm;
+    const Result r = compute(e);
+    const int count = static_cast<int>(r.trace.tiles.size());
+    for (int i = 0; i < count; ++i) check_step(hand, r, i);
+    hand.check(text_of(worked_step(r, 0).sums).find(output.first) != std::string::npos, std::string(output.first));
+    if (count > 1)
+      hand.check(text_of(worked_step(r, 1).sums).find(output.later) != std::string::npos, std::string(output.later));
+    const bool two_runs = output.algorithm == Algorithm::split_kv;
+    hand.check(!two_runs || text_of(worked_step(r, 3).max).find("a new run begins") != std::string::npos,
+               "the second run begins at tile 3");
+  }
+}
+
+void formulas_without_numbers(Hand& hand) {
+  Result r = compute(small_session().experiment);
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (TraceTile& t : r.trace.tiles) t.max_used = inf, t.alpha = -nan, t.l = nan, t.error = nan;
+  const WorkedStep step = worked_step(r, 1);
+  hand.check(text_of(step.max).find("α = exp(NaN) = NaN") != std::string::npos, text_of(step.max));
+  hand.check(step.error == "error so far NaN", step.error);
+  r.experiment.a.algorithm = Algorithm::two_pass;
+  hand.check(worked_step(r, 1).error == "no output yet", "two_pass has none before its second pass");
+}
+
+void powers_of_two(Hand& hand) {
+  Experiment e = small_session().experiment;
+  e.a.exponential = ExponentialKind::exp2;
+  const Result r = compute(e);
+  for (std::size_t i = 1; i < r.trace.tiles.size(); ++i) {
+    const std::string max = text_of(worked_step(r, static_cast<int>(i)).max);
+    const std::size_t at = max.find("α = 2^(");
+    double exponent = 0, alpha = 0;
+    hand.check(at != std::string::npos && std::sscanf(max.c_str() + at, "α = 2^(%lf) = %lf", &exponent, &alpha) == 2 &&
+                   std::abs(std::exp2(exponent) - alpha) < 1e-3,
+               max);
+  }
+}
+
+/// Every move that was counted per tile is counted per row.
+void moves_per_row(Hand& hand) {
+  for (int i = 0; i < emulated_count; ++i)
+    for (const Mask mask : {Mask{}, Mask{Mask::Kind::causal}, Mask{Mask::Kind::window, 20}, Mask{Mask::Kind::padding, 9}})
+      for (const bool reversed : {false, true}) {
+        Experiment e = small_session().experiment;
+        e.problem.mask = mask;
+        e.a.algorithm = static_cast<Algorithm>(i);
+        e.a.reverse_keys = reversed;
+        const Result r = compute(e);
+        const std::vector<double> rows = rows_by_moves(r);
+        double moves = 0;
+        for (std::size_t k = 0; k < rows.size(); ++k) moves += static_cast<double>(k) * rows[k];
+        const auto counted = std::accumulate(r.rescales.per_tile.begin(), r.rescales.per_tile.end(), std::int64_t{0});
+        hand.check(r.rescale_map.row_step == 1 && moves == static_cast<double>(counted),
+                   std::string(algorithm_names[static_cast<std::size_t>(i)]) + ": moves of rows and of tiles");
+        hand.check(std::accumulate(rows.begin(), rows.end(), 0.0) == static_cast<double>(r.rows.size()),
+                   "every row is counted once");
+      }
+  hand.check(rows_by_moves(Result{}).empty(), "no map, no rows");
+}
+
+/// What the panels are told about an answer.
+PanelInput telling(Result result) {
+  PanelInput input;
+  input.answer.result = std::make_shared<const Result>(std::move(result));
+  return input;
+}
+
+void nothing_to_follow(Hand& hand) {
+  Session session = small_session();
+  session.experiment.problem.mask = {Mask::Kind::padding, 9};
+  session.experiment.problem.traced_row = 0;
+  Result blind = compute(session.experiment);
+  hand.check(blind.trace.tiles.empty(), "row 0 sees no key");
+  for (const Algorithm algorithm : {Algorithm::flash2, Algorithm::hardware, Algorithm::loaded, Algorithm::three_pass}) {
+    Result result = blind;
+    result.experiment.a.algorithm = algorithm;
+    if (!is_emulated(algorithm)) result.rescales = {}, result.rescale_map = {};
+    hand.stage.told = telling(result);
+    hand.session().experiment = result.experiment;
+    const std::string why = why_no_recurrence(*hand.stage.told);
+    hand.check(why.ends_with("."), "one sentence: " + why);
+    for (const Detail detail : {Detail::ulps, Detail::scatter, Detail::why, Detail::same_bits}) {
+      hand.view().detail = detail;
+      hand.frames(2);
+    }
+    for (const int key : {ImGuiKey_Comma, ImGuiKey_Period, ImGuiKey_J}) hand.key(key);
+    hand.check(!hand.stage.state->playback.playing && !hand.exists(strip + "###play"), "there is nothing to play");
+  }
+  hand.check(!why_no_recurrence(PanelInput{}).empty(), "no answer yet");
+  hand.check(why_no_recurrence(telling(compute(small_session().experiment))).empty(), "there is something to follow");
+}
+
+void track(Hand& hand) {
+  const std::string path = strip + "##tile";
+  hand.changes("to the left", [&] { hand.drag(hand.place(path, 0.9f), hand.place(path, 0)); }, scrubbed(0));
+  hand.changes("to the right", [&] { hand.drag(hand.place(path, 0.1f), hand.place(path, 1)); }, scrubbed(-1));
+  hand.changes("typed", [&] { hand.type(path, "3"); }, scrubbed(3));
+  hand.changes("typed beyond", [&] { hand.type(path, "77"); }, scrubbed(-1));
+}
+
+void plots(Hand& hand) {
+  for (const char* plot : {"running max", "rescales", "row sum", "error so far"}) {
+    const std::string path = strip + plot;
+    const auto press = [&](float x) { return [&hand, path, x] { hand.press(hand.place(path, x, 0.4f)); }; };
+    hand.changes(std::string(plot) + " at its right edge", press(0.97f), scrubbed(-1));
+    hand.changes(std::string(plot) + " at its left edge", press(0.18f), scrubbed(0));
+    const ImVec2 from = hand.place(path, 0.3f, 0.5f), to = hand.place(path, 1.5f, 0.5f);
+    hand.changes(std::string(plot) + " dragged out", [&] { hand.drag(from, to); }, scrubbed(-1));
+  }
+}
+
+void theme_and_scale(Hand& hand) {
+  hand.changes("light", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::light; });
+  hand.changes("contrast", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::high_contrast; });
+  hand.changes("dark", [&] { hand.click(top_bar + "###theme"); }, [](Session& s) { s.view.theme = Theme::dark; });
+  hand.changes("larger", [&] { hand.click(top_bar + "###larger"); }, [](Session& s) { s.view.ui_scale = 1.125; });
+  hand.changes("100 %", [&] { hand.click(top_bar + "###UI scale"); }, [](Session& s) { s.view.ui_scale = 1; });
+  hand.changes("smaller", [&] { hand.click(top_bar + "###smaller"); }, [](Session& s) { s.view.ui_scale = 0.875; });
+  for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Equal);
+  hand.check(hand.view().ui_scale == 3, "no larger than three times");
+  for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Minus);
+  hand.check(hand.view().ui_scale == 0.75, "no smaller than three quarters");
+}
+
+void help(Hand& hand) {
+  hand.leaves("help", [&] { hand.click(top_bar + "###help"); });
+  hand.check(hand.stage.state->show_help, "the button shows it");
+  hand.leaves("close", [&] { hand.click("//Help/close"); });
+  hand.check(!hand.stage.state->show_help, "its button closes it");
+  hand.key(ImGuiKey_H);
+  hand.check(hand.stage.state->show_help, "H shows it");
+  hand.key(ImGuiKey_H);
+  hand.check(!hand.stage.state->show_help, "and closes it");
+}
+
+void keys(Hand& hand) {
+  for (int i = 8; i >= 0; --i)
+    hand.changes("a digit", [&] { hand.key(ImGuiKey_1 + i); }, [&](Session& s) { s.view.field = static_cast<Field>(i); });
+  for (int i = 0; i < 3; ++i)
+    hand.changes(
+        "Shift and a digit", [&] { hand.key(ImGuiMod_Shift | (ImGuiKey_1 + i)); },
+        [&](Session& s) { s.view.field = static_cast<Field>(9 + i); });
+  hand.changes("L", [&] { hand.key(ImGuiKey_L); }, [](Session& s) { s.view.scale = ValueScale::linear; });
+  hand.changes("G", [&] { hand.key(ImGuiKey_G); }, [](Session& s) { s.view.show_tiles = true; });
+  hand.changes("T", [&] { hand.key(ImGuiKey_T); }, [](Session& s) { s.view.theme = Theme::light; });
+  hand.changes("+", [&] { hand.key(ImGuiKey_Equal); }, [](Session& s) { s.view.ui_scale = 1.125; });
+  hand.changes("-", [&] { hand.key(ImGuiKey_Minus); }, [](Session& s) { s.view.ui_scale = 1; });
+  hand.changes(
+      "P", [&] { hand.key(ImGuiKey_P); }, [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; });
+  hand.view().zoom = {2, 2, 8, 8};
+  hand.view().cell_row = hand.view().cell_col = 3;
+  hand.changes("0", [&] { hand.key(ImGuiKey_0); }, [](Session& s) { s.view.zoom = {}; });
+  hand.changes("Esc", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.cell_row = s.view.cell_col = -1; });
+}
+
+void tile_keys(Hand& hand) {
+  hand.changes("comma", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
+  hand.changes("comma again", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(3));
+  hand.changes("Shift and comma", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Comma); }, scrubbed(0));
+  hand.changes("period", [&] { hand.key(ImGuiKey_Period); }, scrubbed(1));
+  hand.changes("Shift and period", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Period); }, scrubbed(-1));
+  hand.leaves("arrows and Tab", [&] {
+    for (const int key : {ImGuiKey_LeftArrow, ImGuiKey_DownArrow, ImGuiKey_Tab, ImGuiKey_RightArrow, ImGuiKey_Home})
+      hand.key(key);
+  });
+  hand.changes("comma after them", [&] { hand.key(ImGuiKey_Comma); }, scrubbed(4));
+}
+
+void keys_while_typing(Hand& hand) {
+  hand.leaves("letters in a text field", [&] {
+    hand.click(controls + "##input");
+    hand.pick("open a file ...");
+    hand.fill("//$FOCUSED/##path", "");
+    hand.key(ImGuiKey_T);
+    hand.key(ImGuiKey_5);
+    hand.key(ImGuiKey_Escape);
+    hand.key(ImGuiKey_Escape);
+  });
+}
+
+void quit(Hand& hand) {
+  hand.leaves("Ctrl+Q", [&] {
+    hand.check(!hand.stage.asked_to_quit, "not yet");
+    hand.key(ImGuiMod_Ctrl | ImGuiKey_Q);
+    hand.check(hand.stage.asked_to_quit, "the window is asked to close");
+  });
+}
+
+/// Numbers at the ends of double's range, and beyond them, in everything that is drawn.
+void extreme_numbers(Hand& hand) {
+  const Result calm = compute(small_session().experiment);
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const double x : {1.7e308, -1.7e308, 5e-324, 0.0, inf, std::nan("")}) {
+    Result r = calm;
+    Matrix golden = *r.golden;
+    for (std::size_t i = 0; i < golden.values.size(); i += 3) golden.values[i] = x;
+    for (std::size_t i = 1; i < golden.values.size(); i += 2) r.a.values[i] = -x / 2;
+    r.golden = std::make_shared<const Matrix>(std::move(golden));
+    for (std::size_t t = 0; t < r.trace.tiles.size(); ++t) {
+      TraceTile& tile = r.trace.tiles[t];
+      const double y = t % 2 == 0 ? x : -x;
+      tile.max_true = tile.max_used = tile.l = tile.o_norm = y;
+      tile.p_max = tile.error = tile.alpha = std::abs(y);
+      tile.saturated = tile.ties = tile.underflowed = 1 << 30;
+    }
+    for (float& m : r.rescale_map.m) m = static_cast<float>(x);
+    hand.stage.told = telling(std::move(r));
+    hand.view().hidden_curves = 0;
+    for (const Detail detail : {Detail::ulps, Detail::scatter}) {
+      hand.view().detail = detail;
+      hand.frames(2);
+    }
+    for (int i = 0; i < 7; ++i) hand.key(i < 2 ? ImGuiKey_Comma : ImGuiKey_Period);
+    hand.check(hand.exists(strip + "###play"), "the strip is drawn");
+  }
+}
+
+constexpr std::array cases{
+    Case{"strip", "buttons", buttons},
+    Case{"strip", "track", track},
+    Case{"strip", "play", play},
+    Case{"strip", "playback by the clock", playback_by_the_clock},
+    Case{"strip", "legends", legends},
+    Case{"strip", "legends where there is little room", narrow_legends},
+    Case{"strip", "formulas without numbers", formulas_without_numbers},
+    Case{"strip", "formulas", formulas},
+    Case{"strip", "powers of two", powers_of_two},
+    Case{"strip", "moves per row", moves_per_row},
+    Case{"strip", "nothing to follow", nothing_to_follow},
+    Case{"strip", "extreme numbers", extreme_numbers},
+    Case{"strip", "plots", plots},
+    Case{"bars", "theme and scale", theme_and_scale},
+    Case{"bars", "help", help},
+    Case{"keys", "all keys", keys},
+    Case{"keys", "tiles", tile_keys},
+    Case{"keys", "not while typing", keys_while_typing},
+    Case{"keys", "quit", quit},
+};
+
+}  // namespace
+
+std::span<const Case> strip_cases() { return cases; }
+
+}  // namespace attoscope::testing

@@ -1,0 +1,41 @@
+/// Pictures of the window compared with pictures that were kept: what differs by more than other fonts or another driver
+/// explain is seen.
+#pragma once
+
+#include <string>
+
+#include "app/files/png.h"
+
+namespace attoscope::testing {
+
+/// Pixels of the screen that are one pixel of a shrunken picture.
+inline constexpr int shrink = 5;
+
+/// Each pixel the mean of shrink x shrink; without the status bar, which tells times and the machine's name.
+Picture shrunken(const Picture& picture);
+
+/// The PNG; an empty picture if it cannot be read.
+Picture read_picture(const std::string& file);
+
+/// How far colours may be apart, of 255, over all and in the mean of a block of 40 x 40 pixels of the screen: fonts of another
+/// version move the edges of letters.
+struct PictureTolerance {
+  double mean = 1, block = 14;
+};
+
+/// How two shrunken pictures differ, in colours of 0 to 255: over all, and in the worst block, whose place on the screen is x,
+/// y.
+struct PictureDifference {
+  double mean = 0, worst = 0;
+  int x = 0, y = 0;
+
+  bool within(const PictureTolerance& tolerance = {}) const { return mean <= tolerance.mean && worst <= tolerance.block; }
+};
+
+/// Pictures of different sizes differ by 255.
+PictureDifference difference_of(const Picture& p, const Picture& q);
+
+/// "mean 0.1, worst 3.2 at 640, 200"
+std::string text(const PictureDifference& difference);
+
+}  // namespace attoscope::testing

@@ -1,0 +1,313 @@
+// The Learn workspace: the list, pages and how they are turned, presenting, quizzes, what is broken, every shipped lesson.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "app/explore/lessons.h"
+#include "app/files/files.h"
+#include "imgui_internal.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/ui/cases.h"
+#include "ui/frame/ui_state.h"
+#include "ui/learn/learn_state.h"
+#include "ui/learn/lesson_steps.h"
+
+namespace attoscope::testing {
+namespace {
+
+const std::string learn = "//Learn/", anywhere = "//Learn/**/";
+
+/// The page as it is after `state` was put on screen.
+void seen(Hand& hand, Session& session) {
+  const PanelInput input = hand.stage.panel_input();
+  see_step(session.lesson, place_of(session.lesson, input.learn.lessons.get()));
+}
+
+/// The session is asked to stand at this step, and nothing else changes.
+std::function<void(Session&)> at(Hand& hand, const Lessons& lessons, int lesson, int step) {
+  return [&hand, &lessons, lesson, step](Session& s) {
+    open_lesson(s.lesson, lessons[static_cast<std::size_t>(lesson)], step);
+    seen(hand, s);
+  };
+}
+
+void open_learn(Hand& hand, bool presenting = false) {
+  Session session = small_session();
+  session.view.workspace = Workspace::learn;
+  session.lesson.presenting = presenting;
+  hand.open(session);
+  hand.frames(3);
+}
+
+/// Lessons that are this text alone, with their questions answered; nothing else is asked.
+void open_text(Hand& hand, const std::string& text) {
+  open_learn(hand);
+  PanelInput input = hand.stage.panel_input();
+  Lesson lesson = parse_lesson("test", text);
+  resolve(lesson);
+  LessonAnswers answers;
+  for (const LessonStep& step : lesson.steps)
+    for (const LessonBlock& block : step.blocks) {
+      for (const LessonNumber& number : block.numbers)
+        if (number.problem.empty()) answers.push_back(std::make_shared<const LessonAnswer>(answer(number.question, {})));
+      for (const LessonView& view : block.view) {
+        if (view.kind != LessonViewKind::quiz || !view.problem.empty()) continue;
+        LessonQuestion q{.experiment = view.experiment, .measure = std::string(written(view, "measure"))};
+        if (const auto vary = written(view, "vary"); !vary.empty()) q.vary = {std::string(vary)};
+        answers.push_back(std::make_shared<const LessonAnswer>(answer(q, {})));
+      }
+    }
+  input.learn.lessons = std::make_shared<const Lessons>(Lessons{std::move(lesson)});
+  input.learn.answers = std::make_shared<const LessonAnswers>(std::move(answers));
+  hand.session().lesson = {};
+  hand.session().lesson.name = "test";
+  hand.stage.told = std::move(input);
+  hand.frames(3);
+}
+
+const std::vector<std::string>& problems(Hand& hand) { return hand.stage.state->learn->problems; }
+bool says(Hand& hand, const std::string& part) {
+  return std::ranges::any_of(problems(hand), [&](const std::string& p) { return p.find(part) != std::string::npos; });
+}
+
+void turning(Hand& hand) {
+  open_learn(hand);
+  const Lessons& lessons = *hand.stage.panel_input().learn.lessons;
+  if (!hand.check(lessons.size() >= 2, "there are lessons")) return;
+  const int last = static_cast<int>(lessons[0].steps.size()) - 1;
+  hand.changes("next", [&] { hand.click(learn + "###next"); }, at(hand, lessons, 0, 1));
+  hand.changes("back", [&] { hand.click(learn + "###back"); }, at(hand, lessons, 0, 0));
+  hand.leaves("back of the first page", [&] { hand.click(learn + "###back"); });
+  hand.changes("a dot", [&] { hand.click(learn + "step " + std::to_string(last + 1)); }, at(hand, lessons, 0, last));
+  hand.changes("the next lesson", [&] { hand.key(ImGuiKey_PageDown); }, at(hand, lessons, 1, 0));
+  hand.changes("and back", [&] { hand.key(ImGuiKey_PageUp); }, at(hand, lessons, 0, last));
+  hand.changes("the list", [&] { hand.click(anywhere + lessons[1].title); }, at(hand, lessons, 1, 0));
+  hand.leaves("the open lesson again", [&] { hand.click(anywhere + lessons[1].title); });
+  hand.leaves("keys of Explore", [&] {
+    for (const ImGuiKey key : {ImGuiKey_1, ImGuiKey_L, ImGuiKey_M, ImGuiKey_G, ImGuiKey_Period}) hand.key(key);
+  });
+}
+
+void presenting(Hand& hand) {
+  open_learn(hand);
+  const Lessons& lessons = *hand.stage.panel_input().learn.lessons;
+  const int last = static_cast<int>(lessons[0].steps.size()) - 1;
+  const float small = ImGui::GetStyle().FontScaleMain;
+  hand.changes("present", [&] { hand.click(learn + "###present"); }, [](Session& s) { s.lesson.presenting = true; });
+  hand.frames(2);
+  hand.check(ImGui::GetStyle().FontScaleMain > 1.25f * small, "the type is larger");
+  hand.check(!hand.exists(anywhere + lessons[1].title), "the list is away");
+  for (const ImGuiKey key : {ImGuiKey_RightArrow, ImGuiKey_Space, ImGuiKey_PageDown}) {
+    const int step = hand.session().lesson.step;
+    hand.changes("one step on", [&] { hand.key(key); }, at(hand, lessons, 0, step + 1));
+  }
+  for (const ImGuiKey key : {ImGuiKey_LeftArrow, ImGuiKey_PageUp}) {
+    const int step = hand.session().lesson.step;
+    hand.changes("one step back", [&] { hand.key(key); }, at(hand, lessons, 0, step - 1));
+  }
+  hand.changes("the last step", [&] { hand.key(ImGuiKey_End); }, at(hand, lessons, 0, last));
+  hand.changes("the first step", [&] { hand.key(ImGuiKey_Home); }, at(hand, lessons, 0, 0));
+  hand.changes("leave", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.lesson.presenting = false; });
+  hand.changes("present by key", [&] { hand.key(ImGuiKey_F5); }, [](Session& s) { s.lesson.presenting = true; });
+  hand.changes("leave by key", [&] { hand.key(ImGuiKey_F5); }, [](Session& s) { s.lesson.presenting = false; });
+  hand.leaves("arrows while reading", [&] { hand.key(ImGuiKey_RightArrow); });
+}
+
+constexpr const char* quiz = R"(# Test
+
+## Step
+
+```quiz
+question: Which tile rescales least?
+n: 64
+vary: block_k=1,4,64
+measure: rescales
+best: least
+explanation: One tile never rescales.
+```
+
+```quiz
+question: How often does m move on average?
+n: 64
+block_k: 1
+ask: number
+measure: expected_rescales
+tolerance: 5%
+```
+)";
+
+void quizzes(Hand& hand) {
+  open_text(hand, quiz);
+  const auto answered = [](int view, const char* value) {
+    return [view, value](Session& s) {
+      std::erase_if(s.lesson.views, [&](const LessonViewEdits& v) { return v.view == view; });
+      s.lesson.views.push_back({"test", view, {{"answer", value}}});
+    };
+  };
+  hand.changes("a choice", [&] { hand.click(anywhere + "###choice 4"); }, answered(0, "4"));
+  hand.changes("another", [&] { hand.click(anywhere + "###choice 64"); }, answered(0, "64"));
+  hand.changes("a number", [&] { hand.fill(anywhere + "##answer", "3.7"); }, answered(1, "3.7"));
+  hand.leaves("no number", [&] { hand.fill(anywhere + "##answer", "e"); });
+  hand.changes("as it was", [&] { hand.click(learn + "###restore"); }, [](Session& s) { s.lesson.views.clear(); });
+  hand.check(problems(hand).empty(), "nothing is wrong");
+}
+
+constexpr const char* broken = R"(# Test
+
+## Step
+
+Fine: $m_i = \max(m_{i-1}, s_i)$, and broken: $\frac{1}{$, and $\nosuchthing x$. A [1.0](live:a.joy) and a [2.0](live:rescales?n=64).
+
+```nonsense
+n: 4
+```
+
+```heatmap
+n: minus
+```
+
+```quiz
+question: How often?
+n: 64
+ask: number
+measure: rescales
+tolerance: much
+```
+
+$$l = \begin{matrix} 1$$
+
+```code
+algorithm: flash2
+```
+
+The rest.
+)";
+
+void what_is_broken(Hand& hand) {
+  open_text(hand, broken);
+  for (const char* part :
+       {"'\\frac{1}{'", "nosuchthing", "a.joy", "'nonsense'", "'minus'", "tolerance is 'much'", "\\begin{matrix}"})
+    hand.check(says(hand, part), std::string(part) + " is told");
+  hand.check(!says(hand, "max(m"), "a sound formula is drawn");
+  hand.check(!says(hand, "code: "), "and so is the view below");
+  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{640, 480}, std::pair{1920, 1080}}) {
+    hand.stage.resize(width, height);
+    hand.frames(2);
+  }
+}
+
+void without_lessons(Hand& hand) {
+  open_learn(hand);
+  PanelInput input = hand.stage.panel_input();
+  for (const auto& none : {std::shared_ptr<const Lessons>(), std::make_shared<const Lessons>()}) {
+    input.learn.lessons = none;
+    hand.stage.told = input;
+    hand.leaves("keys and no page", [&] { hand.key(ImGuiKey_PageDown); });
+  }
+}
+
+/// The column of the page that holds the text.
+const ImGuiWindow& text_column() {
+  const ImVector<ImGuiWindow*>& windows = ImGui::GetCurrentContext()->Windows;
+  return **std::ranges::find_if(
+      windows, [](const ImGuiWindow* w) { return w->WasActive && std::string(w->Name).find("/text_") != std::string::npos; });
+}
+
+/// Of a PNG, from its header.
+int height_of(const std::string& file) {
+  const std::string bytes = read_file(file, 1 << 24);
+  int height = 0;
+  for (std::size_t i = 20; i < 24; ++i) height = height * 256 + static_cast<unsigned char>(bytes.at(i));
+  return height;
+}
+
+void figure(Hand& hand) {
+  open_learn(hand);
+  const TemporaryDirectory directory;
+  hand.stage.exporter = PlotExporter(directory / "");
+  hand.leaves("figure", [&] { hand.click(learn + "###figure"); });
+  hand.frames(3);
+  hand.check(std::filesystem::exists(directory / "attoscope-lesson-1-step-1-1.png"), "the step is a picture");
+
+  hand.stage.resize(1000, 500);
+  hand.session().lesson.name = "03-three-passes";
+  hand.session().lesson.step = 1;
+  hand.frames(3);
+  const ImGuiWindow& text = text_column();
+  hand.wheel({text.Pos.x + 8, text.Pos.y + 100}, -2);
+  hand.frames(2);
+  const float whole = text.Size.y + text.ScrollMax.y, scrolled = text.Scroll.y;
+  hand.check(text.ScrollMax.y > 100 && scrolled > 0, "a page that is scrolled");
+  hand.leaves("figure of a long page", [&] { hand.click(learn + "###figure"); });
+  hand.frames(4);
+  const int height = height_of(directory / "attoscope-lesson-3-step-2-1.png");
+  hand.check(std::abs(static_cast<float>(height) - whole) <= 1,
+             "all of it: " + std::to_string(height) + " of " + std::to_string(whole));
+  hand.check(text.Scroll.y == scrolled && text.Size.y < whole, "and the window is as it was");
+  hand.stage.resize(1280, 800);
+  hand.stage.exporter = PlotExporter("");
+}
+
+/// Every page of every shipped lesson, at two sizes: drawn, and nothing is wrong.
+void every_page(Hand& hand) {
+  open_learn(hand);
+  const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
+  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1600, 1000}}) {
+    hand.stage.resize(width, height);
+    for (const Lesson& lesson : *lessons)
+      for (int step = 0; step < static_cast<int>(lesson.steps.size()); ++step) {
+        open_lesson(hand.session().lesson, lesson, step);
+        hand.frames(2);
+        const std::string page = lesson.name + ", step " + std::to_string(step + 1);
+        hand.check(hand.session().lesson.name == lesson.name && hand.session().lesson.step == step, page + " is open");
+        for (const std::string& problem : problems(hand)) hand.check(false, page + ": " + problem);
+      }
+  }
+  for (const Lesson& lesson : *lessons)
+    hand.check(steps_seen(hand.session().lesson, lesson) == static_cast<int>(lesson.steps.size()), lesson.name + " was read");
+}
+
+/// Numbers of the text are asked for and come.
+void live_numbers(Hand& hand) {
+  open_learn(hand);
+  const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
+  for (const Lesson& lesson : *lessons)
+    for (int step = 0; step < static_cast<int>(lesson.steps.size()); ++step)
+      for (const LessonBlock& block : lesson.steps[static_cast<std::size_t>(step)].blocks) {
+        if (block.numbers.empty()) continue;
+        open_lesson(hand.session().lesson, lesson, step);
+        const LessonQuestion& asked = block.numbers.front().question;
+        const auto known = [&] {
+          const auto answers = hand.stage.panel_input().learn.answers;
+          return answers && std::ranges::any_of(*answers, [&](const LessonAnswerPtr& a) { return a->question == asked; });
+        };
+        for (int i = 0; i < 2000 && !known(); ++i) hand.frames(1);
+        hand.check(known(), lesson.name + ": " + block.numbers.front().target + " is answered");
+        return;
+      }
+}
+
+/// Every control of the list, of a page with quizzes and of the bar below explains itself.
+void tooltips(Hand& hand) {
+  open_text(hand, quiz);
+  int count = 0;
+  for (const auto& [id, label] : hand.items("//Learn")) {
+    if (label.empty() || label.starts_with("#SCROLL") || label.starts_with("#RESIZE")) continue;
+    ++count;
+    hand.check(hand.explained(id), "'" + label + "' says nothing");
+  }
+  hand.check(count >= 11, "a lesson, a dot, five buttons, three choices, a field; found " + std::to_string(count));
+}
+
+constexpr std::array cases{
+    Case{"learn", "tooltips", tooltips}, Case{"learn", "turning", turning},       Case{"learn", "presenting", presenting},
+    Case{"learn", "quizzes", quizzes},   Case{"learn", "broken", what_is_broken}, Case{"learn", "no lessons", without_lessons},
+    Case{"learn", "figure", figure},     Case{"learn", "every page", every_page}, Case{"learn", "live numbers", live_numbers},
+};
+
+}  // namespace
+
+std::span<const Case> learn_cases() { return cases; }
+
+}  // namespace attoscope::testing

@@ -1,0 +1,452 @@
+// The views of lessons that show numbers, pictures and plots: what each says, what each control changes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "app/explore/lessons.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/experiment/traffic.h"
+#include "tests/ui/cases.h"
+#include "ui/frame/ui_state.h"
+#include "ui/learn/learn_state.h"
+#include "ui/learn/views/plots.h"
+#include "ui/learn/views/view_parts.h"
+#include "ui/statistics/traffic.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+#include "ui/words/units.h"
+
+namespace attoscope::testing {
+namespace {
+
+const std::string page = "//Learn/**/";
+
+using Changes = std::vector<LessonParameter>;
+
+/// A lesson that is one view, on screen; `answers`: what is known to the page.
+void show(Hand& hand, const std::string& block, const std::vector<LessonAnswerPtr>& answers = {}) {
+  Session session = small_session();
+  session.view.workspace = Workspace::learn;
+  session.lesson.name = "test";
+  hand.stage.resize(1600, 1000);
+  hand.stage.open(session);
+  PanelInput input;
+  Lesson lesson = parse_lesson("test", "# Test\n\n## Step\n\n```" + block + "\n```\n");
+  resolve(lesson);
+  input.learn.lessons = std::make_shared<const Lessons>(Lessons{std::move(lesson)});
+  input.learn.answers = std::make_shared<const LessonAnswers>(answers);
+  input.learn.vary = vary_in_lesson;
+  hand.stage.told = std::move(input);
+  hand.frames(3);
+}
+
+const LessonView& view_of(Hand& hand) {
+  return hand.stage.told->learn.lessons->front().steps.back().blocks.back().view.front();
+}
+/// What the view says about itself.
+std::string said(Hand& hand) { return hand.stage.state->learn->views.at(0).said; }
+
+/// The view with the answer to its experiment, or to `question`.
+LessonAnswerPtr show_answered(Hand& hand, const std::string& block, LessonQuestion question = {}) {
+  show(hand, block);
+  question.experiment = view_of(hand).experiment;
+  auto known = std::make_shared<const LessonAnswer>(answer(question, {}));
+  hand.check(known->problem.empty(), known->problem);
+  show(hand, block, {known});
+  hand.check(hand.stage.state->learn->problems.empty(), "nothing is wrong with " + block);
+  return known;
+}
+
+/// The reader changed these keys of the view and nothing else.
+std::function<void(Session&)> changed(Changes changes) {
+  return [changes = std::move(changes)](Session& s) {
+    s.lesson.views.clear();
+    if (!changes.empty()) s.lesson.views = {{"test", 0, changes}};
+  };
+}
+
+void expect(Hand& hand, const std::string& block, const std::string& what, const std::function<void()>& act, Changes changes,
+            Hand::Where where = Hand::Where::current()) {
+  show(hand, block);
+  hand.changes(what, act, changed(std::move(changes)), where);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The page says a sentence that holds `part`.
+void expect_problem(Hand& hand, const std::string& block, const std::string& part, Hand::Where where = Hand::Where::current()) {
+  show(hand, block);
+  const auto& problems = hand.stage.state->learn->problems;
+  const std::string all = view_of(hand).problem + (problems.empty() ? "" : problems[0]);
+  hand.check(has(all, part), block + " says \"" + all + "\"", where);
+}
+
+// --- numbers ----------------------------------------------------------------------------------------------------------
+
+/// The number whose bits are those of `code`.
+BitText bits_of_code(const Format& f, unsigned code) {
+  std::string digits;
+  for (int i = f.exponent_bits + f.mantissa_bits; i >= 0; --i) digits += ((code >> i) & 1u) != 0 ? '1' : '0';
+  const auto e = static_cast<std::size_t>(f.exponent_bits);
+  return {digits.substr(0, 1), digits.substr(1, e), digits.substr(1 + e)};
+}
+
+/// Every code of a format: its number has these bits, and the next code's number is its neighbour.
+void codes(Hand& hand) {
+  for (const Format& f :
+       {e4m3, e5m2, fp16, bf16, Format{2, 1}, Format{4, 3}, Format{5, 0}, Format{3, 0, Overflow::nan, true}}) {
+    int wrong_bits = 0, wrong_neighbours = 0;
+    const unsigned positive = 1u << (f.exponent_bits + f.mantissa_bits);
+    for (unsigned code = 0; code < 2 * positive; ++code) {
+      const BitText bits = bits_of_code(f, code);
+      const double x = number_of(f, bits);
+      if (!std::isfinite(x)) continue;
+      const BitText back = bits_of(f, x);
+      wrong_bits += back.sign != bits.sign || back.exponent != bits.exponent || back.mantissa != bits.mantissa || !back.exact;
+      const double next = code + 1 < positive ? number_of(f, bits_of_code(f, code + 1)) : NAN;
+      if (!std::isfinite(next) || code + 1 >= positive) continue;
+      wrong_neighbours += neighbour(f, x, true) != next || neighbour(f, next, false) != x || neighbour(f, -x, false) != -next ||
+                          (x != 0 && neighbour(f, -next, true) != -x);
+    }
+    hand.check(wrong_bits == 0, name(f) + ": bits and back");
+    hand.check(wrong_neighbours == 0, name(f) + ": neighbours");
+    const double beyond = neighbour(f, largest(f), true), rounded = round(f, INFINITY);
+    hand.check(beyond == rounded || (std::isnan(beyond) && std::isnan(rounded)), name(f) + ": beyond the largest");
+  }
+  hand.check(neighbour(fp16, INFINITY, false) == 65504 && std::isnan(neighbour(fp16, NAN, true)), "infinity and NaN");
+  hand.check(
+      std::isnan(number_of(fp16, {"0", "11111", "0000000001"})) && std::isinf(number_of(fp16, {"1", "11111", "0000000000"})),
+      "the top exponent");
+}
+
+void reals(Hand& hand) {
+  hand.check(real_of("0.1") == 0.1 && real_of("-1/4") == -0.25 && real_of("2^-14") == std::ldexp(1.0, -14), "numbers");
+  hand.check(real_of("exp(11)") == std::exp(11.0) && real_of("-exp(0)") == -1.0 && real_of("+2") == 2.0,
+             "exponentials and signs");
+  hand.check(real_of("inf") == INFINITY && std::isnan(real_of("nan").value_or(0)), "what is no number");
+  for (const char* text : {"", "x", "1/0", "0.1 ", "exp()", "exp(1", "2^", "1e999", "--1", "0x10", "1/2/3"})
+    hand.check(!real_of(text), std::string("'") + text + "' is none");
+  hand.check(in_full(0.1) == "0.1" && in_full(round(fp16, 0.1)) == "0.0999755859375" && in_full(INFINITY) == "inf", "in full");
+}
+
+// --- bits -------------------------------------------------------------------------------------------------------------
+
+void bits(Hand& hand) {
+  const std::string one = "bits\nvalue: 0.1\nformat: fp16";
+  const auto press = [&](const char* what) { return [&hand, what] { hand.click(page + what); }; };
+  expect(hand, one, "another value", [&] { hand.fill(page + "##value", "1/3"); }, {{"value", in_full(1.0 / 3)}});
+  expect(hand, one, "what is written is no change", [&] { hand.fill(page + "##value", "0.1"); }, {});
+  expect(hand, one, "no number", [&] { hand.fill(page + "##value", "much"); }, {});
+  expect(hand, one, "the other sign", press("###sign"), {{"value", "-0.1"}});
+  expect(hand, one, "the next number", press("###next"), {{"value", "0.10003662109375"}});
+  expect(hand, one, "the previous number", press("###previous"), {{"value", "0.09991455078125"}});
+  expect(hand, one, "exponent", [&] { hand.type(page + "##exponent", "-3"); }, {{"value", "0.2"}});
+  expect(hand, one, "fraction", [&] { hand.type(page + "##fraction", "512"); }, {{"value", in_full(1.5 / 16)}});
+  show(hand, one);
+  const auto bit = [&](int i) { return hand.place(page + "fp16/bits", (static_cast<float>(i) + 0.5f) / 16); };
+  hand.changes("the last bit", [&] { hand.press(bit(15)); }, changed({{"value", "0.10003662109375"}}));
+  hand.changes("the sign bit", [&] { hand.press(bit(0)); }, changed({{"value", "-0.10003662109375"}}));
+  hand.changes(
+      "the largest exponent bit", [&] { hand.press(bit(1)); }, changed({{"value", in_full(-0.10003662109375 * 65536)}}));
+}
+
+void bits_words(Hand& hand) {
+  show(hand, "bits\nvalue: 0.1\nformat: fp16");
+  hand.check(said(hand) == "x = 0.1 is stored in fp16 as 0.0999755859375.", said(hand));
+  show(hand, "bits\nvalue: 65520\nformats: fp16, bf16, fp32");
+  hand.check(said(hand) == "x = 65520 is a number of 1 of these 3 formats.", said(hand));
+  show(hand, "bits\nvalue: 1/3\nformats: fp16, bf16");
+  hand.check(has(said(hand), "fp16 comes nearest, " + scientific(1.0 / 3 - round(fp16, 1.0 / 3))), said(hand));
+  for (const char* value : {"inf", "nan", "0", "1e-320", "1.7e308", "-2^-24"})
+    for (const char* rest : {"formats: fp64, fp32, tf32, e4m3, e5m2, e2m0\nshow: neighbours, range",
+                             "format: e4m3/ieee/infinity\nshow: overflow", "format: e5m0", "format: e11m52"}) {
+      show(hand, std::string("bits\nvalue: ") + value + "\n" + rest);
+      hand.check(hand.stage.state->learn->problems.empty() && !said(hand).empty(), std::string(value) + " in " + rest);
+    }
+  expect_problem(hand, "bits\nvalue: much", "value is 'much', expected a number such as");
+  expect_problem(hand, "bits\nformats: fp16, fp17", "fp17");
+  expect_problem(hand, "bits\nshow: everything", "show is 'everything', expected neighbours, range or overflow");
+}
+
+// --- heat map ---------------------------------------------------------------------------------------------------------
+
+constexpr const char* small = "\nn: 32\nd: 8\nblock_k: 8\n";
+
+void heatmap(Hand& hand) {
+  const std::string block = std::string("heatmap\nfield: a_error\ncontrols: format, policy, n, block_k") + small;
+  const auto known = show_answered(hand, block);
+  const Result& r = *known->result;
+  hand.check(has(said(hand), verdict(r).headline) && has(said(hand), "a " + scientific(r.a_error.mean_abs)) &&
+                 has(said(hand), "b " + scientific(r.b_error.mean_abs)),
+             said(hand));
+  const auto looks = [&hand] {
+    hand.move({4, 400});
+    hand.frames(2);
+    return hand.picture();
+  };
+  const Picture errors = looks();
+  hand.changes("another field", [&] { hand.click(page + "golden"); }, changed({{"field", "golden"}}));
+  hand.check(looks().rgb != errors.rgb, "is another picture");
+  hand.changes("and back", [&] { hand.click(page + "a − golden"); }, changed({}));
+  hand.check(looks().rgb == errors.rgb, "is the first one again");
+  hand.changes("a control", [&] { hand.type(page + "##N", "64"); }, changed({{"n", "64"}}));
+  hand.check(looks().rgb != errors.rgb, "dims what answers the earlier question");
+  hand.move(hand.place(page + "picture", 0.5f, 0.5f));
+  hand.frames(2);
+  expect_problem(hand, "heatmap\nfield: c_error", "field is 'c_error', expected golden, a, b,");
+  expect_problem(hand, "heatmap\ncontrols: colour", "controls is 'colour', expected");
+  expect_problem(hand, "heatmap\nheight: 5", "height is '5', expected a whole number from 160 to 1000");
+}
+
+// --- controls ---------------------------------------------------------------------------------------------------------
+
+void controls(Hand& hand) {
+  const std::string all =
+      "plot\nkind: staircase\ncontrols: n, d, block_k, block_q, mantissa_bits, exponent_bits, seed, tau, splits, p_exponent, "
+      "format, mask, scale, "
+      "tie_beta, algorithm, input, policy, baseline, a.S, b.P";
+  struct Typed {
+    const char *label, *value, *key;
+  };
+  for (const Typed& t :
+       {Typed{"N", "512", "n"}, Typed{"d", "32", "d"}, Typed{"block_k", "16", "block_k"}, Typed{"block_q", "32", "block_q"},
+        Typed{"mantissa", "5", "mantissa_bits"}, Typed{"exponent", "6", "exponent_bits"}, Typed{"seed", "7", "seed"},
+        Typed{"tau", "3", "tau"}, Typed{"splits", "4", "splits"}, Typed{"P times 2^", "8", "p_exponent"}})
+    expect(hand, all, t.key, [&] { hand.type(page + "##" + t.label, t.value); }, {{t.key, t.value}});
+  struct Clicked {
+    const char *label, *key, *value;
+  };
+  for (const Clicked& c : {Clicked{"format/e4m3", "format", "e4m3"}, Clicked{"mask/causal", "mask", "causal"},
+                           Clicked{"scale/1", "scale", "1"}, Clicked{"tie_beta/2", "tie_beta", "2"},
+                           Clicked{"##a.S rounded", "a.S", "main"}, Clicked{"##b.P rounded", "b.P", "exact"}})
+    expect(hand, all, c.key, [&] { hand.click(page + c.label); }, {{c.key, c.value}});
+  for (const Clicked& c : {Clicked{"##algorithm", "algorithm", "flash4"}, Clicked{"##input", "input", "ascending"},
+                           Clicked{"policy/##preset", "policy", "eager"}, Clicked{"baseline/##preset", "baseline", "base_hw"}})
+    expect(hand, all, c.key, [&] { hand.choose(page + c.label, c.value); }, {{c.key, c.value}});
+}
+
+/// What is changed last counts: a policy takes back the steps, a format its bits.
+void last_counts(Hand& hand) {
+  show(hand, "plot\nkind: staircase\ncontrols: format, mantissa_bits, policy, a.O, a.m");
+  hand.changes("bits", [&] { hand.type(page + "##mantissa", "3"); }, changed({{"mantissa_bits", "3"}}));
+  hand.changes("a format", [&] { hand.click(page + "format/fp16"); }, changed({{"format", "fp16"}}));
+  hand.check(hand.stage.state->learn->views.at(0).experiment->format == fp16, "is that format");
+  hand.changes("a step", [&] { hand.click(page + "##a.O rounded"); }, changed({{"format", "fp16"}, {"a.O", "main"}}));
+  hand.changes(
+      "a policy", [&] { hand.choose(page + "policy/##preset", "all_tile"); },
+      changed({{"format", "fp16"}, {"policy", "all_tile"}}));
+  hand.changes(
+      "a step of it", [&] { hand.click(page + "##a.m rounded"); },
+      changed({{"format", "fp16"}, {"policy", "all_tile"}, {"a.m", "exact"}}));
+  hand.frames(2);
+  const Method& a = hand.stage.state->learn->views.at(0).experiment->a;
+  Precision wanted = policy("all_tile").precision;
+  wanted[Step::m] = exact;
+  hand.check(a.precision == wanted, "all_tile but for m");
+}
+
+// --- policy -----------------------------------------------------------------------------------------------------------
+
+void policies_by_step(Hand& hand) {
+  const std::string block = std::string("policy\npolicy: eager") + small;
+  const auto known = show_answered(hand, block);
+  hand.check(has(said(hand), verdict(*known->result).headline), said(hand));
+  const auto cell = [&](const char* what) { return [&hand, what] { hand.click(page + what); }; };
+  hand.changes("a step made exact", cell("a/O"), changed({{"a.O", "exact"}}));
+  hand.changes("and rounded again", cell("a/O"), changed({{"a.O", "main"}}));
+  hand.changes("a step of b", cell("b/l"), changed({{"a.O", "main"}, {"b.l", "main"}}));
+  hand.changes("a flag", cell("a/sum_rounded_P"), changed({{"a.O", "main"}, {"b.l", "main"}, {"a.sum_rounded_P", "true"}}));
+  hand.frames(2);
+  const Experiment& e = *hand.stage.state->learn->views.at(0).experiment;
+  hand.check(e.a.precision.sum_rounded_P && e.b.precision[Step::l] == to_main && e.a.precision[Step::O] == to_main,
+             "the experiment has them");
+  show(hand, block);
+  hand.choose(page + "a/##preset", "hw");
+  hand.frames(3);
+  hand.check(hand.stage.state->learn->views.at(0).experiment->a.precision == policy("hw").precision,
+             "a preset sets every step");
+  show_answered(hand, block);
+  hand.changes("a tile back", cell("###previous tile"), changed({{"tile", "2"}}));
+}
+
+// --- plots ------------------------------------------------------------------------------------------------------------
+
+void row_plots(Hand& hand) {
+  for (const char* kind : {"trace", "error", "rescales"}) {
+    const std::string block = std::string("plot\nkind: ") + kind + small;
+    const auto known = show_answered(hand, block);
+    const Result& r = *known->result;
+    const std::string number = kind == std::string("rescales") ? printed("%.2f times a row", r.rescales.effective_mean)
+                                                               : scientific(r.trace.tiles.back().error);
+    hand.check(has(said(hand), number), said(hand) + " has " + number);
+    hand.changes("a tile back", [&] { hand.click(page + "###previous tile"); }, changed({{"tile", "2"}}));
+    hand.changes("the last tile", [&] { hand.click(page + "###last tile"); }, changed({{"tile", "-1"}}));
+  }
+  show_answered(hand, std::string("plot\nkind: trace") + small);
+  const auto hidden = [](unsigned curves) { return std::to_string(usually_hidden | curves); };
+  hand.changes("a curve", [&] { hand.click(page + "legend l"); }, changed({{"hidden", hidden(bit(Curve::l))}}));
+  show_answered(hand, std::string("plot\nkind: trace\nalgorithm: three_pass") + small);
+  expect_problem(hand, "plot\nkind: pie", "kind is 'pie', expected trace, error,");
+  expect_problem(hand, "plot\ncontrols: n", "kind is '', expected trace");
+}
+
+LessonQuestion sweep_of(const char* measure, std::vector<std::string> vary, int seeds) {
+  LessonQuestion question;
+  question.measure = measure;
+  question.vary = std::move(vary);
+  question.seeds = seeds;
+  return question;
+}
+
+void sweeps(Hand& hand) {
+  const std::string block =
+      std::string("plot\nkind: sweep\nvary: block_k=4:32:x2\nvary2: policy=hw,eager\nmeasure: a.mean_abs\nseeds: 2") + small;
+  const auto known = show_answered(hand, block, sweep_of("a.mean_abs", {"block_k=4:32:x2", "policy=hw,eager"}, 2));
+  const auto [least, most] = std::ranges::minmax_element(known->points, {}, &LessonPoint::mean);
+  hand.check(known->points.size() == 8, "four sizes, two policies");
+  hand.check(has(said(hand), "least " + scientific(least->mean)) && has(said(hand), "greatest " + scientific(most->mean)) &&
+                 has(said(hand), "2 seeds"),
+             said(hand));
+  const auto i = static_cast<std::size_t>(least - known->points.begin());
+  hand.check(has(said(hand), "at block_k " + known->axes[0].values[i / 2] + ", policy " + known->axes[1].values[i % 2]),
+             "and where");
+  hand.move(hand.place(page + "sweep", 0.5f, 0.5f));
+  hand.frames(3);
+  show_answered(hand, std::string("plot\nkind: sweep\nvary: policy=hw,tile,eager\nmeasure: ratio.mean_abs") + small,
+                sweep_of("ratio.mean_abs", {"policy=hw,tile,eager"}, 1));
+  for (const char* row : {"hw", "tile", "eager"})
+    hand.check(hand.explained(hand.id(page + row)), std::string(row) + " explains itself");
+  expect_problem(hand, "plot\nkind: sweep", "vary is '', expected KEY=VALUES");
+  expect_problem(hand, "plot\nkind: sweep\nvary: n=16,32\nseeds: 0", "seeds is '0', expected a whole number from 1 to 100");
+}
+
+/// Points that cannot be computed, one point, all the same, none finite.
+void odd_sweeps(Hand& hand) {
+  show(hand, std::string("plot\nkind: sweep\nvary: n=16,32\nmeasure: b.rms") + small);
+  LessonAnswer odd{.question = {view_of(hand).experiment, "b.rms", {"n=16,32"}, 1},
+                   .result = {},
+                   .axes = {{"n", "N", true, {"16", "32"}, {16, 32}}},
+                   .points = {},
+                   .title = "RMS error, b",
+                   .problem = {}};
+  for (const auto& [y0, y1] :
+       {std::pair<double, double>{NAN, 1.0}, std::pair<double, double>{NAN, NAN},
+        std::pair<double, double>{INFINITY, -INFINITY}, std::pair{0.0, 0.0}, std::pair{-1.0, -1.0}, std::pair{1e-300, 1e300}}) {
+    odd.points = {{y0, 0}, {y1, NAN}};
+    hand.stage.told->learn.answers =
+        std::make_shared<const LessonAnswers>(LessonAnswers{std::make_shared<const LessonAnswer>(odd)});
+    hand.frames(3);
+    hand.check(has(said(hand), std::isfinite(y1) ? "least" : "No point has a finite value"), said(hand));
+  }
+  odd.problem = "block_k is 'x', expected a number.";
+  hand.stage.told->learn.answers =
+      std::make_shared<const LessonAnswers>(LessonAnswers{std::make_shared<const LessonAnswer>(odd)});
+  hand.frames(3);
+  hand.check(hand.well(), "a question without an answer");
+}
+
+void bytes(Hand& hand) {
+  const std::string block = "plot\nkind: bytes\nover: n\nn: 1024\nblock_q: 32\ncontrols: block_q";
+  show(hand, block);
+  const Traffic t = traffic(view_of(hand).experiment);
+  for (const double x : {t.algorithm0, t.flash1, t.flash2}) hand.check(has(said(hand), bytes_text(x)), said(hand));
+  for (const char* row : {"Algorithm 0", "FA-1", "FA-2"}) hand.check(hand.exists(page + row), row);
+  show(hand, "plot\nkind: bytes\nover: M\nn: 1024");
+  const std::string before = said(hand);
+  hand.changes("M", [&] { hand.type(page + "##M", "4096"); }, changed({{"memory", "4096"}}));
+  hand.frames(2);
+  Experiment e = view_of(hand).experiment;
+  const TileSizes tiles = tiles_for_memory(4096, e.problem.d);
+  e.a.block_q = tiles.block_q, e.a.block_k = tiles.block_k;
+  hand.check(before != said(hand) && has(said(hand), bytes_text(traffic(e).flash1)), said(hand));
+  for (const char* over : {"d", "block_k", "block_q", "n\nmemory: 1024"})
+    show(hand, std::string("plot\nkind: bytes\nover: ") + over);
+  hand.check(hand.stage.state->learn->problems.empty(), "every axis");
+  expect_problem(hand, "plot\nkind: bytes\nover: time", "over is 'time', expected n, M, d, block_k or block_q");
+}
+
+void formats(Hand& hand) {
+  show(hand, "plot\nkind: staircase\nformat: e4m3\nfrom: 1\nto: 4");
+  hand.check(said(hand) == "e4m3 from 1 to 4: its numbers are 0.125 to 0.5 apart; no error exceeds half of that.", said(hand));
+  for (const char* range : {"from: 0\nto: 1e-9", "from: -600\nto: 600", "from: 400\nto: 1e9"})
+    show(hand, std::string("plot\nkind: staircase\nformat: e4m3\n") + range);
+  hand.check(hand.stage.state->learn->problems.empty(), "any range");
+  expect_problem(hand, "plot\nkind: staircase\nfrom: 2\nto: 1", "to is '1', expected a number above from, 2");
+  show(hand, "plot\nkind: exp");
+  hand.check(said(hand) == "exp(12) = 1.628e5:  fp16 ∞,  bf16 162816,  e4m3 448", said(hand));
+  hand.changes("a score", [&] { hand.type(page + "##score x", "11"); }, changed({{"value", "11"}}));
+  hand.frames(2);
+  hand.check(has(said(hand), "fp16 " + compact(round(fp16, std::exp(11.0)))), said(hand));
+  hand.check(fine_decades(1, 12) == std::vector<double>{1, 2, 5, 10}, "ticks between powers of ten");
+  hand.check(fine_decades(1e-9, 1).empty(), "but not on many decades");
+}
+
+// --- states -----------------------------------------------------------------------------------------------------------
+
+/// Nothing known, NaN, at every size, theme and scale.
+void states(Hand& hand) {
+  const std::array<std::string, 9> blocks{"bits\nformats: fp16, fp64",
+                                          "heatmap\nfield: b_ulps",
+                                          "policy",
+                                          "plot\nkind: trace",
+                                          "plot\nkind: error",
+                                          "plot\nkind: rescales",
+                                          "plot\nkind: bytes",
+                                          "plot\nkind: sweep\nvary: n=16,32",
+                                          "plot\nkind: exp"};
+  for (const std::string& block : blocks) {
+    show(hand, block + small);
+    hand.check(hand.stage.state->learn->problems.empty(), block + ": nothing known yet");
+  }
+  const std::string nan = "\ninput: constant:200\nscale: 1\nformat: fp16\npolicy: eager";
+  for (const std::string& block : {blocks[1], blocks[2], blocks[3], blocks[4]}) {
+    const auto known = show_answered(hand, block + small + nan);
+    hand.check(known->result->a_error.nonfinite > 0, "a overflows");
+    for (const Theme theme : {Theme::light, Theme::high_contrast, Theme::dark})
+      for (const auto& [width, height, scale] : {std::tuple{1280, 800, 1.0}, std::tuple{1920, 1080, 2.0}}) {
+        hand.stage.resize(width, height);
+        hand.view().theme = theme;
+        hand.view().ui_scale = scale;
+        hand.frames(2);
+      }
+    hand.check(hand.well(), block);
+  }
+}
+
+void tooltips(Hand& hand) {
+  for (const std::string& block :
+       {std::string("bits\nvalue: 0.1"), std::string("plot\nkind: exp"), std::string("plot\nkind: bytes\nover: M"),
+        std::string("plot\nkind: staircase\ncontrols: n, format, policy, algorithm, a.O")}) {
+    show(hand, block);
+    for (const char* what :
+         {"##value", "###sign", "###next", "###previous", "##exponent", "##fraction", "fp16/bits", "neighbours fp16", "range",
+          "##score x", "##M", "FA-1", "##N", "format/fp16", "##preset", "##algorithm", "##a.O rounded"})
+      if (hand.exists(page + what)) hand.check(hand.explained(hand.id(page + what)), block + ": " + what + " explains itself");
+  }
+}
+
+constexpr std::array cases{
+    Case{"lesson views", "codes", codes},
+    Case{"lesson views", "reals", reals},
+    Case{"lesson views", "bits", bits},
+    Case{"lesson views", "bits words", bits_words},
+    Case{"lesson views", "heatmap", heatmap},
+    Case{"lesson views", "controls", controls},
+    Case{"lesson views", "last counts", last_counts},
+    Case{"lesson views", "policy", policies_by_step},
+    Case{"lesson views", "row plots", row_plots},
+    Case{"lesson views", "sweeps", sweeps},
+    Case{"lesson views", "odd sweeps", odd_sweeps},
+    Case{"lesson views", "bytes", bytes},
+    Case{"lesson views", "formats", formats},
+    Case{"lesson views", "states", states},
+    Case{"lesson views", "tooltips", tooltips},
+};
+
+}  // namespace
+
+std::span<const Case> lesson_view_cases() { return cases; }
+
+}  // namespace attoscope::testing

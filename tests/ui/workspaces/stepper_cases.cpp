@@ -1,0 +1,243 @@
+// The stepper of the lessons: its controls, its clock, its words.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "app/explore/lessons.h"
+#include "kernels/experiment/presets.h"
+#include "tests/ui/cases.h"
+#include "ui/frame/ui_state.h"
+#include "ui/learn/learn_state.h"
+#include "ui/learn/stepper/pseudo_code.h"
+#include "ui/learn/stepper/stepper.h"
+
+namespace attoscope::testing {
+namespace {
+
+const std::string stepper = "//Learn/**/";
+
+/// A lesson that is one live view.
+void open_view(Hand& hand, const std::string& block) {
+  Session session = small_session();
+  session.view.workspace = Workspace::learn;
+  session.lesson.name = "test";
+  hand.open(session);
+  PanelInput input = hand.stage.panel_input();
+  Lesson lesson = parse_lesson("test", "# Test\n\n## Step\n\n```" + block + "```\n");
+  resolve(lesson);
+  input.learn.lessons = std::make_shared<const Lessons>(Lessons{std::move(lesson)});
+  hand.stage.told = std::move(input);
+  hand.frames(3);
+}
+void open_stepper(Hand& hand, const std::string& parameters) { open_view(hand, "recurrence\n" + parameters); }
+
+/// The reader changed these keys of the view and nothing else.
+std::function<void(Session&)> changed(std::vector<LessonParameter> changes) {
+  return [changes = std::move(changes)](Session& s) { s.lesson.views = {{"test", 0, changes}}; };
+}
+
+/// What `act` does to a freshly opened stepper.
+void expect(Hand& hand, const std::string& parameters, const std::string& what, const std::function<void()>& act,
+            std::vector<LessonParameter> changes, Hand::Where where = Hand::Where::current()) {
+  open_stepper(hand, parameters);
+  hand.changes(what, act, changed(std::move(changes)), where);
+}
+
+constexpr const char* eight =
+    "scores: 1 3 2 5 4 1 0 2\nalgorithms: flash2\nblock_k: 2\n";  // start, 4 tiles of 5 lines, the end
+
+void buttons(Hand& hand) {
+  open_stepper(hand, eight);
+  const auto press = [&](const char* what) { return [&hand, what] { hand.click(stepper + what); }; };
+  hand.changes("step", press("###step"), changed({{"at", "1"}}));
+  hand.changes("step again", press("###step"), changed({{"at", "2"}}));
+  hand.changes("back", press("###step back"), changed({{"at", "1"}}));
+  hand.changes("last", press("###last step"), changed({{"at", "21"}}));
+  hand.leaves("a step beyond the last", press("###step"));
+  hand.changes("first", press("###first step"), changed({{"at", "0"}}));
+  hand.leaves("back of the first", press("###step back"));
+  hand.changes("typed", [&] { hand.type(stepper + "##steps", "13"); }, changed({{"at", "13"}}));
+}
+
+void play(Hand& hand) {
+  open_stepper(hand, eight);
+  const auto at = [&] { return hand.session().lesson.views.empty() ? "" : hand.session().lesson.views[0].changes[0].value; };
+  hand.click(stepper + "###play steps");
+  hand.frames(45);  // three quarters of a second, three steps a second
+  const std::string reached = at();
+  hand.check(reached == "2" || reached == "3", "plays three steps a second, reached " + reached);
+  hand.click(stepper + "###play steps");
+  const std::string paused = at();
+  hand.frames(60);
+  hand.check(at() == paused, "pressed again, it stops");
+  hand.click(stepper + "###last step");
+  hand.click(stepper + "###play steps");
+  hand.frames(5);
+  hand.check(at() == "0", "from the last step it starts at the first");
+}
+
+void choices(Hand& hand) {
+  expect(hand, eight, "format", [&] { hand.choose(stepper + "##format", "fp16"); }, {{"format", "fp16"}});
+  expect(hand, eight, "policy", [&] { hand.choose(stepper + "##policy", "all_tile"); }, {{"policy", "all_tile"}});
+  expect(hand, eight, "tile", [&] { hand.type(stepper + "##block_k", "3"); }, {{"block_k", "3"}});
+  expect(hand, eight, "another algorithm", [&] { hand.click(stepper + "three_pass"); }, {{"algorithms", "three_pass, flash2"}});
+  open_stepper(hand, eight);
+  hand.check(hand.disabled(stepper + "flash2"), "the last algorithm stays");
+  const std::string two = "scores: 1 3 2 5\nalgorithms: two_pass, flash2\nblock_k: 1\n";
+  expect(hand, two, "one algorithm less", [&] { hand.click(stepper + "two_pass"); }, {{"algorithms", "flash2"}});
+  expect(hand, two, "follow another", [&] { hand.click(stepper + "###lane two_pass"); }, {{"follow", "two_pass"}});
+}
+
+void scores(Hand& hand) {
+  const auto source = [&](const char* what) { return [&hand, what] { hand.choose(stepper + "##source", what); }; };
+  expect(hand, eight, "random", source("random"), {{"scores", "random:8:1"}});
+  expect(hand, eight, "ascending", source("ascending"), {{"scores", "ascending:8"}});
+  expect(hand, eight, "descending", source("descending"), {{"scores", "descending:8"}});
+  expect(hand, eight, "the traced row", source("pinned"), {{"scores", "pinned"}});
+  expect(hand, "scores: ascending:4\n", "typed", source("typed"), {{"scores", "0 2 4 6"}});
+  expect(hand, eight, "a list", [&] { hand.fill(stepper + "##scores", "1 2.5 1/4 -3"); }, {{"scores", "1 2.5 1/4 -3"}});
+  expect(hand, "scores: random:16:7\n", "how many", [&] { hand.type(stepper + "##N", "24"); }, {{"scores", "random:24:7"}});
+  expect(hand, "scores: random:16:7\n", "others", [&] { hand.click(stepper + "others"); }, {{"scores", "random:16:8"}});
+  open_stepper(hand, eight);
+  hand.check(hand.disabled(stepper + "others") && hand.disabled(stepper + "##N"), "typed scores have no seed");
+  hand.leaves("what is no list of numbers", [&] { hand.fill(stepper + "##scores", "1 two 3"); });
+}
+
+void bars(Hand& hand) {
+  open_stepper(hand, eight);
+  const auto bar = [&](float y) { return hand.place(stepper + "###score 3", 0.5f, y); };
+  hand.changes(
+      "a click types one score",
+      [&] {
+        hand.press(bar(0.5f));
+        hand.enter("4.5");
+      },
+      changed({{"scores", "1 3 4.5 5 4 1 0 2"}}));
+  hand.leaves("what is no number", [&] {
+    hand.press(bar(0.5f));
+    hand.enter("x");
+  });
+  open_stepper(hand, eight);
+  hand.drag(bar(0.6f), bar(0.3f));
+  std::string problem;
+  const auto& views = hand.session().lesson.views;
+  const std::vector<double> now =
+      views.empty() ? std::vector<double>{} : scores_of(views[0].changes[0].value, nullptr, problem);
+  hand.check(now.size() == 8 && now[2] > 2.5 && now[2] < 6 && std::fmod(now[2], 0.25) == 0, "a drag up raises it by quarters");
+  hand.check(now.size() == 8 && now[1] == 3 && now[3] == 5, "and no other");
+}
+
+void pinned(Hand& hand) {
+  open_stepper(hand, "scores: pinned\nalgorithms: flash2\n");
+  const auto& state = hand.stage.state->learn->views.at(0).recurrence;
+  const Result& result = *hand.stage.panel_input().answer.result;
+  hand.check(state->rows.size() == 1 && state->rows[0].question.scores == scores_of_row(result, result.trace.row, 64),
+             "the traced row's scores");
+  hand.check(state->rows[0].question.scores.size() == 64 && state->rows[0].same_bits, "64 of them, and the kernel's bits");
+}
+
+void tooltips(Hand& hand) {
+  open_stepper(hand, "scores: 1 3\nalgorithms: two_pass, flash2\n");
+  int seen = 0;
+  for (const char* what :
+       {"##source", "##scores", "##block_k", "##format", "##policy", "two_pass", "flash1", "###score 1", "###step",
+        "###step back", "###first step", "###last step", "###play steps", "##steps", "###lane flash2"})
+    seen += hand.check(hand.explained(hand.id(stepper + what)), std::string(what) + " explains itself");
+  hand.check(seen == 15, "all of them");
+}
+
+void complaints(Hand& hand) {
+  const auto says = [&](const std::string& block, const std::string& words) {
+    open_view(hand, block);
+    const auto& problems = hand.stage.state->learn->problems;
+    hand.check(problems.size() == 1 && problems[0].find(words) != std::string::npos,
+               block + " says " + (problems.empty() ? "nothing" : problems[0]) + ", expected " + words);
+  };
+  says("recurrence\nscores: 1 two\n", "scores is '1 two', expected 1 to 64 numbers");
+  says("recurrence\nscores: random:65:1\n", "scores is 'random:65:1'");
+  says("recurrence\nscores: random:x:1\n", "scores is 'random:x:1'");
+  says("recurrence\nscores: nan\n", "scores is 'nan'");
+  says("recurrence\nscores: 1e9\n", "scores is '1e9'");
+  says("recurrence\nalgorithms: flash3\n", "algorithms is 'flash3', expected");
+  says("recurrence\nalgorithms: ,\n", "algorithms is ',', expected one to four of");
+  says("recurrence\nheight: 5\n", "height is '5', expected a whole number from 80 to 400");
+  says("recurrence\nat: -1\n", "at is '-1'");
+  says("code\nalgorithm: split_kv\n", "algorithm is 'split_kv', expected three_pass, two_pass, flash1 or flash2");
+}
+
+std::vector<Steps> rows_of(const std::vector<double>& scores, std::initializer_list<Algorithm> algorithms, int block_k) {
+  std::vector<Steps> rows;
+  for (const Algorithm a : algorithms) {
+    StepQuestion q{.scores = scores,
+                   .values = scores,
+                   .d = 1,
+                   .algorithm = a,
+                   .block_k = block_k,
+                   .format = bf16,
+                   .precision = policy("exact").precision};
+    rows.push_back(steps(q));
+  }
+  return rows;
+}
+
+/// Every line of every algorithm is reached in order, each algorithm takes every step, and nobody runs ahead of the scores.
+void clock(Hand& hand) {
+  const auto rows =
+      rows_of({1, 3, 2, 5, 4}, {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1, Algorithm::flash2}, 2);
+  const StepClock ticks = step_clock(rows);
+  for (std::size_t a = 0; a < rows.size(); ++a) {
+    int last = -1, reads = 0;
+    for (const auto& tick : ticks) {
+      hand.check(tick[a] == last || tick[a] == last + 1, "no step is left out");
+      last = tick[a];
+    }
+    hand.check(last + 1 == static_cast<int>(rows[a].steps.size()), "the clock ends with the last step");
+    for (const auto& tick : ticks) {
+      reads = 0;
+      for (std::size_t k = 0; k < rows.size(); ++k)
+        reads = std::max(reads, rows[k].steps[static_cast<std::size_t>(tick[k])].reads);
+      const auto next = static_cast<std::size_t>(tick[a]) + 1;
+      hand.check(next >= rows[a].steps.size() || rows[a].steps[next].reads >= reads,
+                 "whoever could go on with so few scores has gone on");
+    }
+    for (const RowStep& step : rows[a].steps)
+      hand.check(std::ranges::count(pseudo_code(rows[a].question.algorithm), step.kind,
+                                    [](const CodeLine& l) { return l.kind.value_or(StepKind{255}); }) == 1,
+                 "every step is one line of the code");
+  }
+}
+
+void formulas(Hand& hand) {
+  const auto rows = rows_of({4, 6, 1}, {Algorithm::flash2}, 1);
+  const auto lines = [&](StepKind kind, int tile) {
+    const auto& all = rows[0].steps;
+    const auto found = std::ranges::find_if(all, [&](const RowStep& s) { return s.kind == kind && s.tile == tile; });
+    std::string text;
+    for (const std::string& line : step_formula(rows[0], static_cast<int>(found - all.begin()))) text += line + "|";
+    return text;
+  };
+  const auto expect_text = [&](const std::string& found, const std::string& expected) {
+    hand.check(found == expected, found + " instead of " + expected);
+  };
+  expect_text(lines(StepKind::max, 1), "m = max(m', S_t)|= max(4, 6)|= 6|");
+  expect_text(lines(StepKind::alpha, 0), "α: nothing to rescale yet|the first tile|l = 0 and O = 0|");
+  expect_text(lines(StepKind::alpha, 1), "α = exp(m' - m)|= exp(4 - 6)|= 0.135335|");
+  expect_text(lines(StepKind::weights, 2), "P_j = exp(S_j - m)|= exp(1 - 6)|= 0.00673795|");
+  expect_text(lines(StepKind::sum, 1), "l = α·l + Σ P|= 0.135335·1 + 1|= 1.13534|");
+  expect_text(lines(StepKind::output, 1), "O = α·O + P·V|= 0.135335·(4) + (6)|= (6.54134)|");
+  expect_text(step_place(rows[0], 0) + "|" + step_place(rows[0], 7), "before any score|score 2");
+}
+
+constexpr Case cases[] = {
+    {"stepper", "buttons", buttons},   {"stepper", "play", play},
+    {"stepper", "choices", choices},   {"stepper", "scores", scores},
+    {"stepper", "bars", bars},         {"stepper", "pinned", pinned},
+    {"stepper", "tooltips", tooltips}, {"stepper", "complaints", complaints},
+    {"stepper", "clock", clock},       {"stepper", "formulas", formulas},
+};
+
+}  // namespace
+
+std::span<const Case> stepper_cases() { return cases; }
+
+}  // namespace attoscope::testing

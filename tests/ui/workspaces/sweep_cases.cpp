@@ -1,0 +1,393 @@
+// The Sweep workspace: every control of the plan, running, pausing, opening a point, and every state that it can be in.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "tests/ui/cases.h"
+#include "ui/sweep/series.h"
+#include "ui/sweep/value_editor.h"
+#include "ui/sweep/words.h"
+
+namespace attoscope::testing {
+namespace {
+
+const std::string plan_panel = "//Sweep plan/", picture = "//Sweep picture/", rows_panel = "//Sweep rows/**/";
+constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z;
+
+Session sweep_session() {
+  Session s = small_session();
+  s.experiment.problem.n = 32;
+  s.view.workspace = Workspace::sweep;
+  s.sweep.first = {"block_k", "8:32:x2"};
+  s.sweep.seeds = 2;
+  return s;
+}
+
+/// Frames until the sweep is as told.
+void wait(Hand& hand, const std::function<bool(const SweepView&)>& ready, const std::string& what) {
+  for (int i = 0; i < 4000 && !ready(hand.stage.panel_input().sweep); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    hand.frames(1);
+  }
+  hand.check(ready(hand.stage.panel_input().sweep), what);
+  hand.frames(2);
+}
+
+bool complete(const SweepView& v) {
+  return v.progress.state == SweepProgress::State::done && !v.progress.stale && v.table &&
+         std::ranges::all_of(v.table->cells, [&](const SweepCell& c) { return c.count == v.table->seeds || c.error >= 0; });
+}
+
+void run_all(Hand& hand) {
+  hand.click(picture + "###run sweep");
+  wait(hand, complete, "every point is computed");
+}
+
+void parameters(Hand& hand) {
+  hand.open(sweep_session());
+  hand.changes(
+      "format is varied", [&] { hand.choose(plan_panel + "first/##parameter", "##format"); },
+      [](Session& s) { s.sweep.first = {"format", "bf16,fp16,tf32,fp32"}; });
+  hand.changes(
+      "and N", [&] { hand.choose(plan_panel + "second/##parameter", "##n"); },
+      [](Session& s) { s.sweep.second = {"n", "64:1024:x2"}; });
+  hand.changes(
+      "a step of b", [&] { hand.choose(plan_panel + "second/##parameter", "##b.O"); },
+      [](Session& s) { s.sweep.second = {"b.O", "exact,fp32,bf16,fp16"}; });
+  hand.changes(
+      "they change places", [&] { hand.click(plan_panel + "###swap parameters"); },
+      [](Session& s) { std::swap(s.sweep.first, s.sweep.second); });
+  hand.changes(
+      "the second goes", [&] { hand.choose(plan_panel + "second/##parameter", "none"); },
+      [](Session& s) { s.sweep.second = {}; });
+  hand.changes(
+      "found by typing",
+      [&] {
+        hand.click(plan_panel + "first/##parameter");
+        hand.frames(2);
+        hand.enter("keys of a t");
+      },
+      [](Session& s) { s.sweep.first = {"block_k", "16:1024:x2"}; });
+  hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.sweep.first = {"b.O", "exact,fp32,bf16,fp16"}; });
+  hand.leaves("one Esc closes the list", [&] {
+    hand.click(plan_panel + "first/##parameter");
+    hand.frames(2);
+    hand.key(ImGuiKey_Escape);
+  });
+  hand.frames(2);
+  hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "while its search field had the keyboard");
+}
+
+void values(Hand& hand) {
+  hand.open(sweep_session());
+  hand.changes(
+      "a list is typed", [&] { hand.fill(plan_panel + "first/##values", "8,16,24"); },
+      [](Session& s) { s.sweep.first.values = "8,16,24"; });
+  hand.changes(
+      "as a range", [&] { hand.click(plan_panel + "first/form/linear"); }, [](Session& s) { s.sweep.first.values = "8:24:8"; });
+  hand.changes(
+      "doubling", [&] { hand.click(plan_panel + "first/form/×2"); }, [](Session& s) { s.sweep.first.values = "8:24:x2"; });
+  hand.changes(
+      "as a list", [&] { hand.click(plan_panel + "first/form/list"); }, [](Session& s) { s.sweep.first.values = "8,16"; });
+  hand.changes("a chip goes", [&] { hand.click(plan_panel + "first/##8"); }, [](Session& s) { s.sweep.first.values = "16"; });
+  hand.leaves("the last one stays", [&] { hand.click(plan_panel + "first/##16"); });
+  hand.changes(
+      "what is wrong", [&] { hand.fill(plan_panel + "first/##values", "0:x"); },
+      [](Session& s) { s.sweep.first.values = "0:x"; });
+  hand.check(hand.stage.panel_input().sweep.progress.wrong_values[0].find("0:x") != std::string::npos, "is said in a sentence");
+  hand.check(hand.disabled(picture + "###run sweep") && hand.disabled(plan_panel + "first/form/list"), "and cannot be run");
+  hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s.sweep.first.values = "16"; });
+  hand.changes(
+      "names have no ranges", [&] { hand.choose(plan_panel + "first/##parameter", "##policy"); },
+      [](Session& s) { s.sweep.first = {"policy", "hw,tile,eager,all_tile,all_direct"}; });
+  hand.check(!hand.exists(plan_panel + "first/form/list"), "and no control for them");
+}
+
+void value_forms(Hand& hand) {
+  hand.check(
+      form_of("1:8:x2") == ValueForm::doubling && form_of("1:8") == ValueForm::linear && form_of("1,8") == ValueForm::list,
+      "forms are told apart");
+  hand.check(in_form(ValueForm::linear, {"16", "32", "64"}) == "16:64:24", "a range of as many steps");
+  hand.check(in_form(ValueForm::linear, {"0", "0.5"}) == "0:0.5:0.5", "of fractions too");
+  hand.check(in_form(ValueForm::doubling, {"0", "8"}) == "1:8:x2", "0 cannot be doubled");
+  hand.check(in_form(ValueForm::list, {"q.npy,k.npy", "normal"}) == "q.npy,k.npy;normal", "commas within values");
+  hand.check(without({"a,b", "c"}, 1) == "a,b;", "one value with a comma");
+}
+
+void measures(Hand& hand) {
+  hand.open(sweep_session());
+  run_all(hand);
+  hand.changes(
+      "max", [&] { hand.choose(plan_panel + "##measure", "###max_abs"); }, [](Session& s) { s.sweep.measure = "max_abs"; });
+  hand.changes("of b", [&] { hand.click(plan_panel + "subject/b"); }, [](Session& s) { s.sweep.subject = SweepSubject::b; });
+  hand.changes(
+      "over golden", [&] { hand.click(plan_panel + "relation/\\/ golden"); },
+      [](Session& s) { s.sweep.relation = SweepRelation::golden; });
+  hand.changes(
+      "ratio", [&] { hand.click(plan_panel + "relation/a \\/ b"); },
+      [](Session& s) { s.sweep.relation = SweepRelation::ratio; });
+  hand.check(hand.disabled(plan_panel + "subject/a"), "a ratio has no subject");
+  wait(hand, [](const SweepView& v) { return complete(v) && v.table->of == "ratio"; }, "nothing is computed anew");
+  hand.changes(
+      "rescales", [&] { hand.choose(plan_panel + "##measure", "###rescales"); },
+      [](Session& s) { s.sweep.measure = "rescales"; });
+  hand.check(hand.disabled(plan_panel + "relation/absolute"), "belong to no method");
+  hand.changes("seeds", [&] { hand.type(plan_panel + "##seeds", "5"); }, [](Session& s) { s.sweep.seeds = 5; });
+  hand.changes(
+      "min–max", [&] { hand.click(plan_panel + "spread/min–max"); }, [](Session& s) { s.sweep.spread = SeedSpread::min_max; });
+  hand.changes("log x", [&] { hand.click(plan_panel + "##log x"); }, [](Session& s) { s.sweep.log_x = false; });
+  hand.changes("log y", [&] { hand.click(plan_panel + "##log y"); }, [](Session& s) { s.sweep.log_y = false; });
+  hand.check(hand.disabled(plan_panel + "shape/heat map"), "a heat map needs two");
+  hand.choose(plan_panel + "second/##parameter", "##d");
+  hand.changes("heat map", [&] { hand.click(plan_panel + "shape/heat map"); }, [](Session& s) { s.sweep.heat_map = true; });
+}
+
+void ready_made(Hand& hand) {
+  hand.open(sweep_session());
+  hand.changes(
+      "which format",
+      [&] {
+        hand.click(plan_panel + "###ready plans");
+        hand.pick("##format");
+      },
+      [](Session& s) {
+        s.sweep = SweepPlan{};
+        s.sweep.first = {"format", "e4m3,e5m2,fp16,bf16,tf32,fp32"};
+        s.sweep.relation = SweepRelation::golden;
+      });
+  for (const char* name :
+       {"tile size", "bits", "statement", "length", "tile shape", "bits and length", "one step", "stale max"}) {
+    hand.click(plan_panel + "###ready plans");
+    hand.pick(std::string("##") + name);
+    hand.frames(2);
+    const SweepProgress p = hand.stage.panel_input().sweep.progress;
+    hand.check(p.points > 0 && p.wrong.empty() && p.wrong_values[0].empty() && p.wrong_values[1].empty(),
+               std::string(name) + " can be run");
+  }
+}
+
+void runs(Hand& hand) {
+  hand.open(sweep_session());
+  hand.leaves("running", [&] { run_all(hand); });
+  const SweepTable& t = *hand.stage.panel_input().sweep.table;
+  hand.check(t.cells.size() == 3 && t.cells[2].mean > 0 && t.cells[2].min < t.cells[2].max, "three means over two seeds");
+  hand.check(hand.disabled(picture + "###run sweep") && hand.disabled(picture + "###cancel sweep"),
+             "there is nothing left to do");
+  hand.changes(
+      "a row is opened", [&] { hand.click(rows_panel + "##row 1"); },
+      [](Session& s) {
+        s.experiment.a.block_k = s.experiment.b.block_k = 16;
+        s.view.workspace = Workspace::explore;
+      });
+  hand.changes("undone", [&] { hand.key(undo_key); }, [](Session& s) { s = sweep_session(); });
+  wait(hand, complete, "the sweep is there again");
+  hand.changes(
+      "a point is opened",
+      [&] { hand.press(hand.place(picture + "points", 0.02f, 0.5f)), hand.press(hand.place(picture + "points", 0.5f, 0.5f)); },
+      [](Session&) {});  // nothing is near
+  Session two = sweep_session();
+  two.sweep.second = {"format", "bf16,fp16"};
+  two.sweep.heat_map = true;
+  hand.open(two);
+  run_all(hand);
+  hand.changes(
+      "a cell is opened", [&] { hand.press(hand.place(picture + "points", 0.99f, 0.01f)); },
+      [](Session& s) {
+        s.experiment.a.block_k = s.experiment.b.block_k = 32;
+        s.experiment.format = fp16;
+        s.view.workspace = Workspace::explore;
+        s.view.square_tiles = false;
+      });
+}
+
+void keys_run(Hand& hand) {
+  Session s = sweep_session();
+  s.experiment.problem.n = 256;
+  s.sweep.seeds = 2000;
+  hand.open(s);
+  const auto state_is = [](SweepProgress::State state) {
+    return [state](const SweepView& v) { return v.progress.state == state; };
+  };
+  hand.leaves("R runs", [&] { hand.key(ImGuiKey_R); });
+  wait(
+      hand, [](const SweepView& v) { return v.progress.done > 3 && v.progress.seconds_left > 0; },
+      "points come, and the time left");
+  hand.key(ImGuiKey_R);
+  wait(hand, state_is(SweepProgress::State::paused), "R pauses");
+  hand.click(picture + "###run sweep");
+  wait(hand, state_is(SweepProgress::State::running), "the button goes on");
+  hand.key(ImGuiKey_Escape);
+  wait(hand, state_is(SweepProgress::State::idle), "Esc cancels");
+  hand.changes(
+      "the experiment is edited in Explore", [&] { hand.click(plan_panel + "###edit experiment"); },
+      [](Session& x) { x.view.workspace = Workspace::explore; });
+  hand.leaves("R does nothing there", [&] { hand.key(ImGuiKey_R); });
+  hand.check(hand.stage.panel_input().sweep.progress.state == SweepProgress::State::idle, "no sweep runs");
+}
+
+/// What a key changes in Explore it leaves alone where nobody sees it.
+void keys_of_explore(Hand& hand) {
+  hand.open(sweep_session());
+  for (const ImGuiKey key : {ImGuiKey_1, ImGuiKey_9, ImGuiKey_L, ImGuiKey_P, ImGuiKey_G, ImGuiKey_0, ImGuiKey_M, ImGuiKey_V,
+                             ImGuiKey_B, ImGuiKey_X, ImGuiKey_Comma, ImGuiKey_Period, ImGuiKey_J})
+    hand.leaves(std::string("key ") + ImGui::GetKeyName(key), [&] { hand.key(key); });
+}
+
+/// Numbers of a handy size are written as such, with as many decimals in all lines; others with exponents.
+void means_in_digits(Hand& hand) {
+  const auto texts = [](std::initializer_list<double> means, std::initializer_list<double> shown, int more = 0) {
+    SweepTable t;
+    t.axes = {{"n", "N", {}, {}}};
+    for (const double m : means) t.cells.push_back({1, m, 0, m, m, 0, -1}), t.axes[0].names.push_back("1");
+    std::string text;
+    for (const double x : shown) text.append(mean_text(extremes(t), x, more)).append(" ");
+    return text;
+  };
+  const auto is = [&](const std::string& found, const std::string& expected) {
+    hand.check(found == expected, found + "instead of " + expected);
+  };
+  is(texts({0.511, 6.13}, {0.511, 6.13, 0.0221, 0.0001}), "0.511 6.130 0.022 1.0e-4 ");
+  is(texts({0.511, 6.13}, {0.51234, 0}, 1), "0.5123 0.0000 ");
+  is(texts({12, 3456}, {12, 3456, 0.2}), "12 3456 2.0e-1 ");
+  is(texts({-48, 0, 7}, {-48, 0}), "-48.00 0.00 ");
+  is(texts({0.004, 2}, {0.004, 2}), "4.00e-3 2.00e0 ");
+  is(texts({2, 1e4}, {2}), "2.00e0 ");
+  is(texts({0, 0}, {0}), "0 ");
+  is(texts({std::nan("")}, {std::nan("")}), "NaN ");
+}
+
+/// A table of made-up numbers.
+PanelInput told_input(const PanelInput& like, std::size_t first, std::size_t second, double (*mean)(std::size_t), bool names) {
+  auto t = std::make_shared<SweepTable>();
+  const auto axis = [&](const char* key, std::size_t count) {
+    SweepValues v{key, key, {}, {}};
+    for (std::size_t i = 0; i < count; ++i) {
+      v.names.push_back(names ? "some_policy_" + std::to_string(i) : std::to_string(i + 1));
+      if (!names) v.numbers.push_back(static_cast<double>(i + 1));
+    }
+    return v;
+  };
+  t->axes.push_back(axis("n", first));
+  if (second > 0) t->axes.push_back(axis("d", second));
+  t->measure = t->quantity = "mean |error|";
+  t->of.push_back('a');
+  t->seeds = 3;
+  for (std::size_t i = 0; i < first * std::max<std::size_t>(1, second); ++i) {
+    const double m = mean(i);
+    t->cells.push_back({3, m, std::abs(m) / 4, m * 0.8, m * 1.3, std::numeric_limits<double>::quiet_NaN(), -1});
+  }
+  PanelInput input = like;
+  input.sweep.table = t;
+  input.sweep.progress = SweepProgress();
+  input.sweep.progress.state = SweepProgress::State::done;
+  input.sweep.progress.points = input.sweep.progress.done = t->cells.size() * 3;
+  return input;
+}
+
+void strange_states(Hand& hand) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  hand.open(sweep_session());
+  const PanelInput like = hand.stage.panel_input();
+  const std::array<double (*)(std::size_t), 8> numbers{[](std::size_t i) { return 1e-3 / double(i + 1); },
+                                                       [](std::size_t) { return nan; },
+                                                       [](std::size_t) { return 0.0; },
+                                                       [](std::size_t i) { return i % 2 == 0 ? 1e-300 : 1e300; },
+                                                       [](std::size_t i) { return i % 3 == 0 ? inf : -1.0 * double(i); },
+                                                       [](std::size_t i) { return i % 2 == 0 ? 5e-324 : -1e308; },
+                                                       [](std::size_t) { return -2.5; },
+                                                       [](std::size_t i) { return i == 0 ? nan : 1.0; }};
+  for (const auto& [width, height, scale] :
+       std::vector<std::tuple<int, int, double>>{{1280, 800, 1}, {1280, 800, 2}, {640, 400, 1}, {1920, 1080, 1.5}})
+    for (const auto mean : numbers)
+      for (const std::size_t first : {1u, 2u, 17u})
+        for (const std::size_t second : {0u, 1u, 9u})
+          for (const bool names : {false, true}) {
+            hand.stage.resize(width, height);
+            hand.view().ui_scale = scale;
+            hand.session().sweep.heat_map = second > 1 && first > 1;
+            hand.session().sweep.log_y = !names || first > 2;
+            hand.stage.told = told_input(like, first, second, mean, names);
+            hand.frames(1);
+          }
+  PanelInput failed = told_input(like, 3, 0, numbers[0], false);
+  auto table = std::make_shared<SweepTable>(*failed.sweep.table);
+  table->errors = {"problem.n is 70000000, expected at most 1048576"};
+  for (SweepCell& c : table->cells) c = {0, nan, nan, nan, nan, nan, 0};
+  failed.sweep.table = table;
+  failed.sweep.progress.failed = failed.sweep.progress.done;
+  hand.stage.told = failed;
+  hand.frames(2);
+  hand.check(sweep_words(failed.sweep, hand.session().sweep, extremes(*table)).headline == "No point could be computed",
+             "said in words");
+  hand.leaves("a failed row is not opened", [&] { hand.click(rows_panel + "##row 1"); });
+}
+
+void drawings(Hand& hand) {
+  hand.open(sweep_session());
+  const PanelInput f = told_input(hand.stage.panel_input(), 5, 0, [](std::size_t i) { return 1e-3 * double(i + 1); }, false);
+  SweepDrawing d;
+  SweepPlan plan;
+  hand.check(refresh(d, f.sweep.table, plan) && !refresh(d, f.sweep.table, plan), "a drawing is made once");
+  hand.check(d.lines.size() == 1 && d.lines[0].mean[4] == 5e-3 && std::abs(d.lines[0].high[4] - 5e-3 * 1.25) < 1e-12,
+             "mean and standard deviation");
+  plan.spread = SeedSpread::min_max;
+  refresh(d, f.sweep.table, plan);
+  hand.check(std::abs(d.lines[0].low[0] - 0.8e-3) < 1e-12 && std::abs(d.lines[0].high[0] - 1.3e-3) < 1e-12,
+             "least and largest");
+  hand.check(spread_ends({2, 1.0, 3.0, 0.5, 2.0, 0, -1}, SeedSpread::std).low == 0.5, "a bar never crosses 0");
+  hand.check(d.y.log && d.y.from > 0 && d.y.to > 6.5e-3, "the axis holds the bars");
+  plan.log_y = false;
+  refresh(d, f.sweep.table, plan);
+  hand.check(!d.y.log && d.y.from == 0, "a linear axis begins at 0");
+  hand.check(sweep_words(f.sweep, plan, d.extremes).headline == "a's mean |error| grows 5.00× from n 1 to 5",
+             sweep_words(f.sweep, plan, d.extremes).headline);
+  hand.check(value_ticks({0.43, 10.3, true}, 11).texts == std::vector<std::string>{"0.5", "1", "2", "5", "10"},
+             "more than two powers of ten on less than two decades");
+  const auto headline = [&](double (*mean)(std::size_t)) {
+    const PanelInput named = told_input(hand.stage.panel_input(), 3, 0, mean, true);
+    return sweep_words(named.sweep, plan, extremes(*named.sweep.table)).headline;
+  };
+  hand.check(headline([](std::size_t i) { return 1.5 + double(i); }) == "a's mean |error|: 1.500 … 3.500",
+             headline([](std::size_t i) { return 1.5 + double(i); }));
+  hand.check(headline([](std::size_t) { return 1.5; }) == "a's mean |error|: 1.500", "equal means are said once");
+  const PanelInput many = told_input(hand.stage.panel_input(), 3, 500, [](std::size_t i) { return double(i + 1); }, false);
+  refresh(d, many.sweep.table, plan);
+  hand.check(d.lines.size() == most_lines && d.left_out == 500 - most_lines && d.lines.back().second == 499,
+             "of very many lines, some");
+  hand.check(sweep_csv(*f.sweep.table).starts_with("n,mean,std,min,max,seeds,error\n1,0.001,0.00025"),
+             sweep_csv(*f.sweep.table));
+}
+
+void fixed_words(Hand& hand) {
+  Experiment e = small_session().experiment;
+  SweepPlan plan;
+  plan.first.key = "n";
+  const std::string text = fixed_text(e, plan);
+  hand.check(text.find("flash2 hw") != std::string::npos && text.find("tiles 16×16") != std::string::npos &&
+                 text.find("N 96") == std::string::npos,
+             text);
+}
+
+constexpr std::array cases{
+    Case{"sweep", "parameters", parameters},
+    Case{"sweep", "values", values},
+    Case{"sweep", "value forms", value_forms},
+    Case{"sweep", "measures", measures},
+    Case{"sweep", "ready-made", ready_made},
+    Case{"sweep", "runs", runs},
+    Case{"sweep", "keys", keys_run},
+    Case{"sweep", "keys of Explore", keys_of_explore},
+    Case{"sweep", "means in digits", means_in_digits},
+    Case{"sweep", "strange states", strange_states},
+    Case{"sweep", "drawings", drawings},
+    Case{"sweep", "fixed words", fixed_words},
+};
+
+}  // namespace
+
+std::span<const Case> sweep_cases() { return cases; }
+
+}  // namespace attoscope::testing

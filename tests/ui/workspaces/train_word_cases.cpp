@@ -1,0 +1,130 @@
+// A training record as curves, words and tables.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "tests/ui/cases.h"
+#include "tests/ui/workspaces/made_record.h"
+#include "ui/train/series.h"
+#include "ui/train/words.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope::testing {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+
+TrainPlan plan_of(TrainKind kind = TrainKind::methods) {
+  TrainPlan plan = default_train_plan();
+  plan.kind = kind;
+  return plan;
+}
+
+void growing(Hand& hand) {
+  GrowingCurve curve;
+  constexpr int count = 100'000;
+  for (int i = 1; i <= count; ++i) curve.add(i, i == 70'001 ? 9.0 : i == 30'002 ? -9.0 : i % 2);
+  const Points few = curve.points(0, count, 400);
+  hand.check(few.x.size() <= 800 && std::ranges::is_sorted(few.x), "of very many points some");
+  hand.check(std::ranges::max(few.y) == 9 && std::ranges::min(few.y) == -9, "the peaks among them");
+  hand.check(few.x[static_cast<std::size_t>(std::ranges::max_element(few.y) - few.y.begin())] == 70'001, "at their places");
+  hand.check(curve.least() == -9 && curve.largest() == 9 && curve.least_above() == 1 && curve.last_x() == count, "and ranges");
+  GrowingCurve gaps;
+  for (const double y : {1.0, nan, inf, 0.0}) gaps.add(gaps.last_x() + 1, y);
+  hand.check(gaps.points(0, 5, 10).x.size() == 4 && std::isnan(gaps.points(0, 5, 10).y[2]) && gaps.largest() == 1,
+             "what is not finite is a gap");
+}
+
+void drawings(Hand& hand) {
+  const TrainPlan plan = plan_of(TrainKind::reference);
+  auto record = made_record(plan, 100), longer = made_record(plan, 200);
+  TrainDrawing d;
+  TrainLook look;
+  hand.check(refresh(d, record, look) && !refresh(d, record, look), "a drawing is made once");
+  hand.check(d.pairs.size() == 5 && d.pairs[0].last_y() == record->pairs[0].points.back().deviations[0].max_abs,
+             "a curve ends with the newest number");
+  hand.check(d.last == 100, "the axis is a quarter of all steps");
+  hand.check(
+      refresh(d, longer, look) && d.taken_points[0] == 21 && d.pairs[0].points(0, 200, 500).x.size() == 21 && d.last == 200,
+      "it grows");
+  look.relative = true;
+  look.tensor = 2;
+  refresh(d, longer, look);
+  const auto number = [&](std::size_t pair) { return longer->pairs[pair].points.back().deviations[3].max_abs; };
+  hand.check(d.reference == 1 && d.pairs[0].last_y() == number(0) / number(1) && d.pairs[1].last_y() == 1,
+             "relative to another initialisation");
+  hand.check(reference_of(*made_record(plan_of(), 10), TrainMeasure::max_abs, -1) == -1, "where there is one");
+  longer->forks.push_back({100, "a: policy eager -> hw"});
+  hand.check(refresh(d, std::make_shared<TrainRecord>(*longer), look), "a fork is drawn anew");
+  hand.check(refresh(d, record, look) && d.pairs[0].points(0, 200, 500).x.size() == 11, "going back shortens");
+  hand.check(refresh(d, nullptr, look) && !d.record, "nothing is nothing");
+  const auto direct = made_record(plan_of(TrainKind::replay), 100);
+  look = {};
+  refresh(d, direct, look);
+  double sum = 0;
+  for (const PairPoint& p : direct->pairs[0].points) sum += p.deviations[0].max_abs;
+  hand.check(d.pairs.size() == 2 && d.pairs[1].last_y() == sum, "direct effects are added up");
+  const HeadHealth head{{1000, 10, 500, 5, 50, 7, 1, -0.5, 2.0}, 3};
+  hand.check(measure_of(head, RunMeasure::ties) == 0.01 && measure_of(head, RunMeasure::saturated) == 0.01 &&
+                 measure_of(head, RunMeasure::underflowed) == 0.1 && measure_of(head, RunMeasure::delta_bias) == -0.25 &&
+                 measure_of(head, RunMeasure::query_norm) == 3,
+             "shares of heads");
+  RunHealth health{1, {head, head}};
+  health.heads[1].statistics.delta_error = 0.25;
+  hand.check(measure_of(health, RunMeasure::delta_bias, -1) == -0.25 && measure_of(health, RunMeasure::delta_bias, 1) == 0.125,
+             "the worst keeps its sign");
+}
+
+void words(Hand& hand) {
+  const std::string long_name(3000, 'x');
+  hand.check(printed("%s is %d", long_name.c_str(), 7) == long_name + " is 7", "nothing is cut, however long it is");
+  const auto say = [](const TrainRecord& r) { return train_words(made_view(std::make_shared<TrainRecord>(r))); };
+  const auto is = [&](const std::string& found, const std::string& expected) {
+    hand.check(found == expected, "'" + found + "' instead of '" + expected + "'");
+  };
+  auto r = made_record(plan_of(TrainKind::reference), 400);
+  const auto plant = [&](std::size_t pair, double max_abs, double wasserstein) {
+    r->pairs[pair].points.back().deviations[0] = {max_abs, wasserstein, 0, 1, 12.5};
+  };
+  plant(0, 3.1e-3, 4e-5), plant(1, 0.155, 0), plant(2, 1e-3, 0), plant(3, 1.24e-2, 0), plant(4, 1e-2, 0);
+  is(say(*r).headline, "After 400 steps a and b differ by at most 3.1e-3 (W1 4.0e-5)");
+  is(say(*r).sentence, "That is 0.020 of what another seed gives, 3.10 of fp16 - fp32, 0.25 of bf16 - fp32.");
+  plant(0, 0, 0);
+  is(say(*r).headline, "After 400 steps a and b are the same, bit for bit");
+  plant(0, nan, nan);
+  hand.check(say(*r).bad, "what is not finite is bad");
+  r->runs[0].stopped = "Run a diverged at step 401: the loss is NaN.";
+  is(say(*r).headline, "Training stopped after 400 steps");
+  is(say(*r).sentence,
+     "Run a diverged at step 401: the loss is NaN. Everything until then is kept; the last state is that of step 400.");
+  r = made_record(plan_of(), 400);
+  plant(0, 3.1e-3, 4e-5);
+  r->pairs[0].points.back().loss_difference = -0.012;
+  is(say(*r).sentence, "Loss a − b -1.2e-2; directionality 12, where random steps give 1 and steps in one direction 20.");
+  is(train_words(ready_view(r->plan)).headline, "Does the deviation matter?");
+  r = made_record(plan_of(TrainKind::replay), 20);
+  for (PairPoint& p : r->pairs[0].points) p.deviations[0] = {p.step == 10 ? 4e-6 : 1e-6, 2e-8, 0, 1, 1};
+  is(say(*r).headline, "Step 20 alone moves a from b by at most 1.0e-6 (W1 2.0e-8)");
+  is(say(*r).sentence,
+     "Over 3 measured steps it is 2.0e-6 in the mean and at most 4.0e-6; feedback from step to step takes no part in it.");
+  r = made_record(plan_of(TrainKind::bisect), 10);
+  for (std::size_t p = 0; p < r->pairs.size(); ++p)
+    r->pairs[p].points.back().deviations[0].max_abs = p == 0 ? 1.0 : p == 3 ? 0.1 : 0.5 + 0.01 * double(p);
+  is(say(*r).sentence, "What is left of it: 0.10 with " + r->pairs[3].pair.name + ", 0.51 with " + r->pairs[1].pair.name +
+                           printed(", more with the other %zu.", r->pairs.size() - 3));
+  hand.check(runs_csv(*r).starts_with("run,step,loss,gradient_norm,rate,loss_scale,skipped\na,1,"), runs_csv(*r).substr(0, 80));
+  hand.check(deviation_csv(*r).find("\na - b,10,layer 0 W_Q,") != std::string::npos, "every tensor is a line");
+  hand.check(tensors_csv(*r, 0, -1).find("\nlayer 1 W_2,512,128,") != std::string::npos, tensors_csv(*r, 0, -1));
+  hand.check(heads_csv(*r, 5).starts_with(health_csv(*r).substr(0, 200)), "the heads of the first measured step");
+}
+
+constexpr std::array cases{Case{"train", "growing", growing}, Case{"train", "drawings", drawings},
+                           Case{"train", "words", words}};
+
+}  // namespace
+
+std::span<const Case> train_word_cases() { return cases; }
+
+}  // namespace attoscope::testing

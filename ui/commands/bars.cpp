@@ -1,0 +1,265 @@
+// The top bar and the status bar.
+#include "ui/commands/bars.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "kernels/experiment/result.h"
+#include "ui/commands/figures_menu.h"
+#include "ui/commands/session_menu.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/widgets/progress.h"
+#include "ui/widgets/stale.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float bar_height = 36;
+
+/// The tabs of the top bar, in the order of `Workspace`.
+constexpr std::array workspaces{
+    Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from the truth."},
+    Choice{"Sweep",
+           "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
+    Choice{"Train",
+           "Two copies of a small transformer learn the same text, one with each method: how far apart their weights drift, "
+           "and what that means."},
+    Choice{"Learn", "The recurrence taught with its real numbers: lessons whose every view runs the kernel."},
+};
+static_assert(workspaces.size() == workspace_names.size());
+
+constexpr ImGuiWindowFlags bar_flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                                       ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoScrollWithMouse |
+                                       ImGuiWindowFlags_NoBringToFrontOnFocus;
+
+bool begin_bar(const char* name, float y, float height) {
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos({view->Pos.x, y});
+  ImGui::SetNextWindowSize({view->Size.x, height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(12), 0});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, {1, 1});
+  const bool open = ImGui::Begin(name, nullptr, bar_flags);
+  ImGui::PopStyleVar(3);
+  return open;
+}
+
+void scale_buttons(View& view, const Palette& colours) {
+  if (quiet_button("−###smaller", colours, px(26))) view.ui_scale = std::max(0.75, view.ui_scale - 0.125);
+  explain("Everything smaller. Key −.");
+  ImGui::SameLine(0, 0);
+  const WithFace f(Face::mono);
+  if (quiet_button(printed("%.0f %%###UI scale", view.ui_scale * 100).c_str(), colours, px(52))) view.ui_scale = 1;
+  explain("The size of text and controls. Click: 100 %.");
+  ImGui::SameLine(0, 0);
+  if (quiet_button("+###larger", colours, px(26))) view.ui_scale = std::min(3.0, view.ui_scale + 0.125);
+  explain("Everything larger. Key +.");
+}
+
+/// A quiet button that explains itself.
+bool bar_button(const char* text, float width, const char* what, const Palette& colours, bool possible = true) {
+  ImGui::BeginDisabled(!possible);
+  const bool pressed = quiet_button(text, colours, px(width));
+  ImGui::EndDisabled();
+  explain(what);
+  return pressed;
+}
+
+void undo_buttons(Session& session, History& history, const Palette& colours) {
+  if (bar_button("undo###undo", 42, "Takes back the last change of anything. A drag is one change. Ctrl+Z.", colours,
+                 history.can_undo(session)))
+    history.undo(session);
+  ImGui::SameLine(0, 0);
+  if (bar_button("redo###redo", 42, "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y.", colours,
+                 history.can_redo(session)))
+    history.redo(session);
+}
+
+void theme_button(View& view, const Palette& colours) {
+  const Theme other = next(view.theme);
+  const std::string name(other == Theme::high_contrast ? "contrast" : theme_names[static_cast<std::size_t>(other)]);
+  if (bar_button((name + "###theme").c_str(), 66, "Dark, light or high-contrast theme. Key T.", colours)) view.theme = other;
+}
+
+void pins_button(Session& session, const Palette& colours) {
+  const std::string text = printed("pins %d###pins", static_cast<int>(session.pins.size()));
+  if (bar_button(text.c_str(), 62,
+                 "Experiments that were kept, with their numbers, instead of the controls. Shift+K; K keeps one.", colours))
+    session.view.show_pins = !session.view.show_pins;
+}
+
+/// A group of buttons; groups of the lowest rank are left out where the bar is short.
+struct Group {
+  float width;
+  int rank;
+  std::function<void()> draw;
+};
+
+/// The groups that fit, at the right end of the bar.
+void draw_groups(std::vector<Group> groups, float right, float room, float y) {
+  const auto total = [&] {
+    float sum = 0;
+    for (const Group& g : groups) sum += px(g.width + 8);
+    return sum;
+  };
+  while (!groups.empty() && total() > room) groups.erase(std::ranges::min_element(groups, {}, &Group::rank));
+  float x = right - total();
+  for (const Group& g : groups) {
+    ImGui::SetCursorScreenPos({x, y});
+    g.draw();
+    x += px(g.width + 8);
+  }
+}
+
+/// The workspaces as tabs; returns where they end.
+float draw_tabs(View& view, float x, const Palette& colours) {
+  const ImVec2 at = ImGui::GetWindowPos();
+  const float text_y = at.y + (px(bar_height) - px(15)) / 2;
+  for (std::size_t i = 0; i < workspaces.size(); ++i) {
+    const bool current = i == static_cast<std::size_t>(view.workspace);
+    const float width = text_width(Face::body, workspaces[i].label) + px(24);
+    ImGui::SetCursorScreenPos({x, at.y});
+    if (ImGui::InvisibleButton(std::string(workspaces[i].label).c_str(), {width, px(bar_height)}))
+      view.workspace = static_cast<Workspace>(i);
+    const bool hovered = ImGui::IsItemHovered();
+    explain(workspaces[i].what);
+    draw_text({x + width / 2, text_y}, Face::body, current || hovered ? colours.text : colours.secondary, workspaces[i].label,
+              0.5f);
+    if (current)
+      ImGui::GetWindowDrawList()->AddRectFilled({x, at.y + px(bar_height - 2)}, {x + width, at.y + px(bar_height)},
+                                                colours.accent);
+    x += width;
+  }
+  return x;
+}
+
+/// The program's name, where there is room for more than tabs and the most wanted buttons; returns where it ends.
+float draw_title(const Palette& colours) {
+  constexpr float roomy = 720;
+  const ImVec2 at = ImGui::GetWindowPos();
+  const float x = at.x + px(12);
+  if (ImGui::GetWindowWidth() < px(roomy)) return x;
+  ImGui::PushFont(fonts().semibold, size::body);
+  const ImVec2 extent = ImGui::CalcTextSize("Attoscope");
+  ImGui::GetWindowDrawList()->AddText({x, at.y + (px(bar_height) - px(15)) / 2}, colours.text, "Attoscope");
+  ImGui::PopFont();
+  return x + extent.x + px(24);
+}
+
+}  // namespace
+
+void draw_top_bar(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  if (begin_bar("Top bar", view->Pos.y, px(bar_height))) {
+    const ImVec2 at = ImGui::GetWindowPos();
+    ImGui::GetWindowDrawList()->AddLine({at.x, at.y + px(bar_height) - 1}, {at.x + view->Size.x, at.y + px(bar_height) - 1},
+                                        colours.line);
+    const float left = draw_tabs(session.view, draw_title(colours), colours);
+    const std::vector<Group> groups{
+        {session_button_width, 10, [&] { session_button(input, state, colours, requests); }},
+        {98, 7,
+         [&] {
+           if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /.", colours))
+             state.palette.asked = true;
+         }},
+        {64, 6, [&] { presets_button(session, input, state, colours); }},
+        {78, 5, [&] { figures_button(session.view, input, colours, requests); }},
+        {62, 5, [&] { pins_button(session, colours); }},
+        {84, 8, [&] { undo_buttons(session, state.history, colours); }},
+        {46, 1,
+         [&] {
+           if (bar_button("save###save", 46,
+                          "The window as a PNG in the folder of pictures. Every plot has a button of its own, seen under the "
+                          "mouse. F12.",
+                          colours))
+             requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
+         }},
+        {66, 3, [&] { theme_button(session.view, colours); }},
+        {104, 4, [&] { scale_buttons(session.view, colours); }},
+        {54, 9,
+         [&] {
+           if (bar_button("keys###help", 54, "All keys. Key H.", colours)) state.show_help = !state.show_help;
+         }},
+    };
+    const float right = at.x + view->Size.x - px(4);
+    draw_groups(groups, right, right - left - px(16), at.y + px(4));
+  }
+  ImGui::End();
+}
+
+namespace {
+
+/// Items of the status bar from the left, each of a minimal width, so that nothing moves when a text changes.
+class StatusItems {
+ public:
+  explicit StatusItems(float height) : at_(ImGui::GetWindowPos()), height_(height), x_(at_.x + px(12)) {}
+
+  void add(Face face, Colour colour, const std::string& text, float least, const char* what) {
+    const float width = std::max(least, text_width(face, text));
+    ImGui::SetCursorScreenPos({x_, at_.y});
+    ImGui::Dummy({width, height_});
+    explain(what);
+    draw_text({x_, at_.y + (height_ - line_height(face)) / 2}, face, colour, text);
+    x_ += width + px(22);
+  }
+  float x() const { return x_; }
+
+ private:
+  ImVec2 at_;
+  float height_, x_;
+};
+
+/// What the answer holds, how long it took, and its digest.
+void answer_items(const Result& r, StatusItems& items, const Palette& colours) {
+  items.add(Face::mono_small, is_first_answer(r) ? colours.accent : colours.secondary, rows_text(r), px(140),
+            "Query rows that the picture and the statistics hold.");
+  items.add(Face::mono_small, colours.secondary, printed("update %6.1f ms", r.timing.total), px(120),
+            "Time of the last answer: inputs, golden value, a, b, deviations, trace.");
+  items.add(Face::mono_small, colours.secondary, "digest a " + hex16(r.digests.a), px(180),
+            "Hash of the bits of a's output: the same on every machine for the same experiment.");
+}
+
+}  // namespace
+
+void draw_status_bar(const PanelInput& input, const Palette& colours, Requests& requests) {
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  const float height = px(26);
+  if (begin_bar("Status bar", view->Pos.y + view->Size.y - height, height)) {
+    const ImVec2 at = ImGui::GetWindowPos();
+    ImGui::GetWindowDrawList()->AddLine(at, {at.x + view->Size.x, at.y}, colours.line);
+    StatusItems items(height);
+    items.add(Face::small, colours.secondary, input.answer.device, 0, "What computes.");
+    const bool slow = input.answer.computing && input.answer.computing_seconds > shown_after;
+    const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
+    // A message that would be cut takes the place of what is said about the answer.
+    const float numbers = px(140 + 120 + 180 + 3 * 22);
+    if (input.answer.result && items.x() + numbers + text_width(Face::small, input.messages.error) < right)
+      answer_items(*input.answer.result, items, colours);
+    const std::string& sentence = input.messages.error.empty() ? input.messages.notice : input.messages.error;
+    const std::string hint = "drop a .safetensors or .npy file anywhere";
+    const float hint_left = right - text_width(Face::small, hint);
+    if (!sentence.empty())
+      items.add(Face::small, input.messages.error.empty() ? colours.good : colours.bad,
+                fitted(Face::small, sentence, std::max(px(40), right - items.x())), 0, sentence.c_str());
+    else if (hint_left > items.x() && !slow)
+      draw_text({hint_left, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint, hint);
+    if (slow) {
+      ImGui::SetCursorScreenPos({end - px(progress_width), at.y});
+      draw_progress(input, colours, height, requests);
+    }
+  }
+  ImGui::End();
+}
+
+}  // namespace attoscope

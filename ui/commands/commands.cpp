@@ -1,0 +1,281 @@
+#include "ui/commands/commands.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <utility>
+
+#include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "ui/controls/controls.h"
+#include "ui/controls/pins.h"
+#include "ui/frame/entries.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/probe_entry.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/session/settings.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Words that a user may have for a field of the view beside its path; those of an experiment are in the table of parameters.
+struct Alias {
+  std::string_view path, words;
+};
+constexpr Alias alias_table[] = {
+    {"view.field", "picture"},
+    {"view.picture", "heat map, rescale map, scores"},
+    {"view.detail", "histogram, scatter, attribution, traffic"},
+    {"view.on_chip_elements", "M on-chip memory"},
+    {"view.ui_scale", "size of text"},
+};
+
+std::string_view alias(std::string_view path) {
+  for (const Alias& a : alias_table)
+    if (a.path == path) return a.words;
+  if (const ExperimentParameter* const p = parameter_at(path)) return p->alias;
+  return {};
+}
+
+/// Fields that the palette leaves out: another control sets them, or only a file can.
+bool is_internal(const Setting& s) {
+  constexpr std::string_view own[] = {
+      "problem.input.file",       "loaded.file",     "loaded.index",      "view.workspace",         "view.hidden_curves",
+      "view.named_figure.policy", "train.text.file", "train_look.hidden", "train_look.hidden_runs", "train_look.step"};
+  return std::ranges::find(own, s.path) != std::end(own) || s.path.starts_with("view.zoom") ||
+         s.path.starts_with("view.panels") || s.path.starts_with("view.cell_");
+}
+
+/// "a: block_k" for a.block_k; the last word of everything else.
+std::string title(std::string_view path) {
+  const std::string last(path.substr(path.rfind('.') + 1));
+  if (path == "problem.n" || path == "problem.mask.kind" || path == "problem.input.kind")
+    return std::string(parameter_at(path)->label);
+  if (path.starts_with("view.named_figure.")) return "papers' figures: " + last;
+  if (path.starts_with("train.a.")) return "train: a " + last;
+  if (path.starts_with("train.b.")) return "train: b " + last;
+  if (path.starts_with("train")) return "train: " + last;
+  if (path.starts_with("a.")) return "a: " + last;
+  if (path.starts_with("b.")) return "b: " + last;
+  std::string words = last;
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+/// "a.S" for a.precision.S.
+std::string short_path(const std::string& path) {
+  return path.substr(0, path.find('.') + 1) + path.substr(path.rfind('.') + 1);
+}
+
+/// Sets a field; where it cannot be, the palette shows why.
+void set(KeyTarget& t, const std::string& path, const std::string& value) {
+  t.state.palette.complaint = set_setting(t.session, path, value);
+}
+
+void add_settings(const std::vector<Setting>& list, std::vector<Command>& all) {
+  for (const Setting& s : list) {
+    if (is_internal(s)) continue;
+    for (const std::string& choice : s.choices) {
+      std::string words = s.path + " " + std::string(alias(s.path)) + (choice == s.text ? " (now)" : "");
+      all.push_back({title(s.path) + ": " + choice, std::move(words), "",
+                     [path = s.path, choice](KeyTarget& t) { set(t, path, choice); }, ""});
+    }
+    if (!s.expected.empty())
+      all.push_back({"set " + title(s.path) + " …",
+                     s.path + " " + std::string(alias(s.path)) + ", now " + s.text,
+                     "",
+                     {},
+                     "set " + s.path + " to "});
+  }
+}
+
+void add_policies(const Method& m, const std::string& method, std::vector<Command>& all) {
+  for (const Policy& p : policies())
+    if (policy_name(p.precision, m.algorithm) == p.name)
+      all.push_back({method + ": policy " + std::string(p.name), "preset of " + method + ": " + std::string(p.what), "",
+                     [path = method + ".policy", name = std::string(p.name)](KeyTarget& t) { set(t, path, name); }, ""});
+}
+
+void add_offers(const PanelInput& input, const Session& session, std::vector<Command>& all) {
+  if (input.choices.probes)
+    for (const ProbeEntry& p : *input.choices.probes)
+      all.push_back({"preset: " + p.title, p.sentence, "", [p](KeyTarget& t) { ask_probe(t.session, t.state, p); }, ""});
+  for (const DeviceEntry& d : input.choices.devices)
+    if (d.reason.empty())
+      all.push_back({"device: " + d.spec, d.name, "", [spec = d.spec](KeyTarget& t) { t.session.device = spec; }, ""});
+  if (session.experiment.problem.input.kind == InputKind::tensors)
+    for (std::size_t i = 0; i < input.choices.tensors.head_names.size(); ++i)
+      all.push_back({"head: " + input.choices.tensors.head_names[i], "of the tensor file", "",
+                     [i](KeyTarget& t) { set(t, "problem.input.index", std::to_string(i)); }, ""});
+  for (const RecentSession& r : input.sessions.recent)
+    if (r.reason.empty())
+      all.push_back(
+          {"open session: " + r.file.substr(r.file.find_last_of('/') + 1), r.file, "",
+           [file = r.file](KeyTarget& t) { t.requests.files.session = SessionRequest{SessionRequest::Act::open, file}; }, ""});
+  for (std::size_t i = 0; i < session.pins.size(); ++i)
+    all.push_back({"pin: " + session.pins[i].name, "restore this pin", "",
+                   [i](KeyTarget& t) { restore_pin(t.session, static_cast<int>(i)); }, ""});
+}
+
+std::string lower(std::string_view text) {
+  std::string low(text);
+  std::ranges::transform(low, low.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return low;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c != ' ' && c != '=')
+      words.back() += c;
+    else if (!words.back().empty())
+      words.emplace_back();
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+/// How well a word is found in a text: whole words before beginnings of words before parts before scattered letters.
+double word_fitness(const std::string& word, const std::string& text) {
+  const auto is_letter = [&](std::size_t i) {
+    return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0;
+  };
+  double best = -1;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || !is_letter(at - 1), ends = !is_letter(at + word.size());
+    if (!begins && word.size() == 1) continue;  // a single letter within a word is no match
+    best = std::max(
+        best, 40.0 + (begins ? 40 : 0) + (begins && ends ? 20 : 0) - 0.1 * static_cast<double>(std::min<std::size_t>(at, 50)));
+  }
+  if (best >= 0 || word.size() < 2) return best;
+  std::size_t at = 0, first = std::string::npos;
+  for (const char c : word) {
+    at = text.find(c, at);
+    if (at == std::string::npos) return -1;
+    if (first == std::string::npos) first = at;
+    ++at;
+  }
+  const double spread = static_cast<double>(at - first) / static_cast<double>(word.size());
+  return spread > 4 ? -1 : 20 / spread;
+}
+
+/// "set N to 4096", "block_k 128", "a.S = fp16": what is to be set, and to what.
+struct Assignment {
+  std::string what, value;
+};
+std::optional<Assignment> assignment(std::string_view query) {
+  std::vector<std::string> words = words_of(query);
+  if (!words.empty() && lower(words.front()) == "set") words.erase(words.begin());
+  if (words.size() < 2) return std::nullopt;
+  Assignment found{.what = {}, .value = words.back()};
+  words.pop_back();
+  if (words.size() > 1 && lower(words.back()) == "to") words.pop_back();
+  for (const std::string& w : words) found.what += (found.what.empty() ? "" : " ") + w;
+  return found;
+}
+
+/// What the tile sliders of the window do: both methods follow, and a square tile stays square.
+void set_tile(KeyTarget& t, const std::string& which, const std::string& value) {
+  Session changed = t.session;
+  if (std::string why = set_setting(changed, "a." + which, value); !why.empty()) {
+    t.state.palette.complaint = std::move(why);
+    return;
+  }
+  const int side = which == "block_k" ? changed.experiment.a.block_k : changed.experiment.a.block_q;
+  Experiment& e = t.session.experiment;
+  e = t.session.view.square_tiles ? with_tiles(e, {side, side})
+      : which == "block_k"        ? with_block_k(e, side)
+                                  : with_block_q(e, side);
+}
+
+/// True if the command, tried on copies, leaves no complaint.
+bool can(const Command& command, const KeyTarget& target) {
+  Session session = target.session;
+  UiState state;
+  Requests requests;
+  KeyTarget trial{session, state, requests, target.result, target.input};
+  command.act(trial);
+  return state.palette.complaint.empty();
+}
+
+/// The commands that give a field a value.
+std::vector<Command> assignments(std::string_view query, const KeyTarget& target) {
+  const std::optional<Assignment> asked = assignment(query);
+  if (!asked) return {};
+  std::vector<std::pair<double, Command>> ranked;
+  const auto add = [&](const std::string& path, const std::string& shown, const std::string& words,
+                       std::function<void(KeyTarget&)> act) {
+    Command c{"set " + shown + " to " + asked->value, words, "", std::move(act), ""};
+    const double fit = fitness(asked->what, {shown + " " + path, words, "", {}, ""});
+    if (fit >= 0) ranked.emplace_back(fit, std::move(c));
+  };
+  for (const char* side : {"block_k", "block_q"})
+    add(side, side, target.session.view.square_tiles ? "square tiles of both methods" : "tiles of both methods",
+        [which = std::string(side), value = asked->value](KeyTarget& t) { set_tile(t, which, value); });
+  std::vector<Setting> all = settings(target.session.experiment);
+  for (Setting& s : settings(target.session.view)) all.push_back(std::move(s));
+  if (target.session.view.workspace == Workspace::train)
+    for (Setting& s : settings(target.session.train, target.session.train_look)) all.push_back(std::move(s));
+  for (const Setting& s : all)
+    if (!is_internal(s) && !s.expected.empty())
+      add(s.path + " " + short_path(s.path), title(s.path),
+          s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
+          [path = s.path, value = asked->value](KeyTarget& t) { set(t, path, value); });
+  std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, Command>::first);
+  const bool has_digit = std::ranges::any_of(asked->value, [](unsigned char c) { return std::isdigit(c) != 0; });
+  std::vector<Command> best;
+  for (auto& [fit, command] : ranked)
+    if (best.size() < 4 && fit >= 60 && (has_digit || can(command, target))) best.push_back(std::move(command));
+  return best;
+}
+
+}  // namespace
+
+std::vector<Command> commands(const KeyTarget& target) {
+  std::vector<Command> all;
+  for (const Key& key : keys())
+    if (key.act != nullptr)
+      all.push_back({std::string(key.what), "", std::string(key.keys), [act = key.act](KeyTarget& t) { act(t); }, ""});
+  all.push_back(
+      {"reset layout", "panels as wide and as high as at first", "", [](KeyTarget& t) { t.session.view.panels = {}; }, ""});
+  all.push_back({"UI scale 100 %", "size of text and controls", "", [](KeyTarget& t) { t.session.view.ui_scale = 1; }, ""});
+  add_offers(target.input, target.session, all);
+  add_policies(target.session.experiment.a, "a", all);
+  add_policies(target.session.experiment.b, "b", all);
+  add_settings(settings(target.session.experiment), all);
+  add_settings(settings(target.session.view), all);
+  if (target.session.view.workspace == Workspace::train)
+    add_settings(settings(target.session.train, target.session.train_look), all);
+  return all;
+}
+
+double fitness(std::string_view query, const Command& command) {
+  const std::string name = lower(command.name), what = lower(command.what);
+  double sum = 0;
+  for (const std::string& typed : words_of(query)) {
+    const std::string word = lower(typed);
+    const double in_name = word_fitness(word, name), in_what = 0.6 * word_fitness(word, what);
+    if (in_name < 0 && in_what < 0) return -1;
+    sum += std::max(in_name, in_what);
+  }
+  return sum - 0.05 * static_cast<double>(std::min<std::size_t>(name.size(), 60));
+}
+
+std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const KeyTarget& target, std::size_t most) {
+  std::vector<Command> best = assignments(query, target);
+  const std::optional<Assignment> asked = assignment(query);
+  const std::string wanted = asked ? asked->what + " " + asked->value : std::string(query);
+  const bool anything = words_of(wanted).empty();
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (const double fit = fitness(wanted, all[i]); fit >= 0 || anything) ranked.emplace_back(fit, i);
+  if (!anything) std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, std::size_t>::first);
+  for (const auto& [fit, i] : ranked)
+    if (best.size() < most) best.push_back(all[i]);
+  return best;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,137 @@
+#include "ui/commands/figures_menu.h"
+
+#include <algorithm>
+
+#include "imgui.h"
+#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/presets.h"
+#include "ui/widgets/progress.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float menu_width = 608;
+
+/// How much of the figure on its way is done.
+double share_of(const FigureProgress& p) { return p.all == 0 ? 0 : static_cast<double>(p.done) / static_cast<double>(p.all); }
+
+void edit_figure_policy(FigureSettings& s, const Palette& colours, float width) {
+  const WithField field(Face::mono);
+  if (begin_combo("##figure policy", s.policy, width)) {
+    for (const Policy& p : policies()) {
+      if (p.algorithm != Algorithm::flash2) continue;
+      if (ImGui::Selectable(std::string(p.name).c_str(), p.name == s.policy)) s.policy = p.name;
+      explain(p.what);
+    }
+    ImGui::EndCombo();
+  } else {
+    explain(
+        "Where Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does. The two "
+        "figures of training take nothing but this.");
+  }
+  ImGui::SameLine(0, px(8));
+  toggle("all policies", colours, s.all_policies, width);
+  explain("Draws every policy instead of one: under which rounding a paper's statement holds, and under which it is reversed.");
+}
+
+void edit_figure_settings(FigureSettings& s, const Palette& colours) {
+  constexpr int most_seeds = 20, most_n = 4096, most_d = 128;
+  const float half = px((menu_width - 16) / 2);
+  const auto column = [&](const auto& draw) {
+    ImGui::BeginGroup();
+    const WithWidth width(half);
+    draw();
+    ImGui::EndGroup();
+  };
+  column([&] { edit_figure_policy(s, colours, (half - px(8)) / 2); });
+  ImGui::SameLine(0, px(16));
+  column([&] {
+    slider({"N", 64, most_n, 1, most_figure_n, true}, colours, s.n);
+    explain("Tokens; where a figure varies N, from 128 to twice this.");
+  });
+  column([&] {
+    slider({"seeds", 1, most_seeds, 1, most_figure_seeds}, colours, s.seeds);
+    explain("How many seeds each point is computed for: the marks are means, the bars standard deviations.");
+  });
+  ImGui::SameLine(0, px(16));
+  column([&] {
+    slider({"d", 16, most_d, 1, max_d, true}, colours, s.d);
+    explain("Head dimension.");
+  });
+}
+
+/// A line of the list: title and sentence. True if it was clicked.
+bool entry(const FigureEntry& e, const Palette& colours) {
+  const float pad = px(8), height = line_height(Face::body) + line_height(Face::small) + px(10);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool pressed =
+      ImGui::Selectable(("##" + e.name).c_str(), false, ImGuiSelectableFlags_NoAutoClosePopups, {px(menu_width), height});
+  explain("Draws it, and puts the figure with its data, script and JSON into the folder of pictures.",
+          "attoscope figure " + e.name);
+  const float used = draw_text({at.x + pad, at.y + px(3)}, Face::body, colours.text, e.title);
+  draw_text({at.x + pad + used + px(12), at.y + px(5)}, Face::mono_small, colours.faint, e.name);
+  draw_text({at.x + pad, at.y + px(5) + line_height(Face::body)}, Face::small, colours.secondary,
+            fitted(Face::small, e.what, px(menu_width) - 2 * pad));
+  return pressed;
+}
+
+/// How far the figure on its way is, and a button that stops it; an empty line where there is none.
+void draw_figure_progress(const PanelInput& input, const Palette& colours, Requests& requests) {
+  const float height = px(control_height), bar = px(120), thick = px(6);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  if (!input.figures.progress) {
+    ImGui::Dummy({px(menu_width), height});
+    draw_text({at.x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint,
+              "Finished points are kept and never computed twice.");
+    return;
+  }
+  const FigureProgress& p = *input.figures.progress;
+  draw_bar({at.x, at.y + (height - thick) / 2}, bar, thick, share_of(p), colours);
+  const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
+  draw_text({at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
+            printed("%5zu of %5zu %s  ", p.done, p.all, p.trains ? "steps " : "points") + time_left(p.seconds_left));
+  const float numbers = text_width(Face::mono_small, "12345 of 12345 points  99.9 s left") + px(24);
+  draw_text({at.x + bar + numbers, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours.text,
+            fitted(Face::label, p.title, px(menu_width - 64) - bar - numbers));
+  ImGui::SetCursorScreenPos({at.x + px(menu_width - 56), at.y});
+  if (push_button("cancel###cancel figure", colours, false, {px(56), height})) requests.exports.stop_figures = true;
+  explain("Stops this figure and those that wait. Its finished points are kept.");
+}
+
+/// "figures", or how much of one is done, in text of fixed width.
+std::string button_text(const PanelInput& input) {
+  return (input.figures.progress ? printed("fig. %3.0f %%", 100 * share_of(*input.figures.progress)) : std::string("figures")) +
+         "###figures";
+}
+
+}  // namespace
+
+void figures_button(View& view, const PanelInput& input, const Palette& colours, Requests& requests) {
+  if (quiet_button(button_text(input).c_str(), colours, px(78))) ImGui::OpenPopup("figures");
+  explain("The papers' experiments as figures for print, under the rounding policy of your choice or under all of them.");
+  const ImGuiViewport* screen = ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {screen->Size.x, screen->Size.y - px(36 + 26 + 8)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours.panel);
+  const bool open = ImGui::BeginPopup("figures");
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  if (!open) return;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  edit_figure_settings(view.named_figure, colours);
+  ImGui::PopStyleVar();
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
+  if (input.figures.entries)
+    for (const FigureEntry& e : *input.figures.entries)
+      if (entry(e, colours)) requests.exports.figure = e.name;
+  ImGui::Dummy({0, px(8)});
+  draw_figure_progress(input, colours, requests);
+  ImGui::PopStyleVar();
+  ImGui::EndPopup();
+}
+
+}  // namespace attoscope

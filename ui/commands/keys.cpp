@@ -1,0 +1,255 @@
+#include "ui/commands/keys.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "imgui.h"
+#include "ui/commands/session_menu.h"
+#include "ui/controls/pins.h"
+#include "ui/learn/lesson_steps.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/recurrence/recurrence.h"
+#include "ui/sweep/panels.h"
+#include "ui/train/panels.h"
+#include "ui/widgets/progress.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+template <int index>
+void show_field(KeyTarget& t) {
+  t.session.view.field = static_cast<Field>(index);
+}
+
+void toggle_scale(KeyTarget& t) {
+  t.session.view.scale = t.session.view.scale == ValueScale::log ? ValueScale::linear : ValueScale::log;
+}
+void toggle_pin(KeyTarget& t) {
+  const Looked look = looked(t.session.view);
+  if (!look.range_pinned) look.range = colour_range(t.state, t.session.view);
+  look.range_pinned = !look.range_pinned;
+}
+/// The choice after this one, then the first again.
+template <class E, std::size_t count>
+void step_on(E& value, const std::array<std::string_view, count>&) {
+  value = static_cast<E>((static_cast<std::size_t>(value) + 1) % count);
+}
+void paste(KeyTarget& t) {
+  const char* text = ImGui::GetClipboardText();
+  t.requests.clipboard.paste = true;
+  t.requests.clipboard.paste_text = text ? text : "";
+}
+void present(KeyTarget& t) { t.session.lesson.presenting = !t.session.lesson.presenting; }
+/// Runs, pauses or goes on with the sweep where it is on show.
+void sweep_on(KeyTarget& t) {
+  if (t.session.view.workspace == Workspace::sweep) t.requests.sweep = next_request(t.input.sweep.progress);
+}
+/// Runs, pauses or goes on with the training, unless the space bar presses a control.
+void train_on(KeyTarget& t) {
+  if (ImGui::GetIO().NavVisible && ImGui::IsKeyPressed(ImGuiKey_Space)) return;
+  t.session.view.workspace = Workspace::train;
+  t.requests.train.act = next_train_act(t.input.train);
+}
+void train_one_step(KeyTarget& t) {
+  if (next_train_act(t.input.train) == TrainRequest::Act::run) t.requests.train.act = TrainRequest::Act::one_step;
+}
+void train_anew(KeyTarget& t) {
+  if (t.input.train.record && t.input.train.progress.wrong.empty()) t.requests.train.act = TrainRequest::Act::restart;
+}
+/// Escape: closes the remarks; else stops presenting; else stops the computation; else unpins the cell.
+void escape(KeyTarget& t) {
+  if (shows_remarks(t.input))
+    t.requests.remarks_read = true;
+  else if (is_presenting(t.session))
+    present(t);
+  else if (t.session.view.workspace == Workspace::sweep)
+    t.requests.sweep = SweepRequest::cancel;
+  else if (t.input.answer.computing && t.input.answer.computing_seconds > shown_after)
+    t.requests.cancel = true;
+  else
+    t.session.view.cell_row = t.session.view.cell_col = -1;
+}
+void keep(KeyTarget& t) {
+  keep_pin(t.session, t.input, t.state.pins);
+  if (!t.session.view.show_pins) t.requests.error = t.state.pins.complaint;
+}
+template <SessionRequest::Act act>
+void session_file(KeyTarget& t) {
+  ask_session(act, t.input, t.state, t.requests);
+}
+void next_step(KeyTarget& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), 1); }
+void step_before(KeyTarget& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), -1); }
+void first_step(KeyTarget& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), false); }
+void last_step(KeyTarget& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), true); }
+void open_palette(KeyTarget& t) { t.state.palette.asked = true; }
+void save_window(KeyTarget& t) { t.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""}; }
+void redo(KeyTarget& t) { t.state.history.redo(t.session); }
+void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
+
+constexpr std::array table{
+    Key{"1 .. 9", "picture: golden, a, b, errors, magnitudes, ulps"},
+    Key{"Shift+1 .. 3", "picture: relative errors, a − b"},
+    Key{"L", "signed log or linear colours", ImGuiKey_L, toggle_scale, false, KeyScope::explore},
+    Key{"P", "pin the range of the colours", ImGuiKey_P, toggle_pin, false, KeyScope::explore},
+    Key{"G", "tile grid over the picture", ImGuiKey_G,
+        [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
+    Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }, false, KeyScope::explore},
+    Key{"M", "next kind of picture: output, rescale map, scores", ImGuiKey_M,
+        [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},
+    Key{"V", "next comparison: one picture, side by side, swipe, flicker", ImGuiKey_V,
+        [](KeyTarget& t) { step_on(t.session.view.comparison, comparison_names); }, false, KeyScope::explore},
+    Key{"B", "swap the two compared fields", ImGuiKey_B,
+        [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
+    Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
+        [](KeyTarget& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
+    Key{"Esc", "stop computing, the sweep or presenting, or let go of the pinned cell", ImGuiKey_Escape, escape},
+    Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true,
+        KeyScope::explore},
+    Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true, KeyScope::explore},
+    Key{"Shift+,", "first tile", ImGuiMod_Shift | ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -max_n); },
+        false, KeyScope::explore},
+    Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); },
+        false, KeyScope::explore},
+    Key{"J", "play or pause the tiles", ImGuiKey_J,
+        [](KeyTarget& t) { play_or_pause(t.state.playback, t.session.view, t.result, ImGui::GetTime()); }, false,
+        KeyScope::explore},
+    Key{"Page Down", "Learn: next step; presenting also → and Space", ImGuiKey_PageDown, next_step, true, KeyScope::learn},
+    Key{"Page Up", "Learn: step before; presenting also ←", ImGuiKey_PageUp, step_before, true, KeyScope::learn},
+    Key{"Home", "presenting: first step of the lesson", ImGuiKey_Home, first_step, false, KeyScope::presenting},
+    Key{"End", "presenting: last step of the lesson", ImGuiKey_End, last_step, false, KeyScope::presenting},
+    Key{"F5", "Learn: one step at a time in large type; Esc leaves", ImGuiKey_F5, present, false, KeyScope::learn},
+    Key{"K", "keep the experiment as a pin", ImGuiKey_K, keep},
+    Key{"Shift+K", "list of pins", ImGuiMod_Shift | ImGuiKey_K,
+        [](KeyTarget& t) { t.session.view.show_pins = !t.session.view.show_pins; }},
+    Key{"R", "run, pause or resume the sweep", ImGuiKey_R, sweep_on},
+    Key{"Space", "Train: run, pause or resume", ImGuiKey_Space, train_on, false, KeyScope::train},
+    Key{"N", "Train: take one step", ImGuiKey_N, train_one_step, true, KeyScope::train},
+    Key{"Shift+R", "Train: begin anew, with the first step", ImGuiMod_Shift | ImGuiKey_R, train_anew, false, KeyScope::train},
+    Key{"Ctrl+P", "find any control or action by name; also Ctrl+Shift+P and /", ImGuiMod_Ctrl | ImGuiKey_P, open_palette},
+    Key{"F12", "save the window as a picture", ImGuiKey_F12, save_window},
+    Key{"T", "dark, light or high-contrast theme", ImGuiKey_T,
+        [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
+    Key{"+", "larger", ImGuiKey_Equal, [](KeyTarget& t) { scale_ui(t.session.view, 0.125); }, true},
+    Key{"−", "smaller", ImGuiKey_Minus, [](KeyTarget& t) { scale_ui(t.session.view, -0.125); }, true},
+    Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.state.show_help = !t.state.show_help; }},
+    Key{"Ctrl+Z", "undo", ImGuiMod_Ctrl | ImGuiKey_Z, [](KeyTarget& t) { t.state.history.undo(t.session); }, true},
+    Key{"Ctrl+Shift+Z", "redo", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, redo, true},
+    Key{"Ctrl+Y", "redo", ImGuiMod_Ctrl | ImGuiKey_Y, redo, true},
+    Key{"Ctrl+S", "save the session", ImGuiMod_Ctrl | ImGuiKey_S, session_file<SessionRequest::Act::save>},
+    Key{"Ctrl+Shift+S", "save the session under another name", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_S,
+        session_file<SessionRequest::Act::save_as>},
+    Key{"Ctrl+O", "open a session", ImGuiMod_Ctrl | ImGuiKey_O, session_file<SessionRequest::Act::open>},
+    Key{"Ctrl+N", "new session", ImGuiMod_Ctrl | ImGuiKey_N, session_file<SessionRequest::Act::fresh>},
+    Key{"Ctrl+C", "copy the session as text", ImGuiMod_Ctrl | ImGuiKey_C,
+        [](KeyTarget& t) { t.requests.clipboard.copy = true; }},
+    Key{"Ctrl+V", "paste a session", ImGuiMod_Ctrl | ImGuiKey_V, paste},
+    Key{"Tab, arrows", "move between controls; Space presses, Enter types"},
+    Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](KeyTarget& t) { t.requests.quit = true; }},
+    Key{"wheel", "zoom about the mouse; Shift: head dimension, Ctrl: rows"},
+    Key{"drag", "move the picture; double click: all of it"},
+    Key{"click", "pin a cell and trace its row"},
+    Key{"Ctrl+click", "type a slider's value; so does a click on the number"},
+};
+
+constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, show_field<3>, show_field<4>,  show_field<5>,
+                                show_field<6>, show_field<7>, show_field<8>, show_field<9>, show_field<10>, show_field<11>};
+
+/// Other ways to what the table says.
+constexpr std::array aliases{
+    Key{"Ctrl+Shift+P", "", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P, open_palette},
+    Key{"/", "", ImGuiKey_Slash, open_palette},
+    Key{"→", "", ImGuiKey_RightArrow, next_step, true, KeyScope::presenting},
+    Key{"Space", "", ImGuiKey_Space, next_step, true, KeyScope::presenting},
+    Key{"←", "", ImGuiKey_LeftArrow, step_before, true, KeyScope::presenting},
+};
+
+}  // namespace
+
+std::span<const Key> keys() { return table; }
+
+namespace {
+
+bool pressed(const Key& key) {
+  const auto plain = static_cast<ImGuiKey>(key.chord & ~ImGuiMod_Mask_);
+  int held = ImGui::GetIO().KeyMods;
+  if (plain == ImGuiKey_Equal) held &= ~ImGuiMod_Shift;  // where + is above =
+  return held == (key.chord & ImGuiMod_Mask_) && ImGui::IsKeyPressed(plain, key.repeats);
+}
+
+}  // namespace
+
+/// True if the key acts on what is on screen.
+bool acts_on(const Session& session, KeyScope scope) {
+  switch (scope) {
+    case KeyScope::explore:
+      return session.view.workspace == Workspace::explore;
+    case KeyScope::train:
+      return session.view.workspace == Workspace::train;
+    case KeyScope::learn:
+      return session.view.workspace == Workspace::learn;
+    case KeyScope::presenting:
+      return is_presenting(session);
+    case KeyScope::everywhere:
+      break;
+  }
+  return true;
+}
+
+void handle_keys(KeyTarget target) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
+  for (int i = 0; i < field_count && acts_on(target.session, KeyScope::explore); ++i) {
+    const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
+    if (ImGui::IsKeyChordPressed(key)) field_keys[static_cast<std::size_t>(i)](target);
+  }
+  for (const std::span<const Key> list : {std::span<const Key>(table), std::span<const Key>(aliases)})
+    for (const Key& key : list)
+      if (key.act != nullptr && acts_on(target.session, key.scope) && pressed(key)) key.act(target);
+}
+
+namespace {
+
+/// One column of the help: keys [from, to).
+void help_column(std::size_t from, std::size_t to, const Palette& colours) {
+  ImGui::BeginGroup();
+  const float left = ImGui::GetCursorPosX();
+  for (std::size_t i = from; i < to; ++i) {
+    label(Face::mono, colours.accent, table[i].keys);
+    ImGui::SameLine();
+    ImGui::SetCursorPosX(left + px(128));
+    label(Face::label, colours.text, table[i].what);
+  }
+  ImGui::EndGroup();
+}
+
+}  // namespace
+
+void draw_help(bool& open, const Palette& colours) {
+  if (!open) return;
+  const ImVec2 centre = ImGui::GetMainViewport()->GetCenter();
+  ImGui::SetNextWindowPos(centre, ImGuiCond_Always, {0.5f, 0.5f});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(20), px(16)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
+  ImGui::Begin("Help", &open,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_AlwaysAutoResize |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
+  ImGui::PopStyleVar(2);
+  label(Face::headline, colours.text, "Keys");
+  label(Face::label, colours.secondary, "Every control explains itself when the mouse rests on it.");
+  ImGui::Dummy({0, px(4)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
+  const std::size_t half = (table.size() + 1) / 2;
+  help_column(0, half, colours);
+  ImGui::SameLine(0, px(32));
+  help_column(half, table.size(), colours);
+  ImGui::PopStyleVar();
+  ImGui::Dummy({0, px(4)});
+  if (push_button("close", colours)) open = false;
+  ImGui::End();
+}
+
+}  // namespace attoscope

@@ -1,0 +1,100 @@
+// The command palette: type to find any control or action.
+#include <algorithm>
+#include <string>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "kernels/experiment/result.h"
+#include "ui/commands/bars.h"
+#include "ui/commands/commands.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr int shown_commands = 12;
+constexpr float row_height = 28, palette_width = 640;
+
+/// The field in which the query is typed; true on Enter. The arrow keys move `chosen`.
+bool type_query(PaletteState& state) {
+  const WithField f(Face::body, 32);
+  ImGui::SetNextItemWidth(-1);
+  const bool appeared = ImGui::IsWindowAppearing();
+  if (appeared || !ImGui::IsAnyItemActive()) ImGui::SetKeyboardFocusHere();
+  const auto move = [](ImGuiInputTextCallbackData* data) {
+    int& chosen = *static_cast<int*>(data->UserData);
+    if (data->EventFlag == ImGuiInputTextFlags_CallbackHistory) chosen += data->EventKey == ImGuiKey_UpArrow ? -1 : 1;
+    return 0;
+  };
+  const std::string before = state.query;
+  const bool entered =
+      ImGui::InputTextWithHint("##query", "a control, an action, or “set N to 4096”", &state.query,
+                               ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackHistory, move, &state.chosen);
+  if (state.query != before) state.chosen = 0, state.complaint.clear();
+  return entered;
+}
+
+/// One line; true if it was clicked.
+bool draw_command(const Command& command, int index, bool chosen, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x, height = px(row_height), pad = px(8);
+  const bool clicked = ImGui::Selectable(("##command " + std::to_string(index)).c_str(), chosen, 0, {width, height});
+  const float name_width = text_width(Face::body, command.name), keys_width = text_width(Face::mono_small, command.keys);
+  const float x = at.x + pad + name_width + px(12), room = at.x + width - pad - keys_width - px(12) - x;
+  draw_text({at.x + pad, at.y + (height - line_height(Face::body)) / 2}, Face::body, chosen ? colours.accent : colours.text,
+            command.name);
+  if (room > px(40))
+    draw_text({x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint,
+              fitted(Face::small, command.what, room));
+  draw_text({at.x + width - pad, at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, colours.secondary,
+            command.keys, 1);
+  return clicked;
+}
+
+/// Does the command, or puts the beginning of an assignment into the query.
+void run(const Command& command, KeyTarget& target) {
+  PaletteState& state = target.state.palette;
+  state.complaint.clear();
+  if (command.act) command.act(target);
+  if (!command.complete.empty()) {
+    state.query = command.complete;
+    state.chosen = 0;
+  } else if (state.complaint.empty()) {
+    ImGui::CloseCurrentPopup();
+  }
+}
+
+}  // namespace
+
+void draw_palette(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  PaletteState& palette = state.palette;
+  if (palette.asked) {
+    palette = {};
+    ImGui::OpenPopup("palette");
+  }
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  const float width = std::min(px(palette_width), view->Size.x - px(32));
+  ImGui::SetNextWindowPos({view->Pos.x + (view->Size.x - width) / 2, view->Pos.y + px(48)});
+  ImGui::SetNextWindowSize({width, std::min(px(16 + 32 + 8 + shown_commands * row_height + 24), view->Size.y - px(56))});
+  if (!ImGui::BeginPopup("palette", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoScrollbar)) return;
+  KeyTarget target{session, state, requests, input.answer.result.get(), input};
+  const bool entered = type_query(palette);
+  if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
+  const std::vector<Command> list = found(palette.query, commands(target), target, shown_commands);
+  palette.chosen = std::clamp(palette.chosen, 0, std::max(0, static_cast<int>(list.size()) - 1));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  int wanted = entered ? palette.chosen : -1;
+  for (int i = 0; i < static_cast<int>(list.size()); ++i)
+    if (draw_command(list[static_cast<std::size_t>(i)], i, i == palette.chosen, colours)) wanted = i;
+  ImGui::PopStyleVar();
+  if (list.empty()) label(Face::label, colours.secondary, "Nothing is called so.");
+  if (wanted >= 0 && wanted < static_cast<int>(list.size())) run(list[static_cast<std::size_t>(wanted)], target);
+  if (!palette.complaint.empty()) label(Face::label, colours.bad, fitted(Face::label, palette.complaint, width - px(24)));
+  ImGui::EndPopup();
+}
+
+}  // namespace attoscope

@@ -1,0 +1,201 @@
+#include "ui/commands/session_menu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+using Act = SessionRequest::Act;
+
+constexpr float menu_width = 440, row_height = 28;
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }
+std::string file_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+/// One line of the menu: what it does at the left, a key or a folder at the right.
+bool menu_row(const char* id, std::string_view text, std::string_view aside, const Palette& colours, bool possible = true) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = px(row_height), pad = px(8), width = px(menu_width);
+  ImGui::BeginDisabled(!possible);
+  const bool pressed = ImGui::Selectable(id, false, 0, {width, height});
+  ImGui::EndDisabled();
+  const auto y = [&](Face face) { return at.y + (height - line_height(face)) / 2; };
+  const std::string shown = fitted(Face::body, text, width * 0.6f);
+  draw_text({at.x + pad, y(Face::body)}, Face::body, possible ? colours.text : colours.faint, shown);
+  const float room = width - 3 * pad - text_width(Face::body, shown);
+  const std::string right =
+      text_width(Face::mono_small, aside) <= room ? std::string(aside) : fitted(Face::mono_small, aside, room);
+  draw_text({at.x + width - pad, y(Face::mono_small)}, Face::mono_small, colours.faint, right, 1);
+  return pressed;
+}
+
+/// The four things that are done with the file that is open.
+void file_rows(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  const SessionFiles& files = input.sessions;
+  if (menu_row("##new", "new", "Ctrl+N", colours)) ask_session(Act::fresh, input, state, requests);
+  explain("The example as at first, in a session of no file. Ctrl+Z brings back what was here.");
+  if (menu_row("##open", "open …", "Ctrl+O", colours, !files.asking)) ask_session(Act::open, input, state, requests);
+  explain("Another session instead of what is here; Ctrl+Z brings that back. Dropping its file onto the window does the same.");
+  if (menu_row("##save", "save", "Ctrl+S", colours, !files.asking)) ask_session(Act::save, input, state, requests);
+  explain(files.file.empty()
+              ? "Asks for a name and writes the session there. Unsaved sessions are not lost: the window opens on the last one."
+              : files.file);
+  if (menu_row("##save as", "save as …", "Ctrl+Shift+S", colours, !files.asking))
+    ask_session(Act::save_as, input, state, requests);
+  explain("Writes the session under another name, which it goes by from then on.");
+}
+
+/// A field for a path: a desktop may have no file dialog.
+void typed_row(UiState& state, const Palette& colours, Requests& requests) {
+  SessionMenuState& menu = state.session_menu;
+  const float gap = px(8), pad = px(8), open = px(56), save = px(72);
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + pad);
+  {
+    const WithField f(Face::mono);
+    ImGui::SetNextItemWidth(px(menu_width) - open - save - 2 * gap - 2 * pad);
+    if (std::exchange(menu.typing, false)) ImGui::SetKeyboardFocusHere();
+    const bool entered =
+        ImGui::InputTextWithHint("##path", "folder/name.json", &menu.typed, ImGuiInputTextFlags_EnterReturnsTrue);
+    if (entered && !menu.typed.empty()) requests.files.session = SessionRequest{menu.entered, menu.typed};
+  }
+  explain("The path of a session file; ~ is your home. Enter does what was asked last: it opens the file, or saves to it.");
+  ImGui::SameLine(0, gap);
+  ImGui::BeginDisabled(menu.typed.empty());
+  if (push_button("open###open path", colours, menu.entered == Act::open, {open, 0}))
+    requests.files.session = SessionRequest{Act::open, menu.typed};
+  explain("Opens the session of this path.");
+  ImGui::SameLine(0, gap);
+  if (push_button("save as###save path", colours, menu.entered == Act::save_as, {save, 0}))
+    requests.files.session = SessionRequest{Act::save_as, menu.typed};
+  explain("Writes the session to this path; .json is added where it is missing. What is there is kept beside it.");
+  ImGui::EndDisabled();
+}
+
+void recent_rows(const SessionFiles& files, const Palette& colours, Requests& requests) {
+  int index = 0;
+  for (const RecentSession& r : files.recent) {
+    const std::string id = "##recent " + std::to_string(index++);
+    const bool possible = r.reason.empty();
+    if (menu_row(id.c_str(), file_of(r.file), possible ? folder_of(r.file) : r.reason, colours,
+                 possible && r.file != files.file))
+      requests.files.session = SessionRequest{Act::open, r.file};
+    explain(r.file, r.reason);
+  }
+  if (files.recent.empty()) label(Face::small, colours.faint, "  Sessions that were opened or saved will stand here.");
+}
+
+void text_rows(const Palette& colours, Requests& requests) {
+  if (menu_row("###copy", "copy as text", "Ctrl+C", colours)) requests.clipboard.copy = true;
+  explain("The session as text, to the clipboard: for a colleague, an issue, a file.");
+  if (menu_row("###paste", "paste", "Ctrl+V", colours)) {
+    const char* text = ImGui::GetClipboardText();
+    requests.clipboard.paste = true;
+    requests.clipboard.paste_text = text != nullptr ? text : "";
+  }
+  explain("A session's text from the clipboard instead of what is here; Ctrl+Z takes it back.");
+}
+
+void menu(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  file_rows(input, state, colours, requests);
+  ImGui::Dummy({0, px(4)});
+  typed_row(state, colours, requests);
+  ImGui::Dummy({0, px(8)});
+  section(colours, "  RECENT");
+  recent_rows(input.sessions, colours, requests);
+  ImGui::Dummy({0, px(8)});
+  section(colours, "  AS TEXT");
+  text_rows(colours, requests);
+  ImGui::PopStyleVar();
+  if (requests.files.session || requests.clipboard.copy || requests.clipboard.paste) ImGui::CloseCurrentPopup();
+}
+
+/// The name, a dot where something is unsaved, and a triangle; nothing moves when the dot comes.
+void draw_name(const SessionFiles& files, ImVec2 min, ImVec2 max, const Palette& colours) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float middle = std::floor((min.y + max.y) / 2), left = min.x + px(20), right = max.x - px(16);
+  if (files.unsaved) list->AddCircleFilled({min.x + px(10), middle}, px(3), colours.accent);
+  draw_text({left, middle - line_height(Face::label) / 2}, Face::label, colours.secondary,
+            fitted(Face::label, session_name(files), right - left - px(4)));
+  list->AddTriangleFilled({right, middle - px(2)}, {right + px(8), middle - px(2)}, {right + px(4), middle + px(3)},
+                          colours.faint);
+}
+
+}  // namespace
+
+std::string session_name(const SessionFiles& files) {
+  if (files.file.empty()) return "untitled";
+  const std::string name = file_of(files.file);
+  return name.ends_with(".json") && name.size() > 5 ? name.substr(0, name.size() - 5) : name;
+}
+
+std::string window_title(const SessionFiles& files) {
+  return (files.unsaved ? "● " : "") + session_name(files) + " — Attoscope";
+}
+
+void ask_session(Act act, const PanelInput& input, UiState& state, Requests& requests) {
+  const bool names_file = act == Act::open || act == Act::save_as || (act == Act::save && input.sessions.file.empty());
+  if (!names_file || input.sessions.has_dialogs) {
+    requests.files.session = SessionRequest{act, ""};
+    return;
+  }
+  SessionMenuState& menu = state.session_menu;
+  menu.asked = menu.typing = true;
+  menu.entered = act == Act::open ? Act::open : Act::save_as;
+  if (menu.entered == Act::save_as || menu.typed.empty()) menu.typed = input.sessions.file;
+}
+
+void session_button(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  const SessionFiles& files = input.sessions;
+  const bool pressed = quiet_button("###session", colours, px(session_button_width));
+  explain(files.unsaved ? "The session that is open; the dot says that its file does not hold it as it is."
+                        : "The session that is open.",
+          files.file);
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  draw_name(files, min, max, colours);
+  if (std::exchange(state.session_menu.asked, false) || pressed) ImGui::OpenPopup("session menu");
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  ImGui::SetNextWindowPos({min.x, max.y + px(4)}, ImGuiCond_Appearing);
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(36 + 26 + 8)});
+  if (!ImGui::BeginPopup("session menu")) return;
+  requests.files.list_sessions = ImGui::IsWindowAppearing();
+  menu(input, state, colours, requests);
+  ImGui::EndPopup();
+}
+
+bool shows_remarks(const PanelInput& input) { return input.messages.remarks.size() > 1; }
+
+void draw_remarks(const PanelInput& input, const Palette& colours, Requests& requests) {
+  if (!shows_remarks(input)) return;
+  const ImGuiViewport* view = ImGui::GetMainViewport();
+  const float width = std::min(px(640), view->Size.x - px(32)), pad = px(20);
+  ImGui::SetNextWindowPos(view->GetCenter(), ImGuiCond_Always, {0.5f, 0.5f});
+  ImGui::SetNextWindowSizeConstraints({width, 0}, {width, view->Size.y - px(36 + 26 + 16)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {pad, px(16)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
+  ImGui::Begin("Remarks", nullptr,
+               ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoSavedSettings);
+  ImGui::PopStyleVar(2);
+  label(Face::headline, colours.text, "Not all of the session could be used");
+  label(Face::label, colours.secondary, "The rest is as its file says. Saving keeps that file beside the new one.");
+  const float room = width - 2 * pad - ImGui::GetStyle().ScrollbarSize;
+  for (const std::string& remark : input.messages.remarks) {
+    ImGui::Dummy({0, px(2)});
+    wrapped(Face::label, remark, room);
+  }
+  ImGui::Dummy({0, px(4)});
+  if (push_button("close###remarks read", colours)) requests.remarks_read = true;
+  explain("Puts the list away. Esc.");
+  ImGui::End();
+}
+
+}  // namespace attoscope

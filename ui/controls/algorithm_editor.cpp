@@ -1,0 +1,136 @@
+// What computes a method, and the named policy of where it rounds.
+#include <array>
+
+#include "kernels/experiment/rules.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/panel_input.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, 8> algorithms{{
+    {"three_pass",
+     "Safe softmax: one pass for the max, one for the sum, one that normalises P and multiplies it by V. Nothing is "
+     "rescaled."},
+    {"two_pass",
+     "Online softmax (arXiv 1805.02867): one pass over the tiles for the running max and row sum, a second normalises P "
+     "and multiplies it by V."},
+    {"flash1",
+     "FlashAttention (arXiv 2205.14135), Algorithm 1: exp against the max of the tile alone, O divided by l at every "
+     "tile."},
+    {"flash2",
+     "FlashAttention-2 (arXiv 2307.08691), Algorithm 1: exp against the running max, O divided by l once, at the end."},
+    {"flash4",
+     "FlashAttention-4: flash2 that keeps a stale max, and rescales nothing, while the new one exceeds it by at most "
+     "tau."},
+    {"split_kv", "Flash-Decoding: flash2 over several runs of tiles, merged by their log-sum-exp."},
+    {"hardware",
+     "Not emulated: a FlashAttention kernel on a GPU's tensor cores. Its rounding is the device's, so its bits may "
+     "differ from one device to another."},
+    {"loaded", "Not computed: the output of your own kernel, read from a file, held against the truth on the same Q, K, V."},
+}};
+constexpr std::array<std::string_view, 8> formulas{
+    "m = max S; l = sum exp(S - m)\nP = exp(S - m) / l; O = P V",
+    "m' = max(m, max S); l = exp(m - m') l + sum exp(S - m')\nthen P = exp(S - m) / l; O = P V",
+    "m' = max(m, m~); a = exp(m - m'), b = exp(m~ - m')\nl' = a l + b l~; O = (a l O + b P V) / l'",
+    "m' = max(m, max S); a = exp(m - m')\nl = a l + sum e; O = a O + P V",
+    "m' = m while (max S - m) log2 e <= tau, else max S\nl = a l + sum e; O = a O + P V",
+    "O = sum_i w_i O_i / sum_i w_i\nw_i = exp(lse_i - max lse)",
+    "mma.sync, fp32 accumulators, P in the input's type",
+    ""};
+
+/// Why an algorithm cannot be chosen: one sentence; empty: it can.
+std::string reason_against(Algorithm a, const Experiment& e, const PanelInput& input) {
+  if (a == Algorithm::hardware) return input.choices.no_hardware;
+  if (a == Algorithm::loaded && e.loaded.file.empty())
+    return "No output has been loaded: choose the .npy or .safetensors file that your kernel wrote first.";
+  return {};
+}
+
+bool choose_from_all(Method& m, const Experiment& e, const PanelInput& input) {
+  bool changed = false;
+  for (std::size_t i = 0; i < algorithm_names.size(); ++i) {
+    const auto algorithm = static_cast<Algorithm>(i);
+    const std::string reason = reason_against(algorithm, e, input);
+    ImGui::BeginDisabled(!reason.empty());
+    const bool pressed = ImGui::Selectable(std::string(algorithms[i].label).c_str(), algorithm == m.algorithm);
+    ImGui::EndDisabled();
+    explain(reason.empty() ? std::string(algorithms[i].what) : std::string(algorithms[i].what) + " " + reason, formulas[i]);
+    if (!pressed || algorithm == m.algorithm) continue;
+    m = with_algorithm(m, algorithm);
+    changed = true;
+  }
+  return changed;
+}
+
+/// The steps that a policy rounds to D, and its flags.
+std::string steps_of(const Precision& p) {
+  std::string text = "to D:";
+  for (int i = 0; i < step_count; ++i)
+    if (p.steps[static_cast<std::size_t>(i)].kind != Rounding::Kind::exact) text.append(" ").append(name(static_cast<Step>(i)));
+  if (p.sum_rounded_P) text += "\nl sums P";
+  if (p.accumulate_in_O) text += "\nP.V continues in O";
+  return text;
+}
+
+/// The policy's name, shortened where needed, and by how many steps it is changed.
+std::string preview_of(const NearestPolicy& nearest, float width) {
+  if (nearest.changed == 0) return std::string(nearest.name);
+  const std::string more = printed(" +%d", nearest.changed);
+  return fitted(Face::mono_small, nearest.name, width - text_width(Face::mono_small, more)) + more;
+}
+
+}  // namespace
+
+bool edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, const Palette& colours, Colour colour,
+                    float width) {
+  const auto i = static_cast<std::size_t>(m.algorithm);
+  const std::string reason = reason_against(m.algorithm, e, input);
+  ImGui::PushStyleColor(ImGuiCol_Text, reason.empty() ? colour : colours.bad);
+  const bool open = begin_combo("##algorithm", std::string(name(m.algorithm)), width);
+  ImGui::PopStyleColor();
+  if (!open) {
+    explain("The order of operations. " + std::string(name(m.algorithm)) + ": " + std::string(algorithms[i].what) +
+                (reason.empty() ? "" : " " + reason),
+            formulas[i]);
+    return false;
+  }
+  const bool changed = choose_from_all(m, e, input);
+  ImGui::EndCombo();
+  return changed;
+}
+
+bool edit_policy(Method& m, Colour colour, float width) {
+  const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
+  ImGui::BeginDisabled(!is_emulated(m.algorithm));
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  const bool open = begin_combo(
+      "##preset", is_emulated(m.algorithm) ? preview_of(nearest, width - ImGui::GetFrameHeight() - px(5)) : "its own", width);
+  ImGui::PopStyleColor();
+  bool changed = false;
+  if (open) {
+    for (const Policy& p : policies()) {
+      if (!same_family(p.algorithm, m.algorithm)) continue;
+      if (ImGui::Selectable(std::string(p.name).c_str(), p.precision == m.precision)) {
+        changed |= !(m.precision == p.precision);
+        m = with_policy(m, p);
+      }
+      explain(p.what, steps_of(p.precision));
+    }
+    ImGui::EndCombo();
+  }
+  ImGui::EndDisabled();
+  if (!open && !is_emulated(m.algorithm))
+    explain("This method is not emulated: where it rounds is its own affair, and no policy applies.");
+  else if (!open)
+    explain("Where the kernels of the field round. " + std::string(nearest.name) + ": " +
+                std::string(policy(nearest.name).what) + ".",
+            nearest.changed > 0 ? printed("+%d: cells that differ, marked with a dot", nearest.changed) : std::string());
+  return changed;
+}
+
+}  // namespace attoscope

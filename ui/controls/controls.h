@@ -1,0 +1,70 @@
+/// The left panel, and the editors that it is made of. Each is a function of its data; an editor returns true when it changed
+/// it.
+#pragma once
+
+#include <string>
+
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+
+struct PanelInput;
+struct ProbeEntry;
+struct Requests;
+struct UiState;
+
+/// The left panel.
+void draw_controls(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+
+/// Input, mask, seed, head.
+bool edit_input(Problem& problem, const PanelInput& input, const Palette& colours, std::string& typed_file, Requests& requests);
+
+/// Preset buttons, bit layout, bit sliders, limits.
+bool edit_format(const char* label, Format& format, const Palette& colours);
+
+/// N, d, tiles, rows, device.
+bool edit_shape(Session& session, const PanelInput& input, const Palette& colours);
+
+/// A button, with a popup, of FlashAttention's rule for tiles that fit into on-chip memory M.
+bool edit_tiles_for_memory(Experiment& experiment, View& view, const Palette& colours, float width);
+
+/// What computes; devices that cannot be had are greyed, with their reason.
+bool edit_device(std::string& device, const PanelInput& input, const Palette& colours, float width);
+
+/// Algorithms, presets and the matrix of steps: where each method rounds.
+bool edit_precision(Experiment& experiment, const PanelInput& input, const Palette& colours, std::string& typed_format);
+
+/// What computes a method: the emulated algorithms, a GPU's own kernel, somebody's output.
+bool edit_algorithm(Method& method, const Experiment& experiment, const PanelInput& input, const Palette& colours,
+                    Colour colour, float width);
+
+/// The named policy of where a method rounds.
+bool edit_policy(Method& method, Colour colour, float width);
+
+/// A button, with a popup, of the options that a method's algorithm has beyond where it rounds.
+bool edit_method_options(Method& method, const Format& main, const Palette& colours, float width, float height);
+
+/// How many of these differ from the default.
+int options_changed(const Method& method, const Format& main);
+
+/// A button, with a popup, of sink, soft-capping and ALiBi.
+bool edit_problem_options(Problem& problem, const Palette& colours, float width);
+
+/// Somebody's own output in the place of a or b: its file, its type, which method it stands for.
+bool edit_kernel(Experiment& experiment, const PanelInput& input, const Palette& colours, std::string& typed,
+                 Requests& requests);
+
+/// "Rounded or wrong?" of a loaded output, in three lines; asks for the verdict where it is not known. Nothing where none is
+/// loaded.
+void draw_kernel_verdict(const PanelInput& input, const Palette& colours, float width, Requests& requests);
+
+/// A shipped experiment instead of the session's, seen whole, and its sentence.
+void ask_probe(Session& session, UiState& state, const ProbeEntry& probe);
+
+/// A button with a list of the shipped experiments, what each shows, and what to look for.
+void presets_button(Session& session, const PanelInput& input, UiState& state, const Palette& colours);
+
+/// The sentence of the shipped experiment that the session asks for, until it is dismissed or another is asked.
+void draw_probe_sentence(const Session& session, const PanelInput& input, UiState& state, const Palette& colours);
+
+}  // namespace attoscope

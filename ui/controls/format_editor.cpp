@@ -1,0 +1,157 @@
+// The main format: named ones, its bits, its limits.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/experiment/experiment_parameters.h"
+#include "ui/controls/controls.h"
+#include "ui/widgets/bit_boxes.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+struct Named {
+  Choice choice;
+  Format format;
+};
+const std::array<Named, 7> named{{
+    {{"bf16", "bfloat16: 8 exponent bits, 7 mantissa bits. The range of fp32, an ulp of 0.8 %."}, bf16},
+    {{"fp16", "IEEE half: 5 exponent bits, 10 mantissa bits. Overflows beyond 65504."}, fp16},
+    {{"tf32", "TensorFloat-32: 8 exponent bits, 10 mantissa bits."}, tf32},
+    {{"fp32", "IEEE single: 8 exponent bits, 23 mantissa bits."}, fp32},
+    {{"fp64", "IEEE double: 11 exponent bits, 52 mantissa bits. The golden value is then computed in double-double."}, fp64},
+    {{"e4m3", "OCP 8-bit float: largest 448, saturating, no infinity."}, e4m3},
+    {{"e5m2", "OCP 8-bit float: 5 exponent bits, 2 mantissa bits, with infinity."}, e5m2},
+}};
+
+bool named_buttons(Format& format, const Palette& colours) {
+  std::array<Choice, named.size()> choices;
+  int chosen = -1;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    choices[i] = named[i].choice;
+    if (named[i].format == format) chosen = static_cast<int>(i);
+  }
+  if (!segmented("format", colours, choices, chosen)) return false;
+  format = named[static_cast<std::size_t>(chosen)].format;
+  return true;
+}
+
+/// Boxes of the drawing: all bits, and places for more.
+int columns_of(const Format& f) { return std::max(16, 1 + f.exponent_bits + f.mantissa_bits); }
+
+/// What the bit `i` from the left means, and what a click on it does.
+std::string bit_text(const Format& f, int i) {
+  if (i == 0) return "The sign.";
+  if (i <= f.exponent_bits)
+    return printed("Exponent bit of weight %d. Click: %d exponent bits.", 1 << (f.exponent_bits - i),
+                   std::max(min_exponent_bits, i == f.exponent_bits ? i - 1 : i));
+  const int k = i - f.exponent_bits;
+  if (k <= f.mantissa_bits)
+    return printed("Mantissa bit of weight 2^-%d. Click: %d mantissa bits.", k, k == f.mantissa_bits ? k - 1 : k);
+  return printed("Not part of the format. Click: %d mantissa bits.", k);
+}
+
+/// The format after a click on bit `i`: its field ends there; a click on a field's last bit takes that bit away.
+Format clicked(Format f, int i) {
+  if (i == 0) return f;
+  const int k = i - f.exponent_bits;
+  if (k <= 0)
+    f.exponent_bits = std::max(min_exponent_bits, i == f.exponent_bits ? i - 1 : i);
+  else
+    f.mantissa_bits = k == f.mantissa_bits ? k - 1 : k;
+  return f;
+}
+
+bool edit_bits(Format& f, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(14)};
+  const bool pressed = ImGui::InvisibleButton("bits", size);
+  const int i = hovered_bit(columns_of(f), at, size);
+  draw_bit_boxes(f, {columns_of(f), {}, i}, at, size, colours);
+  explain("The bits of a number: sign, exponent, mantissa. " + (i < 0 ? "" : bit_text(f, i)),
+          printed("(-1)^s * 2^(E - %d) * 1.M\np = %d significant bits", (1 << (f.exponent_bits - 1)) - 1, significand_bits(f)));
+  if (!pressed || i < 0 || clicked(f, i) == f) return false;
+  f = clicked(f, i);
+  return true;
+}
+
+/// What overflow gives, one click further each time.
+bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
+  static constexpr const char* texts[] = {"over ∞###overflow", "over max###overflow", "over NaN###overflow"};
+  const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], colours, false, size);
+  explain("What a value beyond the largest becomes: infinity, the largest number (it saturates), or NaN. Click for the next.",
+          "|x| > max  ->  inf | max | NaN");
+  if (!pressed) return false;
+  f.overflow = static_cast<Overflow>((static_cast<int>(f.overflow) + 1) % 3);
+  if (f.top_code_nan && f.overflow == Overflow::infinity) f.overflow = Overflow::saturate;  // such a format has no infinity
+  return true;
+}
+
+/// Whether the largest exponent is kept for infinity and NaN.
+bool edit_top_code(Format& f, const Palette& colours, ImVec2 size) {
+  const bool pressed = push_button(f.top_code_nan ? "top: fn###top code" : "top: ieee###top code", colours, false, size);
+  explain(
+      "What the largest exponent means. ieee: infinity and NaN, as IEEE 754 has it. fn: numbers, and NaN only where all "
+      "mantissa bits "
+      "are set, as OCP's e4m3 has it; twice the range, and no infinity.",
+      "e4m3: ieee max 240, fn max 448");
+  if (!pressed) return false;
+  f.top_code_nan = !f.top_code_nan;
+  if (f.top_code_nan && f.overflow == Overflow::infinity) f.overflow = Overflow::saturate;
+  return true;
+}
+
+/// A limit of the format: its name and its value.
+void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const Palette& colours, const char* what,
+                const char* formula) {
+  ImGui::SetCursorScreenPos(at);
+  ImGui::InvisibleButton(title, size);
+  const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
+  draw_text({at.x, y - px(1)}, Face::small, colours.faint, title);
+  draw_text({at.x + size.x, y}, Face::mono_small, colours.secondary, scientific(value, 3), 1);
+  explain(what, printed("%s = %.9g", formula, value));
+}
+
+/// Range and resolution, two lines of two, and beside them what lies beyond.
+bool edit_limits(Format& f, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x, height = px(20), button = px(66), gap = px(10);
+  const ImVec2 cell{std::floor((room - button - 2 * gap) / 2), height};
+  const float second = at.x + cell.x + gap, below = at.y + height;
+  draw_limit("max", largest(f), at, cell, colours, "The largest finite number.", "max");
+  draw_limit("eps", epsilon(f), {second, at.y}, cell, colours,
+             "The spacing of numbers just above 1: half of it is the largest relative error of one rounding.", "2^-M");
+  draw_limit("min", smallest_normal(f), {at.x, below}, cell, colours,
+             "The smallest normal number: down to it every number has all its significant bits.", "2^(2 - 2^(E-1))");
+  draw_limit("subn.", smallest_subnormal(f), {second, below}, cell, colours,
+             "The smallest subnormal number, and the spacing of all below the smallest normal. Half of it and less become 0.",
+             "2^(2 - 2^(E-1) - M)");
+  const float right = at.x + room - button;
+  ImGui::SetCursorScreenPos({right, at.y});
+  bool changed = edit_overflow(f, colours, {button, height - px(1)});
+  ImGui::SetCursorScreenPos({right, below});
+  changed |= edit_top_code(f, colours, {button, height - px(1)});
+  return changed;
+}
+
+}  // namespace
+
+bool edit_format(const char* id, Format& f, const Palette& colours) {
+  ImGui::PushID(id);
+  bool changed = named_buttons(f, colours);
+  changed |= edit_bits(f, colours);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(2)});
+  changed |= slider({"exponent", min_exponent_bits, max_exponent_bits, min_exponent_bits, max_exponent_bits}, colours,
+                    f.exponent_bits);
+  explain(parameter("exponent_bits").sentence, parameter("exponent_bits").formula);
+  changed |= slider({"mantissa", 0, max_mantissa_bits, 0, max_mantissa_bits}, colours, f.mantissa_bits);
+  explain(parameter("mantissa_bits").sentence, parameter("mantissa_bits").formula);
+  changed |= edit_limits(f, colours);
+  ImGui::PopStyleVar();
+  ImGui::PopID();
+  return changed;
+}
+
+}  // namespace attoscope

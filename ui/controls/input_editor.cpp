@@ -1,0 +1,282 @@
+// Where Q, K, V come from, and which keys a query sees.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/rules.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/entries.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, 10> inputs{{
+    {"normal", "Q, K, V are independent draws of N(0, 1)."},
+    {"uniform", "Independent draws from [0, 1): all scores are positive and close, V has a mean."},
+    {"outliers", "N(0, 1) + N(0, 100) with probability 0.001: the mix of the FlashAttention-3 paper."},
+    {"ones", "As normal, and V is all ones: the exact output is 1 everywhere, so each error is one of l and P alone."},
+    {"constant", "Every element of Q, K, V is the same value: all scores tie."},
+    {"ties", "Scores with planted equal maxima: what rounding P to a few bits does when several keys share the max."},
+    {"ascending", "Keys sorted so that scores rise: the running max moves in every tile, the most rescales there can be."},
+    {"descending", "Keys sorted so that scores fall: the first tile holds the max, no rescale at all."},
+    {"shuffled", "The same keys in random order: H_T - 1 rescales a row are expected."},
+    {"tensors", "Q, K, V of one head, read from a file."},
+}};
+
+constexpr std::array<Choice, 4> masks{{
+    {"none", "Every query sees every key."},
+    {"causal", "Query i sees keys 0 .. i. Wholly masked tiles are skipped."},
+    {"window", "Query i sees itself and the keys just before it, `window` in all. Wholly masked tiles are skipped."},
+    {"pad",
+     "Causal, without the first `width` keys: a sequence padded on the left. As many rows see no key at all; their output "
+     "is 0."},
+}};
+
+std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+std::string stem(const std::string& path) {
+  const std::string name = file_name(path);
+  return name.substr(0, name.find_last_of('.'));
+}
+
+/// A head of a file becomes the input; the app reads it. The file's whole length is taken where `info` tells it.
+void choose_tensors(Problem& problem, const std::string& file, int index, const TensorFileInfo* info) {
+  problem = with_input(problem, {.kind = InputKind::tensors,
+                                 .value = problem.input.value,
+                                 .file = file,
+                                 .index = index,
+                                 .digest = 0,
+                                 .tensors = nullptr});
+  if (info != nullptr && info->n > 0 && info->d > 0) problem = with_sizes(problem, info->n, info->d);
+}
+
+/// A path typed by hand; dropping a file on the window does the same.
+void file_popup(std::string& typed, Requests& requests, const Palette& colours) {
+  if (!ImGui::BeginPopup("tensor file")) return;
+  label(Face::small, colours.secondary, "FILE.safetensors, or q.npy,k.npy,v.npy");
+  bool entered = false;
+  {
+    const WithField f(Face::mono);
+    ImGui::SetNextItemWidth(px(300));
+    entered = ImGui::InputText("##path", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
+  }
+  explain(
+      "The path of a tensor file; :1 behind .safetensors takes its second head. Or three .npy files, each of N x d, with "
+      "commas between.",
+      "qkv.safetensors:1    q.npy,k.npy,v.npy");
+  ImGui::SameLine();
+  const bool pressed = push_button("open", colours);
+  explain("Reads the file: its Q, K and V become the input, its sizes N and d.");
+  if ((pressed || entered) && !typed.empty()) {
+    requests.files.tensors = typed;
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+}
+
+bool input_combo(Problem& problem, const PanelInput& in, float width) {
+  Input& input = problem.input;
+  const bool from_file = input.kind == InputKind::tensors;
+  const std::string preview = from_file ? stem(input.file) : std::string(name(input.kind));
+  bool changed = false, ask = false;
+  const WithField f(Face::label);
+  if (begin_combo("##input", fitted(Face::label, preview, width - px(36)), width)) {
+    for (std::size_t i = 0; i + 1 < inputs.size(); ++i) {
+      if (ImGui::Selectable(std::string(inputs[i].label).c_str(), input.kind == static_cast<InputKind>(i))) {
+        input.kind = static_cast<InputKind>(i);
+        changed = true;
+      }
+      explain(inputs[i].what);
+    }
+    ImGui::Separator();
+    const bool other = !input.file.empty() && input.file != in.choices.example_file;
+    if (!in.choices.example_file.empty()) {
+      if (ImGui::Selectable((file_name(in.choices.example_file) + "###example").c_str(), from_file && !other)) {
+        choose_tensors(problem, in.choices.example_file, 0,
+                       in.choices.tensors.file == in.choices.example_file ? &in.choices.tensors : nullptr);
+        problem.mask.kind = Mask::Kind::causal;
+        changed = true;
+      }
+      explain("Captured attention of a real language model, shipped with the program. Its mask is causal.");
+    }
+    if (other) {
+      if (ImGui::Selectable((file_name(input.file) + "###loaded").c_str(), from_file) && !from_file) {
+        choose_tensors(problem, std::string(input.file), input.index, nullptr);
+        changed = true;
+      }
+      explain(input.file);
+    }
+    ask = ImGui::Selectable("open a file ...");
+    explain(
+        "A .safetensors file with Q, K, V of one or more heads, or three .npy files. Dropping it onto the window does the "
+        "same.");
+    ImGui::EndCombo();
+  } else {
+    explain(parameter("input").sentence,
+            from_file ? input.file : std::string(inputs[static_cast<std::size_t>(input.kind)].what));
+  }
+  if (ask) ImGui::OpenPopup("tensor file");
+  return changed;
+}
+
+bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
+  const bool known = info.file == problem.input.file && !info.head_names.empty();
+  const auto head = [&](int i) {
+    return known && i < static_cast<int>(info.head_names.size()) ? info.head_names[static_cast<std::size_t>(i)]
+                                                                 : printed("head %d", i);
+  };
+  const int count = known ? info.heads : 0;
+  bool changed = false;
+  const WithField f(Face::label);
+  if (begin_combo("##head", fitted(Face::label, head(problem.input.index), width - px(36)), width)) {
+    for (int i = 0; i < count; ++i)
+      if (ImGui::Selectable((head(i) + "##" + std::to_string(i)).c_str(), i == problem.input.index) &&
+          i != problem.input.index) {
+        problem = fitted(with_head(problem, i), info.n, info.d);
+        changed = true;
+      }
+    ImGui::EndCombo();
+  } else {
+    explain(parameter("head").sentence);
+  }
+  return changed;
+}
+
+/// The name at the left of a field, which takes the rest of `width`.
+void name_field(const char* title, float width, const Palette& colours) {
+  const float name_width = text_width(Face::label, title) + px(6);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, colours.secondary, title);
+  ImGui::SetCursorScreenPos({at.x + name_width, at.y});
+  ImGui::SetNextItemWidth(width - name_width);
+}
+
+bool edit_value(Problem& problem, const Palette& colours, float width) {
+  name_field("value", width, colours);
+  const WithField f(Face::mono);
+  double value = problem.input.value;
+  const bool changed = ImGui::InputDouble("##value", &value, 0, 0, "%.6g") && std::isfinite(value);
+  if (changed) problem.input.value = value;
+  explain(parameter("value").sentence, parameter("value").formula);
+  return changed;
+}
+
+/// The parameter of the input kind: a head or a value; without one, the button that opens a file.
+bool edit_detail(Problem& problem, const PanelInput& in, const Palette& colours, float width) {
+  if (problem.input.kind == InputKind::tensors) return head_combo(problem, in.choices.tensors, width);
+  if (problem.input.kind == InputKind::constant) return edit_value(problem, colours, width);
+  if (push_button("open or drop a file###open file", colours, false, {width, 0})) ImGui::OpenPopup("tensor file");
+  explain(
+      "Your own Q, K and V: a .safetensors file with one or more heads, or three .npy files. Dropping them anywhere on the "
+      "window "
+      "does the same.",
+      "FILE.safetensors, or q.npy,k.npy,v.npy");
+  return false;
+}
+
+/// Another seed, of six digits at most, that follows from this one.
+std::uint64_t next_seed(std::uint64_t seed) {
+  std::uint64_t x = seed + 0x9e3779b97f4a7c15u;  // splitmix64 (Steele, Lea, Flood 2014)
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  const std::uint64_t next = (x ^ (x >> 31)) % 1'000'000;
+  return next == seed ? next + 1 : next;
+}
+
+bool edit_seed(Problem& problem, const Palette& colours, float width) {
+  const float button = px(28), gap = px(4);
+  name_field("seed", width - 2 * (button + gap), colours);
+  std::uint64_t seed = problem.seed;
+  {
+    const WithField f(Face::mono);
+    ImGui::InputScalar("##seed", ImGuiDataType_U64, &seed);
+  }
+  explain(parameter("seed").sentence, parameter("seed").formula);
+  ImGui::SameLine(0, gap);
+  if (push_button("+1###next seed", colours, false, {button, 0})) ++seed;
+  explain("The next seed: other draws from the same distribution. What stays is not chance.", "seed + 1");
+  ImGui::SameLine(0, gap);
+  if (push_button("⚄###dice", colours, false, {button, 0})) seed = next_seed(seed);
+  explain("Any other seed.");
+  if (seed == problem.seed) return false;
+  problem.seed = seed;
+  return true;
+}
+
+/// What was typed for a scale: 0 where nothing was, negative where it is no scale.
+double typed_scale(const std::string& text) {
+  if (text.empty()) return 0;
+  char* end = nullptr;
+  const double scale = std::strtod(text.c_str(), &end);
+  return *end == '\0' && std::isfinite(scale) ? scale : -1;
+}
+
+/// The factor of the scores; empty stands for 1/sqrt(d).
+bool edit_scale(Problem& problem, const Palette& colours, float width) {
+  name_field("scale", width, colours);
+  const WithField f(Face::mono);
+  std::string text = problem.scale == 0 ? std::string() : printed("%.6g", problem.scale);
+  const bool typed = ImGui::InputTextWithHint("##scale", "1/√d", &text, ImGuiInputTextFlags_CharsScientific);
+  explain(parameter("scale").sentence,
+          printed("%s\nnow %.6g", std::string(parameter("scale").formula).c_str(), scale_of(problem)));
+  const double scale = typed_scale(text);
+  if (!typed || scale < 0 || scale == problem.scale) return false;
+  problem.scale = scale;
+  return true;
+}
+
+bool edit_mask_width(Mask& mask, float width) {
+  const WithField f(Face::mono);
+  ImGui::SetNextItemWidth(width);
+  const bool changed = ImGui::InputInt("##window size", &mask.window, 0);
+  if (changed) mask.window = std::clamp(mask.window, 1, max_n);
+  if (mask.kind == Mask::Kind::window)
+    explain("How many keys a query sees: itself and those just before it.", "keys i - width + 1 .. i");
+  else
+    explain("How many keys at the start nobody sees.", "keys width .. i");
+  return changed;
+}
+
+bool edit_mask(Problem& problem, const Palette& colours) {
+  Mask& mask = problem.mask;
+  const bool wide = mask.has_width();
+  const float gap = px(6), more = px(28), field = wide ? px(58) : 0;
+  const float room = ImGui::GetContentRegionAvail().x - more - gap - (wide ? field + gap : 0);
+  int kind = static_cast<int>(mask.kind);
+  bool changed = segmented("mask", colours, masks, kind, room);
+  mask.kind = static_cast<Mask::Kind>(kind);
+  ImGui::SameLine(0, gap);
+  if (wide) {
+    changed |= edit_mask_width(mask, field);
+    ImGui::SameLine(0, gap);
+  }
+  ImGui::PushID("mask");
+  changed |= edit_problem_options(problem, colours, more);
+  ImGui::PopID();
+  return changed;
+}
+}  // namespace
+
+bool edit_input(Problem& problem, const PanelInput& in, const Palette& colours, std::string& typed, Requests& requests) {
+  const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) * 0.48f);
+  bool changed = input_combo(problem, in, left);
+  ImGui::SameLine(0, gap);
+  changed |= edit_detail(problem, in, colours, room - gap - left);
+  file_popup(typed, requests, colours);
+  changed |= edit_mask(problem, colours);
+  const float seed = std::floor((room - gap) * 0.64f);
+  changed |= edit_seed(problem, colours, seed);
+  ImGui::SameLine(0, gap);
+  changed |= edit_scale(problem, colours, room - gap - seed);
+  return changed;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,216 @@
+// Options of a method and of the problem, each behind a button that says how many differ from the default.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "imgui.h"
+#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/rules.h"
+#include "ui/controls/controls.h"
+#include "ui/widgets/option_fields.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, 2> exponentials{{
+    {"natural", "exp(S - m), the difference rounded as the policy says."},
+    {"exp2",
+     "2^(S c - m c) with c = scale log2 e folded into one fma over the unscaled S: FlashAttention-2's way. m c is rounded "
+     "once, so the exponent at the max is not exactly 0."},
+}};
+constexpr std::array<Choice, 3> orders{{
+    {"in order", "One term after the other, in the order of the keys."},
+    {"pairwise", "Neighbours first, then pairs of pairs: the error grows with log2 of the count."},
+    {"lanes", "As many chains as `lanes` says, then their sum in order: what vector units and tensor cores do."},
+}};
+
+/// The option that the field `key` of a method is; null: none.
+const ExperimentParameter* option_of(std::string_view key) {
+  const ExperimentParameter* const p = parameter_at("a." + std::string(key));
+  return p != nullptr && is_option(*p) ? p : nullptr;
+}
+
+/// What the options of a method hold, one after the other.
+class OptionValues {
+ public:
+  explicit OptionValues(const Method& m) { visit_method(*this, m); }
+  /// Whether an option of both differs.
+  bool differs(const OptionValues& other, std::string_view key) const {
+    const auto at = std::ranges::find(keys_, key);
+    const auto i = at - keys_.begin();
+    return at != keys_.end() && values_[static_cast<std::size_t>(i)] != other.values_[static_cast<std::size_t>(i)];
+  }
+
+  template <class T>
+  void integer(std::string_view key, T x, T, T) {
+    add(key, x);
+  }
+  void real(std::string_view key, double x, const RealRange&) { add(key, x); }
+  void flag(std::string_view key, bool x) { add(key, x); }
+  template <class E, std::size_t N>
+  void choice(std::string_view key, E x, const std::array<std::string_view, N>&) {
+    add(key, static_cast<int>(x));
+  }
+  void policy(std::string_view, const Precision&) {}
+  template <class F>
+  void object(std::string_view, F) {}
+
+ private:
+  void add(std::string_view key, double x) {
+    keys_.push_back(key);
+    values_.push_back(x);
+  }
+  std::vector<std::string_view> keys_;
+  std::vector<double> values_;
+};
+
+/// Draws a control for every option that does something in a method, with its explanation.
+class OptionFields {
+ public:
+  OptionFields(Method& method, const Format& main, const Palette& colours)
+      : method_(method), now_(method), usual_(with_usual_options(method, main)), colours_(colours) {
+    visit_method(*this, method);
+  }
+  bool changed() const { return changed_; }
+
+  template <class T>
+  void integer(std::string_view key, T& x, T min, T max) {
+    field(key, [&](const char* id) { return whole_field(id, x, min, max); });
+  }
+  void real(std::string_view key, double& x, const RealRange& range) {
+    field(key, [&](const char* id) { return real_field(id, x, range, range.zero.empty() ? 1 : 0); });
+  }
+  void flag(std::string_view key, bool& x) {
+    field(key, [&](const char*) {
+      return toggle(key == "kahan_l" ? "compensated" : "last to first", colours_, x, px(option_field_width));
+    });
+  }
+  template <class E, std::size_t N>
+  void choice(std::string_view key, E& x, const std::array<std::string_view, N>&) {
+    const auto choices = key == "order" ? std::span<const Choice>(orders) : std::span<const Choice>(exponentials);
+    field(key, [&](const char*) {
+      int index = static_cast<int>(x);
+      const bool chosen = segmented(std::string(key).c_str(), colours_, choices, index, px(option_field_width));
+      if (chosen) x = static_cast<E>(index);
+      return chosen;
+    });
+  }
+  void policy(std::string_view, const Precision&) {}
+  template <class F>
+  void object(std::string_view, F) {}
+
+ private:
+  template <class Control>
+  void field(std::string_view key, Control control) {
+    const ExperimentParameter* const p = option_of(key);
+    if (p == nullptr || !matters(*p, method_)) return;
+    ImGui::BeginGroup();
+    begin_option(std::string(p->label).c_str(), now_.differs(usual_, key), colours_);
+    changed_ |= control(("##" + std::string(key)).c_str());
+    ImGui::EndGroup();
+    explain(p->sentence, p->formula);
+  }
+
+  const Method& method_;
+  OptionValues now_, usual_;
+  const Palette& colours_;
+  bool changed_ = false;
+};
+
+bool edit_options(Method& m, const Format& main, const Palette& colours) {
+  label(Face::section, colours.faint, std::string("OPTIONS OF ").append(name(m.algorithm)));
+  bool changed = OptionFields(m, main, colours).changed();
+  ImGui::BeginDisabled(options_changed(m, main) == 0);
+  if (push_button("as it comes###defaults", colours)) {
+    m = with_usual_options(m, main);
+    changed = true;
+  }
+  ImGui::EndDisabled();
+  explain("Every option of this method as it is by default. Algorithm, tiles and roundings stay.");
+  return changed;
+}
+
+/// The name and the explanation of an option of the scores, whose control `edit` draws.
+template <class Edit>
+bool score_option(const ExperimentParameter& p, bool differs, const Palette& colours, Edit edit) {
+  begin_option(std::string(p.label).c_str(), differs, colours);
+  const bool changed = edit();
+  explain(p.sentence, p.formula);
+  return changed;
+}
+
+bool edit_sink(Problem& p, const Palette& colours) {
+  bool on = p.sink.has_value();
+  const bool toggled = score_option(parameter("sink"), on, colours, [&] { return toggle("sink", colours, on, px(72)); });
+  bool changed = toggled;
+  if (toggled) p.sink = on ? std::optional<double>(0.0) : std::nullopt;
+  if (!p.sink) return changed;
+  ImGui::SameLine();
+  const WithField f(Face::mono);
+  ImGui::SetNextItemWidth(px(option_field_width - 72 - 8));
+  double value = *p.sink;
+  if (ImGui::InputDouble("##sink value", &value, 0, 0, "%.6g") && contains(RealRange{}, value) && value != *p.sink) {
+    p.sink = value;
+    changed = true;
+  }
+  explain("The sink's logit, in units of S.");
+  return changed;
+}
+
+bool edit_bias(Problem& p, const Palette& colours) {
+  label(Face::section, colours.faint, "OPTIONS OF THE SCORES");
+  bool changed = edit_sink(p, colours);
+  for (const auto& [about, value] : {std::pair{&parameter("softcap"), &p.softcap}, std::pair{&parameter("alibi"), &p.alibi}})
+    changed |= score_option(*about, *value != 0, colours,
+                            [&] { return real_field(("##" + std::string(about->key)).c_str(), *value, about->range, 0); });
+  return changed;
+}
+
+/// A button that opens a popup of the same name.
+bool popup_button(const std::string& text, const char* popup, const Palette& colours, ImVec2 size, const char* what,
+                  const std::function<bool()>& edit) {
+  if (push_button(text.c_str(), colours, false, size)) ImGui::OpenPopup(popup);
+  explain(what);
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours.panel);
+  const bool open = ImGui::BeginPopup(popup), changed = open && edit();
+  if (open) ImGui::EndPopup();
+  ImGui::PopStyleColor();
+  return changed;
+}
+
+}  // namespace
+
+int options_changed(const Method& m, const Format& main) {
+  const OptionValues now(m), usual(with_usual_options(m, main));
+  return static_cast<int>(std::ranges::count_if(experiment_parameters, [&](const ExperimentParameter& p) {
+    return is_option(p) && matters(p, m) && now.differs(usual, field_of(p));
+  }));
+}
+
+bool edit_method_options(Method& m, const Format& main, const Palette& colours, float width, float height) {
+  const int count = options_changed(m, main);
+  return popup_button(
+      count > 0 ? printed("options %d###options", count) : std::string("options###options"), "options of a method", colours,
+      {width, height},
+      "What this algorithm offers beyond where it rounds: how it finds exp, in which order it adds, and more. The "
+      "number says how many differ from the default.",
+      [&] { return edit_options(m, main, colours); });
+}
+
+bool edit_problem_options(Problem& p, const Palette& colours, float width) {
+  const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0);
+  return popup_button(count > 0 ? printed("+%d###more", count) : std::string("+###more"), "options of the scores", colours,
+                      {width, 0},
+                      "What else is done to the scores: a sink, soft-capping, ALiBi. The number says how many are on.",
+                      [&] { return edit_bias(p, colours); });
+}
+
+}  // namespace attoscope

@@ -1,0 +1,180 @@
+// Where rounding happens: one choice per intermediate and method.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "imgui.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/panel_input.h"
+#include "ui/widgets/rounding_cell.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+#include "ui/words/step_guide.h"
+
+namespace attoscope {
+
+namespace {
+
+/// One column of the matrix.
+struct Column {
+  const char* id;
+  Method& method;
+  Colour colour;
+  float left, width;
+  NearestPolicy nearest;
+};
+
+/// Whether a method has a step. The input that every method reads is rounded as a says, whatever computes a.
+bool has_step(const Column& c, Step s) {
+  const Algorithm a = c.method.algorithm;
+  if (!is_emulated(a)) return s == Step::input && (a == Algorithm::hardware || c.id[0] == 'a');
+  return a != Algorithm::three_pass || (s != Step::alpha && s != Step::rescaled);
+}
+
+/// Whether the step has no value of its own: P.V is accumulated in O.
+bool is_idle(const Method& m, Step s) {
+  return s == Step::PV && m.precision.accumulate_in_O && m.algorithm != Algorithm::flash1;
+}
+
+bool step_cell(const Column& c, Step step, const Format& main, float height, const Palette& colours, std::string& typed) {
+  RoundingCell cell{name(step), c.colour, c.left, c.width, height, c.nearest.name};
+  if (c.nearest.precision != nullptr) cell.usual = (*c.nearest.precision)[step];
+  cell.idle = is_idle(c.method, step);
+  cell.what = std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) +
+              ". " + (cell.idle ? "Without effect while P·V continues in O. " : "");
+  ImGui::PushID(c.id);
+  const bool changed = edit_rounding(c.method.precision[step], cell, main, colours, typed);
+  ImGui::PopID();
+  return changed;
+}
+
+/// A choice between two ways, as a row of the matrix.
+struct FlagRow {
+  const char *title, *id;
+  bool Precision::* flag;
+  bool (*applies)(Algorithm);
+  const char *what, *formula;
+};
+constexpr std::array<FlagRow, 2> flags{{
+    {"l sums P", "sum_rounded_P", &Precision::sum_rounded_P, [](Algorithm a) { return is_emulated(a) && !normalises_P(a); },
+     "The row sum adds P as rounded for P.V, instead of e: numerator and denominator then err alike.",
+     "yes: l = sum P     no: l = sum e"},
+    {"P·V into O", "accumulate_in_O", &Precision::accumulate_in_O,
+     [](Algorithm a) { return is_emulated(a) && a != Algorithm::flash1; },
+     "P.V continues in the rescaled O, as tensor cores do, instead of a fresh accumulator that is rounded (PV) and then added.",
+     "yes: O = fma(P, V, alpha O)     no: O = alpha O + round(P V)"},
+}};
+
+bool flag_cell(const Column& c, const FlagRow& row, float height, const Palette& colours) {
+  bool& on = c.method.precision.*row.flag;
+  const bool usual = c.nearest.precision != nullptr ? c.nearest.precision->*row.flag : on;
+  const ImVec2 from{c.left, ImGui::GetCursorScreenPos().y};
+  ImGui::PushID(c.id);
+  const bool pressed = ImGui::InvisibleButton(row.id, {c.width, height});
+  if (pressed) on = !on;
+  draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c.colour, colours,
+            {on ? Rounding::Kind::main : Rounding::Kind::exact, on ? "yes" : "no", usual != on});
+  explain(row.what, std::string(row.formula) + "\n" + std::string(c.nearest.name) + " has " + (usual ? "yes" : "no") + " here");
+  ImGui::PopID();
+  return pressed;
+}
+
+/// Puts the cursor at a column of the row that begins at `at`.
+void go_to(const Column& c, ImVec2 at) { ImGui::SetCursorScreenPos({c.left, at.y}); }
+
+bool edit_heads(const std::array<Column, 2>& columns, const Experiment& e, const PanelInput& input, const Palette& colours) {
+  bool changed = false;
+  for (int line = 0; line < 3; ++line) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const WithField f(Face::mono_small, 21);
+    ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
+    draw_text({at.x, at.y + (px(21) - line_height(Face::label)) / 2}, Face::label, colours.secondary,
+              std::array{"algorithm", "options", "preset"}[static_cast<std::size_t>(line)]);
+    for (const Column& c : columns) {
+      go_to(c, at);
+      ImGui::PushID(c.id);
+      changed |= line == 0   ? edit_algorithm(c.method, e, input, colours, c.colour, c.width)
+                 : line == 1 ? edit_method_options(c.method, e.format, colours, c.width, px(21))
+                             : edit_policy(c.method, c.colour, c.width);
+      ImGui::PopID();
+    }
+    ImGui::PopStyleVar();
+    ImGui::SetCursorScreenPos({at.x, at.y + px(23)});
+  }
+  return changed;
+}
+
+/// The name at the left of a row, which explains the row.
+void row_name(const char* title, ImVec2 size, const Palette& colours, std::string_view what, const std::string& formula) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton((std::string("about ") + title).c_str(), size);
+  draw_text({at.x, at.y + (size.y - px(2) - line_height(Face::mono)) / 2}, Face::mono, colours.text, title);
+  explain(what, formula);
+}
+
+/// Says in an empty column who rounds instead.
+void draw_not_emulated(const Column& c, ImVec2 at, float height, const Palette& colours) {
+  if (is_emulated(c.method.algorithm)) return;
+  const char* text = c.method.algorithm == Algorithm::hardware ? "the device's" : "the file's";
+  draw_text({c.left + c.width / 2, at.y + (height - px(2) - line_height(Face::small)) / 2}, Face::small, colours.faint, text,
+            0.5f);
+}
+
+/// A row a step.
+bool edit_steps(const std::array<Column, 2>& columns, const Format& main, ImVec2 name_size, const Palette& colours,
+                std::string& typed) {
+  bool changed = false;
+  for (int i = 0; i < step_count; ++i) {
+    const auto step = static_cast<Step>(i);
+    const StepGuide& guide = guide_of(step);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    row_name(name(step).data(), name_size, colours, guide.what,
+             std::string(guide.formula) + "\nFlashAttention-2 (arXiv 2307.08691), Algorithm 1: " + std::string(guide.line));
+    for (const Column& c : columns) {
+      go_to(c, at);
+      if (has_step(c, step)) changed |= step_cell(c, step, main, name_size.y, colours, typed);
+      if (step == Step::qk_step) draw_not_emulated(c, at, name_size.y, colours);
+    }
+    ImGui::SetCursorScreenPos({at.x, at.y + name_size.y});
+  }
+  return changed;
+}
+
+bool edit_flags(const std::array<Column, 2>& columns, ImVec2 name_size, const Palette& colours) {
+  bool changed = false;
+  for (const FlagRow& row : flags) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    row_name(row.title, name_size, colours, row.what, row.formula);
+    for (const Column& c : columns) {
+      go_to(c, at);
+      if (row.applies(c.method.algorithm)) changed |= flag_cell(c, row, name_size.y, colours);
+    }
+    ImGui::SetCursorScreenPos({at.x, at.y + name_size.y});
+  }
+  return changed;
+}
+
+}  // namespace
+
+bool edit_precision(Experiment& e, const PanelInput& input, const Palette& colours, std::string& typed) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x, gap = px(6), names = px(84);
+  const float width = std::floor(std::clamp((room - names - gap) / 2, px(60), px(140)));
+  const auto column = [&](const char* id, Method& m, Colour colour, float left) {
+    return Column{id,   m,     colour,
+                  left, width, is_emulated(m.algorithm) ? nearest_policy(m.precision, m.algorithm) : NearestPolicy{}};
+  };
+  const std::array<Column, 2> columns{column("a", e.a, colours.a, from.x + room - 2 * width - gap),
+                                      column("b", e.b, colours.b, from.x + room - width)};
+  bool changed = edit_heads(columns, e, input, colours);
+  const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowSize().y - px(6);
+  const float rest = bottom - ImGui::GetCursorScreenPos().y - ImGui::GetScrollY();
+  const ImVec2 name_size{columns[0].left - from.x - gap, std::floor(std::clamp(rest / (step_count + 2), px(17), px(21)))};
+  changed |= edit_steps(columns, e.format, name_size, colours, typed);
+  changed |= edit_flags(columns, name_size, colours);
+  ImGui::Dummy({0, 0});
+  return changed;
+}
+
+}  // namespace attoscope

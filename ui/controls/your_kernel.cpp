@@ -1,0 +1,149 @@
+// Somebody's own output: which file, in whose place, and whether it is rounded or wrong.
+#include <algorithm>
+#include <array>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/slips/slips.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, 3> places{{
+    {"a", "Your kernel's output stands under the microscope, as method a; b is its rival."},
+    {"b", "Your kernel's output is the rival, method b; a is computed."},
+    {"off", "a and b are both computed; the file stays at hand."},
+}};
+
+std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+/// "o.npy : 3 · BF16"
+std::string title_of(const KernelOutput& o) {
+  return file_name(o.file) + (o.index > 0 ? printed(" : %d", o.index) : "") + (o.type.empty() ? "" : " · " + o.type);
+}
+
+void ask_for(const std::string& spec, const Experiment& e, Requests& requests) {
+  requests.files.kernel = spec;
+  requests.files.kernel_as_b = loaded_place(e) == LoadedPlace::b;
+}
+
+void path_popup(const Experiment& e, std::string& typed, Requests& requests, const Palette& colours) {
+  if (!ImGui::BeginPopup("kernel file")) return;
+  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  label(Face::small, colours.secondary, "FILE.npy or FILE.safetensors, :INDEX for another head than 0");
+  bool entered = false;
+  {
+    const WithField f(Face::mono);
+    ImGui::SetNextItemWidth(px(300));
+    entered = ImGui::InputText("##kernel path", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
+    explain("The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
+            "O = softmax(scale Q K^T) V");
+  }
+  ImGui::SameLine();
+  if ((push_button("open", colours) || entered) && !typed.empty()) {
+    ask_for(typed, e, requests);
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+}
+
+/// True where a path is to be typed.
+bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Requests& requests) {
+  const Input& input = e.problem.input;
+  const bool none = e.loaded.file.empty(), of_input = input.kind == InputKind::tensors && input.file == in.choices.tensors.file;
+  const bool offered = of_input && in.choices.tensors.has_output && input.file != e.loaded.file;
+  const std::string preview = !none     ? title_of(e.loaded)
+                              : offered ? "the file holds an O, too ..."
+                                        : "your kernel's output ...";
+  bool type_path = false;
+  const WithField f(Face::label);
+  if (begin_combo("##kernel", fitted(Face::label, preview, width - px(36)), width)) {
+    if (offered) {
+      if (ImGui::Selectable(("O of " + file_name(in.choices.tensors.file) + "###offered").c_str()))
+        ask_for(in.choices.tensors.file + printed(":%d", input.index), e, requests);
+      explain("The file of Q, K, V holds an output, too.");
+    }
+    type_path = ImGui::Selectable("open a file ...");
+    explain("A .npy or .safetensors file with the output of your kernel. Dropping it onto the window does the same.");
+    ImGui::EndCombo();
+  } else {
+    explain(
+        "The output of your own kernel on the same Q, K, V, in the place of a or b. It is held against the truth as it is "
+        "stored.",
+        none ? "O - golden" : e.loaded.file);
+  }
+  return type_path;
+}
+
+/// The text in at most `count` lines of `width`, the last one cut short.
+std::vector<std::string> lines_of(std::string_view text, float width, int count) {
+  const WithFace f(Face::label);
+  std::vector<std::string> lines;
+  while (!text.empty() && static_cast<int>(lines.size()) < count) {
+    const char* end = text.data() + text.size();
+    const char* stop = static_cast<int>(lines.size()) + 1 == count
+                           ? end
+                           : ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), text.data(), end, width);
+    const auto length = static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, stop - text.data()));
+    lines.push_back(fitted(Face::label, text.substr(0, length), width));
+    text.remove_prefix(length);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return lines;
+}
+
+Colour tone_of(const Diagnosis& d, const Palette& colours) {
+  if (d.verdict == Diagnosis::Verdict::rounded) return colours.good;
+  return d.verdict == Diagnosis::Verdict::wrong ? colours.bad : colours.text;
+}
+
+}  // namespace
+
+bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, std::string& typed, Requests& requests) {
+  const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
+  if (kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0), requests)) ImGui::OpenPopup("kernel file");
+  path_popup(e, typed, requests, colours);
+  if (right == 0) return false;
+  ImGui::SameLine(0, px(8));
+  int place = static_cast<int>(loaded_place(e));
+  const bool changed = segmented("kernel as", colours, places, place, right);
+  if (changed) e = with_loaded(e, static_cast<LoadedPlace>(place));
+  return changed;
+}
+
+void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, Requests& requests) {
+  if (!in.answer.result || !has_loaded(in.answer.result->experiment)) return;
+  const bool known = in.side.diagnosis && in.side.diagnosis->experiment == in.answer.result->experiment;
+  requests.side.diagnose = !known;
+  const float line = px(17), chip = px(10);
+  const int count = ImGui::GetContentRegionAvail().y < px(560) ? 2 : 3;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
+  const std::string sentence = known ? in.side.diagnosis->sentence : "Rounded or wrong? Every usual slip is being tried.";
+  explain(
+      "Your kernel's largest error against twice that of its rival, or of rounding to its type where that is larger. Outside "
+      "the line every usual slip of scale, mask, rescale, layout, head and tail is computed for itself: one is named where the "
+      "error all but vanishes against it.\n" +
+          sentence,
+      "max |O - golden| <= 2 max |rival - golden|" + hardware_lines(*in.answer.result));
+  const bool is_a = in.answer.result->experiment.a.algorithm == Algorithm::loaded;
+  const std::vector<std::string> lines = lines_of(sentence, width - chip, count);
+  const float end = at.y + static_cast<float>(lines.size()) * line;
+  ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), end - px(2)}, is_a ? colours.a : colours.b);
+  float y = at.y;
+  for (const std::string& text : lines) {
+    draw_text({at.x + chip, y}, Face::label, known ? tone_of(*in.side.diagnosis, colours) : colours.faint, text);
+    y += line;
+  }
+}
+
+}  // namespace attoscope

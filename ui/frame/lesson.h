@@ -1,0 +1,111 @@
+/// A lesson as a value: steps of Markdown and live views, what each of them asks, and what the reader changed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/result.h"
+#include "ui/session/session.h"
+
+namespace attoscope {
+
+/// The languages of fenced blocks that are live views.
+enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz };
+inline constexpr std::array<std::string_view, 7> lesson_view_names{"recurrence", "code", "bits", "heatmap",
+                                                                   "policy",     "plot", "quiz"};
+constexpr std::string_view name(LessonViewKind k) { return lesson_view_names[static_cast<std::size_t>(k)]; }
+/// The keys that are a kind's own; every other key of a view is one of the experiment's (`attoscope sweep --vary`).
+std::span<const std::string_view> own_keys(LessonViewKind kind);
+bool is_own_key(LessonViewKind kind, std::string_view key);
+
+/// A live view as it is written.
+struct LessonView {
+  LessonViewKind kind{};
+  std::vector<LessonParameter> parameters;  ///< in the order written; a second `vary` is called vary2
+  int line = 0;                             ///< of the file, of the opening fence
+  int index = 0;                            ///< of the lesson's views, from 0: how a session names it
+  Experiment experiment{};                  ///< of the experiment keys; set when the lessons are loaded
+  std::string problem;                      ///< one sentence about what is wrong with it, or empty
+};
+
+/// What a page wants to know: the answer to an experiment; with a measure one number of it; with `vary` ("block_k=16:1024:x2",
+/// one or two) that number at every point of a sweep.
+struct LessonQuestion {
+  Experiment experiment{};
+  std::string measure{};  ///< "ratio.mean_abs", as `attoscope sweep --measure`; empty: the whole answer
+  std::vector<std::string> vary{};
+  int seeds = 1;
+
+  friend bool operator==(const LessonQuestion&, const LessonQuestion&) = default;
+};
+
+/// What a sweep varied.
+struct LessonAxis {
+  std::string key, title;
+  bool numeric = false;
+  std::vector<std::string> values;  ///< as written
+  std::vector<double> numbers;      ///< of a numeric one
+};
+
+/// A number, over its seeds.
+struct LessonPoint {
+  double mean = 0, spread = 0;  ///< spread: standard deviation; mean is NaN where the point cannot be computed
+};
+
+struct LessonAnswer {
+  LessonQuestion question;
+  std::shared_ptr<const Result> result{};  ///< where no measure was asked
+  std::vector<LessonAxis> axes{};
+  std::vector<LessonPoint> points{};  ///< the first axis outermost; one without axes
+  std::string title{};                ///< of the measure: "mean |error|, a"
+  std::string problem{};              ///< one sentence why there is no answer, or empty
+};
+using LessonAnswerPtr = std::shared_ptr<const LessonAnswer>;
+using LessonAnswers = std::vector<LessonAnswerPtr>;
+
+/// A live number of the text: `[written](live:measure?key=value&key=value)`.
+struct LessonNumber {
+  std::string target, written;
+  LessonQuestion question{};  ///< set when the lessons are loaded
+  std::string problem;        ///< one sentence about what is wrong with it, or empty
+  int line = 0;
+};
+
+/// A run of Markdown, or a view where there is one.
+struct LessonBlock {
+  std::string markdown;
+  std::vector<LessonNumber> numbers;  ///< those in it, in the order of the text
+  std::vector<LessonView> view;       ///< none or one
+  int line = 0;
+};
+
+/// One page of the presenter.
+struct LessonStep {
+  std::string title;
+  std::vector<LessonBlock> blocks;
+};
+
+struct Lesson {
+  std::string name;  ///< of its file, without .md: "04-online-normaliser"
+  std::string title;
+  std::vector<LessonStep> steps;  ///< at least one
+};
+using Lessons = std::vector<Lesson>;
+
+/// The lesson that a text holds: `# Title`, then steps that begin with `## `. What cannot be used is told by the sentence in
+/// its place; nothing throws.
+Lesson parse_lesson(std::string name, std::string_view text);
+
+/// The experiment of a view before its keys: n 256, d 64, bf16, `hw` against `base_eager`.
+Experiment lesson_experiment();
+
+/// The value of a key as written; empty where it is not.
+std::string_view written(const LessonView& view, std::string_view key);
+
+}  // namespace attoscope

@@ -1,0 +1,105 @@
+/// The values that the app passes to the panels in each frame.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ui/frame/entries.h"
+#include "ui/frame/sweep_answer.h"
+#include "ui/frame/train_answer.h"
+
+struct ImDrawList;
+struct ImVec2;
+
+namespace attoscope {
+
+struct Clipping;
+struct Colouring;
+struct Diagnosis;
+struct Experiment;
+struct Lesson;
+struct LessonAnswer;
+struct PixelImage;
+struct ProbeEntry;
+struct Result;
+struct SameBits;
+struct ScoreWindow;
+struct Why;
+
+/// Sets a parameter of an experiment as `attoscope sweep --vary` does; one sentence where it cannot be, else "".
+using Vary = std::function<std::string(Experiment& experiment, std::string_view key, const std::string& value)>;
+
+/// Draws an image into the screen rectangle [min, max] of a draw list. The app does it with a texture and a shader.
+using PaintImage = std::function<void(ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
+                                      const Colouring& colouring)>;
+
+/// The answer to the session's experiment, and how far it is.
+struct AnswerInput {
+  std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
+  bool computing = false;                ///< an answer to `session.experiment` is on its way
+  double computing_seconds = 0;          ///< for how long
+  double progress = 0;                   ///< how much of it is done, 0 .. 1
+  double seconds_left = -1;              ///< until it is there; negative: unknown
+  std::string device;                    ///< "cpu avx512, 2 threads"
+};
+
+/// What was found beside the answer, on request. Each value names the question that it answers; null: not known yet.
+struct SideInput {
+  std::shared_ptr<const Why> why;
+  bool attributing = false;  ///< `why` is on its way
+  std::shared_ptr<const ScoreWindow> scores;
+  std::shared_ptr<const Clipping> clipping;
+  std::shared_ptr<const SameBits> same_bits;
+  bool checking_bits = false;                  ///< `same_bits` is on its way
+  std::shared_ptr<const Diagnosis> diagnosis;  ///< of a loaded output
+};
+
+/// What the controls offer.
+struct ChoicesInput {
+  TensorFileInfo tensors;                                 ///< of the file that the input names, or of the example
+  std::string example_file;                               ///< path of the shipped example, empty where there is none
+  std::shared_ptr<const std::vector<ProbeEntry>> probes;  ///< null: none
+  std::vector<DeviceEntry> devices;                       ///< cpu first
+  std::string no_hardware;  ///< why the method `hardware` cannot be chosen: one sentence; empty: it can
+};
+
+/// Sentences for the user.
+struct MessagesInput {
+  std::string error;                 ///< what went wrong, or empty
+  std::string notice;                ///< what went well, or empty
+  std::vector<std::string> remarks;  ///< what was not understood of the session that was opened, one sentence each
+};
+
+/// The Learn workspace.
+struct LearnInput {
+  std::shared_ptr<const std::vector<Lesson>> lessons;                               ///< null: none
+  std::shared_ptr<const std::vector<std::shared_ptr<const LessonAnswer>>> answers;  ///< all that is known; null: nothing yet
+  Vary vary;  ///< may be empty: then nothing can be changed in a lesson's experiment
+};
+
+/// The papers' figures.
+struct FiguresInput {
+  std::shared_ptr<const std::vector<FigureEntry>> entries;  ///< null: none
+  std::optional<FigureProgress> progress;                   ///< one of them is on its way
+};
+
+/// What the app tells the panels in this frame.
+struct PanelInput {
+  AnswerInput answer;
+  SideInput side;
+  ChoicesInput choices;
+  MessagesInput messages;
+  SessionFiles sessions;
+  FiguresInput figures;
+  SweepView sweep;
+  TrainView train;
+  LearnInput learn;
+  PaintImage paint;        ///< may be empty (null backend): then nothing is drawn in the plot
+  bool exporting = false;  ///< this frame is kept as a picture
+};
+
+}  // namespace attoscope

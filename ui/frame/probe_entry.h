@@ -1,0 +1,21 @@
+/// The shipped experiments, as the panels offer them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+/// A shipped experiment that shows one thing.
+struct ProbeEntry {
+  std::string name;      ///< of its file
+  std::string title;     ///< a few words
+  std::string sentence;  ///< what to look for, and what will be seen
+  Experiment experiment;
+};
+using ProbeEntries = std::shared_ptr<const std::vector<ProbeEntry>>;
+
+}  // namespace attoscope

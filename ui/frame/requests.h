@@ -1,0 +1,83 @@
+/// What the panels ask of the app.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/questions/scores.h"
+#include "ui/frame/lesson.h"
+#include "ui/frame/sweep_answer.h"
+#include "ui/frame/train_answer.h"
+#include "ui/session/figure_choice.h"
+
+namespace attoscope {
+
+/// What is to be done with session files.
+struct SessionRequest {
+  enum class Act : std::uint8_t { fresh, open, save, save_as } act = Act::save;
+  std::string file{};  ///< empty: the desktop asks for it
+};
+
+/// A part of the window to be kept as a picture, and its numbers.
+struct ExportRequest {
+  std::string name{};                    ///< what it shows, for the file's name: "heat map"
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;  ///< where it is on screen; empty: the whole window
+  std::string csv{};                     ///< empty: the picture alone
+  Plot plot = Plot::window;              ///< what is drawn where a figure is wanted instead of pixels
+  bool npy = false;                      ///< the whole field on show as .npy instead
+  float taller = 0;  ///< added to the window's height for the picture, so that content below its edge is seen
+};
+
+/// What is to be found beside the answer to the session's experiment.
+struct SideRequests {
+  bool attribute = false;               ///< `SideInput::why`
+  std::optional<ScoreQuestion> scores;  ///< `SideInput::scores` of this window
+  bool clipping = false;                ///< `SideInput::clipping`
+  bool same_bits = false;               ///< `SideInput::same_bits`
+  bool diagnose = false;                ///< `SideInput::diagnosis` of the answer on screen
+};
+
+/// What is to be opened or saved.
+struct FileRequests {
+  std::string tensors;       ///< spec of a tensor file to load, or empty
+  std::string kernel;        ///< spec of a kernel's output to load, or empty
+  bool kernel_as_b = false;  ///< in the place of b instead of a
+  std::optional<SessionRequest> session;
+  bool list_sessions = false;  ///< `SessionFiles::recent` as it is now
+};
+
+struct ClipboardRequests {
+  bool copy = false;   ///< the session as text, to the clipboard
+  bool paste = false;  ///< `paste_text` instead of the session
+  std::string paste_text;
+  std::optional<int> copy_pin;  ///< this pin as text, to the clipboard
+  bool paste_pins = false;      ///< the pins of the clipboard's session after those that there are
+};
+
+/// Pictures and figures to be made.
+struct ExportRequests {
+  std::optional<ExportRequest> plot;
+  std::string figure;         ///< the name of a figure of the papers, to be drawn as the view says; or empty
+  bool stop_figures = false;  ///< none of those that are on their way
+};
+
+/// What the user asked of the app in this frame.
+struct Requests {
+  SideRequests side;
+  FileRequests files;
+  ClipboardRequests clipboard;
+  ExportRequests exports;
+  SweepRequest sweep = SweepRequest::none;
+  std::optional<SweepPlace> open_point;  ///< of `PanelInput::sweep`, to be looked at in Explore
+  TrainRequest train{};
+  std::vector<LessonQuestion> lesson;  ///< all that the page on screen wants to know: `LearnInput::answers`
+  bool cancel = false;                 ///< stop what is being computed
+  bool remarks_read = false;           ///< `MessagesInput::remarks` may go
+  std::string error;                   ///< why something that was asked for could not be done, for the status bar
+  bool animate = false;                ///< something on screen changes by itself: draw on
+  bool quit = false;
+};
+
+}  // namespace attoscope

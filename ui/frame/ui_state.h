@@ -1,0 +1,176 @@
+/// What the panels remember between frames: answers turned into what is drawn, so that a frame costs no O(N d).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/deviation/fields.h"
+#include "kernels/questions/clipping.h"
+#include "kernels/questions/scores.h"
+#include "ui/frame/pixel_image.h"
+#include "ui/frame/requests.h"
+#include "ui/session/history.h"
+
+namespace attoscope {
+
+struct Result;
+
+/// A matrix of values that is shown as a picture, and what its axes count.
+struct CellPicture {
+  int rows = 0, cols = 0;               ///< of the matrix
+  int n = 0, across = 0;                ///< what the picture's axes count: rows of Q, and columns
+  double first_row = 0, first_col = 0;  ///< where the matrix begins on them
+  double per_row = 1;                   ///< rows of the matrix for a row of Q
+  std::vector<float> values;            ///< rows x cols
+  std::vector<float> row_worst;         ///< largest |value| of each row; infinity where there is a NaN or infinity
+  float largest = 0;                    ///< largest finite |value|
+  bool has_nan = false, has_infinity = false, has_minus_infinity = false;
+  std::shared_ptr<const DeviceMatrices> on_device;  ///< where the values lie too: the GPU then makes the pixels
+  Field source_field = Field::golden;               ///< and which field of its matrices they are
+  CellRect rect{};                                  ///< what `image` shows, in units of the axes
+  PixelImage image;
+  int earlier_traced_row = 0, earlier_scrubbed_tile = -1;  ///< before the last click: a double click changes neither
+};
+
+/// One field of one result, and its picture.
+struct HeatState : CellPicture {
+  std::shared_ptr<const Result> result;
+  Field field = Field::a_error;
+  int earlier_cell_row = -1, earlier_cell_col = -1;  ///< before the last click
+};
+
+/// m of a by rows and tiles, or what left its format there.
+struct RescaleState : CellPicture {
+  std::shared_ptr<const Result> result;
+  std::shared_ptr<const Clipping> clipping;
+  RescaleShow show = RescaleShow::moved;
+  std::vector<CellRect> marks;  ///< where m moved, in pixels of the image
+};
+
+/// The scores of a window of rows and keys.
+struct ScoreState : CellPicture {
+  std::shared_ptr<const ScoreWindow> window;
+  ScoreShow show = ScoreShow::P;
+};
+
+/// A curve along a row or a column of a picture, one value a cell.
+struct ProfileCurve {
+  Colour colour = 0;
+  std::string name;
+  std::vector<float> values;
+};
+
+/// The curves through one cell.
+struct ProfileState {
+  std::shared_ptr<const Result> result;
+  Field field = Field::a_error;
+  int row = -1, col = -1;  ///< of the matrices
+  Theme theme = Theme::dark;
+  std::vector<ProfileCurve> along_row, along_col;
+};
+
+/// The recurrence as series over tiles.
+struct StripState {
+  std::shared_ptr<const Result> result;
+  std::vector<double> tile, max_true, max_used, alpha, l, P_max;  ///< of the traced row; l as a share of its largest
+  std::vector<double> moved_tile, moved;                          ///< where m moved, and to what
+  std::vector<double> O_tile, O_norm;                             ///< where there is an O; as a share of its largest norm
+  std::vector<double> tied_tile, tied_max;                        ///< tiles with a key whose score equals the max in use
+  std::vector<double> error_tile, error;                          ///< where there is an output to err
+  std::vector<double> saturated_tile;                             ///< tiles with a P beyond the largest number of its format
+  std::int64_t saturated = 0, ties = 0;                           ///< how many P, how many keys these are
+  bool stale = false;                                             ///< a max in use lies below the true one somewhere
+  double P_limit = 0;                                             ///< the largest number of P's format; 0: P is not rounded
+  std::vector<double> all_tiles, rescales, expected;              ///< over all rows
+  std::vector<double> quantiles[5];
+  std::vector<double> row_moves;  ///< [k]: rows, of those that are held, in which m moved k times
+  double m_low = 0, m_high = 1, rescales_high = 1, error_low = 1e-6, error_high = 1, P_low = 1e-3, P_high = 10;
+  double b_error = 0;               ///< largest error of b in the traced row; 0 where the row was not computed
+  double first = -0.5, last = 0.5;  ///< the tile axis, shared by the four plots
+};
+
+/// The scrubber while it goes by itself.
+struct Playback {
+  bool playing = false;
+  double next_step = 0;  ///< when, in seconds of ImGui's clock
+};
+
+/// Errors over magnitudes, both as decimal logarithms: of every cell of a fine grid the point with the largest error.
+struct ScatterPoints {
+  struct Point {
+    float x, y;  ///< log10 |golden|, log10 |error|
+  };
+  std::shared_ptr<const Result> result;
+  std::vector<Point> a, b;
+  std::int64_t a_exact = 0, b_exact = 0;   ///< elements without any error
+  float x0 = -3, x1 = 1, y0 = -6, y1 = 0;  ///< what the axes show
+};
+
+struct ScatterWork;
+/// The points on show, and those of a newer answer while they are found.
+struct ScatterState : ScatterPoints {
+  std::shared_ptr<ScatterWork> work;
+};
+
+/// What the panels were docked for; scale 0: never.
+struct Docked {
+  float scale = 0;      ///< pixels of a length 1
+  bool narrow = false;  ///< the statistics are a tab beside the controls
+  bool low = false;     ///< the recurrence is a tab beside the heat map
+  PanelSizes panels{};
+
+  friend bool operator==(const Docked&, const Docked&) = default;
+};
+
+/// The palette while it is open.
+struct PaletteState {
+  bool asked = false;  ///< to be opened in this frame
+  std::string query;
+  int chosen = 0;         ///< of what was found
+  std::string complaint;  ///< why the last command could not be done
+};
+
+/// The list of pins.
+struct PinState {
+  int first = -1, second = -1;  ///< which two are compared
+  int renamed = -1;             ///< whose name is being typed
+  std::string typed_name;
+  std::string complaint;  ///< why the last request could not be met
+};
+
+/// The menu of sessions.
+struct SessionMenuState {
+  bool asked = false;   ///< to be opened in this frame
+  bool typing = false;  ///< with the keyboard in its path
+  std::string typed;
+  SessionRequest::Act entered = SessionRequest::Act::open;  ///< what Enter does with it
+};
+
+struct LearnState;
+struct SweepState;
+struct TrainPanelState;
+
+struct UiState {
+  HeatState heat, second;  ///< second: what the comparison holds against it
+  RescaleState rescale_map;
+  ScoreState scores;
+  ProfileState profiles, second_profiles;
+  StripState strip;
+  Playback playback;
+  ScatterState scatter;
+  History history;
+  Docked docked;
+  PaletteState palette;
+  PinState pins;
+  SessionMenuState session_menu;
+  std::shared_ptr<SweepState> sweep;       ///< of the Sweep workspace; null until it is drawn
+  std::shared_ptr<LearnState> learn;       ///< of the Learn workspace; null until it is drawn
+  std::shared_ptr<TrainPanelState> train;  ///< of the Train workspace; null until it is drawn
+  bool show_help = false;
+  std::string dismissed_probe;  ///< whose sentence was read
+  std::string typed_format, typed_file, typed_kernel;
+};
+
+}  // namespace attoscope

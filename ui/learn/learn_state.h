@@ -1,0 +1,37 @@
+/// What the Learn workspace remembers between frames.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ui/learn/markdown.h"
+#include "ui/learn/views/views.h"
+
+namespace attoscope {
+
+/// A run of Markdown, made ready to be drawn.
+struct TextState {
+  float width = -1, scale = 0;           ///< what it was made for
+  std::string text;                      ///< without the formulas that cannot be drawn
+  std::vector<std::string> problems;     ///< one sentence for each of those
+  float formula = 0, formula_scale = 0;  ///< what its widest displayed formula needs, at which scale; 0: never
+};
+
+/// The parts of a page that scroll separately.
+enum class PageColumn { text, views };
+
+struct LearnState {
+  MarkdownText markdown;
+  std::shared_ptr<const Lessons> lessons;  ///< what the rest is about
+  std::string lesson;                      ///< whose views and texts are remembered
+  std::map<int, LessonViewState> views;    ///< by LessonView::index
+  std::map<const LessonBlock*, TextState> texts;
+  std::vector<std::string> problems;  ///< the sentences that the page on screen shows
+  std::array<float, 2> scrolled{};    ///< by PageColumn, in the last frame that was not kept as a picture
+  bool was_kept = false;              ///< the last frame was
+};
+
+}  // namespace attoscope

@@ -1,0 +1,238 @@
+// The choices above the stepper's row.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "kernels/experiment/presets.h"
+#include "ui/learn/stepper/pseudo_code.h"
+#include "ui/learn/stepper/stepper.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Puts items after one another, and into the next line where one does not fit.
+class Flow {
+ public:
+  explicit Flow(float width)
+      : left_(ImGui::GetCursorScreenPos().x), right_(left_ + width), y_(ImGui::GetCursorScreenPos().y), x_(left_) {}
+  /// Where the next item, so wide, begins; the cursor is put there.
+  ImVec2 next(float width) {
+    if (x_ > left_ && x_ + width > right_) {
+      x_ = left_;
+      y_ += px(control_height + 8);
+    }
+    const ImVec2 at{x_, y_};
+    ImGui::SetCursorScreenPos(at);
+    x_ += width + px(8);
+    return at;
+  }
+  /// Takes the room of all items in the layout.
+  void end() const {
+    ImGui::SetCursorScreenPos({left_, y_});
+    ImGui::Dummy({right_ - left_, px(control_height)});
+  }
+
+ private:
+  float left_, right_, y_, x_;
+};
+
+constexpr float number_width = 124, others_width = 64, format_width = 72, policy_width = 96, source_width = 112;
+
+/// A name, a track, a value, close together.
+bool number(Flow& flow, const Slider& spec, const char* shown, const Palette& colours, int& value) {
+  const ImVec2 at = flow.next(px(number_width));
+  const float text_y = at.y + (px(control_height) - line_height(Face::label)) / 2,
+              name_width = text_width(Face::label, shown) + px(8);
+  const bool enabled = (ImGui::GetItemFlags() & ImGuiItemFlags_Disabled) == 0;
+  draw_text({at.x, text_y}, Face::label, enabled ? colours.secondary : colours.faint, shown);
+  ImGui::SetCursorScreenPos({at.x + name_width, at.y});
+  const bool changed = track(spec, colours, value, {px(number_width - 28) - name_width, px(control_height)});
+  draw_text({at.x + px(number_width - 4), at.y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono,
+            enabled ? colours.text : colours.faint, std::to_string(value), 1);
+  return changed;
+}
+
+enum class Source { typed, random, ascending, descending, pinned };
+constexpr std::array<std::string_view, 5> source_names{"typed", "random", "ascending", "descending", "pinned"};
+constexpr std::array<const char*, 5> source_texts{
+    "These numbers, as they stand; type others into the field, or drag and click the bars.",
+    "Twice the program's own normal numbers, to two digits: the same for everybody with the same seed.",
+    "Each score larger than all before it: every one of them moves m.", "The largest score first: m never moves again.",
+    "The first 64 scores of the row that the Explore workspace traces: a click there on its picture pins another."};
+
+Source source_of(const std::string& text) {
+  for (std::size_t i = 1; i < source_names.size(); ++i)
+    if (text.starts_with(source_names[i])) return static_cast<Source>(i);
+  return Source::typed;
+}
+
+int count_of(const RecurrenceViewState& state) { return static_cast<int>(state.asked.front().scores.size()); }
+
+/// Scores from this source, as many as there are.
+std::string text_from(Source source, const RecurrenceViewState& state) {
+  const std::string count = printed(":%d", std::max(fewest_scores, count_of(state)));
+  switch (source) {
+    case Source::typed:
+      return typed(state.asked.front().scores);
+    case Source::random:
+      return "random" + count + ":1";
+    case Source::pinned:
+      return "pinned";
+    default:
+      return std::string(source_names[static_cast<std::size_t>(source)]) + count;
+  }
+}
+
+void choose_source(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
+  const Source source = source_of(value_of(scene, "scores", "random"));
+  const float width = px(source_width);
+  flow.next(width);
+  const WithField field(Face::label);
+  const bool open = begin_combo("##source", std::string(source_names[static_cast<std::size_t>(source)]), width);
+  if (!open)
+    explain("Where the scores come from. They are S itself, one for each key of a single query: q·k is done.", "S_j = q·k_j");
+  if (!open) return;
+  for (std::size_t i = 0; i < source_names.size(); ++i) {
+    const bool missing = static_cast<Source>(i) == Source::pinned && !scene.input.answer.result;
+    ImGui::BeginDisabled(missing);
+    if (ImGui::Selectable(std::string(source_names[i]).c_str(), static_cast<Source>(i) == source))
+      change(scene, "scores", text_from(static_cast<Source>(i), state));
+    ImGui::EndDisabled();
+    explain(source_texts[i]);
+  }
+  ImGui::EndCombo();
+}
+
+void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, float width) {
+  flow.next(width);
+  const WithField field(Face::mono);
+  ImGui::SetNextItemWidth(width);
+  const bool entered = ImGui::InputText("##scores", &state.typed_scores,
+                                        ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+  if (ImGui::IsItemDeactivated() && !entered) state.typed_scores = typed(state.asked.front().scores);
+  std::string problem;
+  if (entered && !scores_of(state.typed_scores, scene.input.answer.result.get(), problem).empty())
+    change(scene, "scores", state.typed_scores);
+  if (!problem.empty()) {
+    scene.requests.error = problem;
+    state.typed_scores = typed(state.asked.front().scores);
+  }
+  explain(
+      "The scores, 1 to 64 of them: type them with blanks between, or random:COUNT:SEED. A drag on a bar moves one, a click "
+      "types it.");
+}
+
+/// How many scores, and which: of those that are made, not typed.
+void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
+  const std::string text = value_of(scene, "scores", "random");
+  const Source source = source_of(text);
+  const bool sized = source != Source::typed && source != Source::pinned;
+  const std::string name(source_names[static_cast<std::size_t>(source)]);
+  const std::size_t colon = text.rfind(':');
+  const std::string seed = source == Source::random && colon != std::string::npos ? text.substr(colon) : "";
+  ImGui::BeginDisabled(!sized);
+  int count = count_of(state);
+  if (number(flow, {"N", fewest_scores, max_step_scores, 1, max_step_scores}, "N", scene.colours, count))
+    change(scene, "scores", name + ":" + std::to_string(count) + seed);
+  explain("How many scores the row has. The truth changes with them.", "l = Σ exp(S_j - m), j = 1 .. N");
+  ImGui::EndDisabled();
+  const float width = px(others_width);
+  flow.next(width);
+  ImGui::BeginDisabled(source != Source::random);
+  if (push_button("others", scene.colours, false, {width, 0}))
+    change(scene, "scores",
+           name + ":" + std::to_string(count_of(state)) + ":" + std::to_string(std::atoi(seed.c_str() + 1) + 1));
+  ImGui::EndDisabled();
+  explain("Other random scores: the next seed.", "S_j = 2 N(0, 1), to two digits");
+}
+
+void choose_tile(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
+  const int n = count_of(state);
+  int block_k = std::min(state.asked.front().block_k, n);
+  if (number(flow, {"block_k", 1, std::max(2, n), 1, n}, "block_k", scene.colours, block_k))
+    change(scene, "block_k", std::to_string(block_k));
+  explain(
+      "Keys of a tile: how many scores are on chip at once. 1: element by element; all: plain softmax. three_pass has no "
+      "tiles.",
+      "T = ceil(N / block_k) tiles");
+}
+
+void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
+  for (int i = 0; i <= static_cast<int>(Algorithm::flash2); ++i) {
+    const auto algorithm = static_cast<Algorithm>(i);
+    const bool on = std::ranges::find(state.asked, algorithm, &StepQuestion::algorithm) != state.asked.end();
+    const std::string called(name(algorithm));
+    const float width = text_width(Face::label, called) + px(12);
+    flow.next(width);
+    ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha, 1);  // the last one cannot be switched off, but looks like the others
+    ImGui::BeginDisabled(on && state.asked.size() == 1);
+    if (push_button(called.c_str(), scene.colours, on, {width, 0})) {
+      std::string list;
+      for (int k = 0; k <= static_cast<int>(Algorithm::flash2); ++k) {
+        const bool was =
+            std::ranges::find(state.asked, static_cast<Algorithm>(k), &StepQuestion::algorithm) != state.asked.end();
+        if (was != (k == i)) list += (list.empty() ? "" : ", ") + std::string(algorithm_names[static_cast<std::size_t>(k)]);
+      }
+      change(scene, "algorithms", list);
+    }
+    ImGui::EndDisabled();
+    ImGui::PopStyleVar();
+    explain(
+        on ? "Takes this algorithm away; the last one stays." : "Puts this algorithm beside the others, over the same scores.",
+        code_title(algorithm));
+  }
+}
+
+void choose_format(LessonScene& scene, Flow& flow) {
+  static constexpr std::array<std::string_view, 7> names{"bf16", "fp16", "tf32", "fp32", "e4m3", "e5m2", "e3m2"};
+  const float width = px(format_width);
+  flow.next(width);
+  const WithField field(Face::mono);
+  const Format& format = scene.experiment.format;
+  const bool open = begin_combo("##format", name(format), width);
+  if (!open) explain("D, the main format: what the steps that the policy names round to.", "x <- round(D, x)");
+  if (!open) return;
+  for (const std::string_view text : names)
+    if (ImGui::Selectable(std::string(text).c_str(), parse_format(text) == format)) change(scene, "format", std::string(text));
+  ImGui::EndCombo();
+}
+
+void choose_policy(LessonScene& scene, Flow& flow) {
+  const float width = px(policy_width);
+  flow.next(width);
+  const WithField field(Face::mono);
+  std::string_view chosen = policy_name(scene.experiment.a.precision, Algorithm::flash2);
+  if (chosen.empty()) chosen = policy_name(scene.experiment.a.precision, Algorithm::three_pass);
+  const bool open = begin_combo("##policy", chosen.empty() ? "its own" : std::string(chosen), width);
+  if (!open)
+    explain("Where every one of these algorithms rounds. The scores themselves come as they are: `input` is not rounded here.");
+  if (!open) return;
+  for (const Policy& p : policies()) {
+    if (p.algorithm != Algorithm::flash2) continue;
+    if (ImGui::Selectable(std::string(p.name).c_str(), p.name == chosen)) change(scene, "policy", std::string(p.name));
+    explain(p.what);
+  }
+  ImGui::EndCombo();
+}
+
+}  // namespace
+
+void draw_step_choices(LessonScene& scene, RecurrenceViewState& state) {
+  Flow flow(scene.width);
+  choose_source(scene, state, flow);
+  type_scores(scene, state, flow,
+              std::clamp(scene.width - px(source_width + number_width + others_width + 3 * 8), px(160), px(520)));
+  choose_size(scene, state, flow);
+  choose_tile(scene, state, flow);
+  choose_format(scene, flow);
+  choose_policy(scene, flow);
+  choose_algorithms(scene, state, flow);
+  flow.end();
+}
+
+}  // namespace attoscope

@@ -1,0 +1,170 @@
+// What a stepper asks, from what the lesson says and the reader changed.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/cpu/inputs.h"
+#include "ui/learn/stepper/stepper.h"
+#include "ui/learn/views/view_parts.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::string_view scores_expected = "1 to 64 numbers, random:COUNT:SEED, ascending:COUNT, descending:COUNT or pinned";
+/// Between the lowest and the highest of scores in order.
+constexpr double ordered_range = 6;
+
+/// The parts between the colons.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ':')
+      parts.emplace_back();
+    else
+      parts.back().push_back(c);
+  }
+  return parts;
+}
+
+/// A whole number within [least, most], or -1.
+long whole(const std::string& text, long least, long most) {
+  if (text.empty() || text.size() > 9 || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) return -1;
+  const long x = std::stol(text);
+  return x < least || x > most ? -1 : x;
+}
+
+/// Two digits after the point, so that they can be read and typed.
+double readable(double x) { return std::round(x * 100) / 100; }
+
+std::vector<double> random_scores(int count, std::uint64_t seed) {
+  Problem p;
+  p.seed = seed;
+  p.n = count;
+  p.d = 1;
+  std::vector<double> scores = raw_inputs(p)->q;
+  for (double& s : scores) s = readable(2 * s);
+  return scores;
+}
+
+std::vector<double> ordered_scores(int count, bool ascending) {
+  std::vector<double> scores;
+  for (int j = 0; j < count; ++j) scores.push_back(readable(ordered_range * j / std::max(1, count - 1)));
+  if (!ascending) std::ranges::reverse(scores);
+  return scores;
+}
+
+std::vector<double> listed_scores(const std::string& text) {
+  std::vector<double> scores;
+  std::string word;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : ' ';
+    if (c != ' ' && c != ',') {
+      word.push_back(c);
+    } else if (!word.empty()) {
+      const std::optional<double> x = real_of(word);
+      if (!x || !(std::fabs(*x) <= max_step_score)) return {};
+      scores.push_back(*x);
+      word.clear();
+    }
+  }
+  return scores.size() <= max_step_scores ? scores : std::vector<double>{};
+}
+
+}  // namespace
+
+std::vector<double> scores_of(const std::string& text, const Result* result, std::string& problem) {
+  if (text == "pinned") {
+    if (!result || !result->inputs) problem = "No row is traced yet, whose scores could be shown.";
+    return problem.empty() ? scores_of_row(*result, result->trace.row, max_step_scores) : std::vector<double>{};
+  }
+  const std::vector<std::string> parts = parts_of(text);
+  std::vector<double> scores;
+  if (parts.size() == 1) {
+    scores = listed_scores(text);
+  } else if (const long count = whole(parts[1], 1, max_step_scores); count > 0) {
+    const long seed = parts.size() == 3 ? whole(parts[2], 0, 999999999) : -1;
+    if (parts[0] == "random" && seed >= 0) scores = random_scores(static_cast<int>(count), static_cast<std::uint64_t>(seed));
+    const bool ordered = parts[0] == "ascending" || parts[0] == "descending";
+    if (ordered && parts.size() == 2) scores = ordered_scores(static_cast<int>(count), parts[0] == "ascending");
+  }
+  if (scores.empty()) problem = refusal("scores", text, scores_expected);
+  return scores;
+}
+
+std::string typed(const std::vector<double>& scores) {
+  std::string text;
+  for (const double s : scores) (text += text.empty() ? "" : " ") += in_full(s);
+  return text;
+}
+
+namespace {
+
+/// The scores that the scene wants, made again where its text or its traced row is another.
+const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
+  const std::string text = value_of(scene, "scores", printed("random:%d:1", usual_scores));
+  if (text != state.scores_text || scene.input.answer.result != state.scores_result || state.scores.empty()) {
+    state.scores = scores_of(text, scene.input.answer.result.get(), problem);
+    state.scores_text = text;
+    state.scores_result = scene.input.answer.result;
+  }
+  return state.scores;
+}
+
+}  // namespace
+
+std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
+  const std::vector<double>& scores = wanted_scores(scene, state, problem);
+  const std::vector<std::string> words = list_of(scene, "algorithms", "flash2");
+  if (problem.empty() && words.empty())
+    problem = refusal("algorithms", value_of(scene, "algorithms"), "one to four of three_pass, two_pass, flash1, flash2");
+  if (problem.empty())
+    problem =
+        unknown_word("algorithms", words, std::span(algorithm_names).first(static_cast<std::size_t>(Algorithm::flash2) + 1));
+  if (!problem.empty()) return {};
+  StepQuestion q{.scores = scores,
+                 .values = {},
+                 .d = 2,
+                 .algorithm = {},
+                 .block_k = scene.experiment.a.block_k,
+                 .format = scene.experiment.format,
+                 .precision = scene.experiment.a.precision};
+  if (value_of(scene, "block_k").empty()) q.block_k = usual_step_tile;
+  for (std::size_t j = 0; j < scores.size(); ++j) {
+    q.values.push_back(1);
+    q.values.push_back(static_cast<double>(j + 1) / static_cast<double>(scores.size()));
+  }
+  std::vector<StepQuestion> questions;
+  for (std::size_t a = 0; a < algorithm_names.size(); ++a)
+    if (std::ranges::find(words, algorithm_names[a]) != words.end()) {
+      q.algorithm = static_cast<Algorithm>(a);
+      questions.push_back(q);
+    }
+  return questions;
+}
+
+StepClock step_clock(const std::vector<Steps>& rows) {
+  StepClock clock;
+  if (rows.empty()) return clock;
+  std::vector<std::size_t> next(rows.size(), 0);  // each one's first step that is not on the clock
+  const auto left = [&](std::size_t a) { return next[a] < rows[a].steps.size(); };
+  std::vector<int> at(rows.size(), 0);
+  for (;;) {
+    int reads = -1;  // of the next group of steps
+    for (std::size_t a = 0; a < rows.size(); ++a)
+      if (left(a) && (reads < 0 || rows[a].steps[next[a]].reads < reads)) reads = rows[a].steps[next[a]].reads;
+    if (reads < 0) return clock;
+    for (bool any = true; any;) {
+      any = false;
+      for (std::size_t a = 0; a < rows.size(); ++a) {
+        if (!left(a) || rows[a].steps[next[a]].reads != reads) continue;
+        at[a] = static_cast<int>(next[a]++);
+        any = true;
+      }
+      if (any) clock.push_back(at);
+    }
+  }
+}
+
+}  // namespace attoscope

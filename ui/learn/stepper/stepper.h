@@ -1,0 +1,85 @@
+/// The stepper: a row of scores, followed step by step by one to four algorithms at once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "imgui.h"
+#include "kernels/questions/stepper.h"
+#include "ui/learn/views/views.h"
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+
+/// Where every algorithm stands at each tick of the clock that they share: the scores taken in, then the lines done with them.
+/// [tick][algorithm] is an index into its steps.
+using StepClock = std::vector<std::vector<int>>;
+StepClock step_clock(const std::vector<Steps>& rows);
+
+struct RecurrenceViewState {
+  std::vector<StepQuestion> asked;  ///< that `rows` answer
+  std::vector<Steps> rows;          ///< one an algorithm
+  StepClock clock;
+  std::string problem;      ///< why there are none
+  std::string scores_text;  ///< what `scores` were made of, with the result in which their row is traced
+  std::shared_ptr<const Result> scores_result;
+  std::vector<double> scores;
+  std::string typed_scores;  ///< the row as text, and what is typed in its place
+  std::string typed_score;   ///< one of them, while it is typed
+  bool playing = false;
+  double next_tick = 0;                               ///< when, in seconds of ImGui's clock
+  int dragged = -1;                                   ///< score under the mouse; -1: none
+  double drag_from = 0, drag_low = 0, drag_high = 0;  ///< its value, and what the picture shows meanwhile
+};
+
+/// "1 3 2 5", "random:16:7" (seed 7), "ascending:16", "descending:16", or "pinned": the first scores of the row that `result`
+/// traces. Empty where the text is none of them, or there is no result: `problem` then says why.
+std::vector<double> scores_of(const std::string& text, const Result* result, std::string& problem);
+/// The scores as they are typed.
+std::string typed(const std::vector<double>& scores);
+inline constexpr int usual_scores = 16, fewest_scores = 8;
+/// Where a clock may stand: beyond its end is its end.
+inline constexpr int max_lesson_tick = 100000;
+
+/// The tiles' keys unless the lesson or the reader says otherwise.
+inline constexpr int usual_step_tile = 4;
+/// What a scene asks, one question for each of its algorithms; `problem` says in a sentence why it cannot be.
+std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceViewState& state, std::string& problem);
+
+/// What the panels are drawn from.
+struct Stepped {
+  const std::vector<Steps>& rows;
+  const std::vector<int>& at;  ///< each algorithm's step
+  int followed;                ///< the one that is looked at closely
+
+  const Steps& row() const { return rows[static_cast<std::size_t>(followed)]; }
+  int index() const { return at[static_cast<std::size_t>(followed)]; }
+  const RowStep& step() const { return row().steps[static_cast<std::size_t>(index())]; }
+  /// The state before the step.
+  const RowStep& before() const { return row().steps[static_cast<std::size_t>(index() > 0 ? index() - 1 : 0)]; }
+};
+
+/// Choices above the row: scores, tile, algorithms, format, policy.
+void draw_step_choices(LessonScene& scene, RecurrenceViewState& state);
+/// The scores as bars, what was read of them, the tile on chip, m so far, and the weights; a drag changes a score, a click
+/// types it. One sentence where its height cannot be.
+std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped);
+inline constexpr int lowest_row = 80, highest_row = 400;
+/// Buttons and track of the clock. True while it plays.
+bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped, int tick);
+/// One line an algorithm: heads over the scores, reads, bytes, m and l. A click follows it.
+void draw_step_lanes(LessonScene& scene, const Stepped& stepped);
+/// The code, the formula with its numbers, the state before and after, the bits that were lost.
+void draw_step_detail(LessonScene& scene, const Stepped& stepped);
+
+/// The formula of a step: with letters, with numbers, what came out.
+std::vector<std::string> step_formula(const Steps& row, int index);
+/// Of one algorithm among the lanes, at scale 1.
+inline constexpr float step_lane_height = 24;
+/// Where it is: "pass 1, tile 3".
+std::string step_place(const Steps& row, int index);
+/// "1.708694", always as wide; "-∞" before any score.
+std::string state_number(double x);
+
+}  // namespace attoscope

@@ -1,0 +1,74 @@
+// The live view `recurrence`: the stepper.
+#include <algorithm>
+#include <exception>
+
+#include "ui/learn/stepper/stepper.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr double seconds_a_tick = 1 / 3.0;
+
+/// Brings the steps up to date with what is asked; all of them are found at once, in far less than a frame.
+void refresh(RecurrenceViewState& state, std::vector<StepQuestion> questions) {
+  if (questions == state.asked) return;
+  state.rows.clear();
+  state.problem.clear();
+  state.asked = std::move(questions);
+  try {
+    for (const StepQuestion& q : state.asked) state.rows.push_back(steps(q));
+  } catch (const std::exception& error) {
+    state.rows.clear();
+    state.problem = error.what();
+  }
+  state.clock = step_clock(state.rows);
+  state.typed_scores = typed(state.asked.front().scores);
+}
+
+/// The algorithm that is looked at closely: the one that was chosen, else the last.
+int followed(const LessonScene& scene, const RecurrenceViewState& state) {
+  const std::string chosen = value_of(scene, "follow");
+  const auto found = std::ranges::find_if(state.asked, [&](const StepQuestion& q) { return name(q.algorithm) == chosen; });
+  return static_cast<int>(found == state.asked.end() ? state.asked.size() - 1
+                                                     : static_cast<std::size_t>(found - state.asked.begin()));
+}
+
+/// Takes the tick that is due; the last one stops it.
+void play(LessonScene& scene, RecurrenceViewState& state, int tick) {
+  if (!state.playing) return;
+  scene.requests.animate = true;
+  if (tick + 1 >= static_cast<int>(state.clock.size())) {
+    state.playing = false;
+  } else if (const double now = ImGui::GetTime(); now >= state.next_tick + seconds_a_tick) {
+    state.next_tick = now;
+    change(scene, "at", std::to_string(tick + 1));
+  }
+}
+
+}  // namespace
+
+std::string draw_recurrence_view(LessonScene& scene) {
+  if (!scene.state.recurrence) scene.state.recurrence = std::make_shared<RecurrenceViewState>();
+  RecurrenceViewState& state = *scene.state.recurrence;
+  std::string problem;
+  std::vector<StepQuestion> questions = step_questions(scene, state, problem);
+  const int at = whole_of(scene, "at", 0, 0, max_lesson_tick, problem);
+  if (!problem.empty()) return problem;
+  refresh(state, std::move(questions));
+  if (state.rows.empty()) return state.problem;
+  const int tick = std::min(at, static_cast<int>(state.clock.size()) - 1);
+  const Stepped stepped{state.rows, state.clock[static_cast<std::size_t>(tick)], followed(scene, state)};
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  draw_step_choices(scene, state);
+  problem = draw_score_row(scene, state, stepped);
+  draw_step_transport(scene, state, stepped, tick);
+  draw_step_lanes(scene, stepped);
+  draw_step_detail(scene, stepped);
+  ImGui::PopStyleVar();
+  play(scene, state, tick);
+  return problem;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,145 @@
+// Bytes between HBM and the chip over N, M, d or a side of the tile.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "imgui.h"
+#include "implot.h"
+#include "kernels/experiment/rules.h"
+#include "ui/learn/views/plots.h"
+#include "ui/statistics/traffic.h"
+#include "ui/widgets/plot.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/units.h"
+
+namespace attoscope {
+
+namespace {
+
+/// What the curves run over, in powers of two.
+struct Over {
+  std::string_view name;
+  int first, last;  ///< exponents
+  const char* title;
+  void (*set)(Experiment&, int value);
+  int (*get)(const Experiment&);
+};
+constexpr std::array<Over, 5> overs{{
+    {"n", 6, 16, "N, tokens", [](Experiment& e, int v) { e.problem.n = v; }, [](const Experiment& e) { return e.problem.n; }},
+    {"M", 10, 20, "M, elements on chip", nullptr, nullptr},
+    {"d", 3, 8, "d, head dimension", [](Experiment& e, int v) { e.problem.d = v; },
+     [](const Experiment& e) { return e.problem.d; }},
+    {"block_k", 0, 11, "block_k, keys of a tile", [](Experiment& e, int v) { e = with_block_k(e, v); },
+     [](const Experiment& e) { return e.a.block_k; }},
+    {"block_q", 0, 11, "block_q, query rows of a tile", [](Experiment& e, int v) { e = with_block_q(e, v); },
+     [](const Experiment& e) { return e.a.block_q; }},
+}};
+
+/// The tiles that FlashAttention's rule gives for M.
+void fit_tiles(Experiment& e, int M) { e = with_tiles(e, tiles_for_memory(M, e.problem.d)); }
+
+/// The experiment where the axis is at `value`. M, where it is given, sets the tiles.
+Experiment at(Experiment e, const Over& over, int value, int M) {
+  if (over.set != nullptr) over.set(e, value);
+  if (over.set == nullptr || M > 0) fit_tiles(e, over.set == nullptr ? value : M);
+  return e;
+}
+
+void refresh(BytesState& state, const Experiment& e, const Over& over, int M) {
+  const int fixed_M = over.set == nullptr ? 0 : M;  // along M itself the curves are the same for every M
+  if (state.over == over.name && state.M == fixed_M && state.experiment == e) return;
+  state = {e, over.name, fixed_M, {}, {}};
+  for (int k = over.first; k <= over.last; ++k) {
+    const Traffic t = traffic(at(e, over, 1 << k, M));
+    state.x.push_back(std::ldexp(1.0, k));
+    for (std::size_t i = 0; const double bytes : {t.algorithm0, t.flash1, t.flash2}) state.bytes[i++].push_back(bytes);
+  }
+}
+
+void draw_curves(const BytesState& state, const TrafficOfAll& now, double value, const Palette& colours) {
+  for (std::size_t i = 0; i < now.size(); ++i)
+    ImPlot::PlotLine(now[i].name, state.x.data(), state.bytes[i].data(), static_cast<int>(state.x.size()),
+                     stroke(now[i].colour, 2));
+  const ImVec2 from = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  const float x = ImPlot::PlotToPixels(value, now[0].bytes).x;
+  if (x >= from.x && x <= from.x + size.x)
+    list->AddLine({x, from.y}, {x, from.y + size.y}, faded(colours.accent, 0.6f), px(1.4f));
+  std::vector<CurveName> names;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (x >= from.x && x <= from.x + size.x)
+      list->AddCircleFilled({x, ImPlot::PlotToPixels(value, now[i].bytes).y}, px(4), now[i].colour);
+    names.push_back({state.bytes[i].back(), now[i].colour, now[i].name});
+  }
+  draw_curve_names(std::move(names), px(80));
+}
+
+/// A tick and its label.
+struct Ticks {
+  std::vector<double> at;
+  std::vector<std::string> texts;
+  void add(double value, std::string text) {
+    at.push_back(value);
+    texts.push_back(std::move(text));
+  }
+  std::vector<const char*> labels() const {
+    std::vector<const char*> all;
+    for (const std::string& t : texts) all.push_back(t.c_str());
+    return all;
+  }
+};
+
+void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficOfAll& now, double value, float height) {
+  Ticks across, up;
+  for (std::size_t i = 0; i < state.x.size(); i += 2) across.add(state.x[i], printed("%.0f", state.x[i]));
+  double low = state.bytes[0][0], high = low;
+  for (const auto& curve : state.bytes)
+    for (const double b : curve) low = std::min(low, b), high = std::max(high, b);
+  for (double decade = std::pow(10.0, std::ceil(std::log10(low / 1.5))); decade <= high * 1.5; decade *= 10)
+    up.add(decade, bytes_text(decade));
+  const auto across_labels = across.labels(), up_labels = up.labels();
+  const PlotFrame frame{"##bytes", state.x.front(), state.x.back(), low / 1.5, high * 1.5, true,
+                        across.at, up.at,           across_labels,  up_labels, true};
+  if (!begin_plot(frame, {scene.width - px(80), height})) return;
+  draw_curves(state, now, value, scene.colours);
+  end_plot();
+}
+
+std::string said(const Over& over, int value, const TrafficOfAll& all) {
+  return printed("At %s = %d: Algorithm 0 moves %s, FA-1 %s, FA-2 %s: %s of Algorithm 0's.",
+                 over.name == "n" ? "N" : std::string(over.name).c_str(), value, bytes_text(all[0].bytes).c_str(),
+                 bytes_text(all[1].bytes).c_str(), bytes_text(all[2].bytes).c_str(),
+                 times(all[2].bytes / all[0].bytes).c_str());
+}
+
+}  // namespace
+
+std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height) {
+  std::array<std::string_view, overs.size()> names;
+  for (std::size_t i = 0; i < overs.size(); ++i) names[i] = overs[i].name;
+  const std::string wanted = value_of(scene, "over", "n");
+  std::string problem = unknown_word("over", {wanted}, names);
+  int M = whole_of(scene, "memory", wanted == "M" ? 24576 : 0, 0, 1 << 30, problem);
+  if (!problem.empty()) return problem;
+  const Over& over = *std::ranges::find(overs, wanted, &Over::name);
+  if (over.set == nullptr || M > 0) {
+    const WithWidth half(std::min(scene.width, px(400)));
+    if (slider({"M", 1 << over.first, 1 << 20, 1, 1 << 30, true}, scene.colours, M)) change(scene, "memory", std::to_string(M));
+    explain("How many elements lie on chip at once: FlashAttention's rule makes the tiles as large as they can be then.",
+            "Bc = ceil(M / 4d), Br = min(Bc, d)");
+  }
+  const int value = over.get == nullptr ? M : over.get(scene.experiment);
+  refresh(state, scene.experiment, over, M);
+  const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M), scene.colours);
+  draw_said(scene, scene.colours.secondary, said(over, value, now));
+  draw_plot_head(scene, "Bytes between HBM and chip", over.title);
+  draw_plot(scene, state, now, value, height);
+  ImGui::Dummy({0, px(4)});
+  const WithWidth all(scene.width);
+  draw_traffic_lines(now, scene.colours);
+  return "";
+}
+
+}  // namespace attoscope

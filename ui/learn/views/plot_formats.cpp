@@ -1,0 +1,196 @@
+// What a format makes of real numbers: rounding as a staircase, and exp against the limits.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "imgui.h"
+#include "implot.h"
+#include "ui/learn/views/plots.h"
+#include "ui/widgets/plot.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Two samples a pixel of y(x) over [from, to].
+template <class Y>
+Points sampled_curve(double from, double to, float pixels, Y y) {
+  const int count = std::clamp(static_cast<int>(2 * pixels), 2, 8192);
+  Points p;
+  for (int i = 0; i <= count; ++i) {
+    const double x = from + (to - from) * (i + 0.5) / (count + 1);
+    p.x.push_back(x);
+    p.y.push_back(y(x));
+  }
+  return p;
+}
+
+void draw_line(const char* id, const Points& p, const ImPlotSpec& spec) {
+  ImPlot::PlotLine(id, p.x.data(), p.y.data(), static_cast<int>(p.x.size()), spec);
+}
+
+// --- the staircase ----------------------------------------------------------------------------------------------------
+
+/// What the staircase shows.
+struct Stairs {
+  Format format;
+  double from, to;
+};
+
+void draw_steps_of(const LessonScene& scene, const Stairs& s, ImVec2 size) {
+  const double low = std::min(s.from, round(s.format, s.from)), high = std::max(s.to, round(s.format, s.to));
+  if (!begin_plot({"##staircase", s.from, s.to, low, high, false, {}, {}, {}, {}}, size)) return;
+  draw_line("##x", {{s.from, s.to}, {s.from, s.to}}, stroke(scene.colours.golden, 1.2f));
+  draw_line("##round", sampled_curve(s.from, s.to, size.x, [&](double x) { return round(s.format, x); }),
+            stroke(scene.colours.a, 1.8f));
+  end_plot();
+}
+
+void draw_error_of(const LessonScene& scene, const Stairs& s, ImVec2 size) {
+  const double half = std::max(ulp(s.format, s.from), ulp(s.format, s.to)) / 2 * 1.15;
+  if (!begin_plot({"##rounding error", s.from, s.to, -half, half, false, {}, {}, {}, {}}, size)) return;
+  draw_line("##0", {{s.from, s.to}, {0, 0}}, stroke(scene.colours.golden, 1.2f));
+  for (const double sign : {-1.0, 1.0})
+    draw_line(sign < 0 ? "##low" : "##high",
+              sampled_curve(
+                  s.from, s.to, size.x, [&](double x) { return sign * ulp(s.format, x) / 2; }),
+              stroke(scene.colours.faint, 1));
+  const auto error = [&](double x) {
+    const double e = round(s.format, x) - x;
+    return std::isfinite(e) ? e : std::copysign(2 * half, e);
+  };
+  draw_line("##error", sampled_curve(s.from, s.to, size.x, error), stroke(scene.colours.a, 1.4f));
+  end_plot();
+}
+
+std::string said(const Stairs& s) {
+  const double fine = std::min(ulp(s.format, s.from), ulp(s.format, s.to)),
+               coarse = std::max(ulp(s.format, s.from), ulp(s.format, s.to));
+  return printed("%s from %s to %s: its numbers are %s%s apart; no error exceeds half of that.", name(s.format).c_str(),
+                 compact(s.from).c_str(), compact(s.to).c_str(), compact(fine).c_str(),
+                 fine == coarse ? "" : (" to " + compact(coarse)).c_str());
+}
+
+// --- exp --------------------------------------------------------------------------------------------------------------
+
+/// The scores over which exp is shown.
+constexpr int least_score = -110, most_score = 110;
+
+/// Where e^x reaches the format's largest number, and where half its smallest.
+double overflow_at(const Format& f) { return std::log(largest(f)); }
+double underflow_at(const Format& f) { return std::log(smallest_subnormal(f) / 2); }
+
+/// A limit of a format as a line.
+struct Limit {
+  double y;
+  std::string words;
+  bool passed;   ///< by the score on show
+  bool largest;  ///< named at the left, where the curve is low; the smallest at the right
+};
+
+void draw_limit(const LessonScene& scene, const Limit& limit, std::vector<ImVec2>& taken) {
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const float line = ImPlot::PlotToPixels(1, limit.y).y, height = line_height(Face::mono_small),
+              width = text_width(Face::mono_small, limit.words) + px(16);
+  if (line < at.y || line > at.y + size.y) return;
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  const Colour ink = limit.passed ? scene.colours.bad : scene.colours.secondary;
+  draw_dashed(list, {at.x, line}, {at.x + size.x, line}, ink, px(5), px(4));
+  const float above = line - height - px(2), below = line + px(2), left = limit.largest ? at.x + px(8) : at.x + size.x - width;
+  for (const float step : {0.0f, 1.0f, 2.0f})
+    for (const float y : {above, below}) {
+      const ImVec2 place{left + (limit.largest ? step : -step) * px(232), y};
+      const bool outside = y < at.y || y + height > at.y + size.y;
+      const auto touches = [&](const ImVec2& t) { return std::abs(t.y - y) < height && std::abs(t.x - place.x) < px(8); };
+      if (outside || std::ranges::any_of(taken, touches)) continue;
+      taken.push_back(place);
+      draw_text(list, place, Face::mono_small, ink, limit.words);
+      return;
+    }
+}
+
+void draw_limits(const LessonScene& scene, const std::vector<Format>& formats, double score) {
+  std::vector<ImVec2> taken;
+  for (const Format& f : formats) {
+    draw_limit(scene,
+               {largest(f), name(f) + " largest " + compact(largest(f)) + printed(", x = %.2f", overflow_at(f)),
+                score > overflow_at(f), true},
+               taken);
+    draw_limit(
+        scene,
+        {smallest_subnormal(f), name(f) + " smallest " + scientific(smallest_subnormal(f), 2), score < underflow_at(f), false},
+        taken);
+  }
+}
+
+std::string said(const std::vector<Format>& formats, int score) {
+  const double y = std::exp(static_cast<double>(score));
+  std::string text = printed("exp(%d) = %s", score, scientific(y, 4).c_str());
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    const double stored = round(formats[i], y);
+    text += (i == 0 ? ":  " : ",  ") + name(formats[i]) + " " + (std::isinf(stored) ? "∞" : compact(stored));
+  }
+  return text;
+}
+
+/// Decades that hold the limits of the formats, up to 10^45.
+std::pair<double, double> decades(const std::vector<Format>& formats) {
+  double low = 0, high = 0;
+  for (const Format& f : formats) {
+    low = std::min(low, std::log10(smallest_subnormal(f)));
+    high = std::max(high, std::log10(largest(f)));
+  }
+  return {std::max(low * 1.1 - 1, -46.0), std::min(high * 1.1 + 1, 46.0)};
+}
+
+}  // namespace
+
+std::string draw_staircase(LessonScene& scene, float height) {
+  std::string problem;
+  const Format& f = scene.experiment.format;
+  const double eps = epsilon(f);
+  const Stairs s{f, real_of(scene, "from", 1 - 4 * eps, problem), real_of(scene, "to", 1 + 8 * eps, problem)};
+  if (!problem.empty()) return problem;
+  if (!(s.from < s.to) || !std::isfinite(s.to - s.from))
+    return refusal("to", in_full(s.to), "a number above from, " + in_full(s.from));
+  draw_said(scene, scene.colours.secondary, said(s));
+  draw_plot_head(scene, "round(" + name(f) + ", x) and x", "x");
+  draw_steps_of(scene, s, {scene.width, std::floor(height * 0.62f)});
+  draw_plot_head(scene, "round(x) − x, between half an ulp below and above", "error");
+  draw_error_of(scene, s, {scene.width, std::floor(height * 0.38f)});
+  return "";
+}
+
+std::string draw_exp_plot(LessonScene& scene, float height) {
+  std::string problem;
+  const std::vector<Format> formats = formats_of(scene, "fp16, bf16, e4m3", problem);
+  int score = whole_of(scene, "value", 12, least_score, most_score, problem);
+  if (!problem.empty()) return problem;
+  const auto [low, high] = decades(formats);
+  const double x0 = low * std::log(10.0), x1 = high * std::log(10.0);
+  {
+    const WithWidth half(std::min(scene.width, px(480)));
+    const int first = std::max(least_score, static_cast<int>(std::ceil(x0))), last = std::min(most_score, static_cast<int>(x1));
+    if (slider({"score x", first, last, least_score, most_score}, scene.colours, score))
+      change(scene, "value", std::to_string(score));
+    explain("A score, and what each format makes of its exponential. With the maximum subtracted no score lies above 0.",
+            "round(format, exp(x))");
+  }
+  draw_said(scene, scene.colours.secondary, said(formats, score));
+  draw_plot_head(scene, "exp(x) and the limits of the formats", "x");
+  if (!begin_plot({"##exp", x0, x1, std::pow(10.0, low), std::pow(10.0, high), true, {}, {}, {}, {}}, {scene.width, height}))
+    return "";
+  draw_limits(scene, formats, score);
+  draw_line("##e", {{x0, x1}, {std::exp(x0), std::exp(x1)}}, stroke(scene.colours.golden, 2));
+  const ImVec2 at = ImPlot::PlotToPixels(score, std::exp(static_cast<double>(score)));
+  const ImVec2 from = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  list->AddLine({at.x, from.y}, {at.x, from.y + size.y}, faded(scene.colours.accent, 0.6f), px(1.4f));
+  list->AddCircleFilled(at, px(5), scene.colours.text);
+  end_plot();
+  return "";
+}
+
+}  // namespace attoscope

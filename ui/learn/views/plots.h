@@ -1,0 +1,45 @@
+/// The kinds of plot that a lesson may show. Each fills the scene's width and `height`, and returns one sentence about what is
+/// wrong with its parameters, or "".
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ui/learn/views/view_parts.h"
+
+namespace attoscope {
+
+/// Bytes between HBM and the chip along an axis.
+struct BytesState {
+  Experiment experiment{};
+  std::string_view over;  ///< what `x` counts; empty: nothing yet
+  int M = 0;              ///< that the tiles were made for; 0: they are the experiment's
+  std::vector<double> x;
+  std::array<std::vector<double>, 3> bytes;  ///< Algorithm 0, FA-1, FA-2
+};
+
+/// A measure of a sweep: curves over numbers, or a line of dots for each name.
+std::string draw_sweep_plot(LessonScene& scene, float height);
+/// The traffic of the three algorithms over N, M, d or a side of the tile.
+std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height);
+/// What a format makes of each x, and how far off that is.
+std::string draw_staircase(LessonScene& scene, float height);
+/// exp(x), and where formats overflow and underflow.
+std::string draw_exp_plot(LessonScene& scene, float height);
+
+/// Names at the right of the plot on screen, each beside the end of its curve or as near as there is room.
+struct CurveName {
+  double y;  ///< where the curve ends
+  Colour colour;
+  std::string name;
+};
+void draw_curve_names(std::vector<CurveName> names, float width);
+/// 1, 2 and 5 times powers of ten between `low` and `high`, for a logarithmic axis that holds few of these powers; else none.
+std::vector<double> fine_decades(double low, double high);
+
+/// The line above a plot: its title, and at the right what its axis counts.
+void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit);
+
+}  // namespace attoscope

@@ -1,0 +1,50 @@
+#include "ui/learn/views/row_plots.h"
+
+#include <string>
+
+#include "ui/learn/views/view_parts.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr int all_curves = 2 * static_cast<int>(bit(Curve::b_error)) - 1;
+
+/// The plots, the scrubber, the worked step of its tile.
+void draw_strip(View& view, RowPlots& state, std::span<const StripPlot> plots, ImVec2 size, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float foot = scrubber_height(size.x), plots_height = size.y - foot - px(8);
+  draw_recurrence_plots(view, state.strip, plots, {size.x, plots_height}, colours);
+  draw_scrubber(view, state.playback, *state.strip.result, {at.x, at.y + size.y - foot}, {size.x, foot}, colours);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(size);
+}
+
+}  // namespace
+
+std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,
+                           std::span<const StripPlot> plots, ImVec2 size) {
+  std::string problem;
+  View view;
+  view.scrubbed_tile = whole_of(scene, "tile", view.scrubbed_tile, -1, max_n, problem);
+  view.hidden_curves =
+      static_cast<unsigned>(whole_of(scene, "hidden", static_cast<int>(view.hidden_curves), 0, all_curves, problem));
+  if (!problem.empty()) return problem;
+  refresh_strip(state.strip, result);
+  PanelInput of_result;
+  of_result.answer.result = result;
+  const std::string why = why_no_recurrence(of_result);
+  if (!why.empty()) {
+    draw_instead(scene, size, why);
+    return "";
+  }
+  const View before = view;
+  scene.requests.animate |= advance(state.playback, view, result.get(), ImGui::GetTime());
+  draw_strip(view, state, plots, size, scene.colours);
+  if (view.scrubbed_tile != before.scrubbed_tile) change(scene, "tile", std::to_string(view.scrubbed_tile));
+  if (view.hidden_curves != before.hidden_curves) change(scene, "hidden", std::to_string(view.hidden_curves));
+  return "";
+}
+
+}  // namespace attoscope

@@ -1,0 +1,255 @@
+// A number in one or several formats: its bits, what is stored, its neighbours, the range.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "ui/learn/views/format_lines.h"
+#include "ui/learn/views/view_parts.h"
+#include "ui/learn/views/views.h"
+#include "ui/widgets/bit_boxes.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+struct BitsViewState {
+  std::string complaint;  ///< why what was typed is no number
+};
+
+namespace {
+
+constexpr std::array<std::string_view, 3> shown{"neighbours", "range", "overflow"};
+
+/// x in one format.
+struct Stored {
+  Format format;
+  std::string name;
+  double value;  ///< what x becomes
+  BitText bits;
+};
+
+Stored stored_in(const Format& f, double x) { return {f, name(f), round(f, x), bits_of(f, x)}; }
+
+// --- the value --------------------------------------------------------------------------------------------------------
+
+/// x as sign * 2^exponent * (1 + fraction / 1024).
+struct Split {
+  static constexpr int steps = 1024;
+  int exponent = 0, fraction = 0;
+};
+Split split(double x, int least) {
+  if (x == 0 || !std::isfinite(x)) return {least, 0};
+  const int e = std::ilogb(x);
+  return {e, static_cast<int>(std::floor((std::ldexp(std::abs(x), -e) - 1) * Split::steps))};
+}
+
+/// The exponents from below the smallest number of all formats to above the largest.
+std::pair<int, int> exponents(const std::vector<Format>& formats) {
+  int low = 0, high = 0;
+  for (const Format& f : formats) {
+    low = std::min(low, min_exponent(f) - f.mantissa_bits - 2);
+    high = std::max(high, max_exponent(f) + 1);
+  }
+  return {std::max(low, -160), std::min(high, 140)};
+}
+
+bool type_value(std::string& complaint, double& x, const std::string& written, float width) {
+  const WithField f(Face::mono);
+  ImGui::SetNextItemWidth(width);
+  std::string typed = written;
+  const bool entered = ImGui::InputText("##value", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
+  explain("The number x that is to be stored. " + std::string("A decimal number, p/q, 2^k, exp(y), inf or nan; Enter sets it."),
+          "x -> round(format, x)");
+  if (!entered) return false;
+  const auto number = real_of(typed);
+  complaint = number ? "" : refusal("value", typed.substr(0, 24), real_expected);
+  if (number) x = *number;
+  return number.has_value();
+}
+
+bool slide_value(double& x, const std::vector<Format>& formats, const Palette& colours, float width) {
+  const auto [low, high] = exponents(formats);
+  const Split before = split(x, low);
+  Split s = before;
+  const float each = std::floor((width - px(24)) / 2);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  bool changed = false;
+  {
+    const WithWidth half(each);
+    changed |= slider({"exponent", low, high, low, high}, colours, s.exponent);
+    explain("The power of two in x: one more doubles it, and doubles the distance of its neighbours.",
+            "x = 2^exponent (1 + fraction / 1024)");
+  }
+  ImGui::SetCursorScreenPos({at.x + each + px(24), at.y});
+  {
+    const WithWidth half(each);
+    changed |= slider({"fraction", 0, Split::steps - 1, 0, Split::steps - 1}, colours, s.fraction);
+    explain("Where x lies between two powers of two.", "x = 2^exponent (1 + fraction / 1024)");
+  }
+  if (!changed) return false;
+  const bool finite = x != 0 && std::isfinite(x);
+  if (s.fraction == before.fraction && finite)
+    x = std::ldexp(x, s.exponent - before.exponent);
+  else
+    x = std::copysign(std::ldexp(1 + static_cast<double>(s.fraction) / Split::steps, s.exponent), std::isnan(x) ? 1.0 : x);
+  return true;
+}
+
+/// The field, the sign, the next numbers, the sliders.
+bool edit_value(LessonScene& scene, std::string& complaint, double& x, const std::vector<Format>& formats) {
+  const float field = px(200), button = px(32), gap = px(8);
+  bool changed = type_value(complaint, x, in_full(x), field);
+  ImGui::SameLine(0, gap);
+  if (push_button("±###sign", scene.colours, false, {button, 0})) {
+    x = -x;
+    changed = true;
+  }
+  explain("The other sign: one bit.", "x -> -x");
+  for (const bool above : {false, true}) {
+    ImGui::SameLine(0, gap);
+    if (push_button(above ? "▶###next" : "◀###previous", scene.colours, false, {button, 0})) {
+      x = neighbour(formats[0], round(formats[0], x), above);
+      changed = true;
+    }
+    explain(std::string("The next number of ") + name(formats[0]) + (above ? " above." : " below."), "x -> x +- ulp");
+  }
+  if (!complaint.empty()) {
+    const ImVec2 at = ImGui::GetItemRectMax();
+    const float left = at.x + gap, room = scene.width - field - 3 * (button + gap) - gap;
+    draw_text({left, at.y - px(control_height) + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
+              scene.colours.bad, fitted(Face::label, complaint, room));
+  }
+  changed |= slide_value(x, formats, scene.colours, scene.width);
+  if (changed) complaint.clear();
+  return changed;
+}
+
+// --- one format -------------------------------------------------------------------------------------------------------
+
+/// What rounding did to x, in a few words.
+struct Loss {
+  std::string text;
+  bool bad = false;
+};
+Loss loss_of(const Stored& s, double x) {
+  const double error = s.value - x;
+  if (std::isnan(x)) return {"NaN", true};
+  if (std::isnan(s.value)) return {"overflows to NaN", true};
+  if (std::isinf(s.value))
+    return std::isinf(x) ? Loss{"exact"} : Loss{"overflows: largest " + compact(largest(s.format)), true};
+  if (std::abs(x) > largest(s.format) && s.value != x) return {"saturates at " + compact(largest(s.format)), true};
+  if (error == 0) return {"exact"};
+  if (s.value == 0) return {"underflows to 0", true};
+  const std::string ulps = printed("%s  %.3f ulp", signed_scientific(error).c_str(), error / ulp(s.format, x));
+  return {std::abs(s.value) < smallest_normal(s.format) ? ulps + "  subnormal" : ulps};
+}
+
+/// A part of the formula under the bits.
+struct Piece {
+  Colour colour;
+  std::string text;
+};
+
+std::vector<Piece> formula(const Stored& s, const Palette& colours) {
+  const Format& f = s.format;
+  const Piece sign{colours.moved, s.bits.sign == "1" ? "− " : "+ "};
+  if (std::isnan(s.value)) return {{colours.bad, "not a number"}};
+  if (std::isinf(s.value)) return {sign, {colours.bad, "infinity"}};
+  if (s.value == 0) return {sign, {colours.text, "0: no bit is set"}};
+  const int e = std::max(std::ilogb(s.value), min_exponent(f)), bias = (1 << (f.exponent_bits - 1)) - 1;
+  const double significand = std::ldexp(std::abs(s.value), -e);
+  const std::string power = significand < 1 ? printed("2^%d", e) : printed("2^(%d − %d)", e + bias, bias);
+  return {sign,
+          {colours.good, power},
+          {colours.faint, " × "},
+          {colours.text, in_full(significand)},
+          {colours.faint, " = "},
+          {colours.text, in_full(s.value)}};
+}
+
+/// The name, the bits (a click turns one over), the formula, and what was lost.
+bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
+  const Palette& colours = scene.colours;
+  const int bits = 1 + s.format.exponent_bits + s.format.mantissa_bits;
+  const float names = px(64), height = px(24),
+              box = std::min(px(24), std::floor((scene.width - names) / static_cast<float>(bits)));
+  const ImVec2 at = ImGui::GetCursorScreenPos(), boxes{at.x + names, at.y}, size{box * static_cast<float>(bits), height};
+  draw_text({at.x, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours.text, s.name);
+  ImGui::SetCursorScreenPos(boxes);
+  ImGui::PushID(s.name.c_str());
+  const bool pressed = ImGui::InvisibleButton("bits", size);
+  ImGui::PopID();
+  std::string digits = s.bits.sign + s.bits.exponent + s.bits.mantissa;
+  const int i = hovered_bit(bits, boxes, size);
+  draw_bit_boxes(s.format, {bits, digits, i}, boxes, size, colours);
+  explain(printed("%s: 1 sign bit, %d exponent bits, %d mantissa bits. Click a bit to turn it over: x becomes that number.",
+                  s.name.c_str(), s.format.exponent_bits, s.format.mantissa_bits),
+          printed("(-1)^s 2^(E - %d) 1.M", (1 << (s.format.exponent_bits - 1)) - 1));
+  float left = boxes.x;
+  const float under = at.y + height + px(4);
+  for (const Piece& p : formula(s, colours)) left += draw_text({left, under}, Face::mono, p.colour, p.text);
+  const Loss loss = loss_of(s, x);
+  const float lost = text_width(Face::mono, loss.text);
+  const bool beside = left + px(16) + lost < at.x + scene.width;
+  if (beside) draw_text({at.x + scene.width, under}, Face::mono, loss.bad ? colours.bad : colours.secondary, loss.text, 1);
+  ImGui::SetCursorScreenPos({at.x, under + px(24)});
+  if (!pressed || i < 0) return false;
+  char& digit = digits[static_cast<std::size_t>(i)];
+  digit = digit == '0' ? '1' : '0';
+  const auto exponent_bits = static_cast<std::size_t>(s.format.exponent_bits);
+  x = number_of(s.format, {digits.substr(0, 1), digits.substr(1, exponent_bits), digits.substr(1 + exponent_bits)});
+  return true;
+}
+
+/// What the whole view says.
+std::string sentence(const std::vector<Stored>& all, double x) {
+  if (std::isnan(x)) return "NaN stays NaN in every format.";
+  const Stored* best = nullptr;
+  int exact_ones = 0;
+  for (const Stored& s : all) {
+    const double error = std::abs(s.value - x);
+    exact_ones += s.value == x;
+    if (std::isfinite(error) && (best == nullptr || error < std::abs(best->value - x))) best = &s;
+  }
+  if (all.size() > 1 && exact_ones == static_cast<int>(all.size()))
+    return printed("x = %s is a number of all %zu formats.", in_full(x).c_str(), all.size());
+  if (all.size() > 1 && best != nullptr && exact_ones == 0)
+    return printed("x = %s is a number of none of these formats; %s comes nearest, %s off.", in_full(x).c_str(),
+                   best->name.c_str(), scientific(std::abs(best->value - x)).c_str());
+  if (all.size() > 1)
+    return printed("x = %s is a number of %d of these %zu formats.", in_full(x).c_str(), exact_ones, all.size());
+  const Stored& s = all.front();
+  if (exact_ones == 1) return printed("x = %s is a number of %s: nothing is lost.", in_full(x).c_str(), s.name.c_str());
+  return printed("x = %s is stored in %s as %s.", in_full(x).c_str(), s.name.c_str(), in_full(s.value).c_str());
+}
+
+}  // namespace
+
+std::string draw_bits_view(LessonScene& scene) {
+  if (!scene.state.bits) scene.state.bits = std::make_shared<BitsViewState>();
+  std::string problem;
+  const std::vector<Format> formats = formats_of(scene, "fp16", problem);
+  double x = real_of(scene, "value", 0.1, problem);
+  const std::vector<std::string> parts = list_of(scene, "show", formats.size() == 1 ? "neighbours, range" : "range");
+  if (problem.empty()) problem = unknown_word("show", parts, shown);
+  if (!problem.empty()) return problem;
+  const auto shows = [&](std::string_view part) { return std::ranges::find(parts, part) != parts.end(); };
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  bool changed = edit_value(scene, scene.state.bits->complaint, x, formats);
+  std::vector<Stored> all;
+  for (const Format& f : formats) all.push_back(stored_in(f, x));
+  draw_said(scene, scene.colours.secondary, sentence(all, x));
+  const double asked = x;
+  for (const Stored& s : all) {
+    changed |= draw_number(scene, s, x);
+    if (shows("neighbours")) draw_neighbours({s.format, s.name, asked, s.value}, scene.width, scene.colours);
+  }
+  if (shows("range") || shows("overflow")) draw_ranges(formats, asked, shows("overflow"), scene.width, scene.colours);
+  ImGui::PopStyleVar();
+  if (changed) change(scene, "value", in_full(x));
+  return "";
+}
+
+}  // namespace attoscope

@@ -1,0 +1,124 @@
+// A field of the output as a picture, with the controls that the lesson gives.
+#include <algorithm>
+#include <array>
+
+#include "ui/learn/views/view_parts.h"
+#include "ui/learn/views/views.h"
+#include "ui/picture/colour_bar.h"
+#include "ui/picture/heatmap_view.h"
+#include "ui/picture/picture_frame.h"
+#include "ui/picture/read_out.h"
+#include "ui/picture/toolbar.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+struct HeatmapViewState {
+  HeatState heat;
+};
+
+namespace {
+
+std::array<std::string_view, field_count> field_names() {
+  std::array<std::string_view, field_count> names;
+  for (int i = 0; i < field_count; ++i) names[static_cast<std::size_t>(i)] = text(static_cast<Field>(i)).name;
+  return names;
+}
+
+/// The fields that a reader may switch between.
+constexpr std::array<Field, 7> offered{Field::golden,  Field::a,      Field::b,        Field::a_error,
+                                       Field::b_error, Field::a_ulps, Field::a_minus_b};
+
+void switch_field(LessonScene& scene, Field shown) {
+  static constexpr std::array<std::string_view, offered.size()> labels{"golden",     "a",         "b",    "a − golden",
+                                                                       "b − golden", "a in ulps", "a − b"};
+  std::array<Choice, offered.size()> choices;
+  int chosen = -1;
+  for (std::size_t i = 0; i < offered.size(); ++i) {
+    choices[i] = {labels[i], text(offered[i]).what};
+    if (offered[i] == shown) chosen = static_cast<int>(i);
+  }
+  if (segmented("field", scene.colours, choices, chosen, std::min(scene.width, px(620))))
+    change(scene, "field", std::string(text(offered[static_cast<std::size_t>(chosen)]).name));
+}
+
+/// What the picture says: who errs by how much, or what stands in the way.
+void draw_verdict(LessonScene& scene, const Result& result) {
+  const Verdict v = verdict(result);
+  const bool bad = v.tone == Verdict::Tone::bad;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({scene.width, px(24)});
+  const float head = draw_text({at.x, at.y + px(2)}, Face::body, bad ? scene.colours.bad : scene.colours.text, v.headline);
+  const std::string numbers =
+      "mean |error|  a " + scientific(result.a_error.mean_abs) + "  b " + scientific(result.b_error.mean_abs);
+  scene.state.said = v.headline + ": " + numbers;
+  const float room = scene.width - head - text_width(Face::mono, numbers) - px(32);
+  const bool whole = text_width(Face::label, v.sentence) <= room;
+  const std::string sentence = whole ? v.sentence : v.sentence.substr(0, v.sentence.find(':'));
+  if (text_width(Face::label, sentence) <= room)
+    draw_text({at.x + head + px(12), at.y + px(4)}, Face::label, scene.colours.secondary, sentence);
+  draw_text({at.x + scene.width, at.y + px(4)}, Face::mono, scene.colours.secondary, numbers, 1);
+}
+
+/// The cell under the mouse, its crosshair and what it holds.
+void read_cell(const LessonScene& scene, const HeatState& heat, const Places& p, const CellRect& rect) {
+  const auto at = hovered(p, rect);
+  if (!at) return;
+  const Cell cell{matrix_row_at(heat, at->row), matrix_col_at(heat, at->col)};
+  const RowSpan rows = row_span(heat, cell.row);
+  draw_cell_mark(p, rect, rows, cell.col, cell.col + 1, scene.colours);
+  draw_read_out(*heat.result, cell, p.box(), {to_x(p, rect, cell.col + 0.5), to_y(p, rect, (rows.first + rows.end) / 2)},
+                scene.colours);
+}
+
+void draw_picture(const LessonScene& scene, HeatState& heat, float height) {
+  const ImVec2 from = ImGui::GetCursorScreenPos(), to{from.x + scene.width, from.y + height};
+  const Places p = places(from, to, {.side = 48, .below = 0, .bars = 1});
+  const CellRect rect = seen({}, heat.n, heat.cols);
+  View view;
+  view.theme = scene.theme;
+  const Colouring how = colouring(text(heat.field).is_signed, automatic_range(static_cast<double>(heat.largest)), view);
+  refresh_pixels(heat, p, rect);
+  if (scene.input.paint) scene.input.paint(ImGui::GetWindowDrawList(), p.min, p.max, heat.image, how);
+  ImGui::GetWindowDrawList()->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, scene.colours.line);
+  draw_row_axis(p, rect, scene.colours);
+  draw_col_axis(p, rect, scene.colours);
+  draw_row_worst(p, rect, heat, static_cast<double>(heat.largest), field_colour(heat.field, scene.colours));
+  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, heat, scene.colours);
+  const double scale = static_cast<double>(ImGui::GetIO().DisplayFramebufferScale.x);
+  draw_caption(p, "query row down, head dimension across",
+               sampling_text(heat, rect, static_cast<double>(p.width()) * scale, static_cast<double>(p.height()) * scale),
+               scene.colours);
+  dim_if_earlier(scene, *heat.result, p.min, p.max);
+  ImGui::SetCursorScreenPos(p.min);
+  ImGui::InvisibleButton("picture", {p.width(), p.height()});
+  read_cell(scene, heat, p, rect);
+  ImGui::SetCursorScreenPos({from.x, to.y});
+  ImGui::Dummy({0, 0});
+}
+
+}  // namespace
+
+std::string draw_heatmap_view(LessonScene& scene) {
+  if (!scene.state.heatmap) scene.state.heatmap = std::make_shared<HeatmapViewState>();
+  const auto names = field_names();
+  const std::string wanted = value_of(scene, "field", "a_error");
+  std::string problem = unknown_word("field", {wanted}, names);
+  const float height = px(static_cast<float>(whole_of(scene, "height", 320, 160, 1000, problem)));
+  if (!problem.empty()) return problem;
+  problem = draw_lesson_controls(scene);
+  if (!problem.empty()) return problem;
+  const auto field = static_cast<Field>(std::ranges::find(names, wanted) - names.begin());
+  const auto result = answered(scene, {scene.width, height + 2 * px(28)});
+  if (!result) return "";
+  HeatState& heat = scene.state.heatmap->heat;
+  refresh_values(heat, result, field);
+  switch_field(scene, field);
+  draw_verdict(scene, *result);
+  draw_picture(scene, heat, height);
+  return "";
+}
+
+}  // namespace attoscope

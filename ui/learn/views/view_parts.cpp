@@ -1,0 +1,127 @@
+#include "ui/learn/views/view_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <limits>
+
+#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/text.h"
+#include "ui/picture/picture_frame.h"
+#include "ui/session/settings.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+std::optional<double> plain_number(std::string_view text) {
+  if (text == "inf" || text == "-inf")
+    return text == "inf" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto x = to_number<double>(text);
+  return x && std::isfinite(*x) ? x : std::nullopt;
+}
+
+/// The keys of lessons for the fields of an experiment: "n" for "problem.n", "a.O" for "a.precision.O".
+std::string lesson_key(std::string_view path) {
+  constexpr std::string_view problem = "problem.", precision = ".precision.";
+  if (path.starts_with(problem)) return std::string(path.substr(problem.size()));
+  std::string key(path);
+  if (const auto at = key.find(precision); at != std::string::npos) key.erase(at + 1, precision.size() - 1);
+  return key;
+}
+
+}  // namespace
+
+std::optional<double> real_of(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  const std::string_view magnitude = negative ? text.substr(1) : text;
+  const auto signed_value = [negative](std::optional<double> x) { return x && negative ? -*x : x; };
+  if (magnitude.starts_with("exp(") && magnitude.ends_with(")")) {
+    const auto x = plain_number(magnitude.substr(4, magnitude.size() - 5));
+    return x ? signed_value(std::exp(*x)) : x;
+  }
+  if (magnitude.starts_with("2^")) {
+    const auto x = plain_number(magnitude.substr(2));
+    return x ? signed_value(std::exp2(*x)) : x;
+  }
+  const auto slash = magnitude.find('/');
+  if (slash == std::string_view::npos) return plain_number(text);
+  const auto over = plain_number(magnitude.substr(0, slash)), under = plain_number(magnitude.substr(slash + 1));
+  return over && under && *under != 0 ? signed_value(*over / *under) : std::nullopt;
+}
+
+double real_of(const LessonScene& scene, std::string_view key, double otherwise, std::string& problem) {
+  const std::string text = value_of(scene, key);
+  if (text.empty()) return otherwise;
+  const auto x = real_of(text);
+  if (!x) problem = refusal(key, text, real_expected);
+  return x.value_or(otherwise);
+}
+
+std::vector<Format> formats_of(const LessonScene& scene, std::string_view otherwise, std::string& problem) {
+  constexpr std::size_t most = 6;
+  const std::string_view key = value_of(scene, "formats").empty() ? "format" : "formats";
+  std::vector<Format> formats;
+  for (const std::string& word : list_of(scene, key, otherwise)) {
+    try {
+      formats.push_back(parse_format(word));
+    } catch (const std::exception& error) {
+      problem = std::string(key) + ": " + error.what();
+    }
+  }
+  if (problem.empty() && (formats.empty() || formats.size() > most))
+    problem = refusal(key, value_of(scene, key), "one to six formats such as fp16, bf16, e4m3");
+  return formats;
+}
+
+std::string unknown_word(std::string_view key, const std::vector<std::string>& words, std::span<const std::string_view> known) {
+  for (const std::string& word : words)
+    if (std::ranges::find(known, word) == known.end()) return refusal(key, word, listed(known));
+  return {};
+}
+
+void change_to(LessonScene& scene, const Experiment& edited) {
+  for (const Difference& d : differences(scene.experiment, edited)) change(scene, lesson_key(d.path), d.y);
+}
+
+void draw_said(LessonScene& scene, Colour colour, std::string_view text) {
+  scene.state.said = text;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float lines = scene.width < px(680) ? 2 : 1;
+  ImGui::SetCursorScreenPos({at.x, at.y + px(3)});
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(3)});
+  wrapped(Face::label, fitted(Face::label, text, scene.width * (lines - (lines > 1 ? 0.15f : 0))), scene.width);
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({scene.width, px(6) + px(18) * lines});
+}
+
+void draw_instead(const LessonScene& scene, ImVec2 size, std::string_view sentence) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  Places room;
+  room.min = at;
+  room.max = {at.x + size.x, at.y + size.y};
+  draw_instead(room, std::string(sentence), scene.colours);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(size);
+}
+
+std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size) {
+  const LessonAnswerPtr answer = ask(scene, {.experiment = scene.experiment});
+  if (answer && answer->result) return answer->result;
+  draw_instead(scene, size, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
+  return nullptr;
+}
+
+void dim_if_earlier(const LessonScene& scene, const Result& shown, ImVec2 from, ImVec2 to) {
+  if (!(shown.experiment == scene.experiment))
+    ImGui::GetWindowDrawList()->AddRectFilled(from, to, faded(scene.colours.panel, 0.35f));
+}
+
+}  // namespace attoscope

@@ -1,0 +1,125 @@
+// Plots: the recurrence of a row, traffic, sweeps, rounding as a staircase, exp and the limits of formats.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "implot.h"
+#include "ui/learn/views/plots.h"
+#include "ui/learn/views/row_plots.h"
+#include "ui/learn/views/views.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+struct PlotViewState {
+  RowPlots row;
+  BytesState bytes;
+};
+
+void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({scene.width, px(18)});
+  const float used = draw_text(at, Face::label, scene.colours.text, fitted(Face::label, title, scene.width));
+  if (used + px(16) + text_width(Face::small, unit) < scene.width)
+    draw_text({at.x + scene.width, at.y + px(1)}, Face::small, scene.colours.faint, unit, 1);
+}
+
+void draw_curve_names(std::vector<CurveName> names, float width) {
+  std::ranges::sort(names, {}, &CurveName::y);
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const float line = line_height(Face::small) + px(2), right = at.x + size.x + px(8);
+  float below = at.y + size.y;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const float above = at.y + line * static_cast<float>(names.size() - i);  // room for later curves
+    const float y = std::max(std::min(below, ImPlot::PlotToPixels(1, names[i].y).y + line / 2), above) - line;
+    draw_text(ImPlot::GetPlotDrawList(), {right, y}, Face::small, names[i].colour,
+              fitted(Face::small, names[i].name, width - px(8)));
+    below = y;
+  }
+}
+
+std::vector<double> fine_decades(double low, double high) {
+  if (high / low > 300) return {};
+  std::vector<double> ticks;
+  for (double decade = std::pow(10.0, std::floor(std::log10(low))); decade <= high; decade *= 10)
+    for (const double factor : {1.0, 2.0, 5.0})
+      if (decade * factor >= low && decade * factor <= high) ticks.push_back(decade * factor);
+  return ticks;
+}
+
+namespace {
+
+/// How often m of the traced row moved.
+int moves(const Result& r) {
+  return static_cast<int>(std::ranges::count_if(r.trace.tiles, [](const TraceTile& t) { return t.moved; }));
+}
+
+std::string said_of_trace(const Result& r) {
+  if (r.trace.tiles.empty()) return printed("Row %d sees no key.", r.trace.row);
+  const TraceTile& last = r.trace.tiles.back();
+  return printed("Row %d, %zu tiles: m moved %d times and ends at %.4g; l ends at %.6g; the largest error is %s.", r.trace.row,
+                 r.trace.tiles.size(), moves(r), last.max_used, last.l, scientific(last.error).c_str());
+}
+
+std::string said_of_error(const Result& r) {
+  if (r.trace.tiles.empty()) return printed("Row %d sees no key.", r.trace.row);
+  const MethodNames names = method_names(r.experiment);
+  const auto worst =
+      std::ranges::max_element(r.trace.tiles, {}, [](const TraceTile& t) { return t.error == t.error ? t.error : 0; });
+  return printed("Row %d of %s: the largest error so far is greatest at tile %d, %s, and %s at the end.", r.trace.row,
+                 names.a.c_str(), worst->tile, scientific(worst->error).c_str(),
+                 scientific(r.trace.tiles.back().error).c_str());
+}
+
+std::string said_of_rescales(const Result& r) {
+  return printed("m moved %.2f times a row on average; in random order H_T − 1 = %.2f; every tile but the first would be %.2f.",
+                 r.rescales.effective_mean, r.rescales.expected, r.rescales.nominal);
+}
+
+/// A kind that shows the recurrence.
+struct RowKind {
+  std::string_view name;
+  std::array<StripPlot, 3> plots;
+  std::size_t count;
+  std::string (*said)(const Result&);
+};
+constexpr std::array<RowKind, 3> row_kinds{{
+    {"trace", {StripPlot::running_max, StripPlot::row_sum, StripPlot::error}, 3, said_of_trace},
+    {"error", {StripPlot::error}, 1, said_of_error},
+    {"rescales", {StripPlot::rescales}, 1, said_of_rescales},
+}};
+
+std::string draw_row_kind(LessonScene& scene, RowPlots& state, const RowKind& kind, float height) {
+  const auto result = answered(scene, {scene.width, height + px(32)});
+  if (!result) return "";
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  draw_said(scene, scene.colours.secondary, kind.said(*result));
+  const std::string problem =
+      draw_row_plots(scene, state, result, std::span(kind.plots).first(kind.count), {scene.width, height});
+  dim_if_earlier(scene, *result, from, {from.x + scene.width, ImGui::GetCursorScreenPos().y});
+  return problem;
+}
+
+constexpr std::array<std::string_view, 7> kinds{"trace", "error", "rescales", "bytes", "sweep", "staircase", "exp"};
+
+}  // namespace
+
+std::string draw_plot_view(LessonScene& scene) {
+  if (!scene.state.plot) scene.state.plot = std::make_shared<PlotViewState>();
+  PlotViewState& state = *scene.state.plot;
+  const std::string kind = value_of(scene, "kind");
+  std::string problem = unknown_word("kind", {kind}, kinds);
+  const float height = px(static_cast<float>(whole_of(scene, "height", 288, 160, 1000, problem)));
+  if (problem.empty()) problem = draw_lesson_controls(scene);
+  if (!problem.empty()) return problem;
+  if (kind == "bytes") return draw_bytes_plot(scene, state.bytes, height);
+  if (kind == "sweep") return draw_sweep_plot(scene, height);
+  if (kind == "staircase") return draw_staircase(scene, height);
+  if (kind == "exp") return draw_exp_plot(scene, height);
+  return draw_row_kind(scene, state.row, *std::ranges::find(row_kinds, kind, &RowKind::name), height);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,111 @@
+// Where rounding happens, step by step, and what it does: errors of both methods, and the error of a row tile by tile.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/experiment/result.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/ui_state.h"
+#include "ui/learn/views/row_plots.h"
+#include "ui/learn/views/view_parts.h"
+#include "ui/learn/views/views.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+struct PolicyViewState {
+  std::string typed_format;
+  RowPlots plots;
+};
+
+namespace {
+
+/// A number of both methods and their ratio.
+struct ErrorLine {
+  const char *name, *what, *formula;
+  double Deviation::* value;
+};
+constexpr std::array<ErrorLine, 3> lines{{
+    {"max", "The largest error.", "max |a - golden|", &Deviation::max_abs},
+    {"mean", "The mean error.", "mean |a - golden|", &Deviation::mean_abs},
+    {"bias", "The signed mean: what does not average out.", "mean (a - golden)", &Deviation::bias},
+}};
+
+/// What tells a's name from b's, short enough for a column.
+std::string short_name_of_a(const MethodNames& names) { return names.a.substr(names.b.size() - names.b_after_a.size()); }
+
+void draw_cells(ImVec2 at, float width, Face face, const std::array<std::string, 4>& texts, const std::array<Colour, 4>& inks) {
+  draw_text(at, Face::label, inks[0], texts[0]);
+  const float column = width * 0.76f / 3 - px(8);
+  for (std::size_t i = 1; i < texts.size(); ++i)
+    draw_text({at.x + width * (0.24f + 0.76f * static_cast<float>(i) / 3), at.y}, face, inks[i], fitted(face, texts[i], column),
+              1);
+}
+
+void draw_numbers(const Result& r, float width, const Palette& colours) {
+  const MethodNames names = method_names(r.experiment);
+  const ImVec2 head = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({width, px(22)});
+  draw_cells(head, width, Face::label, {"|error|", short_name_of_a(names), names.b_after_a, "a / b"},
+             {colours.faint, colours.a, colours.b, colours.secondary});
+  for (const ErrorLine& line : lines) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const double a = r.a_error.*line.value, b = r.b_error.*line.value;
+    ImGui::InvisibleButton(line.name, {width, px(22)});
+    const bool is_signed = line.value == &Deviation::bias;
+    draw_cells(at, width, Face::mono,
+               {line.name, is_signed ? signed_scientific(a) : scientific(a), is_signed ? signed_scientific(b) : scientific(b),
+                is_signed ? std::string() : times(a / b)},
+               {colours.secondary, colours.text, colours.text, colours.text});
+    explain(line.what, line.formula);
+  }
+}
+
+/// The verdict's two sentences, the numbers, the row's plots.
+std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float height) {
+  const auto result = answered(scene, {width, height});
+  if (!result) return "";
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const Verdict v = verdict(*result);
+  const Colour tone = v.tone == Verdict::Tone::bad ? scene.colours.bad : scene.colours.text;
+  scene.state.said = v.headline + ", " + v.sentence;
+  label(Face::headline, tone, fitted(Face::headline, v.headline, width));
+  label(Face::label, v.tone == Verdict::Tone::good ? scene.colours.good : scene.colours.secondary,
+        fitted(Face::label, v.sentence, width));
+  ImGui::Dummy({0, px(4)});
+  draw_numbers(*result, width, scene.colours);
+  ImGui::Dummy({0, px(8)});
+  const float rest = std::max(px(120), from.y + height - ImGui::GetCursorScreenPos().y);
+  constexpr std::array<StripPlot, 2> shown{StripPlot::row_sum, StripPlot::error};
+  const std::string problem = draw_row_plots(scene, plots, result, shown, {width, rest});
+  dim_if_earlier(scene, *result, from, {from.x + width, from.y + height});
+  return problem;
+}
+
+}  // namespace
+
+std::string draw_policy_view(LessonScene& scene) {
+  if (!scene.state.policy) scene.state.policy = std::make_shared<PolicyViewState>();
+  std::string problem;
+  const float height = px(static_cast<float>(whole_of(scene, "height", 520, 400, 1000, problem)));
+  if (problem.empty()) problem = draw_lesson_controls(scene);
+  if (!problem.empty()) return problem;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float left = std::floor(std::min(px(316), scene.width * 0.46f)), gap = px(24);
+  Experiment edited = scene.experiment;
+  ImGui::BeginChild("steps", {left, height});
+  const bool changed = edit_precision(edited, scene.input, scene.colours, scene.state.policy->typed_format);
+  ImGui::EndChild();
+  if (changed) change_to(scene, edited);
+  ImGui::SetCursorScreenPos({at.x + left + gap, at.y});
+  ImGui::BeginGroup();
+  problem = draw_outcome(scene, scene.state.policy->plots, scene.width - left - gap, height);
+  ImGui::EndGroup();
+  ImGui::SetCursorScreenPos({at.x, at.y + height});
+  ImGui::Dummy({scene.width, 0});
+  return problem;
+}
+
+}  // namespace attoscope

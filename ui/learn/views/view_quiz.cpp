@@ -1,0 +1,194 @@
+// A question whose right answer is computed, and an explanation once it was answered.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "ui/learn/views/views.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+/// The number that is being typed.
+struct QuizViewState {
+  std::string typed, shown;  ///< shown: the answer that `typed` was filled with
+};
+
+namespace {
+
+/// The quiz as it is written.
+struct Quiz {
+  std::string question, explanation, answer;  ///< answer: the reader's; empty: none yet
+  bool number = false;                        ///< a number is asked for; else one of the choices
+  bool least = true;                          ///< the best choice has the least value
+  double tolerance = 0;                       ///< share of the truth that a number may be off
+  LessonQuestion truth;
+};
+
+std::optional<double> number_of(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('+')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  const auto x = to_number<double>(text);
+  return x && std::isfinite(*x) ? x : std::nullopt;
+}
+
+/// A share: "5%" or "0.05".
+std::optional<double> share_of(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  if (percent) text.remove_suffix(1);
+  const std::optional<double> x = number_of(text);
+  if (!x || *x < 0) return std::nullopt;
+  return percent ? *x / 100 : *x;
+}
+
+Quiz quiz_of(const LessonScene& scene, std::string& problem) {
+  Quiz quiz{.question = value_of(scene, "question"),
+            .explanation = value_of(scene, "explanation"),
+            .answer = value_of(scene, "answer"),
+            .truth = {}};
+  quiz.number = !value_of(scene, "ask").empty();
+  quiz.truth = {.experiment = scene.experiment, .measure = value_of(scene, "measure")};
+  quiz.truth.seeds = whole_of(scene, "seeds", 1, 1, 1000, problem);
+  const std::string vary = value_of(scene, "vary"), best = value_of(scene, "best", "least"),
+                    tolerance = value_of(scene, "tolerance", "5%");
+  if (quiz.question.empty()) problem = "question is missing, expected a sentence";
+  if (quiz.truth.measure.empty()) problem = "measure is missing, expected one such as rescales or a.mean_abs";
+  if (quiz.number) {
+    const std::optional<double> share = share_of(tolerance);
+    if (!share) problem = refusal("tolerance", tolerance, "a share such as 5%");
+    quiz.tolerance = share.value_or(0);
+    if (value_of(scene, "ask") != "number") problem = refusal("ask", value_of(scene, "ask"), "number");
+    return quiz;
+  }
+  if (best != "least" && best != "greatest") problem = refusal("best", best, "least or greatest");
+  if (vary.empty()) problem = "vary is missing, expected the choices, such as block_k=1,16,64; or ask: number";
+  quiz.least = best == "least";
+  quiz.truth.vary = {vary};
+  return quiz;
+}
+
+/// The choice with the least or greatest value; none: nothing is known.
+std::optional<std::size_t> best_of(const LessonAnswer& answer, bool least) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < answer.points.size(); ++i) {
+    const double x = answer.points[i].mean;
+    if (!std::isnan(x) && (!best || (least ? x < answer.points[*best].mean : x > answer.points[*best].mean))) best = i;
+  }
+  return best;
+}
+
+/// Short, without an exponent where it can be.
+std::string plain(double x) {
+  const double size = std::abs(x);
+  return size == 0 || (size >= 1e-3 && size < 1e5) ? printed("%.4g", x) : scientific(x);
+}
+
+void sentence(Colour colour, std::string_view text, float width) {
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  wrapped(Face::body, text, width);
+  ImGui::PopStyleColor();
+}
+
+/// The colours of controls on a card, which is as raised as they usually are.
+Palette on_card(const Palette& colours) {
+  Palette p = colours;
+  p.raised = colours.panel;
+  return p;
+}
+
+/// The choices as buttons; those that were answered are coloured, with their numbers below.
+void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answer, float width) {
+  const std::optional<std::size_t> best = best_of(answer, quiz.least);
+  const std::vector<std::string>& choices = answer.axes[0].values;
+  const bool answered = std::ranges::find(choices, quiz.answer) != choices.end();
+  const float left = ImGui::GetCursorScreenPos().x;
+  ImGui::BeginGroup();
+  for (std::size_t i = 0; i < choices.size() && i < answer.points.size(); ++i) {
+    const std::string number = answered ? plain(answer.points[i].mean) : "";
+    const float button = std::max(px(88), text_width(Face::label, choices[i]) + px(24));
+    if (i > 0) {
+      ImGui::SameLine(0, px(8));
+      if (ImGui::GetCursorScreenPos().x + button > left + width) ImGui::NewLine();
+    }
+    ImGui::BeginGroup();
+    const bool chosen = answered && choices[i] == quiz.answer, right = best == i;
+    if (push_button((choices[i] + "###choice " + choices[i]).c_str(), on_card(scene.colours), chosen, {button, px(28)}))
+      change(scene, "answer", choices[i]);
+    explain("Your answer: " + answer.axes[0].title + " " + choices[i] + ". The right one is computed, not stored.",
+            quiz.truth.measure + (quiz.least ? ", least" : ", greatest"));
+    const ImVec2 from = ImGui::GetItemRectMin(), to = ImGui::GetItemRectMax();
+    if (answered && (right || chosen))
+      ImGui::GetWindowDrawList()->AddRect(from, to, right ? scene.colours.good : scene.colours.bad, px(3), px(2));
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::Dummy({button, line_height(Face::mono_small)});
+    draw_text({at.x + button / 2, at.y - px(4)}, Face::mono_small,
+              answered && right ? scene.colours.good : scene.colours.secondary, number, 0.5f);
+    ImGui::EndGroup();
+  }
+  ImGui::EndGroup();
+  if (!answered || !best) return;
+  const bool right = choices[*best] == quiz.answer;
+  sentence(right ? scene.colours.good : scene.colours.bad,
+           (right ? "Yes. " : "No: " + choices[*best] + ". ") +
+               "Below each choice, as it was computed just now: " + answer.title + ".",
+           width);
+}
+
+/// A field for the number, and how far it is from the truth.
+void draw_field(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answer, float width) {
+  if (!scene.state.quiz) scene.state.quiz = std::make_shared<QuizViewState>();
+  QuizViewState& state = *scene.state.quiz;
+  if (state.shown != quiz.answer) state.typed = state.shown = quiz.answer;
+  {
+    const WithField field(Face::mono);
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, scene.colours.panel);
+    ImGui::SetNextItemWidth(px(160));
+    ImGui::InputText("##answer", &state.typed, ImGuiInputTextFlags_CharsScientific);
+    if (ImGui::IsItemDeactivatedAfterEdit() && number_of(state.typed)) change(scene, "answer", state.typed);
+    ImGui::PopStyleColor();
+  }
+  explain("Your number; Enter compares it with the one that is computed.", quiz.truth.measure);
+  const std::optional<double> given = number_of(quiz.answer);
+  if (!given || answer.points.empty()) return;
+  const double truth = answer.points[0].mean;
+  const bool right = std::abs(*given - truth) <= quiz.tolerance * std::abs(truth);
+  sentence(right ? scene.colours.good : scene.colours.bad,
+           printed("%s: %s is %s.", right ? "Yes" : "Not within the tolerance", answer.title.c_str(), plain(truth).c_str()),
+           width);
+}
+
+}  // namespace
+
+std::string draw_quiz_view(LessonScene& scene) {
+  std::string problem;
+  const Quiz quiz = quiz_of(scene, problem);
+  if (!problem.empty()) return problem;
+  const LessonAnswerPtr answer = ask(scene, quiz.truth);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float padding = px(16), width = scene.width - 2 * padding;
+  list->ChannelsSplit(2);
+  list->ChannelsSetCurrent(1);
+  ImGui::SetCursorScreenPos({at.x + padding, at.y + padding});
+  ImGui::BeginGroup();
+  sentence(scene.colours.text, quiz.question, width);
+  if (!answer)
+    label(Face::label, scene.colours.faint, "computing the right answer");
+  else if (!answer->problem.empty())
+    problem = answer->problem;
+  else
+    quiz.number ? draw_field(scene, quiz, *answer, width) : draw_choices(scene, quiz, *answer, width);
+  if (!quiz.answer.empty() && !quiz.explanation.empty()) sentence(scene.colours.secondary, quiz.explanation, width);
+  ImGui::EndGroup();
+  const float bottom = ImGui::GetItemRectMax().y + padding;
+  list->ChannelsSetCurrent(0);
+  list->AddRectFilled(at, {at.x + scene.width, bottom}, scene.colours.raised, px(4));
+  list->ChannelsMerge();
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({scene.width, bottom - at.y});
+  return problem;
+}
+
+}  // namespace attoscope

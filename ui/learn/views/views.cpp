@@ -1,0 +1,69 @@
+#include "ui/learn/views/views.h"
+
+#include <algorithm>
+
+#include "kernels/experiment/text.h"
+
+namespace attoscope {
+
+std::string value_of(const LessonScene& scene, std::string_view key, std::string_view otherwise) {
+  const auto& changes = scene.edits.changes;
+  const auto changed = std::ranges::find(changes, key, &LessonParameter::key);
+  if (changed != changes.end()) return changed->value;
+  const std::string_view value = written(scene.view, key);
+  return std::string(value.empty() ? otherwise : value);
+}
+
+int whole_of(const LessonScene& scene, std::string_view key, int otherwise, int least, int most, std::string& problem) {
+  const std::string text = value_of(scene, key);
+  if (text.empty()) return otherwise;
+  if (const auto value = to_number<int>(text); value && *value >= least && *value <= most) return *value;
+  problem = refusal(key, text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return otherwise;
+}
+
+std::vector<std::string> list_of(const LessonScene& scene, std::string_view key, std::string_view otherwise) {
+  std::vector<std::string> words;
+  const std::string text = value_of(scene, key, otherwise);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    std::size_t first = text.find_first_not_of(' ', at), last = end;
+    while (last > at && text[last - 1] == ' ') --last;
+    if (first < last) words.push_back(text.substr(first, last - first));
+    at = end + 1;
+  }
+  return words;
+}
+
+void change(LessonScene& scene, std::string_view key, std::string value) {
+  auto& changes = scene.edits.changes;
+  const auto changed = std::ranges::find(changes, key, &LessonParameter::key);
+  const bool as_written = value == written(scene.view, key);
+  if (changed == changes.end()) {
+    if (!as_written && changes.size() < max_lesson_changes) changes.push_back({std::string(key), std::move(value)});
+  } else if (as_written) {
+    changes.erase(changed);
+  } else {
+    changes.erase(changed);  // what was changed last is set last
+    changes.push_back({std::string(key), std::move(value)});
+  }
+}
+
+void restore(LessonScene& scene) { scene.edits.changes.clear(); }
+
+std::string refusal(std::string_view key, std::string_view value, std::string_view expected) {
+  return std::string(key) + " is '" + std::string(value) + "', expected " + std::string(expected);
+}
+
+LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question, int slot) {
+  scene.requests.lesson.push_back(question);
+  if (scene.input.learn.answers) {
+    const auto found =
+        std::ranges::find_if(*scene.input.learn.answers, [&](const LessonAnswerPtr& a) { return a->question == question; });
+    if (found != scene.input.learn.answers->end()) scene.state.latest[slot] = *found;
+  }
+  const auto latest = scene.state.latest.find(slot);
+  return latest == scene.state.latest.end() ? nullptr : latest->second;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,84 @@
+/// The live views of lessons. Each is a function of its scene: it draws, keeps the reader's changes in the state, and returns
+/// one sentence about what is wrong with its parameters, or "": the page then draws the sentence in place.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ui/frame/lesson.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+
+struct RecurrenceViewState;
+struct BitsViewState;
+struct HeatmapViewState;
+struct PolicyViewState;
+struct PlotViewState;
+struct QuizViewState;
+
+/// What one view remembers between frames; each kind makes its own where its file defines it.
+struct LessonViewState {
+  std::shared_ptr<RecurrenceViewState> recurrence;
+  std::shared_ptr<BitsViewState> bits;
+  std::shared_ptr<HeatmapViewState> heatmap;
+  std::shared_ptr<PolicyViewState> policy;
+  std::shared_ptr<PlotViewState> plot;
+  std::shared_ptr<QuizViewState> quiz;
+  std::string said;                       ///< the line that the view says about itself, with its numbers
+  std::map<int, LessonAnswerPtr> latest;  ///< newest answer of each of the view's questions, shown until a newer one comes
+
+  std::vector<LessonParameter> changes;  ///< what `experiment` was made of
+  std::optional<Experiment> experiment;
+  std::string problem;
+};
+
+/// All that a view is drawn from.
+struct LessonScene {
+  const LessonView& view;
+  LessonViewEdits& edits;  ///< the reader's changes, saved with the session
+  LessonViewState& state;
+  const Experiment& experiment;  ///< of the view, with the reader's changes
+  const PanelInput& input;
+  const Palette& colours;
+  Theme theme;
+  Requests& requests;
+  float width;  ///< that it may fill, in pixels
+};
+
+/// The value of a key: the reader's where he changed it, else the lesson's, else `otherwise`.
+std::string value_of(const LessonScene& scene, std::string_view key, std::string_view otherwise = {});
+/// The same as a whole number within [least, most]; where it is none, `problem` says so in a sentence and `otherwise` stands.
+int whole_of(const LessonScene& scene, std::string_view key, int otherwise, int least, int most, std::string& problem);
+/// The words between the commas of a value.
+std::vector<std::string> list_of(const LessonScene& scene, std::string_view key, std::string_view otherwise = {});
+/// The reader's value of a key, one of the view's own or of the experiment's ("block_k", "a.O"), from the next frame on. What
+/// the lesson says is no change.
+void change(LessonScene& scene, std::string_view key, std::string value);
+/// Forgets the reader's changes.
+void restore(LessonScene& scene);
+/// "policy, line 12: n is 'x', expected ..." without the place: `key` is 'value', expected `expected`.
+std::string refusal(std::string_view key, std::string_view value, std::string_view expected);
+
+/// Asks in this frame, and returns the newest answer: to this question, or, until it is there, to what the view asked before as
+/// its question number `slot`. Null: none yet.
+LessonAnswerPtr ask(LessonScene& scene, const LessonQuestion& question, int slot = 0);
+
+/// Sliders and menus for the experiment keys that `controls: format, policy, n, block_k` lists.
+std::string draw_lesson_controls(LessonScene& scene);
+
+std::string draw_recurrence_view(LessonScene& scene);
+std::string draw_code_view(LessonScene& scene);
+std::string draw_bits_view(LessonScene& scene);
+std::string draw_heatmap_view(LessonScene& scene);
+std::string draw_policy_view(LessonScene& scene);
+std::string draw_plot_view(LessonScene& scene);
+std::string draw_quiz_view(LessonScene& scene);
+
+}  // namespace attoscope

@@ -1,0 +1,226 @@
+#include "ui/picture/heatmap_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "kernels/arithmetic/format.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+int matrix_row_at(const CellPicture& picture, double row) {
+  return std::clamp(static_cast<int>((row - picture.first_row) * picture.per_row), 0, std::max(0, picture.rows - 1));
+}
+
+int matrix_col_at(const CellPicture& picture, double col) {
+  return std::clamp(static_cast<int>(col - picture.first_col), 0, std::max(0, picture.cols - 1));
+}
+
+RowSpan row_span(const CellPicture& picture, int matrix_row) {
+  const double rows = 1 / picture.per_row, first = picture.first_row + matrix_row * rows;
+  return {first, std::min<double>(first + rows, picture.n)};
+}
+
+CellRect seen(const CellRect& zoom, int rows, int cols) {
+  const CellRect whole{0, 0, static_cast<double>(rows), static_cast<double>(cols)};
+  if (zoom == CellRect{} || !(zoom.row1 > zoom.row0) || !(zoom.col1 > zoom.col0)) return whole;
+  if (zoom.row0 >= rows || zoom.col0 >= cols || zoom.row1 <= 0 || zoom.col1 <= 0) return whole;
+  return {std::max(0.0, zoom.row0), std::max(0.0, zoom.col0), std::min<double>(rows, zoom.row1),
+          std::min<double>(cols, zoom.col1)};
+}
+
+namespace {
+
+void scale_axis(double& low, double& high, double about, double factor, double least, double size) {
+  const double length = std::clamp((high - low) * factor, std::min(least, size), size);
+  const double t = (about - low) / (high - low);
+  low = std::clamp(about - t * length, 0.0, size - length);
+  high = low + length;
+}
+
+}  // namespace
+
+CellRect zoomed(const CellRect& rect, double row, double col, double row_factor, double col_factor, int rows, int cols) {
+  CellRect r = rect;
+  scale_axis(r.row0, r.row1, row, row_factor, 4, rows);
+  scale_axis(r.col0, r.col1, col, col_factor, 2, cols);
+  return r;
+}
+
+CellRect panned(const CellRect& rect, double by_rows, double by_cols, int rows, int cols) {
+  const double height = rect.row1 - rect.row0, width = rect.col1 - rect.col0;
+  const double row = std::clamp(rect.row0 + by_rows, 0.0, rows - height),
+               col = std::clamp(rect.col0 + by_cols, 0.0, cols - width);
+  return {row, col, row + height, col + width};
+}
+
+CellRect stored(const CellRect& rect, int rows, int cols) {
+  const double slack = 1e-6;
+  const bool whole = rect.row0 <= slack && rect.col0 <= slack && rect.row1 >= rows - slack && rect.col1 >= cols - slack;
+  return whole ? CellRect{} : rect;
+}
+
+bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& result, Field field) {
+  if (state.result == result && state.field == field) return false;
+  state.result = result;
+  state.field = state.source_field = field;
+  state.on_device = result ? result->on_device : nullptr;
+  state.values = result ? field_values(*result, field) : std::vector<float>{};
+  state.rows = result ? result->a.rows : 0;
+  state.cols = state.across = result ? result->a.cols : 0;
+  state.n = result ? result->experiment.problem.n : 0;
+  state.per_row = state.n > 0 ? static_cast<double>(state.rows) / state.n : 1;
+  measure(state);
+  return true;
+}
+
+void measure(CellPicture& picture) {
+  constexpr float most = std::numeric_limits<float>::max(), infinity = std::numeric_limits<float>::infinity();
+  picture.row_worst.clear();
+  picture.largest = 0;
+  picture.has_nan = picture.has_infinity = picture.has_minus_infinity = false;
+  const auto cols = static_cast<std::size_t>(picture.cols);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(picture.rows); ++r) {
+    const std::span<const float> row = std::span(picture.values).subspan(r * cols, cols);
+    std::uint32_t largest_bits = 0;
+    for (const float v : row) largest_bits = std::max(largest_bits, bit_as<std::uint32_t>(std::abs(v)));
+    const float worst = bit_as<float>(largest_bits);
+    if (worst <= most) {
+      picture.row_worst.push_back(worst);
+      picture.largest = std::max(picture.largest, worst);
+      continue;
+    }
+    picture.row_worst.push_back(infinity);
+    for (const float v : row) {
+      picture.has_nan |= std::isnan(v);
+      picture.has_infinity |= v > most;
+      picture.has_minus_infinity |= v < -most;
+      if (std::abs(v) <= most) picture.largest = std::max(picture.largest, std::abs(v));
+    }
+  }
+  picture.image.width = 0;
+}
+
+bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int height) {
+  if (picture.image.width == width && picture.image.height == height && picture.rect == rect) return false;
+  picture.rect = rect;
+  picture.image.width = width;
+  picture.image.height = height;
+  const CellRect cells{(rect.row0 - picture.first_row) * picture.per_row, rect.col0 - picture.first_col,
+                       (rect.row1 - picture.first_row) * picture.per_row, rect.col1 - picture.first_col};
+  picture.image.source = {&picture.values, picture.rows, picture.cols, cells, picture.source_field, picture.on_device};
+  picture.image.pixels.clear();
+  if (!picture.on_device)
+    picture.image.pixels = sampled(picture.values, picture.rows, picture.cols, cells, width, height, PixelImage::nothing);
+  ++picture.image.version;
+  return true;
+}
+
+namespace {
+
+/// The keys that some of the rows [first, last] see: in every mask both ends grow with the row.
+Keys seen_by_some(const Problem& p, int first, int last) {
+  const Keys low = visible_keys(p.mask, first, p.n), high = visible_keys(p.mask, last, p.n);
+  return high.empty() ? Keys{} : Keys{low.empty() ? high.first : low.first, high.end};
+}
+
+}  // namespace
+
+void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool reversed) {
+  if (p.mask.kind == Mask::Kind::none) return;
+  const CellRect& rect = picture.rect;
+  PixelImage& image = picture.image;
+  const double down = (rect.row1 - rect.row0) / image.height, right = (rect.col1 - rect.col0) / image.width;
+  std::vector<std::pair<double, double>> keys_under;  // [first, end) of each column of pixels
+  for (int x = 0; x < image.width; ++x)
+    keys_under.emplace_back(std::floor(rect.col0 + x * right + 1e-9) * keys_per_col,
+                            std::ceil(rect.col0 + (x + 1) * right - 1e-9) * keys_per_col);
+  for (int y = 0; y < image.height; ++y) {
+    const double first = row_span(picture, matrix_row_at(picture, rect.row0 + y * down + 1e-9)).first,
+                 end = row_span(picture, matrix_row_at(picture, rect.row0 + (y + 1) * down - 1e-9)).end;
+    const Keys keys = seen_by_some(p, std::clamp(static_cast<int>(first), 0, p.n - 1),
+                                   std::clamp(static_cast<int>(std::ceil(end)) - 1, 0, p.n - 1));
+    const double low = reversed ? p.n - keys.end : keys.first, high = reversed ? p.n - keys.first : keys.end;
+    float* pixel = image.pixels.data() + static_cast<std::ptrdiff_t>(y) * image.width;
+    for (const auto& [from, to] : keys_under) {
+      if (to <= low || from >= high || keys.empty()) *pixel = PixelImage::nothing;
+      ++pixel;
+    }
+  }
+}
+
+std::string sampling_text(const CellPicture& picture, const CellRect& rect, double width, double height) {
+  const double down = (rect.row1 - rect.row0) * picture.per_row / height, across = (rect.col1 - rect.col0) / width;
+  const double under = std::max(1.0, std::ceil(down)) * std::max(1.0, std::ceil(across));
+  if (under > 1) return printed("each pixel shows the largest |value| of the %.0f cells under it", under);
+  return "each cell is at least one pixel";
+}
+
+int matrix_row(const Result& result, int row) {
+  const auto at = std::lower_bound(result.rows.begin(), result.rows.end(), row);
+  return at != result.rows.end() && *at == row ? static_cast<int>(at - result.rows.begin()) : -1;
+}
+
+Looked looked(View& view) {
+  if (view.picture == PictureKind::output) return {view.zoom, view.range_pinned, view.range};
+  Look& look = view.picture == PictureKind::rescales ? view.rescale_look : view.score_look;
+  return {look.zoom, look.range_pinned, look.range};
+}
+
+const CellPicture& shown_picture(const UiState& state, const View& view) {
+  switch (view.picture) {
+    case PictureKind::rescales:
+      return state.rescale_map;
+    case PictureKind::scores:
+      return state.scores;
+    case PictureKind::output:
+      break;
+  }
+  return state.heat;
+}
+
+double automatic_range(double largest) {
+  const double range = rounded_up(largest);
+  return range > 0 && std::isfinite(range) ? range : 1;
+}
+
+bool same_unit(Field x, Field y) {
+  const auto unit = [](Field f) {
+    switch (f) {
+      case Field::golden:
+      case Field::a:
+      case Field::b:
+        return 0;
+      case Field::a_ulps:
+      case Field::b_ulps:
+        return 1;
+      case Field::a_relative:
+      case Field::b_relative:
+        return 2;
+      default:
+        return 3;
+    }
+  };
+  return unit(x) == unit(y);
+}
+
+double colour_range(const UiState& state, const View& view) {
+  View copy = view;
+  const Looked look = looked(copy);
+  if (look.range_pinned) return look.range > 0 && std::isfinite(look.range) ? look.range : 1;
+  float largest = shown_picture(state, view).largest;
+  const bool compares = view.picture == PictureKind::output && view.comparison != Comparison::none;
+  if (compares && same_unit(view.field, view.second_field)) largest = std::max(largest, state.second.largest);
+  return automatic_range(static_cast<double>(largest));
+}
+
+Colouring colouring(bool diverging, double range, const View& view) {
+  const auto end = static_cast<float>(std::clamp(range, 1e-37, 3e38));
+  return {.diverging = diverging, .log = view.scale == ValueScale::log, .range = end, .knee = end / 300, .theme = view.theme};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,320 @@
+// The output as a picture: one field of it, or two held against each other.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/experiment/rules.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/pixel_image.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/picture/pictures.h"
+#include "ui/picture/profiles.h"
+#include "ui/picture/read_out.h"
+#include "ui/picture/toolbar.h"
+#include "ui/widgets/stale.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+/// One picture of a field.
+struct Pane {
+  const char* label;  ///< of its button
+  HeatState* state;
+  Places p;
+  Colouring how;
+};
+
+/// Parameters of drawing the output.
+struct Output {
+  Session& session;
+  const PanelInput& input;
+  UiState& all;
+  const Palette& colours;
+  Places whole{};
+  CellRect rect{};
+  std::vector<Pane> panes{};
+  bool one_bar = true;
+};
+
+bool compares(const View& view) { return view.comparison != Comparison::none; }
+
+/// How often a second the fields take turns.
+constexpr double flickers = 1.5;
+
+/// Whether the second field has its turn.
+bool second_turn(const View& view) {
+  return view.comparison == Comparison::flicker && std::fmod(ImGui::GetTime() * flickers, 1.0) >= 0.5;
+}
+
+/// One range for both fields where they are in one unit; else each has its own, and only the first one's is pinned.
+std::array<Colouring, 2> colourings(const UiState& all, const View& view) {
+  const double range = colour_range(all, view);
+  const bool shared = same_unit(view.field, view.second_field);
+  return {colouring(text(view.field).is_signed, range, view),
+          colouring(text(view.second_field).is_signed,
+                    shared ? range : automatic_range(static_cast<double>(all.second.largest)), view)};
+}
+
+/// The two halves of a picture's place.
+std::array<Places, 2> halves(const Places& whole) {
+  std::array<Places, 2> half{whole, whole};
+  const float middle = (whole.min.x + whole.max.x) / 2, gap = std::floor(px(4));
+  half[0].max.x = std::floor(middle) - gap;
+  half[1].min.x = std::floor(middle) + gap;
+  for (Places& p : half) {
+    p.below.min.x = p.min.x;
+    p.below.max.x = p.max.x;
+  }
+  return half;
+}
+
+std::vector<Pane> panes(const Output& o) {
+  const View& view = o.session.view;
+  const auto how = colourings(o.all, view);
+  if (view.comparison == Comparison::side_by_side) {
+    const auto half = halves(o.whole);
+    return {{"picture", &o.all.heat, half[0], how[0]}, {"second picture", &o.all.second, half[1], how[1]}};
+  }
+  const bool second = second_turn(view);
+  return {{"picture", second ? &o.all.second : &o.all.heat, o.whole, how[second ? 1 : 0]}};
+}
+
+// --- clicks -----------------------------------------------------------------------------------------------------------
+
+/// A click pins the cell and traces its row; a click on the pinned cell unpins it.
+void pin(Session& session, const Cell& cell, HeatState& state) {
+  const int row = state.result->rows[static_cast<std::size_t>(cell.row)];
+  View& view = session.view;
+  state.earlier_cell_row = view.cell_row;
+  state.earlier_cell_col = view.cell_col;
+  state.earlier_traced_row = session.experiment.problem.traced_row;
+  const bool again = view.cell_row == row && view.cell_col == cell.col;
+  view.cell_row = again ? -1 : row;
+  view.cell_col = again ? -1 : cell.col;
+  session.experiment.problem.traced_row = row;
+}
+
+/// The second click of a double click takes back what the first one pinned.
+void unpin(Session& session, const HeatState& state) {
+  session.view.cell_row = state.earlier_cell_row;
+  session.view.cell_col = state.earlier_cell_col;
+  session.experiment.problem.traced_row = state.earlier_traced_row;
+}
+
+// --- the pictures -----------------------------------------------------------------------------------------------------
+
+Cell cell_at(const HeatState& state, const Point& at) {
+  return {matrix_row_at(state, at.row), std::clamp(static_cast<int>(at.col), 0, state.cols - 1)};
+}
+
+/// The button of each pane; the cell under the mouse, row -1 without one. Moves the view, pins what is clicked.
+Cell touched(Output& o) {
+  Cell under;
+  for (const Pane& pane : o.panes) {
+    HeatState& state = o.all.heat;
+    const CellRect moved = navigated(pane.label, pane.p, o.rect, state.n, state.cols);
+    if (!(moved == o.rect)) o.session.view.zoom = stored(o.rect = moved, state.n, state.cols);
+    const auto at = hovered(pane.p, o.rect);
+    if (!at) continue;
+    under = cell_at(state, *at);
+    const int count = clicks();
+    if (count == 2) unpin(o.session, state);
+    if (count == 1) pin(o.session, under, state);
+  }
+  return under;
+}
+
+/// The divider's handle: dragging it moves the border between the fields.
+void move_divider(Output& o) {
+  const Places& p = o.whole;
+  View& view = o.session.view;
+  const float x = p.min.x + static_cast<float>(view.swipe) * p.width();
+  ImGui::SetCursorScreenPos({x - px(6), p.min.y});
+  ImGui::InvisibleButton("divider", {px(12), p.height()});
+  if (ImGui::IsItemActive())
+    view.swipe = std::clamp(static_cast<double>((ImGui::GetIO().MousePos.x - p.min.x) / p.width()), 0.0, 1.0);
+  if (ImGui::IsItemHovered() || ImGui::IsItemActive()) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+  explain("Drag: what is left of the divider shows the first field, what is right of it the second.");
+}
+
+void paint(const Output& o, HeatState& state, const Places& p, const Colouring& how) {
+  refresh_pixels(state, p, o.rect);
+  if (o.input.paint) o.input.paint(ImGui::GetWindowDrawList(), p.min, p.max, state.image, how);
+}
+
+/// The second field right of the divider.
+void paint_beyond_divider(const Output& o) {
+  const Places& p = o.whole;
+  const float x = std::floor(p.min.x + static_cast<float>(o.session.view.swipe) * p.width());
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->PushClipRect({x, p.min.y}, p.max, true);
+  paint(o, o.all.second, p, colourings(o.all, o.session.view)[1]);
+  list->PopClipRect();
+}
+
+void draw_divider(const Output& o) {
+  const Places& p = o.whole;
+  const float x = std::floor(p.min.x + static_cast<float>(o.session.view.swipe) * p.width()), middle = (p.min.y + p.max.y) / 2;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddLine({x - 1, p.min.y}, {x - 1, p.max.y}, o.colours.panel, px(3));
+  list->AddLine({x, p.min.y}, {x, p.max.y}, o.colours.text, px(1.5f));
+  list->AddRectFilled({x - px(5), middle - px(14)}, {x + px(5), middle + px(14)}, o.colours.text, px(4));
+  for (const float off : {-2.0f, 2.0f})
+    list->AddLine({x + px(off), middle - px(6)}, {x + px(off), middle + px(6)}, o.colours.panel, px(1));
+}
+
+/// What each side shows.
+void draw_tags(const Output& o) {
+  const View& view = o.session.view;
+  if (!compares(view)) return;
+  const MethodNames names = method_names(o.all.heat.result->experiment);
+  const auto tag = [&](const Places& p, float align, Field f) {
+    draw_tag({align > 0 ? p.max.x : p.min.x, p.min.y}, align, field_title(f, names), field_colour(f, o.colours), o.colours);
+  };
+  if (view.comparison == Comparison::side_by_side) {
+    tag(o.panes[0].p, 0, view.field);
+    tag(o.panes[1].p, 0, view.second_field);
+  } else {
+    const bool second = second_turn(view);
+    tag(o.whole, second ? 1.0f : 0.0f, second ? view.second_field : view.field);
+    if (view.comparison == Comparison::swipe) tag(o.whole, 1, view.second_field);
+  }
+}
+
+void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
+  const Result& result = *o.all.heat.result;
+  paint(o, *pane.state, pane.p, pane.how);
+  if (o.session.view.comparison == Comparison::swipe) paint_beyond_divider(o);
+  if (o.session.view.show_tiles)
+    draw_row_lines(pane.p, o.rect, tile_rows(result.experiment.a, result.experiment.problem.n), o.colours);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_stale(o.input)) list->AddRectFilled(pane.p.min, pane.p.max, faded(o.colours.panel, 0.35f));
+  if (under.row >= 0) {
+    const RowSpan rows = row_span(o.all.heat, under.row);
+    draw_crosshair(pane.p, o.rect, {(rows.first + rows.end) / 2, under.col + 0.5}, o.colours);
+  }
+  list->AddRect({pane.p.min.x - 1, pane.p.min.y - 1}, {pane.p.max.x + 1, pane.p.max.y + 1}, o.colours.line);
+  draw_col_axis(pane.p, o.rect, o.colours);
+  const bool first = &pane == &o.panes.front(), last = &pane == &o.panes.back();
+  draw_traced(pane.p, o.rect, result.trace.row, o.colours, first && last ? Sides::both : (first ? Sides::left : Sides::right));
+}
+
+// --- what stands around them ------------------------------------------------------------------------------------------
+
+/// The cell whose row and column are drawn: under the mouse, pinned, or where a is worst.
+Cell profiled(const Output& o, const Cell& under) {
+  if (under.row >= 0) return under;
+  const Result& r = *o.all.heat.result;
+  const View& view = o.session.view;
+  const int row = view.cell_row < 0 ? -1 : matrix_row(r, view.cell_row);
+  if (row >= 0 && view.cell_col >= 0 && view.cell_col < r.a.cols) return {row, view.cell_col};
+  return {std::clamp(r.a_error.worst_row, 0, r.a.rows - 1), std::clamp(r.a_error.worst_col, 0, r.a.cols - 1)};
+}
+
+/// The row below each pane, on its own scale; the column at the right, on the first one's.
+void draw_cross_section(const Output& o, const Cell& cell) {
+  const HeatState& heat = o.all.heat;
+  const auto how = colourings(o.all, o.session.view);
+  const std::string row = printed("row %d", heat.result->rows[static_cast<std::size_t>(cell.row)]);
+  refresh_profiles(o.all.profiles, heat.result, heat.field, cell.row, cell.col, o.session.view.theme);
+  draw_along_row(o.panes[0].p, o.rect, heat, o.all.profiles.along_row, how[0], row, o.colours);
+  draw_along_col(o.whole, o.rect, heat, o.all.profiles.along_col, how[0], printed("dim %d", cell.col), o.colours);
+  if (o.panes.size() < 2) return;
+  refresh_profiles(o.all.second_profiles, heat.result, o.all.second.field, cell.row, cell.col, o.session.view.theme);
+  draw_along_row(o.panes[1].p, o.rect, heat, o.all.second_profiles.along_row, how[1], row, o.colours, true);
+}
+
+void draw_curves(const Output& o, const Cell& under) {
+  HeatState& heat = o.all.heat;
+  if (o.session.view.profiles) {
+    const Cell cell = profiled(o, under);
+    draw_cross_section(o, cell);
+    return;
+  }
+  const bool both = compares(o.session.view) && same_unit(heat.field, o.all.second.field);
+  const double largest = std::max(heat.largest, both ? o.all.second.largest : 0.0f);
+  if (both) draw_row_worst(o.whole, o.rect, o.all.second, largest, field_colour(o.all.second.field, o.colours));
+  draw_row_worst(o.whole, o.rect, heat, largest, field_colour(heat.field, o.colours));
+}
+
+void draw_bars(const Output& o) {
+  const auto how = colourings(o.all, o.session.view);
+  const auto bar = [&](int i, const HeatState& state) {
+    draw_colour_bar({{o.whole.bar_left[i], o.whole.min.y}, {o.whole.bar_right[i], o.whole.max.y}},
+                    how[static_cast<std::size_t>(i)], state, o.colours);
+  };
+  bar(0, o.all.heat);
+  if (!o.one_bar) bar(1, o.all.second);
+}
+
+/// The mark of a pinned cell whose row is not among the computed ones: it keeps its place.
+void await_cell(const Output& o) {
+  const View& view = o.session.view;
+  const HeatState& state = o.all.heat;
+  const int row = view.cell_row, col = view.cell_col;
+  if (row < 0 || row >= state.n || col < 0 || col >= state.cols || row + 1 <= o.rect.row0 || row >= o.rect.row1) return;
+  const std::array lines{NoteLine{
+      o.colours.secondary,
+      printed("row %d, dim %d: ", row, col) + (is_first_answer(*state.result) ? "on its way" : "not among the computed rows")}};
+  for (const Pane& pane : o.panes)
+    draw_cell_mark(pane.p, o.rect, {static_cast<double>(row), row + 1.0}, col, col + 1, o.colours);
+  draw_note(o.whole.box(), {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines, o.colours);
+}
+
+/// The mark and the read-out of the cell under the mouse, or of the pinned one.
+void read_cell(const Output& o, const Cell& under) {
+  const HeatState& state = o.all.heat;
+  const View& view = o.session.view;
+  const bool pinned = under.row < 0;
+  const Cell cell = pinned && view.cell_row >= 0 && view.cell_col >= 0 && view.cell_col < state.cols
+                        ? Cell{matrix_row(*state.result, view.cell_row), view.cell_col}
+                        : under;
+  if (cell.row < 0) return await_cell(o);
+  const double row = state.result->rows[static_cast<std::size_t>(cell.row)];
+  const RowSpan rows = pinned ? RowSpan{row, row + 1} : row_span(state, cell.row);
+  for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, rows, cell.col, cell.col + 1, o.colours);
+  const Pane& at = ImGui::GetIO().MousePos.x > o.panes.front().p.max.x ? o.panes.back() : o.panes.front();
+  draw_read_out(*state.result, cell, o.whole.box(),
+                {to_x(at.p, o.rect, cell.col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)}, o.colours);
+}
+
+std::string remark(const Output& o) {
+  const Pane& pane = o.panes.front();
+  const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
+  return sampling_text(o.all.heat, o.rect, pane.p.width() * scale, pane.p.height() * scale);
+}
+
+}  // namespace
+
+void draw_output(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
+                 const Box& room) {
+  View& view = session.view;
+  if (compares(view)) refresh_values(all.second, all.heat.result, view.second_field);
+  Output o{session, input, all, colours};
+  o.one_bar = !compares(view) ||
+              (same_unit(view.field, view.second_field) && text(view.field).is_signed == text(view.second_field).is_signed);
+  o.whole = places(room.min, room.max,
+                   {.side = view.profiles ? 96.0f : 48.0f, .below = view.profiles ? 88.0f : 0.0f, .bars = o.one_bar ? 1 : 2});
+  if (all.heat.rows <= 0 || all.heat.cols <= 0)
+    return draw_instead(o.whole, input.answer.computing ? "computing the first picture" : "no answer yet", colours);
+  o.rect = seen(view.zoom, all.heat.n, all.heat.cols);
+  o.panes = panes(o);
+  const Cell under = touched(o);
+  if (view.comparison == Comparison::swipe) move_divider(o);
+  for (const Pane& pane : o.panes) draw_pane(o, pane, under);
+  draw_row_axis(o.whole, o.rect, colours);
+  if (view.comparison == Comparison::swipe) draw_divider(o);
+  draw_tags(o);
+  draw_curves(o, under);
+  draw_bars(o);
+  draw_caption(o.whole, "head dimension", remark(o), colours);
+  read_cell(o, under);
+  requests.animate |= view.comparison == Comparison::flicker;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,168 @@
+#include "ui/picture/profiles.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ui/widgets/colours.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+/// The fields whose curves are drawn where `field` is shown.
+std::vector<Field> fields_beside(Field field) {
+  switch (field) {
+    case Field::golden:
+    case Field::a:
+    case Field::b:
+      return {Field::golden, Field::b, Field::a};
+    case Field::a_error:
+    case Field::b_error:
+      return {Field::b_error, Field::a_error};
+    case Field::a_abs:
+    case Field::b_abs:
+      return {Field::b_abs, Field::a_abs};
+    case Field::a_ulps:
+    case Field::b_ulps:
+      return {Field::b_ulps, Field::a_ulps};
+    case Field::a_relative:
+    case Field::b_relative:
+      return {Field::b_relative, Field::a_relative};
+    case Field::a_minus_b:
+      break;
+  }
+  return {Field::a_minus_b};
+}
+
+Colour curve_colour(Field field, const Palette& colours) {
+  if (field == Field::golden) return colours.golden;
+  const bool is_b = field == Field::b || field == Field::b_error || field == Field::b_abs || field == Field::b_ulps ||
+                    field == Field::b_relative;
+  return is_b ? colours.b : colours.a;
+}
+
+/// A polyline through pairs of a place along the axis and a share of the scale, broken where there is nothing.
+class Stroke {
+ public:
+  Stroke(Colour colour) : colour_(colour) {}
+  ~Stroke() { end(); }
+  void add(ImVec2 point) { points_.push_back(point); }
+  void end() {
+    if (points_.size() > 1)
+      ImGui::GetWindowDrawList()->AddPolyline(points_.data(), static_cast<int>(points_.size()), colour_, 0, px(1.2f));
+    points_.clear();
+  }
+
+ private:
+  Colour colour_;
+  std::vector<ImVec2> points_;
+};
+
+/// Draws a curve; `at(pixel, share)` is where a share of the scale stands.
+template <class At>
+void draw_curve(const std::vector<Extremes>& e, const Colouring& how, Colour colour, At at) {
+  Stroke stroke(faded(colour, 0.8f));
+  const Mapping map = mapping(how);
+  for (std::size_t i = 0; i < e.size(); ++i) {
+    if (e[i].least > e[i].largest) {
+      stroke.end();
+      continue;
+    }
+    const float low = bar_position(e[i].least, map), high = bar_position(e[i].largest, map);
+    const auto pixel = static_cast<float>(i) + 0.5f;
+    stroke.add(at(pixel, i % 2 == 0 ? low : high));
+    if (low != high) stroke.add(at(pixel, i % 2 == 0 ? high : low));
+  }
+}
+
+float zero_share(const Colouring& how) { return bar_position(0, how); }
+
+/// The names of the curves in their colours, from `at` on.
+void draw_names(ImVec2 at, const std::string& title, std::span<const ProfileCurve> curves, float end, const Palette& colours) {
+  at.x += draw_text(at, Face::small, colours.secondary, title) + px(12);
+  for (std::size_t i = curves.size(); i-- > 0;) {
+    if (at.x + text_width(Face::small, curves[i].name) > end) return;
+    at.x += draw_text(at, Face::small, curves[i].colour, curves[i].name) + px(12);
+  }
+}
+
+}  // namespace
+
+void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, Field field, int row, int col,
+                      Theme theme) {
+  if (state.result == result && state.field == field && state.row == row && state.col == col && state.theme == theme) return;
+  state = {.result = result, .field = field, .row = row, .col = col, .theme = theme, .along_row = {}, .along_col = {}};
+  const Palette& colours = palette(theme);
+  const MethodNames names = method_names(result->experiment);
+  for (const Field f : fields_beside(field)) {
+    ProfileCurve across{curve_colour(f, colours), field_title(f, names), {}}, down = across;
+    for (int c = 0; c < result->a.cols; ++c) across.values.push_back(static_cast<float>(field_value(*result, f, row, c)));
+    for (int r = 0; r < result->a.rows; ++r) down.values.push_back(static_cast<float>(field_value(*result, f, r, col)));
+    state.along_row.push_back(std::move(across));
+    state.along_col.push_back(std::move(down));
+  }
+}
+
+std::vector<Extremes> extremes(std::span<const float> values, double from, double to, int pixels) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<Extremes> all;
+  all.reserve(static_cast<std::size_t>(std::max(0, pixels)));
+  const double step = (to - from) / pixels, size = static_cast<double>(values.size());
+  for (int i = 0; i < pixels; ++i) {
+    const double low = std::floor(from + i * step + 1e-9), high = std::max(low + 1, std::ceil(from + (i + 1) * step - 1e-9));
+    Extremes e{infinity, -infinity, false};
+    for (auto j = static_cast<std::size_t>(std::clamp(low, 0.0, size)),
+              end = static_cast<std::size_t>(std::clamp(high, 0.0, size));
+         j < end; ++j) {
+      const float v = values[j];
+      if (v != v) e.has_nan = true;
+      if (v < e.least) e.least = v;
+      if (v > e.largest) e.largest = v;
+    }
+    all.push_back(e);
+  }
+  return all;
+}
+
+void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
+                    const Colouring& how, const std::string& title, const Palette& colours, bool named_at_right) {
+  const Box& box = p.below;
+  const float top = box.min.y + px(16), height = box.max.y - px(8) - top;
+  if (height < px(16)) return;
+  const auto y_of = [&](float share) { return top + (1 - share) * height; };
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  for (const float share : {0.0f, zero_share(how), 1.0f})
+    list->AddLine({box.min.x, std::floor(y_of(share)) + 0.5f}, {box.max.x, std::floor(y_of(share)) + 0.5f}, colours.line);
+  const auto name_end = [&](float share, double value) {
+    const ImVec2 at{named_at_right ? p.max.x + px(7) : p.min.x - px(7), y_of(share) - line_height(Face::mono_small) / 2};
+    draw_text(at, Face::mono_small, colours.secondary, compact(value), named_at_right ? 0.0f : 1.0f);
+  };
+  name_end(1, static_cast<double>(how.range));
+  if (how.diverging) name_end(0, -static_cast<double>(how.range));
+  for (const ProfileCurve& curve : curves)
+    draw_curve(
+        extremes(curve.values, rect.col0 - picture.first_col, rect.col1 - picture.first_col, static_cast<int>(p.width())), how,
+        curve.colour, [&](float pixel, float share) { return ImVec2{p.min.x + pixel, y_of(share)}; });
+  draw_names({box.min.x, box.min.y - px(1)}, title, curves, box.max.x, colours);
+}
+
+void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
+                    const Colouring& how, const std::string& title, const Palette& colours) {
+  const Box& box = p.side;
+  const float width = box.max.x - box.min.x;
+  const auto x_of = [&](float share) { return box.min.x + share * width; };
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  for (const float share : {0.0f, zero_share(how), 1.0f})
+    list->AddLine({std::floor(x_of(share)) + 0.5f, box.min.y}, {std::floor(x_of(share)) + 0.5f, box.max.y}, colours.line);
+  for (const ProfileCurve& curve : curves)
+    draw_curve(extremes(curve.values, (rect.row0 - picture.first_row) * picture.per_row,
+                        (rect.row1 - picture.first_row) * picture.per_row, static_cast<int>(p.height())),
+               how, curve.colour, [&](float pixel, float share) { return ImVec2{x_of(share), p.min.y + pixel}; });
+  draw_text({(box.min.x + box.max.x) / 2, box.max.y + px(4)}, Face::small, colours.secondary, title, 0.5f);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,26 @@
+/// The row and the column through a cell of a picture, as curves beside it.
+#pragma once
+
+#include "ui/picture/picture_frame.h"
+
+namespace attoscope {
+
+/// Brings the curves through a cell of the result's matrices up to date: golden, a and b, or the field of a and of b.
+void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, Field field, int row, int col,
+                      Theme theme);
+
+/// Curves over the columns below the picture, on the colour bar's scale, whose ends are named at the left or at the right.
+void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
+                    const Colouring& how, const std::string& title, const Palette& colours, bool named_at_right = false);
+/// Curves over the rows at the picture's right.
+void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
+                    const Colouring& how, const std::string& title, const Palette& colours);
+
+/// Of values under each of `pixels` pixels over [from, to) the least and the largest; a pixel without any has least > largest.
+struct Extremes {
+  float least, largest;
+  bool has_nan;
+};
+std::vector<Extremes> extremes(std::span<const float> values, double from, double to, int pixels);
+
+}  // namespace attoscope

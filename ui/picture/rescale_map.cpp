@@ -1,0 +1,175 @@
+// The rescale map: in which tile the running max of which row moved, and where P left its format.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "kernels/experiment/rules.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/pixel_image.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/picture/picture_frame.h"
+#include "ui/picture/pictures.h"
+#include "ui/picture/rescale_values.h"
+#include "ui/recurrence/recurrence.h"
+#include "ui/widgets/colours.h"
+#include "ui/widgets/stale.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Why there is no map; empty: there is one.
+std::string why_no_map(const PanelInput& input, const View& view) {
+  if (!input.answer.result) return input.answer.computing ? "computing the first picture" : "no answer yet";
+  const Experiment& e = input.answer.result->experiment;
+  if (e.a.algorithm == Algorithm::hardware)
+    return "Method a ran on the tensor cores: its running max stays inside the kernel, so there is nothing to map.";
+  if (e.a.algorithm == Algorithm::loaded)
+    return "Method a was loaded from a file: its running max is not known, so there is nothing to map.";
+  if (shows_counts(view.rescale_show))
+    return !input.side.clipping || input.side.clipping->tiles == 0 ? "counting P in every tile" : "";
+  if (e.a.algorithm == Algorithm::three_pass)
+    return "Three passes: the max is known before the first exp, so nothing is rescaled.";
+  return input.answer.result->rescale_map.m.empty() ? "This answer came without its running max." : "";
+}
+
+/// The map's experiment: that of the counts, or of the answer.
+const Experiment& mapped(const RescaleState& m) { return shows_counts(m.show) ? m.clipping->experiment : m.result->experiment; }
+
+std::vector<NoteLine> note(const RescaleState& m, const Clipping* clipping, int tile, int matrix_row, const Palette& colours) {
+  const Experiment& e = mapped(m);
+  const int row = map_row(m, matrix_row), keys = tile_keys(e.a, e.problem.n), n = e.problem.n;
+  const int first = tile * keys, last = std::min(n, first + keys) - 1;
+  std::vector<NoteLine> lines{
+      {colours.secondary, printed("row %d, tile %d: keys %d .. %d", row, tile, e.a.reverse_keys ? n - 1 - last : first,
+                                  e.a.reverse_keys ? n - 1 - first : last)}};
+  if (!shows_counts(m.show)) {
+    const RunningMax at = running_max(*m.result, tile, matrix_row);
+    if (std::isnan(at.after)) {
+      lines.push_back({colours.faint, "the row sees no key of it"});
+      return lines;
+    }
+    if (std::isnan(at.before)) {
+      lines.push_back({colours.text, printed("m = %.6g, nothing before it", at.after)});
+    } else {
+      lines.push_back({at.moved() ? colours.moved : colours.text, printed("m %.6g → %.6g", at.before, at.after)});
+      lines.push_back({at.moved() ? colours.moved : colours.secondary,
+                       printed("exp(%.4g) = %.4g %s", at.before - at.after, std::exp(at.before - at.after),
+                               at.moved() ? "= α before rounding" : "")});
+    }
+  }
+  const ClippedHere here = clipped_here(clipping, e, tile, row);
+  if (here.saturated >= 0) {
+    lines.push_back({here.saturated > 0 ? colours.bad : colours.secondary, printed("%d P saturated", here.saturated)});
+    lines.push_back({colours.secondary, printed("%d P underflowed", here.underflowed)});
+  }
+  return lines;
+}
+
+/// A click traces the row and scrubs to the tile; a double click changes neither.
+void click(Session& session, RescaleState& m, int row, int tile) {
+  const int count = clicks();
+  if (count == 1) {
+    m.earlier_traced_row = session.experiment.problem.traced_row;
+    m.earlier_scrubbed_tile = session.view.scrubbed_tile;
+    session.experiment.problem.traced_row = row;
+    session.view.scrubbed_tile = tile;
+  } else if (count == 2) {
+    session.experiment.problem.traced_row = m.earlier_traced_row;
+    session.view.scrubbed_tile = m.earlier_scrubbed_tile;
+  }
+}
+
+void paint_map(const PanelInput& input, RescaleState& m, const Places& p, const CellRect& rect, const Colouring& how,
+               const Palette& colours) {
+  const bool moved = m.show == RescaleShow::moved;
+  if (refresh_pixels(m, p, rect)) {
+    if (moved) take_marks(m);
+    hide_unseen(m, mapped(m).problem, tile_keys(mapped(m).a, mapped(m).problem.n), mapped(m).a.reverse_keys);
+  }
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (input.paint) input.paint(list, p.min, p.max, m.image, how);
+  if (!moved) return;
+  const float x = p.width() / static_cast<float>(m.image.width), y = p.height() / static_cast<float>(m.image.height);
+  for (const CellRect& mark : m.marks)
+    list->AddRectFilled({p.min.x + static_cast<float>(mark.col0) * x, p.min.y + static_cast<float>(mark.row0) * y},
+                        {p.min.x + static_cast<float>(mark.col1) * x, p.min.y + static_cast<float>(mark.row1) * y},
+                        colours.moved);
+}
+
+/// What the two colours of the yes-or-no picture mean.
+void draw_legend(const Places& p, Colour zero, bool masked, const Palette& colours) {
+  const auto entry = [&](float y, Colour colour, const char* text) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRectFilled({p.bar_left[0], y}, {p.bar_right[0], y + px(12)}, colour);
+    list->AddRect({p.bar_left[0], y}, {p.bar_right[0], y + px(12)}, colours.line);
+    draw_text({p.bar_right[0] + px(8), y - px(1)}, Face::small, colours.secondary, text);
+  };
+  entry(p.min.y, colours.moved, "moved");
+  entry(p.min.y + px(24), zero, "stayed");
+  if (masked) entry(p.min.y + px(48), colours.panel, "masked");
+}
+
+/// The tiles that the traced row has taken in.
+void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view, const Palette& colours) {
+  const int index = scrubbed(*input.answer.result, view);
+  if (index < 0) return;
+  const auto& tiles = input.answer.result->trace.tiles;
+  draw_consumed(p, rect, tiles.front().tile, tiles[static_cast<std::size_t>(index)].tile + 1, colours);
+}
+
+std::string remark(const RescaleState& m, const Places& p, const CellRect& rect) {
+  const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
+  const std::string sampling = sampling_text(m, rect, p.width() * scale, p.height() * scale);
+  return m.rows < m.n ? printed("%d of %d rows; ", m.rows, m.n) + sampling : sampling;
+}
+
+}  // namespace
+
+void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
+                      const Box& room) {
+  RescaleState& m = all.rescale_map;
+  View& view = session.view;
+  const Places p = places(room.min, room.max, {.side = 0, .below = 0, .bars = 1});
+  const bool counts = shows_counts(view.rescale_show);
+  const bool current = input.side.clipping && same_counts(input.side.clipping->experiment, session.experiment);
+  requests.side.clipping |=
+      counts && !current && input.answer.result && !input.answer.computing && is_emulated(session.experiment.a.algorithm);
+  if (const std::string why = why_no_map(input, view); !why.empty()) return draw_instead(p, why, colours);
+  refresh_map(m, input.answer.result, input.side.clipping, view.rescale_show);
+  if (m.rows <= 0 || m.cols <= 0) return draw_instead(p, "no answer yet", colours);
+  CellRect rect = seen(view.rescale_look.zoom, m.n, m.across);
+  const CellRect moved = navigated("picture", p, rect, m.n, m.across);
+  if (!(moved == rect)) view.rescale_look.zoom = stored(rect = moved, m.n, m.across);
+  const auto at = hovered(p, rect);
+  const int row = at ? matrix_row_at(m, at->row) : -1, tile = at ? matrix_col_at(m, at->col) : -1;
+  if (at) click(session, m, map_row(m, row), tile);
+
+  const Colouring how = colouring(false, view.rescale_show == RescaleShow::moved ? 1 : colour_range(all, view), view);
+  paint_map(input, m, p, rect, how, colours);
+  if (view.show_tiles) {
+    draw_row_lines(p, rect, tile_rows(mapped(m).a, m.n), colours);
+    draw_col_lines(p, rect, 1, 0, colours);
+  }
+  draw_progress(p, rect, input, view, colours);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_stale(input) || (counts && !current)) list->AddRectFilled(p.min, p.max, faded(colours.panel, 0.35f));
+  list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours.line);
+  draw_row_axis(p, rect, colours);
+  draw_col_axis(p, rect, colours);
+  draw_traced(p, rect, input.answer.result->trace.row, colours);
+  if (view.rescale_show == RescaleShow::moved)
+    draw_legend(p, colour(0, how), mapped(m).problem.mask.kind != Mask::Kind::none, colours);
+  else
+    draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m, colours);
+  draw_caption(p, printed("tile of %d keys", tile_keys(mapped(m).a, mapped(m).problem.n)), remark(m, p, rect), colours);
+  if (!at) return;
+  draw_cell_mark(p, rect, row_span(m, row), tile, tile + 1, colours);
+  draw_note(p.box(), ImGui::GetIO().MousePos, note(m, input.side.clipping.get(), tile, row, colours), colours);
+}
+
+}  // namespace attoscope

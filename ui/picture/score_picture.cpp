@@ -1,0 +1,200 @@
+// The scores: S and P of a window of rows and keys, and how far P is from the true weight.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/experiment/rules.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/pixel_image.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/picture/pictures.h"
+#include "ui/picture/profiles.h"
+#include "ui/picture/rescale_values.h"
+#include "ui/picture/score_window.h"
+#include "ui/recurrence/recurrence.h"
+#include "ui/widgets/stale.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Why there are no scores; empty: there are.
+std::string why_no_scores(const Session& session, const PanelInput& input) {
+  switch (session.experiment.a.algorithm) {
+    case Algorithm::hardware:
+      return "Method a runs on the tensor cores: its scores never leave the chip. Choose an emulated algorithm to see S and P.";
+    case Algorithm::loaded:
+      return "Method a was loaded from a file: an output tells nothing of its scores. Choose an emulated algorithm to see S "
+             "and P.";
+    default:
+      break;
+  }
+  if (!input.side.scores || input.side.scores->S.empty())
+    return input.answer.result || input.answer.computing ? "computing the scores" : "no answer yet";
+  return {};
+}
+
+/// A cell of the window.
+struct ScoreCell {
+  int row = -1, key = -1;  ///< of Q and K
+  std::size_t at = 0;
+};
+
+ScoreCell cell_at(const ScoreWindow& w, const Point& point) {
+  const ScoreQuestion& q = w.question;
+  const int row = static_cast<int>(std::floor(point.row)), key = static_cast<int>(std::floor(point.col));
+  if (row < q.first_row || row >= q.first_row + q.rows || key < q.first_key || key >= q.first_key + q.keys) return {};
+  return {row, key,
+          static_cast<std::size_t>(row - q.first_row) * static_cast<std::size_t>(q.keys) +
+              static_cast<std::size_t>(key - q.first_key)};
+}
+
+int tile_of(const Experiment& e, int key) {
+  return (e.a.reverse_keys ? e.problem.n - 1 - key : key) / tile_keys(e.a, e.problem.n);
+}
+
+std::vector<NoteLine> note(const ScoreWindow& w, const ScoreCell& cell, const Palette& colours) {
+  const Experiment& e = w.question.experiment;
+  std::vector<NoteLine> lines{
+      {colours.secondary, printed("row %d, key %d, tile %d", cell.row, cell.key, tile_of(e, cell.key))}};
+  const Keys keys = visible_keys(e.problem.mask, cell.row, e.problem.n);
+  if (cell.key < keys.first || cell.key >= keys.end) {
+    lines.push_back({colours.faint, "masked: the row does not see the key"});
+    return lines;
+  }
+  const double S = w.S[cell.at], P = w.P[cell.at], weight = w.weight[cell.at];
+  lines.push_back({colours.a, printed("S     %13s", std::isfinite(S) ? printed("%.6f", S).c_str() : scientific(S).c_str())});
+  lines.push_back({colours.a, printed("P     %13s", scientific(P, 6).c_str())});
+  lines.push_back({colours.golden, printed("true  %13s", scientific(weight, 6).c_str())});
+  lines.push_back({colours.text, printed("error %13s", signed_scientific(P - weight, 4).c_str())});
+  return lines;
+}
+
+/// A click traces the row and scrubs to the key's tile; a double click changes neither.
+void click(Session& session, ScoreState& m, const ScoreCell& cell) {
+  const int count = clicks();
+  if (count == 1) {
+    m.earlier_traced_row = session.experiment.problem.traced_row;
+    m.earlier_scrubbed_tile = session.view.scrubbed_tile;
+    session.experiment.problem.traced_row = cell.row;
+    session.view.scrubbed_tile = tile_of(m.window->question.experiment, cell.key);
+  } else if (count == 2) {
+    session.experiment.problem.traced_row = m.earlier_traced_row;
+    session.view.scrubbed_tile = m.earlier_scrubbed_tile;
+  }
+}
+
+/// The keys that the traced row has taken in.
+void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view, const Palette& colours) {
+  const int index = input.answer.result ? scrubbed(*input.answer.result, view) : -1;
+  if (index < 0) return;
+  const Experiment& e = input.answer.result->experiment;
+  const double keys = tile_keys(e.a, e.problem.n), n = e.problem.n;
+  const double first = input.answer.result->trace.tiles.front().tile * keys;
+  const double end = std::min(n, (input.answer.result->trace.tiles[static_cast<std::size_t>(index)].tile + 1) * keys);
+  draw_consumed(p, rect, e.a.reverse_keys ? n - end : first, e.a.reverse_keys ? n - first : end, colours);
+}
+
+/// The row and the column of a cell, as a shows them and as they should be.
+void draw_curves(const Places& p, const CellRect& rect, const ScoreState& m, const ScoreCell& cell, const Colouring& how,
+                 const Palette& colours) {
+  const ScoreWindow& w = *m.window;
+  const std::ptrdiff_t keys = w.question.keys, row = cell.row - w.question.first_row, col = cell.key - w.question.first_key;
+  std::vector<ProfileCurve> along_row, along_col;
+  const auto add = [&](Colour colour, const char* name, const std::vector<float>& x) {
+    along_row.push_back({colour, name, {x.begin() + row * keys, x.begin() + (row + 1) * keys}});
+    along_col.push_back({colour, name, {}});
+    for (std::ptrdiff_t r = 0; r < w.question.rows; ++r)
+      along_col.back().values.push_back(x[static_cast<std::size_t>(r * keys + col)]);
+  };
+  if (m.show == ScoreShow::P) add(colours.golden, "true weight", w.weight);
+  add(colours.a, m.show == ScoreShow::S ? "S" : (m.show == ScoreShow::P ? "P" : "P - true weight"),
+      m.show == ScoreShow::S ? w.S : (m.show == ScoreShow::P ? w.P : m.values));
+  draw_along_row(p, rect, m, along_row, how, printed("row %d", cell.row), colours);
+  draw_along_col(p, rect, m, along_col, how, printed("key %d", cell.key), colours);
+}
+
+std::string remark(const ScoreState& m, const Places& p, const CellRect& rect) {
+  const ScoreQuestion& q = m.window->question;
+  const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
+  if (holds(q, rect)) return sampling_text(m, rect, p.width() * scale, p.height() * scale);
+  return printed("only rows %d .. %d, keys %d .. %d are made: click a row or zoom in for others", q.first_row,
+                 q.first_row + q.rows - 1, q.first_key, q.first_key + q.keys - 1);
+}
+
+/// The cell whose row and column are drawn: under the mouse, or the traced row's last.
+ScoreCell profiled(const ScoreWindow& w, const std::optional<ScoreCell>& under, int traced) {
+  if (under && under->row >= 0) return *under;
+  const ScoreQuestion& q = w.question;
+  const int row = std::clamp(traced, q.first_row, q.first_row + q.rows - 1);
+  return {row,
+          std::clamp(visible_keys(q.experiment.problem.mask, row, q.experiment.problem.n).end - 1, q.first_key,
+                     q.first_key + q.keys - 1),
+          0};
+}
+
+void draw_window(Session& session, const PanelInput& input, UiState& all, const Palette& colours, const Places& p,
+                 const CellRect& rect) {
+  ScoreState& m = all.scores;
+  const View& view = session.view;
+  const ScoreWindow& w = *m.window;
+  const Experiment& e = w.question.experiment;
+  const auto at = hovered(p, rect);
+  const auto cell = at ? std::optional(cell_at(w, *at)) : std::nullopt;
+  if (cell && cell->row >= 0) click(session, m, *cell);
+  const Colouring how = colouring(view.score_show != ScoreShow::P, colour_range(all, view), view);
+  if (refresh_pixels(m, p, rect)) hide_unseen(m, e.problem, 1, false);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (input.paint) input.paint(list, p.min, p.max, m.image, how);
+  const double block = tile_keys(e.a, e.problem.n), n = e.problem.n;
+  if (view.show_tiles) {
+    draw_row_lines(p, rect, tile_rows(e.a, e.problem.n), colours);
+    draw_col_lines(p, rect, block, e.a.reverse_keys ? n - std::floor(n / block) * block : 0, colours);
+  }
+  draw_progress(p, rect, input, view, colours);
+  if (is_stale(input) || !(e == scored(session.experiment))) list->AddRectFilled(p.min, p.max, faded(colours.panel, 0.35f));
+  list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours.line);
+  draw_row_axis(p, rect, colours);
+  draw_col_axis(p, rect, colours);
+  if (input.answer.result) draw_traced(p, rect, input.answer.result->trace.row, colours);
+  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m, colours);
+  draw_caption(p, "key", remark(m, p, rect), colours);
+  if (view.profiles) draw_curves(p, rect, m, profiled(w, cell, traced_row(session.experiment.problem)), how, colours);
+  if (!cell || cell->row < 0) return;
+  draw_crosshair(p, rect, {cell->row + 0.5, cell->key + 0.5}, colours);
+  draw_cell_mark(p, rect, {static_cast<double>(cell->row), cell->row + 1.0}, cell->key, cell->key + 1, colours);
+  draw_note(p.box(), ImGui::GetIO().MousePos, note(w, *cell, colours), colours);
+}
+
+}  // namespace
+
+void draw_scores(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
+                 const Box& room) {
+  ScoreState& m = all.scores;
+  View& view = session.view;
+  const Places p =
+      places(room.min, room.max, {.side = view.profiles ? 96.0f : 0.0f, .below = view.profiles ? 88.0f : 0.0f, .bars = 1});
+  const bool emulated = is_emulated(session.experiment.a.algorithm);
+  if (emulated) refresh_scores(m, input.side.scores, view.score_show);
+  const int n = m.n > 0 ? m.n : session.experiment.problem.n;
+  CellRect rect = seen(view.score_look.zoom, n, n);
+  const std::string why = why_no_scores(session, input);
+  if (why.empty()) {
+    const CellRect moved = navigated("picture", p, rect, n, n);
+    if (!(moved == rect)) view.score_look.zoom = stored(rect = moved, n, n);
+  }
+  if (emulated && input.answer.result && input.answer.result->experiment == session.experiment) {
+    const int own = session.experiment.problem.n;
+    const ScoreQuestion question =
+        score_question(session.experiment, seen(view.score_look.zoom, own, own), traced_row(session.experiment.problem),
+                       input.side.scores ? &input.side.scores->question : nullptr);
+    if (!input.side.scores || !(input.side.scores->question == question)) requests.side.scores = question;
+  }
+  if (!why.empty()) return draw_instead(p, why, colours);
+  draw_window(session, input, all, colours, p, rect);
+}
+
+}  // namespace attoscope

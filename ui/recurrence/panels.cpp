@@ -1,0 +1,143 @@
+#include "ui/recurrence/panels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+namespace {
+
+bool shows(const View& view, Curve c) { return (view.hidden_curves & bit(c)) == 0; }
+
+Series band_of(std::string label, const StripState& m, std::size_t low, std::size_t high) {
+  constexpr std::size_t median = 2;
+  Series s = series_of(std::move(label), Ink::text, Shape::band, m.all_tiles, m.quantiles[median]);
+  s.low = m.quantiles[low];
+  s.high = m.quantiles[high];
+  return s;
+}
+
+/// A line from one end of the tile axis to the other.
+Series level_of(std::string label, Ink ink, const StripState& m, double y) {
+  Series s = series_of(std::move(label), ink, Shape::line, {m.first, m.last}, {y, y});
+  s.dashed = true;
+  return s;
+}
+
+/// An empty panel over the tiles.
+FigurePanel over_tiles(const StripState& m, const std::string& y, bool log = false) {
+  FigurePanel p;
+  p.x = number_axis("tile");
+  p.x.whole = true;
+  p.x.min = m.first;
+  p.x.max = m.last;
+  p.y = number_axis(y, log);
+  return p;
+}
+
+FigurePanel max_panel(const StripState& m, const View& view) {
+  constexpr std::size_t few_tiles = 100;
+  FigurePanel p = over_tiles(m, printed("running max of row %d", m.result->trace.row));
+  if (shows(view, Curve::rows))
+    p.series = {band_of(curve_label::most_rows, m, 0, 4), band_of(curve_label::half_the_rows, m, 1, 3)};
+  if (shows(view, Curve::max_true))
+    p.series.push_back(series_of(curve_label::max_true, Ink::golden,
+                                 m.stale || m.tile.size() > few_tiles ? Shape::steps : Shape::marks, m.tile, m.max_true));
+  if (shows(view, Curve::m)) {
+    p.series.push_back(series_of(curve_label::m, Ink::a, Shape::steps, m.tile, m.max_used));
+    std::vector<double> tiles = m.moved_tile;
+    for (double& t : tiles) t += 0.5;
+    p.series.push_back(series_of(curve_label::moved, Ink::moved, Shape::marks, std::move(tiles), m.moved));
+  }
+  if (shows(view, Curve::ties) && m.ties > 0)
+    p.series.push_back(series_of(curve_label::ties, Ink::text, Shape::marks, m.tied_tile, m.tied_max));
+  return p;
+}
+
+FigurePanel rescale_panel(const StripState& m, const View& view) {
+  constexpr std::size_t few_tiles = 300;
+  FigurePanel p = over_tiles(m, "rows rescaled");
+  if (shows(view, Curve::rescales))
+    p.series.push_back(series_of(curve_label::rescales, Ink::moved, m.all_tiles.size() > few_tiles ? Shape::steps : Shape::bars,
+                                 m.all_tiles, m.rescales));
+  if (shows(view, Curve::expected))
+    p.series.push_back(series_of(curve_label::expected, Ink::text, Shape::steps, m.all_tiles, m.expected));
+  p.y.min = 0;
+  return p;
+}
+
+FigurePanel sum_panel(const StripState& m, const View& view) {
+  FigurePanel p = over_tiles(m, "share of the largest, α");
+  if (shows(view, Curve::O_norm))
+    p.series.push_back(series_of(curve_label::O_norm, Ink::text, Shape::steps, m.O_tile, m.O_norm));
+  if (shows(view, Curve::l)) p.series.push_back(series_of(curve_label::l, Ink::a, Shape::steps, m.tile, m.l));
+  if (shows(view, Curve::alpha) && !m.tile.empty())
+    p.series.push_back(series_of(curve_label::alpha, Ink::moved, Shape::marks, {m.tile.begin() + 1, m.tile.end()},
+                                 {m.alpha.begin() + 1, m.alpha.end()}));
+  if (m.saturated > 0)
+    p.series.push_back(
+        series_of("P saturated", Ink::bad, Shape::marks, m.saturated_tile, std::vector<double>(m.saturated_tile.size(), 0.0)));
+  p.y.min = -0.03;
+  p.y.max = 1.08;
+  return p;
+}
+
+FigurePanel largest_P_panel(const StripState& m) {
+  FigurePanel p = over_tiles(m, printed("largest P of row %d", m.result->trace.row), true);
+  p.series = {series_of("largest P", Ink::a, Shape::steps, m.tile, m.P_max)};
+  if (m.P_limit > 0 && m.P_limit < m.P_high) p.series.push_back(level_of(curve_label::saturates, Ink::bad, m, m.P_limit));
+  p.y.min = m.P_low;
+  p.y.max = m.P_high;
+  return p;
+}
+
+FigurePanel error_panel(const StripState& m, const View& view) {
+  const MethodNames names = method_names(m.result->experiment);
+  FigurePanel p = over_tiles(m, printed("max |error| of row %d so far", m.result->trace.row), true);
+  if (shows(view, Curve::error)) p.series.push_back(series_of(names.a, Ink::a, Shape::steps, m.error_tile, m.error));
+  if (shows(view, Curve::b_error) && m.b_error > 0)
+    p.series.push_back(level_of(names.b_after_a + " at the end", Ink::b, m, m.b_error));
+  p.y.min = m.error_low;
+  p.y.max = m.error_high;
+  return p;
+}
+
+}  // namespace
+
+FigurePanel strip_panel(StripPlot plot, const StripState& m, const View& view) {
+  switch (plot) {
+    case StripPlot::running_max:
+      return max_panel(m, view);
+    case StripPlot::rescales:
+      return rescale_panel(m, view);
+    case StripPlot::row_sum:
+      return sum_panel(m, view);
+    case StripPlot::largest_P:
+      return largest_P_panel(m);
+    case StripPlot::error:
+      return error_panel(m, view);
+  }
+  return {};
+}
+
+FigurePanel row_move_panel(const StripState& m) {
+  FigurePanel p;
+  p.x = number_axis("moves of the running max in a row");
+  p.x.whole = true;
+  p.y = number_axis("rows");
+  p.y.min = 0;
+  Series counts = series_of("rows", Ink::moved, Shape::bars, {}, m.row_moves);
+  for (std::size_t k = 0; k < m.row_moves.size(); ++k) counts.x.push_back(static_cast<double>(k));
+  const double expected = m.result->rescales.expected;
+  Series line =
+      series_of("expected mean, H_T − 1", Ink::text, Shape::line, {expected, expected}, {0, std::ranges::max(m.row_moves)});
+  line.dashed = true;
+  p.series = {std::move(counts), std::move(line)};
+  p.x.min = -0.6;
+  p.x.max = std::max(static_cast<double>(m.row_moves.size()), std::ceil(expected) + 1) - 0.4;
+  return p;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,155 @@
+// The step of the recurrence at one tile, with its numbers.
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "ui/recurrence/recurrence.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+using Tone = FormulaPiece::Tone;
+
+/// Five digits, always.
+std::string five_digits(double x) {
+  const double magnitude = std::abs(x);
+  if (!(magnitude < 99999.5) || (magnitude != 0 && magnitude < 1e-3)) return scientific(x, 5);
+  std::string text = printed("%#.5g", x);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+/// True where a tile has no state before it: the row's first, and the first of each run of split_kv.
+bool begins(const Result& r, int index) {
+  const Method& a = r.experiment.a;
+  if (index == 0 || a.algorithm != Algorithm::split_kv) return index == 0;
+  const auto& tiles = r.trace.tiles;
+  const int per_run = std::max(1, (r.rescales.tiles - 1) / std::max(1, a.splits) + 1);
+  const auto run = [&](int i) { return tiles[static_cast<std::size_t>(i)].tile / per_run; };
+  return run(index) != run(index - 1);
+}
+
+/// What becomes of O at a tile.
+std::string_view output_formula(Algorithm a, bool first) {
+  if (a == Algorithm::three_pass) return "P = e / l  O = P·V";
+  if (a == Algorithm::two_pass) return "O waits for the second pass";
+  if (a == Algorithm::flash1) return first ? "O = P·V / l" : "O = (α·l·O + β·P·V) / l";
+  return first ? "O = P·V" : "O = α·O + P·V";
+}
+
+/// With `digits` after the point; "NaN" and "inf" where it is neither.
+std::string decimal(double x, int digits) { return std::isfinite(x) ? printed("%.*f", digits, x) : scientific(x); }
+
+/// alpha as it was computed: exp(m_old - m_new), or the power of two that is meant by it.
+std::string alpha_formula(const Method& a, double before, double after, double alpha) {
+  constexpr double log2_e = 0x1.71547652b82fep+0;
+  if (a.exponential == ExponentialKind::exp2)
+    return "α = 2^(" + decimal((before - after) * log2_e, 3) + ") = " + decimal(alpha, 4);
+  return "α = exp(" + decimal(before - after, 3) + ") = " + decimal(alpha, 4);
+}
+
+void add_first(WorkedStep& step, const Result& r, int index, const TraceTile& t) {
+  const bool whole = r.experiment.a.algorithm == Algorithm::three_pass;
+  step.max.push_back({Tone::text, "m = max S = " + decimal(t.max_used, 4)});
+  step.max.push_back({Tone::quiet, whole        ? "all keys at once"
+                                   : index == 0 ? "first tile: nothing to rescale"
+                                                : "a new run begins"});
+  step.sums.push_back({Tone::text, "l = Σe = " + five_digits(t.l)});
+}
+
+void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const TraceTile& t) {
+  step.max.push_back({Tone::quiet, printed("m %7s →", decimal(before.max_used, 3).c_str())});
+  step.max.push_back({t.moved ? Tone::moved : Tone::text, decimal(t.max_used, 3)});
+  step.max.push_back({Tone::moved, alpha_formula(r.experiment.a, before.max_used, t.max_used, t.alpha)});
+  step.sums.push_back({Tone::text, "l = α·" + five_digits(before.l) + " + " + five_digits(t.l - t.alpha * before.l) + " = " +
+                                       five_digits(t.l)});
+}
+
+/// What happened to P, and to the keys that tie.
+void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
+  if (t.saturated > 0) step.max.push_back({Tone::bad, printed("%d P saturated", t.saturated)});
+  if (t.max_used < t.max_true)
+    step.max.push_back(
+        {Tone::golden, "max " + decimal(t.max_true, 3) + " is " + decimal(t.max_true - t.max_used, 3) + " above m"});
+  if (t.underflowed > 0) step.max.push_back({Tone::quiet, printed("%d P underflow", t.underflowed)});
+  if (t.ties > 0) step.max.push_back({Tone::quiet, printed(t.ties == 1 ? "%d tie" : "%d ties", t.ties)});
+  step.max.push_back({Tone::quiet, printed("%s ≤ %.3g", algorithm == Algorithm::two_pass ? "e" : "P", t.p_max)});
+}
+
+Colour colour_of(Tone tone, const Palette& colours) {
+  switch (tone) {
+    case Tone::quiet:
+      return colours.secondary;
+    case Tone::moved:
+      return colours.moved;
+    case Tone::golden:
+      return colours.golden;
+    case Tone::bad:
+      return colours.bad;
+    case Tone::text:
+      break;
+  }
+  return colours.text;
+}
+
+constexpr float line_step = 18;
+
+/// Pieces one after another, on as many lines as there may be; returns where the next line begins.
+float draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, int lines, const Palette& colours) {
+  const float left = at.x, end = at.x + width;
+  for (const FormulaPiece& piece : pieces) {
+    if (lines > 1 && at.x > left && at.x + text_width(Face::mono_small, piece.text) > end)
+      at = {left, at.y + px(line_step)}, --lines;
+    if (at.x > left && at.x + std::min(px(88), text_width(Face::mono_small, piece.text)) > end) break;
+    const std::string shown = fitted(Face::mono_small, piece.text, end - at.x);
+    at.x += draw_text(at, Face::mono_small, colour_of(piece.tone, colours), shown) + px(piece.text.ends_with("→") ? 7 : 16);
+    if (shown != piece.text) break;
+  }
+  return at.y + px(line_step);
+}
+
+std::string joined(const std::vector<FormulaPiece>& pieces) {
+  std::string text;
+  for (const FormulaPiece& piece : pieces) text += (text.empty() ? "" : text.ends_with("→") ? " " : "\n") + piece.text;
+  return text;
+}
+
+}  // namespace
+
+WorkedStep worked_step(const Result& r, int index) {
+  const auto& tiles = r.trace.tiles;
+  const TraceTile& t = tiles[static_cast<std::size_t>(index)];
+  const bool first = begins(r, index);
+  WorkedStep step;
+  if (first)
+    add_first(step, r, index, t);
+  else
+    add_later(step, r, tiles[static_cast<std::size_t>(index) - 1], t);
+  step.sums.push_back({Tone::text, std::string(output_formula(r.experiment.a.algorithm, first))});
+  if (std::isfinite(t.o_norm)) step.sums.push_back({Tone::quiet, "|O| = " + five_digits(t.o_norm)});
+  if (r.experiment.problem.sink && index + 1 == static_cast<int>(tiles.size()))
+    step.sums.push_back({Tone::quiet, "last: l += exp(sink − m)"});
+  add_events(step, r.experiment.a.algorithm, t);
+  step.error = r.experiment.a.algorithm == Algorithm::two_pass && std::isnan(t.error) ? "no output yet"
+                                                                                      : "error so far " + scientific(t.error);
+  return step;
+}
+
+void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines) {
+  const WorkedStep step = worked_step(result, index);
+  const float right = text_width(Face::mono_small, "error so far 0.00e-00") + px(12);
+  const bool both = width - right >= px(200);  // else the error is left to its plot
+  const float next = draw_pieces(step.max, at, both ? width - right : width, lines - 1, colours);
+  if (both) draw_text({at.x + width, at.y}, Face::mono_small, colours.secondary, step.error, 1);
+  const int used = static_cast<int>(std::lround((next - at.y) / px(line_step)));
+  draw_pieces(step.sums, {at.x, next}, width, lines - used, colours);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({std::max(1.0f, width), px(line_step) * static_cast<float>(lines) - px(4)});
+  explain("The step of the recurrence at this tile of the traced row, with its numbers.",
+          joined(step.max) + "\n" + joined(step.sums) + "\n" + step.error);
+}
+
+}  // namespace attoscope

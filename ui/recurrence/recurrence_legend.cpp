@@ -1,0 +1,16 @@
+// Names of the recurrence strip's curves, which show or hide them.
+#include <vector>
+
+#include "ui/recurrence/recurrence.h"
+
+namespace attoscope {
+
+void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<LegendEntry> entries, const Palette& colours) {
+  std::vector<LegendName> names;
+  for (const LegendEntry& e : entries)
+    names.push_back({e.mark, e.id, e.name, e.colour, e.what, e.formula, (view.hidden_curves & bit(e.curve)) != 0});
+  const int clicked = draw_legend(at, width, names, colours);
+  if (clicked >= 0) view.hidden_curves ^= bit((entries.begin() + clicked)->curve);
+}
+
+}  // namespace attoscope

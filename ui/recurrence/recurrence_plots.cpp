@@ -1,0 +1,433 @@
+// The plots that share the tile axis.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ui/recurrence/panels.h"
+#include "ui/recurrence/recurrence.h"
+#include "ui/widgets/plot.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+/// What all of them share.
+struct Strip {
+  const StripState& state;
+  const View& view;
+  const Palette& colours;
+  double scrubbed;            ///< tile under the scrubber
+  std::vector<double> ticks;  ///< of the tile axis
+  bool held = false;          ///< the mouse is held down on this plot
+  double chosen = -1;         ///< tile clicked in this frame
+  FigurePanel panel;          ///< the plot that is drawn
+  const Result& result() const { return *state.result; }
+  /// A curve of the plot; null where it is hidden.
+  const Series* curve(std::string_view label) const { return find_series(panel, label); }
+  /// Pixels of a tile in the current plot.
+  double spacing() const {
+    return static_cast<double>(ImPlot::GetPlotSize().x) / static_cast<double>(std::max<std::size_t>(1, state.all_tiles.size()));
+  }
+};
+
+/// Whole tiles, 1, 2 or 5 times a power of ten apart, so that labels do not touch.
+std::vector<double> tile_ticks(const StripState& m, float width) {
+  const double most = std::max(
+                   1.0, static_cast<double>(width / (px(18) + px(7) * static_cast<float>(printed("%.0f", m.last).size())))),
+               span = m.last - m.first;
+  double step = 1;
+  for (const double factor : {2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0})
+    if (span / step > most) step *= factor;
+  std::vector<double> ticks;
+  for (double t = 0; t < m.last; t += step) ticks.push_back(t);
+  return ticks;
+}
+
+/// The scrubbed tile, shaded; and what a click or drag in the plot chooses.
+void shade(Strip& s) {
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const double span = limits.X.Max - limits.X.Min;
+  const float x = at.x + static_cast<float>((s.scrubbed - limits.X.Min) / span) * size.x;
+  const float half = std::max(px(1), static_cast<float>(0.5 / span) * size.x);
+  ImPlot::PushPlotClipRect();
+  ImPlot::GetPlotDrawList()->AddRectFilled({x - half, at.y}, {x + half, at.y + size.y}, faded(s.colours.accent, 0.22f));
+  ImPlot::PopPlotClipRect();
+  if (s.held) s.chosen = std::max(0.0, std::round(limits.X.Min + (ImGui::GetIO().MousePos.x - at.x) / size.x * span));
+}
+
+/// The plot's axes; y from `low` to `high`.
+bool begin(const Strip& s, const char* id, double low, double high, ImVec2 size, std::span<const double> y_ticks = {}) {
+  return begin_plot({id, *s.panel.x.min, *s.panel.x.max, low, high, s.panel.y.log, s.ticks, y_ticks, {}, {}}, size);
+}
+bool begin(const Strip& s, const char* id, ImVec2 size) { return begin(s, id, *s.panel.y.min, *s.panel.y.max, size); }
+
+/// Between two quantiles; many tiles are drawn as the band that holds theirs.
+void draw_band(const Series& band, const ImPlotSpec& spec) {
+  const std::size_t count = band.low.size();
+  const auto step = static_cast<std::size_t>(std::ceil(2 * static_cast<double>(count) / ImPlot::GetPlotSize().x)) | 1;
+  std::vector<double> x, below, above;
+  for (std::size_t i = 0; i < count; i += step) {
+    const std::size_t end = std::min(i + step, count);
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    for (std::size_t k = i; k < end; ++k) least = std::fmin(least, band.low[k]), most = std::fmax(most, band.high[k]);
+    if (!(least <= most)) continue;  // no row has a key there
+    x.push_back(band.x[i] + static_cast<double>(end - i - 1) / 2);
+    below.push_back(least);
+    above.push_back(most);
+  }
+  ImPlot::PlotShaded("##band", x.data(), below.data(), above.data(), static_cast<int>(x.size()), spec);
+}
+
+/// Marks at the series' points, at most two for each of so many pixels; `by` moves them along the tiles.
+void draw_marks(const char* id, const Series& series, double pixels, const ImPlotSpec& spec, double by = 0) {
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  Points p = decimated(series.x, series.y, limits.X.Min, limits.X.Max, pixels);
+  for (double& x : p.x) x += by;
+  ImPlot::PlotScatter(id, p.x.data(), p.y.data(), static_cast<int>(p.x.size()), spec);
+}
+
+void draw_max(Strip& s, ImVec2 size) {
+  const StripState& m = s.state;
+  if (!begin(s, "##running max", m.m_low, m.m_high, size)) return;
+  if (const Series* const rows = s.curve(curve_label::most_rows)) draw_band(*rows, fill(s.colours.text, 0.10f));
+  if (const Series* const rows = s.curve(curve_label::half_the_rows)) draw_band(*rows, fill(s.colours.text, 0.16f));
+  shade(s);
+  const double pixels = ImPlot::GetPlotSize().x, spacing = s.spacing();
+  const Series *const truth = s.curve(curve_label::max_true), *const used = s.curve(curve_label::m);
+  if (truth && m.stale) draw_steps("##true max", *truth, stroke(s.colours.golden, 1));
+  if (used) draw_steps("##m", *used, stroke(s.colours.a));
+  if (truth && spacing >= 5) draw_marks("##true", *truth, pixels, dots(s.colours.golden, 2.2f, false));
+  if (const Series* const moved = s.curve(curve_label::moved))  // where the step begins
+    draw_marks("##moved", *moved, pixels / 2, dots(s.colours.moved, spacing >= 5 ? 3.5f : 2, true), -0.5);
+  if (const Series* const ties = s.curve(curve_label::ties)) {
+    ImPlotSpec diamonds = dots(s.colours.text, spacing >= 5 ? 4.5f : 3, false);
+    diamonds.Marker = ImPlotMarker_Diamond;
+    draw_marks("##ties", *ties, pixels / 4, diamonds);
+  }
+  end_plot();
+}
+
+/// How many rows moved how often, as a small plot within the current one, and what would be expected.
+void draw_row_moves(const Strip& s, ImVec2 from, ImVec2 to) {
+  const std::vector<double>& counts = s.state.row_moves;
+  if (counts.empty() || to.y - from.y < px(36) || to.x - from.x < px(48)) return;
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  list->AddRectFilled(from, to, faded(s.colours.panel, 0.88f), px(3));
+  const float foot = to.y - px(15), top = from.y + px(4), left = from.x + px(4), right = to.x - px(4);
+  const double expected = s.result().rescales.expected, most = std::ranges::max(counts),
+               last = std::max(static_cast<double>(counts.size()), std::ceil(expected) + 2);
+  const auto x = [&](double moves) { return left + static_cast<float>((moves + 0.5) / last) * (right - left); };
+  const float half = std::max(px(0.5f), static_cast<float>(0.4 / last) * (right - left));
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const float height = static_cast<float>(counts[k] / most) * (foot - top), at = x(static_cast<double>(k));
+    if (counts[k] > 0) list->AddRectFilled({at - half, std::min(foot - 1, foot - height)}, {at + half, foot}, s.colours.moved);
+  }
+  list->AddLine({left, foot}, {right, foot}, s.colours.line);
+  draw_dashed(list, {x(expected), top}, {x(expected), foot}, s.colours.text, px(3), px(2));
+  draw_text(list, {left, foot}, Face::mono_small, s.colours.faint, "0");
+  draw_text(list, {right, foot}, Face::mono_small, s.colours.faint, printed("%.0f", last - 1), 1);
+  const std::string_view words = "moves a row";
+  if (text_width(Face::small, words) + px(40) < right - left)
+    draw_text(list, {(left + right) / 2, foot}, Face::small, s.colours.faint, words, 0.5f);
+}
+
+void draw_counts(const Series& counts, Colour colour) {
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  const double pixels = ImPlot::GetPlotSize().x;
+  const Points bars = decimated(counts.x, counts.y, limits.X.Min, limits.X.Max, pixels);
+  if (bars.x.size() * 3 < static_cast<std::size_t>(pixels)) {
+    ImPlot::PlotBars("##count", bars.x.data(), bars.y.data(), static_cast<int>(bars.x.size()), 0.7, fill(colour));
+  } else {
+    draw_steps("##count", counts, stroke(colour, 1));
+  }
+}
+
+void draw_expected(const Series& expected, Colour colour) {
+  ImPlot::PushPlotClipRect();
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  const Points line = decimated(expected.x, expected.y, limits.X.Min, limits.X.Max, ImPlot::GetPlotSize().x / 4);
+  for (std::size_t i = 0; i < line.x.size(); ++i) {
+    const ImVec2 from = ImPlot::PlotToPixels(line.x[i] - 0.45, line.y[i]),
+                 to = ImPlot::PlotToPixels(line.x[i] + 0.45, line.y[i]);
+    ImPlot::GetPlotDrawList()->AddLine(from, {std::max(to.x, from.x + px(1)), to.y}, colour, px(1.3f));
+  }
+  ImPlot::PopPlotClipRect();
+}
+
+void draw_rescales(Strip& s, ImVec2 size) {
+  const StripState& m = s.state;
+  const Rescales& r = s.result().rescales;
+  const double top =
+      m.rescales_high / std::max(0.5, 1 - static_cast<double>(px(20) / (size.y - px(20))));  // room for the words
+  if (!begin(s, "##rescales", *s.panel.y.min, top, size)) return;
+  shade(s);
+  if (const Series* const counts = s.curve(curve_label::rescales)) draw_counts(*counts, s.colours.moved);
+  if (const Series* const expected = s.curve(curve_label::expected)) draw_expected(*expected, s.colours.text);
+  const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
+  if ((s.view.hidden_curves & bit(Curve::row_moves)) == 0)
+    draw_row_moves(s, {at.x + plot.x * 0.42f, at.y + px(19)}, {at.x + plot.x, at.y + std::min(plot.y * 0.72f, px(104))});
+  std::string words = printed("%.2f a row, H_T − 1 = %.2f", r.effective_mean, r.expected);
+  if (text_width(Face::small, words) > plot.x - px(8)) words = printed("%.2f a row, not %.2f", r.effective_mean, r.expected);
+  if (text_width(Face::small, words) <= size.x)
+    draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x - px(4), at.y + px(1)}, Face::small, s.colours.moved, words, 1);
+  end_plot();
+}
+
+/// A coral mark at the foot of each tile in which a P saturated.
+void draw_saturated(const Strip& s) {
+  const std::vector<double> height(s.state.saturated_tile.size(), 0.0);
+  const float foot = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y;
+  const float half = std::clamp(static_cast<float>(s.spacing()) * 0.4f, px(1), px(4));
+  const Points marks = decimated(s.state.saturated_tile, height, s.state.first, s.state.last, ImPlot::GetPlotSize().x / px(4));
+  for (const double tile : marks.x) {
+    const float x = ImPlot::PlotToPixels(tile, 1).x;
+    ImPlot::GetPlotDrawList()->AddTriangleFilled({x, foot - px(1) - 2 * half}, {x - half, foot - px(1)},
+                                                 {x + half, foot - px(1)}, s.colours.bad);
+  }
+}
+
+void draw_sums(Strip& s, ImVec2 size) {
+  static constexpr double ticks[] = {0, 0.5, 1};
+  if (!begin(s, "##row sum", -0.06, 1.1, size, ticks)) return;
+  shade(s);
+  if (const Series* const O = s.curve(curve_label::O_norm))
+    draw_steps("##O", *O, stroke(mixed(s.colours.a, s.colours.text, 0.55f), 1.2f));
+  if (const Series* const l = s.curve(curve_label::l)) draw_steps("##l", *l, stroke(s.colours.a));
+  if (const Series* const alpha = s.curve(curve_label::alpha))
+    draw_marks("##alpha", *alpha, ImPlot::GetPlotSize().x / 4, dots(s.colours.moved, s.spacing() >= 8 ? 3 : 1.6f, true));
+  draw_saturated(s);
+  end_plot();
+}
+
+void draw_P(Strip& s, ImVec2 size) {
+  const StripState& m = s.state;
+  if (!begin(s, "##largest P", size)) return;
+  shade(s);
+  draw_clamped_steps("##P", s.panel.series.front(), m.P_low, m.P_high, stroke(s.colours.a));
+  const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  const Series* const limit = s.curve(curve_label::saturates);
+  const bool seen = limit != nullptr;
+  const float y = seen ? ImPlot::PlotToPixels(limit->x.front(), limit->y.front()).y : at.y + px(2);
+  if (seen) draw_dashed(list, {at.x, y}, {at.x + plot.x, y}, s.colours.bad, px(5), px(3));
+  const std::string words =
+      m.P_limit > 0 ? (seen ? "" : "↑ ") + std::string("saturates at ") + compact(m.P_limit) : "P is not rounded";
+  draw_text(list, {at.x + plot.x - px(4), y + px(2)}, Face::small, seen ? s.colours.bad : s.colours.faint,
+            fitted(Face::small, words, plot.x - px(8)), 1);
+  draw_saturated(s);
+  end_plot();
+}
+
+void draw_errors(Strip& s, ImVec2 size) {
+  const StripState& m = s.state;
+  if (!begin(s, "##error", size)) return;
+  shade(s);
+  for (const Series& series : s.panel.series)
+    if (!series.dashed) draw_clamped_steps("##e", series, m.error_low, m.error_high, stroke(s.colours.a));
+  if (m.error.empty()) {
+    const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
+    draw_text(
+        ImPlot::GetPlotDrawList(), {at.x + plot.x / 2, at.y + plot.y / 2}, Face::small, s.colours.faint,
+        fitted(Face::small,
+               s.result().experiment.a.algorithm == Algorithm::two_pass ? "O comes with the second pass" : "every error is NaN",
+               plot.x - px(8)),
+        0.5f);
+  }
+  for (const Series& series : s.panel.series)
+    if (series.dashed)
+      draw_dashed(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(series.x[0], series.y[0]),
+                  ImPlot::PlotToPixels(series.x[1], series.y[1]), s.colours.b, px(2), px(4));
+  end_plot();
+}
+
+// --- titles and legends -----------------------------------------------------------------------------------------------
+
+using Mark = LegendEntry::Mark;
+
+/// One plot of the strip.
+struct Panel {
+  const char* id;
+  std::string title, unit;
+  Colour unit_colour;
+  std::initializer_list<LegendEntry> legend;
+  void (*draw)(Strip&, ImVec2 size);
+  const char* what;
+  const char* formula;
+};
+
+/// Title, legend, plot, from left to right.
+class Row {
+ public:
+  Row(View& view, Strip& strip, ImVec2 size, int count)
+      : view_(view),
+        strip_(strip),
+        at_(ImGui::GetCursorScreenPos()),
+        width_(std::floor((size.x - gap() * static_cast<float>(count - 1)) / static_cast<float>(count))),
+        height_(size.y) {}
+  static float gap() { return px(16); }
+
+  void add(const Panel& panel) {
+    const Palette& colours = strip_.colours;
+    const float head = px(18), names = px(21);
+    ImGui::SetCursorScreenPos(at_);
+    ImGui::Dummy({width_, head});
+    explain(panel.what, panel.formula);
+    const float unit = text_width(Face::small, panel.unit);
+    const float used = draw_text(at_, Face::label, colours.text, fitted(Face::label, panel.title, width_));
+    if (used + px(8) + unit < width_) draw_text({at_.x + width_, at_.y + px(1)}, Face::small, panel.unit_colour, panel.unit, 1);
+    draw_legend(view_, {at_.x, at_.y + head}, width_, panel.legend, colours);
+    const ImVec2 from{at_.x, at_.y + head + names}, size{width_, height_ - head - names};
+    ImGui::SetCursorScreenPos(from);
+    ImGui::SetNextItemAllowOverlap();
+    ImGui::InvisibleButton(panel.id, size);
+    strip_.held = ImGui::IsItemActive();
+    ImGui::SetCursorScreenPos(from);
+    panel.draw(strip_, size);
+    at_.x += width_ + gap();
+  }
+
+ private:
+  View& view_;
+  Strip& strip_;
+  ImVec2 at_;
+  float width_, height_;
+};
+
+void add_max(Row& row, const StripState& m, const Palette& c) {
+  row.add({"running max",
+           printed("Max, row %d", m.result->trace.row),
+           "S units",
+           c.faint,
+           {{Mark::line, Curve::m, "m", "m", c.a, "The running max that exp sees; purple where it moved.",
+             "m_new = max(m, max_j S_ij)"},
+            {Mark::ring, Curve::max_true, "true", "true", c.golden,
+             "The largest score so far; a line of its own where a stale max lies below it.", "max_j S_ij over the keys so far"},
+            {Mark::band, Curve::rows, "rows", "rows", c.text,
+             "The running max of all rows: 50 % and 90 % of them lie in the bands.", "quantiles 5, 25, 75, 95 % of m"},
+            {Mark::diamond, Curve::ties, "ties", "ties", c.text,
+             "Tiles in which a further key has exactly the score of the max in use.", "S_ij = m, beyond the first such j"}},
+           draw_max,
+           "The running max of the traced row, tile by tile, among those of all rows.",
+           "m_new = max(m, max_j S_ij)"});
+}
+
+void add_rescales(Row& row, const Palette& c) {
+  row.add({"rescales",
+           "Rescales per tile, all rows",
+           "rows",
+           c.faint,
+           {{Mark::bar, Curve::rescales, "moved", "moved", c.moved,
+             "In how many rows the running max moved at this tile, so that l and O were rescaled.", "count of m_new > m"},
+            {Mark::line, Curve::expected, "expected", "1/t", c.text, "Where scores in random order would put it.",
+             "P(move at tile t) = 1/t"},
+            {Mark::bar, Curve::row_moves, "per row", "per row", c.moved,
+             "How many rows moved how often, beside what scores in random order would give on average (dashed).",
+             "H_T - 1 = 1/2 + 1/3 + ... + 1/T a row"}},
+           draw_rescales,
+           "How often the running max moved, over all rows, against scores in random order.",
+           "P(move at tile t) = 1/t, H_T - 1 a row"});
+}
+
+void add_sums(Row& row, const StripState& m, const Palette& c) {
+  const bool saturated = m.saturated > 0;
+  row.add({"row sum",
+           "Sum, α, O",
+           saturated ? printed("%lld P saturated", static_cast<long long>(m.saturated)) : "share of largest",
+           saturated ? c.bad : c.faint,
+           {{Mark::line, Curve::l, "l", "l", c.a, "The running row sum after each tile, as a share of its largest value.",
+             "l = alpha l + sum_j e_j"},
+            {Mark::dot, Curve::alpha, "alpha", "α", c.moved, "The factor that rescaled l and O; 1 where m did not move.",
+             "alpha = exp(m_old - m_new)"},
+            {Mark::line, Curve::O_norm, "O", "|O|", mixed(c.a, c.text, 0.55f),
+             "The Euclidean norm of the running output, as a share of its largest value.", "|O| = sqrt(sum_c O_c^2)"},
+            {Mark::line, Curve::P_max, "P", "largest P", c.a,
+             "A plot more: the largest P of each tile, and where P's format saturates.",
+             "max_j P_ij <= largest number of the format"}},
+           draw_sums,
+           "Row sum, rescale factor and output of the traced row after each tile. Coral: a P lies beyond its format.",
+           "alpha = exp(m_old - m_new)\nl = alpha l + sum_j e_j\nO = alpha O + P.V"});
+}
+
+void add_P(Row& row, const StripState& m, const Palette& c) {
+  row.add(
+      {"largest P",
+       printed("Largest P, row %d", m.result->trace.row),
+       "log",
+       c.faint,
+       {},
+       draw_P,
+       "The largest P of each tile, and the largest number of P's format (dashed): beyond it P overflows, saturates or is NaN.",
+       "max_j P_ij <= (2 - 2^-mantissa) 2^max_exponent"});
+}
+
+void add_errors(Row& row, const StripState& m, const Palette& c) {
+  const MethodNames names = method_names(m.result->experiment);
+  row.add({"error so far",
+           printed("Error so far, row %d", m.result->trace.row),
+           "max, log",
+           c.faint,
+           {{Mark::line, Curve::error, "error", names.a, c.a,
+             "How far O/l would be from golden if the loop ended at this tile.", "max |O/l - golden(keys so far)|"},
+            {Mark::dashes, Curve::b_error, "error of b", names.b_after_a + " at the end", c.b,
+             "The final error of b in this row.", "max |b - golden|"}},
+           draw_errors,
+           "How far O/l would be from golden if the loop ended at this tile, golden taken over the same keys.",
+           "max |O/l - golden(keys so far)|"});
+}
+
+void add_plot(Row& row, StripPlot plot, const StripState& m, const Palette& c) {
+  switch (plot) {
+    case StripPlot::running_max:
+      return add_max(row, m, c);
+    case StripPlot::rescales:
+      return add_rescales(row, c);
+    case StripPlot::row_sum:
+      return add_sums(row, m, c);
+    case StripPlot::largest_P:
+      return add_P(row, m, c);
+    case StripPlot::error:
+      return add_errors(row, m, c);
+  }
+}
+
+constexpr std::array four{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::error};
+constexpr std::array five{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::largest_P,
+                          StripPlot::error};
+
+}  // namespace
+
+std::span<const StripPlot> strip_plots(const View& view) {
+  if ((view.hidden_curves & bit(Curve::P_max)) == 0) return five;
+  return four;
+}
+
+void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
+                           const Palette& colours) {
+  const int index = scrubbed(*state.result, view), count = static_cast<int>(plots.size());
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = (size.x - Row::gap() * static_cast<float>(count - 1)) / static_cast<float>(count);
+  Strip strip{state,
+              view,
+              colours,
+              static_cast<double>(state.result->trace.tiles[static_cast<std::size_t>(index)].tile),
+              tile_ticks(state, width),
+              false,
+              -1,
+              {}};
+  Row row(view, strip, size, count);
+  for (const StripPlot plot : plots) {
+    strip.panel = strip_panel(plot, state, view);
+    add_plot(row, plot, state, colours);
+  }
+  if (strip.chosen >= 0) scrub_to(view, *state.result, strip.chosen);
+  ImGui::SetCursorScreenPos({at.x, at.y + size.y});
+}
+
+}  // namespace attoscope

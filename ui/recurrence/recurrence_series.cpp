@@ -1,0 +1,147 @@
+// The series that the recurrence panel draws, made once per answer.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "ui/recurrence/recurrence.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Largest end of an axis, so that its length stays finite.
+constexpr double beyond = 5e307;
+
+/// Least and largest finite values, widened a little.
+void span_of(std::initializer_list<const std::vector<double>*> series, double& low, double& high) {
+  low = std::numeric_limits<double>::infinity();
+  high = -low;
+  for (const auto* values : series)
+    for (const double v : *values)
+      if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
+  if (!(low <= high)) low = 0, high = 1;
+  const double pad = std::max({0.08 * high - 0.08 * low, 1e-3 * std::abs(high), 1e-30});
+  low = std::max(low - pad, -beyond);
+  high = std::min(high + pad, beyond);
+  if (!(low < high)) low = std::min(low, beyond) - 0.5 * beyond, high = low + beyond;
+}
+
+/// Whole decades about the positive finite values, at least three and at most eight of them.
+void decades_of(std::initializer_list<double> more, const std::vector<double>& values, double& low, double& high) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  const auto take = [&](double v) {
+    if (std::isfinite(v) && v > 0) least = std::min(least, v), most = std::max(most, v);
+  };
+  for (const double v : values) take(v);
+  for (const double v : more) take(v);
+  if (!(most > 0)) least = 1e-8, most = 1e-5;
+  high = std::pow(10.0, std::min(307.0, std::ceil(std::log10(most) + 0.05)));
+  low = std::max(std::pow(10.0, std::floor(std::log10(least))), high * 1e-8);
+  low = std::min(low, high * 1e-3);
+}
+
+/// As shares of the largest finite one.
+void normalise(std::vector<double>& values) {
+  double largest = 0;
+  for (const double v : values)
+    if (std::isfinite(v)) largest = std::max(largest, v);
+  for (double& v : values) v = largest > 0 ? v / largest : 0;
+}
+
+/// The largest finite error of b in the traced row; 0 where the row was not computed.
+double error_of_b(const Result& r) {
+  const auto at = std::lower_bound(r.rows.begin(), r.rows.end(), r.trace.row);
+  if (at == r.rows.end() || *at != r.trace.row || !r.golden) return 0;
+  const int row = static_cast<int>(at - r.rows.begin());
+  double worst = 0;
+  for (int c = 0; c < r.b.cols; ++c) {
+    const double error = std::abs(r.b(row, c) - (*r.golden)(row, c));
+    if (std::isfinite(error)) worst = std::max(worst, error);
+  }
+  return worst;
+}
+
+void take_trace(StripState& m, const Trace& trace) {
+  for (const TraceTile& t : trace.tiles) {
+    m.tile.push_back(t.tile);
+    m.max_true.push_back(t.max_true);
+    m.max_used.push_back(t.max_used);
+    m.alpha.push_back(t.alpha);
+    m.l.push_back(t.l);
+    m.P_max.push_back(t.p_max);
+    if (t.moved) m.moved_tile.push_back(t.tile - 0.5), m.moved.push_back(t.max_used);
+    if (!std::isnan(t.o_norm)) m.O_tile.push_back(t.tile), m.O_norm.push_back(t.o_norm);
+    if (t.ties > 0) m.tied_tile.push_back(t.tile), m.tied_max.push_back(t.max_used);
+    if (!std::isnan(t.error)) m.error_tile.push_back(t.tile), m.error.push_back(t.error);
+    if (t.saturated > 0) m.saturated_tile.push_back(t.tile);
+    m.saturated += t.saturated;
+    m.ties += t.ties;
+    m.stale |= t.max_used < t.max_true;
+  }
+  normalise(m.l);
+  normalise(m.O_norm);
+}
+
+void take_rescales(StripState& m, const Rescales& r) {
+  m.rescales_high = 0;
+  for (std::size_t t = 0; t < r.per_tile.size(); ++t) {
+    m.all_tiles.push_back(static_cast<double>(t));
+    m.rescales.push_back(static_cast<double>(r.per_tile[t]));
+    m.expected.push_back(t < r.expected_per_tile.size() ? r.expected_per_tile[t] : 0);
+    m.rescales_high = std::max({m.rescales_high, m.rescales.back(), m.expected.back()});
+  }
+  if (m.rescales_high <= 0) m.rescales_high = 1;
+  for (std::size_t q = 0; q < 5; ++q)
+    for (const auto& quantiles : r.max_quantiles) m.quantiles[q].push_back(static_cast<double>(quantiles[q]));
+}
+
+/// The largest number of P's format; 0 where P is not rounded, or not seen by the trace.
+double limit_of_P(const Experiment& e) {
+  const Rounding& r = e.a.precision[Step::P];
+  return r.kind == Rounding::Kind::exact || e.a.algorithm == Algorithm::two_pass ? 0 : largest<double>(format_of(r, e.format));
+}
+
+}  // namespace
+
+std::vector<double> rows_by_moves(const Result& r) {
+  const RescaleMap& map = r.rescale_map;
+  if (map.tiles <= 0 || map.m.empty()) return {};
+  const Method& a = r.experiment.a;
+  const std::size_t rows = map.m.size() / static_cast<std::size_t>(map.tiles);
+  const int runs = a.algorithm == Algorithm::split_kv ? a.splits : 1, per_run = (map.tiles - 1) / runs + 1;
+  constexpr float none = -std::numeric_limits<float>::infinity();
+  std::vector<float> before(rows, none);
+  std::vector<std::int32_t> moves(rows, 0);
+  for (int t = 0; t < map.tiles; ++t) {
+    if (t % per_run == 0) std::ranges::fill(before, none);
+    const float* m = map.m.data() + static_cast<std::size_t>(t) * rows;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const float now = m[row], earlier = before[row];
+      moves[row] += (now == now) & (earlier > none) & (now != earlier);
+      before[row] = now == now ? now : earlier;
+    }
+  }
+  std::vector<double> counts(rows == 0 ? 0 : static_cast<std::size_t>(std::ranges::max(moves)) + 1, 0.0);
+  for (const std::int32_t count : moves) ++counts[static_cast<std::size_t>(count)];
+  return counts;
+}
+
+void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result) {
+  if (state.result == result) return;
+  state = StripState{};
+  state.result = result;
+  if (!result) return;
+  take_trace(state, result->trace);
+  take_rescales(state, result->rescales);
+  state.row_moves = rows_by_moves(*result);
+  state.b_error = error_of_b(*result);
+  state.P_limit = limit_of_P(result->experiment);
+  span_of({&state.max_true, &state.max_used, &state.quantiles[0], &state.quantiles[4]}, state.m_low, state.m_high);
+  decades_of({state.b_error}, state.error, state.error_low, state.error_high);
+  decades_of({1.0}, state.P_max, state.P_low, state.P_high);
+  if (state.P_limit <= 100 * state.P_high) state.P_high = std::clamp(3 * state.P_limit, state.P_high, beyond);
+  state.last = std::max(1, result->rescales.tiles) - 0.5;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,58 @@
+/// Which plot of the window is exported as a figure, and how. Plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace attoscope {
+
+/// A part of the window that can be kept. `window` is a picture alone; `strip` is all plots of the recurrence.
+enum class Plot : std::uint8_t {
+  window,
+  heat_map,
+  strip,
+  running_max,
+  rescales,
+  row_sum,
+  largest_P,
+  error,
+  ulps,
+  scatter,
+  why,
+  traffic,
+  sweep,
+  train_deviation,
+  train_runs
+};
+inline constexpr std::array<std::string_view, 15> plot_names{
+    "window", "heat_map", "strip", "running_max", "rescales", "row_sum",         "largest_P", "error",
+    "ulps",   "scatter",  "why",   "traffic",     "sweep",    "train_deviation", "train_runs"};
+/// True if it shows what was trained instead of an experiment's answer.
+constexpr bool is_of_training(Plot p) { return p == Plot::train_deviation || p == Plot::train_runs; }
+
+/// screen: a PNG of the pixels and a CSV. The others are a figure for print with its data, script and JSON.
+enum class ExportAs : std::uint8_t { screen, pdf, svg, png };
+inline constexpr std::array<std::string_view, 4> export_as_names{"screen", "pdf", "svg", "png"};
+
+/// How a plot is kept.
+struct FigureChoice {
+  ExportAs as = ExportAs::screen;
+  bool two_columns = false;  ///< of a page: 175 mm instead of 85 mm wide
+  bool zip = false;          ///< one file instead of a folder
+
+  friend bool operator==(const FigureChoice&, const FigureChoice&) = default;
+};
+
+/// What an experiment of the papers is drawn with.
+struct FigureSettings {
+  std::string policy = "eager";  ///< of a
+  bool all_policies = false;     ///< draw every flash policy instead of one
+  int n = 1024, d = 64, seeds = 5;
+
+  friend bool operator==(const FigureSettings&, const FigureSettings&) = default;
+};
+inline constexpr int most_figure_n = 65536, most_figure_seeds = 10000;
+
+}  // namespace attoscope

@@ -1,0 +1,207 @@
+/// What is saved: the question, how its answer is looked at, and the pinned questions. Plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/deviation/fields.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/train/plan/plan.h"
+#include "ui/session/figure_choice.h"
+#include "ui/session/sweep_plan.h"
+#include "ui/session/train_look.h"
+
+namespace attoscope {
+
+enum class ValueScale : std::uint8_t { linear, log };  ///< log: signed, asinh
+
+/// sRGB with alpha, as ImGui packs it (ImU32).
+using Colour = unsigned int;
+
+enum class Theme : std::uint8_t { dark, light, high_contrast };
+inline constexpr std::array<std::string_view, 3> theme_names{"dark", "light", "high_contrast"};
+constexpr bool is_light(Theme t) { return t == Theme::light; }
+constexpr Theme next(Theme t) { return static_cast<Theme>((static_cast<int>(t) + 1) % static_cast<int>(theme_names.size())); }
+
+/// What fills the window between the bars.
+enum class Workspace : std::uint8_t { explore, sweep, train, learn };
+inline constexpr std::array<std::string_view, 4> workspace_names{"explore", "sweep", "train", "learn"};
+
+/// Sizes of the panels at UI scale 1, in pixels; the heat map has the rest.
+struct PanelSizes {
+  double left = 316, right = 348, bottom = 262;
+
+  friend bool operator==(const PanelSizes&, const PanelSizes&) = default;
+};
+
+/// output: a field of the N x d matrices. rescales: m of a by rows x tiles. scores: S or P of some rows and keys.
+enum class PictureKind : std::uint8_t { output, rescales, scores };
+inline constexpr std::array<std::string_view, 3> picture_names{"output", "rescales", "scores"};
+
+/// How a second field is held against the first: beside it, beyond a divider, or in turns.
+enum class Comparison : std::uint8_t { none, side_by_side, swipe, flicker };
+inline constexpr std::array<std::string_view, 4> comparison_names{"none", "side_by_side", "swipe", "flicker"};
+
+/// What the rescale map shows of a row and a tile: whether m moved, by how much, P that saturated, e whose P is 0.
+enum class RescaleShow : std::uint8_t { moved, amount, saturated, underflowed };
+inline constexpr std::array<std::string_view, 4> rescale_names{"moved", "amount", "saturated", "underflowed"};
+
+enum class ScoreShow : std::uint8_t { S, P, P_error };  ///< P_error: P of a minus the true weight
+inline constexpr std::array<std::string_view, 3> score_names{"S", "P", "P_error"};
+
+/// What stands at the lower right.
+enum class Detail : std::uint8_t { ulps, scatter, why, same_bits, traffic };
+inline constexpr std::array<std::string_view, 5> detail_names{"ulps", "scatter", "why", "same_bits", "traffic"};
+
+/// Whose data sheet the roofline of the traffic panel shows: an index of `data_sheets`.
+enum class Machine : std::uint8_t { a100, h100, h200, rtx4090 };
+inline constexpr std::array<std::string_view, 4> machine_names{"a100", "h100", "h200", "rtx4090"};
+
+/// Curves of the recurrence strip, in the order of View::hidden_curves.
+enum class Curve : std::uint8_t {
+  m,
+  max_true,
+  rows,
+  ties,
+  rescales,
+  expected,
+  row_moves,
+  l,
+  alpha,
+  O_norm,
+  P_max,
+  error,
+  b_error
+};
+constexpr unsigned bit(Curve c) { return 1u << static_cast<unsigned>(c); }
+/// Hidden at first, because all curves together are hard to read.
+inline constexpr unsigned usually_hidden = bit(Curve::row_moves) | bit(Curve::O_norm) | bit(Curve::P_max);
+
+/// How a picture with axes of its own is looked at.
+struct Look {
+  CellRect zoom{};  ///< part that is shown, in units of its axes; all zero: everything
+  bool range_pinned = false;
+  double range = 1;  ///< the largest |value| of the colour bar while pinned
+
+  friend bool operator==(const Look&, const Look&) = default;
+};
+
+/// How the matrices are shown.
+struct PictureView {
+  PictureKind picture = PictureKind::output;
+  Field field = Field::a_error;
+  ValueScale scale = ValueScale::log;
+  bool range_pinned = false;
+  double range = 0.01;               ///< the largest |value| of the colour bar while pinned
+  bool show_tiles = false;           ///< tile grid over the heat map
+  CellRect zoom{};                   ///< part that is shown, in rows of Q; all zero: everything
+  int cell_row = -1, cell_col = -1;  ///< pinned cell, row of Q; -1: none
+  Comparison comparison = Comparison::none;
+  Field second_field = Field::b_error;  ///< what `comparison` holds against `field`
+  double swipe = 0.5;                   ///< share of the picture left of the divider
+  RescaleShow rescale_show = RescaleShow::moved;
+  ScoreShow score_show = ScoreShow::P;
+  Look rescale_look{}, score_look{};  ///< of the rescale map and of the scores
+  bool profiles = false;              ///< row and column through the cell under the mouse, as curves
+
+  friend bool operator==(const PictureView&, const PictureView&) = default;
+};
+
+/// How the recurrence and the numbers at the right are shown.
+struct NumbersView {
+  int scrubbed_tile = -1;                   ///< tile under the scrubber of the recurrence strip; -1: the last
+  unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden
+  Detail detail = Detail::ulps;
+  int on_chip_elements = 24576;     ///< M of the FA-1 helper and the traffic panel, in elements
+  Machine machine = Machine::a100;  ///< of the roofline
+
+  friend bool operator==(const NumbersView&, const NumbersView&) = default;
+};
+
+/// How the window is laid out, and what it saves.
+struct WindowView {
+  Theme theme = Theme::dark;
+  double ui_scale = 1;
+  Workspace workspace = Workspace::explore;
+  PanelSizes panels{};
+  bool square_tiles = true;       ///< block_q follows block_k
+  bool show_pins = false;         ///< the list of pins instead of the controls
+  FigureChoice figure{};          ///< how plots are kept
+  FigureSettings named_figure{};  ///< what the papers' figures are drawn with
+
+  friend bool operator==(const WindowView&, const WindowView&) = default;
+};
+
+/// How an answer is looked at; changes no number. view_fields.h lists the fields for session files.
+struct View : PictureView, NumbersView, WindowView {
+  friend bool operator==(const View&, const View&) = default;
+};
+
+/// An experiment that was kept, with what it gave when it was kept.
+struct Pin {
+  std::string name;
+  Experiment experiment;
+  double a_mean = 0, b_mean = 0, a_max = 0, b_max = 0;  ///< errors against golden; -1: not finite
+  std::uint64_t digest = 0;                             ///< of a
+  std::vector<std::int8_t> thumbnail;  ///< a - golden, pin_width x pin_height from the top: place on the map, -127 .. 127, or
+                                       ///< -128 where it is not finite; empty: none
+
+  friend bool operator==(const Pin&, const Pin&) = default;
+};
+inline constexpr int pin_width = 40, pin_height = 24, max_pins = 1000;
+
+/// One `key: value` of a live view of a lesson.
+struct LessonParameter {
+  std::string key, value;
+
+  friend bool operator==(const LessonParameter&, const LessonParameter&) = default;
+};
+
+/// What the reader changed in a live view of a lesson.
+struct LessonViewEdits {
+  std::string lesson;
+  int view = 0;  ///< LessonView::index
+  std::vector<LessonParameter> changes;
+
+  friend bool operator==(const LessonViewEdits&, const LessonViewEdits&) = default;
+};
+
+/// How far a lesson was read.
+struct LessonProgress {
+  std::string lesson;
+  int steps_seen = 0;  ///< all steps before this one were on screen
+
+  friend bool operator==(const LessonProgress&, const LessonProgress&) = default;
+};
+
+/// The open lesson, how it is read, and what the reader changed in its views.
+struct LessonState {
+  std::string name;  ///< of the lesson; empty: the first
+  int step = 0;
+  bool presenting = false;  ///< one step at a time, in large type
+  std::vector<LessonViewEdits> views;
+  std::vector<LessonProgress> progress;
+
+  friend bool operator==(const LessonState&, const LessonState&) = default;
+};
+inline constexpr int max_lesson_steps = 1000, max_lesson_views = 1000, max_lesson_changes = 200;
+
+struct Session {
+  Experiment experiment = default_experiment();
+  View view{};
+  std::string device = "auto";  ///< auto, cpu, cuda, cuda:K or a list of these GPUs
+  std::vector<Pin> pins;        ///< in the order in which they were kept
+  LessonState lesson{};
+  SweepPlan sweep{};
+  TrainPlan train = default_train_plan();
+  TrainLook train_look{};
+  int origin = 0;  ///< which file, or new session, of this window it descends from; not saved, but undone
+
+  friend bool operator==(const Session&, const Session&) = default;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,164 @@
+#include "ui/statistics/csv.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "kernels/experiment/csv_text.h"
+#include "kernels/experiment/measures.h"
+#include "kernels/questions/attribution.h"
+#include "kernels/questions/same_bits.h"
+#include "ui/frame/why.h"
+#include "ui/picture/heatmap_view.h"
+
+namespace attoscope {
+
+namespace {
+
+/// "row,0,1,2": the first word, then `count` numbers.
+std::string numbered(std::string_view first, int from, int count) {
+  std::string head(first);
+  for (int i = 0; i < count; ++i) head.append(",").append(std::to_string(from + i));
+  return head;
+}
+
+std::string field_csv(const View& view, const HeatState& heat) {
+  if (!heat.result) return {};
+  const CellRect rect = seen(view.zoom, heat.n, heat.cols);
+  const int col0 = std::clamp(static_cast<int>(std::floor(rect.col0)), 0, heat.cols);
+  const int col1 = std::clamp(static_cast<int>(std::ceil(rect.col1)), col0, heat.cols);
+  CsvText csv(numbered("row", col0, col1 - col0));
+  for (int i = 0; i < heat.rows; ++i) {
+    const int row = heat.result->rows[static_cast<std::size_t>(i)];
+    if (row + 1 <= rect.row0 || row >= rect.row1) continue;
+    csv.add(row);
+    for (int j = col0; j < col1; ++j)
+      csv.add(heat.values[static_cast<std::size_t>(i) * static_cast<std::size_t>(heat.cols) + static_cast<std::size_t>(j)]);
+    csv.end_line();
+  }
+  return csv.take();
+}
+
+std::string rescales_csv(const Result& r) {
+  const RescaleMap& map = r.rescale_map;
+  if (map.tiles == 0) return {};
+  const int rows = static_cast<int>(map.m.size()) / map.tiles;
+  CsvText csv(numbered("row", 0, map.tiles));
+  for (int i = 0; i < rows; ++i) {
+    csv.add(r.rows[static_cast<std::size_t>(i * map.row_step)]);
+    for (int t = 0; t < map.tiles; ++t)
+      csv.add(map.m[static_cast<std::size_t>(t) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(i)]);
+    csv.end_line();
+  }
+  return csv.take();
+}
+
+std::string scores_csv(ScoreShow show, const ScoreWindow& w) {
+  CsvText csv(numbered("row", w.question.first_key, w.question.keys));
+  for (int i = 0; i < w.question.rows; ++i) {
+    csv.add(w.question.first_row + i);
+    for (int j = 0; j < w.question.keys; ++j) {
+      const std::size_t at =
+          static_cast<std::size_t>(i) * static_cast<std::size_t>(w.question.keys) + static_cast<std::size_t>(j);
+      csv.add(show == ScoreShow::S ? w.S[at] : show == ScoreShow::P ? w.P[at] : w.P[at] - w.weight[at]);
+    }
+    csv.end_line();
+  }
+  return csv.take();
+}
+
+std::string histogram_csv(const Result& r) {
+  CsvText csv("from_ulps,a,b");
+  for (std::size_t i = 0; i < r.a_error.ulps.counts.size(); ++i) {
+    if (i == 0)
+      csv.add("-inf");
+    else
+      csv.add(-UlpHistogram::reach + (static_cast<double>(i) - 1) / UlpHistogram::per_ulp);
+    csv.add(r.a_error.ulps.counts[i]).add(r.b_error.ulps.counts[i]).end_line();
+  }
+  return csv.take();
+}
+
+std::string scatter_csv(const Result& r) {
+  CsvText csv("row,column,golden,a_error,b_error");
+  for (int i = 0; i < r.golden->rows; ++i)
+    for (int j = 0; j < r.golden->cols; ++j) {
+      csv.add(r.rows[static_cast<std::size_t>(i)]).add(j).add(field_value(r, Field::golden, i, j));
+      csv.add(field_value(r, Field::a_error, i, j)).add(field_value(r, Field::b_error, i, j)).end_line();
+    }
+  return csv.take();
+}
+
+std::string why_csv(const Attribution& all) {
+  CsvText csv("step,mean_without,mean_alone,mean_now");
+  for (const StepShare& s : all.steps)
+    csv.add(name(s.step)).add(s.without.mean_abs).add(s.alone.mean_abs).add(all.total.mean_abs).end_line();
+  return csv.take();
+}
+
+std::string bits_csv(const SameBits& bits) {
+  CsvText csv("run,golden,a,b,skipped");
+  for (const SameBitsRun& run : bits.runs) {
+    std::string why = run.skipped;
+    std::ranges::replace(why, ',', ';');
+    csv.add(run.what).add(hex16(run.golden)).add(hex16(run.a)).add(hex16(run.b)).add(why).end_line();
+  }
+  return csv.take();
+}
+
+std::string traffic_csv(const Traffic& t) {
+  CsvText csv("algorithm,bytes");
+  csv.add("algorithm 0").add(t.algorithm0).end_line();
+  csv.add("flash 1").add(t.flash1).end_line();
+  csv.add("flash 2").add(t.flash2).end_line();
+  return csv.take();
+}
+
+}  // namespace
+
+std::string picture_csv(const View& view, const PanelInput& input, const HeatState& heat) {
+  switch (view.picture) {
+    case PictureKind::rescales:
+      return input.answer.result ? rescales_csv(*input.answer.result) : std::string();
+    case PictureKind::scores:
+      return input.side.scores ? scores_csv(view.score_show, *input.side.scores) : std::string();
+    case PictureKind::output:
+      break;
+  }
+  return field_csv(view, heat);
+}
+
+std::string recurrence_csv(const Result& r) {
+  std::string head;
+  visit_tile({}, [&](const char* key, auto) { head.append(key).append(","); });
+  CsvText csv(head + "rows_moved,rows_moved_expected");
+  for (const TraceTile& t : r.trace.tiles) {
+    const auto at = static_cast<std::size_t>(t.tile);
+    visit_tile(t, [&](const char*, auto number) { csv.add(+number); });  // a flag as 0 or 1
+    if (at < r.rescales.per_tile.size() && at < r.rescales.expected_per_tile.size())
+      csv.add(r.rescales.per_tile[at]).add(r.rescales.expected_per_tile[at]);
+    else
+      csv.add("").add("");
+    csv.end_line();
+  }
+  return csv.take();
+}
+
+std::string detail_csv(Detail detail, const PanelInput& input) {
+  if (!input.answer.result) return {};
+  switch (detail) {
+    case Detail::scatter:
+      return scatter_csv(*input.answer.result);
+    case Detail::why:
+      return input.side.why ? why_csv(input.side.why->attribution) : std::string();
+    case Detail::same_bits:
+      return input.side.same_bits ? bits_csv(*input.side.same_bits) : std::string();
+    case Detail::traffic:
+      return traffic_csv(input.answer.result->traffic);
+    case Detail::ulps:
+      break;
+  }
+  return histogram_csv(*input.answer.result);
+}
+
+}  // namespace attoscope

@@ -1,0 +1,138 @@
+#include "ui/statistics/panels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "kernels/arithmetic/format.h"
+#include "ui/frame/why.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+namespace {
+
+Series shares_of(std::string label, Ink ink, const UlpHistogram& h) {
+  const double total = static_cast<double>(std::accumulate(h.counts.begin(), h.counts.end(), std::int64_t{0}));
+  Series s = series_of(std::move(label), ink, Shape::steps);
+  for (std::size_t i = 0; i < h.counts.size(); ++i) {
+    s.x.push_back(-UlpHistogram::reach + (static_cast<double>(i) - 0.5) / UlpHistogram::per_ulp);
+    s.y.push_back(total > 0 ? static_cast<double>(h.counts[i]) / total : 0);
+  }
+  return s;
+}
+
+Series points_of(std::string label, Ink ink, const std::vector<ScatterPoints::Point>& points) {
+  Series s = series_of(std::move(label), ink, Shape::dots);
+  for (const ScatterPoints::Point& p : points) {
+    s.x.push_back(std::pow(10.0, static_cast<double>(p.x)));
+    s.y.push_back(std::pow(10.0, static_cast<double>(p.y)));
+  }
+  return s;
+}
+
+/// The ink of one algorithm's traffic: a's or b's where it is what they do.
+Ink ink_of(const TrafficOf& t, const Palette& colours) {
+  return t.colour == colours.a ? Ink::a : t.colour == colours.b ? Ink::b : Ink::golden;
+}
+
+}  // namespace
+
+Series half_ulp(const Format& format, double low, double high) {
+  constexpr std::size_t most = 512;
+  Series s = series_of("½ ulp of " + name(format), Ink::text, Shape::line);
+  for (double x = std::exp2(std::floor(std::log2(low))); x < high && s.x.size() < 2 * most; x *= 2) {
+    const double half = ulp(format, x) / 2;
+    if (!(half > 0)) continue;
+    s.x.insert(s.x.end(), {x, 2 * x});
+    s.y.insert(s.y.end(), {half, half});
+  }
+  return s;
+}
+
+FigurePanel ulps_panel(const Result& r) {
+  const MethodNames names = method_names(r.experiment);
+  FigurePanel p;
+  p.x = number_axis("signed error in ulps of " + name(r.experiment.format));
+  p.x.min = -(UlpHistogram::reach + 1.0 / UlpHistogram::per_ulp);
+  p.x.max = -*p.x.min;
+  p.y = number_axis("share of elements", true);
+  p.y.min = least_share;
+  p.y.max = 1.2;
+  p.series = {shares_of(names.b_after_a, Ink::b, r.b_error.ulps), shares_of(names.a, Ink::a, r.a_error.ulps)};
+  return p;
+}
+
+FigurePanel scatter_panel(const ScatterPoints& m) {
+  const MethodNames names = method_names(m.result->experiment);
+  const auto power = [](float x) { return std::pow(10.0, static_cast<double>(x)); };
+  FigurePanel p;
+  p.x = number_axis("|golden|", true);
+  p.y = number_axis("|error|", true);
+  p.x.min = power(m.x0), p.x.max = power(m.x1), p.y.min = power(m.y0), p.y.max = power(m.y1);
+  p.series = {points_of(names.b_after_a, Ink::b, m.b), points_of(names.a, Ink::a, m.a),
+              half_ulp(m.result->experiment.format, *p.x.min, *p.x.max)};
+  return p;
+}
+
+FigurePanel why_panel(const Attribution& all) {
+  FigurePanel p;
+  p.y = number_axis("change of mean |error|, %");
+  Series s = series_of("", Ink::a, Shape::bars);
+  for (const StepShare& share : all.steps) {
+    s.x.push_back(static_cast<double>(p.x.categories.size()));
+    s.y.push_back(-100 * share.relief / all.total.mean_abs);
+    p.x.categories.emplace_back(name(share.step));
+  }
+  p.x.label = "step made exact";
+  const auto [least, largest] = std::ranges::minmax(s.y);
+  if (least >= 0) p.y.min = 0;
+  if (largest <= 0) p.y.max = 0;
+  p.series = {std::move(s)};
+  return p;
+}
+
+FigurePanel bytes_panel(const TrafficOfAll& all, const Palette& colours) {
+  FigurePanel p;
+  p.y = number_axis("HBM traffic");
+  p.y.unit.push_back('B');
+  p.y.min = 0;
+  for (const TrafficOf& t : all) {
+    Series s = series_of("", ink_of(t, colours), Shape::bars);
+    s.x = {static_cast<double>(p.x.categories.size())};
+    s.y = {t.bytes};
+    p.series.push_back(std::move(s));
+    p.x.categories.emplace_back(t.name);
+  }
+  return p;
+}
+
+FigurePanel roofline_panel(const TrafficOfAll& all, const DataSheet& machine, const Palette& colours) {
+  FigurePanel p;
+  p.title = std::string(machine.name) + ", by its data sheet";
+  p.x = number_axis("useful operations per byte", true);
+  p.y = number_axis("attainable Tflop/s", true);
+  double first = 1, last = 1e4;
+  for (const TrafficOf& t : all)
+    if (t.intensity > 0)
+      first = std::min(first, std::pow(10.0, std::floor(std::log10(t.intensity)))),
+      last = std::max(last, std::pow(10.0, std::ceil(std::log10(t.intensity))));
+  Series roof = series_of("roof", Ink::golden, Shape::line);
+  roof.x = {first, ridge(machine), last};
+  for (const double x : roof.x) roof.y.push_back(attainable(machine, x));
+  p.series.push_back(std::move(roof));
+  constexpr std::array shapes{Ink::four, Ink::two, Ink::one};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Ink own = ink_of(all[i], colours);
+    Series s = series_of(all[i].name, own == Ink::golden ? shapes[i] : own, Shape::marks);
+    s.x = {all[i].intensity};
+    s.y = {attainable(machine, all[i].intensity)};
+    p.series.push_back(std::move(s));
+  }
+  p.x.min = first;
+  p.x.max = last;
+  return p;
+}
+
+}  // namespace attoscope

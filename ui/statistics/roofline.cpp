@@ -1,0 +1,138 @@
+// The roofline of a chosen machine, and where the three algorithms stand under it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "ui/statistics/panels.h"
+#include "ui/statistics/traffic.h"
+#include "ui/widgets/plot.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/units.h"
+
+namespace attoscope {
+
+namespace {
+
+static_assert(machine_names.size() == data_sheets.size());
+
+void machine_combo(Machine& machine, float width) {
+  const auto sheet = [](std::size_t i) -> const DataSheet& { return data_sheets[i]; };
+  const auto numbers = [&](std::size_t i) {
+    return printed("%g Tflop/s dense fp16, %g GB/s\nridge at %.0f flop/B", sheet(i).tera_flops, sheet(i).giga_bytes,
+                   ridge(sheet(i)));
+  };
+  const WithField f(Face::label, 20);
+  if (begin_combo("##machine", std::string(sheet(static_cast<std::size_t>(machine)).name), width)) {
+    for (std::size_t i = 0; i < data_sheets.size(); ++i) {
+      if (ImGui::Selectable(std::string(sheet(i).name).c_str(), static_cast<std::size_t>(machine) == i))
+        machine = static_cast<Machine>(i);
+      explain("From its maker's data sheet, not measured here.", numbers(i));
+    }
+    ImGui::EndCombo();
+  } else {
+    explain(
+        "Whose roofline is drawn. Peak and bandwidth are those of the maker's data sheet, not measured: fp16 inputs, fp32 "
+        "accumulation, no sparsity.",
+        numbers(static_cast<std::size_t>(machine)));
+  }
+}
+
+/// From the fewest to the most operations a byte.
+std::vector<const TrafficOf*> in_order(const TrafficOfAll& all) {
+  std::vector<const TrafficOf*> sorted;
+  for (const TrafficOf& t : all)
+    if (t.intensity > 0) sorted.push_back(&t);
+  std::ranges::stable_sort(sorted, {}, &TrafficOf::intensity);
+  return sorted;
+}
+
+/// A dot on the roof for each, and its name where a line drops from it: the further left, the lower, so that no line meets a
+/// name.
+void draw_points(const TrafficOfAll& all, const DataSheet& machine, const Palette& colours) {
+  const float bottom = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y,
+              right = ImPlot::GetPlotPos().x + ImPlot::GetPlotSize().x;
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  float y = bottom - px(1);
+  for (const TrafficOf* t : in_order(all)) {
+    const ImVec2 dot = ImPlot::PlotToPixels(std::log10(t->intensity), attainable(machine, t->intensity));
+    const bool left = dot.x + px(4) + text_width(Face::small, t->name) > right;
+    y -= px(13);
+    list->AddLine(dot, {dot.x, y + px(12)}, faded(t->colour, 0.6f), px(1));
+    list->AddCircleFilled(dot, px(3.5f), t->colour);
+    draw_text(list, {left ? dot.x - px(4) : dot.x + px(4), y}, Face::small, colours.secondary, t->name, left ? 1.0f : 0.0f);
+  }
+}
+
+/// "1", "100", "10k"
+std::string power_text(double exponent) {
+  return exponent >= 3 && exponent < 6 ? compact(std::pow(10.0, exponent - 3)) + "k" : compact(std::pow(10.0, exponent));
+}
+
+void draw_plot(const TrafficOfAll& all, const DataSheet& machine, ImVec2 size, const Palette& colours) {
+  const FigurePanel p = roofline_panel(all, machine, colours);
+  const Series& roof = p.series.front();
+  const double first = std::log10(*p.x.min), last = std::log10(*p.x.max);  // the axis shows powers of ten
+  std::vector<double> x_ticks;
+  std::vector<std::string> texts;
+  for (double e = first; e <= last; ++e) x_ticks.push_back(e), texts.push_back(power_text(e));
+  std::vector<const char*> x_labels;
+  for (const std::string& text : texts) x_labels.push_back(text.c_str());
+  const double low = roof.y.front(), high = 2.5 * machine.tera_flops;
+  static constexpr std::array<double, 5> y_ticks{0.1, 1, 10, 100, 1000};
+  static constexpr std::array<const char*, 5> y_labels{"0.1", "1", "10", "100", "1000"};
+  const PlotFrame frame{"##roofline", first, last, low, high, p.y.log, x_ticks, y_ticks, x_labels, y_labels};
+  if (!begin_plot(frame, size)) return;
+  std::vector<double> x;
+  for (const double intensity : roof.x) x.push_back(std::log10(intensity));
+  ImPlot::PlotLine("##roof", x.data(), roof.y.data(), static_cast<int>(x.size()), stroke(colours.golden));
+  draw_points(all, machine, colours);
+  end_plot();
+}
+
+/// How fast each can be at best, and what bounds it.
+std::string bounds_table(const TrafficOfAll& all, double flops, const DataSheet& machine) {
+  std::string text;
+  for (const TrafficOf& t : all)
+    text +=
+        printed("%-11s %6s flop/B  %6s Tflop/s  at least %s\n", t.name, three_digits(t.intensity).c_str(),
+                three_digits(attainable(machine, t.intensity)).c_str(), seconds_text(least_seconds(t, flops, machine)).c_str());
+  return text + printed("ridge       %6.0f flop/B", ridge(machine));
+}
+
+/// The algorithm that a, or else b, is; FA-2 where neither is one of the three.
+const TrafficOf& of_interest(const TrafficOfAll& all, const Palette& colours) {
+  for (const Colour c : {colours.a, colours.b})
+    for (const TrafficOf& t : all)
+      if (t.colour == c) return t;
+  return all.back();
+}
+
+}  // namespace
+
+void draw_roofline(View& view, const TrafficOfAll& all, double flops, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  const float line = px(22), combo = px(128);
+  if (room.y < line) return;
+  const DataSheet& machine = data_sheets[static_cast<std::size_t>(view.machine)];
+  const bool plotted = room.y >= line + px(64);
+  const TrafficOf& t = of_interest(all, colours);
+  const std::string words = t.name + printed(" %s flop/B, %s Tflop/s", three_digits(t.intensity).c_str(),
+                                             three_digits(attainable(machine, t.intensity)).c_str());
+  draw_text({at.x, at.y + (line - line_height(Face::label)) / 2}, Face::label, colours.text,
+            fitted(Face::label, plotted ? "Roofline, Tflop/s by flop/B" : words, room.x - combo - px(8)));
+  ImGui::SetCursorScreenPos({at.x + room.x - combo, at.y + px(1)});
+  machine_combo(view.machine, combo);
+  if (!plotted) return;
+  ImGui::SetCursorScreenPos({at.x, at.y + line});
+  draw_plot(all, machine, {room.x - px(10), room.y - line}, colours);
+  ImGui::SetCursorScreenPos({at.x, at.y + line});
+  ImGui::InvisibleButton("roofline", {room.x, room.y - line});
+  explain(
+      "The most that memory and arithmetic of this machine allow, by its data sheet: useful operations (4 d for each pair of "
+      "query and key that meet) over the bytes above. Left of the bend the bytes are the limit.",
+      "min(peak, bandwidth * flop/B)\n" + bounds_table(all, flops, machine));
+}
+
+}  // namespace attoscope

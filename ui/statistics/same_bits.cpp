@@ -1,0 +1,140 @@
+// Whether the bits depend on how they were computed.
+#include "kernels/questions/same_bits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "kernels/experiment/result.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/statistics/statistics.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+/// What is known about the bits of a question.
+struct Badge {
+  const char* text;
+  Colour colour;
+  std::string what;
+};
+
+const SameBits* known_bits(const PanelInput& input, const Experiment& asked) {
+  return input.side.same_bits && answers(input.side.same_bits->experiment, asked) ? input.side.same_bits.get() : nullptr;
+}
+
+Badge badge(const PanelInput& input, const Experiment& asked, const Palette& colours) {
+  const SameBits* bits = known_bits(input, asked);
+  if (bits != nullptr && bits->agree())
+    return {"same bits", colours.good, printed("%d runs gave the same bits.", bits->compared())};
+  if (bits != nullptr) return {"bits differ", colours.bad, "A run gave other bits."};
+  if (input.side.checking_bits) return {"checking bits", colours.accent, "The question is being answered in every other way."};
+  return {"bits not checked", colours.faint, "Nobody checked yet whether every way to compute this gives the same bits."};
+}
+
+/// "golden, a" where these are other bits than the reference's.
+std::string differing(const SameBitsRun& run, const SameBitsRun& reference) {
+  std::string names;
+  for (const auto& [name, same] : {std::pair{"golden", run.golden == reference.golden}, std::pair{"a", run.a == reference.a},
+                                   std::pair{"b", run.b == reference.b}})
+    if (!same) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
+void draw_run(const SameBitsRun& run, const SameBitsRun& reference, float width, float height, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({width, height});
+  const bool skipped = !run.skipped.empty(), first = &run == &reference, same = agrees(run, reference);
+  const Colour dot = skipped ? colours.faint : same ? colours.good : colours.bad;
+  const float y = at.y + (height - line_height(Face::mono_small)) / 2;
+  ImGui::GetWindowDrawList()->AddCircleFilled({at.x + px(4), at.y + height / 2}, px(3), skipped ? faded(dot, 0.5f) : dot);
+  const float used = px(14) + draw_text({at.x + px(14), y}, Face::mono_small, skipped ? colours.faint : colours.text,
+                                        fitted(Face::mono_small, run.what, width * 0.62f));
+  const std::string right = skipped ? run.skipped
+                            : first ? hex16(run.a)
+                            : same  ? "same bits"
+                                    : differing(run, reference) + " differ";
+  draw_text({at.x + width, y}, skipped ? Face::small : Face::mono_small,
+            skipped ? colours.faint
+            : same  ? colours.secondary
+                    : colours.bad,
+            fitted(skipped ? Face::small : Face::mono_small, right, width - used - px(10)), 1);
+  explain(skipped ? run.skipped
+          : first ? "As the window computes it; every other run is held against this one."
+                  : "The digests of this run.",
+          skipped ? "" : "golden " + hex16(run.golden) + "\na      " + hex16(run.a) + "\nb      " + hex16(run.b));
+}
+
+void draw_runs(const SameBits& bits, const Palette& colours) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float count = std::max(1.0f, static_cast<float>(bits.runs.size()));
+  const float height = std::floor(std::clamp(room.y / count, px(15), px(18)));
+  ImGui::BeginChild("runs", {room.x + px(12), room.y}, 0, ImGuiWindowFlags_NoBackground);
+  for (const SameBitsRun& run : bits.runs) draw_run(run, bits.runs[0], room.x, height, colours);
+  ImGui::EndChild();
+}
+
+/// A real kernel against itself and its emulation; nothing where the answer on screen has none.
+void draw_hardware(const PanelInput& input, float width, const Palette& colours) {
+  const HardwareWords words = input.answer.result ? hardware_words(*input.answer.result) : HardwareWords{};
+  if (words.runs.empty()) return;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float line = px(16);
+  ImGui::Dummy({width, 2 * line + px(4)});
+  explain(words.runs + "; " + words.emulation +
+              ". The kernel ran twice on the same inputs; its emulation is flash2 hw with the same tile and exp2.",
+          "ulp = |kernel - emulation| / ulp(|emulation|),\nno ulp finer than at 1 % of its RMS");
+  draw_text(at, Face::small, words.repeats ? colours.good : colours.bad, fitted(Face::small, words.runs, width));
+  draw_text({at.x, at.y + line}, Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
+}
+
+}  // namespace
+
+void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, const Palette& colours) {
+  const Badge shown = badge(input, asked, colours);
+  const ImVec2 back = ImGui::GetCursorScreenPos();
+  const float height = px(16);
+  ImGui::SetCursorScreenPos(at);
+  if (ImGui::InvisibleButton("same bits", {px(14) + text_width(Face::small, shown.text), height}))
+    view.detail = Detail::same_bits;
+  const bool hot = ImGui::IsItemHovered();
+  explain(shown.what + " Click: the runs.",
+          "same digest of golden, a and b for every\ninstruction set, thread count, block_q, device");
+  ImGui::GetWindowDrawList()->AddCircleFilled({at.x + px(4), at.y + height / 2}, px(3.5f), shown.colour);
+  draw_text({at.x + px(13), at.y + px(1)}, Face::small,
+            hot                           ? colours.text
+            : shown.colour == colours.bad ? colours.bad
+                                          : colours.secondary,
+            shown.text);
+  ImGui::SetCursorScreenPos(back);
+}
+
+void draw_same_bits(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float title = px(28), width = ImGui::GetContentRegionAvail().x, button = px(58);
+  const SameBits* bits = known_bits(input, session.experiment);
+  ImGui::Dummy({width - button - px(8), title});
+  explain(
+      "The same question on three instruction sets, with 1, 2 and all threads, with other block_q, and on every GPU. Every sum "
+      "runs "
+      "in a written order, so no bit may change.",
+      "digest = hash of the bit patterns, row-major");
+  draw_text({at.x, at.y + px(8)}, Face::label, colours.text, "Runs that must give the same bits");
+  ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(5)});
+  ImGui::BeginDisabled(input.side.checking_bits || input.answer.computing);
+  if (push_button("check###check bits", colours, false, {button, px(21)})) requests.side.same_bits = true;
+  ImGui::EndDisabled();
+  explain("Answers the question in every way there is here, which takes about fifteen times as long as answering it once.");
+  ImGui::SetCursorScreenPos({at.x, at.y + title});
+  draw_hardware(input, width, colours);
+  if (bits != nullptr) return draw_runs(*bits, colours);
+  label(Face::label, colours.secondary,
+        input.side.checking_bits ? "answering it in every way ..." : "Not checked for this question yet.");
+}
+
+}  // namespace attoscope

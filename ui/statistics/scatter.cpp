@@ -1,0 +1,285 @@
+// |error| over |golden|: whether errors grow as the format's ulps do.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "kernels/arithmetic/format.h"
+#include "kernels/experiment/result.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/statistics/panels.h"
+#include "ui/statistics/statistics.h"
+#include "ui/widgets/plot.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Cells of the grid that keeps one point each: about two pixels wide, and few enough to be drawn in every frame.
+constexpr int columns = 128, lines = 78;
+
+/// An approximation of log2 that is linear between powers of two: monotonic and fast.
+double about_log2(double x) { return static_cast<double>(bit_as<std::int64_t>(x)) * 0x1p-52 - 1023; }
+
+/// Part of a logarithmic axis, in about_log2, cut into cells.
+struct Span {
+  double low = -10, high = 0;
+  int cells = 1;
+  double cells_per_octave = 0.1;
+  /// Which cell x falls into; what is outside falls into the nearest.
+  int cell(double x) const {
+    const int index = static_cast<int>((about_log2(x) - low) * cells_per_octave);
+    return index < 0 ? 0 : index >= cells ? cells - 1 : index;
+  }
+};
+
+/// The largest number, and how many of the sampled ones lie in each octave.
+class Octaves {
+ public:
+  void sample(double x) { ++counts_[static_cast<std::size_t>(bit_as<std::uint64_t>(x) >> 52)]; }
+  void take(double x) { most_ = most_ < x ? x : most_; }
+  /// From the octave below which one in a thousand lies up to the largest of all.
+  Span span(int cells) const {
+    if (!(most_ > 0)) return {.cells = cells};
+    const std::int64_t all = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
+    std::size_t octave = 0;
+    for (std::int64_t below = counts_[0]; below * 1000 <= all && octave + 1 < counts_.size(); below += counts_[octave])
+      ++octave;
+    const double high = about_log2(most_) + 1e-6, low = std::min(static_cast<double>(octave) - 1023, high - 10);
+    return {low, high, cells, cells / (high - low)};
+  }
+
+ private:
+  std::array<std::int64_t, 2048> counts_{};
+  double most_ = 0;
+};
+
+/// An error that a logarithmic axis can show, at a magnitude that it can show.
+bool is_point(double magnitude, double error) {
+  constexpr double beyond = std::numeric_limits<double>::infinity();
+  return (error > 0) & (error < beyond) & (magnitude > 0) & (magnitude < beyond);
+}
+
+/// Elements [first, end) of a matrix.
+struct Part {
+  std::size_t first, end;
+};
+
+void take_octaves(const Matrix& golden, const Matrix& x, const Part& part, Octaves& magnitudes, Octaves& errors) {
+  constexpr std::size_t every = 8;
+  double most_g[every] = {}, most_e[every] = {};
+  for (std::size_t first = part.first; first < part.end; first += every) {
+    const double *gs = golden.values.data() + first, *xs = x.values.data() + first;
+    const std::size_t count = std::min(every, part.end - first);
+    const auto take = [&](std::size_t i) {
+      const double g = std::abs(gs[i]), e = std::abs(xs[i] - gs[i]);
+      const bool point = is_point(g, e);
+      const double shown_g = point ? g : 0, shown_e = point ? e : 0;
+      most_g[i] = most_g[i] < shown_g ? shown_g : most_g[i];
+      most_e[i] = most_e[i] < shown_e ? shown_e : most_e[i];
+    };
+    if (count == every)
+      for (std::size_t i = 0; i < every; ++i) take(i);
+    else
+      for (std::size_t i = 0; i < count; ++i) take(i);
+    const double g = std::abs(gs[0]), e = std::abs(xs[0] - gs[0]);
+    if (is_point(g, e)) magnitudes.sample(g), errors.sample(e);
+  }
+  for (const double g : most_g) magnitudes.take(g);
+  for (const double e : most_e) errors.take(e);
+}
+
+/// Of every cell of the grid the element with the largest error.
+class Grid {
+ public:
+  void take(const Matrix& golden, const Matrix& x, const Part& part, const Span& magnitudes, const Span& errors,
+            std::int64_t& exact) {
+    for (std::size_t i = part.first; i < part.end; ++i) {
+      const double g = std::abs(golden.values[i]), e = std::abs(x.values[i] - golden.values[i]);
+      exact += e == 0;
+      if (!is_point(g, e)) continue;
+      Worst& cell = worst_[static_cast<std::size_t>(errors.cell(e) * columns + magnitudes.cell(g))];
+      if (e > cell.error) cell = {e, g};
+    }
+  }
+  std::vector<ScatterPoints::Point> points() const {
+    std::vector<ScatterPoints::Point> points;
+    for (const Worst& w : worst_)
+      if (w.error > 0) points.push_back({static_cast<float>(std::log10(w.magnitude)), static_cast<float>(std::log10(w.error))});
+    return points;
+  }
+
+ private:
+  struct Worst {
+    double error = 0, magnitude = 0;
+  };
+  std::vector<Worst> worst_{static_cast<std::size_t>(columns * lines)};
+};
+
+}  // namespace
+
+/// Four passes over the elements: what the axes must show, of a and of b; then their points.
+struct ScatterWork {
+  ScatterPoints found;
+  int pass = 0;
+  std::size_t at = 0;  ///< the next element of the pass
+  Octaves of_magnitudes, of_errors;
+  Span magnitudes, errors;
+  Grid a, b;
+};
+
+namespace {
+
+void take(ScatterWork& w, const Part& part) {
+  const Matrix& golden = *w.found.result->golden;
+  const bool of_a = w.pass % 2 == 0;
+  const Matrix& x = of_a ? w.found.result->a : w.found.result->b;
+  if (w.pass < 2) return take_octaves(golden, x, part, w.of_magnitudes, w.of_errors);
+  (of_a ? w.a : w.b).take(golden, x, part, w.magnitudes, w.errors, of_a ? w.found.a_exact : w.found.b_exact);
+}
+
+void set_axes(ScatterWork& w) {
+  w.magnitudes = w.of_magnitudes.span(columns);
+  w.errors = w.of_errors.span(lines);
+  constexpr double log10_2 = 0x1.34413509f79ffp-2;
+  const auto low = [](double x) { return static_cast<float>(std::max(-307.0, std::floor(x * log10_2 * 2) / 2)); };
+  const auto high = [](double x) { return static_cast<float>(std::min(307.0, std::ceil((x + 0.1) * log10_2 * 2) / 2)); };
+  ScatterPoints& p = w.found;
+  p.x0 = low(w.magnitudes.low), p.x1 = high(w.magnitudes.high);
+  p.y0 = low(w.errors.low), p.y1 = high(w.errors.high);
+  if (!(p.x0 < p.x1)) p.x0 = p.x1 - 3;
+  if (!(p.y0 < p.y1)) p.y0 = p.y1 - 3;
+}
+
+/// Looks at so many more elements; true when all four passes are done.
+bool finish(ScatterWork& w, std::size_t elements) {
+  constexpr int passes = 4;
+  constexpr std::size_t sampled = 8;  // take_octaves samples one of as many, whatever the parts are
+  const std::size_t size = w.found.result->golden->values.size();
+  while (w.pass < passes && elements > 0) {
+    const std::size_t count = elements < size - w.at ? elements - elements % sampled : size - w.at;
+    if (count == 0 && w.at < size) break;
+    take(w, {w.at, w.at + count});
+    w.at += count;
+    elements -= count;
+    if (w.at < size) continue;
+    w.at = 0;
+    if (++w.pass == 2) set_axes(w);
+  }
+  if (w.pass < passes) return false;
+  w.found.a = w.a.points();
+  w.found.b = w.b.points();
+  return true;
+}
+
+}  // namespace
+
+bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, std::size_t elements) {
+  if (!result || !result->golden) {
+    state = ScatterState{};
+    return false;
+  }
+  if (!state.work && state.result == result) return false;
+  const bool first = state.result == nullptr;
+  if (!state.work) {
+    state.work = std::make_shared<ScatterWork>();
+    state.work->found.result = result;
+  }
+  if (!finish(*state.work, first ? std::numeric_limits<std::size_t>::max() : elements)) return true;
+  static_cast<ScatterPoints&>(state) = std::move(state.work->found);
+  state.work.reset();
+  return state.result != result;
+}
+
+namespace {
+
+/// Where a point of the plot is on screen.
+struct Screen {
+  ImVec2 at, size;
+  const ScatterState& m;
+  float x(float log10_x) const { return at.x + (log10_x - m.x0) / (m.x1 - m.x0) * size.x; }
+  float y(float log10_y) const { return at.y + (m.y1 - log10_y) / (m.y1 - m.y0) * size.y; }
+};
+
+void draw_points(ImDrawList* list, const Screen& s, const std::vector<ScatterPoints::Point>& points, Colour colour) {
+  const float side = px(1.6f);
+  list->PrimReserve(static_cast<int>(points.size()) * 6, static_cast<int>(points.size()) * 4);
+  for (const ScatterPoints::Point& p : points) {
+    const float x = std::clamp(s.x(p.x), s.at.x, s.at.x + s.size.x - side),
+                y = std::clamp(s.y(p.y), s.at.y, s.at.y + s.size.y - side);
+    list->PrimRect({x, y}, {x + side, y + side}, colour);
+  }
+}
+
+/// Half an ulp of the format, which steps at every power of two.
+void draw_half_ulp(ImDrawList* list, const Screen& s, const Series& line, const Palette& colours) {
+  std::vector<ImVec2> corners;
+  for (std::size_t i = 0; i < line.x.size(); ++i)
+    corners.push_back({s.x(static_cast<float>(std::log10(line.x[i]))), s.y(static_cast<float>(std::log10(line.y[i])))});
+  list->AddPolyline(corners.data(), static_cast<int>(corners.size()), colours.text, 0, px(1.2f));
+}
+
+/// What the plot shows, and at the right what its line is.
+void draw_title(ImVec2 at, float width, const Format& format, const Palette& colours) {
+  const float used = draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "|error| over |golden|");
+  const std::string words = "½ ulp of " + name(format);
+  const float left = at.x + width - text_width(Face::small, words), y = at.y + px(8) + line_height(Face::small) / 2;
+  if (left - px(24) < at.x + used + px(8)) return;
+  draw_text({left, at.y + px(8)}, Face::small, colours.secondary, words);
+  ImGui::GetWindowDrawList()->AddLine({left - px(20), y}, {left - px(4), y}, colours.text, px(1.2f));
+}
+
+/// Why there is no point; empty: there are some.
+std::string why_no_points(const ScatterPoints& m) {
+  if (!m.a.empty() || !m.b.empty()) return {};
+  return m.a_exact + m.b_exact > 0 ? "All that is finite is exact." : "Every error is NaN or infinite.";
+}
+
+}  // namespace
+
+void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, const Palette& colours,
+                  Requests& requests) {
+  constexpr std::size_t in_a_frame = 3 << 16;  // a millisecond or two
+  requests.animate |= refresh_scatter(state, result, in_a_frame);
+  const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
+  const float title = px(26), height = std::min(room.y - title - px(4), px(280));
+  if (height < px(48)) return;
+  ImGui::Dummy({room.x, title});
+  explain(
+      "Every element: how large it is, and how far a (and b) is off. Of the elements that fall on one point the worst is "
+      "shown. "
+      "Rounding the output alone keeps all of them below the line.",
+      "|x - golden| over |golden|\nwithout any error: a " + std::to_string(state.a_exact) + ", b " +
+          std::to_string(state.b_exact));
+  draw_title(at, room.x, result->experiment.format, colours);
+  PlotFrame frame{"##scatter",
+                  std::pow(10.0, static_cast<double>(state.x0)),
+                  std::pow(10.0, static_cast<double>(state.x1)),
+                  std::pow(10.0, static_cast<double>(state.y0)),
+                  std::pow(10.0, static_cast<double>(state.y1)),
+                  true,
+                  {},
+                  {},
+                  {},
+                  {}};
+  frame.log_x = true;
+  if (!begin_plot(frame, {room.x, height})) return;
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  const Screen screen{ImPlot::GetPlotPos(), ImPlot::GetPlotSize(), state};
+  ImPlot::PushPlotClipRect();
+  draw_points(list, screen, state.b, faded(colours.b, 0.8f));
+  draw_points(list, screen, state.a, faded(colours.a, 0.8f));
+  draw_half_ulp(list, screen, half_ulp(result->experiment.format, frame.x0, frame.x1), colours);
+  const std::string why = fitted(Face::label, why_no_points(state), screen.size.x - px(8));
+  draw_text(list, {screen.at.x + screen.size.x / 2, screen.at.y + screen.size.y / 2 - line_height(Face::label)}, Face::label,
+            colours.secondary, why, 0.5f);
+  ImPlot::PopPlotClipRect();
+  end_plot();
+}
+
+}  // namespace attoscope

@@ -1,0 +1,262 @@
+// The right panel: the answer in a sentence, then the numbers it was made from.
+#include "ui/statistics/statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/experiment/measures.h"
+#include "kernels/experiment/rules.h"
+#include "ui/controls/controls.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/statistics/csv.h"
+#include "ui/widgets/save_menu.h"
+#include "ui/widgets/stale.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+/// A line of the panel's own layout: text may be drawn anywhere on it.
+struct Line {
+  ImVec2 at;
+  float width;
+};
+Line next_line(float height, float width) {
+  const Line line{ImGui::GetCursorScreenPos(), width};
+  ImGui::Dummy({line.width, height});
+  return line;
+}
+Line next_line(float height) { return next_line(height, ImGui::GetContentRegionAvail().x); }
+
+void draw_verdict(const Result* result, const PanelInput& input, const Palette& colours) {
+  const bool loaded = result != nullptr && has_loaded(result->experiment);  // the kernel's verdict follows below
+  const Line head = next_line(px(28)), second = next_line(loaded ? px(2) : px(24));
+  if (result == nullptr) {
+    draw_text(head.at, Face::headline, colours.text, input.answer.computing ? "Computing" : "No answer yet");
+    draw_text(second.at, Face::label, colours.secondary,
+              input.answer.computing         ? "the first rows are on their way"
+              : input.messages.error.empty() ? ""
+                                             : "see the line below");
+    return;
+  }
+  const Verdict v = verdict(*result);
+  const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
+  const Face face = text_width(Face::headline, v.headline) <= head.width ? Face::headline : Face::body;
+  draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, tone,
+            fitted(face, v.headline, head.width));
+  if (loaded) return;
+  const bool part = static_cast<int>(result->rows.size()) < result->experiment.problem.n;
+  const bool stale = is_stale(input);
+  const std::string tail = stale ? "computing" : part ? rows_text(*result) : "";
+  const float tail_width = tail.empty() ? 0 : text_width(Face::small, tail) + px(8);
+  std::string sentence = v.sentence;
+  if (text_width(Face::label, sentence) > second.width - tail_width) sentence = sentence.substr(0, sentence.find(':'));
+  draw_text(second.at, Face::label, v.tone == Verdict::Tone::good ? colours.good : colours.secondary,
+            fitted(Face::label, sentence, second.width - tail_width));
+  if (!tail.empty()) draw_text({second.at.x + second.width, second.at.y + px(1)}, Face::small, colours.faint, tail, 1);
+  explain(
+      "FlashAttention's own test: the largest error of a may be at most twice that of a plain implementation in the same "
+      "format. The headline compares the mean errors. PyTorch's tests allow 5 times.",
+      "max |a - golden| <= 2 max |b - golden|" + hardware_lines(*result));
+}
+
+/// Where the bars of two errors begin and end, and what they are measured by: b's own error stands at 1 of `reach`, so that the
+/// lines at 2 and 5 b never move unless a is far beyond them.
+struct Bars {
+  static constexpr double reach = 5.4;
+  float left, width;
+  explicit Bars(const Line& line) : left(line.at.x + px(44)), width(line.width - px(44)) {}
+  float place(double times_b, double full) const { return std::floor(left + width * static_cast<float>(times_b / full)); }
+};
+
+/// The badge at the left, the names of the two lines above the bars.
+void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked, const Palette& colours) {
+  const Line line = next_line(px(17));
+  const Bars bars(line);
+  for (const auto& [factor, name] : {std::pair{2.0, "2×"}, std::pair{5.0, "5×"}})
+    draw_text({bars.place(factor, Bars::reach), line.at.y + px(3)}, Face::mono_small, colours.faint, name, 0.5f);
+  draw_bits_badge(view, input, asked, line.at, colours);
+}
+
+/// a over b, and the lines at 2 b and 5 b.
+void draw_pair(const char* what, double a, double b, const Palette& colours) {
+  const Line line = next_line(px(26));
+  const Bars bars(line);
+  const float bar = px(9), y = line.at.y + px(2);
+  const bool known = std::isfinite(a) && std::isfinite(b);
+  const double full = known && b > 0 ? Bars::reach * b : std::max(a, b);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_text({line.at.x, y + px(2)}, Face::small, colours.secondary, what);
+  const auto draw = [&](double value, float top, Colour c) {
+    list->AddRectFilled({bars.left, top}, {bars.left + bars.width, top + bar}, colours.raised, px(2));
+    if (!known || !(value > 0)) return;
+    const float share = static_cast<float>(std::min(1.0, value / full)), end = bars.left + std::max(px(2), bars.width * share);
+    list->AddRectFilled({bars.left, top}, {end, top + bar}, c, px(2));
+    if (value > full) list->AddTriangleFilled({end, top - px(1)}, {end + px(6), top + bar / 2}, {end, top + bar + px(1)}, c);
+  };
+  draw(a, y, colours.a);
+  draw(b, y + bar + px(2), colours.b);
+  explain(std::string(what) +
+              " |error| against golden of a (above) and b (below). The lines stand at twice and five times b's: "
+              "what FlashAttention's and PyTorch's tests allow.",
+          "a = " + scientific(a) + "\nb = " + scientific(b) + "\na / b = " + times(a / b));
+  if (!known || b <= 0) return;
+  for (const double factor : {2.0, 5.0}) {
+    const float x = bars.place(factor, Bars::reach);
+    list->AddLine({x, y - px(2)}, {x, y + 2 * bar + px(4)}, factor == 2 ? colours.text : colours.secondary, px(1.5f));
+  }
+}
+
+using Form = DeviationMeasure::Form;
+
+/// Three digits, always; ulps are counts and need no exponent as long as they are few.
+std::string number_text(double x, const DeviationMeasure& m) {
+  if (m.form == Form::signed_value) return signed_scientific(x);
+  if (m.unit != DeviationMeasure::Unit::ulps || !(x < 9999.5)) return scientific(x);
+  return printed("%.*f", x < 99.95 ? 1 : 0, x);
+}
+
+/// Shortened to one digit where b's column would be touched.
+std::string ratio_text(double ratio) {
+  const std::string text = times(ratio);
+  return text_width(Face::mono, text) <= px(48) ? text : scientific(ratio, 1) + "×";
+}
+
+double value_of(const Deviation& d, const DeviationMeasure& m) {
+  const double x = numbers_of(d).*m.value;
+  if (m.form != Form::from_one) return x;
+  return x > 1 ? 0 : 1 - x;  // NaN stays: an output of zeros has no direction
+}
+
+/// Right edges of the columns.
+struct Edges {
+  float a, b, ratio, difference;
+};
+Edges edges_of(float width) { return {width - px(206), width - px(130), width - px(74), width}; }
+
+void draw_row(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height, const Palette& colours) {
+  const Line line = next_line(height, width);
+  const double a = value_of(r.a_error, row), b = value_of(r.b_error, row), difference = value_of(r.a_minus_b, row);
+  if (ImGui::IsItemHovered())
+    ImGui::GetWindowDrawList()->AddRectFilled(
+        {line.at.x - px(4), line.at.y}, {line.at.x + line.width + px(4), line.at.y + height}, faded(colours.raised, 0.7f));
+  const float y = line.at.y + (height - line_height(Face::mono)) / 2;
+  const auto number = [&](double v) { return number_text(v, row); };
+  const bool has_ratio = row.form != Form::signed_value;
+  draw_text({line.at.x, y}, Face::label, colours.secondary, row.label);
+  draw_text({line.at.x + x.a, y}, Face::mono, colours.text, number(a), 1);
+  draw_text({line.at.x + x.b, y}, Face::mono, colours.text, number(b), 1);
+  draw_text({line.at.x + x.ratio, y}, Face::mono, has_ratio ? colours.secondary : colours.faint,
+            has_ratio ? ratio_text(a / b) : "", 1);
+  draw_text({line.at.x + x.difference, y}, Face::mono, colours.secondary, number(difference), 1);
+  explain(row.what, has_ratio ? std::string(row.formula) + "\na / b = " + times(a / b) : std::string(row.formula));
+}
+
+void draw_nonfinite(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height,
+                    const Palette& colours) {
+  const Line line = next_line(height, width);
+  const float y = line.at.y + (height - line_height(Face::mono)) / 2;
+  draw_text({line.at.x, y}, Face::label, colours.secondary, row.label);
+  const auto count = [&](float edge, std::int64_t value) {
+    draw_text({line.at.x + edge, y}, Face::mono, value > 0 ? colours.bad : colours.faint,
+              value >= 1000000 ? scientific(static_cast<double>(value)) : std::to_string(value), 1);
+  };
+  count(x.a, r.a_error.nonfinite);
+  count(x.b, r.b_error.nonfinite);
+  count(x.difference, r.a_minus_b.nonfinite);
+  explain(row.what, "golden: " + std::to_string(r.golden_nonfinite));
+}
+
+/// Minimal height of the panel below the table.
+constexpr float least_detail = 116;
+
+/// Rows are as high as the panel has room for.
+float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
+
+void draw_table(const Result& r, const Palette& colours) {
+  const MethodNames names = method_names(r.experiment);
+  const float width = ImGui::GetContentRegionAvail().x;
+  const Edges x = edges_of(width);
+  const float height = row_height();
+  const Line head = next_line(height);
+  const float y = head.at.y;
+  draw_text({head.at.x + x.a, y}, Face::small, colours.a, fitted(Face::small, names.a, x.a), 1);
+  draw_text({head.at.x + x.b, y}, Face::small, colours.b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
+  draw_text({head.at.x + x.ratio, y}, Face::small, colours.secondary, "a/b", 1);
+  draw_text({head.at.x + x.difference, y}, Face::small, colours.secondary, "a−b", 1);
+  explain("Errors of a (" + names.a + ") and b (" + names.b + ") against golden, their ratio, and a measured against b.");
+  const int least = 6, all = static_cast<int>(deviation_measures.size());
+  const float room = ImGui::GetContentRegionAvail().y - px(least_detail);
+  const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all));
+  ImGui::BeginChild("deviations", {width + px(12), shown}, 0, ImGuiWindowFlags_NoBackground);
+  const Edges edges = edges_of(width);
+  for (const DeviationMeasure& row : deviation_measures)
+    row.form == Form::count ? draw_nonfinite(r, row, edges, width, height, colours)
+                            : draw_row(r, row, edges, width, height, colours);
+  ImGui::EndChild();
+}
+
+void draw_detail(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  switch (session.view.detail) {
+    case Detail::ulps:
+      return draw_histogram(*input.answer.result, colours);
+    case Detail::scatter:
+      return draw_scatter(state.scatter, input.answer.result, colours, requests);
+    case Detail::why:
+      return draw_why(session, input, colours, requests);
+    case Detail::same_bits:
+      return draw_same_bits(session, input, colours, requests);
+    case Detail::traffic:
+      return draw_traffic(session, input, colours);
+  }
+}
+
+/// What stands below the table, and the buttons that choose it.
+void draw_lower(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  static constexpr std::array<Choice, 5> choices{{
+      {"ulps", "How often each signed error occurs, in ulps of the main format."},
+      {"scatter", "The error of every element over its magnitude, beside half an ulp of the main format."},
+      {"why", "Which step of a costs what: the mean error if one step were exact."},
+      {"bits", "Whether the bits depend on the instruction set, the threads, block_q or the device. They must not."},
+      {"traffic", "Bytes between HBM and the chip: three passes, FlashAttention 1 and 2, and a roofline."},
+  }};
+  if (ImGui::GetContentRegionAvail().y < px(72)) return;
+  ImGui::Dummy({0, px(6)});
+  int chosen = static_cast<int>(session.view.detail);
+  if (segmented("detail", colours, choices, chosen)) session.view.detail = static_cast<Detail>(chosen);
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
+  draw_detail(session, input, state, colours, requests);
+  constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
+  const auto detail = static_cast<std::size_t>(session.view.detail);
+  const auto csv = [&] { return detail_csv(session.view.detail, input); };
+  offer_export({plots[detail], std::string(detail_names[detail]), at, {at.x + size.x, at.y + size.y}, csv}, session.view,
+               colours, requests);
+}
+
+}  // namespace
+
+void draw_statistics(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  const Result* result = input.answer.result.get();
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  ImGui::Dummy({0, px(4)});
+  draw_verdict(result, input, colours);
+  draw_kernel_verdict(input, colours, ImGui::GetContentRegionAvail().x, requests);
+  if (result != nullptr) {
+    draw_bar_heads(session.view, input, session.experiment, colours);
+    draw_pair("mean", result->a_error.mean_abs, result->b_error.mean_abs, colours);
+    draw_pair("max", result->a_error.max_abs, result->b_error.max_abs, colours);
+    ImGui::Dummy({0, px(2)});
+    draw_table(*result, colours);
+    draw_lower(session, input, state, colours, requests);
+  }
+  ImGui::PopStyleVar();
+  dim_if_stale(input, colours);
+}
+
+}  // namespace attoscope

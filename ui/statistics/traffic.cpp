@@ -1,0 +1,241 @@
+// Bytes between HBM and the chip: bars to scale, what one step holds on chip, and the roofline under which that puts each.
+#include "ui/statistics/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+#include "kernels/experiment/result.h"
+#include "ui/frame/panel_input.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/units.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Which of the three moves what an algorithm moves; -1: none of them.
+int traffic_index(Algorithm a) {
+  switch (a) {
+    case Algorithm::three_pass:
+      return 0;
+    case Algorithm::flash1:
+      return 1;
+    case Algorithm::flash2:
+    case Algorithm::flash4:
+    case Algorithm::hardware:
+      return 2;
+    default:
+      return -1;
+  }
+}
+
+/// How much room there is: tall shows the tiles within HBM too, low puts what is on chip into one line.
+enum class Room { low, middle, tall };
+
+/// A kernel: its name, formula, bytes, bytes over Algorithm 0's, and a bar to scale.
+void draw_bytes(const TrafficOf& t, double largest, double algorithm0, Room room, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool low = room == Room::low;
+  const float width = ImGui::GetContentRegionAvail().x, height = px(low ? 22 : 26), bar = px(low ? 3 : 5),
+              y = at.y + height - bar - px(3);
+  ImGui::InvisibleButton(t.name, {width, height});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float formula_left = px(76), bytes_right = width - px(52),
+              bytes_left = bytes_right - text_width(Face::mono, "0.00 MB") - px(6);
+  draw_text(at, Face::label, colours.text, t.name);
+  draw_text({at.x + formula_left, at.y + px(1)}, Face::mono_small, colours.faint,
+            fitted(Face::mono_small, t.formula, bytes_left - formula_left));
+  draw_text({at.x + bytes_right, at.y}, Face::mono, colours.text, bytes_text(t.bytes), 1);
+  draw_text({at.x + width, at.y}, Face::mono, colours.secondary, times(t.bytes / algorithm0), 1);
+  list->AddRectFilled({at.x, y}, {at.x + width, y + bar}, colours.raised, px(2));
+  list->AddRectFilled({at.x, y}, {at.x + std::max(px(2), width * static_cast<float>(t.bytes / largest)), y + bar}, t.colour,
+                      px(2));
+  explain(t.what, t.counted);
+}
+
+/// What the numbers are.
+void draw_caption(const Traffic& t, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({0, px(18)});
+  draw_text(at, Face::small, colours.faint, printed("between HBM and chip: elements moved, %d B each", t.element_bytes));
+}
+
+/// Four strips of N rows, with the tile that is on chip lit in each.
+void draw_hbm(ImVec2 at, ImVec2 size, const Experiment& e, const Palette& colours) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float step = size.x / 4, n = static_cast<float>(e.problem.n), top = at.y + px(13), height = size.y - px(13);
+  for (int i = 0; i < 4; ++i) {
+    const bool keys = i == 1 || i == 2;
+    const float rows = static_cast<float>(std::min(keys ? e.a.block_k : e.a.block_q, e.problem.n));
+    const float x = at.x + step * static_cast<float>(i), tile = std::max(px(2), height * rows / n);
+    const float start = top + (height - tile) * (keys ? 0.35f : 0.65f);
+    draw_text({x + (step - px(4)) / 2, at.y - px(1)}, Face::mono_small, colours.secondary,
+              std::string_view("QKVO").substr(i, 1), 0.5f);
+    list->AddRectFilled({x, top}, {x + step - px(4), top + height}, colours.raised, px(1));
+    list->AddRectFilled({x, start}, {x + step - px(4), start + tile}, keys ? colours.accent : colours.golden, px(1));
+  }
+}
+
+/// The tiles of one step side by side, to scale with M.
+void draw_chip(ImVec2 at, ImVec2 size, const OnChip& c, double M, const Palette& colours) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const double full = std::max(c.total(), M);
+  const auto x_of = [&](double elements) { return at.x + size.x * static_cast<float>(elements / full); };
+  list->AddRectFilled(at, {x_of(M), at.y + size.y}, colours.raised, px(2));
+  struct Part {
+    const char* name;
+    double elements;
+    Colour colour;
+  };
+  double from = 0;
+  for (const Part& p : {Part{"Q", c.Q, colours.golden}, Part{"K", c.K, colours.accent}, Part{"V", c.V, colours.accent},
+                        Part{"O", c.O, colours.golden}, Part{"S", c.S, mixed(colours.faint, colours.raised, 0.25f)},
+                        Part{"", c.m_and_l, mixed(colours.faint, colours.raised, 0.25f)}}) {
+    const float x0 = x_of(from), x1 = std::max(x0 + 1, x_of(from + p.elements) - px(1));
+    list->AddRectFilled({x0, at.y}, {x1, at.y + size.y}, p.colour, px(1));
+    if (x1 - x0 > px(11))
+      draw_text({(x0 + x1) / 2, at.y + (size.y - line_height(Face::mono_small)) / 2 - px(1)}, Face::mono_small, colours.panel,
+                p.name, 0.5f);
+    from += p.elements;
+  }
+  if (c.total() > M) list->AddRectFilled({x_of(M), at.y + size.y - px(3)}, {x_of(c.total()), at.y + size.y}, colours.bad);
+  const float x = std::floor(x_of(M));
+  list->AddLine({x, at.y - px(4)}, {x, at.y + size.y + px(3)}, colours.text, px(1.5f));
+}
+
+std::string chip_table(const OnChip& c, const Experiment& e) {
+  const int rows = std::min(e.a.block_q, e.problem.n), keys = std::min(e.a.block_k, e.problem.n), d = e.problem.d;
+  return printed(
+             "Q, O  %d x %d = %.0f each\nK, V  %d x %d = %.0f each\nS     %d x %d = %.0f, then P in its place\nm, l  2 x %d = "
+             "%.0f\n",
+             rows, d, c.Q, keys, d, c.K, rows, keys, c.S, rows, c.m_and_l) +
+         printed("all   %.0f elements = ", c.total()) + bytes_text(c.total() * element_bytes(e.format));
+}
+
+void draw_arrow(ImVec2 from, float length, const Palette& colours) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float tip = from.x + length, head = px(4);
+  list->AddLine(from, {tip - px(6), from.y}, colours.faint, px(1.2f));
+  list->AddTriangleFilled({tip - px(6), from.y - head}, {tip - px(6), from.y + head}, {tip, from.y}, colours.faint);
+}
+
+void explain_on_chip(const OnChip& c, const Experiment& e, bool fits) {
+  explain(
+      fits
+          ? "What one step of the inner loop holds on chip, in elements. It fits into M; the line marks M, which the helper "
+            "beside "
+            "the tile sizes sets."
+          : "What one step of the inner loop holds on chip, in elements: more than M. FlashAttention's rule shares M among the "
+            "tiles of Q, K, V and O alone; S comes on top, and real kernels keep it in registers.",
+      chip_table(c, e));
+}
+
+/// What one step of the inner loop needs, against M.
+void draw_on_chip(const Experiment& e, int M, Room room, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool tall = room == Room::tall, low = room == Room::low;
+  const float width = ImGui::GetContentRegionAvail().x, caption = low ? 0 : px(18), sketch = px(tall ? 44 : 18),
+              bar = px(tall ? 20 : 14);
+  const OnChip c = on_chip(e.problem, e.a);
+  const bool fits = c.total() <= M;
+  const double percent = 100 * c.total() / M;
+  const std::string share = percent < 99999 ? printed("%.0f %%", percent) : std::string(">99999 %");
+  const std::string text = low ? share : printed("%.0f of M = %d, ", c.total(), M) + share;
+  const float text_left = text_width(Face::mono, low ? ">99999 %" : text);
+  ImGui::InvisibleButton("on chip", {width, caption + sketch});
+  draw_text(at, Face::label, colours.text, tall ? "HBM → on chip" : "On chip");
+  draw_text({at.x + width, at.y}, Face::mono, fits ? colours.secondary : colours.bad, text, 1);
+  const float hbm = px(76), left = tall ? hbm + px(28) : low ? px(76) : 0, right = low ? width - text_left : width - px(1);
+  const float y = at.y + caption + (low ? px(2) : (sketch - bar) / 2);
+  if (tall) {
+    draw_hbm({at.x, at.y + caption}, {hbm, sketch - px(4)}, e, colours);
+    draw_arrow({at.x + hbm + px(2), y + bar / 2}, px(22), colours);
+  }
+  draw_chip({at.x + left, y}, {right - left, bar}, c, M, colours);
+  explain_on_chip(c, e, fits);
+}
+
+}  // namespace
+
+double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine) {
+  return std::max(flops * 1e-12 / machine.tera_flops, of.bytes * 1e-9 / machine.giga_bytes);
+}
+
+namespace {
+
+TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette& colours) {
+  const bool masked = t.skipped_tiles > 0;
+  const double n = e.problem.n, d = e.problem.d, size = t.element_bytes, flops = useful_flops(e.problem);
+  const double query_rows = (t.flash1 / size - 2 * n * d) / (3 * d + 4), key_rows = (t.flash2 / size - 2 * n * d - n) / (2 * d);
+  const std::string tiles = printed("\n%lld of %lld tiles visited", static_cast<long long>(t.tiles - t.skipped_tiles),
+                                    static_cast<long long>(t.tiles));
+  TrafficOfAll all{
+      {{.name = "Algorithm 0",
+        .bytes = t.algorithm0,
+        .formula = "4Nd + 4N²",
+        .counted =
+            printed("read Q, K; write S; read S; write P; read P, V; write O\n(4 * %.0f * %.0f + 4 * %.0f^2) * %.0f B = ", n, d,
+                    n, size),
+        .what =
+            "Standard attention in three kernels (arXiv 2205.14135, Algorithm 0): S and P are written out whole, N x N, and "
+            "read again, masked or not."},
+       {.name = "FA-1",
+        .bytes = t.flash1,
+        .formula = masked ? "2Nd + (3d+4)ΣBr" : "2Nd + Tc·N(3d+4)",
+        .counted = printed(
+            "K, V once; per tile Q, O, l, m in, then O, l, m out\n(2 * %.0f * %.0f + %.0f * (3 * %.0f + 4)) * %.0f B = ", n, d,
+            query_rows, d, size),
+        .what = "FlashAttention (arXiv 2205.14135, Algorithm 1): K and V outside, so that Q, O, l and m come and go for every "
+                "tile of keys. Large block_k helps. By its Theorem 2 of the order of N² d² / M."},
+       {.name = "FA-2",
+        .bytes = t.flash2,
+        .formula = masked ? "2Nd + N + 2dΣBc" : "2Nd + N + Tr·2Nd",
+        .counted = printed(
+            "Q, O and the log-sum-exp once; per tile K, V in\n(2 * %.0f * %.0f + %.0f + %.0f * 2 * %.0f) * %.0f B = ", n, d, n,
+            key_rows, d, size),
+        .what =
+            "FlashAttention-2 (arXiv 2307.08691, Algorithm 1): Q outside, O stays on chip, K and V come again for every tile "
+            "of queries. Large block_q helps. Every load counts, also those that a cache would serve."}}};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const int index = static_cast<int>(i);
+    all[i].counted += bytes_text(all[i].bytes) + (i > 0 ? tiles : "");
+    all[i].intensity = flops / all[i].bytes;
+    all[i].colour = traffic_index(e.a.algorithm) == index   ? colours.a
+                    : traffic_index(e.b.algorithm) == index ? colours.b
+                                                            : mixed(colours.faint, colours.raised, 0.25f);
+  }
+  return all;
+}
+
+}  // namespace
+
+TrafficOfAll traffic_of_all(const Result& r, const Palette& colours) {
+  return traffic_of_all(r.experiment, r.traffic, colours);
+}
+TrafficOfAll traffic_of_all(const Experiment& e, const Palette& colours) { return traffic_of_all(e, traffic(e), colours); }
+
+void draw_traffic_lines(const TrafficOfAll& all, const Palette& colours) {
+  const double most = std::ranges::max_element(all, {}, &TrafficOf::bytes)->bytes;
+  for (const TrafficOf& t : all) draw_bytes(t, most, all[0].bytes, Room::middle, colours);
+}
+
+void draw_traffic(Session& session, const PanelInput& input, const Palette& colours) {
+  if (!input.answer.result) return label(Face::label, colours.secondary, "No answer yet");
+  const Result& r = *input.answer.result;
+  const TrafficOfAll all = traffic_of_all(r, colours);
+  const float height = ImGui::GetContentRegionAvail().y / px(1);
+  const Room room = height >= 236 ? Room::tall : height >= 206 ? Room::middle : Room::low;
+  double largest = 0;
+  for (const TrafficOf& t : all) largest = std::max(largest, t.bytes);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
+  ImGui::Dummy({0, px(4)});
+  if (height >= 254) draw_caption(r.traffic, colours);
+  for (const TrafficOf& t : all) draw_bytes(t, largest, all[0].bytes, room, colours);
+  draw_on_chip(r.experiment, session.view.on_chip_elements, room, colours);
+  draw_roofline(session.view, all, useful_flops(r.experiment.problem), colours);
+  ImGui::PopStyleVar();
+}
+
+}  // namespace attoscope

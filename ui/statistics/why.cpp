@@ -1,0 +1,92 @@
+// The cost of each rounding step: the mean error if that step alone were exact.
+#include "ui/frame/why.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "imgui.h"
+#include "kernels/questions/attribution.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/statistics/statistics.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+/// The change of the mean error as a share of it; below 0: it would shrink.
+double change_of(const StepShare& s, const Attribution& all) { return -s.relief / all.total.mean_abs; }
+
+/// One step: its name, a bar, and by how much the error would change. True if it was clicked.
+bool draw_share(const StepShare& s, const Attribution& all, double largest, float width, float height, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float left = px(78), right = px(62), bar = std::floor(px(9));
+  const bool pressed = ImGui::InvisibleButton(("why " + std::string(name(s.step))).c_str(), {width, height});
+  const double change = change_of(s, all);
+  const bool known = std::isfinite(change);
+  const float y = at.y + (height - bar) / 2, room = width - left - right - px(8);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled({at.x + left, y}, {at.x + left + room, y + bar}, colours.raised, px(2));
+  if (known && largest > 0) {
+    const float length = std::max(px(2), room * static_cast<float>(std::min(1.0, std::abs(change) / largest)));
+    const Colour fill = change > 0 ? colours.bad : colours.a;
+    list->AddRectFilled({at.x + left, y}, {at.x + left + length, y + bar},
+                        ImGui::IsItemHovered() ? mixed(fill, colours.text, 0.2f) : fill, px(2));
+  }
+  const float text_y = at.y + (height - line_height(Face::mono)) / 2;
+  draw_text({at.x, text_y}, Face::mono, colours.text, name(s.step));
+  const double tenths = std::round(1000 * change) / 10 + 0.0;  // -0 becomes 0
+  const char* const format = tenths == 0 ? "%.1f %%" : "%+.1f %%";
+  draw_text({at.x + width, text_y}, Face::mono, colours.secondary, known ? printed(format, tenths) : std::string("–"), 1);
+  explain("The mean error of a if " + std::string(name(s.step)) + " alone were exact: " +
+              std::string(step_texts[static_cast<std::size_t>(s.step)].what) + ". Click: make it exact.",
+          "now            " + scientific(all.total.mean_abs) + "\nif exact       " + scientific(s.without.mean_abs) +
+              "\nthis one alone " + scientific(s.alone.mean_abs));
+  return pressed;
+}
+
+void draw_shares(Session& session, const Attribution& all, const Palette& colours) {
+  double largest = 0;
+  for (const StepShare& s : all.steps)
+    if (const double change = std::abs(change_of(s, all)); std::isfinite(change)) largest = std::max(largest, change);
+  if (all.steps.empty()) label(Face::label, colours.secondary, "No step of a rounds anything but the inputs.");
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float count = std::max(1.0f, static_cast<float>(all.steps.size()));
+  const float height = std::floor(std::clamp(room.y / count, px(15), px(19)));
+  ImGui::BeginChild("steps", {room.x + px(12), room.y}, 0, ImGuiWindowFlags_NoBackground);
+  for (const StepShare& s : all.steps)
+    if (draw_share(s, all, largest, room.x, height, colours)) session.experiment.a.precision[s.step] = exact;
+  ImGui::EndChild();
+}
+
+}  // namespace
+
+bool answers(const Experiment& known, const Experiment& asked) {
+  Experiment traced = asked;
+  if (asked.problem.rows == 0) traced.problem.traced_row = known.problem.traced_row;
+  return known == traced;
+}
+
+void draw_why(Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float title = px(26), width = ImGui::GetContentRegionAvail().x;
+  ImGui::Dummy({width, title});
+  explain(
+      "Every step of a that rounds, made exact alone: how much smaller (−) or larger (+) the mean error would be. A click on a "
+      "step makes it exact.",
+      "(mean |error| if exact - mean |error|) / mean |error|");
+  draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mean error if one step were exact");
+  const Algorithm a = session.experiment.a.algorithm;
+  if (!is_emulated(a))
+    return label(
+        Face::label, colours.secondary,
+        a == Algorithm::loaded ? "A loaded output has no steps to make exact." : "Tensor cores have no steps to make exact.");
+  if (input.side.why && answers(input.side.why->experiment, session.experiment))
+    return draw_shares(session, input.side.why->attribution, colours);
+  label(Face::label, colours.secondary, "making each step exact in turn ...");
+  requests.side.attribute = !input.answer.computing && !input.side.attributing && !ImGui::IsAnyMouseDown();
+}
+
+}  // namespace attoscope

@@ -1,0 +1,29 @@
+/// Progress of the running computation.
+#pragma once
+
+#include <string>
+
+#include "imgui.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+
+/// Work that takes no longer than this shows no progress, in seconds.
+inline constexpr double shown_after = 0.5;
+
+/// Width of `draw_progress` at UI scale 1.
+inline constexpr float progress_width = 312;
+
+/// "  3.4 s left", always as wide; blank where it is negative: unknown.
+std::string time_left(double seconds);
+
+/// A bar that is filled up to `share`.
+void draw_bar(ImVec2 at, float width, float thick, double share, const Palette& colours);
+
+/// A bar, the time left and a button that stops the work, in a line of `height`; nothing where work takes no longer than
+/// `shown_after`. Always as wide as told.
+void draw_progress(const PanelInput& input, const Palette& colours, float height, Requests& requests);
+
+}  // namespace attoscope

@@ -1,0 +1,146 @@
+#include "ui/widgets/rounding_cell.h"
+
+#include <exception>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+void choose_stochastic(Rounding& r, const Palette& colours) {
+  ImGui::BeginDisabled(r.kind == Rounding::Kind::exact);
+  toggle("stochastic", colours, r.stochastic, px(148));
+  ImGui::EndDisabled();
+  explain(
+      "Rounds up or down with the probability of the distance instead of to the nearest, by dice that the seed starts: right "
+      "on "
+      "average, so errors do not add up in one direction. The cell shows it by ~.",
+      "P(up) = (x - down) / (up - down)");
+}
+
+/// Why a text is no format; empty: it is one, or nothing.
+std::string complaint(const std::string& typed) {
+  if (typed.empty()) return {};
+  try {
+    parse_format(typed);
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// Any format by its name. True if Enter set one.
+bool type_format(Format& format, std::string& typed, const Palette& colours) {
+  if (ImGui::IsWindowAppearing()) typed.clear();
+  ImGui::SetNextItemWidth(px(148));
+  const bool entered = ImGui::InputTextWithHint("##format", "e5m7", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
+  explain(
+      "Any format: eXmY, X 2 .. 11 exponent bits, Y 0 .. 52 mantissa bits, then /saturate, /nan or /infinity if overflow is to "
+      "be "
+      "otherwise. Enter sets it.",
+      "e8m7 = bf16, e5m10 = fp16");
+  const std::string wrong = complaint(typed);
+  if (!wrong.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, colours.bad);
+    wrapped(Face::small, wrong, px(220));
+    ImGui::PopStyleColor();
+  }
+  if (!entered || typed.empty() || !wrong.empty()) return false;
+  format = parse_format(typed);
+  return true;
+}
+
+/// Formats to choose from, and any other by its name.
+void choose_rounding(Rounding& r, const Format& main, std::string& typed, const Palette& colours) {
+  const auto become = [&r](Rounding wanted) {
+    wanted.stochastic = r.stochastic;
+    r = wanted;
+  };
+  {
+    const WithFace f(Face::mono);
+    if (ImGui::Selectable("exact", r.kind == Rounding::Kind::exact)) r = exact;
+    explain("Not rounded: the step stays in the working type, float or double.");
+    if (ImGui::Selectable("D, the main format", r.kind == Rounding::Kind::main)) become(to_main);
+    explain("Follows the main format, now " + name(main) + ".");
+    ImGui::Separator();
+    for (const Format& format : {bf16, fp16, tf32, fp32, fp64, e4m3, e5m2}) {
+      const bool is_set = r.kind == Rounding::Kind::format && r.format == format;
+      if (ImGui::Selectable(name(format).c_str(), is_set)) become(to_format(format));
+      explain("Always " + name(format) + ", whatever the main format is.",
+              printed("eps = %g, max = %g", epsilon(format), largest(format)));
+    }
+    Format other;
+    if (type_format(other, typed, colours)) {
+      become(to_format(other));
+      ImGui::CloseCurrentPopup();
+    }
+  }
+  choose_stochastic(r, colours);
+}
+
+bool format_popup(const char* id, Rounding& r, const Format& main, std::string& typed, const Palette& colours) {
+  if (!ImGui::BeginPopup(id)) return false;
+  const Rounding before = r;
+  choose_rounding(r, main, typed, colours);
+  ImGui::EndPopup();
+  return !(r == before);
+}
+
+/// The part of a cell that opens its popup, shown while the mouse is over the cell. True if the mouse is in it.
+bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
+  if (!ImGui::IsItemHovered()) return false;
+  const float x = to.x - px(9), y = (from.y + to.y) / 2, size = px(3.5f);
+  ImGui::GetWindowDrawList()->AddTriangleFilled({x - size, y - size / 2}, {x + size, y - size / 2}, {x, y + size}, ink);
+  return ImGui::GetMousePos().x > to.x - px(18);
+}
+
+/// What a cell says under the mouse.
+void explain_cell(const Rounding& r, const RoundingCell& cell, const Format& main) {
+  const bool is_exact = r.kind == Rounding::Kind::exact;
+  std::string formula = is_exact ? std::string("not rounded: stays in the working type")
+                                 : printed("x -> round(%s, x)", rounding_text(r, main).c_str());
+  if (cell.usual)
+    formula += printed("\n%s has %s here", std::string(cell.preset).c_str(), rounding_text(*cell.usual, main).c_str());
+  explain(cell.what + "Click: exact or D. Right click, or the arrow: a format of its own, stochastic.", formula);
+}
+
+}  // namespace
+
+std::string rounding_text(const Rounding& r, const Format& main) {
+  if (r.kind == Rounding::Kind::exact) return "exact";
+  std::string text = name(format_of(r, main));
+  if (r.stochastic) text.insert(text.begin(), '~');
+  return text;
+}
+
+void draw_cell(ImVec2 from, ImVec2 to, Colour colour, const Palette& colours, const CellLook& look) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float rounding = px(2.5f), middle = (from.x + to.x) / 2, y = (from.y + to.y - line_height(Face::mono_small)) / 2;
+  const bool main = look.kind == Rounding::Kind::main, own = look.kind == Rounding::Kind::format;
+  const Colour fill = main ? mixed(colour, colours.panel, look.idle ? 0.6f : 0.0f) : colours.raised;
+  list->AddRectFilled(from, to, ImGui::IsItemHovered() ? mixed(fill, colours.text, 0.15f) : fill, rounding);
+  if (own) list->AddRect(from, to, colour, rounding, px(1.4f));
+  const Colour ink = main ? colours.panel : own ? colour : colours.faint;
+  draw_text({middle, y}, Face::mono_small, ink, fitted(Face::mono_small, look.text, to.x - from.x - px(24)), 0.5f);
+  if (look.differs) list->AddCircleFilled({from.x + px(8), (from.y + to.y) / 2}, px(3), main ? colours.panel : colours.text);
+}
+
+bool edit_rounding(Rounding& r, const RoundingCell& cell, const Format& main, const Palette& colours, std::string& typed) {
+  const ImVec2 from{cell.left, ImGui::GetCursorScreenPos().y}, to{from.x + cell.width, from.y + cell.height - px(2)};
+  const std::string name(cell.name), popup = name + " rounding";
+  const bool pressed = ImGui::InvisibleButton(name.c_str(), {cell.width, cell.height});
+  draw_cell(from, to, cell.colour, colours, {r.kind, rounding_text(r, main), cell.usual && !(*cell.usual == r), cell.idle});
+  const bool arrow = over_arrow(from, to, r.kind == Rounding::Kind::main ? colours.panel : colours.secondary);
+  ImGui::OpenPopupOnItemClick(popup.c_str(), ImGuiPopupFlags_MouseButtonRight);
+  explain_cell(r, cell, main);
+  if (pressed && arrow) ImGui::OpenPopup(popup.c_str());
+  const bool turned = pressed && !arrow;
+  if (turned) r = r.kind == Rounding::Kind::exact ? to_main : exact;
+  return format_popup(popup.c_str(), r, main, typed, colours) || turned;
+}
+
+}  // namespace attoscope

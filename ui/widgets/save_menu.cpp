@@ -1,0 +1,105 @@
+#include "ui/widgets/save_menu.h"
+
+#include <array>
+
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::array<Choice, export_as_names.size()> formats{{
+    {"screen", "The pixels as they are in the window (.png), and the numbers behind them (.csv)."},
+    {"PDF",
+     "A figure for print, drawn by gnuplot: vectors, fonts embedded, white ground, colours that everybody can tell apart."},
+    {"SVG", "The same figure for web pages and for editing."},
+    {"PNG", "The same figure at 300 dots an inch, for slides."},
+}};
+constexpr std::array<Choice, 2> widths{{
+    {"one column", "85 mm wide: one column of a two-column page."},
+    {"two columns", "175 mm wide: across the page."},
+}};
+constexpr std::array<Choice, 2> bundles{{
+    {"folder", "A folder with the figure, its data (.csv), its gnuplot script (.gp) and the .json that makes it again."},
+    {".zip", "One .zip with the figure, its data (.csv), its gnuplot script (.gp) and the .json that makes it again."},
+}};
+
+/// A row of the menu: its name at the left, a segmented choice at the right. True if it changed.
+bool choose(const char* name, const char* id, std::span<const Choice> choices, int& chosen, bool possible,
+            const Palette& colours) {
+  constexpr float name_width = 56, choice_width = 240;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label,
+            possible ? colours.secondary : colours.faint, name);
+  ImGui::SetCursorScreenPos({at.x + px(name_width), at.y});
+  ImGui::BeginDisabled(!possible);
+  const bool changed = segmented(id, colours, choices, chosen, px(choice_width));
+  ImGui::EndDisabled();
+  return changed;
+}
+
+/// What will be written, in a line.
+std::string files_of(const FigureChoice& c) {
+  if (c.as == ExportAs::screen) return "a .png of the screen and a .csv";
+  const std::string_view name = export_as_names[static_cast<std::size_t>(c.as)];
+  return printed("%.*s, .csv, .gp and .json in a %s", static_cast<int>(name.size()), name.data(), c.zip ? ".zip" : "folder");
+}
+
+void edit_choice(FigureChoice& c, bool drawable, const Palette& colours) {
+  int as = drawable ? static_cast<int>(c.as) : 0, columns = c.two_columns, bundle = c.zip;
+  const bool drawn = as > 0;
+  if (choose("as", "keep as", drawable ? std::span<const Choice>(formats) : std::span<const Choice>(formats).first(1), as, true,
+             colours) &&
+      drawable)
+    c.as = static_cast<ExportAs>(as);
+  if (choose("width", "columns", widths, columns, drawn, colours)) c.two_columns = columns == 1;
+  if (choose("in a", "bundle", bundles, bundle, drawn, colours)) c.zip = bundle == 1;
+}
+
+ExportRequest export_request_of(const Exportable& plot) {
+  ExportRequest kept{plot.name, plot.min.x, plot.min.y, plot.max.x, plot.max.y, plot.csv ? plot.csv() : ""};
+  kept.plot = plot.plot;
+  return kept;
+}
+
+void draw_menu(const Exportable& plot, View& view, const Palette& colours, Requests& requests) {
+  constexpr float width = 296;
+  const bool drawable = plot.plot != Plot::window;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  label(Face::body, colours.text, "Keep the " + plot.name);
+  edit_choice(view.figure, drawable, colours);
+  label(Face::small, colours.faint, files_of(drawable ? view.figure : FigureChoice{}));
+  if (push_button("save###keep", colours, true, {px(plot.has_field ? 96 : width), px(control_height)})) {
+    requests.exports.plot = export_request_of(plot);
+    ImGui::CloseCurrentPopup();
+  }
+  explain("Writes it into the folder of pictures; the line at the bottom of the window says where.");
+  if (plot.has_field) {
+    ImGui::SameLine(0, px(8));
+    if (push_button("whole field as .npy###npy", colours, false, {px(width - 104), px(control_height)})) {
+      requests.exports.plot = export_request_of(plot);
+      requests.exports.plot->npy = true;
+      ImGui::CloseCurrentPopup();
+    }
+    explain("Every element of the field on show, not only those that are seen, as a NumPy array of doubles.");
+  }
+  ImGui::PopStyleVar();
+}
+
+}  // namespace
+
+void offer_export(const Exportable& plot, View& view, const Palette& colours, Requests& requests) {
+  const std::string menu = "keep " + plot.name;
+  if (save_button(plot.name.c_str(), plot.min, plot.max, colours, plot.low)) ImGui::OpenPopup(menu.c_str());
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(16), px(12)});
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, colours.panel);
+  const bool open = ImGui::BeginPopup(menu.c_str());
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  if (!open) return;
+  draw_menu(plot, view, colours, requests);
+  ImGui::EndPopup();
+}
+
+}  // namespace attoscope

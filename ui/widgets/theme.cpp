@@ -1,0 +1,234 @@
+#include "ui/widgets/theme.h"
+
+#include <cmath>
+
+#include "imgui.h"
+#include "imgui_freetype.h"
+#include "implot.h"
+
+namespace attoscope {
+namespace {
+
+/// ImGui's packing of 0xRRGGBB.
+constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (hex & 0xff00u) | hex >> 16; }
+
+constexpr Palette dark{.background = rgb(0x14171c),
+                       .panel = rgb(0x1b1f26),
+                       .raised = rgb(0x252b34),
+                       .line = rgb(0x323a46),
+                       .text = rgb(0xe6e9ee),
+                       .secondary = rgb(0xa3acba),
+                       .faint = rgb(0x8590a0),
+                       .a = rgb(0xe69f00),
+                       .b = rgb(0x56b4e9),
+                       .golden = rgb(0xc9d1db),
+                       .moved = rgb(0xcc79a7),
+                       .bad = rgb(0xff6b57),
+                       .good = rgb(0x2fbf8f),
+                       .accent = rgb(0x8fa7c4)};
+constexpr Palette light_{.background = rgb(0xeef0f3),
+                         .panel = rgb(0xffffff),
+                         .raised = rgb(0xe6e9ee),
+                         .line = rgb(0xcfd5dd),
+                         .text = rgb(0x1b2027),
+                         .secondary = rgb(0x4a5462),
+                         .faint = rgb(0x667180),
+                         .a = rgb(0x9a5f00),
+                         .b = rgb(0x0b68a8),
+                         .golden = rgb(0x59636f),
+                         .moved = rgb(0xa03f79),
+                         .bad = rgb(0xc2301c),
+                         .good = rgb(0x0b7a57),
+                         .accent = rgb(0x4f6b8f)};
+/// Every role at 7:1 or more on its panel.
+constexpr Palette contrast{.background = rgb(0x000000),
+                           .panel = rgb(0x000000),
+                           .raised = rgb(0x202020),
+                           .line = rgb(0x8c8c8c),
+                           .text = rgb(0xffffff),
+                           .secondary = rgb(0xe2e2e2),
+                           .faint = rgb(0xc2c2c2),
+                           .a = rgb(0xffb000),
+                           .b = rgb(0x6ac6ff),
+                           .golden = rgb(0xd6dbe2),
+                           .moved = rgb(0xff95d5),
+                           .bad = rgb(0xff8577),
+                           .good = rgb(0x3fe0a8),
+                           .accent = rgb(0xd2e2ff)};
+
+/// Ascender to descender in ems: ImGui's sizes are those of the whole line, ours those of the em.
+constexpr float jetbrains_line = 1.32f, dejavu_line = 1.1641f;
+
+ImVec4 vec(Colour c, float alpha = 1) {
+  ImVec4 v = ImGui::ColorConvertU32ToFloat4(c);
+  v.w *= alpha;
+  return v;
+}
+
+ImFontConfig font_config(float line) {
+  ImFontConfig config;
+  config.SizePixels = size::body;
+  config.ExtraSizeScale = line;
+  config.FontLoaderFlags = ImGuiFreeTypeLoaderFlags_LightHinting;
+  return config;
+}
+
+/// One face with the mathematical signs of another behind it.
+ImFont* add_font(const std::string& file, float line, const std::string& math) {
+  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  ImFontConfig config = font_config(line);
+  ImFontConfig embedded;
+  embedded.SizePixels = size::body;
+  ImFont* font = file.empty() ? atlas.AddFontDefaultVector(&embedded) : atlas.AddFontFromFileTTF(file.c_str(), 0, &config);
+  if (!math.empty() && font != nullptr) {
+    ImFontConfig behind = font_config(dejavu_line);
+    behind.MergeMode = true;
+    atlas.AddFontFromFileTTF(math.c_str(), 0, &behind);
+  }
+  return font;
+}
+
+/// Surfaces, text and lines.
+void colour_surfaces(ImVec4* c, const Palette& p) {
+  c[ImGuiCol_Text] = vec(p.text);
+  c[ImGuiCol_TextDisabled] = vec(p.faint);
+  c[ImGuiCol_WindowBg] = c[ImGuiCol_ChildBg] = c[ImGuiCol_MenuBarBg] = vec(p.panel);
+  c[ImGuiCol_TitleBg] = c[ImGuiCol_TitleBgActive] = c[ImGuiCol_TitleBgCollapsed] = vec(p.panel);
+  c[ImGuiCol_PopupBg] = vec(p.raised);
+  c[ImGuiCol_DockingEmptyBg] = vec(p.background);
+  c[ImGuiCol_Border] = c[ImGuiCol_Separator] = c[ImGuiCol_TreeLines] = vec(p.line);
+  c[ImGuiCol_BorderShadow] = vec(p.line, 0);
+  c[ImGuiCol_TableHeaderBg] = c[ImGuiCol_TableRowBg] = vec(p.panel, 0);
+  c[ImGuiCol_TableRowBgAlt] = vec(p.raised, 0.4f);
+  c[ImGuiCol_TableBorderStrong] = c[ImGuiCol_TableBorderLight] = vec(p.line);
+  c[ImGuiCol_ScrollbarBg] = vec(p.panel, 0);
+  c[ImGuiCol_ScrollbarGrab] = vec(p.line);
+  c[ImGuiCol_ScrollbarGrabHovered] = c[ImGuiCol_ScrollbarGrabActive] = vec(p.faint);
+  c[ImGuiCol_ModalWindowDimBg] = c[ImGuiCol_NavWindowingDimBg] = vec(dark.background, 0.5f);
+}
+
+/// What can be clicked, in the muted accent.
+void colour_controls(ImVec4* c, const Palette& p) {
+  c[ImGuiCol_FrameBg] = c[ImGuiCol_Button] = vec(p.raised);
+  c[ImGuiCol_FrameBgHovered] = c[ImGuiCol_ButtonHovered] = vec(p.line);
+  c[ImGuiCol_FrameBgActive] = c[ImGuiCol_ButtonActive] = vec(p.accent, 0.45f);
+  c[ImGuiCol_CheckboxSelectedBg] = vec(p.raised);
+  c[ImGuiCol_CheckMark] = c[ImGuiCol_SliderGrab] = c[ImGuiCol_InputTextCursor] = vec(p.accent);
+  c[ImGuiCol_SliderGrabActive] = c[ImGuiCol_TextLink] = c[ImGuiCol_NavCursor] = vec(p.accent);
+  c[ImGuiCol_Header] = c[ImGuiCol_TextSelectedBg] = vec(p.accent, 0.30f);
+  c[ImGuiCol_HeaderHovered] = vec(p.accent, 0.20f);
+  c[ImGuiCol_HeaderActive] = vec(p.accent, 0.40f);
+  c[ImGuiCol_SeparatorHovered] = c[ImGuiCol_SeparatorActive] = vec(p.accent);
+  c[ImGuiCol_ResizeGrip] = vec(p.line, 0);
+  c[ImGuiCol_ResizeGripHovered] = c[ImGuiCol_ResizeGripActive] = vec(p.accent);
+  c[ImGuiCol_Tab] = c[ImGuiCol_TabSelected] = c[ImGuiCol_TabDimmed] = c[ImGuiCol_TabDimmedSelected] = vec(p.panel);
+  c[ImGuiCol_TabHovered] = vec(p.raised);
+  c[ImGuiCol_TabSelectedOverline] = c[ImGuiCol_TabDimmedSelectedOverline] = vec(p.accent);
+  c[ImGuiCol_DockingPreview] = c[ImGuiCol_DragDropTargetBg] = vec(p.accent, 0.25f);
+  c[ImGuiCol_DragDropTarget] = c[ImGuiCol_UnsavedMarker] = c[ImGuiCol_NavWindowingHighlight] = vec(p.accent);
+  c[ImGuiCol_PlotLines] = c[ImGuiCol_PlotHistogram] = vec(p.secondary);
+  c[ImGuiCol_PlotLinesHovered] = c[ImGuiCol_PlotHistogramHovered] = vec(p.accent);
+}
+
+/// Lengths at scale 1: an 8-pixel grid, small corners, no boxes in boxes.
+void set_lengths(ImGuiStyle& s) {
+  s.WindowPadding = {12, 8};
+  s.FramePadding = {8, 4};
+  s.ItemSpacing = {8, 8};
+  s.ItemInnerSpacing = {8, 4};
+  s.CellPadding = {4, 2};
+  s.IndentSpacing = 16;
+  s.ScrollbarSize = 10;
+  s.GrabMinSize = 12;
+  s.WindowRounding = s.PopupRounding = 4;
+  s.FrameRounding = s.TabRounding = s.SelectableRounding = s.MenuItemRounding = 3;
+  s.GrabRounding = s.ScrollbarRounding = 8;
+  s.ChildRounding = 0;
+  s.WindowBorderSize = s.ChildBorderSize = s.FrameBorderSize = 0;
+  s.PopupBorderSize = s.SeparatorSize = s.DockingSeparatorSize = 1;
+  s.TabBarBorderSize = 1;
+  s.TabBarOverlineSize = 2;
+  s.SeparatorTextPadding = {0, 4};
+  s.SeparatorTextBorderSize = 1;
+  s.HoverDelayShort = 0.15f;
+  s.HoverDelayNormal = 0.45f;
+}
+
+/// Plots are for reading: faint grid, no frame, no background of their own.
+void style_plots(const Palette& p, float scale) {
+  ImPlotStyle& s = ImPlot::GetStyle();
+  s = ImPlotStyle();
+  s.PlotDefaultSize = {240 * scale, 160 * scale};
+  s.PlotMinSize = {48 * scale, 32 * scale};
+  s.PlotBorderSize = 0;
+  s.MinorAlpha = 0.6f;  // ImPlot counts custom ticks as minor ones
+  s.MajorTickLen = s.MinorTickLen = {0, 0};
+  s.PlotPadding = {0, 0};
+  s.LabelPadding = {6 * scale, 4 * scale};
+  s.LegendPadding = s.MousePosPadding = {8 * scale, 8 * scale};
+  s.LegendInnerPadding = s.AnnotationPadding = {4 * scale, 4 * scale};
+  s.FitPadding = {0, 0.05f};
+  ImVec4* c = s.Colors;
+  c[ImPlotCol_FrameBg] = c[ImPlotCol_PlotBg] = c[ImPlotCol_PlotBorder] = c[ImPlotCol_AxisBg] = vec(p.panel, 0);
+  c[ImPlotCol_LegendBg] = vec(p.panel, 0.8f);
+  c[ImPlotCol_LegendBorder] = vec(p.line, 0);
+  c[ImPlotCol_TitleText] = vec(p.text);
+  c[ImPlotCol_LegendText] = c[ImPlotCol_InlayText] = c[ImPlotCol_AxisText] = vec(p.secondary);
+  c[ImPlotCol_AxisGrid] = c[ImPlotCol_AxisTick] = vec(p.line);
+  c[ImPlotCol_AxisBgHovered] = vec(p.accent, 0.10f);
+  c[ImPlotCol_AxisBgActive] = vec(p.accent, 0.20f);
+  c[ImPlotCol_Selection] = c[ImPlotCol_Crosshairs] = vec(p.accent);
+}
+
+/// True if the context's style is that of the theme and scale already; the style itself remembers.
+bool is_applied(const Palette& p, float scale) {
+  const ImGuiStyle& s = ImGui::GetStyle();
+  return s.FontScaleMain == scale && ImGui::ColorConvertFloat4ToU32(s.Colors[ImGuiCol_WindowBg]) == p.panel &&
+         ImGui::ColorConvertFloat4ToU32(s.Colors[ImGuiCol_CheckMark]) == p.accent;
+}
+
+}  // namespace
+
+const Palette& palette(Theme theme) {
+  switch (theme) {
+    case Theme::light:
+      return light_;
+    case Theme::high_contrast:
+      return contrast;
+    case Theme::dark:
+      break;
+  }
+  return dark;
+}
+
+Fonts load_fonts(const FontFiles& files) {
+  ImGui::GetIO().Fonts->Clear();
+  add_font(files.sans, sans_line, files.math);
+  add_font(files.sans_semibold.empty() ? files.sans : files.sans_semibold, sans_line, files.math);
+  add_font(files.mono, jetbrains_line, files.math);
+  add_font(files.sans_italic.empty() ? files.sans : files.sans_italic, sans_line, files.math);
+  return fonts();
+}
+
+Fonts fonts() {
+  const ImVector<ImFont*>& loaded = ImGui::GetIO().Fonts->Fonts;
+  return loaded.Size < 4 ? Fonts{} : Fonts{loaded[0], loaded[1], loaded[2], loaded[3]};
+}
+
+void apply_theme(Theme theme, double ui_scale, double dpi_scale) {
+  const Palette& p = palette(theme);
+  const float scale = static_cast<float>(ui_scale * dpi_scale);
+  if (is_applied(p, scale)) return;
+  ImGuiStyle style;
+  set_lengths(style);
+  style.FrameBorderSize = theme == Theme::high_contrast ? 1 : 0;
+  style.ScaleAllSizes(scale);
+  style.FontSizeBase = size::body;
+  style.FontScaleMain = scale;
+  colour_surfaces(style.Colors, p);
+  colour_controls(style.Colors, p);
+  ImGui::GetStyle() = style;
+  if (ImPlot::GetCurrentContext() != nullptr) style_plots(p, scale);
+}
+
+}  // namespace attoscope

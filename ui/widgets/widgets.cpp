@@ -1,0 +1,353 @@
+#include "ui/widgets/widgets.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "imgui_internal.h"
+
+namespace attoscope {
+
+namespace {
+
+struct FaceText {
+  ImFont* font;
+  float size;
+};
+
+FaceText face_text(Face face) {
+  const Fonts& f = fonts();
+  switch (face) {
+    case Face::body:
+      return {f.sans, size::body};
+    case Face::label:
+      return {f.sans, size::label};
+    case Face::small:
+      return {f.sans, 12};
+    case Face::section:
+      return {f.semibold, size::section};
+    case Face::headline:
+      return {f.semibold, size::headline};
+    case Face::mono:
+      return {f.mono, size::mono};
+    case Face::mono_small:
+      return {f.mono, 11.5f};
+  }
+  return {f.sans, size::body};
+}
+
+ImVec4 vec(Colour c) { return ImGui::ColorConvertU32ToFloat4(c); }
+
+}  // namespace
+
+float px(float length) { return length * ImGui::GetStyle().FontScaleMain; }
+
+WithFace::WithFace(Face face) {
+  const FaceText f = face_text(face);
+  ImGui::PushFont(f.font, f.size);
+}
+WithFace::~WithFace() { ImGui::PopFont(); }
+
+float line_height(Face face) { return px(face_text(face).size); }
+
+float text_width(Face face, std::string_view text) {
+  const WithFace f(face);
+  return ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
+}
+
+float draw_text(ImDrawList* list, ImVec2 at, Face face, Colour colour, std::string_view text, float align) {
+  const WithFace f(face);
+  const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
+  list->AddText({std::floor(at.x - align * width), std::floor(at.y)}, ImGui::GetColorU32(colour), text.data(),
+                text.data() + text.size());
+  return width;
+}
+
+float draw_text(ImVec2 at, Face face, Colour colour, std::string_view text, float align) {
+  return draw_text(ImGui::GetWindowDrawList(), at, face, colour, text, align);
+}
+
+std::string fitted(Face face, std::string_view text, float width) {
+  if (text_width(face, text) <= width) return std::string(text);
+  std::string shorter(text);
+  while (!shorter.empty() && text_width(face, shorter + "…") > width) {
+    do shorter.pop_back();
+    while (!shorter.empty() && (static_cast<unsigned char>(shorter.back()) & 0xC0) == 0x80);
+    if (!shorter.empty() && static_cast<unsigned char>(shorter.back()) >= 0xC0) shorter.pop_back();
+  }
+  return shorter + "…";
+}
+
+void label(Face face, Colour colour, std::string_view text) {
+  const WithFace f(face);
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopStyleColor();
+}
+
+void section(const Palette& colours, std::string_view title) {
+  ImGui::Dummy({0, px(3)});
+  label(Face::section, colours.faint, title);
+}
+
+Colour faded(Colour colour, float alpha) {
+  const auto a = static_cast<Colour>(std::lround(static_cast<float>(colour >> 24) * alpha));
+  return (colour & 0x00ffffffu) | (a << 24);
+}
+
+Colour mixed(Colour x, Colour y, float t) {
+  Colour result = 0;
+  for (int shift = 0; shift < 32; shift += 8) {
+    const auto from = static_cast<float>((x >> shift) & 255), to = static_cast<float>((y >> shift) & 255);
+    result |= static_cast<Colour>(std::lround(from + (to - from) * t)) << shift;
+  }
+  return result;
+}
+
+WithWidth::WithWidth(float width) : right_(ImGui::GetCurrentWindow()->ContentRegionRect.Max.x) {
+  ImGuiWindow& window = *ImGui::GetCurrentWindow();
+  window.ContentRegionRect.Max.x = std::min(right_, window.DC.CursorPos.x + width);
+}
+WithWidth::~WithWidth() { ImGui::GetCurrentWindow()->ContentRegionRect.Max.x = right_; }
+
+void wrapped(Face face, std::string_view text, float width) {
+  const WithFace f(face);
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    const char* newline = std::find(at, end, '\n');
+    const char* stop = ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), at, newline, width);
+    if (stop <= at) stop = std::min(at + 1, end);
+    ImGui::TextUnformatted(at, stop);
+    at = stop;
+    while (at < end && (*at == ' ' || (at == newline && *at == '\n'))) ++at;
+  }
+}
+
+float wrapped_height(Face face, std::string_view text, float width) {
+  const WithFace f(face);
+  return ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width).y;
+}
+
+bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width,
+                  const Palette& colours) {
+  const float head = line_height(Face::body) + px(4), pad = px(8), inner = width - 2 * pad;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool pressed = ImGui::Selectable(("##" + std::string(name)).c_str(), chosen, 0,
+                                         {width, head + wrapped_height(Face::small, sentence, inner) + 2 * pad});
+  draw_text({at.x + pad, at.y + pad - px(2)}, Face::body, chosen ? colours.accent : colours.text, title);
+  const WithFace f(Face::small);
+  ImGui::GetWindowDrawList()->AddText(nullptr, 0, {at.x + pad, at.y + pad + head}, colours.secondary, sentence.data(),
+                                      sentence.data() + sentence.size(), inner);
+  return pressed;
+}
+
+void explain(std::string_view what, std::string_view formula) {
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(5)});
+  wrapped(Face::label, what, px(350));
+  if (!formula.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
+    wrapped(Face::mono, formula, px(460));
+    ImGui::PopStyleColor();
+  }
+  ImGui::PopStyleVar();
+  ImGui::EndTooltip();
+}
+
+bool push_button(const char* text, const Palette& colours, bool on, ImVec2 size) {
+  const WithFace f(Face::label);
+  const ImGuiStyle& style = ImGui::GetStyle();
+  if (size.x == 0) size.x = ImGui::CalcTextSize(text, nullptr, true).x + px(20);
+  if (size.y == 0) size.y = px(control_height);
+  ImGui::PushStyleColor(ImGuiCol_Button, vec(on ? colours.accent : colours.raised));
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, vec(mixed(on ? colours.accent : colours.raised, colours.text, 0.12f)));
+  ImGui::PushStyleColor(ImGuiCol_ButtonActive, vec(mixed(on ? colours.accent : colours.raised, colours.text, 0.2f)));
+  ImGui::PushStyleColor(ImGuiCol_Text, vec(on ? colours.panel : colours.text));
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
+                      {0, std::min(style.FramePadding.y, std::max(0.0f, (size.y - ImGui::GetFontSize()) / 2))});
+  const bool pressed = ImGui::Button(text, size);
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor(4);
+  return pressed;
+}
+
+bool quiet_button(const char* text, const Palette& colours, float width) {
+  const WithFace f(Face::label);
+  ImGui::PushStyleColor(ImGuiCol_Button, 0);
+  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0, ImGui::GetStyle().FramePadding.y});
+  const bool pressed = ImGui::Button(text, {width, px(26)});
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor(2);
+  return pressed;
+}
+
+namespace {
+
+/// The edges of buttons side by side: equal ones, or, where a text would not fit, with equal air around each text.
+std::vector<float> edges_of(std::span<const Choice> choices, float width) {
+  std::vector<float> texts, edges{0};
+  for (const Choice& c : choices) texts.push_back(text_width(Face::label, c.label.substr(0, c.label.find("##"))));
+  const float count = static_cast<float>(texts.size()), sum = std::accumulate(texts.begin(), texts.end(), 0.0f);
+  const bool equal = std::ranges::all_of(texts, [&](float t) { return t + px(8) <= width / count; });
+  for (const float t : texts) edges.push_back(edges.back() + (equal ? width / count : t + (width - sum) / count));
+  return edges;
+}
+
+}  // namespace
+
+bool segmented(const char* id, const Palette& colours, std::span<const Choice> choices, int& chosen, float width) {
+  if (width == 0) width = ImGui::GetContentRegionAvail().x;
+  const ImVec2 from = ImGui::GetCursorScreenPos(), size{width, px(control_height)};
+  ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + size.x, from.y + size.y}, colours.raised, px(3));
+  ImGui::PushID(id);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, ImGui::GetStyle().ItemSpacing.y});
+  bool changed = false;
+  const std::vector<float> shares = edges_of(choices, width);
+  for (int i = 0; i < static_cast<int>(choices.size()); ++i) {
+    const Choice& choice = choices[static_cast<std::size_t>(i)];
+    if (i > 0) ImGui::SameLine();
+    const float left = std::floor(shares[static_cast<std::size_t>(i)]),
+                right = std::floor(shares[static_cast<std::size_t>(i) + 1]);
+    if (push_button(std::string(choice.label).c_str(), colours, i == chosen, {right - left, size.y}) && i != chosen) {
+      chosen = i;
+      changed = true;
+    }
+    if (!choice.what.empty()) explain(choice.what);
+  }
+  ImGui::PopStyleVar();
+  ImGui::PopID();
+  return changed;
+}
+
+bool toggle(const char* text, const Palette& colours, bool& on, float width) {
+  const ImVec2 size{width > 0 ? width : text_width(Face::label, text) + px(38), px(control_height)};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool pressed = push_button((std::string("##") + text).c_str(), colours, false, size);
+  if (pressed) on = !on;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float side = px(13), y = at.y + (size.y - side) / 2, x = at.x + px(9);
+  list->AddRect({x, y}, {x + side, y + side}, on ? colours.accent : colours.faint, px(2));
+  if (on) {
+    list->AddRectFilled({x, y}, {x + side, y + side}, colours.accent, px(2));
+    const ImVec2 tick[3] = {
+        {x + side * 0.22f, y + side * 0.52f}, {x + side * 0.42f, y + side * 0.74f}, {x + side * 0.8f, y + side * 0.28f}};
+    list->AddPolyline(tick, 3, colours.panel, 0, px(1.6f));
+  }
+  draw_text({x + side + px(6), at.y + (size.y - line_height(Face::label)) / 2}, Face::label,
+            on ? colours.text : colours.secondary, text);
+  return pressed;
+}
+
+namespace {
+
+/// Where `value` stands between the ends of a track, 0 .. 1.
+float share_of(const Slider& spec, int value) {
+  const double from = spec.from, to = spec.to, v = value;
+  if (to <= from) return 1;
+  const double t = spec.powers ? std::log2(std::max(1.0, v) / from) / std::log2(to / from) : (v - from) / (to - from);
+  return static_cast<float>(std::clamp(t, 0.0, 1.0));
+}
+
+void draw_track(ImVec2 at, ImVec2 size, float share, const Palette& colours) {
+  const float radius = px(6), x0 = at.x + radius, x1 = at.x + size.x - radius, x = x0 + (x1 - x0) * share,
+              y = at.y + size.y / 2;
+  const bool hot = ImGui::IsItemHovered() || ImGui::IsItemActive();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto shade = [](Colour c) { return ImGui::GetColorU32(c); };
+  list->AddRectFilled({x0, y - px(1.5f)}, {x1, y + px(1.5f)}, shade(colours.line), px(1.5f));
+  list->AddRectFilled({x0, y - px(1.5f)}, {x, y + px(1.5f)}, shade(colours.accent), px(1.5f));
+  list->AddCircleFilled({x, y}, hot ? radius * 1.12f : radius * 0.95f,
+                        shade(hot ? colours.text : mixed(colours.text, colours.accent, 0.15f)));
+}
+
+}  // namespace
+
+bool track(const Slider& spec, const Palette& colours, int& value, ImVec2 size) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::string id_text = std::string("##") + spec.name;
+  const ImGuiID id = ImGui::GetID(id_text.c_str());
+  bool typing = ImGui::TempInputIsActive(id);
+  int shown = std::clamp(value, spec.least, spec.most);
+  const WithFace f(Face::mono);
+  for (const ImGuiCol c : {ImGuiCol_SliderGrab, ImGuiCol_SliderGrabActive}) ImGui::PushStyleColor(c, 0);
+  for (const ImGuiCol c : {ImGuiCol_FrameBg, ImGuiCol_FrameBgHovered, ImGuiCol_FrameBgActive})
+    ImGui::PushStyleColor(c, typing ? colours.raised : 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(4), std::floor((size.y - ImGui::GetFontSize()) / 2)});
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, typing ? ImGui::GetStyle().FrameBorderSize : 0.0f);
+  ImGui::SetNextItemWidth(size.x);
+  const bool changed =
+      ImGui::SliderInt(id_text.c_str(), &shown, spec.from, spec.to, "", spec.powers ? ImGuiSliderFlags_Logarithmic : 0);
+  ImGui::PopStyleVar(2);
+  ImGui::PopStyleColor(5);
+  typing |= ImGui::TempInputIsActive(id);
+  if (changed && spec.powers && !typing && shown < spec.to) shown = 1 << std::lround(std::log2(std::max(1, shown)));
+  shown = std::clamp(shown, spec.least, spec.most);
+  if (!typing) draw_track(at, size, share_of(spec, shown), colours);
+  if (!changed || shown == value) return false;
+  value = shown;
+  return true;
+}
+
+bool slider(const Slider& spec, const Palette& colours, int& value) {
+  const float height = px(22), width = ImGui::GetContentRegionAvail().x, name_width = px(90), value_width = px(62);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text({at.x, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours.secondary, spec.name);
+  ImGui::SetCursorScreenPos({at.x + name_width, at.y});
+  const bool changed = track(spec, colours, value, {width - name_width - value_width - px(8), height});
+  const bool enabled = (ImGui::GetItemFlags() & ImGuiItemFlags_Disabled) == 0;
+  if (enabled && ImGui::IsWindowHovered() &&
+      ImGui::IsMouseHoveringRect({at.x + width - value_width, at.y}, {at.x + width, at.y + height})) {
+    ImGui::SetMouseCursor(ImGuiMouseCursor_TextInput);
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ImGui::SetKeyboardFocusHere(-1);
+  }
+  draw_text({at.x + width, at.y + (height - line_height(Face::mono)) / 2}, Face::mono, colours.text, std::to_string(value), 1);
+  return changed;
+}
+
+WithField::WithField(Face face, float height) : face_(face) {
+  const float padding = std::floor((px(height) - ImGui::GetFontSize()) / 2);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(8), padding});
+}
+WithField::~WithField() { ImGui::PopStyleVar(); }
+
+bool begin_combo(const char* text, const std::string& preview, float width) {
+  ImGui::SetNextItemWidth(width);
+  if (ImGui::BeginCombo(text, preview.c_str(), ImGuiComboFlags_HeightLarge)) return true;
+  ImGuiContext& g = *ImGui::GetCurrentContext();
+  IMGUI_TEST_ENGINE_ITEM_INFO(g.LastItemData.ID, text, g.LastItemData.StatusFlags);  // combos alone do not tell their labels
+  return false;
+}
+
+bool save_button(const char* name, ImVec2 min, ImVec2 max, const Palette& colours, bool low) {
+  constexpr ImGuiHoveredFlags over = ImGuiHoveredFlags_AllowWhenBlockedByActiveItem | ImGuiHoveredFlags_ChildWindows;
+  if (!ImGui::IsWindowHovered(over) || !ImGui::IsMouseHoveringRect(min, max)) return false;
+  ImGuiWindowTempData& layout = ImGui::GetCurrentWindow()->DC;
+  const ImGuiWindowTempData before = layout;
+  const ImVec2 size{px(40), px(20)};
+  ImGui::SetCursorScreenPos({max.x - size.x, low ? max.y - size.y : min.y + px(4)});
+  const bool pressed = push_button((std::string("save###save ") + name).c_str(), colours, false, size);
+  explain("Keeps this plot: the picture and its numbers, or a figure for print.");
+  layout.CursorPos = before.CursorPos;
+  layout.CursorPosPrevLine = before.CursorPosPrevLine;
+  layout.CurrLineSize = before.CurrLineSize;
+  layout.PrevLineSize = before.PrevLineSize;
+  layout.IsSameLine = before.IsSameLine;
+  layout.IsSetPos = before.IsSetPos;
+  return pressed;
+}
+
+void draw_dashed(ImDrawList* list, ImVec2 from, ImVec2 to, Colour colour, float dash, float gap) {
+  const float length = std::hypot(to.x - from.x, to.y - from.y);
+  if (!(length > 0) || length > 20000) return;
+  const ImVec2 u{(to.x - from.x) / length, (to.y - from.y) / length};
+  for (float t = 0; t < length; t += dash + gap) {
+    const float end = std::min(t + dash, length);
+    list->AddLine({from.x + u.x * t, from.y + u.y * t}, {from.x + u.x * end, from.y + u.y * end}, colour, px(1.2f));
+  }
+}
+
+}  // namespace attoscope

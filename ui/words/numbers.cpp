@@ -1,0 +1,126 @@
+#include "ui/words/numbers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+namespace attoscope {
+
+std::string printed(const char* format, ...) {
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  std::string text(static_cast<std::size_t>(std::max(0, std::vsnprintf(nullptr, 0, format, arguments))), '\0');
+  std::vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
+  va_end(arguments);
+  return text;
+}
+
+std::string scientific(double x, int digits) {
+  if (std::isnan(x)) return "NaN";
+  if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
+  if (x == 0) return "0";
+  const std::string text = printed("%.*e", digits - 1, x);
+  const auto e = text.find('e');
+  return text.substr(0, e + 1) + std::to_string(std::atoi(text.c_str() + e + 1));
+}
+
+std::string signed_scientific(double x, int digits) {
+  std::string text = scientific(x, digits);
+  if (x > 0) text.insert(0, 1, '+');
+  return text;
+}
+
+std::string times(double ratio) {
+  if (!std::isfinite(ratio)) return "–";
+  if (ratio >= 9999.5 || (ratio > 0 && ratio < 0.005)) return scientific(ratio, 2) + "×";
+  return printed("%.*f×", ratio >= 99.95 ? 0 : ratio >= 9.995 ? 1 : 2, ratio);
+}
+
+std::string compact(double x) {
+  if (!std::isfinite(x)) return scientific(x);
+  const double magnitude = std::abs(x);
+  if (magnitude != 0 && (magnitude >= 1e6 || magnitude < 0.0995)) {
+    std::string text = scientific(x, 2);
+    if (const auto zero = text.find(".0e"); zero != std::string::npos) text.erase(zero, 2);
+    return text;
+  }
+  return printed("%.6g", x);
+}
+
+std::string hex_float(double x) { return std::isfinite(x) ? printed("%a", x) : scientific(x); }
+
+namespace {
+
+std::string binary(std::uint64_t value, int digits) {
+  std::string text(static_cast<std::size_t>(digits), '0');
+  for (int i = 0; i < digits; ++i)
+    if ((value >> (digits - 1 - i)) & 1) text[static_cast<std::size_t>(i)] = '1';
+  return text;
+}
+
+}  // namespace
+
+BitText bits_of(const Format& f, double x) {
+  const double y = round<double>(f, x);
+  const std::uint64_t top = (std::uint64_t{1} << f.exponent_bits) - 1, all = (std::uint64_t{1} << f.mantissa_bits) - 1;
+  std::uint64_t exponent = 0, mantissa = 0;
+  if (std::isnan(y)) {
+    exponent = top;
+    mantissa = f.top_code_nan ? all : (std::uint64_t{1} << f.mantissa_bits) >> 1;
+  } else if (std::isinf(y)) {
+    exponent = top;
+  } else if (y != 0) {
+    int e = std::ilogb(y);
+    if (e < min_exponent(f)) e = min_exponent(f) - 1;
+    exponent = static_cast<std::uint64_t>(e - min_exponent(f) + 1);
+    const int quantum = (exponent == 0 ? min_exponent(f) : e) - f.mantissa_bits;
+    mantissa = static_cast<std::uint64_t>(std::ldexp(std::abs(y), -quantum)) & all;
+  }
+  return {std::signbit(y) ? "1" : "0", binary(exponent, f.exponent_bits), binary(mantissa, f.mantissa_bits),
+          y == x || (std::isnan(x) && std::isnan(y))};
+}
+
+double number_of(const Format& f, const BitText& bits) {
+  const auto whole = [](const std::string& digits) { return std::strtoull(("0" + digits).c_str(), nullptr, 2); };
+  const std::uint64_t exponent = whole(bits.exponent), mantissa = whole(bits.mantissa),
+                      top = (std::uint64_t{1} << f.exponent_bits) - 1, all = (std::uint64_t{1} << f.mantissa_bits) - 1;
+  const bool holds_numbers = f.top_code_nan && f.mantissa_bits > 0;
+  double magnitude = 0;
+  if (exponent == top && !(holds_numbers && mantissa != all))
+    magnitude = f.top_code_nan || mantissa != 0 ? std::nan("") : std::numeric_limits<double>::infinity();
+  else {
+    const int e = exponent == 0 ? min_exponent(f) : static_cast<int>(exponent) - 1 + min_exponent(f);
+    const std::uint64_t hidden = exponent == 0 ? 0 : std::uint64_t{1} << f.mantissa_bits;
+    magnitude = std::ldexp(static_cast<double>(hidden | mantissa), e - f.mantissa_bits);
+  }
+  return bits.sign == "1" ? -magnitude : magnitude;
+}
+
+double neighbour(const Format& f, double x, bool above) {
+  if (std::isnan(x)) return x;
+  if (x == 0) return above ? smallest_subnormal(f) : -smallest_subnormal(f);
+  const bool outward = above == (x > 0);
+  if (std::isinf(x)) return outward ? x : std::copysign(largest(f), x);
+  const double magnitude = std::abs(x), gap = ulp(f, x);
+  if (outward) return magnitude + gap > largest(f) ? overflowed<double>(f, x < 0) : std::copysign(magnitude + gap, x);
+  const bool power = std::ldexp(1.0, std::ilogb(magnitude)) == magnitude && magnitude > smallest_normal(f);
+  return std::copysign(magnitude - (power ? gap / 2 : gap), x);
+}
+
+std::string in_full(double x) {
+  if (!std::isfinite(x)) return scientific(x);
+  return shortest(x);
+}
+
+double rounded_up(double x, int digits) {
+  if (!(x > 0) || !std::isfinite(x)) return x;
+  const double unit = std::pow(10.0, std::floor(std::log10(x)) - (digits - 1));
+  return std::ceil(x / unit * (1 - 1e-12)) * unit;
+}
+
+}  // namespace attoscope

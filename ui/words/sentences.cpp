@@ -1,0 +1,177 @@
+#include "ui/words/sentences.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+std::string short_name(Algorithm a) {
+  if (a == Algorithm::loaded) return "your kernel";
+  std::string text(name(a));
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
+
+std::string capital(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+int differences(const Precision& x, const Precision& y) {
+  int count = (x.sum_rounded_P != y.sum_rounded_P) + (x.accumulate_in_O != y.accumulate_in_O);
+  for (std::size_t i = 0; i < x.steps.size(); ++i) count += !(x.steps[i] == y.steps[i]);
+  return count;
+}
+
+/// What it means that a errs more than twice as much as b.
+std::string outside(Algorithm a) {
+  if (a == Algorithm::loaded) return "outside the 2× line: wrong, or another question's answer";
+  if (a == Algorithm::hardware) return "outside the 2× line: the device rounds more than b does";
+  return "outside the 2× line: more than rounding explains";
+}
+
+std::string count_of(std::int64_t count, const char* what) { return printed("%lld %s", static_cast<long long>(count), what); }
+
+}  // namespace
+
+NearestPolicy nearest_policy(const Precision& precision, Algorithm algorithm) {
+  NearestPolicy best;
+  for (const Policy& p : policies()) {
+    if (!same_family(p.algorithm, algorithm)) continue;
+    const int changed = differences(precision, p.precision);
+    if (best.precision == nullptr || changed < best.changed) best = {p.name, changed, &p.precision};
+  }
+  return best;
+}
+
+namespace {
+
+/// How a step is rounded, in a word.
+std::string rounding_name(const Rounding& r, const Format& main) {
+  if (r.kind == Rounding::Kind::exact) return "exact";
+  return name(format_of(r, main)) + (r.stochastic ? " dice" : "");
+}
+
+/// What an option is called, and its value in a and in b; the same where it does not tell them apart.
+struct Option {
+  std::string a, b;
+};
+
+Option number(const std::string& what, double a, double b) { return {what + " " + compact(a), what + " " + compact(b)}; }
+Option choice(const char* yes, const char* no, bool a, bool b) { return {a ? yes : no, b ? yes : no}; }
+
+/// The options beyond rounding, those that change most first.
+std::vector<Option> options_of(const Method& a, const Method& b) {
+  std::vector<Option> all;
+  if (a.algorithm == Algorithm::flash4) all.push_back(number("tau", a.tau, b.tau));
+  if (a.algorithm == Algorithm::split_kv) all.push_back(number("splits", a.splits, b.splits));
+  if (a.algorithm != Algorithm::three_pass) all.push_back(number("block_k", a.block_k, b.block_k));
+  all.push_back({std::string(exponential_names[static_cast<std::size_t>(a.exponential)]),
+                 std::string(exponential_names[static_cast<std::size_t>(b.exponential)])});
+  all.push_back(number("degree", a.exp2_degree, b.exp2_degree));
+  all.push_back(number("P 2^", a.p_exponent, b.p_exponent));
+  all.push_back(number("beta", a.tie_beta, b.tie_beta));
+  all.push_back(choice("Kahan", "plain l", a.kahan_l, b.kahan_l));
+  all.push_back({std::string(sum_order_names[static_cast<std::size_t>(a.order)]),
+                 std::string(sum_order_names[static_cast<std::size_t>(b.order)])});
+  all.push_back(number("chains", a.sum_lanes, b.sum_lanes));
+  all.push_back(choice("reversed", "forward", a.reverse_keys, b.reverse_keys));
+  all.push_back(choice("l sums P", "l sums e", a.precision.sum_rounded_P, b.precision.sum_rounded_P));
+  all.push_back(choice("P·V into O", "P·V apart", a.precision.accumulate_in_O, b.precision.accumulate_in_O));
+  return all;
+}
+
+/// The first thing that tells two methods of one algorithm apart; empty where nothing does.
+Option difference_of(const Experiment& e) {
+  const auto a = policy_name(e.a.precision, e.a.algorithm), b = policy_name(e.b.precision, e.b.algorithm);
+  if (a != b && !a.empty() && !b.empty()) return {std::string(a), std::string(b)};
+  for (int i = 0; i < step_count; ++i) {
+    const auto step = static_cast<Step>(i);
+    const std::string label = std::string(name(step)) + " ";
+    if (e.a.precision[step] != e.b.precision[step])
+      return {label + rounding_name(e.a.precision[step], e.format), label + rounding_name(e.b.precision[step], e.format)};
+  }
+  for (Option& option : options_of(e.a, e.b))
+    if (option.a != option.b) return std::move(option);
+  return {};
+}
+
+}  // namespace
+
+MethodNames method_names(const Experiment& e) {
+  const std::string a = short_name(e.a.algorithm), b = short_name(e.b.algorithm);
+  if (a != b) return {a, b, b};
+  const Option differs = is_emulated(e.a.algorithm) ? difference_of(e) : Option{};
+  if (differs.a.empty()) return {"a", "b", "b"};
+  return {a + " " + differs.a, b + " " + differs.b, differs.b};
+}
+
+std::string field_title(Field field, const MethodNames& names) {
+  const std::string_view title = text(field).title;
+  std::string result;
+  for (std::size_t i = 0; i < title.size(); ++i) {
+    const auto letter = [&](std::size_t k) { return k < title.size() && std::isalnum(static_cast<unsigned char>(title[k])); };
+    const bool alone = !(i > 0 && letter(i - 1)) && !letter(i + 1);
+    if (alone && title[i] == 'a')
+      result += names.a;
+    else if (alone && title[i] == 'b')
+      result += names.b;
+    else if (title[i] == '-' && i > 0 && title[i - 1] == ' ')
+      result += "−";
+    else
+      result += title[i];
+  }
+  return result;
+}
+
+Verdict verdict(const Result& r) {
+  using Tone = Verdict::Tone;
+  const MethodNames names = method_names(r.experiment);
+  const double a = r.a_error.mean_abs, b = r.b_error.mean_abs;
+  if (r.golden_nonfinite > 0)
+    return {Tone::bad, "Not comparable", "golden itself has " + count_of(r.golden_nonfinite, "NaN or infinities")};
+  if (r.a_error.nonfinite > 0)
+    return {Tone::bad, capital(names.a) + " overflows",
+            count_of(r.a_error.nonfinite, "values are NaN or infinite: ") + names.b + " has " +
+                std::to_string(r.b_error.nonfinite)};
+  if (r.b_error.nonfinite > 0)
+    return {Tone::plain, capital(names.b) + " overflows",
+            count_of(r.b_error.nonfinite, "values are NaN or infinite, none of ") + names.a};
+  if (a == 0 && b == 0) return {Tone::good, "Identical to golden", "neither method errs anywhere"};
+  if (a == 0)
+    return {Tone::good, capital(names.a) + " is identical to golden", names.b + " errs by " + scientific(b) + " on average"};
+  if (b == 0) return {Tone::plain, capital(names.a) + " errs, " + names.b + " does not", "there is no 2× line to hold it to"};
+  const bool inside = r.a_error.max_abs <= 2 * r.b_error.max_abs;
+  return {inside ? Tone::good : Tone::bad, capital(names.a) + " errs " + times(a / b) + " " + names.b_after_a,
+          inside ? "inside the 2× line: rounded, not wrong" : outside(r.experiment.a.algorithm)};
+}
+
+HardwareWords hardware_words(const Result& r) {
+  if (!r.hardware) return {};
+  const HardwareCheck& h = *r.hardware;
+  const std::string who = r.experiment.a.algorithm == Algorithm::hardware ? "hardware a" : "hardware b";
+  const std::string most = compact(h.emulator_max_ulp), mean = compact(h.emulator_mean_ulp);
+  return {h.changed == 0 ? who + ": a second run gave the same bits"
+                         : who + ": a second run changed " + count_of(h.changed, "values by at most ") +
+                               compact(h.run_to_run_ulp) + " ulp of fp32",
+          "emulated: at most " + most + " ulp of " + name(r.experiment.format) + " away, " + mean + " on average",
+          h.changed == 0};
+}
+
+std::string hardware_lines(const Result& r) {
+  const HardwareWords words = hardware_words(r);
+  return words.runs.empty() ? "" : "\n" + words.runs + "\n" + words.emulation;
+}
+
+std::string rows_text(const Result& r) { return printed("%zu of %d rows", r.rows.size(), r.experiment.problem.n); }
+
+}  // namespace attoscope
