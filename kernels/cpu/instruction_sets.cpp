@@ -18,12 +18,14 @@ std::vector<InstructionSet> available() {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
   if (avx2 && avx512) sets.push_back(avx512::lane_code());
   if (avx2) sets.push_back(avx2::lane_code());
-  const bool simt = avx2;
+  [[maybe_unused]] const bool simt = avx2;  // its object is compiled for AVX2
 #else
-  const bool simt = true;
+  [[maybe_unused]] const bool simt = true;
 #endif
   sets.push_back(sse2::lane_code());
+#ifdef ATTOSCOPE_HAVE_SIMT
   if (simt) sets.push_back(simt::lane_code());  // slow: only on request
+#endif
   return sets;
 }
 

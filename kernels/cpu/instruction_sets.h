@@ -16,9 +16,11 @@ namespace avx512 {
 InstructionSet lane_code();
 }
 #endif
+#ifdef ATTOSCOPE_HAVE_SIMT
 /// A GPU's lanes, run by the CPU.
 namespace simt {
 InstructionSet lane_code();
 }
+#endif
 
 }  // namespace attoscope

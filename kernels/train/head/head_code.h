@@ -37,9 +37,11 @@ namespace avx512 {
 HeadCode head_code();
 }
 #endif
+#ifdef ATTOSCOPE_HAVE_SIMT
 /// A GPU's lanes, run by the CPU.
 namespace simt {
 HeadCode head_code();
 }
+#endif
 
 }  // namespace attoscope

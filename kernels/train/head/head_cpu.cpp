@@ -39,7 +39,10 @@ HeadCode head_code(std::string_view isa) {
   if (name == "avx512") return avx512::head_code();
   if (name == "avx2") return avx2::head_code();
 #endif
-  return name == "simt" ? simt::head_code() : sse2::head_code();
+#ifdef ATTOSCOPE_HAVE_SIMT
+  if (name == "simt") return simt::head_code();
+#endif
+  return sse2::head_code();
 }
 
 template <class T>
