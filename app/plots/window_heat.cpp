@@ -1,4 +1,6 @@
 // Heat maps of the window as panels: pooled by largest |value| to the pixels of print, coloured by the window's light theme.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -115,7 +117,7 @@ std::vector<FigurePanel> rescale_panels(const View& view, const PlotData& data, 
   heat.label = rescale_titles[static_cast<std::size_t>(m.show)];
   heat.two_valued = moved;
   if (moved) heat.colours.map = {to_rgb(palette(Theme::light).raised), to_rgb(palette(Theme::light).moved)};
-  return {panel_of(std::move(heat), printed("tile of %d keys", tile_keys(e.a, e.problem.n)),
+  return {panel_of(std::move(heat), fmt::format("tile of {} keys", tile_keys(e.a, e.problem.n)),
                    moved ? "purple: " + std::string(rescale_titles[0]) : "")};
 }
 

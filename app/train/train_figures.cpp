@@ -11,6 +11,7 @@
 #include "app/session/report.h"
 #include "app/train/text.h"
 #include "kernels/experiment/presets.h"
+#include "ui/frame/pair_look.h"
 
 namespace attoscope {
 namespace {
@@ -80,27 +81,6 @@ TrainPlan small_plan(const FigureSettings& settings) {
 }
 
 }  // namespace
-
-Ink pair_ink(const PairPlan& pair, std::size_t i) {
-  constexpr std::array others{Ink::one, Ink::two, Ink::three, Ink::four, Ink::five, Ink::six};
-  switch (pair.role) {
-    case Role::method:
-    case Role::direct:
-      return Ink::a;
-    case Role::initialisation:
-      return Ink::golden;
-    case Role::format:
-    case Role::suspect:
-      break;
-  }
-  return others[i % others.size()];
-}
-
-std::string pair_label(const PairPlan& pair) { return pair.role == Role::initialisation ? "another seed" : pair.name; }
-
-bool is_dashed(const PairPlan& pair, std::size_t i) {
-  return pair.role == Role::initialisation || (pair.role == Role::format && i % 2 == 0);
-}
 
 std::string training_conditions(const TrainRecord& record) {
   const TrainPlan& p = record.plan;

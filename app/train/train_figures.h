@@ -23,12 +23,6 @@ TrainPlan reference_plan(const FigureSettings& settings);
 /// a rounds where this policy does, in the backward pass as its kernels do.
 void use_policy(TrainPlan& plan, const std::string& policy_of_a);
 
-/// The colour of the i-th comparison of a record, in figures.
-Ink pair_ink(const PairPlan& pair, std::size_t i);
-/// A comparison's name where there is little room.
-std::string pair_label(const PairPlan& pair);
-/// What all are measured by is dashed, and every other format: curves that lie on each other are then seen.
-bool is_dashed(const PairPlan& pair, std::size_t i);
 /// "a is bf16 flash2 eager, b is bf16 three_pass base_eager; 2 layers x 64, ...": what was trained, the end of every caption.
 std::string training_conditions(const TrainRecord& record);
 

@@ -5,15 +5,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/arithmetic/named_formats.h"
+
 namespace attoscope {
 namespace {
 
-struct Named {
-  std::string_view name;
-  Format format;
-};
-constexpr std::array<Named, 7> named{
-    {{"fp64", fp64}, {"fp32", fp32}, {"tf32", tf32}, {"bf16", bf16}, {"fp16", fp16}, {"e4m3", e4m3}, {"e5m2", e5m2}}};
 constexpr std::array<std::string_view, 3> overflow_names{"infinity", "saturate", "nan"};
 
 [[noreturn]] void refuse(std::string_view text, const char* expected) {
@@ -30,7 +26,7 @@ int take_number(std::string_view& text) {
 }
 
 Format parse_base(std::string_view base, std::string_view whole) {
-  for (const Named& n : named)
+  for (const NamedFormat& n : named_formats)
     if (n.name == base) return n.format;
   const char* expected = "fp64, fp32, tf32, bf16, fp16, e4m3, e5m2 or eXmY with X 2..11 and Y 0..52";
   std::string_view rest = base;
@@ -70,7 +66,7 @@ std::string name(const Format& f) {
   Format base{f.exponent_bits, f.mantissa_bits};
   std::string text = "e";
   text.append(std::to_string(f.exponent_bits)).append("m").append(std::to_string(f.mantissa_bits));
-  for (const Named& n : named) {
+  for (const NamedFormat& n : named_formats) {
     if (n.format.exponent_bits != f.exponent_bits || n.format.mantissa_bits != f.mantissa_bits) continue;
     base = n.format;
     text = n.name;

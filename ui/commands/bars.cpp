@@ -1,6 +1,8 @@
 // The top bar and the status bar.
 #include "ui/commands/bars.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -60,7 +62,7 @@ void scale_buttons(View& view, const Palette& colours) {
   explain("Everything smaller. Key −.");
   ImGui::SameLine(0, 0);
   const WithFace f(Face::mono);
-  if (quiet_button(printed("%.0f %%###UI scale", view.ui_scale * 100).c_str(), colours, px(52))) view.ui_scale = 1;
+  if (quiet_button(fmt::format("{:.0f} %###UI scale", view.ui_scale * 100).c_str(), colours, px(52))) view.ui_scale = 1;
   explain("The size of text and controls. Click: 100 %.");
   ImGui::SameLine(0, 0);
   if (quiet_button("+###larger", colours, px(26))) view.ui_scale = std::min(3.0, view.ui_scale + 0.125);
@@ -93,7 +95,7 @@ void theme_button(View& view, const Palette& colours) {
 }
 
 void pins_button(Session& session, const Palette& colours) {
-  const std::string text = printed("pins %d###pins", static_cast<int>(session.pins.size()));
+  const std::string text = fmt::format("pins {}###pins", static_cast<int>(session.pins.size()));
   if (bar_button(text.c_str(), 62,
                  "Experiments that were kept, with their numbers, instead of the controls. Shift+K; K keeps one.", colours))
     session.view.show_pins = !session.view.show_pins;
@@ -224,7 +226,7 @@ class StatusItems {
 void answer_items(const Result& r, StatusItems& items, const Palette& colours) {
   items.add(Face::mono_small, is_first_answer(r) ? colours.accent : colours.secondary, rows_text(r), px(140),
             "Query rows that the picture and the statistics hold.");
-  items.add(Face::mono_small, colours.secondary, printed("update %6.1f ms", r.timing.total), px(120),
+  items.add(Face::mono_small, colours.secondary, fmt::format("update {:6.1f} ms", r.timing.total), px(120),
             "Time of the last answer: inputs, golden value, a, b, deviations, trace.");
   items.add(Face::mono_small, colours.secondary, "digest a " + hex16(r.digests.a), px(180),
             "Hash of the bits of a's output: the same on every machine for the same experiment.");

@@ -1,5 +1,7 @@
 #include "ui/commands/figures_menu.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "imgui.h"
@@ -92,7 +94,7 @@ void draw_figure_progress(const PanelInput& input, const Palette& colours, Reque
   draw_bar({at.x, at.y + (height - thick) / 2}, bar, thick, share_of(p), colours);
   const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
   draw_text({at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
-            printed("%5zu of %5zu %s  ", p.done, p.all, p.trains ? "steps " : "points") + time_left(p.seconds_left));
+            fmt::format("{:5} of {:5} {}  ", p.done, p.all, p.trains ? "steps " : "points") + time_left(p.seconds_left));
   const float numbers = text_width(Face::mono_small, "12345 of 12345 points  99.9 s left") + px(24);
   draw_text({at.x + bar + numbers, at.y + (height - line_height(Face::label)) / 2}, Face::label, colours.text,
             fitted(Face::label, p.title, px(menu_width - 64) - bar - numbers));
@@ -103,7 +105,8 @@ void draw_figure_progress(const PanelInput& input, const Palette& colours, Reque
 
 /// "figures", or how much of one is done, in text of fixed width.
 std::string button_text(const PanelInput& input) {
-  return (input.figures.progress ? printed("fig. %3.0f %%", 100 * share_of(*input.figures.progress)) : std::string("figures")) +
+  return (input.figures.progress ? fmt::format("fig. {:3.0f} %", 100 * share_of(*input.figures.progress))
+                                 : std::string("figures")) +
          "###figures";
 }
 

@@ -1,4 +1,6 @@
 // What computes a method, and the named policy of where it rounds.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "kernels/experiment/rules.h"
@@ -80,7 +82,7 @@ std::string steps_of(const Precision& p) {
 /// The policy's name, shortened where needed, and by how many steps it is changed.
 std::string preview_of(const NearestPolicy& nearest, float width) {
   if (nearest.changed == 0) return std::string(nearest.name);
-  const std::string more = printed(" +%d", nearest.changed);
+  const std::string more = fmt::format(" +{}", nearest.changed);
   return fitted(Face::mono_small, nearest.name, width - text_width(Face::mono_small, more)) + more;
 }
 
@@ -129,7 +131,7 @@ bool edit_policy(Method& m, Colour colour, float width) {
   else if (!open)
     explain("Where the kernels of the field round. " + std::string(nearest.name) + ": " +
                 std::string(policy(nearest.name).what) + ".",
-            nearest.changed > 0 ? printed("+%d: cells that differ, marked with a dot", nearest.changed) : std::string());
+            nearest.changed > 0 ? fmt::format("+{}: cells that differ, marked with a dot", nearest.changed) : std::string());
   return changed;
 }
 

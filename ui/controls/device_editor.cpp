@@ -1,4 +1,6 @@
 // What computes: the processor, a GPU, several of them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -26,7 +28,7 @@ std::vector<DeviceEntry> choices_of(const std::vector<DeviceEntry>& devices) {
     if (!is_gpu(e) || !e.reason.empty()) continue;
     together += (gpus++ > 0 ? "," : "") + e.spec;
   }
-  if (gpus > 1) all.push_back({together, printed("%d GPUs, each with a part of the rows", gpus), ""});
+  if (gpus > 1) all.push_back({together, fmt::format("{} GPUs, each with a part of the rows", gpus), ""});
   return all;
 }
 

@@ -1,8 +1,11 @@
 // The main format: named ones, its bits, its limits.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/experiment_parameters.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/bit_boxes.h"
@@ -13,29 +16,15 @@ namespace attoscope {
 
 namespace {
 
-struct Named {
-  Choice choice;
-  Format format;
-};
-const std::array<Named, 7> named{{
-    {{"bf16", "bfloat16: 8 exponent bits, 7 mantissa bits. The range of fp32, an ulp of 0.8 %."}, bf16},
-    {{"fp16", "IEEE half: 5 exponent bits, 10 mantissa bits. Overflows beyond 65504."}, fp16},
-    {{"tf32", "TensorFloat-32: 8 exponent bits, 10 mantissa bits."}, tf32},
-    {{"fp32", "IEEE single: 8 exponent bits, 23 mantissa bits."}, fp32},
-    {{"fp64", "IEEE double: 11 exponent bits, 52 mantissa bits. The golden value is then computed in double-double."}, fp64},
-    {{"e4m3", "OCP 8-bit float: largest 448, saturating, no infinity."}, e4m3},
-    {{"e5m2", "OCP 8-bit float: 5 exponent bits, 2 mantissa bits, with infinity."}, e5m2},
-}};
-
 bool named_buttons(Format& format, const Palette& colours) {
-  std::array<Choice, named.size()> choices;
+  std::array<Choice, named_formats.size()> choices;
   int chosen = -1;
-  for (std::size_t i = 0; i < named.size(); ++i) {
-    choices[i] = named[i].choice;
-    if (named[i].format == format) chosen = static_cast<int>(i);
+  for (std::size_t i = 0; i < named_formats.size(); ++i) {
+    choices[i] = {named_formats[i].name, named_formats[i].what};
+    if (named_formats[i].format == format) chosen = static_cast<int>(i);
   }
   if (!segmented("format", colours, choices, chosen)) return false;
-  format = named[static_cast<std::size_t>(chosen)].format;
+  format = named_formats[static_cast<std::size_t>(chosen)].format;
   return true;
 }
 
@@ -46,12 +35,12 @@ int columns_of(const Format& f) { return std::max(16, 1 + f.exponent_bits + f.ma
 std::string bit_text(const Format& f, int i) {
   if (i == 0) return "The sign.";
   if (i <= f.exponent_bits)
-    return printed("Exponent bit of weight %d. Click: %d exponent bits.", 1 << (f.exponent_bits - i),
-                   std::max(min_exponent_bits, i == f.exponent_bits ? i - 1 : i));
+    return fmt::format("Exponent bit of weight {}. Click: {} exponent bits.", 1 << (f.exponent_bits - i),
+                       std::max(min_exponent_bits, i == f.exponent_bits ? i - 1 : i));
   const int k = i - f.exponent_bits;
   if (k <= f.mantissa_bits)
-    return printed("Mantissa bit of weight 2^-%d. Click: %d mantissa bits.", k, k == f.mantissa_bits ? k - 1 : k);
-  return printed("Not part of the format. Click: %d mantissa bits.", k);
+    return fmt::format("Mantissa bit of weight 2^-{}. Click: {} mantissa bits.", k, k == f.mantissa_bits ? k - 1 : k);
+  return fmt::format("Not part of the format. Click: {} mantissa bits.", k);
 }
 
 /// The format after a click on bit `i`: its field ends there; a click on a field's last bit takes that bit away.
@@ -70,8 +59,9 @@ bool edit_bits(Format& f, const Palette& colours) {
   const bool pressed = ImGui::InvisibleButton("bits", size);
   const int i = hovered_bit(columns_of(f), at, size);
   draw_bit_boxes(f, {columns_of(f), {}, i}, at, size, colours);
-  explain("The bits of a number: sign, exponent, mantissa. " + (i < 0 ? "" : bit_text(f, i)),
-          printed("(-1)^s * 2^(E - %d) * 1.M\np = %d significant bits", (1 << (f.exponent_bits - 1)) - 1, significand_bits(f)));
+  explain(
+      "The bits of a number: sign, exponent, mantissa. " + (i < 0 ? "" : bit_text(f, i)),
+      fmt::format("(-1)^s * 2^(E - {}) * 1.M\np = {} significant bits", (1 << (f.exponent_bits - 1)) - 1, significand_bits(f)));
   if (!pressed || i < 0 || clicked(f, i) == f) return false;
   f = clicked(f, i);
   return true;
@@ -111,7 +101,7 @@ void draw_limit(const char* title, double value, ImVec2 at, ImVec2 size, const P
   const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
   draw_text({at.x, y - px(1)}, Face::small, colours.faint, title);
   draw_text({at.x + size.x, y}, Face::mono_small, colours.secondary, scientific(value, 3), 1);
-  explain(what, printed("%s = %.9g", formula, value));
+  explain(what, fmt::format("{} = {:.9g}", formula, value));
 }
 
 /// Range and resolution, two lines of two, and beside them what lies beyond.

@@ -1,4 +1,6 @@
 // Where Q, K, V come from, and which keys a query sees.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -131,7 +133,7 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
   const bool known = info.file == problem.input.file && !info.head_names.empty();
   const auto head = [&](int i) {
     return known && i < static_cast<int>(info.head_names.size()) ? info.head_names[static_cast<std::size_t>(i)]
-                                                                 : printed("head %d", i);
+                                                                 : fmt::format("head {}", i);
   };
   const int count = known ? info.heads : 0;
   bool changed = false;
@@ -223,10 +225,10 @@ double typed_scale(const std::string& text) {
 bool edit_scale(Problem& problem, const Palette& colours, float width) {
   name_field("scale", width, colours);
   const WithField f(Face::mono);
-  std::string text = problem.scale == 0 ? std::string() : printed("%.6g", problem.scale);
+  std::string text = problem.scale == 0 ? std::string() : fmt::format("{:.6g}", problem.scale);
   const bool typed = ImGui::InputTextWithHint("##scale", "1/√d", &text, ImGuiInputTextFlags_CharsScientific);
   explain(parameter("scale").sentence,
-          printed("%s\nnow %.6g", std::string(parameter("scale").formula).c_str(), scale_of(problem)));
+          fmt::format("{}\nnow {:.6g}", std::string(parameter("scale").formula), scale_of(problem)));
   const double scale = typed_scale(text);
   if (!typed || scale < 0 || scale == problem.scale) return false;
   problem.scale = scale;

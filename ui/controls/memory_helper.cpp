@@ -1,4 +1,6 @@
 // Tiles from on-chip memory, as FlashAttention chose them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -37,7 +39,7 @@ void edit_M(int& elements, const Format& format, const Palette& colours) {
   double kilo = elements * static_cast<double>(bytes) / 1024;
   if (ImGui::InputDouble("##M KB", &kilo, 0, 0, "%.6g") && std::isfinite(kilo))
     elements = static_cast<int>(std::clamp(std::floor(kilo * 1024 / bytes), 1.0, double{most_elements}));
-  explain("The same in KB of the main format's elements.", printed("KB = M * %d / 1024", bytes));
+  explain("The same in KB of the main format's elements.", fmt::format("KB = M * {} / 1024", bytes));
   ImGui::SameLine();
   label(Face::label, colours.secondary, "KB of " + name(format));
 }
@@ -52,8 +54,8 @@ bool edit_helper(Experiment& e, View& view, const Palette& colours) {
     view.on_chip_elements = kibibytes[static_cast<std::size_t>(chosen)] * 1024 / bytes;
   const TileSizes t = tiles_for_memory(view.on_chip_elements, e.problem.d);
   label(Face::mono, colours.text,
-        printed("Bc = ceil(M / 4d) = ceil(%d / %d) = %d", view.on_chip_elements, 4 * e.problem.d, t.block_k));
-  label(Face::mono, colours.text, printed("Br = min(Bc, d)   = min(%d, %d) = %d", t.block_k, e.problem.d, t.block_q));
+        fmt::format("Bc = ceil(M / 4d) = ceil({} / {}) = {}", view.on_chip_elements, 4 * e.problem.d, t.block_k));
+  label(Face::mono, colours.text, fmt::format("Br = min(Bc, d)   = min({}, {}) = {}", t.block_k, e.problem.d, t.block_q));
   label(Face::small, colours.secondary, "arXiv 2205.14135, Algorithm 1, line 1: M is shared by tiles of Q, K, V and O");
   const bool for_a = push_button("for a", colours);
   explain("Gives method a these tiles.", "block_k = Bc, block_q = Br");
@@ -75,7 +77,7 @@ bool edit_helper(Experiment& e, View& view, const Palette& colours) {
 bool edit_tiles_for_memory(Experiment& e, View& view, const Palette& colours, float width) {
   const TileSizes t = tiles_for_memory(view.on_chip_elements, e.problem.d);
   const std::string text =
-      fitted(Face::label, printed("M %d: %d × %d", view.on_chip_elements, t.block_q, t.block_k), width - px(12));
+      fitted(Face::label, fmt::format("M {}: {} × {}", view.on_chip_elements, t.block_q, t.block_k), width - px(12));
   if (push_button((text + "###tiles for M").c_str(), colours, false, {width, 0})) ImGui::OpenPopup("tiles for M");
   explain(
       "FlashAttention's rule for tiles that fit into on-chip memory of M elements. Click to set M, in elements or KB, and to "

@@ -1,4 +1,6 @@
 // Options of a method and of the problem, each behind a button that says how many differ from the default.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -198,7 +200,7 @@ int options_changed(const Method& m, const Format& main) {
 bool edit_method_options(Method& m, const Format& main, const Palette& colours, float width, float height) {
   const int count = options_changed(m, main);
   return popup_button(
-      count > 0 ? printed("options %d###options", count) : std::string("options###options"), "options of a method", colours,
+      count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"), "options of a method", colours,
       {width, height},
       "What this algorithm offers beyond where it rounds: how it finds exp, in which order it adds, and more. The "
       "number says how many differ from the default.",
@@ -207,7 +209,7 @@ bool edit_method_options(Method& m, const Format& main, const Palette& colours, 
 
 bool edit_problem_options(Problem& p, const Palette& colours, float width) {
   const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0);
-  return popup_button(count > 0 ? printed("+%d###more", count) : std::string("+###more"), "options of the scores", colours,
+  return popup_button(count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", colours,
                       {width, 0},
                       "What else is done to the scores: a sink, soft-capping, ALiBi. The number says how many are on.",
                       [&] { return edit_bias(p, colours); });

@@ -1,4 +1,6 @@
 // The list of pins: thumbnails and summaries to restore, compare, rename, move and delete.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -196,7 +198,7 @@ void draw_comparison(const Pin& x, const Pin& y, const Palette& colours) {
 void draw_head(Session& session, const PanelInput& input, PinState& state, const Palette& colours, Requests& requests) {
   const float width = ImGui::GetContentRegionAvail().x;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  section(colours, printed("PINS %d", static_cast<int>(session.pins.size())));
+  section(colours, fmt::format("PINS {}", static_cast<int>(session.pins.size())));
   const ImVec2 below = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos({at.x + width - px(24), at.y});
   if (push_button("×###close pins", colours, false, {px(24), px(20)})) session.view.show_pins = false;

@@ -1,4 +1,6 @@
 // Sizes: tokens, head dimension, tiles, rows to compute, and what computes them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +17,7 @@ namespace {
 
 /// What a number means, and how large a one may be typed.
 std::string typable(const ExperimentParameter& p) {
-  return std::string(p.sentence) + printed(" Click the number to type any value up to %.0f.", p.range.max);
+  return std::string(p.sentence) + fmt::format(" Click the number to type any value up to {:.0f}.", p.range.max);
 }
 
 bool edit_sizes(Problem& problem, const Palette& colours) {
@@ -25,7 +27,7 @@ bool edit_sizes(Problem& problem, const Palette& colours) {
   bool changed = slider(tokens, colours, problem.n);
   constexpr const ExperimentParameter& n = parameter("n");
   explain(given != nullptr
-              ? printed("Tokens: the first N of the %d in the file. Click the number to type any value from 1.", given->n)
+              ? fmt::format("Tokens: the first N of the {} in the file. Click the number to type any value from 1.", given->n)
               : typable(n),
           n.formula);
   ImGui::BeginDisabled(fixed);
@@ -53,7 +55,7 @@ bool edit_tiles(Experiment& e, bool square, const Palette& colours) {
   return changed;
 }
 
-std::string rows_text(int rows) { return rows == 0 ? std::string("all rows") : printed("%d rows", rows); }
+std::string rows_text(int rows) { return rows == 0 ? std::string("all rows") : fmt::format("{} rows", rows); }
 
 /// Some counts, and any other by typing.
 bool choose_rows(Problem& problem) {
@@ -65,7 +67,7 @@ bool choose_rows(Problem& problem) {
       changed = true;
     }
     explain(rows == 0 ? std::string("Every query row.")
-                      : printed("%d rows, %d apart: quicker, and exact for these rows.", rows, problem.n / rows));
+                      : fmt::format("{} rows, {} apart: quicker, and exact for these rows.", rows, problem.n / rows));
   }
   ImGui::SetNextItemWidth(px(84));
   int typed = problem.rows;

@@ -1,4 +1,6 @@
 // Somebody's own output: which file, in whose place, and whether it is rounded or wrong.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -28,7 +30,7 @@ std::string file_name(const std::string& path) { return path.substr(path.find_la
 
 /// "o.npy : 3 · BF16"
 std::string title_of(const KernelOutput& o) {
-  return file_name(o.file) + (o.index > 0 ? printed(" : %d", o.index) : "") + (o.type.empty() ? "" : " · " + o.type);
+  return file_name(o.file) + (o.index > 0 ? fmt::format(" : {}", o.index) : "") + (o.type.empty() ? "" : " · " + o.type);
 }
 
 void ask_for(const std::string& spec, const Experiment& e, Requests& requests) {
@@ -69,7 +71,7 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
   if (begin_combo("##kernel", fitted(Face::label, preview, width - px(36)), width)) {
     if (offered) {
       if (ImGui::Selectable(("O of " + file_name(in.choices.tensors.file) + "###offered").c_str()))
-        ask_for(in.choices.tensors.file + printed(":%d", input.index), e, requests);
+        ask_for(in.choices.tensors.file + fmt::format(":{}", input.index), e, requests);
       explain("The file of Q, K, V holds an output, too.");
     }
     type_path = ImGui::Selectable("open a file ...");

@@ -1,5 +1,7 @@
 #include "ui/learn/learn.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -45,7 +47,7 @@ void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& 
   if (ImGui::InvisibleButton(lesson.title.c_str(), {width, height}) && open.index != index) open_lesson(state, lesson);
   const bool current = open.index == index, hovered = ImGui::IsItemHovered();
   const int seen = steps_seen(state, lesson), all = static_cast<int>(lesson.steps.size());
-  explain(printed("Opens this lesson: %d steps, %d of them read.", all, seen));
+  explain(fmt::format("Opens this lesson: {} steps, {} of them read.", all, seen));
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (current || hovered)
     list->AddRectFilled(at, {at.x + width, at.y + height}, current ? colours.raised : faded(colours.raised, 0.5f));
@@ -56,7 +58,7 @@ void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& 
     draw_tick({at.x + px(18), at.y + px(row_height) / 2 - px(5)}, colours.good);
   else
     draw_text({at.x + px(28), mono_y}, Face::mono_small, colours.faint, std::to_string(index + 1), 1);
-  const std::string progress = seen > 0 && seen < all ? printed("%d/%d", seen, all) : "";
+  const std::string progress = seen > 0 && seen < all ? fmt::format("{}/{}", seen, all) : "";
   draw_text({at.x + width - px(12), mono_y}, Face::mono_small, colours.faint, progress, 1);
   const Colour ink = current ? colours.text : colours.secondary;
   draw_text({at.x + px(40), label_y}, Face::label, ink, first);
@@ -80,9 +82,9 @@ void draw_dots(LessonState& state, const LessonPlace& open, ImVec2 at, float hei
   for (int i = 0; i < static_cast<int>(open.lesson->steps.size()); ++i) {
     const LessonStep& step = open.lesson->steps[static_cast<std::size_t>(i)];
     ImGui::SetCursorScreenPos({at.x + static_cast<float>(i) * pitch, at.y});
-    if (ImGui::InvisibleButton(printed("step %d", i + 1).c_str(), {pitch, height})) open_lesson(state, *open.lesson, i);
+    if (ImGui::InvisibleButton(fmt::format("step {}", i + 1).c_str(), {pitch, height})) open_lesson(state, *open.lesson, i);
     const bool hovered = ImGui::IsItemHovered();
-    explain(printed("Step %d: %s", i + 1, step.title.c_str()));
+    explain(fmt::format("Step {}: {}", i + 1, step.title));
     const ImVec2 centre{at.x + (static_cast<float>(i) + 0.5f) * pitch, at.y + height / 2};
     const bool read = i < steps_seen(state, *open.lesson);
     const Colour colour = i == open.step ? colours.accent : hovered ? colours.text : read ? colours.faint : colours.line;
@@ -110,8 +112,8 @@ void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& 
   if (button("next ›###next", 64, "The next step, or the next lesson. Page Down; presenting also Space and the right arrow."))
     turn_page(state, input.learn.lessons.get(), 1);
   const std::string where =
-      printed("lesson %d of %d, step %d of %d", open.index + 1, static_cast<int>(input.learn.lessons->size()), open.step + 1,
-              static_cast<int>(open.lesson->steps.size()));
+      fmt::format("lesson {} of {}, step {} of {}", open.index + 1, static_cast<int>(input.learn.lessons->size()),
+                  open.step + 1, static_cast<int>(open.lesson->steps.size()));
   const float dots = px(20) * static_cast<float>(open.lesson->steps.size());
   const float right = at.x + width - px(8 + 88 + 64 + 72),
               where_width = px(24) + text_width(Face::small, "lesson 00 of 00, step 00 of 00");
@@ -166,7 +168,7 @@ void draw_lesson(Session& session, const PanelInput& input, UiState& state, cons
   ImGui::SetCursorScreenPos({from.x + left, from.y});
   const float beyond = draw_page(session, open, input, learn, colours, requests, {size.x - left, page_height});
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
-  ExportRequest page{printed("lesson %d step %d", open.index + 1, open.step + 1),
+  ExportRequest page{fmt::format("lesson {} step {}", open.index + 1, open.step + 1),
                      from.x + left,
                      from.y,
                      from.x + size.x,

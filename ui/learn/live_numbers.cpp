@@ -1,5 +1,7 @@
 #include "ui/learn/live_numbers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -53,9 +55,9 @@ double factor_of(std::string_view unit) {
 std::string live_text(std::string_view written, double value) {
   const Notation n = notation_of(written);
   value *= factor_of(n.unit);
-  std::string text =
-      n.has_exponent || !std::isfinite(value) ? scientific(value, std::max(1, n.digits)) : printed("%.*f", n.decimals, value);
-  if (n.plus && value > 0) text = printed("+%s", text.c_str());
+  std::string text = n.has_exponent || !std::isfinite(value) ? scientific(value, std::max(1, n.digits))
+                                                             : fmt::format("{:.{}f}", value, n.decimals);
+  if (n.plus && value > 0) text = fmt::format("+{}", text);
   return text.append(n.unit);
 }
 

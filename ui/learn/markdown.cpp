@@ -1,5 +1,7 @@
 #include "ui/learn/markdown.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -258,11 +260,12 @@ std::string MarkdownText::fitted(std::string_view markdown, float width, std::ve
     done = f.end;
     if (complaint.empty() && needed <= width) {
       if (!f.displayed)
-        text += printed("<%s%.0f/>", std::string(line_tag).c_str(), std::ceil(needed + width_of_word(markdown.substr(f.end))));
+        text += fmt::format("<{}{:.0f}/>", std::string(line_tag), std::ceil(needed + width_of_word(markdown.substr(f.end))));
       text += markdown.substr(f.begin, f.end - f.begin);
     } else if (complaint.empty()) {
       const std::string signs = f.displayed ? "$$" : "$", style = f.displayed ? "\\displaystyle " : "";
-      text += signs + printed("\\scalebox{%.2f}{", std::floor(100 * width / needed) / 100) + style + f.formula + "}" + signs;
+      text += signs + fmt::format("\\scalebox{{{:.2f}}}{{", std::floor(100 * width / needed) / 100) + style + f.formula + "}" +
+              signs;
     } else {
       problems.push_back("The formula '" + f.formula + "' cannot be drawn: " + complaint + ".");
       text += "<md-error>" + escaped(problems.back()) + "</md-error>";

@@ -1,5 +1,7 @@
 #include "ui/picture/heatmap_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -156,7 +158,7 @@ void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool 
 std::string sampling_text(const CellPicture& picture, const CellRect& rect, double width, double height) {
   const double down = (rect.row1 - rect.row0) * picture.per_row / height, across = (rect.col1 - rect.col0) / width;
   const double under = std::max(1.0, std::ceil(down)) * std::max(1.0, std::ceil(across));
-  if (under > 1) return printed("each pixel shows the largest |value| of the %.0f cells under it", under);
+  if (under > 1) return fmt::format("each pixel shows the largest |value| of the {:.0f} cells under it", under);
   return "each cell is at least one pixel";
 }
 

@@ -1,4 +1,6 @@
 // The output as a picture: one field of it, or two held against each other.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -220,10 +222,10 @@ Cell profiled(const Output& o, const Cell& under) {
 void draw_cross_section(const Output& o, const Cell& cell) {
   const HeatState& heat = o.all.heat;
   const auto how = colourings(o.all, o.session.view);
-  const std::string row = printed("row %d", heat.result->rows[static_cast<std::size_t>(cell.row)]);
+  const std::string row = fmt::format("row {}", heat.result->rows[static_cast<std::size_t>(cell.row)]);
   refresh_profiles(o.all.profiles, heat.result, heat.field, cell.row, cell.col, o.session.view.theme);
   draw_along_row(o.panes[0].p, o.rect, heat, o.all.profiles.along_row, how[0], row, o.colours);
-  draw_along_col(o.whole, o.rect, heat, o.all.profiles.along_col, how[0], printed("dim %d", cell.col), o.colours);
+  draw_along_col(o.whole, o.rect, heat, o.all.profiles.along_col, how[0], fmt::format("dim {}", cell.col), o.colours);
   if (o.panes.size() < 2) return;
   refresh_profiles(o.all.second_profiles, heat.result, o.all.second.field, cell.row, cell.col, o.session.view.theme);
   draw_along_row(o.panes[1].p, o.rect, heat, o.all.second_profiles.along_row, how[1], row, o.colours, true);
@@ -258,9 +260,9 @@ void await_cell(const Output& o) {
   const HeatState& state = o.all.heat;
   const int row = view.cell_row, col = view.cell_col;
   if (row < 0 || row >= state.n || col < 0 || col >= state.cols || row + 1 <= o.rect.row0 || row >= o.rect.row1) return;
-  const std::array lines{NoteLine{
-      o.colours.secondary,
-      printed("row %d, dim %d: ", row, col) + (is_first_answer(*state.result) ? "on its way" : "not among the computed rows")}};
+  const std::array lines{
+      NoteLine{o.colours.secondary, fmt::format("row {}, dim {}: ", row, col) +
+                                        (is_first_answer(*state.result) ? "on its way" : "not among the computed rows")}};
   for (const Pane& pane : o.panes)
     draw_cell_mark(pane.p, o.rect, {static_cast<double>(row), row + 1.0}, col, col + 1, o.colours);
   draw_note(o.whole.box(), {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines, o.colours);

@@ -1,5 +1,7 @@
 #include "ui/picture/picture_frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -96,7 +98,7 @@ void draw_row_axis(const Places& p, const CellRect& rect, const Palette& colours
   for (double r = std::ceil(rect.row0 / rows) * rows; r < rect.row1; r += rows) {
     const float y = to_y(p, rect, r);
     list->AddLine({p.min.x - px(4), y}, {p.min.x, y}, colours.line);
-    draw_text({p.min.x - px(7), y - half}, Face::mono_small, colours.secondary, printed("%.0f", r), 1);
+    draw_text({p.min.x - px(7), y - half}, Face::mono_small, colours.secondary, fmt::format("{:.0f}", r), 1);
   }
 }
 
@@ -107,7 +109,7 @@ void draw_col_axis(const Places& p, const CellRect& rect, const Palette& colours
     const float x = to_x(p, rect, c + 0.5);
     if (x > p.max.x) break;
     list->AddLine({x, p.max.y}, {x, p.max.y + px(3)}, colours.line);
-    draw_text({x, p.max.y + px(4)}, Face::mono_small, colours.secondary, printed("%.0f", c), 0.5f);
+    draw_text({x, p.max.y + px(4)}, Face::mono_small, colours.secondary, fmt::format("{:.0f}", c), 0.5f);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "ui/picture/read_out.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +17,7 @@ namespace {
 std::string decimal(double x) {
   if (!std::isfinite(x)) return scientific(x);
   const double magnitude = std::abs(x);
-  return magnitude != 0 && (magnitude < 1e-3 || magnitude >= 1e4) ? scientific(x, 7) : printed("%.7f", x);
+  return magnitude != 0 && (magnitude < 1e-3 || magnitude >= 1e4) ? scientific(x, 7) : fmt::format("{:.7f}", x);
 }
 
 /// How far a cell is off, and how many ulps that is.
@@ -26,7 +28,7 @@ Off off_by(const Result& r, const Cell& cell, Field error, Field ulps) {
   const double off = field_value(r, error, cell.row, cell.col), in_ulps = std::abs(field_value(r, ulps, cell.row, cell.col));
   if (off == 0) return {"exact", ""};
   return {signed_scientific(off, 4),
-          printed("%7s ulp", in_ulps < 1000 ? printed("%.1f", in_ulps).c_str() : scientific(in_ulps, 3).c_str())};
+          fmt::format("{:>7} ulp", in_ulps < 1000 ? fmt::format("{:.1f}", in_ulps).c_str() : scientific(in_ulps, 3))};
 }
 
 /// sign, exponent, mantissa, each in its tint.
@@ -132,7 +134,7 @@ void draw_read_out(const Result& r, const Cell& cell, const Box& bounds, ImVec2 
   const float pad = std::floor(px(12)), step = l.line;
   float y = from.y + px(8);
   draw_text(list, {from.x + pad, y}, Face::mono_small, colours.secondary,
-            printed("row %d, dim %d", r.rows[static_cast<std::size_t>(cell.row)], cell.col));
+            fmt::format("row {}, dim {}", r.rows[static_cast<std::size_t>(cell.row)], cell.col));
   if (l.shows_bits())
     draw_text(list, {from.x + l.width - pad, y}, Face::mono_small, colours.faint, "bits in " + name(format), 1);
   const Line lines[] = {{"golden", colours.golden, (*r.golden)(cell.row, cell.col)},

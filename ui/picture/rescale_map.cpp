@@ -1,4 +1,6 @@
 // The rescale map: in which tile the running max of which row moved, and where P left its format.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -45,8 +47,8 @@ std::vector<NoteLine> note(const RescaleState& m, const Clipping* clipping, int 
   const int row = map_row(m, matrix_row), keys = tile_keys(e.a, e.problem.n), n = e.problem.n;
   const int first = tile * keys, last = std::min(n, first + keys) - 1;
   std::vector<NoteLine> lines{
-      {colours.secondary, printed("row %d, tile %d: keys %d .. %d", row, tile, e.a.reverse_keys ? n - 1 - last : first,
-                                  e.a.reverse_keys ? n - 1 - first : last)}};
+      {colours.secondary, fmt::format("row {}, tile {}: keys {} .. {}", row, tile, e.a.reverse_keys ? n - 1 - last : first,
+                                      e.a.reverse_keys ? n - 1 - first : last)}};
   if (!shows_counts(m.show)) {
     const RunningMax at = running_max(*m.result, tile, matrix_row);
     if (std::isnan(at.after)) {
@@ -54,18 +56,18 @@ std::vector<NoteLine> note(const RescaleState& m, const Clipping* clipping, int 
       return lines;
     }
     if (std::isnan(at.before)) {
-      lines.push_back({colours.text, printed("m = %.6g, nothing before it", at.after)});
+      lines.push_back({colours.text, fmt::format("m = {:.6g}, nothing before it", at.after)});
     } else {
-      lines.push_back({at.moved() ? colours.moved : colours.text, printed("m %.6g → %.6g", at.before, at.after)});
+      lines.push_back({at.moved() ? colours.moved : colours.text, fmt::format("m {:.6g} → {:.6g}", at.before, at.after)});
       lines.push_back({at.moved() ? colours.moved : colours.secondary,
-                       printed("exp(%.4g) = %.4g %s", at.before - at.after, std::exp(at.before - at.after),
-                               at.moved() ? "= α before rounding" : "")});
+                       fmt::format("exp({:.4g}) = {:.4g} {}", at.before - at.after, std::exp(at.before - at.after),
+                                   at.moved() ? "= α before rounding" : "")});
     }
   }
   const ClippedHere here = clipped_here(clipping, e, tile, row);
   if (here.saturated >= 0) {
-    lines.push_back({here.saturated > 0 ? colours.bad : colours.secondary, printed("%d P saturated", here.saturated)});
-    lines.push_back({colours.secondary, printed("%d P underflowed", here.underflowed)});
+    lines.push_back({here.saturated > 0 ? colours.bad : colours.secondary, fmt::format("{} P saturated", here.saturated)});
+    lines.push_back({colours.secondary, fmt::format("{} P underflowed", here.underflowed)});
   }
   return lines;
 }
@@ -125,7 +127,7 @@ void draw_progress(const Places& p, const CellRect& rect, const PanelInput& inpu
 std::string remark(const RescaleState& m, const Places& p, const CellRect& rect) {
   const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
   const std::string sampling = sampling_text(m, rect, p.width() * scale, p.height() * scale);
-  return m.rows < m.n ? printed("%d of %d rows; ", m.rows, m.n) + sampling : sampling;
+  return m.rows < m.n ? fmt::format("{} of {} rows; ", m.rows, m.n) + sampling : sampling;
 }
 
 }  // namespace
@@ -166,7 +168,7 @@ void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, c
     draw_legend(p, colour(0, how), mapped(m).problem.mask.kind != Mask::Kind::none, colours);
   else
     draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m, colours);
-  draw_caption(p, printed("tile of %d keys", tile_keys(mapped(m).a, mapped(m).problem.n)), remark(m, p, rect), colours);
+  draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, mapped(m).problem.n)), remark(m, p, rect), colours);
   if (!at) return;
   draw_cell_mark(p, rect, row_span(m, row), tile, tile + 1, colours);
   draw_note(p.box(), ImGui::GetIO().MousePos, note(m, input.side.clipping.get(), tile, row, colours), colours);

@@ -1,4 +1,6 @@
 // The scores: S and P of a window of rows and keys, and how far P is from the true weight.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -59,17 +61,18 @@ int tile_of(const Experiment& e, int key) {
 std::vector<NoteLine> note(const ScoreWindow& w, const ScoreCell& cell, const Palette& colours) {
   const Experiment& e = w.question.experiment;
   std::vector<NoteLine> lines{
-      {colours.secondary, printed("row %d, key %d, tile %d", cell.row, cell.key, tile_of(e, cell.key))}};
+      {colours.secondary, fmt::format("row {}, key {}, tile {}", cell.row, cell.key, tile_of(e, cell.key))}};
   const Keys keys = visible_keys(e.problem.mask, cell.row, e.problem.n);
   if (cell.key < keys.first || cell.key >= keys.end) {
     lines.push_back({colours.faint, "masked: the row does not see the key"});
     return lines;
   }
   const double S = w.S[cell.at], P = w.P[cell.at], weight = w.weight[cell.at];
-  lines.push_back({colours.a, printed("S     %13s", std::isfinite(S) ? printed("%.6f", S).c_str() : scientific(S).c_str())});
-  lines.push_back({colours.a, printed("P     %13s", scientific(P, 6).c_str())});
-  lines.push_back({colours.golden, printed("true  %13s", scientific(weight, 6).c_str())});
-  lines.push_back({colours.text, printed("error %13s", signed_scientific(P - weight, 4).c_str())});
+  lines.push_back(
+      {colours.a, fmt::format("S     {:>13}", std::isfinite(S) ? fmt::format("{:.6f}", S).c_str() : scientific(S))});
+  lines.push_back({colours.a, fmt::format("P     {:>13}", scientific(P, 6))});
+  lines.push_back({colours.golden, fmt::format("true  {:>13}", scientific(weight, 6))});
+  lines.push_back({colours.text, fmt::format("error {:>13}", signed_scientific(P - weight, 4))});
   return lines;
 }
 
@@ -113,16 +116,16 @@ void draw_curves(const Places& p, const CellRect& rect, const ScoreState& m, con
   if (m.show == ScoreShow::P) add(colours.golden, "true weight", w.weight);
   add(colours.a, m.show == ScoreShow::S ? "S" : (m.show == ScoreShow::P ? "P" : "P - true weight"),
       m.show == ScoreShow::S ? w.S : (m.show == ScoreShow::P ? w.P : m.values));
-  draw_along_row(p, rect, m, along_row, how, printed("row %d", cell.row), colours);
-  draw_along_col(p, rect, m, along_col, how, printed("key %d", cell.key), colours);
+  draw_along_row(p, rect, m, along_row, how, fmt::format("row {}", cell.row), colours);
+  draw_along_col(p, rect, m, along_col, how, fmt::format("key {}", cell.key), colours);
 }
 
 std::string remark(const ScoreState& m, const Places& p, const CellRect& rect) {
   const ScoreQuestion& q = m.window->question;
   const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
   if (holds(q, rect)) return sampling_text(m, rect, p.width() * scale, p.height() * scale);
-  return printed("only rows %d .. %d, keys %d .. %d are made: click a row or zoom in for others", q.first_row,
-                 q.first_row + q.rows - 1, q.first_key, q.first_key + q.keys - 1);
+  return fmt::format("only rows {} .. {}, keys {} .. {} are made: click a row or zoom in for others", q.first_row,
+                     q.first_row + q.rows - 1, q.first_key, q.first_key + q.keys - 1);
 }
 
 /// The cell whose row and column are drawn: under the mouse, or the traced row's last.

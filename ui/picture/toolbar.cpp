@@ -1,5 +1,7 @@
 #include "ui/picture/toolbar.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -71,7 +73,7 @@ void field_combo(const char* label, const char* what, Field& shown, const Method
       ImGui::PushID(text(field).name.data());
       if (ImGui::Selectable(("     " + field_title(field, names)).c_str(), field == shown)) shown = field;
       ImGui::PopID();
-      explain(text(field).what, keys ? printed("key %s%d", i >= 9 ? "Shift+" : "", i >= 9 ? i - 8 : i + 1) : std::string());
+      explain(text(field).what, keys ? fmt::format("key {}{}", i >= 9 ? "Shift+" : "", i >= 9 ? i - 8 : i + 1) : std::string());
       draw_chip({line.x + px(4), line.y}, ImGui::GetTextLineHeight(), field_colour(field, colours));
     }
     ImGui::EndCombo();

@@ -1,5 +1,7 @@
 #include "ui/recurrence/panels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -39,7 +41,7 @@ FigurePanel over_tiles(const StripState& m, const std::string& y, bool log = fal
 
 FigurePanel max_panel(const StripState& m, const View& view) {
   constexpr std::size_t few_tiles = 100;
-  FigurePanel p = over_tiles(m, printed("running max of row %d", m.result->trace.row));
+  FigurePanel p = over_tiles(m, fmt::format("running max of row {}", m.result->trace.row));
   if (shows(view, Curve::rows))
     p.series = {band_of(curve_label::most_rows, m, 0, 4), band_of(curve_label::half_the_rows, m, 1, 3)};
   if (shows(view, Curve::max_true))
@@ -85,7 +87,7 @@ FigurePanel sum_panel(const StripState& m, const View& view) {
 }
 
 FigurePanel largest_P_panel(const StripState& m) {
-  FigurePanel p = over_tiles(m, printed("largest P of row %d", m.result->trace.row), true);
+  FigurePanel p = over_tiles(m, fmt::format("largest P of row {}", m.result->trace.row), true);
   p.series = {series_of("largest P", Ink::a, Shape::steps, m.tile, m.P_max)};
   if (m.P_limit > 0 && m.P_limit < m.P_high) p.series.push_back(level_of(curve_label::saturates, Ink::bad, m, m.P_limit));
   p.y.min = m.P_low;
@@ -95,7 +97,7 @@ FigurePanel largest_P_panel(const StripState& m) {
 
 FigurePanel error_panel(const StripState& m, const View& view) {
   const MethodNames names = method_names(m.result->experiment);
-  FigurePanel p = over_tiles(m, printed("max |error| of row %d so far", m.result->trace.row), true);
+  FigurePanel p = over_tiles(m, fmt::format("max |error| of row {} so far", m.result->trace.row), true);
   if (shows(view, Curve::error)) p.series.push_back(series_of(names.a, Ink::a, Shape::steps, m.error_tile, m.error));
   if (shows(view, Curve::b_error) && m.b_error > 0)
     p.series.push_back(level_of(names.b_after_a + " at the end", Ink::b, m, m.b_error));

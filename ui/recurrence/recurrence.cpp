@@ -1,6 +1,8 @@
 // The bottom panel: how the running state of one row came to be, tile by tile.
 #include "ui/recurrence/recurrence.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -72,7 +74,7 @@ std::string why_no_recurrence(const PanelInput& input) {
       break;
   }
   if (r->trace.tiles.empty())
-    return printed("Row %d sees no key: its output is zero, and there is nothing to follow.", r->trace.row);
+    return fmt::format("Row {} sees no key: its output is zero, and there is nothing to follow.", r->trace.row);
   if (r->rescales.tiles <= 1)
     return "One tile holds every key: this is plain softmax. Make block_k smaller than N to see the recurrence.";
   return {};

@@ -1,4 +1,6 @@
 // The step of the recurrence at one tile, with its numbers.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -17,7 +19,7 @@ using Tone = FormulaPiece::Tone;
 std::string five_digits(double x) {
   const double magnitude = std::abs(x);
   if (!(magnitude < 99999.5) || (magnitude != 0 && magnitude < 1e-3)) return scientific(x, 5);
-  std::string text = printed("%#.5g", x);
+  std::string text = fmt::format("{:#.5g}", x);
   if (text.ends_with('.')) text.pop_back();
   return text;
 }
@@ -41,7 +43,7 @@ std::string_view output_formula(Algorithm a, bool first) {
 }
 
 /// With `digits` after the point; "NaN" and "inf" where it is neither.
-std::string decimal(double x, int digits) { return std::isfinite(x) ? printed("%.*f", digits, x) : scientific(x); }
+std::string decimal(double x, int digits) { return std::isfinite(x) ? fmt::format("{:.{}f}", x, digits) : scientific(x); }
 
 /// alpha as it was computed: exp(m_old - m_new), or the power of two that is meant by it.
 std::string alpha_formula(const Method& a, double before, double after, double alpha) {
@@ -61,7 +63,7 @@ void add_first(WorkedStep& step, const Result& r, int index, const TraceTile& t)
 }
 
 void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const TraceTile& t) {
-  step.max.push_back({Tone::quiet, printed("m %7s →", decimal(before.max_used, 3).c_str())});
+  step.max.push_back({Tone::quiet, fmt::format("m {:>7} →", decimal(before.max_used, 3))});
   step.max.push_back({t.moved ? Tone::moved : Tone::text, decimal(t.max_used, 3)});
   step.max.push_back({Tone::moved, alpha_formula(r.experiment.a, before.max_used, t.max_used, t.alpha)});
   step.sums.push_back({Tone::text, "l = α·" + five_digits(before.l) + " + " + five_digits(t.l - t.alpha * before.l) + " = " +
@@ -70,13 +72,13 @@ void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const
 
 /// What happened to P, and to the keys that tie.
 void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
-  if (t.saturated > 0) step.max.push_back({Tone::bad, printed("%d P saturated", t.saturated)});
+  if (t.saturated > 0) step.max.push_back({Tone::bad, fmt::format("{} P saturated", t.saturated)});
   if (t.max_used < t.max_true)
     step.max.push_back(
         {Tone::golden, "max " + decimal(t.max_true, 3) + " is " + decimal(t.max_true - t.max_used, 3) + " above m"});
-  if (t.underflowed > 0) step.max.push_back({Tone::quiet, printed("%d P underflow", t.underflowed)});
-  if (t.ties > 0) step.max.push_back({Tone::quiet, printed(t.ties == 1 ? "%d tie" : "%d ties", t.ties)});
-  step.max.push_back({Tone::quiet, printed("%s ≤ %.3g", algorithm == Algorithm::two_pass ? "e" : "P", t.p_max)});
+  if (t.underflowed > 0) step.max.push_back({Tone::quiet, fmt::format("{} P underflow", t.underflowed)});
+  if (t.ties > 0) step.max.push_back({Tone::quiet, fmt::format("{} {}", t.ties, t.ties == 1 ? "tie" : "ties")});
+  step.max.push_back({Tone::quiet, fmt::format("{} ≤ {:.3g}", algorithm == Algorithm::two_pass ? "e" : "P", t.p_max)});
 }
 
 Colour colour_of(Tone tone, const Palette& colours) {

@@ -1,4 +1,6 @@
 // The plots that share the tile axis.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -38,8 +40,8 @@ struct Strip {
 
 /// Whole tiles, 1, 2 or 5 times a power of ten apart, so that labels do not touch.
 std::vector<double> tile_ticks(const StripState& m, float width) {
-  const double most = std::max(
-                   1.0, static_cast<double>(width / (px(18) + px(7) * static_cast<float>(printed("%.0f", m.last).size())))),
+  const double most = std::max(1.0, static_cast<double>(
+                                        width / (px(18) + px(7) * static_cast<float>(fmt::format("{:.0f}", m.last).size())))),
                span = m.last - m.first;
   double step = 1;
   for (const double factor : {2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0})
@@ -132,7 +134,7 @@ void draw_row_moves(const Strip& s, ImVec2 from, ImVec2 to) {
   list->AddLine({left, foot}, {right, foot}, s.colours.line);
   draw_dashed(list, {x(expected), top}, {x(expected), foot}, s.colours.text, px(3), px(2));
   draw_text(list, {left, foot}, Face::mono_small, s.colours.faint, "0");
-  draw_text(list, {right, foot}, Face::mono_small, s.colours.faint, printed("%.0f", last - 1), 1);
+  draw_text(list, {right, foot}, Face::mono_small, s.colours.faint, fmt::format("{:.0f}", last - 1), 1);
   const std::string_view words = "moves a row";
   if (text_width(Face::small, words) + px(40) < right - left)
     draw_text(list, {(left + right) / 2, foot}, Face::small, s.colours.faint, words, 0.5f);
@@ -173,8 +175,9 @@ void draw_rescales(Strip& s, ImVec2 size) {
   const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
   if ((s.view.hidden_curves & bit(Curve::row_moves)) == 0)
     draw_row_moves(s, {at.x + plot.x * 0.42f, at.y + px(19)}, {at.x + plot.x, at.y + std::min(plot.y * 0.72f, px(104))});
-  std::string words = printed("%.2f a row, H_T − 1 = %.2f", r.effective_mean, r.expected);
-  if (text_width(Face::small, words) > plot.x - px(8)) words = printed("%.2f a row, not %.2f", r.effective_mean, r.expected);
+  std::string words = fmt::format("{:.2f} a row, H_T − 1 = {:.2f}", r.effective_mean, r.expected);
+  if (text_width(Face::small, words) > plot.x - px(8))
+    words = fmt::format("{:.2f} a row, not {:.2f}", r.effective_mean, r.expected);
   if (text_width(Face::small, words) <= size.x)
     draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x - px(4), at.y + px(1)}, Face::small, s.colours.moved, words, 1);
   end_plot();
@@ -302,7 +305,7 @@ class Row {
 
 void add_max(Row& row, const StripState& m, const Palette& c) {
   row.add({"running max",
-           printed("Max, row %d", m.result->trace.row),
+           fmt::format("Max, row {}", m.result->trace.row),
            "S units",
            c.faint,
            {{Mark::line, Curve::m, "m", "m", c.a, "The running max that exp sees; purple where it moved.",
@@ -339,7 +342,7 @@ void add_sums(Row& row, const StripState& m, const Palette& c) {
   const bool saturated = m.saturated > 0;
   row.add({"row sum",
            "Sum, α, O",
-           saturated ? printed("%lld P saturated", static_cast<long long>(m.saturated)) : "share of largest",
+           saturated ? fmt::format("{} P saturated", static_cast<long long>(m.saturated)) : "share of largest",
            saturated ? c.bad : c.faint,
            {{Mark::line, Curve::l, "l", "l", c.a, "The running row sum after each tile, as a share of its largest value.",
              "l = alpha l + sum_j e_j"},
@@ -358,7 +361,7 @@ void add_sums(Row& row, const StripState& m, const Palette& c) {
 void add_P(Row& row, const StripState& m, const Palette& c) {
   row.add(
       {"largest P",
-       printed("Largest P, row %d", m.result->trace.row),
+       fmt::format("Largest P, row {}", m.result->trace.row),
        "log",
        c.faint,
        {},
@@ -370,7 +373,7 @@ void add_P(Row& row, const StripState& m, const Palette& c) {
 void add_errors(Row& row, const StripState& m, const Palette& c) {
   const MethodNames names = method_names(m.result->experiment);
   row.add({"error so far",
-           printed("Error so far, row %d", m.result->trace.row),
+           fmt::format("Error so far, row {}", m.result->trace.row),
            "max, log",
            c.faint,
            {{Mark::line, Curve::error, "error", names.a, c.a,

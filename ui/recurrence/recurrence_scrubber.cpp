@@ -1,4 +1,6 @@
 // Buttons and slider of the tile whose step is worked out.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -68,7 +70,7 @@ void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, I
   ImGui::PopStyleVar();
   const std::string last = std::to_string(tiles.back().tile);
   const std::string text =
-      printed("tile %*d of %s", static_cast<int>(last.size()), tiles[static_cast<std::size_t>(index)].tile, last.c_str());
+      fmt::format("tile {:{}} of {}", tiles[static_cast<std::size_t>(index)].tile, static_cast<int>(last.size()), last);
   float x = ImGui::GetCursorScreenPos().x + px(8);
   x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours.text, text) + px(8);
   ImGui::SetCursorScreenPos({x, y});

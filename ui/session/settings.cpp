@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
 #include "kernels/train/plan/train_fields.h"
@@ -48,7 +49,9 @@ class Lister {
   }
   void field(std::string_view key, Field x) { choice(key, x, field_names()); }
   void format(std::string_view key, const Format& x) {
-    add(key, name(x), {"fp64", "fp32", "tf32", "bf16", "fp16", "e4m3", "e5m2"}, "a format such as bf16 or e5m7");
+    std::vector<std::string> names;
+    for (const NamedFormat& f : named_formats) names.emplace_back(f.name);
+    add(key, name(x), std::move(names), "a format such as bf16 or e5m7");
   }
   void rounding(std::string_view key, const Rounding& x) {
     add(key, rounding_text(x), {"exact", "main"}, "exact, main or a format");

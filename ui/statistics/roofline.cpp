@@ -1,4 +1,6 @@
 // The roofline of a chosen machine, and where the three algorithms stand under it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,8 +22,8 @@ static_assert(machine_names.size() == data_sheets.size());
 void machine_combo(Machine& machine, float width) {
   const auto sheet = [](std::size_t i) -> const DataSheet& { return data_sheets[i]; };
   const auto numbers = [&](std::size_t i) {
-    return printed("%g Tflop/s dense fp16, %g GB/s\nridge at %.0f flop/B", sheet(i).tera_flops, sheet(i).giga_bytes,
-                   ridge(sheet(i)));
+    return fmt::format("{:g} Tflop/s dense fp16, {:g} GB/s\nridge at {:.0f} flop/B", sheet(i).tera_flops, sheet(i).giga_bytes,
+                       ridge(sheet(i)));
   };
   const WithField f(Face::label, 20);
   if (begin_combo("##machine", std::string(sheet(static_cast<std::size_t>(machine)).name), width)) {
@@ -95,10 +97,9 @@ void draw_plot(const TrafficOfAll& all, const DataSheet& machine, ImVec2 size, c
 std::string bounds_table(const TrafficOfAll& all, double flops, const DataSheet& machine) {
   std::string text;
   for (const TrafficOf& t : all)
-    text +=
-        printed("%-11s %6s flop/B  %6s Tflop/s  at least %s\n", t.name, three_digits(t.intensity).c_str(),
-                three_digits(attainable(machine, t.intensity)).c_str(), seconds_text(least_seconds(t, flops, machine)).c_str());
-  return text + printed("ridge       %6.0f flop/B", ridge(machine));
+    text += fmt::format("{:11} {:>6} flop/B  {:>6} Tflop/s  at least {}\n", t.name, three_digits(t.intensity),
+                        three_digits(attainable(machine, t.intensity)), seconds_text(least_seconds(t, flops, machine)));
+  return text + fmt::format("ridge       {:6.0f} flop/B", ridge(machine));
 }
 
 /// The algorithm that a, or else b, is; FA-2 where neither is one of the three.
@@ -118,8 +119,8 @@ void draw_roofline(View& view, const TrafficOfAll& all, double flops, const Pale
   const DataSheet& machine = data_sheets[static_cast<std::size_t>(view.machine)];
   const bool plotted = room.y >= line + px(64);
   const TrafficOf& t = of_interest(all, colours);
-  const std::string words = t.name + printed(" %s flop/B, %s Tflop/s", three_digits(t.intensity).c_str(),
-                                             three_digits(attainable(machine, t.intensity)).c_str());
+  const std::string words =
+      t.name + fmt::format(" {} flop/B, {} Tflop/s", three_digits(t.intensity), three_digits(attainable(machine, t.intensity)));
   draw_text({at.x, at.y + (line - line_height(Face::label)) / 2}, Face::label, colours.text,
             fitted(Face::label, plotted ? "Roofline, Tflop/s by flop/B" : words, room.x - combo - px(8)));
   ImGui::SetCursorScreenPos({at.x + room.x - combo, at.y + px(1)});

@@ -1,6 +1,8 @@
 // Whether the bits depend on how they were computed.
 #include "kernels/questions/same_bits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -31,7 +33,7 @@ const SameBits* known_bits(const PanelInput& input, const Experiment& asked) {
 Badge badge(const PanelInput& input, const Experiment& asked, const Palette& colours) {
   const SameBits* bits = known_bits(input, asked);
   if (bits != nullptr && bits->agree())
-    return {"same bits", colours.good, printed("%d runs gave the same bits.", bits->compared())};
+    return {"same bits", colours.good, fmt::format("{} runs gave the same bits.", bits->compared())};
   if (bits != nullptr) return {"bits differ", colours.bad, "A run gave other bits."};
   if (input.side.checking_bits) return {"checking bits", colours.accent, "The question is being answered in every other way."};
   return {"bits not checked", colours.faint, "Nobody checked yet whether every way to compute this gives the same bits."};

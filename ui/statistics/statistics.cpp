@@ -1,6 +1,8 @@
 // The right panel: the answer in a sentence, then the numbers it was made from.
 #include "ui/statistics/statistics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -119,7 +121,7 @@ using Form = DeviationMeasure::Form;
 std::string number_text(double x, const DeviationMeasure& m) {
   if (m.form == Form::signed_value) return signed_scientific(x);
   if (m.unit != DeviationMeasure::Unit::ulps || !(x < 9999.5)) return scientific(x);
-  return printed("%.*f", x < 99.95 ? 1 : 0, x);
+  return fmt::format("{:.{}f}", x, x < 99.95 ? 1 : 0);
 }
 
 /// Shortened to one digit where b's column would be touched.

@@ -1,6 +1,8 @@
 // Bytes between HBM and the chip: bars to scale, what one step holds on chip, and the roofline under which that puts each.
 #include "ui/statistics/traffic.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -59,7 +61,7 @@ void draw_bytes(const TrafficOf& t, double largest, double algorithm0, Room room
 void draw_caption(const Traffic& t, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({0, px(18)});
-  draw_text(at, Face::small, colours.faint, printed("between HBM and chip: elements moved, %d B each", t.element_bytes));
+  draw_text(at, Face::small, colours.faint, fmt::format("between HBM and chip: elements moved, {} B each", t.element_bytes));
 }
 
 /// Four strips of N rows, with the tile that is on chip lit in each.
@@ -107,11 +109,12 @@ void draw_chip(ImVec2 at, ImVec2 size, const OnChip& c, double M, const Palette&
 
 std::string chip_table(const OnChip& c, const Experiment& e) {
   const int rows = std::min(e.a.block_q, e.problem.n), keys = std::min(e.a.block_k, e.problem.n), d = e.problem.d;
-  return printed(
-             "Q, O  %d x %d = %.0f each\nK, V  %d x %d = %.0f each\nS     %d x %d = %.0f, then P in its place\nm, l  2 x %d = "
-             "%.0f\n",
+  return fmt::format(
+             "Q, O  {} x {} = {:.0f} each\nK, V  {} x {} = {:.0f} each\nS     {} x {} = {:.0f}, then P in its place\nm, l  2 x "
+             "{} = "
+             "{:.0f}\n",
              rows, d, c.Q, keys, d, c.K, rows, keys, c.S, rows, c.m_and_l) +
-         printed("all   %.0f elements = ", c.total()) + bytes_text(c.total() * element_bytes(e.format));
+         fmt::format("all   {:.0f} elements = ", c.total()) + bytes_text(c.total() * element_bytes(e.format));
 }
 
 void draw_arrow(ImVec2 from, float length, const Palette& colours) {
@@ -141,8 +144,8 @@ void draw_on_chip(const Experiment& e, int M, Room room, const Palette& colours)
   const OnChip c = on_chip(e.problem, e.a);
   const bool fits = c.total() <= M;
   const double percent = 100 * c.total() / M;
-  const std::string share = percent < 99999 ? printed("%.0f %%", percent) : std::string(">99999 %");
-  const std::string text = low ? share : printed("%.0f of M = %d, ", c.total(), M) + share;
+  const std::string share = percent < 99999 ? fmt::format("{:.0f} %", percent) : std::string(">99999 %");
+  const std::string text = low ? share : fmt::format("{:.0f} of M = {}, ", c.total(), M) + share;
   const float text_left = text_width(Face::mono, low ? ">99999 %" : text);
   ImGui::InvisibleButton("on chip", {width, caption + sketch});
   draw_text(at, Face::label, colours.text, tall ? "HBM → on chip" : "On chip");
@@ -169,32 +172,32 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette
   const bool masked = t.skipped_tiles > 0;
   const double n = e.problem.n, d = e.problem.d, size = t.element_bytes, flops = useful_flops(e.problem);
   const double query_rows = (t.flash1 / size - 2 * n * d) / (3 * d + 4), key_rows = (t.flash2 / size - 2 * n * d - n) / (2 * d);
-  const std::string tiles = printed("\n%lld of %lld tiles visited", static_cast<long long>(t.tiles - t.skipped_tiles),
-                                    static_cast<long long>(t.tiles));
+  const std::string tiles = fmt::format("\n{} of {} tiles visited", static_cast<long long>(t.tiles - t.skipped_tiles),
+                                        static_cast<long long>(t.tiles));
   TrafficOfAll all{
       {{.name = "Algorithm 0",
         .bytes = t.algorithm0,
         .formula = "4Nd + 4N²",
-        .counted =
-            printed("read Q, K; write S; read S; write P; read P, V; write O\n(4 * %.0f * %.0f + 4 * %.0f^2) * %.0f B = ", n, d,
-                    n, size),
+        .counted = fmt::format(
+            "read Q, K; write S; read S; write P; read P, V; write O\n(4 * {:.0f} * {:.0f} + 4 * {:.0f}^2) * {:.0f} B = ", n, d,
+            n, size),
         .what =
             "Standard attention in three kernels (arXiv 2205.14135, Algorithm 0): S and P are written out whole, N x N, and "
             "read again, masked or not."},
        {.name = "FA-1",
         .bytes = t.flash1,
         .formula = masked ? "2Nd + (3d+4)ΣBr" : "2Nd + Tc·N(3d+4)",
-        .counted = printed(
-            "K, V once; per tile Q, O, l, m in, then O, l, m out\n(2 * %.0f * %.0f + %.0f * (3 * %.0f + 4)) * %.0f B = ", n, d,
-            query_rows, d, size),
+        .counted = fmt::format("K, V once; per tile Q, O, l, m in, then O, l, m out\n(2 * {:.0f} * {:.0f} + {:.0f} * (3 * "
+                               "{:.0f} + 4)) * {:.0f} B = ",
+                               n, d, query_rows, d, size),
         .what = "FlashAttention (arXiv 2205.14135, Algorithm 1): K and V outside, so that Q, O, l and m come and go for every "
                 "tile of keys. Large block_k helps. By its Theorem 2 of the order of N² d² / M."},
        {.name = "FA-2",
         .bytes = t.flash2,
         .formula = masked ? "2Nd + N + 2dΣBc" : "2Nd + N + Tr·2Nd",
-        .counted = printed(
-            "Q, O and the log-sum-exp once; per tile K, V in\n(2 * %.0f * %.0f + %.0f + %.0f * 2 * %.0f) * %.0f B = ", n, d, n,
-            key_rows, d, size),
+        .counted = fmt::format("Q, O and the log-sum-exp once; per tile K, V in\n(2 * {:.0f} * {:.0f} + {:.0f} + {:.0f} * 2 * "
+                               "{:.0f}) * {:.0f} B = ",
+                               n, d, n, key_rows, d, size),
         .what =
             "FlashAttention-2 (arXiv 2307.08691, Algorithm 1): Q outside, O stays on chip, K and V come again for every tile "
             "of queries. Large block_q helps. Every load counts, also those that a cache would serve."}}};

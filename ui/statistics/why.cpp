@@ -1,6 +1,8 @@
 // The cost of each rounding step: the mean error if that step alone were exact.
 #include "ui/frame/why.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -38,8 +40,8 @@ bool draw_share(const StepShare& s, const Attribution& all, double largest, floa
   const float text_y = at.y + (height - line_height(Face::mono)) / 2;
   draw_text({at.x, text_y}, Face::mono, colours.text, name(s.step));
   const double tenths = std::round(1000 * change) / 10 + 0.0;  // -0 becomes 0
-  const char* const format = tenths == 0 ? "%.1f %%" : "%+.1f %%";
-  draw_text({at.x + width, text_y}, Face::mono, colours.secondary, known ? printed(format, tenths) : std::string("–"), 1);
+  const std::string shown = !known ? "–" : tenths == 0 ? "0.0 %" : fmt::format("{:+.1f} %", tenths);
+  draw_text({at.x + width, text_y}, Face::mono, colours.secondary, shown, 1);
   explain("The mean error of a if " + std::string(name(s.step)) + " alone were exact: " +
               std::string(step_texts[static_cast<std::size_t>(s.step)].what) + ". Click: make it exact.",
           "now            " + scientific(all.total.mean_abs) + "\nif exact       " + scientific(s.without.mean_abs) +

@@ -1,4 +1,6 @@
 // The answer in a sentence, how far it is, and the buttons that run, pause and cancel.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ui/sweep/panels.h"
@@ -50,7 +52,7 @@ void draw_buttons(const SweepScene& s) {
 /// "   12 of 21 points, 3.4 s left".
 std::string progress_text(const SweepProgress& p) {
   const std::string all = std::to_string(p.points);
-  std::string text = printed("%*zu of %s points", static_cast<int>(all.size()), p.done, all.c_str());
+  std::string text = fmt::format("{:{}} of {} points", p.done, static_cast<int>(all.size()), all);
   if (p.waits) return text + ", waits for Explore";
   if (p.state == State::running && p.seconds_left >= 0) text += ", " + time_left(p.seconds_left);
   if (p.state == State::paused) text += ", paused";
@@ -77,7 +79,7 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
   const float end = text_x + draw_text({text_x, text_y}, Face::mono_small, s.colours.secondary, text) + px(12);
   if (p.failed > 0 && end < at.x + width - px(80))
     draw_text({end, text_y}, Face::mono_small, s.colours.bad,
-              fitted(Face::mono_small, printed("%zu failed", p.failed), at.x + width - end));
+              fitted(Face::mono_small, fmt::format("{} failed", p.failed), at.x + width - end));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Means over a numeric parameter: a line for each value of the second.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -180,7 +182,7 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   draw_text(
       {plot.x + extent.x / 2, box.max.y - px(16)}, Face::small, s.colours.faint,
       d.table->axes[0].title + (d.x.log ? ", log" : "") +
-          (d.left_out > 0 ? printed("; %zu of %zu lines, evenly chosen", d.lines.size(), d.lines.size() + d.left_out) : ""),
+          (d.left_out > 0 ? fmt::format("; {} of {} lines, evenly chosen", d.lines.size(), d.lines.size() + d.left_out) : ""),
       0.5f);
   point_at(s, under, {plot, {plot.x + extent.x, plot.y + extent.y}});
 }

@@ -1,4 +1,6 @@
 // Which picture fits the plan, and what the mouse does in all of them.
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -19,13 +21,13 @@ std::vector<NoteLine> note(const SweepDrawing& d, const SweepPlace& place, const
   const auto in_digits = [&](double x) { return mean_text(d.extremes, x, 1); };
   std::vector<NoteLine> lines{{colours.text, place_text(t, place)}};
   if (c.count > 0) {
-    lines.push_back({colours.text, printed("mean %-10s std %-10s", in_digits(c.mean).c_str(), in_digits(c.std).c_str())});
-    lines.push_back({colours.secondary, printed("min  %-10s max %-10s", in_digits(c.min).c_str(), in_digits(c.max).c_str())});
+    lines.push_back({colours.text, fmt::format("mean {:10} std {:10}", in_digits(c.mean), in_digits(c.std))});
+    lines.push_back({colours.secondary, fmt::format("min  {:10} max {:10}", in_digits(c.min), in_digits(c.max))});
   }
   if (t.has_rival && c.count > 0) lines.push_back({colours.b, "b    " + in_digits(c.rival)});
   if (c.error >= 0) lines.push_back({colours.bad, t.errors[static_cast<std::size_t>(c.error)]});
   lines.push_back(
-      {colours.faint, printed("%d of %d seeds", c.count, t.seeds) + (c.count > 0 ? "; a click opens it in Explore" : "")});
+      {colours.faint, fmt::format("{} of {} seeds", c.count, t.seeds) + (c.count > 0 ? "; a click opens it in Explore" : "")});
   return lines;
 }
 

@@ -1,4 +1,6 @@
 // What is varied, over what, and what is measured.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -85,7 +87,7 @@ void draw_chips(const SweepScene& s, const std::vector<std::string>& values, Var
   }
   if (shown < values.size())
     draw_text({at.x + px(4), at.y + (height - line_height(Face::small)) / 2}, Face::small, s.colours.faint,
-              printed("+ %zu", values.size() - shown));
+              fmt::format("+ {}", values.size() - shown));
   ImGui::SetCursorScreenPos({from.x, at.y + height + px(4)});
 }
 

@@ -1,5 +1,7 @@
 #include "ui/sweep/series.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -162,7 +164,7 @@ std::string mean_text(const SweepExtremes& e, double x, int more) {
   if (!plain) return scientific(x, 3 + more);
   const int decimals = e.decimals + more;
   if (x != 0 && std::abs(x) < 0.5 * std::pow(10.0, -decimals)) return scientific(x, 2);
-  return printed("%.*f", decimals, x);
+  return fmt::format("{:.{}f}", x, decimals);
 }
 
 bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, const SweepPlan& plan) {
@@ -216,7 +218,7 @@ std::string sweep_csv(const SweepTable& table) {
     if (c.count == 0 && c.error < 0) continue;
     csv.add(table.axes[0].names[i / table.across()]);
     if (table.axes.size() > 1) csv.add(table.axes[1].names[i % table.across()]);
-    for (const double x : {c.mean, c.std, c.min, c.max}) csv.add(c.count > 0 ? printed("%.17g", x) : "");
+    for (const double x : {c.mean, c.std, c.min, c.max}) csv.add(c.count > 0 ? fmt::format("{:.17g}", x) : "");
     csv.add(c.count).add(c.error < 0 ? "" : table.errors[static_cast<std::size_t>(c.error)]).end_line();
   }
   return csv.take();

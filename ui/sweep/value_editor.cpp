@@ -1,5 +1,7 @@
 #include "ui/sweep/value_editor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -33,12 +35,12 @@ std::string in_form(ValueForm form, const std::vector<std::string>& values) {
   const auto [least, largest] = std::ranges::minmax(numbers);
   if (form == ValueForm::doubling) {
     const double first = least > 0 ? least : 1;
-    return printed("%.12g:%.12g:x2", first, std::max(first, largest));
+    return fmt::format("{:.12g}:{:.12g}:x2", first, std::max(first, largest));
   }
   const double exact = (largest - least) / std::max(1.0, static_cast<double>(values.size()) - 1);
   const bool whole = std::ranges::all_of(numbers, [](double x) { return x == std::floor(x); });
   const double step = whole ? std::max(1.0, std::round(exact)) : exact > 0 ? exact : 1;
-  return printed("%.12g:%.12g:%.12g", least, largest, step);
+  return fmt::format("{:.12g}:{:.12g}:{:.12g}", least, largest, step);
 }
 
 std::string without(const std::vector<std::string>& values, std::size_t removed) {

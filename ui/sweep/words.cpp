@@ -1,5 +1,7 @@
 #include "ui/sweep/words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,7 +33,7 @@ std::string trend(const SweepTable& t, const SweepExtremes& e, std::size_t from,
   const std::string way = " from " + t.axes[0].title + " " + t.axes[0].names[from] + " to " + t.axes[0].names[to];
   if (!(x > 0 && y > 0)) return subject(t) + " goes" + way + ": " + mean_text(e, x) + " to " + mean_text(e, y);
   const double factor = std::max(x, y) / std::min(x, y);
-  const std::string amount = factor < 1.1 ? printed("%.1f %%", 100 * std::abs(y / x - 1)) : times(factor);
+  const std::string amount = factor < 1.1 ? fmt::format("{:.1f} %", 100 * std::abs(y / x - 1)) : times(factor);
   return subject(t) + (y >= x ? " grows " : " falls ") + amount + way;
 }
 
@@ -56,7 +58,7 @@ std::string ratio_words(const SweepTable& t, const SweepExtremes& e) {
   const std::string range = "a errs " + span_of(least, largest) + " b";
   if (e.below_one == 0) return range + ": more, everywhere";
   if (e.below_one == e.known) return range + ": less, everywhere";
-  return range + printed(": less at %zu of %zu", e.below_one, e.known);
+  return range + fmt::format(": less at {} of {}", e.below_one, e.known);
 }
 
 std::string known_words(const SweepTable& t, const SweepExtremes& e) {
@@ -77,7 +79,7 @@ std::string waiting_words(const SweepView& s) {
   const SweepProgress& p = s.progress;
   if (!p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty()) return "This plan cannot be run yet";
   if (p.state == SweepProgress::State::running) return "Computing the first points";
-  if (p.done == 0) return printed("Run it: %zu points", p.points);
+  if (p.done == 0) return fmt::format("Run it: {} points", p.points);
   return p.failed == p.done ? "No point could be computed" : "Not a finite number anywhere";
 }
 
@@ -87,7 +89,8 @@ std::string sentence(const SweepTable& t, const SweepPlan& plan, const SweepExtr
   const std::string ends =
       e.known > 1 && !is_trend ? "; least at " + short_place(t, e.least) + ", most at " + short_place(t, e.largest) : "";
   if (t.seeds == 1) return t.measure + ", one seed" + ends;
-  return t.measure + printed(": mean of %d seeds, ", t.seeds) + (all ? "least and largest" : "± one standard deviation") + ends;
+  return t.measure + fmt::format(": mean of {} seeds, ", t.seeds) + (all ? "least and largest" : "± one standard deviation") +
+         ends;
 }
 
 bool varies(const SweepPlan& plan, std::initializer_list<std::string_view> keys) {
@@ -101,7 +104,7 @@ std::string method_text(const Method& m) {
 
 std::string input_text(const Input& input) {
   if (input.kind != InputKind::tensors) return std::string(name(input.kind));
-  return input.file.substr(input.file.find_last_of('/') + 1) + printed(" head %d", input.index);
+  return input.file.substr(input.file.find_last_of('/') + 1) + fmt::format(" head {}", input.index);
 }
 
 }  // namespace
@@ -127,9 +130,9 @@ std::string fixed_text(const Experiment& e, const SweepPlan& plan) {
   add({"algorithm", "policy"}, "a: " + method_text(e.a));
   add({"baseline"}, "b: " + method_text(e.b));
   add({"format", "mantissa_bits", "exponent_bits"}, name(e.format));
-  add({"n"}, printed("N %d", e.problem.n));
-  add({"d"}, printed("d %d", e.problem.d));
-  add({"block_k", "block_q", "tile", "tile_square", "tile_area"}, printed("tiles %d×%d", e.a.block_q, e.a.block_k));
+  add({"n"}, fmt::format("N {}", e.problem.n));
+  add({"d"}, fmt::format("d {}", e.problem.d));
+  add({"block_k", "block_q", "tile", "tile_square", "tile_area"}, fmt::format("tiles {}×{}", e.a.block_q, e.a.block_k));
   add({"mask"}, "mask " + std::string(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]));
   add({"input", "head"}, input_text(e.problem.input));
   std::string text;

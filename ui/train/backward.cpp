@@ -1,4 +1,6 @@
 // Where the backward pass rounds, and the heads that do not round at all.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -43,7 +45,8 @@ void edit_policy(const MethodColumn& c) {
   const GradPolicy& nearest = nearest_policy(c.method.gradient);
   const int changed = differences(c.method.gradient, nearest.precision);
   ImGui::PushStyleColor(ImGuiCol_Text, c.colour);
-  const bool open = begin_combo("##backward", short_policy(nearest) + (changed > 0 ? printed(" +%d", changed) : ""), c.width);
+  const bool open =
+      begin_combo("##backward", short_policy(nearest) + (changed > 0 ? fmt::format(" +{}", changed) : ""), c.width);
   ImGui::PopStyleColor();
   if (!open)
     return explain("Where attention's backward pass rounds. " + std::string(nearest.name) + ": " + std::string(nearest.what),
@@ -147,9 +150,10 @@ void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
   ImGui::PopID();
   const int under = ImGui::IsItemHovered() ? head_under(at, cell, shape) : -1;
   draw_heads(s, c, at, cell, is_exact, under);
-  const std::string place = under >= 0 ? printed("Layer %d, head %d: %s. ", under / shape.heads, under % shape.heads,
-                                                 is_exact[static_cast<std::size_t>(under)] ? "exact" : "as the method rounds")
-                                       : std::string();
+  const std::string place = under >= 0
+                                ? fmt::format("Layer {}, head {}: {}. ", under / shape.heads, under % shape.heads,
+                                              is_exact[static_cast<std::size_t>(under)] ? "exact" : "as the method rounds")
+                                : std::string();
   explain(place +
           "A click makes a head's attention exact, forward and backward, or lets it round again; with Shift, all heads of the "
           "layer. A row is a layer.");

@@ -1,7 +1,8 @@
 // Curves over steps: drawn, read, zoomed.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "ui/picture/picture_frame.h"
@@ -18,15 +19,8 @@ namespace {
 constexpr double most_vertices = 12000;
 constexpr std::size_t most_noted = 12, most_named = 7;
 
-/// Numbers that a logarithmic axis cannot show become gaps.
-Points without_zeros(Points p) {
-  for (double& y : p.y)
-    if (!(y > 0)) y = std::numeric_limits<double>::quiet_NaN();
-  return p;
-}
-
 /// A line of dashes whose pattern goes on from piece to piece.
-void draw_dashed_curve(const Points& p, const CurveStyle& style) {
+void draw_dashed_curve(const Series& p, const CurveStyle& style) {
   ImDrawList* list = ImPlot::GetPlotDrawList();
   const float dash = px(style.dash), period = dash + px(3);
   float way = 0;
@@ -48,7 +42,7 @@ void draw_dashed_curve(const Points& p, const CurveStyle& style) {
   }
 }
 
-void draw_band(const Points& p, const CurveStyle& style, double floor) {
+void draw_band(const Series& p, const CurveStyle& style, double floor) {
   Points solid;
   for (std::size_t i = 0; i < p.x.size(); ++i)
     if (std::isfinite(p.y[i])) solid.x.push_back(p.x[i]), solid.y.push_back(p.y[i]);
@@ -57,9 +51,8 @@ void draw_band(const Points& p, const CurveStyle& style, double floor) {
                        fill(style.colour, 0.09f));
 }
 
-void draw_curve(const Points& p, const CurveStyle& style, double floor) {
+void draw_curve(const Series& p, const CurveStyle& style, double floor) {
   if (p.x.empty()) return;
-  constexpr std::size_t few = 24;
   const int count = static_cast<int>(p.x.size());
   if (style.mark == CurveMark::band) draw_band(p, style, floor);
   if (style.dash > 0) {
@@ -67,7 +60,7 @@ void draw_curve(const Points& p, const CurveStyle& style, double floor) {
     if (count > 1) return;
   }
   ImPlotSpec spec = stroke(style.colour, style.weight);
-  if (p.x.size() <= few) {
+  if (p.shape == Shape::line_and_marks) {
     spec = dots(style.colour, 0.8f + style.weight * 0.8f, true);
     spec.LineWeight = px(style.dash > 0 ? 0 : style.weight);
   }
@@ -134,13 +127,13 @@ std::vector<NoteLine> note_of(const TrainScene& s, const CurvePlot& plot, int st
   });
   std::size_t widest = 0;
   for (std::size_t k = 0; k < std::min(read.size(), most_noted); ++k) widest = std::max(widest, plot.names[read[k].i].size());
-  std::vector<NoteLine> lines{{s.colours.text, printed("step %d", step)}};
+  std::vector<NoteLine> lines{{s.colours.text, fmt::format("step {}", step)}};
   for (std::size_t k = 0; k < std::min(read.size(), most_noted); ++k) {
     const std::string& name = plot.names[read[k].i];
     lines.push_back({plot.styles[read[k].i].colour,
-                     name + std::string(widest - name.size(), ' ') + printed("  %9s", value_text(read[k].value, 4).c_str())});
+                     name + std::string(widest - name.size(), ' ') + fmt::format("  {:>9}", value_text(read[k].value, 4))});
   }
-  if (read.size() > most_noted) lines.push_back({s.colours.faint, printed("and %zu more", read.size() - most_noted)});
+  if (read.size() > most_noted) lines.push_back({s.colours.faint, fmt::format("and {} more", read.size() - most_noted)});
   for (const Fork& f : s.record()->forks)
     if (f.step == step) lines.push_back({s.colours.secondary, "fork: " + f.sentence});
   for (const RunRecord& run : s.record()->runs)
@@ -223,12 +216,11 @@ void draw_curve_plot(const TrainScene& s, const CurvePlot& plot, const Box& box)
   const double pixels = std::min(static_cast<double>(width),
                                  most_vertices / (2 * static_cast<double>(std::max<std::size_t>(1, plot.curves.size()))));
   ImPlot::PushPlotClipRect();
-  for (std::size_t i = plot.curves.size(); i-- > 0;) {
+  const FigurePanel panel = plot.panel({x.from, x.to, pixels});
+  for (std::size_t i = plot.curves.size(), shown = panel.series.size(); i-- > 0;) {
     if (!is_shown(plot.hidden, i)) continue;
     ImGui::PushID(static_cast<int>(i));
-    const Points& points = plot.curves[i].drawn(x.from, x.to, pixels);
-    const bool has_zeros = plot.axis.log && !(plot.curves[i].least() > 0);
-    draw_curve(has_zeros ? without_zeros(points) : points, plot.styles[i], plot.axis.from);
+    draw_curve(panel.series[--shown], plot.styles[i], plot.axis.from);
     ImGui::PopID();
   }
   draw_marks(s, plot);
@@ -260,7 +252,8 @@ LegendName legend_name(const CurvePlot& plot, std::size_t i) {
 void list_all(const TrainScene& s, const CurvePlot& plot, ImVec2 at, float width) {
   const std::string popup = std::string("curves of ") + (plot.id + 2);
   ImGui::SetCursorScreenPos(at);
-  if (push_button(printed("+ %zu …###all curves", plot.curves.size() - most_named).c_str(), s.colours, false, {width, px(16)}))
+  if (push_button(fmt::format("+ {} …###all curves", plot.curves.size() - most_named).c_str(), s.colours, false,
+                  {width, px(16)}))
     ImGui::OpenPopup(popup.c_str());
   explain("All curves, by name.");
   ImGui::SetNextWindowSizeConstraints({px(200), 0}, {px(420), px(460)});

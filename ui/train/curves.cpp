@@ -1,4 +1,6 @@
 // The two plots over steps: comparisons, and the runs themselves.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -119,7 +121,8 @@ void runs_title(const TrainScene& s, const Box& box) {
     beside(
         "worst head", look.worst, true, s,
         "Of every step the head where the number is largest in size, instead of the one that is chosen in the table of heads.");
-    draw_aside(box, look.worst ? text_of(look.of_runs).unit : printed("layer %d, head %d", look.layer, look.head), s.colours);
+    draw_aside(box, look.worst ? text_of(look.of_runs).unit : fmt::format("layer {}, head {}", look.layer, look.head),
+               s.colours);
   } else {
     draw_aside(box, text_of(look.of_runs).unit, s.colours);
   }
@@ -144,6 +147,7 @@ void draw_train_deviation(const TrainScene& s, const Box& box) {
                  {},
                  s.look().hidden,
                  axis_of(d.pairs, s.look().hidden, log),
+                 [&](const StepView& view) { return deviation_panel(d, s.look(), view); },
                  "",
                  [&](std::size_t i, int step) { return deviation_at(s, i, step); }};
   for (std::size_t p = 0; p < d.pairs.size(); ++p) {
@@ -167,6 +171,7 @@ void draw_train_runs(const TrainScene& s, const Box& box) {
                  {},
                  s.look().hidden_runs,
                  axis_of(d.runs, s.look().hidden_runs, s.look().log_runs),
+                 [&](const StepView& view) { return run_panel(d, s.look(), view); },
                  "",
                  [&](std::size_t i, int step) { return run_at(s, i, step); }};
   for (std::size_t i = 0; i < d.runs.size(); ++i) {

@@ -1,4 +1,6 @@
 // What the record means, the buttons, how far it is, and the states that are kept.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -55,14 +57,14 @@ void run_buttons(const TrainScene& s, float unit) {
 void kept_buttons(const TrainScene& s, float unit) {
   const TrainProgress& p = s.progress();
   const int kept = kept_step(p, s.look());
-  const std::string at = kept >= 0 ? printed(" %d", kept) : "";
+  const std::string at = kept >= 0 ? fmt::format(" {}", kept) : "";
   request_button(
-      s, printed("back to%s###go back", at.c_str()).c_str(), unit * 96, kept >= 0, {.act = Act::go_back, .step = kept},
+      s, fmt::format("back to{}###go back", at).c_str(), unit * 96, kept >= 0, {.act = Act::go_back, .step = kept},
       "Back to this kept state, under the plan that was trained; what came after it is forgotten. A click on the line "
       "below, or in the plots, "
       "picks a step: the state at or before it is meant.");
   const std::string why = !p.stale ? "The plan is as it was trained: change it first." : p.forkable;
-  request_button(s, printed("fork at%s###fork", at.c_str()).c_str(), unit * 96, kept >= 0 && why.empty() && p.wrong.empty(),
+  request_button(s, fmt::format("fork at{}###fork", at).c_str(), unit * 96, kept >= 0 && why.empty() && p.wrong.empty(),
                  {.act = Act::fork, .step = kept},
                  std::string("Goes on from this kept state under the plan at the left: what another policy does from here on. ")
                      .append(why),
@@ -124,7 +126,7 @@ Notice notice_of(const TrainScene& s, const TrainWords& words) {
   if (p.stale && s.record() != nullptr) {
     const int kept = kept_step(p, s.look());
     const std::string fork = !p.forkable.empty() ? p.forkable
-                             : kept >= 0         ? printed("or go on from step %d under it (fork).", kept)
+                             : kept >= 0         ? fmt::format("or go on from step {} under it (fork).", kept)
                                                  : "no state is kept to fork from.";
     return {"The plan changed: restart, " + fork, s.colours.accent};
   }

@@ -1,4 +1,6 @@
 // Every head's numbers at the picked step, of a and of b, and the way to its Q, K, V.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,8 +48,8 @@ constexpr std::array<Column, 6> columns{{
 
 std::string number_text(const Column& c, double x) {
   if (!std::isfinite(x)) return scientific(x);
-  if (c.share) return x == 0 ? "0" : x < 1e-4 ? "<0.01%" : printed(x < 0.01 ? "%.2f%%" : "%.1f%%", 100 * x);
-  return c.of == columns[1].of ? printed("%.2f", x) : signed_scientific(x, 2);
+  if (c.share) return x == 0 ? "0" : x < 1e-4 ? "<0.01%" : fmt::format("{:.{}f}%", 100 * x, x < 0.01 ? 2 : 1);
+  return c.of == columns[1].of ? fmt::format("{:.2f}", x) : signed_scientific(x, 2);
 }
 
 /// What both runs know of a step.
@@ -74,14 +76,14 @@ void draw_numbers(const TrainScene& s, const RunHealth* health, std::size_t head
 void draw_row(const TrainScene& s, const Healths& healths, int index, float width, float names) {
   const int heads = s.record()->plan.model.heads, layer = index / heads, head = index % heads;
   const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, px(2 * line_step + row_gap)};
-  if (ImGui::InvisibleButton(printed("##layer %d head %d", layer, head).c_str(), size))
+  if (ImGui::InvisibleButton(fmt::format("##layer {} head {}", layer, head).c_str(), size))
     s.look().layer = layer, s.look().head = head, s.look().worst = false;
   const bool chosen = s.look().layer == layer && s.look().head == head, hot = ImGui::IsItemHovered();
   if (chosen || hot)
     ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y},
                                               faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
-  explain(printed("Layer %d, head %d. A click chooses it for the curves of the runs, and for Explore.", layer, head));
-  draw_text({at.x, at.y + px(line_step + row_gap) / 2}, Face::mono_small, s.colours.text, printed("%d.%d", layer, head));
+  explain(fmt::format("Layer {}, head {}. A click chooses it for the curves of the runs, and for Explore.", layer, head));
+  draw_text({at.x, at.y + px(line_step + row_gap) / 2}, Face::mono_small, s.colours.text, fmt::format("{}.{}", layer, head));
   const float step = (width - names) / static_cast<float>(columns.size()), y = at.y + px(row_gap) / 2 + px(1);
   draw_numbers(s, healths.a, static_cast<std::size_t>(index), s.colours.a, at.x + names, step, y);
   draw_numbers(s, healths.b, static_cast<std::size_t>(index), s.colours.b, at.x + names, step, y + px(line_step));
@@ -145,7 +147,7 @@ void draw_train_explore(const TrainScene& s) {
   pick_run(s, run);
   const ImVec2 at{ImGui::GetItemRectMax().x + px(10), ImGui::GetItemRectMin().y};
   draw_text({at.x, at.y + (px(22) - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.text,
-            printed("head %d.%d", layer, head));
+            fmt::format("head {}.{}", layer, head));
   ImGui::SetCursorScreenPos({at.x + place, at.y - px(1)});
   draw_text({at.x + place, at.y + (px(22) - line_height(Face::label)) / 2}, Face::label, s.colours.secondary, "sequence");
   const float left = place + text_width(Face::label, "sequence") + px(8);
@@ -153,7 +155,8 @@ void draw_train_explore(const TrainScene& s) {
   whole_field("##sequence", look.sequence, 0, std::max(0, r.plan.recipe.batch - 1), (width - run - px(10) - left) / px(1));
   explain("Which sequence of the step's batch.");
   const int step = look.step >= 0 ? look.step : r.step;
-  if (push_button(printed("open its Q, K, V of step %d in Explore###open head", step).c_str(), s.colours, false, {width, 0}))
+  if (push_button(fmt::format("open its Q, K, V of step {} in Explore###open head", step).c_str(), s.colours, false,
+                  {width, 0}))
     s.requests.train = {.act = TrainRequest::Act::explore,
                         .step = step,
                         .run = std::min(look.run, static_cast<int>(r.runs.size()) - 1),

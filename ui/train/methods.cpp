@@ -1,8 +1,11 @@
 // The two methods side by side: format, algorithm, options, where each rounds.
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 
 #include "imgui.h"
+#include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
@@ -38,14 +41,16 @@ void edit_main_format(const MethodColumn& c) {
         "The main format D: of what enters and leaves every matrix product, and of the steps that round to D. Weights, "
         "optimiser and "
         "accumulators are fp32.",
-        printed("eps = %g, max = %g", epsilon(c.method.format), largest(c.method.format)));
-  for (const Format& format : {bf16, fp16, tf32, fp32, e4m3, e5m2}) {
+        fmt::format("eps = {:g}, max = {:g}", epsilon(c.method.format), largest(c.method.format)));
+  for (const NamedFormat& named : named_formats) {
+    const Format& format = named.format;
+    if (format == fp64) continue;  // weights are fp32
     if (ImGui::Selectable(name(format).c_str(), format == c.method.format)) {
       c.method.method = with_main_format(c.method.method, c.method.format, format);
       c.method.format = format;
     }
     explain("Everything that rounds to D rounds to " + name(format) + ".",
-            printed("eps = %g, max = %g", epsilon(format), largest(format)));
+            fmt::format("eps = {:g}, max = {:g}", epsilon(format), largest(format)));
   }
   ImGui::EndCombo();
 }

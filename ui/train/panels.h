@@ -12,6 +12,7 @@
 #include "ui/frame/train_answer.h"
 #include "ui/picture/colour_bar.h"
 #include "ui/session/session.h"
+#include "ui/train/curve_panels.h"
 #include "ui/train/train_state.h"
 #include "ui/widgets/theme.h"
 
@@ -72,10 +73,11 @@ struct CurvePlot {
   std::vector<std::string> names;
   std::uint64_t& hidden;
   TrainAxis axis;
-  std::string nothing;                         ///< where no curve can be drawn
-  std::function<double(std::size_t, int)> at;  ///< the number of a curve at a step; NaN: none
-  std::span<const double> marks{};             ///< steps that are marked at the bottom
-  bool snaps = true;                           ///< to measured steps
+  std::function<FigurePanel(const StepView&)> panel;  ///< the curves that are not hidden
+  std::string nothing;                                ///< where no curve can be drawn
+  std::function<double(std::size_t, int)> at;         ///< the number of a curve at a step; NaN: none
+  std::span<const double> marks{};                    ///< steps that are marked at the bottom
+  bool snaps = true;                                  ///< to measured steps
 };
 void draw_curve_plot(const TrainScene& scene, const CurvePlot& plot, const Box& box);
 /// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.

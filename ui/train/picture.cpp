@@ -1,4 +1,6 @@
 // |dW| of a tensor: along its rows over the steps, or element by element at the newest measured step.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -120,8 +122,8 @@ void pick_pair(const TrainScene& s, float width) {
     if (ImGui::Selectable((r.pairs[p].pair.name + "###pair " + std::to_string(p)).c_str(),
                           static_cast<int>(p) == s.look().pair))
       s.look().pair = static_cast<int>(p);
-    explain(printed("%s minus %s", r.runs[static_cast<std::size_t>(r.pairs[p].pair.x)].run.name.c_str(),
-                    r.runs[static_cast<std::size_t>(r.pairs[p].pair.y)].run.name.c_str()));
+    explain(fmt::format("{} minus {}", r.runs[static_cast<std::size_t>(r.pairs[p].pair.x)].run.name,
+                        r.runs[static_cast<std::size_t>(r.pairs[p].pair.y)].run.name));
   }
   ImGui::EndCombo();
 }
@@ -142,7 +144,7 @@ void pick_tensor(const TrainScene& s, float width) {
     }
     if (ImGui::Selectable((all[t].name + "###tensor " + std::to_string(t)).c_str(), static_cast<int>(t) == s.look().tensor))
       s.look().tensor = static_cast<int>(t);
-    explain(printed("%d × %d", all[t].rows, all[t].cols));
+    explain(fmt::format("{} × {}", all[t].rows, all[t].cols));
   }
   ImGui::EndCombo();
 }
@@ -173,7 +175,7 @@ std::string row_text(const TrainScene& s, double share) {
     const int rows = all[static_cast<std::size_t>(s.look().tensor)].rows;
     const int parts = std::max(1, s.state.picture.rows), part = std::min(parts - 1, static_cast<int>(share * parts));
     const int first = part * rows / parts, last = std::max(first, (part + 1) * rows / parts - 1);
-    return first == last ? printed("row %d", first) : printed("rows %d to %d", first, last);
+    return first == last ? fmt::format("row {}", first) : fmt::format("rows {} to {}", first, last);
   }
   const auto t = std::min(all.size() - 1, static_cast<std::size_t>(share * static_cast<double>(all.size())));
   return all.empty() ? "" : all[t].name;
@@ -187,7 +189,7 @@ void point_at_steps(const TrainScene& s, const Box& map, const PairRecord& pair)
   const PairPoint* const point = point_at(pair, *s.state.pointing);
   const std::vector<float> values = point != nullptr ? column_of(*point, s.look().tensor) : std::vector<float>{};
   if (!values.empty())
-    read_out(s, map, printed("step %d, ", point->step) + row_text(s, share),
+    read_out(s, map, fmt::format("step {}, ", point->step) + row_text(s, share),
              static_cast<double>(values[static_cast<std::size_t>(share * static_cast<double>(values.size()))]));
 }
 
@@ -203,7 +205,7 @@ void point_at_cell(const TrainScene& s, const Box& map) {
                              p.rows - 1),
             col = std::clamp(static_cast<int>((mouse.x - map.min.x) / (map.max.x - map.min.x) * static_cast<float>(p.cols)), 0,
                              p.cols - 1);
-  read_out(s, map, printed("row %d, column %d", row, col),
+  read_out(s, map, fmt::format("row {}, column {}", row, col),
            static_cast<double>(p.values[static_cast<std::size_t>(row * p.cols + col)]));
 }
 
@@ -237,7 +239,7 @@ void draw_names(const TrainScene& s, const Box& map, bool matrix) {
   const float line = line_height(Face::mono_small);
   draw_text({map.min.x - px(6), map.min.y - px(1)}, Face::mono_small, s.colours.faint, "0", 1);
   draw_text({map.min.x - px(6), map.max.y - line}, Face::mono_small, s.colours.faint, std::to_string(rows - 1), 1);
-  const std::string what = matrix          ? printed("%d × %d elements at step %d", p.rows, p.cols, s.state.picture_gap->step)
+  const std::string what = matrix ? fmt::format("{} × {} elements at step {}", p.rows, p.cols, s.state.picture_gap->step)
                            : has_tensor(s) ? "largest |ΔW| along the rows of the tensor, steps as above"
                                            : "largest |ΔW| of each tensor, in the order of the table, steps as above";
   draw_text({map.min.x, map.max.y + px(3)}, Face::small, s.colours.faint, fitted(Face::small, what, map.max.x - map.min.x));

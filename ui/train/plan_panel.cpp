@@ -1,4 +1,6 @@
 // What is trained, how, and on what.
+#include <fmt/format.h>
+
 #include <array>
 #include <vector>
 
@@ -43,8 +45,8 @@ bool choose(const char* id, const Palette& colours, const std::array<Choice, N>&
 /// "7 models side by side, 6 comparisons".
 std::string runs_text(const TrainPlan& plan) {
   const TrainRuns all = runs_of(plan);
-  return printed("%zu models side by side, %zu comparison%s", all.runs.size(), all.pairs.size(),
-                 all.pairs.size() == 1 ? "" : "s");
+  return fmt::format("{} models side by side, {} comparison{}", all.runs.size(), all.pairs.size(),
+                     all.pairs.size() == 1 ? "" : "s");
 }
 
 void edit_kind(const TrainScene& s, float width) {
@@ -70,7 +72,7 @@ void edit_model(const TrainScene& s, float width) {
   explain("Numbers per character in the residual stream; the MLP is four times as wide. A multiple of the heads.",
           "d = width / heads");
   slider({"heads", 1, max_heads, 1, max_heads, true}, s.colours, m.heads);
-  explain("Heads of attention in every layer.", printed("d = %d / %d", m.width, m.heads));
+  explain("Heads of attention in every layer.", fmt::format("d = {} / {}", m.width, m.heads));
   slider({"context", 16, max_context, 8, max_context, true}, s.colours, m.context);
   explain("Characters that attention sees at most: N of every attention, causal.");
   ImGui::PopStyleVar();
@@ -156,7 +158,7 @@ int options_changed(const TrainPlan& plan) {
 
 void more_button(const TrainScene& s, float width) {
   const int count = options_changed(s.plan());
-  if (push_button(count > 0 ? printed("more %d###more", count).c_str() : "more###more", s.colours, false, {width, 0}))
+  if (push_button(count > 0 ? fmt::format("more {}###more", count).c_str() : "more###more", s.colours, false, {width, 0}))
     ImGui::OpenPopup("more of the recipe");
   explain("Optimiser, seeds, loss scale, how often is measured and kept. The number says how many differ from the default.");
   ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
@@ -178,7 +180,7 @@ void edit_recipe(const TrainScene& s, float width) {
   explain("Steps of the whole training; the learning rate's cosine ends with them.");
   slider({"batch", 1, 64, 1, max_batch, true}, s.colours, r.batch);
   explain("Sequences that a step learns from.",
-          printed("%d x %d = %d characters a step", r.batch, s.plan().model.context, r.batch * s.plan().model.context));
+          fmt::format("{} x {} = {} characters a step", r.batch, s.plan().model.context, r.batch * s.plan().model.context));
   slider({"warm-up", 0, 200, 0, max_train_steps}, s.colours, r.warmup);
   explain("Steps in which the learning rate rises from 0.", "rate_t = rate t / warm-up");
   ImGui::PopStyleVar();

@@ -1,4 +1,6 @@
 // Every tensor's numbers at the picked step.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,7 +28,7 @@ double number_of(const WeightDeviation& d, int column) { return d.*weight_number
 std::string number_text(const WeightDeviation& d, int column) {
   const double x = number_of(d, column);
   if (column < 3 || !std::isfinite(x)) return scientific(x, 2);
-  return printed(column == 3 ? "%.3f" : "%.2f", x);
+  return fmt::format("{:.{}f}", x, column == 3 ? 3 : 2);
 }
 
 /// Right edges of the numbers.
@@ -75,7 +77,7 @@ void draw_row(const TrainScene& s, const Columns& c, const WeightDeviation& d, i
   if (chosen || hot)
     ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y},
                                               faded(s.colours.raised, chosen ? 1 : 0.6f), px(2));
-  explain(t != nullptr ? t->name + printed(", %d × %d. A click shows its curves and its picture.", t->rows, t->cols)
+  explain(t != nullptr ? t->name + fmt::format(", {} × {}. A click shows its curves and its picture.", t->rows, t->cols)
                        : "Over all tensors. A click shows their curves and picture.");
   const float y = at.y + (size.y - line_height(Face::mono_small)) / 2;
   draw_text({at.x, y - px(1)}, Face::small, s.colours.text, fitted(Face::small, text, c.edge(0) - c.step + px(4) - c.left));
@@ -98,7 +100,7 @@ void draw_train_tensors(const TrainScene& s, float height) {
   const auto p = std::min(r.pairs.empty() ? 0 : r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair));
   const PairPoint* const point = r.pairs.empty() ? nullptr : point_at(r.pairs[p], s.look().step);
   const std::string title =
-      r.pairs.empty() ? "Weights" : r.pairs[p].pair.name + (point != nullptr ? printed(", step %d", point->step) : "");
+      r.pairs.empty() ? "Weights" : r.pairs[p].pair.name + (point != nullptr ? fmt::format(", step {}", point->step) : "");
   draw_text(at, Face::label, s.colours.text, fitted(Face::label, title, width));
   const Columns c{at.x, std::floor(std::min(px(50), (width - px(80)) / columns)), at.x + width - px(10)};
   draw_heads(s, c, at.y + px(19));

@@ -1,5 +1,7 @@
 #include "ui/train/words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +22,7 @@ std::string ratio_text(double x) {
   if (!std::isfinite(x)) return "–";
   if (x == 0) return "0";
   if (x < 0.01 || x >= 1e4) return scientific(x, 2);
-  return printed(x < 0.1 ? "%.3f" : x < 10 ? "%.2f" : "%.0f", x);
+  return fmt::format("{:.{}f}", x, x < 0.1 ? 3 : x < 10 ? 2 : 0);
 }
 
 const WeightDeviation* overall(const PairPoint* point) {
@@ -48,8 +50,8 @@ std::string bands_text(const TrainRecord& r, const PairPoint& point, double size
 /// What the steps of the two models' difference have in common.
 std::string drift_text(const PairPoint& point, const WeightDeviation& d) {
   const double random = 1, straight = std::sqrt(static_cast<double>(point.step));
-  std::string text = printed("directionality %s, where random steps give %.0f and steps in one direction %s",
-                             ratio_text(d.directionality).c_str(), random, ratio_text(straight).c_str());
+  std::string text = fmt::format("directionality {}, where random steps give {:.0f} and steps in one direction {}",
+                                 ratio_text(d.directionality), random, ratio_text(straight));
   if (std::isfinite(point.loss_difference))
     text = "Loss a − b " + signed_scientific(point.loss_difference, 2) + "; " + text;
   else
@@ -63,7 +65,7 @@ std::string bisect_text(const TrainRecord& r) {
   std::string text = "What is left of it";
   for (std::size_t i = 0; i < std::min<std::size_t>(2, ranked.size()); ++i)
     text += (i == 0 ? ": " : ", ") + ratio_text(ranked[i].share) + " with " + r.pairs[ranked[i].pair].pair.name;
-  if (ranked.size() > 2) text += printed(", more with the other %zu", ranked.size() - 2);
+  if (ranked.size() > 2) text += fmt::format(", more with the other {}", ranked.size() - 2);
   return text + ".";
 }
 
@@ -74,8 +76,9 @@ std::string replay_text(const TrainRecord& r) {
     sum += x, most = std::max(most, x);
   }
   const auto count = r.pairs[0].points.size();
-  return printed("Over %zu measured steps it is %s in the mean and at most %s; feedback from step to step takes no part in it.",
-                 count, scientific(sum / static_cast<double>(count), 2).c_str(), scientific(most, 2).c_str());
+  return fmt::format(
+      "Over {} measured steps it is {} in the mean and at most {}; feedback from step to step takes no part in it.", count,
+      scientific(sum / static_cast<double>(count), 2), scientific(most, 2));
 }
 
 std::string meaning_text(const TrainRecord& r, const PairPoint& point, const WeightDeviation& d) {
@@ -118,10 +121,11 @@ TrainWords train_words(const TrainView& train) {
   const WeightDeviation* const d = overall(point);
   if (std::string sentence = ended(r); !sentence.empty()) {
     if (!p.kept.empty())
-      sentence += printed(" Everything until then is kept; the last state is that of step %d.", p.kept.back());
+      sentence += fmt::format(" Everything until then is kept; the last state is that of step {}.", p.kept.back());
     return {"Training stopped after " + steps_text(r.step), sentence, true};
   }
-  if (d == nullptr) return {printed("%d steps taken", r.step), "The first measures come with the first measured step.", false};
+  if (d == nullptr)
+    return {fmt::format("{} steps taken", r.step), "The first measures come with the first measured step.", false};
   return known_words(r, *point, *d);
 }
 
@@ -144,9 +148,8 @@ std::vector<RankedSuspect> ranked_suspects(const TrainRecord& r, TrainMeasure me
 
 std::string progress_words(const TrainProgress& p) {
   const std::string all = std::to_string(p.steps);
-  std::string text = printed("step %*d of %s", static_cast<int>(all.size()), p.step, all.c_str());
-  if (p.steps_per_second > 0)
-    text += printed(p.steps_per_second < 100 ? ", %5.1f steps/s" : ", %5.0f steps/s", p.steps_per_second);
+  std::string text = fmt::format("step {:{}} of {}", p.step, static_cast<int>(all.size()), all);
+  if (p.steps_per_second > 0) text += fmt::format(", {:5.{}f} steps/s", p.steps_per_second, p.steps_per_second < 100 ? 1 : 0);
   return text;
 }
 
@@ -163,7 +166,7 @@ std::string value_text(double x, int digits) {
   const double size = std::abs(x);
   if (!(size >= 0.01 && size < 1e4)) return scientific(x, digits);
   const int whole = size >= 1 ? static_cast<int>(std::floor(std::log10(size))) + 1 : 1;
-  return printed("%.*f", std::max(0, digits + 1 - whole), x);
+  return fmt::format("{:.{}f}", x, std::max(0, digits + 1 - whole));
 }
 
 std::string short_name(const ParameterTensor& t) {

@@ -1,5 +1,7 @@
 #include "ui/widgets/progress.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ui/widgets/widgets.h"
@@ -9,9 +11,9 @@ namespace attoscope {
 
 std::string time_left(double seconds) {
   if (seconds < 0) return "          ";
-  if (seconds < 100) return printed("%4.1f s left", seconds);
-  if (seconds < 6000) return printed("%2.0f min left", seconds / 60);
-  return printed("%4.0f h left", std::min(seconds / 3600, 9999.0));
+  if (seconds < 100) return fmt::format("{:4.1f} s left", seconds);
+  if (seconds < 6000) return fmt::format("{:2.0f} min left", seconds / 60);
+  return fmt::format("{:4.0f} h left", std::min(seconds / 3600, 9999.0));
 }
 
 void draw_bar(ImVec2 at, float width, float thick, double share, const Palette& colours) {
@@ -29,8 +31,9 @@ void draw_progress(const PanelInput& input, const Palette& colours, float height
   ImGui::Dummy({bar, height});
   explain("An answer to what the controls ask is on its way: inputs, golden value, a, b, deviations.");
   const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
-  draw_text({at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
-            printed("%3.0f %% ", 100 * std::clamp(input.answer.progress, 0.0, 1.0)) + time_left(input.answer.seconds_left));
+  draw_text(
+      {at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
+      fmt::format("{:3.0f} % ", 100 * std::clamp(input.answer.progress, 0.0, 1.0)) + time_left(input.answer.seconds_left));
   ImGui::SetCursorScreenPos({at.x + px(progress_width - 56), at.y + px(2)});
   if (push_button("cancel###cancel", colours, false, {px(56), height - px(4)})) requests.cancel = true;
   explain("Stops this computation and keeps the picture that is there. Key Esc.");

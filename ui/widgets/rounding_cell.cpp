@@ -1,9 +1,12 @@
 #include "ui/widgets/rounding_cell.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "kernels/arithmetic/named_formats.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -67,11 +70,11 @@ void choose_rounding(Rounding& r, const Format& main, std::string& typed, const 
     if (ImGui::Selectable("D, the main format", r.kind == Rounding::Kind::main)) become(to_main);
     explain("Follows the main format, now " + name(main) + ".");
     ImGui::Separator();
-    for (const Format& format : {bf16, fp16, tf32, fp32, fp64, e4m3, e5m2}) {
+    for (const auto& [text, format, what] : named_formats) {
       const bool is_set = r.kind == Rounding::Kind::format && r.format == format;
-      if (ImGui::Selectable(name(format).c_str(), is_set)) become(to_format(format));
+      if (ImGui::Selectable(std::string(text).c_str(), is_set)) become(to_format(format));
       explain("Always " + name(format) + ", whatever the main format is.",
-              printed("eps = %g, max = %g", epsilon(format), largest(format)));
+              fmt::format("eps = {:g}, max = {:g}", epsilon(format), largest(format)));
     }
     Format other;
     if (type_format(other, typed, colours)) {
@@ -102,9 +105,8 @@ bool over_arrow(ImVec2 from, ImVec2 to, Colour ink) {
 void explain_cell(const Rounding& r, const RoundingCell& cell, const Format& main) {
   const bool is_exact = r.kind == Rounding::Kind::exact;
   std::string formula = is_exact ? std::string("not rounded: stays in the working type")
-                                 : printed("x -> round(%s, x)", rounding_text(r, main).c_str());
-  if (cell.usual)
-    formula += printed("\n%s has %s here", std::string(cell.preset).c_str(), rounding_text(*cell.usual, main).c_str());
+                                 : fmt::format("x -> round({}, x)", rounding_text(r, main));
+  if (cell.usual) formula += fmt::format("\n{} has {} here", std::string(cell.preset), rounding_text(*cell.usual, main));
   explain(cell.what + "Click: exact or D. Right click, or the arrow: a format of its own, stochastic.", formula);
 }
 

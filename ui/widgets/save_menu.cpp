@@ -1,5 +1,7 @@
 #include "ui/widgets/save_menu.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "ui/widgets/widgets.h"
@@ -43,7 +45,8 @@ bool choose(const char* name, const char* id, std::span<const Choice> choices, i
 std::string files_of(const FigureChoice& c) {
   if (c.as == ExportAs::screen) return "a .png of the screen and a .csv";
   const std::string_view name = export_as_names[static_cast<std::size_t>(c.as)];
-  return printed("%.*s, .csv, .gp and .json in a %s", static_cast<int>(name.size()), name.data(), c.zip ? ".zip" : "folder");
+  return fmt::format("{:.{}}, .csv, .gp and .json in a {}", name.data(), static_cast<int>(name.size()),
+                     c.zip ? ".zip" : "folder");
 }
 
 void edit_choice(FigureChoice& c, bool drawable, const Palette& colours) {

@@ -1,30 +1,19 @@
 #include "ui/words/numbers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 
 namespace attoscope {
 
-std::string printed(const char* format, ...) {
-  va_list arguments, again;
-  va_start(arguments, format);
-  va_copy(again, arguments);
-  std::string text(static_cast<std::size_t>(std::max(0, std::vsnprintf(nullptr, 0, format, arguments))), '\0');
-  std::vsnprintf(text.data(), text.size() + 1, format, again);
-  va_end(again);
-  va_end(arguments);
-  return text;
-}
-
 std::string scientific(double x, int digits) {
   if (std::isnan(x)) return "NaN";
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
   if (x == 0) return "0";
-  const std::string text = printed("%.*e", digits - 1, x);
+  const std::string text = fmt::format("{:.{}e}", x, digits - 1);
   const auto e = text.find('e');
   return text.substr(0, e + 1) + std::to_string(std::atoi(text.c_str() + e + 1));
 }
@@ -38,7 +27,7 @@ std::string signed_scientific(double x, int digits) {
 std::string times(double ratio) {
   if (!std::isfinite(ratio)) return "–";
   if (ratio >= 9999.5 || (ratio > 0 && ratio < 0.005)) return scientific(ratio, 2) + "×";
-  return printed("%.*f×", ratio >= 99.95 ? 0 : ratio >= 9.995 ? 1 : 2, ratio);
+  return fmt::format("{:.{}f}×", ratio, ratio >= 99.95 ? 0 : ratio >= 9.995 ? 1 : 2);
 }
 
 std::string compact(double x) {
@@ -49,10 +38,10 @@ std::string compact(double x) {
     if (const auto zero = text.find(".0e"); zero != std::string::npos) text.erase(zero, 2);
     return text;
   }
-  return printed("%.6g", x);
+  return fmt::format("{:.6g}", x);
 }
 
-std::string hex_float(double x) { return std::isfinite(x) ? printed("%a", x) : scientific(x); }
+std::string hex_float(double x) { return std::isfinite(x) ? fmt::format("{:a}", x) : scientific(x); }
 
 namespace {
 

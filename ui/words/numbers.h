@@ -8,9 +8,6 @@
 
 namespace attoscope {
 
-/// printf into a string.
-[[gnu::format(printf, 1, 2)]] std::string printed(const char* format, ...);
-
 /// "3.05e-2", "-4.8e-8", "0", "inf", "NaN": `digits` significant ones, no zeros in the exponent.
 std::string scientific(double x, int digits = 3);
 /// "1.29×"; "–" where there is no ratio.

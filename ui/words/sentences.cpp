@@ -1,5 +1,7 @@
 #include "ui/words/sentences.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -39,7 +41,7 @@ std::string outside(Algorithm a) {
   return "outside the 2× line: more than rounding explains";
 }
 
-std::string count_of(std::int64_t count, const char* what) { return printed("%lld %s", static_cast<long long>(count), what); }
+std::string count_of(std::int64_t count, const char* what) { return fmt::format("{} {}", static_cast<long long>(count), what); }
 
 }  // namespace
 
@@ -172,6 +174,6 @@ std::string hardware_lines(const Result& r) {
   return words.runs.empty() ? "" : "\n" + words.runs + "\n" + words.emulation;
 }
 
-std::string rows_text(const Result& r) { return printed("%zu of %d rows", r.rows.size(), r.experiment.problem.n); }
+std::string rows_text(const Result& r) { return fmt::format("{} of {} rows", r.rows.size(), r.experiment.problem.n); }
 
 }  // namespace attoscope

@@ -1,5 +1,7 @@
 #include "ui/words/units.h"
 
+#include <fmt/format.h>
+
 #include <initializer_list>
 
 #include "ui/words/numbers.h"
@@ -16,7 +18,9 @@ std::string with_unit(double x, std::initializer_list<const char*> units) {
 
 }  // namespace
 
-std::string three_digits(double x) { return x < 1e6 ? printed("%.*f", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x) : scientific(x); }
+std::string three_digits(double x) {
+  return x < 1e6 ? fmt::format("{:.{}f}", x, x < 9.995 ? 2 : x < 99.95 ? 1 : 0) : scientific(x);
+}
 std::string bytes_text(double bytes) { return with_unit(bytes, {"B", "kB", "MB", "GB", "TB", "PB"}); }
 std::string seconds_text(double seconds) { return with_unit(seconds * 1e9, {"ns", "µs", "ms", "s"}); }
 

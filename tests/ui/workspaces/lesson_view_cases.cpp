@@ -1,4 +1,6 @@
 // The views of lessons that show numbers, pictures and plots: what each says, what each control changes.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -278,7 +280,7 @@ void row_plots(Hand& hand) {
     const std::string block = std::string("plot\nkind: ") + kind + small;
     const auto known = show_answered(hand, block);
     const Result& r = *known->result;
-    const std::string number = kind == std::string("rescales") ? printed("%.2f times a row", r.rescales.effective_mean)
+    const std::string number = kind == std::string("rescales") ? fmt::format("{:.2f} times a row", r.rescales.effective_mean)
                                                                : scientific(r.trace.tiles.back().error);
     hand.check(has(said(hand), number), said(hand) + " has " + number);
     hand.changes("a tile back", [&] { hand.click(page + "###previous tile"); }, changed({{"tile", "2"}}));

@@ -1,4 +1,6 @@
 // The Train workspace: every control of the plan and of the look, what each button asks for, and every state that it can be in.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -48,8 +50,8 @@ void requests(Hand& hand, const std::string& what, const std::function<void()>& 
   hand.leaves(what, act);
   const TrainRequest& found = hand.stage.train_request;
   hand.check(found == expected,
-             what + printed(": act %d, step %d, run %d, head %d.%d of %d, '%s'", static_cast<int>(found.act), found.step,
-                            found.run, found.layer, found.head, found.sequence, found.file.c_str()));
+             what + fmt::format(": act {}, step {}, run {}, head {}.{} of {}, '{}'", static_cast<int>(found.act), found.step,
+                                found.run, found.layer, found.head, found.sequence, found.file));
 }
 
 void kinds(Hand& hand) {
@@ -440,7 +442,7 @@ void strange_states(Hand& hand) {
        {std::tuple{1280, 800, 1.0}, std::tuple{1280, 800, 2.0}, std::tuple{640, 400, 1.0}, std::tuple{1920, 1080, 1.5}}) {
     hand.stage.resize(width, height);
     hand.view().ui_scale = scale;
-    look(hand, printed("%d x %d at %.1f", width, height, scale));
+    look(hand, fmt::format("{} x {} at {:.1f}", width, height, scale));
     if (hand.exists(plan_panel + "plan or numbers/numbers")) hand.click(plan_panel + "plan or numbers/numbers");
     hand.frames(2);
   }

@@ -1,4 +1,6 @@
 // A training record as curves, words and tables.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -79,7 +81,7 @@ void drawings(Hand& hand) {
 
 void words(Hand& hand) {
   const std::string long_name(3000, 'x');
-  hand.check(printed("%s is %d", long_name.c_str(), 7) == long_name + " is 7", "nothing is cut, however long it is");
+  hand.check(fmt::format("{} is {}", long_name, 7) == long_name + " is 7", "nothing is cut, however long it is");
   const auto say = [](const TrainRecord& r) { return train_words(made_view(std::make_shared<TrainRecord>(r))); };
   const auto is = [&](const std::string& found, const std::string& expected) {
     hand.check(found == expected, "'" + found + "' instead of '" + expected + "'");
@@ -113,7 +115,7 @@ void words(Hand& hand) {
   for (std::size_t p = 0; p < r->pairs.size(); ++p)
     r->pairs[p].points.back().deviations[0].max_abs = p == 0 ? 1.0 : p == 3 ? 0.1 : 0.5 + 0.01 * double(p);
   is(say(*r).sentence, "What is left of it: 0.10 with " + r->pairs[3].pair.name + ", 0.51 with " + r->pairs[1].pair.name +
-                           printed(", more with the other %zu.", r->pairs.size() - 3));
+                           fmt::format(", more with the other {}.", r->pairs.size() - 3));
   hand.check(runs_csv(*r).starts_with("run,step,loss,gradient_norm,rate,loss_scale,skipped\na,1,"), runs_csv(*r).substr(0, 80));
   hand.check(deviation_csv(*r).find("\na - b,10,layer 0 W_Q,") != std::string::npos, "every tensor is a line");
   hand.check(tensors_csv(*r, 0, -1).find("\nlayer 1 W_2,512,128,") != std::string::npos, tensors_csv(*r, 0, -1));

@@ -1,4 +1,6 @@
 // The scores of the stepper as bars, with what was read of them, the tile on chip, m so far, and the weights.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -62,7 +64,7 @@ ReadState read_state(const Stepped& s, int key) {
 }
 
 /// "3.5", as short as it can be in the room.
-std::string score_text(double x) { return std::isfinite(x) ? printed("%.4g", x) : scientific(x); }
+std::string score_text(double x) { return std::isfinite(x) ? fmt::format("{:.4g}", x) : scientific(x); }
 
 void draw_bars(const Stepped& s, const RowBox& box, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -158,7 +160,7 @@ void draw_weights(const Stepped& s, const RowBox& box, float bottom, const Palet
                         now ? colours.a : mixed(colours.raised, colours.secondary, 0.55f));
     if (all)
       draw_text({box.middle(j), floor + px(2)}, Face::mono_small, now ? colours.text : colours.secondary,
-                printed(p < 9.99995 ? "%.4f" : "%.4g", p), 0.5f);
+                p < 9.99995 ? fmt::format("{:.4f}", p) : fmt::format("{:.4g}", p), 0.5f);
   }
 }
 
@@ -219,8 +221,8 @@ void edit_score(LessonScene& scene, RecurrenceViewState& state, const RowBox& bo
     state.dragged = -1;
   }
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
-    explain(printed("Score %d is %s. A drag up or down changes it in quarters, a click types it.", key + 1,
-                    in_full(scores[static_cast<std::size_t>(key)]).c_str()),
+    explain(fmt::format("Score {} is {}. A drag up or down changes it in quarters, a click types it.", key + 1,
+                        in_full(scores[static_cast<std::size_t>(key)])),
             "S_j, then exp(S_j - m) under it");
   type_score(scene, state, key);
 }

@@ -1,10 +1,13 @@
 // The choices above the stepper's row.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/presets.h"
 #include "ui/learn/stepper/pseudo_code.h"
 #include "ui/learn/stepper/stepper.h"
@@ -75,7 +78,7 @@ int count_of(const RecurrenceViewState& state) { return static_cast<int>(state.a
 
 /// Scores from this source, as many as there are.
 std::string text_from(Source source, const RecurrenceViewState& state) {
-  const std::string count = printed(":%d", std::max(fewest_scores, count_of(state)));
+  const std::string count = fmt::format(":{}", std::max(fewest_scores, count_of(state)));
   switch (source) {
     case Source::typed:
       return typed(state.asked.front().scores);
@@ -189,7 +192,6 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flo
 }
 
 void choose_format(LessonScene& scene, Flow& flow) {
-  static constexpr std::array<std::string_view, 7> names{"bf16", "fp16", "tf32", "fp32", "e4m3", "e5m2", "e3m2"};
   const float width = px(format_width);
   flow.next(width);
   const WithField field(Face::mono);
@@ -197,8 +199,12 @@ void choose_format(LessonScene& scene, Flow& flow) {
   const bool open = begin_combo("##format", name(format), width);
   if (!open) explain("D, the main format: what the steps that the policy names round to.", "x <- round(D, x)");
   if (!open) return;
-  for (const std::string_view text : names)
-    if (ImGui::Selectable(std::string(text).c_str(), parse_format(text) == format)) change(scene, "format", std::string(text));
+  const auto offer = [&](const std::string& text) {
+    if (ImGui::Selectable(text.c_str(), parse_format(text) == format)) change(scene, "format", text);
+  };
+  for (const NamedFormat& f : named_formats)
+    if (f.format != fp64) offer(std::string(f.name));
+  offer("e3m2");  // coarse enough to see every step
   ImGui::EndCombo();
 }
 

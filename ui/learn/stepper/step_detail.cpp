@@ -1,4 +1,6 @@
 // One step closely: the line that runs, the formula with its numbers, the state, and the bits that rounding took.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -116,8 +118,8 @@ Significand significand(double x, const Format& format) {
 
 std::string made_name(const RoundedNumber& made) {
   std::string text(name(made.step));
-  if (made.key >= 0) text += printed(" %d", made.key + 1);
-  if (made.column >= 0) text += printed(" %s", subscripts[made.column]);
+  if (made.key >= 0) text += fmt::format(" {}", made.key + 1);
+  if (made.column >= 0) text += fmt::format(" {}", subscripts[made.column]);
   return text;
 }
 
@@ -140,7 +142,7 @@ void draw_rounding(const RoundedNumber& made, const StepQuestion& q, ImVec2 at, 
     x += draw_text({x, at.y}, Face::mono_small, colours.bad, lost);
     ImGui::GetWindowDrawList()->AddLine({from, at.y + line_height(Face::mono_small) * 0.58f},
                                         {x, at.y + line_height(Face::mono_small) * 0.58f}, faded(colours.bad, 0.7f), px(1));
-    draw_text({x, at.y}, Face::mono_small, colours.faint, printed(" · 2^%d", s.exponent));
+    draw_text({x, at.y}, Face::mono_small, colours.faint, fmt::format(" · 2^{}", s.exponent));
   }
   draw_text({at.x + width, at.y}, Face::mono_small, colours.text, "→ " + state_number(made.after), 1);
 }
@@ -156,8 +158,8 @@ float draw_lost(const Stepped& s, ImVec2 at, float width, const Palette& colours
   float y = at.y + px(18);
   const std::string said =
       rounds == 0 ? "Nothing is rounded in this step."
-      : lost == 0 ? printed(rounds == 1 ? "%d rounding, and it changed nothing." : "%d roundings, and none changed anything.",
-                            static_cast<int>(rounds))
+      : lost == 0 ? fmt::format("{} {}.", rounds,
+                                rounds == 1 ? "rounding, and it changed nothing" : "roundings, and none changed anything")
                   : "";
   if (!said.empty()) draw_text({at.x, y}, Face::label, colours.secondary, said);
   for (const RoundedNumber* made : worst_roundings(step)) {
@@ -166,7 +168,7 @@ float draw_lost(const Stepped& s, ImVec2 at, float width, const Palette& colours
   }
   if (lost > static_cast<std::ptrdiff_t>(shown_roundings))
     draw_text({at.x + text_width(Face::section, "BITS LOST IN THIS STEP") + px(16), at.y}, Face::small, colours.faint,
-              printed("the %d largest of %d", static_cast<int>(shown_roundings), static_cast<int>(lost)));
+              fmt::format("the {} largest of {}", static_cast<int>(shown_roundings), static_cast<int>(lost)));
   return at.y + px(18 + lost_line * static_cast<float>(shown_roundings));
 }
 

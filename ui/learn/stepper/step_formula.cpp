@@ -1,4 +1,6 @@
 // What a step computes, with its numbers put in.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -16,10 +18,10 @@ std::string number(double x) {
   if (std::isinf(x)) return x < 0 ? "-∞" : "∞";
   if (std::isnan(x)) return "NaN";
   const double magnitude = std::abs(x);
-  return magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e6) ? scientific(x, 5) : printed("%.6g", x);
+  return magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e6) ? scientific(x, 5) : fmt::format("{:.6g}", x);
 }
 /// With brackets where it is negative and follows a sign.
-std::string term(double x) { return x < 0 ? printed("(%s)", number(x).c_str()) : number(x); }
+std::string term(double x) { return x < 0 ? fmt::format("({})", number(x)) : number(x); }
 
 std::string vector(const std::vector<double>& x) {
   std::string text;
@@ -188,7 +190,7 @@ std::string state_number(double x) {
   if (std::isinf(x)) return x < 0 ? "-∞" : "∞";
   const double magnitude = std::abs(x);
   if (std::isnan(x) || (magnitude != 0 && (magnitude < 1e-3 || magnitude >= 1e4))) return scientific(x, 6);
-  return printed("%.6f", x);
+  return fmt::format("{:.6f}", x);
 }
 
 }  // namespace attoscope

@@ -1,4 +1,6 @@
 // The algorithms side by side: heads over the scores, what was read, what was moved.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -82,8 +84,8 @@ void draw_lane(LessonScene& scene, const Stepped& s, int a, ImVec2 at, const Lan
   const auto number = [&](float x, const std::string& text) {
     if (x > 0) draw_text({x, y}, Face::mono_small, followed ? colours.text : colours.secondary, text, 1);
   };
-  number(c.reads, printed("%d of %d", step.reads, row.steps.back().reads));
-  number(c.bytes, printed("%.0f of %.0f", step.bytes, row.steps.back().bytes));
+  number(c.reads, fmt::format("{} of {}", step.reads, row.steps.back().reads));
+  number(c.bytes, fmt::format("{:.0f} of {:.0f}", step.bytes, row.steps.back().bytes));
   number(c.m, state_number(step.state.m));
   number(c.l, state_number(step.state.l));
   ImGui::SetCursorScreenPos(at);
@@ -139,7 +141,7 @@ bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const S
     ImGui::SameLine();
   }
   ImGui::PopStyleVar();
-  const float digits = text_width(Face::mono, printed("step %d of %d", last, last)),
+  const float digits = text_width(Face::mono, fmt::format("step {} of {}", last, last)),
               place = text_width(Face::label, "pass 3, scores 60 to 64");
   const ImVec2 at{ImGui::GetCursorScreenPos().x + px(8), ImGui::GetCursorScreenPos().y};
   const float right = ImGui::GetCursorScreenPos().x + scene.width - 5 * (transport_width() + px(2)),
@@ -155,7 +157,7 @@ bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const S
     draw_text({at.x + track_width + px(16), y}, Face::label, scene.colours.secondary,
               step_place(stepped.row(), stepped.index()));
   draw_text({right, y}, Face::mono, scene.colours.text,
-            printed("step %*d of %d", static_cast<int>(std::to_string(last).size()), tick, last), 1);
+            fmt::format("step {:{}} of {}", tick, static_cast<int>(std::to_string(last).size()), last), 1);
   if (to != tick) change(scene, "at", std::to_string(to));
   return state.playing;
 }

@@ -1,4 +1,6 @@
 // What a stepper asks, from what the lesson says and the reader changed.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -103,7 +105,7 @@ namespace {
 
 /// The scores that the scene wants, made again where its text or its traced row is another.
 const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
-  const std::string text = value_of(scene, "scores", printed("random:%d:1", usual_scores));
+  const std::string text = value_of(scene, "scores", fmt::format("random:{}:1", usual_scores));
   if (text != state.scores_text || scene.input.answer.result != state.scores_result || state.scores.empty()) {
     state.scores = scores_of(text, scene.input.answer.result.get(), problem);
     state.scores_text = text;

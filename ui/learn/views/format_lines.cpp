@@ -1,5 +1,7 @@
 #include "ui/learn/views/format_lines.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -81,7 +83,7 @@ void draw_decades(const Axis& axis, float top, float bottom, const Palette& colo
   for (double e = std::ceil(axis.low / step) * step; e <= axis.high; e += step) {
     const float x = std::floor(axis.at(e)) + 0.5f;
     ImGui::GetWindowDrawList()->AddLine({x, top}, {x, bottom}, faded(colours.line, 0.6f));
-    const std::string text = printed("1e%.0f", e);
+    const std::string text = fmt::format("1e{:.0f}", e);
     if (x + text_width(Face::mono_small, text) / 2 <= axis.right)
       draw_text({x, bottom + px(3)}, Face::mono_small, colours.faint, text, 0.5f);
   }
@@ -132,7 +134,7 @@ void draw_neighbours(const Rounded& n, float width, const Palette& colours) {
       "The stored number and the next ones on either side. Everything in the band is rounded to the stored number; from a "
       "point halfway, "
       "to the one whose last bit is 0.",
-      std::isfinite(n.stored) ? printed("ulp = %g: 2^%d", ulp(n.format, n.stored), std::ilogb(ulp(n.format, n.stored)))
+      std::isfinite(n.stored) ? fmt::format("ulp = {:g}: 2^{}", ulp(n.format, n.stored), std::ilogb(ulp(n.format, n.stored)))
                               : std::string());
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "imgui.h"
+#include "kernels/arithmetic/named_formats.h"
 #include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/presets.h"
 #include "ui/controls/controls.h"
@@ -51,16 +52,16 @@ struct WordControl {
 std::string text_of_mask(const Experiment& e) { return std::string(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]); }
 std::string text_of_beta(const Experiment& e) { return e.a.tie_beta == 0 ? "0" : std::to_string(std::lround(e.a.tie_beta)); }
 std::string text_of_scale(const Experiment& e) { return e.problem.scale == 0 ? "auto" : compact(e.problem.scale); }
+/// The named formats but fp64, in which nothing is to be seen.
+constexpr std::array<Choice, 6> narrow_formats() {
+  std::array<Choice, 6> words{};
+  std::size_t count = 0;
+  for (const NamedFormat& f : named_formats)
+    if (f.format != fp64) words[count++] = {f.name, f.what};
+  return words;
+}
 constexpr std::array<WordControl, 4> word_controls{{
-    {"format",
-     {{{"bf16", "8 exponent bits, 7 mantissa bits."},
-       {"fp16", "5 exponent bits, 10 mantissa bits; overflows beyond 65504."},
-       {"tf32", "8 exponent bits, 10 mantissa bits."},
-       {"fp32", "8 exponent bits, 23 mantissa bits."},
-       {"e4m3", "4 exponent bits, 3 mantissa bits; saturates at 448."},
-       {"e5m2", "5 exponent bits, 2 mantissa bits."}}},
-     6,
-     [](const Experiment& e) { return name(e.format); }},
+    {"format", narrow_formats(), 6, [](const Experiment& e) { return name(e.format); }},
     {"mask",
      {{{"none", "Every query sees every key."}, {"causal", "A query sees itself and the keys before it."}}},
      2,

@@ -1,4 +1,6 @@
 // Bytes between HBM and the chip over N, M, d or a side of the tile.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -93,7 +95,7 @@ struct Ticks {
 
 void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficOfAll& now, double value, float height) {
   Ticks across, up;
-  for (std::size_t i = 0; i < state.x.size(); i += 2) across.add(state.x[i], printed("%.0f", state.x[i]));
+  for (std::size_t i = 0; i < state.x.size(); i += 2) across.add(state.x[i], fmt::format("{:.0f}", state.x[i]));
   double low = state.bytes[0][0], high = low;
   for (const auto& curve : state.bytes)
     for (const double b : curve) low = std::min(low, b), high = std::max(high, b);
@@ -108,10 +110,9 @@ void draw_plot(const LessonScene& scene, const BytesState& state, const TrafficO
 }
 
 std::string said(const Over& over, int value, const TrafficOfAll& all) {
-  return printed("At %s = %d: Algorithm 0 moves %s, FA-1 %s, FA-2 %s: %s of Algorithm 0's.",
-                 over.name == "n" ? "N" : std::string(over.name).c_str(), value, bytes_text(all[0].bytes).c_str(),
-                 bytes_text(all[1].bytes).c_str(), bytes_text(all[2].bytes).c_str(),
-                 times(all[2].bytes / all[0].bytes).c_str());
+  return fmt::format("At {} = {}: Algorithm 0 moves {}, FA-1 {}, FA-2 {}: {} of Algorithm 0's.",
+                     over.name == "n" ? "N" : std::string(over.name), value, bytes_text(all[0].bytes), bytes_text(all[1].bytes),
+                     bytes_text(all[2].bytes), times(all[2].bytes / all[0].bytes));
 }
 
 }  // namespace

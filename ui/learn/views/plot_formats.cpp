@@ -1,4 +1,6 @@
 // What a format makes of real numbers: rounding as a staircase, and exp against the limits.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -68,9 +70,8 @@ void draw_error_of(const LessonScene& scene, const Stairs& s, ImVec2 size) {
 std::string said(const Stairs& s) {
   const double fine = std::min(ulp(s.format, s.from), ulp(s.format, s.to)),
                coarse = std::max(ulp(s.format, s.from), ulp(s.format, s.to));
-  return printed("%s from %s to %s: its numbers are %s%s apart; no error exceeds half of that.", name(s.format).c_str(),
-                 compact(s.from).c_str(), compact(s.to).c_str(), compact(fine).c_str(),
-                 fine == coarse ? "" : (" to " + compact(coarse)).c_str());
+  return fmt::format("{} from {} to {}: its numbers are {}{} apart; no error exceeds half of that.", name(s.format),
+                     compact(s.from), compact(s.to), compact(fine), fine == coarse ? "" : (" to " + compact(coarse)));
 }
 
 // --- exp --------------------------------------------------------------------------------------------------------------
@@ -115,7 +116,7 @@ void draw_limits(const LessonScene& scene, const std::vector<Format>& formats, d
   std::vector<ImVec2> taken;
   for (const Format& f : formats) {
     draw_limit(scene,
-               {largest(f), name(f) + " largest " + compact(largest(f)) + printed(", x = %.2f", overflow_at(f)),
+               {largest(f), name(f) + " largest " + compact(largest(f)) + fmt::format(", x = {:.2f}", overflow_at(f)),
                 score > overflow_at(f), true},
                taken);
     draw_limit(
@@ -127,7 +128,7 @@ void draw_limits(const LessonScene& scene, const std::vector<Format>& formats, d
 
 std::string said(const std::vector<Format>& formats, int score) {
   const double y = std::exp(static_cast<double>(score));
-  std::string text = printed("exp(%d) = %s", score, scientific(y, 4).c_str());
+  std::string text = fmt::format("exp({}) = {}", score, scientific(y, 4));
   for (std::size_t i = 0; i < formats.size(); ++i) {
     const double stored = round(formats[i], y);
     text += (i == 0 ? ":  " : ",  ") + name(formats[i]) + " " + (std::isinf(stored) ? "∞" : compact(stored));

@@ -1,4 +1,6 @@
 // A measure along one or two parameters: curves over numbers, a line of dots for each name.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -66,11 +68,13 @@ SweepPlot plot_of(const LessonAnswer& answer, const Palette& colours) {
 }
 
 /// Three digits: plainly from 0.01 to 9999, else with a power of ten.
-std::string three_digits(double x) { return std::abs(x) >= 0.01 && std::abs(x) < 9999.5 ? printed("%.3g", x) : scientific(x); }
+std::string three_digits(double x) {
+  return std::abs(x) >= 0.01 && std::abs(x) < 9999.5 ? fmt::format("{:.3g}", x) : scientific(x);
+}
 
 std::string spread_text(const LessonPoint& p, int seeds) {
   const std::string spread =
-      std::abs(p.spread) >= 0.01 && std::abs(p.spread) < 99.5 ? printed("%.2g", p.spread) : scientific(p.spread, 2);
+      std::abs(p.spread) >= 0.01 && std::abs(p.spread) < 99.5 ? fmt::format("{:.2g}", p.spread) : scientific(p.spread, 2);
   return three_digits(p.mean) + (seeds > 1 && std::isfinite(p.spread) ? " ± " + spread : "");
 }
 
@@ -225,8 +229,8 @@ std::string said(const SweepPlot& s) {
   };
   std::string text = "least " + three_digits(least->mean) + " at " + where(least) + ", greatest " + three_digits(most->mean) +
                      " at " + where(most);
-  if (lost > 0) text += printed("; %d points are not finite", lost);
-  return text + (s.answer.question.seeds > 1 ? printed("; %d seeds, ± standard deviation", s.answer.question.seeds) : "");
+  if (lost > 0) text += fmt::format("; {} points are not finite", lost);
+  return text + (s.answer.question.seeds > 1 ? fmt::format("; {} seeds, ± standard deviation", s.answer.question.seeds) : "");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // A number in one or several formats: its bits, what is stored, its neighbours, the range.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -142,7 +144,7 @@ Loss loss_of(const Stored& s, double x) {
   if (std::abs(x) > largest(s.format) && s.value != x) return {"saturates at " + compact(largest(s.format)), true};
   if (error == 0) return {"exact"};
   if (s.value == 0) return {"underflows to 0", true};
-  const std::string ulps = printed("%s  %.3f ulp", signed_scientific(error).c_str(), error / ulp(s.format, x));
+  const std::string ulps = fmt::format("{}  {:.3f} ulp", signed_scientific(error), error / ulp(s.format, x));
   return {std::abs(s.value) < smallest_normal(s.format) ? ulps + "  subnormal" : ulps};
 }
 
@@ -160,7 +162,7 @@ std::vector<Piece> formula(const Stored& s, const Palette& colours) {
   if (s.value == 0) return {sign, {colours.text, "0: no bit is set"}};
   const int e = std::max(std::ilogb(s.value), min_exponent(f)), bias = (1 << (f.exponent_bits - 1)) - 1;
   const double significand = std::ldexp(std::abs(s.value), -e);
-  const std::string power = significand < 1 ? printed("2^%d", e) : printed("2^(%d − %d)", e + bias, bias);
+  const std::string power = significand < 1 ? fmt::format("2^{}", e) : fmt::format("2^({} − {})", e + bias, bias);
   return {sign,
           {colours.good, power},
           {colours.faint, " × "},
@@ -184,9 +186,9 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   std::string digits = s.bits.sign + s.bits.exponent + s.bits.mantissa;
   const int i = hovered_bit(bits, boxes, size);
   draw_bit_boxes(s.format, {bits, digits, i}, boxes, size, colours);
-  explain(printed("%s: 1 sign bit, %d exponent bits, %d mantissa bits. Click a bit to turn it over: x becomes that number.",
-                  s.name.c_str(), s.format.exponent_bits, s.format.mantissa_bits),
-          printed("(-1)^s 2^(E - %d) 1.M", (1 << (s.format.exponent_bits - 1)) - 1));
+  explain(fmt::format("{}: 1 sign bit, {} exponent bits, {} mantissa bits. Click a bit to turn it over: x becomes that number.",
+                      s.name, s.format.exponent_bits, s.format.mantissa_bits),
+          fmt::format("(-1)^s 2^(E - {}) 1.M", (1 << (s.format.exponent_bits - 1)) - 1));
   float left = boxes.x;
   const float under = at.y + height + px(4);
   for (const Piece& p : formula(s, colours)) left += draw_text({left, under}, Face::mono, p.colour, p.text);
@@ -214,15 +216,14 @@ std::string sentence(const std::vector<Stored>& all, double x) {
     if (std::isfinite(error) && (best == nullptr || error < std::abs(best->value - x))) best = &s;
   }
   if (all.size() > 1 && exact_ones == static_cast<int>(all.size()))
-    return printed("x = %s is a number of all %zu formats.", in_full(x).c_str(), all.size());
+    return fmt::format("x = {} is a number of all {} formats.", in_full(x), all.size());
   if (all.size() > 1 && best != nullptr && exact_ones == 0)
-    return printed("x = %s is a number of none of these formats; %s comes nearest, %s off.", in_full(x).c_str(),
-                   best->name.c_str(), scientific(std::abs(best->value - x)).c_str());
-  if (all.size() > 1)
-    return printed("x = %s is a number of %d of these %zu formats.", in_full(x).c_str(), exact_ones, all.size());
+    return fmt::format("x = {} is a number of none of these formats; {} comes nearest, {} off.", in_full(x), best->name,
+                       scientific(std::abs(best->value - x)));
+  if (all.size() > 1) return fmt::format("x = {} is a number of {} of these {} formats.", in_full(x), exact_ones, all.size());
   const Stored& s = all.front();
-  if (exact_ones == 1) return printed("x = %s is a number of %s: nothing is lost.", in_full(x).c_str(), s.name.c_str());
-  return printed("x = %s is stored in %s as %s.", in_full(x).c_str(), s.name.c_str(), in_full(s.value).c_str());
+  if (exact_ones == 1) return fmt::format("x = {} is a number of {}: nothing is lost.", in_full(x), s.name);
+  return fmt::format("x = {} is stored in {} as {}.", in_full(x), s.name, in_full(s.value));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Plots: the recurrence of a row, traffic, sweeps, rounding as a staircase, exp and the limits of formats.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -58,25 +60,25 @@ int moves(const Result& r) {
 }
 
 std::string said_of_trace(const Result& r) {
-  if (r.trace.tiles.empty()) return printed("Row %d sees no key.", r.trace.row);
+  if (r.trace.tiles.empty()) return fmt::format("Row {} sees no key.", r.trace.row);
   const TraceTile& last = r.trace.tiles.back();
-  return printed("Row %d, %zu tiles: m moved %d times and ends at %.4g; l ends at %.6g; the largest error is %s.", r.trace.row,
-                 r.trace.tiles.size(), moves(r), last.max_used, last.l, scientific(last.error).c_str());
+  return fmt::format("Row {}, {} tiles: m moved {} times and ends at {:.4g}; l ends at {:.6g}; the largest error is {}.",
+                     r.trace.row, r.trace.tiles.size(), moves(r), last.max_used, last.l, scientific(last.error));
 }
 
 std::string said_of_error(const Result& r) {
-  if (r.trace.tiles.empty()) return printed("Row %d sees no key.", r.trace.row);
+  if (r.trace.tiles.empty()) return fmt::format("Row {} sees no key.", r.trace.row);
   const MethodNames names = method_names(r.experiment);
   const auto worst =
       std::ranges::max_element(r.trace.tiles, {}, [](const TraceTile& t) { return t.error == t.error ? t.error : 0; });
-  return printed("Row %d of %s: the largest error so far is greatest at tile %d, %s, and %s at the end.", r.trace.row,
-                 names.a.c_str(), worst->tile, scientific(worst->error).c_str(),
-                 scientific(r.trace.tiles.back().error).c_str());
+  return fmt::format("Row {} of {}: the largest error so far is greatest at tile {}, {}, and {} at the end.", r.trace.row,
+                     names.a, worst->tile, scientific(worst->error), scientific(r.trace.tiles.back().error));
 }
 
 std::string said_of_rescales(const Result& r) {
-  return printed("m moved %.2f times a row on average; in random order H_T − 1 = %.2f; every tile but the first would be %.2f.",
-                 r.rescales.effective_mean, r.rescales.expected, r.rescales.nominal);
+  return fmt::format(
+      "m moved {:.2f} times a row on average; in random order H_T − 1 = {:.2f}; every tile but the first would be {:.2f}.",
+      r.rescales.effective_mean, r.rescales.expected, r.rescales.nominal);
 }
 
 /// A kind that shows the recurrence.

@@ -1,4 +1,6 @@
 // A question whose right answer is computed, and an explanation once it was answered.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -82,7 +84,7 @@ std::optional<std::size_t> best_of(const LessonAnswer& answer, bool least) {
 /// Short, without an exponent where it can be.
 std::string plain(double x) {
   const double size = std::abs(x);
-  return size == 0 || (size >= 1e-3 && size < 1e5) ? printed("%.4g", x) : scientific(x);
+  return size == 0 || (size >= 1e-3 && size < 1e5) ? fmt::format("{:.4g}", x) : scientific(x);
 }
 
 void sentence(Colour colour, std::string_view text, float width) {
@@ -155,8 +157,7 @@ void draw_field(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answer
   const double truth = answer.points[0].mean;
   const bool right = std::abs(*given - truth) <= quiz.tolerance * std::abs(truth);
   sentence(right ? scene.colours.good : scene.colours.bad,
-           printed("%s: %s is %s.", right ? "Yes" : "Not within the tolerance", answer.title.c_str(), plain(truth).c_str()),
-           width);
+           fmt::format("{}: {} is {}.", right ? "Yes" : "Not within the tolerance", answer.title, plain(truth)), width);
 }
 
 }  // namespace

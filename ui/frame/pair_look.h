@@ -1,0 +1,27 @@
+/// What a comparison of a training looks like in figures: colour, name, dashes.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "kernels/train/record.h"
+#include "ui/frame/figure_panel.h"
+
+namespace attoscope {
+
+/// The colour of the i-th comparison of a record.
+inline Ink pair_ink(const PairPlan& pair, std::size_t i) {
+  constexpr std::array others{Ink::one, Ink::two, Ink::three, Ink::four, Ink::five, Ink::six};
+  if (pair.role == Role::method || pair.role == Role::direct) return Ink::a;
+  return pair.role == Role::initialisation ? Ink::golden : others[i % others.size()];
+}
+
+/// A comparison's name where there is little room.
+inline std::string pair_label(const PairPlan& pair) { return pair.role == Role::initialisation ? "another seed" : pair.name; }
+
+/// What all are measured by is dashed, and every other format: curves that lie on each other are then seen.
+inline bool is_dashed(const PairPlan& pair, std::size_t i) {
+  return pair.role == Role::initialisation || (pair.role == Role::format && i % 2 == 0);
+}
+
+}  // namespace attoscope
