@@ -145,7 +145,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
 }
 
 Figure plot_figure(Plot plot, const Session& session, const PlotData& data) {
-  if (plot == Plot::sweep) return sweep_plot(session, data.sweep.get());
+  if (plot == Plot::sweep) return sweep_plot(session, data.sweep);
   if (is_of_training(plot)) return train_plot(plot, session, data.train);
   Figure f;
   f.name = plot_names[static_cast<std::size_t>(plot)];

@@ -26,7 +26,7 @@ std::vector<FigurePanel> why_panels(const Attribution& attribution);
 std::vector<FigurePanel> traffic_panels(const Result& result, Machine machine);
 
 /// The sweep of the session's plan as far as `table` knows it.
-Figure sweep_plot(const Session& session, const SweepTable* table);
+Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable>& table);
 
 /// The curves over the training's steps as the session's look has them. Throws where there is none.
 Figure train_plot(Plot plot, const Session& session, const std::shared_ptr<const TrainRecord>& record);

@@ -143,11 +143,11 @@ void draw_row(const SweepScene& s, const Columns& c, int i, const Box& clip) {
 /// The names of the second parameter's values in their colours, in one line; as many as fit.
 void draw_legend(const SweepScene& s, ImVec2 at, float right) {
   for (const SweepLine& line : s.state.drawing.lines) {
-    const float width = text_width(Face::mono_small, line.name);
+    const float width = text_width(Face::mono_small, line.curve.label);
     if (at.x + px(12) + width > right) return;
     const Colour colour = line_colour(*s.state.drawing.table, line.second, s.session.view.theme);
     ImGui::GetWindowDrawList()->AddCircleFilled({at.x + px(4), at.y + px(7)}, px(4), colour);
-    draw_text({at.x + px(12), at.y}, Face::mono_small, s.colours.text, line.name);
+    draw_text({at.x + px(12), at.y}, Face::mono_small, s.colours.text, line.curve.label);
     at.x += width + px(28);
   }
 }

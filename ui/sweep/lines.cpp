@@ -52,7 +52,7 @@ std::vector<const char*> texts_of(const SweepTicks& ticks) {
 struct Band {
   std::vector<double> x, low, high;
 };
-Band band_of(const SweepLine& line, double pixels) {
+Band band_of(const Series& line, double pixels) {
   const auto step = static_cast<std::size_t>(std::max(1.0, std::ceil(static_cast<double>(line.x.size()) / pixels)));
   Band band;
   for (std::size_t i = 0; i < line.x.size(); i += step) {
@@ -64,7 +64,7 @@ Band band_of(const SweepLine& line, double pixels) {
   return band;
 }
 
-void draw_line(const SweepLine& line, Colour colour, double pixels, bool with_spread, float weight) {
+void draw_line(const Series& line, Colour colour, double pixels, bool with_spread, float weight) {
   const int count = static_cast<int>(line.x.size());
   if (count == 0) return;
   const double x0 = line.x.front(), x1 = line.x.back();
@@ -76,14 +76,14 @@ void draw_line(const SweepLine& line, Colour colour, double pixels, bool with_sp
   } else if (with_spread) {
     std::vector<double> below, above;
     for (std::size_t i = 0; i < line.x.size(); ++i) {
-      below.push_back(line.mean[i] - line.low[i]);
-      above.push_back(line.high[i] - line.mean[i]);
+      below.push_back(line.y[i] - line.low[i]);
+      above.push_back(line.high[i] - line.y[i]);
     }
     ImPlotSpec bars = stroke(faded(colour, 0.7f), 1.2f);
     bars.Size = px(4);
-    ImPlot::PlotErrorBars("##bars", line.x.data(), line.mean.data(), below.data(), above.data(), count, bars);
+    ImPlot::PlotErrorBars("##bars", line.x.data(), line.y.data(), below.data(), above.data(), count, bars);
   }
-  const Points p = decimated(line.x, line.mean, x0, x1, pixels);
+  const Points p = decimated(line.x, line.y, x0, x1, pixels);
   ImPlotSpec spec = stroke(colour, weight);
   if (!many) {
     spec = dots(colour, weight > 1.3f ? 3.0f : 2.2f, true);
@@ -99,11 +99,11 @@ std::optional<SweepPlace> nearest(const SweepDrawing& d) {
   std::optional<SweepPlace> best;
   float reach = px(24);
   for (const SweepLine& line : d.lines) {
-    const auto beyond = std::ranges::lower_bound(line.x, mouse.x) - line.x.begin();
-    const auto count = static_cast<std::ptrdiff_t>(line.x.size());
+    const auto beyond = std::ranges::lower_bound(line.curve.x, mouse.x) - line.curve.x.begin();
+    const auto count = static_cast<std::ptrdiff_t>(line.curve.x.size());
     for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(0, beyond - 4); i < std::min(count, beyond + 4); ++i) {
       const auto k = static_cast<std::size_t>(i);
-      const ImVec2 p = ImPlot::PlotToPixels(line.x[k], line.mean[k]);
+      const ImVec2 p = ImPlot::PlotToPixels(line.curve.x[k], line.curve.y[k]);
       const float distance = std::hypot(p.x - at.x, p.y - at.y);
       if (distance < reach) reach = distance, best = SweepPlace{line.first[k], line.second};
     }
@@ -118,7 +118,8 @@ void draw_pointed(const SweepScene& s) {
     const auto at = std::ranges::find(line.first, (*s.state.pointed)[0]);
     if (line.second != (*s.state.pointed)[1] || at == line.first.end()) continue;
     const auto i = static_cast<std::size_t>(at - line.first.begin());
-    ImPlot::GetPlotDrawList()->AddCircle(ImPlot::PlotToPixels(line.x[i], line.mean[i]), px(6), s.colours.text, 0, px(1.5f));
+    ImPlot::GetPlotDrawList()->AddCircle(ImPlot::PlotToPixels(line.curve.x[i], line.curve.y[i]), px(6), s.colours.text, 0,
+                                         px(1.5f));
   }
 }
 
@@ -134,10 +135,11 @@ std::vector<EndLabel> end_labels(const SweepScene& s) {
   const SweepDrawing& d = s.state.drawing;
   std::vector<EndLabel> labels;
   const auto add = [&](const SweepLine& line, const std::string& name, Colour colour) {
-    if (!line.x.empty()) labels.push_back({ImPlot::PlotToPixels(line.x.back(), line.mean.back()).y, name, colour});
+    const Series& c = line.curve;
+    if (!c.x.empty()) labels.push_back({ImPlot::PlotToPixels(c.x.back(), c.y.back()).y, name, colour});
   };
   if (d.table->axes.size() > 1) {
-    for (const SweepLine& line : d.lines) add(line, line.name, line_colour(*d.table, line.second, s.session.view.theme));
+    for (const SweepLine& line : d.lines) add(line, line.curve.label, line_colour(*d.table, line.second, s.session.view.theme));
   } else if (d.rival) {
     add(d.lines.front(), "a", s.colours.a);
     add(*d.rival, "b", s.colours.b);
@@ -165,11 +167,11 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   const double pixels = std::min(static_cast<double>(size.x), most_vertices / (2 * static_cast<double>(d.lines.size())));
   const bool with_spread = d.table->seeds > 1 && d.lines.size() <= 16;
   draw_equal(d, s.colours);
-  if (d.rival) draw_line(*d.rival, s.colours.b, pixels, false, 1.2f);
+  if (d.rival) draw_line(d.rival->curve, s.colours.b, pixels, false, 1.2f);
   for (const SweepLine& line : d.lines) {
     ImPlot::PushPlotClipRect();
     ImGui::PushID(line.second);
-    draw_line(line, line_colour(*d.table, line.second, s.session.view.theme), pixels, with_spread, 1.8f);
+    draw_line(line.curve, line_colour(*d.table, line.second, s.session.view.theme), pixels, with_spread, 1.8f);
     ImGui::PopID();
     ImPlot::PopPlotClipRect();
   }

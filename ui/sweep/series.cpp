@@ -19,51 +19,58 @@ namespace {
 /// Where value `i` of the first parameter stands.
 double x_of(const SweepTable& t, std::size_t i) { return has_categories(t) ? static_cast<double>(i) : t.axes[0].numbers[i]; }
 
-SweepLine line_of(const SweepTable& t, std::size_t second, SeedSpread spread) {
-  SweepLine line{t.axes.size() > 1 ? t.axes[1].names[second] : "", static_cast<int>(second), {}, {}, {}, {}, {}};
-  for (std::vector<double>* values : {&line.x, &line.mean, &line.low, &line.high}) values->reserve(t.axes[0].names.size());
-  line.first.reserve(t.axes[0].names.size());
+/// The points of `value` that are known, with what `ends` says of each.
+template <class Value, class Ends>
+SweepLine line_of(const SweepTable& t, std::size_t second, Value value, Ends ends) {
+  SweepLine line;
+  line.second = static_cast<int>(second);
+  line.curve.shape = has_categories(t) ? Shape::marks : Shape::line_and_marks;
   for (std::size_t i = 0; i < t.axes[0].names.size(); ++i) {
     const SweepCell& c = t.cells[i * t.across() + second];
-    if (c.count == 0 || !std::isfinite(c.mean)) continue;
-    const SpreadEnds ends = spread_ends(c, spread);
-    line.x.push_back(x_of(t, i));
-    line.mean.push_back(c.mean);
-    line.low.push_back(ends.low);
-    line.high.push_back(ends.high);
+    if (c.count == 0 || !std::isfinite(value(c))) continue;
+    const SpreadEnds spread = ends(c);
+    line.curve.x.push_back(x_of(t, i));
+    line.curve.y.push_back(value(c));
+    line.curve.low.push_back(spread.low);
+    line.curve.high.push_back(spread.high);
     line.first.push_back(static_cast<int>(i));
   }
   return line;
 }
 
-SweepLine rival_of(const SweepTable& t) {
-  SweepLine line;
-  for (std::size_t i = 0; i < t.cells.size(); ++i) {
-    if (t.cells[i].count == 0 || !std::isfinite(t.cells[i].rival)) continue;
-    line.x.push_back(x_of(t, i));
-    line.mean.push_back(t.cells[i].rival);
-    line.first.push_back(static_cast<int>(i));
-  }
-  line.low = line.high = line.mean;
+SweepLine mean_line(const SweepTable& t, std::size_t second, SeedSpread spread) {
+  SweepLine line =
+      line_of(t, second, [](const SweepCell& c) { return c.mean; }, [&](const SweepCell& c) { return spread_ends(c, spread); });
+  line.curve.label = t.axes.size() > 1 ? t.axes[1].names[second] : t.has_rival ? "a" : "";
+  return line;
+}
+
+SweepLine rival_line(const SweepTable& t) {
+  const auto mean = [](const SweepCell& c) { return c.rival; };
+  SweepLine line = line_of(t, 0, mean, [&](const SweepCell& c) { return SpreadEnds{c.rival, c.rival}; });
+  line.curve.label = "b";
+  line.curve.ink = Ink::b;
+  line.curve.dashed = true;
   return line;
 }
 
 /// In order of x: a list may be typed in any.
 void sort_by_x(SweepLine& line) {
-  if (std::ranges::is_sorted(line.x)) return;
-  std::vector<std::size_t> order(line.x.size());
+  Series& c = line.curve;
+  if (std::ranges::is_sorted(c.x)) return;
+  std::vector<std::size_t> order(c.x.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, {}, [&](std::size_t i) { return line.x[i]; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return c.x[i]; });
   const auto sorted = [&](auto& values) {
     auto result = values;
     for (std::size_t i = 0; i < order.size(); ++i) result[i] = values[order[i]];
     values = std::move(result);
   };
-  sorted(line.mean);
-  sorted(line.low);
-  sorted(line.high);
+  sorted(c.y);
+  sorted(c.low);
+  sorted(c.high);
   sorted(line.first);
-  sorted(line.x);
+  sorted(c.x);
 }
 
 /// [low, high] with a little air; from 0 where the values are not far above it.
@@ -97,8 +104,8 @@ SweepRange x_range(const SweepTable& t, bool wants_log) {
 
 SweepRange y_range(const SweepDrawing& d, bool wants_log) {
   const SweepRange all = hull([&](auto take) {
-    for (const SweepLine& line : d.lines) take(line.low), take(line.high), take(line.mean);
-    if (d.rival) take(d.rival->mean);
+    for (const SweepLine& line : d.lines) take(line.curve.low), take(line.curve.high), take(line.curve.y);
+    if (d.rival) take(d.rival->curve.y);
   });
   return padded(all.from, all.to, wants_log, true);
 }
@@ -174,8 +181,8 @@ bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, co
   const std::size_t all = table->across(), shown = std::min(all, most_lines);
   d.left_out = all - shown;
   for (std::size_t i = 0; i < shown; ++i)
-    d.lines.push_back(line_of(*table, shown > 1 ? i * (all - 1) / (shown - 1) : 0, plan.spread));
-  if (table->has_rival) d.rival = rival_of(*table);
+    d.lines.push_back(mean_line(*table, shown > 1 ? i * (all - 1) / (shown - 1) : 0, plan.spread));
+  if (table->has_rival) d.rival = rival_line(*table);
   for (SweepLine& line : d.lines) sort_by_x(line);
   if (d.rival) sort_by_x(*d.rival);
   d.extremes = extremes(*table);
@@ -184,6 +191,26 @@ bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, co
   d.x = x_range(*table, plan.log_x);
   d.y = y_range(d, plan.log_y);
   return true;
+}
+
+FigurePanel sweep_panel(const SweepDrawing& d) {
+  const SweepTable& t = *d.table;
+  FigurePanel panel;
+  panel.x = number_axis(t.axes[0].title, d.x.log);
+  if (has_categories(t)) panel.x.categories = t.axes[0].names;
+  const bool doubles = std::ranges::all_of(t.axes[0].numbers, [](double x) { return x >= 1 && x == std::floor(x); });
+  if (d.x.log && doubles) panel.x.base = 2;
+  panel.y = number_axis(t.measure, d.y.log);
+  for (std::size_t i = 0; i < d.lines.size(); ++i) {
+    Series& s = panel.series.emplace_back(d.lines[i].curve);
+    s.ink = t.axes.size() == 1 ? Ink::a : static_cast<Ink>(static_cast<std::size_t>(Ink::one) + i % 6);
+    if (t.seeds == 1) s.low.clear(), s.high.clear();
+  }
+  if (d.rival) {
+    Series& s = panel.series.emplace_back(d.rival->curve);
+    s.low.clear(), s.high.clear();
+  }
+  return panel;
 }
 
 SweepTicks value_ticks(const SweepRange& r, double most) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/experiment/result.h"
+#include "ui/frame/figure_panel.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/session/sweep_plan.h"
 #include "ui/widgets/theme.h"
@@ -16,9 +17,8 @@ namespace attoscope {
 
 /// The means along the first parameter, for one value of the second. Points without an answer are left out.
 struct SweepLine {
-  std::string name;  ///< of the second parameter's value; empty: there is none
-  int second = 0;    ///< which of its values
-  std::vector<double> x, mean, low, high;
+  Series curve;            ///< the means and the ends of their bars; named as the second parameter's value
+  int second = 0;          ///< which of its values
   std::vector<int> first;  ///< which values of the first parameter these are
 };
 
@@ -64,6 +64,9 @@ SpreadEnds spread_ends(const SweepCell& cell, SeedSpread spread);
 
 /// Brings the drawing up to date; true if it changed.
 bool refresh(SweepDrawing& drawing, const std::shared_ptr<const SweepTable>& table, const SweepPlan& plan);
+
+/// The lines as a panel for print: what the window shows, but for its colours and ticks.
+FigurePanel sweep_panel(const SweepDrawing& drawing);
 
 /// Places and texts of ticks on [from, to], about `most` of them.
 struct SweepTicks {

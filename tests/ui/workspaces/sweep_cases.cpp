@@ -331,11 +331,11 @@ void drawings(Hand& hand) {
   SweepDrawing d;
   SweepPlan plan;
   hand.check(refresh(d, f.sweep.table, plan) && !refresh(d, f.sweep.table, plan), "a drawing is made once");
-  hand.check(d.lines.size() == 1 && d.lines[0].mean[4] == 5e-3 && std::abs(d.lines[0].high[4] - 5e-3 * 1.25) < 1e-12,
+  hand.check(d.lines.size() == 1 && d.lines[0].curve.y[4] == 5e-3 && std::abs(d.lines[0].curve.high[4] - 5e-3 * 1.25) < 1e-12,
              "mean and standard deviation");
   plan.spread = SeedSpread::min_max;
   refresh(d, f.sweep.table, plan);
-  hand.check(std::abs(d.lines[0].low[0] - 0.8e-3) < 1e-12 && std::abs(d.lines[0].high[0] - 1.3e-3) < 1e-12,
+  hand.check(std::abs(d.lines[0].curve.low[0] - 0.8e-3) < 1e-12 && std::abs(d.lines[0].curve.high[0] - 1.3e-3) < 1e-12,
              "least and largest");
   hand.check(spread_ends({2, 1.0, 3.0, 0.5, 2.0, 0, -1}, SeedSpread::std).low == 0.5, "a bar never crosses 0");
   hand.check(d.y.log && d.y.from > 0 && d.y.to > 6.5e-3, "the axis holds the bars");
