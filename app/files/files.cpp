@@ -2,15 +2,20 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
+#include <chrono>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace attoscope {
@@ -46,15 +51,28 @@ std::string followed(const std::string& path) {
 
 /// Between a file's name and the number of the process that writes it.
 constexpr std::string_view part_mark = ".part-";
+/// What the folder of old files is called, before the number of the process: until all new ones are in their places, and then.
+constexpr std::string_view replaced_mark = ".attoscope-replaced-", outdated_mark = ".attoscope-outdated-";
 
-/// Writes `bytes` to a new file beside `path` and returns its name.
-std::string write_beside(const std::string& path, std::string_view bytes, Safety safety) {
+/// "1234-0" for this process.
+std::string numbered(int attempt) { return std::to_string(::getpid()) + "-" + std::to_string(attempt); }
+
+fs::path folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+/// Writes `bytes` to a new file beside `path`, with the mode of the file `like` where that is there, and returns its name.
+std::string write_beside(const std::string& path, std::string_view bytes, Safety safety, const std::string& like) {
+  struct stat status{};
+  const bool has_mode = ::stat(like.c_str(), &status) == 0;
   for (int attempt = 0;; ++attempt) {
-    const std::string temporary = path + std::string(part_mark) + std::to_string(::getpid()) + "-" + std::to_string(attempt);
-    const Descriptor d(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    const std::string temporary = path + std::string(part_mark) + numbered(attempt);
+    const Descriptor d(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, has_mode ? 0600 : 0666));
     if (!d.valid() && errno == EEXIST && attempt < 100) continue;
     if (!d.valid()) fail(path, "cannot be written", errno);
     try {
+      if (has_mode) ::fchmod(d.get(), status.st_mode & 07777);  // a file system without modes has none to keep
       write_all(d.get(), bytes, path);
       if (safety == Safety::machine && ::fsync(d.get()) != 0 && errno != EINVAL) fail(path, "cannot be written", errno);
     } catch (...) {
@@ -63,6 +81,78 @@ std::string write_beside(const std::string& path, std::string_view bytes, Safety
     }
     return temporary;
   }
+}
+
+/// Puts the files of `aside` back into the folder that it lies in. A folder in it stands for a file that was not there.
+void put_back(const fs::path& aside) {
+  std::error_code error, ignored;
+  for (fs::directory_iterator file(aside, error), end; !error && file != end; file.increment(error)) {
+    const fs::path place = aside.parent_path() / file->path().filename();
+    if (!file->is_directory(ignored))
+      ::rename(file->path().c_str(), place.c_str());
+    else if (::rmdir(file->path().c_str()) == 0)
+      ::unlink(place.c_str());
+  }
+  ::rmdir(aside.c_str());
+}
+
+/// The old files of one folder, out of the way while new ones take their places; they come back unless `forget` is called.
+class SteppedAside {
+ public:
+  explicit SteppedAside(fs::path folder) : folder_(std::move(folder)) {}
+  ~SteppedAside() {
+    if (!aside_.empty()) put_back(aside_);
+  }
+  SteppedAside(const SteppedAside&) = delete;
+  SteppedAside& operator=(const SteppedAside&) = delete;
+
+  /// All that are there of these.
+  void take(const std::vector<fs::path>& paths) {
+    std::error_code error;
+    if (std::ranges::none_of(paths, [&](const fs::path& p) { return fs::exists(p, error); })) return;
+    make_folder();
+    for (const fs::path& path : paths) {
+      const fs::path to = aside_ / path.filename();
+      if (::rename(path.c_str(), to.c_str()) == 0 || (errno == ENOENT && ::mkdir(to.c_str(), 0700) == 0)) continue;
+      fail(path.string(), "cannot be written", errno);
+    }
+  }
+  /// All new ones stand in their places. A program that is killed from the renaming on is taken to have come so far.
+  void forget() {
+    if (aside_.empty()) return;
+    const fs::path outdated = folder_ / (std::string(outdated_mark) + aside_.filename().string().substr(replaced_mark.size()));
+    std::error_code ignored;
+    if (::rename(aside_.c_str(), outdated.c_str()) == 0) aside_ = outdated;
+    fs::remove_all(std::exchange(aside_, {}), ignored);
+  }
+
+ private:
+  void make_folder() {
+    for (int attempt = 0;; ++attempt) {
+      const fs::path name = folder_ / (std::string(replaced_mark) + numbered(attempt));
+      if (::mkdir(name.c_str(), 0700) == 0) {
+        aside_ = name;
+        return;
+      }
+      if (errno != EEXIST || attempt >= 100) fail(folder_.string(), "cannot be written", errno);
+    }
+  }
+
+  const fs::path folder_;
+  fs::path aside_;  ///< empty: nothing had to step aside
+};
+
+/// What a program that was killed left in its folder, of the file called `name` or of a whole set.
+void remove_leftover(const fs::path& found, const std::string& name) {
+  const std::string called = found.filename().string();
+  const auto dead = [&](std::string_view beginning) {
+    const int process = process_in(called, beginning);
+    return process > 0 && !is_running(process);
+  };
+  std::error_code ignored;
+  if (dead(name + std::string(part_mark))) ::unlink(found.c_str());
+  if (dead(replaced_mark)) put_back(found);
+  if (dead(outdated_mark)) fs::remove_all(found, ignored);
 }
 
 }  // namespace
@@ -114,7 +204,8 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
 }
 
 StagedFiles::~StagedFiles() {
-  for (const Staged& f : files_) ::unlink(f.temporary.c_str());
+  for (const Staged& f : files_)
+    if (!f.temporary.empty()) ::unlink(f.temporary.c_str());
   for (auto d = directories_.rbegin(); d != directories_.rend(); ++d) ::rmdir(d->c_str());  // stays where it holds something
 }
 
@@ -137,16 +228,42 @@ void StagedFiles::add(const std::string& path, std::string_view bytes) {
     if (!d.valid()) fail(path, "cannot be written", errno);
     return write_all(d.get(), bytes, path);
   }
-  files_.push_back({write_beside(target, bytes, safety_), target});
+  remove_leftovers(target);  // before: they may take the room that this one needs
+  files_.push_back({write_beside(target, bytes, safety_, target), target});
+}
+
+void StagedFiles::add_absence(const std::string& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) files_.push_back({"", followed(path)});
+}
+
+/// Renames all files; where one fails, what stood in their places stands there again.
+void StagedFiles::place() {
+  std::map<fs::path, std::vector<fs::path>> sets;
+  for (const Staged& f : files_) sets[folder_of(f.path)].emplace_back(f.path);
+  std::vector<std::unique_ptr<SteppedAside>> old;
+  for (const auto& [folder, paths] : sets) {
+    const bool some_go =
+        std::ranges::any_of(files_, [&](const Staged& f) { return f.temporary.empty() && folder_of(f.path) == folder; });
+    if (paths.size() < 2 && !some_go) continue;  // a single one is replaced at once
+    old.push_back(std::make_unique<SteppedAside>(folder));
+    old.back()->take(paths);
+  }
+  for (auto f = files_.begin(); f != files_.end(); ++f) {
+    if (f->temporary.empty() || ::rename(f->temporary.c_str(), f->path.c_str()) == 0) continue;
+    const int error = errno;
+    for (auto placed = files_.begin(); placed != f; ++placed)
+      if (sets[folder_of(placed->path)].size() > 1) ::unlink(placed->path.c_str());
+    fail(f->path, "cannot be written", error);
+  }
+  for (const auto& aside : old) aside->forget();
+  if (safety_ == Safety::program) return;
+  for (const auto& [folder, paths] : sets) sync_directory(folder);
 }
 
 void StagedFiles::commit() {
-  while (!files_.empty()) {
-    const Staged& f = files_.back();
-    if (::rename(f.temporary.c_str(), f.path.c_str()) != 0) fail(f.path, "cannot be written", errno);
-    if (safety_ == Safety::machine) sync_directory(fs::path(f.path).parent_path());
-    files_.pop_back();
-  }
+  place();
+  files_.clear();
   directories_.clear();
 }
 
@@ -169,6 +286,9 @@ void check_place(const std::string& option, const std::string& file) {
   if (!parent.empty() && !fs::is_directory(parent, error))
     throw std::runtime_error(option + " " + file + ": there is no directory " + parent.string());
   if (fs::is_directory(file, error)) throw std::runtime_error(option + " " + file + ": is a directory, expected a file");
+  const fs::path folder = folder_of(followed(file));
+  const bool is_device = fs::exists(file, error) && !fs::is_regular_file(file, error);
+  if (!is_device && ::access(folder.c_str(), W_OK | X_OK) != 0) fail(option + " " + file, "cannot be written", errno);
 }
 
 void check_directory_place(const std::string& option, const std::string& directory) {
@@ -177,41 +297,119 @@ void check_directory_place(const std::string& option, const std::string& directo
     throw std::runtime_error(option + " " + directory + ": is a file, expected a directory");
 }
 
+void check_distinct(const std::vector<OutputPlace>& places) {
+  std::map<fs::path, std::string> options;
+  for (const OutputPlace& p : places) {
+    if (p.file.empty() || p.file == "-") continue;
+    std::error_code error;
+    if (fs::exists(p.file, error) && !fs::is_regular_file(p.file, error)) continue;  // a device takes any number
+    const fs::path full = fs::weakly_canonical(fs::absolute(p.file, error), error);
+    const auto [earlier, is_new] = options.try_emplace(full, p.option);
+    if (!is_new)
+      throw std::invalid_argument(p.option + " " + p.file + ": " + earlier->second +
+                                  " writes this file, too, expected another");
+  }
+}
+
+bool is_running(int process) { return process > 0 && (::kill(process, 0) == 0 || errno != ESRCH); }
+
+int process_in(std::string_view name, std::string_view beginning) {
+  if (!name.starts_with(beginning)) return 0;
+  name.remove_prefix(beginning.size());
+  int process = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+  return error == std::errc() && end != name.data() + name.size() && *end == '-' ? process : 0;
+}
+
 void remove_leftovers(const std::string& path) {
-  const std::string beginning = fs::path(path).filename().string() + std::string(part_mark);
+  const std::string name = fs::path(path).filename().string();
+  std::vector<fs::path> found;  // first all of them: the folder changes meanwhile
   std::error_code error;
-  for (fs::directory_iterator file(fs::path(path).parent_path(), error), end; !error && file != end; file.increment(error)) {
-    const std::string name = file->path().filename().string();
-    if (!name.starts_with(beginning)) continue;
-    const pid_t writer = std::atoi(name.c_str() + beginning.size());
-    if (writer > 0 && ::kill(writer, 0) != 0 && errno == ESRCH) ::unlink(file->path().c_str());
+  for (fs::directory_iterator file(folder_of(path), error), end; !error && file != end; file.increment(error))
+    found.push_back(file->path());
+  for (const fs::path& file : found) remove_leftover(file, name);
+}
+
+void remove_leftover_folders(const std::string& directory, std::string_view beginning) {
+  std::error_code error, ignored;
+  for (fs::directory_iterator folder(directory, error), end; !error && folder != end; folder.increment(error)) {
+    if (!folder->is_directory(ignored) || !folder->path().filename().string().starts_with(beginning)) continue;
+    std::vector<fs::path> dead;
+    for (fs::directory_iterator file(folder->path(), ignored); !ignored && file != end; file.increment(ignored)) {
+      const std::string name = file->path().filename().string();
+      const std::size_t mark = name.rfind(part_mark);
+      const int process = mark == std::string::npos ? 0 : process_in(std::string_view(name).substr(mark), part_mark);
+      if (process > 0 && !is_running(process)) dead.push_back(file->path());
+    }
+    for (const fs::path& file : dead) ::unlink(file.c_str());
+    if (!dead.empty()) ::rmdir(folder->path().c_str());  // stays where it holds something
   }
 }
 
 namespace {
 
+/// No copies are made of what is larger: it is no session.
+constexpr std::uint64_t largest_kept = 1 << 28;
+constexpr int most_kept = 999;
+
 /// True if both are files of the same bytes.
 bool same_bytes(const std::string& x, const std::string& y) {
   try {
     const InputFile a(x), b(y);
-    return a.size() == b.size() && read_file(x, a.size()) == read_file(y, b.size());
+    return a.size() == b.size() && read_file(x, largest_kept) == read_file(y, largest_kept);
   } catch (const std::exception&) {
     return false;
   }
 }
 
+/// A new file of this name that is `temporary`; false where there is one already. Two programs never get the same.
+bool link_as(const std::string& temporary, const std::string& name) {
+  if (::link(temporary.c_str(), name.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  std::error_code error;
+  if (fs::exists(name, error)) return false;
+  if (::rename(temporary.c_str(), name.c_str()) != 0) fail(name, "cannot be written", errno);  // there are no links here
+  return true;
+}
+
 }  // namespace
 
-std::string keep_aside(const std::string& path) {
-  std::error_code error;
+std::string keep_aside(const std::string& path) try {
+  const std::string bytes = read_file(path, largest_kept);
   std::vector<std::string> names{path + ".kept"};
-  for (int i = 2; i <= 9; ++i) names.push_back(names.front() + "-" + std::to_string(i));
-  const auto age = [&](const std::string& name) { return fs::last_write_time(name, error); };
-  auto copy =
-      std::ranges::find_if(names, [&](const std::string& name) { return !fs::exists(name, error) || same_bytes(name, path); });
-  if (copy == names.end()) copy = std::ranges::min_element(names, {}, age);
-  fs::copy_file(path, *copy, fs::copy_options::overwrite_existing, error);
-  return error ? "" : *copy;
+  for (int i = 2; i <= most_kept; ++i) names.push_back(names.front() + "-" + std::to_string(i));
+  remove_leftovers(names.front());
+  for (const std::string& name : names) {
+    if (same_bytes(name, path)) return name;
+    std::error_code error;
+    if (fs::exists(name, error)) continue;
+    const std::string temporary = write_beside(names.front(), bytes, Safety::machine, path);
+    const bool linked = link_as(temporary, name);
+    ::unlink(temporary.c_str());
+    if (!linked) continue;
+    sync_directory(folder_of(path));
+    return name;
+  }
+  return "";
+} catch (const std::exception&) {
+  return "";
 }
+
+FileLock::FileLock(int descriptor) : descriptor_(descriptor) {
+  using namespace std::chrono_literals;
+  const auto end = std::chrono::steady_clock::now() + 2s;
+  while (descriptor_ >= 0 && !held_) {
+    held_ = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+    if (held_ || (errno != EWOULDBLOCK && errno != EINTR) || std::chrono::steady_clock::now() > end) return;
+    std::this_thread::sleep_for(500us);
+  }
+}
+
+FileLock::~FileLock() {
+  if (held_) ::flock(descriptor_, LOCK_UN);
+}
+
+FolderLock::FolderLock(const std::string& path)
+    : folder_(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), lock_(folder_.get()) {}
 
 }  // namespace attoscope
