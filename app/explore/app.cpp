@@ -43,9 +43,9 @@ class App {
       const bool moving =
           explorer_.computing() || sweeper_.busy() || train_.busy() || exporter_.busy() || animated_ || exporter_.asked();
       autosave(desk(), seconds(), window_.idle(moving));
-      window_.wait(moving, explorer_.computing());
+      window_.wait(moving, explorer_.computing(), sessions_.unkept() ? SessionStore::retried_after : Pace::forever);
     }
-    autosave(desk(), seconds(), true);
+    sessions_.close(session_);
   }
 
  private:

@@ -44,7 +44,9 @@ bool is_newer(const Parsed& json) {
 
 /// Puts a session file that could not be read in full beside itself, before a new one takes its place.
 void remark_aside(const std::string& path, std::vector<std::string>& remarks) {
-  if (const std::string copy = keep_aside(path); !copy.empty()) remarks.push_back("It is kept as " + copy + ".");
+  const std::string copy = keep_aside(path);
+  remarks.push_back(copy.empty() ? "It cannot be kept aside now: it stays, and the session is not kept until it can be."
+                                 : "It is kept as " + copy + ".");
 }
 
 /// The session that `text` describes, and the file that it belongs to.

@@ -22,11 +22,17 @@ class SessionStore {
   };
   /// How long a change may stay in memory alone, in seconds.
   static constexpr double longest_unkept = 60;
+  /// How long after a failure the last session is written again, in seconds.
+  static constexpr double retried_after = 5;
   static constexpr std::size_t most_recent = 10;
 
   /// `session` belongs to the file `document` (empty: to none yet), and may be newer than that. `own_device` computes in this
   /// window instead of the session's, and is never written.
   SessionStore(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device = {});
+  /// The last session belongs to no window any more.
+  ~SessionStore();
+  SessionStore(const SessionStore&) = delete;
+  SessionStore& operator=(const SessionStore&) = delete;
 
   /// The session of a file, to be shown instead of another; what it does not understand is named in `remarks`.
   Session open(const std::string& path, std::vector<std::string>& remarks);
@@ -41,8 +47,12 @@ class SessionStore {
   /// somebody else wrote there meanwhile is kept beside it. Returns a sentence.
   std::string save(const Session& session, const std::string& path = {});
   /// Writes the last session where it changed: at once, or if it did `longest_unkept` ago. Returns what there is to say about
-  /// it.
+  /// it. Where it throws, the change is still to be written: by a later call, at the earliest `retried_after`.
   std::string autosave(const Session& session, double now, bool at_once);
+  /// The window is closed: writes the last session where it changed, whatever failed before.
+  std::string close(const Session& session);
+  /// True while a change could not be written.
+  bool unkept() const { return failed_at_.has_value(); }
 
   /// Looks which of the recent files are still there.
   void look_for_recent();
@@ -57,11 +67,25 @@ class SessionStore {
     bool settling = false;         ///< it was just opened, and is completed by what its tensors tell
   };
 
+  /// A copy of what another window kept as its last session.
+  struct Copy {
+    std::string file;
+    std::uint64_t hash = 0;  ///< of what was copied there
+  };
+
+  bool is_kept(const Session& session) const;
   std::string text_of(const Session& session, const std::string& document = {}) const;
   std::string write(const std::string& path, const std::string& text);
+  std::string write_last(const std::string& text);
+  bool is_known(const std::string& path, std::uint64_t hash) const;
+  bool takes_over_last() const;
+  std::string writer_file() const;
+  std::string copied_last(const std::string& writer);
   void remember(const std::string& path);
 
   Places places_;
+  std::string writer_;                          ///< what this window is called in `writer_file`
+  std::map<std::string, Copy> copies_;          ///< of other windows' last sessions, by their names
   std::map<int, Document> documents_;           ///< by Session::origin
   std::map<std::string, std::uint64_t> known_;  ///< hashes of what was last read from or written to a file
   std::vector<RecentSession> recent_;
@@ -70,7 +94,7 @@ class SessionStore {
   std::optional<Session> kept_;       ///< what the last session's file holds; none: this window has not written it yet
   std::string kept_document_;         ///< and the document that it names
   std::optional<double> changed_at_;  ///< when the session first differed from that
-  bool warned_ = false;               ///< it was said that another window writes the last session, too
+  std::optional<double> failed_at_;   ///< when it could not be written
 };
 
 }  // namespace attoscope

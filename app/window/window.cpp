@@ -92,8 +92,8 @@ void MainWindow::close() { glfwSetWindowShouldClose(window_.get(), GLFW_TRUE); }
 
 bool MainWindow::idle(bool moving) const { return pace_.patience(glfwGetTime(), moving, false) == Pace::forever; }
 
-void MainWindow::wait(bool moving, bool computing) {
-  const double patience = visible() ? pace_.patience(glfwGetTime(), moving, computing) : Pace::forever;
+void MainWindow::wait(bool moving, bool computing, double longest) {
+  const double patience = std::min(longest, visible() ? pace_.patience(glfwGetTime(), moving, computing) : Pace::forever);
   if (patience == 0)
     glfwPollEvents();
   else if (patience == Pace::forever)

@@ -29,8 +29,8 @@ class MainWindow {
   /// True if `wait` would sleep until something happens.
   bool idle(bool moving) const;
   /// Handles events; sleeps until the next frame is due. `moving`: something on screen changes by itself. `computing`: an
-  /// answer is on its way, and wakes it.
-  void wait(bool moving, bool computing);
+  /// answer is on its way, and wakes it. `longest`: seconds after which it returns though nothing happened.
+  void wait(bool moving, bool computing, double longest = Pace::forever);
   /// False while the window has no pixels, being minimised.
   bool visible() const;
   /// How much larger than usual this display wants everything.

@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <random>
+#include <set>
 
 #include "app/files/files.h"
 #include "app/session/session.h"
 #include "tests/app/outcome.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
@@ -22,6 +25,7 @@ namespace {
 using ::testing::AllOf;
 using testing::bytes_of_file;
 using ::testing::ElementsAre;
+using testing::FullDisk;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::sentence_of;
@@ -201,13 +205,74 @@ TEST(SessionStore, TwoWindowsKeepEachOthersLastSession) {
   Desk desk;
   desk.store.autosave(of_tokens(8), 0, true);
   SessionStore other = desk.window();
-  EXPECT_EQ(other.autosave(of_tokens(16), 0, true), "");
+  const std::string of_first = desk.places.last + ".kept", of_other = of_first + "-2";
+  EXPECT_EQ(other.autosave(of_tokens(16), 0, true), "Another window is open: its last session is kept as " + of_first + ".");
   EXPECT_EQ(desk.store.autosave(of_tokens(9), 0, true),
-            "Another window is open: its last session is kept as " + desk.places.last + ".kept.");
+            "Another window is open: its last session is kept as " + of_other + ".");
   EXPECT_EQ(read(desk.places.last).experiment.problem.n, 9);
-  EXPECT_EQ(read(desk.places.last + ".kept").experiment.problem.n, 16);
-  other.autosave(of_tokens(17), 0, true);
-  EXPECT_EQ(desk.store.autosave(of_tokens(10), 0, true), "") << "it is said once";
+  EXPECT_EQ(read(of_other).experiment.problem.n, 16);
+  for (int n = 0; n < 20; ++n) {
+    EXPECT_EQ(other.autosave(of_tokens(100 + n), 0, true), "") << "it is said once";
+    EXPECT_EQ(desk.store.autosave(of_tokens(200 + n), 0, true), "");
+  }
+  EXPECT_EQ(read(desk.places.last).experiment.problem.n, 219);
+  EXPECT_EQ(read(of_other).experiment.problem.n, 119) << "what was announced is where it was said to be, and the newest";
+  EXPECT_EQ(read(of_first).experiment.problem.n, 218);
+}
+
+TEST(SessionStore, TheWindowThatIsClosedLeavesItsSessionToTheNext) {
+  Desk desk;
+  {
+    SessionStore first = desk.window();
+    first.autosave(of_tokens(16), 0, true);
+  }
+  SessionStore next = desk.window();
+  EXPECT_EQ(next.autosave(of_tokens(17), 0, true), "");
+  EXPECT_FALSE(std::filesystem::exists(desk.places.last + ".kept"));
+}
+
+TEST(SessionStore, AChangeThatCouldNotBeWrittenIsWrittenOnceThereIsRoom) {
+  Desk desk;
+  desk.store.autosave(desk.session, 0, true);
+  desk.session.experiment.problem.seed = 42;
+  EXPECT_EQ(desk.store.autosave(desk.session, 1, false), "");
+  {
+    const FullDisk disk(100);
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.autosave(desk.session, 62, false); }),
+                HasSubstr("No space left"));
+    EXPECT_TRUE(desk.store.unkept());
+    EXPECT_EQ(desk.store.autosave(desk.session, 63, true), "") << "not at every frame";
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { desk.store.close(desk.session); }), HasSubstr("No space left"));
+  }
+  EXPECT_EQ(read(desk.places.last).experiment.problem.seed, 1u);
+  desk.store.autosave(desk.session, 62 + SessionStore::retried_after, false);
+  EXPECT_EQ(read(desk.places.last).experiment.problem.seed, 42u);
+  EXPECT_FALSE(desk.store.unkept());
+}
+
+TEST(SessionStore, WhatCouldNotBeKeptAsideIsNeverWrittenOver) {
+  Desk desk;
+  setenv("XDG_STATE_HOME", (desk.folder / "x").c_str(), 1);
+  const std::string last = desk.folder / "x/attoscope/session.json";
+  std::filesystem::create_directories(desk.folder / "x/attoscope");
+  const std::string precious = R"({"schema": "attoscope.session/2", "precious": ")" + std::string(5000, 'p') + "\"}";
+  write_file(last, precious);
+  std::vector<std::string> remarks;
+  std::optional<FullDisk> disk(std::in_place, 1000);
+  const LastSession shown = last_session(remarks);
+  unsetenv("XDG_STATE_HOME");
+  EXPECT_THAT(remarks, ::testing::Contains(HasSubstr("It cannot be kept aside now")));
+  EXPECT_FALSE(std::filesystem::exists(last + ".kept")) << "nor a part of it";
+  SessionStore store({last, ""}, shown.session, shown.document);
+  store.observe(shown.session);
+  Session changed = shown.session;
+  changed.experiment.problem.seed = 7;
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { store.autosave(changed, 1, true); }), HasSubstr("cannot be kept aside"));
+  EXPECT_EQ(bytes_of_file(last), precious);
+  disk.reset();
+  EXPECT_THAT(store.close(changed), HasSubstr("is kept as " + last + ".kept."));
+  EXPECT_EQ(bytes_of_file(last + ".kept"), precious);
+  EXPECT_EQ(read(last).experiment.problem.seed, 7u);
 }
 
 TEST(SessionStore, TheRecentOnesNewestFirstAndWhyOneIsGone) {
@@ -301,21 +366,86 @@ TEST(Files, WhatTheLivingWriteIsLeftAlone) {
   remove_leftovers(scratch / "missing/s.json");
 }
 
-TEST(Files, KeptAsideUnderAFreeNameAndNeverMoreThanNine) {
+TEST(Files, KeptAsideUnderAFreeNameAndNeverOverAnEarlierOne) {
   const TemporaryDirectory scratch;
   const std::string path = scratch / "s";
-  for (int i = 1; i <= 9; ++i) {
+  for (int i = 1; i <= 12; ++i) {
     scratch.write("s", std::to_string(i));
     const std::string copy = path + (i == 1 ? ".kept" : ".kept-" + std::to_string(i));
     EXPECT_EQ(keep_aside(path), copy);
     EXPECT_EQ(keep_aside(path), copy) << "the same bytes are kept once";
-    std::filesystem::last_write_time(copy,
-                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(i == 4 ? 99 : 10));
   }
-  scratch.write("s", "new");
-  EXPECT_EQ(keep_aside(path), path + ".kept-4") << "the oldest gives way";
-  EXPECT_EQ(bytes_of_file(path + ".kept-4"), "new");
+  EXPECT_EQ(bytes_of_file(path + ".kept"), "1");
   EXPECT_EQ(keep_aside(scratch / "missing"), "");
+}
+
+TEST(Files, ACopyThatDoesNotFitIsNotLeft) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch.write("s", std::string(1000, 's'));
+  for (const int room : {0, 1, 999}) {
+    const FullDisk disk(room);
+    EXPECT_EQ(keep_aside(path), "");
+    EXPECT_EQ(scratch.count(), 1);
+  }
+}
+
+TEST(Files, WhatIsWrittenSweepsUpWhatTheDeadLeft) {
+  const TemporaryDirectory scratch;
+  scratch.write("s.json.part-1999999999-3", "x");
+  write_file(scratch / "s.json", "new");
+  EXPECT_EQ(scratch.count(), 1);
+}
+
+TEST(Files, AFileThatIsReplacedKeepsItsMode) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch.write("a", "old");
+  using std::filesystem::perms;
+  for (const perms mode : {perms::owner_read | perms::owner_write, perms(0640), perms(0666)}) {
+    std::filesystem::permissions(path, mode);
+    write_file(path, "new");
+    EXPECT_EQ(std::filesystem::status(path).permissions(), mode);
+  }
+}
+
+/// Writes two sets over each other until it is killed; writes a byte to `told` after each.
+[[noreturn]] void replace_for_ever(const TemporaryDirectory& folder, int told) {
+  for (char set = 'x';; set = set == 'x' ? 'y' : 'x') {
+    StagedFiles files;
+    for (const char* const name : {"f.pdf", "f.csv", "f.gp", "f.json"}) files.add(folder / name, std::string(100, set));
+    files.commit();
+    if (write(told, "x", 1) != 1) _exit(1);
+  }
+}
+
+TEST(Files, ASetNeverMixesWithAnEarlierOneWhenItIsKilled) {
+  const TemporaryDirectory folder;
+  std::mt19937 dice(11);
+  for (int i = 0; i < testing::experiments(200); ++i) {
+    int placed[2];
+    ASSERT_EQ(pipe(placed), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) replace_for_ever(folder, placed[1]);
+    char told = 0;
+    for (unsigned sets = 1 + dice() % 4; sets > 0; --sets) ASSERT_EQ(::read(placed[0], &told, 1), 1);
+    usleep(dice() % 400);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    for (const int end : placed) close(end);
+    std::set<std::string> contents;
+    for (const char* const name : {"f.pdf", "f.csv", "f.gp", "f.json"})
+      if (std::filesystem::exists(folder / name)) contents.insert(bytes_of_file(folder / name));
+    EXPECT_LE(contents.size(), 1u) << "after " << i << " kills";
+    contents.clear();
+    remove_leftovers(folder / "f.pdf");
+    for (const char* const name : {"f.pdf", "f.csv", "f.gp", "f.json"}) {
+      EXPECT_TRUE(std::filesystem::exists(folder / name)) << name << " after " << i << " kills: the old set is put back";
+      contents.insert(bytes_of_file(folder / name));
+    }
+    EXPECT_EQ(contents.size(), 1u) << "after " << i << " kills";
+    for (const char* const name : {"f.csv", "f.gp", "f.json"}) remove_leftovers(folder / name);
+    EXPECT_EQ(folder.count(), 4);
+  }
 }
 
 #ifdef ATTOSCOPE_GUI
