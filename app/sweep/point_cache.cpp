@@ -1,19 +1,16 @@
 #include "app/sweep/point_cache.h"
 
 #define XXH_INLINE_ALL
-#include <unistd.h>
 #include <xxhash.h>
 
-#include <algorithm>
-#include <array>
+#include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <system_error>
-#include <vector>
 
 #include "app/files/paths.h"
 #include "app/json/json.h"
@@ -25,9 +22,7 @@ namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr std::string_view schema = "attoscope.point/2";
-constexpr std::uint64_t largest_file = 1 << 16;
-
+constexpr std::string_view schema = "attoscope.point/3";
 constexpr int most_nested = 4;
 
 Json value_json(double x) { return number_json(x); }
@@ -35,36 +30,30 @@ Json value_json(std::uint64_t digest) { return hex16(digest); }
 void read(const JsonPlace& json, double& x) { x = json.number(); }
 void read(const JsonPlace& json, std::uint64_t& digest) { digest = from_hex16(json.text()).value(); }
 
-std::string checked(const std::string& body) { return body + "\n" + hex16(XXH3_64bits(body.data(), body.size())) + "\n"; }
-
-/// The body of what `checked` made; none where a byte is wrong.
-std::optional<std::string> body_of(const std::string& text) {
-  constexpr std::size_t tail = 18;
-  if (text.size() < tail) return std::nullopt;
-  std::string body = text.substr(0, text.size() - tail);
-  return checked(body) == text ? std::optional(std::move(body)) : std::nullopt;
+/// A summary as the 8 bytes of every number, and back.
+std::string packed(const PointSummary& s) {
+  std::string bytes;
+  visit_summary(s, [&](const std::string&, auto x) {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    bytes.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+  });
+  return bytes;
+}
+PointSummary unpacked(const std::string& bytes) {
+  PointSummary s;
+  std::size_t at = 0;
+  visit_summary(s, [&]<class T>(const std::string&, T& x) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + at, sizeof bits);
+    x = std::bit_cast<T>(bits);
+    at += sizeof bits;
+  });
+  return s;
 }
 
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-struct KeptFile {
-  fs::path path;
-  fs::file_time_type used;
-  std::uint64_t size;
-};
-std::vector<KeptFile> kept_files(const std::string& directory) {
-  std::vector<KeptFile> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator i(directory, error), end; !error && i != end; i.increment(error)) {
-    std::error_code gone;
-    if (!i->is_regular_file(gone)) continue;
-    const KeptFile file{i->path(), i->last_write_time(gone), i->file_size(gone)};
-    if (!gone) files.push_back(file);
-  }
-  return files;
 }
 
 }  // namespace
@@ -92,22 +81,39 @@ std::optional<PointSummary> parse_summary(std::string_view text) try {
   return std::nullopt;
 }
 
+/// One of the files, and what there is to do once before it is written.
+struct PointCache::File {
+  File(std::string path, std::size_t value_bytes, std::uint64_t limit_bytes)
+      : pack(std::move(path), value_bytes, limit_bytes) {}
+  PointPack pack;
+  std::once_flag prepared{};
+};
+
 PointCache::PointCache(std::string directory, std::uint64_t limit_bytes, int arithmetic)
-    : directory_(std::move(directory)), limit_(limit_bytes), arithmetic_(arithmetic) {
-  if (!directory_.empty()) make_room();
+    : directory_(std::move(directory)), arithmetic_(arithmetic) {
+  const std::size_t value = packed({}).size();
+  for (std::size_t i = 0; i < files && !directory_.empty(); ++i) {
+    const std::string name = hex16(i).substr(14) + "-" + std::to_string(PointPack::record_bytes(value)) + ".points";
+    files_.push_back(std::make_unique<File>((fs::path(directory_) / name).string(), value, limit_bytes / files));
+  }
+}
+
+PointCache::~PointCache() = default;
+
+PointCache::File& PointCache::file_of(const PackKey& key) const { return *files_[key.high % files]; }
+
+void PointCache::begin_sweep() {
+  for (const auto& file : files_) file->pack.spare_none();
 }
 
 /// What the answer depends on, and the rules that it was computed by.
-std::string PointCache::key_of(const Experiment& experiment) const {
+PackKey PointCache::key_of(const Experiment& experiment) const {
   Experiment e = experiment;
   e.problem.traced_row = e.problem.rows == 0 ? -1 : traced_row(e.problem);  // with all rows it changes no summary
-  return std::string(schema) + " " + ATTOSCOPE_VERSION + " arithmetic " + std::to_string(arithmetic_) + "\n" +
-         json_text(experiment_json(e), -1);
-}
-
-std::string PointCache::path_of(const std::string& key) const {
-  const std::string name = hex16(XXH3_64bits(key.data(), key.size()));
-  return (fs::path(directory_) / name.substr(0, 2) / (name + ".json")).string();
+  const std::string text = std::string(schema) + " " + ATTOSCOPE_VERSION + " arithmetic " + std::to_string(arithmetic_) + "\n" +
+                           json_text(experiment_json(e), -1);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return {hash.low64, hash.high64};
 }
 
 bool PointCache::keeps(const Experiment& e) const {
@@ -116,35 +122,23 @@ bool PointCache::keeps(const Experiment& e) const {
 
 std::optional<PointSummary> PointCache::find(const Experiment& experiment) const {
   if (!keeps(experiment)) return std::nullopt;
-  const std::string key = key_of(experiment);
-  std::ifstream file(path_of(key), std::ios::binary);
-  std::string text(largest_file, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  const std::optional<std::string> body = body_of(text);
-  if (!body || !body->starts_with(key + "\n")) return std::nullopt;
-  return parse_summary(std::string_view(*body).substr(key.size() + 1));
+  const PackKey key = key_of(experiment);
+  const std::optional<std::string> bytes = file_of(key).pack.find(key);
+  return bytes ? std::optional(unpacked(*bytes)) : std::nullopt;
 }
 
-void PointCache::keep(const Experiment& experiment, const PointSummary& summary) {
+void PointCache::keep(const Experiment& experiment, const PointSummary& summary) try {
   if (!keeps(experiment)) return;
-  const std::string key = key_of(experiment), path = path_of(key);
-  const fs::path beside =
-      path + ".part-" + hex16(reinterpret_cast<std::uintptr_t>(&summary)) + "-" + std::to_string(::getpid());
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  errno = 0;
-  {
-    std::ofstream file(beside, std::ios::binary);
-    file << checked(key + "\n" + summary_text(summary)) << std::flush;
-    if (!file) error = std::error_code(errno == 0 ? EIO : errno, std::generic_category());
-  }
-  if (!error) fs::rename(beside, path, error);  // no fsync: a file that did not survive is computed again
-  if (!error) return;
-  std::error_code ignored;
-  fs::remove(beside, ignored);
+  const PackKey key = key_of(experiment);
+  File& file = file_of(key);
+  std::call_once(file.prepared, [&] {
+    fs::create_directories(directory_);
+    remove_older(key.high % files);
+  });
+  file.pack.keep(key, packed(summary));
+} catch (const std::system_error& error) {  // also of the file system
   int none = 0;
-  failure_.compare_exchange_strong(none, error.value() == 0 ? EIO : error.value());
+  failure_.compare_exchange_strong(none, error.code().value() == 0 ? EIO : error.code().value());
 }
 
 std::string PointCache::remark() const {
@@ -152,16 +146,16 @@ std::string PointCache::remark() const {
   return "Points are not kept in " + directory_ + ": " + std::generic_category().message(failure_) + ".";
 }
 
-void PointCache::make_room() const {
-  std::vector<KeptFile> files = kept_files(directory_);
-  std::uint64_t total = 0;
-  for (const KeptFile& f : files) total += f.size;
-  if (total <= limit_) return;
-  std::ranges::sort(files, {}, &KeptFile::used);
-  for (const KeptFile& f : files) {
-    if (total <= limit_ / 4 * 3) return;
-    std::error_code ignored;
-    if (fs::remove(f.path, ignored)) total -= f.size;
+/// Earlier versions kept every point in a file of its own: a few folders of these for each file that is written now, so that
+/// nobody waits for all of them.
+void PointCache::remove_older(std::size_t file) const {
+  constexpr std::size_t folders = 256;
+  for (std::size_t i = file; i < folders; i += files) {
+    const fs::path folder = fs::path(directory_) / hex16(i).substr(14);
+    std::error_code error, ignored;
+    for (fs::directory_iterator old(folder, error), end; !error && old != end; old.increment(error))
+      if (old->path().filename().string().find(".json") != std::string::npos) fs::remove(old->path(), ignored);
+    fs::remove(folder, ignored);
   }
 }
 

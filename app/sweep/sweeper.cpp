@@ -177,6 +177,7 @@ std::function<bool(const Sweeper::PointsQuestion&, const std::function<bool()>&)
     std::shared_ptr<Shared> shared, std::function<void()> published, std::string directory) {
   struct Own {
     std::optional<PointCache> cache;
+    std::weak_ptr<SweepLedger> ledger;  ///< of the last question
     Clock::time_point told{};
   };
   return [shared = std::move(shared), published = std::move(published), directory = std::move(directory),
@@ -184,6 +185,8 @@ std::function<bool(const Sweeper::PointsQuestion&, const std::function<bool()>&)
     constexpr std::size_t batch = 4096;
     if (!own->cache) own->cache.emplace(directory);
     PointCache& cache = *own->cache;
+    if (own->ledger.lock() != q.ledger) cache.begin_sweep();
+    own->ledger = q.ledger;
     const auto stopped = [&] { return cancelled() || shared->question != q.number; };
     const auto finished = [&](const SweepAnswer& answer) {
       q.ledger->add(answer);

@@ -1,9 +1,12 @@
 // `attoscope sweep`: parameters varied, points found again, tables made; against values computed one by one.
 #include "app/sweep/sweep.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -22,10 +25,13 @@
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/table.h"
+#include "app/words/numbers.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "tests/app/outcome.h"
+#include "tests/support/full_disk.h"
+#include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
@@ -35,25 +41,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace testing;  // attoscope::testing
 
-/// SIGINT is left to those who ask for it, in this thread and those begun meanwhile.
-class WithoutSigint {
+/// SIGINT is left to those who ask for it, in every thread of this program: the signal goes to the process, and whichever of
+/// its threads lets it through would end all.
+class WithoutSigint : public ::testing::Environment {
  public:
-  WithoutSigint() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  void SetUp() override {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
   }
-  ~WithoutSigint() {
-    const timespec soon{};
-    sigtimedwait(&set_, nullptr, &soon);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  WithoutSigint(const WithoutSigint&) = delete;
-  WithoutSigint& operator=(const WithoutSigint&) = delete;
-
- private:
-  sigset_t set_{}, before_{};
 };
+const ::testing::Environment* const before_any_thread = ::testing::AddGlobalTestEnvironment(new WithoutSigint);
 
 /// The point cache of one test.
 class OwnCache {
@@ -69,6 +68,17 @@ class OwnCache {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory()))
       if (entry.is_regular_file()) found.push_back(entry.path());
     return found;
+  }
+  /// What a file's name tells of it: "3f-472.points" has points of 472 bytes.
+  static std::uint64_t point_bytes(const std::filesystem::path& file) {
+    const std::string name = file.filename().string();
+    return std::stoull(name.substr(name.find('-') + 1));
+  }
+  /// How many points are kept.
+  std::uint64_t points() const {
+    std::uint64_t count = 0;
+    for (const std::filesystem::path& file : files()) count += std::filesystem::file_size(file) / point_bytes(file);
+    return count;
   }
 
  private:
@@ -330,17 +340,170 @@ TEST(PointCache, DamageIsAbsence) {
   EXPECT_TRUE(cache.find(e));
 }
 
-TEST(PointCache, IsLimitedInSize) {
-  const OwnCache own;
+Experiment of_seed(std::uint64_t seed) {
   Experiment e = default_experiment();
-  {
-    PointCache cache(own.directory());
-    for (e.problem.seed = 0; e.problem.seed < 40; ++e.problem.seed) cache.keep(e, {});
+  e.problem.seed = seed;
+  return e;
+}
+
+PointSummary worth(double x) {
+  PointSummary s;
+  s.golden_rms = x;
+  return s;
+}
+
+constexpr std::uint64_t point_bytes = PointPack::record_bytes(40 * 8);
+
+/// How many of the points of these seeds are known.
+int known(const PointCache& cache, std::uint64_t begin, std::uint64_t end) {
+  int count = 0;
+  for (std::uint64_t seed = begin; seed < end; ++seed) {
+    const auto found = cache.find(of_seed(seed));
+    if (found) EXPECT_EQ(found->golden_rms, static_cast<double>(seed));
+    count += found.has_value();
   }
-  const std::uint64_t size = std::filesystem::file_size(own.files().at(0));
-  const PointCache cache(own.directory(), size * 20);
-  EXPECT_LE(own.files().size(), 20u);
-  EXPECT_GE(own.files().size(), 10u);
+  return count;
+}
+
+TEST(PointCache, HoldsManyPointsInFewFiles) {
+  const OwnCache own;
+  PointCache cache(own.directory());
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
+  EXPECT_LE(own.files().size(), PointCache::files);
+  EXPECT_EQ(own.point_bytes(own.files().at(0)), point_bytes);
+  EXPECT_EQ(own.points(), 2000u);
+  EXPECT_EQ(known(cache, 0, 2000), 2000);
+  EXPECT_EQ(known(PointCache(own.directory()), 0, 2000), 2000) << "and for the next program";
+}
+
+TEST(PointCache, IsLimitedWhileItIsWrittenAndSparesTheRunningSweep) {
+  const OwnCache own;
+  constexpr std::uint64_t limit = 1000 * point_bytes;
+  {
+    PointCache earlier(own.directory(), limit);
+    for (std::uint64_t seed = 0; seed < 800; ++seed) earlier.keep(of_seed(seed), worth(static_cast<double>(seed)));
+  }
+  PointCache cache(own.directory(), limit);
+  const int reused = known(cache, 0, 100);
+  for (std::uint64_t seed = 1000; seed < 1600; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
+  EXPECT_LE(own.points(), 1100u) << "earlier ones went away meanwhile";
+  EXPECT_EQ(known(cache, 0, 100), reused) << "what the running sweep found stays, though it is the oldest";
+  EXPECT_EQ(known(cache, 1000, 1600), 600) << "and what it computed";
+  for (std::uint64_t seed = 2000; seed < 4000; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
+  EXPECT_EQ(known(cache, 2000, 4000), 2000) << "even where it is more than the limit";
+  cache.begin_sweep();
+  for (std::uint64_t seed = 5000; seed < 5200; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
+  EXPECT_LE(own.points(), 1100u) << "the next sweep makes room";
+  EXPECT_EQ(known(cache, 5000, 5200), 200);
+}
+
+TEST(PointCache, ASmallSweepDoesNotWaitForALargeCache) {
+  const OwnCache own;
+  for (int folder = 0; folder < 256; ++folder) {  // what earlier versions left
+    const std::string name = own.directory() + "/" + hex16(static_cast<std::uint64_t>(folder)).substr(14);
+    std::filesystem::create_directories(name);
+    for (const char* const file : {"/1.json", "/2.json", "/3.json.part-7f-1"}) std::ofstream(name + file) << "{}";
+  }
+  PointCache cache(own.directory(), 1 << 20);
+  EXPECT_EQ(own.files().size(), 768u) << "opening it looks at nothing";
+  cache.keep(of_seed(1), worth(1));
+  EXPECT_EQ(own.files().size(), 768u - 12 + 1) << "a few of them go with every file that is written";
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) cache.keep(of_seed(seed), worth(1));
+  EXPECT_LE(own.files().size(), PointCache::files);
+}
+
+TEST(PointCache, ATornPointIsAbsentAndTheNextIsWhole) {
+  const OwnCache own;
+  PointCache cache(own.directory(), 1 << 20);
+  cache.keep(of_seed(1), worth(1));
+  const std::string file = own.files().at(0).string();
+  const std::uint64_t size = std::filesystem::file_size(file);
+  for (std::uint64_t seed = 2, torn = 1; torn < size; seed += 1, torn += size / 7) {
+    std::ofstream(file, std::ios::binary | std::ios::app) << std::string(torn, 't');
+    for (std::uint64_t s = seed; std::filesystem::file_size(file) % size != 0; ++s)
+      cache.keep(of_seed(1000 * seed + s), worth(1));
+    EXPECT_EQ(known(PointCache(own.directory()), 1, 2), 1);
+    EXPECT_EQ(std::filesystem::file_size(file) % size, 0u);
+  }
+}
+
+TEST(PointCache, AFullDiskIsOneSentenceAndOnceThereIsRoomItIsWritten) {
+  const OwnCache own;
+  PointCache cache(own.directory());
+  cache.keep(of_seed(1), worth(1));
+  const std::uint64_t point = own.point_bytes(own.files().at(0));
+  for (std::int64_t room = 0; room < static_cast<std::int64_t>(point); room += 37) {
+    {
+      const FullDisk disk(room);
+      cache.keep(of_seed(2), worth(2));
+      EXPECT_FALSE(cache.find(of_seed(2))) << room;
+    }
+    EXPECT_EQ(cache.find(of_seed(1)), worth(1));
+  }
+  EXPECT_EQ(cache.remark(), "Points are not kept in " + own.directory() + ": No space left on device.");
+  cache.keep(of_seed(2), worth(2));
+  EXPECT_EQ(PointCache(own.directory()).find(of_seed(2)), worth(2));
+  EXPECT_EQ(own.points(), 2u);
+}
+
+TEST(PointCache, AReadOnlyDirectoryIsSaidToBeOne) {
+  const TemporaryDirectory scratch;
+  using std::filesystem::perms;
+  std::filesystem::permissions(scratch / "", perms(0555));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t nobody = 65534;
+    if (::geteuid() == 0 && ::setuid(nobody) != 0) ::_exit(2);  // root may write everywhere
+    PointCache cache(scratch / "points");
+    cache.keep(default_experiment(), {});
+    ::_exit(cache.remark() == "Points are not kept in " + (scratch / "points") + ": Permission denied." ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  std::filesystem::permissions(scratch / "", perms::owner_all);
+  EXPECT_EQ(status, 0);
+}
+
+/// Keeps and finds points as fast as it can, until it is killed.
+[[noreturn]] void keep_for_ever(const std::string& directory, std::uint64_t limit, unsigned who) {
+  PointCache cache(directory, limit);
+  for (std::uint64_t i = 0;; ++i) {
+    const std::uint64_t seed = (i * 7 + who * 131) % 1000;
+    if (i % 500 == 0) cache.begin_sweep();
+    const auto found = cache.find(of_seed(seed));
+    if (found && found->golden_rms != static_cast<double>(seed)) _exit(3);
+    if (!found) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
+    if (!cache.remark().empty()) _exit(4);
+  }
+}
+
+TEST(PointCache, ProgramsThatAreKilledWhileTheyShareItMixNothing) {
+  const OwnCache own;
+  Dice dice(5);
+  constexpr std::uint64_t limit = 500 * point_bytes;
+  for (int round = 0; round < experiments(10); ++round) {
+    std::vector<pid_t> programs;
+    for (unsigned who = 0; who < 3; ++who) {
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) keep_for_ever(own.directory(), limit, who + static_cast<unsigned>(round));
+      programs.push_back(child);
+    }
+    for (const pid_t program : programs) {
+      ::usleep(static_cast<unsigned>(dice.between(0, 60000)));
+      ::kill(program, SIGKILL);
+      int status = 0;
+      ::waitpid(program, &status, 0);
+      EXPECT_TRUE(WIFSIGNALED(status)) << "it found another point than was kept, or could not write: " << WEXITSTATUS(status);
+    }
+    const PointCache cache(own.directory(), limit);
+    known(cache, 0, 1000);
+  }
+  PointCache cache(own.directory(), limit);
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
+  EXPECT_EQ(known(cache, 0, 1000), 1000);
+  for (const std::filesystem::path& file : own.files())
+    EXPECT_EQ(file.extension(), ".points") << "what the dead left is swept up";
 }
 
 TEST(PointCache, ADirectoryThatCannotBeWrittenIsOneSentence) {
@@ -511,6 +674,24 @@ TEST(SweepCommand, WrongUsageIsOneSentence) {
   EXPECT_THAT(attoscope({"sweep", "--vary", "n=8", "--seeds", "0"}).err, HasSubstr("--seeds is '0'"));
 }
 
+TEST(SweepCommand, LooksAtItsPlacesBeforeItComputes) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  const auto refused = [&](const std::vector<std::string>& more, int code, const std::string& sentence) {
+    expect_refused(with(small_command, more), code, sentence);
+    EXPECT_EQ(own.points(), 0u) << "nothing was computed";
+  };
+  for (const char* const option : {"--csv", "--json", "--markdown", "--latex"})
+    refused({option, scratch / "none/x"}, 1, std::string(option) + " " + (scratch / "none/x") + ": there is no directory");
+  refused({"--figure", scratch / "none/x.svg"}, 1, "--figure " + (scratch / "none/x.svg") + ": there is no directory");
+  refused({"--out", scratch.write("file", "")}, 1, "is a file, expected a directory");
+  const std::string x = scratch / "x.csv";
+  refused({"--csv", x, "--json", x}, 2, "--json " + x + ": --csv writes this file, too, expected another");
+  refused({"--csv", x, "--figure", scratch / "x.svg"}, 2, "--csv writes this file, too");
+  refused({"--json", scratch / "o/sweep.json", "--out", scratch / "o"}, 1, "there is no directory");
+  EXPECT_EQ(attoscope(with(small_command, {"--csv", "-", "--json", "-"})).code, 0);
+}
+
 TEST(SweepCommand, ADamagedShardNamesItsLine) {
   const OwnCache own;
   const TemporaryDirectory scratch;
@@ -530,9 +711,8 @@ TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
   const OwnCache own;
   const std::vector<std::string> command{"sweep",           "--n",     "128", "--d",    "32", "--vary",
                                          "block_k=8:64:x2", "--seeds", "200", "--quiet"};
-  const WithoutSigint mask;
   std::jthread killer([&](const std::stop_token& ended) {
-    while (own.files().size() < 20 && !ended.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (own.points() < 20 && !ended.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (!ended.stop_requested()) ::kill(::getpid(), SIGINT);
   });
   const Outcome stopped = attoscope(command);
@@ -540,7 +720,7 @@ TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
   killer.join();
   EXPECT_EQ(stopped.code, 1);
   EXPECT_THAT(stopped.err, HasSubstr("the same command goes on from there"));
-  const std::size_t kept = own.files().size();
+  const std::uint64_t kept = own.points();
   EXPECT_LT(kept, 800u);
   const Outcome resumed = attoscope(command);
   EXPECT_THAT(resumed.out, HasSubstr("800 points, " + std::to_string(800 - kept) + " of them computed now: "));

@@ -1,0 +1,181 @@
+#include "app/sweep/point_pack.h"
+
+#define XXH_INLINE_ALL
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+namespace attoscope {
+namespace {
+
+[[noreturn]] void fail(int error) { throw std::system_error(error, std::generic_category()); }
+
+std::string record_of(const PackKey& key, std::string_view value) {
+  std::string record(sizeof key, '\0');
+  std::memcpy(record.data(), &key, sizeof key);
+  record += value;
+  const std::uint64_t digest = XXH3_64bits(record.data(), record.size());
+  record.append(reinterpret_cast<const char*>(&digest), sizeof digest);
+  return record;
+}
+
+/// None where a byte is wrong.
+std::optional<PackKey> key_of(std::string_view record) {
+  std::uint64_t digest = 0;
+  PackKey key;
+  const std::size_t body = record.size() - sizeof digest;
+  std::memcpy(&digest, record.data() + body, sizeof digest);
+  std::memcpy(&key, record.data(), sizeof key);
+  return XXH3_64bits(record.data(), body) == digest ? std::optional(key) : std::nullopt;
+}
+
+/// Fewer bytes where the file ends, or cannot be read.
+std::string bytes_at(int fd, std::uint64_t offset, std::size_t count) {
+  std::string bytes(count, '\0');
+  std::size_t done = 0;
+  while (done < count) {
+    const ssize_t n = ::pread(fd, bytes.data() + done, count - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+std::uint64_t size_of(int fd) {
+  struct stat status{};
+  return ::fstat(fd, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+}  // namespace
+
+PointPack::PointPack(std::string path, std::size_t value_bytes, std::uint64_t limit_bytes)
+    : path_(std::move(path)), record_(record_bytes(value_bytes)), limit_(limit_bytes), trimmed_at_(limit_bytes) {}
+
+std::optional<std::string> PointPack::find(const PackKey& key) {
+  const std::lock_guard lock(mutex_);
+  auto place = places_.find(key);
+  if (place == places_.end()) {
+    look(O_RDONLY);
+    place = places_.find(key);
+  }
+  if (place == places_.end()) return std::nullopt;
+  std::optional<std::string> value = value_at(place->second, key);
+  if (value)
+    spared_.insert(key);
+  else
+    places_.erase(place);
+  return value;
+}
+
+void PointPack::keep(const PackKey& key, std::string_view value) {
+  const std::lock_guard lock(mutex_);
+  spared_.insert(key);
+  const std::string record = record_of(key, value);
+  constexpr int tries = 100;
+  for (int i = 0; i < tries; ++i) {
+    if (const int error = look(O_RDWR | O_CREAT); error != 0) fail(error);
+    const FileLock held(file_.get());
+    struct stat status{};
+    if (::stat(path_.c_str(), &status) != 0 || status.st_ino != inode_ || status.st_dev != device_) continue;  // a new one
+    append(record);
+    read_new();
+    if (read_ > trimmed_at_) trim();
+    return;
+  }
+  fail(EBUSY);
+}
+
+void PointPack::spare_none() {
+  const std::lock_guard lock(mutex_);
+  spared_.clear();
+  trimmed_at_ = limit_;
+}
+
+/// Opens the file where another stands in its place now, and takes note of what is new in it. Returns an errno: where it cannot
+/// be opened to be written, it stays open to be read.
+int PointPack::look(int flags) {
+  struct stat status{};
+  const bool is_same =
+      ::stat(path_.c_str(), &status) == 0 && file_.valid() && status.st_ino == inode_ && status.st_dev == device_;
+  const bool writable = is_same && (::fcntl(file_.get(), F_GETFL) & O_ACCMODE) == O_RDWR;
+  int error = 0;
+  if (!is_same || (flags != O_RDONLY && !writable)) {
+    const int fd = ::open(path_.c_str(), flags | O_CLOEXEC, 0666);
+    error = fd < 0 ? errno : 0;
+    if (!is_same) {
+      places_.clear();
+      read_ = 0;
+    }
+    if (!is_same || fd >= 0) file_ = Descriptor(fd);
+    if (fd >= 0 && ::fstat(fd, &status) == 0) device_ = status.st_dev, inode_ = status.st_ino;
+  }
+  if (file_.valid()) read_new();
+  return error;
+}
+
+void PointPack::read_new() {
+  const std::uint64_t size = size_of(file_.get());
+  if (size < read_) places_.clear(), read_ = 0;
+  const std::size_t piece = std::max<std::size_t>(1, (1 << 20) / record_) * record_;
+  while (size - read_ >= record_) {
+    const std::string bytes = bytes_at(file_.get(), read_, std::min<std::uint64_t>(piece, size - read_));
+    if (bytes.size() < record_) return;
+    for (std::size_t at = 0; at + record_ <= bytes.size(); at += record_, read_ += record_)
+      if (const auto key = key_of(std::string_view(bytes).substr(at, record_))) places_[*key] = read_;
+  }
+}
+
+std::optional<std::string> PointPack::value_at(std::uint64_t offset, const PackKey& key) const {
+  const std::string record = bytes_at(file_.get(), offset, record_);
+  if (record.size() < record_ || key_of(record) != key) return std::nullopt;
+  return record.substr(sizeof key, record_ - record_bytes(0));
+}
+
+/// The caller holds the file's lock, so that whatever is no whole record at its end was left by the dead.
+void PointPack::append(const std::string& record) {
+  const std::uint64_t end = size_of(file_.get()) / record_ * record_;
+  if (::ftruncate(file_.get(), static_cast<off_t>(end)) != 0) fail(errno);
+  std::size_t done = 0;
+  while (done < record.size()) {
+    const ssize_t n = ::pwrite(file_.get(), record.data() + done, record.size() - done, static_cast<off_t>(end + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const int error = errno;
+      if (::ftruncate(file_.get(), static_cast<off_t>(end)) != 0) fail(errno);
+      fail(error);
+    }
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+/// Puts a file in its place that holds what is spared, and of the rest the newest, in three quarters of the limit. Where it
+/// cannot, the file stays as it is.
+void PointPack::trim() try {
+  std::vector<std::pair<std::uint64_t, bool>> records;  // where, and whether it must stay
+  for (const auto& [key, place] : places_) records.emplace_back(place, spared_.contains(key));
+  std::ranges::sort(records);
+  std::uint64_t size = records.size() * record_;
+  std::string bytes;
+  for (const auto& [place, stays] : records) {
+    if (!stays && size > limit_ / 4 * 3)
+      size -= record_;
+    else
+      bytes += bytes_at(file_.get(), place, record_);
+  }
+  trimmed_at_ = std::max(limit_, bytes.size() / 4 * 5);
+  write_file(path_, bytes);
+} catch (const std::exception&) {
+  trimmed_at_ = read_ / 4 * 5;  // there is no room for the new one: not at every point
+}
+
+}  // namespace attoscope
