@@ -154,13 +154,14 @@ void check_places(const TrainArguments& x, const Task& task) {
   for (const auto& [option, file] :
        {std::pair{"--checkpoint", &x.checkpoint}, std::pair{"--json", &x.json}, std::pair{"--csv", &x.csv}})
     if (!file->empty() && *file != "-") check_place(option, *file);
+  std::vector<OutputPlace> all{{"--checkpoint", x.checkpoint}, {"--json", x.json}, {"--csv", x.csv}};
+  for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
+  for (const QkvFile& q : task.qkv) all.push_back({"--save-qkv", q.file});
+  check_distinct(all);
   if (x.checkpoint == "-") refuse("--checkpoint", x.checkpoint, "a file");
   if (x.json == "-" && x.csv == "-") refuse("--csv", x.csv, "a file, since --json goes to standard output");
   if (!x.save.empty()) check_directory_place("--save", x.save);
-  if (!x.figure.empty()) {
-    check_bundle_name(x.figure);
-    check_place("--figure", x.figure);
-  }
+  if (!x.figure.empty()) check_bundle_place("--figure", x.figure);
   for (const QkvFile& q : task.qkv) check_place("--save-qkv", q.file);
 }
 
@@ -207,25 +208,38 @@ class ShownTraining {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Keeps states in the file of `--checkpoint`, if there is one.
+/// Keeps states in the file of `--checkpoint`, if there is one. What cannot be written is warned of and tried again at the next
+/// checkpoint: the training is worth more than its file.
 class CheckpointSaver {
  public:
-  explicit CheckpointSaver(const std::string& file) : file_(file) {}
+  CheckpointSaver(const std::string& file, std::ostream& warnings) : file_(file), warnings_(warnings) {}
   void keep(const PairedTraining& training) {
-    if (file_.empty() || kept_ == training.record().step) return;
-    write_checkpoint(file_, training.record(), training.state());
-    kept_ = training.record().step;
+    const int step = training.record().step;
+    if (file_.empty() || tried_ == step) return;
+    tried_ = step;
+    try {
+      write_checkpoint(file_, training.record(), training.state());
+      kept_ = step;
+      failure_.clear();
+    } catch (const std::runtime_error& error) {
+      failure_ = fmt::format("the checkpoint of step {} could not be written ({})", step, error.what());
+      warnings_ << "attoscope: warning: " << failure_ << "; training goes on\n" << std::flush;
+    }
   }
   bool has_one() const { return kept_ >= 0; }
   /// "the last checkpoint is FILE at step N", or how there would have been one.
   std::string note() const {
-    return has_one() ? fmt::format("the last checkpoint is {} at step {}, from which --resume {} goes on", file_, kept_, file_)
-                     : "nothing was kept to go on from, expected --checkpoint FILE";
+    if (has_one())
+      return fmt::format("the last checkpoint is {} at step {}, from which --resume {} goes on", file_, kept_, file_);
+    return file_.empty() ? "nothing was kept to go on from, expected --checkpoint FILE" : "nothing was kept to go on from";
   }
+  /// Why the newest state is not in the file, and which is; empty: it is, or none was asked for.
+  std::string failure() const { return failure_.empty() ? "" : failure_ + "; " + note(); }
 
  private:
-  std::string file_;
-  int kept_ = -1;  ///< the step that is in the file
+  std::string file_, failure_;
+  std::ostream& warnings_;
+  int kept_ = -1, tried_ = -1;  ///< the step that is in the file, and the one that was to be
 };
 
 std::string without_period(std::string sentence) {
@@ -235,9 +249,9 @@ std::string without_period(std::string sentence) {
 
 /// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
 std::string follow(PairedTraining& training, const TrainArguments& x, const Task& task, const Cancelled& cancelled,
-                   std::ostream* terminal) {
-  CheckpointSaver saver(x.checkpoint);
-  ShownTraining shown(terminal, training.record().step, task.until);
+                   const TrainStreams& streams) {
+  CheckpointSaver saver(x.checkpoint, streams.warnings);
+  ShownTraining shown(streams.terminal, training.record().step, task.until);
   const auto step = [&] {
     try {
       return training.step(cancelled);
@@ -254,7 +268,7 @@ std::string follow(PairedTraining& training, const TrainArguments& x, const Task
   const std::string diverged = ended(training.record());
   if (diverged.empty() || !saver.has_one()) saver.keep(training);  // a state before the divergence is worth more than the last
   if (!diverged.empty()) return without_period(diverged) + "; " + saver.note();
-  if (training.record().step >= task.until) return "";
+  if (training.record().step >= task.until) return saver.failure();
   return fmt::format("stopped at step {} of {}; {}", training.record().step, task.plan.recipe.steps, saver.note());
 }
 
@@ -337,15 +351,15 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
   return plan;
 }
 
-void train(const TrainArguments& x, std::ostream& out, std::ostream* terminal) {
+void train(const TrainArguments& x, const TrainStreams& streams) {
   Task task = task_of(x);
   const Interrupts interrupts;  // before there are threads
   const MakePrimitives make = primitives_on(x.device, task.threads);
   PairedTraining training = task.resumed ? PairedTraining(task.plan, task.resumed->record, task.resumed->state, make)
                                          : PairedTraining(task.plan, make);
   task.resumed.reset();  // the training has its own copy of all weights
-  const std::string ended = follow(training, x, task, [&] { return interrupts.arrived(); }, terminal);
-  const std::string no_picture = write(x, task, training, out);
+  const std::string ended = follow(training, x, task, [&] { return interrupts.arrived(); }, streams);
+  const std::string no_picture = write(x, task, training, streams.out);
   if (!ended.empty()) throw std::runtime_error(ended);
   if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }

@@ -52,9 +52,16 @@ struct TrainArguments {
 /// std::invalid_argument in a sentence where an option makes no sense.
 TrainPlan train_plan_of(const TrainArguments& arguments, const TrainPlan* resumed = nullptr);
 
-/// Trains, and writes what was asked for; progress to `terminal` (null: nowhere). A signal stops it between two steps. Where it
-/// is stopped, or a or b diverges, everything computed is written all the same, and a std::runtime_error then says in a
+/// Who is told what while it trains.
+struct TrainStreams {
+  std::ostream& out;       ///< the results
+  std::ostream& warnings;  ///< what goes wrong and stops nothing
+  std::ostream* terminal;  ///< progress; null: nowhere
+};
+
+/// Trains, and writes what was asked for. A signal stops it between two steps. Where it is stopped, or a or b diverges, or the
+/// last checkpoint could not be written, everything computed is written all the same, and a std::runtime_error then says in a
 /// sentence why and how to go on.
-void train(const TrainArguments& arguments, std::ostream& out, std::ostream* terminal);
+void train(const TrainArguments& arguments, const TrainStreams& streams);
 
 }  // namespace attoscope

@@ -1,7 +1,11 @@
 #include "app/train/train_thread.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cmath>
 #include <exception>
 #include <filesystem>
@@ -78,10 +82,23 @@ double StepRate::per_second() const {
   return seconds > 0 ? (marks_.back().step - marks_.front().step) / seconds : 0;
 }
 
+OwnCheckpoint::OwnCheckpoint(const std::string& directory) {
+  if (directory.empty()) return;
+  constexpr int most = 99;
+  std::error_code ignored;
+  fs::create_directories(directory, ignored);
+  for (int i = 1; i <= most; ++i) {
+    file_ = (fs::path(directory) / ("last-training" + (i == 1 ? "" : "-" + std::to_string(i)) + ".checkpoint")).string();
+    lock_ = Descriptor(::open((file_ + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!lock_.valid() || ::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  }
+}
+
 TrainThread::TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
     : published_(std::move(published)),
       keeping_(std::move(keeping)),
       make_(std::move(make)),
+      own_(keeping_.directory),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 void TrainThread::give(TrainOrder order) {
@@ -120,10 +137,6 @@ TrainTold TrainThread::told() {
 bool TrainThread::busy() const {
   const std::lock_guard lock(mutex_);
   return working_ || !orders_.empty();
-}
-
-std::string TrainThread::own_checkpoint() const {
-  return keeping_.directory.empty() ? "" : (fs::path(keeping_.directory) / "last-training.checkpoint").string();
 }
 
 void TrainThread::work(const std::stop_token& stop) {
@@ -253,8 +266,21 @@ void TrainThread::explore(const TrainOrder& order, const Cancelled& outdated) {
 
 void TrainThread::save(const std::string& file) {
   if (!history_.begun()) throw std::runtime_error("Nothing was trained yet, so there is nothing to save.");
-  write_checkpoint(file, history_.record(), history_.state());
-  note_ = "Saved " + file + " at step " + std::to_string(history_.record().step) + ".";
+  const std::string step = std::to_string(history_.record().step);
+  if (wrote([&] { write_checkpoint(file, history_.record(), history_.state()); }))
+    note_ = "Saved " + file + " at step " + step + ".";
+}
+
+/// True if `write` did; where it failed, that is remarked on, and training goes on.
+bool TrainThread::wrote(const std::function<void()>& write) {
+  try {
+    write();
+    return true;
+  } catch (const std::runtime_error& error) {
+    remark_ = error.what();
+    if (!remark_.ends_with('.')) remark_ += '.';
+    return false;
+  }
 }
 
 /// The training goes on from another state: what was said about it is outdated.
@@ -305,9 +331,13 @@ void TrainThread::save_own() {
   if (!unsaved_ || keeping_.directory.empty() || !history_.begun()) return;
   const PairedTrainingState state = history_.state();
   if (bytes_of(state) > TrainingHistory::usual_memory) return;
-  fs::create_directories(keeping_.directory);
-  write_checkpoint(own_checkpoint(), history_.record(), state);
-  unsaved_ = false;
+  const std::string before = std::exchange(remark_, {});
+  unsaved_ = !wrote([&] {
+    fs::create_directories(keeping_.directory);
+    write_checkpoint(own_checkpoint(), history_.record(), state);
+  });
+  if (!unsaved_ && before != not_kept_) remark_ = before;  // but for a failure that is over now
+  not_kept_ = unsaved_ ? remark_ : "";
 }
 
 TrainProgress TrainThread::progress() const {

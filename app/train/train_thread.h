@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/files/files.h"
 #include "app/train/training_history.h"
 #include "ui/frame/train_answer.h"
 
@@ -84,6 +85,19 @@ struct TrainKeeping {
   std::chrono::milliseconds every = std::chrono::minutes(5);
 };
 
+/// The file of what a window trains without being asked to keep it: last-training.checkpoint in the directory, or where another
+/// window that is open has that, last-training-2.checkpoint and so on. Nobody else gets it as long as this lives.
+class OwnCheckpoint {
+ public:
+  explicit OwnCheckpoint(const std::string& directory);
+  /// Empty: there is no directory.
+  const std::string& file() const { return file_; }
+
+ private:
+  std::string file_;
+  Descriptor lock_;
+};
+
 /// Destruction stops within a step and keeps what was trained.
 class TrainThread {
  public:
@@ -101,7 +115,7 @@ class TrainThread {
   bool busy() const;
 
   /// The checkpoint that is written without being asked; empty: none is.
-  std::string own_checkpoint() const;
+  const std::string& own_checkpoint() const { return own_.file(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -116,6 +130,7 @@ class TrainThread {
   void open(const TrainOrder& order);
   void explore(const TrainOrder& order, const Cancelled& outdated);
   void save(const std::string& file);
+  bool wrote(const std::function<void()>& write);
   void renewed();
   void step(const Cancelled& outdated);
   void take_weights(bool measured);
@@ -127,12 +142,14 @@ class TrainThread {
   const std::function<void()> published_;
   const TrainKeeping keeping_;
   const MakeDevice make_;
+  const OwnCheckpoint own_;
 
   // the thread's own
   TrainingHistory history_;
   bool running_ = false;
   bool unsaved_ = false;  ///< steps were taken since the own checkpoint was written
   std::string remark_, note_;
+  std::string not_kept_;  ///< the remark that the own checkpoint could not be written; empty: it could
   StepRate rate_;
   Clock::time_point published_at_{}, saved_at_ = Clock::now();
   Clock::duration published_in_{};

@@ -8,6 +8,8 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
 #include <thread>
 
 #include "app/files/zip.h"
@@ -17,6 +19,7 @@
 #include "app/train/train_json.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
+#include "tests/app/disk_full.h"
 #include "tests/app/outcome.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/made_up_training.h"
@@ -391,6 +394,74 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
   EXPECT_EQ(found, record.pairs[0].points.size());
   EXPECT_THAT(bytes_of_file(scratch / "t.csv"),
               AllOf(StartsWith("step,pair,tensor,measure,value\n"), HasSubstr("run b in fp16,layer 0 head 1,query_norm,")));
+}
+
+TEST(TrainCommand, ACheckpointThatCannotBeWrittenWarnsAndTrainingGoesOn) {
+  const TemporaryDirectory scratch;
+  const std::vector<std::string> options{"--checkpoint",     "/dev/full", "--checkpoint-every", "2", "--json",
+                                         scratch / "t.json", "--csv",     scratch / "t.csv"};
+  const Outcome outcome = attoscope(tiny(scratch, options));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("attoscope: warning: the checkpoint of step 2 could not be written (/dev/full: cannot be "
+                                     "written: No space left on device); training goes on\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("\nattoscope: the checkpoint of step 6 could not be written"));
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 4);
+  EXPECT_EQ(json_of_file(scratch / "t.json")["step"], 6);
+  EXPECT_THAT(bytes_of_file(scratch / "t.csv"), StartsWith("step,pair,"));
+  EXPECT_THAT(outcome.out, HasSubstr("a - b"));
+}
+
+TEST(TrainCommand, ItsFilesAreWholeWheneverTheDiskIsFull) {
+  const TemporaryDirectory scratch;
+  Dice dice(9);
+  const TrainRecord record = made_up_record(TrainKind::methods, dice);
+  expect_whole_whenever_full(
+      {"checkpoint", {scratch / "c"}, [&](int) { write_checkpoint(scratch / "c", record, made_up_state(record, dice)); }},
+      experiments(40), dice);
+  const std::vector<std::string> files{scratch / "t.json", scratch / "t.csv", scratch / "qkv.safetensors",
+                                       scratch / "w/a/head.npy"};
+  const auto train = [&](int version) {
+    succeed(tiny(scratch, {"--seed", std::to_string(version), "--json", files[0], "--csv", files[1], "--save-qkv",
+                           "a:0:0=" + files[2], "--save", scratch / "w"}));
+  };
+  scratch.write("text.txt", some_text());
+  expect_whole_whenever_full({"training", files, train}, experiments(16), dice);
+}
+
+TEST(TrainCommand, AFullDiskThatHasRoomAgainGetsTheNextCheckpoint) {
+  const TemporaryDirectory scratch;
+  TrainArguments x;
+  std::ostringstream out, warnings;
+  std::optional<FullDisk> disk;
+  const std::string text = scratch.write("text.txt", some_text());
+  disk.emplace(1000);
+  x.text = text;
+  x.of_model = {"1", "16", "2", "16", {}};
+  x.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}};
+  x.checkpoint_every = "2";
+  x.checkpoint = scratch / "c";
+  x.device = "cpu";
+  x.threads = "2";
+  // the first warning makes room
+  struct MakesRoom : std::stringbuf {
+    std::optional<FullDisk>& disk;
+    explicit MakesRoom(std::optional<FullDisk>& d) : disk(d) {}
+    int sync() override {
+      disk.reset();
+      return 0;
+    }
+  } room(disk);
+  std::ostream told(&room);
+  train(x, {out, told, nullptr});
+  EXPECT_THAT(room.str(), HasSubstr("the checkpoint of step 2 could not be written"));
+  EXPECT_EQ(read_checkpoint(scratch / "c").state.step, 6);
+}
+
+TEST(TrainCommand, TwoOutputsOfOneNameAreRefused) {
+  const TemporaryDirectory scratch;
+  const std::string x = scratch / "x.json";
+  expect_refused(tiny(scratch, {"--json", x, "--csv", x}), 2, "--csv " + x + ": --json writes this file, too");
+  expect_refused(tiny(scratch, {"--checkpoint", x, "--json", scratch / "./x.json"}), 2, "--checkpoint writes this file, too");
 }
 
 TEST(TrainCommand, ResumingIsAsIfNothingHadHappened) {

@@ -16,6 +16,7 @@
 #include "app/train/trained.h"
 #include "kernels/experiment/presets.h"
 #include "tests/support/eventually.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
 
@@ -23,6 +24,7 @@ namespace attoscope {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -320,6 +322,37 @@ TEST_F(Desk, KeepsWhatIsTrainedNowAndThen) {
   request(Act::run);
   ASSERT_TRUE(until([](const TrainView& v) { return v.progress.step > 3; }));
   EXPECT_TRUE(std::filesystem::exists(scratch_ / "data/last-training.checkpoint")) << "though the window is still open";
+}
+
+TEST_F(Desk, ACheckpointThatCannotBeWrittenStopsNoTraining) {
+  open(0ms);
+  std::optional<FullDisk> disk(std::in_place, 100);
+  request(Act::run);
+  ASSERT_TRUE(until([](const TrainView& v) { return v.progress.state == State::done; }));
+  EXPECT_THAT(desk->view().progress.remark,
+              AllOf(HasSubstr("last-training.checkpoint"), HasSubstr("No space left on device.")));
+  desk->handle({.act = Act::save, .file = scratch_ / "c"}, session);
+  ASSERT_TRUE(until_quiet());
+  EXPECT_THAT(desk->view().progress.remark, HasSubstr("c: cannot be written: No space left on device."));
+  expect_same_curves(*desk->view().record, by_hand(12).record());
+  disk.reset();
+  desk.reset();
+  EXPECT_EQ(read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step, 12) << "there is room when it is closed";
+}
+
+TEST_F(Desk, TwoWindowsKeepTheirTrainingsApart) {
+  for (int i = 0; i < 2; ++i) after(Act::one_step);
+  std::optional<TrainDesk> other(std::in_place, [] {}, TrainKeeping{scratch_ / "data"}, on_cpu());
+  EXPECT_THAT(other->view().progress.left_over, IsEmpty()) << "it is another's";
+  other->handle({.act = Act::one_step}, session);
+  ASSERT_TRUE(eventually([&] {
+    other->update(session, false);
+    return other->view().progress.step == 1 && !other->busy();
+  }));
+  other.reset();
+  desk.reset();
+  EXPECT_EQ(read_checkpoint(scratch_ / "data/last-training.checkpoint").state.step, 2);
+  EXPECT_EQ(read_checkpoint(scratch_ / "data/last-training-2.checkpoint").state.step, 1);
 }
 
 TEST_F(Desk, SaysWhatIsWrongWithAPlan) {
