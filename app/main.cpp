@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <malloc.h>
 
 #include <csignal>
@@ -19,10 +20,20 @@ void keep_freed_memory() {
 #endif
 }
 
+/// Where standard input, output or error was closed, the first file that is opened would take its number, and what is meant for
+/// a person would be written into it. The null device takes these numbers instead, opened so that what cannot be told still is
+/// a failure: nothing is to be read from 0, nor to be written to 1 and 2.
+void open_closed_streams() {
+  for (const int stream : {0, 1, 2})
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_closed_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe becomes an error of the stream
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that is larger than `ulimit -f` allows becomes an error of the write
   keep_freed_memory();
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   return attoscope::run_command_line(arguments, std::cout, std::cerr);

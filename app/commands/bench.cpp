@@ -96,6 +96,7 @@ BenchReport bench(const BenchArguments& arguments) {
 }
 
 void run_bench(const BenchArguments& arguments, std::ostream& out) {
+  if (!arguments.json.empty() && arguments.json != "-") check_place("--json", arguments.json);
   const BenchReport r = bench(arguments);
   if (arguments.json == "-") {
     out << json_text(r);

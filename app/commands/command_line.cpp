@@ -35,6 +35,8 @@ std::ostream* shown_progress(bool quiet) { return quiet ? nullptr : terminal(); 
 
 /// Everything that can be typed; the chosen command is left in `command`.
 struct Invocation {
+  explicit Invocation(std::ostream& warnings) : err(warnings) {}
+
   RunArguments run;
   BenchArguments bench;
   SweepArguments sweep;
@@ -43,6 +45,7 @@ struct Invocation {
   RenderArguments render;
   WindowArguments window;
   bool presets_as_json = false;
+  std::ostream& err;
   std::function<void(std::ostream&)> command;
 };
 
@@ -209,7 +212,8 @@ void add_train(CLI::App& app, Invocation& typed) {
   c.add_option("--save", x.save, "write the final weights to this directory: a .npy of each run's tensor");
   add_repeatable(c, "--save-qkv", x.save_qkv, "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors, Q, K, V for attoscope run --input");
   c.add_flag("--quiet", x.quiet, "show no progress (it is shown on terminals only)");
-  c.callback([&] { typed.command = [&x](std::ostream& out) { train(x, out, shown_progress(x.quiet)); }; });
+  c.callback(
+      [&] { typed.command = [&x, &err = typed.err](std::ostream& out) { train(x, {out, err, shown_progress(x.quiet)}); }; });
 }
 
 void add_figure(CLI::App& app, Invocation& typed) {
@@ -289,6 +293,10 @@ void refuse_before_command(const WindowArguments& x) {
   if (x.device) throw std::invalid_argument("--device was not expected before a command, expected after it");
 }
 
+void check_written(std::ostream& out) {
+  if (!out.flush()) throw std::runtime_error("standard output was closed, or is full, before everything was written");
+}
+
 /// Parses and runs; CLI's own outcomes (help, version, wrong usage) leave as CLI::ParseError.
 void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::string>& arguments, std::ostream& out) {
   app.add_option("session", typed.window.session, "session file to open in the window (the last one)");
@@ -306,7 +314,7 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   if (!typed.command) return open_window_on(typed.window);
   refuse_before_command(typed.window);
   typed.command(out);
-  if (!out.flush()) throw std::runtime_error("standard output was closed before everything was written");
+  check_written(out);
 }
 
 int complain(std::ostream& err, const std::string& sentence, ExitCode code) {
@@ -318,12 +326,14 @@ int complain(std::ostream& err, const std::string& sentence, ExitCode code) {
 
 int run_command_line(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
   CLI::App app("Attoscope: a microscope for attention arithmetic.", "attoscope");
-  Invocation typed;
+  Invocation typed(err);
   try {
-    parse_and_run(app, typed, arguments, out);
-    return done;
-  } catch (const CLI::Success& asked) {  // --help, --version
-    app.exit(asked, out, err);
+    try {
+      parse_and_run(app, typed, arguments, out);
+    } catch (const CLI::Success& asked) {  // --help, --version
+      app.exit(asked, out, err);
+      check_written(out);
+    }
     return done;
   } catch (const CLI::ParseError& error) {
     return complain(err, std::string(error.what()) + " (attoscope --help tells more)", wrong_usage);

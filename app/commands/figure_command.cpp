@@ -101,9 +101,9 @@ void figure(const FigureArguments& x, std::ostream& out, std::ostream* terminal)
     return;
   }
   if (!x.columns.empty()) refuse("--columns", x.columns, "it with --plot, or with the bundle of a plot");
-  if (is_bundle(x.what) && is_sweep(x.what)) return check_bundle_name(x.out), redraw_sweep(x, out, terminal);
+  if (is_bundle(x.what) && is_sweep(x.what)) return check_bundle_place("--out", x.out), redraw_sweep(x, out, terminal);
   const AskedFigure asked = asked_for(x);
-  check_bundle_name(x.out);  // before anything is computed
+  check_bundle_place("--out", x.out);  // before anything is computed
   const MadeFigure made = computed(x, point_count(asked), trains(asked) ? "steps" : "points", terminal,
                                    [&](const FigureWork& work) { return made_figure(asked, work); });
   write_bundle(x.out, made.figure, made.reproduction);

@@ -1,5 +1,6 @@
 #include "app/commands/run_command.h"
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -21,20 +22,22 @@
 namespace attoscope {
 namespace {
 
+/// What `--save` writes.
+constexpr std::array matrix_files{"q.npy", "k.npy", "v.npy", "golden.npy", "a.npy", "b.npy"};
+
 /// The six matrices of a result, to appear together.
 void stage_matrices(StagedFiles& files, const std::string& directory, const Result& r) {
   files.make_directory(directory);
   const std::filesystem::path where(directory);
-  const auto add = [&](const char* file, int rows, int cols, const std::vector<double>& x) {
-    files.add((where / file).string(), npy_bytes(rows, cols, x.data()));
+  std::size_t next = 0;
+  const auto add = [&](int rows, int cols, const std::vector<double>& x) {
+    files.add((where / matrix_files[next++]).string(), npy_bytes(rows, cols, x.data()));
   };
   const Tensors& t = *r.inputs;
-  add("q.npy", t.n, t.d, t.q);
-  add("k.npy", t.n, t.d, t.k);
-  add("v.npy", t.n, t.d, t.v);
-  add("golden.npy", r.golden->rows, r.golden->cols, r.golden->values);
-  add("a.npy", r.a.rows, r.a.cols, r.a.values);
-  add("b.npy", r.b.rows, r.b.cols, r.b.values);
+  for (const std::vector<double>* const x : {&t.q, &t.k, &t.v}) add(t.n, t.d, *x);
+  add(r.golden->rows, r.golden->cols, r.golden->values);
+  add(r.a.rows, r.a.cols, r.a.values);
+  add(r.b.rows, r.b.cols, r.b.values);
 }
 
 /// A field, and the file it goes to.
@@ -58,6 +61,11 @@ void check_places(const RunArguments& x, const std::vector<FieldFile>& fields) {
   for (const FieldFile& f : fields) check_place("--save-field", f.file);
   if (!x.save.empty()) check_directory_place("--save", x.save);
   if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
+  std::vector<OutputPlace> all{{"--json", x.json}};
+  for (const FieldFile& f : fields) all.push_back({"--save-field", f.file});
+  if (!x.save.empty())
+    for (const char* const name : matrix_files) all.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
+  check_distinct(all);
 }
 
 struct Answer {

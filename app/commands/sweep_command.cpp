@@ -197,6 +197,20 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
       << std::flush;
 }
 
+/// Before anything is computed: could the files be written at all?
+void check_places(const SweepArguments& x) {
+  std::vector<OutputPlace> all{{"--csv", x.csv}, {"--json", x.json}, {"--markdown", x.markdown}, {"--latex", x.latex}};
+  for (const OutputPlace& p : all)
+    if (!p.file.empty() && p.file != "-") check_place(p.option, p.file);
+  if (!x.figure.empty()) check_bundle_place("--figure", x.figure);
+  for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
+  if (!x.out.empty()) {
+    check_directory_place("--out", x.out);
+    for (const char* const file : {sweep_file, points_file}) all.push_back({"--out", (fs::path(x.out) / file).string()});
+  }
+  check_distinct(all);
+}
+
 /// The experiment that is varied. Where n is, the traced row must be one of every n, and of no other.
 Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes) {
   const auto varied = std::ranges::find(axes, "n", &Axis::key);
@@ -228,7 +242,7 @@ Sweep sweep_of(const SweepArguments& x) {
 
 void sweep(const SweepArguments& x, std::ostream& out, std::ostream* terminal) {
   style_of(x);
-  if (!x.figure.empty()) check_bundle_name(x.figure);  // before anything is computed
+  check_places(x);
   if (!x.merge.empty()) return write(x, merged(x.merge), out);
   Ranks ranks;
   if (const std::optional<Answered> answered = computed(x, terminal, ranks)) write(x, *answered, out);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/session/session.h"
 #include "app/words/devices.h"
@@ -44,6 +45,7 @@ PictureSize parse_size(const std::string& text) {
 void render_picture(const RenderArguments& x, std::ostream& out) {
   const PictureSize size = parse_size(x.size);
   if (x.device) check_device("--device", *x.device);
+  check_place("--out", x.out);
   std::vector<std::string> remarks;
   Session session = session_from(x.session, remarks).session;
   if (x.device) session.device = *x.device;

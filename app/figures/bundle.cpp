@@ -37,6 +37,7 @@ Contents contents(const std::string& stem, const std::string& script_stem, const
     c.members.push_back({stem + picture_ending(format), drawn(script, script_stem + picture_ending(format))});
   } catch (const std::runtime_error& error) {
     c.failure = error.what();
+    if (!c.failure.ends_with('.')) c.failure += '.';
   }
   return c;
 }
@@ -53,6 +54,18 @@ void check_bundle_name(const std::string& file) {
   }
 }
 
+std::vector<std::string> bundle_files(const std::string& file) {
+  if (file.empty() || is_zip(file)) return file.empty() ? std::vector<std::string>() : std::vector{file};
+  std::vector<std::string> files{file};
+  for (const char* const ending : {".csv", ".gp", ".json"}) files.push_back(fs::path(file).replace_extension(ending).string());
+  return files;
+}
+
+void check_bundle_place(const std::string& option, const std::string& file) {
+  check_bundle_name(file);
+  for (const std::string& each : bundle_files(file)) check_place(option, each);
+}
+
 std::string stage_bundle(StagedFiles& files, const std::string& file, const Figure& figure, const Json& reproduction,
                          PictureFormat in_zip) {
   check_bundle_name(file);
@@ -65,6 +78,7 @@ std::string stage_bundle(StagedFiles& files, const std::string& file, const Figu
   const std::string beside = fs::path(file).replace_extension().string();
   const Contents all = contents(beside, stem, figure, reproduction, picture_format(file));
   for (const ZipMember& member : all.members) files.add(member.name, member.bytes);
+  if (!all.failure.empty()) files.add_absence(file);  // one of before would show other data
   return all.failure.empty() ? "" : all.failure + " They are in " + beside + ".csv, .gp and .json.";
 }
 

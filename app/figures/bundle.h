@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "app/figures/figure.h"
 #include "app/figures/gnuplot.h"
@@ -16,6 +17,12 @@ inline constexpr std::string_view figure_schema = "attoscope.figure/1";
 
 /// Throws std::invalid_argument in a sentence where `file` is neither a picture's name nor a .zip.
 void check_bundle_name(const std::string& file);
+
+/// The files of a bundle called so: the picture and those beside it, or the archive; none of "".
+std::vector<std::string> bundle_files(const std::string& file);
+
+/// The name of `check_bundle_name`, and a place for every file of it, as `check_place` says of the option.
+void check_bundle_place(const std::string& option, const std::string& file);
 
 /// Stages FILE.pdf|svg|png and, beside it, .csv, .gp and .json; or FILE.zip, which holds the four with a picture in `in_zip`.
 /// Without gnuplot the picture alone is missing, and the sentence that says so is returned; else "".

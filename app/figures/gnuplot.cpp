@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <system_error>
+#include <vector>
 
 #include "app/files/files.h"
 #include "app/words/numbers.h"
@@ -30,12 +33,16 @@ std::string gnuplot_program() {
       "There is no gnuplot to draw the picture with (package gnuplot-nox); its data, script and JSON can be had without.");
 }
 
-/// A directory that goes away.
+/// A directory that goes away; those of programs that were killed go with it.
 class Workshop {
  public:
   Workshop() {
-    std::string name = (fs::temp_directory_path() / "attoscope-figure-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
+    const fs::path folder = fs::temp_directory_path();
+    remove_older(folder);
+    std::string name = (folder / (std::string(beginning) + std::to_string(::getpid()) + "-XXXXXX")).string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw std::runtime_error(name + ": cannot be made, to draw the picture in (" + std::generic_category().message(errno) +
+                               ").");
     path_ = name;
   }
   ~Workshop() {
@@ -48,6 +55,18 @@ class Workshop {
   const fs::path& path() const { return path_; }
 
  private:
+  static constexpr std::string_view beginning = "attoscope-figure-";
+
+  static void remove_older(const fs::path& folder) {
+    std::error_code error, ignored;
+    std::vector<fs::path> dead;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      const int process = process_in(entry->path().filename().string(), beginning);
+      if (process > 0 && !is_running(process)) dead.push_back(entry->path());
+    }
+    for (const fs::path& path : dead) fs::remove_all(path, ignored);
+  }
+
   fs::path path_;
 };
 

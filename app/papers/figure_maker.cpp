@@ -35,6 +35,7 @@ std::shared_ptr<const std::vector<FigureEntry>> figure_entries() {
 std::string free_place(const std::string& directory, std::string name) {
   std::ranges::replace(name, ' ', '-');
   const fs::path where = directory.empty() ? fs::current_path() : fs::path(directory);
+  remove_leftover_folders(where.string(), "attoscope-");
   for (int i = 1;; ++i) {
     const std::string place = (where / ("attoscope-" + name + "-" + std::to_string(i))).string();
     std::error_code error;

@@ -140,7 +140,7 @@ void draw_plot(const FigureArguments& x, std::ostream& out) {
   refuse_settings_of_named(x);
   std::vector<std::string> remarks;
   PlotBundle asked = asked_for(x, remarks);
-  check_bundle_name(x.out);  // before anything is computed
+  check_bundle_place("--out", x.out);  // before anything is computed
   if (!asked.forked.empty())
     throw std::runtime_error(x.what + ": the training was forked (" + asked.forked + "), so that no one plan makes it again");
   if (is_of_experiment(asked.plot)) load(asked.session.experiment);
