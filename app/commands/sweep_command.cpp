@@ -144,8 +144,8 @@ Answered merged(const std::vector<std::string>& directories) {
       all.answers, [](const SweepAnswer& x, const SweepAnswer& y) { return x.index == y.index && x.summary != y.summary; });
   if (differs != all.answers.end())
     throw std::runtime_error(fmt::format("point {} differs between two of the directories", differs->index));
-  const auto repeated = std::ranges::unique(all.answers, {}, &SweepAnswer::index);
-  all.answers.erase(repeated.begin(), repeated.end());
+  const auto same_point = [](const SweepAnswer& x, const SweepAnswer& y) { return x.index == y.index; };
+  all.answers.erase(std::unique(all.answers.begin(), all.answers.end(), same_point), all.answers.end());
   all.note = fmt::format("{} of {} points in {} directories.", all.answers.size(), point_count(all.sweep), directories.size());
   return all;
 }

@@ -129,8 +129,7 @@ std::shared_ptr<const SweepTable> SweepLedger::table(const Measure& measure, con
       if (!answers_[i].empty()) changed_.push_back(i);
   }
   std::ranges::sort(changed_);
-  const auto repeated = std::ranges::unique(changed_);
-  changed_.erase(repeated.begin(), repeated.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   for (const std::size_t i : changed_) cells_[i] = cell(answers_[i], measure, rival);
   changed_.clear();
   measure_ = measure;

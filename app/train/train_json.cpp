@@ -39,7 +39,7 @@ Json listed_as(const Items& items, F f) {
 Json steps_json(const std::vector<StepReport>& steps) {
   Json json{{"step", listed_as(steps, [](const StepReport& s) { return s.step; })}};
   for (const auto& [key, member] : step_numbers)
-    json[std::string(key)] = listed_as(steps, [&](const StepReport& s) { return number_json(s.*member); });
+    json[std::string(key)] = listed_as(steps, [m = member](const StepReport& s) { return number_json(s.*m); });
   json["skipped"] = listed_as(steps, [](const StepReport& s) { return s.skipped ? 1 : 0; });
   return json;
 }
@@ -49,9 +49,9 @@ Json health_json(const std::vector<RunHealth>& health) {
   const auto column = [&](std::string_view key, auto of_head) {
     json[std::string(key)] = listed_as(health, [&](const RunHealth& h) { return listed_as(h.heads, of_head); });
   };
-  for (const auto& [key, member] : head_counts) column(key, [&](const HeadHealth& h) { return h.statistics.*member; });
+  for (const auto& [key, member] : head_counts) column(key, [m = member](const HeadHealth& h) { return h.statistics.*m; });
   for (const auto& [key, member] : sum_columns)
-    column(key, [&](const HeadHealth& h) { return number_json(h.statistics.*member); });
+    column(key, [m = member](const HeadHealth& h) { return number_json(h.statistics.*m); });
   column("query_norm", [](const HeadHealth& h) { return number_json(h.query_norm); });
   return json;
 }
@@ -73,8 +73,8 @@ Json points_json(const std::vector<PairPoint>& points) {
   Json json{{"step", listed_as(points, [](const PairPoint& p) { return p.step; })},
             {"loss_difference", listed_as(points, [](const PairPoint& p) { return number_json(p.loss_difference); })}};
   for (const auto& [key, member] : weight_numbers)
-    json[std::string(key)] = listed_as(points, [&](const PairPoint& p) {
-      return listed_as(p.deviations, [&](const WeightDeviation& d) { return number_json(d.*member); });
+    json[std::string(key)] = listed_as(points, [m = member](const PairPoint& p) {
+      return listed_as(p.deviations, [m](const WeightDeviation& d) { return number_json(d.*m); });
     });
   json["profiles"] = listed_as(points, [](const PairPoint& p) {
     return listed_as(p.profiles, [](const std::vector<float>& profile) {

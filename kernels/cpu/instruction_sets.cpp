@@ -1,5 +1,9 @@
 #include "kernels/cpu/instruction_sets.h"
 
+#ifdef ATTOSCOPE_HAVE_X86_64_V3
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
@@ -9,11 +13,19 @@
 namespace attoscope {
 namespace {
 
+#ifdef ATTOSCOPE_HAVE_X86_64_V3
+/// True if the processor says that it converts fp16; not every compiler's __builtin_cpu_supports knows it.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 /// What this machine runs, best first.
 std::vector<InstructionSet> available() {
   std::vector<InstructionSet> sets;
 #ifdef ATTOSCOPE_HAVE_X86_64_V3
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
   if (avx2 && avx512) sets.push_back(avx512::lane_code());

@@ -258,12 +258,11 @@ class TileSteps : protected BlockRows<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void extend_ordered(Rounder rounder, int r) {
     OrderedSum<V, Rounder> sum(job_.method.order, job_.method.sum_lanes, tile_.j0 - tile_.first_key, rounder, r, tile_.index,
                                tile_.first_key);
-    [[maybe_unused]] const Array parts = scratch_.parts + r * max_sum_lanes;
     if constexpr (Cursor::is_partial)
-      if (tile_.piece != 0) sum.resume(parts);
+      if (tile_.piece != 0) sum.resume(scratch_.parts + r * max_sum_lanes);
     auto s = vec(scratch_.S) + r;
     for (int j = 0; j < keys(); ++j, s += vectors) sum.add(*s);
-    if constexpr (Cursor::is_partial) sum.keep(parts);
+    if constexpr (Cursor::is_partial) sum.keep(scratch_.parts + r * max_sum_lanes);
     vec(tile_sum())[r] = sum.total();
   }
 

@@ -73,6 +73,19 @@ ATTOSCOPE_HOST_DEVICE_INLINE void set_lane(V& v, int lane, X x) {
   v[lane] = x;
 }
 
+/// Of the lanes of a and b, end to end, those of these numbers.
+template <class V, class I>
+ATTOSCOPE_HOST_DEVICE_INLINE V shuffled(const V& a, const V& b, const I& numbers) {
+#ifdef __clang__  // shuffles by constant numbers only
+  constexpr int width = sizeof(V) / sizeof(a[0]);
+  V result;
+  for (int i = 0; i < width; ++i) result[i] = numbers[i] < width ? a[numbers[i]] : b[numbers[i] - width];
+  return result;
+#else
+  return __builtin_shuffle(a, b, numbers);
+#endif
+}
+
 /// The lanes that work together: on a CPU every block works alone.
 struct LaneGroup {
   int least(int x) const { return x; }

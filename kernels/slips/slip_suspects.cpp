@@ -284,8 +284,7 @@ class Collection {
 std::vector<int> likely_tiles(const Experiment& e) {
   std::vector<int> tiles{16, 32, 64, 128, 256, e.a.block_k, e.b.block_k};
   std::ranges::sort(tiles);
-  const auto [first, last] = std::ranges::unique(tiles);
-  tiles.erase(first, last);
+  tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
   std::erase_if(tiles, [&](int t) { return t >= e.problem.n; });
   return tiles;
 }

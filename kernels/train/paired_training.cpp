@@ -176,7 +176,7 @@ PairedTraining::Parts::Parts(const TrainPlan& plan, const MakePrimitives& make) 
     record.pairs.push_back({pair, {}});
     meters.push_back(fresh_meter(pair));
   }
-  std::ranges::stable_partition(order, [&](std::size_t run) { return !direct(run); });
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t run) { return !direct(run); });
 }
 
 DeviationMeter PairedTraining::Parts::fresh_meter(const PairPlan& pair) const {

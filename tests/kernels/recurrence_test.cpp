@@ -156,7 +156,7 @@ TEST(Invariance, TheOrderOfWholeTilesMattersOnlyToRounding) {
   const Result before = compute(e);
   Tensors t = *e.problem.input.tensors;
   const auto swap_halves = [](std::vector<double>& x) {
-    std::ranges::rotate(x, x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2));
+    std::rotate(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
   };
   swap_halves(t.k);
   swap_halves(t.v);

@@ -171,8 +171,9 @@ bool edit_bias(Problem& p, const Palette& colours) {
   label(Face::section, colours.faint, "OPTIONS OF THE SCORES");
   bool changed = edit_sink(p, colours);
   for (const auto& [about, value] : {std::pair{&parameter("softcap"), &p.softcap}, std::pair{&parameter("alibi"), &p.alibi}})
-    changed |= score_option(*about, *value != 0, colours,
-                            [&] { return real_field(("##" + std::string(about->key)).c_str(), *value, about->range, 0); });
+    changed |= score_option(*about, *value != 0, colours, [&, about = about, value = value] {
+      return real_field(("##" + std::string(about->key)).c_str(), *value, about->range, 0);
+    });
   return changed;
 }
 

@@ -37,9 +37,9 @@ std::string in_form(ValueForm form, const std::vector<std::string>& values) {
     const double first = least > 0 ? least : 1;
     return fmt::format("{:.12g}:{:.12g}:x2", first, std::max(first, largest));
   }
-  const double exact = (largest - least) / std::max(1.0, static_cast<double>(values.size()) - 1);
+  const double apart = (largest - least) / std::max(1.0, static_cast<double>(values.size()) - 1);
   const bool whole = std::ranges::all_of(numbers, [](double x) { return x == std::floor(x); });
-  const double step = whole ? std::max(1.0, std::round(exact)) : exact > 0 ? exact : 1;
+  const double step = whole ? std::max(1.0, std::round(apart)) : apart > 0 ? apart : 1;
   return fmt::format("{:.12g}:{:.12g}:{:.12g}", least, largest, step);
 }
 

@@ -139,6 +139,12 @@ struct Stage {
 };
 #endif
 
+/// An array from there on; one that is not wanted has no elements to count.
+template <class T>
+T* from(T* array, std::int64_t first) {
+  return array == nullptr ? nullptr : array + first;
+}
+
 /// A head's matrices, gathered where they are read.
 template <class T>
 HeadMatrices<T> matrices_of(const HeadGradient<T>& gradient, int place, const HeadScratch<T>& scratch) {
@@ -151,12 +157,12 @@ HeadMatrices<T> matrices_of(const HeadGradient<T>& gradient, int place, const He
           .k = scratch.k,
           .v = scratch.v,
           .d_o = scratch.d_o,
-          .m = batch.m + state,
-          .l = batch.l + state,
-          .o = batch.o + offset,
-          .d_q = gradient.d_q + offset,
-          .d_k = gradient.d_k + offset,
-          .d_v = gradient.d_v + offset,
+          .m = from(batch.m, state),
+          .l = from(batch.l, state),
+          .o = from(batch.o, offset),
+          .d_q = from(gradient.d_q, offset),
+          .d_k = from(gradient.d_k, offset),
+          .d_v = from(gradient.d_v, offset),
           .row_stride = batch.row_stride,
           .seed = head_seed(batch.rounding_seed, place)};
 }

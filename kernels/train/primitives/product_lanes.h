@@ -30,8 +30,8 @@ inline void transpose(typename Lanes<T>::V (&x)[Lanes<T>::width]) {
   for (int round = 1; round < width; round *= 2) {
     V y[width];
     for (int i = 0; i < width / 2; ++i) {
-      y[2 * i] = __builtin_shuffle(x[i], x[i + width / 2], low);
-      y[2 * i + 1] = __builtin_shuffle(x[i], x[i + width / 2], high);
+      y[2 * i] = shuffled(x[i], x[i + width / 2], low);
+      y[2 * i + 1] = shuffled(x[i], x[i + width / 2], high);
     }
     for (int i = 0; i < width; ++i) x[i] = y[i];
   }

@@ -263,7 +263,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void cross_entropy_row(const Row& row, const CrossE
     V onehot{};
     if (target >= at.first && target < at.first + at.lanes) {
       if constexpr (at.lanes == 1)
-        onehot = T(1);
+        onehot += T(1);
       else
         onehot[target - at.first] = T(1);
     }
