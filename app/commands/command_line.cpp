@@ -318,7 +318,7 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
 }
 
 int complain(std::ostream& err, const std::string& sentence, ExitCode code) {
-  err << "attoscope: " << sentence << std::endl;
+  err << "attoscope: " << printable(sentence) << std::endl;
   return code;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/json/json.h"
 #include "app/words/numbers.h"
 #include "app/words/pixel_text.h"
 #include "kernels/deviation/fields.h"
@@ -17,6 +18,9 @@
 #include "kernels/experiment/presets.h"
 
 namespace attoscope {
+
+/// Remarks that are listed; of more it is only said that there are some.
+inline constexpr std::size_t most_remarks = 100;
 
 /// Reads fields from an object, and names with its path whatever it cannot use; the field then keeps its value.
 class FieldReader {
@@ -56,7 +60,7 @@ class FieldReader {
   }
 
   void text(std::string_view key, std::string& x) {
-    parse(key, "a text", [&](const std::string& read) { x = read; });
+    parse(key, "a text", [&](const std::string& read) { x = bytes_of_json(read); });
   }
 
   void hex(std::string_view key, std::uint64_t& x) {
@@ -112,7 +116,7 @@ class FieldReader {
       const nlohmann::json& entry = (*value)[i];
       const std::string path = path_of(key) + "[" + std::to_string(i) + "]";
       if (!entry.is_object()) {
-        remarks_.push_back(path + " is " + shown(entry) + ", expected an object; it is left out");
+        add(path + " is " + shown(entry) + ", expected an object; it is left out");
         continue;
       }
       FieldReader reader(entry, path, remarks_);
@@ -120,8 +124,8 @@ class FieldReader {
       reader.remark_unknown();
     }
     if (value->size() > most)
-      remarks_.push_back(path_of(key) + " holds " + std::to_string(value->size()) + " entries, expected at most " +
-                         std::to_string(most) + "; the others are left out");
+      add(path_of(key) + " holds " + std::to_string(value->size()) + " entries, expected at most " + std::to_string(most) +
+          "; the others are left out");
   }
 
   /// `size` pixels as text, or none.
@@ -133,7 +137,7 @@ class FieldReader {
   /// To be called last: what was never asked for is unknown.
   void remark_unknown() {
     for (const auto& [key, value] : json_.items()) {
-      if (!known_.contains(key)) remarks_.push_back(path_of(key) + " is not a known key");
+      if (!known_.contains(key)) add(path_of(key) + " is not a known key");
     }
   }
 
@@ -182,10 +186,17 @@ class FieldReader {
     }
   }
 
-  std::string path_of(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
+  std::string path_of(std::string_view key) const { return path_.empty() ? shown_key(key) : path_ + "." + shown_key(key); }
 
   void remark(std::string_view key, const nlohmann::json& value, const std::string& expected) {
-    remarks_.push_back(path_of(key) + " is " + shown(value) + ", expected " + expected + "; the default is kept");
+    add(path_of(key) + " is " + shown(value) + ", expected " + expected + "; the default is kept");
+  }
+
+  void add(std::string remark) {
+    if (remarks_.size() < most_remarks)
+      remarks_.push_back(std::move(remark));
+    else if (remarks_.size() == most_remarks)
+      remarks_.emplace_back("There is more that cannot be used.");
   }
 
   static std::string shown(const nlohmann::json& value) {

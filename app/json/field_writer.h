@@ -26,7 +26,7 @@ class FieldWriter {
     put(key, x ? Json(*x) : Json(nullptr));
   }
   void flag(std::string_view key, bool x) { put(key, x); }
-  void text(std::string_view key, const std::string& x) { put(key, x); }
+  void text(std::string_view key, const std::string& x) { put(key, json_string(x)); }
   void hex(std::string_view key, std::uint64_t x) { put(key, hex16(x)); }
   template <class E, std::size_t N>
   void choice(std::string_view key, E x, const std::array<std::string_view, N>& names) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -13,35 +14,55 @@ namespace {
 
 using Parsed = nlohmann::json;
 
-/// Watches a parse for what the grammar allows and nobody means.
-class Watch {
+/// Hears a document read, in one pass that keeps none of it, and refuses what the grammar allows and nobody means. Stops where
+/// it is broken: the parse says how.
+class Watch : public nlohmann::json_sax<Parsed> {
  public:
-  explicit Watch(int max_depth) : max_depth_(static_cast<std::size_t>(max_depth)) {}
+  Watch(int max_depth, std::size_t most_values) : max_depth_(static_cast<std::size_t>(max_depth)), most_values_(most_values) {}
 
-  bool operator()(Parsed::parse_event_t event, const Parsed& parsed) {
-    using Event = Parsed::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start) {
-      if (keys_.size() == max_depth_) throw std::runtime_error("is nested deeper than " + std::to_string(max_depth_));
-      keys_.emplace_back();
-    } else if (event == Event::object_end || event == Event::array_end) {
-      keys_.pop_back();
-    } else if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second) {
-      throw std::runtime_error("gives the key " + in_quotes(parsed.get<std::string>()) + " twice");
-    }
+  bool null() override { return count(); }
+  bool boolean(bool) override { return count(); }
+  bool number_integer(number_integer_t) override { return count(); }
+  bool number_unsigned(number_unsigned_t) override { return count(); }
+  bool number_float(number_float_t, const string_t&) override { return count(); }
+  bool string(string_t&) override { return count(); }
+  bool binary(binary_t&) override { return count(); }
+  bool start_object(std::size_t) override { return open(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& key) override {
+    if (!keys_.back().insert(key).second) throw std::runtime_error("gives the key " + in_quotes(key) + " twice");
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Parsed::exception&) override { return false; }
+
+ private:
+  bool count() {
+    if (++values_ > most_values_) throw std::runtime_error("holds more than " + std::to_string(most_values_) + " values");
+    return true;
+  }
+  bool open() {
+    if (keys_.size() == max_depth_) throw std::runtime_error("is nested deeper than " + std::to_string(max_depth_));
+    keys_.emplace_back();
+    return count();
+  }
+  bool close() {
+    keys_.pop_back();
     return true;
   }
 
- private:
-  std::size_t max_depth_;
+  std::size_t max_depth_, most_values_, values_ = 0;
   std::vector<std::set<std::string>> keys_;  ///< of every open object
 };
 
 }  // namespace
 
-nlohmann::json parse_json(std::string_view text, int max_depth) {
-  Watch watch(max_depth);
+nlohmann::json parse_json(std::string_view text, int max_depth, std::size_t most_values) {
+  Watch watch(max_depth, most_values);
+  Parsed::sax_parse(text, &watch);
   try {
-    return Parsed::parse(text, [&](int, Parsed::parse_event_t event, Parsed& parsed) { return watch(event, parsed); });
+    return Parsed::parse(text);  // without a callback, whose bookkeeping grows with the square of the objects
   } catch (const Parsed::parse_error& error) {
     throw std::runtime_error("is not JSON at byte " + std::to_string(error.byte));
   } catch (const Parsed::exception&) {
@@ -62,6 +83,48 @@ Json number_json(double x) {
   if (std::isnan(x)) return nullptr;
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
   return x;
+}
+
+namespace {
+
+constexpr char32_t first_escape = 0x10ff00, last_escape = 0x10ffff;
+
+/// The character that stands for a byte, in UTF-8.
+std::string escaped(char byte) {
+  const char32_t c = first_escape + static_cast<unsigned char>(byte);
+  const auto six_bits = [&](int from) { return static_cast<char>(0x80 | (c >> from & 0x3f)); };
+  return {static_cast<char>(0xf0 | c >> 18), six_bits(12), six_bits(6), six_bits(0)};
+}
+
+/// The character at `first` where it is one of those, else none.
+std::optional<char32_t> escape_at(std::string_view text, std::size_t first) {
+  const std::optional<Decoded> next = decoded(text, first);
+  if (!next || next->character < first_escape || next->character > last_escape) return std::nullopt;
+  return next->character;
+}
+
+}  // namespace
+
+std::string json_string(std::string_view bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size();) {
+    const std::optional<Decoded> next = decoded(bytes, i);
+    const std::size_t count = next ? next->bytes : 1;
+    const bool plain = next && !escape_at(bytes, i);
+    for (std::size_t k = i; k < i + count; ++k) plain ? text += bytes[k] : text += escaped(bytes[k]);
+    i += count;
+  }
+  return text;
+}
+
+std::string bytes_of_json(std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::optional<char32_t> escape = escape_at(text, i);
+    escape ? bytes += static_cast<char>(*escape - first_escape) : bytes += text[i];
+    i += escape ? 4 : 1;
+  }
+  return bytes;
 }
 
 std::string json_text(const Json& value, int indent) {

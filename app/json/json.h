@@ -1,6 +1,7 @@
 /// JSON as text: parsed with limits, and written.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -10,9 +11,12 @@ namespace attoscope {
 /// Keys in the order they were written.
 using Json = nlohmann::ordered_json;
 
+/// Values (numbers, texts, lists, objects) that a document holds at most: they are read within a second.
+inline constexpr std::size_t most_json_values = 1'000'000;
+
 /// The JSON that `text` is. Throws std::runtime_error with half a sentence ("is not JSON at byte 12") where it is broken,
-/// nested deeper than `max_depth`, or gives a key twice in one object.
-nlohmann::json parse_json(std::string_view text, int max_depth);
+/// nested deeper than `max_depth`, holds more than `most_values`, or gives a key twice in one object.
+nlohmann::json parse_json(std::string_view text, int max_depth, std::size_t most_values = most_json_values);
 
 /// Throws std::runtime_error with half a sentence unless `json` is an object with this schema.
 void check_schema(const nlohmann::json& json, std::string_view schema);
@@ -20,6 +24,11 @@ void check_schema(const nlohmann::json& json, std::string_view schema);
 /// A number that `JsonPlace::number` reads back as the same bits: NaN is null, infinities are the texts "inf" and "-inf". Of a
 /// plain Json(x) both are null.
 Json number_json(double x);
+
+/// Any bytes, such as a path's, as text of a document, and back. What is no UTF-8 stands as characters U+10FF00 + byte, which
+/// nobody uses; where they are used all the same, their own bytes stand so too.
+std::string json_string(std::string_view bytes);
+std::string bytes_of_json(std::string_view text);
 
 /// `value` as text in UTF-8; NaN and infinity become null.
 std::string json_text(const Json& value, int indent = 2);

@@ -48,7 +48,7 @@ class JsonPlace {
     if (!json_.is_object()) refuse("an object");
     for (const auto& [key, value] : json_.items())
       if (std::ranges::find(keys, key) == keys.end() && key != more)
-        throw std::runtime_error((path_.empty() ? "" : path_ + ".") + key + " is not a known key");
+        throw std::runtime_error((path_.empty() ? "" : path_ + ".") + shown_key(key) + " is not a known key");
   }
   /// What `number_json` wrote, or NaN as the text that earlier versions wrote.
   double number() const {

@@ -117,7 +117,7 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
     refuse("--set", setting, "a.NAME=VALUE or b.NAME=VALUE, such as a.O=fp32");
   const std::string path = setting.substr(0, equals), value = setting.substr(equals + 1);
   Experiment changed = experiment;
-  set_of_method(of_a ? changed.a : changed.b, "--set " + path, path.substr(2), value);
+  set_of_method(of_a ? changed.a : changed.b, "--set " + shown_key(path), path.substr(2), value);
   experiment = following(experiment, changed, path, value);
 }
 

@@ -90,7 +90,7 @@ Session parse_session(std::string_view text, std::vector<std::string>& remarks) 
 
 std::string session_text(const Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
-  if (!document.empty()) json["document"] = document;
+  if (!document.empty()) json["document"] = json_string(document);
   Writer writer(json);
   visit_session(writer, session);
   return json_text(json);

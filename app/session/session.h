@@ -10,6 +10,9 @@
 
 namespace attoscope {
 
+/// Text of a session that is read within a frame, in bytes.
+inline constexpr std::size_t quick_text = 1 << 18;
+
 /// The session that `text` describes. What is missing keeps its default; every unknown key and every value out of its range is
 /// named with its path in `remarks` and left at its default. Throws std::runtime_error where `text` is no session at all.
 /// Tensors are not read (`load_tensors`).

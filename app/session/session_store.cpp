@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view recent_schema = "attoscope.recent/1";
-constexpr std::uint64_t largest_list = 1 << 20;
+constexpr std::uint64_t largest_list = 1 << 18;
 /// More than any session has, so that a larger file is nobody's.
 constexpr std::uint64_t largest_hashed = 1 << 28;
 constexpr std::uint64_t nobodys = 0;
@@ -87,7 +87,7 @@ std::vector<std::string> read_names(const std::string& path) {
     const nlohmann::json list = parse_json(read_file(path, largest_list), 3);
     check_schema(list, recent_schema);
     for (const nlohmann::json& name : list.at("files"))
-      if (name.is_string()) names.push_back(name.get<std::string>());
+      if (name.is_string()) names.push_back(bytes_of_json(name.get<std::string>()));
   } catch (const std::exception&) {  // a list that cannot be read is begun anew
   }
   return names;
@@ -136,16 +136,25 @@ SessionStore::~SessionStore() {
   if (read_writer(writer_file()).window == writer_) fs::remove(writer_file(), ignored);
 }
 
+SessionStore::Read SessionStore::read(const std::string& path) {
+  Read read{absolute(path), {}, {}, {}};
+  read.hash = hash_of_file(read.path);
+  read.session = read_session(read.path, read.remarks);
+  return read;
+}
+
+Session SessionStore::open(Read read) {
+  read.session.origin = documents_.rbegin()->first + 1;
+  documents_[read.session.origin] = {.path = read.path, .saved = std::nullopt, .settling = true};
+  known_[read.path] =
+      read.remarks.empty() ? read.hash.value_or(nobodys) : nobodys;  // what was not understood would be lost: somebody else's
+  return std::move(read.session);
+}
+
 Session SessionStore::open(const std::string& path, std::vector<std::string>& remarks) {
-  const std::string full = absolute(path);
-  const std::size_t earlier = remarks.size();
-  const auto hash = hash_of_file(full);
-  Session session = read_session(full, remarks);
-  session.origin = documents_.rbegin()->first + 1;
-  documents_[session.origin] = {.path = full, .saved = std::nullopt, .settling = true};
-  known_[full] =
-      remarks.size() == earlier ? hash.value_or(nobodys) : nobodys;  // what was not understood would be lost: somebody else's
-  return session;
+  Read opened = read(path);
+  remarks.insert(remarks.end(), opened.remarks.begin(), opened.remarks.end());
+  return open(std::move(opened));
 }
 
 Session SessionStore::fresh(const Session& like) {
@@ -291,6 +300,7 @@ std::string SessionStore::copied_last(const std::string& writer) {
 /// Puts a file at the top of the list, in which other windows may have written meanwhile.
 void SessionStore::remember(const std::string& path) {
   if (places_.recent.empty()) return;
+  for (std::string& name : names) name = json_string(name);
   try {
     const FolderLock lock(places_.recent);
     std::vector<std::string> names{path};

@@ -34,6 +34,17 @@ class SessionStore {
   SessionStore(const SessionStore&) = delete;
   SessionStore& operator=(const SessionStore&) = delete;
 
+  /// A session's file as it was read, on whatever thread.
+  struct Read {
+    std::string path;
+    Session session;
+    std::vector<std::string> remarks;   ///< what was not understood
+    std::optional<std::uint64_t> hash;  ///< of the file
+  };
+  /// Throws as `read_session` does.
+  static Read read(const std::string& path);
+  /// That session, to be shown instead of another.
+  Session open(Read read);
   /// The session of a file, to be shown instead of another; what it does not understand is named in `remarks`.
   Session open(const std::string& path, std::vector<std::string>& remarks);
   /// A new session of no file, which looks as `like` does.

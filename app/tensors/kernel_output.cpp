@@ -70,7 +70,8 @@ Reading reading_of(const StoredTensor& t, int n, int d) {
 }
 
 /// Head `index` of a tensor whose tokens come before its heads: one row of every token.
-std::vector<double> read_across(const InputFile& file, const StoredTensor& t, const Reading& r, int index) {
+std::vector<double> read_across(const InputFile& file, const StoredTensor& t, const Reading& r, int index,
+                                const ReadWatch& watch) {
   if (t.fortran_order)
     throw std::runtime_error(t.label + " is in Fortran order with its heads in the middle, expected C order");
   const auto n = static_cast<std::uint64_t>(r.n), d = static_cast<std::uint64_t>(r.d);
@@ -79,6 +80,7 @@ std::vector<double> read_across(const InputFile& file, const StoredTensor& t, co
   std::vector<double> values;
   values.reserve(n * d);
   for (std::uint64_t i = 0; i < n; ++i) {
+    tell(watch, static_cast<double>(i) / static_cast<double>(n), t.label);
     StoredTensor row = t;
     row.shape = {1, d};
     row.offset += ((batch * n + i) * heads + head) * d * static_cast<std::uint64_t>(bytes_of(t.type));
@@ -128,7 +130,7 @@ std::string kernel_output_spec(const KernelOutput& output) {
   return output.index > 0 ? output.file + ":" + std::to_string(output.index) : output.file;
 }
 
-void load_kernel_output(KernelOutput& output, int n, int d) {
+void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& watch) {
   if (output.file.empty() || output.values) return;
   if (!names_output(output.file))
     throw std::runtime_error("kernel output " + in_quotes(output.file) +
@@ -139,8 +141,10 @@ void load_kernel_output(KernelOutput& output, int n, int d) {
   if (output.index < 0 || output.index >= r.heads)
     throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ": head index is " + std::to_string(output.index) +
                              ", expected 0 to " + std::to_string(r.heads - 1));
+  check_memory(output.file, 1, r.n, r.d);
   auto values = std::make_shared<const std::vector<double>>(
-      r.tokens_first ? read_across(file, t, r, output.index) : read_matrix(file, t, {r.heads, r.n, r.d}, output.index));
+      r.tokens_first ? read_across(file, t, r, output.index, watch)
+                     : read_matrix(file, t, {r.heads, r.n, r.d}, output.index, watch));
   output.n = r.n;
   output.d = r.d;
   output.type = name(t.type);

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/tensors/stored_tensor.h"
 #include "kernels/slips/slips.h"
 
 namespace attoscope {
@@ -22,8 +23,8 @@ std::string kernel_output_spec(const KernelOutput& output);
 /// Reads the file of an output that was named and not yet read: sets values, digest, type and shape. Tensors are called o, out,
 /// output, attn_out or the like, or are the only one of their file; they hold n x d, heads x n x d or n x heads x d, each after
 /// a batch if there is one. n and d are what is wanted; 0: whatever the file has. Throws std::runtime_error in a sentence that
-/// names the file, the tensor, its shape and what was expected.
-void load_kernel_output(KernelOutput& output, int n = 0, int d = 0);
+/// names the file, the tensor, its shape and what was expected, or where `watch` asks to stop.
+void load_kernel_output(KernelOutput& output, int n = 0, int d = 0, const ReadWatch& watch = {});
 
 /// True if the file is a .npy file, or a .safetensors file with an output but without Q, K, V: what is dropped is an output.
 bool is_kernel_output(const std::string& file);

@@ -150,22 +150,6 @@ std::optional<std::string> output_name_in(const Parsed& header) {
   return names.size() == 1 ? std::optional(names.front()) : std::nullopt;
 }
 
-/// The length that the first 8 bytes give, checked against the file's.
-std::uint64_t header_length(const InputFile& file) {
-  std::array<char, 8> prefix{};
-  if (file.size() < prefix.size()) {
-    throw std::runtime_error(file.path() + ": has " + std::to_string(file.size()) +
-                             " bytes, expected a .safetensors file, which has 8 and a header");
-  }
-  file.read_at(0, prefix);
-  std::uint64_t length = 0;
-  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(prefix[static_cast<std::size_t>(i)]);
-  const std::uint64_t most = std::min(file.size() - prefix.size(), longest_header);
-  if (length >= 2 && length <= most) return length;
-  throw std::runtime_error(file.path() + ": header length is " + std::to_string(length) + " bytes, expected 2 to " +
-                           std::to_string(most));
-}
-
 Parsed read_header(const InputFile& file, std::uint64_t length) {
   std::string text(length, '\0');
   file.read_at(8, text);
@@ -193,7 +177,7 @@ struct CheckedHeader {
 };
 
 CheckedHeader checked_header(const InputFile& file) {
-  const std::uint64_t length = header_length(file), data = 8 + length;
+  const std::uint64_t length = header_bytes(file), data = 8 + length;
   CheckedHeader header{read_header(file, length), data, file.size() - data, file.path()};
   std::vector<Range> ranges;
   for (const auto& [key, entry] : header.tensors.items()) {
@@ -207,6 +191,21 @@ CheckedHeader checked_header(const InputFile& file) {
 }
 
 }  // namespace
+
+std::uint64_t header_bytes(const InputFile& file) {
+  std::array<char, 8> prefix{};
+  if (file.size() < prefix.size()) {
+    throw std::runtime_error(file.path() + ": has " + std::to_string(file.size()) +
+                             " bytes, expected a .safetensors file, which has 8 and a header");
+  }
+  file.read_at(0, prefix);
+  std::uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(prefix[static_cast<std::size_t>(i)]);
+  const std::uint64_t most = std::min(file.size() - prefix.size(), longest_header);
+  if (length >= 2 && length <= most) return length;
+  throw std::runtime_error(file.path() + ": header length is " + std::to_string(length) + " bytes, expected 2 to " +
+                           std::to_string(most));
+}
 
 Safetensors read_safetensors(const InputFile& file) {
   const CheckedHeader header = checked_header(file);

@@ -9,6 +9,10 @@
 
 namespace attoscope {
 
+/// The length of the header as the file's first bytes give it. Throws std::runtime_error in a sentence where they cannot be
+/// right.
+std::uint64_t header_bytes(const InputFile& file);
+
 /// Q, K, V and the notes of a .safetensors file.
 struct Safetensors {
   std::array<StoredTensor, 3> qkv;  ///< q, k, v

@@ -1,17 +1,22 @@
 #include "app/tensors/stored_tensor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
+#include "app/words/numbers.h"
 #include "kernels/experiment/experiment.h"
 
 namespace attoscope {
 namespace {
 
 constexpr std::size_t chunk_elements = std::size_t{1} << 17;
+/// Of a file in Fortran order, whose heads lie element by element beside each other, so that all are read for one.
+constexpr std::uint64_t largest_fortran_order = std::uint64_t{1} << 30;
 
 /// The number at `bytes`, `count` of them, as one integer.
 std::uint64_t bits_at(const char* bytes, int count, bool big_endian) {
@@ -48,22 +53,37 @@ double number_at(const char* bytes, ElementType type, bool big_endian) {
   return std::bit_cast<double>(bits);
 }
 
-/// Calls take(index, value) for elements [first, first + count) in the order of the file, a chunk at a time.
+/// Elements [first, end) of a file, of which every `step`-th is wanted.
+struct Stretch {
+  std::uint64_t first = 0, end = 0, step = 1;
+};
+
+/// Calls take(value) for every element that is wanted, in the order of the file, a chunk at a time.
 template <class Take>
-void for_each_element(const InputFile& file, const StoredTensor& t, std::uint64_t first, std::uint64_t count, Take take) {
+void for_each_element(const InputFile& file, const StoredTensor& t, const Stretch& wanted, const ReadWatch& watch, Take take) {
+  const auto [first, end, step] = wanted;
   const auto width = static_cast<std::size_t>(bytes_of(t.type));
-  std::vector<char> chunk(std::min<std::uint64_t>(count, chunk_elements) * width);
-  for (std::uint64_t done = 0; done < count; done += chunk_elements) {
-    const std::size_t now = std::min<std::uint64_t>(count - done, chunk_elements);
-    file.read_at(t.offset + (first + done) * width, std::span(chunk).first(now * width));
-    for (std::size_t i = 0; i < now; ++i) take(first + done + i, number_at(&chunk[i * width], t.type, t.big_endian));
+  std::vector<char> chunk(std::min<std::uint64_t>(end - first, chunk_elements) * width);
+  std::uint64_t next = first;
+  for (std::uint64_t at = first; at < end; at += chunk_elements) {
+    const std::size_t now = std::min<std::uint64_t>(end - at, chunk_elements);
+    tell(watch, static_cast<double>(at - first) / static_cast<double>(end - first), t.label);
+    file.read_at(t.offset + at * width, std::span(chunk).first(now * width));
+    for (; next < at + now; next += step) take(number_at(&chunk[(next - at) * width], t.type, t.big_endian));
   }
 }
 
-/// The head that an element of index (i0, i1), i0 fastest among the leading dimensions in Fortran order, belongs to.
-std::uint64_t head_of_leading(std::uint64_t leading, const std::vector<std::uint64_t>& shape) {
-  if (shape.size() < 4) return leading;
-  return leading % shape[0] * shape[1] + leading / shape[0];
+/// Where a head's elements begin in Fortran order, in which the first of the leading dimensions is the fastest.
+std::uint64_t leading_of_head(std::uint64_t head, const std::vector<std::uint64_t>& shape) {
+  if (shape.size() < 4) return head;
+  return head / shape[1] + head % shape[1] * shape[0];
+}
+
+void check_fortran_order(const StoredTensor& t) {
+  const std::uint64_t bytes = byte_count(t.shape, bytes_of(t.type), t.label);
+  if (bytes <= largest_fortran_order) return;
+  throw std::runtime_error(t.label + " is in Fortran order and has " + std::to_string(bytes) + " bytes, expected at most " +
+                           std::to_string(largest_fortran_order) + ", or C order");
 }
 
 int checked_size(std::uint64_t size, int largest, const StoredTensor& t, const char* what) {
@@ -108,6 +128,14 @@ std::uint64_t byte_count(const std::vector<std::uint64_t>& shape, int element_by
   return bytes;
 }
 
+void check_memory(const std::string& file, int count, int n, int d) {
+  const double needed = 8.0 * count * n * d;
+  const double there = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (needed <= there / 2) return;
+  throw std::runtime_error(file + ": a head of n=" + std::to_string(n) + ", d=" + std::to_string(d) + " needs " +
+                           shortest(needed) + " bytes, expected at most half of the machine's " + shortest(there));
+}
+
 Extent common_extent(const std::array<StoredTensor, 3>& qkv) {
   const Extent extent = extent_of(qkv[0]);
   for (const StoredTensor& t : qkv) {
@@ -118,18 +146,25 @@ Extent common_extent(const std::array<StoredTensor, 3>& qkv) {
   return extent;
 }
 
-std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tensor, const Extent& extent, int head) {
+void tell(const ReadWatch& watch, double share, const std::string& label) {
+  if (watch && watch(share)) throw std::runtime_error(label + ": stopped before it was read");
+}
+
+std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tensor, const Extent& extent, int head,
+                                const ReadWatch& watch) {
   const auto n = static_cast<std::uint64_t>(extent.n), d = static_cast<std::uint64_t>(extent.d);
   const auto heads = static_cast<std::uint64_t>(extent.heads), wanted = static_cast<std::uint64_t>(head);
+  if (tensor.fortran_order) check_fortran_order(tensor);
   std::vector<double> matrix(n * d);
   if (!tensor.fortran_order) {
-    for_each_element(file, tensor, wanted * n * d, n * d, [&](std::uint64_t i, double x) { matrix[i - wanted * n * d] = x; });
+    for_each_element(file, tensor, {wanted * n * d, (wanted + 1) * n * d}, watch,
+                     [to = matrix.data()](double x) mutable { *to++ = x; });
     return matrix;
   }
-  for_each_element(file, tensor, 0, heads * n * d, [&](std::uint64_t i, double x) {
-    if (head_of_leading(i % heads, tensor.shape) != wanted) return;
-    const std::uint64_t row = i / heads % n, col = i / heads / n;
+  std::uint64_t row = 0, col = 0;
+  for_each_element(file, tensor, {leading_of_head(wanted, tensor.shape), heads * n * d, heads}, watch, [&](double x) {
     matrix[row * d + col] = x;
+    if (++row == n) row = 0, ++col;
   });
   return matrix;
 }

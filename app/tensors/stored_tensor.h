@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "app/files/files.h"
 
 namespace attoscope {
+
+/// Told now and then how much of what is wanted has been read, 0 .. 1; true asks to stop.
+using ReadWatch = std::function<bool(double share)>;
 
 enum class ElementType : std::uint8_t { F16, BF16, F32, F64 };
 constexpr int bytes_of(ElementType t) { return t == ElementType::F64 ? 8 : t == ElementType::F32 ? 4 : 2; }
@@ -35,8 +39,15 @@ std::uint64_t byte_count(const std::vector<std::uint64_t>& shape, int element_by
 /// The extent of q, k and v. Throws where a shape is not understood, not theirs all, empty, or beyond max_n and max_d.
 Extent common_extent(const std::array<StoredTensor, 3>& qkv);
 
-/// Matrix `head` (an index over the leading dimensions), row-major n x d.
-std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tensor, const Extent& extent, int head);
+/// Throws, with the file's name, where `count` matrices of numbers n x d would take more than half of the machine's memory.
+void check_memory(const std::string& file, int count, int n, int d);
+
+/// Tells `watch`, if there is one; throws std::runtime_error in a sentence where it asks to stop.
+void tell(const ReadWatch& watch, double share, const std::string& label);
+
+/// Matrix `head` (an index over the leading dimensions), row-major n x d. Throws where `watch` asks to stop.
+std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tensor, const Extent& extent, int head,
+                                const ReadWatch& watch = {});
 
 /// "[4, 1024, 64]"
 std::string shape_text(const std::vector<std::uint64_t>& shape);

@@ -1,7 +1,5 @@
 #include "app/tensors/tensors.h"
 
-#include <unistd.h>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -58,14 +56,6 @@ TensorFiles open_tensors(const std::string& list) {
   }
   t.extent = common_extent(t.qkv);
   return t;
-}
-
-void check_memory(const Extent& e, const std::string& file) {
-  const double needed = 3.0 * 8 * e.n * e.d;
-  const double there = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  if (needed <= there / 2) return;
-  throw std::runtime_error(file + ": a head of n=" + std::to_string(e.n) + ", d=" + std::to_string(e.d) + " needs " +
-                           shortest(needed) + " bytes, expected at most half of the machine's " + shortest(there));
 }
 
 std::uint64_t hash(const std::vector<double>& values, std::uint64_t seed) {
@@ -164,18 +154,34 @@ std::string input_spec(const Input& input) {
   return std::string(name(input.kind));
 }
 
-void load_tensors(Input& input) {
+void load_tensors(Input& input, const ReadWatch& watch) {
   if (input.kind != InputKind::tensors || input.tensors) return;
   const TensorFiles t = open_tensors(input.file);
   if (input.index < 0 || input.index >= t.extent.heads) {
     throw std::runtime_error(input.file + ": head index is " + std::to_string(input.index) + ", expected 0 to " +
                              std::to_string(t.extent.heads - 1));
   }
-  check_memory(t.extent, input.file);
-  const auto matrix = [&](std::size_t i) { return read_matrix(t.file_of(i), t.qkv[i], t.extent, input.index); };
+  check_memory(input.file, 3, t.extent.n, t.extent.d);
+  const auto matrix = [&](std::size_t i) {
+    const ReadWatch third = [&](double share) { return watch && watch((static_cast<double>(i) + share) / 3); };
+    return read_matrix(t.file_of(i), t.qkv[i], t.extent, input.index, third);
+  };
   Tensors read{t.extent.n, t.extent.d, matrix(0), matrix(1), matrix(2)};
   input.digest = digest_of(read);
   input.tensors = std::make_shared<const Tensors>(std::move(read));
+}
+
+bool quick_to_read(const std::string& files) {
+  constexpr std::uint64_t few_bytes = 4 << 20, short_header = 1 << 18;
+  try {
+    const auto paths = npy_paths(files);
+    for (const std::string& path : paths ? std::vector<std::string>(paths->begin(), paths->end()) : std::vector{files}) {
+      const InputFile file(path);
+      if (file.size() > few_bytes || (path.ends_with(".safetensors") && header_bytes(file) > short_header)) return false;
+    }
+  } catch (const std::exception&) {  // the sentence about it comes from who reads
+  }
+  return true;
 }
 
 TensorFileInfo describe_tensors(const std::string& file) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/tensors/stored_tensor.h"
 #include "kernels/experiment/input.h"
 #include "ui/frame/entries.h"
 
@@ -21,8 +22,13 @@ Input parse_input(std::string_view spec);
 std::string input_spec(const Input& input);
 
 /// Reads the file of an input of kind `tensors` that holds none yet: sets `tensors` and `digest`; other inputs stay as they
-/// are. Throws std::runtime_error in a sentence that names the file, the key, the value and what was expected.
-void load_tensors(Input& input);
+/// are. Throws std::runtime_error in a sentence that names the file, the key, the value and what was expected, or where `watch`
+/// asks to stop.
+void load_tensors(Input& input, const ReadWatch& watch = {});
+
+/// True if what `load_tensors`, `describe_tensors` and `load_kernel_output` do with these files ("a.npy,b.npy,c.npy" or a
+/// single one) takes no longer than a frame: they are small, and so are their headers, or they are no files.
+bool quick_to_read(const std::string& files);
 
 /// What FILE.safetensors or q.npy,k.npy,v.npy offers; data are not read. Throws as `load_tensors` does.
 TensorFileInfo describe_tensors(const std::string& file);

@@ -23,6 +23,10 @@ constexpr std::string_view family = "attoscope.checkpoint/", magic = "attoscope.
 constexpr std::uint64_t word = sizeof(std::uint64_t), header_size = magic.size() + 2 * word,
                         longest_json = std::uint64_t{1} << 30;
 constexpr int deepest = 8;
+/// Larger files are read through only where their JSON says that they should be so large.
+constexpr std::uint64_t largest_unasked = std::uint64_t{1} << 28;
+/// A number of a long training takes three bytes at least.
+constexpr std::size_t most_values = longest_json / 3;
 
 template <class T>
 void append(std::string& bytes, const T* x, std::size_t count) {
@@ -126,24 +130,50 @@ void check_digest(const InputFile& file) {
     throw std::runtime_error("is damaged: its digest is " + hex16(computed) + ", expected " + hex16(stored));
 }
 
+/// The JSON as text, read no further than a byte of 0, which no JSON has and a file with holes has many of.
+std::string json_text_of(Reader& reader, std::uint64_t size) {
+  constexpr std::uint64_t piece = 1 << 20;
+  std::string text;
+  while (text.size() < size) {
+    const std::string part = reader.text(std::min(piece, size - text.size()));
+    if (const std::size_t zero = part.find('\0'); zero != std::string::npos)
+      throw std::runtime_error("is not JSON at byte " + std::to_string(text.size() + zero + 1));
+    text += part;
+  }
+  return text;
+}
+
+/// What stands before the arrays, which is all that `reader` has read of the file then; throws unless it fits the file's size.
+struct Head {
+  nlohmann::json json;
+  TrainRecord record;
+};
+Head read_head(const InputFile& file, Reader& reader) {
+  const std::uint64_t json_size = reader.number(), most = std::min(longest_json, file.size() - header_size - word);
+  if (json_size > most)
+    throw std::runtime_error("tells of " + std::to_string(json_size) + " bytes of JSON, expected at most " +
+                             std::to_string(most));
+  Head head;
+  head.json = parse_json(json_text_of(reader, json_size), deepest, most_values);
+  head.record = train_record(head.json);
+  const std::uint64_t there = file.size() - header_size - word - json_size, expected = array_bytes(head.record);
+  if (there != expected)
+    throw std::runtime_error("holds " + std::to_string(there) + " bytes of weights, expected " + std::to_string(expected) +
+                             " for its plan");
+  return head;
+}
+
 Checkpoint checked(const InputFile& file) {
   check_magic(file);
   Reader reader(file);
   reader.text(magic.size());
   if (const std::uint64_t total = reader.number(); total != file.size())
     throw std::runtime_error("has " + std::to_string(file.size()) + " bytes, expected " + std::to_string(total));
+  if (Reader beforehand = reader; file.size() > largest_unasked) read_head(file, beforehand);
   check_digest(file);
-  const std::uint64_t json_size = reader.number(), most = std::min(longest_json, file.size() - header_size - word);
-  if (json_size > most)
-    throw std::runtime_error("tells of " + std::to_string(json_size) + " bytes of JSON, expected at most " +
-                             std::to_string(most));
-  const nlohmann::json json = parse_json(reader.text(json_size), deepest);
-  Checkpoint read{train_record(json), {}};
-  const std::uint64_t there = file.size() - header_size - word - json_size, expected = array_bytes(read.record);
-  if (there != expected)
-    throw std::runtime_error("holds " + std::to_string(there) + " bytes of weights, expected " + std::to_string(expected) +
-                             " for its plan");
-  read.state = empty_state(JsonPlace(json, "").at("state"), read.record);
+  Head head = read_head(file, reader);
+  Checkpoint read{std::move(head.record), {}};
+  read.state = empty_state(JsonPlace(head.json, "").at("state"), read.record);
   for (TrainState& s : read.state.runs)
     for (std::vector<float>* const x : {&s.weights, &s.m, &s.v}) reader.fill(*x);
   for (std::vector<double>& p : read.state.paths) reader.fill(p);

@@ -46,7 +46,7 @@ void check_device(std::string_view option, std::string_view spec) {
   if (spec != "cuda" && gpus.empty())
     throw std::invalid_argument(std::string(option) + " is " + in_quotes(spec) + ", expected " + std::string(device_specs));
   const std::vector<DeviceInfo>& devices = cuda_devices();
-  const std::string what = std::string(option) + " " + std::string(spec) + ": ";
+  const std::string what = std::string(option) + " " + printable(spec) + ": ";
   if (devices.empty()) throw std::runtime_error(what + why_no_cuda());
   for (const int gpu : gpus)
     if (std::ranges::find(devices, gpu, &DeviceInfo::index) == devices.end())

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/arithmetic/named_formats.h"
+#include "kernels/arithmetic/quoted.h"
 
 namespace attoscope {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 3> overflow_names{"infinity", "saturate", "nan"};
 
 [[noreturn]] void refuse(std::string_view text, const char* expected) {
-  throw std::invalid_argument("format '" + std::string(text) + "' is unknown: expected " + expected);
+  throw std::invalid_argument("format " + in_quotes(text) + " is unknown: expected " + expected);
 }
 
 /// Reads a number at the front of `text` and drops it; -1 where there is none.

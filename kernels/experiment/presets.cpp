@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
 
@@ -54,7 +55,7 @@ const Policy& policy(std::string_view name) {
     if (p.name == name) return p;
     known += (known.empty() ? "" : ", ") + std::string(p.name);
   }
-  throw std::invalid_argument("policy '" + std::string(name) + "' is unknown: expected one of " + known);
+  throw std::invalid_argument("policy " + in_quotes(name) + " is unknown: expected one of " + known);
 }
 
 std::string_view policy_name(const Precision& precision, Algorithm algorithm) {

@@ -24,13 +24,6 @@ std::optional<std::uint64_t> from_hex16(std::string_view text) {
   return value;
 }
 
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t longest = 80;
-  std::string result = "'";
-  for (const char c : text.substr(0, longest)) result += static_cast<unsigned char>(c) < 32 || c == 127 ? '?' : c;
-  return result + (text.size() > longest ? "...'" : "'");
-}
-
 std::string rounding_text(const Rounding& rounding) {
   if (rounding.kind == Rounding::Kind::exact) return "exact";
   const std::string nearest = rounding.kind == Rounding::Kind::main ? "main" : name(rounding.format);

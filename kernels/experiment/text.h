@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "kernels/arithmetic/precision.h"
+#include "kernels/arithmetic/quoted.h"  // IWYU pragma: export
 #include "kernels/experiment/mask.h"
 
 namespace attoscope {
@@ -36,9 +37,6 @@ std::string shortest(T x, Base... base) {
 /// 16 hexadecimal digits, and back.
 std::string hex16(std::uint64_t x);
 std::optional<std::uint64_t> from_hex16(std::string_view text);
-
-/// `text` in single quotes, without control characters and no longer than a line, for a message.
-std::string in_quotes(std::string_view text);
 
 /// What `parse_rounding` understands, for messages.
 inline constexpr std::string_view roundings_expected = "exact, main or a format, the last two perhaps followed by /stochastic";

@@ -4,36 +4,13 @@
 #include <optional>
 #include <stdexcept>
 
+#include "kernels/arithmetic/quoted.h"
 #include "kernels/arithmetic/random.h"
 
 namespace attoscope {
 namespace {
 
 constexpr char32_t code_points = 0x110000;  ///< of Unicode
-
-/// A character of UTF-8 and the bytes that it takes.
-struct Decoded {
-  char32_t character = 0;
-  std::size_t bytes = 1;
-};
-
-/// The character that starts at `first`; nothing if there is no Unicode character in its shortest encoding.
-std::optional<Decoded> decoded(std::string_view text, std::size_t first) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[first + i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return Decoded{static_cast<char32_t>(lead), 1};
-  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() - first < bytes) return {};
-  char32_t c = lead & (0x7fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0u) != 0x80u) return {};
-    c = (c << 6) | (byte(i) & 0x3fu);
-  }
-  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = c >= 0xd800 && c <= 0xdfff;
-  if (c < least[bytes] || c >= code_points || surrogate) return {};
-  return Decoded{c, bytes};
-}
 
 /// f(character) for every one, in order.
 template <class F>

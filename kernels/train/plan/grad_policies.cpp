@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
 
@@ -46,7 +47,7 @@ const GradPolicy& grad_policy(std::string_view name) {
   if (found != known.end()) return *found;
   std::string names;
   for (const GradPolicy& p : known) names.append(names.empty() ? "" : ", ").append(p.name);
-  throw std::invalid_argument("'" + std::string(name) + "' is no backward policy, expected one of " + names);
+  throw std::invalid_argument(in_quotes(name) + " is no backward policy, expected one of " + names);
 }
 
 std::string_view grad_policy_name(const GradPrecision& precision) {

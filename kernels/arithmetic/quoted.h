@@ -1,0 +1,28 @@
+/// Somebody's text in messages: one line, whatever it holds.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attoscope {
+
+/// A character of UTF-8 and the bytes that it takes.
+struct Decoded {
+  char32_t character = 0;
+  std::size_t bytes = 1;
+};
+/// The character that starts at `first`; none if there is no Unicode character in its shortest encoding.
+std::optional<Decoded> decoded(std::string_view text, std::size_t first);
+
+/// `text` with a question mark for every control character and every byte that is no UTF-8.
+std::string printable(std::string_view text);
+
+/// `text` in single quotes, printable and no longer than a line, for a message.
+std::string in_quotes(std::string_view text);
+
+/// A key as it is where it can be read as one word, else in quotes.
+std::string shown_key(std::string_view key);
+
+}  // namespace attoscope

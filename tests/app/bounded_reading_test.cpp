@@ -1,0 +1,238 @@
+// Whatever a file holds, it is answered soon: read, or refused in a sentence. The bounds are generous: what they keep out takes
+// minutes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/commands/figure_command.h"
+#include "app/files/zip.h"
+#include "app/json/field_reader.h"
+#include "app/json/json.h"
+#include "app/papers/named_bundle.h"
+#include "app/session/session.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/tensors.h"
+#include "app/train/checkpoint.h"
+#include "tests/app/outcome.h"
+#include "tests/support/support.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using testing::sentence_of;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using testing::TemporaryDirectory;
+
+/// Fails where `act` took long.
+template <class F>
+void soon(F act) {
+  const auto began = std::chrono::steady_clock::now();
+  act();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(took.count(), testing::sanitized ? 60 : 5);
+}
+
+std::string repeated(const std::string& item, std::size_t count) {
+  std::string text;
+  text.reserve(count * (item.size() + 1));
+  for (std::size_t i = 0; i < count; ++i) text.append(item).append(i + 1 < count ? "," : "");
+  return text;
+}
+
+TEST(Json, ObjectsSideBySideTakeTheirNumberAndNotItsSquare) {
+  soon([] { EXPECT_EQ(parse_json("[" + repeated("{}", 400'000) + "]", 2).size(), 400'000u); });
+  soon([] { EXPECT_EQ(parse_json("[" + repeated("{\"x\":[1]}", 200'000) + "]", 3).size(), 200'000u); });
+}
+
+TEST(Json, MoreValuesThanAnybodyMeansAreRefused) {
+  soon([] {
+    EXPECT_EQ(sentence_of<std::runtime_error>([] { parse_json("[" + repeated("{}", 1'000'000) + "]", 2); }),
+              "holds more than 1000000 values");
+  });
+  EXPECT_NO_THROW(parse_json("[1,2,[],{\"a\":null}]", 2, 6));
+  EXPECT_EQ(sentence_of<std::runtime_error>([] { parse_json("[1,2,[],{\"a\":null}]", 2, 5); }), "holds more than 5 values");
+}
+
+TEST(Json, WhatComesFirstIsSaid) {
+  const auto said = [](const std::string& text) { return sentence_of<std::runtime_error>([&] { parse_json(text, 2); }); };
+  EXPECT_EQ(said("[1,"), "is not JSON at byte 4");
+  EXPECT_EQ(said(""), "is not JSON at byte 1");
+  EXPECT_EQ(said("[[[1]]"), "is nested deeper than 2");
+  EXPECT_EQ(said("{\"a\":1,\"a\":"), "gives the key 'a' twice");
+  EXPECT_EQ(said("{\"a\":{\"b\":1,\"b\":2}}"), "gives the key 'b' twice");
+  EXPECT_EQ(said("{\"a\":1e999}"), "is not JSON: a number is beyond the range of double");
+  EXPECT_EQ(said("{\"\\u001b[2J\":1,\"\\u001b[2J\":1}"), "gives the key '?[2J' twice");
+  EXPECT_EQ(parse_json("[{\"a\":1},{\"a\":2}]", 2).size(), 2u);
+}
+
+TEST(Bounded, HeadersOfManyTensors) {
+  std::string header = "{";
+  for (int i = 0; i < 20'000; ++i) header += testing::entry("t" + std::to_string(i), "F32", "[1]", 4 * i, 4 * i + 4) + ",";
+  header.back() = '}';
+  soon([&] {
+    EXPECT_THAT(testing::refusal(testing::safetensors(header, 80'000)), HasSubstr("no three tensors called q, k, v"));
+  });
+}
+
+TEST(Bounded, SessionsOfManyPins) {
+  std::vector<std::string> remarks;
+  soon([&] { parse_session(R"({"schema":"attoscope.session/1","pins":[)" + repeated("{}", 160'000) + "]}", remarks); });
+  EXPECT_THAT(remarks, SizeIs(1));
+}
+
+TEST(Bounded, FiguresOfManyDigests) {
+  const std::string text = R"({"schema":"attoscope.figure/1","digests":[)" + repeated("{}", 300'000) + "]}";
+  soon([&] {
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { parse_asked_figure(text); }), HasSubstr("digests holds 300000 entries"));
+  });
+}
+
+TEST(Bounded, RemarksAboutManyThings) {
+  std::string keys;
+  for (int i = 0; i < 100'000; ++i) keys += ",\"key" + std::to_string(i) + "\":1";
+  std::vector<std::string> remarks;
+  soon([&] { parse_session(R"({"schema":"attoscope.session/1")" + keys + "}", remarks); });
+  ASSERT_THAT(remarks, SizeIs(most_remarks + 1));
+  EXPECT_EQ(remarks.front(), "key0 is not a known key");
+  EXPECT_EQ(remarks.back(), "There is more that cannot be used.");
+}
+
+TEST(Bounded, ArchivesThatUnpackToMuch) {
+  const TemporaryDirectory scratch;
+  const std::string bomb = zip_bytes({{"f.json", std::string(200 << 20, ' ')}});
+  ASSERT_LT(bomb.size(), 1u << 20);
+  const std::string path = scratch.write("bomb.zip", bomb);
+  soon([&] {
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { zip_member(path, ".json", 1 << 20); }),
+                HasSubstr("holds a file of more than 1048576 bytes"));
+  });
+}
+
+/// A file of `size` bytes that takes hardly any room.
+std::string sparse(const TemporaryDirectory& scratch, const std::string& name, const std::string& begin, std::uint64_t size) {
+  std::filesystem::resize_file(scratch.write(name, begin), size);
+  return scratch / name;
+}
+constexpr std::uint64_t huge = std::uint64_t{100} << 30;
+
+TEST(Bounded, TensorsOfAHundredGigabytes) {
+  const TemporaryDirectory scratch;
+  const std::string header = testing::npy(testing::npy_header("<f2", "(51200, 1024, 1024)", "True"), "");
+  const std::string path = sparse(scratch, "x.npy", header, header.size() + huge);
+  soon([&] {
+    Input input = parse_input(path + "," + path + "," + path + ":7");
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { load_tensors(input); }),
+                AllOf(HasSubstr("x.npy is in Fortran order"), HasSubstr("107374182400 bytes"), HasSubstr("expected at most")));
+    KernelOutput output = parse_kernel_output(path + ":7");
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { load_kernel_output(output); }), HasSubstr("is in Fortran order"));
+  });
+  soon([&] {
+    Input input = parse_input(sparse(scratch, "x.safetensors", "", huge));
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { load_tensors(input); }), HasSubstr("header length is 0 bytes"));
+  });
+}
+
+TEST(Bounded, TextsOfAHundredGigabytes) {
+  const TemporaryDirectory scratch;
+  std::vector<std::string> remarks;
+  soon([&] {
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_session(sparse(scratch, "s.json", "{", huge), remarks); }),
+                HasSubstr("has 107374182400 bytes, expected at most"));
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { zip_member(sparse(scratch, "z.zip", "PK", huge), ".json", 1 << 20); }),
+                HasSubstr("has 107374182400 bytes, expected at most"));
+  });
+}
+
+TEST(Bounded, CheckpointsOfAHundredGigabytes) {
+  const TemporaryDirectory scratch;
+  const auto numbers = [](std::uint64_t total, std::uint64_t json) {
+    return testing::little_endian(total, 8) + testing::little_endian(json, 8);
+  };
+  const auto said = [&](const std::string& begin) {
+    std::string sentence;
+    soon([&] {
+      const std::string path = sparse(scratch, "c", "attoscope.checkpoint/1\n" + begin, huge);
+      sentence = sentence_of<std::runtime_error>([&] { read_checkpoint(path); });
+    });
+    return sentence;
+  };
+  EXPECT_THAT(said(numbers(huge, 1 << 30)), HasSubstr("is not JSON at byte 1"));
+  EXPECT_THAT(said(numbers(huge, 2) + "{}"), HasSubstr("has no key 'schema'"));
+  EXPECT_THAT(said(numbers(huge, huge)), HasSubstr("bytes of JSON, expected at most"));
+  EXPECT_THAT(said(numbers(huge - 1, 2) + "{}"), HasSubstr("has 107374182400 bytes, expected 107374182399"));
+}
+
+TEST(Messages, HoldTextOfFilesAndArgumentsInQuotes) {
+  const std::string nasty = "\x1b]0;x\x07\nline\xff";
+  std::vector<std::string> remarks;
+  parse_session(R"({"schema":"attoscope.session/1","a\u001b[31m\nb":1,"view":{"x y":1},"device":7})", remarks);
+  EXPECT_THAT(remarks, ::testing::UnorderedElementsAre("'a?[31m?b' is not a known key", "view.'x y' is not a known key",
+                                                       "device is '7', expected a text; the default is kept"));
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"run", "--format", nasty},
+                                             {"run", "--policy", nasty},
+                                             {"run", "--input", nasty + ".safetensors"},
+                                             {"run", "--device", nasty},
+                                             {"run", "--set", nasty},
+                                             {"run", nasty},
+                                             {nasty},
+                                             {"figure", nasty},
+                                             {"figure", nasty + ".json", "--out", "x.pdf"},
+                                             {"sweep", "--vary", nasty},
+                                             {"train", "--text", nasty},
+                                             {"run", "--json", nasty + "/x"}}) {
+    const testing::Outcome outcome = testing::attoscope(arguments);
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_THAT(outcome.err, AllOf(StartsWith("attoscope: "), EndsWith("\n")));
+    EXPECT_EQ(outcome.err.find_first_of("\x1b\x07\xff"), std::string::npos) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+}
+
+TEST(Json, HoldsPathsThatAreNoUtf8) {
+  std::string all;
+  for (int byte = 1; byte < 256; ++byte) all += static_cast<char>(byte);
+  for (const std::string& bytes :
+       {all, std::string("plain \xc3\xa4"), std::string("\xf4\x8f\xbe\x80 \xff\xf4\x8f"), std::string()}) {
+    EXPECT_EQ(bytes_of_json(json_string(bytes)), bytes);
+    EXPECT_EQ(parse_json(json_text(json_string(bytes)), 1), nlohmann::json(json_string(bytes)));
+  }
+  EXPECT_EQ(json_string("plain \xc3\xa4"), "plain \xc3\xa4");
+  EXPECT_EQ(bytes_of_json("plain \xc3\xa4"), "plain \xc3\xa4");
+}
+
+TEST(Session, FindsAFileWhoseNameIsNoUtf8) {
+  const TemporaryDirectory scratch;
+  const std::string path = scratch.write("x\xff.safetensors", testing::safetensors(testing::good_header(), 72));
+  Session session;
+  session.experiment.problem.input = parse_input(path);
+  std::vector<std::string> remarks;
+  Session read = parse_session(session_text(session, path), remarks);
+  EXPECT_TRUE(remarks.empty());
+  EXPECT_EQ(read.experiment.problem.input.file, path);
+  EXPECT_NO_THROW(load_tensors(read.experiment.problem.input));
+}
+
+TEST(Messages, CutNoCharacterInTwo) {
+  EXPECT_EQ(in_quotes("\xc3\xa4"), "'\xc3\xa4'");
+  EXPECT_EQ(in_quotes("\xc3"), "'?'");
+  EXPECT_EQ(in_quotes("\xc2\x9b"
+                      "31m"),
+            "'?31m'");  // a control character of two bytes
+  const std::string long_one = std::string(79, 'x') + "\xc3\xa4";
+  EXPECT_EQ(in_quotes(long_one), "'" + std::string(79, 'x') + "...'");
+  EXPECT_EQ(printable("a\tb\x7f"), "a?b?");
+  EXPECT_EQ(shown_key("block_k"), "block_k");
+  EXPECT_EQ(shown_key(""), "''");
+}
+
+}  // namespace
+}  // namespace attoscope
