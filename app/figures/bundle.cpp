@@ -30,11 +30,11 @@ struct Contents {
   std::string failure;
 };
 Contents contents(const std::string& stem, const std::string& script_stem, const Figure& figure, const Json& reproduction,
-                  PictureFormat format) {
+                  PictureFormat format, const Cancelled& cancelled) {
   const std::string script = gnuplot_script(figure, format, script_stem);
   Contents c{{{stem + ".csv", figure_csv(figure)}, {stem + ".gp", script}, {stem + ".json", json_text(reproduction)}}, ""};
   try {
-    c.members.push_back({stem + picture_ending(format), drawn(script, script_stem + picture_ending(format))});
+    c.members.push_back({stem + picture_ending(format), drawn(script, script_stem + picture_ending(format), cancelled)});
   } catch (const std::runtime_error& error) {
     c.failure = error.what();
     if (!c.failure.ends_with('.')) c.failure += '.';
@@ -67,24 +67,24 @@ void check_bundle_place(const std::string& option, const std::string& file) {
 }
 
 std::string stage_bundle(StagedFiles& files, const std::string& file, const Figure& figure, const Json& reproduction,
-                         PictureFormat in_zip) {
+                         PictureFormat in_zip, const Cancelled& cancelled) {
   check_bundle_name(file);
   const std::string stem = stem_of(file);
   if (is_zip(file)) {
-    const Contents all = contents(stem, stem, figure, reproduction, in_zip);
+    const Contents all = contents(stem, stem, figure, reproduction, in_zip, cancelled);
     files.add(file, zip_bytes(all.members));
     return all.failure.empty() ? "" : all.failure + " They are in " + file + ".";
   }
   const std::string beside = fs::path(file).replace_extension().string();
-  const Contents all = contents(beside, stem, figure, reproduction, picture_format(file));
+  const Contents all = contents(beside, stem, figure, reproduction, picture_format(file), cancelled);
   for (const ZipMember& member : all.members) files.add(member.name, member.bytes);
   if (!all.failure.empty()) files.add_absence(file);  // one of before would show other data
   return all.failure.empty() ? "" : all.failure + " They are in " + beside + ".csv, .gp and .json.";
 }
 
-void write_bundle(const std::string& file, const Figure& figure, const Json& reproduction) {
+void write_bundle(const std::string& file, const Figure& figure, const Json& reproduction, const Cancelled& cancelled) {
   StagedFiles files;
-  const std::string failure = stage_bundle(files, file, figure, reproduction);
+  const std::string failure = stage_bundle(files, file, figure, reproduction, PictureFormat::pdf, cancelled);
   files.commit();
   if (!failure.empty()) throw std::runtime_error(failure);
 }

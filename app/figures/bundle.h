@@ -25,12 +25,13 @@ std::vector<std::string> bundle_files(const std::string& file);
 void check_bundle_place(const std::string& option, const std::string& file);
 
 /// Stages FILE.pdf|svg|png and, beside it, .csv, .gp and .json; or FILE.zip, which holds the four with a picture in `in_zip`.
-/// Without gnuplot the picture alone is missing, and the sentence that says so is returned; else "".
+/// Without gnuplot the picture alone is missing, and the sentence that says so is returned; else "". Throws Stopped where that
+/// is cancelled.
 std::string stage_bundle(StagedFiles& files, const std::string& file, const Figure& figure, const Json& reproduction,
-                         PictureFormat in_zip = PictureFormat::pdf);
+                         PictureFormat in_zip = PictureFormat::pdf, const Cancelled& cancelled = {});
 
 /// The same, written all or none; without gnuplot it then throws the sentence as std::runtime_error.
-void write_bundle(const std::string& file, const Figure& figure, const Json& reproduction);
+void write_bundle(const std::string& file, const Figure& figure, const Json& reproduction, const Cancelled& cancelled = {});
 
 /// The JSON of a bundle: FILE.json itself, or the one within FILE.zip. Throws std::runtime_error in a sentence.
 std::string read_bundle(const std::string& file);

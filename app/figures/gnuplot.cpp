@@ -1,16 +1,19 @@
 #include "app/figures/gnuplot.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "app/files/files.h"
@@ -70,8 +73,31 @@ class Workshop {
   fs::path path_;
 };
 
-/// Runs gnuplot on script.gp in `directory`, what it says going to log.txt; its exit status.
-int run_gnuplot(const std::string& program, const fs::path& directory) {
+/// The exit status of a child, which is killed where that is cancelled.
+int status_of(pid_t child, const Cancelled& cancelled) {
+  constexpr auto between_looks = std::chrono::milliseconds(5);
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(child, &status, cancelled ? WNOHANG : 0);
+    if (ended == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    if (cancelled && cancelled()) {
+      ::kill(child, SIGKILL);
+      while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+      throw Stopped();
+    }
+    if (cancelled) std::this_thread::sleep_for(between_looks);
+  }
+}
+
+/// Runs gnuplot on script.gp in `directory`, what it says going to log.txt; its exit status. Ctrl-C ends it, whatever this
+/// program does about that.
+int run_gnuplot(const std::string& program, const fs::path& directory, const Cancelled& cancelled) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
@@ -81,12 +107,11 @@ int run_gnuplot(const std::string& program, const fs::path& directory) {
   std::string name = "gnuplot", script = "script.gp";
   std::array<char*, 3> arguments{name.data(), script.data(), nullptr};
   pid_t child = 0;
-  const int error = ::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
+  const int error = ::posix_spawn(&child, program.c_str(), &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   if (error != 0) throw std::runtime_error(program + ": cannot be run");
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return status_of(child, cancelled);
 }
 
 }  // namespace
@@ -101,12 +126,12 @@ PictureFormat picture_format(const std::string& file) {
   throw std::invalid_argument(in_quotes(file) + " is no picture file, expected a name that ends in .pdf, .svg or .png");
 }
 
-std::string drawn(const std::string& script, const std::string& picture_file) {
+std::string drawn(const std::string& script, const std::string& picture_file, const Cancelled& cancelled) {
   constexpr std::uint64_t largest = 1 << 28;
   const std::string program = gnuplot_program();
   const Workshop workshop;
   write_file(workshop / "script.gp", script);
-  const int status = run_gnuplot(program, workshop.path());
+  const int status = run_gnuplot(program, workshop.path(), cancelled);
   const std::string said = read_file(workshop / "log.txt", largest), picture = workshop / picture_file.c_str();
   std::error_code error;
   if (status != 0 || !fs::exists(picture, error) || fs::file_size(picture, error) == 0)

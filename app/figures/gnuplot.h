@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/figures/figure.h"
+#include "kernels/compute.h"
 
 namespace attoscope {
 
@@ -17,7 +18,8 @@ std::string picture_ending(PictureFormat format);
 /// literal: no character of a label means anything to gnuplot. `stem` holds letters, digits, - and _ only.
 std::string gnuplot_script(const Figure& figure, PictureFormat format, const std::string& stem);
 
-/// The picture's bytes. Throws std::runtime_error in a sentence: one that names the package where there is no gnuplot.
-std::string drawn(const std::string& script, const std::string& picture_file);
+/// The picture's bytes. Throws std::runtime_error in a sentence: one that names the package where there is no gnuplot; and
+/// Stopped, once gnuplot has ended, where that is cancelled.
+std::string drawn(const std::string& script, const std::string& picture_file, const Cancelled& cancelled = {});
 
 }  // namespace attoscope

@@ -45,12 +45,12 @@ std::string free_place(const std::string& directory, std::string name) {
 }
 
 BundlePlace stage_at(StagedFiles& files, const std::string& place, const Figure& figure, const Json& reproduction,
-                     const FigureChoice& choice) {
+                     const FigureChoice& choice, const Cancelled& cancelled) {
   const PictureFormat format = format_of(choice.as);
   const fs::path at(place);
   const std::string file = choice.zip ? place + ".zip" : (at / (at.filename().string() + picture_ending(format))).string();
   files.make_directory(choice.zip ? at.parent_path().string() : place);
-  return {file, stage_bundle(files, file, figure, reproduction, format)};
+  return {file, stage_bundle(files, file, figure, reproduction, format, cancelled)};
 }
 
 FigureMaker::FigureMaker(std::string directory, std::string cache, std::function<void()> done)
@@ -83,7 +83,8 @@ std::string FigureMaker::draw(const AskedFigure& asked, const FigureChoice& choi
                                                 shared.computed += !remembered;
                                               }});
   StagedFiles files;
-  const BundlePlace place = stage_at(files, free_place(directory, asked.name), made.figure, made.reproduction, choice);
+  const BundlePlace place =
+      stage_at(files, free_place(directory, asked.name), made.figure, made.reproduction, choice, cancelled);
   files.commit();
   if (!place.failure.empty()) throw std::runtime_error(place.failure);
   return "Saved " + place.file + ".";

@@ -21,13 +21,14 @@ std::shared_ptr<const std::vector<FigureEntry>> figure_entries();
 /// A name in `directory` of which no file is there yet: "attoscope-heat-map-3", without an ending.
 std::string free_place(const std::string& directory, std::string name);
 
-/// Stages a bundle at a place: a folder, which it makes, or a .zip. What cannot be drawn is returned, else "".
+/// Stages a bundle at a place: a folder, which it makes, or a .zip. What cannot be drawn is returned, else "". Throws Stopped
+/// where that is cancelled.
 struct BundlePlace {
   std::string file;  ///< the picture or the .zip
   std::string failure;
 };
 BundlePlace stage_at(StagedFiles& files, const std::string& place, const Figure& figure, const Json& reproduction,
-                     const FigureChoice& choice);
+                     const FigureChoice& choice, const Cancelled& cancelled = {});
 
 /// Computes and writes figures of the papers while the window goes on.
 class FigureMaker {

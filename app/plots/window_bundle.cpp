@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "app/files/interrupts.h"
-#include "app/json/field_reader.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
@@ -37,8 +36,6 @@ Plot plot_named(const std::string& text) {
     refuse("--plot", text, listed(std::vector<std::string_view>(plot_names.begin() + 1, plot_names.end())));
   return static_cast<Plot>(found - plot_names.begin());
 }
-
-bool is_plot(const nlohmann::json& json) { return json.is_object() && json.contains("plot"); }
 
 /// "after step 100 a: policy eager -> hw; after step 200 ..."
 std::string forks_text(const TrainRecord& record) {
@@ -100,29 +97,6 @@ Json plot_json(Plot plot, const Session& session, const PlotData& data, const st
   return json;
 }
 
-PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks) {
-  constexpr int deepest = 12;
-  const nlohmann::json json = parse_json(text, deepest);
-  check_schema(json, figure_schema);
-  if (!is_plot(json) || !json.contains("session")) throw std::runtime_error("session is missing, expected that of a plot");
-  PlotBundle bundle;
-  FieldReader reader(json, "", remarks);
-  for (const char* const key : {"schema", "version", "caption", "session"}) reader.know(key);
-  reader.choice("plot", bundle.plot, plot_names);
-  Digests digests;
-  reader.object("digests", [&](FieldReader& inner) {
-    inner.hex("golden", digests.golden);
-    inner.hex("a", digests.a);
-    inner.hex("b", digests.b);
-  });
-  reader.integer("steps", bundle.steps, 0, max_train_steps);
-  reader.text("forked", bundle.forked);
-  reader.remark_unknown();
-  if (json.contains("digests")) bundle.digests = digests;
-  bundle.session = parse_session(json["session"].dump(), remarks);
-  return bundle;
-}
-
 std::string changed_digests(const Digests& then, const Digests& now) {
   std::vector<std::string_view> changed;
   if (then.golden != now.golden) changed.push_back("golden");
@@ -136,7 +110,7 @@ std::string changed_digests(const Digests& then, const Digests& now) {
          " are not those that the figure was first made of: its inputs, the program or the device have changed";
 }
 
-void draw_plot(const FigureArguments& x, std::ostream& out) {
+void draw_plot(const FigureArguments& x, std::ostream& out) try {
   refuse_settings_of_named(x);
   std::vector<std::string> remarks;
   PlotBundle asked = asked_for(x, remarks);
@@ -149,11 +123,13 @@ void draw_plot(const FigureArguments& x, std::ostream& out) {
   const PlotData data = answered(asked.plot, asked.session, {},
                                  {.cancelled = [&] { return interrupts.arrived(); }, .device = device.spec}, asked.steps);
   const Figure figure = plot_figure(asked.plot, asked.session, data);
-  write_bundle(x.out, figure, plot_json(asked.plot, asked.session, data, figure.caption));
+  write_bundle(x.out, figure, plot_json(asked.plot, asked.session, data, figure.caption), [&] { return interrupts.arrived(); });
   for (const std::string& remark : remarks) out << remark << "\n";
   out << figure.caption << "\n" << x.out << "\n";
   const std::string changed = asked.digests ? changed_digests(*asked.digests, data.result->digests) : "";
   if (!changed.empty()) throw std::runtime_error(x.what + ": " + changed + "; " + x.out + " shows what was computed now");
+} catch (const Stopped&) {
+  throw std::runtime_error("stopped before the figure was drawn; nothing was written");
 }
 
 }  // namespace attoscope

@@ -1,0 +1,26 @@
+/// The JSON of a plot of the window, read back; no window is needed for that.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/result.h"
+#include "ui/session/figure_choice.h"
+#include "ui/session/session.h"
+
+namespace attoscope {
+
+/// Which plot of which session, and the digests of the answer that it showed; none: a session that was never drawn.
+struct PlotBundle {
+  Plot plot = Plot::heat_map;
+  Session session;
+  std::optional<Digests> digests;
+  int steps = 0;         ///< of a training: how many were taken; 0: all
+  std::string forked{};  ///< and where it went on under another plan, which cannot be made again: one sentence; empty: nowhere
+};
+
+/// What cannot be used is named in `remarks`. Throws std::runtime_error in a sentence where it is no plot at all.
+PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks);
+
+}  // namespace attoscope
