@@ -11,6 +11,7 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
+#include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/tensor_core/hardware.h"
@@ -30,6 +31,22 @@ void look_at_all(View& view) {
   view.cell_row = view.cell_col = view.scrubbed_tile = -1;
 }
 
+/// FILE of FILE:INDEX.
+std::string files_of(const std::string& spec) {
+  const std::size_t colon = spec.rfind(':');
+  const bool has_index = colon != std::string::npos && to_number<int>(std::string_view(spec).substr(colon + 1));
+  return has_index ? spec.substr(0, colon) : spec;
+}
+
+/// Reads an output that takes the place of a or of b.
+FileReader::Read output_reading(const std::string& spec, int n, int d, bool as_b) {
+  return [spec, n, d, as_b](const ReadWatch& watch) -> FileReader::Then {
+    KernelOutput output = parse_kernel_output(spec);
+    load_kernel_output(output, n, d, watch);
+    return [output, as_b](Session& shown) { use_kernel_output(shown.experiment, output, as_b); };
+  };
+}
+
 }  // namespace
 
 ProbeEntries probe_entries() {
@@ -40,7 +57,7 @@ ProbeEntries probe_entries() {
 }
 
 Explorer::Explorer(const Start& start, std::function<void()> published, Compute compute)
-    : cpu_(device_name()), answer_(published, std::move(compute)), side_(published), lessons_(published) {
+    : cpu_(device_name()), files_(published), answer_(published, std::move(compute)), side_(published), lessons_(published) {
   choices_.example_file = start.example_file;
   choices_.devices = device_entries(cpu_);
   messages_ = {.error = joined(start.remarks, "  "), .notice = {}, .remarks = start.remarks};
@@ -52,6 +69,7 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
 }
 
 void Explorer::update(Session& session) {
+  files_.update(session);
   choose_device(session);
   Experiment& experiment = session.experiment;
   if (loader_.load(experiment.problem, messages_.error) && loader_.load_output(experiment, messages_.error) &&
@@ -72,6 +90,14 @@ PanelInput Explorer::panel_input() const {
   input.side = side_.input();
   input.choices = choices_;
   input.messages = messages_;
+  for (std::string* const sentence : {&input.messages.error, &input.messages.notice}) *sentence = printable(*sentence);
+  if (files_.busy()) {
+    AnswerInput& answer = input.answer;
+    answer.reading = answer.computing = true;
+    answer.progress = files_.share();
+    answer.computing_seconds = files_.seconds();
+    answer.seconds_left = -1;
+  }
   input.learn = {open_lessons_, lessons_.answers(), vary_in_lesson};
   return input;
 }
@@ -115,75 +141,98 @@ std::string Explorer::take_lesson_answers() {
   }
 }
 
+void Explorer::read(Session& session, bool at_once, FileReader::Read read, const std::string& before) {
+  const auto failed = [this, before](const std::string& sentence) { messages_.error = before + sentence; };
+  if (!at_once) return files_.read(std::move(read), failed);
+  try {
+    read({})(session);
+  } catch (const std::exception& error) {
+    failed(error.what());
+  }
+}
+
 void Explorer::adopt(Session& session, Session opened, std::vector<std::string> remarks) {
-  load_tensors(opened.experiment.problem.input);
+  Input& input = opened.experiment.problem.input;
+  if (input.kind == InputKind::tensors && !input.tensors && !quick_to_read(input.file)) {
+    const auto load = [this, opened, remarks](const ReadWatch& watch) -> FileReader::Then {
+      Session whole = opened;
+      load_tensors(whole.experiment.problem.input, watch);
+      return [this, whole, remarks](Session& shown) { show(shown, whole, remarks); };
+    };
+    return read(session, false, load);
+  }
+  load_tensors(input);
+  show(session, std::move(opened), std::move(remarks));
+}
+
+void Explorer::show(Session& session, Session opened, std::vector<std::string> remarks) {
   session = std::move(opened);
+  if (session.experiment.problem.input.tensors) loader_.loaded(session.experiment.problem.input);
   messages_.error = joined(remarks, "  ");
   remarked_ = !remarks.empty();
   messages_.remarks = std::move(remarks);
 }
 
 void Explorer::paste(Session& session, const std::string& text) {
-  try {
+  const auto parse = [this, text](const ReadWatch&) -> FileReader::Then {
     std::vector<std::string> remarks;
     Session opened = parse_session(text, remarks);
-    opened.view.theme = session.view.theme;
-    opened.view.ui_scale = session.view.ui_scale;
-    opened.view.panels = session.view.panels;
-    opened.view.show_pins = session.view.show_pins;
-    opened.origin = session.origin;
-    if (opened.pins.empty()) opened.pins = session.pins;
-    adopt(session, std::move(opened), std::move(remarks));
-  } catch (const std::exception& error) {
-    messages_.error = std::string("The clipboard: ") + error.what();
-  }
+    return [this, opened, remarks](Session& shown) {
+      Session whole = opened;
+      whole.view.theme = shown.view.theme;
+      whole.view.ui_scale = shown.view.ui_scale;
+      whole.view.panels = shown.view.panels;
+      whole.view.show_pins = shown.view.show_pins;
+      whole.origin = shown.origin;
+      if (whole.pins.empty()) whole.pins = shown.pins;
+      adopt(shown, std::move(whole), remarks);
+    };
+  };
+  read(session, text.size() <= quick_text, parse, "The clipboard: ");
 }
 
 void Explorer::add_pins(Session& session, const std::string& text) {
-  try {
+  const auto parse = [this, text](const ReadWatch&) -> FileReader::Then {
     std::vector<std::string> remarks;
-    std::vector<Pin> pins = parse_session(text, remarks).pins;
+    const std::vector<Pin> pins = parse_session(text, remarks).pins;
     if (pins.empty()) throw std::runtime_error("holds a session without pins, expected one with some");
-    if (session.pins.size() + pins.size() > max_pins)
-      throw std::runtime_error("holds " + std::to_string(pins.size()) + " pins, expected at most " +
-                               std::to_string(max_pins - session.pins.size()) + " more");
-    std::ranges::move(pins, std::back_inserter(session.pins));
-    messages_.error = joined(remarks, "  ");
-  } catch (const std::exception& error) {
-    messages_.error = std::string("The clipboard: ") + error.what();
-  }
+    return [this, pins, remarks](Session& shown) {
+      if (shown.pins.size() + pins.size() > max_pins)
+        throw std::runtime_error("holds " + std::to_string(pins.size()) + " pins, expected at most " +
+                                 std::to_string(max_pins - shown.pins.size()) + " more");
+      std::ranges::copy(pins, std::back_inserter(shown.pins));
+      messages_.error = joined(remarks, "  ");
+    };
+  };
+  read(session, text.size() <= quick_text, parse, "The clipboard: ");
+}
+
+/// Reads what `spec` names: somebody's output, or tensors.
+FileReader::Read Explorer::reading(const std::string& spec, const Problem& problem) {
+  return [this, spec, n = problem.n, d = problem.d](const ReadWatch& watch) -> FileReader::Then {
+    if (is_kernel_output(spec)) return output_reading(spec, n, d, false)(watch);
+    Input input = parse_input(spec);
+    load_tensors(input, watch);
+    return [this, input](Session& shown) {
+      Problem changed = shown.experiment.problem;
+      changed.input = input;
+      if (input.tensors) {
+        changed = with_sizes(changed, input.tensors->n, input.tensors->d);
+        loader_.loaded(input);
+      }
+      shown.experiment.problem = changed;
+      look_at_all(shown.view);
+    };
+  };
 }
 
 void Explorer::open(Session& session, const std::string& spec) {
-  try {
-    if (is_kernel_output(spec)) return open_output(session, spec, false);
-    Problem problem = session.experiment.problem;
-    problem.input = parse_input(spec);
-    load_tensors(problem.input);
-    if (problem.input.tensors) {
-      problem = with_sizes(problem, problem.input.tensors->n, problem.input.tensors->d);
-      loader_.loaded(problem.input);
-    }
-    session.experiment.problem = problem;
-    look_at_all(session.view);
-  } catch (const std::exception& error) {
-    messages_.error = error.what();
-  }
-}
-
-/// Throws where that output cannot be read.
-void Explorer::open_output(Session& session, const std::string& spec, bool as_b) {
-  KernelOutput output = parse_kernel_output(spec);
-  load_kernel_output(output, session.experiment.problem.n, session.experiment.problem.d);
-  use_kernel_output(session.experiment, std::move(output), as_b);
+  read(session, quick_to_read(files_of(spec)), reading(spec, session.experiment.problem));
 }
 
 void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b) {
-  try {
-    open_output(session, spec, as_b);
-  } catch (const std::exception& error) {
-    messages_.error = error.what();
-  }
+  const Problem& problem = session.experiment.problem;
+  read(session, quick_to_read(files_of(spec)), output_reading(spec, problem.n, problem.d, as_b));
 }
 
 void Explorer::open_dropped(Session& session, const std::vector<std::string>& files) {

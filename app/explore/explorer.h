@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/explore/app.h"
+#include "app/explore/file_reader.h"
 #include "app/explore/input_loader.h"
 #include "app/explore/lessons.h"
 #include "app/explore/main_answer.h"
@@ -33,11 +34,14 @@ class Explorer {
   void update(Session& session);
   /// What the panels are told in this frame; `paint` is left empty.
   PanelInput panel_input() const;
-  /// True while an answer is on its way.
-  bool computing() const { return answer_.busy(); }
+  /// True while an answer is on its way, or a file is being read.
+  bool computing() const { return answer_.busy() || files_.busy(); }
 
-  /// Shows another session with its tensors, and what was not understood of it. Throws where these cannot be read: the session
-  /// then stays as it is.
+  /// Reads and does what follows: at once, or on a thread of its own where that would take longer than a frame. What fails is a
+  /// sentence after `before`, and all stays as it is.
+  void read(Session& session, bool at_once, FileReader::Read read, const std::string& before = "");
+  /// Shows another session with its tensors, once these are read, and what was not understood of it. Throws where these cannot
+  /// be read: the session then stays as it is.
   void adopt(Session& session, Session opened, std::vector<std::string> remarks);
   /// Forgets these remarks: they were read.
   void forget_remarks() { messages_.remarks.clear(); }
@@ -54,8 +58,8 @@ class Explorer {
   void ask_beside(const Requests& requests, const Session& session);
   /// The pins of a session's text after those that there are. If that fails, all stays and a sentence says why.
   void add_pins(Session& session, const std::string& text);
-  /// Stops what is being computed; the picture stays, and a sentence says what it answers.
-  void cancel() { answer_.cancel(); }
+  /// Stops what is being read, else what is being computed; the picture stays, and a sentence says what it answers.
+  void cancel() { files_.busy() ? files_.cancel() : answer_.cancel(); }
   /// Shows a sentence about what went well until the next question.
   void show_notice(std::string sentence) { messages_.notice = std::move(sentence); }
   /// Shows a sentence until the next answer.
@@ -69,7 +73,8 @@ class Explorer {
     int d = 0;  ///< the head dimension that `ChoicesInput::no_hardware` is about
   };
 
-  void open_output(Session& session, const std::string& spec, bool as_b);
+  FileReader::Read reading(const std::string& spec, const Problem& problem);
+  void show(Session& session, Session opened, std::vector<std::string> remarks);
   void choose_device(const Session& session);
   void ask(const Experiment& experiment);
   std::string take_lesson_answers();
@@ -79,7 +84,8 @@ class Explorer {
   MessagesInput messages_;
   bool remarked_ = false;  ///< what was opened is asked next: what was wrong with it stays on screen until another question
   Device device_;
-  InputLoader loader_;
+  FileReader files_;
+  InputLoader loader_{files_};
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted
   MainAnswer answer_;                            ///< last, so that the threads join before anything they use goes away
   SideAnswers side_;

@@ -1,6 +1,7 @@
 #include "app/explore/input_loader.h"
 
 #include <exception>
+#include <utility>
 
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
@@ -12,23 +13,64 @@ namespace {
 /// True if both name the same head of the same file.
 bool same_source(const Input& x, const Input& y) { return x.file == y.file && x.index == y.index; }
 
+TensorFileInfo described(const std::string& file) {
+  TensorFileInfo info;
+  if (!file.empty()) info = describe_tensors(file);
+  info.has_output = holds_kernel_output(file);
+  return info;
+}
+
 }  // namespace
+
+/// What f(asked, watch) reads of `files`: at once where that is quick; else none until it has arrived.
+template <class Asked, class Read, class F>
+std::optional<InputLoader::Arrival<Asked, Read>> InputLoader::read(Shelf<Asked, Read>& shelf, const Asked& asked,
+                                                                   const std::string& files, F f) {
+  if (shelf.arrived && shelf.arrived->asked == asked) return std::exchange(shelf.arrived, std::nullopt);
+  if (shelf.awaited == asked) return std::nullopt;
+  if (quick_to_read(files)) {
+    try {
+      return Arrival<Asked, Read>{asked, f(asked, ReadWatch{}), ""};
+    } catch (const std::exception& error) {
+      return Arrival<Asked, Read>{asked, {}, error.what()};
+    }
+  }
+  shelf.awaited = asked;
+  const auto arrive = [&shelf, asked](Read read, const std::string& failure) {
+    if (shelf.awaited == asked) shelf.awaited.reset();
+    shelf.arrived = {asked, std::move(read), failure};
+  };
+  reader_.read(
+      [f, asked, arrive](const ReadWatch& watch) -> FileReader::Then {
+        return [arrive, read = f(asked, watch)](Session&) { arrive(read, ""); };
+      },
+      [arrive](const std::string& sentence) { arrive({}, sentence); });
+  return std::nullopt;
+}
 
 bool InputLoader::load(Problem& problem, std::string& failure) {
   Input& input = problem.input;
   if (input.kind != InputKind::tensors) return true;
   if (unreadable_ && same_source(*unreadable_, input)) return false;
   if (!input.tensors || !loaded_ || !same_source(*loaded_, input)) {
-    try {
-      input.tensors.reset();
-      load_tensors(input);
-      loaded_ = input;
-      unreadable_.reset();
-    } catch (const std::exception& error) {
+    auto arrival = read(inputs_, Head{input.file, input.index}, input.file, [](const Head& head, const ReadWatch& watch) {
+      Input read;
+      read.kind = InputKind::tensors;
+      read.file = head.file;
+      read.index = head.index;
+      load_tensors(read, watch);
+      return read;
+    });
+    input.tensors.reset();
+    if (!arrival) return false;
+    if (!arrival->failure.empty()) {
       unreadable_ = input;
-      failure = error.what();
+      failure = arrival->failure;
       return false;
     }
+    input.tensors = arrival->read.tensors;
+    input.digest = arrival->read.digest;
+    loaded(input);
   }
   problem = fitted(problem, input.tensors->n, input.tensors->d);
   return true;
@@ -37,15 +79,24 @@ bool InputLoader::load(Problem& problem, std::string& failure) {
 bool InputLoader::load_output(Experiment& experiment, std::string& failure) {
   if (!has_loaded(experiment) || experiment.loaded.values) return true;
   if (unreadable_output_ == experiment) return false;
-  try {
-    load_kernel_output(experiment.loaded, experiment.problem.n, experiment.problem.d);
-    unreadable_output_.reset();
-    return true;
-  } catch (const std::exception& error) {
+  KernelOutput& output = experiment.loaded;
+  auto arrival = read(outputs_, Head{output.file, output.index, experiment.problem.n, experiment.problem.d}, output.file,
+                      [](const Head& head, const ReadWatch& watch) {
+                        KernelOutput read;
+                        read.file = head.file;
+                        read.index = head.index;
+                        load_kernel_output(read, head.n, head.d, watch);
+                        return read;
+                      });
+  if (!arrival) return false;
+  if (!arrival->failure.empty()) {
     unreadable_output_ = experiment;
-    failure = error.what();
+    failure = arrival->failure;
     return false;
   }
+  output = arrival->read;
+  unreadable_output_.reset();
+  return true;
 }
 
 void InputLoader::loaded(const Input& input) {
@@ -55,14 +106,12 @@ void InputLoader::loaded(const Input& input) {
 
 const TensorFileInfo& InputLoader::describe(const std::string& file, std::string& failure) {
   if (file == described_) return info_;
-  described_ = file;
+  auto arrival = read(infos_, file, file, [](const std::string& asked, const ReadWatch&) { return described(asked); });
   info_ = {};
-  try {
-    if (!file.empty()) info_ = describe_tensors(file);
-    info_.has_output = holds_kernel_output(file);
-  } catch (const std::exception& error) {
-    failure = error.what();
-  }
+  if (!arrival) return info_;
+  described_ = file;
+  info_ = arrival->read;
+  if (!arrival->failure.empty()) failure = arrival->failure;
   return info_;
 }
 

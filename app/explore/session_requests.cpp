@@ -1,8 +1,10 @@
 #include "app/explore/session_requests.h"
 
 #include <exception>
+#include <filesystem>
 #include <utility>
 
+#include "app/session/session.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope {
@@ -18,12 +20,20 @@ void attempt(Explorer& explorer, Act act) {
   }
 }
 
+/// True if the file is read within a frame, or is none.
+bool is_quick(const std::string& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  return error || size <= quick_text;
+}
+
 void open_session(const std::string& file, const SessionDesk& desk) {
-  attempt(desk.explorer, [&] {
-    std::vector<std::string> remarks;
-    Session opened = desk.store.open(file, remarks);
-    desk.explorer.adopt(desk.session, std::move(opened), std::move(remarks));
-  });
+  const auto read = [file, desk](const ReadWatch&) -> FileReader::Then {
+    return [opened = SessionStore::read(file), desk](Session& session) {
+      desk.explorer.adopt(session, desk.store.open(opened), opened.remarks);
+    };
+  };
+  desk.explorer.read(desk.session, is_quick(file), read);
 }
 
 void save_session(const std::string& file, const SessionDesk& desk) {

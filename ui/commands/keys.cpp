@@ -60,13 +60,13 @@ void train_one_step(KeyTarget& t) {
 void train_anew(KeyTarget& t) {
   if (t.input.train.record && t.input.train.progress.wrong.empty()) t.requests.train.act = TrainRequest::Act::restart;
 }
-/// Escape: closes the remarks; else stops presenting; else stops the computation; else unpins the cell.
+/// Escape: closes the remarks; else stops presenting; else stops reading, or the computation; else unpins the cell.
 void escape(KeyTarget& t) {
   if (shows_remarks(t.input))
     t.requests.remarks_read = true;
   else if (is_presenting(t.session))
     present(t);
-  else if (t.session.view.workspace == Workspace::sweep)
+  else if (t.session.view.workspace == Workspace::sweep && !t.input.answer.reading)
     t.requests.sweep = SweepRequest::cancel;
   else if (t.input.answer.computing && t.input.answer.computing_seconds > shown_after)
     t.requests.cancel = true;
@@ -106,7 +106,7 @@ constexpr std::array table{
         [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
     Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
         [](KeyTarget& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
-    Key{"Esc", "stop computing, the sweep or presenting, or let go of the pinned cell", ImGuiKey_Escape, escape},
+    Key{"Esc", "stop reading, computing, the sweep or presenting, or let go of the pinned cell", ImGuiKey_Escape, escape},
     Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true,
         KeyScope::explore},
     Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true, KeyScope::explore},

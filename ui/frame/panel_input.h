@@ -40,7 +40,8 @@ using PaintImage = std::function<void(ImDrawList* list, const ImVec2& min, const
 /// The answer to the session's experiment, and how far it is.
 struct AnswerInput {
   std::shared_ptr<const Result> result;  ///< newest answer; null: none yet
-  bool computing = false;                ///< an answer to `session.experiment` is on its way
+  bool computing = false;                ///< an answer to `session.experiment` is on its way, or first
+  bool reading = false;                  ///< a file that is being read, which the rest is then about
   double computing_seconds = 0;          ///< for how long
   double progress = 0;                   ///< how much of it is done, 0 .. 1
   double seconds_left = -1;              ///< until it is there; negative: unknown

@@ -1,0 +1,56 @@
+#include "app/explore/file_reader.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace attoscope {
+
+void FileReader::work(Task& task, const Cancelled& cancelled) {
+  try {
+    task.then = task.read([&](double share) {
+      task.share = share;
+      return cancelled();
+    });
+  } catch (const std::bad_alloc&) {
+    task.failure = "There is not enough memory for this.";
+  } catch (const std::exception& error) {
+    task.failure = error.what();
+  }
+  task.done = true;
+}
+
+void FileReader::read(Read read, Failed failed) {
+  if (tasks_.empty()) since_ = Clock::now();
+  auto task = std::make_shared<Task>();
+  task->read = std::move(read);
+  task->failed = std::move(failed);
+  tasks_.push_back(task);
+  jobs_.add([task = std::move(task)](const Cancelled& cancelled) {
+    work(*task, cancelled);
+    return std::string();
+  });
+}
+
+void FileReader::update(Session& session) {
+  while (jobs_.take()) {
+  }
+  while (!tasks_.empty() && tasks_.front()->done) {
+    const std::shared_ptr<Task> task = tasks_.front();
+    tasks_.pop_front();  // first: what follows may read more
+    try {
+      if (task->failure.empty()) task->then(session);
+    } catch (const std::exception& error) {
+      task->failure = error.what();
+    }
+    if (!task->failure.empty()) task->failed(task->failure);
+  }
+}
+
+void FileReader::cancel() {
+  jobs_.stop();
+  for (const std::shared_ptr<Task>& task : std::exchange(tasks_, {})) task->failed("Stopped before it was read.");
+}
+
+}  // namespace attoscope

@@ -1,0 +1,149 @@
+// Files that take longer than a frame: the window's thread goes on meanwhile, shows how far they are, and can stop them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "app/explore/explorer.h"
+#include "app/session/session.h"
+#include "app/tensors/tensors.h"
+#include "tests/support/eventually.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using testing::TemporaryDirectory;
+
+Session small_session() {
+  Session session;
+  session.experiment.problem.n = 48;
+  session.experiment.problem.d = 8;
+  session.device = "cpu";
+  return session;
+}
+
+/// A session of many bytes.
+std::string long_text(const std::string& name) {
+  Session session = small_session();
+  session.experiment.problem.n = 33;
+  session.lesson.name = name + std::string(2 * quick_text, 'x');
+  return session_text(session);
+}
+
+class ExplorerFiles : public ::testing::Test {
+ protected:
+  /// Until nothing is read any more, nor computed.
+  PanelInput settled(Session& session) {
+    EXPECT_TRUE(testing::eventually([&] {
+      explorer_.update(session);
+      return !explorer_.computing();
+    }));
+    explorer_.update(session);
+    return explorer_.panel_input();
+  }
+  /// A .npy with holes: n x d numbers that are 0.
+  std::string zeros(const std::string& name, int n, int d) const {
+    const std::string shape = "(" + std::to_string(n) + ", " + std::to_string(d) + ")";
+    const std::string path = scratch_.write(name, testing::npy(testing::npy_header("<f2", shape), ""));
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) + static_cast<std::uintmax_t>(n) * 2 * d);
+    return path;
+  }
+  std::vector<std::string> zeros_of_all(int n, int d) const {
+    return {zeros("k.npy", n, d), zeros("q.npy", n, d), zeros("v.npy", n, d)};
+  }
+
+  TemporaryDirectory scratch_;
+  Start start_;
+  Explorer explorer_{start_, [] {},
+                     [](const Experiment& e, const Options&) {
+                       Result result;
+                       result.experiment = e;
+                       return result;
+                     }};
+};
+
+TEST_F(ExplorerFiles, SmallOnesAreThereAtOnce) {
+  Session session = small_session();
+  EXPECT_TRUE(quick_to_read(testing::example));
+  EXPECT_TRUE(quick_to_read("/nowhere/x.npy"));
+  explorer_.open_dropped(session, zeros_of_all(20, 4));
+  EXPECT_EQ(session.experiment.problem.n, 20);
+  EXPECT_FALSE(explorer_.panel_input().answer.reading);
+}
+
+TEST_F(ExplorerFiles, LargeTensorsComeByAndBy) {
+  Session session = small_session();
+  settled(session);
+  const std::vector<std::string> files = zeros_of_all(1 << 17, 32);
+  EXPECT_FALSE(quick_to_read(files[0]));
+  explorer_.open_dropped(session, files);
+  EXPECT_EQ(session.experiment.problem.n, 48) << "what is shown stays until the tensors are there";
+  EXPECT_TRUE(explorer_.panel_input().answer.reading);
+  EXPECT_TRUE(explorer_.panel_input().answer.computing);
+  const PanelInput input = settled(session);
+  EXPECT_THAT(input.messages.error, IsEmpty());
+  EXPECT_EQ(session.experiment.problem.n, 1 << 17);
+  EXPECT_FALSE(input.answer.reading);
+  EXPECT_EQ(input.choices.tensors.n, 1 << 17);
+}
+
+TEST_F(ExplorerFiles, ReadingCanBeStopped) {
+  Session session = small_session();
+  settled(session);
+  explorer_.open_dropped(session, zeros_of_all(1 << 20, 16));
+  explorer_.cancel();
+  EXPECT_FALSE(explorer_.panel_input().answer.reading);
+  EXPECT_EQ(settled(session).messages.error, "Stopped before it was read.");
+  EXPECT_EQ(session.experiment.problem.n, 48);
+  explorer_.paste(session, long_text("a"));
+  explorer_.cancel();
+  EXPECT_EQ(settled(session).messages.error, "The clipboard: Stopped before it was read.");
+  EXPECT_EQ(session.experiment.problem.n, 48);
+  explorer_.open_dropped(session, zeros_of_all(20, 4));
+  EXPECT_EQ(session.experiment.problem.n, 20) << "the next one is read";
+}
+
+TEST_F(ExplorerFiles, TheWindowClosesWhileOneIsRead) {
+  Session session = small_session();
+  explorer_.open_dropped(session, zeros_of_all(1 << 20, 16));  // and its destructor comes next
+}
+
+TEST_F(ExplorerFiles, ASessionThatNamesLargeTensorsIsAnsweredOnceTheyAreThere) {
+  Session session = small_session();
+  settled(session);
+  const std::string k = zeros("k.npy", 1 << 17, 32);
+  session.experiment.problem.input = parse_input(k + "," + k + "," + k);  // as undo and probes do
+  explorer_.update(session);
+  EXPECT_TRUE(explorer_.panel_input().answer.reading);
+  const PanelInput input = settled(session);
+  ASSERT_TRUE(session.experiment.problem.input.tensors);
+  EXPECT_EQ(input.answer.result->experiment, session.experiment);
+  session.experiment.problem.input = parse_input(scratch_.write("x.safetensors", std::string(5 << 20, 'x')));
+  EXPECT_THAT(settled(session).messages.error, HasSubstr("header length is"));
+  EXPECT_THAT(settled(session).messages.error, HasSubstr("header length is")) << "it is said once and not read again";
+}
+
+TEST_F(ExplorerFiles, LongTextIsPastedByAndBy) {
+  Session session = small_session();
+  explorer_.paste(session, long_text("a"));
+  EXPECT_EQ(session.experiment.problem.n, 48);
+  EXPECT_TRUE(explorer_.computing());
+  settled(session);
+  EXPECT_EQ(session.experiment.problem.n, 33);
+  explorer_.paste(session, long_text("a").substr(1));
+  EXPECT_THAT(settled(session).messages.error, StartsWith("The clipboard: is not JSON"));
+  explorer_.add_pins(session, long_text("a"));
+  EXPECT_THAT(settled(session).messages.error, HasSubstr("a session without pins"));
+}
+
+TEST_F(ExplorerFiles, MessagesAreOneLine) {
+  explorer_.show_error("a\nb\x1b[2J");
+  EXPECT_EQ(explorer_.panel_input().messages.error, "a?b?[2J");
+}
+
+}  // namespace
+}  // namespace attoscope
