@@ -10,7 +10,7 @@ program_packages=(
   nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libpng-dev libxxhash-dev libzip-dev
   fonts-inter fonts-jetbrains-mono fonts-dejavu-core gnuplot-nox
 )
-test_packages=(libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth xdotool libx11-dev imagemagick poppler-utils aspell aspell-en)
+test_packages=(clang libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth xdotool libx11-dev imagemagick poppler-utils aspell aspell-en)
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
 
@@ -65,6 +65,14 @@ build_in() {
   export NINJA_STATUS='[%f of %t, %e s] '
   # compiled files are found again from other clones too
   CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros cmake --build "$directory" --target "$target" --parallel "$(nproc)"
+}
+
+# build_with_clang TARGET...: the program without its window, and tests, under ASan and UBSan of clang, in build/clang. Fails with a
+# sentence where there is no clang.
+build_with_clang() {
+  command -v clang++ >/dev/null || { say "There is no clang++ (package clang), so nothing is built with it."; return 1; }
+  build_in "$root/build/clang" "$1" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
+    -DATTOSCOPE_TESTS=ON -DATTOSCOPE_GUI=OFF -DATTOSCOPE_CUDA=OFF -DATTOSCOPE_MPI=OFF -DATTOSCOPE_SANITIZE=fuzzer
 }
 
 mkdir -p "$root/build"

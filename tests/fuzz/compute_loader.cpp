@@ -1,0 +1,124 @@
+// Bytes as an experiment, computed twice.
+#include <cstring>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/experiment_fields.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "tests/fuzz/loaders.h"
+#include "tests/support/support.h"
+
+namespace attoscope::testing {
+namespace {
+
+/// Takes numbers from the front of some bytes; zeros when they are used up.
+class Bytes {
+ public:
+  explicit Bytes(std::string_view left) : left_(left) {}
+  std::uint64_t bits(std::size_t count) {
+    std::uint64_t x = 0;
+    const std::size_t there = std::min(count, left_.size());
+    std::memcpy(&x, left_.data(), there);
+    left_.remove_prefix(there);
+    return x;
+  }
+  int between(int low, int high) { return low + static_cast<int>(bits(2) % static_cast<std::uint64_t>(high - low + 1)); }
+  bool flag() { return bits(1) % 2 == 1; }
+  /// Small and plain, or any bits.
+  double number() {
+    const std::uint64_t kind = bits(1);
+    return kind % 4 == 0 ? std::bit_cast<double>(bits(8)) : static_cast<double>(static_cast<std::int16_t>(bits(2))) / 256;
+  }
+
+ private:
+  std::string_view left_;
+};
+
+/// The visitor that fills every field of an experiment from bytes, within its range.
+class ByteFields {
+ public:
+  explicit ByteFields(Bytes& bytes) : bytes_(bytes) {}
+  template <class T>
+  void integer(std::string_view, T& x, T min, T max) {
+    const T small = static_cast<T>(bytes_.bits(2) % 300);
+    x = std::clamp(min < 0 && bytes_.flag() ? static_cast<T>(-small) : small, min, max);
+  }
+  void real(std::string_view, double& x, const RealRange& range) {
+    if (const double read = bytes_.number(); contains(range, read)) x = read;
+  }
+  void optional_real(std::string_view key, std::optional<double>& x, const RealRange& range) {
+    if (bytes_.flag()) real(key, x.emplace(0), range);
+  }
+  void flag(std::string_view, bool& x) { x = bytes_.flag(); }
+  template <class E, std::size_t N>
+  void choice(std::string_view, E& x, const std::array<std::string_view, N>&) {
+    x = static_cast<E>(bytes_.bits(1) % N);
+  }
+  void format(std::string_view, Format& x) {
+    constexpr Format usual[] = {fp64, fp32, tf32, bf16, fp16, e4m3, e5m2};
+    const auto kind = static_cast<std::size_t>(bytes_.bits(1));
+    x = kind % 2 == 0 ? usual[kind / 2 % std::size(usual)]
+                      : Format{bytes_.between(min_exponent_bits, max_exponent_bits), bytes_.between(0, max_mantissa_bits),
+                               static_cast<Overflow>(bytes_.bits(1) % 3), bytes_.flag()};
+  }
+  void rounding(std::string_view key, Rounding& x) {
+    const std::uint64_t kind = bytes_.bits(1);
+    x = kind % 4 == 1 ? to_main : exact;
+    if (kind % 4 == 2) format(key, (x = to_format(bf16)).format);
+    x.stochastic = x.kind != Rounding::Kind::exact && kind > 192;
+  }
+  void policy(std::string_view, Precision& x) { x = policies()[bytes_.bits(1) % policies().size()].precision; }
+  void text(std::string_view, const std::string&) {}
+  void hex(std::string_view, std::uint64_t) {}
+  template <class F>
+  void object(std::string_view key, F visit) {
+    if (key != "precision" || bytes_.flag()) visit(*this);
+  }
+
+ private:
+  Bytes& bytes_;
+};
+
+Tensors tensors_of(Bytes& bytes, int n, int d) {
+  Tensors t{n, d, {}, {}, {}};
+  for (std::vector<double>* const x : {&t.q, &t.k, &t.v})
+    for (int i = 0; i < n * d; ++i) x->push_back(bytes.number());
+  return t;
+}
+
+/// Small enough for a thousand a second, and without what only files and GPUs have.
+Experiment experiment_of(Bytes& bytes) {
+  Experiment e = default_experiment();
+  ByteFields fields(bytes);
+  visit_experiment(fields, e);
+  e.problem.n = 1 + e.problem.n % 40;
+  e.problem.d = 1 + e.problem.d % 12;
+  e.problem.rows = std::min(e.problem.rows, e.problem.n);
+  e.problem.traced_row = e.problem.traced_row % e.problem.n;
+  if (e.problem.input.kind == InputKind::tensors) e.problem.input = given(tensors_of(bytes, e.problem.n, e.problem.d));
+  for (Method* const m : {&e.a, &e.b})
+    if (m->algorithm == Algorithm::loaded || m->algorithm == Algorithm::hardware) m->algorithm = Algorithm::flash2;
+  return e;
+}
+
+}  // namespace
+
+void compute_experiment(std::string_view bytes) {
+  Bytes left(bytes);
+  const Experiment e = experiment_of(left);
+  const Result best = compute(e, {.threads = 1}), plain = compute(e, {.threads = 1, .isa = "simt"});
+  const Digests &x = best.digests, &y = plain.digests;
+  expect_that(x.golden == y.golden && x.a == y.a && x.b == y.b, "other bits on another instruction set: " + describe(e));
+}
+
+std::vector<std::string> experiment_bytes() {
+  std::vector<std::string> seeds;
+  Dice dice(9);
+  for (int i = 0; i < 40; ++i) {
+    std::string& seed = seeds.emplace_back();
+    for (int k = 0; k < 200; ++k) seed += static_cast<char>(dice.bits());
+  }
+  return seeds;
+}
+
+}  // namespace attoscope::testing

@@ -1,0 +1,97 @@
+// What is read of files: tensors, archives, checkpoints. The files lie in memory.
+#include "app/files/zip.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/npy.h"
+#include "app/tensors/tensors.h"
+#include "app/train/checkpoint.h"
+#include "tests/fuzz/loaders.h"
+#include "tests/fuzz/memory_file.h"
+#include "tests/tensors/tensor_files.h"
+#include "tests/train/made_up_training.h"
+
+namespace attoscope::testing {
+namespace {
+
+/// The same bytes under every name that tells how they are read.
+const MemoryFile& file() {
+  static const MemoryFile only({"x.safetensors", "x.npy", "x.zip", "x"});
+  return only;
+}
+
+bool is_npy(std::string_view bytes) { return bytes.starts_with("\x93"); }
+
+}  // namespace
+
+void load_tensor_files(std::string_view bytes) {
+  std::string path = file().holding(bytes, is_npy(bytes) ? "x.npy" : "x.safetensors");
+  if (is_npy(bytes)) path += "," + path + "," + path;
+  Input input = parse_input(path + ":1");
+  const TensorFileInfo info = describe_tensors(input.file);
+  input.index = info.heads - 1;
+  load_tensors(input);
+  expect_that(input.tensors->q.size() == static_cast<std::size_t>(info.n) * static_cast<std::size_t>(info.d),
+              "tensors of another size than the file says");
+}
+
+std::vector<std::string> tensor_files() {
+  const std::string pairs = raw(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
+  return {safetensors(good_header(), 72),
+          safetensors(good_header("\"__metadata__\":{\"heads\":\"layer7.head1\"},"), 72),
+          safetensors("{" + entry("query", "BF16", "[1,2,1,2]", 0, 8) + "," + entry("key", "F16", "[1,2,1,2]", 8, 16) + "," +
+                          entry("value", "F64", "[1,2,1,2]", 16, 48) + "}",
+                      48),
+          npy(npy_header("<f8", "(2, 2, 2)"), pairs),
+          npy(npy_header(">f4", "(4, 4)"), pairs, 2),
+          npy(npy_header("<f2", "(2, 2, 4, 2)", "True"), pairs.substr(0, 64), 3)};
+}
+
+void load_kernel_outputs(std::string_view bytes) {
+  const std::string path = file().holding(bytes, is_npy(bytes) ? "x.npy" : "x.safetensors");
+  is_kernel_output(path);
+  holds_kernel_output(path);
+  for (const int n : {0, 2}) {
+    KernelOutput output = parse_kernel_output(path);
+    load_kernel_output(output, n, n);
+    expect_that(output.values->size() == static_cast<std::size_t>(output.n) * static_cast<std::size_t>(output.d),
+                "an output of another size than the file says");
+  }
+}
+
+std::vector<std::string> kernel_outputs() {
+  const std::string bytes = raw(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
+  return {safetensors("{" + entry("o", "F32", "[2,2]", 0, 16) + "}", 16),
+          safetensors("{" + entry("attn_out", "BF16", "[1,2,3,2]", 0, 24) + "," + entry("x", "I8", "[1]", 24, 25) + "}", 25),
+          npy(npy_header("<f8", "(2, 2, 2)"), bytes), npy(npy_header("<f8", "(1, 2, 2, 2)", "True"), bytes),
+          npy(npy_header("<f4", "(2, 4, 2)"), bytes)};
+}
+
+void load_zips(std::string_view bytes) { zip_member(file().holding(bytes, "x.zip"), ".json", 1 << 20); }
+
+std::vector<std::string> zip_archives() {
+  return {zip_bytes({{"f.json", "{}"}, {"f.csv", "x,y\n1,2\n"}}), zip_bytes({{"f.json", std::string(5000, ' ')}}),
+          zip_bytes({{"a/f.json", "{}"}}), zip_bytes({{"f.json", "{}"}, {"g.json", "{}"}}), zip_bytes({{"f.gp", ""}})};
+}
+
+/// Half of them with the size and the digest that they should have: else nothing behind these would be read.
+void load_checkpoints(std::string_view bytes) {
+  constexpr std::size_t least = 23 + 3 * 8;
+  std::string whole(bytes);
+  if (!bytes.empty() && bytes.back() % 2 == 0 && bytes.size() > least) whole = resealed(whole, true);
+  const Checkpoint read = read_checkpoint(file().holding(whole, "x"));
+  expect_that(read.state.runs.size() == read.record.runs.size(), "a checkpoint with runs that its record does not know");
+}
+
+std::vector<std::string> checkpoints() {
+  std::vector<std::string> seeds;
+  for (const TrainKind kind : {TrainKind::methods, TrainKind::bisect}) {
+    const TemporaryDirectory scratch;
+    Dice dice(4);
+    const TrainRecord record = made_up_record(kind, dice);
+    write_checkpoint(scratch / "c", record, made_up_state(record, dice));
+    seeds.push_back(bytes_of_file(scratch / "c"));
+    seeds.back().back() = '\0';  // sealed again by load_checkpoints, whatever was changed
+  }
+  return seeds;
+}
+
+}  // namespace attoscope::testing

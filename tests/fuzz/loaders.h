@@ -1,0 +1,54 @@
+/// What the program reads, each as one function of bytes: libFuzzer calls it with bytes that it makes up, the suite with what
+/// is kept here.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attoscope::testing {
+
+/// `load` reads bytes as the program would. Nothing at all, or a sentence in a std::runtime_error or std::invalid_argument, is
+/// well; it throws std::logic_error where the sentence is none, or where what was read is not what it should be.
+struct Loader {
+  std::string_view name;
+  void (*load)(std::string_view bytes);
+  std::vector<std::string> (*seeds)();  ///< what the program itself writes or understands, small
+};
+
+/// All of them.
+std::span<const Loader> loaders();
+/// The one of that name; null: there is none.
+const Loader* loader(std::string_view name);
+
+/// Throws std::logic_error with `what` where it does not hold.
+void expect_that(bool holds, const std::string& what);
+
+/// Runs `read`; where it refuses, the reason must be one printable sentence.
+void refused_in_a_sentence(void (*read)(std::string_view), std::string_view bytes);
+
+// The functions of the table.
+void load_tensor_files(std::string_view bytes);
+void load_kernel_outputs(std::string_view bytes);
+void load_sessions(std::string_view bytes);
+void load_figures(std::string_view bytes);
+void load_zips(std::string_view bytes);
+void load_checkpoints(std::string_view bytes);
+void load_points(std::string_view bytes);
+void load_command_texts(std::string_view bytes);
+void load_lessons(std::string_view bytes);
+void compute_experiment(std::string_view bytes);
+
+std::vector<std::string> tensor_files();
+std::vector<std::string> kernel_outputs();
+std::vector<std::string> session_texts();
+std::vector<std::string> figure_texts();
+std::vector<std::string> zip_archives();
+std::vector<std::string> checkpoints();
+std::vector<std::string> point_texts();
+std::vector<std::string> command_texts();
+std::vector<std::string> lesson_texts();
+std::vector<std::string> experiment_bytes();
+
+}  // namespace attoscope::testing

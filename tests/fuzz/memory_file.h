@@ -1,0 +1,42 @@
+/// A file that lies in memory and nowhere else.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope::testing {
+
+/// Under names of its choice, since endings tell what a file holds.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const std::vector<std::string>& names) : descriptor_(memfd_create("attoscope", MFD_CLOEXEC)) {
+    if (descriptor_ < 0) throw std::runtime_error("no file in memory");
+    const std::string target = "/proc/self/fd/" + std::to_string(descriptor_);
+    for (const std::string& name : names) std::filesystem::create_symlink(target, links_ / name);
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  /// Where `name` leads to these bytes now.
+  std::string holding(std::string_view bytes, const std::string& name) const {
+    if (ftruncate(descriptor_, 0) != 0 ||
+        pwrite(descriptor_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+      throw std::runtime_error("no file in memory");
+    return links_ / name;
+  }
+
+ private:
+  TemporaryDirectory links_;
+  int descriptor_;
+};
+
+}  // namespace attoscope::testing

@@ -1,0 +1,191 @@
+// What is read of text: sessions, figures, points, what is typed, lessons.
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include "app/explore/lessons.h"
+#include "app/papers/named_bundle.h"
+#include "app/papers/sweep_figure.h"
+#include "app/plots/plot_bundle.h"
+#include "app/session/experiment_options.h"
+#include "app/session/probes.h"
+#include "app/session/session.h"
+#include "app/sweep/point_cache.h"
+#include "app/sweep/sweep_json.h"
+#include "app/sweep/table.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/tensors.h"
+#include "app/words/devices.h"
+#include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/text.h"
+#include "kernels/train/plan/plan.h"
+#include "tests/fuzz/loaders.h"
+#include "tests/support/support.h"
+#include "tests/support/temporary_directory.h"
+#include "ui/frame/lesson.h"
+
+namespace attoscope::testing {
+namespace {
+
+/// Each of these in turn; all of them are tried, and each may refuse.
+template <class... Read>
+void each_may_refuse(std::string_view text, Read... read) {
+  (refused_in_a_sentence(read, text), ...);
+}
+
+/// What is read of `text` and written is read again as the same.
+template <class Read, class Write>
+void expect_again(std::string_view text, Read read, Write write) {
+  const auto first = read(text);
+  const std::string written = write(first);
+  bool again = false;
+  try {
+    again = read(written) == first;
+  } catch (const std::invalid_argument&) {
+  }
+  expect_that(again, "'" + written + "' was written and is read as something else");
+}
+
+Sweep two_axes() {
+  Sweep sweep{.base = small_experiment(), .axes = {parse_axis("block_k=16,32"), parse_axis("format=bf16,fp16")}, .seeds = 2};
+  return sweep;
+}
+
+PointSummary made_up_summary(Dice& dice) {
+  PointSummary summary;
+  visit_summary(summary, [&](const std::string&, auto& x) { x = static_cast<std::decay_t<decltype(x)>>(100 * dice.unit()); });
+  return summary;
+}
+
+/// Made-up things that a session may hold beside its experiment.
+Session full_session() {
+  Session session;
+  Dice dice(3);
+  for (int i = 0; i < 2; ++i) {
+    Pin& pin = session.pins.emplace_back();
+    pin.name = "pin " + std::to_string(i);
+    pin.experiment.a.order = SumOrder::interleaved;
+    pin.thumbnail.assign(static_cast<std::size_t>(pin_width * pin_height), static_cast<std::int8_t>(dice.between(-90, 90)));
+  }
+  session.sweep.first = {"block_k", "16,32"};
+  return session;
+}
+
+}  // namespace
+
+void load_sessions(std::string_view bytes) {
+  std::vector<std::string> remarks;
+  const Session session = parse_session(bytes, remarks);
+  for (const std::string& remark : remarks)
+    expect_that(!remark.empty() && printable(remark) == remark, "no sentence for people: " + printable(remark));
+  remarks.clear();
+  parse_session(session_text(session), remarks);
+  expect_that(remarks.empty(), "a session that was written is not understood");
+}
+
+std::vector<std::string> session_texts() { return {session_text(Session()), session_text(full_session())}; }
+
+void load_figures(std::string_view bytes) {
+  each_may_refuse(
+      bytes, +[](std::string_view text) { parse_asked_figure(std::string(text)); },
+      +[](std::string_view text) {
+        std::vector<std::string> remarks;
+        parse_plot(std::string(text), remarks);
+      },
+      +[](std::string_view text) {
+        std::vector<std::string> remarks;
+        parse_sweep(text, remarks);
+        parse_sweep_style(text, remarks);
+      });
+}
+
+std::vector<std::string> figure_texts() {
+  AskedFigure trained{.name = "training", .plan = default_train_plan(), .digests = {{"a", 1}, {"b", 2}}};
+  Json plot{{"schema", figure_schema}, {"version", ATTOSCOPE_VERSION}, {"plot", "heat_map"}, {"caption", "c"}};
+  plot["digests"] = {{"golden", hex16(1)}, {"a", hex16(2)}, {"b", hex16(3)}};
+  plot["session"] = Json::parse(session_text(Session()));
+  return {json_text(asked_json({.name = "sequence-length"})), json_text(asked_json(trained)),
+          json_text(sweep_reproduction(two_axes(), {})), json_text(plot)};
+}
+
+void load_points(std::string_view bytes) {
+  if (const std::optional<PointSummary> summary = parse_summary(bytes))
+    expect_that(parse_summary(summary_text(*summary)).has_value(), "a summary that was written is not read");
+  parse_points_csv(two_axes(), std::string(bytes));
+}
+
+std::vector<std::string> point_texts() {
+  Dice dice(5);
+  const SweepAnswer good{.index = 1, .summary = made_up_summary(dice), .error = {}},
+      bad{.index = 2, .summary = std::nullopt, .error = "has no answer, \"why\""};
+  return {points_csv(two_axes(), std::vector{good, bad}), points_csv(two_axes(), {}), summary_text(*good.summary)};
+}
+
+void load_command_texts(std::string_view bytes) {
+  each_may_refuse(
+      bytes, +[](std::string_view text) { expect_again(text, parse_format, [](const Format& f) { return name(f); }); },
+      +[](std::string_view text) { expect_again(text, parse_rounding, rounding_text); },
+      +[](std::string_view text) { expect_again(text, parse_mask, mask_text); },
+      +[](std::string_view text) { expect_again(text, parse_input, input_spec); },
+      +[](std::string_view text) { expect_again(text, parse_kernel_output, kernel_output_spec); },
+      +[](std::string_view text) { expect_again(text, parse_axis, axis_text); },
+      +[](std::string_view text) { parse_measure(text); }, +[](std::string_view text) { policy(text); },
+      +[](std::string_view text) { grad_policy(text); }, +[](std::string_view text) { check_device("--device", text); },
+      +[](std::string_view text) { row_of(std::string(text), 64); },
+      +[](std::string_view text) {
+        Experiment e = small_experiment();
+        apply_setting(e, std::string(text));
+        validate(e);
+      },
+      +[](std::string_view text) {
+        Experiment e = small_experiment();
+        const std::size_t equals = std::min(text.find('='), text.size());
+        vary(e, text.substr(0, equals), std::string(text.substr(std::min(equals + 1, text.size()))));
+      });
+}
+
+std::vector<std::string> command_texts() {
+  std::vector<std::string> texts{"bf16",
+                                 "e5m7",
+                                 "e4m3:saturate",
+                                 "main/stochastic",
+                                 "window:17",
+                                 "padding:3",
+                                 "constant:1.5",
+                                 "x.safetensors:3",
+                                 "q.npy,k.npy,v.npy:1",
+                                 "o.npy:2",
+                                 "block_k=16:1024:x2",
+                                 "alibi=0:1:0.25",
+                                 "format=bf16,fp16",
+                                 "a.order=interleaved:4;pairwise",
+                                 "a.mean_abs/golden",
+                                 "ratio.rms",
+                                 "cuda:0,cuda:1",
+                                 "-7",
+                                 "a.O=fp32",
+                                 "b.order=interleaved:4",
+                                 "b.policy=tile",
+                                 "a.tau=4"};
+  for (const Policy& p : policies()) texts.emplace_back(p.name);
+  for (const GradPolicy& p : grad_policies()) texts.emplace_back(p.name);
+  for (const ExperimentParameter& p : experiment_parameters)
+    texts.push_back(std::string(p.key) + "=" + std::string(p.sweep.example));
+  return texts;
+}
+
+void load_lessons(std::string_view bytes) {
+  const Lesson lesson = parse_lesson("name", bytes);
+  expect_that(!lesson.steps.empty(), "a lesson without a step");
+  parse_live(bytes.substr(0, bytes.find('\n')));
+}
+
+std::vector<std::string> lesson_texts() {
+  std::vector<std::string> texts{"a.mean_abs?policy=eager&n=256"};
+  for (const auto& file : std::filesystem::directory_iterator(lessons_directory()))
+    if (file.path().extension() == ".md") texts.push_back(bytes_of_file(file.path().string()));
+  return texts;
+}
+
+}  // namespace attoscope::testing
