@@ -43,6 +43,7 @@ struct Invocation {
   TrainArguments train;
   FigureArguments figure;
   RenderArguments render;
+  LessonsArguments lessons;
   WindowArguments window;
   bool presets_as_json = false;
   std::ostream& err;
@@ -275,14 +276,21 @@ void add_render(CLI::App& app, Invocation& typed) {
   c.callback([&] { typed.command = [&x](std::ostream& out) { render_picture(x, out); }; });
 }
 
+void add_lessons(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("lessons", "Write the lessons as static pages with their views drawn, without a display");
+  c.add_option("--html", typed.lessons.html, "directory for the pages, which is made")->required();
+  c.callback([&] { typed.command = [&typed](std::ostream& out) { write_lessons(typed.lessons, out); }; });
+}
+
 /// No subcommand: the window. A word that is no file was meant to be a command.
 void open_window_on(const WindowArguments& x) {
   const std::string& session = x.session;
   const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
   std::error_code error;
   if (!file_like && !std::filesystem::exists(session, error)) {
-    throw std::invalid_argument(in_quotes(session) +
-                                " is neither a command (run, sweep, train, figure, presets, bench, render) nor a session file");
+    throw std::invalid_argument(
+        in_quotes(session) +
+        " is neither a command (run, sweep, train, figure, presets, bench, render, lessons) nor a session file");
   }
   open_window(x);
 }
@@ -308,6 +316,7 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   add_presets(app, typed);
   add_bench(app, typed);
   add_render(app, typed);
+  add_lessons(app, typed);
   app.set_version_flag("--version", std::string("attoscope ") + ATTOSCOPE_VERSION, "print the version");
   app.require_subcommand(0, 1);
   app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -11,6 +11,7 @@
 #include "app/words/numbers.h"
 #ifdef ATTOSCOPE_GUI
 #include "app/explore/app.h"
+#include "app/explore/lesson_pages.h"
 #include "app/explore/render.h"
 #include "app/plots/window_bundle.h"
 #endif
@@ -54,6 +55,8 @@ void render_picture(const RenderArguments& x, std::ostream& out) {
   out << x.out + ": " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels\n";
 }
 
+void write_lessons(const LessonsArguments& x, std::ostream& out) { write_lesson_pages(x.html, out); }
+
 void draw_window_plot(const FigureArguments& x, std::ostream& out) { draw_plot(x, out); }
 
 void open_window(const WindowArguments& x) {
@@ -72,6 +75,8 @@ void render_picture(const RenderArguments& x, std::ostream&) {
   if (x.device) check_device("--device", *x.device);
   no_window();
 }
+
+void write_lessons(const LessonsArguments&, std::ostream&) { no_window(); }
 
 void draw_window_plot(const FigureArguments&, std::ostream&) { no_window(); }
 

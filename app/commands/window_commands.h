@@ -17,6 +17,11 @@ struct RenderArguments {
   std::optional<std::string> device{};  ///< none: the session's
 };
 
+/// Options of `attoscope lessons` as typed.
+struct LessonsArguments {
+  std::string html;  ///< the directory that the pages are written into
+};
+
 /// Options of the window as typed.
 struct WindowArguments {
   std::string session;                  ///< "": the last one
@@ -33,6 +38,9 @@ PictureSize parse_size(const std::string& text);
 
 /// Draws a session to a PNG and says where it is.
 void render_picture(const RenderArguments& arguments, std::ostream& out);
+
+/// Writes the lessons as static pages and says which.
+void write_lessons(const LessonsArguments& arguments, std::ostream& out);
 
 /// Draws a plot of the window as a figure, as `draw_plot` says.
 void draw_window_plot(const FigureArguments& arguments, std::ostream& out);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "app/explore/train_number.h"
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/sweep/runner.h"
@@ -41,11 +42,18 @@ void check(Experiment e) {
   validate(e);
 }
 
+/// The measure as it is called. Throws std::invalid_argument in a sentence where it is none.
+std::string known_measure(std::string_view text) {
+  if (!is_train_number(text)) return parse_measure(text).name;
+  check_train_number(text);
+  return std::string(text);
+}
+
 /// The questions of a view that its parameters name in full: those that `resolve` can refuse.
 void check_sweep(const LessonView& view) {
   for (const std::string_view key : {"vary", "vary2"})
     if (const std::string_view text = written(view, key); !text.empty()) parse_axis(text);
-  if (const std::string_view text = written(view, "measure"); !text.empty()) parse_measure(text);
+  if (const std::string_view text = written(view, "measure"); !text.empty()) known_measure(text);
 }
 
 void resolve(LessonView& view) {
@@ -103,6 +111,19 @@ LessonAxis axis_of(const Axis& axis) {
   return result;
 }
 
+/// Mean and standard deviation over seeds; NaN of none.
+LessonPoint point_of(const std::vector<double>& values) {
+  LessonPoint p{std::numeric_limits<double>::quiet_NaN(), 0};
+  if (values.empty()) return p;
+  const double count = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double x : values) sum += x;
+  p.mean = sum / count;
+  for (const double x : values) squares += (x - p.mean) * (x - p.mean);
+  p.spread = values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+  return p;
+}
+
 /// Mean and standard deviation of each point over its seeds.
 std::vector<LessonPoint> points_of(const Sweep& sweep, const std::vector<SweepAnswer>& found, std::string& problem) {
   const std::size_t inner = sweep.axes.size() == 2 ? sweep.axes[1].values.size() : 1;
@@ -117,18 +138,7 @@ std::vector<LessonPoint> points_of(const Sweep& sweep, const std::vector<SweepAn
     values[at].push_back(value_of(sweep.measure, *a.summary));
   }
   std::vector<LessonPoint> points;
-  for (const std::vector<double>& v : values) {
-    LessonPoint p{std::numeric_limits<double>::quiet_NaN(), 0};
-    if (!v.empty()) {
-      const double count = static_cast<double>(v.size());
-      double sum = 0, squares = 0;
-      for (const double x : v) sum += x;
-      p.mean = sum / count;
-      for (const double x : v) squares += (x - p.mean) * (x - p.mean);
-      p.spread = v.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
-    }
-    points.push_back(p);
-  }
+  for (const std::vector<double>& v : values) points.push_back(point_of(v));
   return points;
 }
 
@@ -139,6 +149,32 @@ void answer_sweep(LessonAnswer& a, const Options& options) {
   for (const Axis& axis : sweep.axes) a.axes.push_back(axis_of(axis));
   a.title = title_of(sweep.measure);
   a.points = points_of(sweep, found, a.problem);
+}
+
+/// The experiment's number over `seeds` trainings.
+LessonPoint trained_point(const Experiment& base, const LessonQuestion& q, const Options& options) {
+  std::vector<double> found;
+  Experiment e = base;
+  for (int i = 0; i < q.seeds; ++i, ++e.problem.seed) found.push_back(train_number(q.measure, e, options.cancelled));
+  return point_of(found);
+}
+
+/// A number of a training, along no parameter or one.
+void answer_training(LessonAnswer& a, const Options& options) {
+  const LessonQuestion& q = a.question;
+  a.title = train_number_title(q.measure);
+  if (q.vary.empty()) {
+    a.points = {trained_point(q.experiment, q, options)};
+    return;
+  }
+  if (q.vary.size() > 1) throw std::invalid_argument("a training is varied along one parameter, expected one 'vary'");
+  const Axis axis = parse_axis(q.vary[0]);
+  a.axes = {axis_of(axis)};
+  for (const std::string& value : axis.values) {
+    Experiment e = q.experiment;
+    vary(e, axis.key, value);
+    a.points.push_back(trained_point(e, q, options));
+  }
 }
 
 /// One number over its seeds, or the whole answer.
@@ -206,7 +242,7 @@ std::string vary_in_lesson(Experiment& experiment, std::string_view key, const s
 LessonQuestion parse_live(std::string_view target) {
   LessonQuestion question{.experiment = lesson_experiment()};
   const std::size_t mark = std::min(target.find('?'), target.size());
-  question.measure = parse_measure(target.substr(0, mark)).name;
+  question.measure = known_measure(target.substr(0, mark));
   for (std::string_view rest = target.substr(std::min(mark + 1, target.size())); !rest.empty();) {
     const std::size_t end = std::min(rest.find('&'), rest.size());
     const std::string_view setting = rest.substr(0, end);
@@ -224,7 +260,10 @@ LessonQuestion parse_live(std::string_view target) {
 LessonAnswer answer(const LessonQuestion& question, const Options& options) {
   LessonAnswer a{.question = question};
   try {
-    question.vary.empty() ? answer_plain(a, options) : answer_sweep(a, options);
+    if (is_train_number(question.measure))
+      answer_training(a, options);
+    else
+      question.vary.empty() ? answer_plain(a, options) : answer_sweep(a, options);
   } catch (const Stopped&) {
     throw;
   } catch (const std::bad_alloc&) {

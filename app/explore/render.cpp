@@ -110,7 +110,62 @@ Picture draw(Session session, PanelInput input, int width, int height) {
   return screen.read();
 }
 
+/// A lesson that consists of this view.
+std::shared_ptr<const Lessons> lesson_of(const LessonView& view) {
+  Lesson lesson{.name = "view", .title = {}, .steps = {{}}};
+  lesson.steps[0].blocks.push_back({.markdown = {}, .numbers = {}, .view = {view}, .line = view.line});
+  return std::make_shared<const Lessons>(Lessons{std::move(lesson)});
+}
+
+/// The picture without the even ground around what is drawn, but for a margin; the bar below the page is left out.
+Picture cut_out(const Picture& whole, int bar) {
+  constexpr int margin = 12;
+  const auto at = [&](int x, int y) { return whole.rgb.data() + 3 * (static_cast<std::ptrdiff_t>(y) * whole.width + x); };
+  const std::uint8_t* const ground = at(2, 2);
+  int x0 = whole.width, x1 = 0, y0 = whole.height, y1 = 0;
+  for (int y = 0; y < whole.height - bar; ++y)
+    for (int x = 0; x < whole.width; ++x)
+      if (!std::equal(ground, ground + 3, at(x, y)))
+        x0 = std::min(x0, x), x1 = std::max(x1, x + 1), y0 = std::min(y0, y), y1 = std::max(y1, y + 1);
+  if (x0 >= x1) return whole;
+  x0 = std::max(0, x0 - margin), y0 = std::max(0, y0 - margin);
+  x1 = std::min(whole.width, x1 + margin), y1 = std::min(whole.height - bar, y1 + margin);
+  Picture part{x1 - x0, y1 - y0, {}};
+  for (int y = y0; y < y1; ++y) part.rgb.insert(part.rgb.end(), at(x0, y), at(x0, y) + 3 * (x1 - x0));
+  return part;
+}
+
 }  // namespace
+
+std::vector<Picture> render_views(std::span<const LessonView> views, Theme theme) {
+  constexpr int width = 1320, height = 1700, bar = 68;
+  std::vector<Picture> pictures;
+  if (views.empty()) return pictures;
+  Offscreen screen(width, height, -1);
+  Gui gui;
+  Texture texture;
+  for (const LessonView& view : views) {
+    Session session;
+    session.view.theme = theme;
+    session.view.workspace = Workspace::learn;
+    session.lesson.presenting = true;
+    PanelInput input;
+    input.learn.vary = vary_in_lesson;
+    input.learn.lessons = lesson_of(view);
+    input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
+                      const Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
+    const UiStatePtr state = make_ui_state();
+    for (int i = 0; i < settling_frames; ++i) {
+      apply_theme(theme, shown_scale(session));
+      begin_frame(screen);
+      answer_lesson(draw_ui(session, input, *state).lesson, input);
+      gui.draw(palette(theme).background);
+      texture.end_frame();
+    }
+    pictures.push_back(cut_out(screen.read(), bar));
+  }
+  return pictures;
+}
 
 void render(Session session, std::shared_ptr<const Result> result, const Shot& shot) {
   const PanelInput input = input_of(session, std::move(result), shot);

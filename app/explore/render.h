@@ -2,9 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "app/files/png.h"
 #include "kernels/experiment/result.h"
+#include "ui/frame/lesson.h"
 #include "ui/session/session.h"
 
 namespace attoscope {
@@ -22,5 +26,8 @@ void render(Session session, std::shared_ptr<const Result> result, const Shot& s
 
 /// The same, with the answer computed first. Loads the input's tensors.
 void render(Session session, const Shot& shot);
+
+/// Views of lessons, each as a picture of its own, with what they ask computed. Throws std::runtime_error in one sentence.
+std::vector<Picture> render_views(std::span<const LessonView> views, Theme theme);
 
 }  // namespace attoscope

@@ -11,6 +11,7 @@
 #include "app/figures/figure.h"
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep.h"
+#include "app/train/train_figures.h"
 #include "kernels/train/record.h"
 #include "ui/session/figure_choice.h"
 
@@ -22,10 +23,11 @@ using AnswerSweep = std::function<std::vector<SweepAnswer>(const Sweep&)>;
 /// Makes a figure of the sweeps that it asks for.
 using FromSweeps = Figure (*)(const FigureSettings&, const AnswerSweep&);
 
-/// Makes a figure of what a plan gave that was trained in full. Of the settings it takes the policy alone.
+/// Makes a figure of what was trained in full: of a single plan, or of all that the settings' policy and seeds ask for.
 struct FromTraining {
-  TrainPlan (*plan)(const FigureSettings&);
   Figure (*draw)(const TrainRecord&);
+  std::vector<FigureTraining> (*trainings)(const FigureSettings&);
+  Figure (*draw_all)(const FigureSettings&, std::span<const FigureRecord>);
 };
 
 struct NamedFigure {

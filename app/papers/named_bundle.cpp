@@ -20,7 +20,10 @@ namespace {
 const FromTraining* training_of(const AskedFigure& asked) { return std::get_if<FromTraining>(&named_figure(asked.name).made); }
 FromSweeps sweeps_of(const AskedFigure& asked) { return std::get<FromSweeps>(named_figure(asked.name).made); }
 
-TrainPlan plan_of(const AskedFigure& asked) { return asked.plan ? *asked.plan : training_of(asked)->plan(asked.settings); }
+std::vector<FigureTraining> trainings_of(const AskedFigure& asked) {
+  if (asked.plan) return {{"", *asked.plan}};
+  return training_of(asked)->trainings(asked.settings);
+}
 
 Json digests_json(const std::vector<WeightDigest>& digests) {
   Json list = Json::array();
@@ -45,16 +48,29 @@ Json reproduction(const AskedFigure& asked, const Figure& figure) {
   return json;
 }
 
+/// "b", or "seed 2, a - exact: b" where a figure has several trainings.
+std::string run_name(const AskedFigure& asked, const FigureTraining& training, const RunPlan& run) {
+  if (asked.plan) return run.name;
+  return "seed " + std::to_string(training.plan.recipe.seed) + ", " + training.line + ": " + run.name;
+}
+
 MadeFigure made_of_training(const AskedFigure& asked, const FigureWork& work) {
-  const Trained t = trained(plan_of(asked), {.cancelled = work.cancelled, .stepped = [&] {
-                                               if (work.finished) work.finished(false);
-                                             }});
+  const TrainOptions options{.cancelled = work.cancelled, .stepped = [&] {
+                               if (work.finished) work.finished(false);
+                             }};
   AskedFigure again = asked;
-  again.plan = t.record.plan;
   again.digests.clear();
-  const std::vector<std::uint64_t> digests = digests_of(t);
-  for (std::size_t i = 0; i < digests.size(); ++i) again.digests.push_back({t.record.runs[i].run.name, digests[i]});
-  Figure figure = training_of(asked)->draw(t.record);
+  std::vector<FigureRecord> records;
+  for (const FigureTraining& training : trainings_of(asked)) {
+    Trained t = trained(training.plan, options);
+    const std::vector<std::uint64_t> digests = digests_of(t);
+    for (std::size_t i = 0; i < digests.size(); ++i)
+      again.digests.push_back({run_name(asked, training, t.record.runs[i].run), digests[i]});
+    records.push_back({training.line, std::move(t.record)});
+  }
+  if (again.plan) again.plan = records[0].record.plan;
+  const FromTraining& made = *training_of(asked);
+  Figure figure = again.plan ? made.draw(records[0].record) : made.draw_all(asked.settings, records);
   Json json = reproduction(again, figure);
   return {std::move(figure), std::move(json), changed_weights(asked.digests, again.digests)};
 }
@@ -67,7 +83,8 @@ void validate(const AskedFigure& asked) {
   named_figure(asked.name);
   const std::string& own = asked.settings.policy;
   if (policy(own).algorithm != Algorithm::flash2) refuse("--policy", own, "a policy of Flash Attention, such as hw or eager");
-  if (trains(asked)) validate(plan_of(asked));
+  if (trains(asked))
+    for (const FigureTraining& training : trainings_of(asked)) validate(training.plan);
 }
 
 Json asked_json(const AskedFigure& asked) {
@@ -78,14 +95,16 @@ Json asked_json(const AskedFigure& asked) {
             {"figure", asked.name},
             {"plan", train_plan_json(*asked.plan)},
             {"digests", digests_json(asked.digests)}};
-  return {{"schema", figure_schema},
-          {"version", ATTOSCOPE_VERSION},
-          {"figure", asked.name},
-          {"policy", s.policy},
-          {"all_policies", s.all_policies},
-          {"n", s.n},
-          {"d", s.d},
-          {"seeds", s.seeds}};
+  Json json{{"schema", figure_schema},
+            {"version", ATTOSCOPE_VERSION},
+            {"figure", asked.name},
+            {"policy", s.policy},
+            {"all_policies", s.all_policies},
+            {"n", s.n},
+            {"d", s.d},
+            {"seeds", s.seeds}};
+  if (!asked.digests.empty()) json["digests"] = digests_json(asked.digests);
+  return json;
 }
 
 AskedFigure parse_asked_figure(const std::string& text) {
@@ -121,8 +140,11 @@ std::vector<SweepAnswer> complete_answers(const Sweep& sweep, const SweepOptions
 }
 
 std::size_t point_count(const AskedFigure& asked) {
-  if (trains(asked)) return static_cast<std::size_t>(plan_of(asked).recipe.steps);
   std::size_t count = 0;
+  if (trains(asked)) {
+    for (const FigureTraining& training : trainings_of(asked)) count += static_cast<std::size_t>(training.plan.recipe.steps);
+    return count;
+  }
   sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) {
     std::vector<SweepAnswer> answers(attoscope::point_count(sweep));
     count += answers.size();

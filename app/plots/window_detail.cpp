@@ -15,7 +15,7 @@ std::vector<FigurePanel> scatter_panels(const std::shared_ptr<const Result>& res
   ScatterState state;
   refresh_scatter(state, result);
   if (state.a.empty() && state.b.empty())
-    throw std::invalid_argument("Neither a nor b errs anywhere, so there is no point to draw.");
+    throw std::invalid_argument("Neither a nor b has any error, so there is no point to draw.");
   return {scatter_panel(state)};
 }
 

@@ -1,7 +1,9 @@
 /// What was trained as figures for print, after arXiv 2405.02803, figures 7 and 8.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "app/figures/figure.h"
 #include "kernels/train/record.h"
@@ -9,17 +11,35 @@
 
 namespace attoscope {
 
-/// max |dW| and Wasserstein-1 of every comparison over steps.
+/// Wasserstein-1 and relative L2 of every comparison over steps.
 Figure train_weights_figure(const TrainRecord& record);
-/// The same over those of another initialisation: how much a method matters beside what is known to matter. Throws
+/// The same over those of another initialisation: how far a method's weights are beside those of another seed. Throws
 /// std::invalid_argument in a sentence where the record has no other initialisation.
 Figure train_reference_figure(const TrainRecord& record);
 /// The second of a plan with references, else the first.
 Figure train_figure(const TrainRecord& record);
 
-/// What the named figures train: small models, a under the chosen policy.
-TrainPlan weights_plan(const FigureSettings& settings);
-TrainPlan reference_plan(const FigureSettings& settings);
+/// One training of a named figure. Its pair a and b is the point of `line` at a seed; a plan with references has lines of its
+/// pairs' names as well.
+struct FigureTraining {
+  std::string line;
+  TrainPlan plan;
+};
+/// What the named figures train: small models with eight tiles of keys, a under the chosen policy, at every seed. `weights`: a
+/// and b, each of them and attention that rounds nothing but its inputs, and that attention with other tiles. `references`:
+/// also another initialisation, other formats, and a and b in fp16.
+std::vector<FigureTraining> weights_trainings(const FigureSettings& settings);
+std::vector<FigureTraining> reference_trainings(const FigureSettings& settings);
+
+/// What one of them gave.
+struct FigureRecord {
+  std::string line;
+  TrainRecord record;
+};
+/// Wasserstein-1 and relative L2 of every line over steps, mean and standard deviation over the seeds; the caption says what is
+/// seen.
+Figure weights_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
+Figure references_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
 /// a rounds where this policy does, in the backward pass as its kernels do.
 void use_policy(TrainPlan& plan, const std::string& policy_of_a);
 

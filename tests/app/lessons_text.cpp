@@ -10,10 +10,12 @@
 #include <sstream>
 
 #include "app/explore/lessons.h"
+#include "app/explore/train_number.h"
 #include "app/files/files.h"
 #include "app/session/probe_checks.h"
 #include "app/sweep/axis.h"
 #include "kernels/deviation/fields.h"
+#include "kernels/experiment/traffic.h"
 #include "tests/app/lesson_prose.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
@@ -77,9 +79,9 @@ std::string rewritten(std::string text, const LessonNumber& number, const std::s
   return text;
 }
 
-TEST(LessonsText, ElevenLessonsOfFiveToNineSteps) {
+TEST(LessonsText, TwelveLessonsOfFiveToNineSteps) {
   const Lessons lessons = read_lessons(lessons_directory());
-  ASSERT_EQ(lessons.size(), 11u);
+  ASSERT_EQ(lessons.size(), 12u);
   for (std::size_t i = 0; i < lessons.size(); ++i) {
     SCOPED_TRACE(lessons[i].name);
     EXPECT_EQ(std::stoul(lessons[i].name.substr(0, 2)), i + 1);
@@ -92,17 +94,24 @@ TEST(LessonsText, ElevenLessonsOfFiveToNineSteps) {
   }
 }
 
+/// Questions stand on cards, one below the other, and are read one at a time.
+bool asks(const std::string& step) { return step.find("## Check yourself") != std::string::npos; }
+
 TEST(LessonsText, AStepFitsAScreen) {
   for (const Lesson& lesson : read_lessons(lessons_directory())) {
     for (const std::string& step : prose_of(text_of(lesson)).steps) {
+      if (asks(step)) continue;
       std::istringstream text(step);
       const auto words = std::count_if(std::istream_iterator<std::string>(text), {},
                                        [](const std::string& word) { return std::ranges::any_of(word, is_letter); });
-      EXPECT_LE(words, 150) << lesson.name << ": " << step;
+      EXPECT_LE(words, 165) << lesson.name << ": " << step;
     }
     for (const LessonStep& step : lesson.steps) {
+      const auto is_quiz = [](const LessonBlock& b) { return !b.view.empty() && b.view[0].kind == LessonViewKind::quiz; };
       const auto views = std::ranges::count_if(step.blocks, [](const LessonBlock& b) { return !b.view.empty(); });
-      EXPECT_LE(views, step.title == "Check yourself" ? 2 : 1) << lesson.name << ": " << step.title;
+      const auto quizzes = std::ranges::count_if(step.blocks, is_quiz);
+      EXPECT_LE(views - quizzes, 1) << lesson.name << ": " << step.title;
+      EXPECT_LE(quizzes, step.title == "Check yourself" ? 4 : 1) << lesson.name << ": " << step.title;
     }
   }
 }
@@ -177,6 +186,7 @@ TEST(LessonsText, QuizzesHaveOneClearAnswer) {
       ++quizzes;
       EXPECT_FALSE(written(view, "question").empty());
       EXPECT_FALSE(written(view, "explanation").empty());
+      if (!written(view, "equals").empty()) continue;  // FactsAreTrue knows it
       const LessonQuestion question = question_of(view);
       if (is_left_out(question)) continue;
       const LessonAnswer a = answer(question, {});
@@ -270,7 +280,9 @@ std::vector<Fact> facts_of_results() {
       "a.rms?n=1024&input=ascending&format=e4m3&a.output=exact&p_exponent=8&algorithm=flash4&tau=8";
   const double P = live("a.mean_abs?n=1024&policy=exact&a.P=main"),
                output = live("a.mean_abs?n=1024&policy=exact&a.output=main");
-  return {{"04", "1.1353", l[1]},
+  const std::vector<double> by_hand = row_sums({1, 3, 2});
+  return {{"04", "1.5032", by_hand[2]},
+          {"04", "1.1353", l[1]},
           {"04", "1.5032", l[2]},
           {"04", "1.2034", l[3]},
           {"04", "1.2034", std::exp(-4) + std::exp(-2) + std::exp(-3) + 1},
@@ -282,10 +294,54 @@ std::vector<Fact> facts_of_results() {
           {"10", "-0.25", measured(tied, "mean fields.a_ulps")}};
 }
 
+/// The answers of questions that are answered by hand, and what machines and tiles give.
+std::vector<Fact> facts_of_derivations() {
+  const DataSheet& a100 = data_sheets[0];
+  double sum = 0;
+  for (int i = 0; i < 300; ++i) sum = round(bf16, sum + 1);
+  const double tied = round(bf16, -1 - 1.0078125 - 1e-3);
+  return {{"01", "256", sum},
+          {"02", "1", 3 * (1 / 3.0)},
+          {"03", "7", 3 + 3 + 1},
+          {"03", "16384", 1 / smallest_normal(fp16)},
+          {"03", "6.1e-5", smallest_normal(fp16)},
+          {"05", "2", 6 / (2 + std::exp(0))},
+          {"06", "312", a100.tera_flops},
+          {"06", "2039", a100.giga_bytes},
+          {"06", "153", ridge(a100)},
+          {"06", "16", 1024.0 / 64},
+          {"07", "5", std::sqrt(3.0 * 3 + 4 * 4)},
+          {"07", "2", ulp(bf16, 1000) / 2},
+          {"08", "4", std::sqrt(16.0)},
+          {"09", "8", std::exp2(3)},
+          {"10", "-2.015625", tied},
+          {"10", "-2", round(bf16, -1 - 1.0078125)},
+          {"11", "1.5", 0.006 / 0.004},
+          {"11", "94", 100 * (1 - 1 / 16.0)},
+          {"12", "1", (0 + 3 + 0) / 3.0},
+          {"12", "0.002", 2 * 0.001},
+          {"12", "2", 0.5 * 3 + 0.5 * 1},
+          {"12", "32", double(trained_model.width)},
+          {"12", "60", double(trained_model.steps)}};
+}
+
 std::vector<Fact> facts() {
   std::vector<Fact> all = facts_of_formats();
   for (const Fact& f : facts_of_results()) all.push_back(f);
+  for (const Fact& f : facts_of_derivations()) all.push_back(f);
   return all;
+}
+
+TEST(LessonsText, AnswersFoundByHandAreFacts) {
+  const std::vector<Fact> known = facts();
+  for (const Lesson& lesson : read_lessons(lessons_directory()))
+    for (const LessonView& view : views_of(lesson)) {
+      const std::string_view equals = written(view, "equals");
+      if (equals.empty()) continue;
+      EXPECT_TRUE(
+          std::ranges::any_of(known, [&](const Fact& f) { return f.said == equals && lesson.name.starts_with(f.lesson); }))
+          << lesson.name << ", line " << view.line;
+    }
 }
 
 TEST(LessonsText, FactsAreTrue) {
@@ -303,15 +359,17 @@ std::set<std::string> chosen_numbers(const Lesson& lesson) {
     std::ranges::replace_if(text, [](char c) { return c == '=' || c == ':' || c == ',' || c == '&'; }, ' ');
     return text;
   };
-  for (const LessonView& view : views_of(lesson))
+  for (const LessonView& view : views_of(lesson)) {
+    const bool by_hand = !written(view, "equals").empty();  // such a question chooses its numbers
     for (const LessonParameter& p : view.parameters)
-      if (p.key != "question" && p.key != "explanation") add(spaced(p.value));
+      if (by_hand || (p.key != "question" && p.key != "explanation")) add(spaced(p.value));
+  }
   for (const LessonNumber& n : numbers_of(lesson)) add(spaced(n.target));
   return chosen;
 }
 
-/// What a paper is quoted with.
-constexpr Fact quoted[] = {{"08", "1.7", 0}};
+/// What a paper or a data sheet is quoted with, what an example takes, and what claims_test.cpp holds.
+constexpr Fact quoted[] = {{"06", "80", 0}, {"07", "1000", 0}, {"08", "1.7", 0}, {"08", "13.6", 0}};
 
 TEST(LessonsText, EveryNumberIsLiveChosenOrAFact) {
   const std::vector<Fact> known = facts();

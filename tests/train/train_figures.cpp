@@ -41,8 +41,8 @@ TEST_F(TrainFigures, HoldTheRecordsNumbers) {
   ASSERT_EQ(f.panels[0].series[0].y.size(), pair.points.size());
   for (std::size_t i = 0; i < pair.points.size(); ++i) {
     EXPECT_EQ(f.panels[0].series[0].x[i], pair.points[i].step);
-    EXPECT_EQ(f.panels[0].series[0].y[i], pair.points[i].deviations[0].max_abs);
-    EXPECT_EQ(f.panels[1].series[0].y[i], pair.points[i].deviations[0].wasserstein);
+    EXPECT_EQ(f.panels[0].series[0].y[i], pair.points[i].deviations[0].wasserstein);
+    EXPECT_EQ(f.panels[1].series[0].y[i], pair.points[i].deviations[0].rel_l2);
   }
   EXPECT_TRUE(f.panels[0].y.log);
   EXPECT_THAT(f.caption, HasSubstr("2 layers x 16"));
@@ -58,10 +58,39 @@ TEST_F(TrainFigures, OfReferencesAreSharesOfAnotherInitialisation) {
   EXPECT_EQ(f.panels[0].series[0].ink, Ink::a);
   for (std::size_t p = 0; p < r.pairs.size(); ++p)
     for (std::size_t i = 0; i < r.pairs[p].points.size(); ++i)
-      EXPECT_DOUBLE_EQ(f.panels[1].series[p].y[i],
+      EXPECT_DOUBLE_EQ(f.panels[0].series[p].y[i],
                        r.pairs[p].points[i].deviations[0].wasserstein / r.pairs[1].points[i].deviations[0].wasserstein);
   EXPECT_EQ(f.panels[0].series[1].y.back(), 1) << "the unit itself";
   EXPECT_LT(f.panels[0].series[0].y.back(), 1) << "a method matters less than a seed";
+}
+
+TEST(TrainFiguresOverSeeds, CutTheKeysIntoEightTiles) {
+  for (const auto& trainings : {weights_trainings({}), reference_trainings({})})
+    for (const FigureTraining& t : trainings) {
+      EXPECT_GE(t.plan.model.context / t.plan.a.method.block_k, 8) << t.line;
+      EXPECT_GE(t.plan.model.context / t.plan.b.method.block_k, 8) << t.line;
+      EXPECT_NO_THROW(validate(t.plan));
+    }
+}
+
+TEST_F(TrainFigures, HoldTheMeanOfTheirSeeds) {
+  std::vector<FigureRecord> records;
+  double mean = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    TrainPlan one = plan;
+    one.recipe.seed = seed;
+    for (const char* const line : {"a - b", "a - exact", "b - exact", "exact, other tiles"})
+      records.push_back({line, trained(one).record});
+    mean += records.back().record.pairs[0].points.back().deviations[0].wasserstein / 3;
+  }
+  const Figure f = weights_over_seeds({.seeds = 3}, records);
+  ASSERT_EQ(f.panels.at(0).series.size(), 4u);
+  const Series& s = f.panels[0].series[0];
+  EXPECT_DOUBLE_EQ(s.y.back(), mean);
+  EXPECT_GE(s.high.back(), s.y.back());
+  EXPECT_LE(s.low.back(), s.y.back());
+  EXPECT_THAT(f.caption, HasSubstr("1 times a - b, so that much of a - b is not the attention's own rounding"));
+  EXPECT_THAT(f.caption, HasSubstr("mean and standard deviation over seeds 1 to 3"));
 }
 
 TEST_F(TrainFigures, AreDrawnAgainFromTheirJson) {
@@ -108,7 +137,7 @@ TEST_F(TrainFigures, RefuseWhatTheyCannotUse) {
   plan.model.heads = 3;
   EXPECT_THAT(attoscope({"figure", bundle("train-weights"), "--out", scratch_ / "f.svg"}).err, HasSubstr("model.width is 16"));
   EXPECT_EQ(named_figures().size(), 14u);
-  EXPECT_EQ(point_count({.name = "train-reference"}), static_cast<std::size_t>(reference_plan({}).recipe.steps));
+  EXPECT_EQ(point_count({.name = "train-reference"}), 5u * 5 * 120) << "five trainings of 120 steps at five seeds";
 }
 
 }  // namespace

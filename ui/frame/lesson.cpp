@@ -8,16 +8,16 @@
 namespace attoscope {
 namespace {
 
-constexpr std::array<std::string_view, 5> recurrence_keys{"scores", "algorithms", "follow", "height", "at"};
+constexpr std::array<std::string_view, 6> recurrence_keys{"scores", "values", "algorithms", "follow", "height", "at"};
 constexpr std::array<std::string_view, 1> code_keys{"at"};
 constexpr std::array<std::string_view, 5> bits_keys{"value", "format", "formats", "show", "height"};
 constexpr std::array<std::string_view, 3> heatmap_keys{"field", "controls", "height"};
 constexpr std::array<std::string_view, 4> policy_keys{"controls", "height", "tile", "hidden"};
-constexpr std::array<std::string_view, 15> plot_keys{"kind",  "vary",     "vary2",  "measure", "seeds",
-                                                     "over",  "controls", "height", "memory",  "formats",
-                                                     "value", "from",     "to",     "tile",    "hidden"};
-constexpr std::array<std::string_view, 9> quiz_keys{"question", "vary",      "measure",     "best",  "ask",
-                                                    "seeds",    "tolerance", "explanation", "answer"};
+constexpr std::array<std::string_view, 16> plot_keys{"kind",     "vary",   "vary2",  "measure", "seeds", "over",
+                                                     "controls", "height", "memory", "formats", "value", "from",
+                                                     "to",       "tile",   "hidden", "at"};
+constexpr std::array<std::string_view, 10> quiz_keys{"question", "vary",  "measure",   "best",        "ask",
+                                                     "equals",   "seeds", "tolerance", "explanation", "answer"};
 
 /// Languages of blocks that are plain code.
 constexpr std::array<std::string_view, 9> plain_languages{"", "text", "c", "cpp", "cuda", "python", "sh", "json", "markdown"};

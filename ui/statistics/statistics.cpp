@@ -64,7 +64,8 @@ void draw_verdict(const Result* result, const PanelInput& input, const Palette& 
   if (!tail.empty()) draw_text({second.at.x + second.width, second.at.y + px(1)}, Face::small, colours.faint, tail, 1);
   explain(
       "FlashAttention's own test: the largest error of a may be at most twice that of a plain implementation in the same "
-      "format. The headline compares the mean errors. PyTorch's tests allow 5 times.",
+      "format. PyTorch's tests allow 5 times. It is a rule of thumb for kernels that round like the rival: an emulated method "
+      "that rounds in more places is outside without a fault. The headline compares the mean errors.",
       "max |a - golden| <= 2 max |b - golden|" + hardware_lines(*result));
 }
 

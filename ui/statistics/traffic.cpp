@@ -8,7 +8,10 @@
 #include <initializer_list>
 
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
 #include "ui/frame/panel_input.h"
+#include "ui/recurrence/recurrence.h"
+#include "ui/statistics/loop_picture.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/units.h"
@@ -57,11 +60,48 @@ void draw_bytes(const TrafficOf& t, double largest, double algorithm0, Room room
   explain(t.what, t.counted);
 }
 
-/// What the numbers are.
+/// Whether the panel shows the loop in the place of the roofline; kept while the window is open.
+bool& shows_loop() { return *ImGui::GetStateStorage()->GetBoolRef(ImGui::GetID("shows loop")); }
+
+/// What the numbers are, and the button of the loop.
 void draw_caption(const Traffic& t, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::Dummy({0, px(18)});
-  draw_text(at, Face::small, colours.faint, fmt::format("between HBM and chip: elements moved, {} B each", t.element_bytes));
+  const float button = px(64), width = ImGui::GetContentRegionAvail().x;
+  draw_text({at.x, at.y + px(2)}, Face::small, colours.faint,
+            fitted(Face::small, fmt::format("between HBM and chip: elements moved, {} B each", t.element_bytes),
+                   width - button - px(8)));
+  ImGui::SetCursorScreenPos({at.x + width - button, at.y});
+  toggle("loop", colours, shows_loop(), button);
+  explain(
+      "The double loop as a picture: the block of the traced row, and the tile under the scrubber of the recurrence. It stands "
+      "in the place of the roofline.");
+}
+
+/// The step of the traced row's block with the scrubbed tile, or the nearest before it.
+int loop_step_of(const LoopPicture& picture, const Result& r, const View& view) {
+  const int block = r.trace.row / tile_rows(r.experiment.a, r.experiment.problem.n), index = scrubbed(r, view);
+  const int tile = index < 0 ? 0 : r.trace.tiles[static_cast<std::size_t>(index)].tile;
+  int at = 0;
+  for (std::size_t i = 0; i < picture.steps.size(); ++i)
+    if (picture.steps[i].query_block == block && (picture.steps[i].key_tile <= tile || picture.steps[i].outer_begins))
+      at = static_cast<int>(i);
+  return at;
+}
+
+/// The loop in words and as a picture, filling the rest of the panel.
+void draw_loop(const Result& r, const View& view, const Palette& colours) {
+  static LoopPicture picture;  // one window has one traffic panel
+  refresh_loop(picture, r.experiment, loop_order(r.experiment.a.algorithm));
+  const int at = loop_step_of(picture, r, view);
+  ImGui::Dummy({0, px(4)});
+  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  wrapped(Face::small, loop_sentence(picture, at), ImGui::GetContentRegionAvail().x);
+  ImGui::PopStyleColor();
+  const ImVec2 from = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  if (room.y < px(72)) return;
+  const float height = std::min(room.y - px(4), px(360));
+  ImGui::InvisibleButton("loop picture", {room.x, height});
+  draw_loop_picture(picture, at, {from.x, from.y + px(4)}, {room.x, height - px(4)}, colours);
 }
 
 /// Four strips of N rows, with the tile that is on chip lit in each.
@@ -237,7 +277,10 @@ void draw_traffic(Session& session, const PanelInput& input, const Palette& colo
   if (height >= 254) draw_caption(r.traffic, colours);
   for (const TrafficOf& t : all) draw_bytes(t, largest, all[0].bytes, room, colours);
   draw_on_chip(r.experiment, session.view.on_chip_elements, room, colours);
-  draw_roofline(session.view, all, useful_flops(r.experiment.problem), colours);
+  if (shows_loop() && height >= 254)
+    draw_loop(r, session.view, colours);
+  else
+    draw_roofline(session.view, all, useful_flops(r.experiment.problem), colours);
   ImGui::PopStyleVar();
 }
 

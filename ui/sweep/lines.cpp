@@ -123,7 +123,7 @@ void draw_pointed(const SweepScene& s) {
   }
 }
 
-/// A ratio of 1: a errs as much as b.
+/// A ratio of 1: the errors of a and b are equal.
 void draw_equal(const SweepDrawing& d, const Palette& colours) {
   if (d.table->of != "ratio" || d.y.from > 1 || d.y.to < 1) return;
   const ImVec2 from = ImPlot::PlotToPixels(d.x.from, 1.0), to = ImPlot::PlotToPixels(d.x.to, 1.0);

@@ -141,7 +141,7 @@ void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, const Palette
   if (has_unit)
     relations.push_back(
         {SweepRelation::golden, {"/ golden", "Divided by the RMS of the golden output: comparable over inputs and N."}});
-  relations.push_back({SweepRelation::ratio, {"a / b", "The number of a over the number of b: below 1 a errs less."}});
+  relations.push_back({SweepRelation::ratio, {"a / b", "The number of a over the number of b: below 1 that of a is smaller."}});
   std::vector<Choice> choices;
   int relation = 0;
   for (std::size_t i = 0; i < relations.size(); ++i) {

@@ -156,7 +156,7 @@ std::string progress_words(const TrainProgress& p) {
 std::string_view kind_words(TrainKind kind) {
   constexpr std::array<std::string_view, 4> words{
       "a against b: same text, same first weights, same batches; only attention differs (arXiv 2405.02803, figure 7).",
-      "a against b beside what is known to be harmless: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
+      "a against b beside other differences: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
       "a against b, and a again with one piece exact after the other: whose rounding makes the difference?",
       "b is trained; at every measured step a takes the same step from b's state: the direct effect, apart from feedback."};
   return words[static_cast<std::size_t>(kind)];

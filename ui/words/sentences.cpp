@@ -34,11 +34,18 @@ int differences(const Precision& x, const Precision& y) {
   return count;
 }
 
-/// What it means that a errs more than twice as much as b.
+/// What it means that a's largest error is more than twice b's. Only a loaded output can be wrong; an emulated method does what
+/// it says, so that all of its error is rounding.
 std::string outside(Algorithm a) {
-  if (a == Algorithm::loaded) return "outside the 2× line: wrong, or another question's answer";
-  if (a == Algorithm::hardware) return "outside the 2× line: the device rounds more than b does";
-  return "outside the 2× line: more than rounding explains";
+  if (a == Algorithm::loaded) return "outside the 2× line: wrong, rounded more, or for other inputs";
+  if (a == Algorithm::hardware) return "outside the 2× line: the device rounds more than b";
+  return "outside the 2× line: all of it is rounding";
+}
+
+/// "9.1×": two digits, for a headline.
+std::string short_times(double ratio) {
+  if (!(ratio >= 0.01 && ratio < 9999.5)) return times(ratio);
+  return fmt::format("{:.{}f}×", ratio, ratio < 0.995 ? 2 : ratio < 9.95 ? 1 : 0);
 }
 
 std::string count_of(std::int64_t count, const char* what) { return fmt::format("{} {}", static_cast<long long>(count), what); }
@@ -148,13 +155,15 @@ Verdict verdict(const Result& r) {
   if (r.b_error.nonfinite > 0)
     return {Tone::plain, capital(names.b) + " overflows",
             count_of(r.b_error.nonfinite, "values are NaN or infinite, none of ") + names.a};
-  if (a == 0 && b == 0) return {Tone::good, "Identical to golden", "neither method errs anywhere"};
+  if (a == 0 && b == 0) return {Tone::good, "Identical to golden", "neither method has any error"};
   if (a == 0)
-    return {Tone::good, capital(names.a) + " is identical to golden", names.b + " errs by " + scientific(b) + " on average"};
-  if (b == 0) return {Tone::plain, capital(names.a) + " errs, " + names.b + " does not", "there is no 2× line to hold it to"};
+    return {Tone::good, capital(names.a) + " is identical to golden", "mean error of " + names.b + ": " + scientific(b)};
+  if (b == 0)
+    return {Tone::plain, capital(names.b) + " is identical to golden", "mean error of " + names.a + ": " + scientific(a)};
   const bool inside = r.a_error.max_abs <= 2 * r.b_error.max_abs;
-  return {inside ? Tone::good : Tone::bad, capital(names.a) + " errs " + times(a / b) + " " + names.b_after_a,
-          inside ? "inside the 2× line: rounded, not wrong" : outside(r.experiment.a.algorithm)};
+  const Tone beyond = is_emulated(r.experiment.a.algorithm) ? Tone::plain : Tone::bad;
+  return {inside ? Tone::good : beyond, "Mean error " + short_times(a / b) + " " + names.b_after_a + "'s",
+          inside ? "inside the 2× line: as rounding would be" : outside(r.experiment.a.algorithm)};
 }
 
 HardwareWords hardware_words(const Result& r) {

@@ -114,6 +114,17 @@ const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceVie
   return state.scores;
 }
 
+/// The second column of V: as the lesson lists it, while there are as many scores, else from 1/N up to 1.
+std::vector<double> wanted_values(const LessonScene& scene, std::size_t count, std::string& problem) {
+  const std::string text = value_of(scene, "values");
+  std::vector<double> values = listed_scores(text);
+  if (!text.empty() && values.empty()) problem = refusal("values", text, "1 to 64 numbers");
+  if (values.size() == count) return values;
+  values.clear();
+  for (std::size_t j = 0; j < count; ++j) values.push_back(static_cast<double>(j + 1) / static_cast<double>(count));
+  return values;
+}
+
 }  // namespace
 
 std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
@@ -133,9 +144,11 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
                  .format = scene.experiment.format,
                  .precision = scene.experiment.a.precision};
   if (value_of(scene, "block_k").empty()) q.block_k = usual_step_tile;
-  for (std::size_t j = 0; j < scores.size(); ++j) {
+  const std::vector<double> values = wanted_values(scene, scores.size(), problem);
+  if (!problem.empty()) return {};
+  for (const double v : values) {
     q.values.push_back(1);
-    q.values.push_back(static_cast<double>(j + 1) / static_cast<double>(scores.size()));
+    q.values.push_back(v);
   }
   std::vector<StepQuestion> questions;
   for (std::size_t a = 0; a < algorithm_names.size(); ++a)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ui/learn/views/view_parts.h"
+#include "ui/statistics/loop_picture.h"
 
 namespace attoscope {
 
@@ -20,10 +21,19 @@ struct BytesState {
   std::array<std::vector<double>, 3> bytes;  ///< Algorithm 0, FA-1, FA-2
 };
 
+/// The double loop, and whether it plays.
+struct LoopState {
+  LoopPicture picture;
+  bool playing = false;
+  double next = 0;
+};
+
 /// A measure of a sweep: curves over numbers, or a line of dots for each name.
 std::string draw_sweep_plot(LessonScene& scene, float height);
 /// The traffic of the three algorithms over N, M, d or a side of the tile.
 std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height);
+/// Blocks of queries times tiles of keys between HBM and the chip, moved by a slider.
+std::string draw_loop_plot(LessonScene& scene, LoopState& state, float height);
 /// What a format makes of each x, and how far off that is.
 std::string draw_staircase(LessonScene& scene, float height);
 /// exp(x), and where formats overflow and underflow.

@@ -44,7 +44,7 @@ void switch_field(LessonScene& scene, Field shown) {
     change(scene, "field", std::string(text(offered[static_cast<std::size_t>(chosen)]).name));
 }
 
-/// What the picture says: who errs by how much, or what stands in the way.
+/// What the picture says: the ratio of the errors, or what stands in the way.
 void draw_verdict(LessonScene& scene, const Result& result) {
   const Verdict v = verdict(result);
   const bool bad = v.tone == Verdict::Tone::bad;

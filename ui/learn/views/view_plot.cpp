@@ -19,6 +19,7 @@ namespace attoscope {
 struct PlotViewState {
   RowPlots row;
   BytesState bytes;
+  LoopState loop;
 };
 
 void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit) {
@@ -105,7 +106,7 @@ std::string draw_row_kind(LessonScene& scene, RowPlots& state, const RowKind& ki
   return problem;
 }
 
-constexpr std::array<std::string_view, 7> kinds{"trace", "error", "rescales", "bytes", "sweep", "staircase", "exp"};
+constexpr std::array<std::string_view, 8> kinds{"trace", "error", "rescales", "bytes", "loop", "sweep", "staircase", "exp"};
 
 }  // namespace
 
@@ -118,6 +119,7 @@ std::string draw_plot_view(LessonScene& scene) {
   if (problem.empty()) problem = draw_lesson_controls(scene);
   if (!problem.empty()) return problem;
   if (kind == "bytes") return draw_bytes_plot(scene, state.bytes, height);
+  if (kind == "loop") return draw_loop_plot(scene, state.loop, height);
   if (kind == "sweep") return draw_sweep_plot(scene, height);
   if (kind == "staircase") return draw_staircase(scene, height);
   if (kind == "exp") return draw_exp_plot(scene, height);

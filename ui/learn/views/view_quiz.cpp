@@ -26,6 +26,7 @@ struct Quiz {
   bool number = false;                        ///< a number is asked for; else one of the choices
   bool least = true;                          ///< the best choice has the least value
   double tolerance = 0;                       ///< share of the truth that a number may be off
+  std::optional<double> equals;               ///< the number, where it is found by hand
   LessonQuestion truth;
 };
 
@@ -56,7 +57,11 @@ Quiz quiz_of(const LessonScene& scene, std::string& problem) {
   const std::string vary = value_of(scene, "vary"), best = value_of(scene, "best", "least"),
                     tolerance = value_of(scene, "tolerance", "5%");
   if (quiz.question.empty()) problem = "question is missing, expected a sentence";
-  if (quiz.truth.measure.empty()) problem = "measure is missing, expected one such as rescales or a.mean_abs";
+  const std::string equals = value_of(scene, "equals");
+  quiz.equals = number_of(equals);
+  if (!equals.empty() && !quiz.equals) problem = refusal("equals", equals, "a number");
+  if (quiz.truth.measure.empty() && !quiz.equals)
+    problem = "measure is missing, expected one such as rescales or a.mean_abs, or equals and a number";
   if (quiz.number) {
     const std::optional<double> share = share_of(tolerance);
     if (!share) problem = refusal("tolerance", tolerance, "a share such as 5%");
@@ -138,8 +143,8 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
            width);
 }
 
-/// A field for the number, and how far it is from the truth.
-void draw_field(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answer, float width) {
+/// A field for the number, and how far it is from the truth, which is called `title`.
+void draw_field(LessonScene& scene, const Quiz& quiz, double truth, const std::string& title, float width) {
   if (!scene.state.quiz) scene.state.quiz = std::make_shared<QuizViewState>();
   QuizViewState& state = *scene.state.quiz;
   if (state.shown != quiz.answer) state.typed = state.shown = quiz.answer;
@@ -151,13 +156,30 @@ void draw_field(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answer
     if (ImGui::IsItemDeactivatedAfterEdit() && number_of(state.typed)) change(scene, "answer", state.typed);
     ImGui::PopStyleColor();
   }
-  explain("Your number; Enter compares it with the one that is computed.", quiz.truth.measure);
+  explain("Your number; Enter compares it with the right one.", quiz.truth.measure);
   const std::optional<double> given = number_of(quiz.answer);
-  if (!given || answer.points.empty()) return;
-  const double truth = answer.points[0].mean;
+  if (!given || std::isnan(truth)) return;
   const bool right = std::abs(*given - truth) <= quiz.tolerance * std::abs(truth);
   sentence(right ? scene.colours.good : scene.colours.bad,
-           fmt::format("{}: {} is {}.", right ? "Yes" : "Not within the tolerance", answer.title, plain(truth)), width);
+           fmt::format("{}: {} is {}.", right ? "Yes" : "Not within the tolerance", title, plain(truth)), width);
+}
+
+/// What stands below the question. One sentence where there is no right answer.
+std::string draw_answer(LessonScene& scene, const Quiz& quiz, float width) {
+  if (quiz.equals) {
+    draw_field(scene, quiz, *quiz.equals, "the number", width);
+    return "";
+  }
+  const LessonAnswerPtr answer = ask(scene, quiz.truth);
+  if (!answer)
+    label(Face::label, scene.colours.faint, "computing the right answer");
+  else if (!answer->problem.empty())
+    return answer->problem;
+  else if (quiz.number)
+    draw_field(scene, quiz, answer->points.empty() ? NAN : answer->points[0].mean, answer->title, width);
+  else
+    draw_choices(scene, quiz, *answer, width);
+  return "";
 }
 
 }  // namespace
@@ -166,7 +188,6 @@ std::string draw_quiz_view(LessonScene& scene) {
   std::string problem;
   const Quiz quiz = quiz_of(scene, problem);
   if (!problem.empty()) return problem;
-  const LessonAnswerPtr answer = ask(scene, quiz.truth);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float padding = px(16), width = scene.width - 2 * padding;
@@ -175,12 +196,7 @@ std::string draw_quiz_view(LessonScene& scene) {
   ImGui::SetCursorScreenPos({at.x + padding, at.y + padding});
   ImGui::BeginGroup();
   sentence(scene.colours.text, quiz.question, width);
-  if (!answer)
-    label(Face::label, scene.colours.faint, "computing the right answer");
-  else if (!answer->problem.empty())
-    problem = answer->problem;
-  else
-    quiz.number ? draw_field(scene, quiz, *answer, width) : draw_choices(scene, quiz, *answer, width);
+  problem = draw_answer(scene, quiz, width);
   if (!quiz.answer.empty() && !quiz.explanation.empty()) sentence(scene.colours.secondary, quiz.explanation, width);
   ImGui::EndGroup();
   const float bottom = ImGui::GetItemRectMax().y + padding;

@@ -1,0 +1,132 @@
+#include "app/explore/train_number.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "app/train/trained.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/presets.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::string_view prefix = "train.";
+
+/// Whose weights are compared.
+struct PairText {
+  std::string_view name, title;
+};
+constexpr std::array<PairText, 5> pairs{{{"", "a - b"},
+                                         {"a_exact.", "a - b with exact attention"},
+                                         {"b_exact.", "b - b with exact attention"},
+                                         {"format.", "b - b in fp32"},
+                                         {"seed.", "b from another seed - b"}}};
+/// How far apart they are.
+struct DistanceText {
+  std::string_view name, title;
+  double WeightDeviation::* value;
+};
+constexpr std::array<DistanceText, 3> distances{{{"rel_l2", "relative L2", &WeightDeviation::rel_l2},
+                                                 {"wasserstein", "Wasserstein-1", &WeightDeviation::wasserstein},
+                                                 {"max_abs", "max |dW|", &WeightDeviation::max_abs}}};
+/// The direct effect of a's arithmetic on one step, as a share of that step.
+constexpr std::string_view direct = "direct";
+
+struct Asked {
+  const PairText* pair = nullptr;
+  const DistanceText* distance = nullptr;
+};
+Asked asked_of(std::string_view measure) {
+  measure.remove_prefix(prefix.size());
+  for (const PairText& p : pairs)
+    for (const DistanceText& d : distances)
+      if (measure == std::string(p.name) + std::string(d.name)) return {&p, &d};
+  return {};
+}
+
+/// True if attention rounds nothing but its inputs; its backward pass then rounds nothing either.
+bool rounds_nothing(const Method& m) { return m.precision == policy("exact").precision; }
+GradPrecision exact_gradient(const Method& m) {
+  return {.steps = {}, .delta_from = normalises_P(m.algorithm) ? DeltaFrom::probabilities : DeltaFrom::output};
+}
+
+/// A model that is trained in less than a second.
+TrainPlan small_plan(const Experiment& e) {
+  constexpr TrainedModel m = trained_model;
+  TrainPlan plan;
+  plan.model = {.layers = m.layers, .width = m.width, .heads = m.heads, .context = m.context};
+  plan.recipe.batch = m.batch;
+  plan.recipe.steps = plan.measure_every = m.steps;
+  plan.recipe.warmup = m.warmup;
+  plan.recipe.seed = plan.recipe.data_seed = e.problem.seed;
+  for (const auto& [method, to] : {std::pair{&e.a, &plan.a}, std::pair{&e.b, &plan.b}}) {
+    to->format = e.format;
+    to->method = *method;
+    to->method.block_k = std::min(method->block_k, m.context / m.key_tiles);
+    to->gradient = rounds_nothing(to->method) ? exact_gradient(to->method) : usual_grad_policy(to->method).precision;
+  }
+  return plan;
+}
+
+/// The same with attention that rounds nothing but its inputs.
+TrainMethod with_exact_attention(TrainMethod m) {
+  m.method.precision = policy("exact").precision;
+  m.gradient = exact_gradient(m.method);
+  return m;
+}
+
+/// The plan whose first pair, or whose other initialisation, is what is asked for.
+TrainPlan plan_of(const Asked& asked, const Experiment& e) {
+  TrainPlan plan = small_plan(e);
+  if (asked.pair->name == "a_exact.") plan.b = with_exact_attention(plan.b);
+  if (asked.pair->name == "b_exact.") plan.a = plan.b, plan.b = with_exact_attention(plan.b);
+  if (asked.pair->name == "format.") plan.a = plan.b, plan.b.format = fp32;
+  if (asked.pair->name == "seed.") plan.a = plan.b, plan.kind = TrainKind::reference;
+  return plan;
+}
+
+const PairPoint& last_point(const TrainRecord& record, Role role) {
+  const auto pair = std::ranges::find(record.pairs, role, [](const PairRecord& p) { return p.pair.role; });
+  if (pair == record.pairs.end() || pair->points.empty()) throw std::runtime_error("the training ended before it was measured");
+  return pair->points.back();
+}
+
+double direct_number(const Experiment& e, const Cancelled& cancelled) {
+  TrainPlan plan = small_plan(e);
+  plan.kind = TrainKind::replay;
+  const WeightDeviation d = last_point(trained(plan, {.cancelled = cancelled}).record, Role::direct).deviations.at(0);
+  return d.rel_l2 / d.step_size;
+}
+
+}  // namespace
+
+bool is_train_number(std::string_view measure) { return measure.starts_with(prefix); }
+
+void check_train_number(std::string_view measure) {
+  if (measure == std::string(prefix) + std::string(direct) || asked_of(measure).pair != nullptr) return;
+  std::string known = std::string(prefix) + std::string(direct);
+  for (const PairText& p : pairs)
+    for (const DistanceText& d : distances) known.append(", ").append(prefix).append(p.name).append(d.name);
+  throw std::invalid_argument("measure is " + in_quotes(measure) + ", expected one of a training such as " + known);
+}
+
+std::string train_number_title(std::string_view measure) {
+  const Asked asked = asked_of(measure);
+  if (asked.pair == nullptr) return "a's step off by, as a share of the step";
+  return "weights of " + std::string(asked.pair->title) + ", " + std::string(asked.distance->title) + ", after " +
+         std::to_string(trained_model.steps) + " steps";
+}
+
+double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled) {
+  check_train_number(measure);
+  const Asked asked = asked_of(measure);
+  if (asked.pair == nullptr) return direct_number(experiment, cancelled);
+  const TrainPlan plan = plan_of(asked, experiment);
+  const TrainRecord record = trained(plan, {.cancelled = cancelled}).record;
+  const Role role = plan.kind == TrainKind::reference ? Role::initialisation : Role::method;
+  return last_point(record, role).deviations.at(0).*(asked.distance->value);
+}
+
+}  // namespace attoscope

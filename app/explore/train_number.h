@@ -1,0 +1,29 @@
+/// Numbers of a small training, as lessons and claims name them: "train.rel_l2", "train.b_exact.wasserstein".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+/// The model that is trained.
+struct TrainedModel {
+  int layers = 2, width = 32, heads = 2, context = 64, key_tiles = 8, batch = 2, steps = 60, warmup = 10;
+};
+inline constexpr TrainedModel trained_model{};
+
+/// True if the measure is one of a training, known or not.
+bool is_train_number(std::string_view measure);
+/// Throws std::invalid_argument in a sentence where it is not known.
+void check_train_number(std::string_view measure);
+/// "weights of a - b, relative L2, after 60 steps".
+std::string train_number_title(std::string_view measure);
+
+/// Trains what the measure needs: a and b round as the experiment's do, in its format, with eight tiles of keys, from its seed.
+/// Throws as `trained` does; Stopped when cancelled.
+double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled);
+
+}  // namespace attoscope

@@ -1,0 +1,30 @@
+/// The double loop of FlashAttention, step by step: which block of queries meets which tile of keys, and what has been moved
+/// and computed until then.
+#pragma once
+
+#include <vector>
+
+namespace attoscope {
+
+struct Experiment;
+
+/// queries: FlashAttention-2, blocks of queries outside. keys: FlashAttention-1, tiles of keys outside.
+enum class LoopOrder { queries_outside, keys_outside };
+
+/// One block of queries with one tile of keys.
+struct LoopStep {
+  int query_block = 0, key_tile = 0;
+  bool outer_begins = false;  ///< what the outer loop holds was loaded in this step
+  double bytes = 0;           ///< between HBM and the chip, from the first step to the end of this one
+  double flops = 0;           ///< of Q.K and P.V, likewise: pairs of a tile count whether the mask hides them or not
+};
+
+/// The steps of method a's tiles, wholly masked ones skipped. The bytes of the last step are those of `traffic`.
+std::vector<LoopStep> loop_steps(const Experiment& e, LoopOrder order);
+
+/// How many steps there are, at most: so many that a list of them is still small.
+inline constexpr long long most_loop_steps = 1 << 20;
+/// Blocks of queries times tiles of keys.
+long long loop_cells(const Experiment& e);
+
+}  // namespace attoscope

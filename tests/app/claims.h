@@ -1,0 +1,51 @@
+/// The list of what the texts claim (assets/lessons/claims.json), and which sentences of a text compare two quantities.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attoscope::testing {
+
+/// A sentence, and an experiment that shows it: `of`, or `of` over `over`, lies between two numbers at every seed.
+struct Claim {
+  std::string in;        ///< "lessons/08-stable.md", "presets/split_kv.json" or "README.md"
+  std::string says;      ///< words that stand there
+  std::string of, over;  ///< as live numbers are written: "a.mean_abs?n=1024&policy=hw"; over: "" for none
+  double at_least, at_most;
+  int seeds = 20;
+  bool mean = false;  ///< the mean over the seeds lies there, not every seed's number
+};
+
+/// A sentence that the rule finds and no experiment has to show.
+struct Exception {
+  std::string in, says, why;
+};
+
+struct Claims {
+  std::vector<Claim> claims;
+  std::vector<Exception> exceptions;
+};
+/// Throws std::runtime_error in a sentence that names the entry.
+Claims parse_claims(const std::string& json);
+const Claims& shipped_claims();
+
+/// A text and its sentences as a reader sees them: live numbers as they are written, code and tables of numbers left out.
+struct Place {
+  std::string name;
+  std::vector<std::string> sentences;
+
+  std::string text() const;
+};
+/// All lessons, all presets and the README.
+std::vector<Place> places();
+/// The sentences of Markdown.
+std::vector<std::string> sentences_of(std::string_view markdown);
+
+/// True if a sentence compares two quantities, as its words tell.
+bool compares(std::string_view sentence);
+
+/// The seeds of a claim: consecutive ones from a number that its words give, so that nobody chose them.
+unsigned first_seed(const Claim& claim);
+
+}  // namespace attoscope::testing

@@ -1,0 +1,208 @@
+// What the texts claim: every sentence that compares two quantities has an experiment that shows it, and the experiment does,
+// on seeds that nobody chose.
+#include "tests/app/claims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "app/explore/lessons.h"
+#include "app/files/paths.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "tests/support/support.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace testing;  // attoscope::testing
+
+/// Rows of Q that a claim looks at: rows are independent, so a part of them says what all say, but for the largest error.
+constexpr int looked_at = 128;
+
+bool needs_all_rows(std::string_view target) {
+  return target.find("max_abs") != std::string_view::npos || target.find("bytes") != std::string_view::npos ||
+         target.starts_with("train.");
+}
+
+/// The number of a live target at a seed.
+double number_at(const std::string& target, std::uint64_t seed, ComputeCache& cache) {
+  LessonQuestion q = parse_live(target);
+  q.experiment.problem.seed = seed;
+  if (!needs_all_rows(target) && q.experiment.problem.n > looked_at) q.experiment.problem.rows = looked_at;
+  const LessonAnswer a = answer(q, {.cache = &cache});
+  EXPECT_THAT(a.problem, IsEmpty()) << target;
+  return a.points.empty() ? std::nan("") : a.points[0].mean;
+}
+
+double claimed_number(const Claim& c, std::uint64_t seed, ComputeCache& cache) {
+  const double of = number_at(c.of, seed, cache);
+  return c.over.empty() ? of : of / number_at(c.over, seed, cache);
+}
+
+/// What is wrong with a claim, or "".
+std::string fault_of(const Claim& c) {
+  ComputeCache cache;
+  std::vector<double> numbers;
+  for (int i = 0; i < c.seeds; ++i) numbers.push_back(claimed_number(c, first_seed(c) + static_cast<unsigned>(i), cache));
+  if (c.mean) {
+    double sum = 0;
+    for (const double x : numbers) sum += x;
+    numbers = {sum / c.seeds};
+  }
+  for (const double x : numbers)
+    if (!(x >= c.at_least && x <= c.at_most))
+      return c.in + ": '" + c.says + "': " + c.of + (c.over.empty() ? "" : " over " + c.over) + " is " + std::to_string(x) +
+             ", expected " + std::to_string(c.at_least) + " to " + std::to_string(c.at_most);
+  return "";
+}
+
+bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+TEST(Claims, StandWhereTheyAreSaid) {
+  std::map<std::string, std::string> texts;
+  for (const Place& p : places()) texts[p.name] = p.text();
+  for (const Claim& c : shipped_claims().claims) EXPECT_TRUE(has(texts[c.in], c.says)) << c.in << ": " << c.says;
+  for (const Exception& e : shipped_claims().exceptions) EXPECT_TRUE(has(texts[e.in], e.says)) << e.in << ": " << e.says;
+}
+
+/// Sentences of a place that compare, and belong to no claim and no exception.
+std::vector<std::string> unclaimed(const Place& place, const Claims& claims) {
+  std::vector<std::string> found;
+  for (const std::string& sentence : place.sentences) {
+    const auto covers = [&](const auto& entry) { return entry.in == place.name && has(sentence, entry.says); };
+    if (compares(sentence) && std::ranges::none_of(claims.claims, covers) && std::ranges::none_of(claims.exceptions, covers))
+      found.push_back(sentence);
+  }
+  return found;
+}
+
+TEST(Claims, EveryComparisonHasOneOrAReason) {
+  for (const Place& place : places()) EXPECT_THAT(unclaimed(place, shipped_claims()), IsEmpty()) << place.name;
+}
+
+TEST(Claims, NoExceptionIsLeftOver) {
+  std::map<std::string, std::vector<std::string>> sentences;
+  for (const Place& p : places()) sentences[p.name] = p.sentences;
+  for (const Exception& e : shipped_claims().exceptions)
+    EXPECT_TRUE(std::ranges::any_of(sentences[e.in], [&](const std::string& s) { return has(s, e.says) && compares(s); }))
+        << e.in << ": " << e.says << " compares nothing";
+}
+
+TEST(Claims, TakeTwentySeedsWhereThereAreSeeds) {
+  for (const Claim& c : shipped_claims().claims)
+    EXPECT_TRUE(c.seeds >= 20 || has(c.of, "bytes") || has(c.of, "nominal_rescales") || has(c.of, "input=example"))
+        << c.in << ": " << c.says << ": only traffic, and a file of tensors, are the same at every seed";
+}
+
+TEST(Claims, OfAComparisonWithoutOneAreMissed) {
+  const Place place{"README.md", sentences_of("Flash has 2 times the error. The sky is blue.\n\n- It is [worse](x).\n")};
+  EXPECT_THAT(place.sentences, ElementsAre("Flash has 2 times the error.", "The sky is blue.", "- It is worse."));
+  EXPECT_THAT(unclaimed(place, {}), ElementsAre("Flash has 2 times the error.", "- It is worse."));
+  const Claims one{{{"README.md", "2 times the error", "a.rms", "", 0, 1}}, {{"README.md", "It is worse", "taste"}}};
+  EXPECT_THAT(unclaimed(place, one), IsEmpty());
+}
+
+TEST(Claims, ThatAreFalseFail) {
+  const Claim wrong{"README.md", "x", "a.mean_abs?n=64", "b.mean_abs?n=64", 1.5, 9, 3};
+  EXPECT_THAT(fault_of(wrong), HasSubstr("expected 1.5"));
+  Claim right = wrong;
+  right.at_least = 0.1;
+  EXPECT_EQ(fault_of(right), "");
+}
+
+TEST(Claims, ThatCannotBeReadAreNamed) {
+  const auto text = [](const std::string& entry) {
+    return R"({"schema":"attoscope.claims/1","claims":[)" + entry + R"(],"exceptions":[]})";
+  };
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { parse_claims(text(R"({"in":"x"})")); }), HasSubstr("has no 'says'"));
+  EXPECT_THAT(sentence_of<std::runtime_error>([&] { parse_claims(text(R"({"in":"x","says":"y","of":"z"})")); }),
+              HasSubstr("claims nothing"));
+  EXPECT_THAT(
+      sentence_of<std::runtime_error>([&] { parse_claims(text(R"({"in":"x","says":"y","of":"z","at_most":1,"atleast":1})")); }),
+      HasSubstr("unknown key 'atleast'"));
+}
+
+/// One key a tile and a state in bf16; without rescales every exponential is measured from the first score of its row, a
+/// constant that is known from the start: the order of all operations stays, and only the multiplications with alpha are gone.
+Result one_key_a_tile(InputKind order, std::uint64_t seed, bool rescales) {
+  Experiment e = lesson_experiment();
+  e.problem.seed = seed;
+  e.problem.input.kind = order;
+  e.a.precision = policy("tile").precision;
+  e.a.block_k = e.b.block_k = 1;
+  if (!rescales) e.a.algorithm = Algorithm::flash4, e.a.tau = max_tau;
+  return compute(e);
+}
+
+TEST(RescalingControls, WithoutRescalesTheOrderStillDecides) {
+  constexpr std::uint64_t first = 740213;  // any: what is said holds at all
+  for (std::uint64_t seed = first; seed < first + 20; ++seed) {
+    const Result moving = one_key_a_tile(InputKind::ascending, seed, true),
+                 still = one_key_a_tile(InputKind::ascending, seed, false),
+                 descending = one_key_a_tile(InputKind::descending, seed, false);
+    EXPECT_GT(moving.rescales.effective_mean, 150);
+    EXPECT_EQ(still.rescales.effective_mean, 0);
+    EXPECT_EQ(descending.rescales.effective_mean, 0);
+    EXPECT_GT(still.a_error.mean_abs, 0.7 * moving.a_error.mean_abs);
+    EXPECT_LT(still.a_error.mean_abs, 2 * moving.a_error.mean_abs);
+    EXPECT_GT(descending.a_error.mean_abs, 2.5 * still.a_error.mean_abs) << "small terms first is the difference";
+  }
+}
+
+TEST(Stripes, AreInTheColumnsOfAKernelThatRoundsEveryOperation) {
+  const auto farthest = [](const char* name) {
+    Experiment e = default_experiment();
+    e.a.precision = policy(name).precision;
+    const Result r = compute(e);
+    double most = 0;
+    for (int c = 0; c < e.problem.d; ++c) {
+      double sum = 0, squares = 0;
+      for (int i = 0; i < e.problem.n; ++i) {
+        const double error = r.a(i, c) - (*r.golden)(i, c);
+        sum += error, squares += error * error;
+      }
+      const double n = e.problem.n, deviation = std::sqrt(squares / n);
+      most = std::max(most, std::abs(sum / n) / (deviation / std::sqrt(n)));
+    }
+    return most;
+  };
+  EXPECT_GT(farthest("all_direct"), 10);
+  EXPECT_LT(farthest("hw"), 4);
+}
+
+/// The claims of a text, one test for each text.
+class ClaimsOf : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ClaimsOf, ThisTextHold) {
+  int looked = 0;
+  for (const Claim& c : shipped_claims().claims) {
+    if (!c.in.starts_with(GetParam())) continue;
+    if (has(c.of, "train.") && shipped_text_file().empty()) continue;  // Debian's licences are missing
+    if (sanitized && (looked > 0 || has(c.of, "train."))) continue;
+    ++looked;
+    EXPECT_EQ(fault_of(c), "");
+  }
+  EXPECT_GT(looked + (shipped_text_file().empty() || sanitized ? 1 : 0), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Texts, ClaimsOf,
+                         ::testing::Values("lessons/01", "lessons/02", "lessons/03", "lessons/04", "lessons/05", "lessons/06",
+                                           "lessons/07", "lessons/08", "lessons/09", "lessons/10", "lessons/11", "lessons/12",
+                                           "presets/", "README.md"),
+                         [](const ::testing::TestParamInfo<const char*>& text) {
+                           std::string name = text.param;
+                           std::erase_if(name, [](char c) { return c == '/' || c == '.'; });
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace attoscope
