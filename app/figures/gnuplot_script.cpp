@@ -122,7 +122,7 @@ std::string range_with_room(const FigurePanel& p) {
 /// Powers of 2 over the panel's x, every one or every other: (128, 512, 2048).
 std::string ticks_of_two(const FigurePanel& p) {
   const auto [least, largest] = x_range(p);
-  if (!(least > 0) || !(largest < INFINITY)) return "autofreq";
+  if (!(least > 0) || !(least <= largest) || !(largest < INFINITY)) return "autofreq";
   const double step = largest / least > 128 ? 4 : 2;
   std::string text;
   for (double x = std::exp2(std::floor(std::log2(least))); x <= largest; x *= step)

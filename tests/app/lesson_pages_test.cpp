@@ -119,7 +119,7 @@ TEST(LessonPages, DrawEachViewAlone) {
 
 TEST(LessonPages, CommandSaysWhatIsMissing) {
   expect_refused({"lessons"}, 2, "--html is required");
-  expect_refused({"lessons", "--html", "/dev/null/pages"}, 1, "/dev/null/pages");
+  expect_refused({"lessons", "--html", "/dev/null/pages"}, 1, "/dev/null: cannot be made a directory");
 }
 
 }  // namespace

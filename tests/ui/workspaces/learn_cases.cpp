@@ -153,6 +153,20 @@ void quizzes(Hand& hand) {
   hand.check(problems(hand).empty(), "nothing is wrong");
 }
 
+void by_hand(Hand& hand) {
+  open_text(hand, "# Test\n\n## Step\n\n```quiz\nquestion: 2 + 2?\nask: number\nequals: 4\nexplanation: Count.\n```\n");
+  const auto answered = [](const char* value) {
+    return [value](Session& s) { s.lesson.views = {{"test", 0, {{"answer", value}}}}; };
+  };
+  hand.changes("wrong", [&] { hand.fill(anywhere + "##answer", "5"); }, answered("5"));
+  const Picture wrong = hand.picture();
+  hand.changes("right", [&] { hand.fill(anywhere + "##answer", "4"); }, answered("4"));
+  hand.check(hand.picture().rgb != wrong.rgb, "the answer is judged");
+  hand.check(problems(hand).empty(), "nothing is wrong");
+  open_text(hand, "# Test\n\n## Step\n\n```quiz\nquestion: 2 + 2?\nask: number\nequals: four\n```\n");
+  hand.check(says(hand, "equals is 'four', expected a number"), "a word is refused");
+}
+
 constexpr const char* broken = R"(# Test
 
 ## Step
@@ -301,9 +315,16 @@ void tooltips(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"learn", "tooltips", tooltips}, Case{"learn", "turning", turning},       Case{"learn", "presenting", presenting},
-    Case{"learn", "quizzes", quizzes},   Case{"learn", "broken", what_is_broken}, Case{"learn", "no lessons", without_lessons},
-    Case{"learn", "figure", figure},     Case{"learn", "every page", every_page}, Case{"learn", "live numbers", live_numbers},
+    Case{"learn", "tooltips", tooltips},
+    Case{"learn", "turning", turning},
+    Case{"learn", "presenting", presenting},
+    Case{"learn", "quizzes", quizzes},
+    Case{"learn", "by hand", by_hand},
+    Case{"learn", "broken", what_is_broken},
+    Case{"learn", "no lessons", without_lessons},
+    Case{"learn", "figure", figure},
+    Case{"learn", "every page", every_page},
+    Case{"learn", "live numbers", live_numbers},
 };
 
 }  // namespace

@@ -369,6 +369,23 @@ void bytes(Hand& hand) {
   expect_problem(hand, "plot\nkind: bytes\nover: time", "over is 'time', expected n, M, d, block_k or block_q");
 }
 
+void loop(Hand& hand) {
+  show(hand, "plot\nkind: loop\nn: 64\nblock_q: 16\nblock_k: 32");
+  const Traffic t = traffic(view_of(hand).experiment);
+  hand.check(has(said(hand), "Query block 1 of 4, key tile 1 of 2: loads Q, K, V."), said(hand));
+  hand.check(has(said(hand), " of " + bytes_text(t.flash2)), said(hand));
+  hand.changes("a step", [&] { hand.click(page + "###loop step"); }, changed({{"at", "1"}}));
+  hand.frames(2);
+  hand.check(has(said(hand), "key tile 2 of 2: loads K, V, stores O"), said(hand));
+  hand.changes("to the beginning", [&] { hand.click(page + "###loop first"); }, changed({}));
+  show(hand, "plot\nkind: loop\nn: 64\nblock_q: 16\nblock_k: 32\nalgorithm: flash1\nat: 5");
+  hand.check(has(said(hand), "Query block 2 of 4, key tile 2 of 2: loads Q, O, l, m, stores O"), said(hand));
+  hand.check(has(said(hand), " of " + bytes_text(t.flash1)), said(hand));
+  show(hand, "plot\nkind: loop\nn: 4096\nblock_q: 1\nblock_k: 1");
+  hand.check(has(said(hand), "too many tiles"), said(hand));
+  expect_problem(hand, "plot\nkind: loop\nat: x", "at is 'x', expected a whole number from 0 to 1048576");
+}
+
 void formats(Hand& hand) {
   show(hand, "plot\nkind: staircase\nformat: e4m3\nfrom: 1\nto: 4");
   hand.check(said(hand) == "e4m3 from 1 to 4: its numbers are 0.125 to 0.5 apart; no error exceeds half of that.", said(hand));
@@ -442,6 +459,7 @@ constexpr std::array cases{
     Case{"lesson views", "sweeps", sweeps},
     Case{"lesson views", "odd sweeps", odd_sweeps},
     Case{"lesson views", "bytes", bytes},
+    Case{"lesson views", "loop", loop},
     Case{"lesson views", "formats", formats},
     Case{"lesson views", "states", states},
     Case{"lesson views", "tooltips", tooltips},
