@@ -243,8 +243,8 @@ void StagedFiles::place() {
   for (const Staged& f : files_) sets[folder_of(f.path)].emplace_back(f.path);
   std::vector<std::unique_ptr<SteppedAside>> old;
   for (const auto& [folder, paths] : sets) {
-    const bool some_go =
-        std::ranges::any_of(files_, [&](const Staged& f) { return f.temporary.empty() && folder_of(f.path) == folder; });
+    const auto goes = [&, folder = folder](const Staged& f) { return f.temporary.empty() && folder_of(f.path) == folder; };
+    const bool some_go = std::ranges::any_of(files_, goes);
     if (paths.size() < 2 && !some_go) continue;  // a single one is replaced at once
     old.push_back(std::make_unique<SteppedAside>(folder));
     old.back()->take(paths);

@@ -300,12 +300,11 @@ std::string SessionStore::copied_last(const std::string& writer) {
 /// Puts a file at the top of the list, in which other windows may have written meanwhile.
 void SessionStore::remember(const std::string& path) {
   if (places_.recent.empty()) return;
-  for (std::string& name : names) name = json_string(name);
   try {
     const FolderLock lock(places_.recent);
-    std::vector<std::string> names{path};
-    for (std::string& name : read_names(places_.recent))
-      if (name != path && names.size() < most_recent) names.push_back(std::move(name));
+    std::vector<std::string> names{json_string(path)};
+    for (const std::string& name : read_names(places_.recent))
+      if (name != path && names.size() < most_recent) names.push_back(json_string(name));
     write_safely(places_.recent, json_text(Json{{"schema", recent_schema}, {"files", names}}));
   } catch (const std::exception&) {  // the list is a convenience: the session itself is safe
   }

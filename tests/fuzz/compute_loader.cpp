@@ -91,8 +91,8 @@ Experiment experiment_of(Bytes& bytes) {
   Experiment e = default_experiment();
   ByteFields fields(bytes);
   visit_experiment(fields, e);
-  e.problem.n = 1 + e.problem.n % 40;
-  e.problem.d = 1 + e.problem.d % 12;
+  e.problem.n = 1 + e.problem.n % 20;
+  e.problem.d = 1 + e.problem.d % 6;
   e.problem.rows = std::min(e.problem.rows, e.problem.n);
   e.problem.traced_row = e.problem.traced_row % e.problem.n;
   if (e.problem.input.kind == InputKind::tensors) e.problem.input = given(tensors_of(bytes, e.problem.n, e.problem.d));
