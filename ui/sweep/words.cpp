@@ -54,8 +54,8 @@ std::string short_place(const SweepTable& t, std::size_t cell) {
 
 std::string ratio_words(const SweepTable& t, const SweepExtremes& e) {
   const std::string least = times(t.cells[e.least].mean), largest = times(t.cells[e.largest].mean);
-  if (e.known == 1) return "a has " + least + " the value of b";
-  const std::string range = "a has " + span_of(least, largest) + " the value of b";
+  if (e.known == 1) return "a is " + least + " b";
+  const std::string range = "a is " + span_of(least, largest) + " b";
   if (e.below_one == 0) return range + ": more, everywhere";
   if (e.below_one == e.known) return range + ": less, everywhere";
   return range + fmt::format(": less at {} of {}", e.below_one, e.known);
