@@ -45,7 +45,7 @@ bool edit_tiles(Experiment& e, bool square, const Palette& colours) {
     e = square ? with_tiles(e, {tiles.block_k, tiles.block_k}) : with_block_k(e, tiles.block_k);
     changed = true;
   }
-  explain(std::string(parameter("block_k").sentence) + " Click the number to type any value.", parameter("block_k").formula);
+  explain(fmt::format("{} Click the number to type any value.", parameter("block_k").sentence), parameter("block_k").formula);
   tiles = tiles_of(e.a);
   if (slider({"block_q", 1, 2048, 1, max_n, true}, colours, tiles.block_q)) {
     e = square ? with_tiles(e, {tiles.block_q, tiles.block_q}) : with_block_q(e, tiles.block_q);
