@@ -2,14 +2,18 @@
 // train_command_test; points: sweep_test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "app/figures/bundle.h"
 #include "app/files/png.h"
+#include "app/papers/figure_maker.h"
 #include "app/session/session_store.h"
 #include "tests/app/disk_full.h"
+#include "tests/support/figure_support.h"
 
 namespace attoscope {
 namespace {
@@ -116,6 +120,40 @@ TEST(FullDisk, ADirectoryForGnuplotThatCannotBeMadeIsASentence) {
   }
   before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
   EXPECT_THAT(sentence, HasSubstr(". They are in " + (scratch / "f.csv")));
+}
+
+/// A number that no process has.
+const std::string dead = "1999999999";
+
+TEST(Leftovers, OfAFiguresFolderGoBeforeItsNameIsGivenAgain) {
+  const TemporaryDirectory scratch;
+  const std::string place = scratch / "attoscope-sweep-1";
+  for (const std::string& folder : {place, scratch / "attoscope-sweep-2", scratch / "other"}) {
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder + "/f.csv.part-" + dead + "-0") << "half";
+  }
+  std::ofstream(scratch / "attoscope-sweep-2/f.csv") << "whole";
+  std::ofstream(scratch / ("attoscope-sweep-2/f.gp.part-" + std::to_string(::getpid()) + "-0")) << "of a program that runs";
+  EXPECT_EQ(free_place(scratch / "", "sweep"), place);
+  EXPECT_FALSE(std::filesystem::exists(place));
+  EXPECT_TRUE(std::filesystem::exists(scratch / "attoscope-sweep-2/f.csv"));
+  EXPECT_FALSE(std::filesystem::exists(scratch / ("attoscope-sweep-2/f.csv.part-" + dead + "-0")));
+  EXPECT_TRUE(std::filesystem::exists(scratch / ("attoscope-sweep-2/f.gp.part-" + std::to_string(::getpid()) + "-0")));
+  EXPECT_TRUE(std::filesystem::exists(scratch / ("other/f.csv.part-" + dead + "-0"))) << "no folder of ours";
+}
+
+TEST(Leftovers, OfTheFoldersThatGnuplotDrewIn) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  std::filesystem::create_directories(scratch / ("tmp/attoscope-figure-" + dead + "-abcdef/deep"));
+  std::filesystem::create_directories(scratch / ("tmp/attoscope-figure-" + std::to_string(::getpid()) + "-abcdef"));
+  ::setenv("TMPDIR", (scratch / "tmp").c_str(), 1);
+  write_bundle(scratch / "f.svg", curve(1), Json{});
+  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
+  EXPECT_FALSE(std::filesystem::exists(scratch / ("tmp/attoscope-figure-" + dead + "-abcdef")));
+  EXPECT_TRUE(std::filesystem::exists(scratch / ("tmp/attoscope-figure-" + std::to_string(::getpid()) + "-abcdef")));
 }
 
 TEST(FullDisk, TablesOfASweep) {
