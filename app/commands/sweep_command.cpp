@@ -169,7 +169,7 @@ SweepStyle style_of(const SweepArguments& x) {
   return {.spread = static_cast<SweepSpread>(found - sweep_spread_names.begin()), .heat_map = x.heat_map};
 }
 
-/// What goes to standard output, and all files together.
+/// What goes to standard output, and all files together. Throws where there is no picture, once everything else is there.
 void write(const SweepArguments& x, const Answered& answered, std::ostream& out) {
   const std::vector<SweepRow> table = rows(answered.sweep, answered.sweep.measure, answered.answers);
   StagedFiles files;
@@ -189,12 +189,14 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
     files.add((fs::path(x.out) / sweep_file).string(), json_text(sweep_json(answered.sweep)));
     files.add((fs::path(x.out) / points_file).string(), points_csv(answered.sweep, answered.answers));
   }
-  files.commit();
+  std::string no_picture;
   if (const SweepStyle style = style_of(x); !x.figure.empty())
-    write_bundle(x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table, style),
-                 sweep_reproduction(answered.sweep, style));
+    no_picture = stage_bundle(files, x.figure, sweep_figure("sweep", answered.sweep, answered.sweep.measure, table, style),
+                              sweep_reproduction(answered.sweep, style));
+  files.commit();
   out << (shown.empty() ? plain_table(answered.sweep, answered.sweep.measure, table) + answered.note + "\n" : shown)
       << std::flush;
+  if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }
 
 /// Before anything is computed: could the files be written at all?

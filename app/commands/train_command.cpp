@@ -305,20 +305,14 @@ Json reproduction(const PairedTraining& training, const Figure& figure) {
   return json;
 }
 
-/// What goes to standard output, and all files together. Why there is no picture, in a sentence; empty: there is one, or none
-/// was asked for.
-std::string write(const TrainArguments& x, const Task& task, PairedTraining& training, std::ostream& out) {
+std::string json_of(const TrainRecord& record) { return json_text(train_json(record), -1); }
+
+/// All files together. Why there is no picture, in a sentence; empty: there is one, or none was asked for.
+std::string write_files(const TrainArguments& x, const Task& task, PairedTraining& training) {
   const TrainRecord& record = training.record();
   StagedFiles files;
-  std::string shown;
-  const auto put = [&](const std::string& place, auto text) {
-    if (place == "-")
-      shown = text(record);
-    else if (!place.empty())
-      files.add(place, text(record));
-  };
-  put(x.json, [](const TrainRecord& r) { return json_text(train_json(r), -1); });
-  put(x.csv, train_csv);
+  if (!x.json.empty() && x.json != "-") files.add(x.json, json_of(record));
+  if (!x.csv.empty() && x.csv != "-") files.add(x.csv, train_csv(record));
   if (!x.save.empty()) stage_weights(files, x.save, training);
   for (const QkvFile& q : task.qkv) {
     const RunPlan& run = record.runs[static_cast<std::size_t>(q.run)].run;
@@ -331,8 +325,12 @@ std::string write(const TrainArguments& x, const Task& task, PairedTraining& tra
     no_picture = stage_bundle(files, x.figure, figure, reproduction(training, figure));
   }
   files.commit();
-  out << (shown.empty() ? train_report(record) : shown) << std::flush;
   return no_picture;
+}
+
+/// What goes to standard output.
+std::string shown_of(const TrainArguments& x, const TrainRecord& record) {
+  return x.json == "-" ? json_of(record) : x.csv == "-" ? train_csv(record) : train_report(record);
 }
 
 }  // namespace
@@ -359,7 +357,8 @@ void train(const TrainArguments& x, const TrainStreams& streams) {
                                          : PairedTraining(task.plan, make);
   task.resumed.reset();  // the training has its own copy of all weights
   const std::string ended = follow(training, x, task, [&] { return interrupts.arrived(); }, streams);
-  const std::string no_picture = write(x, task, training, streams.out);
+  streams.out << shown_of(x, training.record()) << std::flush;  // before the files: there may be no room for these
+  const std::string no_picture = write_files(x, task, training);
   if (!ended.empty()) throw std::runtime_error(ended);
   if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }

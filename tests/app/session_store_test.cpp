@@ -420,7 +420,7 @@ TEST(Files, AFileThatIsReplacedKeepsItsMode) {
 TEST(Files, ASetNeverMixesWithAnEarlierOneWhenItIsKilled) {
   const TemporaryDirectory folder;
   std::mt19937 dice(11);
-  for (int i = 0; i < testing::experiments(200); ++i) {
+  for (int i = 0; i < testing::experiments(80); ++i) {
     int placed[2];
     ASSERT_EQ(pipe(placed), 0);
     const pid_t child = fork();

@@ -428,6 +428,16 @@ TEST(TrainCommand, ItsFilesAreWholeWheneverTheDiskIsFull) {
   expect_whole_whenever_full({"training", files, train}, experiments(16), dice);
 }
 
+TEST(TrainCommand, WhatWasTrainedIsShownThoughTheDiskIsFull) {
+  const TemporaryDirectory scratch;
+  const std::vector<std::string> command = tiny(scratch, {"--json", scratch / "t.json"});
+  const FullDisk disk(100);
+  const Outcome outcome = attoscope(command);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("t.json: cannot be written: No space left on device"));
+  EXPECT_THAT(outcome.out, HasSubstr("a - b"));
+}
+
 TEST(TrainCommand, AFullDiskThatHasRoomAgainGetsTheNextCheckpoint) {
   const TemporaryDirectory scratch;
   TrainArguments x;
