@@ -38,5 +38,6 @@ std::span<const Case> state_cases();        ///< every panel with nothing, somet
 std::span<const Case> learn_cases();        ///< lessons: pages, presenting, quizzes, what is broken
 std::span<const Case> lesson_view_cases();  ///< numbers, pictures and plots of the lessons
 std::span<const Case> stepper_cases();      ///< the stepper of the lessons
+std::span<const Case> random_cases();       ///< a day's use by nobody in particular
 
 }  // namespace attoscope::testing

@@ -86,7 +86,8 @@ std::vector<Group> all_groups() {
           {"state_cases", state_cases()},
           {"learn_cases", learn_cases()},
           {"stepper_cases", stepper_cases()},
-          {"lesson_view_cases", lesson_view_cases()}};
+          {"lesson_view_cases", lesson_view_cases()},
+          {"random_cases", random_cases()}};
 }
 
 /// The cases that one of the words names; all where there is none.

@@ -1,5 +1,7 @@
 #include "tests/ui/stage.h"
 
+#include <chrono>
+
 #include "app/explore/requests.h"
 #include "app/files/paths.h"
 #include "imgui.h"
@@ -75,6 +77,8 @@ void Stage::update() {
 }
 
 void Stage::draw() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
   if (!told) update();
   sessions_->observe(session);
   apply_theme(session.view.theme, shown_scale(session));
@@ -93,10 +97,14 @@ void Stage::draw() {
   if (told) requests.train = {};
   if (!told) update();
   const bool wanted = !picture_ || exporter.asked();  // the test may ask within this frame: it runs when the frame ends
-  if (wanted || ++drawn_ % 8 == 0)
+  if (wanted || ++drawn_ % 8 == 0) {
     gui_->draw(palette(session.view.theme).background);
-  else
+  } else {
     ImGui::Render();  // all but the pixels, which software makes slowly
+    constexpr std::size_t most = 4096;
+    if (frame_ms.size() == most) frame_ms.clear();
+    frame_ms.push_back(std::chrono::duration<float, std::milli>(Clock::now() - begin).count());
+  }
   exporter.take(*explorer_);
   texture_->end_frame();
   asked_to_quit |= requests.quit;

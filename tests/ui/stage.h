@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/explore/explorer.h"
 #include "app/explore/plot_exporter.h"
@@ -37,6 +38,7 @@ class Stage {
   std::string document;          ///< the file that the next opened session belongs to
   std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere
   std::string data_directory;    ///< where they keep what they trained, and Q, K, V of it; empty: nowhere
+  std::vector<float> frame_ms;   ///< how long frames without pixels took, the last ones
 
   /// A window that was just opened on `opened`.
   void open(Session opened);
