@@ -60,7 +60,7 @@ void draw_bytes(const TrafficOf& t, double largest, double algorithm0, Room room
   explain(t.what, t.counted);
 }
 
-/// Whether the panel shows the loop in the place of the roofline; kept while the window is open.
+/// Whether the panel shows the loop instead of bars and roofline; kept while the window is open.
 bool& shows_loop() { return *ImGui::GetStateStorage()->GetBoolRef(ImGui::GetID("shows loop")); }
 
 /// What the numbers are, and the button of the loop.
@@ -68,13 +68,10 @@ void draw_caption(const Traffic& t, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float button = px(64), width = ImGui::GetContentRegionAvail().x;
   draw_text({at.x, at.y + px(2)}, Face::small, colours.faint,
-            fitted(Face::small, fmt::format("between HBM and chip: elements moved, {} B each", t.element_bytes),
-                   width - button - px(8)));
+            fitted(Face::small, fmt::format("between HBM and chip, {} B an element", t.element_bytes), width - button - px(8)));
   ImGui::SetCursorScreenPos({at.x + width - button, at.y});
   toggle("loop", colours, shows_loop(), button);
-  explain(
-      "The double loop as a picture: the block of the traced row, and the tile under the scrubber of the recurrence. It stands "
-      "in the place of the roofline.");
+  explain("The double loop as a picture, with the block of the traced row and the tile under the scrubber of the recurrence.");
 }
 
 /// The step of the traced row's block with the scrubbed tile, or the nearest before it.
@@ -275,12 +272,13 @@ void draw_traffic(Session& session, const PanelInput& input, const Palette& colo
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
   ImGui::Dummy({0, px(4)});
   if (height >= 254) draw_caption(r.traffic, colours);
-  for (const TrafficOf& t : all) draw_bytes(t, largest, all[0].bytes, room, colours);
-  draw_on_chip(r.experiment, session.view.on_chip_elements, room, colours);
-  if (shows_loop() && height >= 254)
+  if (shows_loop() && height >= 254) {
     draw_loop(r, session.view, colours);
-  else
+  } else {
+    for (const TrafficOf& t : all) draw_bytes(t, largest, all[0].bytes, room, colours);
+    draw_on_chip(r.experiment, session.view.on_chip_elements, room, colours);
     draw_roofline(session.view, all, useful_flops(r.experiment.problem), colours);
+  }
   ImGui::PopStyleVar();
 }
 

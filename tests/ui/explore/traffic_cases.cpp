@@ -99,11 +99,11 @@ void numbers(Hand& hand) {
   hand.check(seconds_text(2.19e-6) == "2.19 µs" && seconds_text(12) == "12.0 s", "and a unit");
 }
 
-/// The loop stands in the place of the roofline, and moves with the scrubber of the recurrence.
+/// The loop stands in the place of bars and roofline, and moves with the scrubber of the recurrence.
 void loop(Hand& hand) {
   hand.stage.resize(1600, 1000);
   hand.open(with_traffic());
-  hand.leaves("a click on loop", [&] { hand.click(panel + "loop"); });
+  hand.leaves("a click on loop", [&] { hand.click(panel + "##loop"); });
   hand.frames(2);
   hand.check(hand.exists(panel + "loop picture") && !hand.exists(panel + "roofline"), "the loop is there");
   hand.view().scrubbed_tile = 0;
@@ -113,7 +113,7 @@ void loop(Hand& hand) {
   hand.view().scrubbed_tile = 3;
   hand.frames(2);
   hand.check(hand.picture().rgb != first.rgb, "another tile is another picture");
-  hand.leaves("and back", [&] { hand.click(panel + "loop"); });
+  hand.leaves("and back", [&] { hand.click(panel + "##loop"); });
   hand.frames(2);
   hand.check(hand.exists(panel + "roofline"), "the roofline is back");
 }

@@ -377,7 +377,7 @@ void loop(Hand& hand) {
   hand.changes("a step", [&] { hand.click(page + "###loop step"); }, changed({{"at", "1"}}));
   hand.frames(2);
   hand.check(has(said(hand), "key tile 2 of 2: loads K, V, stores O"), said(hand));
-  hand.changes("to the beginning", [&] { hand.click(page + "###loop first"); }, changed({}));
+  hand.changes("to the beginning", [&] { hand.click(page + "###loop first"); }, changed({{"at", "0"}}));
   show(hand, "plot\nkind: loop\nn: 64\nblock_q: 16\nblock_k: 32\nalgorithm: flash1\nat: 5");
   hand.check(has(said(hand), "Query block 2 of 4, key tile 2 of 2: loads Q, O, l, m, stores O"), said(hand));
   hand.check(has(said(hand), " of " + bytes_text(t.flash1)), said(hand));

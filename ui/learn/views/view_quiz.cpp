@@ -59,8 +59,9 @@ Quiz quiz_of(const LessonScene& scene, std::string& problem) {
   if (quiz.question.empty()) problem = "question is missing, expected a sentence";
   const std::string equals = value_of(scene, "equals");
   quiz.equals = number_of(equals);
-  if (!equals.empty() && !quiz.equals) problem = refusal("equals", equals, "a number");
-  if (quiz.truth.measure.empty() && !quiz.equals)
+  if (!equals.empty() && !quiz.equals)
+    problem = refusal("equals", equals, "a number");
+  else if (quiz.truth.measure.empty() && !quiz.equals)
     problem = "measure is missing, expected one such as rescales or a.mean_abs, or equals and a number";
   if (quiz.number) {
     const std::optional<double> share = share_of(tolerance);
