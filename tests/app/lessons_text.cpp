@@ -104,7 +104,7 @@ TEST(LessonsText, AStepFitsAScreen) {
       std::istringstream text(step);
       const auto words = std::count_if(std::istream_iterator<std::string>(text), {},
                                        [](const std::string& word) { return std::ranges::any_of(word, is_letter); });
-      EXPECT_LE(words, 165) << lesson.name << ": " << step;
+      EXPECT_LE(words, 150) << lesson.name << ": " << step;
     }
     for (const LessonStep& step : lesson.steps) {
       const auto is_quiz = [](const LessonBlock& b) { return !b.view.empty() && b.view[0].kind == LessonViewKind::quiz; };
