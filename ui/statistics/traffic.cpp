@@ -66,7 +66,7 @@ bool& shows_loop() { return *ImGui::GetStateStorage()->GetBoolRef(ImGui::GetID("
 /// What the numbers are, and the button of the loop.
 void draw_caption(const Traffic& t, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float button = px(64), width = ImGui::GetContentRegionAvail().x;
+  const float button = px(64), width = ImGui::GetContentRegionAvail().x - px(48);  // what saves the plot appears at the right
   draw_text({at.x, at.y + px(2)}, Face::small, colours.faint,
             fitted(Face::small, fmt::format("between HBM and chip, {} B an element", t.element_bytes), width - button - px(8)));
   ImGui::SetCursorScreenPos({at.x + width - button, at.y});
