@@ -50,6 +50,7 @@ Quiz quiz_of(const LessonScene& scene, std::string& problem) {
   Quiz quiz{.question = value_of(scene, "question"),
             .explanation = value_of(scene, "explanation"),
             .answer = value_of(scene, "answer"),
+            .equals = {},
             .truth = {}};
   quiz.number = !value_of(scene, "ask").empty();
   quiz.truth = {.experiment = scene.experiment, .measure = value_of(scene, "measure")};
