@@ -68,7 +68,7 @@ void draw_caption(const Traffic& t, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float button = px(64), width = ImGui::GetContentRegionAvail().x - px(48);  // what saves the plot appears at the right
   draw_text({at.x, at.y + px(2)}, Face::small, colours.faint,
-            fitted(Face::small, fmt::format("between HBM and chip, {} B an element", t.element_bytes), width - button - px(8)));
+            fitted(Face::small, fmt::format("between HBM and chip, {} B each", t.element_bytes), width - button - px(8)));
   ImGui::SetCursorScreenPos({at.x + width - button, at.y});
   toggle("loop", colours, shows_loop(), button);
   explain("The double loop as a picture, with the block of the traced row and the tile under the scrubber of the recurrence.");
