@@ -322,7 +322,8 @@ struct RawErrors {
 RawErrors raw_errors(Experiment e) {
   const Result rounded = compute(e);
   e.a.precision[Step::input] = e.b.precision[Step::input] = {};
-  const Matrix& truth = *compute(e).golden;
+  const Result unrounded = compute(e);
+  const Matrix& truth = *unrounded.golden;
   double a = 0, b = 0;
   for (std::size_t i = 0; i < truth.values.size(); ++i) {
     a += std::pow(rounded.a.values[i] - truth.values[i], 2);
