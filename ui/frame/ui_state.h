@@ -152,6 +152,14 @@ struct LearnState;
 struct SweepState;
 struct TrainPanelState;
 
+struct LoopPicture;
+
+/// The traffic panel.
+struct TrafficState {
+  bool shows_loop = false;            ///< instead of bars and roofline
+  std::shared_ptr<LoopPicture> loop;  ///< null: not yet shown
+};
+
 struct UiState {
   HeatState heat, second;  ///< second: what the comparison holds against it
   RescaleState rescale_map;
@@ -160,6 +168,7 @@ struct UiState {
   StripState strip;
   Playback playback;
   ScatterState scatter;
+  TrafficState traffic;
   History history;
   Docked docked;
   PaletteState palette;

@@ -216,7 +216,7 @@ void draw_detail(Session& session, const PanelInput& input, UiState& state, cons
     case Detail::same_bits:
       return draw_same_bits(session, input, colours, requests);
     case Detail::traffic:
-      return draw_traffic(session, input, colours);
+      return draw_traffic(session, input, state.traffic, colours);
   }
 }
 

@@ -14,6 +14,7 @@ struct PanelInput;
 struct Requests;
 struct Result;
 struct ScatterState;
+struct TrafficState;
 struct UiState;
 
 /// The right panel.
@@ -23,7 +24,7 @@ void draw_statistics(Session& session, const PanelInput& input, UiState& state, 
 void draw_why(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
 
 /// Bytes between HBM and the chip of the three algorithms, what lies on chip, and a roofline; fills the rest of the panel.
-void draw_traffic(Session& session, const PanelInput& input, const Palette& colours);
+void draw_traffic(Session& session, const PanelInput& input, TrafficState& state, const Palette& colours);
 
 /// True if what was found for the question `known` holds for `asked` too: they differ in the traced row alone.
 bool answers(const Experiment& known, const Experiment& asked);

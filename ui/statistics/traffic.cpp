@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <memory>
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/panel_input.h"
+#include "ui/frame/ui_state.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/loop_picture.h"
 #include "ui/widgets/widgets.h"
@@ -60,17 +62,14 @@ void draw_bytes(const TrafficOf& t, double largest, double algorithm0, Room room
   explain(t.what, t.counted);
 }
 
-/// Whether the panel shows the loop instead of bars and roofline; kept while the window is open.
-bool& shows_loop() { return *ImGui::GetStateStorage()->GetBoolRef(ImGui::GetID("shows loop")); }
-
 /// What the numbers are, and the button of the loop.
-void draw_caption(const Traffic& t, const Palette& colours) {
+void draw_caption(const Traffic& t, bool& shows_loop, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float button = px(64), width = ImGui::GetContentRegionAvail().x - px(48);  // what saves the plot appears at the right
   draw_text({at.x, at.y + px(2)}, Face::small, colours.faint,
             fitted(Face::small, fmt::format("between HBM and chip, {} B each", t.element_bytes), width - button - px(8)));
   ImGui::SetCursorScreenPos({at.x + width - button, at.y});
-  toggle("loop", colours, shows_loop(), button);
+  toggle("loop", colours, shows_loop, button);
   explain("The double loop as a picture, with the block of the traced row and the tile under the scrubber of the recurrence.");
 }
 
@@ -86,8 +85,9 @@ int loop_step_of(const LoopPicture& picture, const Result& r, const View& view) 
 }
 
 /// The loop in words and as a picture, filling the rest of the panel.
-void draw_loop(const Result& r, const View& view, const Palette& colours) {
-  static LoopPicture picture;  // one window has one traffic panel
+void draw_loop(TrafficState& state, const Result& r, const View& view, const Palette& colours) {
+  if (!state.loop) state.loop = std::make_shared<LoopPicture>();
+  LoopPicture& picture = *state.loop;
   refresh_loop(picture, r.experiment, loop_order(r.experiment.a.algorithm));
   const int at = loop_step_of(picture, r, view);
   ImGui::Dummy({0, px(4)});
@@ -261,7 +261,7 @@ void draw_traffic_lines(const TrafficOfAll& all, const Palette& colours) {
   for (const TrafficOf& t : all) draw_bytes(t, most, all[0].bytes, Room::middle, colours);
 }
 
-void draw_traffic(Session& session, const PanelInput& input, const Palette& colours) {
+void draw_traffic(Session& session, const PanelInput& input, TrafficState& state, const Palette& colours) {
   if (!input.answer.result) return label(Face::label, colours.secondary, "No answer yet");
   const Result& r = *input.answer.result;
   const TrafficOfAll all = traffic_of_all(r, colours);
@@ -271,9 +271,9 @@ void draw_traffic(Session& session, const PanelInput& input, const Palette& colo
   for (const TrafficOf& t : all) largest = std::max(largest, t.bytes);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
   ImGui::Dummy({0, px(4)});
-  if (height >= 254) draw_caption(r.traffic, colours);
-  if (shows_loop() && height >= 254) {
-    draw_loop(r, session.view, colours);
+  if (height >= 254) draw_caption(r.traffic, state.shows_loop, colours);
+  if (state.shows_loop && height >= 254) {
+    draw_loop(state, r, session.view, colours);
   } else {
     for (const TrafficOf& t : all) draw_bytes(t, largest, all[0].bytes, room, colours);
     draw_on_chip(r.experiment, session.view.on_chip_elements, room, colours);
