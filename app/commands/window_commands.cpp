@@ -65,6 +65,7 @@ void open_window(const WindowArguments& x) {
   LastSession last = session_from(x.session, remarks);
   run_window({.session = std::move(last.session),
               .document = std::move(last.document),
+              .last_read = x.session.empty() ? last.hash : std::nullopt,
               .example_file = example_file(),
               .device = x.device,
               .remarks = std::move(remarks)});

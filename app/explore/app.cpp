@@ -30,7 +30,7 @@ class App {
  public:
   explicit App(const Start& start)
       : session_(start.session),
-        sessions_({default_session_file(), recent_sessions_file()}, session_, start.document, start.device),
+        sessions_({default_session_file(), recent_sessions_file()}, session_, start.document, start.device, start.last_read),
         dialog_([this] { window_.wake(); }),
         explorer_(start, [this] { window_.wake(); }) {
     if (start.device) session_.device = *start.device;

@@ -12,10 +12,11 @@ namespace attoscope {
 /// What the window starts with.
 struct Start {
   Session session{};
-  std::string document{};               ///< the file that the session belongs to; empty: none yet
-  std::string example_file{};           ///< the shipped tensors; empty: none
-  std::optional<std::string> device{};  ///< computes instead of the session's, until another is chosen; never saved
-  std::vector<std::string> remarks{};   ///< sentences about what was wrong with the session file, shown in the status bar
+  std::string document{};                    ///< the file that the session belongs to; empty: none yet
+  std::optional<std::uint64_t> last_read{};  ///< where it is the last session: the hash of its file (`LastSession`)
+  std::string example_file{};                ///< the shipped tensors; empty: none
+  std::optional<std::string> device{};       ///< computes instead of the session's, until another is chosen; never saved
+  std::vector<std::string> remarks{};        ///< sentences about what was wrong with the session file, shown in the status bar
 };
 
 /// Opens the window and returns when it was closed. Throws std::runtime_error in one sentence where there is no display or no

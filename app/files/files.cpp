@@ -11,6 +11,7 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -411,5 +412,10 @@ FileLock::~FileLock() {
 
 FolderLock::FolderLock(const std::string& path)
     : folder_(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), lock_(folder_.get()) {}
+
+std::uint64_t hash_of(std::string_view bytes) {
+  const std::uint64_t hash = std::hash<std::string_view>{}(bytes);
+  return hash == 0 ? 1 : hash;
+}
 
 }  // namespace attoscope

@@ -139,4 +139,7 @@ class FolderLock {
   FileLock lock_;
 };
 
+/// What tells two contents of a file apart, for programs of one build; never 0.
+std::uint64_t hash_of(std::string_view bytes);
+
 }  // namespace attoscope

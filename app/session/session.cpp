@@ -77,6 +77,7 @@ LastSession read_file_session(const std::string& path, std::vector<std::string>&
   const std::size_t earlier = remarks.size();
   try {
     LastSession read = parse(text, remarks);
+    read.hash = hash_of(text);
     for (std::size_t i = earlier; i < remarks.size(); ++i) remarks[i].insert(0, path + ": ");
     return read;
   } catch (const std::runtime_error& error) {

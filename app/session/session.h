@@ -1,6 +1,8 @@
 /// Sessions as `attoscope.session/1` JSON files.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +28,8 @@ Session read_session(const std::string& path, std::vector<std::string>& remarks)
 /// A window's session, and the file that it belongs to.
 struct LastSession {
   Session session;
-  std::string document;  ///< opened from here or saved here; empty: nowhere yet
+  std::string document;                 ///< opened from here or saved here; empty: nowhere yet
+  std::optional<std::uint64_t> hash{};  ///< of the bytes that were read (`hash_of`); none: there was no file
 };
 /// What the window opens with when no file is named: the last session, else `first_session`.
 LastSession last_session(std::vector<std::string>& remarks);

@@ -27,11 +27,6 @@ constexpr std::uint64_t largest_list = 1 << 18;
 constexpr std::uint64_t largest_hashed = 1 << 28;
 constexpr std::uint64_t nobodys = 0;
 
-std::uint64_t hash_of(std::string_view bytes) {
-  const std::uint64_t hash = std::hash<std::string_view>{}(bytes);
-  return hash == nobodys ? 1 : hash;
-}
-
 /// Of what the file holds; none: it is not there, or is no file that can be read.
 std::optional<std::uint64_t> hash_of_file(const std::string& path) {
   try {
@@ -105,7 +100,7 @@ std::string reason_against(const std::string& path) {
 }  // namespace
 
 SessionStore::SessionStore(Places places, const Session& session, const std::string& document,
-                           std::optional<std::string> own_device)
+                           std::optional<std::string> own_device, std::optional<std::uint64_t> last_read)
     : places_(std::move(places)), writer_(window_name()), own_device_(std::move(own_device)), device_(session.device) {
   Document& first = documents_[session.origin];
   if (document.empty()) {
@@ -123,7 +118,8 @@ SessionStore::SessionStore(Places places, const Session& session, const std::str
   }
   if (!places_.last.empty()) {
     remove_leftovers(places_.last);
-    if (takes_over_last()) known_[places_.last] = hash_of_file(places_.last).value_or(nobodys);
+    const auto there = hash_of_file(places_.last);  // another window may have written it since it was read
+    if (takes_over_last()) known_[places_.last] = last_read ? *last_read : there.value_or(nobodys);
   }
   if (!document.empty() && first.saved) remember(first.path);
   look_for_recent();

@@ -27,8 +27,10 @@ class SessionStore {
   static constexpr std::size_t most_recent = 10;
 
   /// `session` belongs to the file `document` (empty: to none yet), and may be newer than that. `own_device` computes in this
-  /// window instead of the session's, and is never written.
-  SessionStore(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device = {});
+  /// window instead of the session's, and is never written. `last_read`: the hash of the last session where `session` is that
+  /// (`LastSession`); what was written there since is kept.
+  SessionStore(Places places, const Session& session, const std::string& document, std::optional<std::string> own_device = {},
+               std::optional<std::uint64_t> last_read = {});
   /// The last session belongs to no window any more.
   ~SessionStore();
   SessionStore(const SessionStore&) = delete;

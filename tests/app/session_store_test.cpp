@@ -231,6 +231,21 @@ TEST(SessionStore, TheWindowThatIsClosedLeavesItsSessionToTheNext) {
   EXPECT_FALSE(std::filesystem::exists(desk.places.last + ".kept"));
 }
 
+TEST(SessionStore, WhatAnotherWindowWroteWhileThisOneBeganIsKept) {
+  Desk desk;
+  setenv("XDG_STATE_HOME", (desk.folder / "x").c_str(), 1);
+  const std::string last = desk.folder / "x/attoscope/session.json";
+  SessionStore({last, ""}, desk.session, "").autosave(of_tokens(8), 0, true);
+  std::vector<std::string> remarks;
+  const LastSession shown = last_session(remarks);
+  unsetenv("XDG_STATE_HOME");
+  SessionStore({last, ""}, shown.session, "").autosave(of_tokens(9), 0, true);  // and is closed
+  SessionStore store({last, ""}, shown.session, shown.document, {}, shown.hash);
+  EXPECT_THAT(store.autosave(of_tokens(10), 0, true), HasSubstr("is kept as " + last + ".kept."));
+  EXPECT_EQ(read(last + ".kept").experiment.problem.n, 9);
+  EXPECT_EQ(read(last).experiment.problem.n, 10);
+}
+
 TEST(SessionStore, AChangeThatCouldNotBeWrittenIsWrittenOnceThereIsRoom) {
   Desk desk;
   desk.store.autosave(desk.session, 0, true);
