@@ -1,17 +1,20 @@
 /// What a frame of all panels costs the UI thread without OpenGL, at N = 4096: attoscope_frame_bench [--benchmark_filter=zoom].
 /// The goal is 3 ms, for a page of a lesson 4 ms. "new answer" is the one frame after an answer, in which the panels take it
-/// in.
+/// in. "read" is what the window's own thread reads of text, at most 50 ms.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/explore/explorer.h"
 #include "app/explore/lessons.h"
+#include "app/session/session.h"
 #include "app/window/fonts.h"
 #include "imgui.h"
 #include "implot.h"
@@ -195,6 +198,41 @@ void add_sweep(const std::string& name, bool heat_map, bool names, std::size_t c
       });
 }
 
+/// A session's text, as long as one that the window's own thread reads: `part` again and again.
+std::string long_session(const std::string& before, const std::string& part, const std::string& after) {
+  std::string text = R"({"schema": "attoscope.session/1", )" + before;
+  while (text.size() + part.size() + after.size() + 1 < quick_text) text += part;
+  if (text.ends_with(',')) text.pop_back();
+  return text + after + "}";
+}
+
+/// What the window's own thread reads: the longest texts that are not given to another, and the shipped lessons. At most 50 ms.
+void add_reading() {
+  const std::pair<const char*, std::string> texts[]{{"read/empty pins", long_session(R"("pins": [)", "{},", "]")},
+                                                    {"read/numbers", long_session(R"("pins": [)", "1e-300,", "]")},
+                                                    {"read/deep", long_session(R"("view": )", "[", "")},
+                                                    {"read/unknown keys", [] {
+                                                       int key = 0;
+                                                       std::string text = R"({"schema": "attoscope.session/1")";
+                                                       while (text.size() + 20 < quick_text)
+                                                         text += ",\"k" + std::to_string(key++) + "\":0";
+                                                       return text + "}";
+                                                     }()}};
+  for (const auto& [name, text] : texts)
+    benchmark::RegisterBenchmark(name, [text = text](benchmark::State& state) {
+      for (auto _ : state) {
+        std::vector<std::string> remarks;
+        try {
+          benchmark::DoNotOptimize(parse_session(text, remarks));
+        } catch (const std::runtime_error&) {  // a refusal takes its time, too
+        }
+      }
+    })->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("read/lessons", [](benchmark::State& state) {
+    for (auto _ : state) benchmark::DoNotOptimize(read_lessons(lessons_directory()));
+  })->Unit(benchmark::kMillisecond);
+}
+
 void add_all() {
   add_sweep("lines", false, false, 1);
   add_sweep("names", false, true, 1);
@@ -240,6 +278,7 @@ void add_all() {
       },
       take_in);
   add_pages();
+  add_reading();
 }
 
 }  // namespace

@@ -35,8 +35,7 @@ std::string difference(const Session& expected, const Session& found) {
 }
 
 bool Hand::check(bool truth, const std::string& what, Where where) {
-  ImGuiTestEngine_Check(where.file_name(), where.function_name(), static_cast<int>(where.line()),
-                        ImGuiTestCheckFlags_SilentSuccess, truth, what.c_str());
+  ImGuiTestEngine_Check(where.file, where.function, where.line, ImGuiTestCheckFlags_SilentSuccess, truth, what.c_str());
   return truth;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +18,16 @@ inline const std::string controls = "//Controls/", heatmap = "//Heat map/", stri
 
 class Hand {
  public:
-  using Where = std::source_location;
+  /// A line of a test: std::source_location, which clang 14 does not have.
+  struct Where {
+    const char* file;
+    const char* function;
+    int line;
+    static constexpr Where current(const char* file = __builtin_FILE(), const char* function = __builtin_FUNCTION(),
+                                   int line = __builtin_LINE()) {
+      return {file, function, line};
+    }
+  };
   Hand(ImGuiTestContext& context, Stage& at) : stage(at), context_(context) {}
 
   Stage& stage;

@@ -31,7 +31,7 @@ class Engine {
     io.ConfigMouseDrawCursor = false;
     io.ConfigNoThrottle = true;
     io.ConfigFixedDeltaTime = 1 / 60.0f;
-    io.ConfigWatchdogWarning = io.ConfigWatchdogKillTest = 300;
+    io.ConfigWatchdogWarning = io.ConfigWatchdogKillTest = 1e9f;
   }
   ~Engine() { ImGuiTestEngine_DestroyContext(engine_); }
   Engine(const Engine&) = delete;

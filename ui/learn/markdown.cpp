@@ -217,9 +217,15 @@ struct MarkdownText::Renderer {
     options.callbacks.OnOpenLink = [](const std::string& address) { ImGui::SetClipboardText(address.c_str()); };
     options.callbacks.OnImage = [](const std::string&) { return std::nullopt; };
     options.callbacks.OnHtmlSpan = [this](const std::string& tag, bool opening) { return take(tag, opening); };
+    const ImVector<ImFont*> before = ImGui::GetIO().Fonts->Fonts;
     context = RichMd::CreateContext(options);
+    for (ImFont* font : ImGui::GetIO().Fonts->Fonts)
+      if (!before.contains(font)) own_fonts.push_back(font);
   }
-  ~Renderer() { RichMd::DestroyContext(context); }
+  ~Renderer() {
+    RichMd::DestroyContext(context);
+    for (ImFont* font : own_fonts) ImGui::GetIO().Fonts->RemoveFont(font);
+  }
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
 
@@ -244,6 +250,7 @@ struct MarkdownText::Renderer {
   }
 
   RichMd::Context* context = nullptr;
+  std::vector<ImFont*> own_fonts;  ///< what the context added to the atlas, and leaves there
   const std::function<void(int)>* number = nullptr;
 };
 

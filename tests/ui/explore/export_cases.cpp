@@ -184,7 +184,7 @@ void papers(Hand& hand) {
   for (const auto& [what, number] :
        {std::pair{"seeds", &FigureSettings::seeds}, std::pair{"N", &FigureSettings::n}, std::pair{"d", &FigureSettings::d}})
     hand.changes(
-        what, [&] { hand.type("//$FOCUSED/##" + std::string(what), "3"); },
+        what, [&, what = what] { hand.type("//$FOCUSED/##" + std::string(what), "3"); },
         [number = number](Session& s) { s.view.named_figure.*number = 3; });
   hand.view().named_figure = {.policy = "hw", .n = 48, .d = 8, .seeds = 2};
   hand.frames(2);
