@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "app/commands/bench.h"
+#include "app/commands/dot_command.h"
 #include "app/commands/figure_command.h"
 #include "app/commands/progress_line.h"
 #include "app/commands/run_command.h"
@@ -23,6 +24,7 @@
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
+#include "kernels/arithmetic/accumulator.h"
 #include "kernels/experiment/experiment_fields.h"
 
 namespace attoscope {
@@ -44,6 +46,7 @@ struct Invocation {
   FigureArguments figure;
   RenderArguments render;
   LessonsArguments lessons;
+  DotArguments dot;
   WindowArguments window;
   bool presets_as_json = false;
   std::ostream& err;
@@ -282,6 +285,28 @@ void add_lessons(CLI::App& app, Invocation& typed) {
   c.callback([&] { typed.command = [&typed](std::ostream& out) { write_lessons(typed.lessons, out); }; });
 }
 
+std::string gpu_help() {
+  std::string text;
+  for (const TensorCoreText& gpu : tensor_core_texts) text += (text.empty() ? "" : " ") + std::string(gpu.name);
+  return "one of " + text;
+}
+
+void add_dot(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("dot", "Add up dot products bit for bit as a GPU's tensor cores do, on any machine");
+  DotArguments& x = typed.dot;
+  c.add_option("GPU", x.gpu, gpu_help())->required();
+  begin_group(c, "Input");
+  c.add_option("--format", x.format, "of a and b, which are rounded to it first: fp16, bf16, tf32, e4m3 or e5m2")->required();
+  c.add_option("--a", x.a, ".npy file of rows x K numbers")->required();
+  c.add_option("--b", x.b, ".npy file of as many")->required();
+  c.add_option("--c", x.c, ".npy file of one number a row, to start from (0)");
+  c.add_option("--result", x.result, "type of sums and of c: f32 or f16")->capture_default_str();
+  begin_group(c, "Output");
+  c.add_option("--out", x.out, ".npy file for the sums, one a row, in float32")->required();
+  c.add_option("--json", x.json, "write the rule and what was rounded to this file, - for standard output");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { dot(x, out); }; });
+}
+
 /// No subcommand: the window. A word that is no file was meant to be a command.
 void open_window_on(const WindowArguments& x) {
   const std::string& session = x.session;
@@ -290,7 +315,7 @@ void open_window_on(const WindowArguments& x) {
   if (!file_like && !std::filesystem::exists(session, error)) {
     throw std::invalid_argument(
         in_quotes(session) +
-        " is neither a command (run, sweep, train, figure, presets, bench, render, lessons) nor a session file");
+        " is neither a command (run, sweep, train, figure, presets, bench, dot, render, lessons) nor a session file");
   }
   open_window(x);
 }
@@ -317,6 +342,7 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   add_bench(app, typed);
   add_render(app, typed);
   add_lessons(app, typed);
+  add_dot(app, typed);
   app.set_version_flag("--version", std::string("attoscope ") + ATTOSCOPE_VERSION, "print the version");
   app.require_subcommand(0, 1);
   app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -158,21 +158,26 @@ void set_type(StoredTensor& t, const std::string& descr) {
   t.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);
 }
 
-/// A C-ordered matrix of little-endian numbers.
+/// C-ordered little-endian numbers; `shape` is Python's, as "(1024, 64)".
 template <class T>
-std::string matrix_bytes(int rows, int cols, const T* values) {
-  std::string header = "{'descr': '<f" + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': (" +
-                       std::to_string(rows) + ", " + std::to_string(cols) + "), }";
+std::string file_bytes(const std::string& shape, std::span<const T> values) {
+  std::string header = "{'descr': '<f" + std::to_string(sizeof(T)) + "', 'fortran_order': False, 'shape': " + shape + ", }";
   header.resize((10 + header.size()) / 64 * 64 + 64 - 10 - 1, ' ');  // data begins at a multiple of 64
   header += '\n';
   std::string bytes(magic);
   bytes += {'\x01', '\x00', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
   bytes += header;
   static_assert(std::endian::native == std::endian::little);
-  const std::size_t begin = bytes.size(), size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * sizeof(T);
-  bytes.resize(begin + size);
-  if (size > 0) std::memcpy(bytes.data() + begin, values, size);
+  const std::size_t begin = bytes.size();
+  bytes.resize(begin + values.size_bytes());
+  if (!values.empty()) std::memcpy(bytes.data() + begin, values.data(), values.size_bytes());
   return bytes;
+}
+
+template <class T>
+std::string matrix_bytes(int rows, int cols, const T* values) {
+  const std::size_t count = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
+  return file_bytes("(" + std::to_string(rows) + ", " + std::to_string(cols) + ")", std::span(values, count));
 }
 
 }  // namespace
@@ -198,5 +203,6 @@ StoredTensor read_npy(const InputFile& file) {
 
 std::string npy_bytes(int rows, int cols, const double* values) { return matrix_bytes(rows, cols, values); }
 std::string npy_bytes(int rows, int cols, const float* values) { return matrix_bytes(rows, cols, values); }
+std::string npy_bytes(std::span<const float> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
 
 }  // namespace attoscope

@@ -1,6 +1,7 @@
 /// NumPy's .npy files, versions 1 to 3.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "app/tensors/stored_tensor.h"
@@ -15,5 +16,7 @@ StoredTensor read_npy(const InputFile& file);
 std::string npy_bytes(int rows, int cols, const double* values);
 /// The same of float (f4).
 std::string npy_bytes(int rows, int cols, const float* values);
+/// A vector of float.
+std::string npy_bytes(std::span<const float> values);
 
 }  // namespace attoscope

@@ -14,6 +14,7 @@
 #include "app/session/session_store.h"
 #include "tests/app/disk_full.h"
 #include "tests/support/figure_support.h"
+#include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
@@ -186,6 +187,23 @@ TEST(FullDisk, AResultAndItsMatrices) {
              "a_error=" + files[1], "--save", scratch / "out"});
   };
   expect_whole_whenever_full({"result", files, write}, times, dice);
+}
+
+TEST(FullDisk, SumsOfTensorCores) {
+  const TemporaryDirectory scratch;
+  Dice dice(8);
+  const auto numbers = [&](const std::string& file, int rows) {
+    const std::vector<float> values(static_cast<std::size_t>(rows), 3.0F);
+    return scratch.write(file, npy(npy_header("<f4", "(" + std::to_string(rows) + ", 1)"), raw(values)));
+  };
+  std::vector<std::string> inputs;  // of each version; read, not written, where the disk is full
+  for (int version = 0; version < times + 3; ++version)
+    inputs.push_back(numbers(std::to_string(version) + ".npy", 400 + version));
+  const auto write = [&](int version) {
+    const std::string& a = inputs[static_cast<std::size_t>(version)];
+    succeed({"dot", "a100", "--format", "fp16", "--a", a, "--b", a, "--out", scratch / "d.npy", "--json", scratch / "d.json"});
+  };
+  expect_whole_whenever_full({"dot", {scratch / "d.npy", scratch / "d.json"}, write}, times, dice);
 }
 
 #ifdef ATTOSCOPE_GUI  // or there is no libpng

@@ -2,6 +2,7 @@
 #include "app/files/zip.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
+#include "app/tensors/npy_numbers.h"
 #include "app/tensors/tensors.h"
 #include "app/train/checkpoint.h"
 #include "tests/fuzz/loaders.h"
@@ -63,6 +64,21 @@ std::vector<std::string> kernel_outputs() {
           safetensors("{" + entry("attn_out", "BF16", "[1,2,3,2]", 0, 24) + "," + entry("x", "I8", "[1]", 24, 25) + "}", 25),
           npy(npy_header("<f8", "(2, 2, 2)"), bytes), npy(npy_header("<f8", "(1, 2, 2, 2)", "True"), bytes),
           npy(npy_header("<f4", "(2, 4, 2)"), bytes)};
+}
+
+/// The first byte says whether a matrix or a vector is wanted.
+void load_npy_numbers(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const std::string path = file().holding(bytes.substr(1), "x.npy");
+  const NpyNumbers x = bytes[0] == 'v' ? read_npy_vector(path) : read_npy_matrix(path);
+  expect_that(x.values.size() == static_cast<std::size_t>(x.rows) * static_cast<std::size_t>(x.cols),
+              "numbers of another size than the file says");
+}
+
+std::vector<std::string> npy_numbers() {
+  const std::string bytes = raw(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
+  return {"m" + npy(npy_header("<f8", "(2, 4)"), bytes), "m" + npy(npy_header(">f4", "(4, 4)", "True"), bytes, 2),
+          "v" + npy(npy_header("<f4", "(16,)"), bytes), "v" + npy(npy_header("<f8", "(8,)"), bytes, 3)};
 }
 
 void load_zips(std::string_view bytes) { zip_member(file().holding(bytes, "x.zip"), ".json", 1 << 20); }

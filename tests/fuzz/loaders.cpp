@@ -14,9 +14,10 @@ void checked(std::string_view bytes) {
   refused_in_a_sentence(read, bytes);
 }
 
-constexpr std::array<Loader, 10> table{{
+constexpr std::array<Loader, 11> table{{
     {"tensors", checked<load_tensor_files>, tensor_files},
     {"kernel_outputs", checked<load_kernel_outputs>, kernel_outputs},
+    {"npy_numbers", checked<load_npy_numbers>, npy_numbers},
     {"sessions", checked<load_sessions>, session_texts},
     {"figures", checked<load_figures>, figure_texts},
     {"zips", checked<load_zips>, zip_archives},

@@ -31,6 +31,7 @@ void refused_in_a_sentence(void (*read)(std::string_view), std::string_view byte
 // The functions of the table.
 void load_tensor_files(std::string_view bytes);
 void load_kernel_outputs(std::string_view bytes);
+void load_npy_numbers(std::string_view bytes);
 void load_sessions(std::string_view bytes);
 void load_figures(std::string_view bytes);
 void load_zips(std::string_view bytes);
@@ -42,6 +43,7 @@ void compute_experiment(std::string_view bytes);
 
 std::vector<std::string> tensor_files();
 std::vector<std::string> kernel_outputs();
+std::vector<std::string> npy_numbers();
 std::vector<std::string> session_texts();
 std::vector<std::string> figure_texts();
 std::vector<std::string> zip_archives();

@@ -1,0 +1,154 @@
+#include "app/commands/dot_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "app/files/files.h"
+#include "app/json/json.h"
+#include "app/tensors/npy.h"
+#include "app/tensors/npy_numbers.h"
+#include "app/words/field_setter.h"
+#include "kernels/arithmetic/accumulator.h"
+#include "kernels/arithmetic/tensor_core_sum.h"
+
+namespace attoscope {
+namespace {
+
+/// What is asked for, understood.
+struct Asked {
+  TensorCore gpu;
+  SumType sums;
+  TensorCoreRule rule;
+};
+
+Asked asked(const DotArguments& x) {
+  const TensorCore gpu = parse_tensor_core(x.gpu);
+  const Format format = of_option("--format", [&] { return parse_format(x.format); });
+  const SumType sums = of_option("--result", [&] { return parse_sum_type(x.result); });
+  return {gpu, sums, tensor_core_rule(gpu, format, sums)};
+}
+
+/// Before anything is read: could the files be written at all, and is none of them read?
+void check_places(const DotArguments& x) {
+  check_place("--out", x.out);
+  if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
+  for (const OutputPlace& read : {OutputPlace{"--a", x.a}, {"--b", x.b}, {"--c", x.c}})
+    check_distinct({{"--out", x.out}, {"--json", x.json}, read});
+}
+
+/// Numbers of a format, and how many became others when they were rounded to it.
+struct Rounded {
+  std::vector<float> values;
+  std::size_t changed = 0;
+};
+Rounded rounded(const Format& f, const std::vector<double>& values) {
+  Rounded x;
+  x.values.reserve(values.size());
+  for (const double value : values) {
+    const double number = round(f, value);
+    x.changed += number != value ? 1 : 0;
+    x.values.push_back(static_cast<float>(number));
+  }
+  return x;
+}
+
+/// What is added up.
+struct Operands {
+  int rows = 0, k = 0;
+  Rounded a, b, c;  ///< c: one number a row
+};
+
+[[noreturn]] void refuse_sizes(const std::string& file, const std::string& has, const std::string& expected) {
+  throw std::runtime_error(fmt::format("{} has {}, expected {}", file, has, expected));
+}
+
+Operands operands(const DotArguments& x, const Asked& q) {
+  const NpyNumbers a = read_npy_matrix(x.a);
+  Operands o{.rows = a.rows, .k = a.cols, .a = rounded(q.rule.factors, a.values), .b = {}, .c = {}};
+  const NpyNumbers b = read_npy_matrix(x.b);
+  if (b.rows != a.rows || b.cols != a.cols)
+    refuse_sizes(x.b, fmt::format("shape [{}, {}]", b.rows, b.cols), fmt::format("that of --a, [{}, {}]", a.rows, a.cols));
+  o.b = rounded(q.rule.factors, b.values);
+  if (x.c.empty()) {
+    o.c.values.assign(static_cast<std::size_t>(a.rows), 0.0F);
+    return o;
+  }
+  const NpyNumbers c = read_npy_vector(x.c);
+  if (c.rows != a.rows) refuse_sizes(x.c, fmt::format("{} numbers", c.rows), fmt::format("{}, one for each row", a.rows));
+  o.c = rounded(q.sums == SumType::f16 ? fp16 : fp32, c.values);
+  return o;
+}
+
+std::vector<float> dot_products(const TensorCoreRule& rule, const Operands& o) {
+  std::vector<float> d;
+  d.reserve(o.c.values.size());
+  const auto k = static_cast<std::size_t>(o.k);
+  for (std::size_t row = 0; row < o.c.values.size(); ++row)
+    d.push_back(plain_tensor_core_dot(rule, std::span(o.a.values).subspan(row * k, k),
+                                      std::span(o.b.values).subspan(row * k, k), o.c.values[row]));
+  return d;
+}
+
+/// Whether recorded products decide these sums: where only those with c = 0 were recorded, one block of them does.
+bool is_recorded(const TensorCoreRule& rule, const Operands& o) {
+  if (rule.evidence != SumEvidence::recorded_without_c) return rule.evidence == SumEvidence::recorded;
+  return o.k <= rule.block && std::ranges::all_of(o.c.values, [](float c) { return c == 0; });
+}
+
+Json json_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
+  const TensorCoreRule& r = q.rule;
+  return {{"schema", "attoscope.dot/1"},
+          {"gpu", name(q.gpu)},
+          {"architecture", tensor_core_texts[static_cast<std::size_t>(q.gpu)].what},
+          {"format", name(r.factors)},
+          {"result", sum_type_names[static_cast<std::size_t>(q.sums)]},
+          {"rule",
+           {{"block", r.block},
+            {"aligned_bits", r.aligned_bits},
+            {"rounding", text(r.rounding)},
+            {"c", text(r.carry)},
+            {"evidence", text(r.evidence)}}},
+          {"recorded", is_recorded(r, o)},
+          {"rows", o.rows},
+          {"k", o.k},
+          {"changed", {{"a", o.a.changed}, {"b", o.b.changed}, {"c", o.c.changed}}},
+          {"nonfinite", nonfinite}};
+}
+
+std::string table_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
+  const TensorCoreRule& r = q.rule;
+  std::string table =
+      fmt::format("{} ({}): products of {}, sums in {}; {}\n", name(q.gpu),
+                  tensor_core_texts[static_cast<std::size_t>(q.gpu)].what, name(r.factors),
+                  sum_type_names[static_cast<std::size_t>(q.sums)], is_recorded(r, o) ? "recorded" : "model, not recorded");
+  table += fmt::format("blocks of {}, cut {} bits below the largest exponent, rounded {}; c {}\n", r.block, r.aligned_bits,
+                       text(r.rounding), text(r.carry));
+  table += fmt::format("{} dot products of K = {}; rounded first: {} of {} values of a changed, {} of b, {} of c\n", o.rows,
+                       o.k, o.a.changed, o.a.values.size(), o.b.changed, o.c.changed);
+  if (nonfinite > 0) table += fmt::format("{} of them are infinite or NaN\n", nonfinite);
+  return table;
+}
+
+}  // namespace
+
+void dot(const DotArguments& x, std::ostream& out) {
+  const Asked q = asked(x);
+  check_places(x);
+  const Operands o = operands(x, q);
+  const std::vector<float> d = dot_products(q.rule, o);
+  const auto nonfinite = static_cast<std::size_t>(std::ranges::count_if(d, [](float value) { return !std::isfinite(value); }));
+  const std::string json = json_text(json_of(q, o, nonfinite));
+  StagedFiles files;
+  files.add(x.out, npy_bytes(d));
+  if (!x.json.empty() && x.json != "-") files.add(x.json, json);
+  files.commit();
+  out << (x.json == "-" ? json : table_of(q, o, nonfinite)) << std::flush;
+}
+
+}  // namespace attoscope

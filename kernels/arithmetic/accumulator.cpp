@@ -1,0 +1,160 @@
+#include "kernels/arithmetic/accumulator.h"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/arithmetic/quoted.h"
+
+namespace attoscope {
+namespace {
+
+/// Block lengths of one GPU; 0: it has no such products.
+struct Lengths {
+  int fp16, bf16, tf32, fp8;
+};
+
+/// One row for each GPU. Sources: M. Fasi et al., 2021 (doi 10.7717/peerj-cs.330); X. Li et al., FTTN, arXiv 2403.00232;
+/// MMA-Sim, arXiv 2511.10909; F. A. Khattak, M. Mikaitis, arXiv 2512.07004.
+struct Row {
+  TensorCore gpu;
+  Lengths block;
+  int aligned_bits, aligned_bits_of_fp8;
+  SumRounding rounding_of_fp8;
+};
+constexpr std::array<Row, tensor_core_texts.size()> rows{{
+    {TensorCore::v100, {4, 0, 0, 0}, 23, 0, {}},
+    {TensorCore::a100, {8, 8, 4, 0}, 24, 0, {}},
+    {TensorCore::a2, {8, 8, 4, 0}, 24, 0, {}},
+    {TensorCore::ada, {8, 8, 4, 16}, 24, 13, SumRounding::e8m13_towards_zero},
+    {TensorCore::l40s, {8, 8, 4, 16}, 24, 13, SumRounding::e8m13_towards_zero},
+    {TensorCore::h100, {16, 16, 8, 32}, 25, 13, SumRounding::e8m13_towards_zero},
+    {TensorCore::h200, {16, 16, 8, 32}, 25, 13, SumRounding::e8m13_towards_zero},
+    {TensorCore::b200, {16, 16, 8, 32}, 25, 25, SumRounding::fp32_towards_zero},
+    {TensorCore::rtx50, {16, 16, 8, 32}, 25, 25, SumRounding::fp32_towards_zero},
+}};
+constexpr bool every_row_is_its_gpus() {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].gpu != static_cast<TensorCore>(i)) return false;
+  return true;
+}
+static_assert(every_row_is_its_gpus());
+
+const Row& row_of(TensorCore gpu) { return rows[static_cast<std::size_t>(gpu)]; }
+
+/// The formats of factors, each with its place in a row.
+struct Factors {
+  Format format;
+  int Lengths::* block;
+};
+constexpr std::array<Factors, 5> all_factors{
+    {{fp16, &Lengths::fp16}, {bf16, &Lengths::bf16}, {tf32, &Lengths::tf32}, {e4m3, &Lengths::fp8}, {e5m2, &Lengths::fp8}}};
+
+bool is_fp8(const Format& f) { return f == e4m3 || f == e5m2; }
+
+int block_length(TensorCore gpu, const Format& factors) {
+  for (const Factors& f : all_factors)
+    if (f.format == factors) return row_of(gpu).block.*f.block;
+  return 0;
+}
+
+/// Only of fp16 and the 8-bit formats is there a sum in fp16.
+bool has_fp16_sums(const Format& factors) { return factors == fp16 || is_fp8(factors); }
+
+/// "fp16, bf16 or tf32"
+std::string one_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
+  return text;
+}
+
+/// The names of all formats for which `has` holds.
+template <class Has>
+std::string formats_that(Has has) {
+  std::vector<std::string> names;
+  for (const Factors& f : all_factors)
+    if (has(f.format)) names.push_back(name(f.format));
+  return one_of(names);
+}
+
+std::string gpus_with(const Format& factors) {
+  std::vector<std::string> names;
+  for (const Row& r : rows)
+    if (block_length(r.gpu, factors) > 0) names.emplace_back(name(r.gpu));
+  return one_of(names);
+}
+
+SumEvidence evidence_of(TensorCore gpu, const Format& factors, SumType sums) {
+  const bool hopper = gpu == TensorCore::h100 || gpu == TensorCore::h200;
+  if (gpu == TensorCore::rtx50) return SumEvidence::model;
+  if (!is_fp8(factors)) return SumEvidence::recorded;
+  if (sums == SumType::f16) return gpu == TensorCore::ada ? SumEvidence::recorded : SumEvidence::model;
+  return hopper ? SumEvidence::recorded_without_c : SumEvidence::recorded;
+}
+
+template <class E, class Names>
+E parse(std::string_view text, const char* what, const Names& names) {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end())
+    throw std::invalid_argument(std::string(what) + " " + in_quotes(text) + " is unknown: expected " +
+                                one_of({names.begin(), names.end()}));
+  return static_cast<E>(found - names.begin());
+}
+
+}  // namespace
+
+TensorCore parse_tensor_core(std::string_view text) {
+  std::vector<std::string> names;
+  for (const TensorCoreText& t : tensor_core_texts) names.emplace_back(t.name);
+  return parse<TensorCore>(text, "GPU", names);
+}
+
+SumType parse_sum_type(std::string_view text) { return parse<SumType>(text, "type of sums", sum_type_names); }
+
+std::string why_no_tensor_core(TensorCore gpu, const Format& factors, SumType sums) {
+  const std::string gpu_name(name(gpu)), format = name(factors), elsewhere = gpus_with(factors);
+  if (elsewhere.empty())
+    return "tensor cores multiply no " + format + " here, expected " + formats_that([](const Format&) { return true; });
+  if (block_length(gpu, factors) == 0)
+    return gpu_name + " multiplies no " + format + ", expected " +
+           formats_that([&](const Format& f) { return block_length(gpu, f) > 0; }) + ", or for " + format + " " + elsewhere;
+  if (sums == SumType::f16 && !has_fp16_sums(factors))
+    return gpu_name + " adds products of " + format + " in f32 alone, expected that, or for f16 products of " +
+           formats_that([&](const Format& f) { return block_length(gpu, f) > 0 && has_fp16_sums(f); });
+  return "";
+}
+
+TensorCoreRule tensor_core_rule(TensorCore gpu, const Format& factors, SumType sums) {
+  if (const std::string why = why_no_tensor_core(gpu, factors, sums); !why.empty()) throw std::invalid_argument(why);
+  const Row& row = row_of(gpu);
+  const bool fp8 = is_fp8(factors);
+  TensorCoreRule rule{.factors = factors,
+                      .block = block_length(gpu, factors),
+                      .aligned_bits = fp8 ? row.aligned_bits_of_fp8 : row.aligned_bits,
+                      .evidence = evidence_of(gpu, factors, sums)};
+  if (sums == SumType::f16) {
+    rule.rounding = SumRounding::fp16_nearest_even;
+  } else if (fp8) {
+    rule.rounding = row.rounding_of_fp8;
+    if (gpu == TensorCore::b200) rule.carry = CarryPlace::after_the_block;
+  }
+  return rule;
+}
+
+std::string_view text(SumRounding r) {
+  constexpr std::array<std::string_view, 3> texts{"towards zero to fp32", "towards zero to e8m13", "to nearest even in fp16"};
+  return texts[static_cast<std::size_t>(r)];
+}
+
+std::string_view text(CarryPlace c) {
+  return c == CarryPlace::in_the_block ? "in the block" : "after the block, in fp32 to nearest even";
+}
+
+std::string_view text(SumEvidence e) {
+  constexpr std::array<std::string_view, 3> texts{"recorded", "recorded for c = 0; with another c, model, not recorded",
+                                                  "model, not recorded"};
+  return texts[static_cast<std::size_t>(e)];
+}
+
+}  // namespace attoscope

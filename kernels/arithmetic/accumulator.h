@@ -1,0 +1,97 @@
+/// What adds up the products of a matrix product inside a GPU: tensor cores, as one rule with parameters.
+///
+/// K is taken in blocks, in ascending order. In a block every product of two factors is exact, and so is c, the result of the
+/// block before. Their significands are aligned under the largest of their exponents, cut towards zero to a number of bits
+/// below it, and added exactly; the sum is rounded once. `tensor_core_sum.h` is this rule, step by step; `README.md` of
+/// kernels/experiment says what it is checked against.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kernels/arithmetic/format.h"
+
+namespace attoscope {
+
+/// GPUs whose tensor cores have a rule here.
+enum class TensorCore : std::uint8_t { v100, a100, a2, ada, l40s, h100, h200, b200, rtx50 };
+
+/// What a GPU is called in files and menus, and what it is.
+struct TensorCoreText {
+  std::string_view name, what;
+};
+inline constexpr std::array<TensorCoreText, 9> tensor_core_texts{{
+    {"v100", "Volta, sm_70"},
+    {"a100", "Ampere, sm_80"},
+    {"a2", "Ampere, sm_86"},
+    {"ada", "Ada Lovelace, sm_89"},
+    {"l40s", "Ada Lovelace, sm_89"},
+    {"h100", "Hopper, sm_90"},
+    {"h200", "Hopper, sm_90"},
+    {"b200", "Blackwell, sm_100"},
+    {"rtx50", "Blackwell of GeForce RTX 50, sm_120: a published model, not recorded"},
+}};
+constexpr std::string_view name(TensorCore gpu) { return tensor_core_texts[static_cast<std::size_t>(gpu)].name; }
+/// The GPU of that name. Throws std::invalid_argument with one sentence.
+TensorCore parse_tensor_core(std::string_view text);
+
+/// The type that sums have, and c with them.
+enum class SumType : std::uint8_t { f32, f16 };
+inline constexpr std::array<std::string_view, 2> sum_type_names{"f32", "f16"};
+/// The type of that name. Throws std::invalid_argument with one sentence.
+SumType parse_sum_type(std::string_view text);
+
+/// How a block's exact sum becomes its result.
+enum class SumRounding : std::uint8_t {
+  fp32_towards_zero,
+  e8m13_towards_zero,  ///< fp32 without its last ten bits
+  fp16_nearest_even
+};
+
+/// Where c enters.
+enum class CarryPlace : std::uint8_t {
+  in_the_block,    ///< as one more significand of the block
+  after_the_block  ///< the block starts from 0; its result is added to c in fp32, to nearest even
+};
+
+/// What a rule is known from.
+enum class SumEvidence : std::uint8_t {
+  recorded,            ///< it gives every product that was recorded on this GPU
+  recorded_without_c,  ///< the same of products with c = 0; with another c, so from the second block on, it is a model
+  model                ///< nothing recorded decides it: "model, not recorded"
+};
+
+/// The rule of one GPU for one format of factors and one type of sums.
+struct TensorCoreRule {
+  Format factors = fp16;
+  int block = 4;          ///< L, products that are added at once
+  int aligned_bits = 23;  ///< F, bits that a significand keeps below the largest exponent of its block
+  SumRounding rounding = SumRounding::fp32_towards_zero;
+  CarryPlace carry = CarryPlace::in_the_block;
+  SumEvidence evidence = SumEvidence::recorded;
+
+  friend constexpr bool operator==(const TensorCoreRule&, const TensorCoreRule&) = default;
+};
+inline constexpr int longest_block = 32;
+
+/// The format that a block's result has.
+constexpr Format result_format(SumRounding r) {
+  return r == SumRounding::fp16_nearest_even ? fp16 : r == SumRounding::e8m13_towards_zero ? Format{8, 13} : fp32;
+}
+
+/// Why `gpu` has no such products or sums, and what would work, in one sentence; "": it has them.
+std::string why_no_tensor_core(TensorCore gpu, const Format& factors, SumType sums);
+
+/// The rule; throws std::invalid_argument with that sentence where there is none.
+TensorCoreRule tensor_core_rule(TensorCore gpu, const Format& factors, SumType sums);
+
+/// "towards zero to fp32", for people and files.
+std::string_view text(SumRounding r);
+/// "in the block", "after the block, in fp32 to nearest even".
+std::string_view text(CarryPlace c);
+/// "recorded", "recorded for c = 0; with another c, model, not recorded", "model, not recorded".
+std::string_view text(SumEvidence e);
+
+}  // namespace attoscope

@@ -1,0 +1,126 @@
+#include "kernels/arithmetic/tensor_core_sum.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace attoscope {
+namespace {
+
+/// A finite number as significand * 2^unit, with the exponent that it is aligned by.
+struct Parts {
+  std::int64_t significand = 0;
+  int unit = 0, exponent = 0;
+};
+
+/// x, a number of f other than 0.
+Parts parts_of(const Format& f, float x) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), magnitude = bits & ~Layout<float>::sign;
+  const int exponent = std::max(exponent_of<float>(magnitude), min_exponent(f)), unit = exponent - f.mantissa_bits;
+  return {static_cast<std::int64_t>(std::ldexp(static_cast<double>(x), -unit)), unit, exponent};
+}
+
+/// significand * 2^unit in units of 2^to, towards zero.
+std::int64_t aligned(std::int64_t significand, int unit, int to) {
+  if (unit >= to) return significand * (std::int64_t{1} << (unit - to));
+  const int cut = to - unit;
+  return cut > 62 ? 0 : significand / (std::int64_t{1} << cut);
+}
+
+/// The result where a factor or c is no number, or infinite: the terms as IEEE adds them; 0 where all are finite.
+float special_sum(std::span<const float> a, std::span<const float> b, float c) {
+  float sum = std::isfinite(c) ? 0.0F : c;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) sum += a[i] * b[i];
+  return std::isnan(sum) ? tensor_core_nan() : sum;
+}
+
+/// The format of c in blocks of this rounding.
+Format carry_format(SumRounding r) { return r == SumRounding::fp16_nearest_even ? fp16 : fp32; }
+
+void add_term(TensorCoreBlock& block, int index, const Parts& p) {
+  block.storage[static_cast<std::size_t>(block.count++)] = {index, p.significand, p.unit, p.exponent, 0};
+}
+
+/// All terms of the block that are not 0, before they are aligned.
+void collect_terms(TensorCoreBlock& block, const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == 0 || b[i] == 0) continue;
+    const Parts x = parts_of(rule.factors, a[i]), y = parts_of(rule.factors, b[i]);
+    add_term(block, static_cast<int>(i), {x.significand * y.significand, x.unit + y.unit, x.exponent + y.exponent});
+  }
+  if (rule.carry == CarryPlace::in_the_block && block.carried != 0)
+    add_term(block, -1, parts_of(carry_format(rule.rounding), block.carried));
+}
+
+void add_aligned(TensorCoreBlock& block, int aligned_bits) {
+  const std::span terms(block.storage.data(), static_cast<std::size_t>(block.count));
+  if (terms.empty()) return;
+  block.exponent = std::ranges::max(terms, {}, &TensorCoreTerm::exponent).exponent;
+  block.unit = block.exponent - aligned_bits;
+  for (TensorCoreTerm& t : terms) block.sum += t.aligned = aligned(t.significand, t.unit, block.unit);
+}
+
+}  // namespace
+
+float tensor_core_nan() { return std::bit_cast<float>(0x7fffffffU); }
+
+double value(const TensorCoreTerm& t) { return std::ldexp(static_cast<double>(t.significand), t.unit); }
+
+double lost(const TensorCoreBlock& block, const TensorCoreTerm& t) {
+  return value(t) - std::ldexp(static_cast<double>(t.aligned), block.unit);
+}
+
+float rounded_sum(SumRounding rounding, std::int64_t sum, int unit) {
+  if (sum == 0) return 0;
+  const Format f = result_format(rounding);
+  const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+  const int exponent = std::bit_width(magnitude) - 1 + unit;
+  const int quantum = std::max(exponent, min_exponent(f)) - f.mantissa_bits, dropped = quantum - unit;
+  double kept = std::ldexp(static_cast<double>(magnitude), -dropped);  // in units of the result; exact below 2^53
+  kept = rounding == SumRounding::fp16_nearest_even ? std::nearbyint(kept) : std::trunc(kept);
+  const double result = std::ldexp(kept, quantum);
+  const float rounded = result > largest(f) ? std::numeric_limits<float>::infinity() : static_cast<float>(result);
+  return sum < 0 ? -rounded : rounded;
+}
+
+TensorCoreBlock tensor_core_block(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
+  TensorCoreBlock block;
+  block.carried = c;
+  if (const float special = special_sum(a, b, c); special != 0) {  // NaN is not 0
+    block.result = special;
+    return block;
+  }
+  collect_terms(block, rule, a, b);
+  add_aligned(block, rule.aligned_bits);
+  block.result = rounded_sum(rule.rounding, block.sum, block.unit);
+  if (rule.carry == CarryPlace::after_the_block) block.result = c + block.result;
+  if (std::isnan(block.result)) block.result = tensor_core_nan();
+  return block;
+}
+
+std::vector<TensorCoreBlock> tensor_core_blocks(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b,
+                                                float c) {
+  std::vector<TensorCoreBlock> blocks;
+  const auto length = static_cast<std::size_t>(rule.block);
+  c = round(carry_format(rule.rounding), c);
+  for (std::size_t at = 0; at < a.size(); at += length) {
+    const std::size_t now = std::min(length, a.size() - at);
+    blocks.push_back(tensor_core_block(rule, a.subspan(at, now), b.subspan(at, now), c));
+    c = blocks.back().result;
+  }
+  return blocks;
+}
+
+float plain_tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
+  const auto length = static_cast<std::size_t>(rule.block);
+  c = round(carry_format(rule.rounding), c);
+  for (std::size_t at = 0; at < a.size(); at += length) {
+    const std::size_t now = std::min(length, a.size() - at);
+    c = tensor_core_block(rule, a.subspan(at, now), b.subspan(at, now), c).result;
+  }
+  return c;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,321 @@
+// The tensor cores' rule: every recorded product, wrong parameters, numbers that are none, and the same from first principles.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+
+#include "kernels/arithmetic/accumulator.h"
+#include "kernels/arithmetic/tensor_core_sum.h"
+#include "tests/reference/plain_tensor_core.h"
+#include "tests/support/recorded_products.h"
+#include "tests/support/support.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+using Floats = std::vector<float>;
+
+TensorCoreRule rule_of(const RecordedProducts& p) {
+  return tensor_core_rule(parse_tensor_core(p.gpu), parse_format(p.format), parse_sum_type(p.result));
+}
+
+/// Rows that `dot` does not give as they were recorded.
+template <class Dot>
+int missed_rows(const RecordedProducts& p, Dot dot) {
+  int missed = 0;
+  for (int row = 0; row < p.rows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    missed += same_but_for_sign_of_zero(dot(p.a_row(row), p.b_row(row), p.c[at]), p.d[at]) ? 0 : 1;
+  }
+  return missed;
+}
+int missed_rows(const RecordedProducts& p, const TensorCoreRule& rule) {
+  return missed_rows(p, [&](auto a, auto b, float c) { return plain_tensor_core_dot(rule, a, b, c); });
+}
+
+/// The sets that the rule claims to give.
+std::vector<const RecordedProducts*> claimed_sets() {
+  std::vector<const RecordedProducts*> sets;
+  for (const RecordedProducts& p : recorded_products())
+    if (rule_of(p).evidence != SumEvidence::model) sets.push_back(&p);
+  return sets;
+}
+
+TEST(Recorded, SetsAreAllThere) {
+  EXPECT_EQ(recorded_products().size(), 48U);
+  EXPECT_EQ(claimed_sets().size(), 42U);
+  EXPECT_EQ(std::ranges::count(recorded_products(), "f32", &RecordedProducts::result), 32);
+  for (const RecordedProducts& p : recorded_products()) EXPECT_EQ(p.rows, 1000) << p.name();
+}
+
+TEST(Recorded, EveryRowBitForBit) {
+  for (const RecordedProducts* p : claimed_sets()) {
+    const TensorCoreRule rule = rule_of(*p);
+    EXPECT_EQ(missed_rows(*p, rule), 0) << p->name();
+    EXPECT_EQ(missed_rows(*p, [&](auto a, auto b, float c) { return plain::tensor_core_dot(rule, a, b, c); }), 0) << p->name();
+  }
+}
+
+/// That the program calls a rule "model, not recorded" though there are rows is because it misses some of them.
+TEST(Recorded, WhatIsCalledAModelIsMissed) {
+  for (const RecordedProducts& p : recorded_products())
+    if (rule_of(p).evidence == SumEvidence::model) {
+      EXPECT_GT(missed_rows(p, rule_of(p)), 100) << p.name();
+    }
+}
+
+/// Whether a bit more or less of the aligned significands is to be seen in a set: not where the result has far fewer bits, nor
+/// where products of few bits lie close together.
+bool shows_a_bit(const RecordedProducts& p) {
+  const bool few_bits_of_result = p.format == "fp16" && p.result == "f16",
+             few_bits_of_products = p.gpu == "b200" && p.format[0] == 'e';
+  return !few_bits_of_result && !few_bits_of_products;
+}
+
+TEST(Recorded, OtherNumbersOfAlignedBitsMissRows) {
+  for (const RecordedProducts* p : claimed_sets())
+    for (const int change : {-1, 1, -8}) {
+      TensorCoreRule wrong = rule_of(*p);
+      wrong.aligned_bits += change;
+      if (shows_a_bit(*p) || change == -8) {
+        EXPECT_GT(missed_rows(*p, wrong), 0) << p->name() << ", " << wrong.aligned_bits << " bits";
+      } else {
+        EXPECT_EQ(missed_rows(*p, wrong), 0) << p->name() << " does show a bit";
+      }
+    }
+}
+
+TEST(Recorded, OtherBlockLengthsMissRows) {
+  for (const RecordedProducts* p : claimed_sets())
+    for (const int length : {rule_of(*p).block / 2, rule_of(*p).block * 2}) {
+      TensorCoreRule wrong = rule_of(*p);
+      const bool same_blocks = std::min(length, wrong.block) >= p->k;  // one, of all products
+      if (length > longest_block || same_blocks) continue;
+      wrong.block = length;
+      EXPECT_GT(missed_rows(*p, wrong), 0) << p->name() << ", blocks of " << length;
+    }
+}
+
+TEST(Recorded, OtherRoundingsAndPlacesOfCMissRows) {
+  for (const RecordedProducts* p : claimed_sets()) {
+    TensorCoreRule wrong = rule_of(*p);
+    wrong.rounding =
+        wrong.rounding == SumRounding::fp32_towards_zero ? SumRounding::e8m13_towards_zero : SumRounding::fp32_towards_zero;
+    EXPECT_GT(missed_rows(*p, wrong), 0) << p->name() << ", rounded " << text(wrong.rounding);
+    if (p->gpu != "b200" || wrong.carry == CarryPlace::in_the_block) continue;
+    wrong = rule_of(*p);
+    wrong.carry = CarryPlace::in_the_block;
+    EXPECT_GT(missed_rows(*p, wrong), 0) << p->name() << ", c in the block";
+  }
+}
+
+TEST(Rule, OfHopper) {
+  const TensorCoreRule half = tensor_core_rule(TensorCore::h100, bf16, SumType::f32);
+  EXPECT_EQ(half.block, 16);
+  EXPECT_EQ(half.aligned_bits, 25);
+  EXPECT_EQ(half.evidence, SumEvidence::recorded);
+  const TensorCoreRule eight = tensor_core_rule(TensorCore::h100, e4m3, SumType::f32);
+  EXPECT_EQ(eight.block, 32);
+  EXPECT_EQ(eight.aligned_bits, 13);
+  EXPECT_EQ(eight.rounding, SumRounding::e8m13_towards_zero);
+  EXPECT_EQ(eight.evidence, SumEvidence::recorded_without_c);
+}
+
+/// rtx50 is known from a published model alone, whatever is asked.
+TEST(Rule, OfRtx50IsNeverRecorded) {
+  for (const Format& f : {fp16, bf16, tf32, e4m3, e5m2})
+    for (const SumType sums : {SumType::f32, SumType::f16})
+      if (why_no_tensor_core(TensorCore::rtx50, f, sums).empty()) {
+        EXPECT_EQ(tensor_core_rule(TensorCore::rtx50, f, sums).evidence, SumEvidence::model);
+      }
+  EXPECT_THAT(tensor_core_texts.back().what, HasSubstr("not recorded"));
+}
+
+TEST(Rule, APairThatDoesNotExistIsASentenceThatSaysWhatWould) {
+  EXPECT_EQ(why_no_tensor_core(TensorCore::a100, e4m3, SumType::f32),
+            "a100 multiplies no e4m3, expected fp16, bf16 or tf32, or for e4m3 ada, l40s, h100, h200, b200 or rtx50");
+  EXPECT_EQ(why_no_tensor_core(TensorCore::v100, bf16, SumType::f32),
+            "v100 multiplies no bf16, expected fp16, or for bf16 a100, a2, ada, l40s, h100, h200, b200 or rtx50");
+  EXPECT_EQ(why_no_tensor_core(TensorCore::h100, fp32, SumType::f32),
+            "tensor cores multiply no fp32 here, expected fp16, bf16, tf32, e4m3 or e5m2");
+  EXPECT_EQ(why_no_tensor_core(TensorCore::h100, bf16, SumType::f16),
+            "h100 adds products of bf16 in f32 alone, expected that, or for f16 products of fp16, e4m3 or e5m2");
+  EXPECT_EQ(why_no_tensor_core(TensorCore::h100, bf16, SumType::f32), "");
+  EXPECT_EQ(sentence_of<std::invalid_argument>([] { tensor_core_rule(TensorCore::a2, e5m2, SumType::f32); }),
+            why_no_tensor_core(TensorCore::a2, e5m2, SumType::f32));
+  EXPECT_THAT(sentence_of<std::invalid_argument>([] { parse_tensor_core("h800"); }), HasSubstr("GPU 'h800' is unknown"));
+  EXPECT_THAT(sentence_of<std::invalid_argument>([] { parse_sum_type("f64"); }), HasSubstr("expected f32 or f16"));
+}
+
+/// One GPU's products of fp16, a block at a time.
+float h100(const Floats& a, const Floats& b, float c = 0, SumType sums = SumType::f32, const Format& f = fp16) {
+  return plain_tensor_core_dot(tensor_core_rule(TensorCore::h100, f, sums), a, b, c);
+}
+
+void expect_bits(float found, std::uint32_t bits) { EXPECT_EQ(std::bit_cast<std::uint32_t>(found), bits) << found; }
+
+TEST(Special, NaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  expect_bits(h100({1, nan}, {1, 1}), 0x7fffffff);
+  expect_bits(h100({1, 2}, {-nan, 1}), 0x7fffffff);
+  expect_bits(h100({1, 2}, {1, 1}, nan), 0x7fffffff);
+  expect_bits(h100({infinity}, {0}), 0x7fffffff);
+  expect_bits(h100({infinity, infinity}, {1, -1}), 0x7fffffff);
+  expect_bits(h100({infinity}, {1}, -infinity), 0x7fffffff);
+}
+
+TEST(Special, Infinities) {
+  EXPECT_EQ(h100({infinity, 5}, {-2, 1}), -infinity);
+  EXPECT_EQ(h100({1, 5}, {-2, 1}, infinity), infinity);
+  EXPECT_EQ(h100({infinity, infinity}, {2, 3}, infinity), infinity);
+  EXPECT_EQ(h100(Floats(17, infinity), Floats(17, -1)), -infinity) << "carried into the next block";
+}
+
+TEST(Special, OverflowIsInfinity) {
+  const float large = 3e38F, top = std::numeric_limits<float>::max();
+  EXPECT_EQ(h100({large, large}, {1, 1}, 0, SumType::f32, bf16), infinity);
+  EXPECT_EQ(h100({large, large}, {-1, -1}, 0, SumType::f32, bf16), -infinity);
+  EXPECT_EQ(h100({1}, {1}, top), top) << "what is cut does not round up to infinity";
+  EXPECT_EQ(h100({256}, {256}, 0, SumType::f16), infinity);
+  EXPECT_EQ(h100({256, 16}, {255, 14}, 0, SumType::f16), 65504) << "65504 + half an ulp less 0";
+  EXPECT_EQ(h100({256, 15}, {255, 16}, 0, SumType::f16), infinity) << "65520 is the tie";
+}
+
+TEST(Special, SubnormalsAreExact) {
+  const float smallest = std::ldexp(1.0F, -24);
+  EXPECT_EQ(h100({smallest}, {smallest}), std::ldexp(1.0F, -48));
+  EXPECT_EQ(h100({smallest}, {1}, 0, SumType::f16), smallest);
+  EXPECT_EQ(h100({std::ldexp(1.0F, -133)}, {std::ldexp(1.0F, -10)}, 0, SumType::f32, bf16), std::ldexp(1.0F, -143));
+  expect_bits(h100({std::ldexp(1.0F, -100)}, {std::ldexp(1.0F, -60)}, 0, SumType::f32, bf16), 0);
+  expect_bits(h100({std::ldexp(1.0F, -100)}, {-std::ldexp(1.0F, -60)}, 0, SumType::f32, bf16), 0x80000000);
+}
+
+/// A subnormal factor is aligned by its format's smallest exponent: beside it less is left of the others.
+TEST(Special, SubnormalFactorsCountWithTheSmallestExponent) {
+  const TensorCoreRule rule = tensor_core_rule(TensorCore::h100, fp16, SumType::f32);
+  const TensorCoreBlock block =
+      tensor_core_block(rule, Floats{std::ldexp(1.0F, -24)}, Floats{std::ldexp(1.0F, 10)}, std::ldexp(1.0F, -30));
+  ASSERT_EQ(block.count, 2);
+  EXPECT_EQ(block.terms()[0].exponent, -4);
+  EXPECT_EQ(block.unit, -29);
+  EXPECT_EQ(block.result, std::ldexp(1.0F, -14)) << "c, of 2^-30, was cut off";
+}
+
+TEST(Special, ZerosOfBothSigns) {
+  expect_bits(h100({0, 0}, {1, -1}), 0);
+  expect_bits(h100({-0.0F}, {1}, -0.0F), 0);
+  expect_bits(h100({}, {}, 3), 0x40400000);
+  expect_bits(h100({1, -1}, {3, 3}), 0);
+  expect_bits(h100({-1}, {3}, 3), 0);
+  expect_bits(h100({0, 0}, {0, 0}, -1.5F), 0xbfc00000);
+  const TensorCoreRule b200 = tensor_core_rule(TensorCore::b200, e4m3, SumType::f32);
+  expect_bits(plain_tensor_core_dot(b200, Floats{0}, Floats{1}, -0.0F), 0);
+  expect_bits(plain_tensor_core_dot(b200, Floats{-2}, Floats{2}, 4), 0);
+}
+
+TEST(Block, TermsAddUpToTheirSumAndWhatIsLostIsLessThanAUnit) {
+  Dice dice(7);
+  const TensorCoreRule rule = tensor_core_rule(TensorCore::a100, fp16, SumType::f32);
+  for (int i = 0; i < 1000; ++i) {
+    Floats a, b;
+    for (int k = 0; k < 8; ++k) a.push_back(round(fp16, static_cast<float>(dice.normal())));
+    for (int k = 0; k < 8; ++k) b.push_back(round(fp16, static_cast<float>(dice.normal())));
+    const TensorCoreBlock block = tensor_core_block(rule, a, b, static_cast<float>(dice.normal()));
+    std::int64_t sum = 0;
+    for (const TensorCoreTerm& t : block.terms()) {
+      sum += t.aligned;
+      EXPECT_LE(t.exponent, block.exponent);
+      EXPECT_LT(std::fabs(lost(block, t)), std::ldexp(1.0, block.unit));
+      EXPECT_GE(lost(block, t) * value(t), 0) << "towards zero";
+      EXPECT_EQ(t.index < 0 ? static_cast<double>(block.carried)
+                            : double{a[static_cast<std::size_t>(t.index)]} * b[static_cast<std::size_t>(t.index)],
+                value(t));
+    }
+    EXPECT_EQ(sum, block.sum);
+    EXPECT_EQ(block.count, 9);
+  }
+}
+
+TEST(Block, CarriesItsResultIntoTheNext) {
+  const TensorCoreRule rule = tensor_core_rule(TensorCore::v100, fp16, SumType::f32);
+  const Floats ones(10, 1.0F);
+  const std::vector<TensorCoreBlock> blocks = tensor_core_blocks(rule, ones, ones, 0.5F);
+  ASSERT_EQ(blocks.size(), 3U);
+  EXPECT_EQ(blocks[0].carried, 0.5F);
+  EXPECT_EQ(blocks[1].carried, 4.5F);
+  EXPECT_EQ(blocks[2].count, 3);
+  EXPECT_EQ(blocks[2].result, 10.5F);
+  EXPECT_EQ(blocks[2].result, plain_tensor_core_dot(rule, ones, ones, 0.5F));
+}
+
+/// How random products are made: what they are likely to meet.
+enum class Kind { normal, any_bits, near_cancellation, few };
+
+float any_number(Dice& dice, const Format& f, int reach) {
+  const int low = min_exponent(f) - f.mantissa_bits, high = max_exponent(f);
+  const int exponent = std::clamp(dice.between(-reach, reach), low, high);
+  const auto x = static_cast<float>(round(f, std::ldexp(1 + dice.unit(), exponent)));
+  return std::isfinite(x) ? (dice.one_in(2) ? -x : x) : 1.0F;
+}
+
+float number_of(Dice& dice, const Format& f, Kind kind) {
+  if (kind == Kind::any_bits) return any_number(dice, f, 160);
+  if (kind == Kind::few && dice.one_in(2)) return 0;
+  const double x = kind == Kind::near_cancellation ? 1 + std::ldexp(dice.unit(), -3) : dice.normal();
+  return round(f, static_cast<float>(dice.one_in(2) ? -x : x));
+}
+
+/// Random products of one rule: how many differ from those of first principles.
+int differing(const TensorCoreRule& rule, std::uint64_t count, std::uint64_t seed) {
+  Dice dice(seed);
+  int differing = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto kind = static_cast<Kind>(dice.between(0, 3));
+    const auto k = static_cast<std::size_t>(dice.between(1, 2 * rule.block + 3));
+    Floats a(k), b(k);
+    for (float& x : a) x = number_of(dice, rule.factors, kind);
+    for (float& x : b) x = number_of(dice, rule.factors, kind);
+    const float c = dice.one_in(4) ? 0.0F : number_of(dice, fp32, kind);
+    differing += same(plain_tensor_core_dot(rule, a, b, c), plain::tensor_core_dot(rule, a, b, c)) ? 0 : 1;
+  }
+  return differing;
+}
+
+/// ATTOSCOPE_PRODUCTS is how many of each format; a release has a million.
+std::uint64_t products_of_a_format() {
+  const char* const wanted = std::getenv("ATTOSCOPE_PRODUCTS");
+  return wanted == nullptr ? (sanitized ? 2'000 : 40'000) : std::strtoull(wanted, nullptr, 10);
+}
+
+/// Every rule of a format.
+std::vector<TensorCoreRule> rules_of(const Format& f) {
+  std::vector<TensorCoreRule> rules;
+  for (std::size_t gpu = 0; gpu < tensor_core_texts.size(); ++gpu)
+    for (const SumType sums : {SumType::f32, SumType::f16})
+      if (why_no_tensor_core(static_cast<TensorCore>(gpu), f, sums).empty())
+        rules.push_back(tensor_core_rule(static_cast<TensorCore>(gpu), f, sums));
+  return rules;
+}
+
+TEST(Random, ProductsAreThoseOfFirstPrinciples) {
+  for (const Format& f : {fp16, bf16, tf32, e4m3, e5m2}) {
+    const std::vector<TensorCoreRule> rules = rules_of(f);
+    std::atomic<int> wrong = 0;
+    in_parallel(rules.size(), [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i)
+        wrong += differing(rules[i], products_of_a_format() / rules.size() + 1, 100 + i);
+    });
+    EXPECT_EQ(wrong, 0) << name(f);
+  }
+}
+
+}  // namespace
+}  // namespace attoscope::testing

@@ -1,0 +1,34 @@
+/// Dot products that were recorded on GPUs: tests/data/tensor_cores.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attoscope::testing {
+
+/// All that was recorded on one GPU for one format of factors and one type of sums.
+struct RecordedProducts {
+  std::string gpu, format, result;  ///< "h100", "bf16", "f32"
+  int rows = 0, k = 0;
+  std::vector<float> a, b;  ///< rows x k
+  std::vector<float> c, d;  ///< one a row
+
+  std::string name() const { return gpu + " " + format + " " + result; }
+  std::span<const float> a_row(int row) const { return row_of(a, row); }
+  std::span<const float> b_row(int row) const { return row_of(b, row); }
+
+ private:
+  std::span<const float> row_of(const std::vector<float>& x, int row) const {
+    return std::span(x).subspan(static_cast<std::size_t>(row) * static_cast<std::size_t>(k), static_cast<std::size_t>(k));
+  }
+};
+
+/// Every set.
+const std::vector<RecordedProducts>& recorded_products();
+
+/// True where x and y are the same bits, but for the sign of 0.
+bool same_but_for_sign_of_zero(float x, float y);
+
+}  // namespace attoscope::testing
