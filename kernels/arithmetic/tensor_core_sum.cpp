@@ -76,7 +76,7 @@ float rounded_sum(SumRounding rounding, std::int64_t sum, int unit) {
   if (sum == 0) return 0;
   const Format f = result_format(rounding);
   const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
-  const int exponent = std::bit_width(magnitude) - 1 + unit;
+  const int exponent = static_cast<int>(std::bit_width(magnitude)) - 1 + unit;
   const int quantum = std::max(exponent, min_exponent(f)) - f.mantissa_bits, dropped = quantum - unit;
   double kept = std::ldexp(static_cast<double>(magnitude), -dropped);  // in units of the result; exact below 2^53
   kept = rounding == SumRounding::fp16_nearest_even ? std::nearbyint(kept) : std::trunc(kept);
