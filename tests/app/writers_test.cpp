@@ -1,5 +1,5 @@
 // Everything that writes files, on a disk that is full after a random number of bytes. Checkpoints and captures:
-// train_command_test; points: sweep_test.
+// train_command_test; points: point_cache_test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

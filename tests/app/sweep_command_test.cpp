@@ -1,0 +1,193 @@
+// `attoscope sweep`: its tables, figures, shards and signals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <thread>
+
+#include "tests/app/outcome.h"
+#include "tests/app/own_cache.h"
+#include "tests/support/support.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;  // attoscope::testing
+
+/// SIGINT is left to those who ask for it, in every thread of this program: the signal goes to the process, and whichever of
+/// its threads lets it through would end all.
+class WithoutSigint : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  }
+};
+const ::testing::Environment* const before_any_thread = ::testing::AddGlobalTestEnvironment(new WithoutSigint);
+
+const std::vector<std::string> small_command{"sweep",           "--n",     "64", "--d",    "8", "--vary",
+                                             "block_k=8:32:x2", "--seeds", "2",  "--quiet"};
+
+std::vector<std::string> with(std::vector<std::string> command, const std::vector<std::string>& more) {
+  command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+TEST(SweepCommand, TheTracedRowIsOneOfEveryPoint) {
+  const auto refused = [](const std::vector<std::string>& options, const std::string& sentence) {
+    std::vector<std::string> command{"sweep", "--d", "8", "--no-cache"};
+    command.insert(command.end(), options.begin(), options.end());
+    testing::expect_refused(command, 2, sentence);
+  };
+  refused({"--n", "64", "--row", "64", "--vary", "block_k=8,16"}, "--row is '64', expected a whole number from -64 to 63");
+  refused({"--row", "40", "--vary", "n=32,64"}, "--row is '40', expected a whole number from -32 to 31");
+  refused({"--row", "-33", "--vary", "n=64,32"}, "--row is '-33', expected a whole number from -32 to 31");
+  const Outcome beyond_base = attoscope({"sweep", "--d", "8", "--n", "16", "--row", "20", "--vary", "n=32,64", "--no-cache"});
+  EXPECT_EQ(beyond_base.code, 0) << beyond_base.err;
+}
+
+TEST(SweepCommand, TablesHaveTheSameNumbers) {
+  const OwnCache own;
+  const Outcome csv = attoscope(with(small_command, {"--csv", "-"}));
+  ASSERT_EQ(csv.code, 0) << csv.err;
+  EXPECT_THAT(csv.out, ::testing::StartsWith("block_k,a.mean_abs.mean,a.mean_abs.std,a.mean_abs.min,a.mean_abs.max,seeds\n8,"));
+  const nlohmann::json json = nlohmann::json::parse(attoscope(with(small_command, {"--json", "-"})).out);
+  EXPECT_EQ(json["rows"].size(), 3u);
+  EXPECT_THAT(csv.out, HasSubstr(nlohmann::json(json["rows"][2]["mean"]).dump()));
+  EXPECT_THAT(attoscope(with(small_command, {"--markdown", "-"})).out, HasSubstr("| --- | ---: |"));
+  EXPECT_THAT(attoscope(with(small_command, {"--latex", "-"})).out, HasSubstr("block\\_k & mean $\\vert$error$\\vert$"));
+  EXPECT_THAT(attoscope(small_command).out, HasSubstr("6 points, 0 of them computed now."));
+  EXPECT_THAT(attoscope(with(small_command, {"--no-cache"})).out, HasSubstr("6 points, 6 of them computed now: "));
+}
+
+TEST(SweepCommand, DrawsItsTable) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  const Outcome o = attoscope(with(small_command, {"--vary", "format=bf16,fp16", "--figure", scratch / "f.svg"}));
+  if (o.code != 0) {
+    EXPECT_THAT(o.err, HasSubstr("gnuplot-nox"));  // there is none: the data are there all the same
+  } else {
+    EXPECT_THAT(bytes_of_file(scratch / "f.svg"), HasSubstr("</svg>"));
+  }
+  EXPECT_THAT(bytes_of_file(scratch / "f.csv"), HasSubstr(",fp16,32,"));
+  EXPECT_THAT(bytes_of_file(scratch / "f.json"), HasSubstr("attoscope.sweep/1"));
+}
+
+TEST(SweepCommand, ItsBundleDrawsTheSameFigureAgain) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  const std::vector<std::string> style{"--vary", "format=bf16,fp16", "--spread", "min-max", "--heat-map"};
+  for (const char* const bundle : {"one.svg", "one.zip"}) {
+    const Outcome drawn = attoscope(with(with(small_command, style), {"--figure", scratch / bundle}));
+    if (drawn.err.find("gnuplot-nox") != std::string::npos) GTEST_SKIP() << "there is no gnuplot";
+    ASSERT_EQ(drawn.code, 0) << drawn.err;
+    const std::string again = scratch / bundle == scratch / "one.zip" ? scratch / "one.zip" : scratch / "one.json";
+    const Outcome redrawn = attoscope({"figure", again, "--out", scratch / "two.svg", "--quiet"});
+    ASSERT_EQ(redrawn.code, 0) << redrawn.err;
+    EXPECT_EQ(bytes_of_file(scratch / "one.csv"), bytes_of_file(scratch / "two.csv"));
+    EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "two.json"))["style"]["heat_map"], true);
+  }
+}
+
+TEST(SweepCommand, ShardsMergeToTheWhole) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  const auto table = [&](const std::vector<std::string>& more) {
+    const Outcome o = attoscope(with(small_command, more));
+    EXPECT_EQ(o.code, 0) << o.err;
+    return o.out;
+  };
+  const std::string whole = table({"--no-cache", "--csv", "-"});
+  std::vector<std::string> merge{"sweep", "--csv", "-", "--merge"};
+  for (const char* const k : {"1", "2", "3", "4"}) {
+    const std::string directory = scratch / (std::string("part") + k);
+    table({"--no-cache", "--shard", std::string(k) + "/4", "--out", directory});
+    merge.push_back(directory);
+  }
+  const Outcome merged = attoscope(merge);
+  ASSERT_EQ(merged.code, 0) << merged.err;
+  EXPECT_EQ(merged.out, whole);
+}
+
+TEST(SweepCommand, WrongUsageIsOneSentence) {
+  const OwnCache own;
+  for (const auto& [more, what] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--measure", "a.size"}, "measure is 'a.size'"},
+           {{"--shard", "5/4"}, "--shard is '5/4'"},
+           {{"--figure", "x.pdf", "--spread", "all"}, "--spread is 'all', expected std or min-max"},
+           {{"--vary", "block_k=1,2"}, "varies block_k twice"},
+           {{"--vary", "n=1,2", "--vary", "d=1,2"}, "varies 3 parameters"}}) {
+    const Outcome o = attoscope(with(small_command, more));
+    EXPECT_EQ(o.code, 2) << what;
+    EXPECT_THAT(o.err, HasSubstr(what));
+  }
+  EXPECT_THAT(attoscope({"sweep"}).err, HasSubstr("--vary is missing"));
+  EXPECT_THAT(attoscope({"sweep", "--vary", "n=8", "--seeds", "0"}).err, HasSubstr("--seeds is '0'"));
+}
+
+TEST(SweepCommand, LooksAtItsPlacesBeforeItComputes) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  const auto refused = [&](const std::vector<std::string>& more, int code, const std::string& sentence) {
+    expect_refused(with(small_command, more), code, sentence);
+    EXPECT_EQ(own.points(), 0u) << "nothing was computed";
+  };
+  for (const char* const option : {"--csv", "--json", "--markdown", "--latex"})
+    refused({option, scratch / "none/x"}, 1, std::string(option) + " " + (scratch / "none/x") + ": there is no directory");
+  refused({"--figure", scratch / "none/x.svg"}, 1, "--figure " + (scratch / "none/x.svg") + ": there is no directory");
+  refused({"--out", scratch.write("file", "")}, 1, "is a file, expected a directory");
+  const std::string x = scratch / "x.csv";
+  refused({"--csv", x, "--json", x}, 2, "--json " + x + ": --csv writes this file, too, expected another");
+  refused({"--csv", x, "--figure", scratch / "x.svg"}, 2, "--csv writes this file, too");
+  refused({"--json", scratch / "o/sweep.json", "--out", scratch / "o"}, 1, "there is no directory");
+  EXPECT_EQ(attoscope(with(small_command, {"--csv", "-", "--json", "-"})).code, 0);
+}
+
+TEST(SweepCommand, ADamagedShardNamesItsLine) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  const std::string directory = scratch / "part";
+  attoscope(with(small_command, {"--out", directory}));
+  const std::string path = directory + "/points.csv";
+  const std::string text = bytes_of_file(path);
+  std::ofstream(path) << text.substr(0, text.size() - 60);
+  const Outcome cut = attoscope({"sweep", "--merge", directory});
+  EXPECT_EQ(cut.code, 1);
+  EXPECT_THAT(cut.err, HasSubstr("points.csv: line 7 is no point of this sweep"));
+  std::filesystem::remove(path);
+  EXPECT_THAT(attoscope({"sweep", "--merge", directory}).err, HasSubstr("points.csv"));
+}
+
+TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
+  const OwnCache own;
+  const std::vector<std::string> command{"sweep",           "--n",     "128", "--d",    "32", "--vary",
+                                         "block_k=8:64:x2", "--seeds", "200", "--quiet"};
+  std::jthread killer([&](const std::stop_token& ended) {
+    while (own.points() < 20 && !ended.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!ended.stop_requested()) ::kill(::getpid(), SIGINT);
+  });
+  const Outcome stopped = attoscope(command);
+  killer.request_stop();
+  killer.join();
+  EXPECT_EQ(stopped.code, 1);
+  EXPECT_THAT(stopped.err, HasSubstr("the same command goes on from there"));
+  const std::uint64_t kept = own.points();
+  EXPECT_LT(kept, 800u);
+  const Outcome resumed = attoscope(command);
+  EXPECT_THAT(resumed.out, HasSubstr("800 points, " + std::to_string(800 - kept) + " of them computed now: "));
+  const Outcome fresh = attoscope(with(command, {"--no-cache"}));
+  EXPECT_EQ(resumed.out.substr(0, resumed.out.find("points")), fresh.out.substr(0, fresh.out.find("points")));
+}
+
+}  // namespace
+}  // namespace attoscope
