@@ -286,7 +286,7 @@ bool TrainThread::wrote(const std::function<void()>& write) {
 /// The training goes on from another state: what was said about it is outdated.
 void TrainThread::renewed() {
   running_ = false;
-  record_.reset();
+  last_.record.reset();
   rate_.restart();
   take_weights(false);
   picture();
@@ -295,7 +295,7 @@ void TrainThread::renewed() {
 void TrainThread::step(const Cancelled& outdated) {
   const int before = history_.record().step;
   history_.step(outdated);
-  record_.reset();
+  last_.record.reset();
   const TrainRecord& r = history_.record();
   unsaved_ |= r.step > before;
   if (history_.over()) running_ = false;
@@ -357,21 +357,21 @@ TrainProgress TrainThread::progress() const {
 /// Tells what is known, about ten times a second; less often where the record takes long to copy.
 void TrainThread::publish(bool at_once) {
   const Clock::time_point now = Clock::now();
-  if (!at_once && now - published_at_ < std::max<Clock::duration>(100ms, 20 * published_in_)) return;
-  published_at_ = now;
+  if (!at_once && now - last_.at < std::max<Clock::duration>(100ms, 20 * last_.took)) return;
+  last_.at = now;
   if (history_.begun()) rate_.mark(now, history_.record().step);
-  if (history_.begun() && !record_) {
-    record_ = std::make_shared<const TrainRecord>(history_.record());
-    records_.push_back(record_);
-    published_in_ = Clock::now() - now;
+  if (history_.begun() && !last_.record) {
+    last_.record = std::make_shared<const TrainRecord>(history_.record());
+    last_.records.push_back(last_.record);
+    last_.took = Clock::now() - now;
   }
   {
     const std::lock_guard lock(mutex_);
-    told_.record = record_;
+    told_.record = last_.record;
     told_.progress = progress();
     if (!note_.empty()) told_.note = std::exchange(note_, {});
   }
-  std::erase_if(records_, [](const auto& r) { return r.use_count() == 1; });
+  std::erase_if(last_.records, [](const auto& r) { return r.use_count() == 1; });
   if (published_) published_();
 }
 

@@ -151,10 +151,13 @@ class TrainThread {
   std::string remark_, note_;
   std::string not_kept_;  ///< the remark that the own checkpoint could not be written; empty: it could
   StepRate rate_;
-  Clock::time_point published_at_{}, saved_at_ = Clock::now();
-  Clock::duration published_in_{};
-  std::shared_ptr<const TrainRecord> record_;                ///< as it was published last; null: it has changed
-  std::vector<std::shared_ptr<const TrainRecord>> records_;  ///< that may still be read: they end here, not in a frame
+  Clock::time_point saved_at_ = Clock::now();
+  struct Published {
+    Clock::time_point at{};
+    Clock::duration took{};
+    std::shared_ptr<const TrainRecord> record;                ///< null: it has changed since
+    std::vector<std::shared_ptr<const TrainRecord>> records;  ///< that may still be read: they end here, not in a frame
+  } last_;
   TensorAt looked_at_;
   struct Measured {
     int pair = -1, step = 0;
