@@ -7,6 +7,7 @@
 #include "app/json/field_reader.h"
 #include "app/sweep/sweep_json.h"
 #include "app/words/numbers.h"
+#include "ui/frame/sweep_heat.h"
 
 namespace attoscope {
 namespace {
@@ -68,43 +69,22 @@ FigurePanel lines(const Sweep& sweep, const Measure& measure, std::span<const Sw
   return panel;
 }
 
-FigureAxis names_of(const Axis& axis) {
-  FigureAxis names;
-  names.label = axis_key(axis.key).title;
-  names.categories = axis.values;
-  return names;
-}
-
-/// A cell for each combination; NaN where there is no answer.
-FigurePanel heat_map(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
-  const Axis &across = sweep.axes[0], &down = sweep.axes[1];
-  FigureHeat heat;
-  heat.width = static_cast<int>(across.values.size());
-  heat.height = static_cast<int>(down.values.size());
-  heat.values.assign(across.values.size() * down.values.size(), NAN);
-  const auto place = [](const Axis& axis, const std::string& value) {
-    return static_cast<std::size_t>(std::ranges::find(axis.values, value) - axis.values.begin());
+/// The rows' means, each in the place of its combination.
+SweepTable table_of(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {
+  SweepTable table;
+  table.measure = title_of(measure);
+  for (const Axis& axis : sweep.axes) table.axes.push_back({axis.key, std::string(axis_key(axis.key).title), axis.values, {}});
+  table.cells.resize(table.axes[0].names.size() * table.across());
+  const auto place = [&](std::size_t axis, const std::string& value) {
+    const std::vector<std::string>& names = table.axes[axis].names;
+    return static_cast<std::size_t>(std::ranges::find(names, value) - names.begin());
   };
-  double least = INFINITY, largest = 0;
   for (const SweepRow& row : rows) {
-    if (row.count == 0 || !std::isfinite(row.mean)) continue;
-    heat.values[place(down, row.values[1]) * across.values.size() + place(across, row.values[0])] =
-        static_cast<float>(row.mean);
-    least = std::min(least, row.mean);
-    largest = std::max(largest, std::fabs(row.mean));
+    SweepCell& cell = table.cells[place(0, row.values[0]) * table.across() + place(1, row.values[1])];
+    cell.count = row.count;
+    cell.mean = row.mean;
   }
-  heat.x0 = heat.y0 = -0.5;
-  heat.x1 = heat.width - 0.5;
-  heat.y1 = heat.height - 0.5;
-  heat.diverging = least < 0;
-  heat.log = least > 0 && largest > 20 * least;
-  heat.range = largest > 0 ? largest : 1;
-  heat.label = title_of(measure);
-  FigurePanel panel;
-  panel.x = names_of(across);
-  panel.y = names_of(down);
-  panel.heat = std::move(heat);
-  return panel;
+  return table;
 }
 
 }  // namespace
@@ -130,7 +110,7 @@ Figure sweep_figure(const std::string& name, const Sweep& sweep, const Measure& 
                     const SweepStyle& style) {
   Figure f;
   f.name = name;
-  f.panels.push_back(style.heat_map && sweep.axes.size() == 2 ? heat_map(sweep, measure, rows)
+  f.panels.push_back(style.heat_map && sweep.axes.size() == 2 ? sweep_heat_panel(table_of(sweep, measure, rows))
                                                               : lines(sweep, measure, rows, style.spread));
   return f;
 }

@@ -14,9 +14,8 @@ std::vector<FigurePanel> ulps_panels(const Result& r) { return {ulps_panel(r)}; 
 std::vector<FigurePanel> scatter_panels(const std::shared_ptr<const Result>& result) {
   ScatterState state;
   refresh_scatter(state, result);
-  if (state.a.empty() && state.b.empty())
-    throw std::invalid_argument("Neither a nor b has any error, so there is no point to draw.");
-  return {scatter_panel(state)};
+  if (!has_points(state)) throw std::invalid_argument("Neither a nor b has any error, so there is no point to draw.");
+  return {state.panel};
 }
 
 std::vector<FigurePanel> why_panels(const Attribution& all) {

@@ -25,7 +25,7 @@ std::vector<FigurePanel> strip_panels(Plot plot, const View& view, const std::sh
   std::vector<FigurePanel> panels;
   for (const auto& [one, of_strip] : plots)
     if (plot == one || (plot == Plot::strip && in_strip(of_strip))) panels.push_back(strip_panel(of_strip, state, view));
-  if (plot == Plot::rescales && (view.hidden_curves & bit(Curve::row_moves)) == 0 && !state.row_moves.empty())
+  if (plot == Plot::rescales && (view.hidden_curves & bit(Curve::row_moves)) == 0 && !state.rows.moves.empty())
     panels.push_back(row_move_panel(state));
   for (FigurePanel& p : panels)
     if (p.series.empty()) p.series.push_back(series_of("", Ink::text, Shape::line));

@@ -1,9 +1,9 @@
 // The sweep of the Sweep workspace as a figure.
 #include <stdexcept>
 
-#include "app/papers/sweep_figure.h"
 #include "app/plots/window_plots.h"
 #include "app/sweep/sweeper.h"
+#include "ui/frame/sweep_heat.h"
 #include "ui/sweep/series.h"
 
 namespace attoscope {
@@ -16,12 +16,12 @@ Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable
   if (!table || table->cells.empty())
     throw std::invalid_argument("Nothing of the sweep is known yet, so there is nothing to draw.");
   Figure f;
+  f.name = "sweep";
   if (session.sweep.heat_map && table->axes.size() > 1) {
-    f = sweep_figure("sweep", *plan.sweep, plan.sweep->measure, rows_of(*table), {.heat_map = true});
+    f.panels.push_back(sweep_heat_panel(*table));
   } else {
     SweepDrawing drawing;
     refresh(drawing, table, session.sweep);
-    f.name = "sweep";
     f.panels.push_back(sweep_panel(drawing));
   }
   f.columns = session.view.figure.two_columns ? 2 : 1;

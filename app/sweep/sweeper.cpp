@@ -140,19 +140,6 @@ bool same_points(const Sweep& x, const Sweep& y) {
   return x.axes == y.axes && x.seeds == y.seeds && settled_base(x) == settled_base(y);
 }
 
-std::vector<SweepRow> rows_of(const SweepTable& table) {
-  std::vector<SweepRow> list;
-  for (std::size_t i = 0; i < table.cells.size(); ++i) {
-    const SweepCell& c = table.cells[i];
-    if (c.count == 0 && c.error < 0) continue;
-    SweepRow row{{table.axes[0].names[i / table.across()]}, c.count, c.mean, c.std, c.min, c.max, ""};
-    if (table.axes.size() > 1) row.values.push_back(table.axes[1].names[i % table.across()]);
-    if (c.error >= 0) row.error = table.errors[static_cast<std::size_t>(c.error)];
-    list.push_back(std::move(row));
-  }
-  return list;
-}
-
 SweepView computed_sweep(const Session& session, const Cancelled& cancelled) {
   PlannedSweep p = planned(session.sweep, session.experiment);
   SweepView view{sweep_offer(), nullptr, p.about};

@@ -31,9 +31,6 @@ PlannedSweep planned(const SweepPlan& plan, const Experiment& base);
 /// True if both consist of the same points, whatever is measured: what is varied may differ in their bases.
 bool same_points(const Sweep& x, const Sweep& y);
 
-/// The table's rows that have an answer, as files and figures take them.
-std::vector<SweepRow> rows_of(const SweepTable& table);
-
 /// Everything of a session's plan, computed before it returns. Throws Stopped when cancelled.
 SweepView computed_sweep(const Session& session, const Cancelled& cancelled = {});
 

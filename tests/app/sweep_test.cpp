@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -278,6 +279,21 @@ TEST(SweepFigure, AMapHasACellForEachCombination) {
   EXPECT_EQ(heat.values.at(3 + 1), static_cast<float>(table.at(3).mean));  // fp16 below, block_k 32 is the second from the left
   EXPECT_EQ(f.panels.at(0).y.categories, (std::vector<std::string>{"bf16", "fp16"}));
   EXPECT_THAT(figure_csv(f), HasSubstr(",32,fp16,"));
+}
+
+TEST(SweepFigure, AMapHasNothingWhereThereIsNoAnswer) {
+  const Sweep sweep = small_sweep();
+  std::vector<SweepRow> table = rows(sweep, sweep.measure, run_sweep(sweep, {}));
+  table.at(0) = {table.at(0).values, 0, 0, 0, 0, 0, "refused"};
+  table.at(1).mean = NAN;
+  table.at(2).mean = INFINITY;
+  const Figure f = sweep_figure("f", sweep, sweep.measure, table, {.heat_map = true});
+  const FigureHeat& heat = f.panels.at(0).heat.value();
+  EXPECT_EQ(heat.values.at(0), FigureHeat::nothing);
+  EXPECT_TRUE(std::isnan(heat.values.at(3)));
+  EXPECT_EQ(heat.values.at(1), INFINITY);
+  EXPECT_EQ(heat.range, std::max({table.at(3).mean, table.at(4).mean, table.at(5).mean}));
+  EXPECT_THAT(figure_csv(f), ::testing::Not(HasSubstr(",16,bf16,")));
 }
 
 }  // namespace

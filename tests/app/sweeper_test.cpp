@@ -158,6 +158,20 @@ TEST(SweepPlan, PointsStayWhenWhatIsVariedChangesInTheBase) {
   EXPECT_TRUE(same_points(sweep, *planned(more, s.experiment).sweep));
 }
 
+/// The table's rows that have an answer or an error.
+std::vector<SweepRow> rows_of(const SweepTable& table) {
+  std::vector<SweepRow> list;
+  for (std::size_t i = 0; i < table.cells.size(); ++i) {
+    const SweepCell& c = table.cells[i];
+    if (c.count == 0 && c.error < 0) continue;
+    SweepRow row{{table.axes[0].names[i / table.across()]}, c.count, c.mean, c.std, c.min, c.max, ""};
+    if (table.axes.size() > 1) row.values.push_back(table.axes[1].names[i % table.across()]);
+    if (c.error >= 0) row.error = table.errors[static_cast<std::size_t>(c.error)];
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
 TEST(SweepLedger, ItsTableIsTheCommandLinesWhoeverComesFirst) {
   const Session s = small_session();
   const Sweep sweep = *planned(s.sweep, s.experiment).sweep;

@@ -9,6 +9,7 @@
 #include "kernels/deviation/fields.h"
 #include "kernels/questions/clipping.h"
 #include "kernels/questions/scores.h"
+#include "ui/frame/figure_panel.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
 #include "ui/session/history.h"
@@ -71,6 +72,19 @@ struct ProfileState {
   std::vector<ProfileCurve> along_row, along_col;
 };
 
+/// All rows of a recurrence, tile by tile.
+struct StripRows {
+  std::vector<double> tile, rescales, expected;  ///< how often m moved, and how often it would for scores in random order
+  std::vector<double> quantiles[5];              ///< of m
+  std::vector<double> moves;                     ///< [k]: rows, of those that are held, in which m moved k times
+};
+
+/// What the axes of its plots show.
+struct StripAxes {
+  double m_low = 0, m_high = 1, rescales_high = 1, error_low = 1e-6, error_high = 1, P_low = 1e-3, P_high = 10;
+  double first = -0.5, last = 0.5;  ///< of the tiles, shared by all plots
+};
+
 /// The recurrence as series over tiles.
 struct StripState {
   std::shared_ptr<const Result> result;
@@ -83,12 +97,9 @@ struct StripState {
   std::int64_t saturated = 0, ties = 0;                           ///< how many P, how many keys these are
   bool stale = false;                                             ///< a max in use lies below the true one somewhere
   double P_limit = 0;                                             ///< the largest number of P's format; 0: P is not rounded
-  std::vector<double> all_tiles, rescales, expected;              ///< over all rows
-  std::vector<double> quantiles[5];
-  std::vector<double> row_moves;  ///< [k]: rows, of those that are held, in which m moved k times
-  double m_low = 0, m_high = 1, rescales_high = 1, error_low = 1e-6, error_high = 1, P_low = 1e-3, P_high = 10;
-  double b_error = 0;               ///< largest error of b in the traced row; 0 where the row was not computed
-  double first = -0.5, last = 0.5;  ///< the tile axis, shared by the four plots
+  double b_error = 0;                                             ///< largest error of b in the traced row; 0: not computed
+  StripRows rows;
+  StripAxes axes;
 };
 
 /// The scrubber while it goes by itself.
@@ -97,15 +108,11 @@ struct Playback {
   double next_step = 0;  ///< when, in seconds of ImGui's clock
 };
 
-/// Errors over magnitudes, both as decimal logarithms: of every cell of a fine grid the point with the largest error.
+/// Errors over magnitudes: of every cell of a fine grid the point with the largest error.
 struct ScatterPoints {
-  struct Point {
-    float x, y;  ///< log10 |golden|, log10 |error|
-  };
   std::shared_ptr<const Result> result;
-  std::vector<Point> a, b;
-  std::int64_t a_exact = 0, b_exact = 0;   ///< elements without any error
-  float x0 = -3, x1 = 1, y0 = -6, y1 = 0;  ///< what the axes show
+  FigurePanel panel;                      ///< dots of b and of a, then half an ulp of the format
+  std::int64_t a_exact = 0, b_exact = 0;  ///< elements without any error
 };
 
 struct ScatterWork;

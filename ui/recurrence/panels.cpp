@@ -15,15 +15,15 @@ bool shows(const View& view, Curve c) { return (view.hidden_curves & bit(c)) == 
 
 Series band_of(std::string label, const StripState& m, std::size_t low, std::size_t high) {
   constexpr std::size_t median = 2;
-  Series s = series_of(std::move(label), Ink::text, Shape::band, m.all_tiles, m.quantiles[median]);
-  s.low = m.quantiles[low];
-  s.high = m.quantiles[high];
+  Series s = series_of(std::move(label), Ink::text, Shape::band, m.rows.tile, m.rows.quantiles[median]);
+  s.low = m.rows.quantiles[low];
+  s.high = m.rows.quantiles[high];
   return s;
 }
 
 /// A line from one end of the tile axis to the other.
 Series level_of(std::string label, Ink ink, const StripState& m, double y) {
-  Series s = series_of(std::move(label), ink, Shape::line, {m.first, m.last}, {y, y});
+  Series s = series_of(std::move(label), ink, Shape::line, {m.axes.first, m.axes.last}, {y, y});
   s.dashed = true;
   return s;
 }
@@ -33,8 +33,8 @@ FigurePanel over_tiles(const StripState& m, const std::string& y, bool log = fal
   FigurePanel p;
   p.x = number_axis("tile");
   p.x.whole = true;
-  p.x.min = m.first;
-  p.x.max = m.last;
+  p.x.min = m.axes.first;
+  p.x.max = m.axes.last;
   p.y = number_axis(y, log);
   return p;
 }
@@ -62,10 +62,10 @@ FigurePanel rescale_panel(const StripState& m, const View& view) {
   constexpr std::size_t few_tiles = 300;
   FigurePanel p = over_tiles(m, "rows rescaled");
   if (shows(view, Curve::rescales))
-    p.series.push_back(series_of(curve_label::rescales, Ink::moved, m.all_tiles.size() > few_tiles ? Shape::steps : Shape::bars,
-                                 m.all_tiles, m.rescales));
+    p.series.push_back(series_of(curve_label::rescales, Ink::moved, m.rows.tile.size() > few_tiles ? Shape::steps : Shape::bars,
+                                 m.rows.tile, m.rows.rescales));
   if (shows(view, Curve::expected))
-    p.series.push_back(series_of(curve_label::expected, Ink::text, Shape::steps, m.all_tiles, m.expected));
+    p.series.push_back(series_of(curve_label::expected, Ink::text, Shape::steps, m.rows.tile, m.rows.expected));
   p.y.min = 0;
   return p;
 }
@@ -89,9 +89,9 @@ FigurePanel sum_panel(const StripState& m, const View& view) {
 FigurePanel largest_P_panel(const StripState& m) {
   FigurePanel p = over_tiles(m, fmt::format("largest P of row {}", m.result->trace.row), true);
   p.series = {series_of("largest P", Ink::a, Shape::steps, m.tile, m.P_max)};
-  if (m.P_limit > 0 && m.P_limit < m.P_high) p.series.push_back(level_of(curve_label::saturates, Ink::bad, m, m.P_limit));
-  p.y.min = m.P_low;
-  p.y.max = m.P_high;
+  if (m.P_limit > 0 && m.P_limit < m.axes.P_high) p.series.push_back(level_of(curve_label::saturates, Ink::bad, m, m.P_limit));
+  p.y.min = m.axes.P_low;
+  p.y.max = m.axes.P_high;
   return p;
 }
 
@@ -101,8 +101,8 @@ FigurePanel error_panel(const StripState& m, const View& view) {
   if (shows(view, Curve::error)) p.series.push_back(series_of(names.a, Ink::a, Shape::steps, m.error_tile, m.error));
   if (shows(view, Curve::b_error) && m.b_error > 0)
     p.series.push_back(level_of(names.b_after_a + " at the end", Ink::b, m, m.b_error));
-  p.y.min = m.error_low;
-  p.y.max = m.error_high;
+  p.y.min = m.axes.error_low;
+  p.y.max = m.axes.error_high;
   return p;
 }
 
@@ -130,15 +130,15 @@ FigurePanel row_move_panel(const StripState& m) {
   p.x.whole = true;
   p.y = number_axis("rows");
   p.y.min = 0;
-  Series counts = series_of("rows", Ink::moved, Shape::bars, {}, m.row_moves);
-  for (std::size_t k = 0; k < m.row_moves.size(); ++k) counts.x.push_back(static_cast<double>(k));
+  Series counts = series_of("rows", Ink::moved, Shape::bars, {}, m.rows.moves);
+  for (std::size_t k = 0; k < m.rows.moves.size(); ++k) counts.x.push_back(static_cast<double>(k));
   const double expected = m.result->rescales.expected;
   Series line =
-      series_of("expected mean, H_T − 1", Ink::text, Shape::line, {expected, expected}, {0, std::ranges::max(m.row_moves)});
+      series_of("expected mean, H_T − 1", Ink::text, Shape::line, {expected, expected}, {0, std::ranges::max(m.rows.moves)});
   line.dashed = true;
   p.series = {std::move(counts), std::move(line)};
   p.x.min = -0.6;
-  p.x.max = std::max(static_cast<double>(m.row_moves.size()), std::ceil(expected) + 1) - 0.4;
+  p.x.max = std::max(static_cast<double>(m.rows.moves.size()), std::ceil(expected) + 1) - 0.4;
   return p;
 }
 

@@ -34,20 +34,21 @@ struct Strip {
   const Series* curve(std::string_view label) const { return find_series(panel, label); }
   /// Pixels of a tile in the current plot.
   double spacing() const {
-    return static_cast<double>(ImPlot::GetPlotSize().x) / static_cast<double>(std::max<std::size_t>(1, state.all_tiles.size()));
+    return static_cast<double>(ImPlot::GetPlotSize().x) / static_cast<double>(std::max<std::size_t>(1, state.rows.tile.size()));
   }
 };
 
 /// Whole tiles, 1, 2 or 5 times a power of ten apart, so that labels do not touch.
 std::vector<double> tile_ticks(const StripState& m, float width) {
-  const double most = std::max(1.0, static_cast<double>(
-                                        width / (px(18) + px(7) * static_cast<float>(fmt::format("{:.0f}", m.last).size())))),
-               span = m.last - m.first;
+  const double most =
+                   std::max(1.0, static_cast<double>(
+                                     width / (px(18) + px(7) * static_cast<float>(fmt::format("{:.0f}", m.axes.last).size())))),
+               span = m.axes.last - m.axes.first;
   double step = 1;
   for (const double factor : {2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0})
     if (span / step > most) step *= factor;
   std::vector<double> ticks;
-  for (double t = 0; t < m.last; t += step) ticks.push_back(t);
+  for (double t = 0; t < m.axes.last; t += step) ticks.push_back(t);
   return ticks;
 }
 
@@ -97,7 +98,7 @@ void draw_marks(const char* id, const Series& series, double pixels, const ImPlo
 
 void draw_max(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
-  if (!begin(s, "##running max", m.m_low, m.m_high, size)) return;
+  if (!begin(s, "##running max", m.axes.m_low, m.axes.m_high, size)) return;
   if (const Series* const rows = s.curve(curve_label::most_rows)) draw_band(*rows, fill(s.colours.text, 0.10f));
   if (const Series* const rows = s.curve(curve_label::half_the_rows)) draw_band(*rows, fill(s.colours.text, 0.16f));
   shade(s);
@@ -118,12 +119,13 @@ void draw_max(Strip& s, ImVec2 size) {
 
 /// How many rows moved how often, as a small plot within the current one, and what would be expected.
 void draw_row_moves(const Strip& s, ImVec2 from, ImVec2 to) {
-  const std::vector<double>& counts = s.state.row_moves;
-  if (counts.empty() || to.y - from.y < px(36) || to.x - from.x < px(48)) return;
+  if (s.state.rows.moves.empty() || to.y - from.y < px(36) || to.x - from.x < px(48)) return;
   ImDrawList* list = ImPlot::GetPlotDrawList();
   list->AddRectFilled(from, to, faded(s.colours.panel, 0.88f), px(3));
   const float foot = to.y - px(15), top = from.y + px(4), left = from.x + px(4), right = to.x - px(4);
-  const double expected = s.result().rescales.expected, most = std::ranges::max(counts),
+  const FigurePanel panel = row_move_panel(s.state);
+  const std::vector<double>& counts = panel.series.front().y;
+  const double expected = panel.series.back().x.front(), most = std::ranges::max(counts),
                last = std::max(static_cast<double>(counts.size()), std::ceil(expected) + 2);
   const auto x = [&](double moves) { return left + static_cast<float>((moves + 0.5) / last) * (right - left); };
   const float half = std::max(px(0.5f), static_cast<float>(0.4 / last) * (right - left));
@@ -167,7 +169,7 @@ void draw_rescales(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
   const Rescales& r = s.result().rescales;
   const double top =
-      m.rescales_high / std::max(0.5, 1 - static_cast<double>(px(20) / (size.y - px(20))));  // room for the words
+      m.axes.rescales_high / std::max(0.5, 1 - static_cast<double>(px(20) / (size.y - px(20))));  // room for the words
   if (!begin(s, "##rescales", *s.panel.y.min, top, size)) return;
   shade(s);
   if (const Series* const counts = s.curve(curve_label::rescales)) draw_counts(*counts, s.colours.moved);
@@ -188,7 +190,8 @@ void draw_saturated(const Strip& s) {
   const std::vector<double> height(s.state.saturated_tile.size(), 0.0);
   const float foot = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y;
   const float half = std::clamp(static_cast<float>(s.spacing()) * 0.4f, px(1), px(4));
-  const Points marks = decimated(s.state.saturated_tile, height, s.state.first, s.state.last, ImPlot::GetPlotSize().x / px(4));
+  const Points marks =
+      decimated(s.state.saturated_tile, height, s.state.axes.first, s.state.axes.last, ImPlot::GetPlotSize().x / px(4));
   for (const double tile : marks.x) {
     const float x = ImPlot::PlotToPixels(tile, 1).x;
     ImPlot::GetPlotDrawList()->AddTriangleFilled({x, foot - px(1) - 2 * half}, {x - half, foot - px(1)},
@@ -213,7 +216,7 @@ void draw_P(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
   if (!begin(s, "##largest P", size)) return;
   shade(s);
-  draw_clamped_steps("##P", s.panel.series.front(), m.P_low, m.P_high, stroke(s.colours.a));
+  draw_clamped_steps("##P", s.panel.series.front(), m.axes.P_low, m.axes.P_high, stroke(s.colours.a));
   const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
   ImDrawList* list = ImPlot::GetPlotDrawList();
   const Series* const limit = s.curve(curve_label::saturates);
@@ -233,7 +236,7 @@ void draw_errors(Strip& s, ImVec2 size) {
   if (!begin(s, "##error", size)) return;
   shade(s);
   for (const Series& series : s.panel.series)
-    if (!series.dashed) draw_clamped_steps("##e", series, m.error_low, m.error_high, stroke(s.colours.a));
+    if (!series.dashed) draw_clamped_steps("##e", series, m.axes.error_low, m.axes.error_high, stroke(s.colours.a));
   if (m.error.empty()) {
     const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
     draw_text(

@@ -84,16 +84,16 @@ void take_trace(StripState& m, const Trace& trace) {
 }
 
 void take_rescales(StripState& m, const Rescales& r) {
-  m.rescales_high = 0;
+  m.axes.rescales_high = 0;
   for (std::size_t t = 0; t < r.per_tile.size(); ++t) {
-    m.all_tiles.push_back(static_cast<double>(t));
-    m.rescales.push_back(static_cast<double>(r.per_tile[t]));
-    m.expected.push_back(t < r.expected_per_tile.size() ? r.expected_per_tile[t] : 0);
-    m.rescales_high = std::max({m.rescales_high, m.rescales.back(), m.expected.back()});
+    m.rows.tile.push_back(static_cast<double>(t));
+    m.rows.rescales.push_back(static_cast<double>(r.per_tile[t]));
+    m.rows.expected.push_back(t < r.expected_per_tile.size() ? r.expected_per_tile[t] : 0);
+    m.axes.rescales_high = std::max({m.axes.rescales_high, m.rows.rescales.back(), m.rows.expected.back()});
   }
-  if (m.rescales_high <= 0) m.rescales_high = 1;
+  if (m.axes.rescales_high <= 0) m.axes.rescales_high = 1;
   for (std::size_t q = 0; q < 5; ++q)
-    for (const auto& quantiles : r.max_quantiles) m.quantiles[q].push_back(static_cast<double>(quantiles[q]));
+    for (const auto& quantiles : r.max_quantiles) m.rows.quantiles[q].push_back(static_cast<double>(quantiles[q]));
 }
 
 /// The largest number of P's format; 0 where P is not rounded, or not seen by the trace.
@@ -134,14 +134,15 @@ void refresh_strip(StripState& state, const std::shared_ptr<const Result>& resul
   if (!result) return;
   take_trace(state, result->trace);
   take_rescales(state, result->rescales);
-  state.row_moves = rows_by_moves(*result);
+  state.rows.moves = rows_by_moves(*result);
   state.b_error = error_of_b(*result);
   state.P_limit = limit_of_P(result->experiment);
-  span_of({&state.max_true, &state.max_used, &state.quantiles[0], &state.quantiles[4]}, state.m_low, state.m_high);
-  decades_of({state.b_error}, state.error, state.error_low, state.error_high);
-  decades_of({1.0}, state.P_max, state.P_low, state.P_high);
-  if (state.P_limit <= 100 * state.P_high) state.P_high = std::clamp(3 * state.P_limit, state.P_high, beyond);
-  state.last = std::max(1, result->rescales.tiles) - 0.5;
+  span_of({&state.max_true, &state.max_used, &state.rows.quantiles[0], &state.rows.quantiles[4]}, state.axes.m_low,
+          state.axes.m_high);
+  decades_of({state.b_error}, state.error, state.axes.error_low, state.axes.error_high);
+  decades_of({1.0}, state.P_max, state.axes.P_low, state.axes.P_high);
+  if (state.P_limit <= 100 * state.axes.P_high) state.axes.P_high = std::clamp(3 * state.P_limit, state.axes.P_high, beyond);
+  state.axes.last = std::max(1, result->rescales.tiles) - 0.5;
 }
 
 }  // namespace attoscope

@@ -23,33 +23,12 @@ Series shares_of(std::string label, Ink ink, const UlpHistogram& h) {
   return s;
 }
 
-Series points_of(std::string label, Ink ink, const std::vector<ScatterPoints::Point>& points) {
-  Series s = series_of(std::move(label), ink, Shape::dots);
-  for (const ScatterPoints::Point& p : points) {
-    s.x.push_back(std::pow(10.0, static_cast<double>(p.x)));
-    s.y.push_back(std::pow(10.0, static_cast<double>(p.y)));
-  }
-  return s;
-}
-
 /// The ink of one algorithm's traffic: a's or b's where it is what they do.
 Ink ink_of(const TrafficOf& t, const Palette& colours) {
   return t.colour == colours.a ? Ink::a : t.colour == colours.b ? Ink::b : Ink::golden;
 }
 
 }  // namespace
-
-Series half_ulp(const Format& format, double low, double high) {
-  constexpr std::size_t most = 512;
-  Series s = series_of("½ ulp of " + name(format), Ink::text, Shape::line);
-  for (double x = std::exp2(std::floor(std::log2(low))); x < high && s.x.size() < 2 * most; x *= 2) {
-    const double half = ulp(format, x) / 2;
-    if (!(half > 0)) continue;
-    s.x.insert(s.x.end(), {x, 2 * x});
-    s.y.insert(s.y.end(), {half, half});
-  }
-  return s;
-}
 
 FigurePanel ulps_panel(const Result& r) {
   const MethodNames names = method_names(r.experiment);
@@ -64,18 +43,6 @@ FigurePanel ulps_panel(const Result& r) {
   return p;
 }
 
-FigurePanel scatter_panel(const ScatterPoints& m) {
-  const MethodNames names = method_names(m.result->experiment);
-  const auto power = [](float x) { return std::pow(10.0, static_cast<double>(x)); };
-  FigurePanel p;
-  p.x = number_axis("|golden|", true);
-  p.y = number_axis("|error|", true);
-  p.x.min = power(m.x0), p.x.max = power(m.x1), p.y.min = power(m.y0), p.y.max = power(m.y1);
-  p.series = {points_of(names.b_after_a, Ink::b, m.b), points_of(names.a, Ink::a, m.a),
-              half_ulp(m.result->experiment.format, *p.x.min, *p.x.max)};
-  return p;
-}
-
 FigurePanel why_panel(const Attribution& all) {
   FigurePanel p;
   p.y = number_axis("change of mean |error|, %");
@@ -86,9 +53,11 @@ FigurePanel why_panel(const Attribution& all) {
     p.x.categories.emplace_back(name(share.step));
   }
   p.x.label = "step made exact";
-  const auto [least, largest] = std::ranges::minmax(s.y);
-  if (least >= 0) p.y.min = 0;
-  if (largest <= 0) p.y.max = 0;
+  if (!s.y.empty()) {
+    const auto [least, largest] = std::ranges::minmax(s.y);
+    if (least >= 0) p.y.min = 0;
+    if (largest <= 0) p.y.max = 0;
+  }
   p.series = {std::move(s)};
   return p;
 }

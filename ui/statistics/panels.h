@@ -14,10 +14,8 @@ inline constexpr double least_share = 1e-6;
 /// How often each signed error occurs: shares of the bins, each at its middle.
 FigurePanel ulps_panel(const Result& result);
 
-/// Half an ulp of the format over the magnitudes [low, high]: it steps at every power of two.
-Series half_ulp(const Format& format, double low, double high);
-/// Errors over magnitudes, both logarithmic.
-FigurePanel scatter_panel(const ScatterPoints& points);
+/// True if an element errs by a finite amount, so that there is a point to draw.
+bool has_points(const ScatterPoints& scatter);
 
 /// By how many percent the mean error would change if each step were exact.
 FigurePanel why_panel(const Attribution& attribution);

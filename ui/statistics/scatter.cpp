@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/result.h"
@@ -15,6 +17,7 @@
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
@@ -107,11 +110,12 @@ class Grid {
       if (e > cell.error) cell = {e, g};
     }
   }
-  std::vector<ScatterPoints::Point> points() const {
-    std::vector<ScatterPoints::Point> points;
+  Series dots(std::string label, Ink ink) const {
+    const auto seven_digits = [](double x) { return std::pow(10.0, double{static_cast<float>(std::log10(x))}); };
+    Series s = series_of(std::move(label), ink, Shape::dots);
     for (const Worst& w : worst_)
-      if (w.error > 0) points.push_back({static_cast<float>(std::log10(w.magnitude)), static_cast<float>(std::log10(w.error))});
-    return points;
+      if (w.error > 0) s.x.push_back(seven_digits(w.magnitude)), s.y.push_back(seven_digits(w.error));
+    return s;
   }
 
  private:
@@ -146,14 +150,30 @@ void take(ScatterWork& w, const Part& part) {
 void set_axes(ScatterWork& w) {
   w.magnitudes = w.of_magnitudes.span(columns);
   w.errors = w.of_errors.span(lines);
-  constexpr double log10_2 = 0x1.34413509f79ffp-2;
-  const auto low = [](double x) { return static_cast<float>(std::max(-307.0, std::floor(x * log10_2 * 2) / 2)); };
-  const auto high = [](double x) { return static_cast<float>(std::min(307.0, std::ceil((x + 0.1) * log10_2 * 2) / 2)); };
-  ScatterPoints& p = w.found;
-  p.x0 = low(w.magnitudes.low), p.x1 = high(w.magnitudes.high);
-  p.y0 = low(w.errors.low), p.y1 = high(w.errors.high);
-  if (!(p.x0 < p.x1)) p.x0 = p.x1 - 3;
-  if (!(p.y0 < p.y1)) p.y0 = p.y1 - 3;
+  const auto axis = [](std::string label, const Span& octaves) {
+    constexpr double log10_2 = 0x1.34413509f79ffp-2;
+    const double high = std::min(307.0, std::ceil((octaves.high + 0.1) * log10_2 * 2) / 2),
+                 low = std::max(-307.0, std::floor(octaves.low * log10_2 * 2) / 2);
+    FigureAxis shown = number_axis(std::move(label), true);
+    shown.min = std::pow(10.0, low < high ? low : high - 3);
+    shown.max = std::pow(10.0, high);
+    return shown;
+  };
+  w.found.panel.x = axis("|golden|", w.magnitudes);
+  w.found.panel.y = axis("|error|", w.errors);
+}
+
+/// Half an ulp of the format over the magnitudes [low, high]: it steps at every power of two.
+Series half_ulp(const Format& format, double low, double high) {
+  constexpr std::size_t most = 512;
+  Series s = series_of("½ ulp of " + name(format), Ink::text, Shape::line);
+  for (double x = std::exp2(std::floor(std::log2(low))); x < high && s.x.size() < 2 * most; x *= 2) {
+    const double half = ulp(format, x) / 2;
+    if (!(half > 0)) continue;
+    s.x.insert(s.x.end(), {x, 2 * x});
+    s.y.insert(s.y.end(), {half, half});
+  }
+  return s;
 }
 
 /// Looks at so many more elements; true when all four passes are done.
@@ -172,12 +192,18 @@ bool finish(ScatterWork& w, std::size_t elements) {
     if (++w.pass == 2) set_axes(w);
   }
   if (w.pass < passes) return false;
-  w.found.a = w.a.points();
-  w.found.b = w.b.points();
+  FigurePanel& p = w.found.panel;
+  const Experiment& e = w.found.result->experiment;
+  const MethodNames names = method_names(e);
+  p.series = {w.b.dots(names.b_after_a, Ink::b), w.a.dots(names.a, Ink::a), half_ulp(e.format, *p.x.min, *p.x.max)};
   return true;
 }
 
 }  // namespace
+
+bool has_points(const ScatterPoints& scatter) {
+  return std::ranges::any_of(scatter.panel.series, [](const Series& s) { return s.shape == Shape::dots && !s.x.empty(); });
+}
 
 bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, std::size_t elements) {
   if (!result || !result->golden) {
@@ -198,30 +224,32 @@ bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& r
 
 namespace {
 
-/// Where a point of the plot is on screen.
-struct Screen {
-  ImVec2 at, size;
-  const ScatterState& m;
-  float x(float log10_x) const { return at.x + (log10_x - m.x0) / (m.x1 - m.x0) * size.x; }
-  float y(float log10_y) const { return at.y + (m.y1 - log10_y) / (m.y1 - m.y0) * size.y; }
-};
+/// Where the points of a series are on screen.
+std::vector<ImVec2> on_screen(const Series& s) {
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const double left = std::log10(limits.X.Min), right = std::log10(limits.X.Max), low = std::log10(limits.Y.Min),
+               high = std::log10(limits.Y.Max);
+  std::vector<ImVec2> points;
+  for (std::size_t i = 0; i < s.x.size(); ++i)
+    points.push_back({at.x + static_cast<float>((std::log10(s.x[i]) - left) / (right - left)) * size.x,
+                      at.y + static_cast<float>((high - std::log10(s.y[i])) / (high - low)) * size.y});
+  return points;
+}
 
-void draw_points(ImDrawList* list, const Screen& s, const std::vector<ScatterPoints::Point>& points, Colour colour) {
+void draw_dots(ImDrawList* list, const Series& s, Colour colour) {
   const float side = px(1.6f);
-  list->PrimReserve(static_cast<int>(points.size()) * 6, static_cast<int>(points.size()) * 4);
-  for (const ScatterPoints::Point& p : points) {
-    const float x = std::clamp(s.x(p.x), s.at.x, s.at.x + s.size.x - side),
-                y = std::clamp(s.y(p.y), s.at.y, s.at.y + s.size.y - side);
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  list->PrimReserve(static_cast<int>(s.x.size()) * 6, static_cast<int>(s.x.size()) * 4);
+  for (const ImVec2& p : on_screen(s)) {
+    const float x = std::clamp(p.x, at.x, at.x + size.x - side), y = std::clamp(p.y, at.y, at.y + size.y - side);
     list->PrimRect({x, y}, {x + side, y + side}, colour);
   }
 }
 
-/// Half an ulp of the format, which steps at every power of two.
-void draw_half_ulp(ImDrawList* list, const Screen& s, const Series& line, const Palette& colours) {
-  std::vector<ImVec2> corners;
-  for (std::size_t i = 0; i < line.x.size(); ++i)
-    corners.push_back({s.x(static_cast<float>(std::log10(line.x[i]))), s.y(static_cast<float>(std::log10(line.y[i])))});
-  list->AddPolyline(corners.data(), static_cast<int>(corners.size()), colours.text, 0, px(1.2f));
+void draw_line(ImDrawList* list, const Series& s, Colour colour) {
+  const std::vector<ImVec2> corners = on_screen(s);
+  list->AddPolyline(corners.data(), static_cast<int>(corners.size()), colour, 0, px(1.2f));
 }
 
 /// What the plot shows, and at the right what its line is.
@@ -236,7 +264,7 @@ void draw_title(ImVec2 at, float width, const Format& format, const Palette& col
 
 /// Why there is no point; empty: there are some.
 std::string why_no_points(const ScatterPoints& m) {
-  if (!m.a.empty() || !m.b.empty()) return {};
+  if (has_points(m)) return {};
   return m.a_exact + m.b_exact > 0 ? "All that is finite is exact." : "Every error is NaN or infinite.";
 }
 
@@ -257,27 +285,23 @@ void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& resu
       "|x - golden| over |golden|\nwithout any error: a " + std::to_string(state.a_exact) + ", b " +
           std::to_string(state.b_exact));
   draw_title(at, room.x, result->experiment.format, colours);
-  PlotFrame frame{"##scatter",
-                  std::pow(10.0, static_cast<double>(state.x0)),
-                  std::pow(10.0, static_cast<double>(state.x1)),
-                  std::pow(10.0, static_cast<double>(state.y0)),
-                  std::pow(10.0, static_cast<double>(state.y1)),
-                  true,
-                  {},
-                  {},
-                  {},
-                  {}};
+  const FigurePanel& p = state.panel;
+  PlotFrame frame{
+      "##scatter", p.x.min.value_or(1e-3), p.x.max.value_or(10), p.y.min.value_or(1e-6), p.y.max.value_or(1), true, {}, {}, {},
+      {}};
   frame.log_x = true;
   if (!begin_plot(frame, {room.x, height})) return;
   ImDrawList* list = ImPlot::GetPlotDrawList();
-  const Screen screen{ImPlot::GetPlotPos(), ImPlot::GetPlotSize(), state};
   ImPlot::PushPlotClipRect();
-  draw_points(list, screen, state.b, faded(colours.b, 0.8f));
-  draw_points(list, screen, state.a, faded(colours.a, 0.8f));
-  draw_half_ulp(list, screen, half_ulp(result->experiment.format, frame.x0, frame.x1), colours);
-  const std::string why = fitted(Face::label, why_no_points(state), screen.size.x - px(8));
-  draw_text(list, {screen.at.x + screen.size.x / 2, screen.at.y + screen.size.y / 2 - line_height(Face::label)}, Face::label,
-            colours.secondary, why, 0.5f);
+  for (const Series& s : p.series)
+    if (s.shape == Shape::dots)
+      draw_dots(list, s, faded(s.ink == Ink::a ? colours.a : colours.b, 0.8f));
+    else
+      draw_line(list, s, colours.text);
+  const ImVec2 plot = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const std::string why = fitted(Face::label, why_no_points(state), size.x - px(8));
+  draw_text(list, {plot.x + size.x / 2, plot.y + size.y / 2 - line_height(Face::label)}, Face::label, colours.secondary, why,
+            0.5f);
   ImPlot::PopPlotClipRect();
   end_plot();
 }

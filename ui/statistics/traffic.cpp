@@ -14,6 +14,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/loop_picture.h"
+#include "ui/statistics/panels.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/units.h"
@@ -42,7 +43,7 @@ int traffic_index(Algorithm a) {
 enum class Room { low, middle, tall };
 
 /// A kernel: its name, formula, bytes, bytes over Algorithm 0's, and a bar to scale.
-void draw_bytes(const TrafficOf& t, double largest, double algorithm0, Room room, const Palette& colours) {
+void draw_bytes(const TrafficOf& t, double bytes, double largest, double algorithm0, Room room, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool low = room == Room::low;
   const float width = ImGui::GetContentRegionAvail().x, height = px(low ? 22 : 26), bar = px(low ? 3 : 5),
@@ -54,12 +55,20 @@ void draw_bytes(const TrafficOf& t, double largest, double algorithm0, Room room
   draw_text(at, Face::label, colours.text, t.name);
   draw_text({at.x + formula_left, at.y + px(1)}, Face::mono_small, colours.faint,
             fitted(Face::mono_small, t.formula, bytes_left - formula_left));
-  draw_text({at.x + bytes_right, at.y}, Face::mono, colours.text, bytes_text(t.bytes), 1);
-  draw_text({at.x + width, at.y}, Face::mono, colours.secondary, times(t.bytes / algorithm0), 1);
+  draw_text({at.x + bytes_right, at.y}, Face::mono, colours.text, bytes_text(bytes), 1);
+  draw_text({at.x + width, at.y}, Face::mono, colours.secondary, times(bytes / algorithm0), 1);
   list->AddRectFilled({at.x, y}, {at.x + width, y + bar}, colours.raised, px(2));
-  list->AddRectFilled({at.x, y}, {at.x + std::max(px(2), width * static_cast<float>(t.bytes / largest)), y + bar}, t.colour,
+  list->AddRectFilled({at.x, y}, {at.x + std::max(px(2), width * static_cast<float>(bytes / largest)), y + bar}, t.colour,
                       px(2));
   explain(t.what, t.counted);
+}
+
+/// The bars of all three.
+void draw_bars(const TrafficOfAll& all, Room room, const Palette& colours) {
+  const FigurePanel panel = bytes_panel(all, colours);
+  const auto bytes = [&](std::size_t i) { return panel.series[i].y.front(); };
+  const double most = std::max({bytes(0), bytes(1), bytes(2)});
+  for (std::size_t i = 0; i < all.size(); ++i) draw_bytes(all[i], bytes(i), most, bytes(0), room, colours);
 }
 
 /// What the numbers are, and the button of the loop.
@@ -256,10 +265,7 @@ TrafficOfAll traffic_of_all(const Result& r, const Palette& colours) {
 }
 TrafficOfAll traffic_of_all(const Experiment& e, const Palette& colours) { return traffic_of_all(e, traffic(e), colours); }
 
-void draw_traffic_lines(const TrafficOfAll& all, const Palette& colours) {
-  const double most = std::ranges::max_element(all, {}, &TrafficOf::bytes)->bytes;
-  for (const TrafficOf& t : all) draw_bytes(t, most, all[0].bytes, Room::middle, colours);
-}
+void draw_traffic_lines(const TrafficOfAll& all, const Palette& colours) { draw_bars(all, Room::middle, colours); }
 
 void draw_traffic(Session& session, const PanelInput& input, TrafficState& state, const Palette& colours) {
   if (!input.answer.result) return label(Face::label, colours.secondary, "No answer yet");
@@ -267,15 +273,13 @@ void draw_traffic(Session& session, const PanelInput& input, TrafficState& state
   const TrafficOfAll all = traffic_of_all(r, colours);
   const float height = ImGui::GetContentRegionAvail().y / px(1);
   const Room room = height >= 236 ? Room::tall : height >= 206 ? Room::middle : Room::low;
-  double largest = 0;
-  for (const TrafficOf& t : all) largest = std::max(largest, t.bytes);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
   ImGui::Dummy({0, px(4)});
   if (height >= 254) draw_caption(r.traffic, state.shows_loop, colours);
   if (state.shows_loop && height >= 254) {
     draw_loop(state, r, session.view, colours);
   } else {
-    for (const TrafficOf& t : all) draw_bytes(t, largest, all[0].bytes, room, colours);
+    draw_bars(all, room, colours);
     draw_on_chip(r.experiment, session.view.on_chip_elements, room, colours);
     draw_roofline(session.view, all, useful_flops(r.experiment.problem), colours);
   }

@@ -10,6 +10,7 @@
 #include "kernels/questions/attribution.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
+#include "ui/statistics/panels.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -18,15 +19,12 @@ namespace attoscope {
 
 namespace {
 
-/// The change of the mean error as a share of it; below 0: it would shrink.
-double change_of(const StepShare& s, const Attribution& all) { return -s.relief / all.total.mean_abs; }
-
-/// One step: its name, a bar, and by how much the error would change. True if it was clicked.
-bool draw_share(const StepShare& s, const Attribution& all, double largest, float width, float height, const Palette& colours) {
+/// One step: its name, a bar, and by how many percent the error would change. True if it was clicked.
+bool draw_share(const StepShare& s, const StepError& total, double change, double largest, float width, float height,
+                const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float left = px(78), right = px(62), bar = std::floor(px(9));
   const bool pressed = ImGui::InvisibleButton(("why " + std::string(name(s.step))).c_str(), {width, height});
-  const double change = change_of(s, all);
   const bool known = std::isfinite(change);
   const float y = at.y + (height - bar) / 2, room = width - left - right - px(8);
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -39,27 +37,30 @@ bool draw_share(const StepShare& s, const Attribution& all, double largest, floa
   }
   const float text_y = at.y + (height - line_height(Face::mono)) / 2;
   draw_text({at.x, text_y}, Face::mono, colours.text, name(s.step));
-  const double tenths = std::round(1000 * change) / 10 + 0.0;  // -0 becomes 0
+  const double tenths = std::round(10 * change) / 10 + 0.0;  // -0 becomes 0
   const std::string shown = !known ? "–" : tenths == 0 ? "0.0 %" : fmt::format("{:+.1f} %", tenths);
   draw_text({at.x + width, text_y}, Face::mono, colours.secondary, shown, 1);
   explain("The mean error of a if " + std::string(name(s.step)) + " alone were exact: " +
               std::string(step_texts[static_cast<std::size_t>(s.step)].what) + ". Click: make it exact.",
-          "now            " + scientific(all.total.mean_abs) + "\nif exact       " + scientific(s.without.mean_abs) +
+          "now            " + scientific(total.mean_abs) + "\nif exact       " + scientific(s.without.mean_abs) +
               "\nthis one alone " + scientific(s.alone.mean_abs));
   return pressed;
 }
 
 void draw_shares(Session& session, const Attribution& all, const Palette& colours) {
+  const FigurePanel panel = why_panel(all);
+  const std::vector<double>& changes = panel.series.front().y;
   double largest = 0;
-  for (const StepShare& s : all.steps)
-    if (const double change = std::abs(change_of(s, all)); std::isfinite(change)) largest = std::max(largest, change);
+  for (const double change : changes)
+    if (std::isfinite(change)) largest = std::max(largest, std::abs(change));
   if (all.steps.empty()) label(Face::label, colours.secondary, "No step of a rounds anything but the inputs.");
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float count = std::max(1.0f, static_cast<float>(all.steps.size()));
   const float height = std::floor(std::clamp(room.y / count, px(15), px(19)));
   ImGui::BeginChild("steps", {room.x + px(12), room.y}, 0, ImGuiWindowFlags_NoBackground);
-  for (const StepShare& s : all.steps)
-    if (draw_share(s, all, largest, room.x, height, colours)) session.experiment.a.precision[s.step] = exact;
+  for (std::size_t i = 0; i < changes.size(); ++i)
+    if (draw_share(all.steps[i], all.total, changes[i], largest, room.x, height, colours))
+      session.experiment.a.precision[all.steps[i].step] = exact;
   ImGui::EndChild();
 }
 

@@ -1,7 +1,9 @@
 // Two parameters: one across, one upwards, the mean as a colour.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "ui/frame/sweep_heat.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/colours.h"
@@ -16,22 +18,18 @@ namespace {
 void refresh_heat(SweepState& m, const std::shared_ptr<const SweepTable>& table) {
   if (m.heat_table == table) return;
   m.heat_table = table;
-  const SweepTable& t = *table;
+  const FigurePanel panel = sweep_heat_panel(*table);
+  const FigureHeat& heat = *panel.heat;
   CellPicture& p = m.heat;
-  const std::size_t columns = t.axes[0].names.size(), rows = t.across();
-  p.cols = p.across = static_cast<int>(columns);
-  p.rows = p.n = static_cast<int>(rows);
-  p.values.assign(rows * columns, PixelImage::nothing);
-  p.has_nan = p.has_infinity = p.has_minus_infinity = false;
-  for (std::size_t i = 0; i < columns; ++i)
-    for (std::size_t j = 0; j < rows; ++j) {
-      const SweepCell& c = t.cells[i * rows + j];
-      if (c.count == 0) continue;
-      p.values[(rows - 1 - j) * columns + i] = static_cast<float>(c.mean);
-      p.has_nan |= std::isnan(c.mean);
-      p.has_infinity |= std::isinf(c.mean) && c.mean > 0;
-      p.has_minus_infinity |= std::isinf(c.mean) && c.mean < 0;
-    }
+  p.cols = p.across = heat.width;
+  p.rows = p.n = heat.height;
+  p.values.clear();
+  for (auto row = heat.values.end(); row != heat.values.begin(); row -= heat.width)
+    p.values.insert(p.values.end(), row - heat.width, row);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  p.has_nan = std::ranges::any_of(p.values, [](float x) { return std::isnan(x); });
+  p.has_infinity = std::ranges::find(p.values, infinity) != p.values.end();
+  p.has_minus_infinity = std::ranges::find(p.values, -infinity) != p.values.end();
   p.image.width = 0;
 }
 

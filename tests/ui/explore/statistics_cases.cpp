@@ -10,6 +10,7 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
+#include "ui/statistics/panels.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/theme.h"
 #include "ui/words/sentences.h"
@@ -138,11 +139,14 @@ Result planted_result() {
   return r;
 }
 
-bool holds(const std::vector<ScatterState::Point>& points, double magnitude, double error) {
-  return std::ranges::any_of(points, [&](const ScatterState::Point& p) {
-    return std::abs(static_cast<double>(p.x) - std::log10(magnitude)) < 1e-5 &&
-           std::abs(static_cast<double>(p.y) - std::log10(error)) < 1e-5;
-  });
+const Series& dots_of(const ScatterState& state, Ink ink) {
+  return *std::ranges::find_if(state.panel.series, [&](const Series& s) { return s.shape == Shape::dots && s.ink == ink; });
+}
+
+bool holds(const Series& dots, double magnitude, double error) {
+  for (std::size_t i = 0; i < dots.x.size(); ++i)
+    if (std::abs(std::log10(dots.x[i] / magnitude)) < 1e-5 && std::abs(std::log10(dots.y[i] / error)) < 1e-5) return true;
+  return false;
 }
 
 void scatter(Hand& hand) {
@@ -154,18 +158,18 @@ void scatter(Hand& hand) {
   ScatterState state;
   const auto result = std::make_shared<const Result>(r);
   refresh_scatter(state, result);
-  hand.check(holds(state.a, lone, 3.5), "the outlier is kept where it is");
+  const Series &a = dots_of(state, Ink::a), &b = dots_of(state, Ink::b);
+  hand.check(holds(a, lone, 3.5), "the outlier is kept where it is");
   hand.check(state.b_exact == 0 && state.a_exact == 10000 / 13 + 1, "those without an error are counted");
-  for (const auto* points : {&state.a, &state.b})
-    for (const ScatterState::Point& p : *points)
-      hand.check(std::isfinite(p.x) && std::isfinite(p.y) && p.x <= state.x1 && p.y <= state.y1, "points lie on the axes");
-  hand.check(state.a.size() > 100 && state.a.size() <= 10000 && state.b.size() <= 10000, "neither none nor too many");
-  double most = -99;
-  for (const ScatterState::Point& p : state.b) most = std::max(most, static_cast<double>(p.y));
-  hand.check(std::abs(most - std::log10(1e-3 * (1 + 0.37 * 6))) < 0.5, "the largest error of b is kept");
-  const auto* kept = state.a.data();
+  for (const Series* const s : {&a, &b})
+    for (std::size_t i = 0; i < s->x.size(); ++i)
+      hand.check(s->x[i] > 0 && s->y[i] > 0 && s->x[i] <= *state.panel.x.max && s->y[i] <= *state.panel.y.max,
+                 "points lie on the axes");
+  hand.check(a.x.size() > 100 && a.x.size() <= 10000 && b.x.size() <= 10000, "neither none nor too many");
+  hand.check(std::abs(std::log10(std::ranges::max(b.y) / (1e-3 * (1 + 0.37 * 6)))) < 0.5, "the largest error of b is kept");
+  const auto* kept = a.x.data();
   refresh_scatter(state, result);
-  hand.check(state.a.data() == kept, "made once per answer");
+  hand.check(dots_of(state, Ink::a).x.data() == kept, "made once per answer");
 }
 
 /// In small parts the points are those found at once, and the earlier ones stay until then.
@@ -183,15 +187,17 @@ void scatter_in_parts(Hand& hand) {
   hand.check(!refresh_scatter(parts, earlier, 1), "the first answer's points are found at once");
   int frames = 1;
   while (refresh_scatter(parts, newer, 100)) {
-    hand.check(parts.result == earlier && !parts.a.empty(), "the earlier points stay");
+    hand.check(parts.result == earlier && has_points(parts), "the earlier points stay");
     if (++frames > 1000) break;
   }
   hand.check(frames > 60 && frames < 100, "a part at a time");
-  const auto same = [](const auto& x, const auto& y) {
-    return std::ranges::equal(x, y, [](const auto& p, const auto& q) { return p.x == q.x && p.y == q.y; });
-  };
-  hand.check(parts.result == newer && same(parts.a, whole.a) && same(parts.b, whole.b), "the same points");
-  hand.check(parts.x0 == whole.x0 && parts.x1 == whole.x1 && parts.y0 == whole.y0 && parts.y1 == whole.y1, "the same axes");
+  const FigurePanel &p = parts.panel, &w = whole.panel;
+  hand.check(parts.result == newer && std::ranges::equal(p.series, w.series,
+                                                         [](const Series& s, const Series& t) {
+                                                           return s.ink == t.ink && s.x == t.x && s.y == t.y;
+                                                         }),
+             "the same points");
+  hand.check(p.x.min == w.x.min && p.x.max == w.x.max && p.y.min == w.y.min && p.y.max == w.y.max, "the same axes");
   hand.check(parts.a_exact == whole.a_exact && parts.b_exact == whole.b_exact, "the same counts");
 }
 
@@ -202,13 +208,14 @@ void scatter_keeps_the_worst(Hand& hand) {
   const auto result = std::make_shared<const Result>(compute(e));
   ScatterState state;
   refresh_scatter(state, result);
+  const Series& a = dots_of(state, Ink::a);
   for (std::size_t i = 0; i < result->a.values.size(); ++i) {
     const double g = result->golden->values[i], error = std::abs(result->a.values[i] - g);
     if (error == 0 || g == 0) continue;
-    const double x = std::max(std::log10(std::abs(g)), static_cast<double>(state.x0)), y = std::log10(error);
-    const bool covered = std::ranges::any_of(state.a, [&](const ScatterState::Point& p) {
-      return std::abs(static_cast<double>(p.x) - x) < 0.15 && static_cast<double>(p.y) >= y - 1e-5;
-    });
+    const double x = std::max(std::abs(g), *state.panel.x.min);
+    bool covered = false;
+    for (std::size_t k = 0; k < a.x.size(); ++k)
+      covered |= std::abs(std::log10(a.x[k] / x)) < 0.15 && a.y[k] >= error * (1 - 1e-5);
     if (!hand.check(covered, "an element errs more than every point near it")) return;
   }
 }
@@ -218,8 +225,8 @@ void scatter_without_errors(Hand& hand) {
   r.a = r.b = *r.golden;
   ScatterState state;
   refresh_scatter(state, std::make_shared<const Result>(r));
-  hand.check(state.a.empty() && state.b.empty() && state.a_exact == 10000, "no errors, no points");
-  hand.check(state.x0 < state.x1 && state.y0 < state.y1, "axes all the same");
+  hand.check(!has_points(state) && state.a_exact == 10000, "no errors, no points");
+  hand.check(*state.panel.x.min < *state.panel.x.max && *state.panel.y.min < *state.panel.y.max, "axes all the same");
   hand.stage.told = PanelInput{};
   hand.stage.told->answer.result = std::make_shared<const Result>(compute(hand.experiment()));
   hand.view().detail = Detail::scatter;

@@ -546,7 +546,7 @@ constexpr std::array cases{
     Case{"train", "text", text},
     Case{"train", "looks", looks},
     Case{"train", "steps", steps},
-    Case{"train", "wishes", requested},
+    Case{"train", "requests", requested},
     Case{"train", "ends", ends},
     Case{"train", "checkpoints", checkpoints},
     Case{"train", "explored", explored},
