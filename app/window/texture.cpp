@@ -189,7 +189,7 @@ void Texture::fill(Slot& slot, const PixelImage& image) {
 /// True if the GPU on which the image's source lies has written the texture.
 bool Texture::paint_by_source(Slot& slot, const PixelImage& image) {
   const bool fits = slot.texels_x == image.width && slot.texels_y == image.height;
-  if (!image.source.on_device || !shares_ || !fits) return false;
+  if (!share_ || !image.source.on_device || !shares_ || !fits) return false;
   try {
     if (slot.shared && !slot.shared->serves(image.source)) slot.shared.reset();
     if (!slot.shared) slot.shared = share_(slot.texture.get(), image.source);

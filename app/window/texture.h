@@ -61,7 +61,8 @@ using GlVertexArray = GlObject<gl::destroy_vertex_array>;
 /// and sent. The picture is the same.
 class Texture {
  public:
-  /// Needs a current OpenGL 3.3 context; throws std::runtime_error if the shader does not build.
+  /// An empty `share`: every picture is made here and sent. Needs a current OpenGL 3.3 context; throws std::runtime_error if
+  /// the shader does not build.
   explicit Texture(ShareTexture share = cuda_sharing());
 
   /// Adds the image to the draw list, over [min, max]. One value becomes one pixel where the sizes agree, and blocks or

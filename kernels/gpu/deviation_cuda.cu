@@ -131,9 +131,14 @@ void DeviceMeter::sort(const double* x, std::size_t count, Buffer<std::uint64_t>
     keys_kernel<<<blocks_for(end - first), threads_per_block, 0, stream.get()>>>(x, first, end, keys_.get());
   });
   std::size_t bytes = 0;
-  check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, keys_.get(), sorted.get(), count, 0, 64, stream.get()));
+  const auto sort_keys = [&](void* scratch) {
+    check(as_device_failure("The GPU refused to sort", [&] {
+      return cub::DeviceRadixSort::SortKeys(scratch, bytes, keys_.get(), sorted.get(), count, 0, 64, stream.get());
+    }));
+  };
+  sort_keys(nullptr);  // asks how much scratch it takes
   scratch_.reserve(bytes);
-  check(cub::DeviceRadixSort::SortKeys(scratch_.get(), bytes, keys_.get(), sorted.get(), count, 0, 64, stream.get()));
+  sort_keys(scratch_.get());
 }
 
 }  // namespace attoscope

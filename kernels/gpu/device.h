@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,19 @@ struct DeviceInfo {
 struct DeviceFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// Runs `library`, which reports a GPU's failures by exceptions of its own: they become a DeviceFailure that begins with
+/// `what`.
+template <class Library>
+auto as_device_failure(const char* what, Library library) {
+  try {
+    return library();
+  } catch (const DeviceFailure&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw DeviceFailure(std::string(what) + ": " + error.what());
+  }
+}
 
 /// The GPUs that this program can compute on; empty without CUDA, without a driver, without a GPU.
 const std::vector<DeviceInfo>& cuda_devices();

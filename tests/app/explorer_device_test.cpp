@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,16 @@ class ExplorerDevices : public ::testing::Test {
   Start start_;
   Explorer explorer_;
 };
+
+TEST(DeviceFailures, AreWhatALibraryThrowsOfAGpu) {
+  try {
+    as_device_failure("The GPU refused to sort", []() -> int { throw std::out_of_range("it fell off the bus"); });
+    FAIL() << "nothing was thrown";
+  } catch (const DeviceFailure& failure) {
+    EXPECT_STREQ(failure.what(), "The GPU refused to sort: it fell off the bus");
+  }
+  EXPECT_EQ(as_device_failure("The GPU refused to sort", [] { return 7; }), 7);
+}
 
 TEST_F(ExplorerDevices, TheSessionsDeviceComputesAndAnotherOneIsAskedAnew) {
   Session session = small_session("cpu");

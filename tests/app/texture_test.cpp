@@ -120,6 +120,7 @@ TEST_F(TexturePictures, AreTheSameWhoeverMakesThePixels) {
     PixelImage nowhere = with_source;
     nowhere.source.on_device.reset();
     EXPECT_EQ(shown(making, nowhere), expected);
+    EXPECT_EQ(shown(making, with_source), expected) << "where nobody shares";
     EXPECT_EQ(shown(sharing, with_source), expected);
   }
   EXPECT_EQ(log.painted, 2);
