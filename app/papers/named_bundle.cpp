@@ -119,7 +119,11 @@ AskedFigure parse_asked_figure(const std::string& text) {
   reader.text("figure", asked.name);
   visit_figure_settings(reader, asked.settings);
   if (json.contains("plan"))
-    reader.object("plan", [&](FieldReader& inner) { visit_train_plan(inner, asked.plan.emplace(default_train_plan())); });
+    reader.object("plan", [&](FieldReader& inner) {
+      TrainPlan& plan = asked.plan.emplace(default_train_plan());
+      plan.with_exact = false;  // an older figure has no such key, and no such run
+      visit_train_plan(inner, plan);
+    });
   reader.list("digests", asked.digests, most_runs, [](FieldReader& inner, WeightDigest& d) {
     inner.text("run", d.run);
     inner.hex("weights", d.weights);

@@ -252,7 +252,7 @@ TEST(FigureCaptions, SayWhatIsSeen) {
                                                       {"format-golden", "the paper reports about ten"},
                                                       {"sequence-length", "-fold on normal inputs and rises "},
                                                       {"tile-area", "falls "},
-                                                      {"tile-swap", "rows of queries change no bit"},
+                                                      {"tile-swap", "the number of query rows changes no bit"},
                                                       {"paper-region", "between 7 and 14 at (policy, input, keys)"},
                                                       {"fa3-table3", "the paper has 1.7"},
                                                       {"rescales", "the expectation for scores in random order"},
