@@ -119,7 +119,7 @@ void add_run(CLI::App& app, Invocation& typed) {
   c.add_option("--device", x.device, device_help())->capture_default_str();
   c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
   begin_group(c, "Output");
-  c.add_flag("--attribute", x.attribute, "tell what each rounding step of a costs");
+  c.add_flag("--attribute", x.attribute, "print what each rounding step of a costs");
   c.add_option("--json", x.json, "write the result to this file, - for standard output");
   c.add_option("--save", x.save, "write q k v golden a b .npy to this directory");
   add_repeatable(c, "--save-field", x.save_field, "FIELD=FILE.npy, a field of the heat map such as a_error or b_ulps");
@@ -186,9 +186,12 @@ void add_train_plan(CLI::App& c, TrainArguments& x) {
   add_repeatable(c, "--exact", x.exact, "LAYER or LAYER:HEAD of a, whose attention rounds nothing but its input");
   begin_group(c, "Measurement");
   c.add_option("--kind", x.kind,
-               "methods: a against b; reference: also another initialisation and other formats; bisect: also a with one "
-               "piece exact after the other; replay: the direct effect of a's step from b's state (methods)");
+               "methods: a and b; reference: also another initialisation and other formats; bisect: also a with one piece "
+               "at a time made exact; replay: the direct effect of a's step from b's state (methods)");
   c.add_option("--bisect", x.bisect, "what is made exact one by one: step, gradient, layer or head (step)");
+  c.add_option("--with-exact", x.with_exact,
+               "kinds methods and reference: true trains one more model, b with exact attention, and compares a and b with "
+               "it; false saves its time (true)");
   c.add_option("--measure-every", x.measure_every, "steps between two measurements (10)");
 }
 
@@ -270,7 +273,8 @@ void add_bench(CLI::App& app, Invocation& typed) {
 
 void add_render(CLI::App& app, Invocation& typed) {
   CLI::App& c = *app.add_subcommand(
-      "render", "Draw the window to a picture, without a display; a sweep or a training on show is computed in full first");
+      "render",
+      "Draw the window to a picture, without a display; a sweep or a training that is shown is computed in full first");
   RenderArguments& x = typed.render;
   c.add_option("session", x.session, "session file (the last one)");
   c.add_option("--out", x.out, "PNG file to write")->required();
@@ -371,7 +375,7 @@ int run_command_line(const std::vector<std::string>& arguments, std::ostream& ou
     }
     return done;
   } catch (const CLI::ParseError& error) {
-    return complain(err, std::string(error.what()) + " (attoscope --help tells more)", wrong_usage);
+    return complain(err, std::string(error.what()) + " (see attoscope --help)", wrong_usage);
   } catch (const std::invalid_argument& error) {
     return complain(err, error.what(), wrong_usage);
   } catch (const std::bad_alloc&) {

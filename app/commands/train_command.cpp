@@ -198,9 +198,9 @@ class ShownTraining {
     const double rate = (r.step - begin_) / std::chrono::duration<double>(Clock::now() - start_).count();
     const auto loss = [&](std::size_t run) { return r.runs[run].steps.empty() ? 0 : r.runs[run].steps.back().loss; };
     const std::vector<PairPoint>& points = r.pairs[0].points;
-    return fmt::format("step {} of {}, loss of a {:.4f}, of b {:.4f}, max |dW| {:.3g}, {:.3g} steps/s, {:.0f} s left", r.step,
-                       until_, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].max_abs, rate,
-                       (until_ - r.step) / rate);
+    return fmt::format(
+        "step {} of {}, loss of a {:.4f}, of b {:.4f}, relative L2 of a - b {:.3g}, {:.3g} steps/s, {:.0f} s left", r.step,
+        until_, loss(0), loss(1), points.empty() ? 0 : points.back().deviations[0].rel_l2, rate, (until_ - r.step) / rate);
   }
 
   ProgressLine line_;
@@ -342,6 +342,8 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
   if (was_typed(x, "--rate") && !was_typed(x, "--final-rate")) plan.recipe.final_rate = plan.recipe.rate / 10;
   choose(plan.kind, "--kind", x.kind, train_kind_names);
   choose(plan.bisect, "--bisect", x.bisect, bisect_names);
+  if (x.with_exact)
+    set_field("--with-exact", "with_exact", *x.with_exact, [&](FieldSetter& s) { s.flag("with_exact", plan.with_exact); });
   if (x.measure_every) plan.measure_every = whole_number("--measure-every", *x.measure_every, 1, max_train_steps);
   if (x.checkpoint_every) plan.checkpoint_every = whole_number("--checkpoint-every", *x.checkpoint_every, 1, max_train_steps);
   set_train_methods(plan, x, resumed == nullptr);

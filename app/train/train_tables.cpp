@@ -50,18 +50,33 @@ const WeightDeviation* newest(const PairRecord& pair) {
   return pair.points.empty() ? nullptr : pair.points.back().deviations.data();
 }
 
+/// How far a and b are from exact attention, as shares of their distance; "" where that was not trained or is 0.
+std::string exact_shares(const TrainRecord& r) {
+  const WeightDeviation* const whole = newest(r.pairs[0]);
+  std::vector<const WeightDeviation*> from_exact;
+  for (const PairRecord& p : r.pairs)
+    if (p.pair.role == Role::from_exact && newest(p) != nullptr) from_exact.push_back(newest(p));
+  if (from_exact.size() != 2 || !(whole->rel_l2 > 0)) return "";
+  const auto shares = [&](const char* label, double WeightDeviation::* value) {
+    return fmt::format("  {:<28}{:>14} x a - b{:>14} x a - b\n", label, number(from_exact[0]->*value / (whole->*value)),
+                       number(from_exact[1]->*value / (whole->*value)));
+  };
+  return fmt::format("\n  {:<28}{:>22}{:>22}\n", "beside exact attention", "a - exact", "b - exact") +
+         shares("Wasserstein-1", &WeightDeviation::wasserstein) + shares("rel L2", &WeightDeviation::rel_l2);
+}
+
 bool is_band(const PairRecord& pair) { return pair.pair.role == Role::initialisation || pair.pair.role == Role::format; }
 
 std::string pair_rows(const TrainRecord& r) {
   const WeightDeviation* const first = newest(r.pairs[0]);
   const bool banded = std::ranges::any_of(r.pairs, is_band);
-  std::string text = fmt::format("\n  {:<28}{:>12}{:>16}{:>12}{:>16}{}\n", "weights apart", "max |dW|", "Wasserstein-1",
-                                 "rel L2", "directionality", banded ? fmt::format("{:>16}", "a - b over it") : "");
+  std::string text = fmt::format("\n  {:<28}{:>16}{:>12}{:>12}{:>16}{}\n", "weights apart", "Wasserstein-1", "rel L2",
+                                 "max |dW|", "directionality", banded ? fmt::format("{:>16}", "a - b over it") : "");
   for (const PairRecord& p : r.pairs) {
     const WeightDeviation* const d = newest(p);
     if (d == nullptr || p.pair.role == Role::suspect) continue;
-    text += fmt::format("  {:<28}{:>12}{:>16}{:>12}{:>16}{}\n", p.pair.name, number(d->max_abs), number(d->wasserstein),
-                        number(d->rel_l2), number(d->directionality),
+    text += fmt::format("  {:<28}{:>16}{:>12}{:>12}{:>16}{}\n", p.pair.name, number(d->wasserstein), number(d->rel_l2),
+                        number(d->max_abs), number(d->directionality),
                         is_band(p) ? fmt::format("{:>16}", number(first->rel_l2 / d->rel_l2)) : "");
   }
   return text;
@@ -164,7 +179,7 @@ void add_run(Lines& lines, const TrainRecord& r, const RunRecord& run) {
 std::string train_report(const TrainRecord& record) {
   std::string text = question(record);
   if (newest(record.pairs[0]) == nullptr) return text + "nothing was measured yet\n";
-  return text + pair_rows(record) + ranking(record) + direct_effect(record);
+  return text + pair_rows(record) + exact_shares(record) + ranking(record) + direct_effect(record);
 }
 
 std::string train_csv(const TrainRecord& record) {

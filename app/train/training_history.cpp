@@ -50,7 +50,7 @@ std::size_t bytes_of(const PairedTrainingState& state) {
 
 std::string why_no_fork(const TrainRecord& record, const TrainPlan& plan) {
   const std::string changes = question_changes(record.plan, plan);
-  return changes.empty() ? "" : "The model or its batches are others, so training can only begin anew: " + changes + ".";
+  return changes.empty() ? "" : "The model or its batches differ, so training can only restart: " + changes + ".";
 }
 
 void KeptStates::keep(Moment moment) {

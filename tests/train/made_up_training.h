@@ -52,9 +52,9 @@ inline TrainPlan odd_plan(TrainKind kind) {
 }
 
 /// A record of made-up numbers in every place.
-inline TrainRecord made_up_record(TrainKind kind, Dice& dice) {
+inline TrainRecord made_up_record(const TrainPlan& plan, Dice& dice) {
   TrainRecord r;
-  r.plan = odd_plan(kind);
+  r.plan = plan;
   r.parameters = parameters(r.plan.model, 7);
   r.device = "cpu of \xce\xb1 kind";
   r.step = 6;
@@ -91,6 +91,7 @@ inline TrainRecord made_up_record(TrainKind kind, Dice& dice) {
   r.forks = {{2, "a: policy eager -> hw"}, {4, "recipe: steps 8 -> 9"}};
   return r;
 }
+inline TrainRecord made_up_record(TrainKind kind, Dice& dice) { return made_up_record(odd_plan(kind), dice); }
 
 inline PairedTrainingState made_up_state(const TrainRecord& record, Dice& dice) {
   PairedTrainingState state{.step = record.step, .runs = {}, .paths = {}};

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/train/ending.h"
@@ -143,6 +145,63 @@ TEST(PairedTraining, DifferentMethodsDeviateAndTheRecordSaysWhen) {
   EXPECT_EQ(record.runs[1].health.back().heads[3].query_norm,
             query_norm(record.parameters, plan.model, training.weights(1), 1, 1));
   EXPECT_GT(record.seconds, 0);
+}
+
+/// Relative L2, Wasserstein-1 and max |dW| of two weight vectors, summed plainly.
+WeightDeviation by_hand(const std::vector<float>& x, const std::vector<float>& y) {
+  std::vector<float> sorted_x = x, sorted_y = y;
+  std::ranges::sort(sorted_x), std::ranges::sort(sorted_y);
+  WeightDeviation d;
+  double squares = 0, size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double off = double{x[i]} - double{y[i]};
+    squares += off * off, size += double{y[i]} * double{y[i]};
+    d.max_abs = std::max(d.max_abs, std::abs(off));
+    d.wasserstein += std::abs(double{sorted_x[i]} - double{sorted_y[i]}) / static_cast<double>(x.size());
+  }
+  d.rel_l2 = std::sqrt(squares / size);
+  return d;
+}
+
+TEST(PairedTraining, DistancesFromExactAttentionAreThoseOfTheThreeModelsWeights) {
+  TrainPlan plan = tiny_plan();
+  plan.with_exact = true;
+  const PairedTraining training = trained(plan);
+  ASSERT_EQ(training.record().runs.size(), 3u);
+  for (const auto& [pair, x, y] : {std::tuple{0u, 0, 1}, std::tuple{1u, 0, 2}, std::tuple{2u, 1, 2}}) {
+    const WeightDeviation expected = by_hand(training.weights(x), training.weights(y)), &found = last(training, pair);
+    EXPECT_GT(expected.rel_l2, 0);
+    EXPECT_NEAR(found.rel_l2 / expected.rel_l2, 1, 1e-9) << pair;
+    EXPECT_NEAR(found.wasserstein / expected.wasserstein, 1, 1e-9) << pair;
+    EXPECT_EQ(found.max_abs, expected.max_abs) << pair;
+  }
+  TrainPlan of_exact = plan;
+  of_exact.with_exact = false;
+  of_exact.b.exact = {{0, -1}, {1, -1}};
+  EXPECT_EQ(training.weights(2), trained(of_exact).weights(1)) << "b, every head of which is exact";
+}
+
+TEST(PairedTraining, AThirdModelChangesNoBitOfTheOtherTwo) {
+  TrainPlan plan = tiny_plan(TrainKind::reference);
+  const PairedTraining without = trained(plan);
+  plan.with_exact = true;
+  const PairedTraining with = trained(plan);
+  ASSERT_EQ(with.record().runs.size(), without.record().runs.size() + 1);
+  for (int run = 0; run < static_cast<int>(without.record().runs.size()); ++run)
+    EXPECT_EQ(with.weights(run), without.weights(run)) << run;
+}
+
+TEST(PairedTraining, ExactAttentionThatIsAddedLaterStartsFromB) {
+  TrainPlan plan = tiny_plan();
+  PairedTraining first(plan, cpu());
+  run_until(first, 4);
+  plan.with_exact = true;
+  PairedTraining second(plan, first.record(), first.state(), cpu());
+  EXPECT_EQ(second.weights(2), first.weights(1));
+  run_until(second, 8);
+  EXPECT_THAT(steps_of(second.record().pairs[1].points), ElementsAre(6, 8));
+  ASSERT_EQ(second.record().forks.size(), 1u);
+  EXPECT_EQ(second.record().forks[0].sentence, "with_exact off -> on");
 }
 
 TEST(PairedTraining, SameBitsFromOneThreadAndTwo) {

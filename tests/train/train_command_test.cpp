@@ -124,6 +124,28 @@ TEST(TrainCommand, OptionsBecomeThePlan) {
   EXPECT_EQ(p.checkpoint_every, 11);
 }
 
+TEST(TrainCommand, TrainsExactAttentionTooUnlessToldNotTo) {
+  const TemporaryDirectory scratch;
+  const Outcome with = attoscope(tiny(scratch, {"--json", scratch / "with.json", "--csv", scratch / "with.csv"})),
+                without = attoscope(tiny(scratch, {"--with-exact", "false", "--json", scratch / "without.json"}));
+  ASSERT_EQ(with.code, 0) << with.err;
+  ASSERT_EQ(without.code, 0) << without.err;
+  const nlohmann::json three = json_of_file(scratch / "with.json"), two = json_of_file(scratch / "without.json");
+  ASSERT_EQ(three["runs"].size(), 3U);
+  EXPECT_EQ(three["runs"][2]["name"], "exact");
+  EXPECT_EQ(three["pairs"][1]["name"], "a - exact");
+  EXPECT_EQ(three["pairs"][1]["role"], "exact");
+  EXPECT_EQ(three["pairs"][2]["name"], "b - exact");
+  EXPECT_EQ(two["runs"].size(), 2U);
+  EXPECT_EQ(two["pairs"].size(), 1U);
+  EXPECT_EQ(two["pairs"][0], three["pairs"][0]) << "a - b is the same with a third model beside them";
+  EXPECT_EQ(two["runs"][0], three["runs"][0]);
+  EXPECT_THAT(with.out, AllOf(HasSubstr("beside exact attention"), HasSubstr("  a - exact"), HasSubstr("  b - exact")));
+  EXPECT_THAT(without.out, Not(HasSubstr("exact attention")));
+  EXPECT_THAT(bytes_of_file(scratch / "with.csv"),
+              AllOf(HasSubstr(",a - exact,all,rel_l2,"), HasSubstr(",b - exact,all,wasserstein,")));
+}
+
 TEST(TrainCommand, WithoutOptionsIsTheDefaultPlan) { EXPECT_EQ(train_plan_of({}), default_train_plan()); }
 
 TEST(TrainCommand, OnTopOfACheckpointOnlyWhatIsTypedChanges) {
@@ -158,6 +180,7 @@ TEST(TrainCommand, WrongUsageIsOneSentence) {
   refused({"--norm", "batch"}, "--norm is 'batch', expected layer or rms");
   refused({"--kind", "duel"}, "--kind is 'duel', expected methods, reference, bisect or replay");
   refused({"--bisect", "word"}, "--bisect is 'word'");
+  refused({"--with-exact", "perhaps"}, "--with-exact is 'perhaps', expected true or false");
   refused({"--kind", "bisect", "--policy", "all_tile", "--algorithm", "three_pass", "--set", "a.grad.nothing=exact"},
           "'nothing' is unknown");
   refused({"--policy", "nobody"}, "--policy: ");
@@ -173,7 +196,7 @@ TEST(TrainCommand, WrongUsageIsOneSentence) {
   refused({"--until", "7"}, "--until is '7', expected a whole number from 0 to 6");
   refused({"--measure-every", "0"}, "--measure-every is '0'");
   refused({"--save-qkv", "a:0:0"}, "--save-qkv is 'a:0:0', expected RUN:LAYER:HEAD=");
-  refused({"--save-qkv", "c:0:0=x.safetensors"}, "--save-qkv: run is 'c', expected a or b");
+  refused({"--save-qkv", "c:0:0=x.safetensors"}, "--save-qkv: run is 'c', expected a, b or exact");
   refused({"--save-qkv", "a:1:0=x.safetensors"}, "--save-qkv: layer is '1'");
   refused({"--save-qkv", "a:0:0:2=x.safetensors"}, "--save-qkv: sequence is '2'");
   refused({"--save-qkv", "a:0:0:0:0=x.safetensors"}, "--save-qkv is");
@@ -206,8 +229,8 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
   const nlohmann::json json = json_of_file(scratch / "t.json");
   EXPECT_EQ(json["schema"], "attoscope.train/1");
   EXPECT_EQ(json["text"]["name"], scratch / "text.txt");
-  EXPECT_EQ(json["runs"].size(), 5U);
-  EXPECT_EQ(json["pairs"].size(), 5U);
+  EXPECT_EQ(json["runs"].size(), 6U);
+  EXPECT_EQ(json["pairs"].size(), 7U);
   EXPECT_EQ(json["step"], 6);
   const TrainRecord record = train_record(json);
   for (const char* const name : {"another initialisation", "fp16 - fp32", "a - b over it"})
@@ -440,11 +463,11 @@ TEST(TrainCommand, ASignalStopsBetweenStepsAndKeepsTheState) {
 TEST(TrainCommand, TheFigureStandsBesideItsData) {
   const TemporaryDirectory scratch;
   attoscope(tiny(scratch, {"--figure", scratch / "f.svg"}));
-  EXPECT_THAT(bytes_of_file(scratch / "f.csv"), HasSubstr("a - b"));
+  EXPECT_THAT(bytes_of_file(scratch / "f.csv"), AllOf(HasSubstr("a - b"), HasSubstr("a - exact"), HasSubstr("b - exact")));
   const nlohmann::json json = json_of_file(scratch / "f.json");
   EXPECT_EQ(json["figure"], "train-weights");
   EXPECT_EQ(json["plan"]["recipe"]["steps"], 6);
-  EXPECT_EQ(json["digests"].size(), 2U);
+  EXPECT_EQ(json["digests"].size(), 3U);
 }
 
 }  // namespace

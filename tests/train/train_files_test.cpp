@@ -53,7 +53,7 @@ TEST(TrainJson, NamesWhatItCannotUse) {
   EXPECT_THAT(sentence("/plan/model/layers", 3), HasSubstr("expected"));
   EXPECT_THAT(sentence("/plan/recipe/rate", "nan"), StartsWith("plan.recipe.rate is"));
   EXPECT_THAT(sentence("/plan/kind", "riddle"), StartsWith("plan.kind is"));
-  EXPECT_THAT(sentence("/plan/kind", "bisect"), StartsWith("runs holds 2 entries, expected"));
+  EXPECT_THAT(sentence("/plan/kind", "bisect"), StartsWith("pairs holds 3 entries, expected 2"));
   EXPECT_THAT(sentence("/runs/0/name", "z"), AllOf(StartsWith("runs[0].name is"), HasSubstr("'a'")));
   EXPECT_THAT(sentence("/runs/1/steps/loss", nlohmann::json::array()),
               StartsWith("runs[1].steps.loss holds 0 entries, expected 6"));
@@ -70,6 +70,18 @@ TEST(TrainJson, NamesWhatItCannotUse) {
   lacking = good;
   lacking.erase("pairs");
   EXPECT_EQ(sentence_of<std::runtime_error>([&] { train_record(lacking); }), "pairs is missing");
+}
+
+TEST(TrainJson, KeptBeforeExactAttentionWasTrainedIsReadAsSuch) {
+  Dice dice(3);
+  TrainPlan plan = odd_plan(TrainKind::methods);
+  plan.with_exact = false;
+  nlohmann::json old = nlohmann::json::parse(json_text(train_json(made_up_record(plan, dice)), -1));
+  old["plan"].erase("with_exact");
+  const TrainRecord read = train_record(old);
+  EXPECT_EQ(read.plan, plan);
+  EXPECT_EQ(read.runs.size(), 2U);
+  EXPECT_EQ(read.pairs.size(), 1U);
 }
 
 TEST(Checkpoint, ReadsBackBitForBit) {

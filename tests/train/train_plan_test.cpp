@@ -26,6 +26,7 @@ std::string refusal(const TrainPlan& plan) {
 
 TrainPlan with(const std::function<void(TrainPlan&)>& change) {
   TrainPlan plan = default_train_plan();
+  plan.with_exact = false;
   change(plan);
   return plan;
 }
@@ -55,6 +56,31 @@ TEST(TrainPlan, SharesRunsThatAreTheSame) {
     EXPECT_EQ(all.runs[static_cast<std::size_t>(pair.x)].method.format, formats[i].first);
     EXPECT_EQ(all.runs[static_cast<std::size_t>(pair.y)].method.format, formats[i].second);
     EXPECT_EQ(all.runs[static_cast<std::size_t>(pair.x)].seed, 1u);
+  }
+}
+
+TEST(TrainPlan, ExactAttentionIsBWithEveryHeadExact) {
+  const TrainPlan plan = default_train_plan();
+  ASSERT_TRUE(plan.with_exact) << "by default";
+  const TrainRuns all = runs_of(plan);
+  ASSERT_EQ(all.runs.size(), 3u);
+  EXPECT_EQ(all.runs[2].name, "exact");
+  EXPECT_EQ(all.runs[2].seed, plan.recipe.seed);
+  EXPECT_EQ(all.runs[2].method.method, plan.b.method);
+  EXPECT_EQ(all.runs[2].method.format, plan.b.format) << "the rest of the model rounds as b's does";
+  for (int layer = 0; layer < plan.model.layers; ++layer)
+    for (int head = 0; head < plan.model.heads; ++head) EXPECT_TRUE(all.runs[2].method.is_exact(layer, head));
+  ASSERT_EQ(all.pairs.size(), 3u);
+  EXPECT_EQ(all.pairs[1], (PairPlan{"a - exact", Role::from_exact, 0, 2}));
+  EXPECT_EQ(all.pairs[2], (PairPlan{"b - exact", Role::from_exact, 1, 2}));
+}
+
+TEST(TrainPlan, ExactAttentionAddsNothingToABisectionOrAReplay) {
+  for (const TrainKind kind : {TrainKind::bisect, TrainKind::replay}) {
+    const auto runs = [&](bool with_exact) {
+      return runs_of(with([&](TrainPlan& p) { p.kind = kind, p.with_exact = with_exact; })).runs;
+    };
+    EXPECT_EQ(runs(true), runs(false));
   }
 }
 

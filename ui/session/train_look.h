@@ -22,7 +22,7 @@ enum class WeightPicture : std::uint8_t { over_steps, matrix };
 inline constexpr std::array<std::string_view, 2> weight_picture_names{"over_steps", "matrix"};
 
 struct TrainLook {
-  TrainMeasure measure = TrainMeasure::max_abs;
+  TrainMeasure measure = TrainMeasure::rel_l2;
   RunMeasure of_runs = RunMeasure::loss;
   WeightPicture picture = WeightPicture::over_steps;
   bool relative = false;  ///< measures over those of the reference band of the same step

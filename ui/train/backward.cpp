@@ -68,8 +68,7 @@ void edit_delta_from(const MethodColumn& c, const Palette& colours) {
   ImGui::PopStyleColor();
   explain(
       "What delta sums: dO·O, as FlashAttention does, or P·dP, as the backward of a softmax does. Equal in exact arithmetic; a "
-      "biased error of a "
-      "rounded O reaches the first alone (arXiv 2510.04212). A click changes it.",
+      "biased error of a rounded O affects only the first (arXiv 2510.04212). A click changes it.",
       output ? "delta = rowsum(dO * O)" : "delta = rowsum(P * dP)");
 }
 

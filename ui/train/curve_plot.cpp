@@ -238,7 +238,7 @@ void draw_curve_plot(const TrainScene& s, const CurvePlot& plot, const Box& box)
               0.5f);
   const std::string area = std::string(plot.id + 2) + " area";
   if (handle_steps(s, area.c_str(), inner, plot.snaps,
-                   "The mouse reads the numbers of a step; a click picks it for the tables, the wheel zooms."))
+                   "Point at a step to read its numbers; a click selects it for the tables, the wheel zooms."))
     draw_note(box, ImGui::GetIO().MousePos, note_of(s, plot, *s.state.pointing), s.colours);
 }
 

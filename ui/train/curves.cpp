@@ -64,12 +64,12 @@ void deviation_title(const TrainScene& s, const Box& box) {
   TrainLook& look = s.look();
   const TrainRecord& r = *s.record();
   ImGui::SetCursorScreenPos(box.min);
-  pick_measure("##measure", train_measure_names, look.measure, "What is measured of two models' weights.");
+  pick_measure("##measure", train_measure_names, look.measure, "The measure of the distance between two models' weights.");
   const int unit = reference_of(r, look.measure, look.tensor);
   const std::string unit_name = unit >= 0 ? r.pairs[static_cast<std::size_t>(unit)].pair.name : "";
   beside("relative", look.relative, is_size(look.measure) && unit >= 0, s,
-         unit >= 0 ? "Divides every curve by the band '" + unit_name + "' of the same step: 1 is as much as that gives."
-                   : "There is no band to divide by: the kind 'bands' trains them.");
+         unit >= 0 ? "Divides every curve by '" + unit_name + "' at the same step, which is then 1."
+                   : "There is nothing to divide by: the kind 'bands' trains references.");
   beside("log", look.log_y, is_size(look.measure), s, "A logarithmic axis.");
   draw_aside(box, s.state.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look),
              s.colours);
@@ -118,9 +118,8 @@ void runs_title(const TrainScene& s, const Box& box) {
   beside("log", look.log_runs, true, s, "A logarithmic axis.");
   ImGui::PopID();
   if (is_of_heads(look.of_runs)) {
-    beside(
-        "worst head", look.worst, true, s,
-        "Of every step the head where the number is largest in size, instead of the one that is chosen in the table of heads.");
+    beside("worst head", look.worst, true, s,
+           "At every step the head with the largest magnitude, instead of the one chosen in the table of heads.");
     draw_aside(box, look.worst ? text_of(look.of_runs).unit : fmt::format("layer {}, head {}", look.layer, look.head),
                s.colours);
   } else {

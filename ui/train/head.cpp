@@ -23,7 +23,7 @@ using Act = TrainRequest::Act;
 const char* run_text(const TrainView& train) {
   const TrainProgress& p = train.progress;
   if (p.state == State::running) return "pause###run training";
-  if (p.stale) return "run anew###run training";
+  if (p.stale) return "restart###run training";
   if (p.state == State::done) return "done###run training";
   if (p.state == State::stopped) return "stopped###run training";
   return p.state == State::paused ? "resume###run training" : "run###run training";
@@ -43,14 +43,13 @@ void run_buttons(const TrainScene& s, float unit) {
   const TrainProgress& p = s.progress();
   const Act next = next_train_act(s.input.train);
   request_button(s, run_text(s.input.train), unit * 84, next != Act::none, {.act = next},
-                 "Trains all models of the plan side by side, step by step; again: pauses between two steps, and goes on from "
-                 "there with the same bits. "
-                 "Key Space.",
+                 "Trains all models of the plan side by side; pressed again, it pauses between two steps. Continuing gives the "
+                 "same bits. Key Space.",
                  next == Act::run);
   const bool steps = p.state != State::running && next == Act::run;
   request_button(s, "step###one step", unit * 48, steps, {.act = Act::one_step}, "Takes one step, then pauses. Key N.");
   request_button(s, "restart###restart", unit * 64, s.record() != nullptr && p.wrong.empty(), {.act = Act::restart},
-                 "Begins with the first step, under the plan at the left. Key Shift+R.");
+                 "Starts again from the first step, with the plan at the left. Key Shift+R.");
 }
 
 /// The state at or before the picked step: back to it, or on from it under another plan.
@@ -58,17 +57,16 @@ void kept_buttons(const TrainScene& s, float unit) {
   const TrainProgress& p = s.progress();
   const int kept = kept_step(p, s.look());
   const std::string at = kept >= 0 ? fmt::format(" {}", kept) : "";
+  request_button(s, fmt::format("back to{}###go back", at).c_str(), unit * 96, kept >= 0, {.act = Act::go_back, .step = kept},
+                 "Goes back to this kept state under the plan that was trained; later steps are discarded. A click on the line "
+                 "below, or in the plots, selects a step; the last state at or before it is used.");
+  const std::string why = !p.stale ? "The plan is the one that was trained: change it first." : p.forkable;
   request_button(
-      s, fmt::format("back to{}###go back", at).c_str(), unit * 96, kept >= 0, {.act = Act::go_back, .step = kept},
-      "Back to this kept state, under the plan that was trained; what came after it is forgotten. A click on the line "
-      "below, or in the plots, "
-      "picks a step: the state at or before it is meant.");
-  const std::string why = !p.stale ? "The plan is as it was trained: change it first." : p.forkable;
-  request_button(s, fmt::format("fork at{}###fork", at).c_str(), unit * 96, kept >= 0 && why.empty() && p.wrong.empty(),
-                 {.act = Act::fork, .step = kept},
-                 std::string("Goes on from this kept state under the plan at the left: what another policy does from here on. ")
-                     .append(why),
-                 p.stale);
+      s, fmt::format("fork at{}###fork", at).c_str(), unit * 96, kept >= 0 && why.empty() && p.wrong.empty(),
+      {.act = Act::fork, .step = kept},
+      std::string("Continues from this kept state under the plan at the left, to see what another policy does from here. ")
+          .append(why),
+      p.stale);
 }
 
 void checkpoint_popup(const TrainScene& s) {
@@ -81,7 +79,7 @@ void checkpoint_popup(const TrainScene& s) {
     ImGui::SetNextItemWidth(px(width));
     ImGui::InputTextWithHint("##checkpoint", "folder/name.checkpoint", &typed);
   }
-  explain(std::string("Where the checkpoint lies.") + (can_ask ? " Left empty, the desktop asks." : ""));
+  explain(std::string("The path of the checkpoint.") + (can_ask ? " If it is empty, a file dialog opens." : ""));
   const auto button = [&](const char* text, bool possible, const TrainRequest& request, const char* what) {
     ImGui::BeginDisabled(!possible);
     if (push_button(text, s.colours, false, {px((width - 8) / 2), 0})) {
@@ -92,13 +90,12 @@ void checkpoint_popup(const TrainScene& s) {
     explain(what);
   };
   button("save###save checkpoint", named && s.record() != nullptr, {.act = Act::save, .file = typed},
-         "Plan, record and the state of the newest step: training goes on from it with the same bits.");
+         "Plan, record and the state of the newest step; training continues from it with the same bits.");
   ImGui::SameLine(0, px(8));
-  button("open###open checkpoint", named, {.act = Act::open, .file = typed},
-         "A checkpoint instead of what is here, paused at its step.");
+  button("open###open checkpoint", named, {.act = Act::open, .file = typed}, "Opens a checkpoint, paused at its step.");
   if (s.progress().left_over.empty()) return;
-  button("last window's###open left over", true, {.act = Act::open, .file = s.progress().left_over},
-         "What the window before this one trained and did not save.");
+  button("unsaved training###open left over", true, {.act = Act::open, .file = s.progress().left_over},
+         "What the previous window trained and did not save.");
 }
 
 void checkpoint_button(const TrainScene& s, float unit) {
@@ -106,7 +103,7 @@ void checkpoint_button(const TrainScene& s, float unit) {
                   {unit * 92, 0}))
     ImGui::OpenPopup("checkpoints");
   explain("Saves what is trained to a file, or opens one." +
-          (s.progress().left_over.empty() ? std::string() : " The window before this one left something."));
+          (s.progress().left_over.empty() ? std::string() : " The previous window left an unsaved training."));
   ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
   if (ImGui::BeginPopup("checkpoints")) {
     checkpoint_popup(s);
@@ -146,7 +143,7 @@ void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
   ImGui::SetCursorScreenPos(at);
   const bool pressed = ImGui::InvisibleButton("kept steps", {width, height});
   const bool hot = ImGui::IsItemHovered();
-  explain("How far the training is. Ticks are kept states: places to go back to, or to fork from; a click picks the nearest.");
+  explain("Progress of the training. Ticks are kept states to go back to or fork from; a click selects the nearest.");
   if (!hot || p.kept.empty()) return;
   const float mouse = ImGui::GetIO().MousePos.x;
   const int nearest = *std::ranges::min_element(p.kept, {}, [&](int step) { return std::abs(x_of(step) - mouse); });
@@ -205,9 +202,9 @@ void draw_train_invitation(const TrainScene& s, const Box& box) {
   const float middle = (box.min.x + box.max.x) / 2, top = (box.min.y + box.max.y) / 2 - px(40),
               width = std::min(px(460), box.max.x - box.min.x - px(24));
   const bool begins = s.progress().state == State::running;
-  const std::string text = begins ? "The first step is on its way."
-                                  : "The plan at the left is ready. Run it: the curves grow here while it trains, and pausing, "
-                                    "going back and forking cost nothing.";
+  const std::string text = begins ? "The first step is being computed."
+                                  : "The plan at the left is ready. Run it: the curves grow here while it trains, and you can "
+                                    "pause, go back and fork at any time.";
   ImGui::SetCursorScreenPos({middle - width / 2, top});
   ImGui::BeginGroup();
   ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);

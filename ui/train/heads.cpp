@@ -98,7 +98,7 @@ void pick_run(const TrainScene& s, float width) {
   for (std::size_t i = 0; i < r.runs.size(); ++i) {
     if (ImGui::Selectable((r.runs[i].run.name + "###run " + std::to_string(i)).c_str(), i == shown))
       s.look().run = static_cast<int>(i);
-    explain("The model that is called so.");
+    explain("The model with this name.");
   }
   ImGui::EndCombo();
 }
@@ -164,9 +164,8 @@ void draw_train_explore(const TrainScene& s) {
                         .head = head,
                         .sequence = sequence};
   explain(
-      "What this head sees in the next batch after the picked step, as attention gets it: rounded inputs, causal mask, with "
-      "the methods of the training. "
-      "States in between are trained again from the last one that is kept, with the same bits.");
+      "What this head sees in the batch after the selected step: rounded inputs and a causal mask, with the methods of the "
+      "training. States in between are trained again from the last kept one, with the same bits.");
 }
 
 }  // namespace attoscope

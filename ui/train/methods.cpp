@@ -26,8 +26,7 @@ struct Asked {
 };
 Asked asked() {
   Asked a;
-  a.input.choices.no_hardware =
-      "A model is trained with methods that are emulated: these have a backward pass whose every step is written down.";
+  a.input.choices.no_hardware = "A model is trained only with emulated methods: every step of their backward pass is defined.";
   return a;
 }
 
@@ -84,14 +83,11 @@ void exchange_buttons(const TrainScene& s, float width) {
   ImGui::BeginDisabled(!possible);
   if (push_button("take from Explore###take methods", s.colours, false, {half, 0})) take_from_explore(s.plan(), e);
   ImGui::EndDisabled();
-  explain(possible ? "a, b and the main format as Explore has them, step by step; each backward pass becomes the usual one of "
-                     "its method."
-                   : "Explore shows a method that is not emulated, which cannot be trained with.");
+  explain(possible ? "Takes a, b and the main format from Explore; each backward pass becomes the usual one of its method."
+                   : "Explore shows a method that is not emulated, so it cannot be used for training.");
   ImGui::SameLine(0, px(8));
   if (push_button("give to Explore###give methods", s.colours, false, {half, 0})) give_to_explore(s.plan(), e);
-  explain(
-      "Explore's a and b become these methods, its main format that of a: there every step of the forward pass can be changed "
-      "by itself.");
+  explain("Gives these methods and a's main format to Explore, where each step of the forward pass can be changed.");
 }
 
 }  // namespace

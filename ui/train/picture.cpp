@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::array<Choice, weight_picture_names.size()> pictures{{
     {"over steps",
-     "Rows of the tensor from top to bottom, steps from left to right: where and when the two models part. Of all tensors: one "
-     "row each."},
+     "Rows of the tensor from top to bottom, steps from left to right: where and when the two models diverge. For all tensors: "
+     "one row each."},
     {"matrix", "Every element of the tensor at the newest measured step."},
 }};
 constexpr int most_columns = 768;
@@ -182,7 +182,7 @@ std::string row_text(const TrainScene& s, double share) {
 }
 
 void point_at_steps(const TrainScene& s, const Box& map, const PairRecord& pair) {
-  if (!handle_steps(s, "weights", map, true, "Where and when the two models' weights part; a click picks the step.") ||
+  if (!handle_steps(s, "weights", map, true, "Where and when the two models' weights diverge; a click selects the step.") ||
       !s.state.pointing)
     return;
   const double share = std::clamp((ImGui::GetIO().MousePos.y - map.min.y) / (map.max.y - map.min.y), 0.0f, 0.9999f);
@@ -260,7 +260,7 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   ImGui::GetWindowDrawList()->AddRect({map.min.x - 1, map.min.y - 1}, {map.max.x + 1, map.max.y + 1}, s.colours.line);
   if ((matrix && !shows_gap(s)) || p.rows == 0) {
     const char* text = matrix && !has_tensor(s) ? "Choose a tensor: its elements are shown one by one."
-                                                : "The first measured step brings the picture.";
+                                                : "The picture appears with the first measured step.";
     draw_text({(map.min.x + map.max.x) / 2, (map.min.y + map.max.y) / 2 - px(8)}, Face::label, s.colours.faint,
               fitted(Face::label, text, width), 0.5f);
     return;

@@ -18,10 +18,10 @@ namespace attoscope {
 namespace {
 
 constexpr std::array<Choice, train_kind_names.size()> kinds{{
-    {"a − b", "Method against method: two models that differ in nothing but attention."},
-    {"bands", "The same beside reference bands: another seed and other formats, which give a − b its meaning."},
-    {"bisect", "a with one piece exact after the other: without which piece does the deviation, or the failure, go away?"},
-    {"replay", "a's step from b's state at every measured step: the direct effect of the method, apart from feedback."},
+    {"a − b", "Two models that differ only in their attention."},
+    {"bands", "The same beside other differences, another seed and other formats, which give a − b a scale."},
+    {"bisect", "a with one piece at a time made exact: without which piece does the deviation, or the failure, go away?"},
+    {"replay", "a's step from b's state at every measured step: the direct effect of the method, without feedback."},
 }};
 constexpr std::array<Choice, bisect_names.size()> pieces{{
     {"step", "Every rounding step of a's forward pass is made exact by itself."},
@@ -42,6 +42,25 @@ bool choose(const char* id, const Palette& colours, const std::array<Choice, N>&
   return true;
 }
 
+/// The models that a plan trains without exact attention.
+std::size_t other_runs(TrainPlan plan) {
+  plan.with_exact = false;
+  return runs_of(plan).runs.size();
+}
+
+/// Whether a third model with exact attention is trained, and what it costs.
+void edit_exact(const TrainScene& s) {
+  TrainPlan& plan = s.plan();
+  const std::size_t others = other_runs(plan);
+  ImGui::BeginDisabled(!may_add_exact(plan.kind));
+  toggle("exact attention too", s.colours, plan.with_exact);
+  ImGui::EndDisabled();
+  explain(
+      fmt::format("Trains one more model, b with exact attention, and compares a and b with it: a − exact is what a's "
+                  "rounding changes, b − exact what b's does. A step takes about {} / {} of the time.",
+                  others + 1, others));
+}
+
 /// "7 models side by side, 6 comparisons".
 std::string runs_text(const TrainPlan& plan) {
   const TrainRuns all = runs_of(plan);
@@ -53,6 +72,7 @@ void edit_kind(const TrainScene& s, float width) {
   TrainPlan& plan = s.plan();
   choose("kind", s.colours, kinds, plan.kind, width);
   if (plan.kind == TrainKind::bisect) choose("bisect", s.colours, pieces, plan.bisect, width);
+  if (may_add_exact(plan.kind)) edit_exact(s);
   ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(3)});
   wrapped(Face::small, kind_words(plan.kind), width);
@@ -74,7 +94,7 @@ void edit_model(const TrainScene& s, float width) {
   slider({"heads", 1, max_heads, 1, max_heads, true}, s.colours, m.heads);
   explain("Heads of attention in every layer.", fmt::format("d = {} / {}", m.width, m.heads));
   slider({"context", 16, max_context, 8, max_context, true}, s.colours, m.context);
-  explain("Characters that attention sees at most: N of every attention, causal.");
+  explain("The largest number of characters that attention sees: its N, with a causal mask.");
   ImGui::PopStyleVar();
   choose("norm", s.colours, norms, m.norm, width);
   complain(s, PlanPart::model, width);
@@ -96,25 +116,25 @@ void optimiser_options(const TrainScene& s) {
   const RealRange share{.min = 0, .max = 1}, rate{.min = 0, .max = 10};
   option(
       s, "final rate", r.final_rate != usual.final_rate, [&] { real_field("##final_rate", r.final_rate, rate, 0); },
-      "Where the cosine ends, at the last step.", "rate_t = final + (rate - final) (1 + cos(pi t)) / 2");
+      "The learning rate at the last step, where the cosine ends.", "rate_t = final + (rate - final) (1 + cos(pi t)) / 2");
   option(
       s, "beta 1", r.beta1 != usual.beta1, [&] { real_field("##beta1", r.beta1, share, 0.01); },
-      "AdamW: how long the mean of gradients remembers.", "m = beta1 m + (1 - beta1) g");
+      "AdamW: the decay of the mean of gradients.", "m = beta1 m + (1 - beta1) g");
   option(
       s, "beta 2", r.beta2 != usual.beta2, [&] { real_field("##beta2", r.beta2, share, 0.01); },
-      "AdamW: how long the mean of squares remembers.", "v = beta2 v + (1 - beta2) g^2");
+      "AdamW: the decay of the mean of squares.", "v = beta2 v + (1 - beta2) g^2");
   option(
       s, "epsilon", r.epsilon != usual.epsilon,
       [&] { real_field("##epsilon", r.epsilon, {.min = 0, .max = 1e6, .above_min = true}, 0); },
-      "AdamW: what keeps the division from 0.", "W -= rate m / (sqrt(v) + epsilon)");
+      "AdamW: keeps the divisor above 0.", "W -= rate m / (sqrt(v) + epsilon)");
   option(
       s, "weight decay", r.weight_decay != usual.weight_decay,
       [&] { real_field("##weight_decay", r.weight_decay, share, 0.01); },
-      "How much of its matrices a model loses a step; gains, biases and embedding keep theirs.", "W -= rate decay W");
+      "The share of its matrices that decays in a step; gains, biases and embedding do not decay.", "W -= rate decay W");
   option(
       s, "clip", r.clip != usual.clip,
       [&] { real_field("##clip", r.clip, {.min = 0, .max = 1e6, .above_min = true, .zero = "off"}, 0.5); },
-      "The largest norm of a gradient; longer ones are shortened. 0: off.", "g *= min(1, clip / ||g||)");
+      "The largest norm of the gradient; a larger one is scaled down. 0: off.", "g *= min(1, clip / ||g||)");
 }
 
 void other_options(const TrainScene& s) {
@@ -125,12 +145,12 @@ void other_options(const TrainScene& s) {
       s, "seed", r.seed != usual.seed, [&] { seed_field("##seed", r.seed); }, "Of the first weights, which both models share.");
   option(
       s, "data seed", r.data_seed != usual.data_seed, [&] { seed_field("##data_seed", r.data_seed); },
-      "Of the places in the text that the batches are from.");
+      "Of the positions in the text that the batches are taken from.");
   option(
       s, "loss scale", r.loss_scale != usual.loss_scale,
       [&] { real_field("##loss_scale", r.loss_scale, {.min = 1, .max = 0x1p40}, 0); },
-      "What the loss is multiplied by at first, a power of two, in formats with fewer than 8 exponent bits; halved where a "
-      "gradient overflows.");
+      "The initial factor of the loss, a power of two, in formats with fewer than 8 exponent bits; halved when a gradient "
+      "overflows.");
   option(
       s, "scale growth", r.scale_growth != usual.scale_growth,
       [&] { whole_field("##scale_growth", r.scale_growth, 1, max_train_steps); },
@@ -138,11 +158,11 @@ void other_options(const TrainScene& s) {
   option(
       s, "measure every", plan.measure_every != TrainPlan{}.measure_every,
       [&] { whole_field("##measure_every", plan.measure_every, 1, max_train_steps); },
-      "Steps from one measurement of the weights and heads to the next.");
+      "Steps between two measurements of the weights and heads.");
   option(
       s, "keep every", plan.checkpoint_every != TrainPlan{}.checkpoint_every,
       [&] { whole_field("##checkpoint_every", plan.checkpoint_every, 1, max_train_steps); },
-      "Steps from one kept state to the next: places to go back to, to fork from, to look into.");
+      "Steps between two kept states, which you can go back to, fork from or inspect.");
 }
 
 /// How many of the options behind `more` differ from the default.
@@ -160,7 +180,7 @@ void more_button(const TrainScene& s, float width) {
   const int count = options_changed(s.plan());
   if (push_button(count > 0 ? fmt::format("more {}###more", count).c_str() : "more###more", s.colours, false, {width, 0}))
     ImGui::OpenPopup("more of the recipe");
-  explain("Optimiser, seeds, loss scale, how often is measured and kept. The number says how many differ from the default.");
+  explain("Optimiser, seeds, loss scale, and how often to measure and keep. The number is how many differ from the default.");
   ImGui::PushStyleColor(ImGuiCol_PopupBg, s.colours.panel);
   if (ImGui::BeginPopup("more of the recipe")) {
     label(Face::section, s.colours.faint, "OPTIMISER");
@@ -179,7 +199,7 @@ void edit_recipe(const TrainScene& s, float width) {
   slider({"steps", 10, usual_steps, 1, max_train_steps}, s.colours, r.steps);
   explain("Steps of the whole training; the learning rate's cosine ends with them.");
   slider({"batch", 1, 64, 1, max_batch, true}, s.colours, r.batch);
-  explain("Sequences that a step learns from.",
+  explain("Sequences in the batch of a step.",
           fmt::format("{} x {} = {} characters a step", r.batch, s.plan().model.context, r.batch * s.plan().model.context));
   slider({"warm-up", 0, 200, 0, max_train_steps}, s.colours, r.warmup);
   explain("Steps in which the learning rate rises from 0.", "rate_t = rate t / warm-up");
@@ -189,7 +209,7 @@ void edit_recipe(const TrainScene& s, float width) {
   ImGui::SetCursorScreenPos({at.x + px(90), at.y});
   const float more = px(72);
   real_field("##rate", r.rate, {.min = 0, .max = 10}, 0, (width - px(90) - more - px(8)) / px(1));
-  explain("The learning rate after the warm-up; a cosine leads from it to the final rate.", "AdamW, arXiv 1711.05101");
+  explain("The learning rate after the warm-up; it then falls along a cosine to the final rate.", "AdamW, arXiv 1711.05101");
   ImGui::SameLine(0, px(8));
   more_button(s, more);
   complain(s, PlanPart::recipe, width);
@@ -209,10 +229,10 @@ void edit_text(const TrainScene& s, float width) {
       text.file = typed;
     }
   }
-  explain("A text file of yours in UTF-8: Enter reads it. It is learned character by character.");
+  explain("The path of your own UTF-8 text file; Enter reads it. It is learned character by character.");
   ImGui::SameLine(0, px(8));
   if (push_button("embedded###embedded text", s.colours, text.file.empty(), {button, 0}) && !text.file.empty()) text = {};
-  explain("The text that comes with the program: the licences that Debian packages share, joined.");
+  explain("The text that comes with the program: Debian's common licences, joined.");
   ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
   wrapped(Face::small, s.progress().text.empty() ? "The text is being read." : s.progress().text, width);
   ImGui::PopStyleColor();

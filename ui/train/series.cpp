@@ -18,21 +18,22 @@ constexpr std::size_t most_skipped = 4096;
 
 constexpr std::array<MeasureText, 6> measure_texts{{
     {"max |ΔW|", "",
-     "The largest difference of any weight of the two models: the first of the two numbers of arXiv 2405.02803, figure 7.",
+     "The largest difference of any weight of the two models, the first number of arXiv 2405.02803, figure 7. Under Adam it is "
+     "about two learning rates after one step, whatever the cause, so conclude nothing from it alone.",
      "max |x - y|"},
     {"Wasserstein-1", "",
-     "How far the two models' weights are apart as distributions: the second number of arXiv 2405.02803, figure 7. It hides "
+     "The distance of the two models' weights as distributions, the second number of arXiv 2405.02803, figure 7. It hides "
      "permutations.",
      "mean |sorted x - sorted y|"},
-    {"relative L2", "", "The size of the difference as a share of the size of the weights.", "||x - y|| / ||y||"},
+    {"relative L2", "", "The norm of the difference over the norm of the weights.", "||x - y|| / ||y||"},
     {"cosine of updates", "",
-     "Whether both models took their last step in the same direction: 1 they did, 0 they did not at all.",
+     "Whether both models took their last step in the same direction: 1 for the same, 0 for unrelated directions.",
      "cos(x - x before, y - y before)"},
     {"directionality", "",
-     "Whether the steps in which the models drift apart point one way: 1 for random ones, the root of the steps for steps in "
-     "one direction.",
+     "Whether the steps by which the models drift apart have one direction: 1 for random directions, the square root of the "
+     "number of steps for a single one.",
      "||sum of D|| / sqrt(sum of ||D||^2), D the growth of x - y in a step"},
-    {"loss difference", "nats", "Loss of the first minus loss of the second on the same batch.", "loss(x) - loss(y)"},
+    {"loss difference", "nats", "Loss of the first model minus that of the second on the same batch.", "loss(x) - loss(y)"},
 }};
 
 constexpr std::array<MeasureText, 7> run_texts{{
@@ -41,7 +42,8 @@ constexpr std::array<MeasureText, 7> run_texts{{
     {"bias of δ", "share",
      "Signed mean error of delta, as a share of the mean |delta|: one-sided errors add up over steps (arXiv 2510.04212).",
      "sum(delta - rowsum(dO*O)) / sum |rowsum(dO*O)|, O exact"},
-    {"‖W_Q‖", "", "Spectral norm of a head's W_Q: it grows where low precision makes training fail.", "largest singular value"},
+    {"‖W_Q‖", "", "Spectral norm of a head's W_Q, which grows when low precision makes training fail.",
+     "largest singular value"},
     {"tied rows", "share", "Rows whose largest score belongs to several keys: P is then 1 more than once.",
      "rows with a tie / rows"},
     {"saturated", "share", "Scores and P beyond the largest number of their format, infinite or NaN.",
@@ -328,6 +330,8 @@ CurveStyle pair_style(const TrainRecord& record, std::size_t pair, Theme theme) 
       return {c.golden, CurveMark::band, 1.2f, 0};
     case Role::format:
       return quiet_style(rank.place, theme);
+    case Role::from_exact:
+      return {record.pairs[pair].pair.x == 0 ? c.a : c.b, CurveMark::dashes, 1.6f, 5};
     case Role::suspect:
       break;
   }

@@ -30,8 +30,8 @@ void draw_row(const TrainScene& s, const RankedSuspect& suspect, float width, do
   const std::string share = std::isfinite(suspect.share) ? times(suspect.share) : "–";
   const bool a_stopped = !s.record()->runs[0].stopped.empty();
   const char* const fate = !a_stopped      ? ""
-                           : suspect.lives ? " a stopped, and without this piece it goes on."
-                                           : " a stopped, and so did this.";
+                           : suspect.lives ? " a stopped; with this piece exact, training continues."
+                                           : " a stopped, and this run stopped too.";
   explain(name + ": " + share + " of the deviation of a - b is left." + fate + " A click shows its weights.",
           "measure of (a with the piece exact) - b over that of a - b");
   const float names = px(116), numbers = px(56), left = at.x + names, room = width - names - numbers - px(8),
@@ -65,14 +65,14 @@ void draw_number(const TrainScene& s, const char* name, const std::string& numbe
 
 void draw_train_suspects(const TrainScene& s, float height) {
   const TrainRecord& r = *s.record();
-  const TrainMeasure measure = is_size(s.look().measure) ? s.look().measure : TrainMeasure::max_abs;
+  const TrainMeasure measure = is_size(s.look().measure) ? s.look().measure : TrainMeasure::rel_l2;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x - px(10);
   const std::vector<RankedSuspect> ranked = ranked_suspects(r, measure, s.look().tensor, s.look().step);
   double longest = 1.25;
   for (const RankedSuspect& x : ranked)
     if (std::isfinite(x.share)) longest = std::max(longest, std::min(x.share, 4.0));
-  draw_text(at, Face::label, s.colours.text, "What is left without each suspect");
+  draw_text(at, Face::label, s.colours.text, "What is left with each piece exact");
   draw_text({at.x + width, at.y + px(1)}, Face::small, s.colours.faint, fitted(Face::small, text_of(measure).title, px(90)), 1);
   ImGui::SetCursorScreenPos({at.x, at.y + px(20)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
@@ -91,7 +91,7 @@ void draw_train_suspects(const TrainScene& s, float height) {
 
 void draw_train_replay(const TrainScene& s) {
   const TrainRecord& r = *s.record();
-  const TrainMeasure measure = is_size(s.look().measure) ? s.look().measure : TrainMeasure::max_abs;
+  const TrainMeasure measure = is_size(s.look().measure) ? s.look().measure : TrainMeasure::rel_l2;
   const float width = ImGui::GetContentRegionAvail().x - px(10);
   double sum = 0, squares = 0, newest = 0;
   std::size_t count = 0;
@@ -105,13 +105,13 @@ void draw_train_replay(const TrainScene& s) {
   label(Face::label, s.colours.text, std::string("Direct effect, ") + text_of(measure).title);
   ImGui::Dummy({0, px(4)});
   draw_number(s, "of this step", count > 0 ? scientific(newest, 3) : "–",
-              "How far one step by a leads from the same step by b, from the same state.", width);
+              "The distance between one step by a and one step by b from the same state.", width);
   draw_number(s, "mean of a step", count > 0 ? scientific(sum / static_cast<double>(count), 3) : "–",
               "Over the measured steps so far.", width);
   draw_number(s, "added up", count > 0 ? scientific(sum, 3) : "–",
-              "If all measured steps pointed one way: the most that their direct effects can come to.", width);
+              "The sum if all measured steps had one direction: an upper bound of their direct effects.", width);
   draw_number(s, "added up at random", count > 0 ? scientific(std::sqrt(squares), 3) : "–",
-              "If the measured steps pointed in random directions: the root of the sum of squares.", width);
+              "The sum if the measured steps had random directions: the root of the sum of squares.", width);
   ImGui::PopStyleVar();
 }
 

@@ -45,7 +45,7 @@ void draw_heads(const TrainScene& s, const Columns& c, float y) {
     if (ImGui::InvisibleButton((std::string("sort by ") + heads[static_cast<std::size_t>(i)]).c_str(), {c.step, px(18)}))
       s.state.sorted_by = s.state.sorted_by == i ? -1 : i;
     const MeasureText& text = text_of(static_cast<TrainMeasure>(i));
-    explain(std::string(text.what) + " A click sorts by it; another, as the tensors lie in the model.", text.formula);
+    explain(std::string(text.what) + " A click sorts by it; a second click restores the order of the model.", text.formula);
     const bool sorted = s.state.sorted_by == i, hot = ImGui::IsItemHovered();
     draw_text({edge, y + px(2)}, Face::small,
               sorted ? s.colours.accent

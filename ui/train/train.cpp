@@ -55,7 +55,7 @@ void draw_pictures(const TrainScene& s) {
 
 void draw_tabs(const TrainScene& s) {
   constexpr std::array<Choice, 2> tabs{
-      {{"plan", "What is trained, how, and on what."}, {"numbers", "Tensors and heads at the picked step."}}};
+      {{"plan", "What is trained, how, and on what."}, {"numbers", "Tensors and heads at the selected step."}}};
   int shown = s.state.shows_numbers ? 1 : 0;
   if (segmented("plan or numbers", s.colours, tabs, shown)) s.state.shows_numbers = shown == 1;
 }
@@ -65,7 +65,7 @@ void draw_tabs(const TrainScene& s) {
 void draw_train_numbers(const TrainScene& s) {
   if (s.record() == nullptr) {
     ImGui::PushStyleColor(ImGuiCol_Text, s.colours.faint);
-    wrapped(Face::label, "Here stand every tensor's and every head's numbers at the step that is picked in the curves.",
+    wrapped(Face::label, "The numbers of every tensor and head at the step selected in the curves appear here.",
             ImGui::GetContentRegionAvail().x);
     ImGui::PopStyleColor();
     return;

@@ -8,12 +8,16 @@
 #include <limits>
 
 #include "kernels/train/ending.h"
+#include "ui/frame/pair_look.h"
 #include "ui/train/series.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope {
 
 namespace {
+
+/// What is concluded from, with Wasserstein-1: max |ΔW| is two learning rates after Adam's first step whatever the cause.
+constexpr TrainMeasure concluded_from = TrainMeasure::rel_l2;
 
 std::string steps_text(int steps) { return std::to_string(steps) + (steps == 1 ? " step" : " steps"); }
 
@@ -32,7 +36,7 @@ const WeightDeviation* overall(const PairPoint* point) {
 /// The newest point of the first pair, at which every band was measured too.
 const PairPoint* newest(const TrainRecord& r) { return r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1); }
 
-/// "0.02 of what another initialisation gives, 0.3 of fp16 - fp32": the bands at a point of a - b.
+/// "0.02× another seed, 0.3× fp16 - fp32": a - b beside the bands at a point.
 std::string bands_text(const TrainRecord& r, const PairPoint& point, double size) {
   std::string text;
   int count = 0;
@@ -40,9 +44,20 @@ std::string bands_text(const TrainRecord& r, const PairPoint& point, double size
     if (pair.pair.role != Role::initialisation && pair.pair.role != Role::format) continue;
     const PairPoint* const by = point_at(pair, point.step);
     if (by == nullptr || by->step != point.step || count == 3) continue;
-    const std::string share = ratio_text(size / measure_of(*by, TrainMeasure::max_abs, -1));
-    text += (count++ > 0 ? ", " : "") + share +
-            (pair.pair.role == Role::initialisation ? " of what another seed gives" : " of " + pair.pair.name);
+    const std::string share = times(size / measure_of(*by, concluded_from, -1));
+    text += (count++ > 0 ? ", " : "") + share + " " + pair_label(pair.pair);
+  }
+  return text;
+}
+
+/// "a − exact is 0.95× a − b, b − exact 0.90×"; "" where no exact attention was trained.
+std::string exact_text(const TrainRecord& r, const PairPoint& point, double size) {
+  std::string text;
+  for (const PairRecord& pair : r.pairs) {
+    const PairPoint* const from = pair.pair.role == Role::from_exact ? point_at(pair, point.step) : nullptr;
+    if (from == nullptr || from->step != point.step) continue;
+    const std::string share = times(measure_of(*from, concluded_from, -1) / size);
+    text += text.empty() ? "a − exact is " + share + " a − b" : ", b − exact " + share;
   }
   return text;
 }
@@ -60,8 +75,8 @@ std::string drift_text(const PairPoint& point, const WeightDeviation& d) {
 }
 
 std::string bisect_text(const TrainRecord& r) {
-  const std::vector<RankedSuspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
-  if (ranked.empty() || !std::isfinite(ranked.front().share)) return "The suspects are measured with the next steps.";
+  const std::vector<RankedSuspect> ranked = ranked_suspects(r, concluded_from, -1, -1);
+  if (ranked.empty() || !std::isfinite(ranked.front().share)) return "The pieces are measured with the next steps.";
   std::string text = "What is left of it";
   for (std::size_t i = 0; i < std::min<std::size_t>(2, ranked.size()); ++i)
     text += (i == 0 ? ": " : ", ") + ratio_text(ranked[i].share) + " with " + r.pairs[ranked[i].pair].pair.name;
@@ -72,21 +87,21 @@ std::string bisect_text(const TrainRecord& r) {
 std::string replay_text(const TrainRecord& r) {
   double sum = 0, most = 0;
   for (const PairPoint& p : r.pairs[0].points) {
-    const double x = measure_of(p, TrainMeasure::max_abs, -1);
+    const double x = measure_of(p, concluded_from, -1);
     sum += x, most = std::max(most, x);
   }
   const auto count = r.pairs[0].points.size();
-  return fmt::format(
-      "Over {} measured steps it is {} in the mean and at most {}; feedback from step to step takes no part in it.", count,
-      scientific(sum / static_cast<double>(count), 2), scientific(most, 2));
+  return fmt::format("Mean over {} measured steps {}, largest {}; feedback from step to step is excluded.", count,
+                     scientific(sum / static_cast<double>(count), 2), scientific(most, 2));
 }
 
 std::string meaning_text(const TrainRecord& r, const PairPoint& point, const WeightDeviation& d) {
   if (r.plan.kind == TrainKind::bisect) return bisect_text(r);
   if (r.plan.kind == TrainKind::replay) return replay_text(r);
-  const std::string bands = bands_text(r, point, d.max_abs);
-  if (!bands.empty()) return "That is " + bands + ".";
-  return drift_text(point, d);
+  std::string text;
+  if (const std::string bands = bands_text(r, point, d.rel_l2); !bands.empty()) text = "a − b is " + bands + ". ";
+  if (const std::string shares = exact_text(r, point, d.rel_l2); !shares.empty()) text += shares + ".";
+  return text.empty() ? drift_text(point, d) : text;
 }
 
 TrainWords known_words(const TrainRecord& r, const PairPoint& point, const WeightDeviation& d) {
@@ -98,10 +113,10 @@ TrainWords known_words(const TrainRecord& r, const PairPoint& point, const Weigh
         "After " + steps_text(point.step) + " a and b are the same, bit for bit",
         r.plan.kind == TrainKind::replay ? "The step has no direct effect." : "Every weight is equal: max |ΔW| is exactly 0.",
         false};
-  const std::string by = scientific(d.max_abs, 2) + " (W1 " + scientific(d.wasserstein, 2) + ")";
+  const std::string by = scientific(d.rel_l2, 2) + " in relative L2, " + scientific(d.wasserstein, 2) + " in Wasserstein-1";
   if (r.plan.kind == TrainKind::replay)
-    return {"Step " + std::to_string(point.step) + " alone moves a from b by at most " + by, meaning_text(r, point, d), false};
-  return {"After " + steps_text(point.step) + " a and b differ by at most " + by, meaning_text(r, point, d), false};
+    return {"Step " + std::to_string(point.step) + " alone: a and b differ by " + by, meaning_text(r, point, d), false};
+  return {"After " + steps_text(point.step) + " a and b differ by " + by, meaning_text(r, point, d), false};
 }
 
 }  // namespace
@@ -110,7 +125,7 @@ TrainWords train_words(const TrainView& train) {
   const TrainProgress& p = train.progress;
   if (!train.record) {
     if (p.state == TrainProgress::State::running)
-      return {"Training begins", "The first numbers come with the first step.", false};
+      return {"Training begins", "The first numbers appear after the first step.", false};
     return {"Does the deviation matter?",
             "Two copies of a small transformer learn the same text from the same weights, one with each attention: how far do "
             "their weights drift apart?",
@@ -125,7 +140,7 @@ TrainWords train_words(const TrainView& train) {
     return {"Training stopped after " + steps_text(r.step), sentence, true};
   }
   if (d == nullptr)
-    return {fmt::format("{} steps taken", r.step), "The first measures come with the first measured step.", false};
+    return {fmt::format("{} steps taken", r.step), "The first measures appear after the first measured step.", false};
   return known_words(r, *point, *d);
 }
 
@@ -155,10 +170,10 @@ std::string progress_words(const TrainProgress& p) {
 
 std::string_view kind_words(TrainKind kind) {
   constexpr std::array<std::string_view, 4> words{
-      "a against b: same text, same first weights, same batches; only attention differs (arXiv 2405.02803, figure 7).",
-      "a against b beside other differences: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
-      "a against b, and a again with one piece exact after the other: whose rounding makes the difference?",
-      "b is trained; at every measured step a takes the same step from b's state: the direct effect, apart from feedback."};
+      "Two models with the same text, first weights and batches; only attention differs (arXiv 2405.02803, figure 7).",
+      "The same, beside other differences: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
+      "The same, and a again with one piece at a time made exact: which rounding causes the difference?",
+      "b is trained; at every measured step a takes the same step from b's state: the direct effect, without feedback."};
   return words[static_cast<std::size_t>(kind)];
 }
 

@@ -84,6 +84,14 @@ void add_reference(const TrainPlan& plan, TrainRuns& all) {
   all.pairs.push_back({"fp16 - bf16", Role::format, half, brain});
 }
 
+/// b with exact attention, and how far a and b are from it.
+void add_exact(const TrainPlan& plan, TrainRuns& all) {
+  const int exact_run = static_cast<int>(all.runs.size());
+  all.runs.push_back({"exact", with_exact_heads(plan.b, plan.model), plan.recipe.seed});
+  all.pairs.push_back({"a - exact", Role::from_exact, 0, exact_run});
+  all.pairs.push_back({"b - exact", Role::from_exact, 1, exact_run});
+}
+
 void add_suspect(const TrainPlan& plan, TrainRuns& all, const std::string& what, const TrainMethod& method) {
   all.runs.push_back({"a, " + what, method, plan.recipe.seed});
   all.pairs.push_back({what, Role::suspect, static_cast<int>(all.runs.size()) - 1, 1});
@@ -157,8 +165,15 @@ bool TrainMethod::is_exact(int layer, int head) const {
                      [&](const HeadPlace& p) { return p.layer == layer && (p.head < 0 || p.head == head); });
 }
 
+TrainMethod with_exact_heads(TrainMethod method, const ModelShape& model) {
+  method.exact.clear();
+  for (int layer = 0; layer < model.layers; ++layer) method.exact.push_back({layer, -1});
+  return method;
+}
+
 TrainPlan default_train_plan() {
   TrainPlan plan;
+  plan.with_exact = true;
   plan.a.method = attention(Algorithm::flash2, "eager");
   plan.b.method = attention(Algorithm::three_pass, "base_eager");
   plan.a.gradient = usual_grad_policy(plan.a.method).precision;
@@ -187,6 +202,7 @@ TrainRuns runs_of(const TrainPlan& plan) {
   all.pairs = {{replays ? "a from b's state" : "a - b", replays ? Role::direct : Role::method, 0, 1}};
   if (plan.kind == TrainKind::reference) add_reference(plan, all);
   if (plan.kind == TrainKind::bisect) add_suspects(plan, all);
+  if (plan.with_exact && may_add_exact(plan.kind)) add_exact(plan, all);
   return all;
 }
 

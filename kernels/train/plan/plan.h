@@ -133,8 +133,8 @@ struct TrainMethod {
   friend bool operator==(const TrainMethod&, const TrainMethod&) = default;
 };
 
-/// methods: a against b (arXiv 2405.02803, figure 7). reference: the same, with b from another initialisation and b in other
-/// formats for comparison (figure 8). bisect: a against b, and a with one piece exact at a time. replay: b is trained; at every
+/// methods: a and b (arXiv 2405.02803, figure 7). reference: the same, with b from another initialisation and b in other
+/// formats for comparison (figure 8). bisect: a and b, and a with one piece exact at a time. replay: b is trained; at every
 /// measured step a takes the same step from b's state, which shows its direct effect without feedback.
 enum class TrainKind : std::uint8_t { methods, reference, bisect, replay };
 inline constexpr std::array<std::string_view, 4> train_kind_names{"methods", "reference", "bisect", "replay"};
@@ -163,11 +163,12 @@ struct TrainPlan {
   TrainMethod a{}, b{};
   int measure_every = 10;
   int checkpoint_every = 100;
+  bool with_exact = false;  ///< kinds methods and reference: also b with attention that rounds nothing beyond its input
 
   friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };
 
-/// bf16, flash2 `eager` against `base_eager`, the shipped text, 2 layers x 128.
+/// bf16, flash2 `eager` against `base_eager`, with exact attention beside them, the shipped text, 2 layers x 128.
 TrainPlan default_train_plan();
 
 /// Throws std::invalid_argument in one sentence that names the key ("model.width"), the value and what was expected.
@@ -175,7 +176,7 @@ void validate(const TrainPlan& plan);
 
 /// One of the models that a plan trains.
 struct RunPlan {
-  std::string name;  ///< "a", "b", "b, seed 2", "b in fp16", "a, O exact": unique in its plan
+  std::string name;  ///< "a", "b", "b, seed 2", "b in fp16", "a, O exact", "exact": unique in its plan
   TrainMethod method;
   std::uint64_t seed = 1;  ///< of its first weights
 
@@ -183,17 +184,22 @@ struct RunPlan {
 };
 
 /// What a pair compares.
-enum class Role : std::uint8_t { method, initialisation, format, suspect, direct };
-inline constexpr std::array<std::string_view, 5> role_names{"method", "initialisation", "format", "suspect", "direct"};
+enum class Role : std::uint8_t { method, initialisation, format, suspect, direct, from_exact };
+inline constexpr std::array<std::string_view, 6> role_names{"method", "initialisation", "format", "suspect", "direct", "exact"};
 
 /// Whose weights are compared: x - y.
 struct PairPlan {
-  std::string name;  ///< "a - b", "another initialisation", "fp16 - fp32", "O exact"
+  std::string name;  ///< "a - b", "another initialisation", "fp16 - fp32", "O exact", "a - exact"
   Role role = Role::method;
   int x = 0, y = 1;  ///< of the runs; for `direct` x starts every step from y's state
 
   friend bool operator==(const PairPlan&, const PairPlan&) = default;
 };
+
+/// Whether kind `kind` may train a model with exact attention beside a and b.
+constexpr bool may_add_exact(TrainKind kind) { return kind == TrainKind::methods || kind == TrainKind::reference; }
+/// `method` with attention that rounds nothing beyond its input, in every layer.
+TrainMethod with_exact_heads(TrainMethod method, const ModelShape& model);
 
 /// The runs and pairs of a plan; runs 0 and 1 are a and b, pair 0 is a and b. A suspect that is exact anyway has no run.
 struct TrainRuns {

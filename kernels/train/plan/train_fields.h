@@ -65,6 +65,7 @@ void visit_train_plan(V& v, P& plan) {
   v.object("b", [&](auto& inner) { visit_train_method(inner, plan.b); });
   v.integer("measure_every", plan.measure_every, 1, max_train_steps);
   v.integer("checkpoint_every", plan.checkpoint_every, 1, max_train_steps);
+  v.flag("with_exact", plan.with_exact);
 }
 
 }  // namespace attoscope

@@ -27,6 +27,8 @@ double scale_of(const PairPlan& pair, int index) {
       return 1.2e-2;
     case Role::format:
       return pair.name == "bf16 - fp32" ? 9e-4 : pair.name == "fp16 - bf16" ? 8e-4 : 1.4e-4;
+    case Role::from_exact:
+      return pair.x == 0 ? 1.4e-4 : 1.1e-4;
     case Role::suspect:
       return 1.6e-4 * (0.15 + 0.95 * noise(index, 3));
   }

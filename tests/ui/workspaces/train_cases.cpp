@@ -67,6 +67,10 @@ void kinds(Hand& hand) {
         [by = by](Session& s) { s.train.bisect = by; });
   hand.changes("a - b", [&] { hand.click(plan_panel + "kind/a − b"); }, [](Session& s) { s.train.kind = TrainKind::methods; });
   hand.check(!hand.exists(plan_panel + "bisect/layer"), "what is not bisected has no pieces");
+  hand.changes(
+      "no exact attention", [&] { hand.click(plan_panel + "##exact attention too"); },
+      [](Session& s) { s.train.with_exact = false; });
+  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.with_exact = true; });
   hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
 }
 
@@ -340,6 +344,25 @@ void checkpoints(Hand& hand) {
   requests(hand, "what was left", [&] { inside("###open left over", ""); }, {.act = Act::open, .file = "/tmp/left.checkpoint"});
 }
 
+void beside_exact(Hand& hand) {
+  show(hand, train_session());
+  for (const auto& [name, bit] : {std::pair{"a - b", 0}, std::pair{"a - exact", 1}, std::pair{"b - exact", 2}}) {
+    hand.changes(
+        std::string(name) + " is a curve", [&] { hand.click(middle + "legend " + name); },
+        [bit = bit](Session& s) { s.train_look.hidden ^= 1U << bit; });
+    hand.changes(
+        std::string(name) + " is shown again", [&] { hand.click(middle + "legend " + name); },
+        [bit = bit](Session& s) { s.train_look.hidden ^= 1U << bit; });
+  }
+  hand.changes(
+      "the third model's loss is a curve", [&] { hand.click(middle + "legend exact"); },
+      [](Session& s) { s.train_look.hidden_runs = 4; });
+  Session s = train_session();
+  s.train.with_exact = false;
+  show(hand, s);
+  hand.check(!hand.exists(middle + "legend a - exact"), "without the third model there is none");
+}
+
 void explored(Hand& hand) {
   Session s = train_session();
   s.train_look.run = 1, s.train_look.layer = 1, s.train_look.head = 3, s.train_look.sequence = 6;
@@ -545,6 +568,7 @@ constexpr std::array cases{
     Case{"train", "model and recipe", model_and_recipe},
     Case{"train", "text", text},
     Case{"train", "looks", looks},
+    Case{"train", "beside exact attention", beside_exact},
     Case{"train", "steps", steps},
     Case{"train", "requests", requested},
     Case{"train", "ends", ends},

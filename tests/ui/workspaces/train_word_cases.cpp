@@ -21,6 +21,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::nume
 TrainPlan plan_of(TrainKind kind = TrainKind::methods) {
   TrainPlan plan = default_train_plan();
   plan.kind = kind;
+  plan.with_exact = false;
   return plan;
 }
 
@@ -45,7 +46,7 @@ void drawings(Hand& hand) {
   TrainDrawing d;
   TrainLook look;
   hand.check(refresh(d, record, look) && !refresh(d, record, look), "a drawing is made once");
-  hand.check(d.pairs.size() == 5 && d.pairs[0].last_y() == record->pairs[0].points.back().deviations[0].max_abs,
+  hand.check(d.pairs.size() == 5 && d.pairs[0].last_y() == record->pairs[0].points.back().deviations[0].rel_l2,
              "a curve ends with the newest number");
   hand.check(d.last == 100, "the axis is a quarter of all steps");
   hand.check(
@@ -54,7 +55,7 @@ void drawings(Hand& hand) {
   look.relative = true;
   look.tensor = 2;
   refresh(d, longer, look);
-  const auto number = [&](std::size_t pair) { return longer->pairs[pair].points.back().deviations[3].max_abs; };
+  const auto number = [&](std::size_t pair) { return longer->pairs[pair].points.back().deviations[3].rel_l2; };
   hand.check(d.reference == 1 && d.pairs[0].last_y() == number(0) / number(1) && d.pairs[1].last_y() == 1,
              "relative to another initialisation");
   hand.check(reference_of(*made_record(plan_of(), 10), TrainMeasure::max_abs, -1) == -1, "where there is one");
@@ -66,7 +67,7 @@ void drawings(Hand& hand) {
   look = {};
   refresh(d, direct, look);
   double sum = 0;
-  for (const PairPoint& p : direct->pairs[0].points) sum += p.deviations[0].max_abs;
+  for (const PairPoint& p : direct->pairs[0].points) sum += p.deviations[0].rel_l2;
   hand.check(d.pairs.size() == 2 && d.pairs[1].last_y() == sum, "direct effects are added up");
   const HeadHealth head{{1000, 10, 500, 5, 50, 7, 1, -0.5, 2.0}, 3};
   hand.check(measure_of(head, RunMeasure::ties) == 0.01 && measure_of(head, RunMeasure::saturated) == 0.01 &&
@@ -79,6 +80,26 @@ void drawings(Hand& hand) {
              "the worst keeps its sign");
 }
 
+void exact_attention(Hand& hand) {
+  TrainPlan plan = plan_of();
+  plan.with_exact = true;
+  auto r = made_record(plan, 400);
+  for (const auto& [pair, rel_l2] : {std::pair{0, 4e-3}, std::pair{1, 3e-3}, std::pair{2, 2e-3}})
+    r->pairs[static_cast<std::size_t>(pair)].points.back().deviations[0] = {1, 4e-5, rel_l2, 1, 1};
+  const std::string sentence = train_words(made_view(r)).sentence;
+  hand.check(sentence == "a − exact is 0.75× a − b, b − exact 0.5×.", sentence);
+  TrainDrawing d;
+  refresh(d, r, {});
+  hand.check(d.pairs.size() == 3 && d.pairs[1].last_y() == 3e-3 && d.pairs[2].last_y() == 2e-3,
+             "a curve each from exact attention");
+  hand.check(pair_name(*r, 1) == "a - exact" && pair_name(*r, 2) == "b - exact", "named");
+  const CurveStyle of_a = pair_style(*r, 1, Theme::dark), of_b = pair_style(*r, 2, Theme::dark),
+                   of_pair = pair_style(*r, 0, Theme::dark);
+  hand.check(of_a.mark == CurveMark::dashes && of_pair.mark == CurveMark::line && of_a.colour != of_b.colour,
+             "and told apart from a - b and from each other");
+  hand.check(reference_of(*r, TrainMeasure::rel_l2, -1) == -1, "exact attention is no unit");
+}
+
 void words(Hand& hand) {
   const std::string long_name(3000, 'x');
   hand.check(fmt::format("{} is {}", long_name, 7) == long_name + " is 7", "nothing is cut, however long it is");
@@ -87,15 +108,15 @@ void words(Hand& hand) {
     hand.check(found == expected, "'" + found + "' instead of '" + expected + "'");
   };
   auto r = made_record(plan_of(TrainKind::reference), 400);
-  const auto plant = [&](std::size_t pair, double max_abs, double wasserstein) {
-    r->pairs[pair].points.back().deviations[0] = {max_abs, wasserstein, 0, 1, 12.5};
+  const auto plant = [&](std::size_t pair, double rel_l2, double wasserstein, double max_abs = 1) {
+    r->pairs[pair].points.back().deviations[0] = {max_abs, wasserstein, rel_l2, 1, 12.5};
   };
   plant(0, 3.1e-3, 4e-5), plant(1, 0.155, 0), plant(2, 1e-3, 0), plant(3, 1.24e-2, 0), plant(4, 1e-2, 0);
-  is(say(*r).headline, "After 400 steps a and b differ by at most 3.1e-3 (W1 4.0e-5)");
-  is(say(*r).sentence, "That is 0.020 of what another seed gives, 3.10 of fp16 - fp32, 0.25 of bf16 - fp32.");
-  plant(0, 0, 0);
+  is(say(*r).headline, "After 400 steps a and b differ by 3.1e-3 in relative L2, 4.0e-5 in Wasserstein-1");
+  is(say(*r).sentence, "a − b is 0.02× another seed, 3.1× fp16 - fp32, 0.25× bf16 - fp32. ");
+  plant(0, 0, 0, 0);
   is(say(*r).headline, "After 400 steps a and b are the same, bit for bit");
-  plant(0, nan, nan);
+  plant(0, nan, nan, nan);
   hand.check(say(*r).bad, "what is not finite is bad");
   r->runs[0].stopped = "Run a diverged at step 401: the loss is NaN.";
   is(say(*r).headline, "Training stopped after 400 steps");
@@ -107,13 +128,12 @@ void words(Hand& hand) {
   is(say(*r).sentence, "Loss a − b -1.2e-2; directionality 12, where random steps give 1 and steps in one direction 20.");
   is(train_words(ready_view(r->plan)).headline, "Does the deviation matter?");
   r = made_record(plan_of(TrainKind::replay), 20);
-  for (PairPoint& p : r->pairs[0].points) p.deviations[0] = {p.step == 10 ? 4e-6 : 1e-6, 2e-8, 0, 1, 1};
-  is(say(*r).headline, "Step 20 alone moves a from b by at most 1.0e-6 (W1 2.0e-8)");
-  is(say(*r).sentence,
-     "Over 3 measured steps it is 2.0e-6 in the mean and at most 4.0e-6; feedback from step to step takes no part in it.");
+  for (PairPoint& p : r->pairs[0].points) p.deviations[0] = {1, 2e-8, p.step == 10 ? 4e-6 : 1e-6, 1, 1};
+  is(say(*r).headline, "Step 20 alone: a and b differ by 1.0e-6 in relative L2, 2.0e-8 in Wasserstein-1");
+  is(say(*r).sentence, "Mean over 3 measured steps 2.0e-6, largest 4.0e-6; feedback from step to step is excluded.");
   r = made_record(plan_of(TrainKind::bisect), 10);
   for (std::size_t p = 0; p < r->pairs.size(); ++p)
-    r->pairs[p].points.back().deviations[0].max_abs = p == 0 ? 1.0 : p == 3 ? 0.1 : 0.5 + 0.01 * double(p);
+    r->pairs[p].points.back().deviations[0].rel_l2 = p == 0 ? 1.0 : p == 3 ? 0.1 : 0.5 + 0.01 * double(p);
   is(say(*r).sentence, "What is left of it: 0.10 with " + r->pairs[3].pair.name + ", 0.51 with " + r->pairs[1].pair.name +
                            fmt::format(", more with the other {}.", r->pairs.size() - 3));
   hand.check(runs_csv(*r).starts_with("run,step,loss,gradient_norm,rate,loss_scale,skipped\na,1,"), runs_csv(*r).substr(0, 80));
@@ -123,7 +143,7 @@ void words(Hand& hand) {
 }
 
 constexpr std::array cases{Case{"train", "growing", growing}, Case{"train", "drawings", drawings},
-                           Case{"train", "words", words}};
+                           Case{"train", "exact attention", exact_attention}, Case{"train", "words", words}};
 
 }  // namespace
 
