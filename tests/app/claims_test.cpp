@@ -14,15 +14,20 @@
 #include "app/files/paths.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
+#include "tests/reference/plain.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Lt;
 using namespace testing;  // attoscope::testing
 
 /// Rows of Q that a claim looks at: rows are independent, so a part of them says what all say, but for the largest error.
@@ -129,6 +134,85 @@ TEST(Claims, ThatCannotBeReadAreNamed) {
   EXPECT_THAT(
       sentence_of<std::runtime_error>([&] { parse_claims(text(R"({"in":"x","says":"y","of":"z","at_most":1,"atleast":1})")); }),
       HasSubstr("unknown key 'atleast'"));
+}
+
+/// The exact control of rescaling: the same keys in the same order and the same tiles, with each row's last max known from the
+/// start. Mean errors over some rows, with their rescales and without.
+struct RescalingControl {
+  double with = 0, without = 0;
+  bool moves = false;  ///< some max moved in the control, which none should
+};
+
+double mean_error(const std::vector<plain::Row>& rows, const Result& r) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (int c = 0; c < r.experiment.problem.d; ++c)
+      sum += std::abs(rows[i].output[static_cast<std::size_t>(c)] - (*r.golden)(static_cast<int>(i), c));
+  return sum / static_cast<double>(rows.size()) / r.experiment.problem.d;
+}
+
+RescalingControl rescaling_control(InputKind order, int n, int block_k, std::uint64_t seed) {
+  constexpr int some_rows = 24;
+  Experiment e = lesson_experiment();
+  e.problem.n = n;
+  e.problem.seed = seed;
+  e.problem.input.kind = order;
+  e.problem.rows = some_rows;
+  e.a.precision = policy("tile").precision;
+  e.a.block_k = block_k;
+  const Result r = compute(e);
+  const std::vector<plain::Row> control = plain::attend_without_rescales(e, e.a, *r.inputs, r.rows);
+  RescalingControl found{r.a_error.mean_abs, mean_error(control, r), false};
+  for (const plain::Row& row : control)
+    for (const plain::Tile& tile : row.tiles) found.moves |= tile.moved || tile.alpha != 1 || tile.m != row.tiles.back().m;
+  return found;
+}
+
+double mean_of(const std::vector<double>& x) {
+  double sum = 0;
+  for (const double value : x) sum += value;
+  return sum / static_cast<double>(x.size());
+}
+
+/// The errors with rescales over those without, and those of descending over those of ascending keys, at seeds nobody chose.
+struct RescalingShares {
+  std::map<InputKind, std::vector<double>> with_over_without;
+  std::vector<double> spread, spread_without;
+};
+
+RescalingShares rescaling_shares(int n, int block_k) {
+  const std::uint64_t first = 331907, count = static_cast<std::uint64_t>(experiments(20));
+  RescalingShares shares;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    std::map<InputKind, RescalingControl> of;
+    for (const InputKind order : {InputKind::ascending, InputKind::shuffled, InputKind::descending}) {
+      of[order] = rescaling_control(order, n, block_k, seed);
+      EXPECT_FALSE(of[order].moves);
+      shares.with_over_without[order].push_back(of[order].with / of[order].without);
+    }
+    const RescalingControl &up = of[InputKind::ascending], &down = of[InputKind::descending];
+    shares.spread.push_back(down.with / up.with);
+    shares.spread_without.push_back(down.without / up.without);
+  }
+  return shares;
+}
+
+TEST(RescalingControls, WithTheTrueMaxKnownFromTheStart) {
+  const RescalingShares one_key = rescaling_shares(256, 1);
+  EXPECT_NEAR(mean_of(one_key.with_over_without.at(InputKind::shuffled)), 1, 0.1) << "random keys: no error of their own";
+  EXPECT_LT(mean_of(one_key.with_over_without.at(InputKind::ascending)), 0.9) << "rescaling shrinks older errors";
+  EXPECT_THAT(one_key.with_over_without.at(InputKind::ascending), Each(AllOf(Gt(0.5), Lt(1.1))));
+  EXPECT_THAT(one_key.with_over_without.at(InputKind::descending), Each(AllOf(Gt(0.99), Lt(1.01))));
+  EXPECT_THAT(one_key.spread_without, Each(Gt(2.5))) << "without any rescale the order still decides";
+  EXPECT_THAT(one_key.spread, Each(Gt(3.5)));
+}
+
+TEST(RescalingControls, WithTheTrueMaxKnownFromTheStartInTheTilesOfThePresets) {
+  const RescalingShares tiles = rescaling_shares(1024, 64);
+  for (const InputKind order : {InputKind::ascending, InputKind::shuffled})
+    EXPECT_NEAR(mean_of(tiles.with_over_without.at(order)), 1, 0.1);
+  EXPECT_THAT(tiles.with_over_without.at(InputKind::descending), Each(AllOf(Gt(0.99), Lt(1.01))));
+  EXPECT_THAT(tiles.spread_without, Each(Gt(1.15)));
 }
 
 /// One key a tile and a state in bf16; without rescales every exponential is measured from the first score of its row, a

@@ -1,5 +1,7 @@
 #include "tests/reference/plain.h"
 
+#include <stdexcept>
+
 #include "tests/reference/plain_steps.h"
 
 namespace attoscope::plain {
@@ -24,7 +26,8 @@ struct State {
 template <class T>
 class Attention {
  public:
-  Attention(const Steps<T>& steps, int row) : steps_(steps), method_(steps.method), row_(row), places_(steps.places(row)) {
+  Attention(const Steps<T>& steps, int row, T known_max = -std::numeric_limits<T>::infinity())
+      : steps_(steps), method_(steps.method), row_(row), places_(steps.places(row)), known_max_(known_max) {
     answer_.score_unit = static_cast<double>(steps.score_unit());
   }
 
@@ -150,6 +153,7 @@ class Attention {
   /// The tiles [first, end) from an empty state; the state, and the output if that was all.
   std::pair<State<T>, std::vector<double>> online(int first, int end) {
     State<T> state(steps_.d);
+    state.m = known_max_;
     for (int t = first; t < end; ++t) {
       const Keys places = in_tile(t);
       if (places.first >= places.end) continue;
@@ -263,6 +267,7 @@ class Attention {
   const Method& method_;
   int row_;
   Keys places_;
+  T known_max_;  ///< before the first tile
   Row answer_;
 };
 
@@ -275,7 +280,26 @@ std::vector<Row> attend_in(const Experiment& experiment, const Method& method, c
   return answers;
 }
 
+template <class T>
+std::vector<Row> attend_from_last_max(const Experiment& experiment, const Method& method, const Tensors& inputs,
+                                      const std::vector<int>& rows) {
+  const Steps<T> steps(experiment, method, inputs);
+  std::vector<Row> answers;
+  for (const int row : rows) {
+    const Row usual = Attention<T>(steps, row).answer();
+    answers.push_back(Attention<T>(steps, row, static_cast<T>(usual.tiles.back().m)).answer());
+  }
+  return answers;
+}
+
 }  // namespace
+
+std::vector<Row> attend_without_rescales(const Experiment& experiment, const Method& method, const Tensors& inputs,
+                                         const std::vector<int>& rows) {
+  if (method.algorithm != Algorithm::flash2) throw std::invalid_argument("the control is that of flash2");
+  return works_in_double(experiment) ? attend_from_last_max<double>(experiment, method, inputs, rows)
+                                     : attend_from_last_max<float>(experiment, method, inputs, rows);
+}
 
 std::vector<Row> attend(const Experiment& experiment, const Method& method, const Tensors& inputs,
                         const std::vector<int>& rows) {

@@ -38,6 +38,10 @@ Row attend(const Experiment& experiment, const Method& method, const Tensors& in
 std::vector<Row> attend(const Experiment& experiment, const Method& method, const Tensors& inputs,
                         const std::vector<int>& rows);
 
+/// flash2 with its order of operations, from a running max that is the row's last one: no tile moves it, alpha is always 1.
+std::vector<Row> attend_without_rescales(const Experiment& experiment, const Method& method, const Tensors& inputs,
+                                         const std::vector<int>& rows);
+
 /// Attention of `row` over `keys` without roundings of ours: in 113 bits where the compiler has them, else in 64.
 std::vector<long double> softmax(const Problem& problem, const Tensors& inputs, int row, Keys keys);
 
