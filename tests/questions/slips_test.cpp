@@ -14,149 +14,15 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "tests/questions/planted_slips.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
 namespace {
 
+using namespace planted;
 using Kind = Slip::Kind;
 using Verdict = Diagnosis::Verdict;
-using Values = std::vector<double>;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// What a kernel sees, as the experiment rounds it.
-struct Seen {
-  Tensors t;
-  Problem p;
-  double q(int i, int c) const { return t.q[static_cast<std::size_t>(i * t.d + c)]; }
-  double k(int j, int c) const { return t.k[static_cast<std::size_t>(j * t.d + c)]; }
-  double v(int j, int c) const { return t.v[static_cast<std::size_t>(j * t.d + c)]; }
-  double dot(int i, int j) const {
-    double sum = 0;
-    for (int c = 0; c < t.d; ++c) sum += q(i, c) * k(j, c);
-    return sum;
-  }
-  bool sees(int i, int j) const {
-    const Keys keys = visible_keys(p.mask, i, t.n);
-    return j >= keys.first && j < keys.end;
-  }
-  /// The right score.
-  double S(int i, int j) const {
-    double s = dot(i, j) * scale_of(p);
-    if (p.softcap != 0) s = p.softcap * std::tanh(s / p.softcap);
-    return s - p.alibi * std::abs(i - j);
-  }
-  double score(int i, int j) const { return sees(i, j) ? S(i, j) : -infinity; }
-};
-
-/// Normal inputs in steps of 1/64, so that every format holds them.
-Tensors drawn(int n, int d, std::uint64_t seed = 1) {
-  testing::Dice dice(seed);
-  const auto matrix = [&] {
-    Values x;
-    for (int i = 0; i < n * d; ++i) x.push_back(std::round(dice.normal() * 64) / 64);
-    return x;
-  };
-  Values q = matrix(), k = matrix(), v = matrix();
-  return {n, d, std::move(q), std::move(k), std::move(v)};
-}
-Problem problem(int n = 200, int d = 32, Mask mask = {}) {
-  Problem p;
-  p.n = n;
-  p.d = d;
-  p.mask = mask;
-  p.input = testing::given(drawn(n, d));
-  return p;
-}
-const Mask causal{Mask::Kind::causal};
-Mask window(int w) { return {Mask::Kind::window, w}; }
-
-Seen seen(const Problem& p) { return {*p.input.tensors, p}; }
-
-/// Softmax over any scores (-infinity hides a key) times any values.
-Values softmax(const Seen& x, const std::function<double(int, int)>& score, const std::function<double(int, int)>& value,
-               double extra_l = 0) {
-  Values o;
-  for (int i = 0; i < x.t.n; ++i) {
-    double m = -infinity, l = 0;
-    Values row(static_cast<std::size_t>(x.t.d));
-    for (int j = 0; j < x.t.n; ++j) m = std::max(m, score(i, j));
-    for (int j = 0; j < x.t.n; ++j) {
-      const double e = m == -infinity ? 0 : std::exp(score(i, j) - m);
-      l += e;
-      for (int c = 0; c < x.t.d; ++c) row[static_cast<std::size_t>(c)] += e * value(j, c);
-    }
-    l += extra_l * std::exp(-m);
-    for (const double r : row) o.push_back(r / l);
-  }
-  return o;
-}
-Values softmax(const Seen& x, const std::function<double(int, int)>& score) {
-  return softmax(x, score, [&](int j, int c) { return x.v(j, c); });
-}
-Values right(const Seen& x) {
-  return softmax(x, [&](int i, int j) { return x.score(i, j); });
-}
-/// Everything visible, by another mask.
-Values masked(const Seen& x, const std::function<bool(int, int)>& sees) {
-  return softmax(x, [&](int i, int j) { return sees(i, j) ? x.S(i, j) : -infinity; });
-}
-Values rescored(const Seen& x, const std::function<double(int, int)>& S) {
-  return softmax(x, [&](int i, int j) { return x.sees(i, j) ? S(i, j) : -infinity; });
-}
-
-/// An online loop over tiles of keys that forgets to rescale O or l.
-Values stale(const Seen& x, int tile, bool rescales_O, bool rescales_l) {
-  Values o;
-  for (int i = 0; i < x.t.n; ++i) {
-    double m = -infinity, l = 0;
-    Values row(static_cast<std::size_t>(x.t.d));
-    for (int first = 0; first < x.t.n; first += tile) {
-      double top = m;
-      const int end = std::min(x.t.n, first + tile);
-      for (int j = first; j < end; ++j) top = std::max(top, x.score(i, j));
-      const double alpha = m == -infinity ? 0 : std::exp(m - top);
-      if (rescales_l) l *= alpha;
-      if (rescales_O)
-        for (double& r : row) r *= alpha;
-      m = top;
-      for (int j = first; j < end; ++j) {
-        const double e = m == -infinity ? 0 : std::exp(x.score(i, j) - m);
-        l += e;
-        for (int c = 0; c < x.t.d; ++c) row[static_cast<std::size_t>(c)] += e * x.v(j, c);
-      }
-    }
-    for (const double r : row) o.push_back(r / l);
-  }
-  return o;
-}
-
-/// The output as stored.
-std::shared_ptr<const Values> stored(Values o, const Format& f) {
-  for (double& x : o) x = round(f, x);
-  return std::make_shared<const Values>(std::move(o));
-}
-
-Experiment with_output(const Problem& p, Values o, const Format& f = bf16) {
-  Experiment e = default_experiment();
-  e.problem = p;
-  e.format = f;
-  e.a.algorithm = Algorithm::loaded;
-  e.loaded = {.file = "o.npy",
-              .index = 0,
-              .digest = 1,
-              .type = f == bf16   ? "BF16"
-                      : f == fp16 ? "F16"
-                                  : "F32",
-              .n = p.n,
-              .d = p.d,
-              .values = stored(std::move(o), f)};
-  return e;
-}
-Diagnosis diagnosis(const Problem& p, Values o, const Format& f = bf16, const OtherHeads& heads = {}) {
-  return diagnose(compute(with_output(p, std::move(o), f)), heads);
-}
 
 void expect_slip(const Diagnosis& d, Kind kind, const std::string& words) {
   EXPECT_EQ(name(d.verdict), "wrong") << d.sentence;
