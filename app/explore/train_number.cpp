@@ -19,10 +19,10 @@ struct PairText {
   std::string_view name, title;
 };
 constexpr std::array<PairText, 5> pairs{{{"", "a - b"},
-                                         {"a_exact.", "a - b with exact attention"},
-                                         {"b_exact.", "b - b with exact attention"},
-                                         {"format.", "b - b in fp32"},
-                                         {"seed.", "b from another seed - b"}}};
+                                         {"a_exact.", "Flash Attention - exact attention"},
+                                         {"b_exact.", "baseline - exact attention"},
+                                         {"format.", "baseline - baseline in fp32"},
+                                         {"seed.", "baseline from another seed - baseline"}}};
 /// How far apart they are.
 struct DistanceText {
   std::string_view name, title;

@@ -71,7 +71,7 @@ std::string row(std::string_view what, double a, double b, bool with_ratio = tru
 
 std::string errors(const Deviation& a, const Deviation& b) {
   using Form = DeviationMeasure::Form;
-  std::string text = fmt::format("\n  {:<22}{:>12}{:>12}{:>10}\n", "error against golden", "a", "b", "a/b");
+  std::string text = fmt::format("\n  {:<22}{:>12}{:>12}{:>10}\n", "error from golden", "a", "b", "a/b");
   const DeviationNumbers of_a = numbers_of(a), of_b = numbers_of(b);
   for (const DeviationMeasure& m : deviation_measures) {
     const double x = of_a.*m.value, y = of_b.*m.value;
@@ -84,7 +84,7 @@ std::string errors(const Deviation& a, const Deviation& b) {
 /// FlashAttention's test (a <= 2 b) and PyTorch's (5x), on the largest error.
 std::string tests(const Result& r) {
   const double a = r.a_error.max_abs, b = r.b_error.max_abs;
-  if (std::isnan(b)) return "\n  b has no finite value to hold a against\n";
+  if (std::isnan(b)) return "\n  b has no finite value to compare a with\n";
   const auto verdict = [&](double factor) {
     return a <= factor * b && r.a_error.nonfinite <= r.b_error.nonfinite ? "passes" : "FAILS";
   };

@@ -36,6 +36,13 @@ const PlainMeasure* plain_measure(std::string_view name) {
   return found == plain_measures.end() ? nullptr : found;
 }
 
+/// "mean |error|" -> "mean |difference| of the two outputs"
+std::string difference_title(std::string title) {
+  constexpr std::string_view error = "error";
+  if (const auto at = title.find(error); at != std::string::npos) title.replace(at, error.size(), "difference");
+  return title + " of the two outputs";
+}
+
 }  // namespace
 
 PointSummary summary(const Result& r) {
@@ -79,7 +86,7 @@ std::string title_of(const Measure& measure) {
   if (p.field == nullptr) return measure.name;
   const std::string title(p.field->title);
   if (p.who == "ratio") return title + ", a / b";
-  return title + (p.who == "a_minus_b" ? ", a against b" : ", " + std::string(p.who)) +
+  return (p.who == "a_minus_b" ? difference_title(title) : title + ", " + std::string(p.who)) +
          (p.over_golden ? " / RMS of golden" : "");
 }
 

@@ -165,7 +165,7 @@ inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
      .what = "one extra logit in every denominator",
      .option = "--sink",
      .usual = "none",
-     .sentence = "One extra logit in every denominator: attention that may look nowhere. It takes part in no P.V.",
+     .sentence = "One extra logit in every denominator, so that a query may attend to no key. It has no part in P.V.",
      .formula = "l = sum_j exp(S_j - m) + exp(sink - m)",
      .sweep = {"problem", "0:4:1", true, true}},
     {.key = "softcap",
@@ -185,7 +185,7 @@ inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
      .what = "slope: S loses SLOPE*|row - key|",
      .option = "--alibi",
      .usual = "0",
-     .sentence = "Scores lose what grows with the distance of query and key. 0: off.",
+     .sentence = "Subtracts a term that grows with the distance of query and key from the scores. 0: off.",
      .formula = "S -= slope |i - j|",
      .range = {.min = -max_alibi, .max = max_alibi},
      .sweep = {"problem", "0:1:0.25", true, true}},
@@ -195,9 +195,8 @@ inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
      .what = "all, or how many query rows, evenly spread",
      .option = "--rows",
      .usual = "all",
-     .sentence =
-         "How many query rows are computed, evenly spread. Rows are independent, so a subset is exact for its rows and its "
-         "statistics are unbiased; only the largest error may be missed.",
+     .sentence = "How many query rows are computed, evenly spread. Rows are independent, so a subset is exact for its rows and "
+                 "its mean statistics are unbiased; only the largest error may be missed.",
      .formula = "rows floor(i N / rows), i = 0 .. rows - 1",
      .alias = "rows computed, 0 for all",
      .range = {.min = 0, .max = max_n}},
@@ -257,7 +256,7 @@ inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
      .label = "policy",
      .what = "where a rounds",
      .option = "--policy",
-     .sentence = "Where the kernels of the field round.",
+     .sentence = "Where common kernels round.",
      .sweep = {"methods", "hw,tile,eager,all_tile,all_direct", false}},
     {.key = "baseline",
      .label = "baseline",
@@ -327,9 +326,8 @@ inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
      .what = "P and l carry a factor 2^this, so that 8-bit P underflows later",
      .option = "--p-exponent",
      .usual = "0",
-     .sentence =
-         "e and l carry a power of two that cancels at the end, so that an 8-bit P underflows later. FlashAttention-3 uses "
-         "8.",
+     .sentence = "e and l carry a power of two that cancels at the end, so that an 8-bit P underflows later. "
+                 "FlashAttention-3's code uses 8.",
      .formula = "e = 2^p exp(S - m)",
      .range = {.min = -max_p_exponent, .max = max_p_exponent},
      .sweep = {"methods", "0:8"}},
@@ -338,7 +336,7 @@ inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
      .label = "Kahan l",
      .what = "compensate the row sum",
      .option = "--kahan",
-     .sentence = "The row sum carries its rounding error along (Kahan 1965), within a tile and from tile to tile.",
+     .sentence = "The row sum keeps track of its rounding error (Kahan 1965), within a tile and from tile to tile.",
      .formula = "y = e - c; t = l + y; c = (t - l) - y; l = t",
      .is_flag = true},
     {.key = "order",
@@ -364,8 +362,7 @@ inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
      .label = "keys",
      .what = "take the keys from the last to the first",
      .option = "--reverse-keys",
-     .sentence =
-         "Takes the keys, and so the tiles, from the last to the first. Where the keys rise, the max then moves no more.",
+     .sentence = "Takes the keys, and so the tiles, from the last to the first. With ascending keys the max then never moves.",
      .formula = "key j becomes key N - 1 - j",
      .is_flag = true},
 }};

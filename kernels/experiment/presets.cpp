@@ -41,7 +41,7 @@ constexpr Policy table[] = {
     {"base_ops", Algorithm::three_pass, "every tensor of an unfused softmax is rounded",
      rounded({input, S, m, shifted, e, P, tile_sum, l, output})},
     {"base_all", Algorithm::three_pass, "every operation is rounded", everything(false)},
-    {"base_floor", Algorithm::three_pass, "only inputs and output are rounded: the least that D costs",
+    {"base_floor", Algorithm::three_pass, "only inputs and output are rounded: the smallest error that D allows",
      rounded({input, output})},
 };
 

@@ -100,7 +100,7 @@ class SlipFinder {
   }
   static Diagnosis rounded(Diagnosis d) {
     d.sentence =
-        "Rounded, not wrong: its largest error is " + times_text(d.ratio) + " that of the rival (the line stands at 2×).";
+        "Rounded, not wrong: its largest error is " + times_text(d.ratio) + " that of the other method (the line is at 2×).";
     return d;
   }
 
@@ -109,7 +109,7 @@ class SlipFinder {
         inside ? "Inside the line (" + times_text(d.ratio) + ")" : "Outside the line (" + times_text(d.ratio) + ")";
     if (own_.nonfinite > 0) text = std::to_string(own_.nonfinite) + " values are NaN or infinite";
     if (d.slip) {
-      text += inside ? ", and yet wrong: explained by " : ": explained by ";
+      text += inside ? ", but wrong: explained by " : ": explained by ";
       return text + d.slip->text +
              (d.slip->kind == Slip::Kind::overflow ? "." : " (error then " + times_text(d.slip->ratio) + ").");
     }

@@ -35,9 +35,9 @@ constexpr std::array workspaces{
     Choice{"Sweep",
            "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
     Choice{"Train",
-           "Two copies of a small transformer learn the same text, one with each method: how far apart their weights drift, "
+           "Two copies of a small transformer learn the same text, one with each method: how far their weights drift apart, "
            "and what that means."},
-    Choice{"Learn", "The recurrence taught with its real numbers: lessons whose every view runs the kernel."},
+    Choice{"Learn", "Lessons about the recurrence with its real numbers: every view runs the kernel."},
 };
 static_assert(workspaces.size() == workspace_names.size());
 
@@ -79,12 +79,11 @@ bool bar_button(const char* text, float width, const char* what, const Palette& 
 }
 
 void undo_buttons(Session& session, History& history, const Palette& colours) {
-  if (bar_button("undo###undo", 42, "Takes back the last change of anything. A drag is one change. Ctrl+Z.", colours,
+  if (bar_button("undo###undo", 42, "Undoes the last change of anything. A drag is one change. Ctrl+Z.", colours,
                  history.can_undo(session)))
     history.undo(session);
   ImGui::SameLine(0, 0);
-  if (bar_button("redo###redo", 42, "Does again what was taken back. Ctrl+Shift+Z or Ctrl+Y.", colours,
-                 history.can_redo(session)))
+  if (bar_button("redo###redo", 42, "Repeats what was undone. Ctrl+Shift+Z or Ctrl+Y.", colours, history.can_redo(session)))
     history.redo(session);
 }
 
@@ -182,7 +181,7 @@ void draw_top_bar(Session& session, const PanelInput& input, UiState& state, con
         {46, 1,
          [&] {
            if (bar_button("save###save", 46,
-                          "The window as a PNG in the folder of pictures. Every plot has a button of its own, seen under the "
+                          "Saves the window as a PNG in the pictures folder. Every plot has its own button, shown under the "
                           "mouse. F12.",
                           colours))
              requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""};
@@ -225,7 +224,7 @@ class StatusItems {
 /// What the answer holds, how long it took, and its digest.
 void answer_items(const Result& r, StatusItems& items, const Palette& colours) {
   items.add(Face::mono_small, is_first_answer(r) ? colours.accent : colours.secondary, rows_text(r), px(140),
-            "Query rows that the picture and the statistics hold.");
+            "Query rows in the picture and in the statistics.");
   items.add(Face::mono_small, colours.secondary, fmt::format("update {:6.1f} ms", r.timing.total), px(120),
             "Time of the last answer: inputs, golden value, a, b, deviations, trace.");
   items.add(Face::mono_small, colours.secondary, "digest a " + hex16(r.digests.a), px(180),

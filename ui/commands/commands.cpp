@@ -240,7 +240,7 @@ std::vector<Command> commands(const KeyTarget& target) {
     if (key.act != nullptr)
       all.push_back({std::string(key.what), "", std::string(key.keys), [act = key.act](KeyTarget& t) { act(t); }, ""});
   all.push_back(
-      {"reset layout", "panels as wide and as high as at first", "", [](KeyTarget& t) { t.session.view.panels = {}; }, ""});
+      {"reset layout", "panels as wide and as high as by default", "", [](KeyTarget& t) { t.session.view.panels = {}; }, ""});
   all.push_back({"UI scale 100 %", "size of text and controls", "", [](KeyTarget& t) { t.session.view.ui_scale = 1; }, ""});
   add_offers(target.input, target.session, all);
   add_policies(target.session.experiment.a, "a", all);

@@ -32,7 +32,7 @@ void edit_figure_policy(FigureSettings& s, const Palette& colours, float width) 
   } else {
     explain(
         "Where Flash Attention rounds in these figures; three-pass attention beside it rounds as base_eager does. The two "
-        "figures of training take nothing but this.");
+        "training figures use no other setting.");
   }
   ImGui::SameLine(0, px(8));
   toggle("all policies", colours, s.all_policies, width);
@@ -71,8 +71,7 @@ bool entry(const FigureEntry& e, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool pressed =
       ImGui::Selectable(("##" + e.name).c_str(), false, ImGuiSelectableFlags_NoAutoClosePopups, {px(menu_width), height});
-  explain("Draws it, and puts the figure with its data, script and JSON into the folder of pictures.",
-          "attoscope figure " + e.name);
+  explain("Draws the figure and saves it with its data, script and JSON in the pictures folder.", "attoscope figure " + e.name);
   const float used = draw_text({at.x + pad, at.y + px(3)}, Face::body, colours.text, e.title);
   draw_text({at.x + pad + used + px(12), at.y + px(5)}, Face::mono_small, colours.faint, e.name);
   draw_text({at.x + pad, at.y + px(5) + line_height(Face::body)}, Face::small, colours.secondary,
@@ -87,7 +86,7 @@ void draw_figure_progress(const PanelInput& input, const Palette& colours, Reque
   if (!input.figures.progress) {
     ImGui::Dummy({px(menu_width), height});
     draw_text({at.x, at.y + (height - line_height(Face::small)) / 2}, Face::small, colours.faint,
-              "Finished points are kept and never computed twice.");
+              "Finished points are kept and not computed again.");
     return;
   }
   const FigureProgress& p = *input.figures.progress;

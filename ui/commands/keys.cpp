@@ -94,7 +94,7 @@ constexpr std::array table{
     Key{"1 .. 9", "picture: golden, a, b, errors, magnitudes, ulps"},
     Key{"Shift+1 .. 3", "picture: relative errors, a − b"},
     Key{"L", "signed log or linear colours", ImGuiKey_L, toggle_scale, false, KeyScope::explore},
-    Key{"P", "pin the range of the colours", ImGuiKey_P, toggle_pin, false, KeyScope::explore},
+    Key{"P", "fix the range of the colours", ImGuiKey_P, toggle_pin, false, KeyScope::explore},
     Key{"G", "tile grid over the picture", ImGuiKey_G,
         [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
     Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }, false, KeyScope::explore},
@@ -106,7 +106,7 @@ constexpr std::array table{
         [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
     Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
         [](KeyTarget& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
-    Key{"Esc", "stop reading, computing, the sweep or presenting, or let go of the pinned cell", ImGuiKey_Escape, escape},
+    Key{"Esc", "stop reading, computing, the sweep or presenting, or unpin the cell", ImGuiKey_Escape, escape},
     Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true,
         KeyScope::explore},
     Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true, KeyScope::explore},
@@ -118,7 +118,7 @@ constexpr std::array table{
         [](KeyTarget& t) { play_or_pause(t.state.playback, t.session.view, t.result, ImGui::GetTime()); }, false,
         KeyScope::explore},
     Key{"Page Down", "Learn: next step; presenting also → and Space", ImGuiKey_PageDown, next_step, true, KeyScope::learn},
-    Key{"Page Up", "Learn: step before; presenting also ←", ImGuiKey_PageUp, step_before, true, KeyScope::learn},
+    Key{"Page Up", "Learn: previous step; presenting also ←", ImGuiKey_PageUp, step_before, true, KeyScope::learn},
     Key{"Home", "presenting: first step of the lesson", ImGuiKey_Home, first_step, false, KeyScope::presenting},
     Key{"End", "presenting: last step of the lesson", ImGuiKey_End, last_step, false, KeyScope::presenting},
     Key{"F5", "Learn: one step at a time in large type; Esc leaves", ImGuiKey_F5, present, false, KeyScope::learn},
@@ -128,7 +128,7 @@ constexpr std::array table{
     Key{"R", "run, pause or resume the sweep", ImGuiKey_R, sweep_on},
     Key{"Space", "Train: run, pause or resume", ImGuiKey_Space, train_on, false, KeyScope::train},
     Key{"N", "Train: take one step", ImGuiKey_N, train_one_step, true, KeyScope::train},
-    Key{"Shift+R", "Train: begin anew, with the first step", ImGuiMod_Shift | ImGuiKey_R, train_anew, false, KeyScope::train},
+    Key{"Shift+R", "Train: start again from the first step", ImGuiMod_Shift | ImGuiKey_R, train_anew, false, KeyScope::train},
     Key{"Ctrl+P", "find any control or action by name; also Ctrl+Shift+P and /", ImGuiMod_Ctrl | ImGuiKey_P, open_palette},
     Key{"F12", "save the window as a picture", ImGuiKey_F12, save_window},
     Key{"T", "dark, light or high-contrast theme", ImGuiKey_T,
@@ -149,7 +149,7 @@ constexpr std::array table{
     Key{"Ctrl+V", "paste a session", ImGuiMod_Ctrl | ImGuiKey_V, paste},
     Key{"Tab, arrows", "move between controls; Space presses, Enter types"},
     Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](KeyTarget& t) { t.requests.quit = true; }},
-    Key{"wheel", "zoom about the mouse; Shift: head dimension, Ctrl: rows"},
+    Key{"wheel", "zoom around the mouse; Shift: head dimension, Ctrl: rows"},
     Key{"drag", "move the picture; double click: all of it"},
     Key{"click", "pin a cell and trace its row"},
     Key{"Ctrl+click", "type a slider's value; so does a click on the number"},
@@ -239,7 +239,7 @@ void draw_help(bool& open, const Palette& colours) {
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar(2);
   label(Face::headline, colours.text, "Keys");
-  label(Face::label, colours.secondary, "Every control explains itself when the mouse rests on it.");
+  label(Face::label, colours.secondary, "Every control shows an explanation when the mouse rests on it.");
   ImGui::Dummy({0, px(4)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
   const std::size_t half = (table.size() + 1) / 2;

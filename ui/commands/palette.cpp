@@ -91,7 +91,7 @@ void draw_palette(Session& session, const PanelInput& input, UiState& state, con
   for (int i = 0; i < static_cast<int>(list.size()); ++i)
     if (draw_command(list[static_cast<std::size_t>(i)], i, i == palette.chosen, colours)) wanted = i;
   ImGui::PopStyleVar();
-  if (list.empty()) label(Face::label, colours.secondary, "Nothing is called so.");
+  if (list.empty()) label(Face::label, colours.secondary, "Nothing has this name.");
   if (wanted >= 0 && wanted < static_cast<int>(list.size())) run(list[static_cast<std::size_t>(wanted)], target);
   if (!palette.complaint.empty()) label(Face::label, colours.bad, fitted(Face::label, palette.complaint, width - px(24)));
   ImGui::EndPopup();

@@ -41,16 +41,16 @@ bool menu_row(const char* id, std::string_view text, std::string_view aside, con
 void file_rows(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const SessionFiles& files = input.sessions;
   if (menu_row("##new", "new", "Ctrl+N", colours)) ask_session(Act::fresh, input, state, requests);
-  explain("The example as at first, in a session of no file. Ctrl+Z brings back what was here.");
+  explain("The example that the program starts with, in a new session. Ctrl+Z brings back what was here.");
   if (menu_row("##open", "open …", "Ctrl+O", colours, !files.asking)) ask_session(Act::open, input, state, requests);
-  explain("Another session instead of what is here; Ctrl+Z brings that back. Dropping its file onto the window does the same.");
+  explain("Opens another session; Ctrl+Z brings the present one back. Dropping the file onto the window does the same.");
   if (menu_row("##save", "save", "Ctrl+S", colours, !files.asking)) ask_session(Act::save, input, state, requests);
   explain(files.file.empty()
-              ? "Asks for a name and writes the session there. Unsaved sessions are not lost: the window opens on the last one."
+              ? "Asks for a name and saves the session there. Unsaved sessions are not lost: the window opens on the last one."
               : files.file);
   if (menu_row("##save as", "save as …", "Ctrl+Shift+S", colours, !files.asking))
     ask_session(Act::save_as, input, state, requests);
-  explain("Writes the session under another name, which it goes by from then on.");
+  explain("Saves the session under another name and continues with that file.");
 }
 
 /// A field for a path: a desktop may have no file dialog.
@@ -66,16 +66,17 @@ void typed_row(UiState& state, const Palette& colours, Requests& requests) {
         ImGui::InputTextWithHint("##path", "folder/name.json", &menu.typed, ImGuiInputTextFlags_EnterReturnsTrue);
     if (entered && !menu.typed.empty()) requests.files.session = SessionRequest{menu.entered, menu.typed};
   }
-  explain("The path of a session file; ~ is your home. Enter does what was asked last: it opens the file, or saves to it.");
+  explain(
+      "The path of a session file; ~ is your home folder. Enter opens the file or saves to it, whichever was asked for last.");
   ImGui::SameLine(0, gap);
   ImGui::BeginDisabled(menu.typed.empty());
   if (push_button("open###open path", colours, menu.entered == Act::open, {open, 0}))
     requests.files.session = SessionRequest{Act::open, menu.typed};
-  explain("Opens the session of this path.");
+  explain("Opens the session at this path.");
   ImGui::SameLine(0, gap);
   if (push_button("save as###save path", colours, menu.entered == Act::save_as, {save, 0}))
     requests.files.session = SessionRequest{Act::save_as, menu.typed};
-  explain("Writes the session to this path; .json is added where it is missing. What is there is kept beside it.");
+  explain("Saves the session at this path; .json is added if it is missing. An existing file is kept beside it.");
   ImGui::EndDisabled();
 }
 
@@ -89,18 +90,18 @@ void recent_rows(const SessionFiles& files, const Palette& colours, Requests& re
       requests.files.session = SessionRequest{Act::open, r.file};
     explain(r.file, r.reason);
   }
-  if (files.recent.empty()) label(Face::small, colours.faint, "  Sessions that were opened or saved will stand here.");
+  if (files.recent.empty()) label(Face::small, colours.faint, "  Sessions that were opened or saved are listed here.");
 }
 
 void text_rows(const Palette& colours, Requests& requests) {
   if (menu_row("###copy", "copy as text", "Ctrl+C", colours)) requests.clipboard.copy = true;
-  explain("The session as text, to the clipboard: for a colleague, an issue, a file.");
+  explain("Copies the session to the clipboard as text, for a colleague, an issue or a file.");
   if (menu_row("###paste", "paste", "Ctrl+V", colours)) {
     const char* text = ImGui::GetClipboardText();
     requests.clipboard.paste = true;
     requests.clipboard.paste_text = text != nullptr ? text : "";
   }
-  explain("A session's text from the clipboard instead of what is here; Ctrl+Z takes it back.");
+  explain("Opens a session from text on the clipboard; Ctrl+Z undoes it.");
 }
 
 void menu(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
@@ -156,9 +157,7 @@ void ask_session(Act act, const PanelInput& input, UiState& state, Requests& req
 void session_button(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const SessionFiles& files = input.sessions;
   const bool pressed = quiet_button("###session", colours, px(session_button_width));
-  explain(files.unsaved ? "The session that is open; the dot says that its file does not hold it as it is."
-                        : "The session that is open.",
-          files.file);
+  explain(files.unsaved ? "The open session; the dot means that it has unsaved changes." : "The open session.", files.file);
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   draw_name(files, min, max, colours);
   if (std::exchange(state.session_menu.asked, false) || pressed) ImGui::OpenPopup("session menu");
@@ -186,7 +185,7 @@ void draw_remarks(const PanelInput& input, const Palette& colours, Requests& req
                    ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoSavedSettings);
   ImGui::PopStyleVar(2);
   label(Face::headline, colours.text, "Not all of the session could be used");
-  label(Face::label, colours.secondary, "The rest is as its file says. Saving keeps that file beside the new one.");
+  label(Face::label, colours.secondary, "The rest is as in its file. Saving keeps that file beside the new one.");
   const float room = width - 2 * pad - ImGui::GetStyle().ScrollbarSize;
   for (const std::string& remark : input.messages.remarks) {
     ImGui::Dummy({0, px(2)});
@@ -194,7 +193,7 @@ void draw_remarks(const PanelInput& input, const Palette& colours, Requests& req
   }
   ImGui::Dummy({0, px(4)});
   if (push_button("close###remarks read", colours)) requests.remarks_read = true;
-  explain("Puts the list away. Esc.");
+  explain("Closes the list. Esc.");
   ImGui::End();
 }
 

@@ -27,13 +27,14 @@ constexpr std::array<Choice, 8> algorithms{{
     {"flash2",
      "FlashAttention-2 (arXiv 2307.08691), Algorithm 1: exp against the running max, O divided by l once, at the end."},
     {"flash4",
-     "FlashAttention-4: flash2 that keeps a stale max, and rescales nothing, while the new one exceeds it by at most "
+     "FlashAttention-4: like flash2, but it keeps a stale max and skips the rescale while the new max exceeds it by at most "
      "tau."},
     {"split_kv", "Flash-Decoding: flash2 over several runs of tiles, merged by their log-sum-exp."},
     {"hardware",
      "Not emulated: a FlashAttention kernel on a GPU's tensor cores. Its rounding is the device's, so its bits may "
      "differ from one device to another."},
-    {"loaded", "Not computed: the output of your own kernel, read from a file, held against the truth on the same Q, K, V."},
+    {"loaded",
+     "Not computed: the output of your own kernel, read from a file and compared with the truth for the same Q, K, V."},
 }};
 constexpr std::array<std::string_view, 8> formulas{
     "m = max S; l = sum exp(S - m)\nP = exp(S - m) / l; O = P V",
@@ -127,10 +128,9 @@ bool edit_policy(Method& m, Colour colour, float width) {
   }
   ImGui::EndDisabled();
   if (!open && !is_emulated(m.algorithm))
-    explain("This method is not emulated: where it rounds is its own affair, and no policy applies.");
+    explain("This method is not emulated: it rounds in its own places, so no policy applies.");
   else if (!open)
-    explain("Where the kernels of the field round. " + std::string(nearest.name) + ": " +
-                std::string(policy(nearest.name).what) + ".",
+    explain("Where common kernels round. " + std::string(nearest.name) + ": " + std::string(policy(nearest.name).what) + ".",
             nearest.changed > 0 ? fmt::format("+{}: cells that differ, marked with a dot", nearest.changed) : std::string());
   return changed;
 }

@@ -79,10 +79,9 @@ bool edit_device(std::string& device, const PanelInput& input, const Palette& co
   const bool open = begin_combo("##device", preview, width);
   if (!reason.empty()) ImGui::PopStyleColor();
   if (!open) {
-    explain(reason.empty()
-                ? "What computes. Emulated kernels give the same bits everywhere, so the choice changes their time alone; "
-                  "the method `hardware` is the GPU's own."
-                : reason,
+    explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes only "
+                             "their time; the method `hardware` runs on the GPU alone."
+                           : reason,
             input.answer.device.empty() ? "" : "the answer on screen: " + input.answer.device);
     return false;
   }

@@ -71,8 +71,10 @@ bool edit_bits(Format& f, const Palette& colours) {
 bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
   static constexpr const char* texts[] = {"over ∞###overflow", "over max###overflow", "over NaN###overflow"};
   const bool pressed = push_button(texts[static_cast<std::size_t>(f.overflow)], colours, false, size);
-  explain("What a value beyond the largest becomes: infinity, the largest number (it saturates), or NaN. Click for the next.",
-          "|x| > max  ->  inf | max | NaN");
+  explain(
+      "What a value beyond the largest number becomes: infinity, the largest number (saturation) or NaN. Click for the next "
+      "choice.",
+      "|x| > max  ->  inf | max | NaN");
   if (!pressed) return false;
   f.overflow = static_cast<Overflow>((static_cast<int>(f.overflow) + 1) % 3);
   if (f.top_code_nan && f.overflow == Overflow::infinity) f.overflow = Overflow::saturate;  // such a format has no infinity
@@ -83,9 +85,8 @@ bool edit_overflow(Format& f, const Palette& colours, ImVec2 size) {
 bool edit_top_code(Format& f, const Palette& colours, ImVec2 size) {
   const bool pressed = push_button(f.top_code_nan ? "top: fn###top code" : "top: ieee###top code", colours, false, size);
   explain(
-      "What the largest exponent means. ieee: infinity and NaN, as IEEE 754 has it. fn: numbers, and NaN only where all "
-      "mantissa bits "
-      "are set, as OCP's e4m3 has it; twice the range, and no infinity.",
+      "What the largest exponent means. ieee: infinity and NaN, as in IEEE 754. fn: numbers, and NaN only where all mantissa "
+      "bits are set, as in OCP's e4m3; twice the range and no infinity.",
       "e4m3: ieee max 240, fn max 448");
   if (!pressed) return false;
   f.top_code_nan = !f.top_code_nan;

@@ -28,8 +28,9 @@ constexpr std::array<Choice, 10> inputs{{
     {"ones", "As normal, and V is all ones: the exact output is 1 everywhere, so each error is one of l and P alone."},
     {"constant", "Every element of Q, K, V is the same value: all scores tie."},
     {"ties", "Scores with planted equal maxima: what rounding P to a few bits does when several keys share the max."},
-    {"ascending", "Keys sorted so that scores rise: the running max moves in every tile, the most rescales there can be."},
-    {"descending", "Keys sorted so that scores fall: the first tile holds the max, no rescale at all."},
+    {"ascending",
+     "Keys sorted so that scores rise: the running max moves in every tile, which gives the largest number of rescales."},
+    {"descending", "Keys sorted so that scores fall: the first tile holds the max, so there is no rescale."},
     {"shuffled", "The same keys in random order: H_T - 1 rescales a row are expected."},
     {"tensors", "Q, K, V of one head, read from a file."},
 }};
@@ -39,8 +40,8 @@ constexpr std::array<Choice, 4> masks{{
     {"causal", "Query i sees keys 0 .. i. Wholly masked tiles are skipped."},
     {"window", "Query i sees itself and the keys just before it, `window` in all. Wholly masked tiles are skipped."},
     {"pad",
-     "Causal, without the first `width` keys: a sequence padded on the left. As many rows see no key at all; their output "
-     "is 0."},
+     "Causal, without the first `width` keys: a sequence padded on the left. The same number of rows see no key at all; their "
+     "output is 0."},
 }};
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -204,7 +205,7 @@ bool edit_seed(Problem& problem, const Palette& colours, float width) {
   explain(parameter("seed").sentence, parameter("seed").formula);
   ImGui::SameLine(0, gap);
   if (push_button("+1###next seed", colours, false, {button, 0})) ++seed;
-  explain("The next seed: other draws from the same distribution. What stays is not chance.", "seed + 1");
+  explain("The next seed: other draws from the same distribution. What remains with every seed is not chance.", "seed + 1");
   ImGui::SameLine(0, gap);
   if (push_button("⚄###dice", colours, false, {button, 0})) seed = next_seed(seed);
   explain("Any other seed.");
@@ -243,7 +244,7 @@ bool edit_mask_width(Mask& mask, float width) {
   if (mask.kind == Mask::Kind::window)
     explain("How many keys a query sees: itself and those just before it.", "keys i - width + 1 .. i");
   else
-    explain("How many keys at the start nobody sees.", "keys width .. i");
+    explain("How many keys at the start no query sees.", "keys width .. i");
   return changed;
 }
 

@@ -30,8 +30,8 @@ constexpr std::array<Choice, 2> exponentials{{
 }};
 constexpr std::array<Choice, 3> orders{{
     {"in order", "One term after the other, in the order of the keys."},
-    {"pairwise", "Neighbours first, then pairs of pairs: the error grows with log2 of the count."},
-    {"lanes", "As many chains as `lanes` says, then their sum in order: what vector units and tensor cores do."},
+    {"pairwise", "Neighbours first, then pairs of pairs: the error grows with log2 of the number of terms."},
+    {"lanes", "`lanes` separate chains, then their sum in order: what vector units and tensor cores do."},
 }};
 
 /// The option that the field `key` of a method is; null: none.
@@ -136,7 +136,7 @@ bool edit_options(Method& m, const Format& main, const Palette& colours) {
     changed = true;
   }
   ImGui::EndDisabled();
-  explain("Every option of this method as it is by default. Algorithm, tiles and roundings stay.");
+  explain("Resets every option of this method. Algorithm, tiles and roundings stay.");
   return changed;
 }
 
@@ -200,19 +200,18 @@ int options_changed(const Method& m, const Format& main) {
 
 bool edit_method_options(Method& m, const Format& main, const Palette& colours, float width, float height) {
   const int count = options_changed(m, main);
-  return popup_button(
-      count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"), "options of a method", colours,
-      {width, height},
-      "What this algorithm offers beyond where it rounds: how it finds exp, in which order it adds, and more. The "
-      "number says how many differ from the default.",
-      [&] { return edit_options(m, main, colours); });
+  return popup_button(count > 0 ? fmt::format("options {}###options", count) : std::string("options###options"),
+                      "options of a method", colours, {width, height},
+                      "Further options of this algorithm: how it computes exp, in which order it adds, and more. The number is "
+                      "how many differ from the default.",
+                      [&] { return edit_options(m, main, colours); });
 }
 
 bool edit_problem_options(Problem& p, const Palette& colours, float width) {
   const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0);
   return popup_button(count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", colours,
                       {width, 0},
-                      "What else is done to the scores: a sink, soft-capping, ALiBi. The number says how many are on.",
+                      "What else is done to the scores: a sink, soft-capping, ALiBi. The number is how many are on.",
                       [&] { return edit_bias(p, colours); });
 }
 

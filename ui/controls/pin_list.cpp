@@ -79,12 +79,12 @@ void pin_menu(int i, PinState& state, const Pin& pin, const Palette& colours, Li
     explain(what);
     return chosen;
   };
-  if (item("restore", "The pin's experiment becomes the window's. Ctrl+Z takes it back.")) request.restore = i;
-  if (item("use its a as b", "Method b becomes the pin's method a, so that both are seen against the same golden value."))
+  if (item("restore", "Restores the pin's experiment. Ctrl+Z undoes it.")) request.restore = i;
+  if (item("use its a as b", "Method b becomes the pin's method a, so that both are compared with the same golden value."))
     request.as_b = i;
-  if (item("rename", "Another name, typed in place.")) state.renamed = i, state.typed_name = pin.name;
-  if (item("copy as text", "The pin as a session's text, to the clipboard.")) request.copy = i;
-  if (item("delete", "Removes the pin from the list. Ctrl+Z brings it back.")) request.remove = i;
+  if (item("rename", "Renames the pin in place.")) state.renamed = i, state.typed_name = pin.name;
+  if (item("copy as text", "Copies the pin to the clipboard as the text of a session.")) request.copy = i;
+  if (item("delete", "Removes the pin from the list. Ctrl+Z undoes it.")) request.remove = i;
   ImGui::EndPopup();
 }
 
@@ -95,7 +95,7 @@ void edit_name(ImVec2 at, float width, std::string& name, PinState& state) {
   ImGui::SetNextItemWidth(width);
   ImGui::SetKeyboardFocusHere();
   const bool entered = ImGui::InputText("##pin name", &state.typed_name, ImGuiInputTextFlags_EnterReturnsTrue);
-  explain("The pin's name. Enter keeps it, Esc does not.");
+  explain("The pin's name. Enter accepts it, Esc cancels.");
   constexpr std::size_t longest = 80;
   if (entered && !state.typed_name.empty()) name = state.typed_name.substr(0, longest);
   if (entered || ImGui::IsKeyPressed(ImGuiKey_Escape) || ImGui::IsItemDeactivated()) state.renamed = -1;
@@ -131,8 +131,7 @@ void draw_entry(int i, Pin& pin, bool current, PinState& state, const Shades& sh
   ImGui::PushID(i);
   ImGui::SetNextItemAllowOverlap();
   if (ImGui::Selectable("##pin", false, ImGuiSelectableFlags_AllowOverlap, {width, height})) request.restore = i;
-  explain("Click: this experiment becomes the window's. Drag: its place in the list.",
-          "a/b = mean |a - golden| / mean |b - golden|");
+  explain("Click: restores this experiment. Drag: moves it in the list.", "a/b = mean |a - golden| / mean |b - golden|");
   drag_and_drop(i, pin, request);
   if (current) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(3), at.y + height}, colours.accent);
   const ImVec2 text{at.x + picture + px(18), at.y + px(7)};
@@ -205,7 +204,7 @@ void draw_head(Session& session, const PanelInput& input, PinState& state, const
   explain("Back to the controls. Key Shift+K.");
   ImGui::SetCursorScreenPos({at.x, std::max(below.y, at.y + px(28))});
   if (push_button("keep this experiment###keep", colours, false, {width - px(64), 0})) keep_pin(session, input, state);
-  explain("Adds what is asked now, with a picture and its numbers, to the list. It stays in the session file. Key K.");
+  explain("Adds the present experiment to the list, with a picture and its numbers. It is saved in the session file. Key K.");
   ImGui::SameLine(0, px(8));
   if (push_button("paste###paste pins", colours, false, {px(56), 0})) requests.clipboard.paste_pins = true;
   explain("Adds the pins of a session's text on the clipboard to the list.");
@@ -231,8 +230,7 @@ void draw_pins(Session& session, const PanelInput& input, UiState& state, const 
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::BeginChild("list", {0, ImGui::GetContentRegionAvail().y - below}, ImGuiChildFlags_NavFlattened);
   if (count == 0)
-    wrapped(Face::label,
-            "No experiment is kept yet. A pin keeps what is asked, a small picture of a − golden, and its numbers.",
+    wrapped(Face::label, "There are no pins yet. A pin keeps an experiment with its numbers and a small picture of a − golden.",
             ImGui::GetContentRegionAvail().x);
   ImGuiListClipper clipper;
   clipper.Begin(count, px(entry_height));

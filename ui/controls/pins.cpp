@@ -68,11 +68,11 @@ void keep_pin(Session& session, const PanelInput& input, PinState& state) {
   state.complaint.clear();
   const auto same = std::ranges::find(session.pins, session.experiment, &Pin::experiment);
   if (!input.answer.result || !(input.answer.result->experiment == session.experiment) || is_first_answer(*input.answer.result))
-    state.complaint = "Nothing to keep yet: the answer is still on its way.";
+    state.complaint = "Nothing to pin yet: the experiment is still being computed.";
   else if (same != session.pins.end())
-    state.complaint = "This experiment is kept already, as “" + same->name + "”.";
+    state.complaint = "This experiment is pinned already, as “" + same->name + "”.";
   else if (session.pins.size() >= max_pins)
-    state.complaint = "There are " + std::to_string(max_pins) + " pins, no more are kept: delete one first.";
+    state.complaint = "There are " + std::to_string(max_pins) + " pins is the most that are kept: delete one first.";
   else
     session.pins.push_back(make_pin(*input.answer.result));
 }

@@ -58,7 +58,7 @@ struct FlagRow {
 };
 constexpr std::array<FlagRow, 2> flags{{
     {"l sums P", "sum_rounded_P", &Precision::sum_rounded_P, [](Algorithm a) { return is_emulated(a) && !normalises_P(a); },
-     "The row sum adds P as rounded for P.V, instead of e: numerator and denominator then err alike.",
+     "The row sum adds P as rounded for P.V, instead of e: numerator and denominator then have the same error.",
      "yes: l = sum P     no: l = sum e"},
     {"P·V into O", "accumulate_in_O", &Precision::accumulate_in_O,
      [](Algorithm a) { return is_emulated(a) && a != Algorithm::flash1; },

@@ -41,7 +41,7 @@ void presets_button(Session& session, const PanelInput& input, UiState& state, c
   ImGui::BeginDisabled(!any);
   if (quiet_button("presets###presets", colours, px(64))) ImGui::OpenPopup("presets");
   ImGui::EndDisabled();
-  explain(any ? "Experiments that show one thing each, and what to look for." : "The shipped experiments are missing.");
+  explain(any ? "Experiments that each show one effect, with what to look for." : "The shipped experiments are missing.");
   const ImGuiViewport* view = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + px(4)}, ImGuiCond_Appearing);
   ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(36 + 26 + 8)});
@@ -77,7 +77,7 @@ void draw_probe_sentence(const Session& session, const PanelInput& input, UiStat
   }
   ImGui::SetCursorScreenPos({at.x + width - close - px(4), at.y + px(4)});
   if (push_button("×###dismiss", colours, false, {close, 0})) state.dismissed_probe = probe->name;
-  explain("Puts the sentence away. The experiment stays; the presets list brings the sentence back.");
+  explain("Hides the sentence. The experiment stays; the list of presets shows the sentence again.");
   ImGui::SetCursorScreenPos({at.x, at.y + height + px(4)});
 }
 

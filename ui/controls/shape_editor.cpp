@@ -67,7 +67,7 @@ bool choose_rows(Problem& problem) {
       changed = true;
     }
     explain(rows == 0 ? std::string("Every query row.")
-                      : fmt::format("{} rows, {} apart: quicker, and exact for these rows.", rows, problem.n / rows));
+                      : fmt::format("{} rows, {} apart: faster, and exact for these rows.", rows, problem.n / rows));
   }
   ImGui::SetNextItemWidth(px(84));
   int typed = problem.rows;
@@ -98,7 +98,7 @@ bool square_and_swap(Experiment& e, bool& square, const Palette& colours) {
     e = with_block_q(e, e.a.block_k);
     changed = true;
   }
-  explain("Keeps block_q equal to block_k: moving one moves both.", "block_q = block_k");
+  explain("Keeps block_q equal to block_k: changing one changes both.", "block_q = block_k");
   ImGui::SameLine();
   if (push_button("swap", colours, false, {px(46), 0}) && !has_square_tiles(e.a)) {
     e = with_swapped_tiles(e);

@@ -21,9 +21,9 @@ namespace attoscope {
 namespace {
 
 constexpr std::array<Choice, 3> places{{
-    {"a", "Your kernel's output stands under the microscope, as method a; b is its rival."},
-    {"b", "Your kernel's output is the rival, method b; a is computed."},
-    {"off", "a and b are both computed; the file stays at hand."},
+    {"a", "Your kernel's output is method a, compared with method b."},
+    {"b", "Your kernel's output is method b; a is computed."},
+    {"off", "a and b are both computed; the file stays loaded."},
 }};
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -79,7 +79,7 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
     ImGui::EndCombo();
   } else {
     explain(
-        "The output of your own kernel on the same Q, K, V, in the place of a or b. It is held against the truth as it is "
+        "The output of your own kernel on the same Q, K, V, in the place of a or b. It is compared with the truth as it is "
         "stored.",
         none ? "O - golden" : e.loaded.file);
   }
@@ -130,11 +130,11 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   const int count = ImGui::GetContentRegionAvail().y < px(560) ? 2 : 3;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
-  const std::string sentence = known ? in.side.diagnosis->sentence : "Rounded or wrong? Every usual slip is being tried.";
+  const std::string sentence = known ? in.side.diagnosis->sentence : "Rounded or wrong? Every usual slip is being computed.";
   explain(
-      "Your kernel's largest error against twice that of its rival, or of rounding to its type where that is larger. Outside "
-      "the line every usual slip of scale, mask, rescale, layout, head and tail is computed for itself: one is named where the "
-      "error all but vanishes against it.\n" +
+      "Your kernel's largest error, compared with twice that of the other method, or of rounding to its type where that is "
+      "larger. Outside the line every usual slip of scale, mask, rescale, layout, head and tail is computed, and one is named "
+      "if it explains nearly all of the error.\n" +
           sentence,
       "max |O - golden| <= 2 max |rival - golden|" + hardware_lines(*in.answer.result));
   const bool is_a = in.answer.result->experiment.a.algorithm == Algorithm::loaded;

@@ -107,7 +107,7 @@ void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& 
     explain(what);
     return pressed;
   };
-  if (button("‹ back###back", 64, "The step before. Page Up; presenting also the left arrow."))
+  if (button("‹ back###back", 64, "The previous step. Page Up; presenting also the left arrow."))
     turn_page(state, input.learn.lessons.get(), -1);
   if (button("next ›###next", 64, "The next step, or the next lesson. Page Down; presenting also Space and the right arrow."))
     turn_page(state, input.learn.lessons.get(), 1);
@@ -123,10 +123,9 @@ void draw_step_bar(Session& session, const LessonPlace& open, const PanelInput& 
   }
   if (x + dots < right) draw_dots(state, open, {x, at.y}, height, colours);
   x = right;
-  if (button("as it was###restore", 88, "Takes back all that you changed in this lesson's views."))
+  if (button("as it was###restore", 88, "Undoes everything you changed in this lesson's views."))
     std::erase_if(state.views, [&](const LessonViewEdits& v) { return v.lesson == open.lesson->name; });
-  if (button("figure###figure", 64,
-             "This step as a PNG in the folder of pictures: all of it, also what is scrolled out of view."))
+  if (button("figure###figure", 64, "Saves the whole step as a PNG in the pictures folder, with what is scrolled out of view."))
     requests.exports.plot = page;
   const char* const present = state.presenting ? "leave###present" : "present###present";
   if (button(present, 72, "One step at a time in large type, for a projector. Esc leaves."))

@@ -141,7 +141,7 @@ void move_divider(Output& o) {
   if (ImGui::IsItemActive())
     view.swipe = std::clamp(static_cast<double>((ImGui::GetIO().MousePos.x - p.min.x) / p.width()), 0.0, 1.0);
   if (ImGui::IsItemHovered() || ImGui::IsItemActive()) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
-  explain("Drag: what is left of the divider shows the first field, what is right of it the second.");
+  explain("Drag: the first field is shown left of the divider, the second right of it.");
 }
 
 void paint(const Output& o, HeatState& state, const Places& p, const Colouring& how) {

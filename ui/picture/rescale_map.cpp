@@ -36,7 +36,7 @@ std::string why_no_map(const PanelInput& input, const View& view) {
     return !input.side.clipping || input.side.clipping->tiles == 0 ? "counting P in every tile" : "";
   if (e.a.algorithm == Algorithm::three_pass)
     return "Three passes: the max is known before the first exp, so nothing is rescaled.";
-  return input.answer.result->rescale_map.m.empty() ? "This answer came without its running max." : "";
+  return input.answer.result->rescale_map.m.empty() ? "This answer has no record of its running max." : "";
 }
 
 /// The map's experiment: that of the counts, or of the answer.

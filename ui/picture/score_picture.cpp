@@ -29,8 +29,7 @@ std::string why_no_scores(const Session& session, const PanelInput& input) {
     case Algorithm::hardware:
       return "Method a runs on the tensor cores: its scores never leave the chip. Choose an emulated algorithm to see S and P.";
     case Algorithm::loaded:
-      return "Method a was loaded from a file: an output tells nothing of its scores. Choose an emulated algorithm to see S "
-             "and P.";
+      return "Method a was loaded from a file, which has no scores. Choose an emulated algorithm to see S and P.";
     default:
       break;
   }
@@ -124,7 +123,7 @@ std::string remark(const ScoreState& m, const Places& p, const CellRect& rect) {
   const ScoreQuestion& q = m.window->question;
   const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
   if (holds(q, rect)) return sampling_text(m, rect, p.width() * scale, p.height() * scale);
-  return fmt::format("only rows {} .. {}, keys {} .. {} are made: click a row or zoom in for others", q.first_row,
+  return fmt::format("only rows {} .. {}, keys {} .. {} are computed: click a row or zoom in for others", q.first_row,
                      q.first_row + q.rows - 1, q.first_key, q.first_key + q.keys - 1);
 }
 

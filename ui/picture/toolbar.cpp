@@ -100,12 +100,12 @@ void choice_combo(const char* label, const std::array<Choice, count>& choices, c
 
 void comparison_combo(View& view) {
   static constexpr std::array<Choice, 4> choices{
-      Choice{"one picture", "One field alone. Key V: the next way to compare."},
+      Choice{"one picture", "A single field. Key V: the next way to compare."},
       Choice{
           "side by side",
           "A second field beside the first, with the same zoom, cells and, where both are of a kind, the same range. Key V."},
-      Choice{"swipe", "The second field right of a divider that the mouse drags. Key V."},
-      Choice{"flicker", "The two fields in turns, three a second: the eye catches what changes. Key V."}};
+      Choice{"swipe", "The second field is right of a divider that you drag. Key V."},
+      Choice{"flicker", "The two fields alternate three times a second, so that changes stand out. Key V."}};
   choice_combo("##comparison", choices, comparison_names, 112, view.comparison);
 }
 
@@ -141,7 +141,7 @@ void range_controls(const UiState& state, View& view, const Palette& colours) {
     }
     ImGui::PopStyleColor();
   }
-  explain("The value at the ends of the colour bar. Typing one pins it; it changes no number, only the colours.",
+  explain("The value at the ends of the colour bar. Typing one fixes it; only the colours change.",
           "automatic: largest finite |value|, rounded up");
   ImGui::SameLine(0, 1);
   if (push_button("pin", colours, look.range_pinned, {px(36), 0})) {
@@ -149,7 +149,7 @@ void range_controls(const UiState& state, View& view, const Palette& colours) {
     look.range_pinned = !look.range_pinned;
   }
   explain(
-      "Pinned: the range stays while the numbers change, so that pictures can be compared. Each kind of picture has its own. "
+      "Fixed: the range stays while the numbers change, so that pictures can be compared. Each kind of picture has its own. "
       "Key P.");
 }
 
@@ -207,7 +207,7 @@ void draw_toolbar(Session& session, const UiState& state, const Palette& colours
     comparison_combo(view);
     if (view.comparison != Comparison::none) {
       flow(px(field_width));
-      field_combo("##second field", "What it is held against: ", view.second_field, names, colours, false);
+      field_combo("##second field", "What it is compared with: ", view.second_field, names, colours, false);
     }
   }
   if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {

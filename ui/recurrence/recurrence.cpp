@@ -67,9 +67,9 @@ std::string why_no_recurrence(const PanelInput& input) {
     case Algorithm::loaded:
       return "A loaded output has no recurrence: only a method computed here can be followed tile by tile.";
     case Algorithm::hardware:
-      return "Tensor cores do not show their running state: choose an emulated method as a to follow it tile by tile.";
+      return "Tensor cores do not show their running state: choose an emulated method for a to follow it tile by tile.";
     case Algorithm::three_pass:
-      return "Three passes: the max is known before the first exp, so nothing runs, nothing is rescaled.";
+      return "Three passes: the max is known before the first exp, so there is no recurrence and nothing is rescaled.";
     default:
       break;
   }

@@ -314,7 +314,7 @@ void add_max(Row& row, const StripState& m, const Palette& c) {
            {{Mark::line, Curve::m, "m", "m", c.a, "The running max that exp sees; purple where it moved.",
              "m_new = max(m, max_j S_ij)"},
             {Mark::ring, Curve::max_true, "true", "true", c.golden,
-             "The largest score so far; a line of its own where a stale max lies below it.", "max_j S_ij over the keys so far"},
+             "The largest score so far; a separate line where a stale max lies below it.", "max_j S_ij over the keys so far"},
             {Mark::band, Curve::rows, "rows", "rows", c.text,
              "The running max of all rows: 50 % and 90 % of them lie in the bands.", "quantiles 5, 25, 75, 95 % of m"},
             {Mark::diamond, Curve::ties, "ties", "ties", c.text,
@@ -331,13 +331,13 @@ void add_rescales(Row& row, const Palette& c) {
            c.faint,
            {{Mark::bar, Curve::rescales, "moved", "moved", c.moved,
              "In how many rows the running max moved at this tile, so that l and O were rescaled.", "count of m_new > m"},
-            {Mark::line, Curve::expected, "expected", "1/t", c.text, "Where scores in random order would put it.",
+            {Mark::line, Curve::expected, "expected", "1/t", c.text, "The expectation for scores in random order.",
              "P(move at tile t) = 1/t"},
             {Mark::bar, Curve::row_moves, "per row", "per row", c.moved,
              "How many rows moved how often, beside what scores in random order would give on average (dashed).",
              "H_T - 1 = 1/2 + 1/3 + ... + 1/T a row"}},
            draw_rescales,
-           "How often the running max moved, over all rows, against scores in random order.",
+           "How often the running max moved, over all rows, compared with scores in random order.",
            "P(move at tile t) = 1/t, H_T - 1 a row"});
 }
 
@@ -354,7 +354,7 @@ void add_sums(Row& row, const StripState& m, const Palette& c) {
             {Mark::line, Curve::O_norm, "O", "|O|", mixed(c.a, c.text, 0.55f),
              "The Euclidean norm of the running output, as a share of its largest value.", "|O| = sqrt(sum_c O_c^2)"},
             {Mark::line, Curve::P_max, "P", "largest P", c.a,
-             "A plot more: the largest P of each tile, and where P's format saturates.",
+             "One more plot: the largest P of each tile, and where P's format saturates.",
              "max_j P_ij <= largest number of the format"}},
            draw_sums,
            "Row sum, rescale factor and output of the traced row after each tile. Coral: a P lies beyond its format.",

@@ -23,7 +23,7 @@ void draw_buttons(View& view, Playback& playback, const Result& r, const Palette
   static constexpr std::array<Button, 4> steps{{
       {"###first tile", TransportIcon::first, -max_n, "To the row's first tile. Key Shift+, (comma)."},
       {"###previous tile", TransportIcon::previous, -1, "One tile back. Key , (comma)."},
-      {"###next tile", TransportIcon::next, 1, "One tile on. Key . (period)."},
+      {"###next tile", TransportIcon::next, 1, "One tile forward. Key . (period)."},
       {"###last tile", TransportIcon::last, max_n,
        "To the last tile, and stay there when the tiles change. Key Shift+. (period)."},
   }};
@@ -79,7 +79,7 @@ void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, I
   int shown = index;
   if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, colours, shown, {length, px(control_height)}))
     scrub(view, &r, shown - index);
-  explain("The tile whose step is worked out beside it and shaded in the plots. Tiles are counted from key 0.");
+  explain("The tile whose step is written out beside it and shaded in the plots. Tiles are counted from key 0.");
   if (stacked) return draw_worked(r, scrubbed(r, view), {at.x, at.y + px(beside + 2)}, size.x, colours, stacked_lines(size.x));
   x += length + px(16);
   draw_worked(r, scrubbed(r, view), {x, at.y + (size.y - px(18) - line_height(Face::mono_small)) / 2}, at.x + size.x - x,

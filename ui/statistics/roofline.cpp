@@ -30,12 +30,12 @@ void machine_combo(Machine& machine, float width) {
     for (std::size_t i = 0; i < data_sheets.size(); ++i) {
       if (ImGui::Selectable(std::string(sheet(i).name).c_str(), static_cast<std::size_t>(machine) == i))
         machine = static_cast<Machine>(i);
-      explain("From its maker's data sheet, not measured here.", numbers(i));
+      explain("From the manufacturer's data sheet, not measured here.", numbers(i));
     }
     ImGui::EndCombo();
   } else {
     explain(
-        "Whose roofline is drawn. Peak and bandwidth are those of the maker's data sheet, not measured: fp16 inputs, fp32 "
+        "Whose roofline is drawn. Peak and bandwidth are from the manufacturer's data sheet, not measured: fp16 inputs, fp32 "
         "accumulation, no sparsity.",
         numbers(static_cast<std::size_t>(machine)));
   }

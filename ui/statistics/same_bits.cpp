@@ -34,9 +34,10 @@ Badge badge(const PanelInput& input, const Experiment& asked, const Palette& col
   const SameBits* bits = known_bits(input, asked);
   if (bits != nullptr && bits->agree())
     return {"same bits", colours.good, fmt::format("{} runs gave the same bits.", bits->compared())};
-  if (bits != nullptr) return {"bits differ", colours.bad, "A run gave other bits."};
-  if (input.side.checking_bits) return {"checking bits", colours.accent, "The question is being answered in every other way."};
-  return {"bits not checked", colours.faint, "Nobody checked yet whether every way to compute this gives the same bits."};
+  if (bits != nullptr) return {"bits differ", colours.bad, "A run gave different bits."};
+  if (input.side.checking_bits)
+    return {"checking bits", colours.accent, "The same experiment is being computed in every other way."};
+  return {"bits not checked", colours.faint, "Not checked yet: does every way to compute this give the same bits?"};
 }
 
 /// "golden, a" where these are other bits than the reference's.
@@ -67,7 +68,7 @@ void draw_run(const SameBitsRun& run, const SameBitsRun& reference, float width,
                     : colours.bad,
             fitted(skipped ? Face::small : Face::mono_small, right, width - used - px(10)), 1);
   explain(skipped ? run.skipped
-          : first ? "As the window computes it; every other run is held against this one."
+          : first ? "As the window computes it; every other run is compared with this one."
                   : "The digests of this run.",
           skipped ? "" : "golden " + hex16(run.golden) + "\na      " + hex16(run.a) + "\nb      " + hex16(run.b));
 }
@@ -122,21 +123,20 @@ void draw_same_bits(const Session& session, const PanelInput& input, const Palet
   const SameBits* bits = known_bits(input, session.experiment);
   ImGui::Dummy({width - button - px(8), title});
   explain(
-      "The same question on three instruction sets, with 1, 2 and all threads, with other block_q, and on every GPU. Every sum "
-      "runs "
-      "in a written order, so no bit may change.",
+      "The same experiment on three instruction sets, with 1, 2 and all threads, with other block_q, and on every GPU. Every "
+      "sum has a defined order, so no bit may change.",
       "digest = hash of the bit patterns, row-major");
   draw_text({at.x, at.y + px(8)}, Face::label, colours.text, "Runs that must give the same bits");
   ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(5)});
   ImGui::BeginDisabled(input.side.checking_bits || input.answer.computing);
   if (push_button("check###check bits", colours, false, {button, px(21)})) requests.side.same_bits = true;
   ImGui::EndDisabled();
-  explain("Answers the question in every way there is here, which takes about fifteen times as long as answering it once.");
+  explain("Computes the experiment in every way that this machine offers, which takes about fifteen times as long as once.");
   ImGui::SetCursorScreenPos({at.x, at.y + title});
   draw_hardware(input, width, colours);
   if (bits != nullptr) return draw_runs(*bits, colours);
   label(Face::label, colours.secondary,
-        input.side.checking_bits ? "answering it in every way ..." : "Not checked for this question yet.");
+        input.side.checking_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
 }
 
 }  // namespace attoscope

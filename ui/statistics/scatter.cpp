@@ -265,7 +265,7 @@ void draw_title(ImVec2 at, float width, const Format& format, const Palette& col
 /// Why there is no point; empty: there are some.
 std::string why_no_points(const ScatterPoints& m) {
   if (has_points(m)) return {};
-  return m.a_exact + m.b_exact > 0 ? "All that is finite is exact." : "Every error is NaN or infinite.";
+  return m.a_exact + m.b_exact > 0 ? "All finite values are exact." : "Every error is NaN or infinite.";
 }
 
 }  // namespace
@@ -279,9 +279,8 @@ void draw_scatter(ScatterState& state, const std::shared_ptr<const Result>& resu
   if (height < px(48)) return;
   ImGui::Dummy({room.x, title});
   explain(
-      "Every element: how large it is, and how far a (and b) is off. Of the elements that fall on one point the worst is "
-      "shown. "
-      "Rounding the output alone keeps all of them below the line.",
+      "Every element: how large it is, and how far a (and b) is off. Where several elements fall on one point, the largest "
+      "error is shown. If only the output is rounded, all lie below the line.",
       "|x - golden| over |golden|\nwithout any error: a " + std::to_string(state.a_exact) + ", b " +
           std::to_string(state.b_exact));
   draw_title(at, room.x, result->experiment.format, colours);

@@ -42,7 +42,7 @@ void draw_verdict(const Result* result, const PanelInput& input, const Palette& 
   if (result == nullptr) {
     draw_text(head.at, Face::headline, colours.text, input.answer.computing ? "Computing" : "No answer yet");
     draw_text(second.at, Face::label, colours.secondary,
-              input.answer.computing         ? "the first rows are on their way"
+              input.answer.computing         ? "the first rows are being computed"
               : input.messages.error.empty() ? ""
                                              : "see the line below");
     return;
@@ -64,8 +64,8 @@ void draw_verdict(const Result* result, const PanelInput& input, const Palette& 
   if (!tail.empty()) draw_text({second.at.x + second.width, second.at.y + px(1)}, Face::small, colours.faint, tail, 1);
   explain(
       "FlashAttention's own test: the largest error of a may be at most twice that of a plain implementation in the same "
-      "format. PyTorch's tests allow 5 times. It is a rule of thumb for kernels that round like the rival: an emulated method "
-      "that rounds in more places is outside without a fault. The headline compares the mean errors.",
+      "format. PyTorch's tests allow 5 times. It is a rule of thumb for kernels that round like the baseline: an emulated "
+      "method that rounds in more places can be outside without being wrong. The headline compares the mean errors.",
       "max |a - golden| <= 2 max |b - golden|" + hardware_lines(*result));
 }
 
@@ -106,8 +106,8 @@ void draw_pair(const char* what, double a, double b, const Palette& colours) {
   draw(a, y, colours.a);
   draw(b, y + bar + px(2), colours.b);
   explain(std::string(what) +
-              " |error| against golden of a (above) and b (below). The lines stand at twice and five times b's: "
-              "what FlashAttention's and PyTorch's tests allow.",
+              " |error| of a (above) and b (below) from golden. The lines mark twice and five times b's, which "
+              "FlashAttention's and PyTorch's tests allow.",
           "a = " + scientific(a) + "\nb = " + scientific(b) + "\na / b = " + times(a / b));
   if (!known || b <= 0) return;
   for (const double factor : {2.0, 5.0}) {
@@ -193,7 +193,7 @@ void draw_table(const Result& r, const Palette& colours) {
   draw_text({head.at.x + x.b, y}, Face::small, colours.b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
   draw_text({head.at.x + x.ratio, y}, Face::small, colours.secondary, "a/b", 1);
   draw_text({head.at.x + x.difference, y}, Face::small, colours.secondary, "a−b", 1);
-  explain("Errors of a (" + names.a + ") and b (" + names.b + ") against golden, their ratio, and a measured against b.");
+  explain("Errors of a (" + names.a + ") and b (" + names.b + ") from golden, their ratio, and the difference of a and b.");
   const int least = 6, all = static_cast<int>(deviation_measures.size());
   const float room = ImGui::GetContentRegionAvail().y - px(least_detail);
   const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all));
@@ -225,8 +225,8 @@ void draw_lower(Session& session, const PanelInput& input, UiState& state, const
   static constexpr std::array<Choice, 5> choices{{
       {"ulps", "How often each signed error occurs, in ulps of the main format."},
       {"scatter", "The error of every element over its magnitude, beside half an ulp of the main format."},
-      {"why", "Which step of a costs what: the mean error if one step were exact."},
-      {"bits", "Whether the bits depend on the instruction set, the threads, block_q or the device. They must not."},
+      {"why", "How much each step of a costs: the mean error if that step were exact."},
+      {"bits", "Whether the bits depend on the instruction set, the threads, block_q or the device; they must not."},
       {"traffic", "Bytes between HBM and the chip: three passes, FlashAttention 1 and 2, and a roofline."},
   }};
   if (ImGui::GetContentRegionAvail().y < px(72)) return;

@@ -173,9 +173,8 @@ void draw_arrow(ImVec2 from, float length, const Palette& colours) {
 void explain_on_chip(const OnChip& c, const Experiment& e, bool fits) {
   explain(
       fits
-          ? "What one step of the inner loop holds on chip, in elements. It fits into M; the line marks M, which the helper "
-            "beside "
-            "the tile sizes sets."
+          ? "What one step of the inner loop holds on chip, in elements. It fits into M, marked by the line; the helper beside "
+            "the tile sizes sets M."
           : "What one step of the inner loop holds on chip, in elements: more than M. FlashAttention's rule shares M among the "
             "tiles of Q, K, V and O alone; S comes on top, and real kernels keep it in registers.",
       chip_table(c, e));
@@ -227,26 +226,24 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette
         .counted = fmt::format(
             "read Q, K; write S; read S; write P; read P, V; write O\n(4 * {:.0f} * {:.0f} + 4 * {:.0f}^2) * {:.0f} B = ", n, d,
             n, size),
-        .what =
-            "Standard attention in three kernels (arXiv 2205.14135, Algorithm 0): S and P are written out whole, N x N, and "
-            "read again, masked or not."},
+        .what = "Standard attention in three kernels (arXiv 2205.14135, Algorithm 0): S and P are written in full, N x N, and "
+                "read again, masked or not."},
        {.name = "FA-1",
         .bytes = t.flash1,
         .formula = masked ? "2Nd + (3d+4)ΣBr" : "2Nd + Tc·N(3d+4)",
         .counted = fmt::format("K, V once; per tile Q, O, l, m in, then O, l, m out\n(2 * {:.0f} * {:.0f} + {:.0f} * (3 * "
                                "{:.0f} + 4)) * {:.0f} B = ",
                                n, d, query_rows, d, size),
-        .what = "FlashAttention (arXiv 2205.14135, Algorithm 1): K and V outside, so that Q, O, l and m come and go for every "
-                "tile of keys. Large block_k helps. By its Theorem 2 of the order of N² d² / M."},
+        .what = "FlashAttention (arXiv 2205.14135, Algorithm 1): K and V outside, so that Q, O, l and m are read and written "
+                "for every tile of keys. Large block_k helps. By its Theorem 2 the order is N² d² / M."},
        {.name = "FA-2",
         .bytes = t.flash2,
         .formula = masked ? "2Nd + N + 2dΣBc" : "2Nd + N + Tr·2Nd",
         .counted = fmt::format("Q, O and the log-sum-exp once; per tile K, V in\n(2 * {:.0f} * {:.0f} + {:.0f} + {:.0f} * 2 * "
                                "{:.0f}) * {:.0f} B = ",
                                n, d, n, key_rows, d, size),
-        .what =
-            "FlashAttention-2 (arXiv 2307.08691, Algorithm 1): Q outside, O stays on chip, K and V come again for every tile "
-            "of queries. Large block_q helps. Every load counts, also those that a cache would serve."}}};
+        .what = "FlashAttention-2 (arXiv 2307.08691, Algorithm 1): Q outside, O stays on chip, K and V are read again for "
+                "every tile of queries. Large block_q helps. Every load counts, even those that a cache would serve."}}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     const int index = static_cast<int>(i);
     all[i].counted += bytes_text(all[i].bytes) + (i > 0 ? tiles : "");

@@ -77,7 +77,7 @@ void draw_why(Session& session, const PanelInput& input, const Palette& colours,
   const float title = px(26), width = ImGui::GetContentRegionAvail().x;
   ImGui::Dummy({width, title});
   explain(
-      "Every step of a that rounds, made exact alone: how much smaller (−) or larger (+) the mean error would be. A click on a "
+      "Each rounding step of a, made exact by itself: how much smaller (−) or larger (+) the mean error would be. A click on a "
       "step makes it exact.",
       "(mean |error| if exact - mean |error|) / mean |error|");
   draw_text({at.x, at.y + px(7)}, Face::label, colours.text, "Mean error if one step were exact");

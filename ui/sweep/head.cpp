@@ -38,15 +38,14 @@ void draw_buttons(const SweepScene& s) {
   if (push_button(next_text(p.state), s.colours, next == SweepRequest::run, {px(button_width), 0})) s.requests.sweep = next;
   ImGui::EndDisabled();
   explain(
-      "Computes the points that are not known yet, the newest plan first; again: pauses, and goes on from there. Finished "
-      "points "
-      "are kept on disk and never computed twice, not even after the program was closed. Key R.");
+      "Computes the missing points, the newest plan first; pressed again, it pauses. Finished points are kept on disk and not "
+      "computed again, even after a restart. Key R.");
   ImGui::SameLine(0, px(8));
   const bool under_way = p.state == State::running || p.state == State::paused;
   ImGui::BeginDisabled(!under_way);
   if (push_button("cancel###cancel sweep", s.colours, false, {px(button_width), 0})) s.requests.sweep = SweepRequest::cancel;
   ImGui::EndDisabled();
-  explain("Stops the sweep. What was finished stays. Key Esc.");
+  explain("Stops the sweep. Finished points are kept. Key Esc.");
 }
 
 /// "   12 of 21 points, 3.4 s left".
@@ -71,9 +70,7 @@ void draw_bar(const SweepScene& s, ImVec2 at, float width) {
                         p.state == State::done ? s.colours.good : s.colours.accent, thick / 2);
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("progress", {bar, px(control_height)});
-  explain(
-      "Points that are known, of all that the plan asks for. The time left is reckoned from those that were computed since it "
-      "was begun.");
+  explain("Finished points, of all in the plan. The time left is estimated from the points computed since the start.");
   const float text_y = at.y + (px(control_height) - line_height(Face::mono_small)) / 2, text_x = at.x + bar + px(10);
   const std::string text = fitted(Face::mono_small, progress_text(p), width - bar - px(10));
   const float end = text_x + draw_text({text_x, text_y}, Face::mono_small, s.colours.secondary, text) + px(12);

@@ -88,7 +88,7 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
       first = false;
     }
   ImGui::PopStyleVar();
-  if (first && !search.empty()) label(Face::label, s.colours.secondary, "No parameter is called so.");
+  if (first && !search.empty()) label(Face::label, s.colours.secondary, "No parameter has this name.");
   ImGui::EndCombo();
   return changed;
 }

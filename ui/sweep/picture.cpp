@@ -36,13 +36,13 @@ void draw_empty(const SweepScene& s, const Box& box) {
   const SweepProgress& p = s.sweep().progress;
   std::string text = "Run the sweep: its points appear here as they are computed.";
   if (p.points == 0)
-    text = "The sentence in red at the left says what the plan still needs.";
+    text = "The red sentence at the left says what the plan still needs.";
   else if (p.state == SweepProgress::State::running)
-    text = "The first points are on their way.";
+    text = "The first points are being computed.";
   else if (p.failed > 0 && p.failed == p.done)
     text = "No point could be computed: the table says why.";
   else if (p.done > 0 && s.state.drawing.extremes.known == 0)
-    text = "No mean is a finite number: the table has what there is.";
+    text = "No mean is a finite number: see the table.";
   draw_text({(box.min.x + box.max.x) / 2, (box.min.y + box.max.y) / 2}, Face::label, s.colours.faint, text, 0.5f);
 }
 

@@ -20,21 +20,21 @@ namespace attoscope {
 namespace {
 
 constexpr std::array<Choice, 3> forms{{
-    {"list", "Every value by itself, with commas between them."},
+    {"list", "A list of values separated by commas."},
     {"linear", "FIRST:LAST:STEP, from the first to the last in equal steps."},
-    {"×2", "FIRST:LAST:x2, each twice the one before; x1.5 and others may be typed."},
+    {"×2", "FIRST:LAST:x2, each twice the previous one; x1.5 and others can be typed."},
 }};
 constexpr std::array<Choice, 3> subjects{{
-    {"a", "The error of a, the method under the microscope, against golden; b stands beside it where one parameter is varied."},
-    {"b", "The error of b, its rival, against golden."},
-    {"a − b", "How far a and b are from each other, whatever the truth is."},
+    {"a", "The error of method a, from golden; b is drawn beside it where one parameter is varied."},
+    {"b", "The error of method b, from golden."},
+    {"a − b", "The difference of the two outputs, a - b, whatever the truth is."},
 }};
 constexpr std::array<Choice, 2> spreads{{
     {"std", "Bars reach one standard deviation over the seeds (n − 1); on a log axis never below the least seed."},
     {"min–max", "Bars reach from the least to the largest seed."},
 }};
 constexpr std::array<Choice, 2> shapes{{
-    {"lines", "A line over the first parameter for each value of the second; named values are bars or dots."},
+    {"lines", "A line over the first parameter for each value of the second; values with names are bars or dots."},
     {"heat map", "The first parameter across, the second upwards, the mean as a colour."},
 }};
 
@@ -76,7 +76,7 @@ void draw_chips(const SweepScene& s, const std::vector<std::string>& values, Var
     ImGui::SetCursorScreenPos(at);
     const bool pressed = ImGui::InvisibleButton(("##" + values[shown]).c_str(), {chip, height});
     const bool hot = ImGui::IsItemHovered();
-    explain(values.size() > 1 ? "A click leaves this value out." : "The only value.");
+    explain(values.size() > 1 ? "A click removes this value." : "The only value.");
     ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + chip, at.y + height}, hot ? s.colours.line : s.colours.raised, px(3));
     draw_text({at.x + px(6), at.y + (height - line_height(Face::mono_small)) / 2}, Face::mono_small, s.colours.text, text);
     if (pressed && values.size() > 1) {
@@ -137,11 +137,11 @@ void edit_relation(SweepPlan& plan, bool of_method, bool has_unit, const Palette
   if (segmented("subject", colours, subjects, subject, width)) plan.subject = static_cast<SweepSubject>(subject);
   ImGui::EndDisabled();
   std::vector<std::pair<SweepRelation, Choice>> relations{
-      {SweepRelation::absolute, {"absolute", "The number as it is, in the output's unit or in ulps."}}};
+      {SweepRelation::absolute, {"absolute", "The value itself, in the output's unit or in ulps."}}};
   if (has_unit)
-    relations.push_back(
-        {SweepRelation::golden, {"/ golden", "Divided by the RMS of the golden output: comparable over inputs and N."}});
-  relations.push_back({SweepRelation::ratio, {"a / b", "The number of a over the number of b: below 1 that of a is smaller."}});
+    relations.push_back({SweepRelation::golden,
+                         {"/ golden", "Divided by the RMS of the golden output, so that inputs and N can be compared."}});
+  relations.push_back({SweepRelation::ratio, {"a / b", "The error of a over the error of b: below 1, a has the smaller one."}});
   std::vector<Choice> choices;
   int relation = 0;
   for (std::size_t i = 0; i < relations.size(); ++i) {
@@ -164,11 +164,11 @@ void edit_measure(const SweepScene& s, float width) {
     if (begin_combo("##measure", chosen == all.end() ? plan.measure : chosen->title, width)) {
       for (const SweepQuantity& q : all) {
         if (ImGui::Selectable((q.title + "###" + q.name).c_str(), q.name == plan.measure)) plan.measure = q.name;
-        explain(q.of_method ? "A number of each method's error, against golden." : "A number of the whole experiment.", q.name);
+        explain(q.of_method ? "A number of each method's error from golden." : "A number of the whole experiment.", q.name);
       }
       ImGui::EndCombo();
     } else {
-      explain("The number that is measured at every point and averaged over the seeds. Another one computes nothing anew.");
+      explain("The number that is measured at every point and averaged over the seeds. Changing it needs no new computation.");
     }
   }
   const bool of_method = chosen != all.end() && chosen->of_method, has_unit = chosen != all.end() && chosen->has_unit;
@@ -201,7 +201,7 @@ void edit_second(const SweepScene& s, float width) {
     const ImVec2 below = ImGui::GetCursorScreenPos();
     ImGui::SetCursorScreenPos({at.x + width - px(52), at.y + px(4)});
     if (push_button("swap###swap parameters", s.colours, false, {px(52), px(20)})) std::swap(plan.first, plan.second);
-    explain("The first parameter becomes the second: axes of the picture change places. Nothing is computed anew.");
+    explain("Exchanges the two parameters, and so the axes of the picture. Nothing is computed again.");
     ImGui::SetCursorScreenPos({at.x, std::max(below.y, at.y + px(28))});
   }
   edit_varied(s, 1, plan.second, width);
@@ -233,7 +233,7 @@ void draw_sweep_plan(const SweepScene& s) {
   ImGui::PopStyleColor();
   if (push_button("edit in Explore###edit experiment", s.colours, false, {width, 0}))
     s.session.view.workspace = Workspace::explore;
-  explain("The experiment that is varied is the one of Explore: there it is changed, and looked at.");
+  explain("The experiment that is varied is the one in Explore; edit it there.");
 }
 
 }  // namespace attoscope

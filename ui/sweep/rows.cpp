@@ -80,7 +80,7 @@ void draw_row(const SweepScene& s, const Columns& c, int index) {
   if (ImGui::InvisibleButton(("##row " + std::to_string(index)).c_str(), size) && cell.count > 0) s.requests.open_point = place;
   if (ImGui::IsItemHovered()) s.state.pointing = place;
   explain(cell.error >= 0  ? t.errors[static_cast<std::size_t>(cell.error)]
-          : cell.count > 0 ? "A click opens this experiment in Explore; Ctrl+Z comes back."
+          : cell.count > 0 ? "A click opens this experiment in Explore; Ctrl+Z returns."
                            : "Not computed yet.");
   if (s.state.pointed == place)
     ImGui::GetWindowDrawList()->AddRectFilled({at.x - px(4), at.y}, {at.x + size.x + px(4), at.y + size.y}, s.colours.raised,
@@ -101,7 +101,7 @@ void draw_sweep_rows(const SweepScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x - px(12);
   if (!s.state.drawing.table) {
-    wrapped(Face::label, "The table of all combinations: their mean over seeds, standard deviation, least and largest.", width);
+    wrapped(Face::label, "The table of all combinations: mean over seeds, standard deviation, least and largest value.", width);
     return;
   }
   const SweepTable& t = *s.state.drawing.table;

@@ -80,7 +80,7 @@ std::string waiting_words(const SweepView& s) {
   if (!p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty()) return "This plan cannot be run yet";
   if (p.state == SweepProgress::State::running) return "Computing the first points";
   if (p.done == 0) return fmt::format("Run it: {} points", p.points);
-  return p.failed == p.done ? "No point could be computed" : "Not a finite number anywhere";
+  return p.failed == p.done ? "No point could be computed" : "No finite number anywhere";
 }
 
 std::string sentence(const SweepTable& t, const SweepPlan& plan, const SweepExtremes& e) {

@@ -30,15 +30,15 @@ void draw_progress(const PanelInput& input, const Palette& colours, float height
   draw_bar({at.x, y}, bar, thick, input.answer.progress, colours);
   ImGui::Dummy({bar, height});
   explain(input.answer.reading ? "A file is being read."
-                               : "An answer to what the controls ask is on its way: inputs, golden value, a, b, deviations.");
+                               : "The experiment is being computed: inputs, golden value, a, b, deviations.");
   const float text_y = at.y + (height - line_height(Face::mono_small)) / 2;
   draw_text(
       {at.x + bar + px(8), text_y}, Face::mono_small, colours.secondary,
       fmt::format("{:3.0f} % ", 100 * std::clamp(input.answer.progress, 0.0, 1.0)) + time_left(input.answer.seconds_left));
   ImGui::SetCursorScreenPos({at.x + px(progress_width - 56), at.y + px(2)});
   if (push_button("cancel###cancel", colours, false, {px(56), height - px(4)})) requests.cancel = true;
-  explain(input.answer.reading ? "Stops reading and keeps what is there. Key Esc."
-                               : "Stops this computation and keeps the picture that is there. Key Esc.");
+  explain(input.answer.reading ? "Stops reading and keeps the present tensors. Key Esc."
+                               : "Stops this computation and keeps the present picture. Key Esc.");
 }
 
 }  // namespace attoscope

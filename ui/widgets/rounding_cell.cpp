@@ -19,9 +19,8 @@ void choose_stochastic(Rounding& r, const Palette& colours) {
   toggle("stochastic", colours, r.stochastic, px(148));
   ImGui::EndDisabled();
   explain(
-      "Rounds up or down with the probability of the distance instead of to the nearest, by dice that the seed starts: right "
-      "on "
-      "average, so errors do not add up in one direction. The cell shows it by ~.",
+      "Rounds up or down at random, with the probability given by the distance, instead of to the nearest: right on average, "
+      "so errors do not add up in one direction. The seed starts the random numbers. The cell shows ~.",
       "P(up) = (x - down) / (up - down)");
 }
 
@@ -42,9 +41,8 @@ bool type_format(Format& format, std::string& typed, const Palette& colours) {
   ImGui::SetNextItemWidth(px(148));
   const bool entered = ImGui::InputTextWithHint("##format", "e5m7", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
   explain(
-      "Any format: eXmY, X 2 .. 11 exponent bits, Y 0 .. 52 mantissa bits, then /saturate, /nan or /infinity if overflow is to "
-      "be "
-      "otherwise. Enter sets it.",
+      "Any format: eXmY, X 2 .. 11 exponent bits, Y 0 .. 52 mantissa bits, then /saturate, /nan or /infinity to choose what "
+      "overflow gives. Enter sets it.",
       "e8m7 = bf16, e5m10 = fp16");
   const std::string wrong = complaint(typed);
   if (!wrong.empty()) {

@@ -12,9 +12,10 @@ namespace attoscope {
 namespace {
 
 constexpr std::array<Choice, export_as_names.size()> formats{{
-    {"screen", "The pixels as they are in the window (.png), and the numbers behind them (.csv)."},
+    {"screen", "The pixels as they are in the window (.png), and their numbers (.csv)."},
     {"PDF",
-     "A figure for print, drawn by gnuplot: vectors, fonts embedded, white ground, colours that everybody can tell apart."},
+     "A figure for print, drawn by gnuplot: vectors, embedded fonts, white background, colours that are safe for colour-vision "
+     "deficiencies."},
     {"SVG", "The same figure for web pages and for editing."},
     {"PNG", "The same figure at 300 dots an inch, for slides."},
 }};
@@ -77,7 +78,7 @@ void draw_menu(const Exportable& plot, View& view, const Palette& colours, Reque
     requests.exports.plot = export_request_of(plot);
     ImGui::CloseCurrentPopup();
   }
-  explain("Writes it into the folder of pictures; the line at the bottom of the window says where.");
+  explain("Saves it in the pictures folder; the line at the bottom of the window says where.");
   if (plot.has_field) {
     ImGui::SameLine(0, px(8));
     if (push_button("whole field as .npy###npy", colours, false, {px(width - 104), px(control_height)})) {
@@ -85,7 +86,7 @@ void draw_menu(const Exportable& plot, View& view, const Palette& colours, Reque
       requests.exports.plot->npy = true;
       ImGui::CloseCurrentPopup();
     }
-    explain("Every element of the field on show, not only those that are seen, as a NumPy array of doubles.");
+    explain("Every element of the shown field, not only the visible ones, as a NumPy array of doubles.");
   }
   ImGui::PopStyleVar();
 }

@@ -330,7 +330,7 @@ bool save_button(const char* name, ImVec2 min, ImVec2 max, const Palette& colour
   const ImVec2 size{px(40), px(20)};
   ImGui::SetCursorScreenPos({max.x - size.x, low ? max.y - size.y : min.y + px(4)});
   const bool pressed = push_button((std::string("save###save ") + name).c_str(), colours, false, size);
-  explain("Keeps this plot: the picture and its numbers, or a figure for print.");
+  explain("Saves this plot: the picture and its numbers, or a figure for print.");
   layout.CursorPos = before.CursorPos;
   layout.CursorPosPrevLine = before.CursorPosPrevLine;
   layout.CurrLineSize = before.CurrLineSize;

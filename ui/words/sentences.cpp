@@ -163,7 +163,7 @@ Verdict verdict(const Result& r) {
   const bool inside = r.a_error.max_abs <= 2 * r.b_error.max_abs;
   const Tone beyond = is_emulated(r.experiment.a.algorithm) ? Tone::plain : Tone::bad;
   return {inside ? Tone::good : beyond, "Mean error " + short_times(a / b) + " " + names.b_after_a + "'s",
-          inside ? "inside the 2× line: as rounding would be" : outside(r.experiment.a.algorithm)};
+          inside ? "inside the 2× line: rounding explains it" : outside(r.experiment.a.algorithm)};
 }
 
 HardwareWords hardware_words(const Result& r) {

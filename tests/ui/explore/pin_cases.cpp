@@ -43,7 +43,7 @@ void keep(Hand& hand) {
   const Pin first = expected_pin(hand, "flash2 hw bf16 N 96");
   hand.changes("K keeps", [&] { hand.key(ImGuiKey_K); }, [&](Session& s) { s.pins = {first}; });
   hand.leaves("keeping it again", [&] { hand.key(ImGuiKey_K); });
-  hand.check(hand.stage.panel_input().messages.error == "This experiment is kept already, as “flash2 hw bf16 N 96”.",
+  hand.check(hand.stage.panel_input().messages.error == "This experiment is pinned already, as “flash2 hw bf16 N 96”.",
              hand.stage.panel_input().messages.error);
   hand.stage.explorer().show_error("");
   hand.changes(

@@ -63,10 +63,10 @@ bool number(Flow& flow, const Slider& spec, const char* shown, const Palette& co
 enum class Source { typed, random, ascending, descending, pinned };
 constexpr std::array<std::string_view, 5> source_names{"typed", "random", "ascending", "descending", "pinned"};
 constexpr std::array<const char*, 5> source_texts{
-    "These numbers, as they stand; type others into the field, or drag and click the bars.",
-    "Twice the program's own normal numbers, to two digits: the same for everybody with the same seed.",
-    "Each score larger than all before it: every one of them moves m.", "The largest score first: m never moves again.",
-    "The first 64 scores of the row that the Explore workspace traces: a click there on its picture pins another."};
+    "These numbers; type others into the field, or drag and click the bars.",
+    "Twice the program's normal random numbers, to two digits: the same for everybody with the same seed.",
+    "Each score is larger than all before it, so each one moves m.", "The largest score first: m never moves again.",
+    "The first 64 scores of the row traced in the Explore workspace: a click on the picture there chooses another."};
 
 Source source_of(const std::string& text) {
   for (std::size_t i = 1; i < source_names.size(); ++i)
@@ -126,8 +126,8 @@ void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, flo
     state.typed_scores = typed(state.asked.front().scores);
   }
   explain(
-      "The scores, 1 to 64 of them: type them with blanks between, or random:COUNT:SEED. A drag on a bar moves one, a click "
-      "types it.");
+      "The scores, 1 to 64 of them: type them separated by blanks, or random:COUNT:SEED. Drag a bar to change one, click it to "
+      "type it.");
 }
 
 /// How many scores, and which: of those that are made, not typed.
@@ -185,9 +185,8 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flo
     }
     ImGui::EndDisabled();
     ImGui::PopStyleVar();
-    explain(
-        on ? "Takes this algorithm away; the last one stays." : "Puts this algorithm beside the others, over the same scores.",
-        code_title(algorithm));
+    explain(on ? "Removes this algorithm; the last one stays." : "Shows this algorithm beside the others, on the same scores.",
+            code_title(algorithm));
   }
 }
 
@@ -215,8 +214,7 @@ void choose_policy(LessonScene& scene, Flow& flow) {
   std::string_view chosen = policy_name(scene.experiment.a.precision, Algorithm::flash2);
   if (chosen.empty()) chosen = policy_name(scene.experiment.a.precision, Algorithm::three_pass);
   const bool open = begin_combo("##policy", chosen.empty() ? "its own" : std::string(chosen), width);
-  if (!open)
-    explain("Where every one of these algorithms rounds. The scores themselves come as they are: `input` is not rounded here.");
+  if (!open) explain("Where all of these algorithms round. The scores are used as given: `input` is not rounded here.");
   if (!open) return;
   for (const Policy& p : policies()) {
     if (p.algorithm != Algorithm::flash2) continue;

@@ -158,9 +158,9 @@ float draw_lost(const Stepped& s, ImVec2 at, float width, const Palette& colours
   float y = at.y + px(18);
   const std::string said =
       rounds == 0 ? "Nothing is rounded in this step."
-      : lost == 0 ? fmt::format("{} {}.", rounds,
-                                rounds == 1 ? "rounding, and it changed nothing" : "roundings, and none changed anything")
-                  : "";
+      : lost == 0
+          ? fmt::format("{} {}.", rounds, rounds == 1 ? "rounding that changed nothing" : "roundings that changed nothing")
+          : "";
   if (!said.empty()) draw_text({at.x, y}, Face::label, colours.secondary, said);
   for (const RoundedNumber* made : worst_roundings(step)) {
     draw_rounding(*made, s.row().question, {at.x, y}, width, colours);
@@ -184,9 +184,8 @@ void draw_step_detail(LessonScene& scene, const Stepped& stepped) {
   ImGui::SetCursorScreenPos({at.x, at.y + px(18)});
   draw_pseudo_code(stepped.row().question.algorithm, Running{stepped.step().kind, stepped.step().pass}, code_width, colours);
   explain(
-      "The line that runs is lit. S_t are the scores of tile t, V_t its rows of V; here V_j = (1, j/N), so that O₁ is the sum "
-      "of the weights, and "
-      "O₂ the mean place that they look at.");
+      "The line that runs is highlighted. S_t are the scores of tile t, V_t its rows of V; here V_j = (1, j/N), so that O₁ is "
+      "the sum of the weights, and O₂ the mean position that they attend to.");
   const ImVec2 right = beside ? ImVec2{at.x + code_width + px(24), at.y} : ImVec2{at.x, at.y + px(18) + code.y + px(12)};
   const float right_width = beside ? scene.width - code_width - px(24) : scene.width;
   float y = draw_formula(stepped, right, right_width, colours);

@@ -126,7 +126,7 @@ bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const S
        {"###step back", TransportIcon::previous, std::max(0, tick - 1), "One step back."},
        {"###play steps", state.playing ? TransportIcon::pause : TransportIcon::play, tick,
         "Plays the steps, three a second; then, or when pressed again, it stops."},
-       {"###step", TransportIcon::next, std::min(last, tick + 1), "One step on: one line of the code."},
+       {"###step", TransportIcon::next, std::min(last, tick + 1), "One step forward: one line of the code."},
        {"###last step", TransportIcon::last, last, "To the output."}}};
   int to = tick;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
@@ -150,9 +150,7 @@ bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const S
   const float track_width = std::max(px(60), right - at.x - digits - px(16) - (both ? place + px(16) : 0));
   ImGui::SetCursorScreenPos(at);
   track({"steps", 0, std::max(1, last), 0, last}, scene.colours, to, {track_width, px(control_height)});
-  explain(
-      "The step that is shown. All algorithms share one clock, the scores that were taken in, so that their heads move "
-      "together.");
+  explain("The step that is shown. All algorithms advance by the number of scores processed, so that they stay side by side.");
   if (both)
     draw_text({at.x + track_width + px(16), y}, Face::label, scene.colours.secondary,
               step_place(stepped.row(), stepped.index()));

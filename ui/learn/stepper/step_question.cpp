@@ -78,7 +78,7 @@ std::vector<double> listed_scores(const std::string& text) {
 
 std::vector<double> scores_of(const std::string& text, const Result* result, std::string& problem) {
   if (text == "pinned") {
-    if (!result || !result->inputs) problem = "No row is traced yet, whose scores could be shown.";
+    if (!result || !result->inputs) problem = "No row is traced yet, so there are no scores to show.";
     return problem.empty() ? scores_of_row(*result, result->trace.row, max_step_scores) : std::vector<double>{};
   }
   const std::vector<std::string> parts = parts_of(text);

@@ -131,9 +131,8 @@ void draw_neighbours(const Rounded& n, float width, const Palette& colours) {
     draw_text({at.x + px(names), at.y + px(16)}, Face::label, colours.secondary, fitted(Face::label, most, width - px(names)));
   }
   explain(
-      "The stored number and the next ones on either side. Everything in the band is rounded to the stored number; from a "
-      "point halfway, "
-      "to the one whose last bit is 0.",
+      "The stored number and its neighbours on either side. Everything in the band is rounded to the stored number; a point "
+      "exactly halfway goes to the neighbour whose last bit is 0.",
       std::isfinite(n.stored) ? fmt::format("ulp = {:g}: 2^{}", ulp(n.format, n.stored), std::ilogb(ulp(n.format, n.stored)))
                               : std::string());
 }

@@ -128,7 +128,7 @@ std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height)
   if (over.set == nullptr || M > 0) {
     const WithWidth half(std::min(scene.width, px(400)));
     if (slider({"M", 1 << over.first, 1 << 20, 1, 1 << 30, true}, scene.colours, M)) change(scene, "memory", std::to_string(M));
-    explain("How many elements lie on chip at once: FlashAttention's rule makes the tiles as large as they can be then.",
+    explain("How many elements fit on chip at once: FlashAttention's rule then makes the tiles as large as possible.",
             "Bc = ceil(M / 4d), Br = min(Bc, d)");
   }
   const int value = over.get == nullptr ? M : over.get(scene.experiment);

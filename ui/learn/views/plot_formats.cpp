@@ -176,7 +176,7 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
     const int first = std::max(least_score, static_cast<int>(std::ceil(x0))), last = std::min(most_score, static_cast<int>(x1));
     if (slider({"score x", first, last, least_score, most_score}, scene.colours, score))
       change(scene, "value", std::to_string(score));
-    explain("A score, and what each format makes of its exponential. With the maximum subtracted no score lies above 0.",
+    explain("A score, and its exponential in each format. With the maximum subtracted no score is above 0.",
             "round(format, exp(x))");
   }
   draw_said(scene, scene.colours.secondary, said(formats, score));

@@ -81,14 +81,14 @@ bool slide_value(double& x, const std::vector<Format>& formats, const Palette& c
   {
     const WithWidth half(each);
     changed |= slider({"exponent", low, high, low, high}, colours, s.exponent);
-    explain("The power of two in x: one more doubles it, and doubles the distance of its neighbours.",
+    explain("The power of two in x: adding one doubles x and the distance between its neighbours.",
             "x = 2^exponent (1 + fraction / 1024)");
   }
   ImGui::SetCursorScreenPos({at.x + each + px(24), at.y});
   {
     const WithWidth half(each);
     changed |= slider({"fraction", 0, Split::steps - 1, 0, Split::steps - 1}, colours, s.fraction);
-    explain("Where x lies between two powers of two.", "x = 2^exponent (1 + fraction / 1024)");
+    explain("The position of x between two powers of two.", "x = 2^exponent (1 + fraction / 1024)");
   }
   if (!changed) return false;
   const bool finite = x != 0 && std::isfinite(x);
@@ -186,7 +186,7 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   std::string digits = s.bits.sign + s.bits.exponent + s.bits.mantissa;
   const int i = hovered_bit(bits, boxes, size);
   draw_bit_boxes(s.format, {bits, digits, i}, boxes, size, colours);
-  explain(fmt::format("{}: 1 sign bit, {} exponent bits, {} mantissa bits. Click a bit to turn it over: x becomes that number.",
+  explain(fmt::format("{}: 1 sign bit, {} exponent bits, {} mantissa bits. Click a bit to flip it: x becomes that number.",
                       s.name, s.format.exponent_bits, s.format.mantissa_bits),
           fmt::format("(-1)^s 2^(E - {}) 1.M", (1 << (s.format.exponent_bits - 1)) - 1));
   float left = boxes.x;
@@ -218,7 +218,7 @@ std::string sentence(const std::vector<Stored>& all, double x) {
   if (all.size() > 1 && exact_ones == static_cast<int>(all.size()))
     return fmt::format("x = {} is a number of all {} formats.", in_full(x), all.size());
   if (all.size() > 1 && best != nullptr && exact_ones == 0)
-    return fmt::format("x = {} is a number of none of these formats; {} comes nearest, {} off.", in_full(x), best->name,
+    return fmt::format("x = {} is a number of none of these formats; {} is closest, {} off.", in_full(x), best->name,
                        scientific(std::abs(best->value - x)));
   if (all.size() > 1) return fmt::format("x = {} is a number of {} of these {} formats.", in_full(x), exact_ones, all.size());
   const Stored& s = all.front();

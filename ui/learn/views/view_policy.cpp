@@ -30,7 +30,7 @@ struct ErrorLine {
 constexpr std::array<ErrorLine, 3> lines{{
     {"max", "The largest error.", "max |a - golden|", &Deviation::max_abs},
     {"mean", "The mean error.", "mean |a - golden|", &Deviation::mean_abs},
-    {"bias", "The signed mean: what does not average out.", "mean (a - golden)", &Deviation::bias},
+    {"bias", "The signed mean: the part that does not average out.", "mean (a - golden)", &Deviation::bias},
 }};
 
 /// What tells a's name from b's, short enough for a column.

@@ -139,10 +139,10 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
   ImGui::EndGroup();
   if (!answered || !best) return;
   const bool right = choices[*best] == quiz.answer;
-  sentence(right ? scene.colours.good : scene.colours.bad,
-           (right ? "Yes. " : "No: " + choices[*best] + ". ") +
-               "Below each choice, as it was computed just now: " + answer.title + ".",
-           width);
+  sentence(
+      right ? scene.colours.good : scene.colours.bad,
+      (right ? "Yes. " : "No: " + choices[*best] + ". ") + "Below each choice, as computed just now: " + answer.title + ".",
+      width);
 }
 
 /// A field for the number, and how far it is from the truth, which is called `title`.
