@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/arithmetic/format.h"
 #include "tests/questions/planted_slips.h"
 
 namespace attoscope {
