@@ -19,12 +19,12 @@ FigurePanel against_golden(const Sweep& sweep, const FigureSettings& x, const st
   FigurePanel panel = panel_of(std::move(axis), "mean |error| from golden");
   const auto& names = sweep.axes[1].values;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Series s = series_of(sweep, {"a.mean_abs"}, answers, 1, names[i], categories);
+    Series s = rows_series(sweep, rows(sweep, {"a.mean_abs"}, answers), names[i], categories);
     s.label = "flash, " + names[i];
     s.ink = x.all_policies ? series_ink(i) : Ink::a;
     panel.series.push_back(std::move(s));
   }
-  Series b = series_of(sweep, {"b.mean_abs"}, answers, 1, names[0], categories);
+  Series b = rows_series(sweep, rows(sweep, {"b.mean_abs"}, answers), names[0], categories);
   b.label = "three-pass, base_eager";
   b.ink = Ink::b;
   b.dashed = true;
@@ -41,7 +41,7 @@ Figure format_difference(const FigureSettings& x, const AnswerSweep& answer) {
   for (const char* const measure : {"a_minus_b.mean_abs", "a_minus_b.max_abs"}) {
     FigurePanel panel = panel_of(names("format", formats().values), difference_label(measure));
     for (std::size_t i = 0; i < sweep.axes[1].values.size(); ++i) {
-      Series s = series_of(sweep, {measure}, answers, 1, sweep.axes[1].values[i], true);
+      Series s = rows_series(sweep, rows(sweep, {measure}, answers), sweep.axes[1].values[i], true);
       s.label = sweep.axes[1].values[i];
       s.ink = x.all_policies ? series_ink(i) : Ink::a;
       s.shape = Shape::line_and_marks;

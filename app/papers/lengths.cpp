@@ -19,7 +19,7 @@ FigurePanel over_lengths(const FigureSettings& x, const AnswerSweep& answer, con
     const Sweep sweep = two_axes(x, base_of(own), lengths, {"input", {"normal", "uniform"}});
     const auto answers = answer(sweep);
     for (const std::string& input : sweep.axes[1].values) {
-      Series s = series_of(sweep, {measure}, answers, 1, input, false);
+      Series s = rows_series(sweep, rows(sweep, {measure}, answers), input, false);
       s.label = x.all_policies ? rounding + ", " + input : input;
       s.ink = series_ink(index++);
       s.dashed = input == "uniform";

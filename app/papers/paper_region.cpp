@@ -37,7 +37,7 @@ Figure paper_region(const FigureSettings& x, const AnswerSweep& answer) {
     const Sweep sweep = two_axes(x, base_of(own), tiles, inputs);
     const auto answers = answer(sweep);
     for (std::size_t p = 0; p < inputs.values.size(); ++p) {
-      Series s = series_of(sweep, {"ratio.mean_abs"}, answers, 1, inputs.values[p], false);
+      Series s = rows_series(sweep, rows(sweep, {"ratio.mean_abs"}, answers), inputs.values[p], false);
       s.label = rounding;
       s.ink = series_ink(i);
       f.panels[p].series.push_back(std::move(s));

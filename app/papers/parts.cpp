@@ -80,24 +80,6 @@ std::string conditions(const FigureSettings& x, const Experiment& e, const char*
          ", attoscope " ATTOSCOPE_VERSION ".";
 }
 
-Series series_of(const Sweep& sweep, const Measure& measure, const std::vector<SweepAnswer>& answers, std::size_t axis,
-                 const std::string& value, bool categories) {
-  Series s;
-  const std::size_t other = sweep.axes.size() == 1 ? 0 : 1 - axis;
-  for (const SweepRow& row : rows(sweep, measure, answers)) {
-    if (sweep.axes.size() == 2 && row.values[axis] != value) continue;
-    const auto& values = sweep.axes[other].values;
-    const auto at = std::ranges::find(values, row.values[other]) - values.begin();
-    s.x.push_back(categories ? static_cast<double>(at) : to_number<double>(row.values[other]).value_or(NAN));
-    s.y.push_back(row.mean);
-    // an error bar that reaches 0 or below has no place on a log axis: it ends at the least seed
-    s.low.push_back(row.mean - row.std > 0 ? row.mean - row.std : row.min);
-    s.high.push_back(row.mean + row.std);
-  }
-  if (sweep.seeds == 1) s.low.clear(), s.high.clear();
-  return s;
-}
-
 Sweep two_axes(const FigureSettings& x, const Experiment& base, Axis first, Axis second) {
   return {.base = base, .axes = {std::move(first), std::move(second)}, .seeds = x.seeds, .measure = {"a.mean_abs"}};
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/papers/named.h"
+#include "app/papers/sweep_figure.h"
 #include "app/sweep/axis.h"
 #include "kernels/experiment/experiment.h"
 
@@ -38,9 +39,6 @@ Axis formats();
 std::string conditions(const FigureSettings& x, const Experiment& e, const char* varied = "",
                        const char* inputs = "N(0,1) inputs");
 
-/// The rows with this value of axis `axis` as a series over the other axis, which has names or numbers.
-Series series_of(const Sweep& sweep, const Measure& measure, const std::vector<SweepAnswer>& answers, std::size_t axis,
-                 const std::string& value, bool categories);
 /// A sweep of two parameters over the settings' seeds.
 Sweep two_axes(const FigureSettings& x, const Experiment& base, Axis first, Axis second);
 

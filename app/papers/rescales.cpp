@@ -30,11 +30,11 @@ Figure rescales(const FigureSettings& x, const AnswerSweep& answer) {
   const auto answers = answer(sweep);
   FigurePanel panel = panel_of(numbers("block_k", 2), "rescales per row");
   for (std::size_t i = 0; i < 3; ++i) {
-    panel.series.push_back(series_of(sweep, {"rescales"}, answers, 1, sweep.axes[1].values[i], false));
+    panel.series.push_back(rows_series(sweep, rows(sweep, {"rescales"}, answers), sweep.axes[1].values[i], false));
     panel.series.back().label = sweep.axes[1].values[i];
     panel.series.back().ink = series_ink(i);
   }
-  panel.series.push_back(series_of(sweep, {"expected_rescales"}, answers, 1, "normal", false));
+  panel.series.push_back(rows_series(sweep, rows(sweep, {"expected_rescales"}, answers), "normal", false));
   panel.series.back().label = "H_T - 1";
   panel.series.back().ink = Ink::golden;
   panel.series.back().dashed = true;
@@ -60,7 +60,7 @@ Figure lag(const FigureSettings& x, const AnswerSweep& answer) {
     for (const auto& [panel, measure] : {std::pair{0, "a.mean_abs/golden"}, std::pair{1, "rescales"}}) {
       // tau stays as varied: the sweep sets formats before it
       std::vector<Series>& series = f.panels[static_cast<std::size_t>(panel)].series;
-      series.push_back(series_of(sweep, {measure}, answers, 1, types[i], false));
+      series.push_back(rows_series(sweep, rows(sweep, {measure}, answers), types[i], false));
       series.back().label = types[i];
       series.back().ink = series_ink(i);
     }

@@ -30,26 +30,6 @@ FigureAxis x_of(const Axis& axis) {
   return x;
 }
 
-Series series_of(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& of, const FigureAxis& x,
-                 SweepSpread spread, std::size_t index) {
-  Series s;
-  s.label = of;
-  s.ink = sweep.axes.size() == 1 ? Ink::a : static_cast<Ink>(static_cast<std::size_t>(Ink::one) + index % 6);
-  s.shape = x.categories.empty() ? Shape::line_and_marks : Shape::marks;
-  const std::vector<std::string>& values = sweep.axes[0].values;
-  for (const SweepRow& row : rows) {
-    if (row.count == 0 || (sweep.axes.size() == 2 && row.values[1] != of)) continue;
-    const auto at = static_cast<double>(std::ranges::find(values, row.values[0]) - values.begin());
-    s.x.push_back(x.categories.empty() ? to_number<double>(row.values[0]).value_or(NAN) : at);
-    s.y.push_back(row.mean);
-    const bool all = spread == SweepSpread::min_max;
-    s.low.push_back(!all && row.mean - row.std > 0 ? row.mean - row.std : row.min);
-    s.high.push_back(all ? row.max : row.mean + row.std);
-  }
-  if (sweep.seeds == 1) s.low.clear(), s.high.clear();
-  return s;
-}
-
 /// True where all that is shown is above 0 and spans more than a factor of 4.
 bool wants_log(const std::vector<Series>& series) {
   double least = INFINITY, largest = 0;
@@ -62,9 +42,15 @@ FigurePanel lines(const Sweep& sweep, const Measure& measure, std::span<const Sw
   FigurePanel panel;
   panel.x = x_of(sweep.axes[0]);
   panel.y.label = title_of(measure);
+  const bool has_names = !panel.x.categories.empty();
   const std::vector<std::string> whole{""};
   const std::vector<std::string>& names = sweep.axes.size() == 2 ? sweep.axes[1].values : whole;
-  for (std::size_t i = 0; i < names.size(); ++i) panel.series.push_back(series_of(sweep, rows, names[i], panel.x, spread, i));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Series& s = panel.series.emplace_back(rows_series(sweep, rows, names[i], has_names, spread));
+    s.label = names[i];
+    s.ink = sweep.axes.size() == 1 ? Ink::a : static_cast<Ink>(static_cast<std::size_t>(Ink::one) + i % 6);
+    s.shape = has_names ? Shape::marks : Shape::line_and_marks;
+  }
   panel.y.log = wants_log(panel.series);
   return panel;
 }
@@ -88,6 +74,23 @@ SweepTable table_of(const Sweep& sweep, const Measure& measure, std::span<const 
 }
 
 }  // namespace
+
+Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
+                   SweepSpread spread) {
+  Series s;
+  const bool all = spread == SweepSpread::min_max;
+  const std::vector<std::string>& values = sweep.axes[0].values;
+  for (const SweepRow& row : rows) {
+    if (row.count == 0 || (sweep.axes.size() == 2 && row.values[1] != second)) continue;
+    const auto at = static_cast<double>(std::ranges::find(values, row.values[0]) - values.begin());
+    s.x.push_back(has_names ? at : to_number<double>(row.values[0]).value_or(NAN));
+    s.y.push_back(row.mean);
+    s.low.push_back(!all && row.mean - row.std > 0 ? row.mean - row.std : row.min);
+    s.high.push_back(all ? row.max : row.mean + row.std);
+  }
+  if (sweep.seeds == 1) s.low.clear(), s.high.clear();
+  return s;
+}
 
 Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style) {
   Json json = sweep_json(sweep);

@@ -30,8 +30,13 @@ Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style);
 /// The style in such a text; `remarks` as in `parse_sweep`. Throws std::runtime_error where `text` is no JSON.
 SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& remarks);
 
-/// Lines over the first axis, one for each value of the second; names stand apart as marks. The bars reach a
-/// standard deviation over seeds, ending at the least seed where they would leave a log axis, or the least and largest seed.
+/// The rows of this second value (all, of one parameter) as a series over the first axis: its numbers, or the places of its
+/// names. The bars reach a standard deviation over seeds, ending at the least seed where they would leave a log axis, or the
+/// least and largest seed.
+Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
+                   SweepSpread spread = SweepSpread::std);
+
+/// Lines over the first axis, one for each value of the second; names stand apart as marks.
 Figure sweep_figure(const std::string& name, const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows,
                     const SweepStyle& style = {});
 

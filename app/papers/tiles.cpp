@@ -30,8 +30,8 @@ Figure over_tiles(const FigureSettings& x, const AnswerSweep& answer, const char
     panel.title = "policy " + rounding;
     panel.y.min = 0;
     for (std::size_t i = 0; i < formats().values.size(); ++i) {
-      Series s =
-          over_first(series_of(sweep, {"a_minus_b.mean_abs"}, answers, 1, formats().values[i], !axis.categories.empty()));
+      Series s = over_first(
+          rows_series(sweep, rows(sweep, {"a_minus_b.mean_abs"}, answers), formats().values[i], !axis.categories.empty()));
       s.label = formats().values[i];
       s.ink = series_ink(i);
       s.shape = axis.categories.empty() ? Shape::line_and_marks : Shape::marks;

@@ -68,18 +68,8 @@ Series series_of(const Line& line, std::size_t i, double WeightDeviation::* valu
 }
 
 Figure figure_of(const char* name, const std::vector<Line>& lines) {
-  Figure f;
-  f.name = name;
-  f.columns = f.panels_across = 2;
-  for (const WeightMeasure& m : weight_measures) {
-    FigurePanel panel;
-    panel.x.label = "training step";
-    panel.x.whole = true;
-    panel.y.label = m.label;
-    panel.y.log = true;
-    for (std::size_t i = 0; i < lines.size(); ++i) panel.series.push_back(series_of(lines[i], i, m.value));
-    f.panels.push_back(std::move(panel));
-  }
+  Figure f = over_steps(name, lines.size(), "", [&](std::size_t i, auto value) { return series_of(lines[i], i, value); });
+  for (FigurePanel& panel : f.panels) panel.y.log = true;
   return f;
 }
 

@@ -41,25 +41,6 @@ Series over(Series s, const Series& unit) {
   return s;
 }
 
-/// Two panels over steps: a measure each, of every comparison as `curve` makes it.
-template <class F>
-Figure over_steps(const char* name, const TrainRecord& record, const std::string& per, F curve) {
-  Figure f;
-  f.name = name;
-  f.columns = f.panels_across = 2;
-  for (const WeightMeasure& m : weight_measures) {
-    FigurePanel panel;
-    panel.x.label = "training step";
-    panel.x.whole = true;
-    panel.y.label = m.label + per;
-    for (std::size_t i = 0; i < record.pairs.size(); ++i) panel.series.push_back(curve(i, m.value));
-    panel.y.log = std::ranges::any_of(panel.series,
-                                      [](const Series& s) { return std::ranges::any_of(s.y, [](double y) { return y > 0; }); });
-    f.panels.push_back(std::move(panel));
-  }
-  return f;
-}
-
 }  // namespace
 
 std::string training_conditions(const TrainRecord& record) {
@@ -76,8 +57,8 @@ std::string training_conditions(const TrainRecord& record) {
 }
 
 Figure train_weights_figure(const TrainRecord& record) {
-  Figure f =
-      over_steps("train-weights", record, "", [&](std::size_t i, auto value) { return series_of(record.pairs[i], i, value); });
+  Figure f = over_steps("train-weights", record.pairs.size(), "",
+                        [&](std::size_t i, auto value) { return series_of(record.pairs[i], i, value); });
   f.caption =
       "Difference of the weights of two models that learn the same batches from the same first weights, over training; " +
       training_conditions(record);
@@ -88,7 +69,7 @@ Figure train_reference_figure(const TrainRecord& record) {
   const auto unit = std::ranges::find(record.pairs, Role::initialisation, [](const PairRecord& p) { return p.pair.role; });
   if (unit == record.pairs.end())
     throw std::invalid_argument("The training has no other initialisation to compare with, expected one of kind reference.");
-  Figure f = over_steps("train-reference", record, " / that of another seed", [&](std::size_t i, auto value) {
+  Figure f = over_steps("train-reference", record.pairs.size(), " / that of another seed", [&](std::size_t i, auto value) {
     return over(series_of(record.pairs[i], i, value), series_of(*unit, i, value));
   });
   f.caption =

@@ -169,20 +169,8 @@ void edit_heads(const TrainScene& s, const MethodColumn& c, float row) {
 void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& columns) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   constexpr std::array rows{"backward", "delta from"};
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const ImVec2 at{from.x, from.y + static_cast<float>(row) * px(row_height)};
-    const WithField f(Face::mono_small, field_height);
-    ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-    method_row(at, field_height, rows[row], s.colours);
-    for (const MethodColumn& c : columns) {
-      ImGui::SetCursorScreenPos({c.left, at.y});
-      ImGui::PushID(c.id);
-      row == 0 ? edit_policy(c) : edit_delta_from(c, s.colours);
-      ImGui::PopID();
-    }
-    ImGui::PopStyleVar();
-  }
-  ImGui::SetCursorScreenPos({from.x, from.y + 2 * px(row_height)});
+  method_rows(s, columns, rows,
+              [&](std::size_t row, const MethodColumn& c) { row == 0 ? edit_policy(c) : edit_delta_from(c, s.colours); });
   const float width = columns[1].left + columns[1].width - from.x;
   bool& open = s.state.shows_gradient;
   if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", s.colours, false,

@@ -96,6 +96,24 @@ void method_row(ImVec2 at, float height, const char* name, const Palette& colour
   draw_text({at.x, at.y + (px(height) - line_height(Face::label)) / 2}, Face::label, colours.secondary, name);
 }
 
+void method_rows(const TrainScene& s, const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
+                 const std::function<void(std::size_t, const MethodColumn&)>& edit) {
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  for (std::size_t row = 0; row < names.size(); ++row, at.y += px(row_height)) {
+    const WithField f(Face::mono_small, field_height);
+    ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
+    method_row(at, field_height, names[row], s.colours);
+    for (const MethodColumn& c : columns) {
+      ImGui::SetCursorScreenPos({c.left, at.y});
+      ImGui::PushID(c.id);
+      edit(row, c);
+      ImGui::PopID();
+    }
+    ImGui::PopStyleVar();
+  }
+  ImGui::SetCursorScreenPos(at);
+}
+
 void edit_train_methods(const TrainScene& s, float width) {
   section(s.colours, "ATTENTION OF A, B");
   const ImVec2 from = ImGui::GetCursorScreenPos();
@@ -105,25 +123,14 @@ void edit_train_methods(const TrainScene& s, float width) {
       MethodColumn{"b", s.plan().b, s.colours.b, from.x + width - column, column}};
   Asked a = asked();
   constexpr std::array rows{"format", "algorithm", "options", "forward"};
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const ImVec2 at{from.x, from.y + static_cast<float>(row) * px(row_height)};
-    const WithField f(Face::mono_small, field_height);
-    ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-    method_row(at, field_height, rows[row], s.colours);
-    for (const MethodColumn& c : columns) {
-      ImGui::SetCursorScreenPos({c.left, at.y});
-      ImGui::PushID(c.id);
-      if (row == 0) edit_main_format(c);
-      if (row == 1)
-        edit_forward(c.method,
-                     [&] { return edit_algorithm(c.method.method, a.experiment, a.input, s.colours, c.colour, c.width); });
-      if (row == 2) edit_method_options(c.method.method, c.method.format, s.colours, c.width, px(field_height));
-      if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
-      ImGui::PopID();
-    }
-    ImGui::PopStyleVar();
-  }
-  ImGui::SetCursorScreenPos({from.x, from.y + static_cast<float>(rows.size()) * px(row_height)});
+  method_rows(s, columns, rows, [&](std::size_t row, const MethodColumn& c) {
+    if (row == 0) edit_main_format(c);
+    if (row == 1)
+      edit_forward(c.method,
+                   [&] { return edit_algorithm(c.method.method, a.experiment, a.input, s.colours, c.colour, c.width); });
+    if (row == 2) edit_method_options(c.method.method, c.method.format, s.colours, c.width, px(field_height));
+    if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
+  });
   edit_backward(s, columns);
   edit_exact_heads(s, columns);
   exchange_buttons(s, width);

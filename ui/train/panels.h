@@ -49,6 +49,9 @@ void edit_backward(const TrainScene& scene, const std::array<MethodColumn, 2>& c
 void edit_exact_heads(const TrainScene& scene, const std::array<MethodColumn, 2>& columns);
 /// The name of a row, as high as told; the columns follow at the same height.
 void method_row(ImVec2 at, float height, const char* name, const Palette& colours);
+/// Rows of these names from the cursor down; `edit(row, column)` draws what stands in the columns.
+void method_rows(const TrainScene& scene, const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
+                 const std::function<void(std::size_t, const MethodColumn&)>& edit);
 /// The part of the plan that `TrainProgress::wrong` is about.
 enum class PlanPart { kind, methods, model, recipe, text };
 PlanPart part_of(std::string_view wrong);
