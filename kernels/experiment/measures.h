@@ -53,6 +53,9 @@ inline DeviationNumbers numbers_of(const Deviation& d) {
           .nonfinite = static_cast<double>(d.nonfinite)};
 }
 
+/// Which of them.
+using DeviationNumber = double DeviationNumbers::*;
+
 struct DeviationMeasure {
   enum class Unit : std::uint8_t { output, none, ulps, elements };
   /// How tables show it: as it is, with its sign, as 1 - x, or as a count.
@@ -64,7 +67,7 @@ struct DeviationMeasure {
   std::string_view label;  ///< in the window's table
   std::string_view what;   ///< what it is, in a sentence
   std::string_view formula;
-  double DeviationNumbers::* value;
+  DeviationNumber value;
   Unit unit;
   Form form;
 };
