@@ -15,7 +15,7 @@
 #include "app/tensors/npy_numbers.h"
 #include "app/words/field_setter.h"
 #include "kernels/arithmetic/accumulator.h"
-#include "kernels/arithmetic/tensor_core_sum.h"
+#include "kernels/arithmetic/tensor_core_dot.h"
 
 namespace attoscope {
 namespace {
@@ -90,8 +90,8 @@ std::vector<float> dot_products(const TensorCoreRule& rule, const Operands& o) {
   d.reserve(o.c.values.size());
   const auto k = static_cast<std::size_t>(o.k);
   for (std::size_t row = 0; row < o.c.values.size(); ++row)
-    d.push_back(plain_tensor_core_dot(rule, std::span(o.a.values).subspan(row * k, k),
-                                      std::span(o.b.values).subspan(row * k, k), o.c.values[row]));
+    d.push_back(tensor_core_dot(rule, std::span(o.a.values).subspan(row * k, k), std::span(o.b.values).subspan(row * k, k),
+                                o.c.values[row]));
   return d;
 }
 

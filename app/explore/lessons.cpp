@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "app/explore/sum_number.h"
 #include "app/explore/train_number.h"
 #include "app/files/files.h"
 #include "app/files/paths.h"
@@ -44,8 +45,12 @@ void check(Experiment e) {
 
 /// The measure as it is called. Throws std::invalid_argument in a sentence where it is none.
 std::string known_measure(std::string_view text) {
-  if (!is_train_number(text)) return parse_measure(text).name;
-  check_train_number(text);
+  if (is_sum_number(text))
+    check_sum_number(text);
+  else if (is_train_number(text))
+    check_train_number(text);
+  else
+    return parse_measure(text).name;
   return std::string(text);
 }
 
@@ -151,29 +156,36 @@ void answer_sweep(LessonAnswer& a, const Options& options) {
   a.points = points_of(sweep, found, a.problem);
 }
 
-/// The experiment's number over `seeds` trainings.
-LessonPoint trained_point(const Experiment& base, const LessonQuestion& q, const Options& options) {
+/// Numbers that no `Result` holds: of a training, of tensor cores' sums.
+bool is_own_number(std::string_view measure) { return is_train_number(measure) || is_sum_number(measure); }
+double own_number(std::string_view measure, const Experiment& e, const Cancelled& cancelled) {
+  return is_sum_number(measure) ? sum_number(measure, e, cancelled) : train_number(measure, e, cancelled);
+}
+
+/// The experiment's number over `seeds` seeds.
+LessonPoint own_point(const Experiment& base, const LessonQuestion& q, const Options& options) {
   std::vector<double> found;
   Experiment e = base;
-  for (int i = 0; i < q.seeds; ++i, ++e.problem.seed) found.push_back(train_number(q.measure, e, options.cancelled));
+  for (int i = 0; i < q.seeds; ++i, ++e.problem.seed) found.push_back(own_number(q.measure, e, options.cancelled));
   return point_of(found);
 }
 
-/// A number of a training, along no parameter or one.
-void answer_training(LessonAnswer& a, const Options& options) {
+/// Such a number, along no parameter or one.
+void answer_own(LessonAnswer& a, const Options& options) {
   const LessonQuestion& q = a.question;
-  a.title = train_number_title(q.measure);
+  a.title = is_sum_number(q.measure) ? sum_number_title(q.measure) : train_number_title(q.measure);
   if (q.vary.empty()) {
-    a.points = {trained_point(q.experiment, q, options)};
+    a.points = {own_point(q.experiment, q, options)};
     return;
   }
-  if (q.vary.size() > 1) throw std::invalid_argument("a training is varied along one parameter, expected one 'vary'");
+  if (q.vary.size() > 1)
+    throw std::invalid_argument(in_quotes(q.measure) + " is varied along one parameter, expected one 'vary'");
   const Axis axis = parse_axis(q.vary[0]);
   a.axes = {axis_of(axis)};
   for (const std::string& value : axis.values) {
     Experiment e = q.experiment;
     vary(e, axis.key, value);
-    a.points.push_back(trained_point(e, q, options));
+    a.points.push_back(own_point(e, q, options));
   }
 }
 
@@ -260,8 +272,8 @@ LessonQuestion parse_live(std::string_view target) {
 LessonAnswer answer(const LessonQuestion& question, const Options& options) {
   LessonAnswer a{.question = question};
   try {
-    if (is_train_number(question.measure))
-      answer_training(a, options);
+    if (is_own_number(question.measure))
+      answer_own(a, options);
     else
       question.vary.empty() ? answer_plain(a, options) : answer_sweep(a, options);
   } catch (const Stopped&) {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "kernels/arithmetic/accumulator.h"
+#include "kernels/arithmetic/tensor_core_dot.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 #include "tests/reference/plain_tensor_core.h"
 #include "tests/support/recorded_products.h"
@@ -273,7 +274,7 @@ float number_of(Dice& dice, const Format& f, Kind kind) {
   return round(f, static_cast<float>(dice.one_in(2) ? -x : x));
 }
 
-/// Random products of one rule: how many differ from those of first principles.
+/// Random products of one rule: how many of its two functions' sums differ from those of first principles.
 int differing(const TensorCoreRule& rule, std::uint64_t count, std::uint64_t seed) {
   Dice dice(seed);
   int differing = 0;
@@ -284,7 +285,9 @@ int differing(const TensorCoreRule& rule, std::uint64_t count, std::uint64_t see
     for (float& x : a) x = number_of(dice, rule.factors, kind);
     for (float& x : b) x = number_of(dice, rule.factors, kind);
     const float c = dice.one_in(4) ? 0.0F : number_of(dice, fp32, kind);
-    differing += same(plain_tensor_core_dot(rule, a, b, c), plain::tensor_core_dot(rule, a, b, c)) ? 0 : 1;
+    const float sum = plain_tensor_core_dot(rule, a, b, c);
+    const bool as_bits = std::bit_cast<std::uint32_t>(tensor_core_dot(rule, a, b, c)) == std::bit_cast<std::uint32_t>(sum);
+    differing += same(sum, plain::tensor_core_dot(rule, a, b, c)) && as_bits ? 0 : 1;
   }
   return differing;
 }
@@ -303,6 +306,22 @@ std::vector<TensorCoreRule> rules_of(const Format& f) {
       if (why_no_tensor_core(static_cast<TensorCore>(gpu), f, sums).empty())
         rules.push_back(tensor_core_rule(static_cast<TensorCore>(gpu), f, sums));
   return rules;
+}
+
+/// The fast function where a factor or c is no number, infinite, or 0.
+TEST(Random, SpecialNumbersAreThoseOfThePlainFunction) {
+  const std::array<float, 8> numbers{0, -0.0F, 1, -1, infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 2e38F};
+  Dice dice(11);
+  for (const Format& f : {fp16, bf16, e4m3})
+    for (const TensorCoreRule& rule : rules_of(f))
+      for (int i = 0; i < 500; ++i) {
+        Floats a(static_cast<std::size_t>(dice.between(0, 2 * rule.block))), b = a;
+        for (Floats* const factors : {&a, &b})
+          for (float& x : *factors) x = dice.one_in(8) ? round(f, dice.any(numbers)) : 1.0F;
+        const float c = dice.any(numbers);
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(tensor_core_dot(rule, a, b, c)),
+                  std::bit_cast<std::uint32_t>(plain_tensor_core_dot(rule, a, b, c)));
+      }
 }
 
 TEST(Random, ProductsAreThoseOfFirstPrinciples) {
