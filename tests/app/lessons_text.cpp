@@ -14,8 +14,10 @@
 #include "app/files/files.h"
 #include "app/session/probe_checks.h"
 #include "app/sweep/axis.h"
+#include "kernels/arithmetic/tensor_core_dot.h"
 #include "kernels/deviation/fields.h"
 #include "kernels/experiment/traffic.h"
+#include "kernels/questions/sum_drift.h"
 #include "tests/app/lesson_prose.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
@@ -79,9 +81,9 @@ std::string rewritten(std::string text, const LessonNumber& number, const std::s
   return text;
 }
 
-TEST(LessonsText, TwelveLessonsOfFiveToNineSteps) {
+TEST(LessonsText, ThirteenLessonsOfFiveToNineSteps) {
   const Lessons lessons = read_lessons(lessons_directory());
-  ASSERT_EQ(lessons.size(), 12u);
+  ASSERT_EQ(lessons.size(), 13u);
   for (std::size_t i = 0; i < lessons.size(); ++i) {
     SCOPED_TRACE(lessons[i].name);
     EXPECT_EQ(std::stoul(lessons[i].name.substr(0, 2)), i + 1);
@@ -325,10 +327,39 @@ std::vector<Fact> facts_of_derivations() {
           {"12", "60", double(trained_model.steps)}};
 }
 
+/// What an adder that cuts, with so many bits after the largest exponent, makes of these numbers.
+double cut_sum(int bits, std::vector<float> numbers, float c) {
+  TensorCoreRule rule = tensor_core_rule(TensorCore::h100, fp16, SumType::f32);
+  rule.aligned_bits = bits;
+  const std::vector<float> ones(numbers.size(), 1.0F);
+  return tensor_core_dot(rule, numbers, ones, c);
+}
+
+std::vector<Fact> facts_of_tensor_cores() {
+  const TensorCoreRule eight = tensor_core_rule(TensorCore::h100, e4m3, SumType::f32),
+                       half = tensor_core_rule(TensorCore::h100, bf16, SumType::f32),
+                       blackwell = tensor_core_rule(TensorCore::b200, e4m3, SumType::f32);
+  float whole = 512;
+  for (int i = 0; i < 100; ++i) whole = static_cast<float>(cut_sum(9, {0.9F}, whole));
+  return {{"13", "8", cut_sum(3, {8, 0.75F, 0.75F}, 0)},
+          {"13", "2", std::ldexp(1.0, 14 - eight.aligned_bits)},
+          {"13", "512", whole},
+          {"13", "1", 100 * 0.01},
+          {"13", "13", double(eight.aligned_bits)},
+          {"13", "25", double(half.aligned_bits)},
+          {"13", "25", double(blackwell.aligned_bits)},
+          {"13", "24", double(significand_bits(fp32))},
+          {"13", "16", double(half.block)},
+          {"13", "128", double(drift_tile)},
+          {"13", "0.5", SumDrift{}.mean},
+          {"13", "256", std::exp2(8)}};
+}
+
 std::vector<Fact> facts() {
   std::vector<Fact> all = facts_of_formats();
   for (const Fact& f : facts_of_results()) all.push_back(f);
   for (const Fact& f : facts_of_derivations()) all.push_back(f);
+  for (const Fact& f : facts_of_tensor_cores()) all.push_back(f);
   return all;
 }
 

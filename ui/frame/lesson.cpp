@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 16> plot_keys{"kind",     "vary",   "vary
                                                      "to",       "tile",   "hidden", "at"};
 constexpr std::array<std::string_view, 10> quiz_keys{"question", "vary",  "measure",   "best",        "ask",
                                                      "equals",   "seeds", "tolerance", "explanation", "answer"};
+constexpr std::array<std::string_view, 7> sum_keys{"gpu", "format", "result", "a", "b", "c", "block"};
 
 /// Languages of blocks that are plain code.
 constexpr std::array<std::string_view, 9> plain_languages{"", "text", "c", "cpp", "cuda", "python", "sh", "json", "markdown"};
@@ -244,9 +245,11 @@ std::span<const std::string_view> own_keys(LessonViewKind kind) {
     case LessonViewKind::plot:
       return plot_keys;
     case LessonViewKind::quiz:
+      return quiz_keys;
+    case LessonViewKind::sum:
       break;
   }
-  return quiz_keys;
+  return sum_keys;
 }
 
 bool is_own_key(LessonViewKind kind, std::string_view key) {

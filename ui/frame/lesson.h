@@ -16,9 +16,9 @@
 namespace attoscope {
 
 /// The languages of fenced blocks that are live views.
-enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz };
-inline constexpr std::array<std::string_view, 7> lesson_view_names{"recurrence", "code", "bits", "heatmap",
-                                                                   "policy",     "plot", "quiz"};
+enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz, sum };
+inline constexpr std::array<std::string_view, 8> lesson_view_names{"recurrence", "code", "bits", "heatmap",
+                                                                   "policy",     "plot", "quiz", "sum"};
 constexpr std::string_view name(LessonViewKind k) { return lesson_view_names[static_cast<std::size_t>(k)]; }
 /// The keys that are a kind's own; every other key of a view is one of the experiment's (`attoscope sweep --vary`).
 std::span<const std::string_view> own_keys(LessonViewKind kind);

@@ -113,9 +113,11 @@ std::string draw_view(LessonScene& scene) {
     case LessonViewKind::plot:
       return draw_plot_view(scene);
     case LessonViewKind::quiz:
+      return draw_quiz_view(scene);
+    case LessonViewKind::sum:
       break;
   }
-  return draw_quiz_view(scene);
+  return draw_sum_view(scene);
 }
 
 /// The reader's changes to a view, or none.

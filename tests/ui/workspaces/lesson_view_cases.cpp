@@ -14,6 +14,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/views/plots.h"
+#include "ui/learn/views/sum_rows.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/statistics/traffic.h"
 #include "ui/words/numbers.h"
@@ -170,6 +171,78 @@ void bits_words(Hand& hand) {
   expect_problem(hand, "bits\nvalue: much", "value is 'much', expected a number such as");
   expect_problem(hand, "bits\nformats: fp16, fp17", "fp17");
   expect_problem(hand, "bits\nshow: everything", "show is 'everything', expected neighbours, range or overflow");
+}
+
+// --- sum --------------------------------------------------------------------------------------------------------------
+
+constexpr const char* sum_block = "sum\ngpu: h100\nformat: fp16\na: 1.5, 0.25\nb: 1, 2\nc: 4";
+
+/// The digits of a row from the first column to the last; a bar where what is lost begins.
+std::string digits_of(const SumRow& row, const SumTable& table) {
+  std::string digits;
+  for (int power = table.top; power >= table.bottom; --power) {
+    if (power == row.kept_from - 1) digits += '|';
+    digits += row.digit(power);
+  }
+  return digits;
+}
+
+/// A block with three bits after the largest exponent: 8 + 0.75 * 1.5 + 2, in columns from 2^3 to 2^-3.
+void sum_rows(Hand& hand) {
+  TensorCoreRule rule = tensor_core_rule(TensorCore::h100, fp16, SumType::f32);
+  rule.aligned_bits = 3;
+  const std::vector<float> a{0.75F, -1, 0}, b{1.5F, 2, 5};
+  const TensorCoreBlock block = tensor_core_block(rule, a, b, 8);
+  const SumTable table = sum_table(rule, block, 16, 40);
+  hand.check(table.rows.size() == 5 && table.terms == 3 && table.top == 3 && table.bottom == -3, "its rows and columns");
+  hand.check(table.rows[0].label == "a16·b16" && table.rows[1].label == "a17·b17" && table.rows[2].label == "c", "its labels");
+  hand.check(digits_of(table.rows[0], table) == "   1|001", digits_of(table.rows[0], table));
+  hand.check(digits_of(table.rows[1], table) == "  10|   ", digits_of(table.rows[1], table));
+  hand.check(digits_of(table.rows[2], table) == "1000|   ", digits_of(table.rows[2], table));
+  hand.check(table.rows[3].value == 7 && table.rows[4].value == 7, "8 + 1 - 2");
+  hand.check(table.lost == 0.125 && !table.more, "what was cut off");
+  const SumTable narrow = sum_table(rule, block, 0, 5);
+  hand.check(narrow.bottom == -1 && narrow.more, "fewer columns");
+  const TensorCoreRule eight = tensor_core_rule(TensorCore::b200, e4m3, SumType::f32);
+  const SumTable later = sum_table(eight, tensor_core_block(eight, std::vector<float>{2}, std::vector<float>{2}, 0.5F), 0, 40);
+  hand.check(later.terms == 1 && later.rows.size() == 4 && later.rows[2].label == "c" && later.rows[3].value == 4.5,
+             "c after the block");
+}
+
+void sum(Hand& hand) {
+  const auto press = [&](const char* what) { return [&hand, what] { hand.click(page + what); }; };
+  expect(hand, sum_block, "another GPU", press("gpu/a100"), {{"gpu", "a100"}});
+  expect(hand, sum_block, "another format", press("format/bf16"), {{"format", "bf16"}});
+  expect(hand, sum_block, "sums in fp16", press("result/f16"), {{"result", "f16"}});
+  expect(hand, sum_block, "what is written is no change", press("gpu/h100"), {});
+  expect(hand, sum_block, "other factors", [&] { hand.fill(page + "##a", "1, 2^-3, 1/4"); }, {{"a", "1, 2^-3, 1/4"}});
+  expect(hand, sum_block, "another c", [&] { hand.fill(page + "##c", "-7"); }, {{"c", "-7"}});
+  expect(hand, sum_block, "no number", [&] { hand.fill(page + "##b", "1, much"); }, {});
+  expect(hand, sum_block, "c is one number", [&] { hand.fill(page + "##c", "1, 2"); }, {});
+  const std::string five = "sum\ngpu: v100\na: 1, 1, 1, 1, 1\nb: 1, 1, 1, 1, 1";
+  expect(hand, five, "the next block", press("###next block"), {{"block", "2"}});
+  expect(hand, five + "\nblock: 2", "the one before", press("###block before"), {{"block", "1"}});
+}
+
+void sum_words(Hand& hand) {
+  show(hand, sum_block);
+  hand.check(said(hand) == "h100, block 1 of 1: nothing is cut off; the result is 6, the exact sum.", said(hand));
+  show(hand, "sum\ngpu: h100\nformat: e4m3\na: 1.5, 1.25\nb: 1, 1\nc: 30000");
+  hand.check(
+      said(hand) == "h100, block 1 of 1: what lies below 2^1 is cut off, +2.75e0 in all; the result is 30000, off by -2.75e0.",
+      said(hand));
+  show(hand, "sum\ngpu: v100\na: 1, 1, 1, 1, 1\nb: 1\nblock: 9");
+  hand.check(has(said(hand), "v100, block 2 of 2: "), "the last block: " + said(hand));
+  show(hand, "sum\ngpu: v100\nformat: bf16");
+  hand.check(has(said(hand), "v100 multiplies no bf16, expected fp16, or for bf16 a100"), said(hand));
+  for (const char* c : {"inf", "nan", "1e38", "0", "2^-149"})
+    for (const char* rest : {"", "\nresult: f16", "\ngpu: b200\nformat: e5m2", "\na: 0", "\na: 60000, -inf\nb: 60000, 1"}) {
+      show(hand, std::string("sum\nc: ") + c + rest);
+      hand.check(hand.stage.state->learn->problems.empty() && !said(hand).empty(), std::string(c) + rest);
+    }
+  expect_problem(hand, "sum\ngpu: h800", "GPU 'h800' is unknown");
+  expect_problem(hand, "sum\na: 1, much", "a is 'much', expected a number such as");
+  expect_problem(hand, "sum\nblock: 0", "block is '0'");
 }
 
 // --- heat map ---------------------------------------------------------------------------------------------------------
@@ -437,11 +510,14 @@ void states(Hand& hand) {
 void tooltips(Hand& hand) {
   for (const std::string& block :
        {std::string("bits\nvalue: 0.1"), std::string("plot\nkind: exp"), std::string("plot\nkind: bytes\nover: M"),
+        std::string("sum\ngpu: v100\na: 1, 2, 3, 4, 5\nb: 1"),
         std::string("plot\nkind: staircase\ncontrols: n, format, policy, algorithm, a.O")}) {
     show(hand, block);
     for (const char* what :
-         {"##value", "###sign", "###next", "###previous", "##exponent", "##fraction", "fp16/bits", "neighbours fp16", "range",
-          "##score x", "##M", "FA-1", "##N", "format/fp16", "##preset", "##algorithm", "##a.O rounded"})
+         {"##value",         "###sign",     "###next",       "###previous", "##exponent", "##fraction", "fp16/bits",
+          "neighbours fp16", "range",       "##score x",     "##M",         "FA-1",       "##N",        "format/fp16",
+          "##preset",        "##algorithm", "##a.O rounded", "gpu/a100",    "result/f16", "##a",        "##c",
+          "###next block",   "block"})
       if (hand.exists(page + what)) hand.check(hand.explained(hand.id(page + what)), block + ": " + what + " explains itself");
   }
 }
@@ -451,6 +527,9 @@ constexpr std::array cases{
     Case{"lesson views", "reals", reals},
     Case{"lesson views", "bits", bits},
     Case{"lesson views", "bits words", bits_words},
+    Case{"lesson views", "sum rows", sum_rows},
+    Case{"lesson views", "sum", sum},
+    Case{"lesson views", "sum words", sum_words},
     Case{"lesson views", "heatmap", heatmap},
     Case{"lesson views", "controls", controls},
     Case{"lesson views", "last counts", last_counts},

@@ -1,0 +1,261 @@
+// A dot product as a tensor core adds it up: a block's terms under their largest exponent, what is cut off, what is carried on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <exception>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "kernels/arithmetic/tensor_core_sum.h"
+#include "ui/learn/views/sum_rows.h"
+#include "ui/learn/views/view_parts.h"
+#include "ui/learn/views/views.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+struct SumViewState {
+  std::string complaint;  ///< why what was typed is no list of numbers
+};
+
+namespace {
+
+constexpr std::array<Format, 5> formats{fp16, bf16, tf32, e4m3, e5m2};
+constexpr std::array<std::string_view, 5> format_names{"fp16", "bf16", "tf32", "e4m3", "e5m2"};
+constexpr std::size_t most_numbers = 64;
+
+/// What is added up, as the view's keys say it.
+struct Asked {
+  TensorCore gpu = TensorCore::h100;
+  Format format = fp16;
+  SumType sums = SumType::f32;
+  std::vector<float> a, b;  ///< rounded, as long as each other
+  float c = 0;
+  int block = 1;
+};
+
+/// The numbers of a list, rounded to f; `problem` says which word is none.
+std::vector<float> numbers_of(std::string_view key, const std::vector<std::string>& words, const Format& f,
+                              std::string& problem) {
+  std::vector<float> numbers;
+  for (const std::string& word : words) {
+    const auto x = real_of(word);
+    if (!x) problem = refusal(key, word, real_expected);
+    numbers.push_back(static_cast<float>(round(f, x.value_or(0))));
+  }
+  if (numbers.empty() || numbers.size() > most_numbers)
+    problem = refusal(key, std::to_string(numbers.size()) + " numbers", "1 to 64, with commas between them");
+  return numbers;
+}
+
+Asked asked_of(const LessonScene& scene, std::string& problem) {
+  Asked q;
+  try {
+    q.gpu = parse_tensor_core(value_of(scene, "gpu", "h100"));
+    q.format = parse_format(value_of(scene, "format", "fp16"));
+    q.sums = parse_sum_type(value_of(scene, "result", "f32"));
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  q.a = numbers_of("a", list_of(scene, "a", "1"), q.format, problem);
+  q.b = numbers_of("b", list_of(scene, "b", "1"), q.format, problem);
+  q.a.resize(std::max(q.a.size(), q.b.size()));
+  q.b.resize(q.a.size());
+  q.c = static_cast<float>(round(q.sums == SumType::f16 ? fp16 : fp32, real_of(scene, "c", 0, problem)));
+  q.block = whole_of(scene, "block", 1, 1, static_cast<int>(most_numbers), problem);
+  return q;
+}
+
+// --- what is chosen -----------------------------------------------------------------------------------------------------
+
+/// A row of buttons for a key of the view.
+void choose(LessonScene& scene, const char* key, std::span<const Choice> choices, int chosen, float width) {
+  if (segmented(key, scene.colours, choices, chosen, width))
+    change(scene, key, std::string(choices[static_cast<std::size_t>(chosen)].label));
+}
+
+void choose_gpu(LessonScene& scene, const Asked& q) {
+  std::array<Choice, tensor_core_texts.size()> choices{};
+  for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = {tensor_core_texts[i].name, tensor_core_texts[i].what};
+  choose(scene, "gpu", choices, static_cast<int>(q.gpu), scene.width);
+}
+
+void choose_types(LessonScene& scene, const Asked& q) {
+  std::array<Choice, formats.size()> choices{};
+  for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = {format_names[i], "The format of a and b."};
+  const auto chosen = std::ranges::find(formats, q.format);
+  const float sums = px(128), gap = px(16);
+  choose(scene, "format", choices, chosen == formats.end() ? -1 : static_cast<int>(chosen - formats.begin()),
+         scene.width - sums - gap);
+  ImGui::SameLine(0, gap);
+  constexpr std::array<Choice, 2> types{{{"f32", "Sums and c in fp32."}, {"f16", "Sums and c in fp16."}}};
+  choose(scene, "result", types, static_cast<int>(q.sums), sums);
+}
+
+/// A field for a list of numbers, or for one.
+void type_numbers(LessonScene& scene, const char* key, std::string_view otherwise, float width) {
+  const WithField field(Face::mono);
+  const float name = px(20);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_text({at.x, at.y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, scene.colours.secondary, key);
+  ImGui::SetCursorScreenPos({at.x + name, at.y});
+  ImGui::SetNextItemWidth(width - name);
+  std::string typed = value_of(scene, key, otherwise);
+  const bool entered = ImGui::InputText((std::string("##") + key).c_str(), &typed, ImGuiInputTextFlags_EnterReturnsTrue);
+  explain(std::string(key) == "c"
+              ? "What the sum starts from; Enter sets it."
+              : "Factors, with commas between them; the shorter list is filled with zeros. Enter sets them.",
+          "a . b + c");
+  if (!entered) return;
+  std::string& complaint = scene.state.sum->complaint;
+  complaint.clear();
+  std::vector<std::string> words;
+  for (std::size_t at_word = 0; at_word <= typed.size();) {
+    const std::size_t end = std::min(typed.find(',', at_word), typed.size());
+    std::string word = typed.substr(at_word, end - at_word);
+    std::erase(word, ' ');
+    words.push_back(std::move(word));
+    at_word = end + 1;
+  }
+  numbers_of(key, words, fp32, complaint);
+  if (complaint.empty() && std::string(key) == "c" && words.size() > 1) complaint = refusal(key, typed, "one number");
+  if (complaint.empty()) change(scene, key, typed);
+}
+
+/// Which of several blocks is shown.
+void choose_block(LessonScene& scene, int shown, int count) {
+  if (count < 2) return;
+  for (const bool next : {false, true}) {
+    if (next) ImGui::SameLine(0, px(8));
+    if (push_button(next ? "next block###next block" : "block before###block before", scene.colours, false, {px(104), 0}))
+      change(scene, "block", std::to_string(std::clamp(shown + (next ? 1 : -1), 1, count)));
+    explain(next ? "The block that starts from this one's result." : "The block whose result is c here.");
+  }
+}
+
+// --- the block ----------------------------------------------------------------------------------------------------------
+
+/// Where the columns of bits lie.
+struct Grid {
+  float left = 0, column = 0;
+  int top = 0;
+  float x(int power) const { return left + static_cast<float>(top - power) * column; }
+};
+
+void draw_row(const SumRow& row, const SumTable& table, const Grid& grid, ImVec2 at, const Palette& colours) {
+  draw_text(at, Face::mono, colours.secondary, row.label);
+  draw_text({grid.left - px(20), at.y}, Face::mono_small, colours.text, compact(row.value), 1);
+  if (row.value < 0) draw_text({grid.left - px(12), at.y}, Face::mono, colours.moved, "−");
+  for (int power = table.top; power >= table.bottom; --power) {
+    const char digit = row.digit(power);
+    if (digit == ' ') continue;
+    const Colour colour = power < row.kept_from ? colours.bad : digit == '1' ? colours.text : colours.faint;
+    draw_text({grid.x(power) + grid.column / 2, at.y}, Face::mono, colour, std::string_view(&digit, 1), 0.5f);
+  }
+  if (table.more && row.magnitude != 0 && row.last() < table.bottom)
+    draw_text({grid.x(table.bottom - 1), at.y}, Face::mono, colours.bad, "…");
+}
+
+/// "2^3" over its column, and "2^-22" over the last that is kept.
+void draw_head(const TensorCoreBlock& block, const SumTable& table, const Grid& grid, float y, const Palette& colours) {
+  const auto power = [&](int p, Colour colour) {
+    if (p <= table.top && p >= table.bottom)
+      draw_text({grid.x(p) + grid.column / 2, y}, Face::mono_small, colour, fmt::format("2^{}", p), 0.5f);
+  };
+  power(block.exponent, colours.good);
+  if (block.exponent - block.unit > 4) power(block.unit, colours.accent);
+}
+
+/// The rows, each as high as a line.
+void draw_table(LessonScene& scene, const TensorCoreBlock& block, const SumTable& table) {
+  const Palette& colours = scene.colours;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float labels = px(172), line = px(20);
+  const int columns = table.top - table.bottom + 2;
+  const Grid grid{at.x + labels, std::min(px(16), std::floor((scene.width - labels) / static_cast<float>(columns))), table.top};
+  draw_head(block, table, grid, at.y, colours);
+  float y = at.y + line;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (i == table.terms) {
+      ImGui::GetWindowDrawList()->AddLine({at.x, y + px(2)}, {at.x + scene.width, y + px(2)}, colours.line);
+      y += px(4);
+    }
+    draw_row(table.rows[i], table, grid, {at.x, y}, colours);
+    y += line;
+  }
+  if (table.bottom < block.unit && table.terms > 0) {
+    const float cut = grid.x(block.unit - 1);
+    draw_dashed(ImGui::GetWindowDrawList(), {cut, at.y + line}, {cut, at.y + line * static_cast<float>(table.terms + 1)},
+                colours.bad, px(4), px(3));
+  }
+  ImGui::InvisibleButton("block", {scene.width, y - at.y});
+  explain(
+      "Each product, and c, in binary, under the largest exponent of the block. What lies right of the dashed line is cut off "
+      "before the sum; of the sum, what the result has no room for.",
+      "aligned = trunc(significand * 2^(F - (e - exponent)))");
+}
+
+std::string sentence(const Asked& q, const TensorCoreBlock& block, const SumTable& table, double exact, int count) {
+  const std::string place = fmt::format("{}, block {} of {}: ", name(q.gpu), q.block, count);
+  const std::string result = fmt::format("the result is {}", block.result);
+  if (!std::isfinite(block.result)) return place + result + ".";
+  if (block.count == 0) return place + "all products are 0, " + result + ".";
+  const std::string cut =
+      table.lost == 0 ? "nothing is cut off"
+                      : fmt::format("what lies below 2^{} is cut off, {} in all", block.unit, signed_scientific(table.lost));
+  return place + cut + "; " + result +
+         (exact == block.result ? ", the exact sum." : fmt::format(", off by {}.", signed_scientific(block.result - exact)));
+}
+
+/// a . b + c of all blocks up to this one, in double: exact but for its last bits.
+double exact_up_to(const Asked& q, std::size_t end) {
+  double sum = q.c;
+  for (std::size_t i = 0; i < std::min(end, q.a.size()); ++i) sum += static_cast<double>(q.a[i]) * static_cast<double>(q.b[i]);
+  return sum;
+}
+
+void draw_sum(LessonScene& scene, Asked q) {
+  const TensorCoreRule rule = tensor_core_rule(q.gpu, q.format, q.sums);
+  const std::vector<TensorCoreBlock> blocks = tensor_core_blocks(rule, q.a, q.b, q.c);
+  const int count = static_cast<int>(blocks.size());
+  q.block = std::min(q.block, count);
+  const TensorCoreBlock& block = blocks[static_cast<std::size_t>(q.block - 1)];
+  const int columns = static_cast<int>((scene.width - px(172)) / px(9)) - 1;
+  const SumTable table = sum_table(rule, block, (q.block - 1) * rule.block, std::max(columns, 8));
+  const auto end = static_cast<std::size_t>(q.block * rule.block);
+  draw_said(scene, scene.colours.secondary, sentence(q, block, table, exact_up_to(q, end), count));
+  draw_table(scene, block, table);
+  choose_block(scene, q.block, count);
+  const std::string rule_text = fmt::format("blocks of {}, {} bits below the largest exponent, rounded {}; {}", rule.block,
+                                            rule.aligned_bits, text(rule.rounding), text(rule.evidence));
+  ImGui::PushStyleColor(ImGuiCol_Text, scene.colours.faint);
+  wrapped(Face::label, rule_text, scene.width);
+  ImGui::PopStyleColor();
+}
+
+}  // namespace
+
+std::string draw_sum_view(LessonScene& scene) {
+  if (!scene.state.sum) scene.state.sum = std::make_shared<SumViewState>();
+  std::string problem;
+  const Asked q = asked_of(scene, problem);
+  if (!problem.empty()) return problem;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  choose_gpu(scene, q);
+  choose_types(scene, q);
+  type_numbers(scene, "a", "1", scene.width);
+  type_numbers(scene, "b", "1", scene.width);
+  type_numbers(scene, "c", "0", px(240));
+  if (!scene.state.sum->complaint.empty()) label(Face::label, scene.colours.bad, scene.state.sum->complaint);
+  if (const std::string why = why_no_tensor_core(q.gpu, q.format, q.sums); !why.empty())
+    draw_said(scene, scene.colours.bad, why + ".");
+  else
+    draw_sum(scene, q);
+  ImGui::PopStyleVar();
+  return "";
+}
+
+}  // namespace attoscope
