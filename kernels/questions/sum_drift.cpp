@@ -21,9 +21,9 @@ std::vector<double> normal_numbers(std::uint64_t seed, int row, Stream stream, i
   numbers.reserve(static_cast<std::size_t>(count));
   const std::uint64_t name = (static_cast<std::uint64_t>(row) << 8) | static_cast<std::uint64_t>(stream);
   for (int i = 0; i < count; ++i) {
-    const auto bits = philox<std::uint64_t>(static_cast<std::uint64_t>(i), 0, name, seed).x;
-    const double radius = std::sqrt(-2 * std::log(1 - unit_interval<double>(bits[0], bits[1])));
-    numbers.push_back(radius * std::cos(turn * unit_interval<double>(bits[2], bits[3])));
+    const Philox<std::uint64_t> bits = philox<std::uint64_t>(static_cast<std::uint64_t>(i), 0, name, seed);
+    const double radius = std::sqrt(-2 * std::log(1 - unit_interval<double>(bits.x[0], bits.x[1])));
+    numbers.push_back(radius * std::cos(turn * unit_interval<double>(bits.x[2], bits.x[3])));
   }
   return numbers;
 }
