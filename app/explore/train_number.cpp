@@ -18,7 +18,7 @@ constexpr std::string_view prefix = "train.";
 struct PairText {
   std::string_view name, title;
 };
-constexpr std::array<PairText, 5> pairs{{{"", "a - b"},
+constexpr std::array<PairText, 5> pairs{{{"", "Flash Attention - baseline"},
                                          {"a_exact.", "Flash Attention - exact attention"},
                                          {"b_exact.", "baseline - exact attention"},
                                          {"format.", "baseline - baseline in fp32"},
