@@ -11,6 +11,7 @@
 #include "app/sweep/sweep.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/questions/sum_drift.h"
 #include "tests/support/temporary_directory.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/learn/live_numbers.h"
@@ -200,6 +201,24 @@ TEST(LessonAnswers, AreThoseOfComputeAndOfSweeps) {
   }
   EXPECT_NEAR(sweep.points[4].mean, sum / 3, 1e-15);
   EXPECT_NEAR(sweep.points[4].spread, std::sqrt((squares - sum * sum / 3) / 2), 1e-12);
+}
+
+TEST(LessonAnswers, OfSumsAreTheirDrift) {
+  const LessonAnswer number = answer(parse_live("sum.h100.flush4?n=512&format=e4m3&seed=3"), {});
+  EXPECT_EQ(number.problem, "");
+  EXPECT_EQ(number.title, "mean |error| of P·V on h100, of mean |P·V|, flushed every 4 tiles");
+  ASSERT_EQ(number.points.size(), 1u);
+  EXPECT_EQ(number.points[0].mean, sum_drift({.n = 512, .flush = 4, .seed = 3}));
+  LessonQuestion q{.experiment = lesson_experiment(), .measure = "sum.a2.centred", .vary = {"n=64,256"}, .seeds = 2};
+  const LessonAnswer curve = answer(q, {});
+  ASSERT_EQ(curve.points.size(), 2u);
+  const auto at = [](int n, std::uint64_t seed) {
+    return sum_drift({.gpu = TensorCore::a2, .format = bf16, .n = n, .mean = 0, .seed = seed});
+  };
+  EXPECT_EQ(curve.points[1].mean, (at(256, 1) + at(256, 2)) / 2);
+  for (const char* const wrong : {"sum.h800", "sum.h100.flush", "sum.h100.flush0", "sum.h100.flush4x", "sum.h100.both", "sum."})
+    EXPECT_THROW(parse_live(wrong), std::invalid_argument) << wrong;
+  EXPECT_THAT(answer(parse_live("sum.a100?format=e4m3"), {}).problem, HasSubstr("a100 multiplies no e4m3"));
 }
 
 TEST(LessonAnswers, SayWhyThereIsNone) {
