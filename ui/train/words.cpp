@@ -36,7 +36,7 @@ const WeightDeviation* overall(const PairPoint* point) {
 /// The newest point of the first pair, at which every band was measured too.
 const PairPoint* newest(const TrainRecord& r) { return r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1); }
 
-/// "0.02× another seed, 0.3× fp16 - fp32": a - b beside the bands at a point.
+/// "0.02× another seed, 0.30× fp16 - fp32": a - b beside the bands at a point.
 std::string bands_text(const TrainRecord& r, const PairPoint& point, double size) {
   std::string text;
   int count = 0;

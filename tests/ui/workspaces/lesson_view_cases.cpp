@@ -161,7 +161,7 @@ void bits_words(Hand& hand) {
   show(hand, "bits\nvalue: 65520\nformats: fp16, bf16, fp32");
   hand.check(said(hand) == "x = 65520 is a number of 1 of these 3 formats.", said(hand));
   show(hand, "bits\nvalue: 1/3\nformats: fp16, bf16");
-  hand.check(has(said(hand), "fp16 comes nearest, " + scientific(1.0 / 3 - round(fp16, 1.0 / 3))), said(hand));
+  hand.check(has(said(hand), "fp16 is closest, " + scientific(1.0 / 3 - round(fp16, 1.0 / 3))), said(hand));
   for (const char* value : {"inf", "nan", "0", "1e-320", "1.7e308", "-2^-24"})
     for (const char* rest : {"formats: fp64, fp32, tf32, e4m3, e5m2, e2m0\nshow: neighbours, range",
                              "format: e4m3/ieee/infinity\nshow: overflow", "format: e5m0", "format: e11m52"}) {

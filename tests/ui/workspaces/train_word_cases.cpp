@@ -87,7 +87,7 @@ void exact_attention(Hand& hand) {
   for (const auto& [pair, rel_l2] : {std::pair{0, 4e-3}, std::pair{1, 3e-3}, std::pair{2, 2e-3}})
     r->pairs[static_cast<std::size_t>(pair)].points.back().deviations[0] = {1, 4e-5, rel_l2, 1, 1};
   const std::string sentence = train_words(made_view(r)).sentence;
-  hand.check(sentence == "a − exact is 0.75× a − b, b − exact 0.5×.", sentence);
+  hand.check(sentence == "a − exact is 0.75× a − b, b − exact 0.50×.", sentence);
   TrainDrawing d;
   refresh(d, r, {});
   hand.check(d.pairs.size() == 3 && d.pairs[1].last_y() == 3e-3 && d.pairs[2].last_y() == 2e-3,
@@ -113,7 +113,7 @@ void words(Hand& hand) {
   };
   plant(0, 3.1e-3, 4e-5), plant(1, 0.155, 0), plant(2, 1e-3, 0), plant(3, 1.24e-2, 0), plant(4, 1e-2, 0);
   is(say(*r).headline, "After 400 steps a and b differ by 3.1e-3 in relative L2, 4.0e-5 in Wasserstein-1");
-  is(say(*r).sentence, "a − b is 0.02× another seed, 3.1× fp16 - fp32, 0.25× bf16 - fp32. ");
+  is(say(*r).sentence, "a − b is 0.02× another seed, 3.10× fp16 - fp32, 0.25× bf16 - fp32. ");
   plant(0, 0, 0, 0);
   is(say(*r).headline, "After 400 steps a and b are the same, bit for bit");
   plant(0, nan, nan, nan);
