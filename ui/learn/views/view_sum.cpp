@@ -203,11 +203,11 @@ std::string sentence(const Asked& q, const TensorCoreBlock& block, const SumTabl
   const std::string result = fmt::format("the result is {}", block.result);
   if (!std::isfinite(block.result)) return place + result + ".";
   if (block.count == 0) return place + "all products are 0, " + result + ".";
-  const std::string cut =
-      table.lost == 0 ? "nothing is cut off"
-                      : fmt::format("what lies below 2^{} is cut off, {} in all", block.unit, signed_scientific(table.lost));
+  const std::string cut = table.lost == 0
+                              ? "nothing is cut off"
+                              : fmt::format("what lies below 2^{} is cut off, {} in all", block.unit, compact(table.lost));
   return place + cut + "; " + result +
-         (exact == block.result ? ", the exact sum." : fmt::format(", off by {}.", signed_scientific(block.result - exact)));
+         (exact == block.result ? ", the exact sum." : fmt::format(", off by {}.", compact(block.result - exact)));
 }
 
 /// a . b + c of all blocks up to this one, in double: exact but for its last bits.
