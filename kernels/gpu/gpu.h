@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <source_location>
 #include <string>
 #include <utility>
 
@@ -30,11 +29,18 @@ inline std::string short_path(const char* path) {
   return before == std::string::npos ? whole : whole.substr(before + 1);
 }
 
+/// A line of the program: std::source_location, which clang 14 does not have.
+struct CallSite {
+  const char* file;
+  int line;
+  static constexpr CallSite current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+};
+
 /// Throws DeviceError with the caller's place unless `error` is success.
-inline void check(cudaError_t error, const std::source_location place = std::source_location::current()) {
+inline void check(cudaError_t error, const CallSite place = CallSite::current()) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // clears it, so that no later call reports it
-  throw DeviceError(error, "The GPU refused at " + short_path(place.file_name()) + ":" + std::to_string(place.line()) + ": " +
+  throw DeviceError(error, "The GPU refused at " + short_path(place.file) + ":" + std::to_string(place.line) + ": " +
                                cudaGetErrorString(error) + ".");
 }
 
@@ -45,14 +51,12 @@ inline void ignore(cudaError_t error) noexcept {
 
 /// Makes `device` the calling thread's GPU. The former one is not restored, since that alone could create a context, and take
 /// memory, on a GPU that is not used.
-inline void use_device(int device, const std::source_location place = std::source_location::current()) {
-  check(cudaSetDevice(device), place);
-}
+inline void use_device(int device, const CallSite place = CallSite::current()) { check(cudaSetDevice(device), place); }
 
 /// A stream of the GPU that is current where it is made; it does not synchronise with other streams.
 class Stream {
  public:
-  explicit Stream(const std::source_location place = std::source_location::current()) {
+  explicit Stream(const CallSite place = CallSite::current()) {
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), place);
   }
   Stream(Stream&& x) noexcept : stream_(std::exchange(x.stream_, nullptr)) {}
@@ -66,9 +70,7 @@ class Stream {
 
   cudaStream_t get() const { return stream_; }
   /// Waits until everything in it is done.
-  void wait(const std::source_location place = std::source_location::current()) const {
-    check(cudaStreamSynchronize(stream_), place);
-  }
+  void wait(const CallSite place = CallSite::current()) const { check(cudaStreamSynchronize(stream_), place); }
 
  private:
   cudaStream_t stream_ = nullptr;
@@ -77,7 +79,7 @@ class Stream {
 /// A point in a stream.
 class Event {
  public:
-  explicit Event(const std::source_location place = std::source_location::current()) { check(cudaEventCreate(&event_), place); }
+  explicit Event(const CallSite place = CallSite::current()) { check(cudaEventCreate(&event_), place); }
   Event(Event&& x) noexcept : event_(std::exchange(x.event_, nullptr)) {}
   Event& operator=(Event&& x) noexcept {
     std::swap(event_, x.event_);
@@ -88,14 +90,12 @@ class Event {
   }
 
   cudaEvent_t get() const { return event_; }
-  void record(const Stream& stream, const std::source_location place = std::source_location::current()) {
+  void record(const Stream& stream, const CallSite place = CallSite::current()) {
     check(cudaEventRecord(event_, stream.get()), place);
   }
-  void wait(const std::source_location place = std::source_location::current()) const {
-    check(cudaEventSynchronize(event_), place);
-  }
+  void wait(const CallSite place = CallSite::current()) const { check(cudaEventSynchronize(event_), place); }
   /// Milliseconds from `start` to this, both reached.
-  float since(const Event& start, const std::source_location place = std::source_location::current()) const {
+  float since(const Event& start, const CallSite place = CallSite::current()) const {
     float ms = 0;
     check(cudaEventElapsedTime(&ms, start.event_, event_), place);
     return ms;
@@ -110,7 +110,7 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t size, const std::source_location place = std::source_location::current()) : size_(size) {
+  explicit Buffer(std::size_t size, const CallSite place = CallSite::current()) : size_(size) {
     if (size == 0) return;
     check(cudaGetDevice(&device_), place);
     check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)), place);
@@ -134,22 +134,21 @@ class Buffer {
   int device() const { return device_; }
 
   /// At least `size` elements, their contents lost where there were fewer.
-  void reserve(std::size_t size, const std::source_location place = std::source_location::current()) {
+  void reserve(std::size_t size, const CallSite place = CallSite::current()) {
     if (size <= size_) return;
     *this = Buffer();
     *this = Buffer(size, place);
   }
   /// Copies `count` elements from the host, in the stream's order. `x` must stay until the stream was waited for.
-  void upload(const T* x, std::size_t count, const Stream& stream,
-              const std::source_location place = std::source_location::current()) {
+  void upload(const T* x, std::size_t count, const Stream& stream, const CallSite place = CallSite::current()) {
     if (count != 0) check(cudaMemcpyAsync(data_, x, count * sizeof(T), cudaMemcpyHostToDevice, stream.get()), place);
   }
   /// Copies elements [first, first + count) to the host, in the stream's order.
   void download(T* x, std::size_t first, std::size_t count, const Stream& stream,
-                const std::source_location place = std::source_location::current()) const {
+                const CallSite place = CallSite::current()) const {
     if (count != 0) check(cudaMemcpyAsync(x, data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost, stream.get()), place);
   }
-  void clear(const Stream& stream, const std::source_location place = std::source_location::current()) {
+  void clear(const Stream& stream, const CallSite place = CallSite::current()) {
     if (size_ != 0) check(cudaMemsetAsync(data_, 0, bytes(), stream.get()), place);
   }
 

@@ -27,7 +27,9 @@ void named(Hand& hand) {
   };
   for (const auto& [text, format] : {Named{"fp16", fp16}, Named{"tf32", tf32}, Named{"fp32", fp32}, Named{"fp64", fp64},
                                      Named{"e4m3", e4m3}, Named{"e5m2", e5m2}, Named{"bf16", bf16}})
-    hand.changes(text, [&] { hand.click(editor + "format/" + text); }, [&](Session& s) { set_format(s, format); });
+    hand.changes(
+        text, [&, text = text] { hand.click(editor + "format/" + text); },
+        [format = format](Session& s) { set_format(s, format); });
 }
 
 /// Drags a slider to both ends and to places between; `powers`: only powers of two are met on the way.

@@ -138,7 +138,8 @@ void refused(Hand& hand) {
   const auto before = hand.stage.panel_input().answer.result;
   for (const auto& [file, words] : {std::pair{"short.npy", "expected [96, 16]"}, std::pair{"empty.npy", "empty.npy"},
                                     std::pair{"absent.npy", "absent.npy"}}) {
-    hand.leaves(std::string("dropping ") + file, [&] { hand.stage.explorer().open_dropped(hand.session(), {folder / file}); });
+    hand.leaves(std::string("dropping ") + file,
+                [&, file = file] { hand.stage.explorer().open_dropped(hand.session(), {folder / file}); });
     const std::string message = hand.stage.panel_input().messages.error;
     hand.check(message.find(words) != std::string::npos && message.find('\n') == std::string::npos, "one sentence: " + message);
     hand.check(hand.stage.panel_input().answer.result == before, "the window keeps what it shows");

@@ -118,8 +118,8 @@ void click_a_cell(Hand& hand) {
   };
   for (const auto& [row, col] : {std::pair{0, 0}, std::pair{40, 3}, std::pair{95, 15}}) {
     hand.changes(
-        "click", [&] { hand.press(at(row, col)); },
-        [&](Session& s) {
+        "click", [&, row = row, col = col] { hand.press(at(row, col)); },
+        [row = row, col = col](Session& s) {
           s.view.cell_row = s.experiment.problem.traced_row = row;
           s.view.cell_col = col;
         });

@@ -38,8 +38,7 @@ bool is_sanitized() { return __sanitizer_get_current_allocated_bytes != nullptr;
 
 /// What the program holds of the heap, in MB.
 double held_mb() {
-  if (is_sanitized())
-    return static_cast<double>(__sanitizer_get_current_allocated_bytes()) * 1e-6;
+  if (is_sanitized()) return static_cast<double>(__sanitizer_get_current_allocated_bytes()) * 1e-6;
   const struct mallinfo2 info = mallinfo2();
   return static_cast<double>(info.uordblks + info.hblkhd) * 1e-6;
 }

@@ -63,7 +63,7 @@ void kinds(Hand& hand) {
   for (const auto& [label, by] : {std::pair{"gradient", BisectBy::gradient}, std::pair{"layer", BisectBy::layer},
                                   std::pair{"head", BisectBy::head}, std::pair{"step", BisectBy::step}})
     hand.changes(
-        std::string("by ") + label, [&] { hand.click(plan_panel + "bisect/" + label); },
+        std::string("by ") + label, [&, label = label] { hand.click(plan_panel + "bisect/" + label); },
         [by = by](Session& s) { s.train.bisect = by; });
   hand.changes("a - b", [&] { hand.click(plan_panel + "kind/a − b"); }, [](Session& s) { s.train.kind = TrainKind::methods; });
   hand.check(!hand.exists(plan_panel + "bisect/layer"), "what is not bisected has no pieces");
