@@ -151,12 +151,13 @@ TEST(Worker, PatienceEndsWhileANewerQuestionWaits) {
   std::atomic<int> gave_up{0}, asked{0};
   Squarer worker(
       [&](int x, const Poll& cancelled) {
-        for (; x == 1; ++asked) {
+        while (x == 1) {
           if (cancelled()) {
             ++gave_up;
             throw Gave{};
           }
           std::this_thread::sleep_for(1ms);
+          ++asked;
         }
         return x;
       },

@@ -82,7 +82,8 @@ TEST(ExperimentFields, WhatAMethodMustNotHoldIsRefusedOnTheCommandLine) {
     std::erase(value, '"');
     if (std::string(key) == "kahan_l") value = "yes";
     Experiment e = default_experiment();
-    EXPECT_EQ(sentence_of<std::invalid_argument>([&] { apply_setting(e, std::string("b.") + key + "=" + value); }),
+    const std::string setting = std::string("b.") + key + "=" + value;
+    EXPECT_EQ(sentence_of<std::invalid_argument>([&] { apply_setting(e, setting); }),
               std::string("--set b.") + key + " is '" + value + "', expected " + expected);
     EXPECT_EQ(e, default_experiment());
   }
