@@ -54,7 +54,9 @@ void drag_all(Hand& hand, const std::string& path, int from, int to, bool powers
 void type_some(Hand& hand, const std::string& path, std::initializer_list<std::pair<const char*, int>> typed, int& value,
                const std::function<void(Session&, int)>& set) {
   for (const auto& [text, expected] : typed) {
-    hand.changes(path + " typed " + text, [&] { hand.type(path, text); }, [&](Session& s) { set(s, expected); });
+    hand.changes(
+        path + " typed " + text, [&, text = text] { hand.type(path, text); },
+        [&, expected = expected](Session& s) { set(s, expected); });
     hand.check(value == expected, path + " takes " + text);
   }
 }

@@ -348,10 +348,10 @@ void beside_exact(Hand& hand) {
   show(hand, train_session());
   for (const auto& [name, bit] : {std::pair{"a - b", 0}, std::pair{"a - exact", 1}, std::pair{"b - exact", 2}}) {
     hand.changes(
-        std::string(name) + " is a curve", [&] { hand.click(middle + "legend " + name); },
+        std::string(name) + " is a curve", [&, name = name] { hand.click(middle + "legend " + name); },
         [bit = bit](Session& s) { s.train_look.hidden ^= 1U << bit; });
     hand.changes(
-        std::string(name) + " is shown again", [&] { hand.click(middle + "legend " + name); },
+        std::string(name) + " is shown again", [&, name = name] { hand.click(middle + "legend " + name); },
         [bit = bit](Session& s) { s.train_look.hidden ^= 1U << bit; });
   }
   hand.changes(
