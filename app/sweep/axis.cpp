@@ -10,13 +10,14 @@
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope {
 namespace {
 
 using Set = void (*)(Experiment&, std::string_view key, const std::string& value);
 
-std::string label_of(std::string_view key) { return "vary " + std::string(key); }
+std::string label_of(std::string_view key) { return "vary " + printable(key); }
 
 /// Sets the field of the problem that is called `key`.
 void set_of_problem(Experiment& e, std::string_view key, const std::string& value) {
@@ -135,7 +136,7 @@ std::vector<std::string> parts(std::string_view text, char between) {
 
 [[noreturn]] void refuse_range(std::string_view key, std::string_view text) {
   throw std::invalid_argument(
-      "vary " + std::string(key) + " is " + in_quotes(text) +
+      label_of(key) + " is " + in_quotes(text) +
       ", expected values FIRST:LAST, FIRST:LAST:STEP or FIRST:LAST:xFACTOR that lead from first to last in at most " +
       std::to_string(max_axis_values) + " steps");
 }
@@ -190,7 +191,7 @@ Axis parse_axis(std::string_view text) {
   for (std::size_t i = 0; i < axis.values.size(); ++i)
     if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i), axis.values[i]) !=
         axis.values.begin() + static_cast<std::ptrdiff_t>(i))
-      throw std::invalid_argument("vary " + axis.key + " has the value " + in_quotes(axis.values[i]) + " twice");
+      throw std::invalid_argument(label_of(axis.key) + " has the value " + in_quotes(axis.values[i]) + " twice");
   return axis;
 }
 

@@ -6,6 +6,7 @@
 #include "app/tensors/tensors.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope {
 namespace {
@@ -94,11 +95,11 @@ std::size_t point_count(const Sweep& s) {
   if (s.axes.empty() || s.axes.size() > 2)
     throw std::invalid_argument("a sweep varies " + std::to_string(s.axes.size()) + " parameters, expected one or two");
   if (s.axes.size() == 2 && s.axes[0].key == s.axes[1].key)
-    throw std::invalid_argument("a sweep varies " + s.axes[0].key + " twice, expected two different parameters");
+    throw std::invalid_argument("a sweep varies " + printable(s.axes[0].key) + " twice, expected two different parameters");
   whole_number<int>("seeds", std::to_string(s.seeds), 1, max_seeds);
   std::size_t count = static_cast<std::size_t>(s.seeds);
   for (const Axis& axis : s.axes) {
-    if (axis.values.empty()) throw std::invalid_argument("vary " + axis.key + " has no value");
+    if (axis.values.empty()) throw std::invalid_argument("vary " + printable(axis.key) + " has no value");
     count *= axis.values.size();
   }
   if (count > max_points)
