@@ -132,8 +132,10 @@ def run(build, tests, options, history, stamps):
 
 
 def listed(build, options):
-    """The tests that ctest would run, in its order."""
-    return json.loads(subprocess.check_output(["ctest", "--test-dir", build, "--show-only=json-v1", *options]))["tests"]
+    """The tests that ctest would run, in its order. Their programs are only asked for names: leaks are looked for when they run."""
+    quick = {**os.environ, "ASAN_OPTIONS": ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"]))}
+    command = ["ctest", "--test-dir", build, "--show-only=json-v1", *options]
+    return json.loads(subprocess.check_output(command, env=quick))["tests"]
 
 
 def main():
