@@ -91,6 +91,7 @@ BenchReport bench(const BenchArguments& arguments) {
   BenchReport r{device_name(), limits.float_fma * 1e-9, limits.double_fma * 1e-9, {}};
   for (const Stage& s : stages(1024)) r.rows.push_back(measure(s, limits));
   for (const int n : {1024, 2048}) r.rows.push_back(measure(full_update(n), limits));
+  r.rows.push_back(measure(tensor_core_update(1024), limits));
   if (arguments.growth) append_growth(r, limits);
   return r;
 }

@@ -91,11 +91,15 @@ void add_methods(CLI::App& c, ExperimentOptions& x, const std::string& usual = "
   add_parameter(c, x, parameter("format"));
   add_repeatable(c, "--set", x.set, "one choice on top, such as a.O=fp32, b.P=main/stochastic, b.tau=4");
   begin_group(c, "Method a");
+  c.add_option(
+      "--like", x.like,
+      "a as a whole kernel: tiles, roundings, options and its GPU's sums (see attoscope presets), such as fa3_h100; the "
+      "other options then change it");
   add_parameter(c, x, parameter("algorithm"), "of a: " + listed(algorithm_names) + " (flash2)");
   add_parameter(c, x, parameter("policy"),
                 "where a rounds (see attoscope presets); " + usual + ", or base_eager for three_pass");
   for (const std::string_view key : {"block_q", "block_k", "splits", "tau", "tie_beta", "exponential", "exp2_degree",
-                                     "p_exponent", "order", "kahan_l", "reverse_keys"})
+                                     "p_exponent", "order", "kahan_l", "reverse_keys", "accumulator", "flush"})
     add_parameter(c, x, *find_parameter(key));
   begin_group(c, "Method b");
   add_parameter(c, x, parameter("baseline"));
@@ -254,7 +258,7 @@ void add_figure(CLI::App& app, Invocation& typed) {
 }
 
 void add_presets(CLI::App& app, Invocation& typed) {
-  CLI::App& c = *app.add_subcommand("presets", "List the named policies, and the probes with what to look for");
+  CLI::App& c = *app.add_subcommand("presets", "List the named policies, whole kernels, and the probes with what to look for");
   c.add_flag("--json", typed.presets_as_json, "as JSON");
   c.callback([&] {
     typed.command = [&typed](std::ostream& out) {

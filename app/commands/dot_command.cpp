@@ -11,6 +11,7 @@
 
 #include "app/files/files.h"
 #include "app/json/json.h"
+#include "app/session/result_json.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/npy_numbers.h"
 #include "app/words/field_setter.h"
@@ -108,12 +109,7 @@ Json json_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
           {"architecture", tensor_core_texts[static_cast<std::size_t>(q.gpu)].what},
           {"format", name(r.factors)},
           {"result", sum_type_names[static_cast<std::size_t>(q.sums)]},
-          {"rule",
-           {{"block", r.block},
-            {"aligned_bits", r.aligned_bits},
-            {"rounding", text(r.rounding)},
-            {"c", text(r.carry)},
-            {"evidence", text(r.evidence)}}},
+          {"rule", tensor_core_rule_json(r)},
           {"recorded", is_recorded(r, o)},
           {"rows", o.rows},
           {"k", o.k},

@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-constexpr std::array<NamedFigure, 15> figures{{
+constexpr std::array<NamedFigure, 16> figures{{
     {"format-difference", "difference by format",
      "Difference of Flash Attention from three-pass attention by number format (arXiv 2405.02803, figure 3).",
      papers::format_difference},
@@ -35,6 +35,9 @@ constexpr std::array<NamedFigure, 15> figures{{
     {"lag", "stale max", "Error and rescales over FlashAttention-4's threshold.", papers::lag},
     {"bias", "ties and bias", "Signed error with ties, with and without the beta mitigation (arXiv 2510.04212).", papers::bias},
     {"attribution", "where the error comes from", "Error with one rounding step at a time made exact.", papers::attribution},
+    {"accumulator", "tensor cores' sums",
+     "Error over the number of keys with the sums of several GPUs' tensor cores, and with an accumulator that is flushed.",
+     papers::accumulator},
     {"io", "HBM traffic", "HBM bytes of three algorithms over N and over on-chip memory (FlashAttention, arXiv 2205.14135).",
      papers::io},
     {"train-weights", "weights over training",

@@ -29,6 +29,8 @@ Figure lag(const FigureSettings& x, const AnswerSweep& answer);
 Figure bias(const FigureSettings& x, const AnswerSweep& answer);
 /// Error with one rounding step at a time made exact.
 Figure attribution(const FigureSettings& x, const AnswerSweep& answer);
+/// Error over N with the sums of several GPUs.
+Figure accumulator(const FigureSettings& x, const AnswerSweep& answer);
 /// HBM bytes of three algorithms (arXiv 2205.14135).
 Figure io(const FigureSettings& x, const AnswerSweep& answer);
 

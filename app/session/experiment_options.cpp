@@ -9,6 +9,7 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "app/words/field_setter.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope {
@@ -21,11 +22,15 @@ double scale(const std::string& text) {
   refuse("--scale", text, "a finite number above 0, or auto for 1/sqrt(d)");
 }
 
-/// Sets a field of a method; "order=interleaved:4" sets two.
+/// Sets a field of a method; "order=interleaved:4" and "accumulator=h100" set two.
 void set_of_method(Method& method, const std::string& label, const std::string& key, const std::string& value) {
   const auto set = [&](const std::string& k, const std::string& v) {
     set_field(label, k, v, [&](FieldSetter& setter) { visit_method(setter, method); });
   };
+  if (key == "accumulator") {
+    set("accumulator.qk", value);
+    return set("accumulator.pv", value);
+  }
   const std::size_t colon = value.find(':');
   if (key != "order" || colon == std::string::npos) return set(key, value);
   if (value.substr(0, colon) != "interleaved") refuse(label, value, "sequential, pairwise or interleaved[:LANES]");
@@ -97,6 +102,11 @@ void load_kernel(Experiment& e, const ExperimentOptions& x) {
 }  // namespace
 
 void set_methods(Experiment& e, const ExperimentOptions& x, bool fresh) {
+  if (x.like) {
+    const KernelPreset& kernel = of_option("--like", [&]() -> const KernelPreset& { return kernel_preset(*x.like); });
+    e = with_kernel(std::move(e), kernel);
+    fresh = false;
+  }
   if (const auto* t = x.find("format")) e = with_format(e, of_option("--format", [&] { return parse_format(*t); }));
   set_kind_of_a(e.a, x, fresh);
   if (const auto* t = x.find("block_q")) e = with_block_q(e, whole_number("--block-q", *t, 1, max_tile));
@@ -124,6 +134,7 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
 Experiment experiment_of(const ExperimentOptions& x) {
   Experiment e = x.preset ? of_option("--preset", [&] { return probe(*x.preset); }).experiment : default_experiment();
   set_problem(e.problem, x);
+  if (x.like) load(e.problem, x);  // its tiles follow the head dimension
   set_methods(e, x, !x.preset);
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);

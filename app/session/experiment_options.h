@@ -24,6 +24,7 @@ struct FieldOption {
 struct ExperimentOptions {
   Typed preset;  ///< the probe that everything starts from; none: the default experiment
   std::map<std::string, std::string, std::less<>> typed;  ///< "--n 4096" is typed["n"]: by the keys of `experiment_parameters`
+  Typed like;                                             ///< a whole kernel as a
   Typed kernel;                                           ///< the file of a loaded output
   std::string kernel_as = "a";
   std::vector<std::string> set{};
@@ -42,8 +43,9 @@ Experiment experiment_of(const ExperimentOptions& options);
 /// The traced row of n tokens as --row says: 0 to n - 1, or -n to -1 from the end. Throws std::invalid_argument in a sentence.
 int row_of(const std::string& typed, int n);
 
-/// Sets what the options say of the main format, a and b, but for `set`, by the rules of kernels/experiment/rules.h. Where
-/// `fresh`, there was no choice before: another kind of algorithm then has its usual policy where none is named.
+/// Sets what the options say of a whole kernel, the main format, a and b, but for `set`, by the rules of
+/// kernels/experiment/rules.h. Where `fresh`, there was no choice before: another kind of algorithm then has its usual policy
+/// where none is named.
 void set_methods(Experiment& experiment, const ExperimentOptions& options, bool fresh);
 
 /// `--set`: "a.O=fp32", "b.P=main/stochastic", "a.accumulate_in_O=true", "a.tau=4", "b.order=interleaved:4", "b.policy=tile".

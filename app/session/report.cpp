@@ -14,7 +14,9 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
@@ -28,12 +30,21 @@ bool is_option_of(const Method& m, const std::string& key) {
   return p != nullptr && is_option(*p) && matters(*p, m);
 }
 
+/// ", sums h100", ", sums of q.k fma, of P.V h100"; nothing for fma.
+std::string accumulators_text(const Accumulators& a) {
+  if (a == Accumulators{}) return "";
+  return a.qk == a.pv ? fmt::format(", sums {}", name(a.qk))
+                      : fmt::format(", sums of q.k {}, of P.V {}", name(a.qk), name(a.pv));
+}
+
 /// ", tau 8, reverse_keys true": what is not as usual, and what its algorithm is about.
 std::string options_text(const Method& m) {
   std::string text;
   const Json mine = method_json(m), usual = method_json(Method{});
   for (const auto& [key, value] : mine.items()) {
-    if (is_option_of(m, key) && (value != usual[key] || key == "tau" || key == "splits"))
+    if (key == "accumulator") {
+      text += accumulators_text(m.accumulator);
+    } else if (is_option_of(m, key) && (value != usual[key] || key == "tau" || key == "splits"))
       text += fmt::format(", {} {}", key, value.is_string() ? value.get<std::string>() : value.dump());
   }
   return text;
@@ -51,6 +62,16 @@ std::string tiles_text(const Experiment& e) {
   return fmt::format(", tiles {} x {}", e.a.block_q, e.a.block_k);
 }
 
+/// The rules by which tensor cores add a method's products, a line each.
+std::string sums(const Experiment& e, const Method& m, const char* which) {
+  std::string text;
+  for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
+    if (const auto rule = tensor_core_rule_of(e, m, product))
+      text += fmt::format("{}'s {} as {} adds {}: {}\n", which, product == AttentionProduct::qk ? "q.k" : "P.V",
+                          name(gpu_of(accumulator_of(m, product))), name(rule->factors), rule_text(*rule));
+  return text;
+}
+
 std::string question(const Result& r) {
   const Experiment& e = r.experiment;
   const Problem& p = e.problem;
@@ -58,6 +79,7 @@ std::string question(const Result& r) {
                                  method_text(e.b, e.loaded), name(e.format), works_in_double(e) ? "double" : "float");
   text += fmt::format("input {}, seed {}, N {}, d {}, scale {:.6g}, mask {}{}{}\n", input_spec(p.input), p.seed, p.n, p.d,
                       scale_of(p), mask_text(p.mask), bias_text(p), tiles_text(e));
+  text += sums(e, e.a, "a") + sums(e, e.b, "b");
   if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
   if (r.rows_without_keys > 0) text += fmt::format("{} rows see no key: their output is 0\n", r.rows_without_keys);
   return text;
@@ -186,7 +208,7 @@ std::string attribution_report(const Attribution& a) {
     text += fmt::format("  {:<22}{:>14}{:>14}{:>14}{:>14}\n", what, number(without.mean_abs), number(relief),
                         number(alone.mean_abs), without.nonfinite);
   };
-  for (const StepShare& s : a.steps) line(name(s.step), s.without, s.relief, s.alone);
+  for (const StepShare& s : a.steps) line(name(s.source), s.without, s.relief, s.alone);
   text += fmt::format("  all steps {}, none {} (the input's rounding is no error: golden sees the same)\n",
                       number(a.total.mean_abs), number(a.floor.mean_abs));
   return text + fmt::format("  rms {}; {} if the steps knew nothing of each other; interaction {}\n", number(a.total.rms),
@@ -203,6 +225,12 @@ std::string presets_report() {
   for (const Policy& p : policies()) {
     text +=
         fmt::format("{:<11} {:<10} {}\n{:23}rounds {}\n", p.name, name(p.algorithm), p.what, "", rounded_steps(p.precision));
+  }
+  text += "\nWhole kernels (--like), with the tiles of d = 64 and no mask:\n";
+  for (const KernelPreset& k : kernel_presets()) {
+    const Experiment e = with_kernel(default_experiment(), k);
+    text += fmt::format("{}: {}, tiles {} x {}\n{}{}", k.name, method_text(e.a, e.loaded), e.a.block_q, e.a.block_k,
+                        wrapped(std::string(k.what) + ".", 2, 100), wrapped("Source: " + std::string(k.source) + ".", 2, 100));
   }
   text += "\nBackward policies of training (attoscope train --gradient):\n";
   for (const GradPolicy& p : grad_policies())

@@ -9,6 +9,8 @@
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/questions/attribution.h"
@@ -117,6 +119,16 @@ Json probe_json(const Probe& p) {
   return {{"name", p.name}, {"title", p.title}, {"sentence", p.sentence}, {"experiment", experiment_json(p.experiment)}};
 }
 
+/// The rules by which tensor cores add its products; null where they do not.
+Json sums_json(const Experiment& e, const Method& m) {
+  Json sums;
+  for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {
+    const auto rule = tensor_core_rule_of(e, m, product);
+    sums[std::string(name(product))] = rule ? tensor_core_rule_json(*rule) : Json(nullptr);
+  }
+  return sums;
+}
+
 Json step_error_json(const StepError& e) { return {{"mean_abs", e.mean_abs}, {"rms", e.rms}, {"nonfinite", e.nonfinite}}; }
 
 }  // namespace
@@ -125,6 +137,7 @@ Json result_json(const Result& r) {
   Json json{{"schema", "attoscope.result/1"},
             {"version", ATTOSCOPE_VERSION},
             {"experiment", experiment_json(r.experiment)},
+            {"sums", {{"a", sums_json(r.experiment, r.experiment.a)}, {"b", sums_json(r.experiment, r.experiment.b)}}},
             {"policies", {{"a", policy_json(r.experiment.a)}, {"b", policy_json(r.experiment.b)}}},
             {"device", r.device},
             {"rows", r.rows.size()}};
@@ -148,7 +161,7 @@ Json result_json(const Result& r) {
 Json attribution_json(const Attribution& a) {
   Json steps = Json::array();
   for (const StepShare& s : a.steps) {
-    steps.push_back({{"step", name(s.step)},
+    steps.push_back({{"step", name(s.source)},
                      {"relief", s.relief},
                      {"without", step_error_json(s.without)},
                      {"alone", step_error_json(s.alone)}});
@@ -170,13 +183,27 @@ Json verdict_json(const Diagnosis& d) {
           {"sentence", d.sentence}};
 }
 
+Json tensor_core_rule_json(const TensorCoreRule& r) {
+  return {{"block", r.block},
+          {"aligned_bits", r.aligned_bits},
+          {"rounding", text(r.rounding)},
+          {"c", text(r.carry)},
+          {"evidence", text(r.evidence)}};
+}
+
 Json presets_json() {
-  Json named = Json::array(), backward = Json::array(), shown = Json::array();
+  Json named = Json::array(), kernels = Json::array(), backward = Json::array(), shown = Json::array();
   for (const Policy& p : policies()) named.push_back(preset_json(p));
   for (const GradPolicy& p : grad_policies()) backward.push_back(grad_policy_json(p));
   for (const Probe& p : probes()) shown.push_back(probe_json(p));
+  for (const KernelPreset& k : kernel_presets())
+    kernels.push_back({{"name", k.name},
+                       {"what", k.what},
+                       {"source", k.source},
+                       {"experiment", experiment_json(with_kernel(default_experiment(), k))}});
   return {{"schema", "attoscope.presets/1"},
           {"presets", std::move(named)},
+          {"kernels", std::move(kernels)},
           {"backward_policies", std::move(backward)},
           {"probes", std::move(shown)}};
 }

@@ -8,6 +8,7 @@ namespace attoscope {
 struct Attribution;
 struct Diagnosis;
 struct Result;
+struct TensorCoreRule;
 
 /// `attoscope.result/1`: the experiment, how far a and b are from the truth, and why.
 Json result_json(const Result& result);
@@ -18,7 +19,10 @@ Json attribution_json(const Attribution& attribution);
 /// What is to be thought of a loaded output: "verdict" of a result.
 Json verdict_json(const Diagnosis& diagnosis);
 
-/// `attoscope.presets/1`: every named policy and the steps that it rounds, and every probe with its sentence.
+/// Block length, aligned bits, roundings, and what the rule is known from.
+Json tensor_core_rule_json(const TensorCoreRule& rule);
+
+/// `attoscope.presets/1`: every named policy and the steps that it rounds, whole kernels, and every probe with its sentence.
 Json presets_json();
 
 }  // namespace attoscope

@@ -74,6 +74,10 @@ void set_algorithm(Experiment& e, std::string_view key, const std::string& value
   set_of_a(changed, key, value);
   e.a = with_algorithm(e.a, changed.a.algorithm);
 }
+void set_accumulator(Experiment& e, std::string_view, const std::string& value) {
+  set_of_a(e, "accumulator.qk", value);
+  set_of_a(e, "accumulator.pv", value);
+}
 void set_policy(Experiment& e, std::string_view, const std::string& value) { e.a = with_policy(e.a, policy(value)); }
 void set_baseline(Experiment& e, std::string_view, const std::string& value) { e = with_baseline(e, policy(value)); }
 
@@ -82,7 +86,7 @@ struct Special {
   std::string_view key;
   Set set;
 };
-constexpr std::array<Special, 16> specials{{
+constexpr std::array<Special, 17> specials{{
     {"format", set_format},
     {"mantissa_bits", set_bits},
     {"exponent_bits", set_bits},
@@ -97,6 +101,7 @@ constexpr std::array<Special, 16> specials{{
     {"tile_area", set_tile_area},
     {"tile_order", set_tile_order},
     {"algorithm", set_algorithm},
+    {"accumulator", set_accumulator},
     {"policy", set_policy},
     {"baseline", set_baseline},
 }};

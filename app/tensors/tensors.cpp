@@ -123,14 +123,15 @@ Input parse_file(std::string_view spec) {
   return input;
 }
 
-Input parse_constant(std::string_view spec) {
+/// "constant:1.5", "biased:0.5".
+Input parse_valued(InputKind kind, std::string_view spec) {
   const std::string_view text = spec.substr(spec.find(':') + 1);
   const auto value = to_number<double>(text);
   if (!value || !std::isfinite(*value)) {
     throw std::invalid_argument("input " + in_quotes(spec) + " has value " + in_quotes(text) + ", expected a finite number");
   }
   Input input;
-  input.kind = InputKind::constant;
+  input.kind = kind;
   input.value = *value;
   return input;
 }
@@ -138,18 +139,19 @@ Input parse_constant(std::string_view spec) {
 }  // namespace
 
 Input parse_input(std::string_view spec) {
-  if (spec.starts_with("constant:")) return parse_constant(spec);
+  for (const InputKind kind : {InputKind::constant, InputKind::biased})
+    if (spec.starts_with(std::string(name(kind)) + ":")) return parse_valued(kind, spec);
   Input input;
   for (std::size_t i = 0; i < input_names.size(); ++i) {
     input.kind = static_cast<InputKind>(i);
-    if (spec == input_names[i] && input.kind != InputKind::tensors && input.kind != InputKind::constant) return input;
+    if (spec == input_names[i] && input.kind != InputKind::tensors && !has_value(input.kind)) return input;
   }
   if (names_tensors(spec) || names_tensors(spec.substr(0, spec.rfind(':')))) return parse_file(spec);
   throw std::invalid_argument("input " + in_quotes(spec) + " is unknown, expected " + std::string(input_specs));
 }
 
 std::string input_spec(const Input& input) {
-  if (input.kind == InputKind::constant) return "constant:" + shortest(input.value);
+  if (has_value(input.kind)) return std::string(name(input.kind)) + ":" + shortest(input.value);
   if (input.kind == InputKind::tensors) return input.file + ":" + std::to_string(input.index);
   return std::string(name(input.kind));
 }

@@ -12,7 +12,8 @@ namespace attoscope {
 
 /// What `parse_input` understands, for messages and help.
 inline constexpr std::string_view input_specs =
-    "normal, uniform, outliers, ones, constant:V, ties, ascending, descending, shuffled, FILE.safetensors[:INDEX] or "
+    "normal, uniform, outliers, ones, constant:V, ties, ascending, descending, shuffled, biased:MEAN, FILE.safetensors[:INDEX] "
+    "or "
     "q.npy,k.npy,v.npy[:INDEX]";
 
 /// The input that `spec` names; files are not opened. Throws std::invalid_argument in a sentence.

@@ -78,10 +78,15 @@ class FieldSetter {
   }
   void text(std::string_view, const std::string&) {}
   void hex(std::string_view, std::uint64_t) {}
-  /// The steps are a method's own; of other objects nothing is set.
+  /// The steps are a method's own, the accumulators are "accumulator.qk"; of other objects nothing is set.
   template <class F>
   void object(std::string_view key, F visit) {
     if (key == "precision") visit(*this);
+    if (key != "accumulator") return;
+    FieldSetter inner(label_, key_.starts_with("accumulator.") ? key_.substr(12) : "", value_);
+    visit(inner);
+    found_ |= inner.found_;
+    keys_.insert(keys_.end(), {"accumulator.qk", "accumulator.pv"});
   }
 
  private:

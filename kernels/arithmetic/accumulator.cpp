@@ -110,6 +110,8 @@ TensorCore parse_tensor_core(std::string_view text) {
   return parse<TensorCore>(text, "GPU", names);
 }
 
+Accumulator parse_accumulator(std::string_view text) { return parse<Accumulator>(text, "accumulator", accumulator_names); }
+
 SumType parse_sum_type(std::string_view text) { return parse<SumType>(text, "type of sums", sum_type_names); }
 
 std::string why_no_tensor_core(TensorCore gpu, const Format& factors, SumType sums) {
@@ -149,6 +151,12 @@ std::string_view text(SumRounding r) {
 
 std::string_view text(CarryPlace c) {
   return c == CarryPlace::in_the_block ? "in the block" : "after the block, in fp32 to nearest even";
+}
+
+std::string rule_text(const TensorCoreRule& r) {
+  const std::string carry = r.carry == CarryPlace::in_the_block ? "" : ", c " + std::string(text(r.carry));
+  return "blocks of " + std::to_string(r.block) + ", " + std::to_string(r.aligned_bits) + " bits, " +
+         std::string(text(r.rounding)) + carry + "; " + std::string(text(r.evidence));
 }
 
 std::string_view text(SumEvidence e) {

@@ -43,6 +43,46 @@ inline constexpr std::array<std::string_view, 2> sum_type_names{"f32", "f16"};
 /// The type of that name. Throws std::invalid_argument with one sentence.
 SumType parse_sum_type(std::string_view text);
 
+/// What adds up one of a method's two products. fma: one chain in the working type, rounded as the steps say. f64: a chain of
+/// fma in fp64, rounded to fp32 at the end of q.k, and in P.V after every 64 keys of a tile. Otherwise the tensor cores of a
+/// GPU, with sums in fp32 or, with ":f16", in fp16.
+enum class Accumulator : std::uint8_t {
+  fma,
+  f64,
+  v100,
+  a100,
+  a2,
+  ada,
+  l40s,
+  h100,
+  h200,
+  b200,
+  rtx50,
+  v100_f16,
+  a100_f16,
+  a2_f16,
+  ada_f16,
+  l40s_f16,
+  h100_f16,
+  h200_f16,
+  b200_f16,
+  rtx50_f16
+};
+inline constexpr std::array<std::string_view, 20> accumulator_names{
+    "fma",   "f64",      "v100",     "a100",   "a2",      "ada",      "l40s",     "h100",     "h200",     "b200",
+    "rtx50", "v100:f16", "a100:f16", "a2:f16", "ada:f16", "l40s:f16", "h100:f16", "h200:f16", "b200:f16", "rtx50:f16"};
+constexpr std::string_view name(Accumulator a) { return accumulator_names[static_cast<std::size_t>(a)]; }
+/// The accumulator of that name. Throws std::invalid_argument with one sentence.
+Accumulator parse_accumulator(std::string_view text);
+
+constexpr bool is_tensor_core(Accumulator a) { return a >= Accumulator::v100; }
+/// The GPU, and the type of sums, of an accumulator that is a tensor core.
+constexpr TensorCore gpu_of(Accumulator a) {
+  return static_cast<TensorCore>((static_cast<std::size_t>(a) - static_cast<std::size_t>(Accumulator::v100)) %
+                                 tensor_core_texts.size());
+}
+constexpr SumType sums_of(Accumulator a) { return a >= Accumulator::v100_f16 ? SumType::f16 : SumType::f32; }
+
 /// How a block's exact sum becomes its result.
 enum class SumRounding : std::uint8_t {
   fp32_towards_zero,
@@ -91,6 +131,8 @@ TensorCoreRule tensor_core_rule(TensorCore gpu, const Format& factors, SumType s
 std::string_view text(SumRounding r);
 /// "in the block", "after the block, in fp32 to nearest even".
 std::string_view text(CarryPlace c);
+/// "blocks of 16, 25 bits, towards zero to fp32; recorded".
+std::string rule_text(const TensorCoreRule& rule);
 /// "recorded", "recorded for c = 0; with another c, model, not recorded", "model, not recorded".
 std::string_view text(SumEvidence e);
 

@@ -82,7 +82,7 @@ float rounded_sum(SumRounding rounding, std::int64_t sum, int unit) {
   kept = rounding == SumRounding::fp16_nearest_even ? std::nearbyint(kept) : std::trunc(kept);
   const double result = std::ldexp(kept, quantum);
   const float rounded = result > largest(f) ? std::numeric_limits<float>::infinity() : static_cast<float>(result);
-  return sum < 0 ? -rounded : rounded;
+  return sum < 0 && rounded != 0 ? -rounded : rounded;
 }
 
 TensorCoreBlock tensor_core_block(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {

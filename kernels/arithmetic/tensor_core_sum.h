@@ -2,8 +2,7 @@
 /// integers. What computes the same faster is compared with it.
 ///
 /// What the rule's text leaves open is defined here:
-/// - A zero product and a zero c take no part. A sum that is exactly 0 is +0, whatever signs its terms had; one that is rounded
-///   to 0 keeps its sign.
+/// - A zero product and a zero c take no part. A sum that is 0, whatever signs its terms had, or is rounded to 0, is +0.
 /// - Subnormal factors, c and results are as exact as others; a subnormal number has the smallest exponent of its format.
 /// - A sum beyond the result's largest finite number is infinity, though cutting alone would stay below it.
 /// - NaN among factors or c, 0 * infinity, and infinities of both signs give NaN, always 0x7fffffff; else an infinity among

@@ -26,9 +26,10 @@ struct Prepared {
   std::vector<int> rows;
 };
 
-std::shared_ptr<const Prepared> prepared(int n) {
+std::shared_ptr<const Prepared> prepared(int n, const Format& format = bf16) {
   auto p = std::make_shared<Prepared>();
   p->experiment.problem.n = n;
+  p->experiment.format = format;
   const auto raw = raw_inputs(p->experiment.problem);
   p->narrow = operands<float>(*raw, to_main, p->experiment.format, 1);
   const auto rounded = as_tensors(p->narrow, n, p->experiment.problem.d);
@@ -50,8 +51,18 @@ Stage golden_stage(const std::shared_ptr<const Prepared>& p) {
 
 Stage method_stage(const std::shared_ptr<const Prepared>& p, std::string name, const Method& m) {
   return {.name = std::move(name), .float_flops = dense_flops(p->experiment.problem), .call = [p, m] {
-            run(job(p->experiment.problem, m, bf16, p->narrow), p->rows, nullptr, StopSign{});
+            run(job(p->experiment.problem, m, p->experiment.format, p->narrow), p->rows, nullptr, StopSign{});
           }};
+}
+
+/// `hw` with sums of an H100. Each product takes two operations to find the largest exponent, half as long as an fma since they
+/// are of 16 bits, and four to be scaled, cut and added.
+Stage tensor_core_stage(const std::shared_ptr<const Prepared>& p) {
+  Method m{.precision = policy("hw").precision};
+  m.accumulator = {Accumulator::h100, Accumulator::h100};
+  Stage stage = method_stage(p, "hw, sums of h100, " + attoscope::name(p->experiment.format), m);
+  stage.vector_work = 5 * stage.float_flops / 2;
+  return stage;
 }
 
 Stage policy_stage(const std::shared_ptr<const Prepared>& p, const char* name) {
@@ -132,15 +143,24 @@ MachineLimits cpu_limits(int threads) {
 
 double limit_ms(const Stage& s, const MachineLimits& limits) {
   const auto ms = [](double amount, double rate) { return amount > 0 ? 1e3 * amount / rate : 0; };
-  return ms(s.float_flops, s.one_core ? limits.core_fma : limits.float_fma) + ms(s.double_flops, limits.double_fma) +
+  const double work = s.vector_work > 0 ? 2 * s.vector_work : s.float_flops;  // an fma counts as two
+  return ms(work, s.one_core ? limits.core_fma : limits.float_fma) + ms(s.double_flops, limits.double_fma) +
          ms(s.bytes, limits.core_copy);
 }
 
 std::vector<Stage> stages(int n) {
   const auto p = prepared(n);
-  return {
-      golden_stage(p),     policy_stage(p, "hw"), policy_stage(p, "tile"),  policy_stage(p, "base_eager"), every_fma_stage(p),
-      exponential_stage(), sort_stage(),          policy_stage(p, "eager"), policy_stage(p, "all_direct")};
+  return {golden_stage(p),
+          policy_stage(p, "hw"),
+          policy_stage(p, "tile"),
+          policy_stage(p, "base_eager"),
+          every_fma_stage(p),
+          exponential_stage(),
+          sort_stage(),
+          policy_stage(p, "eager"),
+          policy_stage(p, "all_direct"),
+          tensor_core_stage(p),
+          tensor_core_stage(prepared(n, e4m3))};
 }
 
 Stage full_update(int n) {
@@ -150,6 +170,20 @@ Stage full_update(int n) {
     ++e->problem.seed;
     compute(*e);
   });
+}
+
+Stage tensor_core_update(int n) {
+  auto e = std::make_shared<Experiment>(default_experiment());
+  e->problem.n = n;
+  e->b = e->a;
+  e->a.accumulator = {Accumulator::h100, Accumulator::h100};
+  e->b.accumulator = {Accumulator::a100, Accumulator::a100};
+  Stage stage = update_stage("full update, sums of h100 and a100", e->problem, [e] {
+    ++e->problem.seed;
+    compute(*e);
+  });
+  stage.vector_work = 5 * stage.float_flops / 2;
+  return stage;
 }
 
 Stage growth(int n, int d, int rows) {

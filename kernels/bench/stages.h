@@ -15,9 +15,11 @@ struct Stage {
   std::string name;         ///< "golden, double"
   double float_flops = 0;   ///< useful operations of one call (4 N^2 d) in float; 0 where none are counted
   double double_flops = 0;  ///< and in double
-  double bytes = 0;         ///< that one call reads and writes at least, where that is its limit
-  double items = 0;         ///< elements of one call, where the time of one is the measure
-  bool one_core = false;    ///< it runs in one thread
+  double vector_work =
+      0;             ///< operations of one call, a number each, that take an fma's place; 0 where useful ones are the limit
+  double bytes = 0;  ///< that one call reads and writes at least, where that is its limit
+  double items = 0;  ///< elements of one call, where the time of one is the measure
+  bool one_core = false;  ///< it runs in one thread
   std::function<void()> call{};
 
   double flops() const { return float_flops + double_flops; }
@@ -32,8 +34,8 @@ struct MachineLimits {
 /// Those of this machine's CPU with so many threads; takes half a second.
 MachineLimits cpu_limits(int threads);
 
-/// The least milliseconds of a call: its operations at the FMA peak, its bytes at the rate of a copy. 0 where the stage counts
-/// neither.
+/// The least milliseconds of a call: its operations at the FMA peak, useful ones or, where these are counted, all that it
+/// needs, its bytes at the rate of a copy. 0 where the stage counts neither.
 double limit_ms(const Stage& stage, const MachineLimits& limits);
 
 /// The stages of DESIGN's speed table for N(0,1) inputs of N tokens and head dimension 64, in bf16.
@@ -41,6 +43,9 @@ std::vector<Stage> stages(int n);
 
 /// A full update of method a, b, golden value, deviations and trace on a fresh seed every time; for N = n.
 Stage full_update(int n);
+
+/// The same of two methods that tensor cores add up: `hw` with sums of an H100, and of an A100.
+Stage tensor_core_update(int n);
 
 /// Method a `hw` with `rows` query rows of n (0: all), golden value included: how cost grows with n.
 Stage growth(int n, int d, int rows);

@@ -114,6 +114,7 @@ Tensors drawn(const Problem& p, const StopSign& stop) {
     }
   }
   if (p.input.kind == InputKind::ones) t.v = constant(1, count, stop);
+  if (p.input.kind == InputKind::biased) each_element(count, stop, [&](std::size_t i) { t.v[i] += p.input.value; });
   if (p.input.kind == InputKind::ties) plant_ties(t);
   if (p.input.kind == InputKind::ascending || p.input.kind == InputKind::descending || p.input.kind == InputKind::shuffled)
     order_keys(t, p.input.kind, p.seed, stop);

@@ -8,6 +8,7 @@
 
 #include "kernels/arithmetic/random.h"
 #include "kernels/cpu/aligned_buffer.h"
+#include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment.h"
 
 namespace attoscope {
@@ -86,6 +87,7 @@ template <class T>
 Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop) {
   const RounderPlan<T> p = plan<T>(r, main);
   Operands<T> x{rounded(t.q, t.d, p, seed, 0, stop), rounded(t.k, t.d, p, seed, 1, stop), rounded(t.v, t.d, p, seed, 2, stop)};
+  if (r.kind != Rounding::Kind::exact) x.format = format_of(r, main);
   x.q_range = range_of<T>(x.q, p.mantissa_bits(), stop);
   x.k_range = range_of<T>(x.k, p.mantissa_bits(), stop);
   x.v_range = range_of<T>(x.v, p.mantissa_bits(), stop);
@@ -109,6 +111,18 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d, co
   };
   return std::make_shared<Tensors>(Tensors{n, d, doubles(x.q), doubles(x.k), doubles(x.v)});
 }
+
+namespace {
+
+/// How the product's terms are added. A variant of a method may leave P in fp32 before sums of a GPU: then V decides.
+BlockSum sums_of(const Method& m, AttentionProduct product, const Format& input, const Format& main) {
+  const Accumulator accumulator = accumulator_of(m, product);
+  if (!is_tensor_core(accumulator)) return {.accumulator = accumulator};
+  const ProductFactors factors = factors_of(m, product, input, main);
+  return block_sum(accumulator, tensor_core_rule(gpu_of(accumulator), factors.a, sums_of(accumulator)), factors.a, factors.b);
+}
+
+}  // namespace
 
 template <class T>
 Job<T> job(const Problem& problem, const Method& method, const Format& main, const Operands<T>& x) {
@@ -134,6 +148,11 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.reversed = method.reverse_keys;
   j.seed = problem.seed;
   for (std::size_t i = 0; i < step_count; ++i) j.plans[i] = plan<T>(method.precision.steps[i], main);
+  if (std::is_same_v<T, float>) {
+    j.qk_sum = sums_of(method, AttentionProduct::qk, x.format, main);
+    j.pv_sum = sums_of(method, AttentionProduct::pv, x.format, main);
+  }
+  j.flush = flush_interval(method);
   j.q_range = x.q_range;
   j.k_range = x.k_range;
   j.v_range = x.v_range;

@@ -18,6 +18,7 @@ template <class T>
 struct Operands {
   std::vector<T> q, k, v;
   Magnitudes q_range{}, k_range{}, v_range{};
+  Format format = fp32;  ///< that the numbers have
 };
 
 /// What ShortRounder needs to know about numbers of that many mantissa bits.

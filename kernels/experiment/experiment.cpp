@@ -4,6 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/text.h"
 
@@ -75,6 +76,17 @@ void validate_tensors(const Problem& p) {
   if (p.d != t.d) refuse("d", p.d, std::to_string(t.d) + ", the head dimension of ");
 }
 
+/// Checks that the GPU that adds up a product of `m`, a or b, has such products.
+void validate_accumulators(const Experiment& e, const Method& m) {
+  for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {
+    const Accumulator accumulator = accumulator_of(m, product);
+    const std::string why = why_no_accumulator(e, m, product, accumulator);
+    if (!why.empty())
+      throw std::invalid_argument((&m == &e.a ? "a.accumulator." : "b.accumulator.") + std::string(name(product)) + " is " +
+                                  std::string(name(accumulator)) + ": " + why);
+  }
+}
+
 /// Checks that the loaded output was read and has the problem's shape.
 void validate_loaded(const Experiment& e) {
   const KernelOutput& o = e.loaded;
@@ -137,6 +149,7 @@ std::vector<int> computed_rows(const Problem& p) {
 void validate(const Experiment& e) {
   Checker checker("");
   visit_experiment(checker, e);
+  for (const Method* m : {&e.a, &e.b}) validate_accumulators(e, *m);
   if (e.problem.input.kind == InputKind::tensors) validate_tensors(e.problem);
   if (e.a.algorithm == Algorithm::loaded || e.b.algorithm == Algorithm::loaded) validate_loaded(e);
 }

@@ -96,6 +96,11 @@ void visit_method(V& v, M& method) {
   v.choice("order", method.order, sum_order_names);
   visit_whole(v, parameter("sum_lanes"), method.sum_lanes);
   v.flag("reverse_keys", method.reverse_keys);
+  v.object("accumulator", [&](auto& inner) {
+    inner.choice("qk", method.accumulator.qk, accumulator_names);
+    inner.choice("pv", method.accumulator.pv, accumulator_names);
+  });
+  visit_whole(v, parameter("flush"), method.flush);
   v.policy("policy", method.precision);
   v.object("precision", [&](auto& inner) { visit_precision(inner, method.precision); });
 }

@@ -47,7 +47,7 @@ struct ExperimentParameter {
 };
 
 /// In the order in which a sweep of two sets them.
-inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
+inline constexpr std::array<ExperimentParameter, 40> experiment_parameters{{
     {.key = "format",
      .path = "format",
      .label = "main format",
@@ -109,9 +109,11 @@ inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
     {.key = "value",
      .path = "problem.input.value",
      .label = "value",
-     .what = "of a constant input",
-     .sentence = "The value of every element of Q, K and V. Values the input format cannot hold are rounded first.",
-     .formula = "Q = K = V = value"},
+     .what = "of a constant input; of a biased one the mean of V",
+     .sentence =
+         "Constant: the value of every element of Q, K and V. Biased: the mean of V, whose standard deviation is 1; Q and K "
+         "are N(0,1). Values the input format cannot hold are rounded first.",
+     .formula = "constant: Q = K = V = value\nbiased:   V = N(value, 1)"},
     {.key = "seed",
      .path = "problem.seed",
      .label = "seed",
@@ -357,6 +359,45 @@ inline constexpr std::array<ExperimentParameter, 36> experiment_parameters{{
      .formula = "lane i adds the terms i, i + lanes, i + 2 lanes, ...",
      .range = {.min = 1, .max = max_sum_lanes},
      .matters = [](const Method& m) { return m.order == SumOrder::interleaved; }},
+    {.key = "accumulator",
+     .path = "a.accumulator",
+     .label = "sums",
+     .what = "what adds up q.k and P.V of a: fma, f64, or a GPU's tensor cores: h100, h100:f16",
+     .option = "--accumulator",
+     .usual = "fma",
+     .sentence = "What adds up q.k and P.V: a chain of fma, or the tensor cores of a GPU, bit for bit.",
+     .formula = "products of a block aligned under the largest, cut, added, rounded once",
+     .alias = "tensor core accumulator GPU",
+     .sweep = {"methods", "fma,a100,h100", false}},
+    {.key = "accumulator.qk",
+     .path = "a.accumulator.qk",
+     .label = "sums of q.k",
+     .what = "what adds up q.k",
+     .sentence = "What adds up q.k: a chain of fma, fp64, or the tensor cores of a GPU.",
+     .alias = "tensor core accumulator of q.k"},
+    {.key = "accumulator.pv",
+     .path = "a.accumulator.pv",
+     .label = "sums of P.V",
+     .what = "what adds up P.V",
+     .sentence = "What adds up P.V: a chain of fma, fp64, or the tensor cores of a GPU.",
+     .alias = "tensor core accumulator of P.V"},
+    {.key = "flush",
+     .path = "a.flush",
+     .label = "flush",
+     .what = "tiles after which the sum of P.V is added to O and starts at 0; 0: never, -1: as the policy says",
+     .option = "--flush",
+     .usual = "-1: 0 where the policy accumulates in O, else 1",
+     .sentence =
+         "After so many tiles of keys the sum of P.V is added to O in fp32 and starts at 0 again, so that what a tensor core "
+         "cuts off does not grow with the number of tiles. 0: never. -1: what the policy says.",
+     .formula = "O = O + sum, sum = 0",
+     .alias = "flush the accumulator, promotion",
+     .range = {.min = flush_of_policy, .max = max_tile},
+     .sweep = {"methods", "0,1,4,64"},
+     .matters =
+         [](const Method& m) {
+           return m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::flash4 || m.algorithm == Algorithm::split_kv;
+         }},
     {.key = "reverse_keys",
      .path = "a.reverse_keys",
      .label = "keys",

@@ -27,16 +27,19 @@ enum class InputKind : std::uint8_t {
   ascending,
   descending,
   shuffled,
+  biased,
   tensors
 };
-inline constexpr std::array<std::string_view, 10> input_names{"normal", "uniform",   "outliers",   "ones",     "constant",
-                                                              "ties",   "ascending", "descending", "shuffled", "tensors"};
+inline constexpr std::array<std::string_view, 11> input_names{
+    "normal", "uniform", "outliers", "ones", "constant", "ties", "ascending", "descending", "shuffled", "biased", "tensors"};
+/// Whether Input::value means something.
+constexpr bool has_value(InputKind k) { return k == InputKind::constant || k == InputKind::biased; }
 constexpr std::string_view name(InputKind k) { return input_names[static_cast<std::size_t>(k)]; }
 
 /// Where Q, K, V come from. The file is read outside kernels/; `tensors` then holds what was read.
 struct Input {
   InputKind kind = InputKind::normal;
-  double value = 1;          ///< of `constant`
+  double value = 1;          ///< of `constant`; of `biased` the mean of V, which is N(value, 1)
   std::string file;          ///< of `tensors`: FILE.safetensors or q.npy,k.npy,v.npy
   int index = 0;             ///< of `tensors`: which head
   std::uint64_t digest = 0;  ///< of `tensors`: of the bits that were read, so that a changed file is a new question

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/arithmetic/accumulator.h"
 #include "kernels/arithmetic/precision.h"
 
 namespace attoscope {
@@ -37,6 +38,16 @@ inline constexpr std::array<std::string_view, 2> exponential_names{"natural", "e
 enum class SumOrder : std::uint8_t { sequential, pairwise, interleaved };
 inline constexpr std::array<std::string_view, 3> sum_order_names{"sequential", "pairwise", "interleaved"};
 
+/// What adds up q.k and P.V. Tensor cores take K, and P.V's keys, in blocks in ascending order; the blocks of P.V begin at a
+/// tile's first key. A key that a row does not see has P = 0; a row that sees no key of a tile keeps what it has.
+struct Accumulators {
+  Accumulator qk = Accumulator::fma, pv = Accumulator::fma;
+  friend constexpr bool operator==(const Accumulators&, const Accumulators&) = default;
+};
+
+/// Of Method::flush: what the policy says, 0 where P.V is accumulated in O, else 1.
+inline constexpr int flush_of_policy = -1;
+
 /// One emulated kernel. Tiles may be of any size from 1; those above N act as N. three_pass has no tiles.
 struct Method {
   Algorithm algorithm = Algorithm::flash2;
@@ -53,12 +64,24 @@ struct Method {
   SumOrder order = SumOrder::sequential;
   int sum_lanes = 8;          ///< chains of `interleaved`
   bool reverse_keys = false;  ///< keys are taken from the last to the first
+  Accumulators accumulator{};
+  /// flash2, flash4, split_kv: after how many tiles of a row the sum of P.V is added to O and starts at 0 again, counted from
+  /// the row's, or the run's, first tile; after the last one in any case. 0: never, P.V continues in O.
+  int flush = flush_of_policy;
   Precision precision{};
 
   friend bool operator==(const Method&, const Method&) = default;
 };
 inline constexpr int max_tile = 1 << 30, max_splits = 64, max_sum_lanes = 64, max_p_exponent = 64, max_exp2_degree = 5;
 inline constexpr double max_tau = 64, max_tie_beta = 64;
+
+/// What Method::flush comes to; 1 where the algorithm decides by itself.
+constexpr int flush_interval(const Method& m) {
+  const bool has_choice =
+      m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::flash4 || m.algorithm == Algorithm::split_kv;
+  if (!has_choice) return 1;
+  return m.flush == flush_of_policy ? (m.precision.accumulate_in_O ? 0 : 1) : m.flush;
+}
 
 /// The tau that FlashAttention-4 uses with a main format: no stale max where P has 8 bits.
 constexpr double usual_tau(const Format& main) { return 1 + main.exponent_bits + main.mantissa_bits > 8 ? 8 : 0; }

@@ -113,7 +113,7 @@ Problem with_input(Problem p, Input input) {
     input.tensors = p.input.tensors;
     input.digest = p.input.digest;
   }
-  if (input.kind != InputKind::constant) input.value = p.input.value;
+  if (!has_value(input.kind)) input.value = p.input.value;
   p.input = std::move(input);
   return p;
 }

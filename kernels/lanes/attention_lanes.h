@@ -20,8 +20,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
                                        const Observer& observer, LaneArena& arena)
       : Base(job, block, group, observer, arena), runs_(job.method.algorithm == Algorithm::split_kv ? job.method.splits : 0) {
     const RounderPlan<T>& rescaled = job[Step::rescaled];
-    rescale_by_1_is_free_ = !rescaled.rounds() || (rescaled.kind != RounderKind::stochastic && same(rescaled, job[Step::l]) &&
-                                                   same(rescaled, job[Step::O]));
+    rescale_by_1_is_free_ = !rescaled.rounds() || (job.flush <= 1 && rescaled.kind != RounderKind::stochastic &&
+                                                   same(rescaled, job[Step::l]) && same(rescaled, job[Step::O]));
     run_state_ = arena.template take<T>(static_cast<std::size_t>(runs_) * 3 * R);
     runs_of_ = arena.template take<T>(R);
     run_o_ = arena.template take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d) * R);
@@ -78,17 +78,17 @@ class AttentionBlock : private TileSteps<T, Observer> {
   }
 
   ATTOSCOPE_HOST_DEVICE void flash2_tile() {
-    const bool direct = job_.method.precision.accumulate_in_O;
     advance_max();
     this->softmax_tile(state_.m, true, sums_P());
     step(2 * job_.d, [&] {
       update_l();
       rescale_O();
     });
-    this->weighted_values(direct ? state_.O : scratch_.PV, direct);
+    const Array sums = job_.flush == 0 ? state_.O : job_.flush == 1 ? scratch_.PV : state_.pending;
+    this->weighted_values(sums, job_.flush != 1);
     step(2 * job_.d, [&] {
       update_O();
-      this->report();
+      report_tile();
     });
   }
 
@@ -165,8 +165,12 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const int per_run = (tiles() - 1) / runs_ + 1;
     for (int run = 0; run < runs_; ++run) {
       step(job_.d, [&] { this->clear_state(); });
-      each_tile(run * per_run, run * per_run + per_run, [&] { flash2_tile(); });
-      step(job_.d, [&] { save_run(run); });
+      run_first_ = run * per_run;
+      each_tile(run_first_, run_first_ + per_run, [&] { flash2_tile(); });
+      step(2 * job_.d, [&] {
+        flush_rest();
+        save_run(run);
+      });
     }
     this->enter(0, 0, rows_.any.first, rows_.any.end);
     merge_runs();
@@ -174,6 +178,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
 
   /// Adds the sink to l, and rescales O where the algorithm keeps it normalised.
   ATTOSCOPE_HOST_DEVICE void finish() {
+    if (job_.flush > 1 && runs_ == 0) step(2 * job_.d, [&] { flush_rest(); });
     if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
     const bool normalised = job_.method.algorithm == Algorithm::flash1;
     step(2 * job_.d, [&] {
@@ -248,23 +253,51 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  /// O = round(alpha * O).
+  /// O = round(alpha * O), and so what is not in O yet.
   ATTOSCOPE_HOST_DEVICE void rescale_O() {
-    if (this->any_rescale() || !rescale_by_1_is_free_)
-      fill_columns(
-          state_.O, Step::rescaled, [o = vec(state_.O), alpha = vec(scratch_.alpha)](int i, int r) { return alpha[r] * o[i]; },
-          tile_.index);
+    if (!this->any_rescale() && rescale_by_1_is_free_) return;
+    rescale(state_.O, tile_.index);
+    if (job_.flush > 1) rescale(state_.pending, pending_key - tile_.index);
+  }
+  ATTOSCOPE_HOST_DEVICE void rescale(Array x, int key) {
+    fill_columns(x, Step::rescaled, [v = vec(x), alpha = vec(scratch_.alpha)](int i, int r) { return alpha[r] * v[i]; }, key);
   }
 
-  /// O = round(rescaled O + P.V), or round(O) where P.V was accumulated in O.
+  /// O = round(rescaled O + P.V), or round(O) where P.V was accumulated in O; with a flush after several tiles, after those.
   ATTOSCOPE_HOST_DEVICE void update_O() {
-    if (job_.method.precision.accumulate_in_O) {
-      round_columns(state_.O, Step::O, tile_.index);
-      return;
+    if (job_.flush == 0) return round_columns(state_.O, Step::O, tile_.index);
+    if (job_.flush == 1) return add_to_O(scratch_.PV, tile_.index);
+    if ((tile_.index - run_first_ + 1) % job_.flush == 0) flush(tile_.index);
+  }
+  /// O = round(O + round(sums)).
+  ATTOSCOPE_HOST_DEVICE void add_to_O(Array sums, int key) {
+    round_columns(sums, Step::PV, key);
+    fill_columns(state_.O, Step::O, [o = vec(state_.O), pv = vec(sums)](int i, int) { return o[i] + pv[i]; }, key);
+  }
+  ATTOSCOPE_HOST_DEVICE void flush(int key) {
+    add_to_O(state_.pending, key);
+    const V one = splat<V>(1);
+    for (int i = 0; i < job_.d * vectors; ++i) {
+      V& sum = vec(state_.pending)[i];
+      sum = active(i % vectors) == one ? V{} : sum;
     }
-    round_columns(scratch_.PV, Step::PV, tile_.index);
-    fill_columns(
-        state_.O, Step::O, [o = vec(state_.O), pv = vec(scratch_.PV)](int i, int) { return o[i] + pv[i]; }, tile_.index);
+  }
+  /// The flush after the last tile, in all rows.
+  ATTOSCOPE_HOST_DEVICE void flush_rest() {
+    if (job_.flush <= 1) return;
+    this->enter(0, 0, rows_.any.first, rows_.any.end);
+    flush(-1);
+  }
+  /// The state as it would be with a flush after this tile.
+  ATTOSCOPE_HOST_DEVICE void report_tile() {
+    if (job_.flush <= 1 || !this->observer_.wanted()) return this->report();
+    const Array O = state_.O;
+    for (int i = 0; i < job_.d * R; ++i) scratch_.PV[i] = state_.pending[i];
+    round_columns(scratch_.PV, Step::PV, -1);
+    fill_columns(scratch_.PV, Step::O, [o = vec(O), pv = vec(scratch_.PV)](int i, int) { return o[i] + pv[i]; }, -1);
+    state_.O = scratch_.PV;
+    this->report();
+    state_.O = O;
   }
 
   /// l = round(alpha l + beta l~); O = round((alpha l O + beta P.V) / l) with beta = round(exp(m~ - m)).
@@ -412,7 +445,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
   }
 
-  int runs_ = 0;
+  static constexpr int pending_key = -(1 << 24);  ///< the roundings of what is pending, beside those of O
+  int runs_ = 0, run_first_ = 0;                  ///< run_first_: the tile that the run begins with
   bool rescale_by_1_is_free_ = true;
   Array run_state_, run_o_, runs_of_;
 };

@@ -39,6 +39,14 @@ class BlockRows {
       *row = arena.template take<T>(R);
     if (Cursor::is_partial && job.method.order != SumOrder::sequential)
       scratch_.parts = arena.template take<T>(static_cast<std::size_t>(max_sum_lanes) * R);
+    if (job.flush > 1) state_.pending = arena.template take<T>(d);
+    if (!Cursor::is_partial && lane_stride == 1 &&
+        (is_tensor_core(job.qk_sum.accumulator) || is_tensor_core(job.pv_sum.accumulator))) {
+      const int chunk = job.d > key_chunk ? job.d : key_chunk;
+      scratch_.exponents_a =
+          arena.template take<std::int16_t>(static_cast<std::size_t>(key_chunk) * static_cast<std::size_t>(job.d));
+      scratch_.exponents_b = arena.template take<std::int16_t>(static_cast<std::size_t>(chunk) * R);
+    }
     kept_.lane = observer_.kept_lane(block_);
     if constexpr (Observer::keeps)
       for (Array* kept : {&kept_.S, &kept_.e, &kept_.P}) *kept = arena.template take<T>(keys);
@@ -80,6 +88,7 @@ class BlockRows {
     }
     state_.restarts = true;
     for (int i = 0; i < job_.d * R; ++i) state_.O[i] = 0;
+    for (int i = 0; job_.flush > 1 && i < job_.d * R; ++i) state_.pending[i] = 0;
   }
 
   /// Keys [j0, j1) of tile `tile` that some row of the block sees.
@@ -229,6 +238,7 @@ class BlockRows {
   /// What a tile leaves to the next.
   struct State {
     Array m, l, l_lost, O;
+    Array pending;          ///< P.V that is not in O yet, where it is flushed after several tiles
     Array started;          ///< 1 in rows that have seen a key, else 0
     bool restarts = false;  ///< it is empty in every row
   };
@@ -237,8 +247,9 @@ class BlockRows {
     Array S, PV;  ///< S becomes e, then P
     Array m_old, m_tile, alpha;
     Array max_then_sum, sum_lost;
-    Array from, to;  ///< the mask of a product: the keys [from, to) of its depth
-    Array parts;     ///< the partial sums of an unfinished sum in another order
+    Array from, to;                                    ///< the mask of a product: the keys [from, to) of its depth
+    LaneArray<std::int16_t> exponents_a, exponents_b;  ///< see BlockProduct
+    Array parts;                                       ///< the partial sums of an unfinished sum in another order
   };
   /// What the recorder gets of one lane; lane -1: of none.
   struct Kept {

@@ -1,6 +1,7 @@
 /// What the lane code of one instruction set is asked to do: plain data, the same for all instruction sets.
 #pragma once
 
+#include "kernels/arithmetic/block_sum.h"
 #include "kernels/arithmetic/rounders.h"
 #include "kernels/experiment/mask.h"
 #include "kernels/experiment/measures.h"
@@ -31,6 +32,8 @@ struct Job {
   T score_unit = 1;       ///< S of this job times this is the score
   std::uint64_t seed = 0;
   RounderPlan<T> plans[step_count];
+  BlockSum qk_sum{}, pv_sum{};  ///< other than fma in float alone
+  int flush = 1;                ///< see Method::flush; 0: never
   Magnitudes q_range{}, k_range{}, v_range{};
 
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }

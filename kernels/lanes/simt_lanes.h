@@ -78,6 +78,22 @@ ATTOSCOPE_HOST_DEVICE_INLINE void set_lane(V& v, int, X x) {
   v = x;
 }
 
+/// x, which is less than 2^31, cut towards 0 to an integer.
+ATTOSCOPE_HOST_DEVICE_INLINE std::int32_t truncated(float x) { return static_cast<std::int32_t>(x); }
+/// The float nearest to x, towards 0.
+ATTOSCOPE_HOST_DEVICE_INLINE float cut_to_float(std::int32_t x) {
+#ifdef __CUDA_ARCH__
+  return __int2float_rz(x);
+#else
+  const auto nearest = static_cast<float>(x);
+  const double exact = x, found = static_cast<double>(nearest);
+  const bool over = exact < 0 ? found < exact : found > exact;
+  return bit_as<float>(bit_as<std::int32_t>(nearest) - (over ? 1 : 0));
+#endif
+}
+
+ATTOSCOPE_HOST_DEVICE_INLINE bool any(std::int32_t x) { return x != 0; }
+
 /// Hands out a lane's arrays from its warp's memory; with null memory it only counts.
 class LaneArena {
  public:

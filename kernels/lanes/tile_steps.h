@@ -2,6 +2,7 @@
 /// pass from one step to the next in the lanes' arrays, so that a launch may end between any two steps or pieces of keys.
 #pragma once
 
+#include "kernels/lanes/accumulated_product.h"
 #include "kernels/lanes/block_rows.h"
 #include "kernels/lanes/short_domain.h"
 #include "kernels/lanes/sum_order.h"
@@ -64,6 +65,8 @@ class TileSteps : protected BlockRows<T, Observer> {
                         .random = random(),
                         .first_m = tile_.j0,
                         .group = group_};
+    if constexpr (std::is_same_v<T, float>)
+      if (job_.qk_sum.accumulator != Accumulator::fma) return accumulate(qk, job_.qk_sum, 0, Array{});
     if (job_.method.order == SumOrder::sequential) {
       product(qk, job_[Step::qk_step], products_in_domain(job_.q_range, job_.k_range, job_.d));
     } else {
@@ -296,6 +299,8 @@ class TileSteps : protected BlockRows<T, Observer> {
 
   /// target = P.V over the tile's keys, from 0 or continuing what target holds.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void weighted_values(Array target, bool resume) {
+    if constexpr (std::is_same_v<T, float>)
+      if (job_.pv_sum.accumulator != Accumulator::fma) return accumulated_values(target, resume);
     if (job_.method.order != SumOrder::sequential) {
       ordered_values(target, resume);
       return;
@@ -320,6 +325,31 @@ class TileSteps : protected BlockRows<T, Observer> {
     } else {
       product(pv, job_[Step::pv_step], pv_in_domain(pv));
     }
+  }
+
+  /// Blocks begin at the tile's first key, so that chunks of keys do; a row that sees none of its keys keeps what it has.
+  ATTOSCOPE_HOST_DEVICE void accumulated_values(Array target, bool resume) {
+    for (int j = tile_.j0, end = 0; j < tile_.j1; j = end) {
+      const int chunk_end = j - (j - tile_.first_key) % key_chunk + key_chunk;
+      end = chunk_end < tile_.j1 ? chunk_end : tile_.j1;
+      step(costs_.value() * key_chunk, [&] {
+        observer_.check();
+        Product<T> pv = values_of(j, end, target);
+        pv.resume = resume || j > tile_.j0;
+        mask(pv, j);
+        accumulate(pv, job_.pv_sum, (j - tile_.first_key) % job_.pv_sum.block, tile_.any_idle ? tile_.active : Array{});
+      });
+    }
+  }
+
+  ATTOSCOPE_HOST_DEVICE void accumulate(const Product<float>& p, const BlockSum& sum, int lead,
+                                        LaneArray<const float> changes) {
+    accumulated_product({.p = p,
+                         .sum = sum,
+                         .lead = lead,
+                         .changes = changes,
+                         .exponents_a = scratch_.exponents_a,
+                         .exponents_b = scratch_.exponents_b});
   }
 
   /// In an order other than sequential the tile's P.V is summed on its own, then added to what target holds.

@@ -73,6 +73,31 @@ ATTOSCOPE_HOST_DEVICE_INLINE void set_lane(V& v, int lane, X x) {
   v[lane] = x;
 }
 
+/// x cut towards 0 to an integer; any integer where none of 32 bits is that near.
+ATTOSCOPE_HOST_DEVICE_INLINE Int32V truncated(FloatV x) { return __builtin_convertvector(x, Int32V); }
+/// The float nearest to x, towards 0.
+ATTOSCOPE_HOST_DEVICE_INLINE FloatV cut_to_float(Int32V x) {
+#if defined(__AVX512F__)
+  return FloatV(_mm512_cvt_roundepi32_ps(__m512i(x), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+#else
+  const FloatV nearest = __builtin_convertvector(x, FloatV);
+  const UInt32V size = UInt32V(x < 0 ? -x : x),
+                back = UInt32V(truncated(nearest < 0.0F ? -nearest : nearest));  // 2^31 is -2^31
+  return FloatV(Int32V(nearest) - (back > size ? Int32V{} + 1 : Int32V{}));
+#endif
+}
+
+/// Whether any lane of x, each 0 or 1, is 1.
+ATTOSCOPE_HOST_DEVICE_INLINE bool any(Int32V x) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask(__m512i(x), __m512i(x)) != 0;
+#elif defined(__AVX2__)
+  return _mm256_testz_si256(__m256i(x), __m256i(x)) == 0;
+#else
+  return _mm_movemask_ps(__m128(x << 31)) != 0;
+#endif
+}
+
 /// Of the lanes of a and b, end to end, those of these numbers.
 template <class V, class I>
 ATTOSCOPE_HOST_DEVICE_INLINE V shuffled(const V& a, const V& b, const I& numbers) {

@@ -35,7 +35,10 @@ class StepCosts {
 
  private:
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t product(Step step) const {
-    return job_.d * (job_.method.order == SumOrder::sequential ? 1 + rounding(step) : 8 + rounding(step));
+    const bool sequential = job_.method.order == SumOrder::sequential;
+    const Accumulator accumulator = step == Step::qk_step ? job_.qk_sum.accumulator : job_.pv_sum.accumulator;
+    const int sum = accumulator == Accumulator::f64 ? 8 : 6;
+    return job_.d * (accumulator != Accumulator::fma ? sum : (sequential ? 1 : 8) + rounding(step));
   }
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t rounding(Step step) const {
     const RounderKind kind = job_[step].kind;

@@ -9,30 +9,40 @@
 namespace attoscope {
 namespace {
 
-std::vector<Step> rounding_steps(const Precision& p) {
-  std::vector<Step> steps;
+std::vector<ErrorSource> sources_of(const Method& m) {
+  std::vector<ErrorSource> sources;
   for (int i = 0; i < step_count; ++i) {
     const auto step = static_cast<Step>(i);
-    if (step != Step::input && p[step] != exact) steps.push_back(step);
+    if (step != Step::input && m.precision[step] != exact) sources.push_back({step, {}});
   }
-  return steps;
+  for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
+    if (is_tensor_core(accumulator_of(m, product))) sources.push_back({Step::input, product});
+  return sources;
 }
 
-/// The method with all steps exact but the input's.
-Method without_rounding(Method m) {
-  for (const Step step : rounding_steps(m.precision)) m.precision[step] = exact;
+/// The method with all of them exact.
+Method without_any(Method m) {
+  for (const ErrorSource& source : sources_of(m)) m = made_exact(m, source);
   return m;
 }
 
-/// a, a without rounding, then for each step a without it and a with it alone.
-std::vector<Method> variants(const Method& a, const std::vector<Step>& steps) {
-  const Method bare = without_rounding(a);
+/// `bare`, but for `source`, which is as in `m`.
+Method with_one(Method bare, const Method& m, const ErrorSource& source) {
+  if (!source.sums) {
+    bare.precision[source.step] = m.precision[source.step];
+  } else {
+    (*source.sums == AttentionProduct::qk ? bare.accumulator.qk : bare.accumulator.pv) = accumulator_of(m, *source.sums);
+  }
+  return bare;
+}
+
+/// a, a without any, then for each source a without it and a with it alone.
+std::vector<Method> variants(const Method& a, const std::vector<ErrorSource>& sources) {
+  const Method bare = without_any(a);
   std::vector<Method> methods{a, bare};
-  for (const Step step : steps) {
-    methods.push_back(a);
-    methods.back().precision[step] = exact;
-    methods.push_back(bare);
-    methods.back().precision[step] = a.precision[step];
+  for (const ErrorSource& source : sources) {
+    methods.push_back(made_exact(a, source));
+    methods.push_back(with_one(bare, a, source));
   }
   return methods;
 }
@@ -58,13 +68,34 @@ double combined(const StepError& floor, const std::vector<StepShare>& steps) {
 
 }  // namespace
 
+std::string_view name(const ErrorSource& source) {
+  if (!source.sums) return name(source.step);
+  return *source.sums == AttentionProduct::qk ? "q.k sums" : "P.V sums";
+}
+
+std::string_view what(const ErrorSource& source) {
+  if (!source.sums) return step_texts[static_cast<std::size_t>(source.step)].what;
+  return *source.sums == AttentionProduct::qk ? "q.k as tensor cores add it; exact: in fp64, rounded to fp32 once"
+                                              : "P.V as tensor cores add it; exact: in fp64, rounded to fp32 after 64 keys";
+}
+
+Method made_exact(Method m, const ErrorSource& source) {
+  if (!source.sums) {
+    m.precision[source.step] = exact;
+  } else {
+    (*source.sums == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv) = Accumulator::f64;
+  }
+  return m;
+}
+
 Attribution attribute(const Experiment& experiment, const Options& options) {
-  const std::vector<Step> steps =
-      is_emulated(experiment.a.algorithm) ? rounding_steps(experiment.a.precision) : std::vector<Step>{};
+  const std::vector<ErrorSource> steps =
+      is_emulated(experiment.a.algorithm) ? sources_of(experiment.a) : std::vector<ErrorSource>{};
   const std::vector<Deviation> errors = errors_of(experiment, variants(experiment.a, steps), options);
   Attribution a{.total = weighed(errors[0]), .floor = weighed(errors[1]), .steps = {}, .combined_rms = 0, .interaction = 0};
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    StepShare share{.step = steps[i], .without = weighed(errors[2 + 2 * i]), .alone = weighed(errors[3 + 2 * i]), .relief = 0};
+    StepShare share{
+        .source = steps[i], .without = weighed(errors[2 + 2 * i]), .alone = weighed(errors[3 + 2 * i]), .relief = 0};
     share.relief = a.total.mean_abs - share.without.mean_abs;
     a.steps.push_back(share);
   }

@@ -2,7 +2,11 @@
 /// rounded.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "kernels/compute.h"
+#include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/method.h"
 
 namespace attoscope {
@@ -15,17 +19,31 @@ struct StepError {
   std::int64_t nonfinite = 0;
 };
 
-/// One rounding step of method a.
+/// What can be made exact by itself: the rounding of a step, or how a product is added up.
+struct ErrorSource {
+  Step step = Step::input;                 ///< where `sums` is not given
+  std::optional<AttentionProduct> sums{};  ///< by tensor cores; exact: in fp64, rounded to fp32 (Accumulator::f64)
+
+  friend constexpr bool operator==(const ErrorSource&, const ErrorSource&) = default;
+};
+/// "P"; "q.k sums".
+std::string_view name(const ErrorSource& source);
+/// What it rounds, for a tooltip.
+std::string_view what(const ErrorSource& source);
+/// The method with this one exact.
+Method made_exact(Method m, const ErrorSource& source);
+
+/// One of them in method a.
 struct StepShare {
-  Step step = Step::input;
-  StepError without;  ///< a's error with this step alone made exact
-  StepError alone;    ///< a's error with this step alone rounding
+  ErrorSource source;
+  StepError without;  ///< a's error with this one alone made exact
+  StepError alone;    ///< a's error with this one alone rounding
   double relief = 0;  ///< total.mean_abs - without.mean_abs; below 0 where the rounding made up for another step's
 };
 
-/// What the rounding steps of method a cost, one by one. The `input` step is not among them: the golden value has the same
-/// rounded inputs, so it is never part of the error. Flags, algorithm and everything else stay the same throughout.
-/// A method that is not emulated has no steps.
+/// What the rounding steps of method a, and sums by tensor cores, cost, one by one. The `input` step is not among them: the
+/// golden value has the same rounded inputs, so it is never part of the error. Flags, algorithm and everything else stay the
+/// same throughout. A method that is not emulated has no steps.
 struct Attribution {
   StepError total;               ///< as the experiment has it
   StepError floor;               ///< with every step exact: what the working type alone costs

@@ -223,11 +223,42 @@ class StepRecorder {
   void update_l(T sum, int tile) { l_ = rounded(Step::l, rounded(Step::rescaled, alpha_ * l_, tile, -1) + sum, tile, 0); }
 
   void add_values(std::vector<T>& target, Keys keys) {
+    if constexpr (std::is_same_v<T, float>)
+      if (job_.pv_sum.accumulator != Accumulator::fma) return add_blocks(target, keys);
     for (int c = 0; c < job_.d; ++c)
       for (int j = keys.first; j < keys.end; ++j) {
         T& o = target[at(c)];
         o = rounded(Step::pv_step, fused(job_.v[j * job_.d + c], P_[at(j)], o), c, j, j, c);
       }
+  }
+
+  /// The same by a tensor core. After each key it is the sum as it would be if that key were the last.
+  void add_blocks(std::vector<float>& target, Keys keys) {
+    const bool by_key = job_.method.algorithm == Algorithm::three_pass;  // its blocks begin at key 0
+    for (int c = 0; c < job_.d; ++c) {
+      float& o = target[at(c)];
+      const float start = by_key ? 0 : o;
+      for (int j = keys.first; j < keys.end; ++j) {
+        const int first = by_key ? 0 : keys.first;
+        const double before = double{o} + double{job_.v[j * job_.d + c]} * double{P_[at(j)]};
+        o = sum_of_blocks({.a = job_.v + first * job_.d + c, .b = P_.data() + first, .a_step = job_.d, .count = j + 1 - first},
+                          start);
+        numbers_.push_back(
+            {.step = Step::pv_step, .key = j, .column = c, .before = before, .after = double{o}, .exact = 0, .rounds = true});
+      }
+    }
+  }
+  float sum_of_blocks(const BlockFactors& all, float sum) const {
+    if (job_.pv_sum.accumulator == Accumulator::f64) return next_fp64_sum(all, sum);
+    sum = first_carry(job_.pv_sum, sum);
+    for (int i = 0; i < all.count; i += job_.pv_sum.block) {
+      BlockFactors block = all;
+      block.a += i * all.a_step;
+      block.b += i * all.b_step;
+      block.count = std::min(job_.pv_sum.block, all.count - i);
+      sum = next_sum(job_.pv_sum, block, sum);
+    }
+    return sum;
   }
 
   // --- recording ------------------------------------------------------------------------------------------------------

@@ -38,9 +38,13 @@ void check(const StepQuestion& q) {
 /// The same question with nothing rounded, starting from the same numbers.
 StepQuestion unrounded(StepQuestion q, bool in_double) {
   for (auto* numbers : {&q.scores, &q.values})
-    for (double& x : *numbers) x = in_double ? x : static_cast<double>(static_cast<float>(x));
+    for (double& x : *numbers) {
+      if (is_tensor_core(q.pv)) x = round(q.format, x);  // as everybody's inputs
+      x = in_double ? x : static_cast<double>(static_cast<float>(x));
+    }
   q.format = fp64;
   q.precision.steps.fill(exact);
+  q.pv = Accumulator::fma;
   return q;
 }
 
@@ -105,7 +109,8 @@ Experiment step_experiment(const StepQuestion& q) {
   e.a.algorithm = q.algorithm;
   e.a.block_k = q.block_k;
   e.a.precision = q.precision;
-  e.a.precision[Step::input] = exact;
+  e.a.precision[Step::input] = is_tensor_core(q.pv) ? to_main : exact;
+  e.a.accumulator.pv = q.pv;
   validate(e);
   return e;
 }

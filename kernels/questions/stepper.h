@@ -15,7 +15,8 @@ struct StepQuestion {
   Algorithm algorithm = Algorithm::flash2;  ///< three_pass, two_pass, flash1 or flash2
   int block_k = 4;                          ///< keys of a tile; three_pass has none
   Format format = bf16;
-  Precision precision{};  ///< the `input` step is skipped
+  Precision precision{};              ///< the `input` step is skipped
+  Accumulator pv = Accumulator::fma;  ///< what adds up P.V; a tensor core gets scores and values rounded to `format`
 
   friend bool operator==(const StepQuestion&, const StepQuestion&) = default;
 };

@@ -154,7 +154,7 @@ TEST(PlotData, AreTheResultsOwnNumbers) {
   EXPECT_NEAR(*std::ranges::max_element(scatter) / r.a_error.max_abs, 1, 1e-6);
   const Attribution all = attribute(s.experiment);
   const Figure why = plot(Plot::why, s);
-  EXPECT_EQ(why.panels[0].x.categories[0], name(all.steps[0].step));
+  EXPECT_EQ(why.panels[0].x.categories[0], name(all.steps[0].source));
   EXPECT_DOUBLE_EQ(why.panels[0].series[0].y[0], 100 * (all.steps[0].without.mean_abs / all.total.mean_abs - 1));
 }
 

@@ -104,6 +104,7 @@ void expect_same_bits(int first_seed, const std::function<void(Experiment&)>& pr
     prepare(e);
     e.b = e.a;
     change(e.b);
+    testing::drop_impossible_accumulators(e);
     const Result r = compute(e);
     ASSERT_EQ(r.digests.a, r.digests.b) << "seed " << seed << ": " << describe(e);
   }

@@ -57,7 +57,7 @@ Experiment numbered(int i) {
       testing::small_experiment(formats[static_cast<std::size_t>(i) % std::size(formats)], 40 + 7 * i % 60, 5 + i % 13);
   e.problem.seed = static_cast<std::uint64_t>(i + 1);
   e.problem.mask = masks[i % 4];
-  e.problem.input.kind = static_cast<InputKind>(i % static_cast<int>(InputKind::tensors));
+  e.problem.input.kind = static_cast<InputKind>(i % static_cast<int>(InputKind::biased));
   e.problem.input.value = 1.1;
   e.a.block_k = e.b.block_k = 3 + 5 * i % 37;
   return e;
@@ -135,6 +135,17 @@ std::vector<Experiment> fixed_experiments() {
     list.push_back(e);
   }
   for (std::size_t i = 0; i < list.size(); i += 9) list[i].format = fp64;
+  for (const auto& [format, accumulator] :
+       {std::pair{bf16, Accumulator::f64}, {bf16, Accumulator::a100}, {fp16, Accumulator::h100_f16}, {e4m3, Accumulator::h100},
+        {e4m3, Accumulator::b200}})
+    for (const int flush : {0, 1, 2}) {
+      Experiment e = numbered(static_cast<int>(list.size()));
+      e.format = format;
+      e.a = Method{.block_k = 11, .precision = policy("hw").precision};
+      e.a.accumulator = {accumulator, accumulator};
+      e.a.flush = flush;
+      list.push_back(e);
+    }
   return list;
 }
 

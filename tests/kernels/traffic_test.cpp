@@ -54,6 +54,7 @@ TEST(Traffic, IsWhatTheTileLoopsMove) {
     Dice dice(static_cast<std::uint64_t>(seed));
     Experiment e = testing::random_experiment(dice);
     e.format = dice.any(std::array{bf16, fp32, e4m3});
+    testing::drop_impossible_accumulators(e);
     const double bytes = e.format == bf16 ? 2 : e.format == fp32 ? 4 : 1;
     const Traffic t = traffic(e);
     const Moved m = moved_by_loops(e);

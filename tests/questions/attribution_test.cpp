@@ -50,8 +50,8 @@ TEST(Attribution, EveryNumberIsThatOfARunOfItsOwn) {
     expect_same(a.floor, error_of(none));
     for (const StepShare& share : a.steps) {
       Experiment without = e, alone = none;
-      without.a.precision[share.step] = exact;
-      alone.a.precision[share.step] = e.a.precision[share.step];
+      without.a.precision[share.source.step] = exact;
+      alone.a.precision[share.source.step] = e.a.precision[share.source.step];
       expect_same(share.without, error_of(without));
       expect_same(share.alone, error_of(alone));
       EXPECT_EQ(share.relief, a.total.mean_abs - share.without.mean_abs);
@@ -62,7 +62,7 @@ TEST(Attribution, EveryNumberIsThatOfARunOfItsOwn) {
 TEST(Attribution, ListsEveryRoundingStepButTheInputLargestReliefFirst) {
   const Attribution a = attribute(question("eager"));
   EXPECT_EQ(a.steps.size(), 12U);
-  for (const StepShare& s : a.steps) EXPECT_NE(s.step, Step::input);
+  for (const StepShare& s : a.steps) EXPECT_NE(s.source.step, Step::input);
   EXPECT_TRUE(std::is_sorted(a.steps.begin(), a.steps.end(), [](const auto& x, const auto& y) { return x.relief > y.relief; }));
 }
 
@@ -96,7 +96,7 @@ TEST(Attribution, TheStepBehindNaNComesFirst) {
   e.a.precision[Step::shifted] = to_format({2, 1, Overflow::nan});  // beyond 3: NaN
   const Attribution a = attribute(e);
   EXPECT_GT(a.total.nonfinite, 0);
-  EXPECT_EQ(a.steps[0].step, Step::shifted);
+  EXPECT_EQ(a.steps[0].source.step, Step::shifted);
   EXPECT_EQ(a.steps[0].without.nonfinite, 0);
 }
 

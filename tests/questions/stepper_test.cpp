@@ -122,6 +122,27 @@ TEST(Stepper, EveryOAndPIsThatOfThePlainReference) {
 }
 
 /// What the steps leave in one of the state's numbers must be what the last rounding of that name made.
+TEST(Stepper, AddsAsATensorCoreDoes) {
+  for (const Algorithm algorithm : algorithms)
+    for (const Accumulator a : {Accumulator::f64, Accumulator::v100, Accumulator::h100, Accumulator::b200_f16}) {
+      Dice dice(11);
+      std::vector<double> scores(41);
+      for (double& s : scores) s = 3 * dice.normal();
+      StepQuestion q = question(algorithm, scores, algorithm == Algorithm::three_pass ? "base_hw" : "hw", 11);
+      q.format = fp16;
+      const Steps by_fma = steps(q);
+      q.pv = a;
+      const Steps s = steps(q);
+      SCOPED_TRACE(std::string(name(algorithm)) + " " + std::string(name(a)));
+      EXPECT_TRUE(s.same_bits);
+      const Experiment e = step_experiment(q);
+      EXPECT_EQ(e.a.accumulator.pv, a);
+      const std::vector<double> all = compute(e).a.values;  // one row as often as there are keys
+      EXPECT_EQ(s.output, std::vector<double>(all.begin(), all.begin() + q.d));
+      EXPECT_EQ(s.steps.size(), by_fma.steps.size());
+    }
+}
+
 TEST(Stepper, WhatWasMadeIsWhatIsStored) {
   Dice dice(83);
   for (int i = 0; i < experiments(100); ++i) {

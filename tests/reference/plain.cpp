@@ -14,9 +14,9 @@ std::vector<double> widened(const std::vector<T>& x) {
 
 template <class T>
 struct State {
-  explicit State(int d) : O(static_cast<std::size_t>(d)) {}
+  explicit State(int d) : O(static_cast<std::size_t>(d)), pending(O) {}
   T m = -std::numeric_limits<T>::infinity(), l = 0, lost = 0;  // lost: Kahan's correction of l
-  std::vector<T> O;
+  std::vector<T> O, pending;                                   // pending: P.V that is not in O yet
   bool started = false;
   Keys places{};
   T max_true = -std::numeric_limits<T>::infinity();
@@ -109,20 +109,35 @@ class Attention {
 
   // --- flash ----------------------------------------------------------------------------------------------------------
 
-  void flash2_tile(State<T>& state, int t, Keys places) {
+  /// `first`: the tile that the run begins with.
+  void flash2_tile(State<T>& state, int t, int first, Keys places) {
     const Values S = steps_.scores(row_, places);
     const Move to = move(state, steps_.tile_max(S), places, S);
     const Values e = steps_.exponentials(S, to.m), P = steps_.all_rounded(Step::P, e);
     const int index = places.first - t * block_k();
     update_l(state, to.alpha, steps_.row_sum(method_.precision.sum_rounded_P ? P : e, index));
+    const int every = flush_interval(method_);
     for (int col = 0; col < steps_.d; ++col) {
       T& o = state.O[static_cast<std::size_t>(col)];
+      T& sum = state.pending[static_cast<std::size_t>(col)];
       const T O_r = rounded(Step::rescaled, to.alpha * o);
-      o = method_.precision.accumulate_in_O ? steps_.weighted(P, places.first, index, col, O_r)
-                                            : O_r + rounded(Step::PV, steps_.weighted(P, places.first, index, col));
-      o = rounded(Step::O, o);
+      if (every == 0) {
+        o = rounded(Step::O, steps_.weighted(P, places.first, index, col, O_r));
+      } else {
+        o = O_r;
+        sum = steps_.weighted(P, places.first, index, col, every == 1 ? T{0} : rounded(Step::rescaled, to.alpha * sum));
+      }
     }
-    note_flash(noted(t, state, to.alpha, S, e, to.moved), P, state);
+    if (every == 1 || (every > 1 && (t - first + 1) % every == 0)) flush(state);
+    State<T> seen = state;
+    if (every > 1) flush(seen);
+    note_flash(noted(t, state, to.alpha, S, e, to.moved), P, seen);
+  }
+  void flush(State<T>& state) const {
+    for (std::size_t i = 0; i < state.O.size(); ++i) {
+      state.O[i] = rounded(Step::O, state.O[i] + rounded(Step::PV, state.pending[i]));
+      state.pending[i] = 0;
+    }
   }
 
   void flash1_tile(State<T>& state, int t, Keys places) {
@@ -158,9 +173,10 @@ class Attention {
       const Keys places = in_tile(t);
       if (places.first >= places.end) continue;
       const bool restarts = !state.started;
-      method_.algorithm == Algorithm::flash1 ? flash1_tile(state, t, places) : flash2_tile(state, t, places);
+      method_.algorithm == Algorithm::flash1 ? flash1_tile(state, t, places) : flash2_tile(state, t, first, places);
       answer_.tiles.back().restarts = restarts;
     }
+    if (flush_interval(method_) > 1) flush(state);
     return {state, output(state, false)};
   }
 

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "kernels/arithmetic/exponential.h"
+#include "kernels/experiment/accumulators.h"
 #include "tests/reference/plain.h"
+#include "tests/reference/plain_tensor_core.h"
 
 namespace attoscope::plain {
 
@@ -28,6 +30,7 @@ class Steps {
         exp2(m.exponential == ExponentialKind::exp2),
         folded_(exp2 && e.problem.softcap == 0 && e.problem.alibi == 0),
         main_(e.format),
+        input_(input_format(e, m)),
         q_(all_rounded(inputs.q)),
         k_(all_rounded(inputs.k)),
         v_(all_rounded(inputs.v)) {}
@@ -58,6 +61,9 @@ class Steps {
   /// The sum of a*b from index `first` of the sum on, rounded after every operation, in the method's order. A chain starts at
   /// `start`, a sum in another order is added to it.
   T inner(Step step, const std::vector<T>& a, const std::vector<T>& b, int first, std::optional<T> start = {}) const {
+    if (step == Step::qk_step && method.accumulator.qk != Accumulator::fma) return accumulated(true, a, b, 0, T{0});
+    if (step == Step::pv_step && method.accumulator.pv != Accumulator::fma)
+      return accumulated(false, a, b, first, start.value_or(T{0}));
     if (method.order == SumOrder::sequential) {
       T sum = start.value_or(T{0});
       for (std::size_t i = 0; i < a.size(); ++i) sum = rounded(step, std::fma(a[i], b[i], sum));
@@ -133,6 +139,27 @@ class Steps {
   }
 
  private:
+  /// Sums of a GPU's tensor cores, or in fp64; the terms before `first` are 0.
+  T accumulated(bool is_qk, const std::vector<T>& a, const std::vector<T>& b, int first, T start) const {
+    const Accumulator accumulator = is_qk ? method.accumulator.qk : method.accumulator.pv;
+    if (accumulator == Accumulator::f64) return in_fp64(a, b, first, start, is_qk ? a.size() : 64);
+    std::vector<float> x(static_cast<std::size_t>(first)), y = x;
+    x.insert(x.end(), a.begin(), a.end());
+    y.insert(y.end(), b.begin(), b.end());
+    const TensorCoreRule rule = tensor_core_rule(gpu_of(accumulator), input_, sums_of(accumulator));
+    return static_cast<T>(tensor_core_dot(rule, x, y, static_cast<float>(start)));
+  }
+  /// q.k is rounded at its end, P.V after every 64 keys of a tile.
+  static T in_fp64(const std::vector<T>& a, const std::vector<T>& b, int first, T start, std::size_t run) {
+    double sum = static_cast<double>(start);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      sum = std::fma(static_cast<double>(a[i]), static_cast<double>(b[i]), sum);
+      const bool ends = i + 1 == a.size() || (static_cast<std::size_t>(first) + i + 1) % run == 0;
+      if (ends) sum = static_cast<double>(static_cast<float>(sum));
+    }
+    return static_cast<T>(sum);
+  }
+
   std::vector<T> all_rounded(const std::vector<double>& x) const {
     return all_rounded(Step::input, std::vector<T>(x.begin(), x.end()));
   }
@@ -201,6 +228,7 @@ class Steps {
 
   const bool folded_;
   const Format& main_;
+  const Format input_;  ///< of q_, k_ and v_
   const std::vector<T> q_, k_, v_;
 };
 

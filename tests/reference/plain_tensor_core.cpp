@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "tests/reference/plain.h"
@@ -32,8 +34,10 @@ float towards_zero(double x, int mantissa_bits) {
 
 float result(SumRounding rounding, double sum) {
   if (sum == 0) return 0;
-  if (rounding == SumRounding::fp16_nearest_even) return static_cast<float>(nearest(fp16, sum));
-  return towards_zero(sum, rounding == SumRounding::e8m13_towards_zero ? 13 : 23);
+  const float rounded = rounding == SumRounding::fp16_nearest_even
+                            ? static_cast<float>(nearest(fp16, sum))
+                            : towards_zero(sum, rounding == SumRounding::e8m13_towards_zero ? 13 : 23);
+  return rounded == 0 ? 0 : rounded;
 }
 
 double aligned_sum(const std::vector<Term>& terms, int bits) {
@@ -44,6 +48,17 @@ double aligned_sum(const std::vector<Term>& terms, int bits) {
   return std::ldexp(sum, largest - bits);
 }
 
+/// A block with an infinity or a NaN: what is not finite, added as IEEE 754 says; NaN is the hardware's. None: all are finite.
+std::optional<float> special(std::span<const float> a, std::span<const float> b, float c) {
+  std::vector<float> wild;
+  if (!std::isfinite(c)) wild.push_back(c);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) wild.push_back(a[i] * b[i]);
+  if (wild.empty()) return {};
+  const float sum = std::accumulate(wild.begin(), wild.end(), 0.0F);
+  return std::isnan(sum) ? std::bit_cast<float>(0x7fffffffU) : sum;
+}
+
 }  // namespace
 
 float tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
@@ -52,7 +67,12 @@ float tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std:
   c = nearest(type, c);
   for (std::size_t at = 0; at < a.size(); at += length) {
     std::vector<Term> terms;
-    for (std::size_t i = at; i < std::min(at + length, a.size()); ++i)
+    const std::size_t count = std::min(length, a.size() - at);
+    if (const auto wild = special(a.subspan(at, count), b.subspan(at, count), c)) {
+      c = *wild;
+      continue;
+    }
+    for (std::size_t i = at; i < at + count; ++i)
       if (a[i] != 0 && b[i] != 0)
         terms.push_back({static_cast<double>(a[i]) * static_cast<double>(b[i]),
                          exponent(a[i], rule.factors) + exponent(b[i], rule.factors)});
@@ -60,7 +80,6 @@ float tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std:
     if (inside && c != 0) terms.push_back({c, exponent(c, type)});
     const float block = terms.empty() ? 0.0F : result(rule.rounding, aligned_sum(terms, rule.aligned_bits));
     c = inside ? block : c + block;
-    if (!std::isfinite(c)) return c;
   }
   return c;
 }

@@ -7,7 +7,7 @@
 
 namespace attoscope::plain {
 
-/// a . b + c by the rule, factors and c finite; c is rounded to the type of sums first.
+/// a . b + c by the rule; c is rounded to the type of sums first.
 float tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c);
 
 }  // namespace attoscope::plain

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/presets.h"
 
 namespace attoscope::testing {
@@ -101,6 +102,25 @@ void add_biases(Problem& p, Dice& dice) {
   if (dice.one_in(5)) p.alibi = dice.any(slopes);
 }
 
+/// Now and then a flush, and any accumulators that the method may have; some methods are changed so that they may.
+void add_accumulators(Experiment& e, Method& m, Dice& dice) {
+  static constexpr Format factors[] = {fp16, bf16, tf32, e4m3, e5m2};
+  if (dice.one_in(3)) m.flush = dice.one_in(2) ? dice.between(0, 2) : dice.between(-1, 9);
+  if (dice.one_in(2)) return;
+  m.order = SumOrder::sequential;
+  m.precision[Step::qk_step] = m.precision[Step::pv_step] = exact;
+  if (&m == &e.a && dice.one_in(2)) e.a.precision[Step::input] = to_format(dice.any(factors));
+  if (dice.one_in(2)) m.precision[Step::P] = to_format(input_format(e, m));
+  for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {
+    std::vector<Accumulator> possible;
+    for (std::size_t i = 0; i < accumulator_names.size(); ++i)
+      if (why_no_accumulator(e, m, product, static_cast<Accumulator>(i)).empty())
+        possible.push_back(static_cast<Accumulator>(i));
+    (product == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv) =
+        possible[static_cast<std::size_t>(dice.between(0, static_cast<int>(possible.size()) - 1))];
+  }
+}
+
 }  // namespace
 
 Input given(Tensors tensors) {
@@ -127,7 +147,15 @@ Experiment random_experiment(Dice& dice) {
   e.format = dice.one_in(12) ? fp64 : random_format(dice);
   e.a = random_method(dice);
   e.b = random_method(dice);
+  for (Method* m : {&e.a, &e.b}) add_accumulators(e, *m, dice);
   return e;
+}
+
+void drop_impossible_accumulators(Experiment& e) {
+  for (Method* m : {&e.a, &e.b}) {
+    if (!why_no_accumulator(e, *m, AttentionProduct::qk, m->accumulator.qk).empty()) m->accumulator.qk = Accumulator::fma;
+    if (!why_no_accumulator(e, *m, AttentionProduct::pv, m->accumulator.pv).empty()) m->accumulator.pv = Accumulator::fma;
+  }
 }
 
 void make_stochastic(Method& m, Dice& dice, int one_in) {
@@ -141,7 +169,8 @@ void describe(std::ostream& out, const Method& m, const Format& main) {
       << " tie_beta=" << m.tie_beta << ' ' << exponential_names[static_cast<std::size_t>(m.exponential)]
       << " degree=" << m.exp2_degree << " p_exponent=" << m.p_exponent << (m.kahan_l ? " kahan_l " : " ")
       << sum_order_names[static_cast<std::size_t>(m.order)] << " sum_lanes=" << m.sum_lanes
-      << (m.reverse_keys ? " reverse_keys" : "") << "\n    ";
+      << (m.reverse_keys ? " reverse_keys" : "") << " qk=" << name(m.accumulator.qk) << " pv=" << name(m.accumulator.pv)
+      << " flush=" << m.flush << "\n    ";
   for (int i = 0; i < step_count; ++i) {
     const Rounding& r = m.precision.steps[static_cast<std::size_t>(i)];
     if (r.kind == Rounding::Kind::exact) continue;

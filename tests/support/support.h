@@ -96,6 +96,9 @@ Input given(Tensors tensors);
 /// biases of the scores, and inputs that may be nasty. Nothing is stochastic.
 Experiment random_experiment(Dice& dice);
 
+/// Fma in place of the accumulators that its methods cannot have, after a change of the experiment.
+void drop_impossible_accumulators(Experiment& experiment);
+
 /// Makes one in so many of the roundings of `method` stochastic.
 void make_stochastic(Method& method, Dice& dice, int one_in);
 

@@ -21,7 +21,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::array<Choice, 10> inputs{{
+constexpr std::array<Choice, 11> inputs{{
     {"normal", "Q, K, V are independent draws of N(0, 1)."},
     {"uniform", "Independent draws from [0, 1): all scores are positive and close, V has a mean."},
     {"outliers", "N(0, 1) + N(0, 100) with probability 0.001: the mix of the FlashAttention-3 paper."},
@@ -32,6 +32,7 @@ constexpr std::array<Choice, 10> inputs{{
      "Keys sorted so that scores rise: the running max moves in every tile, which gives the largest number of rescales."},
     {"descending", "Keys sorted so that scores fall: the first tile holds the max, so there is no rescale."},
     {"shuffled", "The same keys in random order: H_T - 1 rescales a row are expected."},
+    {"biased", "V has a mean, 1 as long as no other is typed: sums that are cut towards zero drift."},
     {"tensors", "Q, K, V of one head, read from a file."},
 }};
 
@@ -175,7 +176,7 @@ bool edit_value(Problem& problem, const Palette& colours, float width) {
 /// The parameter of the input kind: a head or a value; without one, the button that opens a file.
 bool edit_detail(Problem& problem, const PanelInput& in, const Palette& colours, float width) {
   if (problem.input.kind == InputKind::tensors) return head_combo(problem, in.choices.tensors, width);
-  if (problem.input.kind == InputKind::constant) return edit_value(problem, colours, width);
+  if (has_value(problem.input.kind)) return edit_value(problem, colours, width);
   if (push_button("open or drop a file###open file", colours, false, {width, 0})) ImGui::OpenPopup("tensor file");
   explain(
       "Your own Q, K and V: a .safetensors file with one or more heads, or three .npy files. Dropping them anywhere on the "

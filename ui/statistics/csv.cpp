@@ -92,7 +92,7 @@ std::string scatter_csv(const Result& r) {
 std::string why_csv(const Attribution& all) {
   CsvText csv("step,mean_without,mean_alone,mean_now");
   for (const StepShare& s : all.steps)
-    csv.add(name(s.step)).add(s.without.mean_abs).add(s.alone.mean_abs).add(all.total.mean_abs).end_line();
+    csv.add(name(s.source)).add(s.without.mean_abs).add(s.alone.mean_abs).add(all.total.mean_abs).end_line();
   return csv.take();
 }
 

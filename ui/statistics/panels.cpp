@@ -50,7 +50,7 @@ FigurePanel why_panel(const Attribution& all) {
   for (const StepShare& share : all.steps) {
     s.x.push_back(static_cast<double>(p.x.categories.size()));
     s.y.push_back(-100 * share.relief / all.total.mean_abs);
-    p.x.categories.emplace_back(name(share.step));
+    p.x.categories.emplace_back(name(share.source));
   }
   p.x.label = "step made exact";
   if (!s.y.empty()) {

@@ -23,8 +23,8 @@ namespace {
 bool draw_share(const StepShare& s, const StepError& total, double change, double largest, float width, float height,
                 const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float left = px(78), right = px(62), bar = std::floor(px(9));
-  const bool pressed = ImGui::InvisibleButton(("why " + std::string(name(s.step))).c_str(), {width, height});
+  const float left = px(84), right = px(62), bar = std::floor(px(9));
+  const bool pressed = ImGui::InvisibleButton(("why " + std::string(name(s.source))).c_str(), {width, height});
   const bool known = std::isfinite(change);
   const float y = at.y + (height - bar) / 2, room = width - left - right - px(8);
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -36,12 +36,12 @@ bool draw_share(const StepShare& s, const StepError& total, double change, doubl
                         ImGui::IsItemHovered() ? mixed(fill, colours.text, 0.2f) : fill, px(2));
   }
   const float text_y = at.y + (height - line_height(Face::mono)) / 2;
-  draw_text({at.x, text_y}, Face::mono, colours.text, name(s.step));
+  draw_text({at.x, text_y}, Face::mono, colours.text, name(s.source));
   const double tenths = std::round(10 * change) / 10 + 0.0;  // -0 becomes 0
   const std::string shown = !known ? "–" : tenths == 0 ? "0.0 %" : fmt::format("{:+.1f} %", tenths);
   draw_text({at.x + width, text_y}, Face::mono, colours.secondary, shown, 1);
-  explain("The mean error of a if " + std::string(name(s.step)) + " alone were exact: " +
-              std::string(step_texts[static_cast<std::size_t>(s.step)].what) + ". Click: make it exact.",
+  explain("The mean error of a if " + std::string(name(s.source)) + " alone were exact: " + std::string(what(s.source)) +
+              ". Click: make it exact.",
           "now            " + scientific(total.mean_abs) + "\nif exact       " + scientific(s.without.mean_abs) +
               "\nthis one alone " + scientific(s.alone.mean_abs));
   return pressed;
@@ -60,7 +60,7 @@ void draw_shares(Session& session, const Attribution& all, const Palette& colour
   ImGui::BeginChild("steps", {room.x + px(12), room.y}, 0, ImGuiWindowFlags_NoBackground);
   for (std::size_t i = 0; i < changes.size(); ++i)
     if (draw_share(all.steps[i], all.total, changes[i], largest, room.x, height, colours))
-      session.experiment.a.precision[all.steps[i].step] = exact;
+      session.experiment.a = made_exact(session.experiment.a, all.steps[i].source);
   ImGui::EndChild();
 }
 

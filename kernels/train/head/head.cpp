@@ -12,6 +12,7 @@ TrainMethod without_rounding(TrainMethod method) {
   method.method.precision.steps = {};
   method.method.precision[Step::input] = input;
   method.gradient.steps = {};
+  method.method.accumulator = {};
   return method;
 }
 
@@ -25,7 +26,10 @@ HeadRule<T> head_rule(const ModelShape& shape, const TrainMethod& method, bool i
   problem.d = shape.head_dimension();
   problem.mask.kind = Mask::Kind::causal;
   HeadRule<T> rule;
-  rule.job = job(problem, x.method, x.format, Operands<T>{});
+  Operands<T> inputs;  // their formats alone
+  if (const Rounding& r = x.method.precision[Step::input]; r.kind != Rounding::Kind::exact)
+    inputs.format = format_of(r, x.format);
+  rule.job = job(problem, x.method, x.format, inputs);
   rule.job.seed = 0;
   for (std::size_t i = 0; i < grad_step_count; ++i) rule.grad[i] = plan<T>(x.gradient.steps[i], x.format);
   rule.delta_from = x.gradient.delta_from;

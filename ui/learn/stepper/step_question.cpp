@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/cpu/inputs.h"
+#include "kernels/experiment/accumulators.h"
 #include "ui/learn/stepper/stepper.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/words/numbers.h"
@@ -143,6 +144,8 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
                  .block_k = scene.experiment.a.block_k,
                  .format = scene.experiment.format,
                  .precision = scene.experiment.a.precision};
+  q.pv = scene.experiment.a.accumulator.pv;
+  problem = why_no_accumulator(scene.experiment, scene.experiment.a, AttentionProduct::pv, q.pv);
   if (value_of(scene, "block_k").empty()) q.block_k = usual_step_tile;
   const std::vector<double> values = wanted_values(scene, scores.size(), problem);
   if (!problem.empty()) return {};

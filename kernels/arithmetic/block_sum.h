@@ -1,0 +1,137 @@
+/// The sum of one block as a tensor core adds it, for a CPU and a GPU thread, one number at a time: any factors, any c.
+///
+/// Every product of two factors is exact in double; scaled by a power of two, cutting it is a conversion to an integer. These
+/// and their sums, below 2^33, are exact in double as well.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/arithmetic/accumulator.h"
+#include "kernels/arithmetic/exponential.h"
+
+namespace attoscope {
+
+/// How the terms of a product are added; a rule, and what follows from the formats of its factors.
+struct BlockSum {
+  Accumulator accumulator = Accumulator::fma;
+  int block = 4, aligned_bits = 23;  ///< L and F
+  SumRounding rounding = SumRounding::fp32_towards_zero;
+  CarryPlace carry = CarryPlace::in_the_block;
+  int least_a = -126, least_b = -126, least_c = -126;  ///< no number is aligned by a smaller exponent
+  bool exact_in_float = false;                         ///< a float holds every product, as far as its exponents reach
+};
+
+/// The sums of factors of these formats by a rule. Formats of a rule are equal; a variant of a method in which one side is not
+/// rounded has fp32 there.
+constexpr BlockSum block_sum(Accumulator accumulator, const TensorCoreRule& rule, const Format& a, const Format& b) {
+  const Format c = rule.rounding == SumRounding::fp16_nearest_even ? fp16 : fp32;
+  return {.accumulator = accumulator,
+          .block = rule.block,
+          .aligned_bits = rule.aligned_bits,
+          .rounding = rule.rounding,
+          .carry = rule.carry,
+          .least_a = min_exponent(a),
+          .least_b = min_exponent(b),
+          .least_c = min_exponent(c),
+          .exact_in_float = significand_bits(a) + significand_bits(b) <= 24};
+}
+
+/// Factors of a block, in steps: a[i * a_step] * b[i * b_step], i < count.
+struct BlockFactors {
+  const float *a = nullptr, *b = nullptr;
+  std::ptrdiff_t a_step = 1, b_step = 1;
+  int count = 0;
+
+  ATTOSCOPE_HOST_DEVICE_INLINE float left(int i) const { return a[i * a_step]; }
+  ATTOSCOPE_HOST_DEVICE_INLINE float right(int i) const { return b[i * b_step]; }
+};
+
+namespace detail {
+
+/// fp16, for a GPU's threads too.
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr Format half() { return {5, 10}; }
+static_assert(half() == fp16);
+
+inline constexpr int no_exponent = -10000;  ///< of a zero: below all others
+
+ATTOSCOPE_HOST_DEVICE_INLINE int exponent_field(float x) { return static_cast<int>(bit_as<std::uint32_t>(x) >> 23 & 255); }
+ATTOSCOPE_HOST_DEVICE_INLINE bool is_finite(float x) { return exponent_field(x) != 255; }
+/// The exponent that x, finite and not 0, is aligned by.
+ATTOSCOPE_HOST_DEVICE_INLINE int aligned_exponent(float x, int least) {
+  const int exponent = exponent_field(x) - 127;
+  return exponent > least ? exponent : least;
+}
+
+/// x, cut towards zero to fp32, with `dropped` fewer bits of mantissa.
+ATTOSCOPE_HOST_DEVICE_INLINE float cut_to_fp32(double x, int dropped) {
+  const double size = x < 0 ? -x : x;
+  std::uint32_t bits = Layout<float>::infinity;
+  if (size < 0x1p128) {
+    bits = bit_as<std::uint32_t>(static_cast<float>(size));
+    if (static_cast<double>(bit_as<float>(bits)) > size) --bits;
+    bits = bits >> dropped << dropped;
+  }
+  return bit_as<float>(bits | (x < 0 && bits != 0 ? Layout<float>::sign : 0));
+}
+
+ATTOSCOPE_HOST_DEVICE_INLINE float rounded_sum(SumRounding rounding, double sum) {
+  if (sum == 0) return 0;
+  if (rounding == SumRounding::fp16_nearest_even) return static_cast<float>(round(half(), sum)) + 0.0F;
+  return cut_to_fp32(sum, rounding == SumRounding::e8m13_towards_zero ? 10 : 0);
+}
+
+/// Where a factor or c is no finite number: the terms that are not finite, as IEEE adds them.
+ATTOSCOPE_HOST_DEVICE_INLINE float special_sum(const BlockFactors& f, float c) {
+  float sum = is_finite(c) ? 0.0F : c;
+  for (int i = 0; i < f.count; ++i)
+    if (!is_finite(f.left(i)) || !is_finite(f.right(i))) sum = sum + f.left(i) * f.right(i);
+  return sum != sum ? bit_as<float>(std::uint32_t{0x7fffffff}) : sum;
+}
+
+/// The largest exponent among the products; no_exponent: all are 0. `finite` becomes false where a factor is not.
+ATTOSCOPE_HOST_DEVICE_INLINE int largest_exponent(const BlockSum& s, const BlockFactors& f, bool& finite) {
+  int largest = no_exponent;
+  for (int i = 0; i < f.count; ++i) {
+    const float a = f.left(i), b = f.right(i);
+    finite = finite && is_finite(a) && is_finite(b);
+    const int exponent = aligned_exponent(a, s.least_a) + aligned_exponent(b, s.least_b);
+    largest = a != 0 && b != 0 && exponent > largest ? exponent : largest;
+  }
+  return largest;
+}
+
+}  // namespace detail
+
+/// c of the next block: that of these factors, as long as a block at most, on top of c.
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline float next_sum(const BlockSum& s, const BlockFactors& f, float c) {
+  const bool inside = s.carry == CarryPlace::in_the_block;
+  bool finite = detail::is_finite(c);
+  int exponent = detail::largest_exponent(s, f, finite);
+  if (!finite) return detail::special_sum(f, c);
+  if (inside && c != 0) {
+    const int own = detail::aligned_exponent(c, s.least_c);
+    exponent = own > exponent ? own : exponent;
+  }
+  if (exponent == detail::no_exponent) return inside ? 0.0F : c + 0.0F;
+  const double scale = power_of_two<double>(s.aligned_bits - exponent);
+  double sum = inside ? static_cast<std::int32_t>(c * scale) : 0;
+  for (int i = 0; i < f.count; ++i)
+    sum += static_cast<std::int32_t>(static_cast<double>(f.left(i)) * static_cast<double>(f.right(i)) * scale);
+  const float result = detail::rounded_sum(s.rounding, sum * power_of_two<double>(exponent - s.aligned_bits));
+  return inside ? result : c + result;
+}
+
+/// c as it enters the first block of a product.
+ATTOSCOPE_HOST_DEVICE_INLINE float first_carry(const BlockSum& s, float c) {
+  return s.rounding == SumRounding::fp16_nearest_even ? round(detail::half(), c) : c;
+}
+
+/// The same for sums in fp64: a chain of fma, rounded to fp32 once. NaN has tensor cores' bits.
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline float next_fp64_sum(const BlockFactors& f, float c) {
+  double sum = c;
+  for (int i = 0; i < f.count; ++i) sum = fused(static_cast<double>(f.left(i)), static_cast<double>(f.right(i)), sum);
+  const auto rounded = static_cast<float>(sum);
+  return rounded != rounded ? bit_as<float>(std::uint32_t{0x7fffffff}) : rounded;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,31 @@
+/// Whole kernels as they run on a GPU: tiles, roundings, the GPU's sums and options, each with its source.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+/// A kernel by name. What is not emulated is said in `what`.
+struct KernelPreset {
+  std::string_view name, what, source;
+};
+
+/// All of them. Their tiles follow d and the mask, as the kernels' own choices do.
+std::span<const KernelPreset> kernel_presets();
+
+/// The preset called `name`. Throws std::invalid_argument naming it and the known ones.
+const KernelPreset& kernel_preset(std::string_view name);
+
+/// The experiment with this kernel as a. The main format becomes e4m3 for those of 8 bits, and bf16 for the others where it is
+/// neither bf16 nor fp16.
+Experiment with_kernel(Experiment e, const KernelPreset& kernel);
+/// The same for b; the main format stays.
+Experiment with_kernel_as_b(Experiment e, const KernelPreset& kernel);
+
+/// The name of the kernel that `m` is on that problem; "": none.
+std::string_view kernel_name(const Method& m, const Problem& problem, const Format& main);
+
+}  // namespace attoscope

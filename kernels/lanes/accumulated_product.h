@@ -1,0 +1,395 @@
+/// The product of micro_kernel.h with its terms added as a tensor core adds them (kernels/arithmetic/block_sum.h), in float.
+///
+/// A float holds every product. Scaled by a power of two and cut to an integer, products are added exactly; what leaves that
+/// domain is added again, number by number: sums that may pass 2^31, terms below 2^(F - 125), beyond 2^100 or not finite.
+#pragma once
+
+#include "kernels/arithmetic/block_sum.h"
+#include "kernels/lanes/micro_kernel.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+/// A product, and how its terms are added. Where `p.first` is given, a lane has terms first <= k < end only, and B is 0
+/// elsewhere.
+struct BlockProduct {
+  const Product<float>& p;
+  const BlockSum& sum;
+  int lead = 0;                                          ///< terms of the first block that come before the first one here
+  LaneArray<const float> changes{};                      ///< per row: 0 where C stays as it is, else 1; null: no row stays
+  LaneArray<std::int16_t> exponents_a{}, exponents_b{};  ///< a CPU's scratch for as many numbers as A and B have
+};
+
+namespace blocks {
+
+using L = Lanes<float>;
+using V = typename L::V;
+using Int = typename Lane<V>::Int;
+using UInt = typename Lane<V>::UInt;
+inline constexpr int vectors = L::vectors;
+
+/// As many aligned products of two factors have a sum below 2^31: each is below 2^(2 + 25).
+inline constexpr int safe_terms = 16;
+/// Exponents that tell their sums from those of numbers: of zero, and of what is not finite.
+inline constexpr int exponent_of_zero = -5000, exponent_of_wild = 12000;
+inline constexpr int bias = 127;  ///< of a float's exponent field; sums of exponents carry it
+
+/// The exponent that x is aligned by. X is a number or a vector.
+template <class X>
+ATTOSCOPE_HOST_DEVICE_INLINE typename Lane<X>::Int aligned_exponent(X x, int least) {
+  using I = typename Lane<X>::Int;
+  const I field = (bits_of(x) >> 23) & 255, own = field - bias, raised = own < least ? I{} + least : own;
+  const I known = field == 255 ? I{} + exponent_of_wild : raised;
+  return x == X{} ? I{} + exponent_of_zero : known;
+}
+
+#ifdef ATTOSCOPE_SIMT
+
+/// The rows of C that are summed together: fewer than in other products, since each sum needs more registers.
+inline constexpr int sum_rows = 8;
+
+/// Exponents of a row of the block, and of one of its vectors.
+using Exponents = std::int32_t;
+inline constexpr int exponent_vectors = vectors;
+ATTOSCOPE_HOST_DEVICE_INLINE Int exponents_of(const Exponents* x, int r) { return x[r]; }
+
+/// sum_rows rows of A as the warp has staged them.
+struct Left {
+  const float* stage;
+  int least;
+  ATTOSCOPE_HOST_DEVICE_INLINE float value(int i, int k) const { return stage[k * staged_row<float> + i]; }
+  ATTOSCOPE_HOST_DEVICE_INLINE std::int32_t exponent(int i, int k) const { return aligned_exponent(value(i, k), least) + bias; }
+};
+/// B from the block's first element on.
+struct Right {
+  LaneArray<const float> b;
+  int least;
+  ATTOSCOPE_HOST_DEVICE_INLINE V value(int k, int r) const { return b[k * vectors + r]; }
+  ATTOSCOPE_HOST_DEVICE_INLINE Exponents exponents(int k, int r) const { return aligned_exponent(value(k, r), least); }
+};
+
+#else
+
+inline constexpr int sum_rows = 4;
+
+using Exponents = std::int16_t __attribute__((vector_size(vector_bytes)));
+using HalfExponents = std::int16_t __attribute__((vector_size(vector_bytes / 2)));
+inline constexpr int exponent_vectors = vectors / 2;
+inline Int exponents_of(const Exponents* x, int r) {
+  HalfExponents half;
+  __builtin_memcpy(&half, reinterpret_cast<const char*>(x) + static_cast<std::size_t>(r) * sizeof half, sizeof half);
+  return __builtin_convertvector(half, Int);
+}
+
+struct Left {
+  const float* a;
+  const std::int16_t* exponents_;
+  std::ptrdiff_t m_stride, k_stride;
+  float value(int i, int k) const { return a[i * m_stride + k * k_stride]; }
+  std::int16_t exponent(int i, int k) const { return exponents_[i * m_stride + k * k_stride]; }
+};
+struct Right {
+  const V* b;
+  const Exponents* exponents_;
+  V value(int k, int r) const { return b[k * vectors + r]; }
+  Exponents exponents(int k, int r) const { return exponents_[k * exponent_vectors + r]; }
+};
+
+#endif
+
+/// Sums of M rows of C.
+template <int M>
+struct Sums {
+  V c[M][vectors];
+};
+
+/// The element of C in row m and in a lane of the r-th vector, number by number: the terms k0 <= k < k1 on top of c.
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline float slow_sum(const BlockProduct& x, int m, int r, int lane, int k0, int k1, float c) {
+  const Product<float>& p = x.p;
+  if (p.first) {
+    const int first = static_cast<int>(lane_of(as_vectors(p.first)[r], lane)),
+              end = static_cast<int>(lane_of(as_vectors(p.end)[r], lane));
+    k0 = first > k0 ? first : k0;
+    k1 = end < k1 ? end : k1;
+  }
+  const BlockFactors f{.a = p.a + m * p.m_stride + k0 * p.k_stride,
+                       .b = first_of(p.b + (std::ptrdiff_t{k0} * vectors + r) * L::width + lane),
+                       .a_step = p.k_stride,
+                       .b_step = std::ptrdiff_t{vectors} * L::width * lane_stride,
+                       .count = k1 > k0 ? k1 - k0 : 0};
+  return x.sum.accumulator == Accumulator::f64 ? next_fp64_sum(f, c) : next_sum(x.sum, f, c);
+}
+
+/// One block, for one product's sums: `left` and `right` begin with the block's first term.
+template <int M>
+class Block {
+ public:
+  ATTOSCOPE_HOST_DEVICE_INLINE Block(const BlockSum& sum, const Left& left, const Right& right, int count)
+      : sum_(sum), left_(left), right_(right), count_(count), inside_(sum.carry == CarryPlace::in_the_block) {}
+
+  /// The next sums; `wild` is not 0 in lanes where they are not right.
+  ATTOSCOPE_HOST_DEVICE_INLINE void next(const Sums<M>& before, Sums<M>& after, Int& wild) {
+    find_scales(before, wild);
+    if (L::width == 1 && any(wild)) return;
+    Int total[M][vectors];
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r) total[i][r] = Int{};
+    if (inside_)
+      for (int i = 0; i < M; ++i)
+        for (int r = 0; r < vectors; ++r) total[i][r] = truncated(before.c[i][r] * scale_[i][r]);
+    if (count_ <= safe_terms && !may_pass(count_)) {
+      add_terms(0, count_, total);
+    } else {
+      for (int k = 0; k < count_; k += safe_terms) add_part(k, k + safe_terms < count_ ? k + safe_terms : count_, total, wild);
+    }
+    finish(total, before, after);
+  }
+
+ private:
+  /// Whether so many terms and c may pass 2^31.
+  ATTOSCOPE_HOST_DEVICE_INLINE bool may_pass(int terms) const {
+    return (4.0F * terms + 2) * (1 << sum_.aligned_bits) > 0x1p31F;
+  }
+
+  /// scale_ = 2^(F - the largest exponent).
+  ATTOSCOPE_HOST_DEVICE_INLINE void find_scales(const Sums<M>& before, Int& wild) {
+    Exponents top[M][exponent_vectors];
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < exponent_vectors; ++r) top[i][r] = Exponents{} + static_cast<std::int16_t>(2 * exponent_of_zero);
+    for (int k = 0; k < count_; ++k)
+      for (int r = 0; r < exponent_vectors; ++r) {
+        const Exponents exponents = right_.exponents(k, r);
+        ATTOSCOPE_UNROLL(unroll)
+        for (int i = 0; i < M; ++i) {
+          const Exponents sum = exponents + left_.exponent(i, k);
+          top[i][r] = sum > top[i][r] ? sum : top[i][r];
+        }
+      }
+    const int least = sum_.aligned_bits + bias - 125;
+    Int outside{};
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r) {
+        const Int with_c = with_carry(exponents_of(top[i], r), before.c[i][r]), known = with_c < least ? Int{} + least : with_c;
+        outside = outside | (with_c != known ? Int{} + 1 : Int{}) | (known < bias + 100 ? Int{} : Int{} + 1);
+        scale_[i][r] = from_bits<V>((bias + bias + sum_.aligned_bits - known) << 23);
+      }
+    if (!any(outside)) return;
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r) wild = wild | wildness(exponents_of(top[i], r), before.c[i][r]);
+  }
+
+  /// The largest exponent, with its bias, of the products and c.
+  ATTOSCOPE_HOST_DEVICE_INLINE Int with_carry(Int products, V c) const {
+    if (!inside_) return products;
+    Int own = (bits_of(c) >> 23) & 255;
+    if (sum_.least_c != -126) {  // that of fp16
+      const Int raised = own < sum_.least_c + bias ? Int{} + (sum_.least_c + bias) : own;
+      own = c == V{} ? Int{} : raised;
+    }
+    return own > products ? own : products;
+  }
+
+  /// 1 in lanes whose terms are not all 0 and leave the domain.
+  ATTOSCOPE_HOST_DEVICE_INLINE Int wildness(Int products, V c) const {
+    const Int top = with_carry(products, c), one = Int{} + 1;
+    const Int some = products > exponent_of_zero / 2 ? one : (c == V{} ? Int{} : one);
+    const Int low = top < sum_.aligned_bits + bias - 125 ? some : Int{};
+    return top < bias + 100 ? low : one;
+  }
+
+  /// Adds the terms k0 <= k < k1 to the totals.
+  ATTOSCOPE_HOST_DEVICE_INLINE void add_terms(int k0, int k1, Int (&total)[M][vectors]) {
+    for (int k = k0; k < k1; ++k)
+      for (int r = 0; r < vectors; ++r) {
+        const V b = right_.value(k, r);
+        ATTOSCOPE_UNROLL(unroll)
+        for (int i = 0; i < M; ++i) total[i][r] = total[i][r] + truncated((left_.value(i, k) * b) * scale_[i][r]);
+      }
+  }
+  /// The same for terms whose sum is below 2^31, where the total may pass it.
+  ATTOSCOPE_HOST_DEVICE_INLINE void add_part(int k0, int k1, Int (&total)[M][vectors], Int& wild) {
+    Int part[M][vectors];
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r) part[i][r] = Int{};
+    add_terms(k0, k1, part);
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r) {
+        const Int sum = bit_as<Int>(bit_as<UInt>(total[i][r]) + bit_as<UInt>(part[i][r]));
+        const Int passed = (total[i][r] ^ sum) & (part[i][r] ^ sum);  // negative: the sum's sign is wrong
+        wild = wild | (passed < 0 ? Int{} + 1 : Int{});
+        total[i][r] = sum;
+      }
+  }
+
+  /// The totals, in units of 1/scale, as the block's results.
+  ATTOSCOPE_HOST_DEVICE_INLINE void finish(const Int (&total)[M][vectors], const Sums<M>& before, Sums<M>& after) const {
+    const int kept = sum_.rounding == SumRounding::e8m13_towards_zero ? -1024 : -1;
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r) {
+        const V unit = from_bits<V>(((bias + bias) << 23) - bits_of(scale_[i][r])), cut = cut_to_float(total[i][r]);
+        after.c[i][r] = from_bits<V>(bits_of(cut) & kept) * unit;
+      }
+    if (sum_.rounding == SumRounding::fp16_nearest_even)
+      for (int i = 0; i < M; ++i)
+        for (int r = 0; r < vectors; ++r) after.c[i][r] = half(total[i][r], scale_[i][r]);
+    if (!inside_)
+      for (int i = 0; i < M; ++i)
+        for (int r = 0; r < vectors; ++r) after.c[i][r] = before.c[i][r] + after.c[i][r];
+  }
+  /// To nearest in fp16: an odd last bit keeps what was cut on its side of a tie.
+  ATTOSCOPE_HOST_DEVICE_INLINE static V half(Int total, V scale) {
+    const V unit = from_bits<V>(((bias + bias) << 23) - bits_of(scale)), cut = cut_to_float(total);
+    const Int odd = truncated(cut) == total ? Int{} : Int{} + 1;
+    return MagicRounder<float>(RounderPlan<float>{.kind = RounderKind::half,
+                                                  .format = detail::half(),
+                                                  .dropped = Layout<float>::mantissa_bits - detail::half().mantissa_bits,
+                                                  .largest = largest<float>(detail::half()),
+                                                  .beyond = std::numeric_limits<float>::infinity()})(
+               from_bits<V>(bits_of(cut) | odd) * unit) +
+           V{};  // +0 for -0
+  }
+
+  const BlockSum& sum_;
+  const Left& left_;
+  const Right& right_;
+  int count_;
+  bool inside_;
+  V scale_[M][vectors];
+};
+
+/// Rows m0 .. m0 + M - 1 of C, with their sums in registers.
+template <int M>
+class RowSums {
+ public:
+  ATTOSCOPE_HOST_DEVICE_INLINE RowSums(const BlockProduct& x, int m0) : x_(x), m0_(m0) {
+    const auto c = as_vectors(x.p.c) + static_cast<std::ptrdiff_t>(m0) * vectors;
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r) sums_.c[i][r] = x.p.resume && m0 + i < x.p.m ? entering(c[i * vectors + r]) : V{};
+  }
+
+  /// The block of the terms k0 <= k < k1.
+  ATTOSCOPE_HOST_DEVICE_INLINE void add(const Left& left, const Right& right, int k0, int k1) {
+    Int wild{};
+    const Sums<M> before = sums_;
+    Block<M>(x_.sum, left, right, k1 - k0).next(before, sums_, wild);
+    if (!any(wild)) return;
+    for (int lane = 0; lane < L::width; ++lane)
+      if (lane_of(wild, lane) != 0) add_slowly(before, lane, k0, k1);
+  }
+  /// The same, number by number.
+  ATTOSCOPE_HOST_DEVICE_INLINE void add_slowly(int k0, int k1) {
+    const Sums<M> before = sums_;
+    for (int lane = 0; lane < L::width; ++lane) add_slowly(before, lane, k0, k1);
+  }
+
+  ATTOSCOPE_HOST_DEVICE_INLINE void store() const {
+    const auto c = as_vectors(x_.p.c) + static_cast<std::ptrdiff_t>(m0_) * vectors;
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r) {
+        if (m0_ + i >= x_.p.m) continue;
+        const V sum = sums_.c[i][r];
+        c[i * vectors + r] = !x_.changes ? sum : (as_vectors(x_.changes)[r] != 0.0F ? sum : c[i * vectors + r]);
+      }
+  }
+
+ private:
+  ATTOSCOPE_HOST_DEVICE_INLINE V entering(V c) const {
+    if (x_.sum.rounding != SumRounding::fp16_nearest_even) return c;
+    for (int lane = 0; lane < L::width; ++lane) set_lane(c, lane, first_carry(x_.sum, lane_of(c, lane)));
+    return c;
+  }
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void add_slowly(const Sums<M>& before, int lane, int k0, int k1) {
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r)
+        if (m0_ + i < x_.p.m)
+          set_lane(sums_.c[i][r], lane, slow_sum(x_, m0_ + i, r, lane, k0, k1, lane_of(before.c[i][r], lane)));
+  }
+
+  const BlockProduct& x_;
+  int m0_;
+  Sums<M> sums_;
+};
+
+/// block(k0, k1) for the terms of one block after the other. Sums in fp64 have one block.
+template <class Each>
+ATTOSCOPE_HOST_DEVICE_INLINE void each_block(const BlockProduct& x, Each block) {
+  const int length = x.sum.accumulator == Accumulator::f64 ? x.p.depth : x.sum.block;
+  for (int k0 = 0, k1 = 0; k0 < x.p.depth; k0 = k1) {
+    k1 = k0 + length - (k0 == 0 && x.sum.accumulator != Accumulator::f64 ? x.lead : 0);
+    k1 = k1 < x.p.depth ? k1 : x.p.depth;
+    block(k0, k1);
+  }
+}
+
+/// Rows of C by `slow_sum` alone.
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline void slow_rows(const BlockProduct& x) {
+  for (int m = 0; m < x.p.m; ++m) {
+    RowSums<1> sums(x, m);
+    each_block(x, [&](int k0, int k1) { sums.add_slowly(k0, k1); });
+    sums.store();
+  }
+}
+
+#ifdef ATTOSCOPE_SIMT
+
+/// All lanes of the warp stage the same blocks.
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline void fast_rows(const BlockProduct& x) {
+  const Product<float>& p = x.p;
+  float* const stage = static_cast<float*>(p.group.stage());
+  for (int m0 = 0; m0 < p.m; m0 += column_group) {
+    RowSums<sum_rows> first(x, m0), second(x, m0 + sum_rows);
+    each_block(x, [&](int k0, int k1) {
+      stage_operand(p, m0, k0, k1 - k0, stage);
+      const Right right{p.b + std::ptrdiff_t{k0} * vectors, x.sum.least_b};
+      first.add(Left{stage, x.sum.least_a}, right, k0, k1);
+      second.add(Left{stage + sum_rows, x.sum.least_a}, right, k0, k1);
+    });
+    first.store();
+    second.store();
+  }
+}
+
+#else
+
+template <int M>
+inline void row_group(const BlockProduct& x, int m0) {
+  const Product<float>& p = x.p;
+  const auto* const exponents_b = reinterpret_cast<const Exponents*>(x.exponents_b);
+  RowSums<M> sums(x, m0);
+  each_block(x, [&](int k0, int k1) {
+    const std::ptrdiff_t at = m0 * p.m_stride + k0 * p.k_stride, k = k0;
+    sums.add(Left{p.a + at, x.exponents_a + at, p.m_stride, p.k_stride},
+             Right{as_vectors(p.b) + k * vectors, exponents_b + k * exponent_vectors}, k0, k1);
+  });
+  sums.store();
+}
+
+inline void find_exponents(const BlockProduct& x) {
+  const Product<float>& p = x.p;
+  for (int i = 0; i < p.m * p.depth; ++i)  // A's elements lie side by side
+    x.exponents_a[i] = static_cast<std::int16_t>(aligned_exponent(p.a[i], x.sum.least_a) + bias);
+  for (int i = 0; i < p.depth * vectors; ++i) {
+    const auto half = __builtin_convertvector(aligned_exponent(as_vectors(p.b)[i], x.sum.least_b), HalfExponents);
+    __builtin_memcpy(x.exponents_b + std::ptrdiff_t{i} * L::width, &half, sizeof half);
+  }
+}
+
+inline void fast_rows(const BlockProduct& x) {
+  const Product<float>& p = x.p;
+  find_exponents(x);
+  int m = 0;
+  for (; m + sum_rows <= p.m; m += sum_rows) row_group<sum_rows>(x, m);
+  for (; m < p.m; ++m) row_group<1>(x, m);
+}
+
+#endif
+
+}  // namespace blocks
+
+/// C = A * B (+ C where p.resume), every element's terms added block by block.
+ATTOSCOPE_HOST_DEVICE inline void accumulated_product(const BlockProduct& x) {
+  x.sum.accumulator != Accumulator::f64&& x.sum.exact_in_float ? blocks::fast_rows(x) : blocks::slow_rows(x);
+}
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

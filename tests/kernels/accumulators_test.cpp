@@ -1,0 +1,273 @@
+/// Methods whose products are added by tensor cores: the bits of a plain transcription on every instruction set, what is
+/// refused, and what a flush is.
+#include "kernels/experiment/accumulators.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/lanes/job.h"
+#include "tests/reference/plain.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::describe;
+using testing::Dice;
+using testing::experiments;
+using testing::same;
+
+constexpr std::array<Format, 5> factors{fp16, bf16, tf32, e4m3, e5m2};
+
+/// Numbers that leave the domain of fast sums now and then: tiny and huge ones, zeros, what is not finite.
+double element(Dice& dice, int kind) {
+  if (kind == 0) return dice.normal();
+  if (kind == 1) return dice.one_in(3) ? 0 : std::ldexp(dice.normal(), dice.between(-40, 40));
+  if (kind == 2) return 1.96875;  // sums as large as they can be
+  if (kind == 3) return std::ldexp(dice.normal(), dice.between(-130, -20));
+  static constexpr double wild[] = {NAN, INFINITY, -INFINITY, 3e38, -1e-40, -0.0};
+  return dice.one_in(40) ? dice.any(wild) : dice.normal();
+}
+
+Input some_input(Dice& dice, int n, int d) {
+  Tensors t{n, d, {}, {}, {}};
+  for (auto* tensor : {&t.q, &t.k, &t.v}) {
+    const int kind = dice.between(0, 4);
+    for (int i = 0; i < n * d; ++i) tensor->push_back(element(dice, kind));
+  }
+  return testing::given(std::move(t));
+}
+
+Accumulator some_accumulator(Dice& dice, const Experiment& e, const Method& m, AttentionProduct product) {
+  std::vector<Accumulator> possible;
+  for (std::size_t i = 0; i < accumulator_names.size(); ++i)
+    if (why_no_accumulator(e, m, product, static_cast<Accumulator>(i)).empty()) possible.push_back(static_cast<Accumulator>(i));
+  return dice.any(possible);
+}
+
+/// Larger than testing::random_experiment's, with P in the format of V, and accumulators in both products of a and b.
+Experiment random_accumulators(Dice& dice) {
+  Experiment e = testing::random_experiment(dice);
+  e.format = dice.any(factors);
+  e.problem.n = dice.between(1, 180);
+  e.problem.d = dice.between(1, 72);
+  e.problem.input = some_input(dice, e.problem.n, e.problem.d);
+  e.problem.mask.window = dice.between(1, e.problem.n + 3);
+  e.problem.rows = dice.one_in(2) ? dice.between(1, e.problem.n) : 0;
+  e.problem.traced_row = dice.between(-e.problem.n, e.problem.n - 1);
+  for (Method* m : {&e.a, &e.b}) {
+    const Algorithm algorithm = m->algorithm;
+    *m = Method{.algorithm = algorithm, .block_k = dice.between(1, 150), .splits = dice.between(1, 4)};
+    m->reverse_keys = dice.one_in(4);
+    m->exponential = dice.one_in(2) ? ExponentialKind::exp2 : ExponentialKind::natural;
+    m->p_exponent = dice.one_in(2) ? 8 : 0;
+    m->flush = dice.between(-1, 5);
+    m->precision = policy(dice.one_in(2) ? "hw" : "eager").precision;
+    m->precision[Step::input] = m->precision[Step::P] = to_main;
+    m->accumulator.qk = some_accumulator(dice, e, *m, AttentionProduct::qk);
+    m->accumulator.pv = some_accumulator(dice, e, *m, AttentionProduct::pv);
+  }
+  return e;
+}
+
+::testing::AssertionResult is_plain(const Result& r, const Method& m, const Matrix& output) {
+  const std::vector<plain::Row> rows = plain::attend(r.experiment, m, *r.inputs, r.rows);
+  for (int row = 0; row < output.rows; ++row)
+    for (int c = 0; c < output.cols; ++c) {
+      const double expected = rows[static_cast<std::size_t>(row)].output[static_cast<std::size_t>(c)];
+      if (!same(output(row, c), expected))
+        return ::testing::AssertionFailure()
+               << "at (" << row << ", " << c << "): " << std::hexfloat << output(row, c) << ", expected " << expected;
+    }
+  return ::testing::AssertionSuccess();
+}
+
+TEST(Accumulators, HaveTheBitsOfThePlainTranscriptionOnEveryInstructionSet) {
+  std::set<Accumulator> seen;
+  for (int seed = 1; seed <= experiments(200); ++seed) {
+    Dice dice(static_cast<std::uint64_t>(77000 + seed));
+    const Experiment e = random_accumulators(dice);
+    for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
+      if (!has_instruction_set(isa)) continue;
+      SCOPED_TRACE(std::string(isa) + ", seed " + std::to_string(seed) + ": " + describe(e));
+      const Result r = compute(e, {.isa = isa});
+      ASSERT_TRUE(is_plain(r, e.a, r.a));
+      ASSERT_TRUE(is_plain(r, e.b, r.b));
+    }
+    seen.insert({e.a.accumulator.qk, e.a.accumulator.pv, e.b.accumulator.qk, e.b.accumulator.pv});
+  }
+  EXPECT_EQ(seen.size(), accumulator_names.size());
+}
+
+Experiment small(const Format& format = bf16) {
+  Experiment e = testing::small_experiment(format, 200, 32);
+  e.a.precision = policy("hw").precision;
+  e.a.precision[Step::output] = exact;  // so that every bit of O is seen
+  return e;
+}
+
+std::uint64_t bits(const Experiment& e) { return compute(e).digests.a; }
+
+TEST(Accumulators, ChangeBitsAndAnotherGpusAreOthers) {
+  std::set<std::uint64_t> digests;
+  for (const Accumulator a : {Accumulator::fma, Accumulator::f64, Accumulator::a100, Accumulator::h100}) {
+    Experiment e = small();
+    e.a.accumulator = {a, a};
+    digests.insert(bits(e));
+  }
+  EXPECT_EQ(digests.size(), 4U);
+}
+
+TEST(Accumulators, OfOneRowDoNotDependOnOtherRowsNorOnBlockQ) {
+  Experiment e = small();
+  e.problem.mask = {Mask::Kind::window, 23};
+  e.a.accumulator = {Accumulator::h100, Accumulator::h100};
+  const Result all = compute(e);
+  e.problem.rows = 11;
+  e.a.block_q = 7;
+  const Result some = compute(e);
+  for (int i = 0; i < some.a.rows; ++i)
+    for (int c = 0; c < some.a.cols; ++c) EXPECT_EQ(some.a(i, c), all.a(some.rows[static_cast<std::size_t>(i)], c));
+}
+
+TEST(Flush, OfThePolicyIsEachTileOrNever) {
+  for (const Accumulator a : {Accumulator::fma, Accumulator::h100})
+    for (const bool in_O : {false, true}) {
+      Experiment e = small();
+      e.a.accumulator.pv = a;
+      e.a.precision.accumulate_in_O = in_O;
+      const std::uint64_t of_policy = bits(e);
+      e.a.flush = in_O ? 0 : 1;
+      EXPECT_EQ(bits(e), of_policy);
+      e.a.flush = in_O ? 1 : 0;
+      EXPECT_NE(bits(e), of_policy);
+    }
+}
+
+TEST(Flush, AfterMoreTilesThanThereAreIsNoFlush) {
+  Experiment e = small();
+  e.a.flush = 0;
+  const std::uint64_t never = bits(e);
+  e.a.flush = 1000;
+  EXPECT_EQ(bits(e), never);
+  e.a.flush = 3;
+  EXPECT_NE(bits(e), never);
+}
+
+TEST(Flush, IsIgnoredWhereTheAlgorithmDecides) {
+  for (const Algorithm algorithm : {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1}) {
+    Experiment e = small();
+    e.a.algorithm = algorithm;
+    const std::uint64_t digest = bits(e);
+    e.a.flush = 4;
+    EXPECT_EQ(bits(e), digest);
+  }
+}
+
+/// What `validate` says; "": nothing.
+std::string refusal(const Experiment& e) {
+  try {
+    validate(e);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Accumulators, ThatAGpuDoesNotHaveAreRefusedInOneSentence) {
+  const auto said = [](auto change) {
+    Experiment e = small();
+    e.a.accumulator = {Accumulator::h100, Accumulator::h100};
+    change(e);
+    return refusal(e);
+  };
+  EXPECT_EQ(said([](Experiment&) {}), "");
+  EXPECT_EQ(said([](Experiment& e) { e.a.precision[Step::P] = exact; }),
+            "a.accumulator.pv is h100: P is left in fp32, which h100 does not multiply: round P as V, to bf16");
+  EXPECT_EQ(said([](Experiment& e) { e.a.precision[Step::P] = to_format(e4m3); }),
+            "a.accumulator.pv is h100: P is e4m3 and V is bf16: a tensor core multiplies numbers of one format");
+  EXPECT_EQ(said([](Experiment& e) { e.format = parse_format("e3m2"); }),
+            "a.accumulator.qk is h100: tensor cores multiply no e3m2 here, expected fp16, bf16, tf32, e4m3 or e5m2");
+  EXPECT_EQ(
+      said([](Experiment& e) {
+        e.format = e4m3;
+        e.a.accumulator.qk = Accumulator::a100;
+      }),
+      "a.accumulator.qk is a100: a100 multiplies no e4m3, expected fp16, bf16 or tf32, or for e4m3 ada, l40s, h100, h200, "
+      "b200 or rtx50");
+  EXPECT_EQ(
+      said([](Experiment& e) { e.a.accumulator.qk = Accumulator::h100_f16; }),
+      "a.accumulator.qk is h100:f16: h100 adds products of bf16 in f32 alone, expected that, or for f16 products of fp16, "
+      "e4m3 or e5m2");
+  EXPECT_EQ(said([](Experiment& e) { e.a.order = SumOrder::pairwise; }),
+            "a.accumulator.qk is h100: h100 adds in its own order, and order is pairwise, expected sequential");
+  EXPECT_EQ(said([](Experiment& e) { e.a.precision[Step::pv_step] = to_main; }),
+            "a.accumulator.pv is h100: h100 rounds its sums by itself, and pv_step is main, expected exact");
+  EXPECT_EQ(said([](Experiment& e) { e.b.precision[Step::S] = to_format(fp64); }),
+            "a.accumulator.qk is h100: h100 adds in fp32: formats of more than 24 bits, anywhere in the experiment, need fma");
+  EXPECT_EQ(said([](Experiment& e) { e.a.algorithm = Algorithm::hardware; }), "");
+}
+
+TEST(Accumulators, OfBSeeItsOwnInputs) {
+  Experiment e = small();
+  e.b.precision = policy("base_hw").precision;
+  e.b.precision[Step::input] = e.b.precision[Step::P] = to_format(e4m3);
+  e.b.accumulator = {Accumulator::a100, Accumulator::a100};
+  EXPECT_NE(refusal(e), "");
+  e.b.accumulator = {Accumulator::h100, Accumulator::h100};
+  EXPECT_EQ(refusal(e), "");
+  const Result r = compute(e);
+  EXPECT_TRUE(is_plain(r, e.b, r.b));
+}
+
+TEST(Accumulators, HaveTheirNames) {
+  for (std::size_t i = 0; i < accumulator_names.size(); ++i) {
+    const auto a = static_cast<Accumulator>(i);
+    EXPECT_EQ(parse_accumulator(name(a)), a);
+    if (!is_tensor_core(a)) continue;
+    const std::string sums = sums_of(a) == SumType::f16 ? ":f16" : "";
+    EXPECT_EQ(name(a), std::string(name(gpu_of(a))) + sums);
+  }
+  EXPECT_THROW(parse_accumulator("a1000"), std::invalid_argument);
+}
+
+TEST(KernelPresets, AreExperimentsAndFoundAgainByTheirMethod) {
+  for (const KernelPreset& kernel : kernel_presets())
+    for (const int d : {32, 64, 96, 128, 192, 256})
+      for (const auto mask : {Mask::Kind::none, Mask::Kind::causal}) {
+        Experiment e = default_experiment();
+        e.problem.n = 40;
+        e.problem.d = d;
+        e.problem.mask.kind = mask;
+        e = with_kernel(std::move(e), kernel);
+        EXPECT_EQ(refusal(e), "") << kernel.name << ", d = " << d;
+        EXPECT_EQ(kernel_name(e.a, e.problem, e.format), kernel.name);
+        const Result r = compute(e);
+        EXPECT_TRUE(is_plain(r, e.a, r.a)) << kernel.name << ", d = " << d;
+      }
+  EXPECT_THROW(kernel_preset("fa5"), std::invalid_argument);
+}
+
+TEST(KernelPresets, TakeTheTilesOfTheirHeadDimensionAndMask) {
+  Experiment e = default_experiment();
+  e.problem.d = 128;
+  EXPECT_EQ(tiles_of(with_kernel(e, kernel_preset("fa2_rtx40")).a), (TileSizes{128, 32}));
+  EXPECT_EQ(tiles_of(with_kernel(e, kernel_preset("fa3_fp8_h100")).a), (TileSizes{128, 224}));
+  e.problem.mask.kind = Mask::Kind::causal;
+  EXPECT_EQ(tiles_of(with_kernel(e, kernel_preset("fa2_rtx40")).a), (TileSizes{64, 64}));
+  EXPECT_EQ(with_kernel(e, kernel_preset("fa3_fp8_h100")).format, e4m3);
+  EXPECT_EQ(with_kernel(e, kernel_preset("fa3_h100")).format, bf16);
+  e.format = fp16;
+  EXPECT_EQ(with_kernel(e, kernel_preset("fa3_h100")).format, fp16);
+}
+
+}  // namespace
+}  // namespace attoscope
