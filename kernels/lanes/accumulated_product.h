@@ -131,12 +131,12 @@ class Block {
   ATTOSCOPE_HOST_DEVICE_INLINE void next(const Sums<M>& before, Sums<M>& after, Int& wild) {
     find_scales(before, wild);
     if (L::width == 1 && any(wild)) return;
-    Int total[M][vectors];
+    UInt total[M][vectors];  // unsigned, since what is wild may pass 2^31
     for (int i = 0; i < M; ++i)
-      for (int r = 0; r < vectors; ++r) total[i][r] = Int{};
+      for (int r = 0; r < vectors; ++r) total[i][r] = UInt{};
     if (inside_)
       for (int i = 0; i < M; ++i)
-        for (int r = 0; r < vectors; ++r) total[i][r] = truncated(before.c[i][r] * scale_[i][r]);
+        for (int r = 0; r < vectors; ++r) total[i][r] = bit_as<UInt>(truncated(before.c[i][r] * scale_[i][r]));
     if (count_ <= safe_terms && !may_pass(count_)) {
       add_terms(0, count_, total);
     } else {
@@ -198,54 +198,58 @@ class Block {
   }
 
   /// Adds the terms k0 <= k < k1 to the totals.
-  ATTOSCOPE_HOST_DEVICE_INLINE void add_terms(int k0, int k1, Int (&total)[M][vectors]) {
+  ATTOSCOPE_HOST_DEVICE_INLINE void add_terms(int k0, int k1, UInt (&total)[M][vectors]) {
     for (int k = k0; k < k1; ++k)
       for (int r = 0; r < vectors; ++r) {
         const V b = right_.value(k, r);
         ATTOSCOPE_UNROLL(unroll)
-        for (int i = 0; i < M; ++i) total[i][r] = total[i][r] + truncated((left_.value(i, k) * b) * scale_[i][r]);
+        for (int i = 0; i < M; ++i) total[i][r] = total[i][r] + bit_as<UInt>(truncated((left_.value(i, k) * b) * scale_[i][r]));
       }
   }
   /// The same for terms whose sum is below 2^31, where the total may pass it.
-  ATTOSCOPE_HOST_DEVICE_INLINE void add_part(int k0, int k1, Int (&total)[M][vectors], Int& wild) {
-    Int part[M][vectors];
+  ATTOSCOPE_HOST_DEVICE_INLINE void add_part(int k0, int k1, UInt (&total)[M][vectors], Int& wild) {
+    UInt part[M][vectors];
     for (int i = 0; i < M; ++i)
-      for (int r = 0; r < vectors; ++r) part[i][r] = Int{};
+      for (int r = 0; r < vectors; ++r) part[i][r] = UInt{};
     add_terms(k0, k1, part);
     for (int i = 0; i < M; ++i)
       for (int r = 0; r < vectors; ++r) {
-        const Int sum = bit_as<Int>(bit_as<UInt>(total[i][r]) + bit_as<UInt>(part[i][r]));
-        const Int passed = (total[i][r] ^ sum) & (part[i][r] ^ sum);  // negative: the sum's sign is wrong
+        const UInt sum = total[i][r] + part[i][r];
+        const Int passed = bit_as<Int>((total[i][r] ^ sum) & (part[i][r] ^ sum));  // negative: the sum's sign is wrong
         wild = wild | (passed < 0 ? Int{} + 1 : Int{});
         total[i][r] = sum;
       }
   }
 
   /// The totals, in units of 1/scale, as the block's results.
-  ATTOSCOPE_HOST_DEVICE_INLINE void finish(const Int (&total)[M][vectors], const Sums<M>& before, Sums<M>& after) const {
+  ATTOSCOPE_HOST_DEVICE_INLINE void finish(const UInt (&total)[M][vectors], const Sums<M>& before, Sums<M>& after) const {
     const int kept = sum_.rounding == SumRounding::e8m13_towards_zero ? -1024 : -1;
     for (int i = 0; i < M; ++i)
       for (int r = 0; r < vectors; ++r) {
-        const V unit = from_bits<V>(((bias + bias) << 23) - bits_of(scale_[i][r])), cut = cut_to_float(total[i][r]);
-        after.c[i][r] = from_bits<V>(bits_of(cut) & kept) * unit;
+        const V cut = cut_to_float(bit_as<Int>(total[i][r]));
+        after.c[i][r] = from_bits<V>(bits_of(cut) & kept) * unit_of(scale_[i][r]);
       }
     if (sum_.rounding == SumRounding::fp16_nearest_even)
       for (int i = 0; i < M; ++i)
-        for (int r = 0; r < vectors; ++r) after.c[i][r] = half(total[i][r], scale_[i][r]);
+        for (int r = 0; r < vectors; ++r) after.c[i][r] = half(bit_as<Int>(total[i][r]), scale_[i][r]);
     if (!inside_)
       for (int i = 0; i < M; ++i)
         for (int r = 0; r < vectors; ++r) after.c[i][r] = before.c[i][r] + after.c[i][r];
   }
+  /// 1/scale, of a power of two.
+  ATTOSCOPE_HOST_DEVICE_INLINE static V unit_of(V scale) {
+    return bit_as<V>(UInt{} + (static_cast<std::uint32_t>(bias + bias) << 23) - bit_as<UInt>(scale));
+  }
   /// To nearest in fp16: an odd last bit keeps what was cut on its side of a tie.
   ATTOSCOPE_HOST_DEVICE_INLINE static V half(Int total, V scale) {
-    const V unit = from_bits<V>(((bias + bias) << 23) - bits_of(scale)), cut = cut_to_float(total);
+    const V cut = cut_to_float(total);
     const Int odd = truncated(cut) == total ? Int{} : Int{} + 1;
     return MagicRounder<float>(RounderPlan<float>{.kind = RounderKind::half,
                                                   .format = detail::half(),
                                                   .dropped = Layout<float>::mantissa_bits - detail::half().mantissa_bits,
                                                   .largest = largest<float>(detail::half()),
                                                   .beyond = std::numeric_limits<float>::infinity()})(
-               from_bits<V>(bits_of(cut) | odd) * unit) +
+               from_bits<V>(bits_of(cut) | odd) * unit_of(scale)) +
            V{};  // +0 for -0
   }
 

@@ -81,7 +81,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE FloatV cut_to_float(Int32V x) {
   return FloatV(_mm512_cvt_roundepi32_ps(__m512i(x), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
 #else
   const FloatV nearest = __builtin_convertvector(x, FloatV);
-  const UInt32V size = UInt32V(x < 0 ? -x : x),
+  const UInt32V bits = UInt32V(x), size = x < 0 ? UInt32V{} - bits : bits,
                 back = UInt32V(truncated(nearest < 0.0F ? -nearest : nearest));  // 2^31 is -2^31
   return FloatV(Int32V(nearest) - (back > size ? Int32V{} + 1 : Int32V{}));
 #endif

@@ -135,9 +135,11 @@ std::vector<Experiment> fixed_experiments() {
     list.push_back(e);
   }
   for (std::size_t i = 0; i < list.size(); i += 9) list[i].format = fp64;
-  for (const auto& [format, accumulator] :
-       {std::pair{bf16, Accumulator::f64}, {bf16, Accumulator::a100}, {fp16, Accumulator::h100_f16}, {e4m3, Accumulator::h100},
-        {e4m3, Accumulator::b200}})
+  for (const auto& [format, accumulator] : {std::pair{bf16, Accumulator::f64},
+                                            {bf16, Accumulator::a100},
+                                            {fp16, Accumulator::h100_f16},
+                                            {e4m3, Accumulator::h100},
+                                            {e4m3, Accumulator::b200}})
     for (const int flush : {0, 1, 2}) {
       Experiment e = numbered(static_cast<int>(list.size()));
       e.format = format;
