@@ -91,16 +91,17 @@ void add_methods(CLI::App& c, ExperimentOptions& x, const std::string& usual = "
   add_parameter(c, x, parameter("format"));
   add_repeatable(c, "--set", x.set, "one choice on top, such as a.O=fp32, b.P=main/stochastic, b.tau=4");
   begin_group(c, "Method a");
-  c.add_option(
-      "--like", x.like,
-      "a as a whole kernel: tiles, roundings, options and its GPU's sums (see attoscope presets), such as fa3_h100; the "
-      "other options then change it");
   add_parameter(c, x, parameter("algorithm"), "of a: " + listed(algorithm_names) + " (flash2)");
   add_parameter(c, x, parameter("policy"),
                 "where a rounds (see attoscope presets); " + usual + ", or base_eager for three_pass");
   for (const std::string_view key : {"block_q", "block_k", "splits", "tau", "tie_beta", "exponential", "exp2_degree",
-                                     "p_exponent", "order", "kahan_l", "reverse_keys", "accumulator", "flush"})
+                                     "p_exponent", "order", "kahan_l", "reverse_keys"})
     add_parameter(c, x, *find_parameter(key));
+  begin_group(c, "Tensor cores, method a");
+  c.add_option("--like", x.like,
+               "a whole kernel: tiles, roundings, options and its GPU's sums (see attoscope presets), such as fa3_h100; the "
+               "other options then change it");
+  for (const std::string_view key : {"accumulator", "flush"}) add_parameter(c, x, *find_parameter(key));
   begin_group(c, "Method b");
   add_parameter(c, x, parameter("baseline"));
 }

@@ -49,7 +49,7 @@ void expect_row(const Clipping& c, const Trace& trace, std::size_t sampled, std:
 TEST(Clipping, CountsWhatTheTraceOfEveryRowCounts) {
   int saturated = 0, underflowed = 0;
   // on until enough was counted, where sanitizers make the experiments few
-  for (int seed = 1; seed <= experiments(60) || (seed <= 60 && (saturated <= 100 || underflowed <= 100)); ++seed) {
+  for (int seed = 1; seed <= experiments(60) || (seed <= 300 && (saturated <= 100 || underflowed <= 100)); ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed) + 300);
     Experiment e = random_experiment(dice);
     if (dice.one_in(2)) make_clipping_likely(e, dice);

@@ -102,25 +102,6 @@ void add_biases(Problem& p, Dice& dice) {
   if (dice.one_in(5)) p.alibi = dice.any(slopes);
 }
 
-/// Now and then a flush, and any accumulators that the method may have; some methods are changed so that they may.
-void add_accumulators(Experiment& e, Method& m, Dice& dice) {
-  static constexpr Format factors[] = {fp16, bf16, tf32, e4m3, e5m2};
-  if (dice.one_in(3)) m.flush = dice.one_in(2) ? dice.between(0, 2) : dice.between(-1, 9);
-  if (dice.one_in(2)) return;
-  m.order = SumOrder::sequential;
-  m.precision[Step::qk_step] = m.precision[Step::pv_step] = exact;
-  if (&m == &e.a && dice.one_in(2)) e.a.precision[Step::input] = to_format(dice.any(factors));
-  if (dice.one_in(2)) m.precision[Step::P] = to_format(input_format(e, m));
-  for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {
-    std::vector<Accumulator> possible;
-    for (std::size_t i = 0; i < accumulator_names.size(); ++i)
-      if (why_no_accumulator(e, m, product, static_cast<Accumulator>(i)).empty())
-        possible.push_back(static_cast<Accumulator>(i));
-    (product == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv) =
-        possible[static_cast<std::size_t>(dice.between(0, static_cast<int>(possible.size()) - 1))];
-  }
-}
-
 }  // namespace
 
 Input given(Tensors tensors) {
@@ -149,6 +130,24 @@ Experiment random_experiment(Dice& dice) {
   e.b = random_method(dice);
   for (Method* m : {&e.a, &e.b}) add_accumulators(e, *m, dice);
   return e;
+}
+
+void add_accumulators(Experiment& e, Method& m, Dice& dice) {
+  static constexpr Format factors[] = {fp16, bf16, tf32, e4m3, e5m2};
+  if (dice.one_in(3)) m.flush = dice.one_in(2) ? dice.between(0, 2) : dice.between(-1, 9);
+  if (dice.one_in(2)) return;
+  m.order = SumOrder::sequential;
+  m.precision[Step::qk_step] = m.precision[Step::pv_step] = exact;
+  if (&m == &e.a && dice.one_in(2)) e.a.precision[Step::input] = to_format(dice.any(factors));
+  if (dice.one_in(2)) m.precision[Step::P] = to_format(input_format(e, m));
+  for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {
+    std::vector<Accumulator> possible;
+    for (std::size_t i = 0; i < accumulator_names.size(); ++i)
+      if (why_no_accumulator(e, m, product, static_cast<Accumulator>(i)).empty())
+        possible.push_back(static_cast<Accumulator>(i));
+    (product == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv) =
+        possible[static_cast<std::size_t>(dice.between(0, static_cast<int>(possible.size()) - 1))];
+  }
 }
 
 void drop_impossible_accumulators(Experiment& e) {

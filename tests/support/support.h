@@ -96,6 +96,10 @@ Input given(Tensors tensors);
 /// biases of the scores, and inputs that may be nasty. Nothing is stochastic.
 Experiment random_experiment(Dice& dice);
 
+/// Now and then a flush, and any accumulators that `method`, a or b of the experiment, may have; some methods are changed so
+/// that they may.
+void add_accumulators(Experiment& experiment, Method& method, Dice& dice);
+
 /// Fma in place of the accumulators that its methods cannot have, after a change of the experiment.
 void drop_impossible_accumulators(Experiment& experiment);
 
