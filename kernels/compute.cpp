@@ -443,7 +443,7 @@ Answerer with_computation(const Experiment& experiment, const Options& options, 
   } catch (const DeviceFailure& failure) {
     held.truth.reset();
     held.engine.reset();
-    remark = std::string(failure.what()) + " The CPU took over.";
+    remark = cpu_took_over(failure);
   }
   compute_on(nullptr, experiment, options, held, f);
   return {device_name(options.threads, options.isa), remark};

@@ -212,7 +212,9 @@ class ShownTraining {
 /// checkpoint: the training is worth more than its file.
 class CheckpointSaver {
  public:
-  CheckpointSaver(const std::string& file, std::ostream& warnings) : file_(file), warnings_(warnings) {}
+  /// `resumed` is the file that training goes on from, of this step; empty: none.
+  CheckpointSaver(const std::string& file, const std::string& resumed, int step, std::ostream& warnings)
+      : file_(file), resumed_(resumed), resumed_step_(step), warnings_(warnings) {}
   void keep(const PairedTraining& training) {
     const int step = training.record().step;
     if (file_.empty() || tried_ == step) return;
@@ -227,17 +229,20 @@ class CheckpointSaver {
     }
   }
   bool has_one() const { return kept_ >= 0; }
-  /// "the last checkpoint is FILE at step N", or how there would have been one.
+  /// "the last checkpoint is FILE at step N", or what there is instead.
   std::string note() const {
     if (has_one())
       return fmt::format("the last checkpoint is {} at step {}, from which --resume {} goes on", file_, kept_, file_);
+    if (!resumed_.empty())
+      return fmt::format("nothing was kept since step {}, from which --resume {} goes on", resumed_step_, resumed_);
     return file_.empty() ? "nothing was kept to go on from, expected --checkpoint FILE" : "nothing was kept to go on from";
   }
   /// Why the newest state is not in the file, and which is; empty: it is, or none was asked for.
   std::string failure() const { return failure_.empty() ? "" : failure_ + "; " + note(); }
 
  private:
-  std::string file_, failure_;
+  std::string file_, failure_, resumed_;
+  int resumed_step_;
   std::ostream& warnings_;
   int kept_ = -1, tried_ = -1;  ///< the step that is in the file, and the one that was to be
 };
@@ -248,17 +253,14 @@ std::string without_period(std::string sentence) {
 }
 
 /// Trains to the last step asked for. Why it ended before, in a sentence; empty: it did not.
-std::string follow(PairedTraining& training, const TrainArguments& x, const Task& task, const Cancelled& cancelled,
-                   const TrainStreams& streams) {
-  CheckpointSaver saver(x.checkpoint, streams.warnings);
-  ShownTraining shown(streams.terminal, training.record().step, task.until);
+std::string follow(PairedTraining& training, const Task& task, CheckpointSaver& saver, const Cancelled& cancelled,
+                   std::ostream* terminal) {
+  ShownTraining shown(terminal, training.record().step, task.until);
   const auto step = [&] {
     try {
       return training.step(cancelled);
     } catch (const Stopped&) {
       return false;
-    } catch (const DeviceFailure& failure) {
-      throw std::runtime_error(without_period(failure.what()) + "; " + saver.note());
     }
   };
   while (training.record().step < task.until && !cancelled() && step()) {
@@ -328,9 +330,24 @@ std::string write_files(const TrainArguments& x, const Task& task, PairedTrainin
   return no_picture;
 }
 
-/// What goes to standard output.
-std::string shown_of(const TrainArguments& x, const TrainRecord& record) {
-  return x.json == "-" ? json_of(record) : x.csv == "-" ? train_csv(record) : train_report(record);
+/// What goes to standard output; `why` says why the chosen device is no GPU.
+std::string shown_of(const TrainArguments& x, const TrainRecord& record, const std::string& why) {
+  if (x.json == "-") return json_of(record);
+  if (x.csv == "-") return train_csv(record);
+  return train_report(record) + (why.empty() ? "" : fmt::format("\nTrained on {}: {}\n", record.device, why));
+}
+
+/// Trains the task, shows and writes what was asked for.
+void train_and_write(const TrainArguments& x, Task& task, const TrainDevice& device, CheckpointSaver& saver,
+                     const Interrupts& interrupts, const TrainStreams& streams) {
+  PairedTraining training = task.resumed ? PairedTraining(task.plan, task.resumed->record, task.resumed->state, device)
+                                         : PairedTraining(task.plan, device);
+  task.resumed.reset();  // the training has its own copy of all weights
+  const std::string ended = follow(training, task, saver, [&] { return interrupts.arrived(); }, streams.terminal);
+  streams.out << shown_of(x, training.record(), device.why) << std::flush;  // before the files: there may be no room for these
+  const std::string no_picture = write_files(x, task, training);
+  if (!ended.empty()) throw std::runtime_error(ended);
+  if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }
 
 }  // namespace
@@ -351,18 +368,15 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
   return plan;
 }
 
-void train(const TrainArguments& x, const TrainStreams& streams) {
+void train(const TrainArguments& x, const TrainStreams& streams, const MakeDevice& make) {
   Task task = task_of(x);
   const Interrupts interrupts;  // before there are threads
-  const MakePrimitives make = primitives_on(x.device, task.threads);
-  PairedTraining training = task.resumed ? PairedTraining(task.plan, task.resumed->record, task.resumed->state, make)
-                                         : PairedTraining(task.plan, make);
-  task.resumed.reset();  // the training has its own copy of all weights
-  const std::string ended = follow(training, x, task, [&] { return interrupts.arrived(); }, streams);
-  streams.out << shown_of(x, training.record()) << std::flush;  // before the files: there may be no room for these
-  const std::string no_picture = write_files(x, task, training);
-  if (!ended.empty()) throw std::runtime_error(ended);
-  if (!no_picture.empty()) throw std::runtime_error(no_picture);
+  CheckpointSaver saver(x.checkpoint, x.resume, task.resumed ? task.resumed->record.step : 0, streams.warnings);
+  try {
+    train_and_write(x, task, make(x.device, task.threads), saver, interrupts, streams);
+  } catch (const DeviceFailure& failure) {
+    throw std::runtime_error(without_period(failure.what()) + "; " + saver.note());
+  }
 }
 
 }  // namespace attoscope

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/session/experiment_options.h"
+#include "kernels/train/paired_training.h"
 #include "kernels/train/plan/plan.h"
 
 namespace attoscope {
@@ -59,9 +60,9 @@ struct TrainStreams {
   std::ostream* terminal;  ///< progress; null: nowhere
 };
 
-/// Trains, and writes what was asked for. A signal stops it between two steps. Where it is stopped, or a or b diverges, or the
-/// last checkpoint could not be written, everything computed is written all the same, and a std::runtime_error then says in a
-/// sentence why and how to go on.
-void train(const TrainArguments& arguments, const TrainStreams& streams);
+/// Trains on what `make` makes of the device's name, and writes what was asked for. A signal stops it between two steps. Where
+/// it is stopped, or a or b diverges, or the last checkpoint could not be written, everything computed is written all the same,
+/// and a std::runtime_error then says in a sentence why and how to go on.
+void train(const TrainArguments& arguments, const TrainStreams& streams, const MakeDevice& make = primitives_on);
 
 }  // namespace attoscope

@@ -44,10 +44,10 @@ class JsonPlace {
     if (size() != count)
       throw std::runtime_error(path_ + " holds " + std::to_string(size()) + " entries, expected " + std::to_string(count));
   }
-  void expect_keys(std::initializer_list<std::string_view> keys, std::string_view more = {}) const {
+  void expect_keys(std::initializer_list<std::string_view> keys, std::initializer_list<std::string_view> more = {}) const {
     if (!json_.is_object()) refuse("an object");
     for (const auto& [key, value] : json_.items())
-      if (std::ranges::find(keys, key) == keys.end() && key != more)
+      if (std::ranges::find(keys, key) == keys.end() && std::ranges::find(more, key) == more.end())
         throw std::runtime_error((path_.empty() ? "" : path_ + ".") + shown_key(key) + " is not a known key");
   }
   /// What `number_json` wrote, or NaN as the text that earlier versions wrote.

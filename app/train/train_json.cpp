@@ -206,18 +206,20 @@ Json train_plan_json(const TrainPlan& plan) {
 
 Json train_json(const TrainRecord& record) {
   const int embedding = record.parameters.index("embedding");
-  return {{"schema", train_schema},
-          {"version", ATTOSCOPE_VERSION},
-          {"text", {{"name", text_name(record.plan.text)}}},
-          {"plan", train_plan_json(record.plan)},
-          {"device", record.device},
-          {"step", record.step},
-          {"seconds", number_json(record.seconds)},
-          {"vocabulary", embedding < 0 ? 0 : record.parameters.tensors[static_cast<std::size_t>(embedding)].rows},
-          {"tensors", listed_as(record.parameters.tensors, [](const ParameterTensor& t) { return t.name; })},
-          {"runs", listed_as(record.runs, run_json)},
-          {"pairs", listed_as(record.pairs, [&](const PairRecord& p) { return pair_json(p, record.runs); })},
-          {"forks", listed_as(record.forks, [](const Fork& f) { return Json{{"step", f.step}, {"sentence", f.sentence}}; })}};
+  Json json{{"schema", train_schema},
+            {"version", ATTOSCOPE_VERSION},
+            {"text", {{"name", text_name(record.plan.text)}}},
+            {"plan", train_plan_json(record.plan)},
+            {"device", record.device},
+            {"step", record.step},
+            {"seconds", number_json(record.seconds)},
+            {"vocabulary", embedding < 0 ? 0 : record.parameters.tensors[static_cast<std::size_t>(embedding)].rows},
+            {"tensors", listed_as(record.parameters.tensors, [](const ParameterTensor& t) { return t.name; })},
+            {"runs", listed_as(record.runs, run_json)},
+            {"pairs", listed_as(record.pairs, [&](const PairRecord& p) { return pair_json(p, record.runs); })},
+            {"forks", listed_as(record.forks, [](const Fork& f) { return Json{{"step", f.step}, {"sentence", f.sentence}}; })}};
+  if (!record.remark.empty()) json["remark"] = record.remark;
+  return json;
 }
 
 TrainRecord train_record(const Parsed& json) {
@@ -225,11 +227,12 @@ TrainRecord train_record(const Parsed& json) {
   const JsonPlace whole(json, "");
   whole.expect_keys(
       {"schema", "version", "text", "plan", "device", "step", "seconds", "vocabulary", "tensors", "runs", "pairs", "forks"},
-      "state");
+      {"state", "remark"});
   TrainRecord record;
   record.plan = plan_of(whole.at("plan"));
   record.parameters = parameters(record.plan.model, whole.at("vocabulary").whole(1, max_vocabulary));
   record.device = whole.at("device").text();
+  if (json.contains("remark")) record.remark = whole.at("remark").text();
   record.step = whole.at("step").whole(0, record.plan.recipe.steps);
   record.seconds = whole.at("seconds").number();
   const TrainRuns expected = runs_of(record.plan);

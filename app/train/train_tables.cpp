@@ -39,6 +39,7 @@ std::string question(const TrainRecord& r) {
   if (r.seconds > 0) text += fmt::format(", {:.3g} s in all: {:.3g} steps a second", r.seconds, r.step / r.seconds);
   text += fmt::format("\nloss of a {:.4f}, of b {:.4f}, difference {}\n", last_loss(r.runs[0]), last_loss(r.runs[1]),
                       number(last_loss(r.runs[0]) - last_loss(r.runs[1])));
+  if (!r.remark.empty()) text += r.remark + "\n";
   for (const Fork& f : r.forks) text += fmt::format("changed at step {}: {}\n", f.step, f.sentence);
   for (const RunRecord& run : r.runs)
     if (!run.stopped.empty()) text += run.stopped + "\n";

@@ -36,11 +36,16 @@ std::string file_name(const CapturePlace& p) {
   return file;
 }
 
+std::string sentence(std::string what) {
+  if (!what.ends_with('.')) what += '.';
+  return what;
+}
+
 /// Why a or b stopped, and where training can go on.
 std::string stopped_sentence(const TrainingHistory& history) {
   const std::string why = ended(history.record());
   const std::vector<int> kept = history.kept().steps();
-  return why + (why.ends_with('.') ? "" : ".") + " The last step that is kept is " + std::to_string(kept.back()) + ".";
+  return sentence(why) + " The last step that is kept is " + std::to_string(kept.back()) + ".";
 }
 
 /// True if the record has this tensor of this pair, and steps were taken.
@@ -187,15 +192,33 @@ TrainThread::Task TrainThread::next(const std::stop_token& stop, TrainOrder& ord
 /// Does it; what goes wrong is remarked on, and nothing runs then.
 void TrainThread::attempt(const std::function<void()>& act) {
   try {
-    return act();
+    act();
+    return remark_on_takeover();
   } catch (const Stopped&) {
-    return;  // something else is wanted more
+    return remark_on_takeover();  // something else is wanted more
+  } catch (const DeviceFailure& failure) {
+    remark_ = sentence(failure.what()) + lasting();
   } catch (const std::bad_alloc&) {
     remark_ = "There is not enough memory for this.";
   } catch (const std::exception& error) {
     remark_ = error.what();
   }
   running_ = false;
+}
+
+/// That another device trains now is told once: the record has it for good.
+void TrainThread::remark_on_takeover() {
+  if (!history_.begun() || history_.record().remark == taken_over_) return;
+  taken_over_ = history_.record().remark;
+  if (!taken_over_.empty()) remark_ = remark_.empty() ? taken_over_ : taken_over_ + " " + remark_;
+}
+
+/// " The last step that is kept is 8, ...": where training can go on that fails for good.
+std::string TrainThread::lasting() const {
+  if (!history_.begun()) return "";
+  std::string told = " The last step that is kept is " + std::to_string(history_.kept().steps().back());
+  if (own_step_ >= 0) told += "; the checkpoint " + own_checkpoint() + " is of step " + std::to_string(own_step_);
+  return told + ".";
 }
 
 void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
@@ -239,6 +262,7 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
 /// From the first step, under the order's plan.
 void TrainThread::begin(const TrainOrder& order) {
   running_ = false;
+  own_step_ = -1;
   history_.start(order.plan, make_(order.device, 0));
   renewed();
 }
@@ -247,6 +271,7 @@ void TrainThread::open(const TrainOrder& order) {
   Checkpoint checkpoint = read_checkpoint(order.request.file);
   TrainPlan& plan = checkpoint.record.plan;
   plan.text = read_same_text(plan.text, plan.text.file);
+  own_step_ = -1;
   history_.open(checkpoint, make_(order.device, 0));
   renewed();
   note_ = "Opened " + order.request.file + " at step " + std::to_string(history_.record().step) + ".";
@@ -277,8 +302,7 @@ bool TrainThread::wrote(const std::function<void()>& write) {
     write();
     return true;
   } catch (const std::runtime_error& error) {
-    remark_ = error.what();
-    if (!remark_.ends_with('.')) remark_ += '.';
+    remark_ = sentence(error.what());
     return false;
   }
 }
@@ -335,6 +359,7 @@ void TrainThread::save_own() {
   unsaved_ = !wrote([&] {
     fs::create_directories(keeping_.directory);
     write_checkpoint(own_checkpoint(), history_.record(), state);
+    own_step_ = state.step;
   });
   if (!unsaved_ && before != not_kept_) remark_ = before;  // but for a failure that is over now
   not_kept_ = unsaved_ ? remark_ : "";

@@ -21,9 +21,6 @@
 
 namespace attoscope {
 
-/// Makes MakePrimitives of a device's name: `primitives_on`, or a test's stand-in.
-using MakeDevice = std::function<MakePrimitives(const std::string& device, int threads)>;
-
 /// Which tensor of which pair is looked at; tensor < 0: none.
 struct TensorAt {
   int pair = 0, tensor = -1;
@@ -125,6 +122,8 @@ class TrainThread {
   void work(const std::stop_token& stop);
   Task next(const std::stop_token& stop, TrainOrder& order);
   void attempt(const std::function<void()>& act);
+  void remark_on_takeover();
+  std::string lasting() const;
   void obey(const TrainOrder& order, const Cancelled& outdated);
   void begin(const TrainOrder& order);
   void open(const TrainOrder& order);
@@ -149,7 +148,9 @@ class TrainThread {
   bool running_ = false;
   bool unsaved_ = false;  ///< steps were taken since the own checkpoint was written
   std::string remark_, note_;
-  std::string not_kept_;  ///< the remark that the own checkpoint could not be written; empty: it could
+  std::string taken_over_;  ///< the record's remark that was told
+  int own_step_ = -1;       ///< the step of the present training that is in the own checkpoint; negative: none is
+  std::string not_kept_;    ///< the remark that the own checkpoint could not be written; empty: it could
   StepRate rate_;
   Clock::time_point saved_at_ = Clock::now();
   struct Published {

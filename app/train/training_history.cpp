@@ -106,20 +106,20 @@ std::size_t KeptStates::bytes() const {
   return bytes;
 }
 
-void TrainingHistory::start(const TrainPlan& plan, MakePrimitives make) {
-  auto training = std::make_unique<PairedTraining>(plan, make);
+void TrainingHistory::start(const TrainPlan& plan, const TrainDevice& device) {
+  auto training = std::make_unique<PairedTraining>(plan, device);
   training_ = std::move(training);
-  make_ = std::move(make);
+  device_ = device;
   plan_ = std::make_shared<const TrainPlan>(plan);
   kept_.drop_after(-1);
   kept_.keep({plan_, training_->state(), true, true});
 }
 
-void TrainingHistory::open(const Checkpoint& checkpoint, MakePrimitives make) {
+void TrainingHistory::open(const Checkpoint& checkpoint, const TrainDevice& device) {
   const TrainPlan& plan = checkpoint.record.plan;
-  auto training = std::make_unique<PairedTraining>(plan, checkpoint.record, checkpoint.state, make);
+  auto training = std::make_unique<PairedTraining>(plan, checkpoint.record, checkpoint.state, device);
   training_ = std::move(training);
-  make_ = std::move(make);
+  device_ = device;
   plan_ = std::make_shared<const TrainPlan>(plan);
   kept_.drop_after(-1);
   kept_.keep({plan_, checkpoint.state, true, true});
@@ -128,7 +128,7 @@ void TrainingHistory::open(const Checkpoint& checkpoint, MakePrimitives make) {
 void TrainingHistory::go_on_from(const KeptStates::Moment& moment, TrainPlan plan, bool forks) {
   TrainRecord record = training_->record();
   record.plan = *moment.plan;
-  auto training = std::make_unique<PairedTraining>(plan, record, moment.state, make_);
+  auto training = std::make_unique<PairedTraining>(plan, record, moment.state, device_);
   const int step = moment.state.step;
   training_ = std::move(training);
   plan_ = std::make_shared<const TrainPlan>(std::move(plan));
@@ -180,13 +180,14 @@ Captured TrainingHistory::captured(const HeadAt& at, const Cancelled& cancelled)
   const TrainRuns all = runs_of(*from->plan);
   const std::size_t run = place_of(all, r.runs[static_cast<std::size_t>(at.run)].run.name, step);
   const std::size_t living = from->plan->kind == TrainKind::replay ? 1 : run;  // a replayed step begins from b's state
-  const TrainState state = trained_to(step, *from->plan, all.runs[living], from->state.runs[living], make_, cancelled);
-  Trainer trainer(*from->plan, all.runs[run], make_());
-  trainer.restore(state);
-  return {trainer.captured(at.layer, at.head, at.sequence),
-          {all.runs[run].name, at.layer, at.head, at.sequence, step},
-          all.runs[run],
-          *from->plan};
+  const auto seen_on = [&](const MakePrimitives& make) {
+    const TrainState state = trained_to(step, *from->plan, all.runs[living], from->state.runs[living], make, cancelled);
+    Trainer trainer(*from->plan, all.runs[run], make());
+    trainer.restore(state);
+    return trainer.captured(at.layer, at.head, at.sequence);
+  };
+  return {
+      with_either(device_, seen_on), {all.runs[run].name, at.layer, at.head, at.sequence, step}, all.runs[run], *from->plan};
 }
 
 }  // namespace attoscope

@@ -70,9 +70,9 @@ class TrainingHistory {
   explicit TrainingHistory(std::size_t memory = usual_memory) : kept_(memory) {}
 
   /// From the first step. Throws as PairedTraining does; what was there before then stays.
-  void start(const TrainPlan& plan, MakePrimitives make);
+  void start(const TrainPlan& plan, const TrainDevice& device);
   /// From a checkpoint whose plan has its corpus.
-  void open(const Checkpoint& checkpoint, MakePrimitives make);
+  void open(const Checkpoint& checkpoint, const TrainDevice& device);
   /// From a kept step on under the plan that was in force there; what came later is forgotten. Throws std::invalid_argument in
   /// a sentence where the step is not kept.
   void go_back(int step);
@@ -100,7 +100,7 @@ class TrainingHistory {
  private:
   void go_on_from(const KeptStates::Moment& moment, TrainPlan plan, bool forks);
 
-  MakePrimitives make_;
+  TrainDevice device_;
   std::shared_ptr<const TrainPlan> plan_;
   std::unique_ptr<PairedTraining> training_;
   KeptStates kept_;

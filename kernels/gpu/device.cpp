@@ -25,6 +25,12 @@ int gpu_of(std::string_view word, std::string_view device) {
 
 }  // namespace
 
+std::string cpu_took_over(const DeviceFailure& failure, const std::string& after) {
+  std::string told = failure.what();
+  if (!told.ends_with('.')) told += '.';
+  return told + " The CPU took over" + after + ".";
+}
+
 std::vector<int> devices_of(std::string_view device) {
   if (device == "cpu" || (device == "auto" && cuda_devices().empty())) return {};
   if (cuda_devices().empty() && device.starts_with("cuda"))

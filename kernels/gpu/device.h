@@ -18,12 +18,16 @@ struct DeviceInfo {
   std::string name;          ///< "NVIDIA H200"
   int major = 0, minor = 0;  ///< compute capability
   std::size_t memory = 0;    ///< bytes
+  bool draws = false;        ///< a screen, as far as CUDA knows
 };
 
 /// A GPU failed in the middle of its work: it ran out of memory, or was lost. what() is one sentence. The CPU can take over.
 struct DeviceFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// "The GPU was lost. The CPU took over.": what is told of a failure that stopped nothing; `after` may say when.
+std::string cpu_took_over(const DeviceFailure& failure, const std::string& after = {});
 
 /// Runs `library`, which reports a GPU's failures by exceptions of its own: they become a DeviceFailure that begins with
 /// `what`.

@@ -105,6 +105,13 @@ std::vector<T> until(const std::vector<T>& all, int step) {
   return kept;
 }
 
+/// Why nothing trains: the device failed, and what was to take over did, too.
+std::string no_takeover(const DeviceFailure& failure, const std::runtime_error& why) {
+  std::string told = failure.what();
+  if (!told.ends_with('.')) told += '.';
+  return told + " The CPU could not take over: " + why.what();
+}
+
 /// A state of `from` as the start of another run, with that run's own loss scale if `from` had none.
 TrainState handed_over(TrainState state, const RunPlan& from, const RunPlan& to, const Recipe& recipe) {
   if (scales_loss(to.method.format) && !scales_loss(from.method.format)) state.loss_scale = recipe.loss_scale;
@@ -118,11 +125,11 @@ struct PairedTraining::Parts {
     Trainer trainer;
     std::vector<float> now, before;  ///< weights, and those before the last step
 
+    /// The device's part of a step: where it fails, the weights of the last whole step stay.
     void take_step() {
       trainer.commit();
-      now.swap(before);
-      now.resize(before.size());
-      trainer.read_weights(now);
+      before.resize(now.size());
+      trainer.read_weights(before);
     }
   };
   /// The reports of all runs on a step that is prepared but not committed; empty for runs that are idle or have stopped.
@@ -146,6 +153,10 @@ struct PairedTraining::Parts {
   TrainState state_of_b(std::size_t run) const {
     return handed_over(runs[run_b].trainer.state(), record.runs[run_b].run, record.runs[run].run, record.plan.recipe);
   }
+
+  bool step(const Cancelled& cancelled);
+  PairedTrainingState state() const;
+  CapturedHead captured(std::size_t run, int layer, int head, int sequence);
 
   Attempt attempt(bool measures, const Cancelled& cancelled);
   void commit(const Attempt& attempt);
@@ -244,9 +255,11 @@ PairedTraining::Parts::Attempt PairedTraining::Parts::attempt(bool measures, con
 }
 
 void PairedTraining::Parts::commit(const Attempt& attempt) {
+  for (const std::size_t i : order)
+    if (attempt.reports[i]) runs[i].take_step();
   for (const std::size_t i : order) {
     if (!attempt.reports[i]) continue;
-    runs[i].take_step();
+    runs[i].now.swap(runs[i].before);
     if (direct(i)) runs[i].before = runs[run_b].before;
     StepReport report = *attempt.reports[i];
     report.heads.clear();
@@ -295,69 +308,150 @@ void PairedTraining::Parts::measure(const Attempt& attempt) {
       record.pairs[i].points.push_back(point(i, attempt));
 }
 
-MakePrimitives primitives_on(const std::string& device, int threads) {
-  const std::vector<int> gpus = devices_of(device);
-  if (gpus.size() > 1) throw std::invalid_argument("device is " + device + ", expected one device: a run is trained by one");
-  if (gpus.empty()) return [threads] { return cpu_primitives(threads); };
-  const int gpu = gpus.front();
-  if (device != "auto") return [gpu] { return gpu_primitives(gpu); };
-  return [gpu, threads] {
-    try {
-      return gpu_primitives(gpu);
-    } catch (const DeviceFailure&) {
-      return cpu_primitives(threads);
-    }
-  };
+bool PairedTraining::Parts::step(const Cancelled& cancelled) {
+  if (over()) return false;
+  const Clock clock(record.seconds);
+  const bool measures = measured(record.step + 1);
+  const Attempt made = attempt(measures, cancelled);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (!made.stopped[i].empty()) record.runs[i].stopped = made.stopped[i];
+  if (over()) return false;
+  commit(made);
+  follow(made);
+  if (measures) measure(made);
+  return true;
 }
 
-PairedTraining::PairedTraining(const TrainPlan& plan, MakePrimitives make) : parts_(std::make_unique<Parts>(plan, make)) {}
+PairedTrainingState PairedTraining::Parts::state() const {
+  PairedTrainingState state{.step = record.step, .runs = {}, .paths = {}};
+  for (const Run& run : runs) state.runs.push_back(run.trainer.state());
+  for (const DeviationMeter& meter : meters) state.paths.push_back(meter.paths());
+  return state;
+}
+
+CapturedHead PairedTraining::Parts::captured(std::size_t run, int layer, int head, int sequence) {
+  Trainer& trainer = runs[run].trainer;
+  if (!direct(run)) return trainer.captured(layer, head, sequence);
+  const TrainState own = trainer.state();
+  trainer.restore(state_of_b(run));
+  CapturedHead seen = trainer.captured(layer, head, sequence);
+  trainer.restore(own);
+  return seen;
+}
+
+/// What takes over where the device fails.
+struct PairedTraining::Spare {
+  static constexpr int most_repeated = 16;  ///< steps
+
+  MakePrimitives make;           ///< empty: nothing takes over
+  PairedTrainingState state;     ///< of one of the last steps
+  std::unique_ptr<Parts> parts;  ///< what takes over, while it repeats the steps since
+
+  /// Keeps the newest state, where the last is too old; reading it takes as long as some steps' weights.
+  void keep_up(const Parts& running) {
+    if (make && running.record.step - state.step >= most_repeated) state = running.state();
+  }
+  void begin(const TrainRecord& record, const DeviceFailure& failure);
+  void repeat(int step, const Cancelled& cancelled) {
+    while (parts->record.step < step && parts->step(cancelled)) {
+    }
+  }
+};
+
+void PairedTraining::Spare::begin(const TrainRecord& record, const DeviceFailure& failure) {
+  const std::string after = record.step > 0 ? " after step " + std::to_string(record.step) : "";
+  try {
+    parts = std::make_unique<Parts>(record.plan, make);
+    parts->go_on_from(record, state);
+  } catch (const std::runtime_error& error) {
+    parts.reset();
+    throw DeviceFailure(no_takeover(failure, error));
+  }
+  parts->record.remark = cpu_took_over(failure, after);
+}
+
+TrainDevice primitives_on(const std::string& device, int threads) {
+  const std::vector<int> gpus = devices_of(device);
+  if (gpus.size() > 1) throw std::invalid_argument("device is " + device + ", expected one device: a run is trained by one");
+  const MakePrimitives cpu = [threads] { return cpu_primitives(threads); };
+  if (gpus.empty()) return {cpu, {}, device == "auto" ? why_no_cuda() : ""};
+  return {[gpu = gpus.front()] { return gpu_primitives(gpu); }, cpu};
+}
+
+/// begin(make) gives the parts at their first step.
+template <class Begin>
+void PairedTraining::begin(const TrainDevice& device, Begin begin) {
+  spare_ = std::make_unique<Spare>();
+  try {
+    parts_ = begin(device.make);
+    if (!device.instead) return;
+    spare_->state = parts_->state();
+    spare_->make = device.instead;
+  } catch (const DeviceFailure& failure) {
+    if (!device.instead) throw;
+    parts_.reset();
+    try {
+      parts_ = begin(device.instead);
+    } catch (const std::runtime_error& error) {
+      throw DeviceFailure(no_takeover(failure, error));
+    }
+    parts_->record.remark = cpu_took_over(failure);
+  }
+}
+
+PairedTraining::PairedTraining(const TrainPlan& plan, const TrainDevice& device) {
+  begin(device, [&](const MakePrimitives& make) { return std::make_unique<Parts>(plan, make); });
+}
 
 PairedTraining::PairedTraining(const TrainPlan& plan, const TrainRecord& record, const PairedTrainingState& state,
-                               MakePrimitives make) {
+                               const TrainDevice& device) {
   check_fits(checked(plan), record, state);
-  parts_ = std::make_unique<Parts>(plan, make);
-  parts_->go_on_from(record, state);
+  begin(device, [&](const MakePrimitives& make) {
+    auto parts = std::make_unique<Parts>(plan, make);
+    parts->go_on_from(record, state);
+    return parts;
+  });
 }
 
 PairedTraining::~PairedTraining() = default;
 PairedTraining::PairedTraining(PairedTraining&&) noexcept = default;
 PairedTraining& PairedTraining::operator=(PairedTraining&&) noexcept = default;
 
+/// work() on the device, or once more after what takes its place has come to the last whole step. That may take several calls,
+/// where one is cancelled.
+template <class Work>
+auto PairedTraining::surviving(const Cancelled& cancelled, Work work) const {
+  Spare& spare = *spare_;
+  if (!spare.parts) {
+    try {
+      return work();
+    } catch (const DeviceFailure& failure) {
+      if (!spare.make) throw;
+      spare.begin(parts_->record, failure);
+    }
+  }
+  spare.repeat(parts_->record.step, cancelled);
+  parts_ = std::move(spare.parts);
+  spare = Spare{};
+  return work();
+}
+
 bool PairedTraining::step(const Cancelled& cancelled) {
-  Parts& p = *parts_;
-  if (p.over()) return false;
-  const Clock clock(p.record.seconds);
-  const bool measures = p.measured(p.record.step + 1);
-  const Parts::Attempt attempt = p.attempt(measures, cancelled);
-  for (std::size_t i = 0; i < p.runs.size(); ++i)
-    if (!attempt.stopped[i].empty()) p.record.runs[i].stopped = attempt.stopped[i];
-  if (p.over()) return false;
-  p.commit(attempt);
-  p.follow(attempt);
-  if (measures) p.measure(attempt);
-  return true;
+  const bool taken = surviving(cancelled, [&] { return parts_->step(cancelled); });
+  if (taken) surviving({}, [&] { spare_->keep_up(*parts_); });
+  return taken;
 }
 
 const TrainRecord& PairedTraining::record() const { return parts_->record; }
 
 PairedTrainingState PairedTraining::state() const {
-  PairedTrainingState state{.step = parts_->record.step, .runs = {}, .paths = {}};
-  for (const Parts::Run& run : parts_->runs) state.runs.push_back(run.trainer.state());
-  for (const DeviationMeter& meter : parts_->meters) state.paths.push_back(meter.paths());
-  return state;
+  return surviving({}, [&] { return parts_->state(); });
 }
 
 const std::vector<float>& PairedTraining::weights(int run) const { return parts_->runs[index(run)].now; }
 
 CapturedHead PairedTraining::captured(int run, int layer, int head, int sequence) {
-  Parts& p = *parts_;
-  Trainer& trainer = p.runs[index(run)].trainer;
-  if (!p.direct(index(run))) return trainer.captured(layer, head, sequence);
-  const TrainState own = trainer.state();
-  trainer.restore(p.state_of_b(index(run)));
-  CapturedHead seen = trainer.captured(layer, head, sequence);
-  trainer.restore(own);
-  return seen;
+  return surviving({}, [&] { return parts_->captured(index(run), layer, head, sequence); });
 }
 
 }  // namespace attoscope

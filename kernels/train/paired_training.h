@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/compute.h"
+#include "kernels/gpu/device.h"
 #include "kernels/train/record.h"
 
 namespace attoscope {
@@ -23,19 +24,44 @@ struct PairedTrainingState {
 /// Makes the device of one run.
 using MakePrimitives = std::function<std::unique_ptr<Primitives<float>>()>;
 
-/// MakePrimitives of "cpu", "cuda", "cuda:K" or "auto" (a GPU where there is one). Throws std::invalid_argument in a sentence.
-MakePrimitives primitives_on(const std::string& device, int threads);
+/// What trains, and what takes its place where it fails: with the same bits.
+struct TrainDevice {
+  MakePrimitives make;
+  MakePrimitives instead{};  ///< empty: nothing takes its place
+  std::string why{};         ///< of "auto" without a GPU: why there is none, in one sentence; else empty
+};
+
+/// What "cpu", "cuda", "cuda:K" or "auto" (a GPU where there is one) name; the CPU takes the place of a GPU. Throws
+/// std::invalid_argument in a sentence.
+TrainDevice primitives_on(const std::string& device, int threads);
+/// Makes what a device's name stands for: `primitives_on`, or a test's stand-in.
+using MakeDevice = std::function<TrainDevice(const std::string& device, int threads)>;
+
+/// work(make) with the device; where that fails, with what takes its place.
+template <class Work>
+auto with_either(const TrainDevice& device, Work work) {
+  try {
+    return work(device.make);
+  } catch (const DeviceFailure&) {
+    if (!device.instead) throw;
+  }
+  return work(device.instead);
+}
 
 /// Trains the runs of a plan, above all a and b, in step with each other.
+///
+/// Where the device fails, what takes its place goes on from the last whole step, and the record's remark says so: a state that
+/// is a few steps old lies on the host, and these steps are repeated. Everything throws DeviceFailure where nothing can take
+/// over; the record is then that of the last whole step.
 class PairedTraining {
  public:
   /// From the first step. Throws std::invalid_argument as `validate` does, or where the plan's corpus is missing or too short.
-  PairedTraining(const TrainPlan& plan, MakePrimitives make);
+  PairedTraining(const TrainPlan& plan, const TrainDevice& device);
   /// From a state of an earlier record, perhaps under another plan with the same text, model, batch and data seed. Its runs
   /// continue from the states of the runs with the same name, new ones from b's. Changes are recorded as a Fork, except those
   /// that change no number (`measure_every`, `checkpoint_every`). If the state is older than the record's end, the record is
   /// cut back to it. Throws std::invalid_argument in a sentence where they do not fit.
-  PairedTraining(const TrainPlan& plan, const TrainRecord& record, const PairedTrainingState& state, MakePrimitives make);
+  PairedTraining(const TrainPlan& plan, const TrainRecord& record, const PairedTrainingState& state, const TrainDevice& device);
   ~PairedTraining();
   PairedTraining(PairedTraining&&) noexcept;
   PairedTraining& operator=(PairedTraining&&) noexcept;
@@ -55,7 +81,15 @@ class PairedTraining {
 
  private:
   struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Spare;
+
+  template <class Begin>
+  void begin(const TrainDevice& device, Begin begin);
+  template <class Work>
+  auto surviving(const Cancelled& cancelled, Work work) const;
+
+  mutable std::unique_ptr<Parts> parts_;  ///< what takes over has the same numbers
+  std::unique_ptr<Spare> spare_;
 };
 
 }  // namespace attoscope

@@ -55,7 +55,8 @@ struct TrainRecord {
   TrainPlan plan;
   Parameters parameters;
   std::string device;
-  int step = 0;  ///< steps taken by all runs that go on
+  std::string remark;  ///< one sentence where it is not the requested device, and why; else empty
+  int step = 0;        ///< steps taken by all runs that go on
   std::vector<RunRecord> runs;
   std::vector<PairRecord> pairs;
   std::vector<Fork> forks;

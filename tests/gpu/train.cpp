@@ -16,7 +16,7 @@ using Array = DeviceArray<float, float>;
 using Numbers = std::vector<double>;
 
 /// The primitives of `device`, and nobody else's.
-std::unique_ptr<Primitives<float>> primitives_of(const std::string& device) { return primitives_on(device, 0)(); }
+std::unique_ptr<Primitives<float>> primitives_of(const std::string& device) { return primitives_on(device, 0).make(); }
 
 Array normals(Primitives<float>& on, std::int64_t count, std::uint64_t seed) {
   testing::Dice dice(seed);

@@ -57,6 +57,7 @@ inline TrainRecord made_up_record(const TrainPlan& plan, Dice& dice) {
   r.plan = plan;
   r.parameters = parameters(r.plan.model, 7);
   r.device = "cpu of \xce\xb1 kind";
+  if (dice.one_in(2)) r.remark = "The GPU was lost. The CPU took over after step 3.";
   r.step = 6;
   r.seconds = 12.5;
   const TrainRuns all = runs_of(r.plan);
@@ -118,6 +119,7 @@ inline void expect_same(const TrainRecord& x, const TrainRecord& y) {
   EXPECT_EQ(x.plan, y.plan);
   EXPECT_EQ(x.parameters.size, y.parameters.size);
   EXPECT_EQ(x.device, y.device);
+  EXPECT_EQ(x.remark, y.remark);
   EXPECT_EQ(x.step, y.step);
   EXPECT_EQ(x.seconds, y.seconds);
   ASSERT_EQ(x.runs.size(), y.runs.size());

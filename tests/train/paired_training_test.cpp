@@ -33,7 +33,7 @@ TrainPlan tiny_plan(TrainKind kind = TrainKind::methods) {
   return plan;
 }
 
-MakePrimitives cpu() { return primitives_on("cpu", 1); }
+TrainDevice cpu() { return primitives_on("cpu", 1); }
 
 void run_until(PairedTraining& training, int step) {
   while (training.record().step < step && training.step()) {
@@ -387,7 +387,7 @@ TEST(PairedTraining, ReplayMeasuresTheDirectEffectOfOneStep) {
   EXPECT_THAT(steps_of(record.runs[0].steps), ElementsAre(1, 3, 6, 8));
   EXPECT_THAT(steps_of(record.runs[0].health), ElementsAre(1, 3, 6, 8));
   EXPECT_EQ(record.runs[1].steps.size(), 8u);
-  Trainer a(plan, record.runs[0].run, cpu()()), b(plan, record.runs[1].run, cpu()());
+  Trainer a(plan, record.runs[0].run, cpu().make()), b(plan, record.runs[1].run, cpu().make());
   for (int step = 1; step <= 6; ++step) {
     const std::vector<float> before = b.weights();
     a.restore(b.state());
@@ -528,8 +528,8 @@ TEST(PairedTraining, RefusesWhatItCannotTrain) {
 }
 
 TEST(PairedTraining, DevicesAreNamed) {
-  EXPECT_THAT(primitives_on("auto", 1)()->name(), AnyOf(HasSubstr("cpu"), HasSubstr("cuda")));
-  EXPECT_THAT(primitives_on("cpu", 1)()->name(), HasSubstr("cpu"));
+  EXPECT_THAT(primitives_on("auto", 1).make()->name(), AnyOf(HasSubstr("cpu"), HasSubstr("cuda")));
+  EXPECT_THAT(primitives_on("cpu", 1).make()->name(), HasSubstr("cpu"));
   EXPECT_THAT(message_of<std::invalid_argument>([] { primitives_on("abacus", 1); }), HasSubstr("device is abacus"));
 }
 

@@ -46,6 +46,7 @@ TEST(TrainJson, NamesWhatItCannotUse) {
   EXPECT_THAT(sentence("/step", -1), StartsWith("step is '-1'"));
   EXPECT_THAT(sentence("/step", "x"), StartsWith("step is"));
   EXPECT_THAT(sentence("/vocabulary", 5000), StartsWith("vocabulary is '5000'"));
+  EXPECT_THAT(sentence("/remark", 1), StartsWith("remark is '1', expected a text"));
   EXPECT_THAT(sentence("/surprise", 1), StartsWith("surprise is not a known key"));
   EXPECT_THAT(sentence("/plan/recipe/surprise", 1), StartsWith("plan.recipe.surprise is not a known key"));
   EXPECT_THAT(sentence("/plan/model/width", 9), HasSubstr("plan: model.width is 9"));

@@ -1,0 +1,311 @@
+// A GPU that fails while it trains: the CPU goes on with the same bits, and one sentence says so.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "app/commands/train_command.h"
+#include "app/train/checkpoint.h"
+#include "app/train/train_desk.h"
+#include "app/train/trained.h"
+#include "tests/support/eventually.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/train_support.h"
+#include "tests/train/failing_primitives.h"
+#include "tests/train/made_up_training.h"
+#include "tests/train/small_runs.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using namespace testing;  // attoscope::testing
+
+TrainPlan plan_of(TrainKind kind, int steps = 40) {
+  TrainPlan plan = tiny_training("words", steps);
+  plan.text = {"words", 1, corpus_of(made_text(4000), "words")};
+  plan.kind = kind;
+  return plan;
+}
+
+MakePrimitives on_cpu() { return primitives_on("cpu", 1).make; }
+MakePrimitives out_of_memory() {
+  return []() -> std::unique_ptr<Primitives<float>> { throw DeviceFailure("The CPU has no 7 bytes left to train with."); };
+}
+
+void to_the_end(PairedTraining& training) {
+  while (training.step()) {
+  }
+}
+
+/// The numbers of both and their weights, bit for bit; the time and the device may differ.
+void expect_same_training(const PairedTraining& x, const PairedTraining& y) {
+  TrainRecord mine = x.record(), other = y.record();
+  for (TrainRecord* const r : {&mine, &other}) r->seconds = 0, r->device = r->remark = "";
+  expect_same(mine, other);
+  for (int run = 0; run < static_cast<int>(mine.runs.size()); ++run) EXPECT_EQ(x.weights(run), y.weights(run)) << run;
+  EXPECT_EQ(x.state().paths, y.state().paths);
+}
+
+PairedTraining undisturbed(const TrainPlan& plan) {
+  PairedTraining training(plan, {on_cpu()});
+  to_the_end(training);
+  return training;
+}
+
+/// The calls of a training that is not lost.
+int calls_of(const TrainPlan& plan) {
+  FailingGpu gpu;
+  PairedTraining training(plan, lost(gpu));
+  to_the_end(training);
+  EXPECT_EQ(training.record().device, "cuda:0 stand-in");
+  EXPECT_EQ(training.record().remark, "");
+  return gpu.calls;
+}
+
+TEST(Takeover, WhereNoPrimitivesCanBeMadeTheCpuTrains) {
+  const TrainPlan plan = plan_of(TrainKind::methods, 5);
+  FailingGpu gpu{.fails_at = 0};
+  PairedTraining training(plan, lost(gpu));
+  EXPECT_EQ(gpu.made, 0);
+  EXPECT_EQ(training.record().remark, "The GPU was lost. The CPU took over.");
+  EXPECT_THAT(training.record().device, StartsWith("cpu"));
+  to_the_end(training);
+  expect_same_training(training, undisturbed(plan));
+}
+
+/// Any call may be the one: in making a run, in a step's pass forward or back, in its update, in a copy of its state.
+TEST(Takeover, AGpuThatIsLostAtAnyCallChangesNoBit) {
+  for (const TrainKind kind : {TrainKind::methods, TrainKind::replay, TrainKind::reference}) {
+    const TrainPlan plan = plan_of(kind, 22);
+    const PairedTraining expected = undisturbed(plan);
+    const int calls = calls_of(plan);
+    Dice dice(static_cast<std::uint64_t>(kind));
+    for (int i = 0; i < experiments(16); ++i) {
+      FailingGpu gpu{.fails_at = dice.between(0, calls - 1)};
+      PairedTraining training(plan, lost(gpu));
+      to_the_end(training);
+      EXPECT_THAT(training.record().remark, StartsWith("The GPU was lost. The CPU took over")) << gpu.fails_at;
+      EXPECT_THAT(training.record().device, StartsWith("cpu"));
+      expect_same_training(training, expected);
+      if (::testing::Test::HasFailure()) FAIL() << "call " << gpu.fails_at << " of " << calls;
+    }
+  }
+}
+
+/// Every step fails on the GPU: each starts anew from a checkpoint of the one before.
+TEST(Takeover, WhereEveryStepFailsEachIsTakenByTheCpu) {
+  const TrainPlan plan = plan_of(TrainKind::methods, 6);
+  const PairedTraining expected = undisturbed(plan);
+  TrainRecord record = PairedTraining(plan, {on_cpu()}).record();
+  PairedTrainingState state = PairedTraining(plan, {on_cpu()}).state();
+  for (int step = 1; step <= plan.recipe.steps; ++step) {
+    FailingGpu gpu;
+    PairedTraining training(plan, record, state, lost(gpu));
+    EXPECT_EQ(training.record().remark, "") << "what an earlier device did is over";
+    gpu.fails_at = gpu.calls;
+    EXPECT_TRUE(training.step());
+    record = training.record();
+    state = training.state();
+    EXPECT_EQ(record.step, step);
+    EXPECT_EQ(record.remark, step == 1 ? "The GPU was lost. The CPU took over."
+                                       : "The GPU was lost. The CPU took over after step " + std::to_string(step - 1) + ".");
+  }
+  EXPECT_EQ(state.runs.front().weights, expected.state().runs.front().weights);
+  EXPECT_EQ(record.runs[1].steps.back().loss, expected.record().runs[1].steps.back().loss);
+}
+
+/// What takes over repeats some steps; whoever stops it meanwhile finds the record as it was, and nothing is lost.
+TEST(Takeover, RepeatingStepsCanBeStoppedAndGoesOn) {
+  const TrainPlan plan = plan_of(TrainKind::methods);
+  FailingGpu gpu;
+  PairedTraining training(plan, lost(gpu));
+  for (int i = 0; i < 30; ++i) training.step();
+  gpu.fails_at = gpu.calls;
+  int polls = 0, stops = 0;
+  const auto impatient = [&] { return ++polls % 3 == 0; };
+  while (training.record().step == 30) {
+    try {
+      training.step(impatient);
+    } catch (const Stopped&) {
+      EXPECT_EQ(training.record().step, 30);
+      EXPECT_EQ(training.record().runs[0].steps.size(), 30u);
+      ++stops;
+    }
+  }
+  EXPECT_GT(stops, 3);
+  EXPECT_EQ(training.record().remark, "The GPU was lost. The CPU took over after step 30.");
+  to_the_end(training);
+  expect_same_training(training, undisturbed(plan));
+}
+
+TEST(Takeover, AStateOrAHeadThatIsAskedForIsGivenByTheCpu) {
+  const TrainPlan plan = plan_of(TrainKind::replay, 9);
+  PairedTraining plain(plan, {on_cpu()});
+  for (int i = 0; i < 5; ++i) plain.step();
+  for (const bool state : {true, false}) {
+    FailingGpu gpu;
+    PairedTraining training(plan, lost(gpu));
+    for (int i = 0; i < 5; ++i) training.step();
+    gpu.fails_at = gpu.calls;
+    if (state)
+      EXPECT_EQ(training.state().runs[1].m, plain.state().runs[1].m);
+    else
+      EXPECT_EQ(training.captured(0, 1, 1, 0).k, plain.captured(0, 1, 1, 0).k);
+    EXPECT_EQ(training.record().remark, "The GPU was lost. The CPU took over after step 5.");
+    to_the_end(training);
+    expect_same_training(training, undisturbed(plan));
+  }
+}
+
+TEST(Takeover, WithoutAnythingBehindItAFailureIsTold) {
+  const TrainPlan plan = plan_of(TrainKind::methods, 5);
+  FailingGpu gpu;
+  PairedTraining training(plan, {primitives_of(gpu)});
+  training.step();
+  gpu.fails_at = gpu.calls;
+  EXPECT_EQ(message_of<DeviceFailure>([&] { training.step(); }), "The GPU was lost");
+  gpu.fails_at = 0;
+  EXPECT_EQ(message_of<DeviceFailure>([&] { PairedTraining(plan, {primitives_of(gpu)}); }), "The GPU was lost");
+  EXPECT_EQ(message_of<DeviceFailure>([&] { PairedTraining(plan, lost(gpu, out_of_memory())); }),
+            "The GPU was lost. The CPU could not take over: The CPU has no 7 bytes left to train with.");
+}
+
+/// `attoscope train` of a tiny model on a device that is lost.
+class LostCommand : public ::testing::Test {
+ protected:
+  LostCommand() {
+    arguments.text = scratch.write("text.txt", some_text());
+    arguments.of_model = {"1", "16", "2", "16", {}};
+    arguments.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}};
+    arguments.measure_every = "2";
+    arguments.checkpoint_every = "2";
+    arguments.device = "auto";
+  }
+  /// What it shows; `at_step` 0: no run can be made.
+  std::string shown(int at_step, MakePrimitives instead = on_cpu()) {
+    std::ostringstream out, warnings;
+    gpu = {};
+    train(arguments, {out, warnings, nullptr}, [&](const std::string& device, int) {
+      EXPECT_EQ(device, "auto");
+      return TrainDevice{lost_at(at_step), instead, ""};
+    });
+    return out.str();
+  }
+
+  const TemporaryDirectory scratch;
+  TrainArguments arguments;
+  FailingGpu gpu;
+
+ private:
+  /// Fails from the loss of this step on, of which each run has one.
+  MakePrimitives lost_at(int step) {
+    if (step == 0) gpu.fails_at = 0;
+    return [this, step, make = primitives_of(gpu)] {
+      auto primitives = make();
+      if (step > 0) gpu.fails_at = gpu.calls + calls_of_steps(step - 1);
+      return primitives;
+    };
+  }
+  /// The calls that making both runs and so many steps take.
+  int calls_of_steps(int steps) {
+    TrainPlan plan = train_plan_of(arguments);
+    plan.text = text_of({.file = *arguments.text, .digest = 0, .corpus = nullptr});
+    FailingGpu counted;
+    PairedTraining training(plan, lost(counted));
+    for (int i = 0; i < steps; ++i) training.step();
+    return counted.calls;
+  }
+};
+
+TEST_F(LostCommand, TheReportAndTheJsonSayWhoTookOver) {
+  arguments.json = scratch / "t.json";
+  EXPECT_THAT(shown(4), AllOf(HasSubstr("step 6 of 6, cpu"), HasSubstr("\nThe GPU was lost. The CPU took over after step ")));
+  EXPECT_THAT(bytes_of_file(scratch / "t.json"), HasSubstr("\"remark\":\"The GPU was lost. The CPU took over after step "));
+  EXPECT_THAT(shown(0), HasSubstr("\nThe GPU was lost. The CPU took over.\n"));
+}
+
+TEST_F(LostCommand, WhatFailsForGoodNamesTheCheckpointThatWasKept) {
+  const auto told = [&](int at_step) { return message_of<std::runtime_error>([&] { shown(at_step, out_of_memory()); }); };
+  const std::string both = "The GPU was lost. The CPU could not take over: The CPU has no 7 bytes left to train with; ";
+  EXPECT_EQ(told(0), both + "nothing was kept to go on from, expected --checkpoint FILE");
+  arguments.checkpoint = scratch / "c";
+  EXPECT_EQ(told(6), both + "the last checkpoint is " + (scratch / "c") + " at step 4, from which --resume " + (scratch / "c") +
+                         " goes on");
+  EXPECT_EQ(read_checkpoint(scratch / "c").state.step, 4);
+  arguments.resume = scratch / "c";
+  arguments.of_model = {};
+  arguments.of_recipe = {};
+  EXPECT_EQ(told(0), both + "nothing was kept since step 4, from which --resume " + (scratch / "c") + " goes on");
+}
+
+TEST_F(LostCommand, AutoSaysWhichDeviceTrainsAndWhyItIsNoGpu) {
+  std::ostringstream out, warnings;
+  train(arguments, {out, warnings, nullptr},
+        [](const std::string&, int) { return TrainDevice{on_cpu(), {}, "This machine has no NVIDIA GPU."}; });
+  EXPECT_THAT(out.str(), HasSubstr("\nTrained on cpu"));
+  EXPECT_THAT(out.str(), HasSubstr(": This machine has no NVIDIA GPU.\n"));
+  EXPECT_THAT(primitives_on("cpu", 1).why, IsEmpty());
+}
+
+/// The Train workspace on a GPU that is lost.
+class LostDesk : public ::testing::Test {
+ protected:
+  LostDesk() {
+    session.train = tiny_training(scratch.write("text.txt", made_text(3000)));
+    session.view.workspace = Workspace::train;
+  }
+  void open(MakePrimitives instead, std::chrono::milliseconds every) {
+    desk.emplace([] {}, TrainKeeping{scratch / "data", every},
+                 [this, instead](const std::string&, int) { return lost(gpu, instead); });
+  }
+  TrainView after(TrainRequest::Act act) {
+    desk->handle({.act = act}, session);
+    EXPECT_TRUE(eventually([&] {
+      desk->update(session, false);
+      return !desk->busy();
+    }));
+    desk->update(session, false);
+    return desk->view();
+  }
+
+  const TemporaryDirectory scratch;
+  Session session;
+  FailingGpu gpu;
+  std::optional<TrainDesk> desk;
+};
+
+TEST_F(LostDesk, SaysThatTheCpuTookOverAndTrainsOn) {
+  open(on_cpu(), std::chrono::minutes(5));
+  EXPECT_EQ(after(TrainRequest::Act::one_step).progress.remark, "");
+  gpu.fails_at = gpu.calls;
+  const TrainView v = after(TrainRequest::Act::run);
+  EXPECT_EQ(v.progress.state, TrainProgress::State::done);
+  EXPECT_EQ(v.progress.remark, "The GPU was lost. The CPU took over after step 1.");
+  EXPECT_THAT(v.record->device, StartsWith("cpu"));
+  session.train.recipe.seed = 9;
+  EXPECT_EQ(after(TrainRequest::Act::restart).progress.remark, "The GPU was lost. The CPU took over.")
+      << "it is asked again, and is still lost";
+}
+
+TEST_F(LostDesk, NamesWhatWasKeptWhereNothingTakesOver) {
+  open(out_of_memory(), std::chrono::milliseconds(0));
+  after(TrainRequest::Act::one_step);
+  after(TrainRequest::Act::one_step);
+  gpu.fails_at = gpu.calls;
+  const TrainView v = after(TrainRequest::Act::one_step);
+  EXPECT_EQ(v.progress.state, TrainProgress::State::paused);
+  EXPECT_EQ(v.progress.step, 2);
+  EXPECT_EQ(
+      v.progress.remark,
+      "The GPU was lost. The CPU could not take over: The CPU has no 7 bytes left to train with. The last step that is kept is "
+      "2; the checkpoint " +
+          (scratch / "data/last-training.checkpoint") + " is of step 2.");
+}
+
+}  // namespace
+}  // namespace attoscope
