@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,6 +54,23 @@ using GlTexture = GlObject<gl::destroy_texture>;
 using GlProgram = GlObject<gl::destroy_program>;
 using GlVertexArray = GlObject<gl::destroy_vertex_array>;
 
+/// A texture and what shares it, which ends first: also where others take their place.
+template <class Name, class Shared>
+struct SharedPair {
+  Name texture{};
+  std::unique_ptr<Shared> shared{};  ///< last, so it ends first
+
+  SharedPair() = default;
+  SharedPair(SharedPair&&) noexcept = default;
+  SharedPair& operator=(SharedPair&& other) noexcept {
+    if (this == &other) return *this;
+    shared.reset();
+    texture = std::move(other.texture);
+    shared = std::move(other.shared);
+    return *this;
+  }
+};
+
 /// Paints PixelImages. Belongs to the thread and context that made it, and outlives the frame that it paints.
 /// An image is known by its address: what lies there is sent to the GPU again when its version or size changed. Where the GPU
 /// with the image's source draws this context, it writes the texture itself; where it does not, or fails, pixels are made here
@@ -83,8 +99,7 @@ class Texture {
     int width = 0, height = 0;       ///< of the image
     int texels_x = 0, texels_y = 0;  ///< of the texture: smaller than the image where that exceeds the limit
     bool painted = false;
-    GlTexture texture{};
-    std::unique_ptr<SharedTexture> shared{};  ///< after the texture: it must end first
+    SharedPair<GlTexture, SharedTexture> on_gpu{};
   };
   struct Draw;
   static void draw(const ImDrawList* list, const ImDrawCmd* command);
@@ -98,7 +113,7 @@ class Texture {
 
   GlProgram program_;
   GlVertexArray vertex_array_;
-  std::list<Slot> slots_;  ///< a list: assigning a slot would delete its texture before what shares it
+  std::vector<Slot> slots_;
   std::array<GlTexture, 2 * theme_names.size()> tables_;
   ShareTexture share_;
   bool shares_ = true;  ///< until sharing failed

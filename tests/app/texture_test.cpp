@@ -3,6 +3,7 @@
 #include "app/window/texture.h"
 
 #include <epoxy/gl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,6 +28,51 @@ namespace {
 using namespace testing;  // attoscope::testing
 
 constexpr int width = 160, height = 120, rows = 300, cols = 40;
+
+/// What ended, in order.
+std::vector<std::string> ended;
+void end_texture(unsigned name) { ended.push_back("texture " + std::to_string(name)); }
+struct StandInShare {
+  explicit StandInShare(int n) : name(n) {}
+  StandInShare(const StandInShare&) = delete;
+  StandInShare& operator=(const StandInShare&) = delete;
+  ~StandInShare() { ended.push_back("share " + std::to_string(name)); }
+  int name;
+};
+using StandInPair = SharedPair<GlObject<end_texture>, StandInShare>;
+StandInPair pair_of(int name) {
+  StandInPair pair;
+  pair.texture = GlObject<end_texture>(static_cast<unsigned>(name));
+  pair.shared = std::make_unique<StandInShare>(name);
+  return pair;
+}
+
+TEST(SharedPair, EndsSharingBeforeTheTextureWhateverHappensToIt) {
+  using ::testing::ElementsAre;
+  ended.clear();
+  {
+    const StandInPair pair = pair_of(1);
+  }
+  EXPECT_THAT(ended, ElementsAre("share 1", "texture 1"));
+  ended.clear();
+  {
+    StandInPair pair = pair_of(1);
+    pair = pair_of(2);
+    EXPECT_THAT(ended, ElementsAre("share 1", "texture 1"));
+    StandInPair& same = pair;
+    pair = std::move(same);
+    EXPECT_EQ(ended.size(), 2u) << "what becomes itself stays";
+    const StandInPair other = std::move(pair);
+    pair = pair_of(3);
+    EXPECT_EQ(ended.size(), 2u) << "what was moved away does not end there";
+  }
+  EXPECT_THAT(ended, ElementsAre("share 1", "texture 1", "share 2", "texture 2", "share 3", "texture 3"));
+  ended.clear();
+  std::vector<StandInPair> pairs;
+  for (int i = 1; i <= 3; ++i) pairs.push_back(pair_of(i));
+  pairs.erase(pairs.begin());
+  EXPECT_THAT(ended, ElementsAre("share 1", "texture 1"));
+}
 
 /// What a stand-in for a GPU was asked to do.
 struct Log {
