@@ -1,41 +1,80 @@
+// Which GPUs there are, and whether each takes this program's code: the runtime is asked, by a kernel's attributes.
+#include <algorithm>
+#include <utility>
+
 #include "kernels/gpu/device.h"
+#include "kernels/gpu/device_answer.h"
 #include "kernels/gpu/gpu.h"
 
 namespace attoscope {
 namespace {
 
-/// The GPUs of this machine, as CUDA reported them when it was first queried.
-struct DeviceList {
-  std::vector<DeviceInfo> devices;
-  std::string reason;
+// The numbers that kernels/gpu/device_answer.h knows.
+constexpr std::pair<CudaError, cudaError_t> errors[] = {
+    {CudaError::none, cudaSuccess},
+    {CudaError::stub_library, cudaErrorStubLibrary},
+    {CudaError::insufficient_driver, cudaErrorInsufficientDriver},
+    {CudaError::devices_unavailable, cudaErrorDevicesUnavailable},
+    {CudaError::invalid_device_function, cudaErrorInvalidDeviceFunction},
+    {CudaError::no_device, cudaErrorNoDevice},
+    {CudaError::no_kernel_image, cudaErrorNoKernelImageForDevice},
+    {CudaError::invalid_ptx, cudaErrorInvalidPtx},
+    {CudaError::unsupported_ptx, cudaErrorUnsupportedPtxVersion},
+    {CudaError::jit_compiler_not_found, cudaErrorJitCompilerNotFound},
+    {CudaError::jit_compilation_disabled, cudaErrorJitCompilationDisabled},
+    {CudaError::system_driver_mismatch, cudaErrorSystemDriverMismatch},
 };
+static_assert(std::ranges::all_of(errors,
+                                  [](const auto& e) { return static_cast<int>(e.first) == static_cast<int>(e.second); }));
 
-std::string capability(const DeviceInfo& d) { return std::to_string(d.major) + "." + std::to_string(d.minor); }
+/// Compiled as every other kernel is, and small: a driver that has to compile it is done at once.
+__global__ void probe_kernel(int* x) { *x = 1; }
+
+CudaVersions versions() {
+  CudaVersions v;
+  ignore(cudaDriverGetVersion(&v.driver));
+  ignore(cudaRuntimeGetVersion(&v.runtime));
+  return v;
+}
+
+/// Whether the GPU takes our code. Loading it makes a context there.
+cudaError_t loaded_on(int device) {
+  cudaFuncAttributes attributes{};
+  const cudaError_t refused = cudaSetDevice(device);
+  return refused != cudaSuccess ? refused : cudaFuncGetAttributes(&attributes, probe_kernel);
+}
+
+DeviceAnswer answer_of(cudaError_t error, DeviceInfo device) {
+  ignore(error);
+  return {std::move(device), static_cast<CudaError>(error), error == cudaSuccess ? "" : cudaGetErrorString(error)};
+}
+
+/// What GPU `index` answers. Those with one capability and one driver answer alike: only the first of them is asked, since an
+/// answer takes memory on the GPU.
+DeviceAnswer answer_of(int index, const std::vector<DeviceAnswer>& before) {
+  cudaDeviceProp p{};
+  if (const cudaError_t refused = cudaGetDeviceProperties(&p, index); refused != cudaSuccess)
+    return answer_of(refused, {index, "GPU " + std::to_string(index), 0, 0, 0});
+  DeviceInfo device{index, p.name, p.major, p.minor, p.totalGlobalMem};
+  int draws = 0;
+  ignore(cudaDeviceGetAttribute(&draws, cudaDevAttrKernelExecTimeout, index));
+  device.draws = draws != 0;
+  const auto alike = std::ranges::find_if(before, [&](const DeviceAnswer& a) {
+    return a.error == CudaError::none && a.device.major == p.major && a.device.minor == p.minor;
+  });
+  return answer_of(alike != before.end() ? cudaSuccess : loaded_on(index), std::move(device));
+}
 
 DeviceList listed_devices() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaErrorInsufficientDriver) return {{}, "This machine has no NVIDIA driver, or one too old for this program."};
-  if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) return {{}, "This machine has no NVIDIA GPU."};
-  if (error != cudaSuccess) return {{}, std::string("CUDA does not work here: ") + cudaGetErrorString(error) + "."};
-  DeviceList found;
-  for (int i = 0; i < count; ++i) {
-    cudaDeviceProp properties{};
-    if (const cudaError_t refused = cudaGetDeviceProperties(&properties, i); refused != cudaSuccess) {
-      ignore(refused);
-      found.reason = std::string("A GPU of this machine does not answer: ") + cudaGetErrorString(refused) + ".";
-      continue;
-    }
-    const DeviceInfo d{i, properties.name, properties.major, properties.minor, properties.totalGlobalMem};
-    if (10 * d.major + d.minor >= ATTOSCOPE_OLDEST_ARCHITECTURE) {
-      found.devices.push_back(d);
-    } else {
-      found.reason =
-          "This program was built for newer GPUs than " + d.name + " with its compute capability " + capability(d) + ".";
-    }
+  if (error != cudaSuccess) {
+    ignore(error);
+    return {{}, why_no_list(static_cast<CudaError>(error), versions(), cudaGetErrorString(error))};
   }
-  if (!found.devices.empty()) found.reason.clear();
-  return found;
+  std::vector<DeviceAnswer> answers;
+  for (int i = 0; i < count; ++i) answers.push_back(answer_of(i, answers));
+  return device_list(answers, versions(), ATTOSCOPE_ARCHITECTURES);
 }
 
 const DeviceList& known() {

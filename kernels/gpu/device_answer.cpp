@@ -1,0 +1,125 @@
+#include "kernels/gpu/device_answer.h"
+
+#include <algorithm>
+
+namespace attoscope {
+namespace {
+
+/// "12.4" of 12040.
+std::string cuda_version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+
+std::string capability(int major, int minor) { return std::to_string(major) + "." + std::to_string(minor); }
+
+/// "its driver knows CUDA 11.4"
+std::string driver_text(const CudaVersions& v) {
+  return v.driver > 0 ? "its driver knows CUDA " + cuda_version(v.driver) : "it has no driver";
+}
+
+/// "GeForce GTX 1080 (compute capability 6.1)"
+std::string named(const DeviceInfo& d) { return d.name + " (compute capability " + capability(d.major, d.minor) + ")"; }
+
+/// "7.5, 8.0 and 9.0"
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return text;
+}
+
+/// "9.0" of "90", "12.0" of "120"; what is no number, such as "native", as it is.
+std::string shown(std::string_view number) {
+  const bool digits = number.size() >= 2 && std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) return std::string(number);
+  return std::string(number.substr(0, number.size() - 1)) + "." + std::string(number.substr(number.size() - 1));
+}
+
+/// The driver has to be of this release, at least, to load code of that runtime: releases of one number understand each other.
+std::string least_driver(const CudaVersions& v) {
+  return "a driver for CUDA " + std::to_string(v.runtime / 1000) + " or newer";
+}
+
+std::string without_period(std::string_view message) {
+  return std::string(message.ends_with('.') ? message.substr(0, message.size() - 1) : message);
+}
+
+}  // namespace
+
+std::string architectures_text(std::string_view architectures) {
+  std::vector<std::string> code, ptx;
+  for (std::size_t at = 0; at < architectures.size();) {
+    const std::size_t end = std::min(architectures.find_first_of(",;", at), architectures.size());
+    const std::string_view word = architectures.substr(at, end - at), number = word.substr(0, word.find('-'));
+    if (!word.ends_with("-virtual")) code.push_back(shown(number));
+    if (!word.ends_with("-real") && shown(number) != number) ptx.push_back(shown(number));
+    at = end + 1;
+  }
+  return (code.empty() ? "" : "code for " + listed(code)) + (code.empty() || ptx.empty() ? "" : ", ") +
+         (ptx.empty() ? "" : "PTX of " + listed(ptx));
+}
+
+std::string why_no_list(CudaError error, const CudaVersions& versions, std::string_view message) {
+  switch (error) {
+    case CudaError::none:
+      return "";
+    case CudaError::no_device:
+      return "This machine has no NVIDIA GPU.";
+    case CudaError::stub_library:
+    case CudaError::insufficient_driver:
+      if (versions.driver == 0) return "This machine has no NVIDIA driver; a GPU here needs " + least_driver(versions) + ".";
+      return "This machine's NVIDIA driver knows CUDA " + cuda_version(versions.driver) + ", and this program needs " +
+             least_driver(versions) + ".";
+    case CudaError::system_driver_mismatch:
+      return "The NVIDIA driver of this machine was changed while it ran; a GPU can be used after a restart.";
+    default:
+      return "CUDA does not work here: " + without_period(message) + ".";
+  }
+}
+
+std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions, std::string_view architectures) {
+  const std::string gpu = named(answer.device), built = architectures_text(architectures);
+  switch (answer.error) {
+    case CudaError::none:
+      return "";
+    case CudaError::insufficient_driver:
+      return gpu + " cannot be used: " + driver_text(versions) + ", and this program needs " + least_driver(versions) + ".";
+    case CudaError::no_kernel_image:
+    case CudaError::invalid_device_function:
+      return gpu + " cannot run this program, which was built with " + built +
+             "; it needs a build on this machine, or with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(answer.device.major) +
+             std::to_string(answer.device.minor) + ".";
+    case CudaError::unsupported_ptx:
+      return gpu + " needs this program's PTX compiled by its driver, which knows CUDA " + cuda_version(versions.driver) +
+             "; it needs a driver for CUDA " + cuda_version(versions.runtime) + " or newer, or a build on this machine.";
+    case CudaError::jit_compiler_not_found:
+      return gpu +
+             " needs this program's PTX compiled by its driver, whose compiler (libnvidia-ptxjitcompiler) is not installed; "
+             "it needs that, or a build on this machine.";
+    case CudaError::jit_compilation_disabled:
+      return gpu +
+             " needs this program's PTX compiled by its driver, and CUDA_DISABLE_PTX_JIT forbids that; it needs that unset, "
+             "or a build on this machine.";
+    case CudaError::invalid_ptx:
+      return gpu + " refused this program's PTX (" + built + ") with a driver that knows CUDA " +
+             cuda_version(versions.driver) + "; it needs a build on this machine.";
+    case CudaError::devices_unavailable:
+      return gpu + " is busy, or kept for other programs: " + without_period(answer.message) + ".";
+    default:
+      return gpu + " did not take this program's code (" + built + "; " + driver_text(versions) +
+             "): " + without_period(answer.message) + ".";
+  }
+}
+
+DeviceList device_list(std::span<const DeviceAnswer> answers, const CudaVersions& versions, std::string_view architectures) {
+  DeviceList list;
+  for (const DeviceAnswer& answer : answers) {
+    const std::string why = why_no_code(answer, versions, architectures);
+    if (why.empty())
+      list.devices.push_back(answer.device);
+    else if (list.reason.empty())
+      list.reason = why;
+  }
+  if (!list.devices.empty()) list.reason.clear();
+  if (answers.empty()) list.reason = why_no_list(CudaError::no_device, versions, "");
+  return list;
+}
+
+}  // namespace attoscope
