@@ -12,6 +12,7 @@
 #include <fstream>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <variant>
 
 #include "kernels/cancelled_sign.h"
@@ -21,6 +22,7 @@
 #include "kernels/deviation/meter.h"
 #include "kernels/experiment/traffic.h"
 #include "kernels/gpu/device.h"
+#include "kernels/gpu/device_choice.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/recurrence/recorder.h"
 #include "kernels/system_memory.h"
@@ -72,10 +74,18 @@ struct ComputeCache::Held {
   std::optional<Truth> truth;
   std::uint64_t generations = 0;   ///< of inputs rounded for everybody, so far
   std::vector<int> gpus;           ///< of `engine`
-  std::unique_ptr<Engine> engine;  ///< that answered last
+  std::unique_ptr<Engine> engine;  ///< of GPUs that answered last
+  bool engine_ran = false;         ///< its first run loads code and takes memory, and tells nothing about the next
+  bool on_gpu = true;              ///< the engine answered last
+  MeasuredTimes times;
 };
 
 namespace {
+
+/// Whether the golden value has to be computed: there is none of this experiment, or it lies elsewhere.
+bool is_fresh(const Experiment& e, const ComputeCache::Held& held, const Engine* engine) {
+  return !held.truth || !(held.truth->key == golden_key(e, engine));
+}
 
 class Clock {
  public:
@@ -113,9 +123,11 @@ class Computation {
     for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem.mask, row, e.problem.n).empty();
   }
 
+  bool is_fresh_here() const { return is_fresh(e_, held_, engine_); }
+
   Result answer() {
     Clock whole, clock;
-    const bool fresh = !truth_ || !(truth_->key == golden_key(e_, engine_));
+    const bool fresh = is_fresh_here();
     stop_.expect(static_cast<double>(result_.rows.size()) * ((fresh ? golden_work : 0) + 2));
     if (fresh) round_inputs();
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
@@ -136,7 +148,7 @@ class Computation {
 
   /// How far each of these methods is from the golden value, in place of a.
   std::vector<Deviation> errors_of(std::span<const Method> methods) {
-    if (!truth_ || !(truth_->key == golden_key(e_, engine_))) {
+    if (is_fresh_here()) {
       round_inputs();
       find_truth(golden_job());
     }
@@ -389,17 +401,29 @@ std::string device_name(int threads, std::string_view isa) {
 
 namespace {
 
-/// The engine that the options select; null: the CPU.
-Engine* engine_of(const Options& options, ComputeCache::Held& held) {
-  const std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
-  if (gpus.empty()) return nullptr;
+/// The engine of these GPUs, of which there is at least one.
+Engine& engine_of(const std::vector<int>& gpus, const Options& options, ComputeCache::Held& held) {
   if (!held.engine || held.gpus != gpus) {
     held.truth.reset();
     held.engine.reset();
+    held.engine_ran = false;
+    held.times = {};
     held.engine = options.engine ? options.engine() : gpu_engine(gpus);
     held.gpus = gpus;
   }
-  return held.engine.get();
+  return *held.engine;
+}
+
+/// What "auto" stands for, where there is a GPU.
+DeviceChoice auto_choice(const Experiment& e, const Options& options, const ComputeCache::Held& held) {
+  if (e.a.algorithm == Algorithm::hardware || e.b.algorithm == Algorithm::hardware)
+    return {true, "where the method hardware runs"};
+  const QuestionSize size = size_of(e);
+  const bool fresh_on_cpu = is_fresh(e, held, nullptr), fresh_on_gpu = !held.engine || is_fresh(e, held, held.engine.get());
+  return choose_device({.cpu_ms = held.times.expected(false, size, fresh_on_cpu),
+                        .gpu_ms = held.times.expected(true, size, fresh_on_gpu),
+                        .cpu_at_best_ms = cpu_at_best(size, fresh_on_cpu, thread_count(options.threads)),
+                        .on_gpu = held.on_gpu});
 }
 
 /// f(computation, ms) in the working type, once the inputs are drawn, which took so many milliseconds. Without an engine the
@@ -423,49 +447,68 @@ void compute_on(Engine* engine, const Experiment& experiment, const Options& opt
   });
 }
 
-/// The device that computed, and why it is not the requested one.
+/// The device that computed; why it is not the requested one; why "auto" took it.
 struct Answerer {
-  std::string device, remark;
+  std::string device, remark, choice;
 };
 
 /// The same on the device that the options name. If a GPU fails, the CPU takes its place, and the remark says so.
 template <class F>
-Answerer with_computation(const Experiment& experiment, const Options& options, F f) {
-  refuse(experiment, options.threads);
-  ComputeCache none;
-  ComputeCache::Held& held = (options.cache ? *options.cache : none).held();
+Answerer with_computation(const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
+  const std::vector<int> gpus = options.engine ? std::vector<int>{0} : devices_of(options.device);
+  const bool chooses = options.device == "auto" && !gpus.empty();
+  const DeviceChoice choice = chooses ? auto_choice(experiment, options, held) : DeviceChoice{.gpu = !gpus.empty(), .why = ""};
+  held.on_gpu = choice.gpu;
   std::string remark;
   try {
-    if (Engine* engine = engine_of(options, held)) {
-      compute_on(engine, experiment, options, held, f);
-      return {engine->name(), ""};
+    if (choice.gpu) {
+      Engine& engine = engine_of(gpus, options, held);
+      compute_on(&engine, experiment, options, held, f);
+      return {engine.name(), "", chooses ? "auto: the GPU, " + choice.why : ""};
     }
   } catch (const DeviceFailure& failure) {
     held.truth.reset();
     held.engine.reset();
+    held.on_gpu = false;
     remark = cpu_took_over(failure);
   }
   compute_on(nullptr, experiment, options, held, f);
-  return {device_name(options.threads, options.isa), remark};
+  return {device_name(options.threads, options.isa), remark, chooses && remark.empty() ? "auto: the CPU, " + choice.why : ""};
+}
+
+/// Keeps what an answer took, for the next choice.
+void remember_time(ComputeCache::Held& held, const Result& result, bool fresh) {
+  const bool warm = !held.on_gpu || std::exchange(held.engine_ran, true);
+  if (warm) held.times.took(held.on_gpu, size_of(result.experiment), result.timing, fresh);
 }
 
 }  // namespace
 
 Result compute(const Experiment& experiment, const Options& options) {
+  refuse(experiment, options.threads);
+  ComputeCache none;
+  ComputeCache::Held& held = (options.cache ? *options.cache : none).held();
   Result result;
-  const Answerer by = with_computation(experiment, options, [&](auto computation, double drawing) {
+  bool fresh = true;
+  const Answerer by = with_computation(experiment, options, held, [&](auto computation, double drawing) {
+    fresh = computation.is_fresh_here();
     result = computation.answer();
     result.timing.inputs += drawing;
     result.timing.total += drawing;
   });
   result.device = by.device;
   result.remark = by.remark;
+  result.choice = by.choice;
+  if (!by.choice.empty()) remember_time(held, result, fresh);
   return result;
 }
 
 std::vector<Deviation> errors_of(const Experiment& experiment, std::span<const Method> methods, const Options& options) {
+  refuse(experiment, options.threads);
+  ComputeCache none;
   std::vector<Deviation> errors;
-  with_computation(experiment, options, [&](auto computation, double) { errors = computation.errors_of(methods); });
+  with_computation(experiment, options, (options.cache ? *options.cache : none).held(),
+                   [&](auto computation, double) { errors = computation.errors_of(methods); });
   return errors;
 }
 

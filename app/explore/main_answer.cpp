@@ -4,22 +4,22 @@
 #include <exception>
 #include <new>
 #include <utility>
+#include <vector>
 
+#include "app/explore/first_rows.h"
 #include "kernels/gpu/device.h"
+#include "kernels/gpu/device_choice.h"
 
 namespace attoscope {
 namespace {
 
 using Answer = MainAnswer::Answer;
 
-/// How many rows are shown first, so that a picture comes at once where all rows would take long; 0: all at once. By useful
-/// operations: golden, a and b together do about a hundred of them a nanosecond on two cores, and some thousand on a GPU.
-int first_rows(const Problem& p, const std::string& device) {
-  const double per_second = devices_of(device).empty() ? 1e11 : 5e12;
-  constexpr double at_once = 0.04, soon = 0.008;
-  const double row = 3 * 4.0 * p.n * p.d / per_second;
-  const int all = p.rows == 0 ? p.n : std::min(p.rows, p.n);
-  return row * all < at_once ? 0 : std::clamp(static_cast<int>(soon / row), 64, std::max(64, all / 4));
+/// The rows that the GPUs of a device hold at a time; 0: the CPU computes.
+int rows_held(const std::string& device) {
+  std::vector<DeviceInfo> gpus;
+  for (const int gpu : devices_of(device)) gpus.push_back(*std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index));
+  return rows_at_a_time(gpus);
 }
 
 /// The answer to `experiment` from `rows` of its rows, as a first answer to all of it.
@@ -42,7 +42,7 @@ Worker<Question, MainAnswer::Answer>::Work MainAnswer::work(std::shared_ptr<Effo
   return [caches = std::make_shared<Caches>(), effort = std::move(effort), compute = std::move(compute)](
              const Question& q, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
     const Cancelled stop = [&] { return effort->unwanted || cancelled(); };
-    if (const int rows = first_rows(q.experiment.problem, q.device))
+    if (const int rows = first_rows(q.experiment.problem, rows_held(q.device)))
       publish(first_answer(compute, q.experiment, rows, {.cancelled = stop, .cache = &caches->first, .device = q.device}));
     effort->share = 0;
     effort->began = Clock::now().time_since_epoch().count();

@@ -25,11 +25,17 @@ double work_of(const Experiment& e) {
   return rows * p.n * p.d;
 }
 
+/// One device for all points, since how they are shared among threads depends on it: "auto" is the GPU that is preferred.
+std::string fixed_device(const std::string& device) {
+  const std::vector<int> gpus = devices_of(device);
+  return gpus.empty() ? "cpu" : device == "auto" ? "cuda:" + std::to_string(gpus.front()) : device;
+}
+
 /// One run of a sweep: what is shared by its threads.
 class Run {
  public:
   Run(const Sweep& sweep, const SweepOptions& options)
-      : sweep_(sweep), options_(options), on_gpu_(!devices_of(options.device).empty()) {}
+      : sweep_(sweep), options_(options), device_(fixed_device(options.device)), on_gpu_(device_ != "cpu") {}
 
   std::vector<SweepAnswer> answers() {
     side_by_side(points());
@@ -103,8 +109,8 @@ class Run {
   void answer(std::size_t index, const Experiment& e, ComputeCache& cache, int threads) {
     const auto begun = std::chrono::steady_clock::now();
     try {
-      const PointSummary found = summary(
-          compute(e, {.cancelled = options_.cancelled, .cache = &cache, .threads = threads, .device = options_.device}));
+      const PointSummary found =
+          summary(compute(e, {.cancelled = options_.cancelled, .cache = &cache, .threads = threads, .device = device_}));
       if (options_.cache) options_.cache->keep(e, found);
       finish({index, false, found, "", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()});
     } catch (const Stopped&) {
@@ -123,6 +129,7 @@ class Run {
 
   const Sweep& sweep_;
   const SweepOptions& options_;
+  const std::string device_;
   const bool on_gpu_;
   std::mutex mutex_;
   std::vector<SweepAnswer> answers_;

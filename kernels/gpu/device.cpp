@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "kernels/experiment/text.h"
+#include "kernels/gpu/device_choice.h"
 #include "kernels/gpu/engine.h"
 
 namespace attoscope {
@@ -35,7 +36,8 @@ std::vector<int> devices_of(std::string_view device) {
   if (device == "cpu" || (device == "auto" && cuda_devices().empty())) return {};
   if (cuda_devices().empty() && device.starts_with("cuda"))
     throw std::invalid_argument("device is " + std::string(device) + ", but: " + why_no_cuda());
-  if (device == "auto" || device == "cuda") return {cuda_devices().front().index};
+  if (device == "auto") return {preferred_gpu(cuda_devices())};
+  if (device == "cuda") return {cuda_devices().front().index};
   std::vector<int> gpus;
   for (std::size_t at = 0; at <= device.size();) {
     const std::size_t end = std::min(device.find(',', at), device.size());

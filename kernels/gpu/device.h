@@ -18,7 +18,8 @@ struct DeviceInfo {
   std::string name;          ///< "NVIDIA H200"
   int major = 0, minor = 0;  ///< compute capability
   std::size_t memory = 0;    ///< bytes
-  bool draws = false;        ///< a screen, as far as CUDA knows
+  int multiprocessors = 0;
+  bool draws = false;  ///< a screen, as far as CUDA knows
 };
 
 /// A GPU failed in the middle of its work: it ran out of memory, or was lost. what() is one sentence. The CPU can take over.
@@ -47,7 +48,8 @@ const std::vector<DeviceInfo>& cuda_devices();
 /// Why `cuda_devices()` is empty, in one sentence; empty where it is not.
 const std::string& why_no_cuda();
 
-/// The GPUs that `device` names; empty: the CPU. "auto" is the first GPU, or the CPU where there is none. Throws
+/// The GPUs that `device` names; empty: the CPU. "auto" is the GPU that is preferred (see kernels/gpu/device_choice.h),
+/// or the CPU where there is none; `compute` chooses between them by what they took before. Throws
 /// std::invalid_argument in one sentence where it names none, or one that does not exist.
 std::vector<int> devices_of(std::string_view device);
 

@@ -56,6 +56,7 @@ DeviceAnswer answer_of(int index, const std::vector<DeviceAnswer>& before) {
   if (const cudaError_t refused = cudaGetDeviceProperties(&p, index); refused != cudaSuccess)
     return answer_of(refused, {index, "GPU " + std::to_string(index), 0, 0, 0});
   DeviceInfo device{index, p.name, p.major, p.minor, p.totalGlobalMem};
+  device.multiprocessors = p.multiProcessorCount;
   int draws = 0;
   ignore(cudaDeviceGetAttribute(&draws, cudaDevAttrKernelExecTimeout, index));
   device.draws = draws != 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/explore/explorer.h"
+#include "app/explore/first_rows.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/tensor_core/hardware.h"
@@ -71,6 +72,28 @@ TEST(DeviceFailures, AreWhatALibraryThrowsOfAGpu) {
     EXPECT_STREQ(failure.what(), "The GPU refused to sort: it fell off the bus");
   }
   EXPECT_EQ(as_device_failure("The GPU refused to sort", [] { return 7; }), 7);
+}
+
+/// On the CPU rows cost what they cost; on a GPU nothing is gained by less than it holds at a time.
+TEST(FirstRows, FollowHowTheTimeGrows) {
+  const auto rows = [](int n, int rows_at_a_time, int computed = 0) {
+    Problem p;
+    p.n = n;
+    p.d = 64;
+    p.rows = computed;
+    return first_rows(p, rows_at_a_time);
+  };
+  EXPECT_EQ(rows(1024, 0), 0);
+  EXPECT_GT(rows(16384, 0), 0);
+  EXPECT_LT(rows(16384, 0), 16384 / 4);
+  EXPECT_EQ(rows(16384, 0, 64), 0) << "few rows are computed at all";
+  constexpr int h200 = 132 * 512, laptop = 20 * 512;
+  for (const int n : {256, 4096, 16384, 65536})
+    EXPECT_EQ(rows(n, h200), 0) << "one round: a part would take as long as all of it";
+  EXPECT_EQ(rows(1 << 20, h200), h200);
+  EXPECT_EQ(rows(65536, laptop), laptop) << "seven rounds";
+  EXPECT_EQ(rows(16384, laptop), 0) << "two rounds";
+  EXPECT_EQ(rows(65536, laptop, 3 * laptop), 0);
 }
 
 TEST_F(ExplorerDevices, TheSessionsDeviceComputesAndAnotherOneIsAskedAnew) {

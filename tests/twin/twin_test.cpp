@@ -17,15 +17,20 @@
 namespace attoscope {
 namespace {
 
+using ::testing::AllOf;
 using testing::describe;
 using testing::Dice;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using testing::expect_same_answer;
 using testing::expect_same_errors;
 using testing::experiments;
+using ::testing::HasSubstr;
 using testing::HostEngine;
 using testing::HostEngineOptions;
 using testing::HostWarp;
 using testing::same;
+using ::testing::StartsWith;
 
 Options on_host_engine(const HostEngineOptions& how) {
   Options options;
@@ -283,6 +288,32 @@ TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
     expect_same_answer(compute(e, options), whole);  // the cache is still good
   }
   EXPECT_GE(failed, 20);
+}
+
+/// A GPU that the host runs is slow: its first answer is not counted, the second is, the CPU is tried and stays.
+TEST_F(Twin, AutoChoosesByWhatBothTook) {
+  ComputeCache cache;
+  Options options = on_host_engine({});
+  options.cache = &cache;
+  options.device = "auto";
+  std::vector<std::string> devices, choices;
+  for (int seed = 1; seed <= 5; ++seed) {
+    Experiment e = testing::small_experiment(bf16, 96, 16);
+    e.problem.seed = static_cast<std::uint64_t>(seed);
+    const Result result = compute(e, options);
+    expect_same_answer(result, compute(e));
+    EXPECT_EQ(result.remark, "");
+    devices.push_back(result.device);
+    choices.push_back(result.choice);
+  }
+  const std::string gpu = "run by the host", cpu = device_name();
+  EXPECT_THAT(devices, ElementsAre(gpu, gpu, cpu, cpu, cpu));
+  EXPECT_EQ(choices[0], "auto: the GPU, not yet measured");
+  EXPECT_EQ(choices[1], choices[0]);
+  EXPECT_THAT(choices[2], AllOf(StartsWith("auto: the CPU, to be measured beside "), EndsWith(" ms")));
+  for (const int i : {3, 4})
+    EXPECT_THAT(choices[static_cast<std::size_t>(i)],
+                AllOf(StartsWith("auto: the CPU, "), HasSubstr(" ms instead of "), EndsWith(" ms on the GPU")));
 }
 
 TEST_F(Twin, StopsWhenAsked) {

@@ -240,7 +240,8 @@ void draw_status_bar(const PanelInput& input, const Palette& colours, Requests& 
     const ImVec2 at = ImGui::GetWindowPos();
     ImGui::GetWindowDrawList()->AddLine(at, {at.x + view->Size.x, at.y}, colours.line);
     StatusItems items(height);
-    items.add(Face::small, colours.secondary, input.answer.device, 0, "What computes.");
+    const std::string choice = input.answer.result ? input.answer.result->choice : "";
+    items.add(Face::small, colours.secondary, input.answer.device, 0, choice.empty() ? "What computes." : choice.c_str());
     const bool slow = input.answer.computing && input.answer.computing_seconds > shown_after;
     const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
     // A message that would be cut takes the place of what is said about the answer.

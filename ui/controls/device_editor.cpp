@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/experiment/result.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/entries.h"
 #include "ui/frame/panel_input.h"
@@ -19,7 +20,8 @@ bool is_gpu(const DeviceEntry& e) { return e.spec.starts_with("cuda"); }
 
 /// All entries of the list: the best one there is, what the app tells, and the usable GPUs together where there are several.
 std::vector<DeviceEntry> choices_of(const std::vector<DeviceEntry>& devices) {
-  std::vector<DeviceEntry> all{{"auto", "the first GPU, or the processor where there is none", ""}};
+  std::vector<DeviceEntry> all{
+      {"auto", "the GPU that draws, or the first, or the processor: whichever took less time for such a question", ""}};
   std::string together;
   int gpus = 0;
   if (devices.empty()) all.push_back({"cpu", "the processor", ""});
@@ -44,6 +46,13 @@ std::string reason_against(const std::string& device, const std::vector<DeviceEn
     if (!entry->reason.empty()) return entry->reason;
   }
   return device.empty() ? "The session names no device; expected auto, cpu or one of the list." : "";
+}
+
+/// "the answer on screen: cpu avx512, 2 threads; auto: the CPU, 1.2 ms instead of 3.4 ms on the GPU"
+std::string answered_by(const AnswerInput& answer) {
+  if (answer.device.empty()) return "";
+  const std::string choice = answer.result ? answer.result->choice : "";
+  return "the answer on screen: " + answer.device + (choice.empty() ? "" : "; " + choice);
 }
 
 bool choose(std::string& device, const std::vector<DeviceEntry>& choices, const Palette& colours) {
@@ -82,7 +91,7 @@ bool edit_device(std::string& device, const PanelInput& input, const Palette& co
     explain(reason.empty() ? "The device that computes. Emulated kernels give the same bits everywhere, so this changes only "
                              "their time; the method `hardware` runs on the GPU alone."
                            : reason,
-            input.answer.device.empty() ? "" : "the answer on screen: " + input.answer.device);
+            answered_by(input.answer));
     return false;
   }
   const bool changed = choose(device, choices, colours);
