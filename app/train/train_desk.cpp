@@ -87,6 +87,7 @@ TrainView computed_training(const Session& session, const Cancelled& cancelled) 
     const TensorAt at{session.train_look.pair, session.train_look.tensor};
     view.progress.step = t.record.step;
     view.progress.state = t.record.finished() ? State::done : State::stopped;
+    view.progress.remark = t.record.remark;
     view.gap = weight_gap(t.record, at, t.weights);
     view.record = std::make_shared<const TrainRecord>(std::move(t.record));
   } catch (const std::bad_alloc&) {

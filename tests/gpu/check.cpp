@@ -24,7 +24,9 @@
 #include "kernels/deviation/deviation.h"
 #include "kernels/deviation/fields.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
 #include "kernels/gpu/device.h"
+#include "kernels/gpu/device_choice.h"
 #include "kernels/tensor_core/hardware.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/experiments.h"
@@ -246,6 +248,24 @@ void print_digests(const std::string& device) {
   }
 }
 
+/// How an update's time grows with its rows: hardly, until the GPU is full. What Explore shows first follows that.
+void print_growth_with_rows(const std::string& device) {
+  std::vector<DeviceInfo> gpus;
+  for (const int gpu : devices_of(device)) gpus.push_back(*std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index));
+  const int held = rows_at_a_time(gpus);
+  std::printf("an update at N = 65,536, where the GPU is taken to hold %d rows:\n", held);
+  for (const int rows : {64, std::min(held, 65536) / 4, std::min(held, 65536), 65536}) {
+    Experiment e = default_experiment();
+    e.problem.n = 65536;
+    e.problem.rows = rows;
+    ComputeCache cache;
+    compute(e, {.cache = &cache, .device = device});
+    ++e.problem.seed;
+    const Timing t = compute(e, {.cache = &cache, .device = device}).timing;
+    std::printf("  %6d rows: golden %.1f ms, a %.1f ms, b %.1f ms, deviation %.1f ms\n", rows, t.golden, t.a, t.b, t.deviation);
+  }
+}
+
 void compare_devices(const Arguments& x, Tally& tally) {
   tally.section(x.quick ? "a sample of experiments" : "algorithms x policies x formats x masks");
   compare_all(x.quick ? sample_of_all() : full_cross(), x.device, tally);
@@ -254,6 +274,8 @@ void compare_devices(const Arguments& x, Tally& tally) {
     compare_all(random_ones(600), x.device, tally);
     tally.section("large experiments");
     compare_all(large_ones(), x.device, tally);
+    tally.section("more rows than a launch takes");
+    compare_all(many_rows(), x.device, tally);
   }
   tally.section("the comparison itself");
   check_the_comparison(tally);
@@ -281,6 +303,7 @@ void check_gpu(const Arguments& x, Tally& tally) {
   }
   if (x.quick) return;
   print_training_speed(x.device);
+  print_growth_with_rows(x.device);
   check_several_gpus(tally);
   tally.section("out of memory");
   check_without_memory(x.device, tally);

@@ -84,6 +84,19 @@ std::vector<Experiment> large_ones() {
   return all;
 }
 
+std::vector<Experiment> many_rows() {
+  std::vector<Experiment> all;
+  for (const Mask::Kind mask : {Mask::Kind::window, Mask::Kind::padding}) {
+    Experiment e = default_experiment();
+    e.problem.n = 70'000;
+    e.problem.d = 8;
+    e.problem.mask = {mask, mask == Mask::Kind::window ? 20 : e.problem.n - 300};
+    e.problem.traced_row = e.problem.n - 1;
+    all.push_back(e);
+  }
+  return all;
+}
+
 std::vector<Experiment> sample_of_all() {
   std::vector<Experiment> some, all = full_cross();
   for (std::size_t i = 0; i < all.size(); i += 61) some.push_back(all[i]);

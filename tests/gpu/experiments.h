@@ -13,6 +13,8 @@ std::vector<Experiment> full_cross();
 std::vector<Experiment> random_ones(int count);
 /// A few that fill a GPU.
 std::vector<Experiment> large_ones();
+/// More rows than one launch takes, each with few keys: N = 70,000.
+std::vector<Experiment> many_rows();
 /// A few small ones of every kind, for a tool that makes everything slow.
 std::vector<Experiment> sample_of_all();
 

@@ -130,6 +130,12 @@ Notice notice_of(const TrainScene& s, const TrainWords& words) {
   return {words.sentence, words.bad ? s.colours.bad : s.colours.secondary};
 }
 
+/// "trained on cpu avx512, 2 threads": and what happened to the device that was asked for.
+std::string trained_by(const TrainRecord* record) {
+  if (record == nullptr) return "";
+  return "trained on " + record->device + (record->remark.empty() ? "" : "; " + record->remark);
+}
+
 /// All steps as a line: how far it is, which states are kept, which step is picked.
 void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
   const TrainProgress& p = s.progress();
@@ -143,7 +149,8 @@ void draw_steps_line(const TrainScene& s, ImVec2 at, float width) {
   ImGui::SetCursorScreenPos(at);
   const bool pressed = ImGui::InvisibleButton("kept steps", {width, height});
   const bool hot = ImGui::IsItemHovered();
-  explain("Progress of the training. Ticks are kept states to go back to or fork from; a click selects the nearest.");
+  explain("Progress of the training. Ticks are kept states to go back to or fork from; a click selects the nearest.",
+          trained_by(s.record()));
   if (!hot || p.kept.empty()) return;
   const float mouse = ImGui::GetIO().MousePos.x;
   const int nearest = *std::ranges::min_element(p.kept, {}, [&](int step) { return std::abs(x_of(step) - mouse); });
