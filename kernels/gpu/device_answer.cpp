@@ -12,11 +12,13 @@ std::string capability(int major, int minor) { return std::to_string(major) + ".
 
 /// "its driver knows CUDA 11.4"
 std::string driver_text(const CudaVersions& v) {
-  return v.driver > 0 ? "its driver knows CUDA " + cuda_version(v.driver) : "it has no driver";
+  return v.driver > 0 ? "its driver knows CUDA " + cuda_version(v.driver) : "its driver does not tell its version";
 }
 
-/// "GeForce GTX 1080 (compute capability 6.1)"
-std::string named(const DeviceInfo& d) { return d.name + " (compute capability " + capability(d.major, d.minor) + ")"; }
+/// "GeForce GTX 1080 (compute capability 6.1)"; the name alone of one that told nothing more.
+std::string named(const DeviceInfo& d) {
+  return d.major == 0 ? d.name : d.name + " (compute capability " + capability(d.major, d.minor) + ")";
+}
 
 /// "7.5, 8.0 and 9.0"
 std::string listed(const std::vector<std::string>& words) {
@@ -106,6 +108,11 @@ std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions
       return gpu + " did not take this program's code (" + built + "; " + driver_text(versions) +
              "): " + without_period(answer.message) + ".";
   }
+}
+
+void mark_drawing(std::vector<DeviceInfo>& gpus, bool wayland) {
+  if (!wayland || std::ranges::any_of(gpus, &DeviceInfo::draws)) return;
+  for (DeviceInfo& gpu : gpus) gpu.draws = true;
 }
 
 DeviceList device_list(std::span<const DeviceAnswer> answers, const CudaVersions& versions, std::string_view architectures) {

@@ -49,9 +49,12 @@ std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions
 /// The GPUs that can be used, and where there is none, why.
 struct DeviceList {
   std::vector<DeviceInfo> devices;
-  std::string reason;  ///< one sentence; empty where there are devices
+  std::string reason{};  ///< one sentence; empty where there are devices
 };
 DeviceList device_list(std::span<const DeviceAnswer> answers, const CudaVersions& versions, std::string_view architectures);
+
+/// Sets which of the GPUs draw: under Wayland the driver limits no launch, and so does not tell; then any of them may.
+void mark_drawing(std::vector<DeviceInfo>& gpus, bool wayland);
 
 /// "code for 8.0 and 9.0, PTX of 12.0": "80-real,90-real,120-virtual" in words; a bare number is both.
 std::string architectures_text(std::string_view architectures);

@@ -1,5 +1,6 @@
 // Which GPUs there are, and whether each takes this program's code: the runtime is asked, by a kernel's attributes.
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "kernels/gpu/device.h"
@@ -75,7 +76,9 @@ DeviceList listed_devices() {
   }
   std::vector<DeviceAnswer> answers;
   for (int i = 0; i < count; ++i) answers.push_back(answer_of(i, answers));
-  return device_list(answers, versions(), ATTOSCOPE_ARCHITECTURES);
+  DeviceList list = device_list(answers, versions(), ATTOSCOPE_ARCHITECTURES);
+  mark_drawing(list.devices, std::getenv("WAYLAND_DISPLAY") != nullptr);
+  return list;
 }
 
 const DeviceList& known() {

@@ -23,11 +23,9 @@ namespace {
 /// cancelling.
 constexpr float display_limit_ms = 5, other_limit_ms = 40;
 
-float limit_ms() {
-  int device = 0, draws = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&draws, cudaDevAttrKernelExecTimeout, device));
-  return draws != 0 ? display_limit_ms : other_limit_ms;
+float limit_ms(int device) {
+  const auto known = std::ranges::find(cuda_devices(), device, &DeviceInfo::index);
+  return known != cuda_devices().end() && known->draws ? display_limit_ms : other_limit_ms;
 }
 
 int multiprocessors() {
@@ -40,7 +38,7 @@ int multiprocessors() {
 /// One GPU's share of the work; made, used and destroyed where that GPU is current.
 class Gpu {
  public:
-  explicit Gpu(int device) : device_(device), multiprocessors_(multiprocessors()), limit_ms_(limit_ms()), reached_(1) {}
+  explicit Gpu(int device) : device_(device), multiprocessors_(multiprocessors()), limit_ms_(limit_ms(device)), reached_(1) {}
 
   int device() const { return device_; }
   const Stream& stream() const { return stream_; }

@@ -60,6 +60,10 @@ TEST(DeviceAnswer, WhateverElseHappensIsToldInTheRuntimesWords) {
       why(static_cast<CudaError>(999)),
       "NVIDIA GeForce GTX 1080 (compute capability 6.1) did not take this program's code (code for 8.0 and 9.0, PTX of 12.0; "
       "its driver knows CUDA 12.8): the runtime's words.");
+  EXPECT_EQ(
+      why_no_code(answer(static_cast<CudaError>(999), "GPU 3", 0, 0), {0, 0}, "90"),
+      "GPU 3 did not take this program's code (code for 9.0, PTX of 9.0; its driver does not tell its version): the runtime's "
+      "words.");
   EXPECT_EQ(why_no_list(static_cast<CudaError>(999), usual, "unknown error."), "CUDA does not work here: unknown error.");
   EXPECT_EQ(why_no_list(CudaError::no_device, usual, ""), "This machine has no NVIDIA GPU.");
   EXPECT_THAT(why_no_list(CudaError::system_driver_mismatch, usual, ""), HasSubstr("after a restart"));
@@ -87,6 +91,21 @@ TEST(DeviceAnswer, AListHoldsWhatWorksAndElseTheFirstReason) {
   EXPECT_TRUE(none.devices.empty());
   EXPECT_THAT(none.reason, HasSubstr("GTX 1080"));
   EXPECT_EQ(device_list({}, usual, built).reason, "This machine has no NVIDIA GPU.");
+}
+
+TEST(DeviceAnswer, UnderWaylandAnyGpuMayDraw) {
+  const auto drawing = [](std::vector<DeviceInfo> gpus, bool wayland) {
+    mark_drawing(gpus, wayland);
+    std::vector<bool> draws;
+    for (const DeviceInfo& gpu : gpus) draws.push_back(gpu.draws);
+    return draws;
+  };
+  using ::testing::ElementsAre;
+  const DeviceInfo silent{.index = 0}, drawn{.index = 1, .draws = true};
+  EXPECT_THAT(drawing({silent, drawn}, false), ElementsAre(false, true));
+  EXPECT_THAT(drawing({silent, drawn}, true), ElementsAre(false, true)) << "one is known to";
+  EXPECT_THAT(drawing({silent, silent}, true), ElementsAre(true, true));
+  EXPECT_THAT(drawing({silent, silent}, false), ElementsAre(false, false));
 }
 
 TEST(DeviceAnswer, ArchitecturesAreShownAsCapabilities) {
