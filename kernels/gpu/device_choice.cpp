@@ -50,7 +50,8 @@ QuestionSize size_of(const Experiment& e) {
     keys += std::max(0, seen.end - seen.first);
   }
   const auto rounds = [](const Method& m) {
-    return m.precision[Step::qk_step].kind != Rounding::Kind::exact || m.precision[Step::pv_step].kind != Rounding::Kind::exact;
+    return m.precision[Step::qk_step].kind != Rounding::Kind::exact ||
+           m.precision[Step::pv_step].kind != Rounding::Kind::exact || m.accumulator != Accumulators{};
   };
   return {2 * keys * e.problem.d, works_in_double(e), rounds(e.a) || rounds(e.b)};
 }

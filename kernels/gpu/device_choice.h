@@ -35,7 +35,9 @@ class DeviceTimes {
 /// What a question costs: multiply-adds of one method over the keys that the computed rows see, and of which kind they are.
 struct QuestionSize {
   double work = 0;
-  bool in_double = false, rounds_steps = false;  ///< working type; a rounding after every multiply-add
+  bool in_double = false,
+       rounds_steps =
+           false;  ///< working type; more work for every multiply-add: it is rounded, or tensor cores' sums are emulated
 
   friend auto operator<=>(const QuestionSize&, const QuestionSize&) = default;
 };

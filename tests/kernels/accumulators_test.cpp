@@ -107,6 +107,38 @@ TEST(Accumulators, HaveTheBitsOfThePlainTranscriptionOnEveryInstructionSet) {
   EXPECT_EQ(seen.size(), accumulator_names.size());
 }
 
+/// Q and K such that aligned sums pass 2^31: in the second block on top of c, or within a block.
+TEST(Accumulators, PassTheirIntegersRange) {
+  struct Large {
+    Format format;
+    Accumulator accumulator;
+    double factor, first;  ///< of all columns; of K's first sixteen, but for one, if it is 0
+  };
+  for (const Large& large : {Large{bf16, Accumulator::h100, 1.9921875, 0}, Large{e4m3, Accumulator::b200, 1.875, 1.875}}) {
+    Tensors t{3, 32, {}, {}, {}};
+    for (int i = 0; i < 3 * 32; ++i) {
+      const int column = i % 32;
+      t.q.push_back(large.factor);
+      t.k.push_back(column >= 16 ? large.factor : column == 0 ? 0.5 : large.first);
+      t.v.push_back(1);
+    }
+    Experiment e = testing::small_experiment(large.format, 3, 32);
+    e.problem.input = testing::given(std::move(t));
+    e.problem.scale = 0.01;
+    e.a.precision = policy("hw").precision;
+    e.a.precision[Step::output] = exact;
+    e.a.accumulator.qk = large.accumulator;
+    for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
+      if (!has_instruction_set(isa)) continue;
+      const Result r = compute(e, {.isa = isa});
+      const plain::Row plain_row = plain::attend(e, e.a, *r.inputs, r.trace.row);
+      ASSERT_EQ(r.trace.tiles.size(), 1U);
+      EXPECT_EQ(r.trace.tiles[0].max_used, plain_row.tiles[0].m) << isa << ", " << name(large.accumulator);
+      EXPECT_GT(plain_row.tiles[0].m, 0.6) << "no sum has wrapped";
+    }
+  }
+}
+
 Experiment small(const Format& format = bf16) {
   Experiment e = testing::small_experiment(format, 200, 32);
   e.a.precision = policy("hw").precision;
