@@ -24,6 +24,12 @@ struct Moments {
   std::uint64_t digest_sum = 0;
 };
 
+/// What an engine's launches were like.
+struct LaunchTimes {
+  std::int64_t count = 0;
+  float longest_ms = 0, limit_ms = 0;  ///< the limit is what each is to stay below
+};
+
 /// One per worker; not thread-safe. Everything throws DeviceFailure where the device fails, and what `stop` throws.
 class Engine {
  public:
@@ -49,6 +55,9 @@ class Engine {
   virtual std::vector<DeviationSums> sums(Output x, Output y, const DeviationRule& rule, const StopSign& stop) = 0;
   /// |x - y| of their values in ascending order, [chunk * DeviationSums::chains + chain]; all are finite.
   virtual std::vector<double> gaps(Output x, Output y, const StopSign& stop) = 0;
+
+  /// Of all launches so far; none are known of an engine that is no GPU's.
+  virtual LaunchTimes launches() const { return {}; }
 
   /// The kept matrices, for display; null where they do not lie on a GPU.
   virtual std::shared_ptr<const DeviceMatrices> matrices(const Format& format, double golden_rms) = 0;

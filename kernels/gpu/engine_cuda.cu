@@ -38,10 +38,13 @@ int multiprocessors() {
 /// One GPU's share of the work; made, used and destroyed where that GPU is current.
 class Gpu {
  public:
-  explicit Gpu(int device) : device_(device), multiprocessors_(multiprocessors()), limit_ms_(limit_ms(device)), reached_(1) {}
+  explicit Gpu(int device) : device_(device), multiprocessors_(multiprocessors()), reached_(1) {
+    launches_.limit_ms = limit_ms(device);
+  }
 
   int device() const { return device_; }
   const Stream& stream() const { return stream_; }
+  const LaunchTimes& launches() const { return launches_; }
 
   /// Runs [first, first + rows.size()) of the computed rows in launches; `launch(job, slice, notes, stream)` is of `shape`.
   template <class T, class Launch>
@@ -51,7 +54,7 @@ class Gpu {
         inputs_.of(job, inputs, [&](const char* host, std::size_t bytes) { return uploaded(host, bytes); });
     rows_.reserve(rows.size());
     rows_.upload(rows.data(), rows.size(), stream_);
-    const LaunchPace pace(multiprocessors_, limit_ms_, shape.work);
+    const LaunchPace pace(multiprocessors_, launches_.limit_ms, shape.work);
     in_launches(static_cast<int>(rows.size()), shape.rows, warps_that_fit(shape), pace, stop, [&](const LaunchPart& part) {
       if (part.range.from == 0) scratch_.reserve(static_cast<std::size_t>(part.warps) * shape.scratch_bytes);
       const DeviceSlice slice{rows_.get() + part.first,
@@ -97,7 +100,10 @@ class Gpu {
     end_.record(stream_);
     reached_.download(&reached, 0, 1, stream_);
     stream_.wait();
-    return {static_cast<std::int64_t>(reached), end_.since(start_)};
+    const float ms = end_.since(start_);
+    ++launches_.count;
+    launches_.longest_ms = std::max(launches_.longest_ms, ms);
+    return {static_cast<std::int64_t>(reached), ms};
   }
 
   Buffer<char> uploaded(const char* host, std::size_t bytes) const {
@@ -116,7 +122,7 @@ class Gpu {
   }
 
   int device_, multiprocessors_;
-  float limit_ms_;
+  LaunchTimes launches_;
   Stream stream_;
   Event start_, end_;
   Buffer<unsigned long long> reached_;
@@ -231,6 +237,15 @@ class GpuEngine final : public Engine {
     use_device(gpus_.front()->device());
     for (const Output output : {x, y}) sort(at(output));
     return meter_.gaps(at(x).keys.get(), at(y).keys.get(), at(x).count, stream());
+  }
+
+  LaunchTimes launches() const override {
+    LaunchTimes all = gpus_.front()->launches();
+    for (std::size_t i = 1; i < gpus_.size(); ++i) {
+      all.count += gpus_[i]->launches().count;
+      all.longest_ms = std::max(all.longest_ms, gpus_[i]->launches().longest_ms);
+    }
+    return all;
   }
 
   std::shared_ptr<const DeviceMatrices> matrices(const Format& format, double golden_rms) override {

@@ -1,13 +1,14 @@
 /// attoscope_gpu_check: whether a GPU gives the CPU's bits, whether the tensor-core kernel is as close to the truth as its
 /// emulation, and whether the memory checker is content. Needs no library but what attoscope_kernels needs.
-///   attoscope_gpu_check [--device cuda:K|cpu] [--quick] [--sanitize] [--no-sanitize]
+///   attoscope_gpu_check [--device cuda:K|cpu] [--quick] [--sanitize] [--no-sanitize] [--lose]
 /// --device cpu rehearses: the CPU is compared with itself. --quick takes a sample. --sanitize runs nothing but the memory
-/// checker.
+/// checker. --lose runs nothing but this: the GPU is lost in the middle of an answer and of a training, and the CPU takes over.
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -18,6 +19,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "kernels/compute.h"
@@ -27,6 +29,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/device_choice.h"
+#include "kernels/gpu/engine.h"
 #include "kernels/tensor_core/hardware.h"
 #include "tests/gpu/compare.h"
 #include "tests/gpu/experiments.h"
@@ -39,7 +42,7 @@ namespace {
 
 struct Arguments {
   std::string device = "cuda";
-  bool quick = false, only_sanitize = false, may_sanitize = true;
+  bool quick = false, only_sanitize = false, may_sanitize = true, loses = false;
 };
 
 /// Counts what passed; prints what failed and, per section, how many there were.
@@ -266,6 +269,52 @@ void print_growth_with_rows(const std::string& device) {
   }
 }
 
+/// No launch is to hold the GPU for long, at any length; the first of a run are guesses.
+void check_launches(const std::string& device, Tally& tally) {
+  for (const int n : {4096, 16384}) {
+    Experiment e = default_experiment();
+    e.problem.n = n;
+    Engine* engine = nullptr;
+    ComputeCache cache;
+    const auto made = [&] {
+      auto gpu = gpu_engine(devices_of(device));
+      engine = gpu.get();
+      return gpu;
+    };
+    const Result r = compute(e, {.cache = &cache, .engine = made});
+    if (!r.remark.empty() || engine == nullptr) {
+      tally.note("no launches: " + r.remark, [&] { return testing::describe(e); });
+      continue;
+    }
+    const LaunchTimes t = engine->launches();
+    std::printf("N = %d: %" PRId64 " launches, the longest %.1f ms, to stay below %.0f ms\n", n, t.count, double(t.longest_ms),
+                double(t.limit_ms));
+    tally.note(t.longest_ms <= 2 * t.limit_ms, "a launch took " + std::to_string(t.longest_ms) + " ms");
+  }
+}
+
+/// The GPU is lost while it computes and while it trains; nothing can be asked of it in this process afterwards.
+void check_lost(const std::string& device, Tally& tally) {
+  tally.section("a GPU that is lost");
+  Experiment e = default_experiment();
+  e.problem.n = 8192;
+  const int gpu = devices_of(device).front();
+  ComputeCache cache;
+  compute(testing::small_experiment(bf16, 64, 16), {.cache = &cache, .device = device});
+  Result during;
+  const TrainAnswer training = compare_lost_training(device, [&] {
+    std::jthread worker([&] { during = compute(e, {.cache = &cache, .device = device}); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    lose(gpu);
+  });
+  tally.note(training.fault, [&] { return training.name; });
+  const Result here = compute(e), after = compute(e, {.cache = &cache, .device = device});
+  tally.note(difference(here, during), [] { return std::string("the answer in whose middle it was lost"); });
+  tally.note(difference(here, after), [] { return std::string("the next answer"); });
+  tally.note(after.device.starts_with("cpu") && !after.remark.empty(), "nobody said that the CPU took over");
+  std::printf("lost %s: %s\n", during.remark.empty() ? "after an answer" : "in an answer", after.remark.c_str());
+}
+
 void compare_devices(const Arguments& x, Tally& tally) {
   tally.section(x.quick ? "a sample of experiments" : "algorithms x policies x formats x masks");
   compare_all(x.quick ? sample_of_all() : full_cross(), x.device, tally);
@@ -305,6 +354,8 @@ void check_gpu(const Arguments& x, Tally& tally) {
   print_training_speed(x.device);
   print_growth_with_rows(x.device);
   check_several_gpus(tally);
+  tally.section("launches");
+  check_launches(x.device, tally);
   tally.section("out of memory");
   check_without_memory(x.device, tally);
 }
@@ -319,6 +370,10 @@ int checked(const Arguments& x) {
     std::printf("cuda:%d %s, compute capability %d.%d, %.0f MiB\n", d.index, d.name.c_str(), d.major, d.minor,
                 double(d.memory) / (1 << 20));
   Tally tally;
+  if (x.loses && !rehearses) {
+    check_lost(x.device, tally);
+    return tally.finish();
+  }
   if (!x.only_sanitize) {
     print_digests(x.device);
     compare_devices(x, tally);
@@ -336,6 +391,8 @@ bool parsed(int argc, char** argv, Arguments& x) {
       x.quick = true;
     else if (word == "--sanitize")
       x.only_sanitize = true;
+    else if (word == "--lose")
+      x.loses = true;
     else if (word == "--no-sanitize")
       x.may_sanitize = false;
     else if (word == "--device" && i + 1 < argc)
@@ -351,9 +408,11 @@ bool parsed(int argc, char** argv, Arguments& x) {
 
 int main(int argc, char** argv) {
   using namespace attoscope::gpu_check;
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was said stays, should the time be over
   Arguments x;
   if (!parsed(argc, argv, x)) {
-    std::fprintf(stderr, "attoscope_gpu_check: expected [--device cuda:K|cpu] [--quick] [--sanitize] [--no-sanitize]\n");
+    std::fprintf(stderr,
+                 "attoscope_gpu_check: expected [--device cuda:K|cpu] [--quick] [--sanitize] [--no-sanitize] [--lose]\n");
     return 2;
   }
   try {

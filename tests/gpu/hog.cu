@@ -31,7 +31,16 @@ class Buffers final : public Hog {
   std::vector<Buffer<char>> held_;
 };
 
+__global__ void trap_kernel() { __trap(); }
+
 }  // namespace
+
+void lose(int device) {
+  ignore(cudaSetDevice(device));
+  trap_kernel<<<1, 1>>>();
+  ignore(cudaGetLastError());
+  ignore(cudaDeviceSynchronize());
+}
 
 std::unique_ptr<Hog> hog(int device, std::size_t spare) { return std::make_unique<Buffers>(device, spare); }
 

@@ -1,4 +1,4 @@
-/// All but a little of a GPU's memory, held so that somebody else runs out of it.
+/// What takes a GPU away from somebody else: all but a little of its memory, or all of it for good.
 #pragma once
 
 #include <cstddef>
@@ -13,5 +13,8 @@ class Hog {
 
 /// Takes what GPU `device` has left, but for about `spare` bytes. Plain allocations, freed with the hog.
 std::unique_ptr<Hog> hog(int device, std::size_t spare);
+
+/// Runs a kernel that traps: from then on every call on the GPU fails in this process, as if it were lost.
+void lose(int device);
 
 }  // namespace attoscope::gpu_check

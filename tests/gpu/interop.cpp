@@ -3,12 +3,15 @@
 // was SKIPPED.
 #include <epoxy/gl.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "app/window/gui.h"
@@ -188,6 +191,37 @@ double painting_ms(const Held& held, const ShareTexture& share) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / 200;
 }
 
+/// What frames of the window cost while a worker computes on the same GPU: the median and the longest of two seconds.
+void time_frames_beside_a_worker(Offscreen& screen, Gui& gui, const Held& held, int gpu) {
+  using Clock = std::chrono::steady_clock;
+  std::atomic<bool> over{false};
+  std::atomic<int> answers{0};
+  const std::jthread worker([&] {
+    Experiment e = default_experiment();
+    e.problem.n = 16384;
+    ComputeCache cache;
+    const Options options{.cancelled = [&] { return over.load(); }, .cache = &cache, .device = "cuda:" + std::to_string(gpu)};
+    try {
+      for (; !over; ++answers) ++e.problem.seed, compute(e, options);
+    } catch (const Stopped&) {
+    }
+  });
+  const std::vector<float> values = field_values(*held.result, Field::a_error);
+  Texture sharing;
+  PixelImage image = described(*held.result, values, Field::a_error, rects(*held.result)[0], {screen.width(), screen.height()});
+  std::vector<double> ms;
+  for (const auto begun = Clock::now(); Clock::now() - begun < std::chrono::seconds(2);) {
+    const auto start = Clock::now();
+    ++image.version;
+    shown(screen, gui, sharing, image);
+    ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
+  over = true;
+  std::ranges::sort(ms);
+  std::printf("beside a worker at N = 16,384 (%d answers): %zu frames, half of them within %.2f ms, the longest %.2f ms\n",
+              answers.load(), ms.size(), ms[ms.size() / 2], ms.back());
+}
+
 void check_gpu(const DeviceInfo& gpu, Verdict& verdict) {
   const std::vector<Held> all = results(gpu.index);
   for (const Held& held : all)
@@ -209,6 +243,7 @@ void check_gpu(const DeviceInfo& gpu, Verdict& verdict) {
     check_screen(screen, gui, held, verdict);
     std::printf("%s: %.3f ms to paint 1000 x 800 pixels\n", held.what.c_str(), painting_ms(held, share));
   }
+  time_frames_beside_a_worker(screen, gui, all.front(), gpu.index);
 }
 
 int run() {
@@ -224,7 +259,10 @@ int run() {
 }  // namespace
 }  // namespace attoscope
 
-int main() try { return attoscope::run(); } catch (const std::exception& error) {
+int main() try {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was said stays, should the time be over
+  return attoscope::run();
+} catch (const std::exception& error) {
   std::printf("FAILED: %s\n0 passed, 1 failed\n", error.what());
   return 1;
 }

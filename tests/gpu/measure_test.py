@@ -13,7 +13,7 @@ import time
 import unittest
 
 MEASURE = pathlib.Path(__file__).resolve().parent / "measure"
-ORDER = ["check", "bench", "interop", "check-gpu", "memcheck", "racecheck", "synccheck", "initcheck"]
+ORDER = ["check", "lost", "bench", "interop", "check-gpu", "memcheck", "racecheck", "synccheck", "initcheck"]
 ROWS = {"schema": "attoscope.bench/1", "rows": [{"stage": "hw", "ms": 2.98, "gflops": 90055.0, "percent_of_limit": 38.1, "limit": "FMA"}]}
 
 
@@ -23,10 +23,15 @@ class Measured(unittest.TestCase):
         self.addCleanup(self.scratch.cleanup)
         self.at = pathlib.Path(self.scratch.name)
         self.build, self.out, self.ran = self.at / "build", self.at / "out", self.at / "ran"
-        self.program("tests/gpu/attoscope_gpu_check", "echo '12 passed, 0 failed'", "check")
+        self.check("echo '12 passed, 0 failed'")
         self.program("tests/gpu/attoscope_gpu_interop", "echo '3 passed, 0 failed'", "interop")
         self.attoscope()
         self.program("sanitizer", "shift 3; echo \"$1\" >>RAN; shift; exec echo '5 passed, 0 failed'", None)
+
+    def check(self, script):
+        """attoscope_gpu_check; with --lose it always ends well."""
+        self.program("tests/gpu/attoscope_gpu_check",
+                     f"[[ $1 == --lose ]] && {{ echo lost >>RAN; echo '2 passed, 0 failed'; exit; }}\necho check >>RAN\n{script}", None)
 
     def program(self, path, script, name):
         """A stand-in, which notes that it ran, unless it does so itself."""
@@ -39,7 +44,8 @@ class Measured(unittest.TestCase):
     def attoscope(self, bench=f"echo '{json.dumps(ROWS)}' >\"$5\"", knows_check_gpu=True):
         """bench --device cuda --json FILE, and check-gpu with the same options."""
         adds = "echo '{\"adds_as\": \"h100\"}' >\"$5\"; echo 'this GPU adds as h100'" if knows_check_gpu else "exit 2"
-        self.program("attoscope", f"[[ $2 == --help ]] && {{ {'true' if knows_check_gpu else 'false'}; exit; }}\necho $1 >>RAN\n"
+        listed = "  check-gpu   how it adds" if knows_check_gpu else ""
+        self.program("attoscope", f"[[ $1 == --help ]] && {{ echo 'no check-gpu'; echo '{listed}'; exit; }}\necho $1 >>RAN\n"
                      f"case $1 in bench) {bench};; check-gpu) {adds};; esac", None)
 
     def command(self, *more):
@@ -79,8 +85,7 @@ class Measured(unittest.TestCase):
         self.assertEqual(self.measure(), (1, []), "a failure is a result")
 
     def test_a_part_beyond_its_limit_is_cut_off_with_all_that_it_began(self):
-        self.program("tests/gpu/attoscope_gpu_check", f"sleep 1000 & echo $! >{self.at}/child; echo 'golden: 4 passed, 0 failed'; wait",
-                     "check")
+        self.check(f"sleep 40 & echo $! >{self.at}/child; echo 'golden: 4 passed, 0 failed'; wait")
         code, ran = self.measure("--limit", "1")
         self.assertEqual((code, ran), (1, ORDER))
         self.assertEqual(self.known()["check"]["state"], "cut off")
@@ -90,30 +95,31 @@ class Measured(unittest.TestCase):
         self.assertEqual(self.measure(), (1, []), "it would be cut off again")
 
     def test_goes_on_where_it_was_killed(self):
-        self.attoscope(bench=f"[[ -e {self.at}/again ]] || sleep 1000; echo '{{}}' >\"$5\"")
+        self.attoscope(bench=f"[[ -e {self.at}/again ]] || sleep 40; echo '{{}}' >\"$5\"")
         process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL, env=self.environment())
+        self.addCleanup(process.kill)
         for _ in range(500):
-            if self.ran.exists() and self.ran.read_text().split() == ORDER[:2]:
+            if self.ran.exists() and self.ran.read_text().split() == ORDER[:3]:
                 break
             time.sleep(0.02)
         self.assertEqual(self.known()["bench"]["state"], "running")
         process.send_signal(signal.SIGTERM)
         process.wait()
         (self.at / "again").touch()
-        self.assertEqual(self.measure(), (0, ORDER[1:]))
+        self.assertEqual(self.measure(), (0, ORDER[2:]))
 
     def test_a_call_that_is_lent_for_a_while_leaves_the_rest_to_the_next(self):
-        self.program("tests/gpu/attoscope_gpu_check", "sleep 0.5", "check")
+        self.check("sleep 0.5")
         self.attoscope(bench=f"sleep 2.2; echo '{{}}' >\"$5\"")
         code, ran = self.measure("--for", "2")
-        self.assertEqual((code, ran), (3, ORDER[:2]))
+        self.assertEqual((code, ran), (3, ORDER[:3]))
         self.assertNotIn("bench", self.known(), "it was not its own time that was over")
         code, ran = self.measure("--for", "3")
         self.assertEqual((code, ran[:1]), (0 if ran[-1] == ORDER[-1] else 3, ["bench"]))
         self.assertEqual(self.known()["bench"]["state"], "passed")
 
     def test_a_part_that_takes_a_whole_call_is_cut_off_for_good(self):
-        self.program("tests/gpu/attoscope_gpu_check", "sleep 1000", "check")
+        self.check("sleep 40")
         self.assertEqual(self.measure("--for", "1.2"), (1, ["check"]))
         self.assertEqual(self.known()["check"]["state"], "cut off")
         self.assertEqual(self.measure(), (1, ORDER[1:]))
@@ -126,13 +132,13 @@ class Measured(unittest.TestCase):
     def test_what_cannot_run_is_left_out_and_said(self):
         self.attoscope(knows_check_gpu=False)
         code, ran = self.measure(sanitizer=False)
-        self.assertEqual((code, ran), (0, ["check", "bench", "interop"]))
+        self.assertEqual((code, ran), (0, ["check", "lost", "bench", "interop"]))
         self.assertEqual(self.known()["memcheck"], {"state": "left out", "last_line": "compute-sanitizer is not installed"})
         self.assertIn("has no command check-gpu", self.page())
-        self.assertEqual(self.measure(), (0, ORDER[4:]), "what is installed later runs later")
+        self.assertEqual(self.measure(), (0, ORDER[5:]), "what is installed later runs later")
 
     def test_without_a_gpu_nothing_else_is_begun(self):
-        self.program("tests/gpu/attoscope_gpu_check", "echo 'SKIPPED: no device (none.) Nothing was compared; 0 passed, 0 failed'", "check")
+        self.check("echo 'SKIPPED: no device (none.) Nothing was compared; 0 passed, 0 failed'")
         self.assertEqual(self.measure(), (1, ["check"]))
         self.assertEqual(self.known()["bench"]["state"], "left out")
         self.assertIn("SKIPPED: no device", self.known()["bench"]["last_line"])

@@ -189,6 +189,28 @@ void print_attention_speed(Primitives<float>& on, const std::function<void()>& w
 
 }  // namespace
 
+TrainAnswer compare_lost_training(const std::string& device, const std::function<void()>& lose) {
+  TrainAnswer answer{"a training whose GPU is lost", ""};
+  TrainPlan plan =
+      testing::made_up_plan({1, 32, 2, 24, Norm::layer}, 2, testing::small_tiled(bf16, Algorithm::flash2, "eager"));
+  plan.recipe.steps = 30;
+  PairedTraining here(plan, primitives_on("cpu", 0)), there(plan, primitives_on(device, 0));
+  while (there.record().step < 20) there.step();
+  lose();
+  try {
+    while (there.step()) {
+    }
+    while (here.step()) {
+    }
+  } catch (const std::exception& error) {
+    answer.fault = error.what();
+    return answer;
+  }
+  if (there.record().remark.empty()) answer.fault = "nobody said that the CPU took over";
+  if (here.weights(0) != there.weights(0) || here.weights(1) != there.weights(1)) answer.fault = "other weights";
+  return answer;
+}
+
 std::vector<TrainAnswer> compare_training(const std::string& device, bool quick) {
   Comparison compare(device);
   ask_primitives(compare, quick ? 2 : 60);
