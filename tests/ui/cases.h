@@ -17,6 +17,7 @@ std::span<const Case> input_cases();        ///< inputs, heads, masks, seed, fil
 std::span<const Case> format_cases();       ///< formats, bits, sizes, tiles, rows, device
 std::span<const Case> precision_cases();    ///< algorithms, presets, every cell of the matrix
 std::span<const Case> option_cases();       ///< options of methods and scores
+std::span<const Case> sums_cases();         ///< what adds up products, flush, whole kernels
 std::span<const Case> traffic_cases();      ///< bytes, what is on chip, roofline
 std::span<const Case> tooltip_cases();      ///< every control explains itself
 std::span<const Case> kernel_cases();       ///< somebody's own output: rounded or wrong?

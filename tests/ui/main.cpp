@@ -68,6 +68,7 @@ std::vector<Group> all_groups() {
           {"format_cases", format_cases()},
           {"precision_cases", precision_cases()},
           {"option_cases", option_cases()},
+          {"sums_cases", sums_cases()},
           {"traffic_cases", traffic_cases()},
           {"tooltip_cases", tooltip_cases()},
           {"picture_cases", picture_cases()},

@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment_parameters.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
@@ -54,6 +56,8 @@ std::string title(std::string_view path) {
   const std::string last(path.substr(path.rfind('.') + 1));
   if (path == "problem.n" || path == "problem.mask.kind" || path == "problem.input.kind")
     return std::string(parameter_at(path)->label);
+  if (path.substr(std::min<std::size_t>(path.size(), 1)).starts_with(".accumulator."))
+    return std::string(path.substr(0, 1)) + ": " + std::string(parameter_at(path)->label);
   if (path.starts_with("view.named_figure.")) return "papers' figures: " + last;
   if (path.starts_with("train.a.")) return "train: a " + last;
   if (path.starts_with("train.b.")) return "train: b " + last;
@@ -97,6 +101,31 @@ void add_policies(const Method& m, const std::string& method, std::vector<Comman
     if (policy_name(p.precision, m.algorithm) == p.name)
       all.push_back({method + ": policy " + std::string(p.name), "preset of " + method + ": " + std::string(p.what), "",
                      [path = method + ".policy", name = std::string(p.name)](KeyTarget& t) { set(t, path, name); }, ""});
+}
+
+/// An experiment with a kernel as a, or as b.
+using Change = Experiment (*)(Experiment, const KernelPreset&);
+
+void add_kernels(std::string_view method, Change change, std::vector<Command>& all) {
+  for (const KernelPreset& k : kernel_presets())
+    all.push_back({std::string(method) + ": kernel " + std::string(k.name),
+                   "whole kernel preset: " + std::string(k.what) + ", " + std::string(k.source), "",
+                   [&k, change](KeyTarget& t) { t.session.experiment = change(t.session.experiment, k); }, ""});
+}
+
+/// What adds up both products of a method: those that are possible.
+void add_sums(const Experiment& e, Method Experiment::* method, std::string_view title, std::vector<Command>& all) {
+  const Method& m = e.*method;
+  for (std::size_t i = 0; i < accumulator_names.size(); ++i) {
+    const auto accumulator = static_cast<Accumulator>(i);
+    if (!is_emulated(m.algorithm) || !why_no_accumulator(e, m, AttentionProduct::qk, accumulator).empty() ||
+        !why_no_accumulator(e, m, AttentionProduct::pv, accumulator).empty())
+      continue;
+    all.push_back(
+        {std::string(title) + ": sums " + std::string(name(accumulator)),
+         "accumulator of q.k and P.V, " + std::string(parameter("accumulator").alias), "",
+         [method, accumulator](KeyTarget& t) { (t.session.experiment.*method).accumulator = {accumulator, accumulator}; }, ""});
+  }
 }
 
 void add_offers(const PanelInput& input, const Session& session, std::vector<Command>& all) {
@@ -225,7 +254,8 @@ std::vector<Command> assignments(std::string_view query, const KeyTarget& target
           s.path + " " + std::string(alias(s.path)) + ": " + s.expected + ", now " + s.text,
           [path = s.path, value = asked->value](KeyTarget& t) { set(t, path, value); });
   std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, Command>::first);
-  const bool has_digit = std::ranges::any_of(asked->value, [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool is_gpu = std::ranges::find(accumulator_names, asked->value) != accumulator_names.end();
+  const bool has_digit = !is_gpu && std::ranges::any_of(asked->value, [](unsigned char c) { return std::isdigit(c) != 0; });
   std::vector<Command> best;
   for (auto& [fit, command] : ranked)
     if (best.size() < 4 && fit >= 60 && (has_digit || can(command, target))) best.push_back(std::move(command));
@@ -245,6 +275,10 @@ std::vector<Command> commands(const KeyTarget& target) {
   add_offers(target.input, target.session, all);
   add_policies(target.session.experiment.a, "a", all);
   add_policies(target.session.experiment.b, "b", all);
+  add_kernels("a", with_kernel, all);
+  add_kernels("b", with_kernel_as_b, all);
+  add_sums(target.session.experiment, &Experiment::a, "a", all);
+  add_sums(target.session.experiment, &Experiment::b, "b", all);
   add_settings(settings(target.session.experiment), all);
   add_settings(settings(target.session.view), all);
   if (target.session.view.workspace == Workspace::train)

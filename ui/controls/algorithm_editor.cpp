@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
@@ -81,10 +83,70 @@ std::string steps_of(const Precision& p) {
 }
 
 /// The policy's name, shortened where needed, and by how many steps it is changed.
-std::string preview_of(const NearestPolicy& nearest, float width) {
+std::string preview_of(const Method& m, float combo) {
+  if (!is_emulated(m.algorithm)) return "its own";
+  const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
+  const float width = combo - ImGui::GetFrameHeight() - px(5);
   if (nearest.changed == 0) return std::string(nearest.name);
   const std::string more = fmt::format(" +{}", nearest.changed);
   return fitted(Face::mono_small, nearest.name, width - text_width(Face::mono_small, more)) + more;
+}
+
+/// A combo of presets, which explains the policy while it is closed.
+bool begin_presets(const Method& m, const std::string& preview, Colour colour, float width) {
+  ImGui::BeginDisabled(!is_emulated(m.algorithm));
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  const bool open = begin_combo("##preset", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
+  ImGui::PopStyleColor();
+  ImGui::EndDisabled();
+  return open;
+}
+
+void explain_policy(const Method& m) {
+  if (!is_emulated(m.algorithm))
+    return explain("This method is not emulated: it rounds in its own places, so no policy applies.");
+  const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
+  explain("Where common kernels round. " + std::string(nearest.name) + ": " + std::string(policy(nearest.name).what) + ".",
+          nearest.changed > 0 ? fmt::format("+{}: cells that differ, marked with a dot", nearest.changed) : std::string());
+}
+
+bool choose_policy(Method& m) {
+  bool changed = false;
+  for (const Policy& p : policies()) {
+    if (!same_family(p.algorithm, m.algorithm)) continue;
+    if (ImGui::Selectable(std::string(p.name).c_str(), p.precision == m.precision)) {
+      changed |= !(m.precision == p.precision);
+      m = with_policy(m, p);
+    }
+    explain(p.what, steps_of(p.precision));
+  }
+  return changed;
+}
+
+/// Why a kernel cannot be b with the main format as it is: one sentence; "": it can.
+std::string reason_against_b(const Experiment& with_b) {
+  for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
+    if (std::string why = why_no_accumulator(with_b, with_b.b, product, accumulator_of(with_b.b, product)); !why.empty())
+      return why + ". Choose the main format first.";
+  return "";
+}
+
+/// Whole kernels: tiles, roundings, options and sums at once.
+bool choose_kernel(Experiment& e, bool of_b) {
+  bool changed = false;
+  const std::string_view current = kernel_name(of_b ? e.b : e.a, e.problem, e.format);
+  for (const KernelPreset& k : kernel_presets()) {
+    Experiment chosen = of_b ? with_kernel_as_b(e, k) : with_kernel(e, k);
+    const std::string reason = of_b ? reason_against_b(chosen) : "";
+    ImGui::BeginDisabled(!reason.empty());
+    const bool pressed = ImGui::Selectable(std::string(k.name).c_str(), k.name == current);
+    ImGui::EndDisabled();
+    explain(std::string(k.what) + ". " + reason, k.source);
+    if (!pressed || chosen == e) continue;
+    e = std::move(chosen);
+    changed = true;
+  }
+  return changed;
 }
 
 }  // namespace
@@ -108,30 +170,30 @@ bool edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, con
 }
 
 bool edit_policy(Method& m, Colour colour, float width) {
-  const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
-  ImGui::BeginDisabled(!is_emulated(m.algorithm));
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  const bool open = begin_combo(
-      "##preset", is_emulated(m.algorithm) ? preview_of(nearest, width - ImGui::GetFrameHeight() - px(5)) : "its own", width);
-  ImGui::PopStyleColor();
-  bool changed = false;
-  if (open) {
-    for (const Policy& p : policies()) {
-      if (!same_family(p.algorithm, m.algorithm)) continue;
-      if (ImGui::Selectable(std::string(p.name).c_str(), p.precision == m.precision)) {
-        changed |= !(m.precision == p.precision);
-        m = with_policy(m, p);
-      }
-      explain(p.what, steps_of(p.precision));
-    }
-    ImGui::EndCombo();
+  if (!begin_presets(m, preview_of(m, width), colour, width)) {
+    explain_policy(m);
+    return false;
   }
-  ImGui::EndDisabled();
-  if (!open && !is_emulated(m.algorithm))
-    explain("This method is not emulated: it rounds in its own places, so no policy applies.");
-  else if (!open)
-    explain("Where common kernels round. " + std::string(nearest.name) + ": " + std::string(policy(nearest.name).what) + ".",
-            nearest.changed > 0 ? fmt::format("+{}: cells that differ, marked with a dot", nearest.changed) : std::string());
+  const bool changed = choose_policy(m);
+  ImGui::EndCombo();
+  return changed;
+}
+
+bool edit_preset(Experiment& e, bool of_b, Colour colour, float width) {
+  Method& m = of_b ? e.b : e.a;
+  const std::string_view kernel = kernel_name(m, e.problem, e.format);
+  const bool open = begin_presets(m, kernel.empty() ? preview_of(m, width) : std::string(kernel), colour, width);
+  if (!open) {
+    if (kernel.empty())
+      explain_policy(m);
+    else
+      explain(std::string(kernel) + ": " + std::string(kernel_preset(kernel).what) + ".", kernel_preset(kernel).source);
+    return false;
+  }
+  bool changed = choose_policy(m);
+  ImGui::SeparatorText("whole kernels");
+  changed |= choose_kernel(e, of_b);
+  ImGui::EndCombo();
   return changed;
 }
 

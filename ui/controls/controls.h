@@ -41,6 +41,12 @@ bool edit_algorithm(Method& method, const Experiment& experiment, const PanelInp
 /// The named policy of where a method rounds.
 bool edit_policy(Method& method, Colour colour, float width);
 
+/// The named policies of where a, or b, rounds, and whole kernels that set the rest too.
+bool edit_preset(Experiment& experiment, bool of_b, Colour colour, float width);
+
+/// What adds up the two products of a method of the experiment, or of one in the place of its methods, and the flush of P.V.
+bool edit_sums(const Experiment& experiment, Method& method, const Palette& colours, Colour colour, float width);
+
 /// A button, with a popup, of the options that a method's algorithm has beyond where it rounds.
 bool edit_method_options(Method& method, const Format& main, const Palette& colours, float width, float height);
 

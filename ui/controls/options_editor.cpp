@@ -34,10 +34,13 @@ constexpr std::array<Choice, 3> orders{{
     {"lanes", "`lanes` separate chains, then their sum in order: what vector units and tensor cores do."},
 }};
 
-/// The option that the field `key` of a method is; null: none.
+/// Whether the popup has it. What adds up, and flush with it, has a list of its own: `edit_sums`.
+bool is_in_popup(const ExperimentParameter& p) { return is_option(p) && p.key != "flush"; }
+
+/// The option that the field `key` of a method is; null: none of this popup.
 const ExperimentParameter* option_of(std::string_view key) {
   const ExperimentParameter* const p = parameter_at("a." + std::string(key));
-  return p != nullptr && is_option(*p) ? p : nullptr;
+  return p != nullptr && is_in_popup(*p) ? p : nullptr;
 }
 
 /// What the options of a method hold, one after the other.
@@ -132,11 +135,14 @@ bool edit_options(Method& m, const Format& main, const Palette& colours) {
   bool changed = OptionFields(m, main, colours).changed();
   ImGui::BeginDisabled(options_changed(m, main) == 0);
   if (push_button("as it comes###defaults", colours)) {
+    const Method before = m;
     m = with_usual_options(m, main);
+    m.accumulator = before.accumulator;
+    m.flush = before.flush;
     changed = true;
   }
   ImGui::EndDisabled();
-  explain("Resets every option of this method. Algorithm, tiles and roundings stay.");
+  explain("Resets every option of this method. Algorithm, tiles, sums and roundings stay.");
   return changed;
 }
 
@@ -194,7 +200,7 @@ bool popup_button(const std::string& text, const char* popup, const Palette& col
 int options_changed(const Method& m, const Format& main) {
   const OptionValues now(m), usual(with_usual_options(m, main));
   return static_cast<int>(std::ranges::count_if(experiment_parameters, [&](const ExperimentParameter& p) {
-    return is_option(p) && matters(p, m) && now.differs(usual, field_of(p));
+    return is_in_popup(p) && matters(p, m) && now.differs(usual, field_of(p));
   }));
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "imgui.h"
+#include "kernels/experiment/experiment_parameters.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/widgets/rounding_cell.h"
@@ -32,9 +33,13 @@ bool has_step(const Column& c, Step s) {
   return a != Algorithm::three_pass || (s != Step::alpha && s != Step::rescaled);
 }
 
+/// Whether flush decides after how many tiles P.V is added to O.
+bool flushes(const Method& m) { return matters(parameter("flush"), m); }
+
 /// Whether the step has no value of its own: P.V is accumulated in O.
 bool is_idle(const Method& m, Step s) {
-  return s == Step::PV && m.precision.accumulate_in_O && m.algorithm != Algorithm::flash1;
+  if (s != Step::PV) return false;
+  return flushes(m) ? flush_interval(m) == 0 : m.precision.accumulate_in_O && m.algorithm != Algorithm::flash1;
 }
 
 bool step_cell(const Column& c, Step step, const Format& main, float height, const Palette& colours, std::string& typed) {
@@ -73,9 +78,11 @@ bool flag_cell(const Column& c, const FlagRow& row, float height, const Palette&
   ImGui::PushID(c.id);
   const bool pressed = ImGui::InvisibleButton(row.id, {c.width, height});
   if (pressed) on = !on;
+  const bool idle = row.flag == &Precision::accumulate_in_O && flushes(c.method) && c.method.flush != flush_of_policy;
   draw_cell(from, {from.x + c.width, from.y + height - px(2)}, c.colour, colours,
-            {on ? Rounding::Kind::main : Rounding::Kind::exact, on ? "yes" : "no", usual != on});
-  explain(row.what, std::string(row.formula) + "\n" + std::string(c.nearest.name) + " has " + (usual ? "yes" : "no") + " here");
+            {on ? Rounding::Kind::main : Rounding::Kind::exact, on ? "yes" : "no", usual != on, idle});
+  explain(std::string(row.what) + (idle ? " Without effect while flush says it." : ""),
+          std::string(row.formula) + "\n" + std::string(c.nearest.name) + " has " + (usual ? "yes" : "no") + " here");
   ImGui::PopID();
   return pressed;
 }
@@ -83,20 +90,21 @@ bool flag_cell(const Column& c, const FlagRow& row, float height, const Palette&
 /// Puts the cursor at a column of the row that begins at `at`.
 void go_to(const Column& c, ImVec2 at) { ImGui::SetCursorScreenPos({c.left, at.y}); }
 
-bool edit_heads(const std::array<Column, 2>& columns, const Experiment& e, const PanelInput& input, const Palette& colours) {
+bool edit_heads(const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input, const Palette& colours) {
   bool changed = false;
-  for (int line = 0; line < 3; ++line) {
+  for (int line = 0; line < 4; ++line) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const WithField f(Face::mono_small, 21);
     ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
     draw_text({at.x, at.y + (px(21) - line_height(Face::label)) / 2}, Face::label, colours.secondary,
-              std::array{"algorithm", "options", "preset"}[static_cast<std::size_t>(line)]);
+              std::array{"algorithm", "options", "preset", "sums"}[static_cast<std::size_t>(line)]);
     for (const Column& c : columns) {
       go_to(c, at);
       ImGui::PushID(c.id);
       changed |= line == 0   ? edit_algorithm(c.method, e, input, colours, c.colour, c.width)
                  : line == 1 ? edit_method_options(c.method, e.format, colours, c.width, px(21))
-                             : edit_policy(c.method, c.colour, c.width);
+                 : line == 2 ? edit_preset(e, c.id[0] == 'b', c.colour, c.width)
+                             : edit_sums(e, c.method, colours, c.colour, c.width);
       ImGui::PopID();
     }
     ImGui::PopStyleVar();

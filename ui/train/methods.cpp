@@ -122,7 +122,7 @@ void edit_train_methods(const TrainScene& s, float width) {
       MethodColumn{"a", s.plan().a, s.colours.a, from.x + width - 2 * column - gap, column},
       MethodColumn{"b", s.plan().b, s.colours.b, from.x + width - column, column}};
   Asked a = asked();
-  constexpr std::array rows{"format", "algorithm", "options", "forward"};
+  constexpr std::array rows{"format", "algorithm", "options", "forward", "sums"};
   method_rows(s, columns, rows, [&](std::size_t row, const MethodColumn& c) {
     if (row == 0) edit_main_format(c);
     if (row == 1)
@@ -130,6 +130,7 @@ void edit_train_methods(const TrainScene& s, float width) {
                    [&] { return edit_algorithm(c.method.method, a.experiment, a.input, s.colours, c.colour, c.width); });
     if (row == 2) edit_method_options(c.method.method, c.method.format, s.colours, c.width, px(field_height));
     if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
+    if (row == 4) edit_sums({.format = c.method.format, .a = c.method.method}, c.method.method, s.colours, c.colour, c.width);
   });
   edit_backward(s, columns);
   edit_exact_heads(s, columns);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/words/numbers.h"
@@ -76,6 +77,18 @@ struct Option {
 };
 
 Option number(const std::string& what, double a, double b) { return {what + " " + compact(a), what + " " + compact(b)}; }
+
+/// "h100", "q.k h100, P.V fma" where the products differ.
+std::string sums_of(const Method& m) {
+  if (m.accumulator.qk == m.accumulator.pv) return std::string(name(m.accumulator.pv));
+  return "q.k " + std::string(name(m.accumulator.qk)) + ", P.V " + std::string(name(m.accumulator.pv));
+}
+
+/// "flush 4"; "flush as the policy says".
+std::string flush_of(const Method& m) {
+  return m.flush == flush_of_policy ? "flush as the policy" : fmt::format("flush {}", m.flush);
+}
+
 Option choice(const char* yes, const char* no, bool a, bool b) { return {a ? yes : no, b ? yes : no}; }
 
 /// The options beyond rounding, those that change most first.
@@ -83,6 +96,8 @@ std::vector<Option> options_of(const Method& a, const Method& b) {
   std::vector<Option> all;
   if (a.algorithm == Algorithm::flash4) all.push_back(number("tau", a.tau, b.tau));
   if (a.algorithm == Algorithm::split_kv) all.push_back(number("splits", a.splits, b.splits));
+  all.push_back({sums_of(a), sums_of(b)});
+  all.push_back({flush_of(a), flush_of(b)});
   if (a.algorithm != Algorithm::three_pass) all.push_back(number("block_k", a.block_k, b.block_k));
   all.push_back({std::string(exponential_names[static_cast<std::size_t>(a.exponential)]),
                  std::string(exponential_names[static_cast<std::size_t>(b.exponential)])});
@@ -117,7 +132,9 @@ Option difference_of(const Experiment& e) {
 }  // namespace
 
 MethodNames method_names(const Experiment& e) {
-  const std::string a = short_name(e.a.algorithm), b = short_name(e.b.algorithm);
+  const std::string_view a_kernel = kernel_name(e.a, e.problem, e.format), b_kernel = kernel_name(e.b, e.problem, e.format);
+  const std::string a = a_kernel.empty() ? short_name(e.a.algorithm) : std::string(a_kernel);
+  const std::string b = b_kernel.empty() ? short_name(e.b.algorithm) : std::string(b_kernel);
   if (a != b) return {a, b, b};
   const Option differs = is_emulated(e.a.algorithm) ? difference_of(e) : Option{};
   if (differs.a.empty()) return {"a", "b", "b"};

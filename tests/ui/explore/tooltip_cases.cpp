@@ -47,6 +47,7 @@ void popups(Hand& hand) {
   for (const char* column : {"a/", "b/"}) {
     in_popup(hand, click(std::string(column) + "##algorithm"), 8);
     in_popup(hand, click(std::string(column) + "##preset"), 5);
+    in_popup(hand, click(std::string(column) + "##sums"), 20);
     in_popup(hand, click(std::string(column) + "###options"), 8);
     in_popup(hand, click(std::string(column) + "S", 1), 11);
   }
