@@ -1,0 +1,209 @@
+#include "kernels/questions/product_sum.h"
+
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/cpu/inputs.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/questions/row_tiles.h"
+#include "kernels/recurrence/row_steps.h"
+
+namespace attoscope {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Factors of a product from its first block's beginning on; zeros stand for what is not there.
+struct Factors {
+  std::vector<float> a, b;
+  int lead = 0;  ///< zeros before the first
+
+  void add(float x, float y) {
+    a.push_back(x);
+    b.push_back(y);
+  }
+};
+
+/// One method, ready to run row by row.
+class MethodRun {
+ public:
+  MethodRun(const ProductSumQuestion& q, const StopSign& stop) {
+    const Experiment& e = q.experiment;
+    const Method& m = q.of_b ? e.b : e.a;
+    operands_ = operands<float>(*raw_inputs(e.problem, stop), e.a.precision[Step::input], e.format, e.problem.seed, stop);
+    const Rounding own = e.b.precision[Step::input];
+    if (q.of_b && own != exact && own != e.a.precision[Step::input])
+      operands_ = operands<float>(*as_tensors(operands_, e.problem.n, e.problem.d, stop), own, e.format, e.problem.seed, stop);
+    if (m.reverse_keys) operands_ = with_reversed_keys(operands_, e.problem.d);
+    job_ = attoscope::job(e.problem, m, e.format, operands_);
+  }
+  const Job<float>& job() const { return job_; }
+
+ private:
+  Operands<float> operands_;
+  Job<float> job_;
+};
+
+/// The sum of P.V of one column, followed from tile to tile as the kernel does.
+class ColumnSum {
+ public:
+  ColumnSum(const Job<float>& job, const TensorCoreRule& rule, int row, int column)
+      : job_(job), rule_(rule), steps_(job, row), column_(column) {}
+
+  /// The state before the tile's products: the sum starts anew, or was rescaled.
+  void enter(const RowTile<float>& tile) {
+    if (tile.restarts) {
+      sum_ = O_ = 0;
+      tiles_ = 0;
+      run_first_ = tile.tile / runs() * runs();
+    }
+    ++tiles_;
+    if (normalises_P(job_.method.algorithm)) return;
+    if (job_.flush == 1) {
+      sum_ = 0;
+      tiles_ = 1;
+    }
+    if (tile.restarts) return;
+    if (job_.flush == 0) return void(sum_ = rescaled(tile, sum_, tile.tile));
+    O_ = rescaled(tile, O_, tile.tile);
+    if (job_.flush > 1) sum_ = rescaled(tile, sum_, -(1 << 24) - tile.tile);
+  }
+
+  /// Adds the tile's products.
+  void add(const RowTile<float>& tile) {
+    const Factors f = factors(tile);
+    sum_ = plain_tensor_core_dot(rule_, f.a, f.b, sum_);
+  }
+  /// Takes what the kernel has after the tile.
+  void leave(const RowTile<float>& tile) {
+    if (normalises_P(job_.method.algorithm)) return;
+    if (job_.flush == 0) sum_ = tile.O[at(column_)];
+    if (job_.flush == 1) O_ = tile.O[at(column_)];
+    if (job_.flush > 1 && (tile.tile - run_first_ + 1) % job_.flush == 0) {
+      O_ = tile.O[at(column_)];
+      sum_ = 0;
+      tiles_ = 0;
+    }
+  }
+
+  /// The tile's P and V, from the beginning of the block in which its first key is.
+  Factors factors(const RowTile<float>& tile) const {
+    const int first = job_.method.algorithm == Algorithm::three_pass ? 0 : tile.tile * job_.method.block_k;
+    Factors f{.a = {}, .b = {}, .lead = (tile.first_key - first) % rule_.block};
+    for (int i = 0; i < f.lead; ++i) f.add(0, 0);
+    for (std::size_t i = 0; i < tile.P.size(); ++i)
+      f.add(job_.v[(static_cast<std::ptrdiff_t>(tile.first_key) + static_cast<std::ptrdiff_t>(i)) * job_.d + column_],
+            tile.P[i]);
+    return f;
+  }
+
+  float sum() const { return sum_; }
+  float O() const { return O_; }
+  int tiles() const { return tiles_; }
+
+ private:
+  float rescaled(const RowTile<float>& tile, float x, int key) const {
+    return steps_.rounded(Step::rescaled, tile.alpha * x, column_, key);
+  }
+  /// Tiles of a run.
+  int runs() const { return std::max(1, tiles_of_a_run(job_.method, job_.n)); }
+
+  const Job<float>& job_;
+  const TensorCoreRule& rule_;
+  RowSteps<float> steps_;
+  int column_, run_first_ = 0, tiles_ = 0;
+  float sum_ = 0, O_ = 0;
+};
+
+/// Sets the blocks of a product, the first factor of which has the place `place`.
+void set_blocks(ProductSum& s, const Factors& f, int place) {
+  const TensorCoreRule& rule = *s.rule;
+  const int count = (static_cast<int>(f.a.size()) + rule.block - 1) / rule.block;
+  s.earlier_blocks = std::max(0, count - most_shown_blocks);
+  const std::size_t skipped = at(s.earlier_blocks * rule.block);
+  const std::span<const float> a(f.a), b(f.b);
+  const float before = plain_tensor_core_dot(rule, a.first(skipped), b.first(skipped), s.start);
+  s.blocks = tensor_core_blocks(rule, a.subspan(skipped), b.subspan(skipped), before);
+  for (int i = s.earlier_blocks; i < count; ++i) s.first_places.push_back(place + s.step * (i * rule.block - f.lead));
+  s.result = s.blocks.empty() ? before : s.blocks.back().result;
+  s.exact = s.start;
+  for (std::size_t i = 0; i < a.size(); ++i) s.exact += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+}
+
+/// A key's place as the file has it.
+int place_of(const Job<float>& job, int stored) { return job.reversed ? job.n - 1 - stored : stored; }
+
+void set_pv(ProductSum& s, const Job<float>& job, const std::vector<RowTile<float>>& tiles) {
+  const RowTile<float>& last = tiles.back();
+  ColumnSum sum(job, *s.rule, s.question.row, s.question.column);
+  for (const RowTile<float>& tile : tiles) {
+    sum.enter(tile);
+    if (&tile == &last) break;
+    sum.add(tile);
+    sum.leave(tile);
+  }
+  s.tile = last.tile;
+  s.tiles_in_sum = sum.tiles();
+  s.start = sum.sum();
+  s.O_before = sum.O();
+  s.O_after = last.O[at(s.question.column)];
+  s.continues_O = normalises_P(job.method.algorithm) || job.flush == 0;
+  s.step = job.reversed ? -1 : 1;
+  set_blocks(s, sum.factors(last), place_of(job, last.first_key));
+}
+
+void set_qk(ProductSum& s, const Job<float>& job, const std::vector<RowTile<float>>& tiles) {
+  const RowTile<float>& last = tiles.back();
+  const int stored = last.first_key + static_cast<int>(last.S.size()) - 1;
+  Factors f;
+  for (int c = 0; c < job.d; ++c)
+    f.add(job.k[static_cast<std::ptrdiff_t>(stored) * job.d + c],
+          job.q[static_cast<std::ptrdiff_t>(s.question.row) * job.d + c]);
+  s.key = place_of(job, stored);
+  s.S = last.S.back();
+  set_blocks(s, f, 0);
+}
+
+/// Why there is nothing to show of a method that is emulated; "": there is.
+std::string why_none(const ProductSumQuestion& q) {
+  const Method& m = q.of_b ? q.experiment.b : q.experiment.a;
+  const std::string method = q.of_b ? "b" : "a", product = q.product == AttentionProduct::qk ? "q.k" : "P.V";
+  if (!is_emulated(m.algorithm)) return method + " is not emulated: how it adds up is not known.";
+  const Accumulator accumulator = accumulator_of(m, q.product);
+  if (is_tensor_core(accumulator)) return "";
+  return method + " adds up " + product + " one term after the other, by " +
+         (accumulator == Accumulator::f64 ? "fma in fp64" : "fma") +
+         ", in which there are no blocks: choose a GPU for its sums.";
+}
+
+void check(const ProductSumQuestion& q) {
+  const Problem& p = q.experiment.problem;
+  if (q.row < 0 || q.row >= p.n || q.column < 0 || q.column >= p.d)
+    throw std::invalid_argument("the sum of row " + std::to_string(q.row) + ", column " + std::to_string(q.column) +
+                                " is asked for, expected a row within 0 .. " + std::to_string(p.n - 1) +
+                                " and a column within 0 .. " + std::to_string(p.d - 1));
+}
+
+}  // namespace
+
+ProductSum product_sum(const ProductSumQuestion& question, const Options& options) {
+  refuse(question.experiment, options.threads);
+  check(question);
+  ProductSum s{.question = question, .why_none = why_none(question)};
+  if (!s.why_none.empty()) return s;
+  const CancelledSign stop(options.cancelled);
+  const Experiment& e = question.experiment;
+  s.rule = tensor_core_rule_of(e, question.of_b ? e.b : e.a, question.product);
+  const MethodRun run(question, stop);
+  const std::vector<RowTile<float>> tiles = row_tiles(run.job(), question.row, stop);
+  if (tiles.empty()) {
+    s.why_none = "This row sees no key, so that nothing is added up.";
+    return s;
+  }
+  question.product == AttentionProduct::qk ? set_qk(s, run.job(), tiles) : set_pv(s, run.job(), tiles);
+  return s;
+}
+
+}  // namespace attoscope

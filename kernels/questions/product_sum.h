@@ -1,0 +1,53 @@
+/// How tensor cores added up one number of a method: the blocks of q.k of a row and its last key, or of P.V of the last tile
+/// in which a row sees a key.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/arithmetic/tensor_core_sum.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+/// Of which number.
+struct ProductSumQuestion {
+  Experiment experiment;
+  bool of_b = false;
+  AttentionProduct product = AttentionProduct::pv;
+  int row = 0;     ///< of Q
+  int column = 0;  ///< of the output, for P.V
+
+  friend bool operator==(const ProductSumQuestion&, const ProductSumQuestion&) = default;
+};
+
+/// A factor's place: a key as the file has it, or a column of Q and K.
+struct ProductSum {
+  ProductSumQuestion question;
+  std::string why_none;  ///< why there is no sum to show: one sentence; else empty
+  std::optional<TensorCoreRule> rule{};
+  std::vector<TensorCoreBlock> blocks{};  ///< the last ones, at most `most_shown_blocks`
+  int earlier_blocks = 0;                 ///< those before them
+  std::vector<int> first_places{};        ///< of each block's first factor
+  int step = 1;                           ///< from one factor's place to the next: -1 where keys are taken in reverse
+  int key = -1;                           ///< the last key that the row sees, for q.k
+  int tile = -1;                          ///< the last tile in which the row sees a key, for P.V
+  int tiles_in_sum = 0;                   ///< of P.V: tiles that this sum has in it, this one included
+  float start = 0;                        ///< what the product's first block starts from
+  float result = 0;                       ///< of the last block
+  double exact = 0;                       ///< start and all products in double
+  bool continues_O = false;               ///< of P.V: the sum is O itself
+  float O_before = 0;                     ///< of P.V: the rescaled O that the sum is added to; 0 where it is O
+  float O_after = 0;                      ///< of P.V: O after the tile, as the kernel has it
+  float S = 0;                            ///< of q.k: the score, as the kernel has it
+};
+inline constexpr int most_shown_blocks = 256;
+
+/// The blocks; with `why_none` where the method's product is not added up by tensor cores. Throws as `compute` does, and
+/// std::invalid_argument where there is no such row or column.
+ProductSum product_sum(const ProductSumQuestion& question, const Options& options = {});
+
+}  // namespace attoscope

@@ -1,0 +1,160 @@
+// The sum behind a cell has the kernel's own bits: its blocks end in what the kernel's O, or S, is made of.
+#include "kernels/questions/product_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::Dice;
+
+/// Products added up on GPUs, nothing rounded but what enters them, so that the sum can be seen in O, and O in the output.
+Experiment experiment(Dice& dice, Algorithm algorithm, int flush) {
+  Experiment e;
+  e.problem.n = dice.between(1, 150);
+  e.problem.d = dice.between(1, 70);
+  e.problem.seed = static_cast<std::uint64_t>(dice.between(1, 1000));
+  e.problem.mask = dice.any(std::array{Mask{}, Mask{Mask::Kind::causal}, Mask{Mask::Kind::window, 37}});
+  e.format = dice.any(std::array{fp16, bf16, e4m3});
+  e.a.algorithm = algorithm;
+  e.a.precision = {};
+  e.a.precision[Step::input] = e.a.precision[Step::P] = to_main;
+  e.a.precision.accumulate_in_O = dice.one_in(2);
+  e.a.block_k = dice.between(1, 40);
+  e.a.exponential = dice.any(std::array{ExponentialKind::natural, ExponentialKind::exp2});
+  e.a.p_exponent = dice.any(std::array{0, 3});
+  e.a.reverse_keys = dice.one_in(3);
+  e.a.flush = flush;
+  const Accumulator gpu = dice.any(std::array{Accumulator::h100, Accumulator::b200, Accumulator::ada, Accumulator::rtx50});
+  e.a.accumulator = {gpu, gpu};
+  e.b = e.a;
+  e.b.block_k = dice.between(1, 40);
+  return e;
+}
+
+ProductSumQuestion question_of(const Experiment& e, AttentionProduct product, Dice& dice) {
+  return {e, dice.one_in(2), product, dice.between(0, e.problem.n - 1), dice.between(0, e.problem.d - 1)};
+}
+
+std::uint32_t bits(double x) { return std::bit_cast<std::uint32_t>(static_cast<float>(x)); }
+
+/// The blocks follow each other, and the last one's result is the sum's.
+void expect_chain(const ProductSum& s) {
+  ASSERT_FALSE(s.blocks.empty());
+  ASSERT_EQ(s.blocks.size(), s.first_places.size());
+  EXPECT_EQ(bits(s.blocks.back().result), bits(s.result));
+  if (s.earlier_blocks == 0) {
+    EXPECT_EQ(s.blocks.front().carried, s.start);
+  }
+  for (std::size_t i = 1; i < s.blocks.size(); ++i) EXPECT_EQ(bits(s.blocks[i].carried), bits(s.blocks[i - 1].result));
+}
+
+TEST(ProductSum, OfPVEndsInTheKernelsO) {
+  Dice dice(1);
+  for (const Algorithm algorithm : {Algorithm::flash2, Algorithm::flash4, Algorithm::split_kv})
+    for (const int flush : {0, 1, 2, 3, 7})
+      for (int i = 0; i < 6; ++i) {
+        const Experiment e = experiment(dice, algorithm, flush);
+        const ProductSum s = product_sum(question_of(e, AttentionProduct::pv, dice));
+        ASSERT_EQ(s.why_none, "");
+        expect_chain(s);
+        EXPECT_EQ(s.continues_O, flush == 0);
+        EXPECT_EQ(bits(s.O_after), bits(s.continues_O ? s.result : s.O_before + s.result))
+            << testing::describe(e) << " row " << s.question.row << " column " << s.question.column;
+      }
+}
+
+TEST(ProductSum, OfNormalisedPIsTheOutput) {
+  Dice dice(2);
+  for (const Algorithm algorithm : {Algorithm::three_pass, Algorithm::two_pass})
+    for (int i = 0; i < 20; ++i) {
+      const Experiment e = experiment(dice, algorithm, flush_of_policy);
+      const ProductSumQuestion q = question_of(e, AttentionProduct::pv, dice);
+      const ProductSum s = product_sum(q);
+      expect_chain(s);
+      const Result r = compute(e);
+      EXPECT_EQ(bits(s.result), bits((q.of_b ? r.b : r.a)(q.row, q.column))) << testing::describe(e);
+    }
+}
+
+TEST(ProductSum, OfFlash1IsAddedToWhatWasThere) {
+  Dice dice(3);
+  for (int i = 0; i < 10; ++i) {
+    Experiment e = experiment(dice, Algorithm::flash1, flush_of_policy);
+    e.a.block_k = e.b.block_k = e.problem.n;  // one tile: O = P.V / l
+    e.problem.mask = {};
+    e.a.p_exponent = e.b.p_exponent = 0;
+    const ProductSumQuestion q = question_of(e, AttentionProduct::pv, dice);
+    const ProductSum s = product_sum(q);
+    expect_chain(s);
+    EXPECT_EQ(s.start, 0);
+    EXPECT_EQ(s.tiles_in_sum, 1);
+  }
+}
+
+TEST(ProductSum, OfQKIsTheKernelsScore) {
+  Dice dice(4);
+  for (int i = 0; i < 60; ++i) {
+    Experiment e = experiment(dice, dice.any(std::array{Algorithm::three_pass, Algorithm::flash2}), flush_of_policy);
+    e.a.exponential = e.b.exponential = ExponentialKind::exp2;  // its scores are q.k itself
+    const ProductSum s = product_sum(question_of(e, AttentionProduct::qk, dice));
+    expect_chain(s);
+    EXPECT_EQ(bits(s.result), bits(s.S)) << testing::describe(e);
+    EXPECT_EQ(s.start, 0);
+  }
+}
+
+TEST(ProductSum, FindsThePlacesOfItsFactors) {
+  Experiment e;
+  e.problem.n = 100;
+  e.problem.d = 8;
+  e.problem.mask = {Mask::Kind::window, 10};
+  e.a.precision = policy("hw").precision;
+  e.a.block_k = 64;
+  e.a.accumulator = {Accumulator::h100, Accumulator::h100};
+  const ProductSum s = product_sum({e, false, AttentionProduct::pv, 60, 3});
+  EXPECT_EQ(s.tile, 0);
+  EXPECT_EQ(s.first_places.front() % 16, 0) << "blocks begin at the tile's first key";
+  const ProductSum k = product_sum({e, false, AttentionProduct::qk, 60, 0});
+  EXPECT_EQ(k.key, 60) << "the last key of the window is the row itself";
+  EXPECT_EQ(k.first_places, std::vector<int>{0});
+}
+
+TEST(ProductSum, SaysWhyThereIsNone) {
+  Experiment e;
+  e.problem.n = e.problem.d = 16;
+  e.a.precision = policy("hw").precision;
+  const ProductSumQuestion q{e, false, AttentionProduct::pv, 3, 3};
+  EXPECT_EQ(product_sum(q).why_none,
+            "a adds up P.V one term after the other, by fma, in which there are no blocks: choose a GPU for its sums.");
+  EXPECT_TRUE(product_sum(q).blocks.empty());
+  EXPECT_THROW(product_sum({e, false, AttentionProduct::pv, 16, 0}), std::invalid_argument);
+  EXPECT_THROW(product_sum({e, false, AttentionProduct::pv, 0, -1}), std::invalid_argument);
+}
+
+TEST(ProductSum, KeepsTheLastBlocksOfALongOne) {
+  Experiment e;
+  e.problem.n = 6000;
+  e.problem.d = 4;
+  e.problem.rows = 1;
+  e.b.precision = policy("base_hw").precision;
+  e.a.precision = policy("hw").precision;
+  e.b.accumulator = {Accumulator::h100, Accumulator::h100};
+  const ProductSum s = product_sum({e, true, AttentionProduct::pv, 5, 2});
+  EXPECT_EQ(s.blocks.size(), static_cast<std::size_t>(most_shown_blocks));
+  EXPECT_EQ(s.earlier_blocks, 375 - most_shown_blocks);
+  EXPECT_EQ(s.first_places.front(), (375 - most_shown_blocks) * 16);
+}
+
+}  // namespace
+}  // namespace attoscope
