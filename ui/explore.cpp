@@ -11,6 +11,7 @@
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
 #include "ui/layout.h"
+#include "ui/picture/cell_sum.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/csv.h"
@@ -83,6 +84,7 @@ void draw_explore(Session& session, const PanelInput& input, UiState& state, con
     if (input.answer.result && !input.answer.result->trace.tiles.empty())
       keep_strip(session.view, *input.answer.result, all, colours, requests);
   });
+  draw_cell_sum(session, input, state, colours, requests);
 }
 
 }  // namespace attoscope

@@ -15,6 +15,7 @@ SideAnswers::SideAnswers(const std::function<void()>& published)
           },
           published),
       scores_([](const ScoreQuestion& q, const Cancelled& stop) { return scores(q, {.cancelled = stop}); }, published),
+      sum_([](const ProductSumQuestion& q, const Cancelled& stop) { return product_sum(q, {.cancelled = stop}); }, published),
       clipping_([](const Experiment& e, const Cancelled& stop) { return clipping(e, clipping_rows, {.cancelled = stop}); },
                 published),
       same_bits_([](const Question& q,
@@ -27,6 +28,7 @@ SideAnswers::SideAnswers(const std::function<void()>& published)
 void SideAnswers::ask(const SideRequests& requests, const Question& question, const std::shared_ptr<const Result>& complete) {
   if (requests.attribute) why_.ask(question);
   if (requests.scores) scores_.ask(*requests.scores);
+  if (requests.sum) sum_.ask(*requests.sum);
   if (requests.clipping) clipping_.ask(question.experiment);
   if (requests.same_bits) same_bits_.ask(question);
   if (requests.diagnose && complete) diagnosis_.ask(complete);
@@ -35,6 +37,7 @@ void SideAnswers::ask(const SideRequests& requests, const Question& question, co
 void SideAnswers::forget() {
   why_.forget();
   scores_.forget();
+  sum_.forget();
   clipping_.forget();
   same_bits_.forget();
   diagnosis_.forget();
@@ -53,6 +56,7 @@ std::string SideAnswers::update() {
   };
   take(why_);
   take(scores_);
+  take(sum_);
   take(clipping_);
   take(same_bits_);
   take(diagnosis_);
@@ -64,6 +68,7 @@ SideInput SideAnswers::input() const {
           .attributing = why_.busy(),
           .scores = scores_.answer(),
           .clipping = clipping_.answer(),
+          .sum = sum_.answer(),
           .same_bits = same_bits_.answer(),
           .checking_bits = same_bits_.busy(),
           .diagnosis = diagnosis_.answer()};

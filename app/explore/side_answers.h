@@ -8,6 +8,7 @@
 #include "app/explore/main_answer.h"
 #include "app/threads/side_question.h"
 #include "kernels/questions/clipping.h"
+#include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/questions/scores.h"
 #include "kernels/slips/slips.h"
@@ -34,6 +35,7 @@ class SideAnswers {
  private:
   SideQuestion<Question, Why> why_;
   SideQuestion<ScoreQuestion, ScoreWindow> scores_;
+  SideQuestion<ProductSumQuestion, ProductSum> sum_;
   SideQuestion<Experiment, Clipping> clipping_;
   SideQuestion<Question, SameBits> same_bits_;
   SideQuestion<std::shared_ptr<const Result>, Diagnosis> diagnosis_;

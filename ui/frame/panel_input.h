@@ -25,6 +25,7 @@ struct Lesson;
 struct LessonAnswer;
 struct PixelImage;
 struct ProbeEntry;
+struct ProductSum;
 struct Result;
 struct SameBits;
 struct ScoreWindow;
@@ -54,6 +55,7 @@ struct SideInput {
   bool attributing = false;  ///< `why` is on its way
   std::shared_ptr<const ScoreWindow> scores;
   std::shared_ptr<const Clipping> clipping;
+  std::shared_ptr<const ProductSum> sum;  ///< of the pinned cell
   std::shared_ptr<const SameBits> same_bits;
   bool checking_bits = false;                  ///< `same_bits` is on its way
   std::shared_ptr<const Diagnosis> diagnosis;  ///< of a loaded output

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/questions/product_sum.h"
 #include "kernels/questions/scores.h"
 #include "ui/frame/lesson.h"
 #include "ui/frame/sweep_answer.h"
@@ -32,11 +33,12 @@ struct ExportRequest {
 
 /// What is to be found beside the answer to the session's experiment.
 struct SideRequests {
-  bool attribute = false;               ///< `SideInput::why`
-  std::optional<ScoreQuestion> scores;  ///< `SideInput::scores` of this window
-  bool clipping = false;                ///< `SideInput::clipping`
-  bool same_bits = false;               ///< `SideInput::same_bits`
-  bool diagnose = false;                ///< `SideInput::diagnosis` of the answer on screen
+  bool attribute = false;                 ///< `SideInput::why`
+  std::optional<ScoreQuestion> scores;    ///< `SideInput::scores` of this window
+  std::optional<ProductSumQuestion> sum;  ///< `SideInput::sum` of this cell
+  bool clipping = false;                  ///< `SideInput::clipping`
+  bool same_bits = false;                 ///< `SideInput::same_bits`
+  bool diagnose = false;                  ///< `SideInput::diagnosis` of the answer on screen
 };
 
 /// What is to be opened or saved.

@@ -42,6 +42,13 @@ struct HeatState : CellPicture {
   int earlier_cell_row = -1, earlier_cell_col = -1;  ///< before the last click
 };
 
+/// What the sum behind the pinned cell is shown of.
+struct CellSumState {
+  bool of_b = false;
+  AttentionProduct product = AttentionProduct::pv;
+  int block = -1;  ///< counted from 0 among those that are kept; -1: the last
+};
+
 /// m of a by rows and tiles, or what left its format there.
 struct RescaleState : CellPicture {
   std::shared_ptr<const Result> result;
@@ -171,6 +178,7 @@ struct UiState {
   HeatState heat, second;  ///< second: what the comparison holds against it
   RescaleState rescale_map;
   ScoreState scores;
+  CellSumState sum;
   ProfileState profiles, second_profiles;
   StripState strip;
   Playback playback;

@@ -106,6 +106,7 @@ struct PictureView {
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
   Look rescale_look{}, score_look{};  ///< of the rescale map and of the scores
+  bool show_sum = false;              ///< how the pinned cell's last product was added up
   bool profiles = false;              ///< row and column through the cell under the mouse, as curves
 
   friend bool operator==(const PictureView&, const PictureView&) = default;

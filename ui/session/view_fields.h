@@ -73,6 +73,7 @@ void visit_view(V& v, W& view) {
   v.object("rescale_look", [&](auto& inner) { visit_look(inner, view.rescale_look); });
   v.object("score_look", [&](auto& inner) { visit_look(inner, view.score_look); });
   v.flag("profiles", view.profiles);
+  v.flag("show_sum", view.show_sum);
   v.choice("detail", view.detail, detail_names);
   v.integer("hidden_curves", view.hidden_curves, 0U, ~0U);
   v.integer("on_chip_elements", view.on_chip_elements, 1, 1 << 30);

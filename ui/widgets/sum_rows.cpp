@@ -1,4 +1,4 @@
-#include "ui/learn/views/sum_rows.h"
+#include "ui/widgets/sum_rows.h"
 
 #include <fmt/format.h>
 
@@ -11,12 +11,13 @@ namespace {
 
 std::uint64_t magnitude_of(std::int64_t x) { return static_cast<std::uint64_t>(x < 0 ? -x : x); }
 
-SumRow row_of_term(const TensorCoreBlock& block, const TensorCoreTerm& t, int first) {
-  return {.label = t.index < 0 ? "c" : fmt::format("a{0}·b{0}", first + t.index),
-          .value = value(t),
-          .magnitude = magnitude_of(t.significand),
-          .unit = t.unit,
-          .kept_from = block.unit};
+SumRow row_of_term(const TensorCoreBlock& block, const TensorCoreTerm& t, const SumPlaces& p) {
+  return {
+      .label = t.index < 0 ? "c" : fmt::format("{}{}·{}{}", p.a, p.first + p.step * t.index, p.b, p.first + p.step * t.index),
+      .value = value(t),
+      .magnitude = magnitude_of(t.significand),
+      .unit = t.unit,
+      .kept_from = block.unit};
 }
 
 /// A number of f, of which nothing is lost.
@@ -68,10 +69,10 @@ char SumRow::digit(int power) const {
   return (magnitude >> (power - unit) & 1) != 0 ? '1' : '0';
 }
 
-SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, int first, int columns) {
+SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, const SumPlaces& places, int columns) {
   SumTable table;
   for (const TensorCoreTerm& t : block.terms()) {
-    table.rows.push_back(row_of_term(block, t, first));
+    table.rows.push_back(row_of_term(block, t, places));
     table.lost += lost(block, t);
   }
   table.terms = table.rows.size();

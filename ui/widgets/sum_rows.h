@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/arithmetic/tensor_core_sum.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope {
 
@@ -33,7 +35,19 @@ struct SumTable {
   bool more = false;        ///< there are digits beyond the last column
 };
 
-/// The table of a block, `first` being the place of its first product; at most `columns` columns.
-SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, int first, int columns);
+/// What a block's factors are called, and the place of its first one.
+struct SumPlaces {
+  std::string_view a = "a", b = "b";
+  int first = 0, step = 1;
+};
+
+/// The table of a block; at most `columns` columns.
+SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, const SumPlaces& places, int columns);
+
+/// So many columns of bits have room beside the rows' labels.
+int sum_columns(float width);
+
+/// The rows, each as high as a line, `width` wide: what is cut off in coral, right of a dashed line.
+void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float width, const Palette& colours);
 
 }  // namespace attoscope

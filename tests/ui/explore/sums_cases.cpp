@@ -1,7 +1,10 @@
-// What adds up q.k and P.V, flush, and whole kernels.
+// What adds up q.k and P.V, flush, whole kernels, and the sum behind a cell.
 #include <array>
+#include <chrono>
+#include <thread>
 
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/questions/product_sum.h"
 #include "tests/ui/cases.h"
 #include "ui/words/sentences.h"
 
@@ -9,7 +12,7 @@ namespace attoscope::testing {
 namespace {
 
 constexpr int palette_key = ImGuiMod_Ctrl | ImGuiKey_P;
-const std::string focused = "//$FOCUSED/";
+const std::string focused = "//$FOCUSED/", window = "//###The sum/";
 
 Accumulators both(Accumulator a) { return {a, a}; }
 
@@ -140,9 +143,53 @@ void called(Hand& hand) {
   hand.check(method_names(e).b_after_a == "flush 4", "two flushes: " + method_names(e).b_after_a);
 }
 
+/// Waits until the sum of the session's pinned cell is known.
+const ProductSum& known_sum(Hand& hand, AttentionProduct product, bool of_b) {
+  const auto answered = [&] {
+    const auto sum = hand.stage.panel_input().side.sum;
+    return sum && sum->question.product == product && sum->question.of_b == of_b &&
+           sum->question.experiment == hand.experiment() && sum->question.row == hand.view().cell_row;
+  };
+  for (int i = 0; i < 4000 && !answered(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    hand.frames(1);
+  }
+  hand.check(answered(), "the sum is known");
+  hand.frames(2);
+  return *hand.stage.panel_input().side.sum;
+}
+
+/// A click pins a cell; the toolbar then offers the sum behind it.
+void of_a_cell(Hand& hand) {
+  Session session = of_hardware();
+  session.experiment.a.accumulator = both(Accumulator::h100);
+  session.experiment.a.block_k = 48;
+  session.experiment.a.flush = 0;
+  hand.open(session);
+  hand.check(!hand.exists(heatmap + "###sum"), "no cell is pinned");
+  hand.press(hand.place(heatmap + "picture", 0.5f));
+  hand.settle();
+  hand.check(hand.exists(heatmap + "###sum"), "a pinned cell has a sum");
+  hand.click(heatmap + "###sum");
+  hand.check(hand.view().show_sum, "it is shown");
+  const ProductSum& pv = known_sum(hand, AttentionProduct::pv, false);
+  hand.check(pv.why_none.empty() && pv.result == pv.O_after && pv.continues_O, "the sum is O after the tile");
+  hand.check(!hand.disabled(window + "###block before") && hand.disabled(window + "###next block"),
+             "it ends in the last block");
+  hand.click(window + "product/q·k");
+  const ProductSum& qk = known_sum(hand, AttentionProduct::qk, false);
+  hand.check(qk.blocks.size() == 1 && qk.key == hand.experiment().problem.n - 1, "q.k of 16 columns is one block");
+  hand.click(window + "sum of/flash2 fma");
+  hand.check(!known_sum(hand, AttentionProduct::qk, true).why_none.empty(), "fma has no blocks, and the window says so");
+  hand.key(ImGuiKey_Escape);
+  hand.frames(2);
+  hand.check(!hand.exists(window + "product/q·k"), "without a pinned cell there is no window");
+}
+
 constexpr std::array cases{
     Case{"sums", "accumulators", accumulators}, Case{"sums", "impossible", impossible}, Case{"sums", "flush", flush},
     Case{"sums", "kernels", kernels},           Case{"sums", "palette", palette},       Case{"sums", "called", called},
+    Case{"sums", "of a cell", of_a_cell},
 };
 
 }  // namespace

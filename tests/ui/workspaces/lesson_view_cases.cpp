@@ -14,9 +14,9 @@
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/views/plots.h"
-#include "ui/learn/views/sum_rows.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/statistics/traffic.h"
+#include "ui/widgets/sum_rows.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 #include "ui/words/units.h"
@@ -193,7 +193,7 @@ void sum_rows(Hand& hand) {
   rule.aligned_bits = 3;
   const std::vector<float> a{0.75F, -1, 0}, b{1.5F, 2, 5};
   const TensorCoreBlock block = tensor_core_block(rule, a, b, 8);
-  const SumTable table = sum_table(rule, block, 16, 40);
+  const SumTable table = sum_table(rule, block, {.first = 16}, 40);
   hand.check(table.rows.size() == 5 && table.terms == 3 && table.top == 3 && table.bottom == -3, "its rows and columns");
   hand.check(table.rows[0].label == "a16·b16" && table.rows[1].label == "a17·b17" && table.rows[2].label == "c", "its labels");
   hand.check(digits_of(table.rows[0], table) == "   1|001", digits_of(table.rows[0], table));
@@ -201,10 +201,10 @@ void sum_rows(Hand& hand) {
   hand.check(digits_of(table.rows[2], table) == "1000|   ", digits_of(table.rows[2], table));
   hand.check(table.rows[3].value == 7 && table.rows[4].value == 7, "8 + 1 - 2");
   hand.check(table.lost == 0.125 && !table.more, "what was cut off");
-  const SumTable narrow = sum_table(rule, block, 0, 5);
+  const SumTable narrow = sum_table(rule, block, {}, 5);
   hand.check(narrow.bottom == -1 && narrow.more, "fewer columns");
   const TensorCoreRule eight = tensor_core_rule(TensorCore::b200, e4m3, SumType::f32);
-  const SumTable later = sum_table(eight, tensor_core_block(eight, std::vector<float>{2}, std::vector<float>{2}, 0.5F), 0, 40);
+  const SumTable later = sum_table(eight, tensor_core_block(eight, std::vector<float>{2}, std::vector<float>{2}, 0.5F), {}, 40);
   hand.check(later.terms == 1 && later.rows.size() == 4 && later.rows[2].label == "c" && later.rows[3].value == 4.5,
              "c after the block");
 }
@@ -281,7 +281,7 @@ void controls(Hand& hand) {
   const std::string all =
       "plot\nkind: staircase\ncontrols: n, d, block_k, block_q, mantissa_bits, exponent_bits, seed, tau, splits, p_exponent, "
       "format, mask, scale, "
-      "tie_beta, algorithm, input, policy, baseline, a.S, b.P";
+      "tie_beta, accumulator, flush, algorithm, input, policy, baseline, a.S, b.P";
   struct Typed {
     const char *label, *value, *key;
   };
@@ -293,9 +293,10 @@ void controls(Hand& hand) {
   struct Clicked {
     const char *label, *key, *value;
   };
-  for (const Clicked& c : {Clicked{"format/e4m3", "format", "e4m3"}, Clicked{"mask/causal", "mask", "causal"},
-                           Clicked{"scale/1", "scale", "1"}, Clicked{"tie_beta/2", "tie_beta", "2"},
-                           Clicked{"##a.S rounded", "a.S", "main"}, Clicked{"##b.P rounded", "b.P", "exact"}})
+  for (const Clicked& c :
+       {Clicked{"format/e4m3", "format", "e4m3"}, Clicked{"mask/causal", "mask", "causal"}, Clicked{"scale/1", "scale", "1"},
+        Clicked{"tie_beta/2", "tie_beta", "2"}, Clicked{"accumulator/h100", "accumulator", "h100"},
+        Clicked{"flush/4", "flush", "4"}, Clicked{"##a.S rounded", "a.S", "main"}, Clicked{"##b.P rounded", "b.P", "exact"}})
     expect(hand, all, c.key, [&] { hand.click(page + c.label); }, {{c.key, c.value}});
   for (const Clicked& c : {Clicked{"##algorithm", "algorithm", "flash4"}, Clicked{"##input", "input", "ascending"},
                            Clicked{"policy/##preset", "policy", "eager"}, Clicked{"baseline/##preset", "baseline", "base_hw"}})

@@ -60,7 +60,7 @@ constexpr std::array<Choice, 6> narrow_formats() {
     if (f.format != fp64) words[count++] = {f.name, f.what};
   return words;
 }
-constexpr std::array<WordControl, 4> word_controls{{
+constexpr std::array<WordControl, 6> word_controls{{
     {"format", narrow_formats(), 6, [](const Experiment& e) { return name(e.format); }},
     {"mask",
      {{{"none", "Every query sees every key."}, {"causal", "A query sees itself and the keys before it."}}},
@@ -78,6 +78,22 @@ constexpr std::array<WordControl, 4> word_controls{{
      {{{"0", "No mitigation of ties."}, {"2", "A tied tile max is scaled by 2."}, {"8", "A tied tile max is scaled by 8."}}},
      3,
      text_of_beta},
+    {"accumulator",
+     {{{"fma", "One chain of fma."},
+       {"f64", "A chain of fma in fp64: nearly exact."},
+       {"a100", "The tensor cores of an A100."},
+       {"h100", "The tensor cores of an H100."},
+       {"b200", "The tensor cores of a B200."}}},
+     5,
+     [](const Experiment& e) { return std::string(name(e.a.accumulator.pv)); }},
+    {"flush",
+     {{{"-1", "As the policy says."},
+       {"0", "Never: one accumulator over all keys."},
+       {"1", "After every tile."},
+       {"4", "After every 4 tiles."},
+       {"64", "After every 64 tiles."}}},
+     5,
+     [](const Experiment& e) { return std::to_string(e.a.flush); }},
 }};
 
 /// A menu of many words.

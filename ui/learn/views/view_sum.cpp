@@ -9,9 +9,9 @@
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
-#include "ui/learn/views/sum_rows.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
+#include "ui/widgets/sum_rows.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -138,66 +138,6 @@ void choose_block(LessonScene& scene, int shown, int count) {
 
 // --- the block ----------------------------------------------------------------------------------------------------------
 
-/// Where the columns of bits lie.
-struct Grid {
-  float left = 0, column = 0;
-  int top = 0;
-  float x(int power) const { return left + static_cast<float>(top - power) * column; }
-};
-
-void draw_row(const SumRow& row, const SumTable& table, const Grid& grid, ImVec2 at, const Palette& colours) {
-  draw_text(at, Face::mono, colours.secondary, row.label);
-  draw_text({grid.left - px(20), at.y}, Face::mono_small, colours.text, compact(row.value), 1);
-  if (row.value < 0) draw_text({grid.left - px(12), at.y}, Face::mono, colours.moved, "−");
-  for (int power = table.top; power >= table.bottom; --power) {
-    const char digit = row.digit(power);
-    if (digit == ' ') continue;
-    const Colour colour = power < row.kept_from ? colours.bad : digit == '1' ? colours.text : colours.faint;
-    draw_text({grid.x(power) + grid.column / 2, at.y}, Face::mono, colour, std::string_view(&digit, 1), 0.5f);
-  }
-  if (table.more && row.magnitude != 0 && row.last() < table.bottom)
-    draw_text({grid.x(table.bottom - 1), at.y}, Face::mono, colours.bad, "…");
-}
-
-/// "2^3" over its column, and "2^-22" over the last that is kept.
-void draw_head(const TensorCoreBlock& block, const SumTable& table, const Grid& grid, float y, const Palette& colours) {
-  const auto power = [&](int p, Colour colour) {
-    if (p <= table.top && p >= table.bottom)
-      draw_text({grid.x(p) + grid.column / 2, y}, Face::mono_small, colour, fmt::format("2^{}", p), 0.5f);
-  };
-  power(block.exponent, colours.good);
-  if (block.exponent - block.unit > 4) power(block.unit, colours.accent);
-}
-
-/// The rows, each as high as a line.
-void draw_table(LessonScene& scene, const TensorCoreBlock& block, const SumTable& table) {
-  const Palette& colours = scene.colours;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float labels = px(172), line = px(20);
-  const int columns = table.top - table.bottom + 2;
-  const Grid grid{at.x + labels, std::min(px(16), std::floor((scene.width - labels) / static_cast<float>(columns))), table.top};
-  draw_head(block, table, grid, at.y, colours);
-  float y = at.y + line;
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    if (i == table.terms) {
-      ImGui::GetWindowDrawList()->AddLine({at.x, y + px(2)}, {at.x + scene.width, y + px(2)}, colours.line);
-      y += px(4);
-    }
-    draw_row(table.rows[i], table, grid, {at.x, y}, colours);
-    y += line;
-  }
-  if (table.bottom < block.unit && table.terms > 0) {
-    const float cut = grid.x(block.unit - 1);
-    draw_dashed(ImGui::GetWindowDrawList(), {cut, at.y + line}, {cut, at.y + line * static_cast<float>(table.terms + 1)},
-                colours.bad, px(4), px(3));
-  }
-  ImGui::InvisibleButton("block", {scene.width, y - at.y});
-  explain(
-      "Each product, and c, in binary, under the largest exponent of the block. What lies right of the dashed line is cut off "
-      "before the sum; of the sum, what the result has no room for.",
-      "aligned = trunc(significand * 2^(F - (e - exponent)))");
-}
-
 std::string sentence(const Asked& q, const TensorCoreBlock& block, const SumTable& table, double exact, int count) {
   const std::string place = fmt::format("{}, block {} of {}: ", name(q.gpu), q.block, count);
   const std::string result = fmt::format("the result is {}", block.result);
@@ -223,11 +163,10 @@ void draw_sum(LessonScene& scene, Asked q) {
   const int count = static_cast<int>(blocks.size());
   q.block = std::min(q.block, count);
   const TensorCoreBlock& block = blocks[static_cast<std::size_t>(q.block - 1)];
-  const int columns = static_cast<int>((scene.width - px(172)) / px(9)) - 1;
-  const SumTable table = sum_table(rule, block, (q.block - 1) * rule.block, std::max(columns, 8));
+  const SumTable table = sum_table(rule, block, {.first = (q.block - 1) * rule.block}, sum_columns(scene.width));
   const auto end = static_cast<std::size_t>(q.block * rule.block);
   draw_said(scene, scene.colours.secondary, sentence(q, block, table, exact_up_to(q, end), count));
-  draw_table(scene, block, table);
+  draw_sum_table(block, table, scene.width, scene.colours);
   choose_block(scene, q.block, count);
   const std::string rule_text = fmt::format("blocks of {}, {} bits below the largest exponent, rounded {}; {}", rule.block,
                                             rule.aligned_bits, text(rule.rounding), text(rule.evidence));

@@ -1,0 +1,163 @@
+#include "ui/picture/cell_sum.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "imgui.h"
+#include "kernels/experiment/result.h"
+#include "kernels/questions/product_sum.h"
+#include "ui/frame/panel_input.h"
+#include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/widgets/sum_rows.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
+
+namespace attoscope {
+
+namespace {
+
+/// A sentence in lines as wide as the window.
+void say(Colour colour, const std::string& text) {
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  wrapped(Face::label, text, ImGui::GetContentRegionAvail().x);
+  ImGui::PopStyleColor();
+}
+
+void choose(CellSumState& s, const Experiment& e, const Palette& colours) {
+  const MethodNames names = method_names(e);
+  const float half = (ImGui::GetContentRegionAvail().x - px(16)) / 2;
+  const std::array<Choice, 2> methods{{{names.a, "The sum as a adds it up."}, {names.b, "The sum as b adds it up."}}};
+  int method = s.of_b ? 1 : 0;
+  if (segmented("sum of", colours, methods, method, half)) s.block = -1;
+  s.of_b = method == 1;
+  ImGui::SameLine(0, px(16));
+  constexpr std::array<Choice, 2> products{
+      {{"P·V", "P times the column of V, over the keys of the last tile in which the row sees one."},
+       {"q·k", "The row's query times the last key that it sees."}}};
+  int product = s.product == AttentionProduct::pv ? 0 : 1;
+  if (segmented("product", colours, products, product, half)) s.block = -1;
+  s.product = product == 0 ? AttentionProduct::pv : AttentionProduct::qk;
+}
+
+/// What is added up, and what the first block starts from.
+std::string subject(const ProductSum& s) {
+  const ProductSumQuestion& q = s.question;
+  if (q.product == AttentionProduct::qk)
+    return fmt::format("q of row {} times k of key {}, the last one that it sees.", q.row, s.key);
+  const std::string tile =
+      fmt::format("P of row {} times column {} of V, in tile {}, the last in which it sees a key", q.row, q.column, s.tile);
+  if (s.start == 0) return tile + ". The sum starts at 0.";
+  return fmt::format("{}. The sum starts at {}, with {} {} before in it.", tile, s.start, s.tiles_in_sum - 1,
+                     s.tiles_in_sum == 2 ? "tile" : "tiles");
+}
+
+/// What became of the last block's result.
+std::string outcome(const ProductSum& s) {
+  const std::string off = s.exact == s.result
+                              ? std::string("exact")
+                              : fmt::format("off by {} in all", compact(static_cast<double>(s.result) - s.exact));
+  if (s.question.product == AttentionProduct::qk)
+    return fmt::format("The last block gives q·k = {}, {}; the score of this key is {}.", s.result, off, s.S);
+  if (s.continues_O) return fmt::format("The last block gives {}, {}: O after this tile, bit for bit.", s.result, off);
+  return fmt::format("The last block gives {}, {}; added to O = {} it is O = {} after this tile.", s.result, off, s.O_before,
+                     s.O_after);
+}
+
+/// Which block is shown, counted from 0 among those that are kept.
+int shown_block(const CellSumState& state, const ProductSum& s) {
+  const int last = static_cast<int>(s.blocks.size()) - 1;
+  return state.block < 0 ? last : std::min(state.block, last);
+}
+
+void choose_block(CellSumState& state, const ProductSum& s, const Palette& colours) {
+  const int last = static_cast<int>(s.blocks.size()) - 1, shown = shown_block(state, s);
+  const auto button = [&](const char* text, int to, const char* what) {
+    ImGui::BeginDisabled(to < 0 || to > last);
+    if (push_button(text, colours, false, {px(104), 0})) state.block = to == last ? -1 : to;
+    ImGui::EndDisabled();
+    explain(what);
+  };
+  button("block before###block before", shown - 1, "The block whose result is c here.");
+  ImGui::SameLine(0, px(8));
+  button("next block###next block", shown + 1, "The block that starts from this one's result.");
+  ImGui::SameLine(0, px(12));
+  label(Face::label, colours.secondary,
+        fmt::format("block {} of {}", s.earlier_blocks + shown + 1, s.earlier_blocks + last + 1));
+}
+
+std::string block_sentence(const TensorCoreBlock& block, const SumTable& table) {
+  if (block.count == 0) return fmt::format("Every product is 0, so that {} stays.", block.carried);
+  if (!std::isfinite(block.result)) return fmt::format("The result is {}.", block.result);
+  const std::string cut = table.lost == 0
+                              ? std::string("Nothing is cut off")
+                              : fmt::format("What lies below 2^{} is cut off, {} in all", block.unit, compact(table.lost));
+  return fmt::format("{}; the result, c of the next block, is {}.", cut, block.result);
+}
+
+void draw_block(CellSumState& state, const ProductSum& s, const Palette& colours) {
+  const auto i = static_cast<std::size_t>(shown_block(state, s));
+  const TensorCoreBlock& block = s.blocks[i];
+  const bool pv = s.question.product == AttentionProduct::pv;
+  const float width = ImGui::GetContentRegionAvail().x;
+  const SumTable table =
+      sum_table(*s.rule, block, {.a = pv ? "V" : "k", .b = pv ? "P" : "q", .first = s.first_places[i], .step = s.step},
+                sum_columns(width));
+  choose_block(state, s, colours);
+  say(colours.text, block_sentence(block, table));
+  draw_sum_table(block, table, width, colours);
+}
+
+void draw_known(CellSumState& state, const ProductSum& s, const Palette& colours) {
+  if (!s.why_none.empty()) return say(colours.secondary, s.why_none);
+  say(colours.secondary, subject(s));
+  if (s.blocks.empty()) return;
+  draw_block(state, s, colours);
+  say(colours.secondary, outcome(s));
+  say(colours.faint, rule_text(*s.rule) + ".");
+}
+
+void draw_inside(Session& session, const PanelInput& input, CellSumState& state, const Palette& colours, Requests& requests) {
+  choose(state, session.experiment, colours);
+  const View& view = session.view;
+  const ProductSumQuestion question{session.experiment, state.of_b, state.product, view.cell_row, view.cell_col};
+  const ProductSum* known = input.side.sum.get();
+  const bool answered = known != nullptr && known->question == question;
+  const bool is_complete = input.answer.result && input.answer.result->experiment == session.experiment;
+  if (!answered && is_complete) requests.side.sum = question;
+  if (known != nullptr && known->question.product == state.product && known->question.of_b == state.of_b)
+    draw_known(state, *known, colours);
+  else
+    say(colours.secondary, "Adding it up ...");
+}
+
+}  // namespace
+
+bool has_cell_sum(const View& view) { return view.picture == PictureKind::output && view.cell_row >= 0 && view.cell_col >= 0; }
+
+void draw_cell_sum(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
+  View& view = session.view;
+  const Problem& p = session.experiment.problem;
+  if (!view.show_sum || !has_cell_sum(view) || view.cell_row >= p.n || view.cell_col >= p.d) return;
+  const ImGuiViewport* screen = ImGui::GetMainViewport();
+  const float width = std::min(px(760), screen->Size.x - px(40));
+  ImGui::SetNextWindowPos({std::floor((screen->Size.x - width) / 2), px(84)}, ImGuiCond_Appearing);
+  ImGui::SetNextWindowSizeConstraints({width, 0}, {width, screen->Size.y - px(120)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(14), px(10)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, colours.panel);
+  const std::string title = fmt::format("The sum behind row {}, dim {}###The sum", view.cell_row, view.cell_col);
+  const ImGuiWindowFlags flags = ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings |
+                                 ImGuiWindowFlags_AlwaysAutoResize;
+  if (ImGui::Begin(title.c_str(), &view.show_sum, flags)) draw_inside(session, input, all.sum, colours, requests);
+  ImGui::End();
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
+}
+
+}  // namespace attoscope
