@@ -19,6 +19,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/questions/clipping.h"
+#include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/tensor_core/hardware.h"
 #include "ui/frame/panel_input.h"
@@ -75,6 +76,7 @@ void answer(const Requests& requests, const Session& session, PanelInput& input)
   if (session.view.detail == Detail::same_bits && input.answer.result && !input.side.same_bits)
     input.side.same_bits = std::make_shared<const SameBits>(same_bits(session.experiment));
   if (requests.side.scores) input.side.scores = std::make_shared<const ScoreWindow>(scores(*requests.side.scores));
+  if (requests.side.sum) input.side.sum = std::make_shared<const ProductSum>(product_sum(*requests.side.sum));
   if (requests.side.diagnose)
     input.side.diagnosis = std::make_shared<const Diagnosis>(diagnose_with_heads(*input.answer.result));
   answer_lesson(requests.lesson, input);
