@@ -1,6 +1,7 @@
 #include "kernels/experiment/kernel_presets.h"
 
 #include <array>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -17,43 +18,30 @@ struct Tiles {
   TileSizes plain, causal;
 };
 
-using TileTable = std::array<Tiles, 6>;
 constexpr int any_d = max_d;
-constexpr TileTable fa2_sm80{{{64, {128, 128}, {128, 128}},
-                              {96, {128, 64}, {128, 64}},
-                              {128, {128, 64}, {128, 64}},
-                              {192, {128, 64}, {128, 64}},
-                              {256, {128, 64}, {128, 64}},
-                              {any_d, {128, 64}, {128, 64}}}};
-constexpr TileTable fa2_sm8x{{{64, {128, 128}, {128, 128}},
-                              {96, {128, 64}, {64, 64}},
-                              {128, {128, 32}, {64, 64}},
-                              {192, {128, 64}, {128, 64}},
-                              {256, {64, 64}, {64, 64}},
-                              {any_d, {64, 64}, {64, 64}}}};
-constexpr TileTable fa3_sm90{{{64, {192, 192}, {192, 128}},
-                              {96, {192, 144}, {192, 144}},
-                              {128, {128, 176}, {128, 128}},
-                              {192, {128, 112}, {128, 112}},
-                              {256, {128, 80}, {128, 80}},
-                              {any_d, {128, 80}, {128, 80}}}};
-constexpr TileTable fa3_fp8_sm90{{{64, {192, 160}, {192, 160}},
-                                  {96, {192, 128}, {192, 128}},
-                                  {128, {128, 224}, {128, 224}},
-                                  {192, {128, 160}, {128, 160}},
-                                  {256, {128, 128}, {128, 128}},
-                                  {any_d, {128, 128}, {128, 128}}}};
-constexpr TileTable fa4_sm100{{{64, {128, 128}, {128, 128}},
-                               {96, {128, 128}, {128, 128}},
-                               {128, {128, 128}, {128, 128}},
-                               {192, {128, 128}, {128, 128}},
-                               {256, {128, 128}, {128, 128}},
-                               {any_d, {128, 128}, {128, 128}}}};
+/// Of FlashAttention-2 on sm_80, and on the smaller shared memory of sm_86 and sm_89.
+constexpr std::array<Tiles, 2> fa2_sm80{{{64, {128, 128}, {128, 128}}, {any_d, {128, 64}, {128, 64}}}};
+constexpr std::array<Tiles, 5> fa2_sm8x{{{64, {128, 128}, {128, 128}},
+                                         {96, {128, 64}, {64, 64}},
+                                         {128, {128, 32}, {64, 64}},
+                                         {192, {128, 64}, {128, 64}},
+                                         {any_d, {64, 64}, {64, 64}}}};
+constexpr std::array<Tiles, 5> fa3_sm90{{{64, {192, 192}, {192, 128}},
+                                         {96, {192, 144}, {192, 144}},
+                                         {128, {128, 176}, {128, 128}},
+                                         {192, {128, 112}, {128, 112}},
+                                         {any_d, {128, 80}, {128, 80}}}};
+constexpr std::array<Tiles, 5> fa3_fp8_sm90{{{64, {192, 160}, {192, 160}},
+                                             {96, {192, 128}, {192, 128}},
+                                             {128, {128, 224}, {128, 224}},
+                                             {192, {128, 160}, {128, 160}},
+                                             {any_d, {128, 128}, {128, 128}}}};
+constexpr std::array<Tiles, 1> fa4_sm100{{{any_d, {128, 128}, {128, 128}}}};
 
 struct Kernel {
   KernelPreset preset;
   Accumulator accumulator;
-  const TileTable& tiles;
+  std::span<const Tiles> tiles;
   Algorithm algorithm = Algorithm::flash2;
   bool fp8 = false;
   int flush = flush_of_policy;
@@ -124,7 +112,7 @@ const Kernel& kernel_of(std::string_view name) {
   throw std::invalid_argument("kernel " + in_quotes(name) + " is unknown: expected one of " + known);
 }
 
-TileSizes tiles_of(const TileTable& tiles, const Problem& p) {
+TileSizes tiles_of(std::span<const Tiles> tiles, const Problem& p) {
   for (const Tiles& row : tiles)
     if (p.d <= row.most_d) return p.mask.kind == Mask::Kind::causal ? row.causal : row.plain;
   return tiles.back().plain;
