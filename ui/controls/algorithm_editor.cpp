@@ -92,14 +92,20 @@ std::string preview_of(const Method& m, float combo) {
   return fitted(Face::mono_small, nearest.name, width - text_width(Face::mono_small, more)) + more;
 }
 
-/// A combo of presets, which explains the policy while it is closed.
-bool begin_presets(const Method& m, const std::string& preview, Colour colour, float width) {
+/// A combo of presets, which `choose` fills while it is open and returns whether the method changed, and `explain_closed`
+/// explains while it is closed. What disables it ends after the popup: Dear ImGui wants both in one window.
+template <class Choose, class Explain>
+bool presets_combo(const Method& m, const std::string& preview, Colour colour, float width, const Choose& choose,
+                   const Explain& explain_closed) {
   ImGui::BeginDisabled(!is_emulated(m.algorithm));
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
   const bool open = begin_combo("##preset", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
   ImGui::PopStyleColor();
+  const bool changed = open && choose();
+  if (open) ImGui::EndCombo();
   ImGui::EndDisabled();
-  return open;
+  if (!open) explain_closed();
+  return changed;
 }
 
 void explain_policy(const Method& m) {
@@ -170,31 +176,23 @@ bool edit_algorithm(Method& m, const Experiment& e, const PanelInput& input, con
 }
 
 bool edit_policy(Method& m, Colour colour, float width) {
-  if (!begin_presets(m, preview_of(m, width), colour, width)) {
-    explain_policy(m);
-    return false;
-  }
-  const bool changed = choose_policy(m);
-  ImGui::EndCombo();
-  return changed;
+  return presets_combo(m, preview_of(m, width), colour, width, [&] { return choose_policy(m); }, [&] { explain_policy(m); });
 }
 
 bool edit_preset(Experiment& e, bool of_b, Colour colour, float width) {
   Method& m = of_b ? e.b : e.a;
   const std::string_view kernel = kernel_name(m, e.problem, e.format);
-  const bool open = begin_presets(m, kernel.empty() ? preview_of(m, width) : std::string(kernel), colour, width);
-  if (!open) {
-    if (kernel.empty())
-      explain_policy(m);
-    else
-      explain(std::string(kernel) + ": " + std::string(kernel_preset(kernel).what) + ".", kernel_preset(kernel).source);
-    return false;
-  }
-  bool changed = choose_policy(m);
-  ImGui::SeparatorText("whole kernels");
-  changed |= choose_kernel(e, of_b);
-  ImGui::EndCombo();
-  return changed;
+  const auto choose = [&] {
+    bool changed = choose_policy(m);
+    ImGui::SeparatorText("whole kernels");
+    changed |= choose_kernel(e, of_b);
+    return changed;
+  };
+  const auto explain_closed = [&] {
+    if (kernel.empty()) return explain_policy(m);
+    explain(std::string(kernel) + ": " + std::string(kernel_preset(kernel).what) + ".", kernel_preset(kernel).source);
+  };
+  return presets_combo(m, kernel.empty() ? preview_of(m, width) : std::string(kernel), colour, width, choose, explain_closed);
 }
 
 }  // namespace attoscope
