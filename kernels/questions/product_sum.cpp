@@ -26,26 +26,6 @@ struct Factors {
   }
 };
 
-/// One method, ready to run row by row.
-class MethodRun {
- public:
-  MethodRun(const ProductSumQuestion& q, const StopSign& stop) {
-    const Experiment& e = q.experiment;
-    const Method& m = q.of_b ? e.b : e.a;
-    operands_ = operands<float>(*raw_inputs(e.problem, stop), e.a.precision[Step::input], e.format, e.problem.seed, stop);
-    const Rounding own = e.b.precision[Step::input];
-    if (q.of_b && own != exact && own != e.a.precision[Step::input])
-      operands_ = operands<float>(*as_tensors(operands_, e.problem.n, e.problem.d, stop), own, e.format, e.problem.seed, stop);
-    if (m.reverse_keys) operands_ = with_reversed_keys(operands_, e.problem.d);
-    job_ = attoscope::job(e.problem, m, e.format, operands_);
-  }
-  const Job<float>& job() const { return job_; }
-
- private:
-  Operands<float> operands_;
-  Job<float> job_;
-};
-
 /// The sum of P.V of one column, followed from tile to tile as the kernel does.
 class ColumnSum {
  public:
@@ -196,7 +176,7 @@ ProductSum product_sum(const ProductSumQuestion& question, const Options& option
   const CancelledSign stop(options.cancelled);
   const Experiment& e = question.experiment;
   s.rule = tensor_core_rule_of(e, question.of_b ? e.b : e.a, question.product);
-  const MethodRun run(question, stop);
+  const MethodRows<float> run(e, question.of_b, stop);
   const std::vector<RowTile<float>> tiles = row_tiles(run.job(), question.row, stop);
   if (tiles.empty()) {
     s.why_none = "This row sees no key, so that nothing is added up.";

@@ -51,6 +51,12 @@ void second_pass(const Job<T>& job, int row, std::vector<RowTile<T>>& tiles) {
     }
 }
 
+/// The inputs as rounded for everybody: a's.
+template <class T>
+Operands<T> common_operands(const Experiment& e, const StopSign& stop) {
+  return operands<T>(*raw_inputs(e.problem, stop), e.a.precision[Step::input], e.format, e.problem.seed, stop);
+}
+
 }  // namespace
 
 template <class T>
@@ -70,8 +76,17 @@ std::vector<RowTile<T>> row_tiles(const Job<T>& job, int row, const StopSign& st
 }
 
 template <class T>
-SingleRowRuns<T>::SingleRowRuns(const Experiment& e, const StopSign& stop) {
-  operands_ = operands<T>(*raw_inputs(e.problem, stop), e.a.precision[Step::input], e.format, e.problem.seed, stop);
+MethodRows<T>::MethodRows(const Experiment& e, bool of_b, const StopSign& stop) : operands_(common_operands<T>(e, stop)) {
+  const Method& m = of_b ? e.b : e.a;
+  const Rounding own = m.precision[Step::input];
+  if (of_b && own != exact && own != e.a.precision[Step::input])
+    operands_ = operands<T>(*as_tensors(operands_, e.problem.n, e.problem.d, stop), own, e.format, e.problem.seed, stop);
+  if (m.reverse_keys) operands_ = with_reversed_keys(operands_, e.problem.d);
+  job_ = attoscope::job(e.problem, m, e.format, operands_);
+}
+
+template <class T>
+SingleRowRuns<T>::SingleRowRuns(const Experiment& e, const StopSign& stop) : operands_(common_operands<T>(e, stop)) {
   inputs_ = as_tensors(operands_, e.problem.n, e.problem.d, stop);
   if (e.a.reverse_keys) operands_ = with_reversed_keys(operands_, e.problem.d);
   a_ = job(e.problem, e.a, e.format, operands_);
@@ -81,6 +96,8 @@ SingleRowRuns<T>::SingleRowRuns(const Experiment& e, const StopSign& stop) {
   golden_.v = inputs_->v.data();
 }
 
+template class MethodRows<float>;
+template class MethodRows<double>;
 template class SingleRowRuns<float>;
 template class SingleRowRuns<double>;
 template RowRun<float> row_run(const Job<float>&, int, const StopSign&);

@@ -36,6 +36,21 @@ RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop);
 template <class T>
 std::vector<RowTile<T>> row_tiles(const Job<T>& job, int row, const StopSign& stop);
 
+/// Method a or b of an experiment, ready to run row by row.
+template <class T>
+class MethodRows {
+ public:
+  MethodRows(const Experiment& experiment, bool of_b, const StopSign& stop);
+  MethodRows(const MethodRows&) = delete;
+  MethodRows& operator=(const MethodRows&) = delete;
+
+  const Job<T>& job() const { return job_; }
+
+ private:
+  Operands<T> operands_;
+  Job<T> job_;
+};
+
 /// Method a of an experiment, ready to run row by row, and the problem in double for the truth.
 template <class T>
 class SingleRowRuns {
@@ -52,6 +67,8 @@ class SingleRowRuns {
   Job<double> golden_;
 };
 
+extern template class MethodRows<float>;
+extern template class MethodRows<double>;
 extern template class SingleRowRuns<float>;
 extern template class SingleRowRuns<double>;
 extern template RowRun<float> row_run(const Job<float>&, int, const StopSign&);

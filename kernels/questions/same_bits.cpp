@@ -107,6 +107,10 @@ SameBits same_bits(const Experiment& experiment, const Options& options, const A
   return result;
 }
 
-SameBits same_bits(const Experiment& experiment, const Options& options) { return same_bits(experiment, options, computed); }
+SameBits same_bits(const Experiment& experiment, const Options& options) {
+  SameBits result = same_bits(experiment, options, computed);
+  result.methods = methods_apart(compute(experiment, options), options);
+  return result;
+}
 
 }  // namespace attoscope

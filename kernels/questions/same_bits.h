@@ -1,4 +1,5 @@
-/// One experiment computed in several variants that must not change a bit: instruction sets, thread counts, block_q, devices.
+/// One experiment computed in several variants that must not change a bit: instruction sets, thread counts, block_q, devices;
+/// and its two methods, whose bits may differ.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"
+#include "kernels/questions/methods_apart.h"
 
 namespace attoscope {
 
@@ -20,6 +22,7 @@ struct SameBitsRun {
 struct SameBits {
   Experiment experiment;
   std::vector<SameBitsRun> runs;  ///< the first is the reference: computed as the window does
+  MethodsApart methods{};         ///< a against b
   /// True if every run that was not skipped has the digests of the first.
   bool agree() const;
   /// How many runs were not skipped.
@@ -33,10 +36,10 @@ bool agrees(const SameBitsRun& run, const SameBitsRun& reference);
 /// machine cannot do that.
 using Answerer = std::function<Digests(const Experiment&, const Options&)>;
 
-/// Computes the experiment in all variants, without a cache. Throws as `compute` does for the reference; any other variant that
-/// cannot be run is skipped, with the reason.
+/// Computes the experiment in all variants, without a cache, and compares its methods. Throws as `compute` does for the
+/// reference; any other variant that cannot be run is skipped, with the reason.
 SameBits same_bits(const Experiment& experiment, const Options& options = {});
-/// The same, computed by `answer`.
+/// The variants alone, computed by `answer`.
 SameBits same_bits(const Experiment& experiment, const Options& options, const Answerer& answer);
 
 }  // namespace attoscope

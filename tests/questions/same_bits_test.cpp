@@ -118,6 +118,11 @@ TEST(SameBits, StopsWhenNobodyWantsItAnyMore) {
   EXPECT_THROW(same_bits(small(), {.cancelled = [&] { return ++asked > 1; }, .threads = 1}), Stopped);
 }
 
+TEST(SameBits, ComparesTheMethodsWhereTheyAreComputed) {
+  EXPECT_EQ(same_bits(small()).methods.numbers, 40 * 8);
+  EXPECT_GT(same_bits(small()).methods.differing, 0);
+}
+
 TEST(InstructionSetOption, ChoosesTheLanesAndChangesNoBit) {
   const Result best = compute(small());
   for (const char* isa : {"sse2", "avx2", "avx512"}) {

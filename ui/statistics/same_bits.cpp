@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "kernels/experiment/result.h"
 #include "ui/frame/panel_input.h"
@@ -82,6 +83,22 @@ void draw_runs(const SameBits& bits, const Palette& colours) {
   ImGui::EndChild();
 }
 
+/// The methods against each other: how many numbers differ, and in which tile a row parts.
+void draw_methods(const SameBits& bits, float width, const Palette& colours) {
+  const MethodsApart& apart = bits.methods;
+  if (apart.numbers == 0) return;
+  const std::vector<std::string> lines = apart_lines(apart, bits.experiment);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float line = px(16);
+  ImGui::Dummy({width, static_cast<float>(lines.size()) * line + px(4)});
+  const std::string tiles = apart.parting ? fmt::format("It sees keys of {} tiles. ", apart.parting->tiles) : "";
+  explain("The two methods of this experiment against each other, number by number. " + tiles + apart.why_no_tile,
+          "bits of a and b at the same place;\nS, m, P, l, O of one row, tile by tile");
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    draw_text({at.x, at.y + static_cast<float>(i) * line}, Face::small, i == 0 ? colours.text : colours.secondary,
+              fitted(Face::small, lines[i], width));
+}
+
 /// A real kernel against itself and its emulation; nothing where the answer on screen has none.
 void draw_hardware(const PanelInput& input, float width, const Palette& colours) {
   const HardwareWords words = input.answer.result ? hardware_words(*input.answer.result) : HardwareWords{};
@@ -97,6 +114,19 @@ void draw_hardware(const PanelInput& input, float width, const Palette& colours)
 }
 
 }  // namespace
+
+std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment& e) {
+  if (apart.differing == 0) return {fmt::format("a and b: the same bits in all {} numbers of O", apart.numbers)};
+  const double share = static_cast<double>(apart.differing) / static_cast<double>(apart.numbers);
+  std::vector<std::string> lines{
+      fmt::format("a and b differ in {} of {} numbers of O, {:.2g} %", apart.differing, apart.numbers, 100 * share),
+      fmt::format("by at most {} ulp of {}, first in row {}, dim {}", compact(apart.max_ulp), name(e.format), apart.row,
+                  apart.column)};
+  if (const auto& p = apart.parting)
+    lines.push_back(fmt::format("row {} parts in tile {}, keys {} .. {}: first in {}", apart.row, p->tile, p->first_key,
+                                p->first_key + p->keys - 1, p->quantity));
+  return lines;
+}
 
 void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, const Palette& colours) {
   const Badge shown = badge(input, asked, colours);
@@ -124,9 +154,9 @@ void draw_same_bits(const Session& session, const PanelInput& input, const Palet
   ImGui::Dummy({width - button - px(8), title});
   explain(
       "The same experiment on three instruction sets, with 1, 2 and all threads, with other block_q, and on every GPU. Every "
-      "sum has a defined order, so no bit may change.",
+      "sum has a defined order, so no bit may change. Then a against b: how many numbers differ, and from which tile on.",
       "digest = hash of the bit patterns, row-major");
-  draw_text({at.x, at.y + px(8)}, Face::label, colours.text, "Runs that must give the same bits");
+  draw_text({at.x, at.y + px(8)}, Face::label, colours.text, "Bits of all runs, and a against b");
   ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(5)});
   ImGui::BeginDisabled(input.side.checking_bits || input.answer.computing);
   if (push_button("check###check bits", colours, false, {button, px(21)})) requests.side.same_bits = true;
@@ -134,7 +164,10 @@ void draw_same_bits(const Session& session, const PanelInput& input, const Palet
   explain("Computes the experiment in every way that this machine offers, which takes about fifteen times as long as once.");
   ImGui::SetCursorScreenPos({at.x, at.y + title});
   draw_hardware(input, width, colours);
-  if (bits != nullptr) return draw_runs(*bits, colours);
+  if (bits != nullptr) {
+    draw_methods(*bits, width, colours);
+    return draw_runs(*bits, colours);
+  }
   label(Face::label, colours.secondary,
         input.side.checking_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
 }

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "imgui.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
 
+struct Experiment;
+struct MethodsApart;
 struct PanelInput;
 struct Requests;
 struct Result;
@@ -32,7 +36,10 @@ bool answers(const Experiment& known, const Experiment& asked);
 /// Whether the bits are the same however they were computed, in two words; a click shows the runs.
 void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, const Palette& colours);
 
-/// The runs that must give the same bits, and a button that asks for them.
+/// How many numbers of O differ between a and b, by how much, and in which tile a row parts: short lines.
+std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment& experiment);
+
+/// The runs that must give the same bits, a against b, and a button that asks for them.
 void draw_same_bits(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
 
 /// Brings the points up to date, looking at no more than so many elements at once; true while there are more to look at: the

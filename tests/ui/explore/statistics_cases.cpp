@@ -63,6 +63,8 @@ void bits(Hand& hand) {
                  input.side.same_bits->compared() >= 6,
              "they are the same");
   hand.check(badge_pixels(hand, colours.good) > 8, "the badge is green");
+  const std::vector<std::string> lines = apart_lines(input.side.same_bits->methods, hand.experiment());
+  hand.check(lines.size() > 1 && lines[0].starts_with("a and b differ in "), "a against b: " + lines[0]);
   hand.experiment().a.block_k = 32;
   hand.settle();
   hand.check(badge_pixels(hand, colours.good) == 0, "another question is not checked yet");
