@@ -10,6 +10,7 @@
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
+#include "ui/picture/cell_sum.h"
 #include "ui/picture/pictures.h"
 #include "ui/picture/profiles.h"
 #include "ui/picture/read_out.h"
@@ -285,6 +286,23 @@ void read_cell(const Output& o, const Cell& under) {
                 {to_x(at.p, o.rect, cell.col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)}, o.colours);
 }
 
+/// Beside a pinned cell, on the side where its read-out is not: a button that shows the sum behind it.
+void offer_sum(const Output& o) {
+  View& view = o.session.view;
+  const double row = view.cell_row + 0.5, col = view.cell_col + 0.5;
+  const bool seen_here = row > o.rect.row0 && row < o.rect.row1 && col > o.rect.col0 && col < o.rect.col1;
+  if (!has_cell_sum(view) || !seen_here || view.cell_row >= o.all.heat.n || view.cell_col >= o.all.heat.cols) return;
+  const Places& p = o.panes.front().p;
+  const ImVec2 size{px(62), px(22)}, gap{px(10), px(8)};
+  const ImVec2 at{to_x(p, o.rect, col), to_y(o.whole, o.rect, row)};
+  ImGui::SetCursorScreenPos({std::max(p.min.x + px(2), std::floor(at.x - size.x - gap.x)),
+                             std::min(std::floor(at.y + gap.y), p.max.y - size.y - px(2))});
+  if (push_button("the sum###sum", o.colours, view.show_sum, size)) view.show_sum = !view.show_sum;
+  explain(
+      "How tensor cores added up this cell's last product: every term of a block in binary, what is cut off, and what is "
+      "carried into the next block.");
+}
+
 std::string remark(const Output& o) {
   const Pane& pane = o.panes.front();
   const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
@@ -316,6 +334,7 @@ void draw_output(Session& session, const PanelInput& input, UiState& all, const 
   draw_bars(o);
   draw_caption(o.whole, "head dimension", remark(o), colours);
   read_cell(o, under);
+  offer_sum(o);
   requests.animate |= view.comparison == Comparison::flicker;
 }
 

@@ -9,7 +9,6 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "ui/picture/cell_sum.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -182,13 +181,6 @@ void whole_button(View& view, const Palette& colours) {
       "rows; dragging moves.");
 }
 
-void sum_toggle(View& view, const Palette& colours) {
-  if (push_button("the sum###sum", colours, view.show_sum, {px(72), 0})) view.show_sum = !view.show_sum;
-  explain(
-      "How tensor cores added up the pinned cell's last product: every term of a block in binary, what is cut off, and what is "
-      "carried into the next block.");
-}
-
 void profiles_toggle(View& view, const Palette& colours) {
   toggle("curves", colours, view.profiles, px(74));
   explain(view.picture == PictureKind::scores ? "The row and the column through the cell under the mouse as curves: P of a in "
@@ -232,9 +224,6 @@ void draw_toolbar(Session& session, const UiState& state, const Palette& colours
   }
   flow(px(54));
   whole_button(view, colours);
-  if (!has_cell_sum(view)) return;
-  flow(px(72));
-  sum_toggle(view, colours);
 }
 
 }  // namespace attoscope

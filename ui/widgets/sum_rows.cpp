@@ -12,12 +12,11 @@ namespace {
 std::uint64_t magnitude_of(std::int64_t x) { return static_cast<std::uint64_t>(x < 0 ? -x : x); }
 
 SumRow row_of_term(const TensorCoreBlock& block, const TensorCoreTerm& t, const SumPlaces& p) {
-  return {
-      .label = t.index < 0 ? "c" : fmt::format("{}{}·{}{}", p.a, p.first + p.step * t.index, p.b, p.first + p.step * t.index),
-      .value = value(t),
-      .magnitude = magnitude_of(t.significand),
-      .unit = t.unit,
-      .kept_from = block.unit};
+  return {.label = t.index < 0 ? "c" : fmt::format("{}·{} {}", p.a, p.b, p.first + p.step * t.index),
+          .value = value(t),
+          .magnitude = magnitude_of(t.significand),
+          .unit = t.unit,
+          .kept_from = block.unit};
 }
 
 /// A number of f, of which nothing is lost.

@@ -52,7 +52,7 @@ int sum_columns(float width) { return std::max(8, static_cast<int>((width - px(l
 
 void draw_sum_table(const TensorCoreBlock& block, const SumTable& table, float width, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float labels = px(label_width), line = px(20);
+  const float labels = px(label_width), line = px(table.rows.size() > 20 ? 17 : 20);
   const int columns = table.top - table.bottom + 2;
   const Grid grid{at.x + labels, std::min(px(16), std::floor((width - labels) / static_cast<float>(columns))), table.top};
   draw_head(block, table, grid, at.y, colours);

@@ -159,7 +159,7 @@ const ProductSum& known_sum(Hand& hand, AttentionProduct product, bool of_b) {
   return *hand.stage.panel_input().side.sum;
 }
 
-/// A click pins a cell; the toolbar then offers the sum behind it.
+/// A click pins a cell; beside it stands the offer of the sum behind it.
 void of_a_cell(Hand& hand) {
   Session session = of_hardware();
   session.experiment.a.accumulator = both(Accumulator::h100);

@@ -195,7 +195,7 @@ void sum_rows(Hand& hand) {
   const TensorCoreBlock block = tensor_core_block(rule, a, b, 8);
   const SumTable table = sum_table(rule, block, {.first = 16}, 40);
   hand.check(table.rows.size() == 5 && table.terms == 3 && table.top == 3 && table.bottom == -3, "its rows and columns");
-  hand.check(table.rows[0].label == "a16·b16" && table.rows[1].label == "a17·b17" && table.rows[2].label == "c", "its labels");
+  hand.check(table.rows[0].label == "a·b 16" && table.rows[1].label == "a·b 17" && table.rows[2].label == "c", "its labels");
   hand.check(digits_of(table.rows[0], table) == "   1|001", digits_of(table.rows[0], table));
   hand.check(digits_of(table.rows[1], table) == "  10|   ", digits_of(table.rows[1], table));
   hand.check(digits_of(table.rows[2], table) == "1000|   ", digits_of(table.rows[2], table));
