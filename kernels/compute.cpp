@@ -62,7 +62,6 @@ struct Truth {
   std::shared_ptr<const Tensors> inputs;
   std::shared_ptr<const Matrix> golden;
   Measured measured;
-  std::uint64_t digest = 0;
   std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
 };
 
@@ -101,12 +100,6 @@ class Clock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// What was found of one output beside its values.
-struct Metered {
-  Measured measured;
-  std::uint64_t digest = 0;
-};
-
 template <class T>
 class Computation {
  public:
@@ -133,14 +126,16 @@ class Computation {
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     result_.timing.inputs = clock.lap();
     const Job<double> golden = golden_job();
-    if (fresh) find_truth(golden);
+    if (fresh) find_golden(golden);
     result_.timing.golden = clock.lap();
     stop_.weigh(1);
-    run_a(x, golden);
+    Measured a, b;
+    together([&] { measure_golden(fresh); }, [&] { run_a(x, golden); });
     result_.timing.a = clock.lap();
-    run_b(x);
+    together([&] { a = meter(result_.a, Output::a, true); }, [&] { run_b(x); });
     result_.timing.b = clock.lap();
-    compare();
+    b = meter(result_.b, Output::b, true);
+    compare(a, b);
     result_.timing.deviation = clock.lap();
     result_.timing.total = whole.lap();
     return std::move(result_);
@@ -150,14 +145,15 @@ class Computation {
   std::vector<Deviation> errors_of(std::span<const Method> methods) {
     if (is_fresh_here()) {
       round_inputs();
-      find_truth(golden_job());
+      find_golden(golden_job());
+      measure_golden(true);
     }
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     std::vector<Deviation> errors;
     for (const Method& m : methods) {
       const Matrix output = is_emulated(m.algorithm) ? emulated(m, x, Output::a) : given(m, Output::a, false);
-      const Metered metered = meter(output, Output::a, false);
-      errors.push_back(compared({&metered.measured, Output::a}, {&truth_->measured, Output::golden}));
+      const Measured measured = meter(output, Output::a, false);
+      errors.push_back(compared({&measured, Output::a}, {&truth_->measured, Output::golden}));
     }
     return errors;
   }
@@ -185,7 +181,15 @@ class Computation {
     return j;
   }
 
-  void find_truth(const Job<double>& golden) {
+  /// Both, in any order; at the same time on the CPU, where work of one thread alone leaves the others to the rest.
+  template <class F, class G>
+  void together(F f, G g) const {
+    if (engine_ == nullptr) return tbb::parallel_invoke(f, g);
+    f();
+    g();
+  }
+
+  void find_golden(const Job<double>& golden) {
     constexpr bool precise = std::is_same_v<T, double>;
     stop_.weigh(golden_work);
     if (engine_) {
@@ -196,9 +200,11 @@ class Computation {
       truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
                                                         : run(golden, result_.rows, nullptr, stop_));
     }
-    const Metered metered = meter(*truth_->golden, Output::golden, true);
-    truth_->measured = metered.measured;
-    truth_->digest = metered.digest;
+  }
+
+  void measure_golden(bool fresh) {
+    if (!fresh) return;
+    truth_->measured = meter(*truth_->golden, Output::golden, true);
     truth_->key = golden_key(e_, engine_);  // last, so that a run that is stopped before leaves no valid key
   }
 
@@ -289,19 +295,14 @@ class Computation {
   }
 
   /// `sorts`: its values are needed in ascending order.
-  Metered meter(const Matrix& m, Output output, bool sorts) {
-    Metered metered;
+  Measured meter(const Matrix& m, Output output, bool sorts) {
     if (engine_) {
       const Moments moments = engine_->moments(output, stop_);
       const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - moments.nonfinite;
-      metered.measured = {&m, sorts, {}, moments.nonfinite, rms_of(ordered_total(moments.squares), finite)};
-      metered.digest = digest(m, moments.digest_sum);
-      return metered;
+      return {&m, sorts, {}, moments.nonfinite, rms_of(ordered_total(moments.squares), finite), digest(m, moments.digest_sum)};
     }
     const bool as_float = std::is_same_v<T, float> && output != Output::golden;
-    tbb::parallel_invoke([&] { metered.measured = sorts ? measured(m, as_float, stop_) : unsorted(m, stop_); },
-                         [&] { metered.digest = sorts ? digest(m, stop_) : 0; });
-    return metered;
+    return sorts ? measured(m, as_float, stop_) : unsorted(m, stop_);
   }
 
   /// An output with its measure.
@@ -321,26 +322,18 @@ class Computation {
                      {[&](const DeviationRule& rule) { return engine_->sums(x.output, y.output, rule, stop_); }, wasserstein});
   }
 
-  void compare() {
+  void compare(const Measured& a, const Measured& b) {
     stop_.check();
-    Metered a, b;
-    const auto meter_a = [&] { a = meter(result_.a, Output::a, true); };
-    const auto meter_b = [&] { b = meter(result_.b, Output::b, true); };
-    if (engine_) {
-      meter_a();
-      meter_b();
-    } else {
-      tbb::parallel_invoke(meter_a, meter_b);
-    }
-    result_.digests = {truth_->digest, a.digest, b.digest};
+    result_.digests = {truth_->measured.digest, a.digest, b.digest};
     result_.inputs = truth_->inputs;
     result_.golden = truth_->golden;
     result_.golden_rms = truth_->measured.rms;
     result_.golden_nonfinite = truth_->measured.nonfinite;
-    const Side golden{&truth_->measured, Output::golden}, mine{&a.measured, Output::a}, other{&b.measured, Output::b};
-    result_.a_error = compared(mine, golden);
-    result_.b_error = compared(other, golden);
-    result_.a_minus_b = compared(mine, other);
+    const Side golden{&truth_->measured, Output::golden}, mine{&a, Output::a}, other{&b, Output::b};
+    together([&] { result_.a_error = compared(mine, golden); },
+             [&] {
+               together([&] { result_.b_error = compared(other, golden); }, [&] { result_.a_minus_b = compared(mine, other); });
+             });
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
   }
 

@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/inputs.h"
 #include "kernels/cpu/simulate.h"
+#include "kernels/deviation/meter.h"
 #include "kernels/deviation/sorting.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
@@ -89,13 +90,61 @@ Stage exponential_stage() {
           }};
 }
 
-Stage sort_stage() {
-  auto x = std::make_shared<std::vector<double>>();
-  for (const double v : raw_inputs(Problem{})->q) x->push_back(static_cast<float>(v));
-  return {.name = "W1's sort of 65536 floats, one core",
-          .bytes = 2.0 * sizeof(double) * static_cast<double>(x->size()),
+// --- what an update does beside the methods ----------------------------------------------------------------------------
+
+/// 65536 numbers, as an output of N = 1024 has; floats where `as_float`.
+std::shared_ptr<const std::vector<double>> output_values(bool as_float) {
+  auto x = std::make_shared<std::vector<double>>(raw_inputs(Problem{})->q);
+  if (as_float)
+    for (double& v : *x) v = static_cast<float>(v);
+  return x;
+}
+
+double bytes_of(const std::vector<double>& x) { return sizeof(double) * static_cast<double>(x.size()); }
+
+Stage drawing_stage() {
+  auto problem = std::make_shared<Problem>();
+  return {.name = "inputs drawn", .items = 3.0 * problem->n * problem->d, .call = [problem] {
+            ++problem->seed;
+            raw_inputs(*problem);
+          }};
+}
+
+Stage rounding_stage() {
+  const std::shared_ptr<const Tensors> raw = raw_inputs(Problem{});
+  return {.name = "inputs rounded", .items = 3.0 * static_cast<double>(raw->q.size()), .call = [raw] {
+            as_tensors(operands<float>(*raw, to_main, bf16, 1), raw->n, raw->d);
+          }};
+}
+
+Stage moments_stage() {
+  return {.name = "moments and digest of 65536, one core",
+          .bytes = bytes_of(*output_values(false)),
           .one_core = true,
-          .call = [x] { sorted_values(*x, true); }};
+          .call = [x = output_values(false)] {
+            for (std::size_t i = 0; i < x->size(); i += chunk_size)
+              instruction_set().moments(x->data() + i, i, static_cast<int>(chunk_size));
+          }};
+}
+
+/// Both passes: the second one knows the mean.
+Stage deviation_stage() {
+  return {.name = "deviation of 65536, one core",
+          .bytes = 4 * bytes_of(*output_values(false)),
+          .one_core = true,
+          .call = [x = output_values(true), y = output_values(false)] {
+            for (const bool centred_alone : {false, true})
+              for (std::size_t i = 0; i < x->size(); i += chunk_size)
+                instruction_set().deviation(x->data() + i, y->data() + i, static_cast<int>(chunk_size),
+                                            {.format = bf16, .floor = 0.01, .centred_alone = centred_alone});
+          }};
+}
+
+Stage sort_stage(bool as_float) {
+  return {.name = std::string("W1's sort of 65536 ") + (as_float ? "floats" : "doubles") + ", one core",
+          .bytes = 2 * bytes_of(*output_values(as_float)),
+          .one_core = true,
+          .call = [x = output_values(as_float), as_float] { sorted_values(*x, as_float); }};
 }
 
 /// Floating-point operations a second of `threads` threads that do nothing but fma, the best of many short windows.
@@ -156,11 +205,16 @@ std::vector<Stage> stages(int n) {
           policy_stage(p, "base_eager"),
           every_fma_stage(p),
           exponential_stage(),
-          sort_stage(),
+          sort_stage(true),
           policy_stage(p, "eager"),
           policy_stage(p, "all_direct"),
           tensor_core_stage(p),
-          tensor_core_stage(prepared(n, e4m3))};
+          tensor_core_stage(prepared(n, e4m3)),
+          drawing_stage(),
+          rounding_stage(),
+          moments_stage(),
+          deviation_stage(),
+          sort_stage(false)};
 }
 
 Stage full_update(int n) {

@@ -21,8 +21,8 @@ bool has_f16c() {
 }
 #endif
 
-/// What this machine runs, best first.
-std::vector<InstructionSet> available() {
+/// What this machine runs, best first. Asking the processor takes microseconds, on a virtual machine many.
+std::vector<InstructionSet> found() {
   std::vector<InstructionSet> sets;
 #ifdef ATTOSCOPE_HAVE_X86_64_V3
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
@@ -41,10 +41,15 @@ std::vector<InstructionSet> available() {
   return sets;
 }
 
+const std::vector<InstructionSet>& available() {
+  static const std::vector<InstructionSet> sets = found();
+  return sets;
+}
+
 }  // namespace
 
 InstructionSet instruction_set(std::string_view name) {
-  const std::vector<InstructionSet> sets = available();
+  const std::vector<InstructionSet>& sets = available();
   const char* variable = std::getenv("ATTOSCOPE_ISA");
   const std::string_view wanted = !name.empty() ? name : variable ? variable : "";
   if (wanted.empty()) return sets.front();

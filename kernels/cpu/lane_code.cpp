@@ -173,6 +173,7 @@ InstructionSet lane_code() {
           .round_float = round_values<float>,
           .round_double = round_values<double>,
           .deviation = deviation,
+          .moments = moments,
           .exponentials = exponentials,
           .float_fma_rate = fma_rate<float>,
           .double_fma_rate = fma_rate<double>};

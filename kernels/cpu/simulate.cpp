@@ -2,8 +2,10 @@
 
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "kernels/arithmetic/random.h"
@@ -71,26 +73,34 @@ void reverse_rows(std::vector<T>& x, int d) {
 
 }  // namespace
 
+/// The bits of a magnitude are in the order of the magnitudes, NaN behind infinity: integers are compared, many at once.
 template <class T>
 Magnitudes range_of(std::span<const T> x, int mantissa_bits, const StopSign& stop) {
-  Magnitudes m{std::numeric_limits<double>::infinity(), 0, mantissa_bits};
+  using Int = std::make_signed_t<typename Layout<T>::Bits>;
+  constexpr Int size = std::numeric_limits<Int>::max();
+  Int least = size, greatest = 0;  // least: of what is not 0, less 1
   each_element(x.size(), stop, [&](std::size_t i) {
-    const double a = std::fabs(static_cast<double>(x[i]));
-    if (a > 0 && a < m.smallest) m.smallest = a;
-    if (!(a <= m.largest)) m.largest = std::isnan(a) ? std::numeric_limits<double>::infinity() : a;
+    const Int bits = std::bit_cast<Int>(x[i]) & size;
+    least = std::min(least, static_cast<Int>((bits - 1) & size));
+    greatest = std::max(greatest, bits);
   });
-  if (m.largest == 0) m.smallest = 0;
-  return m;
+  const auto number = [](Int bits) {
+    return static_cast<double>(std::bit_cast<T>(std::min(bits, static_cast<Int>(Layout<T>::infinity))));
+  };
+  return {greatest == 0 ? 0.0 : number(least + 1), number(greatest), mantissa_bits};
 }
 
 template <class T>
 Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop) {
   const RounderPlan<T> p = plan<T>(r, main);
-  Operands<T> x{rounded(t.q, t.d, p, seed, 0, stop), rounded(t.k, t.d, p, seed, 1, stop), rounded(t.v, t.d, p, seed, 2, stop)};
+  Operands<T> x;
   if (r.kind != Rounding::Kind::exact) x.format = format_of(r, main);
-  x.q_range = range_of<T>(x.q, p.mantissa_bits(), stop);
-  x.k_range = range_of<T>(x.k, p.mantissa_bits(), stop);
-  x.v_range = range_of<T>(x.v, p.mantissa_bits(), stop);
+  const auto take = [&](const std::vector<double>& from, int tensor, std::vector<T>& values, Magnitudes& range) {
+    values = rounded(from, t.d, p, seed, tensor, stop);
+    range = range_of<T>(values, p.mantissa_bits(), stop);
+  };
+  tbb::parallel_invoke([&] { take(t.q, 0, x.q, x.q_range); }, [&] { take(t.k, 1, x.k, x.k_range); },
+                       [&] { take(t.v, 2, x.v, x.v_range); });
   return x;
 }
 
@@ -109,7 +119,9 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d, co
     each_element(part.size(), stop, [&](std::size_t i) { y[i] = static_cast<double>(part[i]); });
     return y;
   };
-  return std::make_shared<Tensors>(Tensors{n, d, doubles(x.q), doubles(x.k), doubles(x.v)});
+  auto t = std::make_shared<Tensors>(Tensors{n, d, {}, {}, {}});
+  tbb::parallel_invoke([&] { t->q = doubles(x.q); }, [&] { t->k = doubles(x.k); }, [&] { t->v = doubles(x.v); });
+  return t;
 }
 
 namespace {

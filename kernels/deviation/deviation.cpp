@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include "kernels/deviation/ordered_sum.h"
 
@@ -40,6 +40,13 @@ std::vector<DeviationSums> chunks_of(const std::vector<double>& x, const std::ve
   const InstructionSet isa = instruction_set(stop.isa);
   return chunk_sums<DeviationSums>(x.size(), stop, [&](std::size_t first, std::size_t end) {
     return isa.deviation(x.data() + first, y.data() + first, static_cast<int>(end - first), rule);
+  });
+}
+
+std::vector<MomentSums> moments_of(const Matrix& m, const StopSign& stop) {
+  const InstructionSet isa = instruction_set(stop.isa);
+  return chunk_sums<MomentSums>(m.values.size(), stop, [&](std::size_t first, std::size_t end) {
+    return isa.moments(m.values.data() + first, first, static_cast<int>(end - first));
   });
 }
 
@@ -84,12 +91,18 @@ Measured measured(const Matrix& m, bool as_float, const StopSign& stop) {
 }
 
 Measured unsorted(const Matrix& m, const StopSign& stop) {
-  Measured out{.matrix = &m, .sorts = false, .sorted = {}, .nonfinite = 0, .rms = 0};
-  each_element(m.values.size(), stop, [&](std::size_t i) { out.nonfinite += !std::isfinite(m.values[i]); });
-  const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - out.nonfinite;
-  const double square = ordered_sum(
-      m.values.size(), stop, [&](std::size_t i) { return std::isfinite(m.values[i]) ? m.values[i] * m.values[i] : 0.0; });
-  out.rms = rms_of(square, finite);
+  Measured out;
+  out.matrix = &m;
+  out.sorts = false;
+  double squares = 0;
+  std::uint64_t terms = 0;
+  for (const MomentSums& s : moments_of(m, stop)) {
+    squares += chain_total(s.squares);
+    out.nonfinite += s.nonfinite;
+    terms += s.digest;
+  }
+  out.rms = rms_of(squares, static_cast<std::int64_t>(m.values.size()) - out.nonfinite);
+  out.digest = digest(m, terms);
   return out;
 }
 
@@ -100,7 +113,7 @@ double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop
 double rms_of(double squares, std::int64_t finite) { return finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0; }
 
 Deviation deviation(const Matrix& x, double y_rms, const Format& main, const MeterParts& parts) {
-  DeviationRule rule{main, 0.01 * y_rms, 0};
+  DeviationRule rule{.format = main, .floor = 0.01 * y_rms};
   const Sums s = whole_of(parts.chunks(rule));
   const std::int64_t nonfinite = static_cast<std::int64_t>(x.values.size()) - s.finite;
   if (s.finite == 0) return undefined(nonfinite);
@@ -111,6 +124,7 @@ Deviation deviation(const Matrix& x, double y_rms, const Format& main, const Met
   d.rms = std::sqrt(s.square / count);
   d.bias = s.plain / count;
   rule.centre = d.bias;
+  rule.centred_alone = true;
   d.std = std::sqrt(whole_of(parts.chunks(rule)).centred / count);
   d.rel_rms = d.rms / std::sqrt(s.yy / count);
   d.cosine = s.xy / std::sqrt(s.xx) / std::sqrt(s.yy);
@@ -130,14 +144,7 @@ Deviation deviation(const Measured& x, const Measured& y, const Format& main, co
       {[&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); }, [&] { return wasserstein(x, y, stop); }});
 }
 
-std::uint64_t digest(const Matrix& m, const StopSign& stop) {
-  const auto parts = chunk_sums<std::uint64_t>(m.values.size(), stop, [&](std::size_t first, std::size_t end) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = first; i < end; ++i) sum += digest_term(m.values[i], i);
-    return sum;
-  });
-  return digest(m, std::accumulate(parts.begin(), parts.end(), std::uint64_t{0}));
-}
+std::uint64_t digest(const Matrix& m, const StopSign& stop) { return unsorted(m, stop).digest; }
 
 std::uint64_t digest(const Matrix& m, std::uint64_t sum_of_terms) {
   return static_cast<std::uint64_t>(m.rows) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(m.cols) + sum_of_terms;

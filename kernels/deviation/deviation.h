@@ -16,7 +16,8 @@ struct Measured {
   bool sorts = true;           ///< false: Wasserstein-1 is not wanted
   std::vector<double> sorted;  ///< empty where a value is not finite
   std::int64_t nonfinite = 0;
-  double rms = 0;  ///< over the finite values
+  double rms = 0;            ///< over the finite values
+  std::uint64_t digest = 0;  ///< of the matrix
 };
 
 /// `as_float` says that every value is a float.

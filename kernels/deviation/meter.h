@@ -35,13 +35,9 @@ ATTOSCOPE_HOST_DEVICE_INLINE void each_of_chain(std::size_t count, std::size_t c
   for (std::size_t i = first + static_cast<std::size_t>(chain); i < end; i += chains) f(i);
 }
 
-/// Element i's term of the digest: splitmix64's finaliser of the bits and the index. The digest is the sum of all terms, which
-/// does not depend on their order.
+/// Element i's term of the digest.
 ATTOSCOPE_HOST_DEVICE_INLINE std::uint64_t digest_term(double v, std::size_t i) {
-  std::uint64_t z = (v != v ? 0x7ff8000000000000u : bit_as<std::uint64_t>(v)) + 0x9E3779B97F4A7C15u * (i + 1);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
+  return digest_term_of<std::uint64_t>(v != v ? digested_nan : bit_as<std::uint64_t>(v), i);
 }
 
 /// What one chain of a chunk adds to the moments of a single matrix x.

@@ -52,15 +52,16 @@ class DeviationChunk {
       const V zero{}, one = splat<V>(1), finite = u - u == zero ? (v - v == zero ? one : zero) : zero;
       u = finite == one ? u : zero;
       v = finite == one ? v : zero;
-      const V d = u - v, size = d < zero ? -d : d;
+      const V d = u - v, off = d - rule_.centre;
+      centred_[p] += finite == one ? off * off : zero;
+      if (rule_.centred_alone) continue;
+      const V size = d < zero ? -d : d;
       absolute_[p] += size;
       plain_[p] += d;
       square_[p] += d * d;
       xy_[p] += u * v;
       xx_[p] += u * u;
       yy_[p] += v * v;
-      const V off = d - rule_.centre;
-      centred_[p] += finite == one ? off * off : zero;
       finite_[p] += finite;
       note_largest(p, finite == one ? size : splat<V>(-1), first);
       count_ulps(p, d, v, finite);
@@ -125,6 +126,41 @@ class DeviationChunk {
   V largest_[parts] = {};
   std::int64_t* counts_ = nullptr;
 };
+
+/// Eight interleaved chains of x[0] .. x[count - 1], elements first .. of the array.
+ATTOSCOPE_HOST_DEVICE inline MomentSums moments(const double* x, std::size_t first, int count) {
+  constexpr int chains = DeviationSums::chains, width = Lanes<double>::width, parts = chains / width;
+  DoubleV squares[parts] = {}, finite_count[parts] = {};
+  UInt64V digest[parts] = {}, place[parts] = {};
+  for (int c = 0; c < chains; ++c) set_lane(place[c / width], c % width, first + static_cast<std::size_t>(c));
+  const auto add = [&](const double* from) {
+    for (int p = 0; p < parts; ++p) {
+      const DoubleV v = loaded<DoubleV>(from + p * width), zero{}, one = splat<DoubleV>(1);
+      const auto finite = v - v == zero;
+      squares[p] += finite ? v * v : zero;
+      finite_count[p] += finite ? one : zero;
+      const DoubleV digested = v == v ? v : splat<DoubleV>(bit_as<double>(digested_nan));
+      digest[p] += digest_term_of<UInt64V>(UInt64V(bits_of(digested)), place[p]);
+      place[p] += static_cast<std::uint64_t>(chains);
+    }
+  };
+  int i = 0;
+  for (; i + chains <= count; i += chains) add(x + i);
+  MomentSums m;
+  for (int c = 0; c < chains; ++c) {
+    m.squares[c] = lane_of(squares[c / width], c % width);
+    m.nonfinite += i / chains - static_cast<std::int64_t>(lane_of(finite_count[c / width], c % width));
+    m.digest += lane_of(digest[c / width], c % width);
+  }
+  for (int c = 0; i < count; ++i, ++c) {
+    const bool finite = x[i] - x[i] == 0;
+    m.squares[c] += finite ? x[i] * x[i] : 0.0;
+    m.nonfinite += finite ? 0 : 1;
+    m.digest += digest_term_of<std::uint64_t>(x[i] == x[i] ? bit_as<std::uint64_t>(x[i]) : digested_nan,
+                                              first + static_cast<std::size_t>(i));
+  }
+  return m;
+}
 
 }  // namespace ATTOSCOPE_ISA
 }  // namespace attoscope

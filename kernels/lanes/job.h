@@ -110,9 +110,10 @@ struct CpuObserver {
 
 /// How a chunk is compared.
 struct DeviationRule {
-  Format format{};    ///< whose ulps count
-  double floor = 0;   ///< ulps are at least those of this magnitude
-  double centre = 0;  ///< what `centred` measures differences from
+  Format format{};             ///< whose ulps count
+  double floor = 0;            ///< ulps are at least those of this magnitude
+  double centre = 0;           ///< what `centred` measures differences from
+  bool centred_alone = false;  ///< no other sum is wanted
 };
 
 /// What a chunk of x and a reference y adds to their deviation; sums in interleaved chains (element i into chain i mod chains).
@@ -146,6 +147,24 @@ ATTOSCOPE_HOST_DEVICE inline void join(DeviationSums& whole, const DeviationSums
   for (std::size_t i = 0; i < whole.ulps.counts.size(); ++i) whole.ulps.counts[i] += other.ulps.counts[i];
 }
 
+/// The term of element `place` with these bits in a digest: splitmix64's finaliser of both, which every NaN enters with the
+/// same bits. The digest is the sum of all terms, which does not depend on their order.
+template <class U>
+ATTOSCOPE_HOST_DEVICE_INLINE U digest_term_of(U bits, U place) {
+  U z = bits + (place + 1) * std::uint64_t{0x9E3779B97F4A7C15u};
+  z = (z ^ (z >> 30)) * std::uint64_t{0xBF58476D1CE4E5B9u};
+  z = (z ^ (z >> 27)) * std::uint64_t{0x94D049BB133111EBu};
+  return z ^ (z >> 31);
+}
+inline constexpr std::uint64_t digested_nan = 0x7ff8000000000000u;
+
+/// What a chunk of one array adds to its moments, and to its digest.
+struct MomentSums {
+  double squares[DeviationSums::chains] = {};  ///< of the finite elements, in interleaved chains
+  std::int64_t nonfinite = 0;
+  std::uint64_t digest = 0;  ///< the sum of the elements' terms (see `digest_term`)
+};
+
 /// One instruction set's lane code.
 struct InstructionSet {
   const char* name = "";
@@ -167,6 +186,8 @@ struct InstructionSet {
   void (*round_float)(const double* x, std::int64_t count, const RounderPlan<float>&, float* out) = nullptr;
   void (*round_double)(const double* x, std::int64_t count, const RounderPlan<double>&, double* out) = nullptr;
   DeviationSums (*deviation)(const double* x, const double* y, int count, const DeviationRule&) = nullptr;
+  /// Of x[0] .. x[count - 1], which are elements first .. of the array; first is a multiple of the chains.
+  MomentSums (*moments)(const double* x, std::size_t first, int count) = nullptr;
   /// y = exp(x), count a multiple of 16.
   void (*exponentials)(const float* x, std::int64_t count, float* y) = nullptr;
   /// Floating-point operations a second of one thread doing nothing but fma for about `seconds`.

@@ -224,6 +224,7 @@ TEST(Options, ARowSumInBf16StallsUnlessItsOrderOrKahanSavesIt) {
 
 TEST(Options, KahanCarriesTheLostPartFromTileToTile) {
   Experiment e = counting(3000);
+  e.problem.rows = 16;
   e.a.block_k = 1;
   e.a.precision[Step::l] = to_main;
   EXPECT_EQ(last_l(e), 256);

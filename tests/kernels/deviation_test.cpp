@@ -4,8 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <numeric>
+#include <span>
 
+#include "kernels/cpu/simulate.h"
+#include "kernels/deviation/meter.h"
+#include "kernels/deviation/sorting.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -244,6 +251,72 @@ TEST(Deviation, CountsDifferencesAndFloorsBeyondDouble) {
   const Deviation same_size = between(row({1.5e308, 1.5e308}), row({1.5e308, std::nextafter(1.5e308, infinity)}), fp64);
   EXPECT_EQ(same_size.max_ulp, 1);
   EXPECT_EQ(std::reduce(same_size.ulps.counts.begin(), same_size.ulps.counts.end()), 2);
+}
+
+// --- what a comparison is made of -------------------------------------------------------------------------------------
+
+/// Numbers of every size and sign, NaN and infinities among them where `wild`.
+std::vector<double> any_numbers(Dice& dice, std::size_t count, bool wild) {
+  std::vector<double> x(count);
+  for (double& v : x) {
+    v = std::ldexp(dice.normal(), dice.one_in(4) ? dice.between(-1070, 900) : 0);
+    if (dice.one_in(9)) v = dice.one_in(2) ? 0.0 : -0.0;
+    if (wild && dice.one_in(20)) v = dice.any(std::array{infinity, -infinity, std::numeric_limits<double>::quiet_NaN()});
+  }
+  return x;
+}
+
+TEST(Moments, OfEveryInstructionSetAreThoseOfOneChainAfterTheOther) {
+  Dice dice(5);
+  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
+    if (!has_instruction_set(isa)) continue;
+    for (std::size_t count = 0; count < 70; ++count) {
+      const std::vector<double> x = any_numbers(dice, 2 * chunk_size + count, dice.one_in(2));
+      const MomentSums found = instruction_set(isa).moments(x.data() + 2 * chunk_size, 2 * chunk_size, static_cast<int>(count));
+      std::int64_t nonfinite = 0;
+      std::uint64_t terms = 0;
+      for (int chain = 0; chain < chains; ++chain) {
+        const ChainMoments m = chain_moments(x.data(), x.size(), 2, chain);
+        EXPECT_EQ(found.squares[chain], m.squares) << isa << " " << count;
+        nonfinite += static_cast<std::int64_t>(m.nonfinite);
+        terms += m.digest;
+      }
+      EXPECT_EQ(found.nonfinite, nonfinite) << isa << " " << count;
+      EXPECT_EQ(found.digest, terms) << isa << " " << count;
+    }
+  }
+}
+
+TEST(SortedValues, AreInOrderHoweverMuchTheNumbersLookAlike) {
+  Dice dice(6);
+  for (const int alike : {0, 1, 20, 40, 52}) {  // so many low bits of the mantissa differ, and nothing else; 0: anything
+    for (const std::size_t count : {0, 1, 2, 63, 64, 65, 66, 1000, 70000}) {
+      std::vector<double> x = any_numbers(dice, count, false);
+      for (double& v : x)
+        if (alike > 0 && !dice.one_in(100)) v = std::bit_cast<double>(0x3ff0000000000000u | (dice.bits() >> (64 - alike)));
+      std::vector<double> expected = x;
+      std::ranges::sort(expected);
+      const std::vector<double> sorted = sorted_values(x, false);
+      EXPECT_TRUE(std::ranges::equal(sorted, expected)) << alike << " bits, " << count << " numbers";
+    }
+  }
+}
+
+TEST(RangeOf, IsThatOfTheMagnitudes) {
+  Dice dice(7);
+  for (int i = 0; i < 300; ++i) {
+    std::vector<double> x = any_numbers(dice, static_cast<std::size_t>(dice.between(0, 40)), dice.one_in(3));
+    if (dice.one_in(9)) std::ranges::fill(x, dice.any(std::array{0.0, -0.0, infinity, std::nan("")}));
+    double smallest = infinity, largest = 0;
+    for (const double v : x) {
+      if (std::fabs(v) > 0) smallest = std::min(smallest, std::fabs(v));
+      largest = std::isnan(v) ? infinity : std::max(largest, std::fabs(v));
+    }
+    const Magnitudes found = range_of(std::span<const double>(x), 7);
+    EXPECT_EQ(found.largest, largest);
+    EXPECT_EQ(found.smallest, largest == 0 ? 0 : smallest);
+    EXPECT_EQ(found.mantissa_bits, 7);
+  }
 }
 
 TEST(Digest, SeesEveryBitAndOneNan) {
