@@ -65,12 +65,45 @@ struct Truth {
   std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
 };
 
+/// What an emulated method's output on the CPU depends on.
+struct OutputKey {
+  GoldenKey golden;
+  Method method{};
+  Format format{};
+  std::uint64_t seed = 0;
+
+  friend bool operator==(const OutputKey&, const OutputKey&) = default;
+};
+
+OutputKey output_key(const Experiment& e, Method m) {
+  m.block_q = 1;  // rows do not know in which tile they are
+  return {golden_key(e, nullptr), std::move(m), e.format, e.problem.seed};
+}
+
+/// An output with what was found of it alone.
+struct KnownOutput {
+  OutputKey key;
+  Matrix output;
+  Measured measured;  ///< of `output`
+  Deviation error;    ///< against golden
+};
+
+/// What the CPU computed last; of a method that is not emulated nothing is kept.
+struct KnownAnswer {
+  std::unique_ptr<const KnownOutput> a, b;
+  Deviation a_minus_b;
+  Rescales rescales;
+  RescaleMap rescale_map;
+  Trace trace;
+};
+
 }  // namespace
 
 struct ComputeCache::Held {
   std::shared_ptr<const Tensors> raw;
   Problem raw_of;
   std::optional<Truth> truth;
+  KnownAnswer known;
   std::uint64_t generations = 0;   ///< of inputs rounded for everybody, so far
   std::vector<int> gpus;           ///< of `engine`
   std::unique_ptr<Engine> engine;  ///< of GPUs that answered last
@@ -110,7 +143,9 @@ class Computation {
         stop_(options.cancelled, options.progress, options.isa),
         held_(held),
         truth_(held.truth),
-        engine_(engine) {
+        engine_(engine),
+        known_a_(known_output(held.known.a.get(), e.a)),
+        known_b_(known_output(held.known.b.get(), e.b)) {
     result_.experiment = e;
     result_.rows = computed_rows(e.problem);
     for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem.mask, row, e.problem.n).empty();
@@ -127,15 +162,17 @@ class Computation {
     result_.timing.inputs = clock.lap();
     const Job<double> golden = golden_job();
     if (fresh) find_golden(golden);
-    result_.timing.golden = clock.lap();
+    result_.timing.golden = lap_unless(!fresh, clock);
     stop_.weigh(1);
     Measured a, b;
-    together([&] { measure_golden(fresh); }, [&] { run_a(x, golden); });
-    result_.timing.a = clock.lap();
-    together([&] { a = meter(result_.a, Output::a, true); }, [&] { run_b(x); });
-    result_.timing.b = clock.lap();
-    b = meter(result_.b, Output::b, true);
-    compare(a, b);
+    together([&] { measure_golden(fresh); }, [&] { known_a_ ? take_known_a(x, golden) : run_a(x, golden); });
+    result_.timing.a = lap_unless(known_a_ != nullptr, clock);
+    together([&] { a = known_a_ ? Measured{} : meter(result_.a, Output::a, true); },
+             [&] { known_b_ ? void(result_.b = known_b_->output) : run_b(x); });
+    result_.timing.b = lap_unless(known_b_ != nullptr, clock);
+    b = known_b_ ? Measured{} : meter(result_.b, Output::b, true);
+    compare(known_a_ ? known_a_->measured : a, known_b_ ? known_b_->measured : b);
+    remember(std::move(a), std::move(b));
     result_.timing.deviation = clock.lap();
     result_.timing.total = whole.lap();
     return std::move(result_);
@@ -207,6 +244,52 @@ class Computation {
     truth_->measured = meter(*truth_->golden, Output::golden, true);
     truth_->key = golden_key(e_, engine_);  // last, so that a run that is stopped before leaves no valid key
   }
+
+  // --- what is known already ---
+
+  /// The output of an emulated method, if `last` is it; null: it has to be computed.
+  const KnownOutput* known_output(const KnownOutput* last, const Method& m) const {
+    return engine_ == nullptr && last != nullptr && is_emulated(m.algorithm) && last->key == output_key(e_, m) ? last : nullptr;
+  }
+  static double lap_unless(bool known, Clock& clock) {
+    const double ms = clock.lap();
+    return known ? 0 : ms;
+  }
+
+  /// a as it was; the trace too, if it is of the same row.
+  void take_known_a(const Operands<T>& x, const Job<double>& golden) {
+    result_.traffic = traffic(e_);
+    result_.a = known_a_->output;
+    result_.rescales = held_.known.rescales;
+    result_.rescale_map = held_.known.rescale_map;
+    result_.trace = held_.known.trace;
+    if (result_.trace.row == traced_row(e_.problem)) return;
+    const Operands<T> reversed = e_.a.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
+    result_.trace = traced_alone(job(e_.problem, e_.a, e_.format, e_.a.reverse_keys ? reversed : x), golden);
+  }
+
+  /// The output to keep; null of a method that is not emulated.
+  std::unique_ptr<KnownOutput> kept(const Method& m, const Matrix& output, Measured measured, const Deviation& error) const {
+    if (!is_emulated(m.algorithm)) return nullptr;
+    auto known = std::make_unique<KnownOutput>(KnownOutput{output_key(e_, m), output, std::move(measured), error});
+    known->measured.matrix = &known->output;
+    return known;
+  }
+
+  /// Keeps the answer for the next experiment, which may change little.
+  void remember(Measured a, Measured b) {
+    KnownAnswer now;
+    if (engine_ == nullptr) {
+      now = {nullptr, nullptr, result_.a_minus_b, result_.rescales, result_.rescale_map, result_.trace};
+      if (known_a_ == nullptr) now.a = kept(e_.a, result_.a, std::move(a), result_.a_error);
+      if (known_b_ == nullptr) now.b = kept(e_.b, result_.b, std::move(b), result_.b_error);
+      if (known_a_ != nullptr) now.a = std::move(held_.known.a);
+      if (known_b_ != nullptr) now.b = std::move(held_.known.b);
+    }
+    held_.known = std::move(now);
+  }
+
+  // --- what has to be computed ---
 
   /// The computed rows of what the experiment's `loaded` holds.
   Matrix loaded_rows() const {
@@ -330,10 +413,9 @@ class Computation {
     result_.golden_rms = truth_->measured.rms;
     result_.golden_nonfinite = truth_->measured.nonfinite;
     const Side golden{&truth_->measured, Output::golden}, mine{&a, Output::a}, other{&b, Output::b};
-    together([&] { result_.a_error = compared(mine, golden); },
-             [&] {
-               together([&] { result_.b_error = compared(other, golden); }, [&] { result_.a_minus_b = compared(mine, other); });
-             });
+    together([&] { result_.a_error = known_a_ ? known_a_->error : compared(mine, golden); },
+             [&] { result_.b_error = known_b_ ? known_b_->error : compared(other, golden); });
+    result_.a_minus_b = known_a_ && known_b_ ? held_.known.a_minus_b : compared(mine, other);
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
   }
 
@@ -343,6 +425,7 @@ class Computation {
   ComputeCache::Held& held_;
   std::optional<Truth>& truth_;
   Engine* engine_;
+  const KnownOutput *known_a_, *known_b_;  ///< null: not computed last
   Result result_;
 };
 
@@ -362,7 +445,7 @@ double bytes_needed(const Experiment& e, int threads) {
   const double n = e.problem.n, d = e.problem.d, rows = e.problem.rows == 0 ? n : std::min(double(e.problem.rows), n);
   const double working = works_in_double(e) ? 8 : 4;
   const double inputs = 3 * n * d * (8 + 8 + 8 + 2 * working);   // drawn, rounded, for the golden value, for a, for b
-  const double outputs = rows * d * 8 * (3 + 3 + 4);             // golden, a, b; sorted; sorting
+  const double outputs = rows * d * 8 * (3 + 3 + 4 + 2);         // golden, a, b; sorted; sorting; a and b kept
   const double panel = 64 * 8 * n + 4 * 64 * 8 * d + 3 * 8 * n;  // scores of one block of rows against all keys
   return inputs + outputs + thread_count(threads) * panel;
 }
@@ -469,10 +552,11 @@ Answerer with_computation(const Experiment& experiment, const Options& options, 
   return {device_name(options.threads, options.isa), remark, chooses && remark.empty() ? "auto: the CPU, " + choice.why : ""};
 }
 
-/// Keeps what an answer took, for the next choice.
+/// Keeps what an answer took, for the next choice; one that was partly known tells nothing.
 void remember_time(ComputeCache::Held& held, const Result& result, bool fresh) {
   const bool warm = !held.on_gpu || std::exchange(held.engine_ran, true);
-  if (warm) held.times.took(held.on_gpu, size_of(result.experiment), result.timing, fresh);
+  const bool whole = result.timing.a > 0 && result.timing.b > 0;
+  if (warm && whole) held.times.took(held.on_gpu, size_of(result.experiment), result.timing, fresh);
 }
 
 }  // namespace

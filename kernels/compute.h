@@ -25,7 +25,8 @@ using Progress = std::function<void(double share)>;
 /// Thrown by `compute` when it was asked to stop.
 struct Stopped {};
 
-/// Inputs and golden values of the latest problem, reused while only the methods change. One per worker; not thread-safe.
+/// The latest answer's inputs, golden value and, on the CPU, outputs with their measures: what a change leaves as it was is not
+/// computed again. One per worker; not thread-safe.
 class ComputeCache {
  public:
   ComputeCache();

@@ -14,6 +14,7 @@
 #include "kernels/deviation/sorting.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 
 namespace attoscope {
@@ -224,6 +225,24 @@ Stage full_update(int n) {
     ++e->problem.seed;
     compute(*e);
   });
+}
+
+std::vector<Stage> updates_of_controls(int n) {
+  const auto stage = [n](const char* control, std::function<void(Experiment&)> change) -> Stage {
+    auto e = std::make_shared<Experiment>(default_experiment());
+    e->problem.n = n;
+    return {.name = std::string("update, another ") + control,
+            .call = [e, cache = std::make_shared<ComputeCache>(), change = std::move(change)] {
+              change(*e);
+              compute(*e, {.cache = cache.get()});
+            }};
+  };
+  return {
+      stage("format", [](Experiment& e) { e.format = e.format == bf16 ? fp16 : bf16; }),
+      stage("block_k of a", [](Experiment& e) { e.a.block_k = e.a.block_k == 64 ? 128 : 64; }),
+      stage("rounding of b", [](Experiment& e) { e.b.precision[Step::S] = e.b.precision[Step::S] == exact ? to_main : exact; }),
+      stage("traced row", [n](Experiment& e) { e.problem.traced_row = (traced_row(e.problem) + 1) % n; }),
+      stage("block_q", [](Experiment& e) { e = with_block_q(e, e.a.block_q == 64 ? 128 : 64); })};
 }
 
 Stage tensor_core_update(int n) {

@@ -44,7 +44,10 @@ std::vector<Stage> stages(int n);
 /// A full update of method a, b, golden value, deviations and trace on a fresh seed every time; for N = n.
 Stage full_update(int n);
 
-/// The same of two methods that tensor cores add up: `hw` with sums of an H100, and of an A100.
+/// Updates after a change of one control, with what is remembered: each computes only its part.
+std::vector<Stage> updates_of_controls(int n);
+
+/// A full update of two methods that tensor cores add up: `hw` with sums of an H100, and of an A100.
 Stage tensor_core_update(int n);
 
 /// Method a `hw` with `rows` query rows of n (0: all), golden value included: how cost grows with n.

@@ -1,0 +1,119 @@
+// What a change of an experiment makes `compute` do again; and what it does not do again is as if it had.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "tests/support/same_answer.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using testing::Dice;
+using testing::expect_same_answer;
+
+/// The parts of an answer that were computed for it.
+std::string computed(const Timing& t) {
+  std::string parts;
+  for (const auto& [ms, name] : {std::pair{t.golden, "golden"}, std::pair{t.a, "a"}, std::pair{t.b, "b"}})
+    if (ms > 0) parts += (parts.empty() ? "" : " ") + std::string(name);
+  return parts;
+}
+
+/// A control, and what a change of it costs.
+struct Control {
+  const char* name;
+  std::function<void(Experiment&)> change;
+  const char* again;
+};
+
+const std::vector<Control> controls{
+    {"nothing", [](Experiment&) {}, ""},
+    {"traced row", [](Experiment& e) { e.problem.traced_row = 3; }, ""},
+    {"block_q", [](Experiment& e) { e = with_block_q(e, 16); }, ""},
+    {"what is loaded", [](Experiment& e) { e.loaded.file = "o.npy"; }, ""},
+    {"step of a", [](Experiment& e) { e.a.precision[Step::S] = to_main; }, "a"},
+    {"tiles of a", [](Experiment& e) { e.a.block_k = 7; }, "a"},
+    {"option of a", [](Experiment& e) { e.a.exponential = ExponentialKind::exp2; }, "a"},
+    {"sums of a", [](Experiment& e) { e.a.accumulator.pv = Accumulator::f64; }, "a"},
+    {"algorithm of b", [](Experiment& e) { e.b.algorithm = Algorithm::flash1; }, "b"},
+    {"inputs of b", [](Experiment& e) { e.b.precision[Step::input] = to_format(e4m3); }, "b"},
+    {"order of b's keys", [](Experiment& e) { e.b.reverse_keys = true; }, "b"},
+    {"D, where inputs have a format of their own", [](Experiment& e) { e.format = e5m2; }, "a b"},
+    {"mask", [](Experiment& e) { e.problem.mask.kind = Mask::Kind::causal; }, "golden a b"},
+    {"scale", [](Experiment& e) { e.problem.scale = 0.3; }, "golden a b"},
+    {"seed", [](Experiment& e) { ++e.problem.seed; }, "golden a b"},
+    {"input step of a", [](Experiment& e) { e.a.precision[Step::input] = to_format(e5m2); }, "golden a b"},
+    {"rows", [](Experiment& e) { e.problem.rows = 9; }, "golden a b"},
+};
+
+Experiment start() {
+  Experiment e = testing::small_experiment(bf16, 50, 12);
+  e.a.block_k = 8;
+  e.a.precision[Step::input] = to_format(fp16);
+  return e;
+}
+
+TEST(Recomputed, IsWhatTheControlChanges) {
+  for (const Control& c : controls) {
+    SCOPED_TRACE(c.name);
+    ComputeCache cache;
+    Experiment e = start();
+    EXPECT_EQ(computed(compute(e, {.cache = &cache}).timing), "golden a b");
+    c.change(e);
+    const Result changed = compute(e, {.cache = &cache});
+    EXPECT_EQ(computed(changed.timing), c.again);
+    expect_same_answer(changed, compute(e));
+    const Result back = compute(start(), {.cache = &cache});
+    EXPECT_EQ(computed(back.timing), c.again);
+    expect_same_answer(back, compute(start()));
+  }
+}
+
+TEST(Recomputed, ManyChangesInARowAreAnsweredAsIfNothingWereKnown) {
+  Dice dice(3);
+  ComputeCache cache;
+  Experiment e = start();
+  for (int i = 0; i < testing::experiments(400); ++i) {
+    if (dice.one_in(25)) e = testing::random_experiment(dice);
+    Experiment other = testing::random_experiment(dice);
+    if (dice.one_in(5)) e.a = other.a;
+    if (dice.one_in(5)) e.b = other.b;
+    if (dice.one_in(5)) std::swap(e.a, e.b);
+    if (dice.one_in(6)) testing::make_stochastic(e.b, dice, 3);
+    if (dice.one_in(4)) ++e.problem.seed;
+    if (dice.one_in(2)) e.problem.traced_row = dice.between(0, e.problem.n - 1);
+    if (dice.one_in(9)) dice.any(std::vector(controls.begin() + 1, controls.end())).change(e);
+    testing::drop_impossible_accumulators(e);
+    e.problem.traced_row = std::min(e.problem.traced_row, e.problem.n - 1);
+    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
+    if (::testing::Test::HasFailure()) FAIL() << i << ": " << testing::describe(e);
+  }
+}
+
+TEST(Recomputed, AStoppedRunLeavesWhatWasKnown) {
+  Experiment e = start();
+  for (int stop_at = 1; stop_at < 60; ++stop_at) {
+    ComputeCache cache;
+    compute(e, {.cache = &cache});
+    Experiment other = e;
+    other.b.block_k = 5;
+    other.problem.traced_row = 7;
+    int asked = 0;
+    try {
+      compute(other, {.cancelled = [&] { return ++asked > stop_at; }, .cache = &cache, .threads = 1});
+    } catch (const Stopped&) {
+    }
+    expect_same_answer(compute(e, {.cache = &cache}), compute(e));
+    expect_same_answer(compute(other, {.cache = &cache}), compute(other));
+  }
+}
+
+}  // namespace
+}  // namespace attoscope
