@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <numbers>
 
 #include "kernels/experiment/result.h"
 #include "kernels/slips/slip_suspects.h"
@@ -150,23 +151,39 @@ Suspect transposed(const Golden& golden) {
           }};
 }
 
-/// Every element times one number, the one that fits best.
-Suspect multiplied(const Result& r, const Matrix& output) {
-  double xy = 0, yy = 0;
-  const std::vector<double>& y = r.golden->values;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (!std::isfinite(output.values[i])) continue;
-    xy += output.values[i] * y[i];
-    yy += y[i] * y[i];
-  }
-  const double factor = yy > 0 ? xy / yy : 1;
-  char number[32];
-  std::snprintf(number, sizeof number, "%.4g", factor);
-  const std::string text =
-      std::abs(factor) < 1e-12 ? "an output that is 0" : std::string("an output that is ") + number + " times the truth";
-  return {Kind::scale, text, [golden = r.golden, rows = r.rows, factor]() -> ExpectedRow {
+/// A factor that kernels apply once too often or not at all.
+struct Factor {
+  double value = 1;
+  std::string text;
+};
+
+std::string number_text(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", x);
+  return text;
+}
+
+std::vector<Factor> usual_factors(const Problem& p) {
+  const double d = p.d, scale = scale_of(p);
+  std::vector<Factor> factors{{-1, "-1"},
+                              {2, "2"},
+                              {0.5, "1/2"},
+                              {std::numbers::log2e, "log2 e"},
+                              {std::numbers::ln2, "ln 2"},
+                              {d, "d"},
+                              {1 / d, "1/d"},
+                              {std::sqrt(d), "sqrt(d)"},
+                              {1 / std::sqrt(d), "1/sqrt(d)"},
+                              {scale, "the scale"},
+                              {1 / scale, "1 over the scale"}};
+  for (Factor& f : factors)
+    if (f.text.find_first_not_of("-0123456789/") != std::string::npos) f.text += " = " + number_text(f.value);
+  return factors;
+}
+
+Suspect multiplied_by(const Result& r, double factor, std::string text) {
+  return {Kind::scale, std::move(text), [golden = r.golden, rows = r.rows, factor]() -> ExpectedRow {
             return [golden, rows, factor](int row, double* out) {
-              if (std::abs(factor - 1) < 0.02) return false;
               const auto at = std::ranges::lower_bound(rows, row) - rows.begin();
               for (int c = 0; c < golden->cols; ++c) out[c] = factor * (*golden)(static_cast<int>(at), c);
               return true;
@@ -174,11 +191,29 @@ Suspect multiplied(const Result& r, const Matrix& output) {
           }};
 }
 
+/// Every element times one number, if the one that fits best is near to one that has a meaning, or every element 0.
+void add_multiplied(std::vector<Suspect>& suspects, const Result& r, const Matrix& output) {
+  double xy = 0, yy = 0;
+  const std::vector<double>& y = r.golden->values;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!std::isfinite(output.values[i])) continue;
+    xy += output.values[i] * y[i];
+    yy += y[i] * y[i];
+  }
+  if (std::ranges::all_of(output.values, [](double x) { return x == 0; }))
+    return suspects.push_back(multiplied_by(r, 0, "an output that is 0"));
+  const double best = yy > 0 ? xy / yy : 1;
+  for (const Factor& f : usual_factors(r.experiment.problem))
+    if (std::abs(best - f.value) <= 0.01 * std::abs(f.value) && std::abs(f.value - 1) > 0.02)
+      return suspects.push_back(multiplied_by(r, f.value, "an output that is " + f.text + " times the truth"));
+}
+
 }  // namespace
 
 std::vector<Suspect> layout_suspects(const Result& r, const Matrix& output, std::span<const int> rows,
                                      const Cancelled& cancelled) {
-  std::vector<Suspect> suspects{multiplied(r, output)};
+  std::vector<Suspect> suspects;
+  add_multiplied(suspects, r, output);
   if (r.golden->rows != r.experiment.problem.n) return suspects;
   const std::size_t d = static_cast<std::size_t>(output.cols),
                     enough = std::max<std::size_t>(16, (std::size_t{1} << 24) / (d * d));

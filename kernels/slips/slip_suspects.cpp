@@ -12,6 +12,7 @@ namespace {
 
 using Kind = Slip::Kind;
 using SharedHead = std::shared_ptr<const VariantHead>;
+using SharedTensors = std::shared_ptr<const Tensors>;
 using MakeHead = std::function<SharedHead()>;
 constexpr int most_heads = 64;
 
@@ -33,6 +34,7 @@ class Collection {
     add_divisions();
     add_operands();
     add_tiles();
+    add_formats();
     add_heads();
     return std::move(suspects_);
   }
@@ -72,6 +74,8 @@ class Collection {
               right_.scale * right_.scale);
     add_scale(Kind::scale, "scores divided by the scale instead of multiplied", 1 / right_.scale);
     add_scale(Kind::scale, "the scale of d padded to a power of two", 1 / std::sqrt(static_cast<double>(padded)));
+    add_scale(Kind::scale, "the scale 1/sqrt(d - 1)", 1 / std::sqrt(p_.d - 1.0));
+    add_scale(Kind::scale, "the scale 1/sqrt(d + 1)", 1 / std::sqrt(p_.d + 1.0));
     add_scale(Kind::exponential, "exp2 without log2 e", right_.scale * std::numbers::ln2);
     add_scale(Kind::exponential, "exp with a log2 e meant for exp2", right_.scale * std::numbers::log2e);
     SoftmaxVariant v = right_;
@@ -173,11 +177,24 @@ class Collection {
     add_head(Kind::operands, "K read as d x n", &T::q, &T::k, &T::v, &T::k);
     add_head(Kind::operands, "V read as d x n", &T::q, &T::k, &T::v, &T::v);
     add_head(Kind::operands, "Q read as d x n", &T::q, &T::k, &T::v, &T::q);
+    const int n = p_.n;
+    add_values(Kind::operands, "values shifted by one against their keys (P[j] V[j + 1])", [n](int j) { return (j + 1) % n; });
+    add_values(Kind::operands, "values shifted by one against their keys (P[j] V[j - 1])",
+               [n](int j) { return (j - 1 + n) % n; });
+    if (n < 2) return;
+    add_values(Kind::tail, "the last row of V replaced by the one before it", [n](int j) { return std::min(j, n - 2); });
+    add_values(Kind::tail, "the last row of V in the place of the one before it, too",
+               [n](int j) { return j == n - 2 ? n - 1 : j; });
+    add_values(Kind::tail, "the last row of V never read (zeros)", [n](int j) { return j == n - 1 ? -1 : j; });
     SoftmaxVariant v = right_;
-    v.value_shift = 1;
-    add(Kind::operands, "values shifted by one against their keys (P[j] V[j + 1])", v);
-    v.value_shift = -1;
-    add(Kind::operands, "values shifted by one against their keys (P[j] V[j - 1])", v);
+    v.repeated_key = n - 1;
+    add(Kind::tail, "the last row of K and V counted twice", v);
+  }
+  /// Keys with other rows of V than their own.
+  void add_values(Kind kind, std::string text, std::function<int(int)> value_row) {
+    SoftmaxVariant v = right_;
+    v.value_row = std::move(value_row);
+    add(kind, std::move(text), std::move(v));
   }
 
   void add_tiles() {
@@ -191,14 +208,29 @@ class Collection {
       stale("O never rescaled by alpha", true, false);
       stale("l never rescaled by alpha", false, true);
       stale("neither O nor l rescaled by alpha", true, true);
+      add_stale_max(tile, of);
       add_tile_mask(tile, of);
       add_tile_tail(tile, of);
+      add_tail_values(tile, of);
     }
     for (int splits = 2; splits <= 16 && splits < p_.n; splits *= 2) {
       SoftmaxVariant v = right_;
       v.averaged_splits = splits;
       add(Kind::rescale, std::to_string(splits) + " splits averaged instead of merged by their log-sum-exp", v);
     }
+  }
+
+  void add_stale_max(int tile, const std::string& of) {
+    if (p_.sink) return;
+    const auto stale = [&](const char* text, StaleMax kind) {
+      SoftmaxVariant v = right_;
+      v.stale_tile = tile, v.stale_max = kind;
+      add(Kind::rescale, text + of, v);
+    };
+    stale("a stale max: P is exp(S - m) with the m before its tile", StaleMax::old);
+    stale("a stale max: alpha is always taken from the m of the first tile", StaleMax::first);
+    stale("a stale max: alpha is that of the tile before", StaleMax::late);
+    stale("a max that is never stored: alpha is 0, so that only the last tile counts", StaleMax::lost);
   }
 
   void add_tile_mask(int tile, const std::string& of) {
@@ -224,6 +256,65 @@ class Collection {
     add(Kind::tail, "the keys behind the last one counted in l" + of, v);
   }
 
+  /// Rows of V that are wrong in the last, partial tile of keys.
+  void add_tail_values(int tile, const std::string& of) {
+    const int n = p_.n, rest = n % tile, last = n - rest;
+    if (rest == 0) return;
+    const auto in_tail = [&](const std::string& text, auto from) {
+      add_values(Kind::tail, text + " in the last, partial tile of keys" + of,
+                 [last, from](int j) { return j < last ? j : from(j); });
+    };
+    in_tail("rows of V taken from the tile before", [tile](int j) { return j - tile; });
+    in_tail("rows of V shifted, since the tile was read up to the last row,",
+            [tile, rest](int j) { return j - (tile - rest); });
+    if (last == tail_of_values_) return;  // the same rows as those of a smaller tile
+    tail_of_values_ = last;
+    in_tail("rows of V zeroed", [](int) { return -1; });
+    if (rest < 2) return;
+    in_tail("the first row of V repeated", [last](int) { return last; });
+    in_tail("the last row of V repeated", [n](int) { return n - 1; });
+    in_tail("rows of V shifted by one (P[j] V[j + 1])", [n](int j) { return j + 1 < n ? j + 1 : -1; });
+    in_tail("rows of V shifted by one (P[j] V[j - 1])", [](int j) { return j - 1; });
+    in_tail("rows of V rotated by one (P[j] V[j + 1])", [n, last](int j) { return j + 1 < n ? j + 1 : last; });
+    in_tail("rows of V rotated by one (P[j] V[j - 1])", [n, last](int j) { return j > last ? j - 1 : n - 1; });
+    in_tail("the row of V before the tile repeated", [last](int) { return last - 1; });
+  }
+
+  /// Not the kernel's mistake: it saw the inputs in another format than the truth did.
+  void add_formats() {
+    const Rounding& own = e_.a.precision[Step::input];
+    const auto name_of = [](const Rounding& r, const Format& f) {
+      return r.kind == Rounding::Kind::exact ? std::string("as they are") : "in " + name(f);
+    };
+    for (const Format& f : {fp32, fp16, bf16}) {
+      if (own.kind != Rounding::Kind::exact && format_of(own, e_.format) == f) continue;
+      Experiment e = e_;
+      e.a.precision[Step::input] = to_format(f);
+      e.problem.rows = 1;
+      const std::string text = "inputs in " + name(f) + ", where the truth saw them " + name_of(own, e_.format);
+      add(Kind::format, text, right_, [e] {
+        const std::shared_ptr<const Tensors> x = compute(e).inputs;
+        return share(variant_head(x->n, x->d, x->q, x->k, x->v));
+      });
+      suspects_.back().inputs = f;
+    }
+  }
+
+  /// The head that was read last; the suspects of one head come after each other.
+  struct LatestHead {
+    explicit LatestHead(const Collection& all) : collection(std::make_unique<Collection>(all)) {}
+    std::unique_ptr<Collection> collection;
+    int head = -1;
+    SharedTensors tensors{};
+
+    /// The file's own where this head has another shape.
+    SharedTensors read(int wanted) {
+      if (head != wanted) tensors = collection->rounded_head(wanted);
+      head = wanted;
+      return tensors ? tensors : collection->inputs_;
+    }
+  };
+
   /// Another head's tensors, rounded like the inputs.
   std::shared_ptr<const Tensors> rounded_head(int head) const {
     const std::shared_ptr<const Tensors> raw = heads_.read(head);
@@ -243,16 +334,21 @@ class Collection {
   void add_heads() {
     const int own = p_.input.index, count = std::min(heads_.count, most_heads);
     if (p_.input.kind != InputKind::tensors || !heads_.read || own >= heads_.count) return;
+    const auto latest = std::make_shared<LatestHead>(*this);
     for (int g = 0; g < count; ++g) {
       if (g == own) continue;
-      const auto make = [this_heads = *this, g](bool own_q) {
-        const std::shared_ptr<const Tensors> other = this_heads.rounded_head(g);
-        const Tensors& x = other ? *other : *this_heads.inputs_;
-        return share(variant_head(x.n, x.d, own_q ? this_heads.inputs_->q : x.q, x.k, x.v));
-      };
       const std::string other = "head " + std::to_string(g), mine = "head " + std::to_string(own);
-      add(Kind::head, other + " instead of " + mine, right_, [make] { return make(false); });
-      add(Kind::head, "K and V of " + other + " with Q of " + mine, right_, [make] { return make(true); });
+      const auto mixed = [&](std::string text, bool q, bool k, bool v) {
+        add(Kind::head, std::move(text), right_, [latest, g, inputs = inputs_, q, k, v] {
+          const SharedTensors x = latest->read(g);
+          return share(variant_head(x->n, x->d, (q ? *x : *inputs).q, (k ? *x : *inputs).k, (v ? *x : *inputs).v));
+        });
+      };
+      mixed(other + " instead of " + mine, true, true, true);
+      mixed("K and V of " + other + " with Q of " + mine, false, true, true);
+      mixed("Q of " + other + " with K and V of " + mine, true, false, false);
+      mixed("K of " + other + " with Q and V of " + mine, false, true, false);
+      mixed("V of " + other + " with Q and K of " + mine, false, false, true);
     }
     add_interleaved(own, heads_.count);
   }
@@ -277,6 +373,7 @@ class Collection {
   SoftmaxVariant right_;
   MakeHead own_;
   std::vector<Suspect> suspects_;
+  int tail_of_values_ = -1;  ///< first key of the last tile whose rows of V are suspected already
 };
 
 }  // namespace

@@ -22,12 +22,13 @@ struct Suspect {
   std::string text;
   std::function<ExpectedRow()> begin;  ///< may take memory and time; the function may be called from many threads
   std::optional<Problem> problem{};    ///< the problem whose exact output this slip gives, if there is one
+  std::optional<Format> inputs{};      ///< the format of the inputs that the kernel saw, where it is that which differs
 };
 
 /// Tile sizes that the kernel may have used: those of the other method, and powers of two from 16 to 256, all below n.
 std::vector<int> likely_tiles(const Experiment& experiment);
 
-/// Slips of the arithmetic, the simplest first.
+/// Slips of the arithmetic, the simplest first; of other heads where `heads` has some.
 std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads);
 
 /// Slips of the output's layout: rows or columns of the exact output in other places, found by searching for each row (and each

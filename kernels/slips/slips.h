@@ -16,15 +16,29 @@ namespace attoscope {
 
 struct Result;
 
-/// A mistake that is often made in kernels.
+/// A mistake that is often made in kernels; `format` is one of the question instead: the truth saw other inputs than the
+/// kernel.
 struct Slip {
-  enum class Kind : std::uint8_t { scale, exponential, division, mask, bias, operands, rescale, tail, head, layout, overflow };
+  enum class Kind : std::uint8_t {
+    scale,
+    exponential,
+    division,
+    mask,
+    bias,
+    operands,
+    rescale,
+    tail,
+    head,
+    layout,
+    overflow,
+    format
+  };
   Kind kind = Kind::scale;
   std::string text;  ///< "a causal mask that lets every query see one key more"
   double ratio = 0;  ///< largest distance from what this slip would give, in units of the limit
 };
-inline constexpr std::array<std::string_view, 11> slip_names{
-    "scale", "exponential", "division", "mask", "bias", "operands", "rescale", "tail", "head", "layout", "overflow"};
+inline constexpr std::array<std::string_view, 12> slip_names{
+    "scale", "exponential", "division", "mask", "bias", "operands", "rescale", "tail", "head", "layout", "overflow", "format"};
 constexpr std::string_view name(Slip::Kind k) { return slip_names[static_cast<std::size_t>(k)]; }
 
 /// The other heads in the input's file, to find out whether the kernel used one of them. `read` may throw.
@@ -35,13 +49,13 @@ struct OtherHeads {
 
 /// The judgement on a loaded output.
 struct Diagnosis {
-  /// rounded: within twice the largest error of the other method. loose: within five times. incomparable: there is no exact
-  /// output to compare it with.
+  /// rounded: within twice the largest error of the other method. loose: within five times, or a few rows stand out.
+  /// incomparable: there is no exact output to compare it with, or the truth saw the inputs in another format.
   enum class Verdict : std::uint8_t { incomparable, rounded, loose, wrong };
   Experiment experiment;
   Verdict verdict = Verdict::incomparable;
   double ratio = 0;   ///< largest error over that of the other method, or over that of rounding to the stored type if larger
-  std::string where;  ///< "in rows 960 to 999", "everywhere"; empty where no error exceeds the limit
+  std::string where;  ///< "in rows 960 to 999", "everywhere"; empty where no error exceeds the limit and no row stands out
   std::optional<Slip> slip;  ///< the simplest one that explains the error, if any
   std::string sentence;
 };

@@ -33,6 +33,43 @@ double to_weights(const SoftmaxVariant& variant, Keys keys, bool stale, std::vec
   return m;
 }
 
+/// The running max after each tile of keys, and what follows of it: the factor of each tile's weights exp(S - m of the tile).
+class TileWeights {
+ public:
+  TileWeights(const SoftmaxVariant& variant, Keys keys, const std::vector<double>& s) : kind_(variant.stale_max) {
+    const int tile = variant.stale_tile;
+    double m = -std::numeric_limits<double>::infinity();
+    for (int first = keys.first; first < keys.end; first = tiles_.back().end) {
+      tiles_.push_back({first, std::min(keys.end, (first / tile + 1) * tile)});
+      double top = kind_ == StaleMax::first && m_.size() > 1 ? m_.front() : m;
+      for (int j = first; j < tiles_.back().end; ++j) top = std::max(top, s[static_cast<std::size_t>(j)]);
+      m_.push_back(m = top);
+    }
+  }
+
+  /// Replaces S by the weights.
+  void apply(std::vector<double>& s) const {
+    double factor = 1;  // of all alphas after the tile
+    for (std::size_t t = tiles_.size(); t-- > 0;) {
+      for (int j = tiles_[t].first; j < tiles_[t].end; ++j)
+        s[static_cast<std::size_t>(j)] = factor * std::exp(s[static_cast<std::size_t>(j)] - used(t));
+      factor *= alpha(t);
+    }
+  }
+
+ private:
+  double used(std::size_t t) const { return kind_ == StaleMax::old && t > 0 ? m_[t - 1] : m_[t]; }
+  double alpha(std::size_t t) const {
+    if (t == 0 || kind_ == StaleMax::lost) return 0;
+    if (kind_ == StaleMax::late) return t == 1 ? 1 : std::exp(m_[t - 2] - m_[t - 1]);
+    return std::exp((kind_ == StaleMax::first ? m_.front() : m_[t - 1]) - m_[t]);
+  }
+
+  StaleMax kind_;
+  std::vector<Keys> tiles_;
+  std::vector<double> m_;
+};
+
 double sum_of(const std::vector<double>& e, Keys keys) {
   double l = 0;
   for (int j = keys.first; j < keys.end; ++j) l += e[static_cast<std::size_t>(j)];
@@ -43,7 +80,8 @@ void add_values(const VariantHead& head, const SoftmaxVariant& variant, const st
                 double* out) {
   for (int j = keys.first; j < keys.end; ++j) {
     const double weight = e[static_cast<std::size_t>(j)] * factor;
-    const int from = (j + variant.value_shift + head.n) % head.n;
+    const int from = variant.value_row ? variant.value_row(j) : j;
+    if (from < 0) continue;
     const double* v = head.v.data() + static_cast<std::ptrdiff_t>(from) * head.d;
     for (int c = 0; c < head.d; ++c) out[c] += weight * v[c];
   }
@@ -88,10 +126,16 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
   std::vector<double> e;
   products(head, row, e);
   to_scores(variant, row, keys, e);
+  if (variant.stale_max != StaleMax::none) {
+    TileWeights(variant, keys, e).apply(e);
+    return add_values(head, variant, e, keys, 1 / sum_of(e, keys), out);
+  }
   std::vector<double> of_l = variant.stale_O != variant.stale_l ? e : std::vector<double>{};
   const double m = to_weights(variant, keys, variant.stale_O, e);
   if (!of_l.empty()) to_weights(variant, keys, variant.stale_l, of_l);
   if (variant.averaged_splits > 0) return average_splits(head, variant, e, keys, out);
+  if (variant.repeated_key >= keys.first && variant.repeated_key < keys.end)
+    e[static_cast<std::size_t>(variant.repeated_key)] *= 2;
   double l = sum_of(of_l.empty() ? e : of_l, keys);
   if (variant.sink) l += std::exp(*variant.sink - m);
   if (variant.extra_keys > 0) l += variant.extra_keys * std::exp(-m);

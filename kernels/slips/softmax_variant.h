@@ -1,6 +1,7 @@
 /// Attention of one row in double, with the deviations of mistaken kernels.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -17,6 +18,11 @@ struct VariantHead {
 VariantHead variant_head(int n, int d, const std::vector<double>& q, const std::vector<double>& k,
                          const std::vector<double>& v);
 
+/// Which max a loop over tiles works with instead of the running one. old: P is exp(S - m) with the m before its tile. first:
+/// alpha is always taken from the m of the first tile. late: alpha is that of the tile before. lost: m is never stored, so that
+/// alpha is 0.
+enum class StaleMax : std::uint8_t { none, old, first, late, lost };
+
 /// Three-pass softmax. The default of every field is the correct one; `scale` and `keys` have none.
 struct SoftmaxVariant {
   double scale = 1;
@@ -24,13 +30,15 @@ struct SoftmaxVariant {
   double softcap = 0, alibi = 0;
   bool caps_before_scale = false;  ///< softcap * tanh(q.k / softcap) * scale
   std::optional<double> sink{};
-  bool divides = true;                    ///< by l
-  bool subtracts_max = true;              ///< before exp
-  int stale_tile = 0;                     ///< keys of a tile after which m moves; 0: m is the row's max from the start
-  bool stale_O = false, stale_l = false;  ///< never rescaled by alpha
-  int extra_keys = 0;                     ///< additional keys after the last, of score 0 and value 0
-  int averaged_splits = 0;                ///< runs of keys whose normalised outputs are averaged; 0: one run
-  int value_shift = 0;                    ///< key j is combined with the value of key j + value_shift
+  bool divides = true;                      ///< by l
+  bool subtracts_max = true;                ///< before exp
+  int stale_tile = 0;                       ///< keys of a tile after which m moves; 0: m is the row's max from the start
+  bool stale_O = false, stale_l = false;    ///< never rescaled by alpha
+  int extra_keys = 0;                       ///< additional keys after the last, of score 0 and value 0
+  int averaged_splits = 0;                  ///< runs of keys whose normalised outputs are averaged; 0: one run
+  StaleMax stale_max = StaleMax::none;      ///< of tiles of stale_tile keys
+  int repeated_key = -1;                    ///< this key is counted twice, in l and in O; negative: none
+  std::function<int(int key)> value_row{};  ///< the row of V that a key is combined with, negative: zeros; none: its own
 };
 
 /// q.k of `row` with every key.

@@ -130,6 +130,39 @@ inline Values stale(const Seen& x, int tile, bool rescales_O, bool rescales_l) {
   return o;
 }
 
+/// What an online loop takes for the max.
+enum class Max { P_of_the_tile_before, never_after_the_first_tile, alpha_one_tile_late, never_stored };
+
+/// An online loop over tiles of keys that works with a max that is out of date.
+inline Values stale_max(const Seen& x, int tile, Max kind) {
+  Values o;
+  for (int i = 0; i < x.t.n; ++i) {
+    double m = -infinity, l = 0, alpha_before = 1;
+    Values row(static_cast<std::size_t>(x.t.d));
+    for (int first = 0; first < visible_keys(x.p.mask, i, x.t.n).end; first += tile) {
+      double top = m;
+      const int end = std::min(x.t.n, first + tile);
+      for (int j = first; j < end; ++j) top = std::max(top, x.score(i, j));
+      double alpha = m == -infinity ? 0 : std::exp(m - top);
+      const double now = first == 0 ? 1 : alpha;
+      if (kind == Max::alpha_one_tile_late) alpha = alpha_before;
+      alpha_before = now;
+      const double used = kind == Max::P_of_the_tile_before && first > 0 ? m : top;
+      l *= alpha;
+      for (double& r : row) r *= alpha;
+      for (int j = first; j < end && top > -infinity; ++j) {
+        const double e = std::exp(x.score(i, j) - used);
+        l += e;
+        for (int c = 0; c < x.t.d; ++c) row[static_cast<std::size_t>(c)] += e * x.v(j, c);
+      }
+      if (kind == Max::never_stored || (kind == Max::never_after_the_first_tile && first > 0)) continue;
+      m = top;
+    }
+    for (const double r : row) o.push_back(r / l);
+  }
+  return o;
+}
+
 /// The output as stored.
 inline std::shared_ptr<const Values> stored(Values o, const Format& f) {
   for (double& x : o) x = round(f, x);

@@ -187,10 +187,53 @@ TEST(Slips, LayoutsOfTheOutput) {
   for (std::size_t i = 0; i < 200; ++i)
     for (std::size_t c = 0; c < 32; ++c) across[c * 200 + i] = o[i * 32 + c];
   expect_found(p, across, Kind::layout, "d x n written");
-  Values third = o;
-  for (double& x : third) x *= -3;
-  expect_found(p, third, Kind::scale, "-3 times the truth");
+}
+
+TEST(Slips, MultiplesOfTheTruth) {
+  const Problem p = problem();
+  const Values o = right(seen(p));
+  const auto times = [&](double factor, double noise = 0) {
+    Values x = o;
+    testing::Dice dice(3);
+    for (double& y : x) y = y * factor + noise * dice.normal();
+    return x;
+  };
+  expect_found(p, times(-1), Kind::scale, "-1 times the truth");
+  expect_found(p, times(2), Kind::scale, "2 times the truth");
+  expect_found(p, times(std::sqrt(32.0)), Kind::scale, "sqrt(d) = 5.657 times the truth");
+  expect_found(p, times(1 / 32.0), Kind::scale, "1/d = 0.03125 times the truth");
+  expect_found(p, times(std::log2(std::exp(1.0))), Kind::scale, "log2 e = 1.443 times the truth");
   expect_found(p, Values(o.size()), Kind::scale, "an output that is 0");
+  // A factor that means nothing explains nothing, and neither does one that leaves nearly all of the output.
+  for (const Values& x :
+       {times(-3), times(0.002), times(1e-5), times(0.3), times(0.002, 0.05), times(1e-5, 1e-4), times(1 / 32.0, 0.1)})
+    for (const Format& f : {bf16, fp16, fp32}) {
+      const Diagnosis d = diagnosis(p, x, f);
+      EXPECT_FALSE(d.slip) << d.sentence;
+      EXPECT_EQ(name(d.verdict), "wrong");
+    }
+}
+
+/// What a kernel gives that saw its inputs in another format than the truth did: the question is wrong, not the kernel.
+TEST(Slips, InputsInAnotherFormat) {
+  for (const auto& [own, asked] :
+       {std::pair{fp16, bf16}, std::pair{fp32, bf16}, std::pair{fp32, fp16}, std::pair{bf16, fp16}}) {
+    Problem p;
+    p.n = 200;
+    p.d = 32;
+    p.mask = causal;
+    Experiment e = default_experiment();
+    e.problem = p;
+    e.format = own;
+    const Values o = compute(e).a.values;
+    Experiment loaded = with_output(p, o, own);
+    EXPECT_EQ(name(diagnose(compute(loaded)).verdict), "rounded") << "under its own format";
+    loaded.format = asked;
+    const Diagnosis d = diagnose(compute(loaded));
+    ASSERT_TRUE(d.slip) << name(own) << " " << d.sentence;
+    EXPECT_EQ(d.slip->text, "inputs in " + name(own) + ", where the truth saw them in " + name(asked)) << d.sentence;
+    EXPECT_EQ(name(d.verdict), "incomparable") << d.sentence;
+  }
 }
 
 TEST(Slips, TheLastPartialTileOfRows) {
@@ -250,6 +293,19 @@ TEST(Slips, OtherHeads) {
     return sum * scale_of(p);
   };
   expect_slip(diagnosis(p, softmax(third, S), bf16, heads), Kind::head, "K and V of head 3 with Q of head 1");
+  expect_slip(diagnosis(p, softmax(own, S), bf16, heads), Kind::head, "K of head 3 with Q and V of head 1");
+  const auto Q = [&](int i, int j) {
+    double sum = 0;
+    for (int c = 0; c < 32; ++c) sum += third.q(i, c) * own.k(j, c);
+    return sum * scale_of(p);
+  };
+  expect_slip(diagnosis(p, softmax(own, Q), bf16, heads), Kind::head, "Q of head 3 with K and V of head 1");
+  const auto V = [&](int j, int c) { return third.v(j, c); };
+  expect_slip(diagnosis(p,
+                        softmax(
+                            own, [&](int i, int j) { return own.S(i, j); }, V),
+                        bf16, heads),
+              Kind::head, "V of head 3 with Q and K of head 1");
   std::vector<Values> outputs;
   for (int h = 0; h < 4; ++h) outputs.push_back(right(Seen{*files[static_cast<std::size_t>(h)], p}));
   Values mixed;
@@ -258,6 +314,44 @@ TEST(Slips, OtherHeads) {
       mixed.push_back(outputs[static_cast<std::size_t>((200 + row) % 4)][static_cast<std::size_t>((200 + row) / 4 * 32 + c)]);
   expect_slip(diagnosis(p, mixed, bf16, heads), Kind::head, "n x heads x d read as heads x n x d");
   EXPECT_EQ(diagnosis(p, right(own), bf16, heads).verdict, Verdict::rounded);
+}
+
+/// A kernel in bf16 whose output is stored in fp32, under D = fp32: no slip, and it is told which D to choose.
+TEST(Slips, RoundingInACoarserFormatThanD) {
+  for (const Mask& mask : {Mask{}, causal}) {
+    Problem drawn_by_seed;
+    drawn_by_seed.n = 200, drawn_by_seed.d = 32, drawn_by_seed.mask = mask;
+    for (const Problem& p : {problem(200, 32, mask), drawn_by_seed}) {
+      Experiment e = default_experiment();
+      e.problem = p;
+      e.a.precision[Step::output] = exact;
+      const Values o = compute(e).a.values;
+      Experiment loaded = with_output(p, o, fp32);
+      loaded.format = fp32;
+      const Diagnosis d = diagnose(compute(loaded));
+      EXPECT_NE(name(d.verdict), "wrong") << d.sentence;
+      EXPECT_TRUE(d.slip || d.sentence.find("no further off than a kernel that rounds to ") != std::string::npos) << d.sentence;
+      EXPECT_TRUE(!d.slip || d.slip->text == "inputs in bf16, where the truth saw them in fp32") << d.sentence;
+    }
+  }
+}
+
+TEST(Slips, BothHeadsAreNamed) {
+  std::vector<std::shared_ptr<const Tensors>> files;
+  for (int h = 0; h < 2; ++h)
+    files.push_back(std::make_shared<const Tensors>(drawn(64, 32, 100 + static_cast<std::uint64_t>(h))));
+  const OtherHeads heads{2, [&](int h) { return files[static_cast<std::size_t>(h)]; }};
+  Problem p = problem(64, 32);
+  p.input = testing::given(*files[1]);
+  p.input.index = 1;
+  for (const int head : {0, 1}) {
+    Experiment e = with_output(p, right(Seen{*files[static_cast<std::size_t>(head)], p}));
+    e.loaded.index = head;
+    const Diagnosis d = diagnose(compute(e), heads);
+    EXPECT_EQ(name(d.verdict), head == 1 ? "rounded" : "wrong");
+    EXPECT_TRUE(d.sentence.ends_with(" Compared: head " + std::to_string(head) + " of O with head 1 of Q, K, V."))
+        << d.sentence;
+  }
 }
 
 TEST(Slips, BIsLookedAtWhereItIsTheLoadedOne) {
