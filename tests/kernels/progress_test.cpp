@@ -50,7 +50,7 @@ TEST(Progress, ComesToOneInManySteps) {
 
 TEST(Progress, WhatIsRememberedIsNoWork) {
   ComputeCache cache;
-  Experiment e = question(1024);
+  Experiment e = question(2048);
   shares_of(e, &cache);
   e.a.block_k = 32;
   const std::vector<double> shares = shares_of(e, &cache);
