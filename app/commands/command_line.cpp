@@ -318,20 +318,23 @@ void add_dot(CLI::App& app, Invocation& typed) {
 
 /// No subcommand: the window. A word that is no file was meant to be a command.
 void open_window_on(const WindowArguments& x) {
-  const std::string& session = x.session;
-  const bool file_like = session.empty() || session.ends_with(".json") || session.find('/') != std::string::npos;
-  std::error_code error;
-  if (!file_like && !std::filesystem::exists(session, error)) {
-    throw std::invalid_argument(
-        in_quotes(session) +
-        " is neither a command (run, sweep, train, figure, presets, bench, dot, render, lessons) nor a session file");
+  for (const std::string& file : x.files) {
+    const bool file_like = file.ends_with(".json") || file.find('/') != std::string::npos;
+    std::error_code error;
+    if (!file_like && !std::filesystem::exists(file, error))
+      throw std::invalid_argument(
+          in_quotes(file) +
+          " is neither a command (run, sweep, train, figure, presets, bench, dot, render, lessons) nor a session file");
   }
+  if (x.files.size() == 2 || x.files.size() > 4)
+    throw std::invalid_argument(std::to_string(x.files.size()) +
+                                " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
   open_window(x);
 }
 
 /// What is typed without a command belongs to the window alone.
 void refuse_before_command(const WindowArguments& x) {
-  if (!x.session.empty()) throw std::invalid_argument(in_quotes(x.session) + " was not expected before a command");
+  if (!x.files.empty()) throw std::invalid_argument(in_quotes(x.files.front()) + " was not expected before a command");
   if (x.device) throw std::invalid_argument("--device was not expected before a command, expected after it");
 }
 
@@ -341,7 +344,8 @@ void check_written(std::ostream& out) {
 
 /// Parses and runs; CLI's own outcomes (help, version, wrong usage) leave as CLI::ParseError.
 void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::string>& arguments, std::ostream& out) {
-  app.add_option("session", typed.window.session, "session file to open in the window (the last one)");
+  app.add_option("file", typed.window.files,
+                 "what to open in the window: a session (the last one), your kernel's o.npy, or q.npy k.npy v.npy o.npy");
   app.add_option("--device", typed.window.device, device_help() + " (the session's)");
   add_run(app, typed);
   add_sweep(app, typed);

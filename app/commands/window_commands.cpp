@@ -62,12 +62,13 @@ void draw_window_plot(const FigureArguments& x, std::ostream& out) { draw_plot(x
 void open_window(const WindowArguments& x) {
   if (x.device) check_device("--device", *x.device);
   std::vector<std::string> remarks;
-  LastSession last = session_from(x.session, remarks);
+  LastSession last = session_from(x.session(), remarks);
   run_window({.session = std::move(last.session),
               .document = std::move(last.document),
-              .last_read = x.session.empty() ? last.hash : std::nullopt,
+              .last_read = x.session().empty() ? last.hash : std::nullopt,
               .example_file = example_file(),
               .device = x.device,
+              .files = x.session().empty() ? x.files : std::vector<std::string>{},
               .remarks = std::move(remarks)});
 }
 #else

@@ -4,6 +4,8 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/commands/figure_command.h"
 
@@ -24,8 +26,14 @@ struct LessonsArguments {
 
 /// Options of the window as typed.
 struct WindowArguments {
-  std::string session;                  ///< "": the last one
+  std::vector<std::string> files;       ///< a session, a file of tensors or of an output, or q, k, v and o .npy; none: the last
   std::optional<std::string> device{};  ///< for this window alone; none: the session's
+
+  /// The session among them; "": the last one.
+  std::string session() const {
+    const auto names = [&](std::string_view type) { return files.front().find(type) != std::string::npos; };
+    return files.size() == 1 && !names(".npy") && !names(".safetensors") ? files.front() : "";
+  }
 };
 
 /// Width and height in pixels.

@@ -35,6 +35,9 @@ class App {
         explorer_(start, [this] { window_.wake(); }) {
     if (start.device) session_.device = *start.device;
     if (start.remarks.empty()) explorer_.show_error(window_.remark());
+    if (start.files.empty()) return;
+    session_.view.workspace = Workspace::explore;
+    open_files(start.files, desk());
   }
 
   void run() {

@@ -16,6 +16,7 @@ struct Start {
   std::optional<std::uint64_t> last_read{};  ///< where it is the last session: the hash of its file (`LastSession`)
   std::string example_file{};                ///< the shipped tensors; empty: none
   std::optional<std::string> device{};       ///< computes instead of the session's, until another is chosen; never saved
+  std::vector<std::string> files{};          ///< tensors and an output that are opened in it, as if they had been dropped
   std::vector<std::string> remarks{};        ///< sentences about what was wrong with the session file, shown in the status bar
 };
 

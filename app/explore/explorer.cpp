@@ -9,6 +9,7 @@
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/npy.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
@@ -38,13 +39,31 @@ std::string files_of(const std::string& spec) {
   return has_index ? spec.substr(0, colon) : spec;
 }
 
-/// Reads an output that takes the place of a or of b.
-FileReader::Read output_reading(const std::string& spec, int n, int d, bool as_b) {
-  return [spec, n, d, as_b](const ReadWatch& watch) -> FileReader::Then {
-    KernelOutput output = parse_kernel_output(spec);
-    load_kernel_output(output, n, d, watch);
-    return [output, as_b](Session& shown) { use_kernel_output(shown.experiment, output, as_b); };
-  };
+std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+/// The files behind a spec: one, or q.npy, k.npy and v.npy.
+std::vector<std::string> single_files(const std::string& spec) {
+  std::vector<std::string> files;
+  constexpr std::string_view between = ".npy,";
+  std::size_t begin = 0;
+  for (std::size_t end; (end = spec.find(between, begin)) != std::string::npos; begin = end + between.size())
+    files.push_back(spec.substr(begin, end + between.size() - 1 - begin));
+  files.push_back(spec.substr(begin));
+  return files;
+}
+
+/// True if a file is called as outputs are: o.npy, out_3.npy, attn.npy.
+bool is_called_output(const std::string& file) {
+  const std::string name = file_name(file);
+  return name.starts_with('o') || name.starts_with('O') || name.starts_with("attn") || name.starts_with("attention") ||
+         name.starts_with("context");
+}
+
+/// q.npy, k.npy, v.npy of files in any order: the names' order, with q first.
+std::string input_of(std::vector<std::string> files) {
+  std::ranges::sort(files);
+  std::swap(files[0], files[1]);
+  return joined(files, ",");
 }
 
 }  // namespace
@@ -57,7 +76,12 @@ ProbeEntries probe_entries() {
 }
 
 Explorer::Explorer(const Start& start, std::function<void()> published, Compute compute)
-    : cpu_(device_name()), files_(published), answer_(published, std::move(compute)), side_(published), lessons_(published) {
+    : cpu_(device_name()),
+      files_(published),
+      watch_(published),
+      answer_(published, std::move(compute)),
+      side_(published),
+      lessons_(published) {
   choices_.example_file = start.example_file;
   choices_.devices = device_entries(cpu_);
   messages_ = {.error = joined(start.remarks, "  "), .notice = {}, .remarks = start.remarks};
@@ -72,12 +96,16 @@ void Explorer::update(Session& session) {
   files_.update(session);
   choose_device(session);
   Experiment& experiment = session.experiment;
+  follow_head(experiment);
+  read_rewritten(session);
   if (loader_.load(experiment.problem, messages_.error) && loader_.load_output(experiment, messages_.error) &&
       answer_.asked() != Question{experiment, device_.usable.spec})
     ask(experiment);
   const Input& input = experiment.problem.input;
   const std::string& file = input.kind == InputKind::tensors ? input.file : choices_.example_file;
   choices_.tensors = loader_.describe(file, messages_.error);
+  choices_.output = loader_.describe_output(experiment.loaded, experiment.problem);
+  watch_files(experiment);
   for (std::string failure : {answer_.update(), side_.update(), take_lesson_answers()})
     if (!failure.empty()) messages_.error = std::move(failure);
   if (session.view.workspace == Workspace::learn) open_lessons_ = lessons_.lessons();
@@ -207,10 +235,107 @@ void Explorer::add_pins(Session& session, const std::string& text) {
   read(session, text.size() <= quick_text, parse, "The clipboard: ");
 }
 
+/// Reads an output that takes the place of a or of b. D becomes the format that it says it was made in.
+FileReader::Read Explorer::output_reading(const std::string& spec, const Problem& problem, bool as_b) {
+  return [this, spec, problem, as_b](const ReadWatch& watch) -> FileReader::Then {
+    const KernelOutput output = read_kernel_output(spec, problem, problem.n, problem.d, watch);
+    return [this, output, as_b](Session& shown) {
+      const Format before = shown.experiment.format;
+      use_kernel_output(shown.experiment, output, as_b);
+      shown.experiment = with_format(shown.experiment, format_of_output(output, before));
+      tell_loaded(output, before, shown.experiment.format);
+    };
+  };
+}
+
+/// Says what was loaded; D is undone as everything else is.
+void Explorer::tell_loaded(const KernelOutput& output, const Format& before, const Format& after) {
+  std::string text = file_name(output.file) + ": " + joined(contents_of(output.file), ", ") + ".";
+  if (before != after)
+    text = "D is " + name(after) + " now, as " + file_name(output.file) + " was made in it; it was " + name(before) +
+           ", and Ctrl+Z brings that back.";
+  messages_.notice = std::move(text);
+  remarked_ = true;
+}
+
+/// The output's head follows the input's while both are the same and the file has it.
+void Explorer::follow_head(Experiment& e) {
+  const Heads now{e.problem.input.file, e.loaded.file, e.problem.input.index, e.loaded.index};
+  const bool moved = heads_ && heads_->input_file == now.input_file && heads_->output_file == now.output_file &&
+                     heads_->input == heads_->output && now.output == heads_->output && now.input != heads_->input;
+  if (moved && e.problem.input.kind == InputKind::tensors && choices_.output.file == e.loaded.file &&
+      now.input < choices_.output.heads)
+    e.loaded = with_head(e.loaded, now.input);
+  heads_ = Heads{now.input_file, now.output_file, now.input, e.loaded.index};
+}
+
+/// What the session's files hold by now; the newest is read once more where another one comes.
+void Explorer::watch_files(const Experiment& e) {
+  std::vector<std::string> files;
+  if (has_loaded(e) && e.loaded.values) files.push_back(e.loaded.file);
+  if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
+    std::ranges::copy(single_files(e.problem.input.file), std::back_inserter(files));
+  if (files != watched_) watch_.watch(watched_ = files);
+}
+
+/// Reads what was rewritten. What cannot be read yet is half written, or wrong: the session stays as it is.
+void Explorer::read_rewritten(Session& session) {
+  const std::vector<std::string> changed = watch_.take();
+  const Experiment& e = session.experiment;
+  for (const std::string& file : changed) {
+    const bool is_output = has_loaded(e) && e.loaded.file == file;
+    const auto failed = [this, file](const std::string& sentence) {
+      messages_.notice = file_name(file) + " was rewritten, but cannot be read yet: " + sentence;
+    };
+    files_.read(is_output ? reread_output(e) : reread_input(e), failed);
+  }
+}
+
+FileReader::Read Explorer::reread_output(const Experiment& e) {
+  return [this, fresh = with_head(with_head(e.loaded, -1), e.loaded.index), n = e.problem.n,
+          d = e.problem.d](const ReadWatch& watch) -> FileReader::Then {
+    KernelOutput output = fresh;
+    load_kernel_output(output, n, d, watch);
+    return [this, output](Session& shown) {
+      KernelOutput& loaded = shown.experiment.loaded;
+      if (loaded.file != output.file || loaded.index != output.index || loaded == output) return;
+      loaded = output;
+      messages_.notice = file_name(output.file) + " was rewritten and has been read again.";
+      remarked_ = true;
+    };
+  };
+}
+
+FileReader::Read Explorer::reread_input(const Experiment& e) {
+  return [this, fresh = e.problem.input](const ReadWatch& watch) -> FileReader::Then {
+    Input input = fresh;
+    input.tensors.reset();
+    load_tensors(input, watch);
+    return [this, input](Session& shown) {
+      Problem& problem = shown.experiment.problem;
+      if (problem.input.file != input.file || problem.input.index != input.index || problem.input == input) return;
+      problem.input = input;
+      problem = fitted(problem, input.tensors->n, input.tensors->d);
+      loader_.loaded(input);
+      messages_.notice = "Q, K and V were rewritten and have been read again.";
+      remarked_ = true;
+    };
+  };
+}
+
+void Explorer::look_into(const std::string& spec) {
+  if (spec.empty() || spec == choices_.content.files) return;
+  choices_.content = {spec, {}};
+  try {
+    if (quick_to_read(files_of(spec))) choices_.content.tensors = contents_of(spec);
+  } catch (const std::exception&) {  // what is wrong is told once it is opened: it is still being typed
+  }
+}
+
 /// Reads what `spec` names: somebody's output, or tensors.
 FileReader::Read Explorer::reading(const std::string& spec, const Problem& problem) {
-  return [this, spec, n = problem.n, d = problem.d](const ReadWatch& watch) -> FileReader::Then {
-    if (is_kernel_output(spec)) return output_reading(spec, n, d, false)(watch);
+  return [this, spec, problem](const ReadWatch& watch) -> FileReader::Then {
+    if (is_kernel_output(spec)) return output_reading(spec, problem, false)(watch);
     Input input = parse_input(spec);
     load_tensors(input, watch);
     return [this, input](Session& shown) {
@@ -231,20 +356,39 @@ void Explorer::open(Session& session, const std::string& spec) {
 }
 
 void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b) {
-  const Problem& problem = session.experiment.problem;
-  read(session, quick_to_read(files_of(spec)), output_reading(spec, problem.n, problem.d, as_b));
+  read(session, quick_to_read(files_of(spec)), output_reading(spec, session.experiment.problem, as_b));
 }
 
 void Explorer::open_dropped(Session& session, const std::vector<std::string>& files) {
   if (files.empty()) return;
   if (files.size() == 1) return open(session, files.front());
-  std::vector<std::string> sorted = files;  // k.npy, q.npy, v.npy: the names' order, with q first
-  std::ranges::sort(sorted);
-  if (sorted.size() != 3 || !std::ranges::all_of(sorted, [](const std::string& f) { return f.ends_with(".npy"); }))
-    return show_error("Drop one .safetensors, .npy or session file, or q.npy, k.npy and v.npy together; these are " +
-                      std::to_string(files.size()) + " files.");
-  std::swap(sorted[0], sorted[1]);
-  open(session, joined(sorted, ","));
+  const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return f.ends_with(".npy"); });
+  if (all_npy && files.size() == 3) return open(session, input_of(files));
+  if (all_npy && files.size() == 4) return open_all(session, files);
+  show_error(
+      "Drop one .safetensors, .npy or session file, or q.npy, k.npy and v.npy together, and o.npy with them; these are " +
+      std::to_string(files.size()) + " files.");
+}
+
+/// Q, K, V and the output that belongs to them: the file that is called as outputs are, or the last one.
+void Explorer::open_all(Session& session, const std::vector<std::string>& files) {
+  std::vector<std::string> inputs = files;
+  const bool one = std::ranges::count_if(inputs, is_called_output) == 1;
+  const auto output = one ? std::ranges::find_if(inputs, is_called_output) : inputs.end() - 1;
+  const std::string spec = *output;
+  inputs.erase(output);
+  const bool quick = std::ranges::all_of(files, quick_to_read);
+  const auto both = [this, input = input_of(inputs), spec,
+                     problem = session.experiment.problem](const ReadWatch& watch) -> FileReader::Then {
+    const FileReader::Then of_input = reading(input, problem)(watch);
+    const StoredTensor v = read_npy(InputFile(single_files(input).back()));
+    Problem sized = problem;
+    sized.n = static_cast<int>(v.shape[v.shape.size() - 2]), sized.d = static_cast<int>(v.shape.back());
+    sized.input = {};
+    const FileReader::Then of_output = output_reading(spec, sized, false)(watch);
+    return [of_input, of_output](Session& shown) { of_input(shown), of_output(shown); };
+  };
+  read(session, quick, both);
 }
 
 }  // namespace attoscope

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/explore/app.h"
 #include "app/explore/file_reader.h"
+#include "app/explore/file_watch.h"
 #include "app/explore/input_loader.h"
 #include "app/explore/lessons.h"
 #include "app/explore/main_answer.h"
@@ -49,6 +51,8 @@ class Explorer {
   /// sentence says why.
   void open(Session& session, const std::string& spec);
   void open_dropped(Session& session, const std::vector<std::string>& files);
+  /// Tells in the next frame what a spec that is being typed names: the tensors of its files.
+  void look_into(const std::string& spec);
   /// Opens somebody's output in the place of a method. If that fails, the session stays as it is and a sentence says why.
   void open_kernel(Session& session, const std::string& spec, bool as_b);
   /// A session from its text; theme and size of the window stay. If that fails, all stays and a sentence says why.
@@ -73,7 +77,21 @@ class Explorer {
     int d = 0;  ///< the head dimension that `ChoicesInput::no_hardware` is about
   };
 
+  /// Which heads were shown last.
+  struct Heads {
+    std::string input_file, output_file;
+    int input = 0, output = 0;
+  };
+
   FileReader::Read reading(const std::string& spec, const Problem& problem);
+  FileReader::Read output_reading(const std::string& spec, const Problem& problem, bool as_b);
+  FileReader::Read reread_output(const Experiment& experiment);
+  FileReader::Read reread_input(const Experiment& experiment);
+  void open_all(Session& session, const std::vector<std::string>& files);
+  void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
+  void follow_head(Experiment& experiment);
+  void watch_files(const Experiment& experiment);
+  void read_rewritten(Session& session);
   void show(Session& session, Session opened, std::vector<std::string> remarks);
   void choose_device(const Session& session);
   void ask(const Experiment& experiment);
@@ -86,6 +104,9 @@ class Explorer {
   Device device_;
   FileReader files_;
   InputLoader loader_{files_};
+  std::optional<Heads> heads_;
+  std::vector<std::string> watched_;
+  FileWatch watch_;
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted
   MainAnswer answer_;                            ///< last, so that the threads join before anything they use goes away
   SideAnswers side_;

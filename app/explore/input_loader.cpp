@@ -99,6 +99,18 @@ bool InputLoader::load_output(Experiment& experiment, std::string& failure) {
   return true;
 }
 
+const OutputFileInfo& InputLoader::describe_output(const KernelOutput& output, const Problem& problem) {
+  if (output.values && (output_info_.file != output.file || output_digest_ != output.digest)) {
+    output_info_ = {output.file, 0};
+    output_digest_ = output.digest;
+    try {
+      output_info_.heads = kernel_output_heads(output.file, problem.n, problem.d);
+    } catch (const std::exception&) {  // rewritten since it was read: it is read again
+    }
+  }
+  return output_info_;
+}
+
 void InputLoader::loaded(const Input& input) {
   loaded_ = input;
   unreadable_.reset();

@@ -27,6 +27,8 @@ class InputLoader {
 
   /// What the file offers; looks into it where it is another one than at the last call. `failure`: why it cannot.
   const TensorFileInfo& describe(const std::string& file, std::string& failure);
+  /// The same of a loaded output's file, for the problem's n and d; no heads where it does not fit them.
+  const OutputFileInfo& describe_output(const KernelOutput& output, const Problem& problem);
 
  private:
   /// What was read of one file, or why it was not; `asked` tells for what.
@@ -60,6 +62,8 @@ class InputLoader {
   std::optional<Experiment> unreadable_output_;  ///< whose loaded output could not be read
   std::optional<std::string> described_;         ///< the file that `info_` is about
   TensorFileInfo info_;
+  OutputFileInfo output_info_;
+  std::uint64_t output_digest_ = 0;  ///< of the output that `output_info_` is about
 };
 
 }  // namespace attoscope

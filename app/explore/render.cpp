@@ -52,6 +52,9 @@ PanelInput input_of(const Session& session, std::shared_ptr<const Result> result
   input.choices.example_file = shot.example_file;
   const std::string& file = asked.kind == InputKind::tensors ? asked.file : shot.example_file;
   if (!file.empty()) input.choices.tensors = describe_tensors(file);
+  const KernelOutput& output = session.experiment.loaded;
+  if (has_loaded(session.experiment))
+    input.choices.output = {output.file, kernel_output_heads(output.file, output.n, output.d)};
   if (session.view.workspace == Workspace::sweep) input.sweep = computed_sweep(session);
   if (session.view.workspace == Workspace::train) input.train = computed_training(session);
   input.learn.vary = vary_in_lesson;

@@ -28,6 +28,7 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
   if (!requests.error.empty()) explorer.show_error(requests.error);
   if (requests.clipboard.paste) explorer.paste(session, requests.clipboard.paste_text);
   if (requests.clipboard.paste_pins) explorer.add_pins(session, from_clipboard());
+  explorer.look_into(requests.files.look);
   if (!requests.files.kernel.empty()) explorer.open_kernel(session, requests.files.kernel, requests.files.kernel_as_b);
   explorer.ask_beside(requests, session);
   if (requests.exports.plot) explorer.show_notice(exporter.ask(*requests.exports.plot, session, explorer.panel_input()));

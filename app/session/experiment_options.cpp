@@ -91,10 +91,10 @@ void load(Problem& p, const ExperimentOptions& x) {
 void load_kernel(Experiment& e, const ExperimentOptions& x) {
   if (!x.kernel) return;
   if (x.kernel_as != "a" && x.kernel_as != "b") refuse("--kernel-as", x.kernel_as, "a or b");
-  KernelOutput output = of_option("--kernel", [&] { return parse_kernel_output(*x.kernel); });
+  of_option("--kernel", [&] { return parse_kernel_output(*x.kernel); });
   const bool given = e.problem.input.kind == InputKind::tensors;
   const auto wanted = [&](std::string_view key, int size) { return given || x.find(key) != nullptr ? size : 0; };
-  load_kernel_output(output, wanted("n", e.problem.n), wanted("d", e.problem.d));
+  KernelOutput output = read_kernel_output(*x.kernel, e.problem, wanted("n", e.problem.n), wanted("d", e.problem.d));
   e.problem = with_sizes(e.problem, output.n, output.d);
   use_kernel_output(e, std::move(output), x.kernel_as == "b");
 }

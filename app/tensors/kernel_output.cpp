@@ -20,20 +20,6 @@ constexpr std::string_view npy = ".npy", safetensors = ".safetensors";
 
 bool names_output(std::string_view file) { return file.ends_with(npy) || file.ends_with(safetensors); }
 
-std::string_view name(ElementType t) {
-  switch (t) {
-    case ElementType::F16:
-      return "F16";
-    case ElementType::BF16:
-      return "BF16";
-    case ElementType::F32:
-      return "F32";
-    case ElementType::F64:
-      break;
-  }
-  return "F64";
-}
-
 /// How the tensor's dimensions are to be read.
 struct Reading {
   int heads = 1, n = 0, d = 0;
@@ -147,10 +133,24 @@ void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& wat
                      : read_matrix(file, t, {r.heads, r.n, r.d}, output.index, watch));
   output.n = r.n;
   output.d = r.d;
-  output.type = name(t.type);
+  output.type = type_name(t.type);
   output.digest = XXH3_64bits_withSeed(values->data(), values->size() * sizeof(double),
                                        static_cast<std::uint64_t>(r.n) << 32 | static_cast<std::uint64_t>(r.d));
   output.values = std::move(values);
+}
+
+int kernel_output_heads(const std::string& file, int n, int d) {
+  const InputFile opened(file);
+  return reading_of(open_output(opened), n, d).heads;
+}
+
+KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n, int d, const ReadWatch& watch) {
+  KernelOutput output = parse_kernel_output(spec);
+  const bool names_head = output.file != spec;
+  const int head = problem.input.kind == InputKind::tensors ? problem.input.index : 0;
+  if (!names_head && head > 0 && head < kernel_output_heads(output.file, n, d)) output.index = head;
+  load_kernel_output(output, n, d, watch);
+  return output;
 }
 
 bool is_kernel_output(const std::string& file) {

@@ -26,6 +26,14 @@ std::string kernel_output_spec(const KernelOutput& output);
 /// names the file, the tensor, its shape and what was expected, or where `watch` asks to stop.
 void load_kernel_output(KernelOutput& output, int n = 0, int d = 0, const ReadWatch& watch = {});
 
+/// The heads that such an output has for n x d.
+int kernel_output_heads(const std::string& file, int n = 0, int d = 0);
+
+/// Names and reads the output that `spec` names for a problem; the head is that of the problem's input, where `spec` names none
+/// and the file has it. Throws as the two functions above.
+KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n = 0, int d = 0,
+                                const ReadWatch& watch = {});
+
 /// True if the file is a .npy file, or a .safetensors file with an output but without Q, K, V: what is dropped is an output.
 bool is_kernel_output(const std::string& file);
 /// True if a .safetensors file has an output among its tensors.

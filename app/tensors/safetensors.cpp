@@ -221,6 +221,16 @@ TensorRoles tensor_roles(const InputFile& file) {
   return {input_names_in(header.tensors).has_value(), output_name_in(header.tensors).has_value()};
 }
 
+std::vector<std::string> tensor_texts(const InputFile& file) {
+  const CheckedHeader header = checked_header(file);
+  std::vector<std::string> texts;
+  for (const auto& [key, entry] : header.tensors.items())
+    if (key != "__metadata__")
+      texts.push_back(key + ": " + shape_text(whole_numbers(entry, "shape", header.label(key))) + " " +
+                      dtype_of(entry, header.label(key)));
+  return texts;
+}
+
 StoredTensor read_output_tensor(const InputFile& file) {
   const CheckedHeader header = checked_header(file);
   if (const auto output = output_name_in(header.tensors)) return header.stored(*output);

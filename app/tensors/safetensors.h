@@ -30,6 +30,9 @@ struct TensorRoles {
 };
 TensorRoles tensor_roles(const InputFile& file);
 
+/// What each tensor is: "q: [8, 1024, 64] F16", in the order of their names. Throws as `read_safetensors` does.
+std::vector<std::string> tensor_texts(const InputFile& file);
+
 /// A kernel's output among the tensors of `file`. Throws as `read_safetensors` does.
 StoredTensor read_output_tensor(const InputFile& file);
 

@@ -18,6 +18,11 @@ using ReadWatch = std::function<bool(double share)>;
 enum class ElementType : std::uint8_t { F16, BF16, F32, F64 };
 constexpr int bytes_of(ElementType t) { return t == ElementType::F64 ? 8 : t == ElementType::F32 ? 4 : 2; }
 
+/// "BF16"
+constexpr std::string_view type_name(ElementType t) {
+  return t == ElementType::F16 ? "F16" : t == ElementType::BF16 ? "BF16" : t == ElementType::F32 ? "F32" : "F64";
+}
+
 /// Where a tensor of shape (n, d), (head, n, d) or (batch, head, n, d) lies in its file.
 struct StoredTensor {
   std::string label;  ///< for messages: "FILE: tensor 'q'"

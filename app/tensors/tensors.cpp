@@ -186,6 +186,23 @@ bool quick_to_read(const std::string& files) {
   return true;
 }
 
+std::vector<std::string> contents_of(const std::string& spec) {
+  const std::size_t colon = spec.rfind(':');
+  const bool has_index = colon != std::string::npos && to_number<int>(std::string_view(spec).substr(colon + 1));
+  const std::string files = has_index ? spec.substr(0, colon) : spec;
+  if (files.ends_with(".safetensors")) return tensor_texts(InputFile(files));
+  const auto paths = npy_paths(files);
+  if (!paths && !files.ends_with(".npy"))
+    throw std::runtime_error(in_quotes(files) + " is not understood, expected a .npy or .safetensors file");
+  std::vector<std::string> texts;
+  for (const std::string& path : paths ? std::vector<std::string>(paths->begin(), paths->end()) : std::vector{files}) {
+    const StoredTensor t = read_npy(InputFile(path));
+    texts.push_back(path.substr(path.find_last_of('/') + 1) + ": " + shape_text(t.shape) + " " +
+                    std::string(type_name(t.type)));
+  }
+  return texts;
+}
+
 TensorFileInfo describe_tensors(const std::string& file) {
   const TensorFiles t = open_tensors(file);
   return {file, t.extent.heads, t.extent.n, t.extent.d, head_names(t)};

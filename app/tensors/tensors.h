@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/tensors/stored_tensor.h"
 #include "kernels/experiment/input.h"
@@ -30,6 +31,10 @@ void load_tensors(Input& input, const ReadWatch& watch = {});
 /// True if what `load_tensors`, `describe_tensors` and `load_kernel_output` do with these files ("a.npy,b.npy,c.npy" or a
 /// single one) takes no longer than a frame: they are small, and so are their headers, or they are no files.
 bool quick_to_read(const std::string& files);
+
+/// What lies in FILE.safetensors, FILE.npy or q.npy,k.npy,v.npy, an :INDEX behind it or not: "q: [8, 1024, 64] F16" for each
+/// tensor. Data are not read. Throws as `load_tensors` does.
+std::vector<std::string> contents_of(const std::string& spec);
 
 /// What FILE.safetensors or q.npy,k.npy,v.npy offers; data are not read. Throws as `load_tensors` does.
 TensorFileInfo describe_tensors(const std::string& file);

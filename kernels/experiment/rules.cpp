@@ -1,5 +1,6 @@
 #include "kernels/experiment/rules.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -124,6 +125,27 @@ Problem with_head(Problem p, int index) {
   p.input.digest = 0;
   p.input.tensors.reset();
   return p;
+}
+
+KernelOutput with_head(KernelOutput output, int index) {
+  if (output.index == index) return output;
+  output.index = index;
+  output.digest = 0;
+  output.values.reset();
+  return output;
+}
+
+Format format_of_output(const KernelOutput& o, const Format& main) {
+  if (main.exponent_bits + main.mantissa_bits < 8) return main;
+  if (o.type == "F16") return fp16;
+  if (o.type == "BF16") return bf16;
+  const auto fits = [&](const Format& f) {
+    return std::ranges::all_of(*o.values, [&](double x) { return !std::isfinite(x) || round(f, x) == x; });
+  };
+  if (o.values)
+    for (const Format& f : {main, bf16, fp16})
+      if (fits(f)) return f;
+  return o.type == "F32" ? fp32 : main;
 }
 
 Problem with_sizes(Problem p, int n, int d) {

@@ -76,6 +76,12 @@ constexpr int tiles_of_a_run(const Method& m, int n) {
 Problem with_input(Problem problem, Input input);
 /// Another head of the same file, which is yet to be read.
 Problem with_head(Problem problem, int index);
+/// Another head of the same output, which is yet to be read.
+KernelOutput with_head(KernelOutput output, int index);
+/// The format that a kernel's output says it was made in: as it is stored, F64 saying nothing; but where the values of a wider
+/// type all fit `main`, bf16 or fp16, that, since outputs are often widened before they are stored. A main format of eight
+/// bits or fewer stays, since kernels in such a format give wider outputs.
+Format format_of_output(const KernelOutput& output, const Format& main);
 /// Sizes of a file's tensors, whole: what a file that has just been chosen brings along.
 Problem with_sizes(Problem problem, int n, int d);
 /// Sizes made to fit a file whose tensors may be shorter than what was asked for, or of another d: what the window and lessons

@@ -93,6 +93,7 @@ class SlipFinder {
 
   Diagnosis find() {
     Diagnosis d = judgement();
+    if (d.verdict != Verdict::rounded && !tight_max_.empty()) point_at(d);
     if (e_.problem.input.kind == InputKind::tensors && (heads_.count > 1 || e_.loaded.index > 0))
       d.sentence += " Compared: head " + std::to_string(e_.loaded.index) + " of O with head " +
                     std::to_string(e_.problem.input.index) + " of Q, K, V.";
@@ -245,6 +246,21 @@ class SlipFinder {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i] > std::max(2.0, 3 * usual) && over_rival[i] > 2 * usual_over_rival) rows.push_back(r_.rows[i]);
     return rows.size() <= 4 ? rows : std::vector<int>{};
+  }
+
+  /// Sets where to look first.
+  void point_at(Diagnosis& d) const {
+    int index = 0, worst = -1;
+    double most = 0;
+    for (int i = 0; i < o_.rows && worst < 0; ++i)
+      for (int c = 0; c < o_.cols && worst < 0; ++c)
+        if (is_bad(i, c)) index = i, worst = i;
+    for (int i = 0; i < o_.rows && worst < 0; ++i)
+      if (const double x = excess(i); x > most) most = x, index = i;
+    d.first_row = r_.rows[static_cast<std::size_t>(index)];
+    d.worst_col = 0;
+    for (int c = 1; c < o_.cols; ++c)
+      if (!(error_at(index, c) <= error_at(index, d.worst_col)) && !std::isnan(error_at(index, d.worst_col))) d.worst_col = c;
   }
 
   double golden_at(int index, int c) const { return (*r_.golden)(index, c); }

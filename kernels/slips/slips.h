@@ -56,6 +56,9 @@ struct Diagnosis {
   Verdict verdict = Verdict::incomparable;
   double ratio = 0;   ///< largest error over that of the other method, or over that of rounding to the stored type if larger
   std::string where;  ///< "in rows 960 to 999", "everywhere"; empty where no error exceeds the limit and no row stands out
+  /// Where to look first, unless it is rounded: the first row of Q with an error beyond the line, or the one that is worst
+  /// against rounding, and its worst column; -1: nowhere.
+  int first_row = -1, worst_col = -1;
   std::optional<Slip> slip;  ///< the simplest one that explains the error, if any
   std::string sentence;
 };

@@ -92,6 +92,10 @@ TEST(Devices, WrongWordsAreCode2InEveryCommand) {
     arguments.insert(arguments.end(), {"--device", "tpu"});
     expect_refused(arguments, 2, "--device is 'tpu', expected auto, cpu, cuda, cuda:K or a list such as cuda:0,cuda:1");
   }
+  expect_refused({"x.npy", "run"}, 2, "'x.npy' was not expected before a command");
+  expect_refused({"no_such_file.npy"}, 2, "'no_such_file.npy' is neither a command");
+  expect_refused({"a/q.npy", "a/k.npy"}, 2,
+                 "2 files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
   expect_refused({"--device", "cpu", "run"}, 2, "--device was not expected before a command");
 }
 

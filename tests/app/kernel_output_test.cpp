@@ -12,6 +12,7 @@
 #include "app/files/files.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/safetensors.h"
+#include "app/tensors/tensors.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
 #include "tests/tensors/tensor_files.h"
@@ -92,6 +93,24 @@ TEST(KernelOutput, HeadsBeforeOrAfterTheTokens) {
   EXPECT_THAT(*read(across + ":2", 3, 1).values, ElementsAre(6, 8, 10));
   EXPECT_THAT(refusal_of(across + ":4", 3, 1),
               AllOf(HasSubstr("head index is 4"), HasSubstr("0 to 3"), HasSubstr("[2, 3, 2, 1]")));
+}
+
+TEST(KernelOutput, TheHeadIsTheInputsWhereNoneIsNamed) {
+  const TemporaryDirectory folder;
+  const std::string file = folder.write("o.safetensors", one_tensor("o", "[2,3,2]", 12));
+  Problem p;
+  p.input.kind = InputKind::tensors;
+  p.input.index = 1;
+  EXPECT_EQ(read_kernel_output(file, p, 3, 2).index, 1);
+  EXPECT_THAT(*read_kernel_output(file, p, 3, 2).values, ElementsAre(6, 7, 8, 9, 10, 11));
+  EXPECT_EQ(read_kernel_output(file + ":0", p, 3, 2).index, 0) << "one that is named stays";
+  p.input.index = 2;
+  EXPECT_EQ(read_kernel_output(file, p, 3, 2).index, 0) << "the file has two";
+  p.input = {};
+  p.input.index = 1;
+  EXPECT_EQ(read_kernel_output(file, p, 3, 2).index, 0) << "drawn inputs have no heads";
+  EXPECT_EQ(kernel_output_heads(file, 3, 2), 2);
+  EXPECT_THAT(contents_of(file + ":1"), ElementsAre("o: [2, 3, 2] F32"));
 }
 
 TEST(KernelOutput, TensorsGoByTheirNames) {

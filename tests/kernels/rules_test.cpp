@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <memory>
 #include <string>
 
 #include "kernels/experiment/experiment.h"
@@ -98,6 +100,25 @@ TEST(Rules, TilesAreCounted) {
     }
   EXPECT_EQ(tile_count(max_n, max_tile), 1);
   EXPECT_EQ(tile_count(0, 64), 0);
+}
+
+TEST(Rules, AnOutputSaysInWhichFormatItWasMade) {
+  const auto stored = [](const char* type, std::vector<double> values) {
+    KernelOutput o;
+    o.type = type;
+    o.values = std::make_shared<const std::vector<double>>(std::move(values));
+    return o;
+  };
+  const double narrow = 1 + std::ldexp(1, -7), half = 1 + std::ldexp(1, -10), single = 1 + std::ldexp(1, -23);
+  EXPECT_EQ(format_of_output(stored("F16", {1}), bf16), fp16);
+  EXPECT_EQ(format_of_output(stored("BF16", {1}), fp32), bf16);
+  EXPECT_EQ(format_of_output(stored("F32", {single}), bf16), fp32);
+  EXPECT_EQ(format_of_output(stored("F32", {1, narrow}), fp32), fp32) << "all fit D";
+  EXPECT_EQ(format_of_output(stored("F32", {1, narrow, INFINITY}), fp16), fp16) << "all fit D";
+  EXPECT_EQ(format_of_output(stored("F32", {half}), bf16), fp16) << "widened";
+  EXPECT_EQ(format_of_output(stored("F32", {1e30 * 0, 0x1p100}), fp16), bf16) << "widened";
+  EXPECT_EQ(format_of_output(stored("F64", {0.1}), bf16), bf16) << "says nothing";
+  EXPECT_EQ(format_of_output(stored("F16", {1}), e4m3), e4m3) << "eight bits";
 }
 
 TEST(Rules, AnotherHeadOrFileIsYetToBeRead) {

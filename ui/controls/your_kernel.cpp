@@ -38,7 +38,19 @@ void ask_for(const std::string& spec, const Experiment& e, Requests& requests) {
   requests.files.kernel_as_b = loaded_place(e) == LoadedPlace::b;
 }
 
-void path_popup(const Experiment& e, std::string& typed, Requests& requests, const Palette& colours) {
+/// What lies in the file that is being typed, a line for each tensor.
+void content_lines(const std::string& typed, const PanelInput& in, const Palette& colours, Requests& requests) {
+  constexpr std::size_t most = 8;
+  requests.files.look = typed;
+  const FileContent& content = in.choices.content;
+  if (typed.empty() || content.files != typed) return;
+  for (std::size_t i = 0; i < content.tensors.size() && i < most; ++i)
+    label(Face::small, colours.text, fitted(Face::small, content.tensors[i], px(300)).c_str());
+  if (content.tensors.size() > most)
+    label(Face::small, colours.secondary, fmt::format("and {} more", content.tensors.size() - most).c_str());
+}
+
+void path_popup(const Experiment& e, const PanelInput& in, std::string& typed, Requests& requests, const Palette& colours) {
   if (!ImGui::BeginPopup("kernel file")) return;
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
   label(Face::small, colours.secondary, "FILE.npy or FILE.safetensors, :INDEX for another head than 0");
@@ -55,7 +67,29 @@ void path_popup(const Experiment& e, std::string& typed, Requests& requests, con
     ask_for(typed, e, requests);
     ImGui::CloseCurrentPopup();
   }
+  content_lines(typed, in, colours, requests);
   ImGui::EndPopup();
+}
+
+/// Which head of the output is compared; the file has several.
+bool output_head_combo(Experiment& e, const PanelInput& in, float width) {
+  bool changed = false;
+  const WithField f(Face::label);
+  if (begin_combo("##output head", fitted(Face::label, fmt::format("head {}", e.loaded.index), width - px(28)), width)) {
+    for (int i = 0; i < in.choices.output.heads; ++i)
+      if (ImGui::Selectable(fmt::format("head {}##{}", i, i).c_str(), i == e.loaded.index) && i != e.loaded.index) {
+        e.loaded = with_head(e.loaded, i);
+        changed = true;
+      }
+    ImGui::EndCombo();
+  } else {
+    explain("Which head of your kernel's output is compared. It follows the head of Q, K, V while both are the same.");
+  }
+  return changed;
+}
+
+bool has_several_heads(const Experiment& e, const PanelInput& in) {
+  return !e.loaded.file.empty() && in.choices.output.file == e.loaded.file && in.choices.output.heads > 1;
 }
 
 /// True where a path is to be typed.
@@ -112,13 +146,20 @@ Colour tone_of(const Diagnosis& d, const Palette& colours) {
 
 bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, std::string& typed, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
-  if (kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0), requests)) ImGui::OpenPopup("kernel file");
-  path_popup(e, typed, requests, colours);
+  const float heads = has_several_heads(e, in) ? px(84) : 0;
+  if (kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests))
+    ImGui::OpenPopup("kernel file");
+  path_popup(e, in, typed, requests, colours);
   if (right == 0) return false;
+  bool changed = false;
+  if (heads > 0) {
+    ImGui::SameLine(0, px(8));
+    changed = output_head_combo(e, in, heads);
+  }
   ImGui::SameLine(0, px(8));
   int place = static_cast<int>(loaded_place(e));
-  const bool changed = segmented("kernel as", colours, places, place, right);
-  if (changed) e = with_loaded(e, static_cast<LoadedPlace>(place));
+  changed |= segmented("kernel as", colours, places, place, right);
+  if (place != static_cast<int>(loaded_place(e))) e = with_loaded(e, static_cast<LoadedPlace>(place));
   return changed;
 }
 

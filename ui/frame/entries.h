@@ -15,6 +15,18 @@ struct TensorFileInfo {
   bool has_output = false;              ///< it holds a kernel's output, too
 };
 
+/// What lies in a file of a kernel's output, for its head picker.
+struct OutputFileInfo {
+  std::string file;
+  int heads = 0;
+};
+
+/// What lies in a file, or in several, that somebody is about to open.
+struct FileContent {
+  std::string files;                 ///< as typed
+  std::vector<std::string> tensors;  ///< "q: [8, 1024, 64] F16"
+};
+
 /// A device that a question can be computed on, or why not.
 struct DeviceEntry {
   std::string spec;    ///< "cpu", "cuda:0"

@@ -64,6 +64,8 @@ struct SideInput {
 /// What the controls offer.
 struct ChoicesInput {
   TensorFileInfo tensors;                                 ///< of the file that the input names, or of the example
+  OutputFileInfo output;                                  ///< of the loaded output's file
+  FileContent content;                                    ///< of `FileRequests::look`
   std::string example_file;                               ///< path of the shipped example, empty where there is none
   std::shared_ptr<const std::vector<ProbeEntry>> probes;  ///< null: none
   std::vector<DeviceEntry> devices;                       ///< cpu first

@@ -46,6 +46,7 @@ struct FileRequests {
   std::string tensors;       ///< spec of a tensor file to load, or empty
   std::string kernel;        ///< spec of a kernel's output to load, or empty
   bool kernel_as_b = false;  ///< in the place of b instead of a
+  std::string look;          ///< a spec that is being typed: what is in it
   std::optional<SessionRequest> session;
   bool list_sessions = false;  ///< `SessionFiles::recent` as it is now
 };

@@ -10,6 +10,7 @@
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
+#include "ui/controls/first_wrong.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
@@ -250,6 +251,7 @@ void draw_statistics(Session& session, const PanelInput& input, UiState& state, 
   ImGui::Dummy({0, px(4)});
   draw_verdict(result, input, colours);
   draw_kernel_verdict(input, colours, ImGui::GetContentRegionAvail().x, requests);
+  first_wrong_button(session, input, colours);
   if (result != nullptr) {
     draw_bar_heads(session.view, input, session.experiment, colours);
     draw_pair("mean", result->a_error.mean_abs, result->b_error.mean_abs, colours);

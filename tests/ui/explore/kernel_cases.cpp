@@ -167,10 +167,137 @@ void another_size(Hand& hand) {
   hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "its own N is fine again");
 }
 
+/// An output of two heads as float32 or float64, each the right one of a head of the same file's inputs, or not.
+std::string stacked(const TemporaryDirectory& folder, const char* name, const std::vector<const std::vector<double>*>& parts) {
+  std::vector<double> all;
+  for (const std::vector<double>* part : parts) all.insert(all.end(), part->begin(), part->end());
+  std::string bytes = npy_bytes(static_cast<int>(parts.size()) * 96, 16, all.data());
+  const std::string flat = "(" + std::to_string(parts.size() * 96) + ", 16)",
+                    deep = "(" + std::to_string(parts.size()) + ", 96, 16)";
+  const std::size_t at = bytes.find(flat), pad = at + flat.size();
+  bytes.replace(at, flat.size(), deep);
+  const std::size_t spaces = bytes.find("   ", pad);
+  bytes.erase(spaces, deep.size() - flat.size());
+  write_file(folder / name, bytes);
+  return folder / name;
+}
+
+/// The output's head is that of Q, K, V, until another one is chosen; the verdict names both.
+void heads(Hand& hand) {
+  const TemporaryDirectory folder;
+  Experiment e = small_session().experiment, other = e;
+  other.problem.seed = 2;
+  const Result x = compute(e), y = compute(other);
+  const auto file = [&](const char* name, const std::vector<double> Tensors::* part) {
+    return stacked(folder, name, {&((*x.inputs).*part), &((*y.inputs).*part)});
+  };
+  const std::string q = file("q.npy", &Tensors::q), k = file("k.npy", &Tensors::k), v = file("v.npy", &Tensors::v);
+  const std::string o = stacked(folder, "o.npy", {&x.a.values, &y.a.values});
+  hand.stage.explorer().open_dropped(hand.session(), {o, v, k, q});
+  hand.settle();
+  hand.check(hand.experiment().problem.input.file == q + "," + k + "," + v && hand.experiment().loaded.file == o,
+             "four files are Q, K, V and O: " + hand.stage.panel_input().messages.error);
+  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "head 0 is right: " + verdict(hand)->sentence);
+  hand.choose(controls + "##head", "head 1##1");
+  hand.settle();
+  hand.check(hand.experiment().loaded.index == 1, "the output's head follows");
+  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "head 1 is right: " + verdict(hand)->sentence);
+  hand.check(verdict(hand)->sentence.find("head 1 of O with head 1 of Q, K, V") != std::string::npos, "both are named");
+  hand.choose(controls + "##output head", "head 0##0");
+  hand.settle();
+  hand.check(hand.experiment().loaded.index == 0 && hand.experiment().problem.input.index == 1, "another one is chosen");
+  hand.check(verdict(hand)->sentence.find("head 0 of O with head 1 of Q, K, V") != std::string::npos, "both are named");
+  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::wrong, "these do not belong together");
+  hand.stage.explorer().open_dropped(hand.session(), {o});
+  hand.settle();
+  hand.check(hand.experiment().loaded.index == 1, "an output that is opened has the input's head");
+}
+
+/// What is rewritten is read again; half a file waits.
+void rewritten(Hand& hand) {
+  const TemporaryDirectory folder;
+  const std::string file = wrong_output(folder), good = read_file(right_output(folder), 1 << 20);
+  hand.stage.explorer().open_dropped(hand.session(), {file});
+  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::wrong, "wrong at first");
+  const std::uint64_t before = hand.experiment().loaded.digest;
+  const auto until = [&](auto holds) {
+    for (int i = 0; i < 400 && !holds(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      hand.frames(1);
+    }
+  };
+  write_file(file, good.substr(0, good.size() / 2));
+  until([&] { return hand.stage.panel_input().messages.notice.find("cannot be read yet") != std::string::npos; });
+  hand.check(hand.experiment().loaded.digest == before, "half a file is not taken");
+  hand.check(hand.stage.panel_input().messages.notice.find("wrong.npy was rewritten, but cannot be read yet") == 0,
+             "it is told");
+  write_file(file, good);
+  until([&] { return hand.experiment().loaded.digest != before; });
+  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "the new one is right: " + verdict(hand)->sentence);
+}
+
+/// A failing verdict leads to the first wrong row.
+void shown(Hand& hand) {
+  const TemporaryDirectory folder;
+  Result r = compute(small_session().experiment);
+  r.a.values[37 * 16 + 5] += 3;
+  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
+  hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
+  const auto found = verdict(hand);
+  hand.check(found->first_row == 37 && found->worst_col == 5, "row 37 is wrong: " + found->sentence);
+  hand.check(found->sentence.find("in row 37") != std::string::npos, found->sentence);
+  hand.frames(2);
+  hand.click("//Statistics/###first wrong");
+  hand.settle();
+  const View& view = hand.session().view;
+  hand.check(view.cell_row == 37 && view.cell_col == 5, "its worst cell is pinned");
+  hand.check(view.zoom.row0 <= 37 && view.zoom.row1 > 37 && view.zoom.row1 - view.zoom.row0 < 96, "its tile is shown");
+  hand.check(view.field == Field::a_error, "its error is shown");
+}
+
+/// D becomes what the output is stored as, in one step that can be undone.
+void formats(Hand& hand) {
+  const TemporaryDirectory folder;
+  Experiment e = small_session().experiment;
+  e.format = fp16;
+  std::vector<double> o = compute(e).a.values;
+  write_file(folder / "o.npy", npy_bytes(96, 16, o.data()));
+  const Format before = hand.experiment().format;
+  hand.stage.explorer().open_dropped(hand.session(), {folder / "o.npy"});
+  hand.settle();
+  hand.check(before == bf16 && hand.experiment().format == fp16, "D is fp16 now");
+  hand.check(hand.stage.panel_input().messages.notice.find("D is fp16 now") == 0,
+             "it is said: " + hand.stage.panel_input().messages.notice);
+  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "and the output is right: " + verdict(hand)->sentence);
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
+  hand.settle();
+  hand.check(hand.experiment().format == bf16, "undone");
+}
+
+/// What is in a file is told while its path is typed.
+void looked_into(Hand& hand) {
+  const TemporaryDirectory folder;
+  const std::string file = right_output(folder);
+  hand.stage.explorer().look_into(file);
+  const FileContent content = hand.stage.panel_input().choices.content;
+  hand.check(content.files == file && content.tensors == std::vector<std::string>{"right.npy: [96, 16] F64"}, "one tensor");
+  hand.stage.explorer().look_into(folder / "absent.npy");
+  hand.check(hand.stage.panel_input().choices.content.tensors.empty(), "nothing is in no file");
+}
+
 constexpr std::array cases{
-    Case{"kernel", "dropped", dropped},           Case{"kernel", "in whose place", places}, Case{"kernel", "typed", typed},
-    Case{"kernel", "followed", followed},         Case{"kernel", "refused", refused},       Case{"kernel", "offered", offered},
+    Case{"kernel", "dropped", dropped},
+    Case{"kernel", "in whose place", places},
+    Case{"kernel", "typed", typed},
+    Case{"kernel", "followed", followed},
+    Case{"kernel", "refused", refused},
+    Case{"kernel", "offered", offered},
     Case{"kernel", "another size", another_size},
+    Case{"kernel", "heads", heads},
+    Case{"kernel", "rewritten", rewritten},
+    Case{"kernel", "shown", shown},
+    Case{"kernel", "formats", formats},
+    Case{"kernel", "looked into", looked_into},
 };
 
 }  // namespace

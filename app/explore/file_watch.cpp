@@ -1,0 +1,68 @@
+#include "app/explore/file_watch.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace attoscope {
+
+FileWatch::FileWatch(std::function<void()> published, Period period)
+    : published_(std::move(published)), period_(period), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+FileWatch::Stamp FileWatch::stamp_of(const std::string& file) {
+  std::error_code error;
+  Stamp stamp;
+  stamp.written = std::filesystem::last_write_time(file, error);
+  if (error) return {};
+  stamp.size = std::filesystem::file_size(file, error);
+  return error ? Stamp{} : stamp;
+}
+
+void FileWatch::watch(const std::vector<std::string>& files) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(files_, [&](const auto& entry) { return std::ranges::find(files, entry.first) == files.end(); });
+  for (const std::string& file : files) {
+    if (files_.contains(file)) continue;
+    const Stamp now = stamp_of(file);
+    files_[file] = {now, now};
+  }
+  wake_.notify_one();
+}
+
+std::vector<std::string> FileWatch::take() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> changed;
+  for (auto& [file, watched] : files_)
+    if (std::exchange(watched.changed, false)) changed.push_back(file);
+  return changed;
+}
+
+/// True if a file is another one than it was when that was told, and has been so for a period.
+bool FileWatch::look() {
+  bool found = false;
+  for (auto& [file, watched] : files_) {
+    const Stamp now = stamp_of(file);
+    const bool rests = now == watched.last, is_there = now != Stamp{};
+    watched.last = now;
+    if (!rests || !is_there || now == watched.told) continue;
+    watched.told = now;
+    watched.changed = found = true;
+  }
+  return found;
+}
+
+void FileWatch::run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (files_.empty())
+      wake_.wait(lock, stop, [&] { return !files_.empty(); });
+    else
+      wake_.wait_for(lock, stop, period_, [] { return false; });
+    if (stop.stop_requested() || !look()) continue;
+    lock.unlock();
+    published_();
+    lock.lock();
+  }
+}
+
+}  // namespace attoscope

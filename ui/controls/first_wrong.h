@@ -1,0 +1,14 @@
+/// The way from a failing verdict to the picture.
+#pragma once
+
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+
+struct PanelInput;
+
+/// A button that shows the first wrong row of a loaded output: its tile in the picture, its worst cell pinned. Nothing where
+/// the verdict is not known or finds nothing.
+void first_wrong_button(Session& session, const PanelInput& input, const Palette& colours);
+
+}  // namespace attoscope
