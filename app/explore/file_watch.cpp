@@ -21,11 +21,7 @@ FileWatch::Stamp FileWatch::stamp_of(const std::string& file) {
 void FileWatch::watch(const std::vector<std::string>& files) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(files_, [&](const auto& entry) { return std::ranges::find(files, entry.first) == files.end(); });
-  for (const std::string& file : files) {
-    if (files_.contains(file)) continue;
-    const Stamp now = stamp_of(file);
-    files_[file] = {now, now};
-  }
+  for (const std::string& file : files) added_ |= files_.try_emplace(file).second;
   wake_.notify_one();
 }
 
@@ -37,11 +33,19 @@ std::vector<std::string> FileWatch::take() {
   return changed;
 }
 
-/// True if a file is another one than it was when that was told, and has been so for a period.
-bool FileWatch::look() {
+/// True if a file is another one than it was when that was told, and has been so for a period. The files are looked at without
+/// the lock, which the window waits for: some lie on slow disks.
+bool FileWatch::look(std::unique_lock<std::mutex>& lock) {
+  std::map<std::string, Stamp> seen;
+  for (const auto& [file, watched] : files_) seen[file];
+  lock.unlock();
+  for (auto& [file, stamp] : seen) stamp = stamp_of(file);
+  lock.lock();
   bool found = false;
   for (auto& [file, watched] : files_) {
-    const Stamp now = stamp_of(file);
+    if (!seen.contains(file)) continue;
+    const Stamp now = seen[file];
+    if (!std::exchange(watched.known, true)) watched.told = watched.last = now;
     const bool rests = now == watched.last, is_there = now != Stamp{};
     watched.last = now;
     if (!rests || !is_there || now == watched.told) continue;
@@ -57,8 +61,9 @@ void FileWatch::run(const std::stop_token& stop) {
     if (files_.empty())
       wake_.wait(lock, stop, [&] { return !files_.empty(); });
     else
-      wake_.wait_for(lock, stop, period_, [] { return false; });
-    if (stop.stop_requested() || !look()) continue;
+      wake_.wait_for(lock, stop, period_, [&] { return added_; });
+    added_ = false;
+    if (stop.stop_requested() || !look(lock)) continue;
     lock.unlock();
     published_();
     lock.lock();

@@ -22,7 +22,7 @@ class FileWatch {
   /// `published` is called from the other thread whenever `take` has something to say.
   explicit FileWatch(std::function<void()> published, Period period = Period(250));
 
-  /// From now on these and no others. What is new among them counts as it is now.
+  /// From now on these and no others. What is new among them counts as the thread finds it next, at once.
   void watch(const std::vector<std::string>& files);
   /// The files that were rewritten since the last call.
   std::vector<std::string> take();
@@ -36,10 +36,10 @@ class FileWatch {
   };
   struct Watched {
     Stamp told, last;
-    bool changed = false;
+    bool known = false, changed = false;
   };
   static Stamp stamp_of(const std::string& file);
-  bool look();
+  bool look(std::unique_lock<std::mutex>& lock);
   void run(const std::stop_token& stop);
 
   std::function<void()> published_;
@@ -47,6 +47,7 @@ class FileWatch {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<std::string, Watched> files_;
+  bool added_ = false;   ///< some of them are not known yet
   std::jthread thread_;  ///< last, so it joins before anything it uses goes away
 };
 
