@@ -115,6 +115,7 @@ TEST(VerdictTable, PlantedKernelsAreNamedAndNeverMisnamed) {
   for (const Planted& kernel : planted_kernels())
     for (const Format& f : {bf16, fp16, fp32})
       for (const char* rounding : {"hw", "base_eager", "all_tile"}) {
+        if (testing::sanitized && !(f == bf16)) continue;
         const Problem p = problem(n, d, kernel.mask);
         const Diagnosis found = diagnosis(p, emulated(p, method(rounding, tile), f, kernel.edit), f);
         EXPECT_EQ(mistake(found, kernel.name, rounding == std::string("hw")), "")
@@ -172,6 +173,7 @@ TEST(VerdictTable, CorrectKernelsAreNotDoubted) {
       for (const Format& f : {bf16, fp16, fp32})
         for (const Policy& policy : policies()) {
           const auto& [rows, columns, size] = shapes[++shape % 4];
+          if (testing::sanitized && shape % 9 != 0) continue;
           Problem p;
           p.n = rows, p.d = columns, p.mask = mask, p.input.kind = kind;
           p.seed = static_cast<std::uint64_t>(shape);
@@ -193,6 +195,7 @@ TEST(VerdictTable, CorrectKernelsByOtherAlgorithms) {
       for (const Format& f : {bf16, fp16})
         for (const int size : {16, 48, 128})
           for (const bool reversed : {false, true}) {
+            if (testing::sanitized && !(size == 48)) continue;
             const Problem p = problem(250, 64, mask);
             Method m = with_algorithm(method("hw", size), algorithm);
             m.reverse_keys = reversed;
