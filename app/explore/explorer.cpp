@@ -43,13 +43,8 @@ std::string file_name(const std::string& path) { return path.substr(path.find_la
 
 /// The files behind a spec: one, or q.npy, k.npy and v.npy.
 std::vector<std::string> single_files(const std::string& spec) {
-  std::vector<std::string> files;
-  constexpr std::string_view between = ".npy,";
-  std::size_t begin = 0;
-  for (std::size_t end; (end = spec.find(between, begin)) != std::string::npos; begin = end + between.size())
-    files.push_back(spec.substr(begin, end + between.size() - 1 - begin));
-  files.push_back(spec.substr(begin));
-  return files;
+  const auto paths = npy_paths(spec);
+  return paths ? std::vector<std::string>(paths->begin(), paths->end()) : std::vector{spec};
 }
 
 /// True if a file is called as outputs are: o.npy, out_3.npy, attn.npy.

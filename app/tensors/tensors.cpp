@@ -14,19 +14,7 @@
 #include "app/words/numbers.h"
 
 namespace attoscope {
-namespace {
 
-/// Three tensors, each with the file it lies in.
-struct TensorFiles {
-  std::vector<InputFile> files;  ///< one for all, or one for each
-  std::array<StoredTensor, 3> qkv;
-  std::map<std::string, std::string> metadata;
-  Extent extent;
-
-  const InputFile& file_of(std::size_t i) const { return files[files.size() == 1 ? 0 : i]; }
-};
-
-/// "a.npy", "b.npy", "c.npy" from their list; none where it is no such list. Commas in directory names are left alone.
 std::optional<std::array<std::string, 3>> npy_paths(std::string_view list) {
   constexpr std::string_view between = ".npy,";
   const std::size_t first = list.find(between);
@@ -39,6 +27,18 @@ std::optional<std::array<std::string, 3>> npy_paths(std::string_view list) {
   if (paths[2].find(between) != std::string::npos) return std::nullopt;
   return paths;
 }
+
+namespace {
+
+/// Three tensors, each with the file it lies in.
+struct TensorFiles {
+  std::vector<InputFile> files;  ///< one for all, or one for each
+  std::array<StoredTensor, 3> qkv;
+  std::map<std::string, std::string> metadata;
+  Extent extent;
+
+  const InputFile& file_of(std::size_t i) const { return files[files.size() == 1 ? 0 : i]; }
+};
 
 bool names_tensors(std::string_view file) { return file.ends_with(".safetensors") || npy_paths(file).has_value(); }
 

@@ -1,6 +1,8 @@
 /// Q, K, V from files, and the text that names an input.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +33,9 @@ void load_tensors(Input& input, const ReadWatch& watch = {});
 /// True if what `load_tensors`, `describe_tensors` and `load_kernel_output` do with these files ("a.npy,b.npy,c.npy" or a
 /// single one) takes no longer than a frame: they are small, and so are their headers, or they are no files.
 bool quick_to_read(const std::string& files);
+
+/// "a.npy", "b.npy", "c.npy" from their list; none where it is no such list. Commas in directory names are left alone.
+std::optional<std::array<std::string, 3>> npy_paths(std::string_view list);
 
 /// What lies in FILE.safetensors, FILE.npy or q.npy,k.npy,v.npy, an :INDEX behind it or not: "q: [8, 1024, 64] F16" for each
 /// tensor. Data are not read. Throws as `load_tensors` does.
