@@ -1,0 +1,1 @@
+"""Whether an attention kernel's output is rounded or wrong."""

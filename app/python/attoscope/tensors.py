@@ -1,0 +1,210 @@
+"""Tensors of whatever library, by what they can do and not by their class; .safetensors files of them.
+
+>>> tensor_of([[1.0, 2.0], [3.0, 4.0]], "q").shape
+(2, 2)
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+
+from .errors import BadTensor, CouldNotRun
+
+#: Element types: their names in .safetensors files and the bytes of an element, by the names that NumPy, ml_dtypes and torch use.
+ELEMENT_TYPES = {
+    "float64": ("F64", 8),
+    "float32": ("F32", 4),
+    "float16": ("F16", 2),
+    "bfloat16": ("BF16", 2),
+    "float8_e4m3fn": ("F8_E4M3", 1),
+    "float8_e5m2": ("F8_E5M2", 1),
+}
+_BUFFER_FORMATS = {"d": "float64", "f": "float32", "e": "float16"}
+_EXPECTED = "float64, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2"
+
+
+class Tensor(NamedTuple):
+    """A tensor's numbers as they lie in a little-endian file, row after row."""
+
+    type: str  #: "BF16": as .safetensors calls it
+    shape: Tuple[int, ...]
+    data: bytes
+
+
+def tensor_of(value: Any, name: str) -> Tensor:
+    """The numbers of a torch tensor (of any device), an array of NumPy, CuPy, JAX, ml_dtypes or the like, a buffer, or nested lists.
+
+    `name` is what the sentence of a BadTensor calls it.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
+        return _of_torch(value, name)
+    if isinstance(value, (list, tuple)):
+        return _of_lists(value, name)
+    if hasattr(value, "__array__"):
+        return _of_array(value, name)
+    if hasattr(value, "get") and hasattr(value, "__cuda_array_interface__"):
+        return _of_array(value.get(), name)
+    return _of_buffer(value, name)
+
+
+def _known(type_name: str, name: str) -> Tuple[str, int]:
+    found = ELEMENT_TYPES.get(type_name)
+    if found is None:
+        raise BadTensor(f"{name} holds {type_name}, expected {_EXPECTED}")
+    return found
+
+
+def _of_torch(value: Any, name: str) -> Tensor:
+    import ctypes
+
+    type_name = str(value.dtype).rpartition(".")[2]
+    element, size = _known(type_name, name)
+    try:
+        host = value.detach()
+        host = (host.resolve_neg() if hasattr(host, "resolve_neg") else host).to("cpu").contiguous()
+        shape = tuple(int(length) for length in host.shape)
+        data = ctypes.string_at(host.data_ptr(), _count(shape) * size) if _count(shape) else b""
+    except Exception as error:  # a sparse, nested or meta tensor, a device that is lost or out of memory
+        raise BadTensor(f"{name} cannot be copied from {value.device}: {_first_line(error)}") from error
+    return Tensor(element, shape, data)
+
+
+def _of_array(value: Any, name: str) -> Tensor:
+    try:
+        array = value if hasattr(value, "tobytes") and hasattr(value, "byteswap") else value.__array__()
+    except Exception as error:  # CuPy refuses, a device may be lost
+        if not hasattr(value, "get"):
+            raise BadTensor(f"{name} cannot be copied: {_first_line(error)}") from error
+        array = value.get()
+    element, _ = _known(array.dtype.name, name)
+    swapped = array.dtype.byteorder == (">" if sys.byteorder == "little" else "=")
+    return Tensor(element, tuple(int(length) for length in array.shape), (array.byteswap() if swapped else array).tobytes())
+
+
+def _of_buffer(value: Any, name: str) -> Tensor:
+    try:
+        view = memoryview(value)
+    except TypeError:
+        raise BadTensor(f"{name} is of type {type(value).__name__}, expected a tensor, an array, nested lists or a file's name") from None
+    type_name = _BUFFER_FORMATS.get(view.format.lstrip("@=<"))
+    if type_name is None:
+        raise BadTensor(f"{name} is a buffer of format {view.format!r}, expected {_EXPECTED}")
+    return Tensor(ELEMENT_TYPES[type_name][0], tuple(view.shape or ()), view.tobytes())
+
+
+def _of_lists(value: Any, name: str) -> Tensor:
+    import array
+
+    shape = tuple(_lengths(value))
+    numbers = array.array("d")
+    try:
+        _gather(value, shape, numbers)
+    except (TypeError, ValueError):
+        raise BadTensor(f"{name} is no regular nest of lists of numbers: its first entries have shape {list(shape)}") from None
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return Tensor("F64", shape, numbers.tobytes())
+
+
+def _lengths(value: Any) -> Iterator[int]:
+    while isinstance(value, (list, tuple)):
+        yield len(value)
+        if not value:
+            return
+        value = value[0]
+
+
+def _gather(value: Any, shape: Tuple[int, ...], numbers: Any) -> None:
+    if not isinstance(value, (list, tuple)) or len(value) != shape[0]:
+        raise ValueError
+    if len(shape) == 1:
+        numbers.extend(map(float, value))
+        return
+    for row in value:
+        _gather(row, shape[1:], numbers)
+
+
+def _count(shape: Tuple[int, ...]) -> int:
+    count = 1
+    for length in shape:
+        count *= length
+    return count
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def check_attention(tensors: Mapping[str, Tensor]) -> None:
+    """Raises BadTensor where these (some of q, k, v, o) cannot belong to one attention."""
+    for name, tensor in tensors.items():
+        if not 2 <= len(tensor.shape) <= 4 or 0 in tensor.shape:
+            raise BadTensor(f"{name} has shape {list(tensor.shape)}, expected [n, d], [heads, n, d] or [batch, heads, n, d], none of them 0")
+    names = list(tensors)
+    for name in names[1:]:
+        first, other = tensors[names[0]].shape, tensors[name].shape
+        if len(first) != len(other) or first[-2:] != other[-2:]:
+            raise BadTensor(f"{names[0]} has shape {list(first)} and {name} {list(other)}, expected the same number of axes, n and d")
+    if {"q", "o"} <= set(names) and tensors["q"].shape != tensors["o"].shape:
+        raise BadTensor(f"o has shape {list(tensors['o'].shape)}, expected that of q, {list(tensors['q'].shape)}")
+    if {"k", "v"} <= set(names) and tensors["k"].shape != tensors["v"].shape:
+        raise BadTensor(f"v has shape {list(tensors['v'].shape)}, expected that of k, {list(tensors['k'].shape)}")
+    if {"q", "k"} <= set(names) and len(tensors["q"].shape) > 2:
+        heads, keys = tensors["q"].shape[-3], tensors["k"].shape[-3]
+        if heads % keys:
+            raise BadTensor(f"q has {heads} heads and k {keys}, expected a divisor of {heads}")
+
+
+def safetensors_header(entries: Mapping[str, Tuple[str, Tuple[int, ...], int]], metadata: Optional[Mapping[str, str]] = None) -> bytes:
+    """The first bytes of a .safetensors file that holds these (type, shape, bytes) in this order."""
+    header: Dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    begin = 0
+    for name, (element, shape, size) in entries.items():
+        header[name] = {"dtype": element, "shape": list(shape), "data_offsets": [begin, begin + size]}
+        begin += size
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def save_safetensors(file: "os.PathLike[str] | str", tensors: Mapping[str, Any], metadata: Optional[Mapping[str, str]] = None) -> None:
+    """Writes tensors of whatever library into a .safetensors file: whole, or not at all.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_safetensors(folder + "/a.safetensors", {"q": [[1.0, 2.0]]}, {"mask": "causal"})
+    ...     os.path.getsize(folder + "/a.safetensors") > 16
+    True
+    """
+    found = {name: tensor_of(value, name) for name, value in tensors.items()}
+    entries = {name: (tensor.type, tensor.shape, len(tensor.data)) for name, tensor in found.items()}
+    write_whole(file, [safetensors_header(entries, metadata), *(tensor.data for tensor in found.values())])
+
+
+def write_whole(file: "os.PathLike[str] | str", parts: "List[bytes] | Iterator[bytes]") -> None:
+    """Writes the parts one after another under another name first, so that nobody sees half a file, and none is left."""
+    path = os.fspath(file)
+    partial = f"{path}.{os.getpid()}.part"
+    try:
+        with open(partial, "wb") as out:
+            for part in parts:
+                out.write(part)
+        os.replace(partial, path)
+    except OSError as error:
+        _remove(partial)
+        raise CouldNotRun(f"{path} cannot be written: {error.strerror or error}") from error
+    except BaseException:
+        _remove(partial)
+        raise
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
