@@ -11,12 +11,14 @@
 #include "app/commands/bench.h"
 #include "app/commands/dot_command.h"
 #include "app/commands/figure_command.h"
+#include "app/commands/judge_command.h"
 #include "app/commands/progress_line.h"
 #include "app/commands/run_command.h"
 #include "app/commands/sweep_command.h"
 #include "app/commands/train_command.h"
 #include "app/commands/window_commands.h"
 #include "app/json/json.h"
+#include "app/link/link_message.h"
 #include "app/papers/named.h"
 #include "app/session/report.h"
 #include "app/session/result_json.h"
@@ -47,8 +49,11 @@ struct Invocation {
   RenderArguments render;
   LessonsArguments lessons;
   DotArguments dot;
+  JudgeArguments judge;
   WindowArguments window;
+  OpenArguments open;
   bool presets_as_json = false;
+  ExitCode outcome = done;
   std::ostream& err;
   std::function<void(std::ostream&)> command;
 };
@@ -316,15 +321,60 @@ void add_dot(CLI::App& app, Invocation& typed) {
   c.callback([&] { typed.command = [&x](std::ostream& out) { dot(x, out); }; });
 }
 
+void add_judge(CLI::App& app, Invocation& typed) {
+  CLI::App& c =
+      *app.add_subcommand("judge", "Tell whether your kernel's output is rounded or wrong: exit code 0 is rounded, 3 is wrong");
+  JudgeArguments& x = typed.judge;
+  begin_group(c, "Tensors");
+  constexpr const char* one = " of the call, all heads: FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR";
+  c.add_option("--q", x.q, std::string("Q") + one);
+  c.add_option("--k", x.k, std::string("K") + one + "; its heads may be fewer than those of Q");
+  c.add_option("--v", x.v, std::string("V") + one);
+  c.add_option("--o", x.o, std::string("your kernel's output") + one);
+  c.add_option("--input", x.input, "FILE.safetensors with those of q, k, v and o that are not named");
+  c.add_option("--layout", x.layout, "order of the dimensions: bhnd (batch, heads, tokens, d) or bnhd")->capture_default_str();
+  c.add_option("--head", x.head, "judge this head alone");
+  begin_group(c, "What the kernel computes");
+  for (const std::string_view key : {"mask", "scale", "softcap", "alibi", "sink"}) add_parameter(c, x, *find_parameter(key));
+  begin_group(c, "How it rounds");
+  add_parameter(c, x, parameter("format"), "main format D of its P (that of Q, or the narrow one that all its numbers fit)");
+  add_parameter(c, x, parameter("policy"),
+                "where it rounds (see attoscope presets); without it, as kernels do that keep scores, "
+                "max and sums in fp32");
+  c.add_option("--like", x.like, "a whole kernel (see attoscope presets), such as fa3_h100");
+  begin_group(c, "Device");
+  c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
+  begin_group(c, "Output");
+  c.add_option("--json", x.json, "write the verdict to this file, - for standard output");
+  c.add_option("--report", x.report,
+               "write a page with the verdict, a map of the errors and how the tolerance came about: FILE.html");
+  c.add_flag("--quiet", x.quiet, "show no progress (it is shown on terminals only)");
+  c.callback([&] {
+    typed.command = [&typed, &x](std::ostream& out) {
+      typed.outcome = judge(x, out, shown_progress(x.quiet)) ? done : judged_wrong;
+    };
+  });
+}
+
+void add_open(CLI::App& app, Invocation& typed) {
+  CLI::App& c =
+      *app.add_subcommand("open", "Show files in the window that runs, or in one that is started, and return at once");
+  OpenArguments& x = typed.open;
+  c.add_option("file", x.files, "a session, FILE.safetensors, your kernel's o.npy, or q.npy k.npy v.npy o.npy")->required();
+  begin_group(c, "What the kernel computes");
+  for (const std::string_view key : link_settings) add_parameter(c, x, *find_parameter(key));
+  c.callback([&] { typed.command = [&x](std::ostream&) { send_files(x); }; });
+}
+
 /// No subcommand: the window. A word that is no file was meant to be a command.
 void open_window_on(const WindowArguments& x) {
   for (const std::string& file : x.files) {
     const bool file_like = file.ends_with(".json") || file.find('/') != std::string::npos;
     std::error_code error;
     if (!file_like && !std::filesystem::exists(file, error))
-      throw std::invalid_argument(
-          in_quotes(file) +
-          " is neither a command (run, sweep, train, figure, presets, bench, dot, render, lessons) nor a session file");
+      throw std::invalid_argument(in_quotes(file) +
+                                  " is neither a command (run, sweep, train, figure, presets, bench, dot, judge, open, render, "
+                                  "lessons) nor a session file");
   }
   if (x.files.size() == 2 || x.files.size() > 4)
     throw std::invalid_argument(std::to_string(x.files.size()) +
@@ -347,6 +397,7 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   app.add_option("file", typed.window.files,
                  "what to open in the window: a session (the last one), your kernel's o.npy, or q.npy k.npy v.npy o.npy");
   app.add_option("--device", typed.window.device, device_help() + " (the session's)");
+  app.add_flag("--no-link", typed.window.no_link, "do not let attoscope open and Python's view show files in this window");
   add_run(app, typed);
   add_sweep(app, typed);
   add_train(app, typed);
@@ -356,6 +407,8 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   add_render(app, typed);
   add_lessons(app, typed);
   add_dot(app, typed);
+  add_judge(app, typed);
+  add_open(app, typed);
   app.set_version_flag("--version", std::string("attoscope ") + ATTOSCOPE_VERSION, "print the version");
   app.require_subcommand(0, 1);
   app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -382,7 +435,7 @@ int run_command_line(const std::vector<std::string>& arguments, std::ostream& ou
       app.exit(asked, out, err);
       check_written(out);
     }
-    return done;
+    return typed.outcome;
   } catch (const CLI::ParseError& error) {
     return complain(err, std::string(error.what()) + " (see attoscope --help)", wrong_usage);
   } catch (const std::invalid_argument& error) {

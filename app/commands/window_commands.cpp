@@ -1,14 +1,18 @@
 #include "app/commands/window_commands.h"
 
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
+#include "app/link/live_link.h"
+#include "app/link/start_window.h"
 #include "app/session/session.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/presets.h"
 #ifdef ATTOSCOPE_GUI
 #include "app/explore/app.h"
 #include "app/explore/lesson_pages.h"
@@ -28,6 +32,22 @@ LastSession session_from(const std::string& file, std::vector<std::string>& rema
   throw std::runtime_error("this build has no window, configure it with -DATTOSCOPE_GUI=ON; attoscope run works without");
 }
 #endif
+
+/// The files and settings of a message; what makes no sense is refused before it is sent.
+LinkMessage message_of(const OpenArguments& x) {
+  if (x.files.size() == 2 || x.files.size() > 4)
+    throw std::invalid_argument(std::to_string(x.files.size()) +
+                                " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
+  LinkMessage message{.settings = x.typed};
+  Experiment e = default_experiment();
+  set_problem(e.problem, x);
+  set_methods(e, x, true);
+  for (const std::string& file : x.files) {
+    InputFile check(file);
+    message.files.push_back(std::filesystem::absolute(file).lexically_normal().string());
+  }
+  return message;
+}
 
 }  // namespace
 
@@ -59,6 +79,16 @@ void write_lessons(const LessonsArguments& x, std::ostream& out) { write_lesson_
 
 void draw_window_plot(const FigureArguments& x, std::ostream& out) { draw_plot(x, out); }
 
+void send_files(const OpenArguments& x) {
+  const LinkMessage message = message_of(x);
+  const std::string path = link_path();
+  if (path.empty())
+    throw std::runtime_error(
+        "there is no folder that belongs to this user alone for the link to the window: expected one in "
+        "$XDG_RUNTIME_DIR or the temporary directory");
+  if (!send_to_window(path, message)) start_window_with(path, message);
+}
+
 void open_window(const WindowArguments& x) {
   if (x.device) check_device("--device", *x.device);
   std::vector<std::string> remarks;
@@ -69,6 +99,7 @@ void open_window(const WindowArguments& x) {
               .example_file = example_file(),
               .device = x.device,
               .files = x.session().empty() ? x.files : std::vector<std::string>{},
+              .link = !x.no_link,
               .remarks = std::move(remarks)});
 }
 #else
@@ -81,6 +112,11 @@ void render_picture(const RenderArguments& x, std::ostream&) {
 void write_lessons(const LessonsArguments&, std::ostream&) { no_window(); }
 
 void draw_window_plot(const FigureArguments&, std::ostream&) { no_window(); }
+
+void send_files(const OpenArguments& x) {
+  message_of(x);
+  no_window();
+}
 
 void open_window(const WindowArguments& x) {
   if (x.device) check_device("--device", *x.device);

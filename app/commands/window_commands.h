@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/commands/figure_command.h"
+#include "app/session/experiment_options.h"
 
 namespace attoscope {
 
@@ -28,12 +29,18 @@ struct LessonsArguments {
 struct WindowArguments {
   std::vector<std::string> files;       ///< a session, a file of tensors or of an output, or q, k, v and o .npy; none: the last
   std::optional<std::string> device{};  ///< for this window alone; none: the session's
+  bool no_link = false;                 ///< other programs cannot tell it what to open
 
   /// The session among them; "": the last one.
   std::string session() const {
     const auto names = [&](std::string_view type) { return files.front().find(type) != std::string::npos; };
     return files.size() == 1 && !names(".npy") && !names(".safetensors") ? files.front() : "";
   }
+};
+
+/// Options of `attoscope open` as typed.
+struct OpenArguments : ExperimentOptions {
+  std::vector<std::string> files;
 };
 
 /// Width and height in pixels.
@@ -52,6 +59,9 @@ void write_lessons(const LessonsArguments& arguments, std::ostream& out);
 
 /// Draws a plot of the window as a figure, as `draw_plot` says.
 void draw_window_plot(const FigureArguments& arguments, std::ostream& out);
+
+/// Sends files to the window that runs, or to one that it starts, and returns.
+void send_files(const OpenArguments& arguments);
 
 /// Opens the window and returns when it was closed.
 void open_window(const WindowArguments& arguments);

@@ -1,6 +1,7 @@
 #include "app/explore/app.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "app/explore/explorer.h"
@@ -8,6 +9,7 @@
 #include "app/explore/requests.h"
 #include "app/explore/session_requests.h"
 #include "app/files/paths.h"
+#include "app/link/live_link.h"
 #include "app/sweep/point_cache.h"
 #include "app/sweep/sweeper.h"
 #include "app/train/train_desk.h"
@@ -32,7 +34,8 @@ class App {
       : session_(start.session),
         sessions_({default_session_file(), recent_sessions_file()}, session_, start.document, start.device, start.last_read),
         dialog_([this] { window_.wake(); }),
-        explorer_(start, [this] { window_.wake(); }) {
+        explorer_(start, [this] { window_.wake(); }),
+        link_(start.link ? link_path() : "", [this] { window_.wake(); }) {
     if (start.device) session_.device = *start.device;
     if (start.remarks.empty()) explorer_.show_error(window_.remark());
     if (start.files.empty()) return;
@@ -54,6 +57,7 @@ class App {
  private:
   void show_frame() {
     open_files(window_.take_dropped(), desk());
+    if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, desk());
     explorer_.update(session_);
     sweeper_.update(session_, explorer_.computing());
     train_.update(session_, explorer_.computing());
@@ -99,6 +103,7 @@ class App {
   Explorer explorer_;                                                   ///< after window_, which its worker wakes
   Sweeper sweeper_{[this] { window_.wake(); }, default_point_cache()};  ///< likewise
   TrainDesk train_{[this] { window_.wake(); }, {data_directory()}};     ///< likewise
+  LiveLink link_;                                                       ///< likewise
 };
 
 }  // namespace

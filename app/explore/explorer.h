@@ -88,6 +88,7 @@ class Explorer {
   FileReader::Read reread_output(const Experiment& experiment);
   FileReader::Read reread_input(const Experiment& experiment);
   void open_all(Session& session, const std::vector<std::string>& files);
+  void open_both(Session& session, const std::string& input, const std::string& output);
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void follow_head(Experiment& experiment);
   void watch_files(const Experiment& experiment);

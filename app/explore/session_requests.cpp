@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/session/experiment_options.h"
 #include "app/session/session.h"
 #include "kernels/experiment/rules.h"
 
@@ -102,6 +103,19 @@ void open_captured(const CapturedFile& captured, const SessionDesk& desk) {
 void open_files(const std::vector<std::string>& files, const SessionDesk& desk) {
   if (files.size() == 1 && files.front().ends_with(".json")) return open_session(files.front(), desk);
   desk.explorer.open_dropped(desk.session, files);
+}
+
+void open_sent(const LinkMessage& message, const SessionDesk& desk) {
+  attempt(desk.explorer, [&] {
+    ExperimentOptions options;
+    options.typed = message.settings;
+    Experiment e = desk.session.experiment;
+    set_problem(e.problem, options);
+    if (const std::string* const format = options.find("format")) e = with_format(std::move(e), parse_format(*format));
+    desk.session.experiment = std::move(e);
+    desk.session.view.workspace = Workspace::explore;
+    open_files(message.files, desk);
+  });
 }
 
 void take_trained(const SessionDesk& desk) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/explore/explorer.h"
+#include "app/link/link_message.h"
 #include "app/session/session_store.h"
 #include "app/train/train_desk.h"
 #include "app/window/file_dialog.h"
@@ -22,6 +23,9 @@ struct SessionDesk {
 
 /// A session's file, a file of tensors or of a kernel's output, or three .npy that belong together.
 void open_files(const std::vector<std::string>& files, const SessionDesk& desk);
+
+/// What another program sent: its settings become the experiment's, then its files are opened in Explore.
+void open_sent(const LinkMessage& message, const SessionDesk& desk);
 
 /// What was trained, saved or opened since the last call is told; Q, K, V that were asked for are opened in Explore.
 void take_trained(const SessionDesk& desk);

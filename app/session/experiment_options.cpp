@@ -52,16 +52,6 @@ void set_plain(const ExperimentOptions& x, bool of_a, Visit visit) {
   }
 }
 
-void set_problem(Problem& p, const ExperimentOptions& x) {
-  if (const auto* t = x.find("input")) p = with_input(p, of_option("--input", [&] { return parse_input(*t); }));
-  if (const auto* t = x.find("scale")) p.scale = scale(*t);
-  if (const auto* t = x.find("mask")) p.mask = of_option("--mask", [&] { return parse_mask(*t); });
-  if (const auto* t = x.find("rows")) p.rows = *t == "all" ? 0 : whole_number("--rows", *t, 1, max_n);
-  set_plain(x, false, [&](const std::string& option, const std::string& field, const std::string& value) {
-    set_field(option, field, value, [&](FieldSetter& s) { visit_problem(s, p); });
-  });
-}
-
 /// The algorithm and the policy of a. A policy that is named beside an algorithm leaves the algorithm as it is named.
 void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
   const std::string *const algorithm = x.find("algorithm"), *const text = x.find("policy");
@@ -100,6 +90,16 @@ void load_kernel(Experiment& e, const ExperimentOptions& x) {
 }
 
 }  // namespace
+
+void set_problem(Problem& p, const ExperimentOptions& x) {
+  if (const auto* t = x.find("input")) p = with_input(p, of_option("--input", [&] { return parse_input(*t); }));
+  if (const auto* t = x.find("scale")) p.scale = scale(*t);
+  if (const auto* t = x.find("mask")) p.mask = of_option("--mask", [&] { return parse_mask(*t); });
+  if (const auto* t = x.find("rows")) p.rows = *t == "all" ? 0 : whole_number("--rows", *t, 1, max_n);
+  set_plain(x, false, [&](const std::string& option, const std::string& field, const std::string& value) {
+    set_field(option, field, value, [&](FieldSetter& s) { visit_problem(s, p); });
+  });
+}
 
 void set_methods(Experiment& e, const ExperimentOptions& x, bool fresh) {
   if (x.like) {

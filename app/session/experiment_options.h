@@ -43,6 +43,9 @@ Experiment experiment_of(const ExperimentOptions& options);
 /// The traced row of n tokens as --row says: 0 to n - 1, or -n to -1 from the end. Throws std::invalid_argument in a sentence.
 int row_of(const std::string& typed, int n);
 
+/// Sets what the options say of the problem; no file is read.
+void set_problem(Problem& problem, const ExperimentOptions& options);
+
 /// Sets what the options say of a whole kernel, the main format, a and b, but for `set`, by the rules of
 /// kernels/experiment/rules.h. Where `fresh`, there was no choice before: another kind of algorithm then has its usual policy
 /// where none is named.

@@ -164,6 +164,16 @@ bool holds_kernel_output(const std::string& file) {
   return file.ends_with(safetensors) && tensor_roles(InputFile(file)).output;
 }
 
+bool holds_whole_call(const std::string& file) {
+  if (!file.ends_with(safetensors)) return false;
+  try {
+    const TensorRoles roles = tensor_roles(InputFile(file));
+    return roles.inputs && roles.output;
+  } catch (const std::exception&) {  // the sentence about it comes from who reads
+    return false;
+  }
+}
+
 Diagnosis diagnose_with_heads(const Result& result, const Options& options) {
   return diagnose(result, heads_of(result.experiment.problem.input), options);
 }

@@ -39,6 +39,9 @@ bool is_kernel_output(const std::string& file);
 /// True if a .safetensors file has an output among its tensors.
 bool holds_kernel_output(const std::string& file);
 
+/// True if a .safetensors file has Q, K, V and an output; false where it cannot be read.
+bool holds_whole_call(const std::string& file);
+
 /// `diagnose` with the other heads of the file that the input came from.
 Diagnosis diagnose_with_heads(const Result& result, const Options& options = {});
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -124,11 +125,9 @@ std::map<std::string, std::string> metadata_of(const Parsed& header, const std::
 }
 
 ElementType readable_type(const std::string& dtype, const std::string& label) {
-  if (dtype == "F64") return ElementType::F64;
-  if (dtype == "F32") return ElementType::F32;
-  if (dtype == "F16") return ElementType::F16;
-  if (dtype == "BF16") return ElementType::BF16;
-  throw std::runtime_error(label + " has dtype " + in_quotes(dtype) + ", expected F64, F32, F16 or BF16");
+  const auto found = std::ranges::find(element_type_names, dtype);
+  if (found != element_type_names.end()) return static_cast<ElementType>(found - element_type_names.begin());
+  throw std::runtime_error(label + " has dtype " + in_quotes(dtype) + ", expected F64, F32, F16, BF16, F8_E4M3 or F8_E5M2");
 }
 
 /// The names that the file uses for q, k, v: the first convention of which it holds all three.
@@ -229,6 +228,22 @@ std::vector<std::string> tensor_texts(const InputFile& file) {
       texts.push_back(key + ": " + shape_text(whole_numbers(entry, "shape", header.label(key))) + " " +
                       dtype_of(entry, header.label(key)));
   return texts;
+}
+
+StoredTensor read_tensor(const InputFile& file, std::span<const std::string_view> names, bool or_only) {
+  const CheckedHeader header = checked_header(file);
+  std::vector<std::string> there;
+  for (const auto& [key, entry] : header.tensors.items())
+    if (key != "__metadata__") there.push_back(key);
+  for (const std::string_view name : names)
+    if (std::ranges::find(there, name) != there.end()) return header.stored(std::string(name));
+  if (or_only && there.size() == 1) return header.stored(there.front());
+  std::string wanted, held;
+  for (const std::string_view name : names) wanted += (wanted.empty() ? "" : ", ") + in_quotes(name);
+  for (const std::string& name : std::span(there).first(std::min<std::size_t>(there.size(), 12)))
+    held += (held.empty() ? "" : ", ") + in_quotes(name);
+  throw std::runtime_error(file.path() + ": has no tensor " + wanted + ", only " + (held.empty() ? "none" : held) +
+                           (there.size() > 12 ? ", ..." : ""));
 }
 
 StoredTensor read_output_tensor(const InputFile& file) {

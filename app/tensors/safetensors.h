@@ -3,7 +3,9 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "app/tensors/stored_tensor.h"
 
@@ -32,6 +34,10 @@ TensorRoles tensor_roles(const InputFile& file);
 
 /// What each tensor is: "q: [8, 1024, 64] F16", in the order of their names. Throws as `read_safetensors` does.
 std::vector<std::string> tensor_texts(const InputFile& file);
+
+/// The first of these tensors that `file` holds or, where `or_only`, the only one that it has. Throws as `read_safetensors`
+/// does.
+StoredTensor read_tensor(const InputFile& file, std::span<const std::string_view> names, bool or_only);
 
 /// A kernel's output among the tensors of `file`. Throws as `read_safetensors` does.
 StoredTensor read_output_tensor(const InputFile& file);

@@ -38,9 +38,22 @@ double from_f16(std::uint32_t bits) {
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
+/// OCP's e4m3: without infinities, and NaN in its last code alone.
+double from_e4m3(std::uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> 3 & 15);
+  const auto fraction = static_cast<double>(bits & 7);
+  double magnitude = exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10);
+  if ((bits & 127) == 127) magnitude = std::numeric_limits<double>::quiet_NaN();
+  return (bits & 128) != 0 ? -magnitude : magnitude;
+}
+
 double number_at(const char* bytes, ElementType type, bool big_endian) {
   const std::uint64_t bits = bits_at(bytes, bytes_of(type), big_endian);
   switch (type) {
+    case ElementType::F8_E4M3:
+      return from_e4m3(static_cast<std::uint32_t>(bits));
+    case ElementType::F8_E5M2:  // the upper half of an fp16
+      return from_f16(static_cast<std::uint32_t>(bits << 8));
     case ElementType::F16:
       return from_f16(static_cast<std::uint32_t>(bits));
     case ElementType::BF16:

@@ -15,13 +15,13 @@ namespace attoscope {
 /// Told now and then how much of what is wanted has been read, 0 .. 1; true asks to stop.
 using ReadWatch = std::function<bool(double share)>;
 
-enum class ElementType : std::uint8_t { F16, BF16, F32, F64 };
-constexpr int bytes_of(ElementType t) { return t == ElementType::F64 ? 8 : t == ElementType::F32 ? 4 : 2; }
+enum class ElementType : std::uint8_t { F8_E4M3, F8_E5M2, F16, BF16, F32, F64 };
+inline constexpr std::array<std::string_view, 6> element_type_names{"F8_E4M3", "F8_E5M2", "F16", "BF16", "F32", "F64"};
+inline constexpr std::array<int, 6> element_type_bytes{1, 1, 2, 2, 4, 8};
+constexpr int bytes_of(ElementType t) { return element_type_bytes[static_cast<std::size_t>(t)]; }
 
 /// "BF16"
-constexpr std::string_view type_name(ElementType t) {
-  return t == ElementType::F16 ? "F16" : t == ElementType::BF16 ? "BF16" : t == ElementType::F32 ? "F32" : "F64";
-}
+constexpr std::string_view type_name(ElementType t) { return element_type_names[static_cast<std::size_t>(t)]; }
 
 /// Where a tensor of shape (n, d), (head, n, d) or (batch, head, n, d) lies in its file.
 struct StoredTensor {

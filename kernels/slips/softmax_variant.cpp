@@ -12,8 +12,10 @@ void to_scores(const SoftmaxVariant& variant, int row, Keys keys, std::vector<do
   const double cap = variant.softcap;
   for (int j = keys.first; j < keys.end; ++j) {
     double x = s[static_cast<std::size_t>(j)];
+    if (variant.products) x = round(*variant.products, x);
     if (cap != 0 && variant.caps_before_scale) x = cap * std::tanh(x / cap);
     x *= variant.scale;
+    if (variant.scores) x = round(*variant.scores, x);
     if (cap != 0 && !variant.caps_before_scale) x = cap * std::tanh(x / cap);
     s[static_cast<std::size_t>(j)] = x - variant.alibi * std::abs(row - j);
   }
@@ -139,6 +141,11 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
   double l = sum_of(of_l.empty() ? e : of_l, keys);
   if (variant.sink) l += std::exp(*variant.sink - m);
   if (variant.extra_keys > 0) l += variant.extra_keys * std::exp(-m);
+  if (variant.probabilities) {
+    for (int j = keys.first; j < keys.end; ++j)
+      e[static_cast<std::size_t>(j)] = round(*variant.probabilities, e[static_cast<std::size_t>(j)] / l);
+    l = 1;
+  }
   add_values(head, variant, e, keys, variant.divides ? 1 / l : 1, out);
 }
 

@@ -39,6 +39,8 @@ struct SoftmaxVariant {
   StaleMax stale_max = StaleMax::none;      ///< of tiles of stale_tile keys
   int repeated_key = -1;                    ///< this key is counted twice, in l and in O; negative: none
   std::function<int(int key)> value_row{};  ///< the row of V that a key is combined with, negative: zeros; none: its own
+  /// What q.k, S before soft cap and ALiBi, and the normalised P are rounded to; none: nothing.
+  std::optional<Format> products{}, scores{}, probabilities{};
 };
 
 /// q.k of `row` with every key.

@@ -1,0 +1,112 @@
+#include "app/commands/judge_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "app/commands/progress_line.h"
+#include "app/files/files.h"
+#include "app/files/interrupts.h"
+#include "app/json/json.h"
+#include "app/judge/judge_json.h"
+#include "app/judge/judge_report.h"
+#include "app/judge/judge_words.h"
+#include "app/judge/judgement.h"
+#include "app/words/field_setter.h"
+#include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+JudgeSources sources_of(const JudgeArguments& x) {
+  const auto layout = std::ranges::find(head_layout_names, x.layout);
+  if (layout == head_layout_names.end()) refuse("--layout", x.layout, "bhnd or bnhd");
+  for (const auto& [option, file] : {std::pair{"--q", &x.q}, {"--k", &x.k}, {"--v", &x.v}, {"--o", &x.o}})
+    if (file->empty() && x.input.empty())
+      throw std::invalid_argument(std::string(option) + " is missing: expected --q, --k, --v and --o, or --input with --o");
+  return {x.input, x.q, x.k, x.v, x.o, static_cast<HeadLayout>(layout - head_layout_names.begin())};
+}
+
+/// Before anything is read: could the files be written at all, and is none of them read?
+void check_places(const JudgeArguments& x) {
+  if (!x.report.empty()) check_place("--report", x.report);
+  if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
+  for (const OutputPlace& read : {OutputPlace{"--q", x.q}, {"--k", x.k}, {"--v", x.v}, {"--o", x.o}, {"--input", x.input}})
+    check_distinct({{"--report", x.report}, {"--json", x.json}, read});
+}
+
+JudgeQuestion question_of(const JudgeArguments& x, int n, int d) {
+  JudgeQuestion question;
+  Experiment e = default_experiment();
+  set_problem(e.problem, x);
+  e.problem = with_sizes(e.problem, n, d);
+  set_methods(e, x, true);
+  if (x.like || x.find("policy") != nullptr) {
+    question.declared = e.a;
+    question.declared_name = x.like ? *x.like : *x.find("policy");
+  }
+  if (x.find("format") != nullptr || (x.like && e.format == e4m3)) question.format = e.format;
+  question.problem = e.problem;
+  if (x.head) question.head = whole_number("--head", *x.head, 0, 1 << 20);
+  return question;
+}
+
+/// A word as a shell reads it back.
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                          "_-./:=,+@%") == std::string::npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The command that judges the same again.
+std::string command_of(const JudgeArguments& x) {
+  std::string text = "attoscope judge";
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (!value.empty()) text += " " + option + " " + shell_word(value);
+  };
+  add("--input", x.input), add("--q", x.q), add("--k", x.k), add("--v", x.v), add("--o", x.o);
+  for (const auto& [key, value] : x.typed) add("--" + key, value);
+  add("--like", x.like.value_or(""));
+  add("--head", x.head.value_or(""));
+  add("--layout", x.layout == "bhnd" ? "" : x.layout);
+  return text;
+}
+
+CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int threads, std::ostream* terminal) {
+  const Interrupts interrupts;
+  ProgressLine line(terminal);
+  const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
+  try {
+    return judge_call(files, question_of(x, files.n(), files.d()), options, [&](int done, int heads) {
+      if (heads > 1) line.show([&] { return fmt::format("{} of {} heads", done, heads); });
+    });
+  } catch (const Stopped&) {
+    throw std::runtime_error("stopped before the verdict was there; nothing was written");
+  }
+}
+
+}  // namespace
+
+bool judge(const JudgeArguments& x, std::ostream& out, std::ostream* terminal) {
+  const int threads = whole_number("--threads", x.threads, 0, 4096);
+  const JudgeSources sources = sources_of(x);
+  check_places(x);
+  const JudgedFiles files(sources);
+  const CallJudgement call = answer(x, files, threads, terminal);
+  const std::string command = command_of(x), json = x.json.empty() ? "" : json_text(judgement_json(call, command));
+  StagedFiles written;
+  if (!x.report.empty()) written.add(x.report, judgement_html(call, command));
+  if (!json.empty() && x.json != "-") written.add(x.json, json);
+  written.commit();
+  out << (x.json == "-" ? json : judgement_report(call)) << std::flush;
+  return call.rounded();
+}
+
+}  // namespace attoscope

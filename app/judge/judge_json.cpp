@@ -1,0 +1,57 @@
+#include "app/judge/judge_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "app/judge/judgement.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+Json slip_json(const std::optional<Slip>& slip) {
+  if (!slip) return nullptr;
+  return {{"kind", name(slip->kind)}, {"text", slip->text}, {"ratio", number_json(slip->ratio)}};
+}
+
+Json row_json(const JudgedRow& row) {
+  const HeadJudgement& h = row.found;
+  return {{"head", row.head},
+          {"verdict", h.rounded ? "rounded" : "wrong"},
+          {"as", h.as},
+          {"ratio", number_json(h.ratio)},
+          {"suspects", h.suspects},
+          {"elements", h.elements},
+          {"nonfinite", h.nonfinite},
+          {"max_abs", h.max_abs},
+          {"rms", h.rms},
+          {"where", h.where},
+          {"first_row", h.first_row},
+          {"worst_column", h.worst_col},
+          {"slip", slip_json(row.slip)}};
+}
+
+}  // namespace
+
+Json judgement_json(const CallJudgement& call, const std::string& command) {
+  Json family = Json::array(), table = Json::array();
+  for (const RivalError& r : call.family) family.push_back({{"rival", r.name}, {"max_abs", r.max_abs}, {"rms", r.rms}});
+  for (const JudgedRow& row : call.table) table.push_back(row_json(row));
+  return {{"schema", "attoscope.judgement/1"},
+          {"attoscope", ATTOSCOPE_VERSION},
+          {"verdict", call.rounded() ? "rounded" : "wrong"},
+          {"ok", call.rounded()},
+          {"sentences", call.sentences},
+          {"derivation", call.derivation},
+          {"format", name(call.claim.format)},
+          {"stored", name(call.claim.stored)},
+          {"n", call.n},
+          {"d", call.d},
+          {"heads", call.heads},
+          {"elements", call.elements()},
+          {"suspects", call.suspects()},
+          {"command", json_string(command)},
+          {"family", std::move(family)},
+          {"table", std::move(table)}};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,184 @@
+#include "app/judge/judge_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "app/files/png.h"
+#include "app/judge/judgement.h"
+#include "app/words/mathml.h"
+
+namespace attoscope {
+namespace {
+
+constexpr const char* style =
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:64em;margin:2em auto;padding:0 1em;color:#1c1e21;background:#fff}"
+    "h1{font-size:1.5em;line-height:1.25;border-left:.3em solid var(--mark);padding-left:.6em}"
+    "h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse}"
+    "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #d8dce2;font-variant-numeric:tabular-nums}"
+    "td.text,th.text{text-align:left}tr.wrong td{background:#fdece6}code{background:#f1f3f6;padding:.15em .35em;"
+    "overflow-wrap:anywhere}img{image-rendering:pixelated;border:1px solid #d8dce2}.key span{display:inline-block;width:1.6em;"
+    "height:.9em;margin:0 .4em 0 1em;border:1px solid #d8dce2;vertical-align:-.1em}svg text{font:11px system-ui,sans-serif;"
+    "fill:#555}";
+
+std::string base64(const std::string& bytes) {
+  constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0);
+    for (std::size_t k = 0; k < 4; ++k) text += i + k <= bytes.size() ? digits[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
+/// The error over the tolerance of an element of the head that is shown; infinite for NaN.
+double share_of(const CallJudgement& call, int row, int c) {
+  const Tolerance& t = call.detail.tolerance;
+  const double o = call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.d) + static_cast<std::size_t>(c)];
+  const double share = std::abs(o - t.golden(row, c)) / t.of(row, c, o);
+  return std::isfinite(share) ? share : 1e9;
+}
+
+struct Colour {
+  double r, g, b;
+};
+Colour between(const Colour& x, const Colour& y, double t) {
+  return {x.r + (y.r - x.r) * t, x.g + (y.g - x.g) * t, x.b + (y.b - x.b) * t};
+}
+/// White to blue within the tolerance; beyond it orange to dark red, ever darker up to a hundred times.
+Colour colour_of(double share) {
+  if (share <= 1) return between({255, 255, 255}, {76, 120, 178}, share);
+  return between({245, 150, 60}, {120, 0, 20}, std::min(1.0, std::log10(share) / 2));
+}
+
+/// The largest share of each cell of elements: rows down, columns across.
+struct ShareMap {
+  int width = 0, height = 0, rows_a_cell = 1;
+  std::vector<double> shares{};
+};
+ShareMap share_map(const CallJudgement& call) {
+  constexpr int most_rows = 512;
+  ShareMap m;
+  m.rows_a_cell = (call.n + most_rows - 1) / most_rows;
+  m.width = call.d, m.height = (call.n + m.rows_a_cell - 1) / m.rows_a_cell;
+  m.shares.assign(static_cast<std::size_t>(m.width) * static_cast<std::size_t>(m.height), 0);
+  for (int row = 0; row < call.n; ++row)
+    for (int c = 0; c < call.d; ++c) {
+      double& cell = m.shares[static_cast<std::size_t>(row / m.rows_a_cell) * static_cast<std::size_t>(m.width) +
+                              static_cast<std::size_t>(c)];
+      cell = std::max(cell, share_of(call, row, c));
+    }
+  return m;
+}
+
+std::string map_html(const ShareMap& m) {
+  Picture picture{m.width, m.height, {}};
+  for (const double share : m.shares) {
+    const Colour c = colour_of(share);
+    for (const double x : {c.r, c.g, c.b}) picture.rgb.push_back(static_cast<std::uint8_t>(x));
+  }
+  const int wide = std::max(1, 640 / m.width), tall = std::max(1, 480 / m.height);
+  return fmt::format(
+      "<img width=\"{}\" height=\"{}\" alt=\"error over tolerance of every element\" "
+      "src=\"data:image/png;base64,{}\">\n",
+      m.width * wide, m.height * tall, base64(to_png(picture)));
+}
+
+/// The largest share of every row, or of every column.
+std::vector<double> profile(const CallJudgement& call, bool along_rows) {
+  std::vector<double> most(static_cast<std::size_t>(along_rows ? call.n : call.d), 0);
+  for (int row = 0; row < call.n; ++row)
+    for (int c = 0; c < call.d; ++c) {
+      double& x = most[static_cast<std::size_t>(along_rows ? row : c)];
+      x = std::max(x, share_of(call, row, c));
+    }
+  return most;
+}
+
+/// A curve over a logarithmic axis from 1/100 of the tolerance on, with the tolerance as a line.
+std::string profile_svg(const std::vector<double>& most, const char* what) {
+  constexpr double width = 640, height = 130, left = 48, bottom = 20;
+  const double top = std::max(1.0, std::ceil(std::log10(std::min(1e6, *std::ranges::max_element(most) + 1e-9))));
+  const auto y_of = [&](double share) {
+    return height * (top - std::clamp(std::log10(std::max(share, 1e-9)), -2.0, top)) / (top + 2);
+  };
+  std::string points;
+  for (std::size_t i = 0; i < most.size(); ++i)
+    points += fmt::format("{:.1f},{:.1f} ", left + width * (static_cast<double>(i) + 0.5) / static_cast<double>(most.size()),
+                          y_of(most[i]));
+  std::string svg =
+      fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"largest error over tolerance along {}s\">",
+                  width + left + 8, height + bottom + 4, what);
+  for (int power = -2; power <= static_cast<int>(top); ++power)
+    svg += fmt::format(
+        "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\"/><text x=\"{4}\" y=\"{5:.1f}\" "
+        "text-anchor=\"end\">{6:g}</text>",
+        left, left + width, y_of(std::pow(10.0, power)), power == 0 ? "#c0392b" : "#e3e6ea", left - 6,
+        std::min(y_of(std::pow(10.0, power)) + 4, height), std::pow(10.0, power));
+  svg += fmt::format("<polyline fill=\"none\" stroke=\"#4c78b2\" stroke-width=\"1.2\" points=\"{}\"/>", points);
+  return svg + fmt::format("<text x=\"{}\" y=\"{}\">{} 0</text><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text></svg>\n",
+                           left, height + bottom - 4, what, left + width, height + bottom - 4, most.size() - 1);
+}
+
+std::string heads_html(const CallJudgement& call) {
+  std::string html =
+      "<table><tr><th>head</th><th class=\"text\">verdict</th><th>error / tolerance</th><th>suspects</th><th>largest error</th>"
+      "<th>rms</th><th class=\"text\">where</th><th class=\"text\">explained by</th></tr>\n";
+  for (const JudgedRow& r : call.table) {
+    const HeadJudgement& h = r.found;
+    html += fmt::format(
+        "<tr{}><td>{}</td><td class=\"text\">{}</td><td>{:.3g}</td><td>{}</td><td>{:.3g}</td><td>{:.3g}</td><td "
+        "class=\"text\">{}</td><td class=\"text\">{}</td></tr>\n",
+        h.rounded ? "" : " class=\"wrong\"", r.head, h.rounded ? "rounded" : "wrong", h.ratio, h.suspects, h.max_abs, h.rms,
+        html_escaped(h.where), html_escaped(r.slip ? r.slip->text : h.as));
+  }
+  return html + "</table>\n";
+}
+
+std::string family_html(const CallJudgement& call) {
+  std::string html = "<table><tr><th class=\"text\">correct kernel</th><th>largest error</th><th>rms</th></tr>\n";
+  for (const RivalError& r : call.family)
+    html += fmt::format("<tr><td class=\"text\">{}</td><td>{:.3g}</td><td>{:.3g}</td></tr>\n", html_escaped(r.name), r.max_abs,
+                        r.rms);
+  return html + "</table>\n";
+}
+
+std::string key_html() {
+  std::string html = "<p class=\"key\">";
+  for (const auto& [share, text] :
+       {std::pair{0.0, "no error"}, {1.0, "the tolerance"}, {1.01, "just beyond"}, {100.0, "100 times and more"}}) {
+    const Colour c = colour_of(share);
+    html += fmt::format("<span style=\"background:rgb({:.0f},{:.0f},{:.0f})\"></span>{}", c.r, c.g, c.b, text);
+  }
+  return html + "</p>\n";
+}
+
+}  // namespace
+
+std::string judgement_html(const CallJudgement& call, const std::string& command) {
+  const ShareMap map = share_map(call);
+  std::string body =
+      fmt::format("<h1 style=\"--mark:{}\">{}</h1>\n<p>{}</p>\n<p>{}</p>\n", call.rounded() ? "#2e8b57" : "#c0392b",
+                  html_escaped(call.sentences[0]), html_escaped(call.sentences[1]), html_escaped(call.sentences[2]));
+  body += fmt::format("<p>{} x {}, {} of {} heads; D is {}, O is in {}.</p>\n", call.n, call.d, call.table.size(), call.heads,
+                      name(call.claim.format), name(call.claim.stored));
+  body += "<h2>Heads</h2>\n" + heads_html(call);
+  body +=
+      fmt::format("<h2>Error over tolerance, head {}</h2>\n<p>Columns of O across, rows down{}.</p>\n", call.worst_row().head,
+                  map.rows_a_cell > 1 ? fmt::format(", of {} rows the largest", map.rows_a_cell) : "");
+  body += key_html() + map_html(map) + "<h2>Along the rows</h2>\n" + profile_svg(profile(call, true), "row") +
+          "<h2>Along the columns</h2>\n" + profile_svg(profile(call, false), "column");
+  body += "<h2>Where the tolerance comes from</h2>\n<ul>\n";
+  for (const std::string& s : call.derivation) body += "<li>" + html_escaped(s) + "</li>\n";
+  body += "</ul>\n" + family_html(call) + "<h2>Again</h2>\n<p><code>" + html_escaped(command) + "</code></p>\n";
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{}</title><style>{}</style></head>\n"
+      "<body>\n{}<p>Attoscope {}</p>\n</body></html>\n",
+      html_escaped(call.sentences[0]), style, body, ATTOSCOPE_VERSION);
+}
+
+}  // namespace attoscope

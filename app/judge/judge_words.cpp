@@ -1,0 +1,160 @@
+#include "app/judge/judge_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "app/judge/judgement.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::size_t most_lines = 16;
+
+std::string times(double ratio) {
+  if (!std::isfinite(ratio)) return "infinitely many times";
+  return ratio < 9.95    ? fmt::format("{:.1f} times", ratio)
+         : ratio < 99999 ? fmt::format("{:.0f} times", ratio)
+                         : "more than 100,000 times";
+}
+
+std::string grouped(std::int64_t x) {
+  std::string text = std::to_string(x);
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
+    text.insert(static_cast<std::size_t>(i), ",");
+  return text;
+}
+
+std::string head_text(const CallJudgement& call, int head) { return call.heads > 1 ? fmt::format("head {}, ", head) : ""; }
+
+/// "head 3", "heads 0, 1 and 5", "all 32 heads", "9 of 32 heads, the worst 5"
+std::string wrong_heads(const CallJudgement& call) {
+  std::vector<int> wrong;
+  for (const JudgedRow& r : call.table)
+    if (!r.found.rounded) wrong.push_back(r.head);
+  if (wrong.size() == call.table.size())
+    return wrong.size() == 1 ? fmt::format("head {}", wrong[0]) : fmt::format("all {} heads", wrong.size());
+  if (wrong.size() > 4)
+    return fmt::format("{} of {} heads, the worst head {}", wrong.size(), call.table.size(), call.worst_row().head);
+  std::string text = wrong.size() == 1 ? "head " : "heads ";
+  for (std::size_t i = 0; i < wrong.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == wrong.size() ? " and " : ", ", wrong[i]);
+  return text;
+}
+
+std::string wrong_sentence(const CallJudgement& call) {
+  const JudgedRow& worst = call.worst_row();
+  const std::string in = call.heads > 1 ? " (" + wrong_heads(call) + ")" : "";
+  if (worst.slip) return "Wrong: " + worst.slip->text + in + ".";
+  if (worst.found.nonfinite > 0)
+    return fmt::format("Wrong: {} elements are NaN or infinite{}.", grouped(worst.found.nonfinite), in);
+  if (call.suspects() == 0)
+    return "Wrong: no single element is out of bounds, but together they are further off than rounding explains" + in + ".";
+  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.", grouped(call.suspects()),
+                     grouped(call.elements()), name(call.claim.format), in);
+}
+
+/// The element that is named as evidence.
+std::string element_text(const CallJudgement& call) {
+  const HeadJudgement& h = call.worst_row().found;
+  const Tolerance& t = call.detail.tolerance;
+  const int row = h.first_row, c = h.worst_col;
+  if (row < 0) return "";
+  const double o = call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.d) + static_cast<std::size_t>(c)];
+  return fmt::format("; the first is {}row {}, column {}: {:.6g}, where the truth is {:.6g} and {:.2g} is tolerated",
+                     head_text(call, call.worst_row().head), row, c, o, t.golden(row, c), t.of(row, c, o));
+}
+
+std::string wrong_evidence(const CallJudgement& call) {
+  const HeadJudgement& h = call.worst_row().found;
+  if (h.suspects == 0)
+    return fmt::format("Its errors' root mean square is {} what may be expected of rounding; {} would be tolerated.",
+                       times(h.whole), fmt::format("{:.2f}", call.detail.tolerance.whole));
+  return fmt::format("{} elements are beyond their tolerance, {}, by up to {}{}.", grouped(h.suspects),
+                     h.where.empty() ? "here and there" : h.where, times(h.ratio), element_text(call));
+}
+
+std::string advice(const CallJudgement& call, const std::string& accepting) {
+  const JudgedRow& worst = call.worst_row();
+  const std::string head = call.heads > 1 ? fmt::format("head {}, ", worst.head) : "";
+  if (worst.slip)
+    return fmt::format(
+        "With that mistake made on purpose, the exact output is as near to yours as rounding allows ({} the "
+        "limit): look for it in the kernel.",
+        times(worst.slip->ratio));
+  if (!accepting.empty())
+    return "A kernel that rounds more would be as far off: if yours is meant to, say so by " + accepting + ".";
+  if (worst.found.first_row < 0)
+    return "No usual mistake explains it; compare with --policy if the kernel rounds at other places.";
+  return fmt::format("No usual mistake explains it: look at {}row {} first.", head, worst.found.first_row);
+}
+
+std::string rounded_sentence(const CallJudgement& call) {
+  std::set<std::string> ways;
+  for (const JudgedRow& r : call.table)
+    if (!r.found.as.empty()) ways.insert(r.found.as);
+  std::string text =
+      fmt::format("Rounded: every element is what a correct {} kernel can give on these tensors", name(call.claim.format));
+  if (!ways.empty()) text += ", if " + *ways.begin();
+  return text + ".";
+}
+
+std::string rounded_evidence(const CallJudgement& call) {
+  const HeadJudgement& h = call.worst_row().found;
+  const auto furthest = std::ranges::max_element(h.row_ratio);
+  return fmt::format(
+      "Of {} elements none is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), and the largest "
+      "error is {:.2g}.",
+      grouped(call.elements()), 100 * *furthest, head_text(call, call.worst_row().head), furthest - h.row_ratio.begin(),
+      h.max_abs);
+}
+
+}  // namespace
+
+std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting) {
+  if (!call.rounded()) return {wrong_sentence(call), wrong_evidence(call), advice(call, accepting)};
+  return {
+      rounded_sentence(call), rounded_evidence(call),
+      "A mistake that is smaller than rounding cannot be seen on these tensors: larger scores and other lengths show more."};
+}
+
+std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question) {
+  const auto worst = std::ranges::max_element(call.family, {}, &RivalError::max_abs);
+  return {fmt::format("D is {}, {}; O is in {}.", name(call.claim.format), call.why_format, name(call.claim.stored)),
+          fmt::format("The truth is attention of Q, K and V in fp64{}.",
+                      significand_bits(call.claim.format) > 24 ? " and more" : ""),
+          fmt::format("{} kernels that {} were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
+                      call.family.size(),
+                      call.claim.declared ? "round as " + question.declared_name + " does"
+                                          : "keep scores, max and sums in fp32, and round P and O,",
+                      worst->name, worst->max_abs),
+          "An element may be off by 3/2 of what the worst of them is in its row, in units of w = sqrt(sum over keys of P² V²), "
+          "and by "
+          "half a unit in the last place of O's format.",
+          fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",
+                      call.detail.tolerance.whole, call.detail.tolerance.whole / 1.25)};
+}
+
+std::string judgement_report(const CallJudgement& call) {
+  std::string text;
+  for (const std::string& s : call.sentences) text += s + "\n";
+  text += fmt::format("\n  {:>6}  {:<8}{:>12}{:>12}{:>14}{:>12}  {}\n", "head", "", "error/limit", "suspects", "largest error",
+                      "rms", "where");
+  std::vector<const JudgedRow*> rows;
+  for (const JudgedRow& r : call.table) rows.push_back(&r);
+  std::ranges::stable_sort(rows, std::ranges::greater{}, [](const JudgedRow* r) { return r->found.ratio; });
+  for (std::size_t i = 0; i < std::min(rows.size(), most_lines); ++i) {
+    const HeadJudgement& h = rows[i]->found;
+    text += fmt::format("  {:>6}  {:<8}{:>12.3g}{:>12}{:>14.3g}{:>12.3g}  {}\n", rows[i]->head, h.rounded ? "rounded" : "wrong",
+                        h.ratio, h.suspects, h.max_abs, h.rms, h.where);
+  }
+  if (rows.size() > most_lines) text += fmt::format("  and {} heads that are nearer\n", rows.size() - most_lines);
+  text += "\nHow the tolerance came about:\n";
+  for (const std::string& s : call.derivation) text += "  " + s + "\n";
+  return text;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,22 @@
+/// What is said of a judgement.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace attoscope {
+
+struct CallJudgement;
+struct JudgeQuestion;
+
+/// The conclusion, the evidence, and what to try. `accepting`: the option under which the worst head would be rounded; "" none.
+std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting);
+
+/// How the tolerance came about, a sentence each.
+std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question);
+
+/// The sentences, the heads and the derivation for a terminal.
+std::string judgement_report(const CallJudgement& call);
+
+}  // namespace attoscope

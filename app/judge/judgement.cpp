@@ -1,0 +1,157 @@
+#include "app/judge/judgement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "app/judge/judge_words.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::size_t most_searched = 4;
+
+/// The format that numbers of this type are in; fp64 where only double holds it.
+Format format_of(ElementType t) {
+  constexpr std::array formats{e4m3, e5m2, fp16, bf16, fp32, fp64};
+  return formats[static_cast<std::size_t>(t)];
+}
+
+bool fits(const std::vector<double>& x, const Format& f) {
+  return std::ranges::all_of(x, [&](double y) { return !(round(f, y) != y) || std::isnan(y); });
+}
+bool fits(const Tensors& t, const Format& f) { return fits(t.q, f) && fits(t.k, f) && fits(t.v, f); }
+
+bool is_wide(const Format& f) { return significand_bits(f) > 16; }
+
+/// The narrow format whose numbers these all are, widened for the file; `as_stored` where they are not.
+template <class Numbers>
+Format narrowest(const Numbers& x, const Format& as_stored) {
+  if (!is_wide(as_stored)) return as_stored;
+  for (const Format& f : {bf16, fp16})
+    if (fits(x, f)) return f;
+  return as_stored == fp64 && fits(x, fp32) ? fp32 : as_stored;
+}
+
+/// D and the output's format, where nobody names D: those of the tensors.
+void find_formats(CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, int head) {
+  const Format of_q = narrowest(*files.inputs(head), format_of(files.type_of_q())),
+               of_o = narrowest(*files.output(head), format_of(files.type_of_o()));
+  call.claim.declared = question.declared;
+  call.claim.format = question.format ? *question.format : is_wide(of_q) && !is_wide(of_o) ? of_o : of_q;
+  const bool widened = !(of_q == format_of(files.type_of_q()));
+  call.why_format = question.format                ? "as asked for"
+                    : !(call.claim.format == of_q) ? "since O is in it"
+                    : widened                      ? "since all numbers of Q, K and V fit it"
+                                                   : "since Q is stored in it";
+  call.claim.stored = of_o;
+}
+
+/// The longest list of rivals there is: of each its largest errors over the heads.
+void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of_head) {
+  if (all.empty()) all = of_head;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].max_abs = std::max(all[i].max_abs, of_head[i].max_abs);
+    all[i].rms = std::max(all[i].rms, of_head[i].rms);
+    all[i].whole = std::max(all[i].whole, of_head[i].whole);
+  }
+}
+
+JudgedOutput judged_output(const CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, int head) {
+  JudgedOutput output{question.problem, files.output(head), call.claim};
+  Problem& p = output.problem;
+  p.n = files.n(), p.d = files.d();
+  p.input = {.kind = InputKind::tensors, .file = "q,k,v", .index = head, .digest = 1, .tensors = files.inputs(head)};
+  return output;
+}
+
+void check_inputs(const Judged& judged, int head) {
+  if (judged.head.comparable) return;
+  throw std::runtime_error(
+      "head " + std::to_string(head) +
+      ": attention of its Q, K and V is NaN or infinite even in fp64, so that nothing can be judged by it");
+}
+
+/// Another D or policy under which the output would be rounded, as an option; "": none.
+std::string option_that_accepts(const JudgedOutput& output, const Options& options) {
+  for (const Format& coarser : {tf32, fp16, bf16}) {
+    if (epsilon(coarser) <= epsilon(output.claim.format) || output.claim.declared) continue;
+    JudgedOutput other = output;
+    other.claim.format = coarser;
+    if (judge(other, options).head.rounded) return "--format " + name(coarser);
+  }
+  std::string option;
+  double nearest = 0;  // the policy that is no further off than it has to be
+  for (const char* name : {"tile", "eager", "all_tile", "all_direct", "base_eager", "base_ops", "base_all"}) {
+    JudgedOutput other = output;
+    other.claim.declared = with_policy(Method{}, policy(name));
+    const HeadJudgement found = judge(other, options).head;
+    if (found.rounded && found.ratio > nearest) nearest = found.ratio, option = std::string("--policy ") + name;
+  }
+  return option;
+}
+
+/// Rows of the table that are wrong, the worst first.
+std::vector<std::size_t> wrong_rows(const CallJudgement& call) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < call.table.size(); ++i)
+    if (!call.table[i].found.rounded) rows.push_back(i);
+  std::ranges::stable_sort(rows, std::ranges::greater{}, [&](std::size_t i) { return call.table[i].found.ratio; });
+  return rows;
+}
+
+/// Looks for slips in the worst heads; returns the option that would accept the worst one, where no slip explains it.
+std::string explain(CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, const Options& options) {
+  std::vector<std::size_t> rows = wrong_rows(call);
+  if (rows.empty()) return "";
+  const OtherHeads others = files.heads() > 1 ? files.other_heads() : OtherHeads{};
+  for (const std::size_t i : std::span(rows).first(std::min(rows.size(), most_searched)))
+    call.table[i].slip = slip_of(judged_output(call, files, question, call.table[i].head), others, options);
+  if (call.worst_row().slip) return "";
+  return option_that_accepts(judged_output(call, files, question, call.worst_row().head), options);
+}
+
+}  // namespace
+
+bool CallJudgement::rounded() const {
+  return std::ranges::all_of(table, [](const JudgedRow& r) { return r.found.rounded; });
+}
+std::int64_t CallJudgement::elements() const {
+  return std::accumulate(table.begin(), table.end(), std::int64_t{0},
+                         [](std::int64_t sum, const JudgedRow& r) { return sum + r.found.elements; });
+}
+std::int64_t CallJudgement::suspects() const {
+  return std::accumulate(table.begin(), table.end(), std::int64_t{0},
+                         [](std::int64_t sum, const JudgedRow& r) { return sum + r.found.suspects; });
+}
+
+CallJudgement judge_call(const JudgedFiles& files, const JudgeQuestion& question, const Options& options,
+                         const std::function<void(int done, int heads)>& progress) {
+  if (question.head >= files.heads())
+    throw std::runtime_error("--head is " + std::to_string(question.head) + ", expected 0 to " +
+                             std::to_string(files.heads() - 1));
+  CallJudgement call{.n = files.n(), .d = files.d(), .heads = files.heads()};
+  const int first = std::max(question.head, 0), end = question.head < 0 ? files.heads() : first + 1;
+  find_formats(call, files, question, first);
+  for (int head = first; head < end; ++head) {
+    const JudgedOutput output = judged_output(call, files, question, head);
+    Judged judged = judge(output, options);
+    check_inputs(judged, head);
+    take_family(call.family, judged.tolerance.family);
+    call.table.push_back({head, std::move(judged.head)});
+    if (head == first || call.table.back().found.ratio > call.worst_row().found.ratio) {
+      call.worst = call.table.size() - 1;
+      call.output = *output.values;
+      call.detail = std::move(judged);
+    }
+    progress(head + 1 - first, end - first);
+  }
+  const std::string accepting = explain(call, files, question, options);
+  call.sentences = judgement_sentences(call, accepting);
+  call.derivation = derivation_of(call, question);
+  return call;
+}
+
+}  // namespace attoscope

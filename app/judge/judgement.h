@@ -1,0 +1,53 @@
+/// The judgement on all heads of a call, in numbers and in three sentences.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/judge/judged_files.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/judge/judge.h"
+
+namespace attoscope {
+
+/// What is asked.
+struct JudgeQuestion {
+  Problem problem;                   ///< mask, scale, soft cap, ALiBi, sink
+  std::optional<Format> format{};    ///< D; none: found from the tensors
+  std::optional<Method> declared{};  ///< --policy or --like
+  std::string declared_name;
+  int head = -1;  ///< that head alone; -1: all
+};
+
+/// One head of the table.
+struct JudgedRow {
+  int head = 0;
+  HeadJudgement found;
+  std::optional<Slip> slip{};
+};
+
+struct CallJudgement {
+  int n = 0, d = 0, heads = 0;
+  KernelClaim claim;
+  std::string why_format;  ///< "Q, K and V are stored in bf16"
+  std::vector<JudgedRow> table;
+  std::vector<RivalError> family;          ///< of each rival the worst of all heads
+  std::array<std::string, 3> sentences{};  ///< the conclusion, the evidence, what to try
+  std::vector<std::string> derivation;     ///< how the tolerance came about
+  std::size_t worst = 0;                   ///< the row of the table that is furthest off
+  Judged detail;                           ///< of that head
+  std::vector<double> output;              ///< of that head, n x d
+
+  bool rounded() const;
+  std::int64_t elements() const, suspects() const;
+  const JudgedRow& worst_row() const { return table[worst]; }
+};
+
+/// Judges every head. `progress` is told how many are done. Throws std::runtime_error in a sentence, Stopped when cancelled.
+CallJudgement judge_call(const JudgedFiles& files, const JudgeQuestion& question, const Options& options,
+                         const std::function<void(int done, int heads)>& progress);
+
+}  // namespace attoscope

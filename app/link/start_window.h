@@ -1,0 +1,14 @@
+/// A window in a process of its own.
+#pragma once
+
+#include <string>
+
+#include "app/link/link_message.h"
+
+namespace attoscope {
+
+/// Starts this program's window, which outlives the caller, and sends it the message once it listens at `path`. Throws
+/// std::runtime_error in a sentence: what the window said where it ended, or that it does not listen within ten seconds.
+void start_window_with(const std::string& path, const LinkMessage& message);
+
+}  // namespace attoscope

@@ -1,0 +1,205 @@
+#include "kernels/judge/judge.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/cpu/simulate.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/judge/other_roundings.h"
+#include "kernels/slips/error_places.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// How one row compares with what is expected there.
+struct RowFinding {
+  double ratio = 0;      ///< largest |error| / tolerance
+  double row_ratio = 0;  ///< root mean square over that expected / what a row may come to
+  double square = 0, relative = 0, max_abs = 0;
+  int suspects = 0, nonfinite = 0, worst_col = 0;
+  std::vector<bool> bad;  ///< columns
+  bool is_bad() const { return suspects > 0 || row_ratio > 1; }
+};
+
+class Judge {
+ public:
+  Judge(const JudgedOutput& output, const Options& options)
+      : output_(output), p_(output.problem), o_(*output.values), options_(options), stop_(options.cancelled) {}
+
+  Judged judgement() {
+    see_inputs();
+    Judged judged{.head = {}, .tolerance = tolerance_of(p_, *inputs_, output_.claim, options_), .inputs = *inputs_};
+    tolerance_ = &judged.tolerance;
+    judged.head.elements = static_cast<std::int64_t>(o_.size());
+    judged.head.comparable = std::ranges::all_of(tolerance_->golden.values, [](double x) { return std::isfinite(x); });
+    if (!judged.head.comparable) return judged;
+    sum_up(judged.head, findings([](int, double*) { return false; }));
+    if (!judged.head.rounded) explain_by_rounding(judged.head);
+    return judged;
+  }
+
+ private:
+  /// Everybody sees the inputs rounded to D, as the kernel's own loads do; most files hold nothing else.
+  void see_inputs() {
+    const Tensors& given = *p_.input.tensors;
+    const auto rounded = [&](const std::vector<double>& x) {
+      std::vector<double> y = x;
+      for (double& z : y) z = round(output_.claim.format, z);
+      return y;
+    };
+    inputs_ = std::make_shared<const Tensors>(Tensors{given.n, given.d, rounded(given.q), rounded(given.k), rounded(given.v)});
+    if (inputs_->q != given.q || inputs_->k != given.k || inputs_->v != given.v) given_ = p_.input.tensors;
+  }
+
+  /// A row held to what a kernel is expected to give, or to the truth where that is not known, or the row sees no key.
+  RowFinding row_finding(int row, const ExpectedRow& expected) const {
+    std::vector<double> centre(at(p_.d));
+    if (!expected(row, centre.data()) || std::isnan(centre[0]))
+      std::copy_n(tolerance_->golden.values.begin() + static_cast<std::ptrdiff_t>(row) * p_.d, p_.d, centre.begin());
+    return finding(row, centre.data());
+  }
+
+  RowFinding finding(int row, const double* centre) const {
+    RowFinding f;
+    f.bad.resize(at(p_.d));
+    double worst = -1;
+    for (int c = 0; c < p_.d; ++c) {
+      const double o = o_[at(row) * at(p_.d) + at(c)], error = std::abs(o - centre[c]);
+      const double ratio = std::isfinite(o) ? error / tolerance_->of(row, c, o) : infinity;
+      if (ratio > worst) worst = ratio, f.worst_col = c;
+      f.ratio = std::max(f.ratio, ratio);
+      if (!(ratio <= 1)) f.bad[at(c)] = true, ++f.suspects;
+      if (!std::isfinite(o)) {
+        ++f.nonfinite;
+        continue;
+      }
+      const double z = error / tolerance_->expected(row, c);
+      f.square += error * error, f.relative += z * z, f.max_abs = std::max(f.max_abs, error);
+    }
+    f.row_ratio = std::sqrt(f.relative / p_.d) / std::max(tolerance_->row[at(row)], 1e-300);
+    return f;
+  }
+
+  std::vector<RowFinding> findings(const ExpectedRow& expected) const {
+    std::vector<RowFinding> all(at(p_.n));
+    tbb::parallel_for(0, p_.n, [&](int row) {
+      stop_.check();
+      all[at(row)] = row_finding(row, expected);
+    });
+    return all;
+  }
+
+  double whole_of(const std::vector<RowFinding>& all) const {
+    double sum = 0;
+    for (const RowFinding& f : all) sum += f.relative;
+    return std::sqrt(sum / (static_cast<double>(p_.n) * p_.d));
+  }
+
+  void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all) const {
+    std::vector<bool> rows(all.size()), columns(at(p_.d));
+    std::vector<int> names(all.size());
+    double square = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const RowFinding& f = all[i];
+      names[i] = static_cast<int>(i);
+      h.ratio = std::max({h.ratio, f.ratio, f.row_ratio});
+      h.row_ratio.push_back(f.ratio);
+      h.suspects += f.suspects, h.nonfinite += f.nonfinite, square += f.square;
+      h.max_abs = std::max(h.max_abs, f.max_abs);
+      if (!f.is_bad()) continue;
+      ++h.suspect_rows;
+      if (h.first_row < 0) h.first_row = static_cast<int>(i), h.worst_col = f.worst_col;
+      rows[i] = true;
+      for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = columns[c] || f.bad[c] || f.suspects == 0;
+    }
+    h.rms = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(1, h.elements - h.nonfinite)));
+    h.whole = whole_of(all);
+    h.ratio = std::max(h.ratio, h.whole / tolerance_->whole);
+    h.where = error_places(rows, columns, names, p_.n);
+    if (h.where.empty() && h.whole > tolerance_->whole) h.where = "everywhere, a little";
+    h.rounded = h.suspect_rows == 0 && h.nonfinite == 0 && h.whole <= tolerance_->whole;
+  }
+
+  /// Whether the output is rounded from what that kernel computes. A score that lies near the middle of two numbers may be
+  /// rounded to either, which moves its row: few rows may be off by more than their tolerance.
+  bool fits(const std::vector<RowFinding>& all) const {
+    int off = 0;
+    for (const RowFinding& f : all) {
+      if (f.nonfinite > 0 || f.ratio > 8) return false;
+      off += f.is_bad();
+    }
+    return off <= std::max(1, p_.n / 200) && whole_of(all) <= tolerance_->whole;
+  }
+
+  /// A quick look at some rows.
+  bool may_fit(const ExpectedRow& expected) const {
+    int off = 0;
+    for (int k = 0; k < 8; ++k)
+      off += row_finding(static_cast<int>((2 * k + 1) * static_cast<std::int64_t>(p_.n) / 16), expected).is_bad();
+    return off <= 1;
+  }
+
+  void explain_by_rounding(HeadJudgement& h) const {
+    if (h.nonfinite > 0 || output_.claim.declared) return;
+    for (const OtherRounding& other : other_roundings(p_, inputs_, given_, output_.claim.format)) {
+      stop_.check();
+      const ExpectedRow expected = other.begin();
+      if (!may_fit(expected)) continue;
+      const std::vector<RowFinding> all = findings(expected);
+      if (!fits(all)) continue;
+      HeadJudgement fitted{.elements = h.elements, .where = {}, .row_ratio = {}};
+      sum_up(fitted, all);
+      fitted.rounded = true, fitted.as = other.text, fitted.where.clear(), fitted.first_row = -1;
+      fitted.max_abs = h.max_abs, fitted.rms = h.rms;
+      h = std::move(fitted);
+      return;
+    }
+  }
+
+  const JudgedOutput& output_;
+  const Problem& p_;
+  const std::vector<double>& o_;
+  const Options& options_;
+  CancelledSign stop_;
+  std::shared_ptr<const Tensors> inputs_, given_;  ///< as everybody sees them; as the files have them, where that differs
+  const Tolerance* tolerance_ = nullptr;
+};
+
+/// The experiment that `diagnose` looks at: the output against the usual kernel.
+Experiment experiment_of(const JudgedOutput& output) {
+  Experiment e = with_format(default_experiment(), output.claim.format);
+  e.problem = output.problem;
+  e.b = with_policy(e.b, policy("base_hw"));
+  if (output.claim.declared) e.b = *output.claim.declared;
+  e.loaded = {.file = "o", .type = {}, .n = e.problem.n, .d = e.problem.d, .values = output.values};
+  e.loaded.type = output.claim.stored == fp16 ? "F16" : output.claim.stored == bf16 ? "BF16" : "F32";
+  e.a.algorithm = Algorithm::loaded;
+  return e;
+}
+
+}  // namespace
+
+Judged judge(const JudgedOutput& output, const Options& options) {
+  Judged judged;
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  arena.execute([&] { judged = Judge(output, options).judgement(); });
+  return judged;
+}
+
+std::optional<Slip> slip_of(const JudgedOutput& output, const OtherHeads& heads, const Options& options) {
+  std::optional<Slip> slip = diagnose(compute(experiment_of(output), options), heads, options).slip;
+  if (slip && slip->kind == Slip::Kind::format) slip.reset();
+  return slip;
+}
+
+}  // namespace attoscope

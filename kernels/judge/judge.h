@@ -1,0 +1,52 @@
+/// Rounded or wrong: a kernel's output on one head held to what correct kernels give on the same tensors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/judge/rivals.h"
+#include "kernels/judge/tolerance.h"
+#include "kernels/slips/slips.h"
+
+namespace attoscope {
+
+/// What is judged.
+struct JudgedOutput {
+  Problem problem;                                    ///< its input holds Q, K, V as the files have them
+  std::shared_ptr<const std::vector<double>> values;  ///< O, n x d, row-major
+  KernelClaim claim;
+};
+
+/// The judgement on one head.
+struct HeadJudgement {
+  bool rounded = false;
+  bool comparable = true;     ///< false: the truth itself holds NaN or infinities
+  std::string as;             ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
+  double ratio = 0;           ///< largest error over its tolerance, or that of a row or of all, if larger; infinite for NaN
+  std::int64_t suspects = 0;  ///< elements beyond their tolerance
+  std::int64_t elements = 0, nonfinite = 0;
+  int suspect_rows = 0;                ///< rows with a suspect, or that are too far off as a whole
+  double max_abs = 0, rms = 0;         ///< of the finite elements' errors
+  std::string where;                   ///< "in rows 960 to 999"; "" where nothing is suspect
+  int first_row = -1, worst_col = -1;  ///< the first row with a suspect, and its worst column; -1: none
+  double whole = 0;  ///< root mean square error over what is expected at first sight; tolerated: see `Tolerance::whole`
+  std::vector<double> row_ratio;  ///< for each row the largest error over its tolerance
+};
+
+/// The judgement, with the tolerance that it rests on.
+struct Judged {
+  HeadJudgement head;
+  Tolerance tolerance;
+  Tensors inputs;  ///< as everybody sees them: rounded to D
+};
+
+/// Throws std::invalid_argument for a problem that is not valid, Stopped when cancelled.
+Judged judge(const JudgedOutput& output, const Options& options = {});
+
+/// The slip that explains a wrong output best, if one does; see `diagnose`.
+std::optional<Slip> slip_of(const JudgedOutput& output, const OtherHeads& heads = {}, const Options& options = {});
+
+}  // namespace attoscope

@@ -1,0 +1,82 @@
+#include "kernels/judge/rivals.h"
+
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+/// How one rival cuts and adds up what another computes.
+struct Schedule {
+  const char* text;
+  int tile;
+  SumOrder order;
+  bool reversed;
+};
+constexpr Schedule schedules[]{{"tiles of 64", 64, SumOrder::sequential, false},
+                               {"tiles of 128, sums in eight chains", 128, SumOrder::interleaved, false},
+                               {"tiles of 32, last key first", 32, SumOrder::sequential, true},
+                               {"tiles of 16, sums in pairs", 16, SumOrder::pairwise, false}};
+
+Method scheduled(Method m, const Schedule& s) {
+  m.block_q = m.block_k = s.tile;
+  m.order = s.order;
+  m.reverse_keys = s.reversed;
+  return m;
+}
+
+Method named(const char* policy_name, Algorithm algorithm) {
+  const Policy& p = policy(policy_name);
+  Method m{.algorithm = algorithm, .precision = p.precision};
+  return m;
+}
+
+bool has_tensor_cores(const Format& f) { return f == fp16 || f == bf16 || f == e4m3 || f == e5m2; }
+
+Method added_up_by(Method m, Accumulator gpu) {
+  m.accumulator = {gpu, gpu};
+  return m;
+}
+
+/// Kernels that keep scores, max and sums in fp32 and round P, or nothing.
+std::vector<Rival> with_fp32_softmax(const Format& format) {
+  std::vector<Rival> all;
+  const Method hw = named("hw", Algorithm::flash2);
+  for (const Schedule& s : schedules) all.push_back({std::string("hw, ") + s.text, scheduled(hw, s)});
+  all[1].method.exponential = ExponentialKind::exp2;
+  all[1].name += ", exp2";
+  Method stale = scheduled(named("hw", Algorithm::flash4), schedules[0]);
+  stale.tau = usual_tau(format);
+  all.push_back({"hw with a stale max (FlashAttention-4)", stale});
+  Method split = scheduled(named("hw", Algorithm::split_kv), schedules[2]);
+  split.splits = 4, split.reverse_keys = false;
+  all.push_back({"hw over 4 splits", split});
+  Method paired = named("base_hw", Algorithm::three_pass);
+  all.push_back({"base_hw", paired});
+  paired.order = SumOrder::pairwise;
+  all.push_back({"base_hw, sums in pairs", paired});
+  all.push_back({"base_floor", named("base_floor", Algorithm::three_pass)});
+  if (has_tensor_cores(format)) all.push_back({"hw, sums of an H100", added_up_by(hw, Accumulator::h100)});
+  return all;
+}
+
+std::vector<Rival> as_declared(const Method& declared) {
+  std::vector<Rival> all{{"as declared", declared}};
+  if (is_tensor_core(declared.accumulator.qk)) return all;
+  for (const Schedule& s : schedules) all.push_back({std::string("as declared, ") + s.text, scheduled(declared, s)});
+  return all;
+}
+
+}  // namespace
+
+std::vector<Rival> rivals_of(const KernelClaim& claim, const Problem& problem) {
+  std::vector<Rival> all = claim.declared ? as_declared(*claim.declared) : with_fp32_softmax(claim.format);
+  for (Rival& r : all) {
+    r.method.precision[Step::input] = exact;
+    r.method.precision[Step::output] = exact;
+    r.method.block_q = r.method.block_k = std::min(r.method.block_k, problem.n);
+  }
+  return all;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,31 @@
+/// The kernels that a correct output could come from: what a tolerance is derived from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/method.h"
+
+namespace attoscope {
+
+struct Problem;
+
+/// A correct kernel, by a name that says how it computes: "hw, tiles of 64".
+struct Rival {
+  std::string name;
+  Method method;
+};
+
+/// What is known of the kernel whose output is judged.
+struct KernelClaim {
+  Format format = bf16;              ///< D: what its P is rounded to
+  Format stored = bf16;              ///< what its output is rounded to
+  std::optional<Method> declared{};  ///< where it says that it rounds; none: as kernels with an fp32 softmax do
+};
+
+/// The rivals of such a kernel on `problem`: its policy, or fp32 softmax in the forms in use, with other tiles, orders of sums
+/// and accumulators. Their output stays in the working type.
+std::vector<Rival> rivals_of(const KernelClaim& claim, const Problem& problem);
+
+}  // namespace attoscope

@@ -1,0 +1,50 @@
+/// How far a correct kernel's output may be from the truth, for every element, derived from the errors of rivals on the same
+/// tensors.
+///
+/// To first order an error of O[i, c] is a sum over keys of P[i, j] V[j, c] times a relative error of P[i, j] or of its score,
+/// so that errors are as large as w[i, c] = sqrt(sum_j P[i, j]^2 V[j, c]^2); sums of n terms in fp32 add u sqrt(n) |O[i, c]|.
+/// Rivals tell by which factor: kappa[i] is the largest |error| / w of all of them in the row, or, if larger, what it is in
+/// nine of ten rows, rows being compared by what their rounding errors are at first sight, u_P + u (4 + the largest |score|
+/// that Q[i] and K could have); and at least that. An element may be off by 3/2 kappa[i] w[i, c] and half a unit in the last
+/// place of the output's format.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/matrix.h"
+#include "kernels/judge/rivals.h"
+
+namespace attoscope {
+
+struct Tensors;
+
+/// One rival's distance from the truth.
+struct RivalError {
+  std::string name;
+  double max_abs = 0, rms = 0;
+  double whole = 0;  ///< root mean square of its errors over those expected at first sight
+};
+
+/// The tolerance of each element, row by row of Q, n x d.
+struct Tolerance {
+  Matrix golden;                       ///< on the inputs that everybody sees
+  Matrix weight;                       ///< w
+  std::vector<double> factor;          ///< 3/2 kappa, for each row
+  std::vector<double> at_first_sight;  ///< relative error of P that is expected in each row
+  std::vector<double> row;             ///< what the root mean square over a row, over that expected, may come to
+  double whole = 0;                    ///< the same over all elements
+  Format stored = bf16;
+  std::vector<RivalError> family;
+
+  /// What element (i, c) may be off by where the output holds o.
+  double of(int i, int c, double o) const;
+  /// The error that is expected of it at first sight.
+  double expected(int i, int c) const;
+};
+
+/// How far rivals get on these tensors. `golden` must be finite to be of use. Throws Stopped when cancelled.
+Tolerance tolerance_of(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, const Options& options = {});
+
+}  // namespace attoscope

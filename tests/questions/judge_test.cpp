@@ -1,0 +1,254 @@
+// Correct outputs that must never be failed, and planted faults of which none that matters may pass.
+#include "kernels/judge/judge.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "kernels/experiment/rules.h"
+#include "tests/questions/planted_kernels.h"
+
+namespace attoscope {
+namespace {
+
+using namespace planted;
+
+constexpr int n = kernel_n, d = kernel_d, tile = kernel_tile;
+
+Judged judged(const Problem& p, Values o, const Format& f) {
+  return judge({p, stored(std::move(o), f), {.format = f, .stored = f, .declared = {}}});
+}
+
+std::string said(const HeadJudgement& h) {
+  char text[300];
+  std::snprintf(text, sizeof text, "ratio %.2f, suspects %lld in %d rows %s, whole %.2f, as '%s'", h.ratio,
+                static_cast<long long>(h.suspects), h.suspect_rows, h.where.c_str(), h.whole, h.as.c_str());
+  return text;
+}
+
+/// Inputs of a kind, on the grid of f, given as tensors.
+Problem drawn_problem(InputKind kind, int rows, int columns, const Mask& mask, std::uint64_t seed, const Format& f) {
+  Experiment e = default_experiment();
+  e.format = f;
+  e.problem.n = rows, e.problem.d = columns, e.problem.mask = mask, e.problem.seed = seed;
+  e.problem.input.kind = kind;
+  Problem p = e.problem;
+  p.input = testing::given(*compute(e).inputs);
+  return p;
+}
+
+constexpr InputKind kinds[]{InputKind::normal, InputKind::uniform,  InputKind::outliers, InputKind::ascending,
+                            InputKind::ties,   InputKind::shuffled, InputKind::biased,   InputKind::ones};
+
+/// The kernel whose policy, algorithm, order and accumulator the k-th correct output has.
+Method correct_kernel(int k, const Format& f) {
+  constexpr const char* names[]{"hw", "base_hw", "hw", "base_floor", "hw", "base_eager", "hw"};
+  constexpr int tiles[]{64, 16, 128, 48, 32, 80, 112};
+  Method m = method(names[k % 7], tiles[k / 3 % 7]);
+  m.order = static_cast<SumOrder>(k / 7 % 3);
+  m.reverse_keys = k / 21 % 2 == 1;
+  m.exponential = k / 5 % 2 == 1 ? ExponentialKind::exp2 : ExponentialKind::natural;
+  if (m.algorithm == Algorithm::three_pass) return m;
+  constexpr Algorithm algorithms[]{Algorithm::flash2, Algorithm::flash4, Algorithm::flash1, Algorithm::split_kv,
+                                   Algorithm::two_pass};
+  m = with_algorithm(m, algorithms[k / 2 % 5]);
+  m.tau = usual_tau(f), m.splits = 2 + k % 3;
+  constexpr Accumulator sums[]{Accumulator::fma, Accumulator::a100, Accumulator::h100, Accumulator::fma, Accumulator::b200};
+  const bool has_rule = f == fp16 || f == bf16;
+  if (has_rule && m.order == SumOrder::sequential && is_tensor_core(sums[k % 5])) m.accumulator = {sums[k % 5], sums[k % 5]};
+  return m;
+}
+
+TEST(Judge, NoCorrectOutputFails) {
+  constexpr std::tuple<int, int> shapes[]{{200, 64}, {193, 40}, {256, 16}, {131, 128}, {64, 64}, {33, 24}};
+  int outputs = 0, failed = 0, k = 0;
+  for (const InputKind kind : kinds)
+    for (const Mask& mask : {Mask{}, causal, window(31), Mask{Mask::Kind::padding, 9}})
+      for (const Format& f : {bf16, fp16, fp32, e4m3, e5m2, tf32, fp64})
+        for (int seed = 1; seed <= 24; ++seed) {
+          const auto& [rows, columns] = shapes[++k % 6];
+          if (testing::sanitized && k % 9 != 0) continue;
+          const Problem p = drawn_problem(kind, rows, columns, mask, static_cast<std::uint64_t>(seed), f);
+          const Method m = correct_kernel(k * 5 + k / 7, f);
+          const Judged found = judged(p, emulated(p, m, f), f);
+          ++outputs, failed += !found.head.rounded;
+          EXPECT_TRUE(found.head.rounded) << name(kind) << ", " << name(m.algorithm) << " "
+                                          << policy_name(m.precision, m.algorithm) << ", order " << static_cast<int>(m.order)
+                                          << ", tiles of " << m.block_k << ", mask " << static_cast<int>(mask.kind) << ", "
+                                          << name(f) << ", " << rows << " x " << columns << ": " << said(found.head);
+        }
+  std::printf("correct outputs: %d, of which failed: %d\n", outputs, failed);
+}
+
+/// Faults of what was written, not of what was computed.
+using OutputFault = std::function<void(Values&, const Values& truth)>;
+struct WrittenFault {
+  const char* text;
+  OutputFault apply;
+};
+
+double& element(Values& o, int row, int c) { return o[static_cast<std::size_t>(row * d + c)]; }
+double size_of(const Values& x) {
+  double square = 0;
+  for (const double y : x) square += y * y;
+  return std::sqrt(square / static_cast<double>(x.size()));
+}
+
+std::vector<WrittenFault> written_faults() {
+  const auto rows_from = [](std::function<int(int)> from) -> OutputFault {
+    return [from](Values& o, const Values&) {
+      const Values before = o;
+      for (int i = 0; i < n; ++i)
+        if (const int row = from(i); row != i)
+          for (int c = 0; c < d; ++c) element(o, i, c) = row < 0 ? 0 : before[static_cast<std::size_t>(row * d + c)];
+    };
+  };
+  const auto columns_from = [](std::function<int(int)> from) -> OutputFault {
+    return [from](Values& o, const Values&) {
+      const Values before = o;
+      for (int i = 0; i < n; ++i)
+        for (int c = 0; c < d; ++c) element(o, i, c) = before[static_cast<std::size_t>(i * d + from(c))];
+    };
+  };
+  return {{"zeros", [](Values& o, const Values&) { std::ranges::fill(o, 0.0); }},
+          {"all NaN", [](Values& o, const Values&) { std::ranges::fill(o, std::nan("")); }},
+          {"one NaN", [](Values& o, const Values&) { element(o, 17, 3) = std::nan(""); }},
+          {"one infinity", [](Values& o, const Values&) { element(o, n - 1, d - 1) = infinity; }},
+          {"noise of the same size",
+           [](Values& o, const Values& truth) {
+             testing::Dice dice(7);
+             for (double& x : o) x = dice.normal() * size_of(truth);
+           }},
+          {"sign", [](Values& o, const Values&) { std::ranges::for_each(o, [](double& x) { x = -x; }); }},
+          {"times 1.05", [](Values& o, const Values&) { std::ranges::for_each(o, [](double& x) { x *= 1.05; }); }},
+          {"transposed",
+           [](Values& o, const Values&) {
+             const Values before = o;
+             for (int i = 0; i < n * d; ++i)
+               o[static_cast<std::size_t>(i)] = before[static_cast<std::size_t>(i % n * d + i / n)];
+           }},
+          {"rows shifted", rows_from([](int i) { return (i + 1) % n; })},
+          {"rows shifted in the last tile", rows_from([](int i) { return i < kernel_tail || i + 1 == n ? i : i + 1; })},
+          {"two rows swapped", rows_from([](int i) { return i == 20   ? 21
+                                                            : i == 21 ? 20
+                                                                      : i; })},
+          {"the last tile of rows never written", rows_from([](int i) { return i < kernel_tail ? i : -1; })},
+          {"one row never written", rows_from([](int i) { return i == 100 ? -1 : i; })},
+          {"the last row copied from the one before", rows_from([](int i) { return i == n - 1 ? n - 2 : i; })},
+          {"a tile of rows read twice", rows_from([](int i) { return i / tile == 1 ? i - tile : i; })},
+          {"rows from the last to the first", rows_from([](int i) { return n - 1 - i; })},
+          {"columns rotated", columns_from([](int c) { return (c + 1) % d; })},
+          {"halves of the columns swapped", columns_from([](int c) { return (c + d / 2) % d; })},
+          {"the last column copied", columns_from([](int c) { return c == d - 1 ? d - 2 : c; })},
+          {"two columns swapped", columns_from([](int c) { return c == 8   ? 9
+                                                                  : c == 9 ? 8
+                                                                           : c; })},
+          {"one element zero", [](Values& o, const Values& truth) {
+             const auto large =
+                 std::ranges::max_element(truth, {}, [](double x) { return std::isfinite(x) ? std::abs(x) : 0; });
+             o[static_cast<std::size_t>(large - truth.begin())] = 0;
+           }}};
+}
+
+/// Mistakes of the computation beside those of planted_kernels().
+std::vector<Planted> further_kernels() {
+  const auto swapped = [](auto change) -> Edit { return [change](Problem&, Tensors& t) { change(t); }; };
+  const auto softcap = [](Problem& p, Tensors&) { p.softcap = 5; };
+  const auto alibi = [](Problem& p, Tensors&) { p.alibi = 0.05; };
+  const auto sink = [](Problem& p, Tensors&) { p.sink = 0.0; };
+  return {{"K and V swapped", {}, swapped([](Tensors& t) { std::swap(t.k, t.v); }), ""},
+          {"Q and K swapped", causal, swapped([](Tensors& t) { std::swap(t.q, t.k); }), ""},
+          {"Q of another head", {}, swapped([](Tensors& t) { t.q = drawn(n, d, 99).q; }), ""},
+          {"K of another head", causal, swapped([](Tensors& t) { t.k = drawn(n, d, 99).k; }), ""},
+          {"V of another head", {}, swapped([](Tensors& t) { t.v = drawn(n, d, 99).v; }), ""},
+          {"one key of another head",
+           {},
+           swapped([](Tensors& t) { std::copy_n(drawn(n, d, 99).k.begin(), d, row_of(t.k, 30)); }),
+           ""},
+          {"one value of another head", causal,
+           swapped([](Tensors& t) { std::copy_n(drawn(n, d, 99).v.begin(), d, row_of(t.v, 3)); }), ""},
+          {"a soft cap of 5", {}, softcap, ""},
+          {"an ALiBi slope of 0.05", causal, alibi, ""},
+          {"a sink of 0", causal, sink, ""},
+          {"scale 0.12", causal, scaled(0.12), ""},
+          {"scale 0.13", {}, scaled(0.13), ""},
+          {"padding one too few", {Mask::Kind::padding, 9}, with_mask({Mask::Kind::padding, 8}), ""},
+          {"padding one too many", {Mask::Kind::padding, 9}, with_mask({Mask::Kind::padding, 10}), ""}};
+}
+
+/// How large a fault is: how many times what rounding to f leaves of the largest element it changes; for faults that
+/// change all a little, of the root mean square.
+double size_of_fault(const Values& faulty, const Values& correct, const Values& truth) {
+  double rounding = 0, largest = 0, square = 0, most = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    if (!std::isfinite(truth[i])) continue;  // a row without keys
+    const double change = std::abs(faulty[i] - correct[i]);
+    if (!std::isfinite(change)) return infinity;
+    largest = std::max(largest, change), square += change * change;
+    rounding += (correct[i] - truth[i]) * (correct[i] - truth[i]), most = std::max(most, std::abs(correct[i] - truth[i]));
+  }
+  return std::max(largest / (2 * most), std::sqrt(square / rounding));
+}
+
+/// Counts of what was planted, and of what passed.
+struct Passed {
+  int planted = 0, small = 0, passed = 0, small_passed = 0;
+  std::vector<std::string> texts{};
+
+  void add(const std::string& text, double size, bool passes) {
+    ++planted;
+    if (size < 1) {
+      ++small, small_passed += passes;
+      return;
+    }
+    passed += passes;
+    if (passes) texts.push_back(text);
+  }
+};
+
+TEST(Judge, NoFaultOfASizeThatMattersPasses) {
+  Passed count;
+  constexpr const char* roundings[]{"hw", "base_hw", "base_eager"};
+  std::vector<Planted> computed = planted_kernels();
+  std::ranges::move(further_kernels(), std::back_inserter(computed));
+  for (int seed = 1; seed <= 7; ++seed)
+    for (const Format& f : {bf16, fp16, fp32})
+      for (const char* rounding : roundings) {
+        if (testing::sanitized && (seed > 1 || !(f == bf16))) continue;
+        const Method m = method(rounding, seed % 2 == 0 ? 32 : tile);
+        const auto look = [&](const Problem& p, const char* text, const Values& faulty, const Values& correct,
+                              const Values& truth) {
+          const HeadJudgement h = judged(p, faulty, f).head;
+          const double size = size_of_fault(faulty, correct, truth);
+          char line[400];
+          std::snprintf(line, sizeof line, "%s, %s, %s, seed %d, size %.2f: %s", text, name(f).c_str(), rounding, seed, size,
+                        said(h).c_str());
+          count.add(line, size, h.rounded);
+        };
+        for (const Planted& kernel : computed) {
+          const Problem p = problem(n, d, kernel.mask, static_cast<std::uint64_t>(seed));
+          look(p, kernel.kernel, emulated(p, m, f, kernel.edit), emulated(p, m, f), right(seen(p)));
+        }
+        const Problem p = problem(n, d, seed % 2 ? causal : Mask{}, static_cast<std::uint64_t>(seed));
+        const Values correct = emulated(p, m, f), truth = right(seen(p));
+        for (const WrittenFault& fault : written_faults()) {
+          Values faulty = correct;
+          fault.apply(faulty, truth);
+          look(p, fault.text, faulty, correct, truth);
+        }
+      }
+  for (const std::string& text : count.texts) ADD_FAILURE() << text;
+  std::printf("planted: %d; smaller than rounding: %d, of which passed %d; others passed: %d\n", count.planted, count.small,
+              count.small_passed, count.passed);
+}
+
+}  // namespace
+}  // namespace attoscope
