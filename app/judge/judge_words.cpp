@@ -131,7 +131,7 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
                       call.claim.declared ? "round as " + question.declared_name + " does"
                                           : "keep scores, max and sums in fp32, and round P and O,",
                       worst->name, worst->max_abs),
-          "An element may be off by 3/2 of what the worst of them is in its row, in units of w = sqrt(sum over keys of P² V²), "
+          "An element may be off by twice what the worst of them is in its row, in units of w = sqrt(sum over keys of P² V²), "
           "and by "
           "half a unit in the last place of O's format.",
           fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",

@@ -41,7 +41,7 @@ std::string message_text(const LinkMessage& message) {
   Json files = Json::array(), settings = Json::object();
   for (const std::string& file : message.files) files.push_back(json_string(file));
   for (const auto& [key, value] : message.settings) settings[key] = json_string(value);
-  return json_text({{"schema", schema}, {"open", std::move(files)}, {"settings", std::move(settings)}}, -1) + "\n";
+  return json_text({{"schema", schema}, {"open", std::move(files)}, {"settings", std::move(settings)}}, -1);
 }
 
 LinkMessage parse_message(std::string_view bytes) {
@@ -60,7 +60,7 @@ LinkMessage parse_message(std::string_view bytes) {
 }
 
 std::string answer_text(const std::string& sentence) {
-  return json_text({{"schema", schema}, {"error", json_string(sentence)}}, -1) + "\n";
+  return json_text({{"schema", schema}, {"error", json_string(sentence)}}, -1);
 }
 
 std::string parse_answer(std::string_view bytes) {

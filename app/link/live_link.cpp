@@ -21,7 +21,8 @@ namespace attoscope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto patience = std::chrono::seconds(1);
+constexpr auto of_window = std::chrono::seconds(1);   ///< how long the window listens to one program
+constexpr auto of_program = std::chrono::seconds(5);  ///< how long a program waits for the window
 
 /// A folder that is the user's own, made if it is missing; "" where it cannot be.
 std::string own_folder(const std::string& path) {
@@ -60,7 +61,7 @@ bool ready(int descriptor, short events, Clock::time_point deadline, int other =
 }
 
 /// All that comes until the other side has said everything, at most `limit` bytes and one more; none where it takes too long.
-std::optional<std::string> received(int connection, std::size_t limit, int ended) {
+std::optional<std::string> received(int connection, std::size_t limit, Clock::duration patience, int ended = -1) {
   std::string bytes;
   char chunk[4096];
   const auto deadline = Clock::now() + patience;
@@ -74,7 +75,7 @@ std::optional<std::string> received(int connection, std::size_t limit, int ended
   return bytes;
 }
 
-bool sent(int connection, std::string_view bytes) {
+bool sent(int connection, std::string_view bytes, Clock::duration patience) {
   const auto deadline = Clock::now() + patience;
   while (!bytes.empty()) {
     if (!ready(connection, POLLOUT, deadline)) return false;
@@ -145,14 +146,14 @@ void LiveLink::run(const std::stop_token& stop) {
     const Descriptor connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection.valid() || !is_own_user(connection.get())) continue;
     const std::string why = heard(connection.get());
-    sent(connection.get(), answer_text(why));
+    sent(connection.get(), answer_text(why), of_window);
     if (why.empty()) published_();
   }
 }
 
 /// Takes what a program says; a sentence where it makes no sense.
 std::string LiveLink::heard(int connection) {
-  const std::optional<std::string> bytes = received(connection, longest_message, ended_.get());
+  const std::optional<std::string> bytes = received(connection, longest_message, of_window, ended_.get());
   if (!bytes) return "the message was not complete within a second";
   try {
     LinkMessage message = parse_message(*bytes);
@@ -168,11 +169,11 @@ bool send_to_window(const std::string& path, const LinkMessage& message) {
   const Descriptor socket = new_socket();
   if (path.empty() || !socket.valid() || !connects(socket.get(), path)) return false;
   if (!is_own_user(socket.get())) throw std::runtime_error(path + ": belongs to another user's program, nothing was sent");
-  const bool said = sent(socket.get(), message_text(message));
+  const bool said = sent(socket.get(), message_text(message), of_program);
   ::shutdown(socket.get(), SHUT_WR);
-  const std::optional<std::string> answer = said ? received(socket.get(), longest_message, -1) : std::nullopt;
+  const std::optional<std::string> answer = said ? received(socket.get(), longest_message, of_program) : std::nullopt;
   if (!answer || answer->empty())
-    throw std::runtime_error(path + ": the window did not answer within a second, it may be stopped");
+    throw std::runtime_error(path + ": the window did not answer within five seconds, it may be stopped");
   std::string why;
   try {
     why = parse_answer(*answer);

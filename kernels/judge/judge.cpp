@@ -130,15 +130,17 @@ class Judge {
     h.rounded = h.suspect_rows == 0 && h.nonfinite == 0 && h.whole <= tolerance_->whole;
   }
 
-  /// Whether the output is rounded from what that kernel computes. A score that lies near the middle of two numbers may be
-  /// rounded to either, which moves its row: few rows may be off by more than their tolerance.
-  bool fits(const std::vector<RowFinding>& all) const {
+  /// Whether the output is rounded from what that kernel computes. Where scores are rounded, one near the middle of two numbers
+  /// may become either, which moves its row: a few rows may then be off, if all is clearly nearer to it than to the truth.
+  bool fits(const OtherRounding& other, const std::vector<RowFinding>& all, double whole_of_truth) const {
     int off = 0;
     for (const RowFinding& f : all) {
-      if (f.nonfinite > 0 || f.ratio > 8) return false;
+      if (f.nonfinite > 0 || f.ratio > 4) return false;
       off += f.is_bad();
     }
-    return off <= std::max(1, p_.n / 200) && whole_of(all) <= tolerance_->whole;
+    const double whole = whole_of(all);
+    const bool may_be_off = other.rounds_scores && whole <= 0.9 * whole_of_truth;
+    return off <= (may_be_off ? std::max(1, p_.n / 200) : 0) && whole <= tolerance_->whole;
   }
 
   /// A quick look at some rows.
@@ -156,7 +158,7 @@ class Judge {
       const ExpectedRow expected = other.begin();
       if (!may_fit(expected)) continue;
       const std::vector<RowFinding> all = findings(expected);
-      if (!fits(all)) continue;
+      if (!fits(other, all, h.whole)) continue;
       HeadJudgement fitted{.elements = h.elements, .where = {}, .row_ratio = {}};
       sum_up(fitted, all);
       fitted.rounded = true, fitted.as = other.text, fitted.where.clear(), fitted.first_row = -1;

@@ -56,7 +56,8 @@ class Collection {
   }
   void add(std::string text, SoftmaxVariant variant) { add(std::move(text), std::move(variant), inputs_); }
   void add(std::string text, SoftmaxVariant variant, SharedTensors t) {
-    all_.push_back({std::move(text), [variant = std::move(variant), t = std::move(t)]() -> ExpectedRow {
+    const bool rounds = variant.scores || variant.products;
+    all_.push_back({std::move(text), rounds, [variant = std::move(variant), t = std::move(t)]() -> ExpectedRow {
                       return attending(variant, variant_head(t->n, t->d, t->q, t->k, t->v));
                     }});
   }
@@ -78,7 +79,7 @@ class Collection {
         for (double& z : y) z = round(format, z * factor);
       return y;
     };
-    all_.push_back({std::move(text), [variant, by, times, t = inputs_]() -> ExpectedRow {
+    all_.push_back({std::move(text), rounds_scores, [variant, by, times, t = inputs_]() -> ExpectedRow {
                       return attending(variant, variant_head(t->n, t->d, times(t->q, by.q), times(t->k, by.k), t->v));
                     }});
   }

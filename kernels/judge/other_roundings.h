@@ -14,6 +14,7 @@ namespace attoscope {
 /// A kernel that rounds something before its softmax, and the exact output from there on.
 struct OtherRounding {
   std::string text;                    ///< "its scores are rounded to bf16, as in PyTorch's eager attention"
+  bool rounds_scores = false;          ///< then a score that lies near the middle of two numbers may become either
   std::function<ExpectedRow()> begin;  ///< may take memory and time; the function may be called from many threads
 };
 

@@ -15,7 +15,7 @@
 namespace attoscope {
 namespace {
 
-constexpr double margin = 1.5, row_margin = 2, whole_margin = 1.25;
+constexpr double margin = 2, row_margin = 2, whole_margin = 1.25;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 

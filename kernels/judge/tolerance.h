@@ -5,7 +5,7 @@
 /// so that errors are as large as w[i, c] = sqrt(sum_j P[i, j]^2 V[j, c]^2); sums of n terms in fp32 add u sqrt(n) |O[i, c]|.
 /// Rivals tell by which factor: kappa[i] is the largest |error| / w of all of them in the row, or, if larger, what it is in
 /// nine of ten rows, rows being compared by what their rounding errors are at first sight, u_P + u (4 + the largest |score|
-/// that Q[i] and K could have); and at least that. An element may be off by 3/2 kappa[i] w[i, c] and half a unit in the last
+/// that Q[i] and K could have); and at least that. An element may be off by 2 kappa[i] w[i, c] and half a unit in the last
 /// place of the output's format.
 #pragma once
 
@@ -31,7 +31,7 @@ struct RivalError {
 struct Tolerance {
   Matrix golden;                       ///< on the inputs that everybody sees
   Matrix weight;                       ///< w
-  std::vector<double> factor;          ///< 3/2 kappa, for each row
+  std::vector<double> factor;          ///< 2 kappa, for each row
   std::vector<double> at_first_sight;  ///< relative error of P that is expected in each row
   std::vector<double> row;             ///< what the root mean square over a row, over that expected, may come to
   double whole = 0;                    ///< the same over all elements

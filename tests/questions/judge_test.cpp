@@ -73,7 +73,7 @@ TEST(Judge, NoCorrectOutputFails) {
   for (const InputKind kind : kinds)
     for (const Mask& mask : {Mask{}, causal, window(31), Mask{Mask::Kind::padding, 9}})
       for (const Format& f : {bf16, fp16, fp32, e4m3, e5m2, tf32, fp64})
-        for (int seed = 1; seed <= 24; ++seed) {
+        for (int seed = 1; seed <= 3; ++seed) {
           const auto& [rows, columns] = shapes[++k % 6];
           if (testing::sanitized && k % 9 != 0) continue;
           const Problem p = drawn_problem(kind, rows, columns, mask, static_cast<std::uint64_t>(seed), f);
@@ -214,35 +214,47 @@ struct Passed {
   }
 };
 
+/// A problem, what a correct kernel gives, and the truth.
+struct Right {
+  Problem p;
+  Values correct, truth;
+};
+
 TEST(Judge, NoFaultOfASizeThatMattersPasses) {
   Passed count;
   constexpr const char* roundings[]{"hw", "base_hw", "base_eager"};
   std::vector<Planted> computed = planted_kernels();
   std::ranges::move(further_kernels(), std::back_inserter(computed));
-  for (int seed = 1; seed <= 7; ++seed)
+  for (int seed = 1; seed <= 4; ++seed)
     for (const Format& f : {bf16, fp16, fp32})
       for (const char* rounding : roundings) {
         if (testing::sanitized && (seed > 1 || !(f == bf16))) continue;
         const Method m = method(rounding, seed % 2 == 0 ? 32 : tile);
-        const auto look = [&](const Problem& p, const char* text, const Values& faulty, const Values& correct,
-                              const Values& truth) {
-          const HeadJudgement h = judged(p, faulty, f).head;
-          const double size = size_of_fault(faulty, correct, truth);
+        const auto look = [&](const Right& of, const char* text, const Values& faulty) {
+          const HeadJudgement h = judged(of.p, faulty, f).head;
+          const double size = size_of_fault(faulty, of.correct, of.truth);
           char line[400];
           std::snprintf(line, sizeof line, "%s, %s, %s, seed %d, size %.2f: %s", text, name(f).c_str(), rounding, seed, size,
                         said(h).c_str());
           count.add(line, size, h.rounded);
         };
+        std::vector<Right> known;
+        const auto of_mask = [&](const Mask& mask) -> const Right& {
+          for (const Right& r : known)
+            if (r.p.mask == mask) return r;
+          const Problem p = problem(n, d, mask, static_cast<std::uint64_t>(seed));
+          known.push_back({p, emulated(p, m, f), right(seen(p))});
+          return known.back();
+        };
         for (const Planted& kernel : computed) {
-          const Problem p = problem(n, d, kernel.mask, static_cast<std::uint64_t>(seed));
-          look(p, kernel.kernel, emulated(p, m, f, kernel.edit), emulated(p, m, f), right(seen(p)));
+          const Right of = of_mask(kernel.mask);
+          look(of, kernel.kernel, emulated(of.p, m, f, kernel.edit));
         }
-        const Problem p = problem(n, d, seed % 2 ? causal : Mask{}, static_cast<std::uint64_t>(seed));
-        const Values correct = emulated(p, m, f), truth = right(seen(p));
+        const Right of = of_mask(seed % 2 ? causal : Mask{});
         for (const WrittenFault& fault : written_faults()) {
-          Values faulty = correct;
-          fault.apply(faulty, truth);
-          look(p, fault.text, faulty, correct, truth);
+          Values faulty = of.correct;
+          fault.apply(faulty, of.truth);
+          look(of, fault.text, faulty);
         }
       }
   for (const std::string& text : count.texts) ADD_FAILURE() << text;

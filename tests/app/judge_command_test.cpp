@@ -1,0 +1,223 @@
+// `attoscope judge`: PyTorch's outputs pass and say how they round; wrong, ill-shaped and unreadable ones are told in a
+// sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "tests/app/outcome.h"
+#include "tests/support/support.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+struct PyTorchCase {
+  const char* name;
+  std::vector<std::string> problem;
+  const char* eager;  ///< what is said of the output that a model writes by hand; "": nothing
+};
+
+std::vector<PyTorchCase> pytorch_cases() {
+  const char *const once = "its scores are rounded to ", *const twice = "and again once they are scaled";
+  return {{"bf16_causal", {"--mask", "causal"}, once},
+          {"bf16_full", {}, twice},
+          {"bf16_window", {"--mask", "window:48"}, once},
+          {"bf16_grouped", {"--mask", "causal"}, twice},
+          {"bf16_large_scores", {"--mask", "causal", "--scale", "0.25"}, once},
+          {"fp16_causal", {"--mask", "causal"}, once},
+          {"fp16_full", {}, twice},
+          {"fp32_causal", {"--mask", "causal"}, ""},
+          {"fp32_full", {}, ""}};
+}
+
+std::string pytorch_file(const std::string& name) { return "tests/data/pytorch/" + name + ".safetensors"; }
+
+Outcome judged(const std::string& file, const std::string& tensor, const std::vector<std::string>& more) {
+  std::vector<std::string> all{"judge", "--input", file, "--o", file + ":" + tensor, "--json", "-"};
+  all.insert(all.end(), more.begin(), more.end());
+  return attoscope(all);
+}
+
+TEST(JudgeCommand, PyTorchsOutputsAreRounded) {
+  for (const PyTorchCase& c : pytorch_cases())
+    for (const char* tensor : {"o", "o_math", "o_eager"}) {
+      const Outcome outcome = judged(pytorch_file(c.name), tensor, c.problem);
+      SCOPED_TRACE(std::string(c.name) + " " + tensor);
+      ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+      const json told = json::parse(outcome.out);
+      EXPECT_EQ(told["verdict"], "rounded");
+      EXPECT_EQ(told["suspects"], 0);
+      const bool says_how = tensor == std::string("o_eager") && *c.eager != '\0';
+      for (const json& head : told["table"])
+        EXPECT_THAT(head["as"].get<std::string>(), HasSubstr(says_how ? c.eager : ""));
+      if (!says_how) {
+        EXPECT_EQ(told["table"][0]["as"], "");
+      }
+    }
+}
+
+/// The same outputs under a mask, a scale or heads that are not theirs.
+TEST(JudgeCommand, PyTorchsOutputsAreWrongForAnotherQuestion) {
+  for (const PyTorchCase& c : pytorch_cases())
+    for (const char* tensor : {"o", "o_math", "o_eager"}) {
+      SCOPED_TRACE(std::string(c.name) + " " + tensor);
+      const bool causal = !c.problem.empty() && c.problem[1] == "causal";
+      const Outcome mask = judged(pytorch_file(c.name), tensor, {"--mask", causal ? "none" : "causal"});
+      EXPECT_EQ(mask.code, 3) << mask.out << mask.err;
+      std::vector<std::string> more = c.problem;
+      more.insert(more.end(), {"--softcap", "20"});
+      EXPECT_EQ(judged(pytorch_file(c.name), tensor, more).code, 3);
+    }
+  const std::string file = pytorch_file("bf16_grouped");
+  const Outcome swapped = attoscope({"judge", "--input", file, "--v", file + ":k", "--o", file + ":o", "--mask", "causal"});
+  EXPECT_EQ(swapped.code, 3);
+  EXPECT_THAT(swapped.out, StartsWith("Wrong: "));
+}
+
+/// One head of 40 tokens, of which the output is a correct kernel's.
+struct Call {
+  TemporaryDirectory scratch;
+  Call() {
+    EXPECT_EQ(
+        attoscope({"run", "--n", "40", "--d", "8", "--format", "bf16", "--mask", "causal", "--save", scratch / "call"}).code,
+        0);
+  }
+  std::string file(const std::string& name) const { return scratch / ("call/" + name + ".npy"); }
+  std::vector<std::string> command(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all{"judge", "--q",     file("q"), "--k",    file("k"),   "--v", file("v"),
+                                 "--o",   file("a"), "--mask",  "causal", "--threads", "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+TEST(JudgeCommand, TellsTheSlipInTheFirstSentence) {
+  const Call call;
+  EXPECT_EQ(attoscope(call.command()).code, 0);
+  const Outcome wrong =
+      attoscope({"judge", "--q", call.file("q"), "--k", call.file("k"), "--v", call.file("v"), "--o", call.file("a")});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_THAT(wrong.out, StartsWith("Wrong: a causal mask where none is wanted.\n"));
+}
+
+TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
+  const Call call;
+  const std::string page = call.scratch / "report.html", file = call.scratch / "verdict.json";
+  const Outcome outcome = attoscope(call.command({"--report", page, "--json", file}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string html = bytes_of_file(page);
+  EXPECT_THAT(
+      html, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Rounded: every element"), HasSubstr("data:image/png;base64,iVBOR"),
+                  HasSubstr("attoscope judge --q "), HasSubstr("--mask causal"), Not(HasSubstr("http"))));
+  const json told = json::parse(bytes_of_file(file));
+  EXPECT_EQ(told["schema"], "attoscope.judgement/1");
+  EXPECT_EQ(told["ok"], true);
+  EXPECT_EQ(told["elements"], 40 * 8);
+  EXPECT_EQ(told["sentences"].size(), 3U);
+  EXPECT_GE(told["family"].size(), 8U);
+  EXPECT_EQ(
+      attoscope(call.command({"--report", call.scratch / "nowhere/report.html", "--json", call.scratch / "none.json"})).code,
+      1);
+  EXPECT_FALSE(std::filesystem::exists(call.scratch / "none.json"));
+}
+
+/// q.npy of another shape, read as these dimensions.
+std::string tensor_file(const Call& call, const std::string& name, const std::string& shape, std::size_t count) {
+  return call.scratch.write(name, npy(npy_header("<f4", shape), raw(std::vector<float>(count, 0.5F))));
+}
+
+TEST(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
+  const Call call;
+  const auto with = [&](const std::string& option, const std::string& file) {
+    std::vector<std::string> all = call.command();
+    for (std::size_t i = 0; i + 1 < all.size(); ++i)
+      if (all[i] == option) all[i + 1] = file;
+    return attoscope(all);
+  };
+  const Outcome tokens = with("--k", tensor_file(call, "k.npy", "(41, 8)", 41 * 8));
+  EXPECT_EQ(tokens.code, 1);
+  EXPECT_THAT(tokens.err, HasSubstr("k.npy has shape [41, 8], expected batch, tokens and d like q's [40, 8]"));
+  EXPECT_THAT(with("--v", tensor_file(call, "v.npy", "(40, 16)", 640)).err, HasSubstr("expected the shape of k, [40, 8]"));
+  EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(2, 40, 8)", 640)).err, HasSubstr("expected a shape like q's [40, 8]"));
+  EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(8, 40)", 320)).err, HasSubstr("has shape [8, 40]"));
+  EXPECT_THAT(with("--o", call.scratch / "none.npy").err, HasSubstr("none.npy"));
+  EXPECT_THAT(with("--o", "o.txt").err, HasSubstr("--o 'o.txt' is not understood, expected FILE.npy, FILE.safetensors or "));
+  EXPECT_THAT(with("--mask", "diagonal").err, HasSubstr("diagonal"));
+  EXPECT_EQ(with("--mask", "diagonal").code, 2);
+  EXPECT_EQ(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).code, 2);
+  EXPECT_THAT(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).err, HasSubstr("--k is missing"));
+  EXPECT_THAT(attoscope(call.command({"--head", "1"})).err, HasSubstr("--head is 1, expected 0 to 0"));
+  EXPECT_THAT(attoscope(call.command({"--json", call.file("q")})).err, HasSubstr("--json writes this file, too"));
+  EXPECT_THAT(attoscope(call.command({"--layout", "hnd"})).err, HasSubstr("expected bhnd or bnhd"));
+}
+
+/// A safetensors file of these tensors, all of the same type and shape.
+std::string named_file(const std::string& dtype, const std::string& shape,
+                       const std::vector<std::pair<std::string, std::string>>& tensors) {
+  std::string header = "{", data;
+  for (const auto& [name, bytes] : tensors) {
+    header += (data.empty() ? "\"" : ",\"") + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape +
+              ",\"data_offsets\":[" + std::to_string(data.size()) + "," + std::to_string(data.size() + bytes.size()) + "]}";
+    data += bytes;
+  }
+  header += "}";
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 255);
+  return length + header + data;
+}
+
+TEST(JudgeCommand, ReadsEightBitTensors) {
+  const TemporaryDirectory scratch;
+  const std::string ones(32 * 16, '\x38');  // 1 in e4m3
+  const std::string file =
+      scratch.write("fp8.safetensors", named_file("F8_E4M3", "[32,16]", {{"q", ones}, {"k", ones}, {"v", ones}, {"o", ones}}));
+  const Outcome outcome = attoscope({"judge", "--input", file, "--json", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["format"], "e4m3");
+  const std::string twos(32 * 16, '\x40');
+  const std::string other =
+      scratch.write("two.safetensors", named_file("F8_E4M3", "[32,16]", {{"q", ones}, {"k", ones}, {"v", ones}, {"o", twos}}));
+  EXPECT_EQ(attoscope({"judge", "--input", other}).code, 3);
+}
+
+/// Heads before tokens and tokens before heads are the same call.
+TEST(JudgeCommand, ReadsBothLayouts) {
+  const TemporaryDirectory scratch;
+  const Call first, second;
+  constexpr int n = 40, d = 8;
+  const auto numbers_of = [](const std::string& file) {
+    const std::string bytes = bytes_of_file(file);
+    return bytes.substr(bytes.size() - n * d * 8);
+  };
+  std::vector<std::string> tokens_first{"judge", "--mask", "causal", "--layout", "bnhd"},
+      heads_first{"judge", "--mask", "causal"};
+  for (const char* name : {"q", "k", "v", "a"}) {
+    const std::string one = numbers_of(first.file(name)), two = numbers_of(second.file(name));
+    std::string mixed;
+    for (std::size_t row = 0; row < n; ++row) mixed += one.substr(row * d * 8, d * 8) + two.substr(row * d * 8, d * 8);
+    const std::string option = std::string("--") + (*name == 'a' ? "o" : name);
+    tokens_first.insert(tokens_first.end(),
+                        {option, scratch.write(std::string(name) + "_nhd.npy", npy(npy_header("<f8", "(40, 2, 8)"), mixed))});
+    heads_first.insert(heads_first.end(), {option, scratch.write(std::string(name) + "_hnd.npy",
+                                                                 npy(npy_header("<f8", "(2, 40, 8)"), one + two))});
+  }
+  EXPECT_EQ(attoscope(heads_first).code, 0);
+  EXPECT_EQ(attoscope(tokens_first).code, 0);
+  EXPECT_THAT(attoscope(tokens_first).out, HasSubstr("Of 640 elements"));
+  heads_first.back() = scratch / "a_nhd.npy";  // O alone with tokens first
+  EXPECT_EQ(attoscope(heads_first).code, 0);
+}
+
+}  // namespace
+}  // namespace attoscope::testing

@@ -1,0 +1,187 @@
+// The socket on which a running window is told what to open: who is heard, what is refused, and that the newest message wins.
+#include "app/link/live_link.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/app/outcome.h"
+#include "tests/support/support.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A socket in a folder of its own.
+struct Place {
+  TemporaryDirectory scratch;
+  std::string path = scratch / "link.socket";
+};
+
+/// What the link answers to these bytes, after which nothing more is said; "": nothing.
+std::string answer_to(const std::string& path, const std::string& bytes, bool ends = true) {
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t count = ::send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (count <= 0) break;
+    sent += static_cast<std::size_t>(count);
+  }
+  if (ends) ::shutdown(socket, SHUT_WR);
+  std::string answer;
+  char chunk[512];
+  for (ssize_t count = 0; (count = ::recv(socket, chunk, sizeof chunk, 0)) > 0;)
+    answer.append(chunk, static_cast<std::size_t>(count));
+  ::close(socket);
+  return answer;
+}
+
+TEST(LiveLink, TheNewestMessageWins) {
+  const Place place;
+  std::atomic<int> published = 0;
+  LiveLink link(place.path, [&] { ++published; });
+  ASSERT_TRUE(link.listening());
+  EXPECT_FALSE(link.take());
+  for (int i = 0; i < 50; ++i)
+    EXPECT_TRUE(
+        send_to_window(place.path, {.files = {"/tmp/" + std::to_string(i) + ".npy"}, .settings = {{"mask", "causal"}}}));
+  const std::optional<LinkMessage> newest = link.take();
+  ASSERT_TRUE(newest);
+  EXPECT_EQ(newest->files, std::vector<std::string>{"/tmp/49.npy"});
+  EXPECT_EQ(newest->settings.at("mask"), "causal");
+  EXPECT_FALSE(link.take());
+  EXPECT_EQ(published, 50);
+}
+
+TEST(LiveLink, BelongsToItsUserAlone) {
+  const Place place;
+  const LiveLink link(place.path, [] {});
+  struct stat info{};
+  ASSERT_EQ(::stat(place.path.c_str(), &info), 0);
+  EXPECT_TRUE(S_ISSOCK(info.st_mode));
+  EXPECT_EQ(info.st_mode & 0777, 0600U);
+}
+
+TEST(LiveLink, OneWindowListensAndAnotherTakesOver) {
+  const Place place;
+  {
+    const LiveLink first(place.path, [] {}), second(place.path, [] {});
+    EXPECT_TRUE(first.listening());
+    EXPECT_FALSE(second.listening());
+    EXPECT_TRUE(send_to_window(place.path, {.files = {"/a"}}));
+  }
+  EXPECT_FALSE(std::filesystem::exists(place.path));
+  EXPECT_FALSE(send_to_window(place.path, {.files = {"/a"}}));
+  place.scratch.write("link.socket", "left by something else");
+  LiveLink third(place.path, [] {});
+  EXPECT_TRUE(third.listening());
+  EXPECT_TRUE(send_to_window(place.path, {.files = {"/a"}}));
+}
+
+TEST(LiveLink, HostileBytesGetASentence) {
+  const Place place;
+  LiveLink link(place.path, [] { ADD_FAILURE() << "nothing of this is a message"; });
+  const std::string schema = R"({"schema":"attoscope.link/1",)";
+  for (const auto& [bytes, words] : std::vector<std::pair<std::string, std::string>>{
+           {"", "is not JSON"},
+           {std::string("\xff\x00{{{", 5), "is not JSON"},
+           {std::string(3 * longest_message, '['), "longer than"},
+           {std::string(longest_message, '['), "the message "},
+           {"[]", "the message "},
+           {R"({"open":["/a"]})", "schema"},
+           {schema + R"("open":"/a"})", "has no list 'open'"},
+           {schema + R"("open":[]})", "names 0 files"},
+           {schema + R"("open":["/a","/b","/c","/d","/e"]})", "names 5 files"},
+           {schema + R"("open":["a.npy"]})", "expected a path from / on"},
+           {schema + R"("open":[7]})", "that is no text"},
+           {schema + R"("open":["/a\u0000b"]})", "zero byte"},
+           {schema + R"("open":["/a"],"settings":[]})", "no object"},
+           {schema + R"("open":["/a"],"settings":{"problem.n":"5"}})", "unknown setting 'problem.n'"},
+           {schema + R"("open":["/a"],"settings":{"mask":1}})", "that is no text"}})
+    EXPECT_THAT(answer_to(place.path, bytes), HasSubstr(words)) << bytes.substr(0, 80);
+  EXPECT_FALSE(link.take());
+  Dice dice(3);
+  for (int i = 0; i < experiments(400); ++i) {
+    std::string noise = message_text({.files = {"/tmp/a.npy"}, .settings = {{"mask", "causal"}}});
+    for (int k = 0; k < 3; ++k) noise[dice.bits() % noise.size()] = static_cast<char>(dice.between(0, 255));
+    try {
+      parse_message(noise);
+    } catch (const std::runtime_error& refused) {
+      EXPECT_THAT(answer_to(place.path, noise), HasSubstr("the message "));
+    }
+  }
+}
+
+/// A program that says nothing, or not all, does not keep the others waiting for long.
+TEST(LiveLink, ASilentProgramIsLeft) {
+  const Place place;
+  LiveLink link(place.path, [] {});
+  const auto start = std::chrono::steady_clock::now();
+  std::string silent;
+  std::thread waiting([&] { silent = answer_to(place.path, "{", false); });
+  waiting.join();
+  EXPECT_THAT(silent, HasSubstr("not complete within a second"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_TRUE(send_to_window(place.path, {.files = {"/a"}}));
+}
+
+/// Closing the window does not wait for a program that is still speaking.
+TEST(LiveLink, EndsWhileAProgramSpeaks) {
+  const Place place;
+  std::thread speaking;
+  {
+    LiveLink link(place.path, [] {});
+    speaking = std::thread([&] { answer_to(place.path, "{", false); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  speaking.join();
+}
+
+TEST(LiveLink, TheFolderIsTheUsersAlone) {
+  const TemporaryDirectory scratch;
+  ::setenv("XDG_RUNTIME_DIR", (scratch / "").c_str(), 1);
+  EXPECT_EQ(std::filesystem::path(link_path()).lexically_normal(), std::filesystem::path(scratch / "attoscope/link.socket"));
+  std::filesystem::permissions(scratch / "attoscope", std::filesystem::perms::all);
+  EXPECT_NE(std::filesystem::path(link_path()).lexically_normal(), std::filesystem::path(scratch / "attoscope/link.socket"));
+  ::unsetenv("XDG_RUNTIME_DIR");
+}
+
+TEST(OpenCommand, SendsWholePathsAndSettings) {
+  const TemporaryDirectory scratch;
+  ::setenv("XDG_RUNTIME_DIR", (scratch / "").c_str(), 1);
+  LiveLink link(link_path(), [] {});
+  ASSERT_TRUE(link.listening());
+  const std::string file = scratch.write("o.npy", "x");
+  const Outcome outcome = attoscope({"open", file, "--mask", "window:7", "--scale", "0.5"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::optional<LinkMessage> message = link.take();
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->files, std::vector<std::string>{std::filesystem::path(file).lexically_normal().string()});
+  EXPECT_EQ(message->settings.at("mask"), "window:7");
+  EXPECT_EQ(message->settings.at("scale"), "0.5");
+  EXPECT_EQ(attoscope({"open", scratch / "none.npy"}).code, 1);
+  EXPECT_EQ(attoscope({"open", file, file}).code, 2);
+  EXPECT_EQ(attoscope({"open", file, "--mask", "sideways"}).code, 2);
+  EXPECT_FALSE(link.take());
+  ::unsetenv("XDG_RUNTIME_DIR");
+}
+
+}  // namespace
+}  // namespace attoscope::testing
