@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "app/files/png.h"
@@ -13,13 +14,15 @@
 namespace attoscope {
 namespace {
 
+constexpr double plot_width = 640, plot_left = 56;
+
 constexpr const char* style =
     "body{font:15px/1.5 system-ui,sans-serif;max-width:64em;margin:2em auto;padding:0 1em;color:#1c1e21;background:#fff}"
     "h1{font-size:1.5em;line-height:1.25;border-left:.3em solid var(--mark);padding-left:.6em}"
     "h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse}"
     "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #d8dce2;font-variant-numeric:tabular-nums}"
     "td.text,th.text{text-align:left}tr.wrong td{background:#fdece6}code{background:#f1f3f6;padding:.15em .35em;"
-    "overflow-wrap:anywhere}img{image-rendering:pixelated;border:1px solid #d8dce2}.key span{display:inline-block;width:1.6em;"
+    "overflow-wrap:anywhere}image{image-rendering:pixelated}.key span{display:inline-block;width:1.6em;"
     "height:.9em;margin:0 .4em 0 1em;border:1px solid #d8dce2;vertical-align:-.1em}svg text{font:11px system-ui,sans-serif;"
     "fill:#555}";
 
@@ -75,17 +78,83 @@ ShareMap share_map(const CallJudgement& call) {
   return m;
 }
 
-std::string map_html(const ShareMap& m) {
+/// Ticks of `count` indices along an axis of that length.
+std::vector<int> ticks(int count) {
+  int step = 1;
+  for (const int factor : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 65536, 262144})
+    if ((count - 1) / step >= 8) step = factor;
+  std::vector<int> at;
+  for (int i = 0; i < count; i += step) at.push_back(i);
+  return at;
+}
+
+std::string label(double x, double y, const char* anchor, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", x, y, anchor, text);
+}
+
+std::string map_html(const ShareMap& m, const CallJudgement& call) {
   Picture picture{m.width, m.height, {}};
   for (const double share : m.shares) {
     const Colour c = colour_of(share);
     for (const double x : {c.r, c.g, c.b}) picture.rgb.push_back(static_cast<std::uint8_t>(x));
   }
-  const int wide = std::max(1, 640 / m.width), tall = std::max(1, 480 / m.height);
-  return fmt::format(
-      "<img width=\"{}\" height=\"{}\" alt=\"error over tolerance of every element\" "
-      "src=\"data:image/png;base64,{}\">\n",
-      m.width * wide, m.height * tall, base64(to_png(picture)));
+  const double width = plot_width, height = std::clamp(480.0, static_cast<double>(m.height), 4.0 * m.height);
+  std::string svg = fmt::format(
+      "<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"error over tolerance of every element\">"
+      "<image x=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
+      "href=\"data:image/png;base64,{}\"/>",
+      plot_left + width + 8, height + 24, plot_left, width, height, base64(to_png(picture)));
+  for (const int row : ticks(call.n))
+    svg += label(plot_left - 6, std::max(9.0, height * row / call.n + 4), "end", std::to_string(row));
+  for (const int c : ticks(call.d))
+    svg += label(plot_left + width * (c + 0.5) / call.d, height + 16, "middle", std::to_string(c));
+  return svg + "</svg>\n";
+}
+
+/// The elements that are furthest beyond their tolerance.
+std::string worst_elements_html(const CallJudgement& call) {
+  constexpr std::size_t most = 10;
+  std::vector<std::pair<double, int>> all;
+  for (int i = 0; i < call.n * call.d; ++i)
+    if (const double share = share_of(call, i / call.d, i % call.d); share > 1) all.emplace_back(-share, i);
+  if (all.empty()) return "";
+  const std::size_t shown = std::min(most, all.size());
+  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(shown));
+  std::string html =
+      "<h2>Furthest off</h2>\n<table><tr><th>row</th><th>column</th><th>O</th><th>truth</th><th>tolerance</th>"
+      "<th>error / tolerance</th></tr>\n";
+  for (const auto& [share, i] : std::span(all).first(shown)) {
+    const int row = i / call.d, c = i % call.d;
+    const double o = call.output[static_cast<std::size_t>(i)];
+    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{:.6g}</td><td>{:.6g}</td><td>{:.2g}</td><td>{:.3g}</td></tr>\n", row, c,
+                        o, call.detail.tolerance.golden(row, c), call.detail.tolerance.of(row, c, o), -share);
+  }
+  return html + "</table>\n";
+}
+
+/// How many elements are suspect in each tile of 64 rows, as bars.
+std::string tiles_svg(const CallJudgement& call) {
+  constexpr int tile = 64;
+  constexpr double height = 80;
+  std::vector<int> suspects(static_cast<std::size_t>((call.n + tile - 1) / tile), 0);
+  for (int i = 0; i < call.n * call.d; ++i)
+    suspects[static_cast<std::size_t>(i / call.d / tile)] += share_of(call, i / call.d, i % call.d) > 1;
+  const int most = *std::ranges::max_element(suspects);
+  if (most == 0) return "";
+  const double wide = plot_width / static_cast<double>(suspects.size());
+  std::string svg = fmt::format(
+      "<h2>Suspects in each tile of {} rows</h2>\n<svg width=\"{}\" height=\"{}\" role=\"img\" "
+      "aria-label=\"suspects in each tile of rows\">{}{}",
+      tile, plot_left + plot_width + 8, height + 24, label(plot_left - 6, 10, "end", std::to_string(most)),
+      label(plot_left - 6, height, "end", "0"));
+  for (std::size_t i = 0; i < suspects.size(); ++i) {
+    const double tall = height * suspects[i] / most;
+    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#f5963c\"/>",
+                       plot_left + wide * static_cast<double>(i) + 0.5, height - tall, std::max(1.0, wide - 1), tall);
+  }
+  for (const int i : ticks(static_cast<int>(suspects.size())))
+    svg += label(plot_left + wide * (i + 0.5), height + 16, "middle", std::to_string(i * tile));
+  return svg + "</svg>\n";
 }
 
 /// The largest share of every row, or of every column.
@@ -101,7 +170,7 @@ std::vector<double> profile(const CallJudgement& call, bool along_rows) {
 
 /// A curve over a logarithmic axis from 1/100 of the tolerance on, with the tolerance as a line.
 std::string profile_svg(const std::vector<double>& most, const char* what) {
-  constexpr double width = 640, height = 130, left = 48, bottom = 20;
+  constexpr double width = plot_width, height = 130, left = plot_left, bottom = 20;
   const double top = std::max(1.0, std::ceil(std::log10(std::min(1e6, *std::ranges::max_element(most) + 1e-9))));
   const auto y_of = [&](double share) {
     return height * (top - std::clamp(std::log10(std::max(share, 1e-9)), -2.0, top)) / (top + 2);
@@ -118,7 +187,7 @@ std::string profile_svg(const std::vector<double>& most, const char* what) {
         "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\"/><text x=\"{4}\" y=\"{5:.1f}\" "
         "text-anchor=\"end\">{6:g}</text>",
         left, left + width, y_of(std::pow(10.0, power)), power == 0 ? "#c0392b" : "#e3e6ea", left - 6,
-        std::min(y_of(std::pow(10.0, power)) + 4, height), std::pow(10.0, power));
+        std::clamp(y_of(std::pow(10.0, power)) + 4, 10.0, height), std::pow(10.0, power));
   svg += fmt::format("<polyline fill=\"none\" stroke=\"#4c78b2\" stroke-width=\"1.2\" points=\"{}\"/>", points);
   return svg + fmt::format("<text x=\"{}\" y=\"{}\">{} 0</text><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text></svg>\n",
                            left, height + bottom - 4, what, left + width, height + bottom - 4, most.size() - 1);
@@ -169,9 +238,10 @@ std::string judgement_html(const CallJudgement& call, const std::string& command
   body += "<h2>Heads</h2>\n" + heads_html(call);
   body +=
       fmt::format("<h2>Error over tolerance, head {}</h2>\n<p>Columns of O across, rows down{}.</p>\n", call.worst_row().head,
-                  map.rows_a_cell > 1 ? fmt::format(", of {} rows the largest", map.rows_a_cell) : "");
-  body += key_html() + map_html(map) + "<h2>Along the rows</h2>\n" + profile_svg(profile(call, true), "row") +
-          "<h2>Along the columns</h2>\n" + profile_svg(profile(call, false), "column");
+                  map.rows_a_cell > 1 ? fmt::format(", each line the largest of {} rows", map.rows_a_cell) : "");
+  body += key_html() + map_html(map, call) + worst_elements_html(call) + tiles_svg(call) + "<h2>Along the rows</h2>\n" +
+          profile_svg(profile(call, true), "row") + "<h2>Along the columns</h2>\n" +
+          profile_svg(profile(call, false), "column");
   body += "<h2>Where the tolerance comes from</h2>\n<ul>\n";
   for (const std::string& s : call.derivation) body += "<li>" + html_escaped(s) + "</li>\n";
   body += "</ul>\n" + family_html(call) + "<h2>Again</h2>\n<p><code>" + html_escaped(command) + "</code></p>\n";

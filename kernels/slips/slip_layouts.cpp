@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <set>
 
 #include "kernels/experiment/result.h"
 #include "kernels/slips/slip_suspects.h"
@@ -97,6 +98,20 @@ int tile_of(const std::vector<Move>& moves) {
   return 0;
 }
 
+/// What was done to the rows that are not in their own place.
+std::string moved_text(const std::vector<Move>& moves) {
+  std::set<int> sources, of_moved, shifts;
+  for (const Move m : moves) {
+    sources.insert(m.from);
+    if (m.from != m.to) of_moved.insert(m.from), shifts.insert(m.from - m.to);
+  }
+  if (of_moved.size() == 1) return "copies of row " + std::to_string(*of_moved.begin()) + " in the place of other rows";
+  if (shifts.size() == 1) return shifted_text("some rows shifted by ", *shifts.begin());
+  if (sources.size() < moves.size()) return "copies of rows in the place of others";
+  const int tile = tile_of(moves);
+  return tile > 0 ? "rows permuted within tiles of " + std::to_string(tile) : "rows in another order";
+}
+
 /// Adds the order of rows that the moves show; nothing if all rows are in their own place.
 void add_rows(std::vector<Suspect>& suspects, const Golden& golden, const std::vector<Move>& moves) {
   const int n = golden->rows;
@@ -108,12 +123,10 @@ void add_rows(std::vector<Suspect>& suspects, const Golden& golden, const std::v
     return suspects.push_back(rows_from("rows from the last to the first", golden, [n](int i) { return n - 1 - i; }));
   std::map<int, int> places;
   for (const Move m : moves) places[m.to] = m.from;
-  const int tile = tile_of(moves);
-  suspects.push_back(rows_from(tile > 0 ? "rows permuted within tiles of " + std::to_string(tile) : "rows in another order",
-                               golden, [places](int i) {
-                                 const auto found = places.find(i);
-                                 return found == places.end() ? -1 : found->second;
-                               }));
+  suspects.push_back(rows_from(moved_text(moves), golden, [places](int i) {
+    const auto found = places.find(i);
+    return found == places.end() ? -1 : found->second;
+  }));
 }
 
 std::string columns_text(const std::vector<Move>& moves, int d) {

@@ -59,8 +59,7 @@ TEST(JudgeCommand, PyTorchsOutputsAreRounded) {
       EXPECT_EQ(told["verdict"], "rounded");
       EXPECT_EQ(told["suspects"], 0);
       const bool says_how = tensor == std::string("o_eager") && *c.eager != '\0';
-      for (const json& head : told["table"])
-        EXPECT_THAT(head["as"].get<std::string>(), HasSubstr(says_how ? c.eager : ""));
+      for (const json& head : told["table"]) EXPECT_THAT(head["as"].get<std::string>(), HasSubstr(says_how ? c.eager : ""));
       if (!says_how) {
         EXPECT_EQ(told["table"][0]["as"], "");
       }

@@ -179,6 +179,8 @@ TEST(Slips, LayoutsOfTheOutput) {
                "rows shifted by 1 (O[i] is the truth's i - 1)");
   expect_found(p, moved([](int i) { return 199 - i; }, same), Kind::layout, "from the last to the first");
   expect_found(p, moved([](int i) { return i / 8 * 8 + (i % 8 * 3) % 8; }, same), Kind::layout, "permuted within tiles of 8");
+  expect_found(p, moved([](int i) { return i >= 40 && i < 60 ? 39 : i; }, same), Kind::layout, "copies of row 39");
+  expect_found(p, moved([](int i) { return i >= 40 && i < 60 ? i + 1 : i; }, same), Kind::layout, "some rows shifted by 1");
   expect_found(p, moved(same, [](int c) { return (c + 3) % 32; }), Kind::layout, "columns rotated by 3");
   expect_found(p, moved(same, [](int c) { return (c + 16) % 32; }), Kind::layout, "halves of the columns swapped");
   expect_found(p, moved(same, [](int c) { return c % 2 * 16 + c / 2; }), Kind::layout, "interleaved");
