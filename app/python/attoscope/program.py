@@ -1,0 +1,176 @@
+"""The program `attoscope`: where it is, whether it is of this version, and what it says when it runs.
+
+Looked for in this order: the path in $ATTOSCOPE, beside this package (as the wheel and the archive have it), beside the Python
+interpreter, on $PATH.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, NoReturn, Sequence, Type
+
+from . import __version__
+from .errors import AttoscopeError, BadOption, CouldNotRun, OtherVersion, ProgramMissing
+
+USAGE = 2  #: the program's exit code where an option is wrong
+
+
+class Answer(NamedTuple):
+    """What one run of the program left."""
+
+    code: int
+    out: str
+    sentence: str  #: the last thing it said on standard error, without its name
+
+
+_known_versions: Dict[str, str] = {}
+
+
+def program() -> str:
+    """The path of the program that is used. Raises ProgramMissing or OtherVersion."""
+    path = _found()
+    if _known_versions.get(path) != __version__:
+        _known_versions[path] = _version_of(path)
+    if _known_versions[path] != __version__:
+        raise OtherVersion(f"{path} is version {_known_versions[path]}, expected {__version__}, that of the Python package in {os.path.dirname(__file__)}")
+    return path
+
+
+def _found() -> str:
+    named = os.environ.get("ATTOSCOPE")
+    if named:
+        if _runs(named):
+            return os.path.abspath(named)
+        raise ProgramMissing(f"$ATTOSCOPE is {named!r}, which is no program that can be started")
+    for path in _places():
+        if _runs(path):
+            return path
+    raise ProgramMissing("the program attoscope is neither beside this package nor beside the interpreter nor on $PATH; $ATTOSCOPE can name it")
+
+
+def _places() -> Iterator[str]:
+    package = os.path.dirname(os.path.abspath(__file__))
+    yield os.path.join(package, "bin", "attoscope")  # a wheel, an archive
+    yield os.path.join(os.path.dirname(sys.executable or ""), "attoscope")
+    import shutil
+
+    on_path = shutil.which("attoscope")
+    if on_path:
+        yield on_path
+
+
+def _runs(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def _version_of(path: str) -> str:
+    answer = call(path, ["--version"])
+    words = answer.out.split()
+    if answer.code != 0 or len(words) != 2 or words[0] != "attoscope":
+        said = answer.out.strip() or answer.sentence or "nothing"
+        raise ProgramMissing(f"{path} is no attoscope: asked for its version it said {said[:80]!r}")
+    return words[1]
+
+
+def call(path: str, arguments: Sequence[str]) -> Answer:
+    """Runs a program to its end; where this is interrupted, so is the program, and it is waited for."""
+    import subprocess
+
+    try:
+        process = subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise ProgramMissing(f"{path} cannot be started: {error.strerror or error}") from error
+    try:
+        out, err = process.communicate()
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+    return Answer(process.returncode, out.decode("utf-8", "replace"), _sentence(err.decode("utf-8", "replace")))
+
+
+def _sentence(text: str) -> str:
+    """What stands after "attoscope: ", or the last line."""
+    _, name, said = text.rpartition("attoscope: ")
+    lines = text.strip().splitlines()
+    return " ".join(said.split()) if name else lines[-1] if lines else ""
+
+
+def run_program(arguments: Sequence[str], good: Sequence[int] = (0,), failure: Type[AttoscopeError] = CouldNotRun) -> Answer:
+    """Runs `attoscope ARGUMENT...`. Exit codes that are not `good` become exceptions: BadOption for wrong usage, else `failure`."""
+    answer = call(program(), arguments)
+    if answer.code not in good:
+        _fail(answer, failure)
+    return answer
+
+
+def _fail(answer: Answer, failure: Type[AttoscopeError]) -> NoReturn:
+    if answer.code == USAGE:
+        raise BadOption(answer.sentence or "the program does not know one of the options")
+    if answer.code < 0:
+        raise failure(f"the program was ended by signal {-answer.code}" + (f": {answer.sentence}" if answer.sentence else ""))
+    raise failure(answer.sentence or f"the program ended with code {answer.code} and said nothing")
+
+
+def json_of(answer: Answer) -> Dict[str, Any]:
+    """The JSON that the program printed."""
+    import json
+
+    try:
+        found = json.loads(answer.out)
+    except ValueError as error:
+        raise CouldNotRun(f"the program printed no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise CouldNotRun(f"the program printed JSON of type {type(found).__name__}, expected an object")
+    return found
+
+
+def options_of(options: Mapping[str, Any]) -> List[str]:
+    """Keyword arguments as options of the command line. None and False leave one out, a list repeats it.
+
+    >>> options_of({"block_k": 32, "kahan": True, "tau": None, "set": ["a.O=fp32", "b.P=fp32"]})
+    ['--block-k=32', '--kahan', '--set=a.O=fp32', '--set=b.P=fp32']
+    >>> options_of({"set": {"a.O": "fp32"}})
+    ['--set=a.O=fp32']
+    """
+    words: List[str] = []
+    for name, value in options.items():
+        key = "--" + name.strip("_").replace("_", "-")
+        for one in _values(value):
+            words.append(key if one is True else f"{key}={_text(one)}")
+    return words
+
+
+def _values(value: Any) -> List[Any]:
+    if value is None or value is False:
+        return []
+    if isinstance(value, Mapping):
+        return [f"{key}={_text(one)}" for key, one in value.items()]
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _text(value: Any) -> str:
+    """As the command line writes it: lists with commas, numbers with all their digits."""
+    if isinstance(value, (list, tuple, range)):
+        return ",".join(map(_text, value))
+    return os.fspath(value) if hasattr(value, "__fspath__") else str(value)
+
+
+def temporary_folder(needed: bool = True) -> Any:
+    """A folder as a context manager, gone afterwards; None where none is needed."""
+    import contextlib
+    import tempfile
+
+    if not needed:
+        return contextlib.nullcontext(None)
+    try:
+        return tempfile.TemporaryDirectory(prefix="attoscope-")
+    except OSError as error:
+        raise CouldNotRun(f"no folder for temporary files can be made: {error.strerror or error}") from error
+
+
+def is_file_name(value: Any) -> bool:
+    """Whether a tensor is given by a file's name."""
+    return isinstance(value, (str, os.PathLike))
+
+

@@ -1,0 +1,85 @@
+"""run, sweep and view."""
+import json
+import os
+import unittest
+from unittest import mock
+
+import attoscope
+from attoscope.program import run_program
+from support import Case, random_matrix, read_safetensors
+
+
+class Experiments(Case):
+    def test_an_experiment(self):
+        found = attoscope.run(input="normal", n=64, d=16, block_k=32, set={"a.O": "fp32"}, kahan=True, sink=None)
+        self.assertEqual((found["version"], found["rows"], found["experiment"]["a"]["block_k"]), (attoscope.__version__, 64, 32))
+        self.assertEqual((found["experiment"]["a"]["precision"]["O"], found["experiment"]["a"]["kahan_l"]), ("fp32", True))
+
+    def test_tensors_as_input(self):
+        tensors = tuple(random_matrix(32, 8, seed) for seed in range(3))
+        found = attoscope.run(input=tensors, format="fp32", mask="causal")
+        self.assertEqual((found["rows"], found["experiment"]["problem"]["d"]), (32, 8))
+
+    def test_a_sweep_is_rows(self):
+        rows = attoscope.sweep({"format": ["bf16", "fp16"], "n": range(32, 65, 32)}, d=16, measure="a.max_abs", seeds=2)
+        self.assertEqual([(row["format"], row["n"], row["seeds"]) for row in rows],
+                         [("bf16", "32", 2), ("bf16", "64", 2), ("fp16", "32", 2), ("fp16", "64", 2)])
+        self.assertGreater(rows[0]["mean"], rows[2]["mean"])
+        self.assertEqual(attoscope.sweep("n=32", d=16), attoscope.sweep(["n=32"], d=16))
+
+    def test_what_the_program_refuses(self):
+        self.assertIn("n", self.sentence_of(attoscope.BadOption, attoscope.run, n="many"))
+        self.assertIn("no-such", self.sentence_of(attoscope.BadOption, attoscope.run, no_such=1))
+        self.assertIn("numbers come back", self.sentence_of(attoscope.BadOption, attoscope.run, json="a.json"))
+        self.assertIn("three tensors", self.sentence_of(attoscope.BadOption, attoscope.run, input=[[[1.0]]]))
+        self.assertIn("one text", self.sentence_of(attoscope.BadOption, attoscope.run, input=("q.npy", "k.npy", "v.npy")))
+        self.sentence_of(attoscope.BadTensor, attoscope.run, input=([[1.0]], [[1.0]], [[1.0, 2.0]]))
+
+
+class View(Case):
+    def setUp(self):
+        super().setUp()
+        self.set(XDG_RUNTIME_DIR=self.folder)
+        self.one = [[1.0, 2.0], [3.0, 4.0]]
+
+    def test_a_session_on_these_tensors_is_opened(self):
+        self.stand_in()
+        file = attoscope.view(self.one, self.one, self.one, self.one, mask="window:2", scale=0.5, head=0)
+        (command, session), = self.commands()
+        with open(session) as text:
+            found = json.load(text)["experiment"]
+        self.assertEqual((command, found["problem"]["input"]["file"], found["loaded"]["file"]), ("open", file, file))
+        self.assertEqual((found["problem"]["mask"], found["problem"]["scale"], found["format"]), ({"kind": "window", "window": 2}, 0.5, "fp64"))
+        self.assertEqual(sorted(read_safetensors(file)[0]), ["k", "o", "q", "v"])
+
+    def test_the_next_view_takes_the_place_of_the_one_before(self):
+        self.stand_in()
+        first = attoscope.view(self.one, self.one, self.one)
+        second = attoscope.view(self.one, [[5.0, 6.0]] * 2, self.one)
+        self.assertEqual(first, second)
+        self.assertEqual(sorted(os.listdir(os.path.dirname(first))), ["view.json", "view.safetensors"])
+        self.assertNotEqual(attoscope.view(self.one, self.one, self.one, name="other"), first)
+
+    def test_the_session_is_one_that_the_program_reads(self):
+        # open is not run here: it would start a window
+        with mock.patch("attoscope.window.run_program") as opened:
+            matrix = random_matrix(32, 16, 1)
+            file = attoscope.view(matrix, matrix, matrix, matrix, mask="causal", softcap=20.0, sink=0.5)
+        session = opened.call_args[0][0][1]
+        picture = os.path.join(self.folder, "view.png")
+        run_program(["render", session, "--out", picture, "--size", "640x480"])
+        self.assertGreater(os.path.getsize(picture), 1000)
+        self.assertTrue(os.path.isfile(file))
+
+    def test_what_cannot_be_viewed(self):
+        self.stand_in(code=1, err="attoscope: no window answers\n")
+        self.assertEqual(self.sentence_of(attoscope.DeadLink, attoscope.view, self.one, self.one, self.one), "no window answers")
+        for mask in ("diagonal", "window", "window:x", "causal:3"):
+            self.assertIn("expected 'none'", self.sentence_of(attoscope.BadOption, attoscope.view, self.one, self.one, self.one, mask=mask))
+        for name in ("", "a/b", ".."):
+            self.sentence_of(attoscope.BadOption, attoscope.view, self.one, self.one, self.one, name=name)
+        self.sentence_of(attoscope.BadTensor, attoscope.view, self.one, self.one, [[1.0]])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Runs the tests of the Python package.
+
+  tests/python/run_all.py PROGRAM     the package of this tree, with that program
+  tests/python/run_all.py             the package that is installed, with the program that it finds
+"""
+import os
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def main():
+    sys.dont_write_bytecode = True
+    if len(sys.argv) > 1:
+        os.environ["ATTOSCOPE"] = os.path.abspath(sys.argv[1])
+        sys.path.insert(0, str(HERE.parent.parent / "app" / "python"))
+    else:
+        os.environ.pop("ATTOSCOPE", None)
+    sys.path.insert(0, str(HERE))
+    found = unittest.defaultTestLoader.discover(str(HERE), pattern="*_test.py")
+    outcome = unittest.TextTestRunner(verbosity=1).run(found)
+    return 0 if outcome.wasSuccessful() and outcome.testsRun > 50 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

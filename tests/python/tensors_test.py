@@ -1,0 +1,138 @@
+"""Tensors of every library that may come, and files of them."""
+import array
+import os
+import resource
+import signal
+import struct
+import unittest
+
+import attoscope
+from attoscope.masks import mask_text
+from attoscope.tensors import check_attention, save_safetensors, tensor_of
+from support import Case, FakeTorch, module, read_safetensors
+
+numpy, ml_dtypes, torch = module("numpy"), module("ml_dtypes"), module("torch")
+
+
+class Tensors(Case):
+    def test_lists_are_float64(self):
+        self.assertEqual(tensor_of([[1, 2.5], [3, 4]], "q"), ("F64", (2, 2), struct.pack("<4d", 1, 2.5, 3, 4)))
+        self.assertEqual(tensor_of(([[1.0]], [[2.0]]), "q").shape, (2, 1, 1))
+
+    def test_lists_that_are_no_tensor(self):
+        for value in ([[1.0], [2.0, 3.0]], [[1.0], 2.0], [1.0, [2.0]], [["a"]], [[None]], [[[1.0]], [2.0]]):
+            self.assertIn("regular nest", self.sentence_of(attoscope.BadTensor, tensor_of, value, "q"))
+
+    def test_buffers(self):
+        self.assertEqual(tensor_of(array.array("f", [1, 2]), "q"), ("F32", (2,), struct.pack("<2f", 1, 2)))
+        self.assertIn("format 'i'", self.sentence_of(attoscope.BadTensor, tensor_of, array.array("i", [1]), "q"))
+        for value in (None, 1.0, object()):
+            self.assertIn("q is of type", self.sentence_of(attoscope.BadTensor, tensor_of, value, "q"))
+
+    def test_every_element_type_of_torch_comes_from_the_device(self):
+        for dtype, element, size in (("bfloat16", "BF16", 2), ("float16", "F16", 2), ("float32", "F32", 4), ("float64", "F64", 8),
+                                     ("float8_e4m3fn", "F8_E4M3", 1), ("float8_e5m2", "F8_E5M2", 1)):
+            data = bytes(range(6 * size))
+            self.assertEqual(tensor_of(FakeTorch(dtype, (2, 3), data), "q"), (element, (2, 3), data))
+
+    def test_torch_tensors_that_cannot_be_copied(self):
+        lost = FakeTorch("bfloat16", (1, 1), b"ab", failure="CUDA error: out of memory.\nMore lines")
+        self.assertEqual(self.sentence_of(attoscope.BadTensor, tensor_of, lost, "o"), "o cannot be copied from cuda:0: CUDA error: out of memory")
+        self.assertIn("o holds int64", self.sentence_of(ValueError, tensor_of, FakeTorch("int64", (1, 1), b"12345678"), "o"))
+
+    def test_shapes_that_are_no_attention(self):
+        def shapes(**given):
+            check_attention({name: tensor_of(FakeTorch("float32", shape, b""), name) if 0 in shape else
+                             tensor_of(FakeTorch("float32", shape, bytes(4 * _count(shape))), name) for name, shape in given.items()})
+
+        shapes(q=(4, 2), k=(4, 2), v=(4, 2), o=(4, 2))
+        shapes(q=(1, 4, 8, 2), k=(1, 2, 8, 2), v=(1, 2, 8, 2), o=(1, 4, 8, 2))
+        for given, said in (({"q": (4,)}, "q has shape [4]"), ({"q": (0, 4)}, "none of them 0"), ({"q": (1, 1, 1, 4, 2)}, "expected [n, d]"),
+                            ({"q": (4, 2), "k": (1, 4, 2)}, "same number of axes"), ({"q": (4, 2), "k": (5, 2)}, "same number of axes, n and d"),
+                            ({"q": (4, 4, 2), "o": (2, 4, 2)}, "expected that of q"), ({"k": (4, 4, 2), "v": (2, 4, 2)}, "expected that of k"),
+                            ({"q": (4, 4, 2), "k": (3, 4, 2)}, "expected a divisor of 4")):
+            self.assertIn(said, self.sentence_of(attoscope.BadTensor, shapes, **given))
+
+    @unittest.skipUnless(numpy, "numpy is not here")
+    def test_arrays_of_numpy(self):
+        for order in "<>":
+            for kind in ("f2", "f4", "f8"):
+                values = numpy.arange(12, dtype=order + kind).reshape(3, 4).T  # neither contiguous nor native
+                element, shape, data = tensor_of(values, "q")
+                self.assertEqual((element, shape), ({"f2": "F16", "f4": "F32", "f8": "F64"}[kind], (4, 3)))
+                self.assertEqual(numpy.frombuffer(data, "<" + kind).tolist(), values.flatten().tolist())
+        self.assertIn("int64", self.sentence_of(attoscope.BadTensor, tensor_of, numpy.arange(3), "q"))
+
+    @unittest.skipUnless(numpy and ml_dtypes, "ml_dtypes is not here")
+    def test_arrays_of_ml_dtypes(self):
+        for name, element in (("bfloat16", "BF16"), ("float8_e4m3fn", "F8_E4M3"), ("float8_e5m2", "F8_E5M2")):
+            values = numpy.array([[1.0, -2.0]], dtype=getattr(ml_dtypes, name))
+            self.assertEqual(tensor_of(values, "q"), (element, (1, 2), values.tobytes()))
+
+    @unittest.skipUnless(torch, "torch is not here")
+    def test_tensors_of_torch(self):
+        values = torch.arange(12, dtype=torch.bfloat16).reshape(3, 4).T.requires_grad_()
+        element, shape, data = tensor_of(values, "q")
+        self.assertEqual((element, shape), ("BF16", (4, 3)))
+        self.assertEqual(data, values.detach().contiguous().view(torch.uint8).numpy().tobytes())
+        for bad in (values.to("meta"), values.to_sparse(), values.int()):
+            self.sentence_of(attoscope.BadTensor, tensor_of, bad, "q")
+
+
+def _count(shape):
+    count = 1
+    for length in shape:
+        count *= length
+    return count
+
+
+class Files(Case):
+    def test_what_is_written_is_there(self):
+        file = os.path.join(self.folder, "a.safetensors")
+        save_safetensors(file, {"q": [[1.0, 2.0]], "o": FakeTorch("bfloat16", (1, 2), b"abcd")}, {"mask": "causal"})
+        self.assertEqual(read_safetensors(file), ({"q": ("F64", [1, 2], struct.pack("<2d", 1, 2)), "o": ("BF16", [1, 2], b"abcd")},
+                                                  {"mask": "causal"}))
+        self.assertEqual(os.listdir(self.folder), ["a.safetensors"])
+
+    def test_a_file_that_cannot_be_written_leaves_nothing(self):
+        said = self.sentence_of(attoscope.CouldNotRun, save_safetensors, os.path.join(self.folder, "no", "a.safetensors"), {"q": [[1.0]]})
+        self.assertIn("No such file", said)
+
+    def test_a_full_disk_keeps_the_file_before_and_leaves_nothing(self):
+        file = os.path.join(self.folder, "a.safetensors")
+        save_safetensors(file, {"q": [[1.0]]})
+        before = read_safetensors(file)
+        limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+            said = self.sentence_of(attoscope.CouldNotRun, save_safetensors, file, {"q": [[1.0] * 1000]})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, handler)
+        self.assertIn("cannot be written", said)
+        self.assertEqual((read_safetensors(file), os.listdir(self.folder)), (before, ["a.safetensors"]))
+
+
+class Masks(unittest.TestCase):
+    def rows(self, n, first):
+        return [[first(i) <= key <= i for key in range(n)] for i in range(n)]
+
+    def test_masks_have_names(self):
+        low = float("-inf")
+        self.assertEqual(mask_text(None, 4), "none")
+        self.assertEqual(mask_text([[True] * 3] * 3, 3), "none")
+        self.assertEqual(mask_text([[True] * 3], 3), "none")  # one row for all queries
+        self.assertEqual(mask_text(self.rows(5, lambda i: 0), 5), "causal")
+        self.assertEqual(mask_text(self.rows(5, lambda i: max(0, i - 1)), 5), "window:2")
+        self.assertEqual(mask_text(self.rows(5, lambda i: 2), 5), "padding:2")
+        self.assertEqual(mask_text([[[[0.0, low], [0.0, 0.0]]]] * 2, 2), "causal")
+
+    def test_masks_that_have_none(self):
+        for mask in ([[True, False], [False, True], [True, True]], [[True, False, True]] * 3, [[0.0, -1.5], [0.0, 0.0]], [True, False],
+                     [[[True, False], [True, True]], [[True, True], [True, True]]], [[[True, True]], [[False, True]]]):
+            with self.assertRaises(attoscope.BadTensor):
+                mask_text(mask, 3 if len(mask[0] if isinstance(mask[0], list) else mask) == 3 else 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
