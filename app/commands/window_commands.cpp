@@ -33,6 +33,13 @@ LastSession session_from(const std::string& file, std::vector<std::string>& rema
 }
 #endif
 
+/// FILE of FILE:HEAD.
+std::string without_head(const std::string& spec) {
+  const std::size_t colon = spec.rfind(':');
+  const bool names_head = colon != std::string::npos && to_number<int>(std::string_view(spec).substr(colon + 1));
+  return names_head ? spec.substr(0, colon) : spec;
+}
+
 /// The files and settings of a message; what makes no sense is refused before it is sent.
 LinkMessage message_of(const OpenArguments& x) {
   if (x.files.size() == 2 || x.files.size() > 4)
@@ -43,7 +50,7 @@ LinkMessage message_of(const OpenArguments& x) {
   set_problem(e.problem, x);
   set_methods(e, x, true);
   for (const std::string& file : x.files) {
-    InputFile check(file);
+    InputFile check(without_head(file));
     message.files.push_back(std::filesystem::absolute(file).lexically_normal().string());
   }
   return message;

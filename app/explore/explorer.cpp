@@ -356,7 +356,7 @@ void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b)
 
 void Explorer::open_dropped(Session& session, const std::vector<std::string>& files) {
   if (files.empty()) return;
-  if (files.size() == 1 && holds_whole_call(files.front())) return open_both(session, files.front(), files.front());
+  if (files.size() == 1 && holds_whole_call(files_of(files.front()))) return open_both(session, files.front(), files.front());
   if (files.size() == 1) return open(session, files.front());
   const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return f.ends_with(".npy"); });
   if (all_npy && files.size() == 3) return open(session, input_of(files));
@@ -379,14 +379,14 @@ void Explorer::open_all(Session& session, const std::vector<std::string>& files)
 void Explorer::open_both(Session& session, const std::string& input, const std::string& output) {
   const auto both = [this, input, output, problem = session.experiment.problem](const ReadWatch& watch) -> FileReader::Then {
     const FileReader::Then of_input = reading(input, problem)(watch);
-    const TensorFileInfo info = describe_tensors(input);
+    const TensorFileInfo info = describe_tensors(files_of(input));
     Problem sized = problem;
     sized.n = info.n, sized.d = info.d;
     sized.input = {};
     const FileReader::Then of_output = output_reading(output, sized, false)(watch);
     return [of_input, of_output](Session& shown) { of_input(shown), of_output(shown); };
   };
-  read(session, quick_to_read(input) && quick_to_read(output), both);
+  read(session, quick_to_read(files_of(input)) && quick_to_read(files_of(output)), both);
 }
 
 }  // namespace attoscope

@@ -1,11 +1,12 @@
 """run, sweep and view."""
+import contextlib
 import json
 import os
+import socket
+import threading
 import unittest
-from unittest import mock
 
 import attoscope
-from attoscope.program import run_program
 from support import Case, random_matrix, read_safetensors
 
 
@@ -36,20 +37,39 @@ class Experiments(Case):
         self.sentence_of(attoscope.BadTensor, attoscope.run, input=([[1.0]], [[1.0]], [[1.0, 2.0]]))
 
 
+@contextlib.contextmanager
+def listening(path):
+    """What a window at this socket would hear, each message answered as taken."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    heard = []
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+
+        def hear():
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as said:
+                heard.append(said.read())
+                connection.sendall(b'{"schema": "attoscope.link/1", "error": ""}')
+
+        thread = threading.Thread(target=hear)
+        thread.start()
+        yield heard
+        thread.join(10)
+
+
 class View(Case):
     def setUp(self):
         super().setUp()
         self.set(XDG_RUNTIME_DIR=self.folder)
         self.one = [[1.0, 2.0], [3.0, 4.0]]
 
-    def test_a_session_on_these_tensors_is_opened(self):
+    def test_these_tensors_are_opened(self):
         self.stand_in()
         file = attoscope.view(self.one, self.one, self.one, self.one, mask="window:2", scale=0.5, head=0)
-        (command, session), = self.commands()
-        with open(session) as text:
-            found = json.load(text)["experiment"]
-        self.assertEqual((command, found["problem"]["input"]["file"], found["loaded"]["file"]), ("open", file, file))
-        self.assertEqual((found["problem"]["mask"], found["problem"]["scale"], found["format"]), ({"kind": "window", "window": 2}, 0.5, "fp64"))
+        (command,) = self.commands()
+        self.assertEqual(command[:2], ["open", file + ":0"])
+        self.assertEqual(sorted(command[2:]), ["--alibi=0", "--format=fp64", "--mask=window:2", "--scale=0.5", "--sink=none", "--softcap=0"])
         self.assertEqual(sorted(read_safetensors(file)[0]), ["k", "o", "q", "v"])
 
     def test_the_next_view_takes_the_place_of_the_one_before(self):
@@ -57,25 +77,25 @@ class View(Case):
         first = attoscope.view(self.one, self.one, self.one)
         second = attoscope.view(self.one, [[5.0, 6.0]] * 2, self.one)
         self.assertEqual(first, second)
-        self.assertEqual(sorted(os.listdir(os.path.dirname(first))), ["view.json", "view.safetensors"])
+        self.assertEqual(os.listdir(os.path.dirname(first)), ["view.safetensors"])
         self.assertNotEqual(attoscope.view(self.one, self.one, self.one, name="other"), first)
 
-    def test_the_session_is_one_that_the_program_reads(self):
-        # open is not run here: it would start a window
-        with mock.patch("attoscope.window.run_program") as opened:
-            matrix = random_matrix(32, 16, 1)
+    def test_the_window_is_told_all_of_it(self):
+        matrix = random_matrix(32, 16, 1)
+        with listening(os.path.join(self.folder, "attoscope", "link.socket")) as heard:
             file = attoscope.view(matrix, matrix, matrix, matrix, mask="causal", softcap=20.0, sink=0.5)
-        session = opened.call_args[0][0][1]
-        picture = os.path.join(self.folder, "view.png")
-        run_program(["render", session, "--out", picture, "--size", "640x480"])
-        self.assertGreater(os.path.getsize(picture), 1000)
+        message = json.loads(heard[0])
+        self.assertEqual(message["open"], [file + ":0"])
+        self.assertEqual((message["settings"]["mask"], message["settings"]["softcap"], message["settings"]["sink"]), ("causal", "20.0", "0.5"))
         self.assertTrue(os.path.isfile(file))
+
+    def test_what_the_program_refuses(self):
+        for mask in ("diagonal", "window", "window:x", "causal:3"):
+            self.assertIn("mask", self.sentence_of(attoscope.BadOption, attoscope.view, self.one, self.one, self.one, mask=mask))
 
     def test_what_cannot_be_viewed(self):
         self.stand_in(code=1, err="attoscope: no window answers\n")
         self.assertEqual(self.sentence_of(attoscope.DeadLink, attoscope.view, self.one, self.one, self.one), "no window answers")
-        for mask in ("diagonal", "window", "window:x", "causal:3"):
-            self.assertIn("expected 'none'", self.sentence_of(attoscope.BadOption, attoscope.view, self.one, self.one, self.one, mask=mask))
         for name in ("", "a/b", ".."):
             self.sentence_of(attoscope.BadOption, attoscope.view, self.one, self.one, self.one, name=name)
         self.sentence_of(attoscope.BadTensor, attoscope.view, self.one, self.one, [[1.0]])

@@ -1,13 +1,12 @@
 """`attoscope open` from Python: tensors in the running window."""
 from __future__ import annotations
 
-import json
 import os
-from typing import Any, Dict, Optional
+from typing import Any, Optional
 
 from .errors import BadOption, CouldNotRun, DeadLink
-from .program import run_program
-from .tensors import Tensor, check_attention, save_safetensors, tensor_of, write_whole
+from .program import options_of, run_program
+from .tensors import check_attention, save_safetensors, tensor_of
 
 _FORMATS = {"F64": "fp64", "F32": "fp32", "F16": "fp16", "BF16": "bf16", "F8_E4M3": "e4m3", "F8_E5M2": "e5m2"}
 
@@ -38,13 +37,11 @@ def view(
     check_attention(tensors)
     if not name or os.sep in name or name.startswith("."):
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")
-    place = os.path.join(_folder(), name)
-    file, session = place + ".safetensors", place + ".json"
+    file = os.path.join(_folder(), name) + ".safetensors"
     save_safetensors(file, tensors)
-    problem = {"mask": _mask(mask), "scale": scale or 0.0, "softcap": softcap or 0.0, "alibi": alibi or 0.0, "sink": sink}
-    text = json.dumps(_session(tensors, file, problem, format, head), indent=1)
-    write_whole(session, [text.encode()])
-    run_program(["open", session], failure=DeadLink)
+    problem = {"mask": mask or "none", "scale": "auto" if scale is None else scale, "softcap": softcap or 0, "alibi": alibi or 0,
+               "sink": "none" if sink is None else sink, "format": format or _FORMATS[tensors["o" if o is not None else "q"].type]}
+    run_program(["open", f"{file}:{head}", *options_of(problem)], failure=DeadLink)
     return file
 
 
@@ -60,32 +57,6 @@ def _folder() -> str:
     except OSError as error:
         raise CouldNotRun(f"{folder} cannot be made: {error.strerror or error}") from error
     return folder
-
-
-def _mask(text: Optional[str]) -> Dict[str, Any]:
-    """As a session has it.
-
-    >>> _mask("window:64")
-    {'kind': 'window', 'window': 64}
-    """
-    kind, _, width = (text or "none").partition(":")
-    wide = kind in ("window", "padding")
-    if kind not in ("none", "causal", "window", "padding") or wide != bool(width) or (wide and not width.isdigit()):
-        raise BadOption(f"mask is {text!r}, expected 'none', 'causal', 'window:W' or 'padding:W'")
-    return {"kind": kind, "window": int(width)} if wide else {"kind": kind}
-
-
-def _session(tensors: Dict[str, Tensor], file: str, problem: Dict[str, Any], format: Optional[str], head: int) -> Dict[str, Any]:
-    n, d = tensors["q"].shape[-2:]
-    stored = tensors["o" if "o" in tensors else "q"].type
-    experiment: Dict[str, Any] = {
-        "problem": {"input": {"kind": "tensors", "file": file, "index": head}, "n": n, "d": d, **problem},
-        "format": format or _FORMATS[stored],
-    }
-    if "o" in tensors:
-        experiment.update(a={"algorithm": "loaded"}, b={"algorithm": "three_pass", "policy": "base_eager"})
-        experiment["loaded"] = {"file": file, "index": head}
-    return {"schema": "attoscope.session/1", "experiment": experiment}
 
 
 __all__ = ("view",)
