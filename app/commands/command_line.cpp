@@ -360,7 +360,8 @@ void add_open(CLI::App& app, Invocation& typed) {
   CLI::App& c =
       *app.add_subcommand("open", "Show files in the window that runs, or in one that is started, and return at once");
   OpenArguments& x = typed.open;
-  c.add_option("file", x.files, "a session, FILE.safetensors[:HEAD], your kernel's o.npy, or q.npy k.npy v.npy o.npy")->required();
+  c.add_option("file", x.files, "a session, FILE.safetensors[:HEAD], your kernel's o.npy, or q.npy k.npy v.npy o.npy")
+      ->required();
   begin_group(c, "What the kernel computes");
   for (const std::string_view key : link_settings) add_parameter(c, x, *find_parameter(key));
   c.callback([&] { typed.command = [&x](std::ostream&) { send_files(x); }; });

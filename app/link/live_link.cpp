@@ -24,6 +24,9 @@ using Clock = std::chrono::steady_clock;
 constexpr auto of_window = std::chrono::seconds(1);   ///< how long the window listens to one program
 constexpr auto of_program = std::chrono::seconds(5);  ///< how long a program waits for the window
 
+/// Milliseconds after which a message that was not taken is published again: an event that wakes a window can be lost.
+constexpr int again_after = 100;
+
 /// A folder that is the user's own, made if it is missing; "" where it cannot be.
 std::string own_folder(const std::string& path) {
   ::mkdir(path.c_str(), 0700);
@@ -142,13 +145,18 @@ std::optional<LinkMessage> LiveLink::take() {
 void LiveLink::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     pollfd polled[2]{{socket_.get(), POLLIN, 0}, {ended_.get(), POLLIN, 0}};
-    ::poll(polled, 2, -1);
+    if (::poll(polled, 2, waiting() ? again_after : -1) == 0) published_();
     const Descriptor connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection.valid() || !is_own_user(connection.get())) continue;
     const std::string why = heard(connection.get());
     sent(connection.get(), answer_text(why), of_window);
     if (why.empty()) published_();
   }
+}
+
+bool LiveLink::waiting() {
+  const std::lock_guard lock(mutex_);
+  return newest_.has_value();
 }
 
 /// Takes what a program says; a sentence where it makes no sense.

@@ -32,6 +32,7 @@ class LiveLink {
 
  private:
   void run(const std::stop_token& stop);
+  bool waiting();
   std::string heard(int connection);
 
   std::string path_;
