@@ -6,7 +6,6 @@ import unittest
 from unittest import mock
 
 import attoscope
-import verdict_test
 from support import ROUNDED, Case, FakeTorch, module, plain_attention, random_matrix, read_safetensors
 
 torch, transformers = module("torch"), module("transformers")
@@ -176,8 +175,7 @@ class OfTorch(Case):
             model(torch.randn(1, 2, 32, 16, dtype=torch.bfloat16))
         self.assertEqual([call.layer for call in captured.calls], ["0", "2"])
         self.assertEqual(model[0]._forward_hooks, {})
-        if verdict_test.judges():
-            self.assertTrue(captured.judge()[0].ok)
+        self.assertTrue(captured.judge()[0].ok)
 
     @unittest.skipUnless(transformers, "transformers is not here")
     def test_a_model_of_transformers(self):
@@ -190,8 +188,7 @@ class OfTorch(Case):
                 model(input_ids=torch.arange(12)[None])
             self.assertEqual([call.layer for call in captured.calls], ["model.layers.0.self_attn", "model.layers.1.self_attn"])
             self.assertEqual(captured.problem(file)["mask"], "causal")
-            if verdict_test.judges():
-                self.assertTrue(captured.judge()[0].ok)
+            self.assertTrue(captured.judge()[0].ok)
 
 
 if __name__ == "__main__":

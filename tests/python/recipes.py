@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 README = pathlib.Path(__file__).resolve().parents[2] / "app" / "python" / "README.md"
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
@@ -63,6 +64,10 @@ class Recipes(unittest.TestCase):
         import nbclient
         import nbformat
 
+        own = {name: str(self.folder / name) for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR")}
+        patch = mock.patch.dict(os.environ, own)
+        patch.start()
+        self.addCleanup(patch.stop)
         notebook = nbformat.v4.new_notebook()
         notebook.cells = [nbformat.v4.new_code_cell(self.blocks("a notebook")["notebook"])]
         notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}

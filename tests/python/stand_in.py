@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -IS
 """Stands in for the program where a test needs one that fails: it says, and ends as, the variables $STAND_IN_* tell it to.
 
 VERSION: what --version prints. OUT, ERR, CODE: of every other command. LOG: a file that gets a line of JSON for each command, with its

@@ -47,6 +47,9 @@ class Tensors(Case):
 
         shapes(q=(4, 2), k=(4, 2), v=(4, 2), o=(4, 2))
         shapes(q=(1, 4, 8, 2), k=(1, 2, 8, 2), v=(1, 2, 8, 2), o=(1, 4, 8, 2))
+        four, two = (tensor_of(FakeTorch("float32", (1, 8, heads, 2), bytes(64 * heads)), "q") for heads in (4, 2))
+        check_attention({"q": four, "k": two, "v": two, "o": four}, heads_last=True)
+        self.assertIn("same number of axes", self.sentence_of(attoscope.BadTensor, check_attention, {"q": four, "k": two}))
         for given, said in (({"q": (4,)}, "q has shape [4]"), ({"q": (0, 4)}, "none of them 0"), ({"q": (1, 1, 1, 4, 2)}, "expected [n, d]"),
                             ({"q": (4, 2), "k": (1, 4, 2)}, "same number of axes"), ({"q": (4, 2), "k": (5, 2)}, "same number of axes, n and d"),
                             ({"q": (4, 4, 2), "o": (2, 4, 2)}, "expected that of q"), ({"k": (4, 4, 2), "v": (2, 4, 2)}, "expected that of k"),

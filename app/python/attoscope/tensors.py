@@ -140,22 +140,23 @@ def _first_line(error: BaseException) -> str:
     return lines[0].rstrip(".") if lines else type(error).__name__
 
 
-def check_attention(tensors: Mapping[str, Tensor]) -> None:
-    """Raises BadTensor where these (some of q, k, v, o) cannot belong to one attention."""
+def check_attention(tensors: Mapping[str, Tensor], heads_last: bool = False) -> None:
+    """Raises BadTensor where these (some of q, k, v, o) cannot belong to one attention; `heads_last`: heads stand after tokens."""
     for name, tensor in tensors.items():
         if not 2 <= len(tensor.shape) <= 4 or 0 in tensor.shape:
             raise BadTensor(f"{name} has shape {list(tensor.shape)}, expected [n, d], [heads, n, d] or [batch, heads, n, d], none of them 0")
-    names = list(tensors)
+    names, tokens, head_axis = list(tensors), -3 if heads_last else -2, -2 if heads_last else -3
     for name in names[1:]:
         first, other = tensors[names[0]].shape, tensors[name].shape
-        if len(first) != len(other) or first[-2:] != other[-2:]:
+        if len(first) != len(other) or (len(first) > 2 and first[tokens] != other[tokens]) or first[-1] != other[-1] or (
+                len(first) == 2 and first != other):
             raise BadTensor(f"{names[0]} has shape {list(first)} and {name} {list(other)}, expected the same number of axes, n and d")
     if {"q", "o"} <= set(names) and tensors["q"].shape != tensors["o"].shape:
         raise BadTensor(f"o has shape {list(tensors['o'].shape)}, expected that of q, {list(tensors['q'].shape)}")
     if {"k", "v"} <= set(names) and tensors["k"].shape != tensors["v"].shape:
         raise BadTensor(f"v has shape {list(tensors['v'].shape)}, expected that of k, {list(tensors['k'].shape)}")
     if {"q", "k"} <= set(names) and len(tensors["q"].shape) > 2:
-        heads, keys = tensors["q"].shape[-3], tensors["k"].shape[-3]
+        heads, keys = tensors["q"].shape[head_axis], tensors["k"].shape[head_axis]
         if heads % keys:
             raise BadTensor(f"q has {heads} heads and k {keys}, expected a divisor of {heads}")
 

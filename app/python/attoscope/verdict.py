@@ -104,6 +104,7 @@ def judge(
     policy: Optional[str] = None,
     like: Optional[str] = None,
     head: Optional[int] = None,
+    layout: Optional[str] = None,
     threads: Optional[int] = None,
     save: "os.PathLike[str] | str | None" = None,
     report: "os.PathLike[str] | str | bool | None" = None,
@@ -112,10 +113,10 @@ def judge(
 
     The tolerance is not given but derived: from the errors on these very tensors of the kernels that this one may be.
 
-    Shapes are [n, d], [heads, n, d] or [batch, heads, n, d]; K and V may have fewer heads. `mask` is "causal", "window:W" (a query
-    and the W - 1 keys before it), "padding:W" (causal without the first W keys) or None. `format` is what the kernel computes in
-    ("bf16"; without it the type of `o`). `policy` and `like` name the rounding policy or the whole kernel that it is
-    (`attoscope presets` lists them).
+    Shapes are [n, d], [heads, n, d] or [batch, heads, n, d]; with `layout="bnhd"` heads stand after tokens. K and V may have fewer
+    heads. `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys) or
+    None. `format` is what the kernel rounds P to ("bf16"; without it the type of Q). `policy` and `like` name the rounding policy or
+    the whole kernel that it is (`attoscope presets` lists them).
 
     `save` keeps the tensors in that .safetensors file, so that the command of the verdict can be run again. `report` writes an HTML
     page into that file; True keeps it in the verdict alone, which is what a notebook does of itself; False makes none.
@@ -123,10 +124,10 @@ def judge(
     Raises BadTensor, BadOption, ProgramMissing, OtherVersion or CouldNotRun, all of them AttoscopeError.
     """
     options = {"mask": mask, "scale": scale, "softcap": softcap, "alibi": alibi, "sink": sink, "format": format,
-               "policy": policy, "like": like, "head": head, "threads": threads}
+               "policy": policy, "like": like, "head": head, "layout": layout, "threads": threads}
     given = {"q": q, "k": k, "v": v, "o": o}
     in_memory = {name: tensor_of(value, name) for name, value in given.items() if not is_file_name(value)}
-    check_attention(in_memory)
+    check_attention(in_memory, layout == "bnhd")
     asked = _in_notebook() if report is None else report
     with temporary_folder(bool(in_memory and save is None) or asked is True) as folder:
         tensors_file = _path(save) if save is not None else os.path.join(folder, "tensors.safetensors") if folder else ""
