@@ -10,6 +10,7 @@ program_packages=(
   nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libpng-dev libxxhash-dev libzip-dev
   fonts-inter fonts-jetbrains-mono fonts-dejavu-core gnuplot-nox
 )
+package_packages=(dpkg-dev desktop-file-utils shared-mime-info)
 test_packages=(clang libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth xdotool libx11-dev imagemagick poppler-utils aspell aspell-en)
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }

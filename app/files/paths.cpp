@@ -56,7 +56,7 @@ std::string assets_directory() {
     const fs::path candidate = (program / relative).lexically_normal();
     if (!program.empty() && directory_exists(candidate / "examples")) return candidate.string();
   }
-  const fs::path source = fs::path(ATTOSCOPE_SOURCE_DIR) / "assets";
+  const fs::path source = ATTOSCOPE_SOURCE_ASSETS;  // empty in packages
   return directory_exists(source) ? source.string() : "";
 }
 

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "app/files/paths.h"
+
 namespace attoscope {
 namespace {
 
@@ -43,11 +45,19 @@ std::string find_font(FcConfig* config, const char* family, int weight, int slan
   return index == 0 ? text_of(found.get(), FC_FILE) : std::string();
 }
 
+/// Adds the fonts that were installed with the program, if any were: those of the machine come first.
+void add_shipped_fonts(FcConfig* config) {
+  const std::string assets = assets_directory();
+  if (assets.empty()) return;
+  FcConfigAppFontAddDir(config, reinterpret_cast<const FcChar8*>((assets + "/fonts").c_str()));
+}
+
 }  // namespace
 
 FontFiles find_fonts() {
   const Config config(FcInitLoadConfigAndFonts());
   if (!config) return {};
+  add_shipped_fonts(config.get());
   return {.sans = find_font(config.get(), "Inter", FC_WEIGHT_REGULAR),
           .sans_semibold = find_font(config.get(), "Inter", FC_WEIGHT_DEMIBOLD),
           .mono = find_font(config.get(), "JetBrains Mono", FC_WEIGHT_REGULAR),

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Makes the packages of a program that is built: app/packaging/make_packages.py BUILD OUT. `app/package` builds it, then runs this."""
+import pathlib
+import platform
+import re
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+
+import deb  # noqa: E402
+import tree  # noqa: E402
+import wheel  # noqa: E402
+
+
+def version():
+    """That of the project, which the Python package must have too."""
+    found = re.search(r"project\(attoscope VERSION ([\d.]+)", (tree.ROOT / "CMakeLists.txt").read_text()).group(1)
+    package = re.search(r'__version__ = "([\d.]+)"', (tree.ROOT / "app" / "python" / "attoscope" / "__init__.py").read_text()).group(1)
+    if package != found:
+        raise SystemExit(f"app/package: CMakeLists.txt has version {found}, app/python/attoscope/__init__.py {package}: expected the same")
+    return found
+
+
+def main():
+    build, out = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
+    number, machine = version(), platform.machine()
+    work, stage = build / "packages", build / "packages" / "usr"
+    shutil.rmtree(work, ignore_errors=True)
+    tree.install(build, stage)
+    out.mkdir(parents=True, exist_ok=True)
+    for old in [*out.glob("attoscope-*.whl"), *out.glob("attoscope_*.deb"), *out.glob("attoscope-*.tgz")]:
+        old.unlink()
+    made = [deb.make(stage, work, out, number), wheel.make(stage, work, out, number, machine)]
+    made.append(wheel.make_archive(work / "full", stage, out, number, machine))
+    shutil.rmtree(work)
+    for file in made:
+        print(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main()
