@@ -1,12 +1,13 @@
 """`attoscope open` from Python: tensors in the running window."""
 from __future__ import annotations
 
+import math
 import os
 from typing import Any, Optional
 
 from .errors import BadOption, CouldNotRun, DeadLink
 from .program import options_of, run_program
-from .tensors import check_attention, save_safetensors, tensor_of
+from .tensors import Tensor, check_attention, save_safetensors, tensor_of
 
 _FORMATS = {"F64": "fp64", "F32": "fp32", "F16": "fp16", "BF16": "bf16", "F8_E4M3": "e4m3", "F8_E5M2": "e5m2"}
 
@@ -35,6 +36,7 @@ def view(
     """
     tensors = {key: tensor_of(value, key) for key, value in {"q": q, "k": k, "v": v, "o": o}.items() if value is not None}
     check_attention(tensors)
+    tensors.update({key: _for_every_head(tensors[key], tensors["q"]) for key in "kv"})
     if not name or os.sep in name or name.startswith("."):
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")
     file = os.path.join(_folder(), name) + ".safetensors"
@@ -43,6 +45,19 @@ def view(
                "sink": "none" if sink is None else sink, "format": format or _FORMATS[tensors["o" if o is not None else "q"].type]}
     run_program(["open", f"{file}:{head}", *options_of(problem)], failure=DeadLink)
     return file
+
+
+def _for_every_head(t: Tensor, q: Tensor) -> Tensor:
+    """K or V with each head as often as heads of Q share it: the window shows one head of Q, K and V at a time.
+
+    >>> _for_every_head(Tensor("F8_E5M2", (2, 1, 1), b"ab"), Tensor("F8_E5M2", (4, 1, 1), b"wxyz"))
+    Tensor(type='F8_E5M2', shape=(4, 1, 1), data=b'aabb')
+    """
+    if t.shape == q.shape or len(t.shape) < 3:
+        return t
+    heads, sharing = math.prod(t.shape[:-2]), q.shape[-3] // t.shape[-3]
+    size = len(t.data) // heads
+    return Tensor(t.type, q.shape, b"".join(t.data[i * size:(i + 1) * size] * sharing for i in range(heads)))
 
 
 def _folder() -> str:
