@@ -348,6 +348,7 @@ void add_judge(CLI::App& app, Invocation& typed) {
   c.add_option("--json", x.json, "write the verdict to this file, - for standard output");
   c.add_option("--report", x.report,
                "write a page with the verdict, a map of the errors and how the tolerance came about: FILE.html");
+  c.add_flag("--unsaved", x.unsaved, "the files will be gone: the page names no command and no link");
   c.add_flag("--quiet", x.quiet, "show no progress (it is shown on terminals only)");
   c.callback([&] {
     typed.command = [&typed, &x](std::ostream& out) {
@@ -360,7 +361,7 @@ void add_open(CLI::App& app, Invocation& typed) {
   CLI::App& c =
       *app.add_subcommand("open", "Show files in the window that runs, or in one that is started, and return at once");
   OpenArguments& x = typed.open;
-  c.add_option("file", x.files, "a session, FILE.safetensors[:HEAD], your kernel's o.npy, or q.npy k.npy v.npy o.npy")
+  c.add_option("file", x.files, "a session, FILE.safetensors[:HEAD], your kernel's o.npy, q.npy k.npy v.npy o.npy, or a link")
       ->required();
   begin_group(c, "What the kernel computes");
   for (const std::string_view key : link_settings) add_parameter(c, x, *find_parameter(key));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -14,6 +15,7 @@
 #include "app/judge/judge_report.h"
 #include "app/judge/judge_words.h"
 #include "app/judge/judgement.h"
+#include "app/link/link_url.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
@@ -79,6 +81,16 @@ std::string command_of(const JudgeArguments& x) {
   return text;
 }
 
+/// The link that shows the worst head.
+std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head) {
+  LinkMessage message{.files = files.files_for_window(head)};
+  if (message.files.empty()) return "";
+  for (std::string& file : message.files) file = std::filesystem::absolute(file).lexically_normal().string();
+  for (const std::string_view key : link_settings)
+    if (const std::string* const value = x.find(key)) message.settings[std::string(key)] = *value;
+  return link_url(message);
+}
+
 CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int threads, std::ostream* terminal) {
   const Interrupts interrupts;
   ProgressLine line(terminal);
@@ -100,9 +112,10 @@ bool judge(const JudgeArguments& x, std::ostream& out, std::ostream* terminal) {
   check_places(x);
   const JudgedFiles files(sources);
   const CallJudgement call = answer(x, files, threads, terminal);
-  const std::string command = command_of(x), json = x.json.empty() ? "" : json_text(judgement_json(call, command));
+  const SeenAgain again{command_of(x), link_of(x, files, call.worst_row().head), !x.unsaved};
+  const std::string json = x.json.empty() ? "" : json_text(judgement_json(call, again.command, again.link));
   StagedFiles written;
-  if (!x.report.empty()) written.add(x.report, judgement_html(call, command));
+  if (!x.report.empty()) written.add(x.report, judgement_html(call, again));
   if (!json.empty() && x.json != "-") written.add(x.json, json);
   written.commit();
   out << (x.json == "-" ? json : judgement_report(call)) << std::flush;

@@ -15,6 +15,7 @@ struct JudgeArguments : ExperimentOptions {
   Typed head{};
   std::string json, report;  ///< where to write; "" nowhere, json "-" to standard output
   bool quiet = false;
+  bool unsaved = false;  ///< the files will be gone: the page names none
 };
 
 /// Judges, and writes what was asked for: nothing at all if anything fails. Returns whether every head is rounded. `terminal`

@@ -7,6 +7,7 @@
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
+#include "app/link/link_url.h"
 #include "app/link/live_link.h"
 #include "app/link/start_window.h"
 #include "app/session/session.h"
@@ -40,18 +41,32 @@ std::string without_head(const std::string& spec) {
   return names_head ? spec.substr(0, colon) : spec;
 }
 
+/// What was typed, or clicked: a link takes the place of files and settings.
+LinkMessage typed_message(const OpenArguments& x) {
+  const std::string& first = x.files.front();
+  if (!first.starts_with(link_scheme)) return {.files = x.files, .settings = x.typed};
+  try {
+    if (x.files.size() > 1) throw std::runtime_error("was not expected beside other files");
+    return parse_link_url(first);
+  } catch (const std::runtime_error& error) {
+    throw std::invalid_argument("the link " + in_quotes(first) + " " + error.what());
+  }
+}
+
 /// The files and settings of a message; what makes no sense is refused before it is sent.
 LinkMessage message_of(const OpenArguments& x) {
-  if (x.files.size() == 2 || x.files.size() > 4)
-    throw std::invalid_argument(std::to_string(x.files.size()) +
+  LinkMessage message = typed_message(x);
+  if (message.files.size() == 2 || message.files.size() > 4)
+    throw std::invalid_argument(std::to_string(message.files.size()) +
                                 " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");
-  LinkMessage message{.settings = x.typed};
+  ExperimentOptions settings;
+  settings.typed = message.settings;
   Experiment e = default_experiment();
-  set_problem(e.problem, x);
-  set_methods(e, x, true);
-  for (const std::string& file : x.files) {
+  set_problem(e.problem, settings);
+  set_methods(e, settings, true);
+  for (std::string& file : message.files) {
     InputFile check(without_head(file));
-    message.files.push_back(std::filesystem::absolute(file).lexically_normal().string());
+    file = std::filesystem::absolute(file).lexically_normal().string();
   }
   return message;
 }

@@ -32,7 +32,7 @@ Json row_json(const JudgedRow& row) {
 
 }  // namespace
 
-Json judgement_json(const CallJudgement& call, const std::string& command) {
+Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link) {
   Json family = Json::array(), table = Json::array();
   for (const RivalError& r : call.family) family.push_back({{"rival", r.name}, {"max_abs", r.max_abs}, {"rms", r.rms}});
   for (const JudgedRow& row : call.table) table.push_back(row_json(row));
@@ -50,6 +50,7 @@ Json judgement_json(const CallJudgement& call, const std::string& command) {
           {"elements", call.elements()},
           {"suspects", call.suspects()},
           {"command", json_string(command)},
+          {"link", link},
           {"family", std::move(family)},
           {"table", std::move(table)}};
 }

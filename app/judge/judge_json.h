@@ -7,7 +7,7 @@ namespace attoscope {
 
 struct CallJudgement;
 
-/// What `attoscope judge --json` writes; `command` makes it again.
-Json judgement_json(const CallJudgement& call, const std::string& command);
+/// What `attoscope judge --json` writes; `command` makes it again, `link` shows the worst head in a window ("": none does).
+Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link);
 
 }  // namespace attoscope

@@ -216,6 +216,15 @@ std::string family_html(const CallJudgement& call) {
   return html + "</table>\n";
 }
 
+std::string again_html(const SeenAgain& again) {
+  std::string html = "<h2>Again</h2>\n";
+  if (!again.kept) return html + "<p>The tensors were not kept.</p>\n";
+  html += "<p><code>" + html_escaped(again.command) + "</code></p>\n";
+  if (again.link.empty()) return html;
+  return html + "<p><a href=\"" + html_escaped(again.link) + "\">Show the tensors in the window</a> (where the program is " +
+         "installed), or <code>attoscope open '" + html_escaped(again.link) + "'</code></p>\n";
+}
+
 std::string key_html() {
   std::string html = "<p class=\"key\">";
   for (const auto& [share, text] :
@@ -228,7 +237,7 @@ std::string key_html() {
 
 }  // namespace
 
-std::string judgement_html(const CallJudgement& call, const std::string& command) {
+std::string judgement_html(const CallJudgement& call, const SeenAgain& again) {
   const ShareMap map = share_map(call);
   std::string body =
       fmt::format("<h1 style=\"--mark:{}\">{}</h1>\n<p>{}</p>\n<p>{}</p>\n", call.rounded() ? "#2e8b57" : "#c0392b",
@@ -244,7 +253,7 @@ std::string judgement_html(const CallJudgement& call, const std::string& command
           profile_svg(profile(call, false), "column");
   body += "<h2>Where the tolerance comes from</h2>\n<ul>\n";
   for (const std::string& s : call.derivation) body += "<li>" + html_escaped(s) + "</li>\n";
-  body += "</ul>\n" + family_html(call) + "<h2>Again</h2>\n<p><code>" + html_escaped(command) + "</code></p>\n";
+  body += "</ul>\n" + family_html(call) + again_html(again);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{}</title><style>{}</style></head>\n"
       "<body>\n{}<p>Attoscope {}</p>\n</body></html>\n",

@@ -7,8 +7,15 @@ namespace attoscope {
 
 struct CallJudgement;
 
+/// How what is judged can be seen again.
+struct SeenAgain {
+  std::string command;  ///< that judges it again
+  std::string link;     ///< that shows it in a window (see `link_url`); "": none does
+  bool kept = true;     ///< false: the files will be gone
+};
+
 /// A self-contained HTML document: conclusion, heads, error over tolerance as a map and along rows and columns, rivals, and the
 /// command that makes it again.
-std::string judgement_html(const CallJudgement& call, const std::string& command);
+std::string judgement_html(const CallJudgement& call, const SeenAgain& again);
 
 }  // namespace attoscope

@@ -120,6 +120,23 @@ std::shared_ptr<const std::vector<double>> JudgedFiles::output(int head) const {
   return std::make_shared<const std::vector<double>>(head_of(3, head));
 }
 
+std::vector<std::string> JudgedFiles::files_for_window(int head) const {
+  const bool same_heads = kv_heads_ == shape_.heads,
+             heads_first =
+                 std::ranges::all_of(parts_, [&](const Part& p) { return p.layout == HeadLayout::bhnd || shape_.heads == 1; });
+  if (!same_heads || !heads_first) return {};
+  const std::string& first = parts_[0].file->path();
+  std::vector<std::string> files;
+  for (std::size_t role = 0; role < 4; ++role) {
+    const std::string& path = parts_[role].file->path();
+    const bool usual = parts_[role].tensor.label.ends_with("tensor '" + std::string(role_names[role]) + "'");
+    if (path.ends_with(safetensors) ? path != first || !usual : heads() > 1) return {};
+    files.push_back(path);
+  }
+  if (first.ends_with(safetensors)) return {first + ":" + std::to_string(head)};
+  return files;
+}
+
 OtherHeads JudgedFiles::other_heads() const {
   return {heads(), [this](int head) { return inputs(head); }};
 }

@@ -42,6 +42,9 @@ class JudgedFiles {
   /// Q of this head, and K and V of the one that it shares with its group.
   std::shared_ptr<const Tensors> inputs(int head) const;
   std::shared_ptr<const std::vector<double>> output(int head) const;
+  /// What a window would open to show this head: the .safetensors file that holds all four by their usual names, or the four
+  /// .npy files; empty where it cannot show them: grouped heads, tokens before heads, other names.
+  std::vector<std::string> files_for_window(int head) const;
   /// All heads' inputs, to find out whether the kernel used another.
   OtherHeads other_heads() const;
 

@@ -132,7 +132,8 @@ CallJudgement judge_call(const JudgedFiles& files, const JudgeQuestion& question
   if (question.head >= files.heads())
     throw std::runtime_error("--head is " + std::to_string(question.head) + ", expected 0 to " +
                              std::to_string(files.heads() - 1));
-  CallJudgement call{.n = files.n(), .d = files.d(), .heads = files.heads()};
+  CallJudgement call;
+  call.n = files.n(), call.d = files.d(), call.heads = files.heads();
   const int first = std::max(question.head, 0), end = question.head < 0 ? files.heads() : first + 1;
   find_formats(call, files, question, first);
   for (int head = first; head < end; ++head) {

@@ -35,7 +35,8 @@ def add_python(folder):
 
 def add_desktop(share, program, version):
     """Desktop entry, icon, MIME type and manual page, into a share folder."""
-    copy(HERE / "attoscope.desktop", share / "applications" / "attoscope.desktop")
+    for entry in ("attoscope.desktop", "attoscope-link.desktop"):
+        copy(HERE / entry, share / "applications" / entry)
     copy(HERE / "attoscope.xml", share / "mime" / "packages" / "attoscope.xml")
     put(icon.svg(), share / "icons" / "hicolor" / "scalable" / "apps" / "attoscope.svg")
     put(manual.page(program, version), share / "man" / "man1" / "attoscope.1")

@@ -118,7 +118,8 @@ TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
   const std::string html = bytes_of_file(page);
   EXPECT_THAT(
       html, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Rounded: every element"), HasSubstr("data:image/png;base64,iVBOR"),
-                  HasSubstr("attoscope judge --q "), HasSubstr("--mask causal"), Not(HasSubstr("http"))));
+                  HasSubstr("attoscope judge --q "), HasSubstr("--mask causal"), HasSubstr("href=\"attoscope:open?file=/"),
+                  HasSubstr("&amp;mask=causal"), Not(HasSubstr("http"))));
   const json told = json::parse(bytes_of_file(file));
   EXPECT_EQ(told["schema"], "attoscope.judgement/1");
   EXPECT_EQ(told["ok"], true);

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/link/link_url.h"
 #include "tests/app/outcome.h"
 #include "tests/support/eventually.h"
 #include "tests/support/support.h"
@@ -174,6 +175,21 @@ TEST(LiveLink, TheFolderIsTheUsersAlone) {
   ::unsetenv("XDG_RUNTIME_DIR");
 }
 
+TEST(LinkUrl, IsReadBack) {
+  const LinkMessage message{.files = {"/tmp/a b&c=%.npy", "/tmp/\xff\xc3\xa9.npy"},
+                            .settings = {{"mask", "window:7"}, {"scale", "0.5"}}};
+  const std::string url = link_url(message);
+  EXPECT_THAT(url, ::testing::StartsWith("attoscope:open?file=/tmp/a%20b%26c%3D%25.npy&file=/tmp/%FF%C3%A9.npy&mask=window:7"));
+  const LinkMessage again = parse_link_url(url);
+  EXPECT_EQ(again.files, message.files);
+  EXPECT_EQ(again.settings, message.settings);
+  for (const char* const broken :
+       {"attoscope:open?", "attoscope:open?file=a.npy", "attoscope:open?file", "attoscope:open?file=/a%",
+        "attoscope:open?file=/a%4", "attoscope:open?file=/a%4x", "attoscope:run?file=/a", "http:open?file=/a",
+        "attoscope:open?file=/a&problem.n=5", "attoscope:open?file=/a%00b"})
+    EXPECT_NE(sentence_of<std::runtime_error>([&] { parse_link_url(broken); }), "") << broken;
+}
+
 TEST(OpenCommand, SendsWholePathsAndSettings) {
   const TemporaryDirectory scratch;
   ::setenv("XDG_RUNTIME_DIR", (scratch / "").c_str(), 1);
@@ -187,6 +203,13 @@ TEST(OpenCommand, SendsWholePathsAndSettings) {
   EXPECT_EQ(message->files, std::vector<std::string>{std::filesystem::path(file).lexically_normal().string()});
   EXPECT_EQ(message->settings.at("mask"), "window:7");
   EXPECT_EQ(message->settings.at("scale"), "0.5");
+  EXPECT_EQ(attoscope({"open", link_url(*message)}).code, 0);
+  const std::optional<LinkMessage> clicked = link.take();
+  ASSERT_TRUE(clicked);
+  EXPECT_EQ(clicked->files, message->files);
+  EXPECT_EQ(clicked->settings, message->settings);
+  EXPECT_EQ(attoscope({"open", "attoscope:open?file=o.npy"}).code, 2);
+  EXPECT_EQ(attoscope({"open", "attoscope:open?file=/tmp/o.npy&mask=sideways"}).code, 2);
   EXPECT_EQ(attoscope({"open", scratch / "none.npy"}).code, 1);
   EXPECT_EQ(attoscope({"open", file, file}).code, 2);
   EXPECT_EQ(attoscope({"open", file, "--mask", "sideways"}).code, 2);

@@ -5,7 +5,7 @@ import unittest
 from html.parser import HTMLParser
 
 import attoscope
-from support import ROOT, ROUNDED, VERDICT, Case, FakeTorch, plain_attention, random_matrix, read_safetensors
+from support import ROOT, ROUNDED, VERDICT, Case, FakeTorch, plain_attention, python, random_matrix, read_safetensors
 
 ONE = [[1.0, 2.0], [3.0, 4.0]]
 
@@ -25,6 +25,26 @@ class Answers(Case):
         self.stand_in(ROUNDED)
         self.assertTrue(attoscope.judge(ONE, ONE, ONE, ONE).ok)
         self.assertTrue(attoscope.assert_attention_close(ONE, ONE, ONE, ONE))
+
+    def test_its_tensors_in_the_window(self):
+        self.set(XDG_RUNTIME_DIR=self.folder)
+        self.stand_in({**ROUNDED, "link": "attoscope:open?file=/o.npy"})
+        attoscope.judge(ONE, ONE, ONE, ONE, mask="causal", scale=0.5).view()
+        shown = self.commands()[-1]
+        self.assertEqual(shown[:2], ["open", os.path.join(self.folder, "attoscope", "view.safetensors:0")])
+        self.assertIn("--mask=causal", shown)
+        attoscope.judge("o.npy", "q.npy", "k.npy", "v.npy").view()
+        self.assertEqual(self.commands()[-1], ["open", "attoscope:open?file=/o.npy"])
+        self.stand_in(ROUNDED)
+        self.assertIn("attoscope.view", self.sentence_of(attoscope.BadOption, attoscope.judge("o.npy", ONE, ONE, ONE).view))
+
+    def test_heads_behind_tokens_in_the_window(self):
+        self.set(XDG_RUNTIME_DIR=self.folder)
+        self.stand_in(ROUNDED)
+        tokens = [[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]]]  # 3 tokens of 2 heads
+        attoscope.judge(tokens, tokens, tokens, tokens, layout="bnhd").view()
+        header, data = read_safetensors(os.path.join(self.folder, "attoscope", "view.safetensors"))
+        self.assertEqual(header["q"][1], [2, 3, 1])
 
     def test_the_assertion_has_the_three_sentences(self):
         self.stand_in(VERDICT, 3)
@@ -115,6 +135,21 @@ class Program(Case):
         with self.assertRaises(AssertionError) as caught:
             attoscope.assert_attention_close(plain_attention(self.q, self.k, self.v), self.q, self.k, self.v, mask="causal")
         self.assertGreaterEqual(len(str(caught.exception).splitlines()), 3)
+
+    def test_a_notebook_keeps_the_case_while_python_runs(self):
+        code, out, err = python("""if True:
+            import os, sys
+            sys.modules["ipykernel"] = None
+            import attoscope
+            tensors = [[[0.5 * (i + j) for j in range(8)] for i in range(16)] for _ in range(4)]
+            found = attoscope.judge(*tensors)
+            assert found.kept and found.json["link"] in found._repr_html_(), found.json
+            place = found.json["link"].split("file=")[1].split(":")[0]
+            assert os.path.isfile(place), place
+            assert not attoscope.judge(*tensors, report=False).kept
+            print(place)""")
+        self.assertEqual((code, err), (0, ""))
+        self.assertFalse(os.path.exists(os.path.dirname(out.strip())))
 
     def test_one_wrong_head_is_found(self):
         tensors = [[one] * 3 for one in (self.o, self.q, self.k, self.v)]

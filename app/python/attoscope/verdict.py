@@ -4,9 +4,9 @@ from __future__ import annotations
 import html
 import os
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
-from .errors import CouldNotRun
+from .errors import BadOption, CouldNotRun, DeadLink
 from .program import is_file_name, json_of, options_of, run_program, temporary_folder
 from .tensors import check_attention, save_safetensors, tensor_of
 
@@ -16,9 +16,18 @@ WRONG = 3  #: exit code of `attoscope judge`
 class Verdict:
     """What `judge` found. True where the output is rounded and no more."""
 
-    def __init__(self, found: Dict[str, Any], report: Optional[str] = None) -> None:
+    def __init__(self, found: Dict[str, Any], report: Optional[str] = None, view: Optional[Callable[[], str]] = None,
+                 kept: bool = False) -> None:
         self.json = found  #: all that the program said
         self.report = report  #: the report as one HTML page, where it was asked for
+        self.kept = kept  #: whether the files that the program was given are there still
+        self._view = view
+
+    def view(self) -> str:
+        """Shows exactly these tensors, at the worst head, in the running window, or starts one; see `attoscope.view`."""
+        if self._view is None:
+            raise BadOption("this verdict was made without its tensors: call attoscope.view with them")
+        return self._view()
 
     @property
     def ok(self) -> bool:
@@ -65,8 +74,10 @@ class Verdict:
         parts += [f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences[1:]]
         if self.report is None:
             return "".join(parts) + _html_table(self.table)
+        link = html.escape(str(self.json.get("link", "")))
+        click = f'<p><a href="{link}">Show these tensors in the window</a></p>' if link and self.kept else ""
         frame = 'style="width:100%;height:640px;border:1px solid #8884" sandbox="allow-scripts"'
-        return f'<iframe srcdoc="{html.escape(self.report)}" {frame}></iframe>'
+        return f'{click}<iframe srcdoc="{html.escape(self.report)}" {frame}></iframe>'
 
 
 _COLUMNS = ("head", "verdict", "ratio", "suspects", "elements", "max_abs", "where", "slip")
@@ -129,16 +140,49 @@ def judge(
     in_memory = {name: tensor_of(value, name) for name, value in given.items() if not is_file_name(value)}
     check_attention(in_memory, layout == "bnhd")
     asked = _in_notebook() if report is None else report
+    if save is None and in_memory and report is None and asked:
+        save = _case_file()
     with temporary_folder(bool(in_memory and save is None) or asked is True) as folder:
         tensors_file = _path(save) if save is not None else os.path.join(folder, "tensors.safetensors") if folder else ""
         page = os.path.join(folder, "report.html") if asked is True else _path(asked) if asked else None
         if in_memory:
             save_safetensors(tensors_file, in_memory)
+        kept = not in_memory or save is not None
         places = {name: f"{tensors_file}:{name}" if name in in_memory else _path(value) for name, value in given.items()}
-        answer = run_program(["judge", "--json=-", "--quiet", *options_of({**places, **options, "report": page})], good=(0, WRONG))
+        words = options_of({**places, **options, "report": page, "unsaved": not kept})
+        answer = run_program(["judge", "--json=-", "--quiet", *words], good=(0, WRONG))
         found = json_of(answer)
         _check(found, answer.code)
-        return Verdict(found, _text_of(page) if page else None)
+        return Verdict(found, _text_of(page) if page else None, lambda: _view(found, given, options), kept)
+
+
+def _case_file() -> str:
+    """A file for the tensors of a notebook's verdict, there until Python ends, so that its link shows them in the window."""
+    import atexit
+    import shutil
+    import tempfile
+
+    if not _cases:
+        _cases.append(tempfile.mkdtemp(prefix="attoscope-"))
+        atexit.register(shutil.rmtree, _cases[0], True)
+    return os.path.join(_cases[0], f"case-{len(os.listdir(_cases[0]))}.safetensors")
+
+
+_cases: List[str] = []
+
+
+def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any]) -> str:
+    """The tensors that were judged, in the window."""
+    if any(is_file_name(value) for value in given.values()):
+        if not found.get("link"):
+            raise BadOption("the window cannot show these files: call attoscope.view with the tensors")
+        run_program(["open", str(found["link"])], failure=DeadLink)
+        return str(found["link"])
+    from .window import view
+
+    worst = max(found["table"], key=lambda row: float(row["ratio"]))
+    problem = {key: options[key] for key in ("mask", "scale", "softcap", "alibi", "sink", "format", "layout")}
+    return view(given["q"], given["k"], given["v"], given["o"], head=int(worst["head"]), **problem)
 
 
 def _path(value: Any) -> str:

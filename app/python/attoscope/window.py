@@ -25,6 +25,7 @@ def view(
     sink: Optional[float] = None,
     format: Optional[str] = None,
     head: int = 0,
+    layout: Optional[str] = None,
     name: str = "view",
 ) -> str:
     """Shows these tensors in the running window, or starts one, and returns at once; with `o`, the window shows the verdict on it.
@@ -35,7 +36,9 @@ def view(
     Raises BadTensor, BadOption, ProgramMissing, OtherVersion, CouldNotRun, or DeadLink where no window takes them.
     """
     tensors = {key: tensor_of(value, key) for key, value in {"q": q, "k": k, "v": v, "o": o}.items() if value is not None}
-    check_attention(tensors)
+    check_attention(tensors, layout == "bnhd")
+    if layout == "bnhd":
+        tensors = {key: _heads_first(t) for key, t in tensors.items()}
     tensors.update({key: _for_every_head(tensors[key], tensors["q"]) for key in "kv"})
     if not name or os.sep in name or name.startswith("."):
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")
@@ -58,6 +61,22 @@ def _for_every_head(t: Tensor, q: Tensor) -> Tensor:
     heads, sharing = math.prod(t.shape[:-2]), q.shape[-3] // t.shape[-3]
     size = len(t.data) // heads
     return Tensor(t.type, q.shape, b"".join(t.data[i * size:(i + 1) * size] * sharing for i in range(heads)))
+
+
+def _heads_first(t: Tensor) -> Tensor:
+    """[n, heads, d] as [heads, n, d], after a batch if there is one.
+
+    >>> _heads_first(Tensor("F8_E5M2", (2, 3, 1), b"abcdef"))
+    Tensor(type='F8_E5M2', shape=(3, 2, 1), data=b'adbecf')
+    """
+    if len(t.shape) < 3:
+        return t
+    n, heads, d = t.shape[-3:]
+    rows = math.prod(t.shape[:-1])
+    size = len(t.data) // rows
+    order = (batch + i * heads + head for batch in range(0, rows, n * heads) for head in range(heads) for i in range(n))
+    data = b"".join(t.data[row * size:(row + 1) * size] for row in order)
+    return Tensor(t.type, (*t.shape[:-3], heads, n, d), data)
 
 
 def _folder() -> str:
