@@ -8,7 +8,7 @@ import subprocess
 import licences
 import tree
 
-LOADED = ("libegl1", "libgl1")  # by name, while the program runs: dpkg-shlibdeps does not see them
+LOADED = ("libglfw3", "libegl1", "libgl1")  # by name, while the program runs: dpkg-shlibdeps does not see them
 CONTROL = """Package: attoscope
 Version: {version}
 Architecture: {architecture}

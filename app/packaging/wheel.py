@@ -38,6 +38,7 @@ def fill(folder, stage, version):
     """The files of the wheel but for its shared libraries; `stage` is what was installed as under /usr."""
     tree.add_python(folder)
     tree.copy(stage / "bin" / "attoscope", folder / "attoscope" / "bin" / "attoscope")
+    tree.copy(library("libglfw.so.3"), folder / "attoscope" / "lib" / "libglfw.so.3")
     assets = folder / "attoscope" / "share" / "attoscope" / "assets"
     shutil.copytree(stage / "share" / "attoscope" / "assets", assets)
     tree.add_fonts(assets)
@@ -49,6 +50,12 @@ def fill(folder, stage, version):
     tree.copy(tree.ROOT / "assets" / "LICENSE", information / "licenses" / "LICENSE")
 
 
+def library(name):
+    """The file of a shared library that the program loads by name."""
+    found = subprocess.run(["c++", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
+    return pathlib.Path(found).resolve(strict=True)
+
+
 def add_licences(folder, stage, version):
     """Of the shared libraries that the wheel has got, of what is compiled in, and of headers."""
     target = folder / f"attoscope-{version}.dist-info" / "licenses"
@@ -56,7 +63,7 @@ def add_licences(folder, stage, version):
     for name, account in licences.of_libraries(stage / "bin" / "attoscope").items():
         if any(file.startswith((name + "-", name + ".")) for file in bundled):
             tree.copy(account, target / f"{name}.copyright")
-    for package in licences.HEADERS:
+    for package in licences.OTHERS:
         tree.copy(licences.of_package(package), target / f"{package}.copyright")
     for name, file in licences.of_toolkit(tree.ROOT / ".cache" / "imgui-bundle" / "external").items():
         tree.copy(file, target / name)
