@@ -1,5 +1,6 @@
 #include "app/window/offscreen.h"
 
+#include <dlfcn.h>
 #include <epoxy/egl.h>
 #include <epoxy/gl.h>
 
@@ -92,6 +93,13 @@ EGLContext make_current(EGLDisplay display) {
   return EGL_NO_CONTEXT;
 }
 
+/// Whether there is a library of OpenGL: epoxy ends the program where it finds none.
+bool has_gl() {
+  for (const char* const name : {"libOpenGL.so.0", "libGL.so.1"})
+    if (void* const library = dlopen(name, RTLD_LAZY | RTLD_LOCAL)) return dlclose(library) == 0;
+  return false;
+}
+
 }  // namespace
 
 /// A current EGL context and its display.
@@ -99,6 +107,7 @@ class Offscreen::Context {
  public:
   explicit Context(int gpu) {
     if (!epoxy_has_egl()) fail("libEGL.so.1 is missing (Debian: libegl1)");
+    if (!has_gl()) fail("libGL.so.1 is missing (Debian: libgl1)");
     for (EGLDisplay display : displays(gpu)) {
       if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr)) continue;
       display_ = display;

@@ -29,11 +29,19 @@ _known_versions: Dict[str, str] = {}
 def program() -> str:
     """The path of the program that is used. Raises ProgramMissing or OtherVersion."""
     path = _found()
+    if path == _own():  # both come from one wheel
+        return path
     if _known_versions.get(path) != __version__:
         _known_versions[path] = _version_of(path)
     if _known_versions[path] != __version__:
-        raise OtherVersion(f"{path} is version {_known_versions[path]}, expected {__version__}, that of the Python package in {os.path.dirname(__file__)}")
+        package = os.path.dirname(__file__)
+        raise OtherVersion(f"{path} is version {_known_versions[path]}, expected {__version__}, that of the Python package in {package}")
     return path
+
+
+def _own() -> str:
+    """Where wheels and archives have the program."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "attoscope")
 
 
 def _found() -> str:
@@ -45,12 +53,12 @@ def _found() -> str:
     for path in _places():
         if _runs(path):
             return path
-    raise ProgramMissing("the program attoscope is neither beside this package nor beside the interpreter nor on $PATH; $ATTOSCOPE can name it")
+    raise ProgramMissing("the program attoscope is neither beside this package nor beside the interpreter nor on $PATH; "
+                         "$ATTOSCOPE can name it")
 
 
 def _places() -> Iterator[str]:
-    package = os.path.dirname(os.path.abspath(__file__))
-    yield os.path.join(package, "bin", "attoscope")  # a wheel, an archive
+    yield _own()
     yield os.path.join(os.path.dirname(sys.executable or ""), "attoscope")
     import shutil
 
