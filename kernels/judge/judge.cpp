@@ -11,8 +11,8 @@
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "kernels/judge/other_roundings.h"
 #include "kernels/slips/error_places.h"
+#include "kernels/slips/other_roundings.h"
 
 namespace attoscope {
 namespace {

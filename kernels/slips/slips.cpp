@@ -13,6 +13,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/slips/error_places.h"
+#include "kernels/slips/other_roundings.h"
 #include "kernels/slips/slip_suspects.h"
 #include "kernels/slips/softmax_variant.h"
 
@@ -114,6 +115,8 @@ class SlipFinder {
     if (in_line && !d.slip) return standing_out(std::move(d));
     d.where = places();
     if (d.slip) d.verdict = d.slip->kind == Slip::Kind::format ? Verdict::incomparable : Verdict::wrong;
+    if (!d.slip && own_.nonfinite == 0)
+      if (std::optional<std::string> other = other_rounding(); other) return rounded_as(*other, std::move(d));
     const bool scattered = d.where == "everywhere" || d.where == "in most rows";
     if (!d.slip && scattered && own_.nonfinite == 0)
       for (const Format& coarser : {fp16, bf16})
@@ -133,6 +136,31 @@ class SlipFinder {
     d.sentence = "Outside the line (" + times_text(d.ratio) + "), but no further off than a kernel that rounds to " +
                  name(coarser) + ": choose D = " + name(coarser) + " if yours does.";
     return d;
+  }
+
+  /// Outside the line, but a correct kernel of another kind.
+  static Diagnosis rounded_as(const std::string& other, Diagnosis d) {
+    d.verdict = Verdict::rounded;
+    d.where.clear();
+    d.sentence = "Rounded, as kernels are of which it is true that " + other + "; its error is " + times_text(d.ratio) +
+                 " that of the other method, which does not do so.";
+    return d;
+  }
+
+  /// What correct kernels do before the softmax that brings this output inside the line.
+  std::optional<std::string> other_rounding() const {
+    const int n = e_.problem.n;
+    const std::vector<int> some = chosen(std::clamp((1 << 17) / n, 8, 32)), many = chosen(std::clamp((1 << 20) / n, 32, 1024));
+    const auto explained = [&](const Fit& f, double drop) {
+      const double rms = std::sqrt(f.left_square / static_cast<double>(std::max<std::int64_t>(1, f.compared)));
+      return f.unexplained == 0 && f.compared > 0 && f.drop() >= drop && f.largest <= 4 * limit_ && rms <= 2 * limit_rms_;
+    };
+    for (const OtherRounding& other : other_roundings(e_.problem, r_.inputs, nullptr, e_.format)) {
+      check();
+      const ExpectedRow expected = other.begin();
+      if (explained(fit(expected, some), 1.5) && explained(fit(expected, many), 1.75)) return other.text;
+    }
+    return {};
   }
 
   /// Inside the line without a slip: rounded, unless a few rows are much worse than the others.

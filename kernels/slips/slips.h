@@ -49,7 +49,8 @@ struct OtherHeads {
 
 /// The judgement on a loaded output.
 struct Diagnosis {
-  /// rounded: within twice the largest error of the other method. loose: within five times, or a few rows stand out.
+  /// rounded: within twice the largest error of the other method, or of what a correct kernel computes that rounds before the
+  /// softmax, too. loose: within five times, or a few rows stand out.
   /// incomparable: there is no exact output to compare it with, or the truth saw the inputs in another format.
   enum class Verdict : std::uint8_t { incomparable, rounded, loose, wrong };
   Experiment experiment;

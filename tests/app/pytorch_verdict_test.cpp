@@ -57,6 +57,22 @@ TEST(PyTorch, IsNeverCalledWrong) {
     }
 }
 
+/// Against a rival that rounds no scores, those of the eager attention say what they round.
+TEST(PyTorch, EagerAttentionSaysWhatItRounds) {
+  for (const Case& c : cases)
+    for (const char* tensor : {"o", "o_math", "o_eager"}) {
+      const Experiment e = with_baseline(dropped(c, tensor, c.mask), policy("base_hw"));
+      const Diagnosis found = diagnose(compute(e));
+      EXPECT_EQ(name(found.verdict), "rounded") << c.name << " " << tensor << ": " << found.sentence;
+      EXPECT_FALSE(found.slip) << c.name << " " << tensor << ": " << found.sentence;
+      const bool eager = tensor == std::string("o_eager") && !(e.format == fp32);
+      EXPECT_EQ(found.ratio > 2, found.sentence.find("PyTorch's eager attention") != std::string::npos) << found.sentence;
+      if (!eager) {
+        EXPECT_LE(found.ratio, 2) << c.name << " " << tensor << ": " << found.sentence;
+      }
+    }
+}
+
 /// The same outputs where another mask was asked for: wrong, by that name.
 TEST(PyTorch, UnderAnotherMaskIsWrongByName) {
   for (const Case& c : cases)

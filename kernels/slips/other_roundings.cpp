@@ -1,4 +1,4 @@
-#include "kernels/judge/other_roundings.h"
+#include "kernels/slips/other_roundings.h"
 
 #include <cmath>
 #include <numbers>
