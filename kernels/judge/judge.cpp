@@ -159,7 +159,8 @@ class Judge {
       if (!may_fit(expected)) continue;
       const std::vector<RowFinding> all = findings(expected);
       if (!fits(other, all, h.whole)) continue;
-      HeadJudgement fitted{.elements = h.elements, .where = {}, .row_ratio = {}};
+      HeadJudgement fitted;
+      fitted.elements = h.elements;
       sum_up(fitted, all);
       fitted.rounded = true, fitted.as = other.text, fitted.where.clear(), fitted.first_row = -1;
       fitted.max_abs = h.max_abs, fitted.rms = h.rms;

@@ -142,8 +142,8 @@ class SlipFinder {
   static Diagnosis rounded_as(const std::string& other, Diagnosis d) {
     d.verdict = Verdict::rounded;
     d.where.clear();
-    d.sentence = "Rounded, as kernels are of which it is true that " + other + "; its error is " + times_text(d.ratio) +
-                 " that of the other method, which does not do so.";
+    d.sentence = "Rounded, but earlier than the other method: " + other + ". Its error is " + times_text(d.ratio) +
+                 " that of the other method.";
     return d;
   }
 

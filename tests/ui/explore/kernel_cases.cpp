@@ -104,7 +104,7 @@ void followed(Hand& hand) {
   hand.check(hand.picture().rgb != wrong.rgb, "another verdict is shown");
 }
 
-/// A file of Q, K, V and O: the input is taken, and the output is offered.
+/// A file of Q, K, V and O: where it is chosen as the input, the output is offered; where it is dropped, both are taken.
 void offered(Hand& hand) {
   const TemporaryDirectory folder;
   const Result r = compute(small_session().experiment);
@@ -120,7 +120,7 @@ void offered(Hand& hand) {
   std::string length(8, '\0');
   length[0] = static_cast<char>(header.size() & 255), length[1] = static_cast<char>(header.size() >> 8);
   const std::string file = folder.write("all.safetensors", length + header + data);
-  hand.stage.explorer().open_dropped(hand.session(), {file});
+  hand.stage.explorer().open(hand.session(), file);
   hand.settle();
   hand.check(hand.experiment().problem.input.file == file && hand.experiment().a.algorithm == Algorithm::flash2,
              "Q, K, V are taken");
@@ -128,6 +128,12 @@ void offered(Hand& hand) {
       "the file's own output", [&] { hand.choose(kernel, "###offered"); },
       [&](Session& s) { use(s, hand.experiment().loaded); });
   hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "it is right: " + verdict(hand)->sentence);
+  const std::string again = folder.write("again.safetensors", length + header + data);
+  hand.stage.explorer().open_dropped(hand.session(), {again});
+  hand.settle();
+  hand.check(hand.experiment().problem.input.file == again && hand.experiment().loaded.file == again &&
+                 hand.experiment().a.algorithm == Algorithm::loaded,
+             "all are taken");
 }
 
 void refused(Hand& hand) {
