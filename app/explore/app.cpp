@@ -45,6 +45,7 @@ class App {
 
   void run() {
     while (!window_.closing()) {
+      if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, desk());
       if (window_.visible()) show_frame();
       const bool moving =
           explorer_.computing() || sweeper_.busy() || train_.busy() || exporter_.busy() || animated_ || exporter_.asked();
@@ -57,7 +58,6 @@ class App {
  private:
   void show_frame() {
     open_files(window_.take_dropped(), desk());
-    if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, desk());
     explorer_.update(session_);
     sweeper_.update(session_, explorer_.computing());
     train_.update(session_, explorer_.computing());

@@ -27,7 +27,7 @@ class LiveLink {
 
   /// False where another window listens there already, or the socket cannot be made.
   bool listening() const { return socket_.valid(); }
-  /// The newest message since the last call.
+  /// The newest message since the last call; `published` is called again and again until it is taken.
   std::optional<LinkMessage> take();
 
  private:
