@@ -68,10 +68,9 @@ JudgedOutput judged_output(const CallJudgement& call, const JudgedFiles& files, 
 }
 
 void check_inputs(const Judged& judged, int head) {
-  if (judged.head.comparable) return;
-  throw std::runtime_error(
-      "head " + std::to_string(head) +
-      ": attention of its Q, K and V is NaN or infinite even in fp64, so that nothing can be judged by it");
+  if (judged.head.incomparable.empty()) return;
+  throw std::runtime_error("head " + std::to_string(head) + ": " + judged.head.incomparable +
+                           ", so that nothing can be judged by it");
 }
 
 /// Another D or policy under which the output would be rounded, as an option; "": none.

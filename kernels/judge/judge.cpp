@@ -41,14 +41,20 @@ class Judge {
     Judged judged{.head = {}, .tolerance = tolerance_of(p_, *inputs_, output_.claim, options_), .inputs = *inputs_};
     tolerance_ = &judged.tolerance;
     judged.head.elements = static_cast<std::int64_t>(o_.size());
-    judged.head.comparable = std::ranges::all_of(tolerance_->golden.values, [](double x) { return std::isfinite(x); });
-    if (!judged.head.comparable) return judged;
+    judged.head.incomparable = why_incomparable();
+    if (!judged.head.incomparable.empty()) return judged;
     sum_up(judged.head, findings([](int, double*) { return false; }));
     if (!judged.head.rounded) explain_by_rounding(judged.head);
     return judged;
   }
 
  private:
+  std::string why_incomparable() const {
+    if (!std::ranges::all_of(tolerance_->golden.values, [](double x) { return std::isfinite(x); }))
+      return "attention of its Q, K and V is NaN or infinite even in fp64";
+    return tolerance_->digits_left ? "" : "its scores are so large that fp32 keeps no digit of them behind the point";
+  }
+
   /// Everybody sees the inputs rounded to D, as the kernel's own loads do; most files hold nothing else.
   void see_inputs() {
     const Tensors& given = *p_.input.tensors;

@@ -23,7 +23,7 @@ struct JudgedOutput {
 /// The judgement on one head.
 struct HeadJudgement {
   bool rounded = false;
-  bool comparable = true;     ///< false: the truth itself holds NaN or infinities
+  std::string incomparable;   ///< why nothing can be said of it: half a sentence; "": it can
   std::string as;             ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
   double ratio = 0;           ///< largest error over its tolerance, or that of a row or of all, if larger; infinite for NaN
   std::int64_t suspects = 0;  ///< elements beyond their tolerance

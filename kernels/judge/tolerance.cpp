@@ -51,6 +51,8 @@ double largest_of(const std::vector<double>& x) {
   return most;
 }
 
+double square(double x) { return x * x; }
+
 double length_of(const double* x, int d) {
   double square = 0;
   for (int c = 0; c < d; ++c) square += x[c] * x[c];
@@ -105,9 +107,9 @@ class RivalRuns {
     Problem doubled = problem_;
     doubled.scale = 2 * scale_of(problem_), doubled.softcap *= 2, doubled.alibi *= 2;
     doubled.sink.reset();
-    const double largest = std::max(largest_of(inputs_.v), 1e-300);
+    const double found_largest = largest_of(inputs_.v), largest = found_largest > 0 ? found_largest : 1;
     Operands<T> squares = x_;
-    for (T& v : squares.v) v = static_cast<T>(v / static_cast<T>(largest)), v *= v;
+    for (std::size_t i = 0; i < squares.v.size(); ++i) squares.v[i] = static_cast<T>(square(inputs_.v[i] / largest));
     squares.v_range = range_of<T>(squares.v, 52, stop_);
     found_.weight = run_method(doubled, method, squares, &twice);
     for (int i = 0; i < problem_.n; ++i) {
@@ -117,7 +119,8 @@ class RivalRuns {
         double& w = found_.weight.values[at(i) * at(problem_.d) + at(c)];
         const double sums =
             unit * std::sqrt(static_cast<double>(problem_.n)) / found_.at_first_sight[at(i)] * found_.golden(i, c);
-        w = std::hypot(factor * std::sqrt(std::max(w, 0.0)), sums) + 1e-300;
+        const double root = factor * std::sqrt(std::max(w, 0.0));
+        w = std::hypot(std::isfinite(root) ? root : largest, sums) + 1e-300;  // where doubled scores overflow: a bound
       }
     }
   }
@@ -132,6 +135,7 @@ class RivalRuns {
           std::abs(scale_of(problem_)) * length_of(&inputs_.q[at(i) * at(problem_.d)], problem_.d) * longest_k +
           std::abs(problem_.alibi) * problem_.n;
       found_.at_first_sight.push_back(of_P + unit * (4 + score));
+      found_.digits_left &= unit * score < 0.125;
     }
   }
 

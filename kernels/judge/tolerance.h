@@ -35,6 +35,7 @@ struct Tolerance {
   std::vector<double> at_first_sight;  ///< relative error of P that is expected in each row
   std::vector<double> row;             ///< what the root mean square over a row, over that expected, may come to
   double whole = 0;                    ///< the same over all elements
+  bool digits_left = true;  ///< false: a score may be so large that fp32 keeps no digit behind the point, and says nothing
   Format stored = bf16;
   std::vector<RivalError> family;
 

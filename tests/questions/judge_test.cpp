@@ -88,6 +88,31 @@ TEST(Judge, NoCorrectOutputFails) {
   std::printf("correct outputs: %d, of which failed: %d\n", outputs, failed);
 }
 
+/// Small, equal, large and tiny numbers: what is right passes, what is not does not, and where nothing can be said that is
+/// said.
+TEST(Judge, OddTensors) {
+  const auto all = [](double q, double k, double v) {
+    constexpr int rows = 8, columns = 4;
+    const auto filled = [](double x) { return Values(rows * columns, x); };
+    Problem p;
+    p.n = rows, p.d = columns;
+    p.input = testing::given({rows, columns, filled(q), filled(k), filled(v)});
+    return p;
+  };
+  const auto filled = [](double x) { return Values(32, x); };
+  for (const Format& f : {bf16, fp32}) {
+    for (const double v : {0.0, 1.0, 1e30, 1e-30}) {
+      const Problem p = all(1, 1, round(f, v));
+      EXPECT_TRUE(judged(p, filled(round(f, v)), f).head.rounded) << v;
+      EXPECT_FALSE(judged(p, filled(v == 0 ? 1e-30 : 0), f).head.rounded) << v;
+      EXPECT_FALSE(judged(p, filled(std::nan("")), f).head.rounded) << v;
+    }
+    EXPECT_NE(judged(all(std::nan(""), 1, 1), filled(1), f).head.incomparable, "");
+    EXPECT_NE(judged(all(1, 1, infinity), filled(1), f).head.incomparable, "");
+    EXPECT_NE(judged(all(1e30, 1e30, 1), filled(1), f).head.incomparable, "") << "scores of 1e60";
+  }
+}
+
 /// Faults of what was written, not of what was computed.
 using OutputFault = std::function<void(Values&, const Values& truth)>;
 struct WrittenFault {
