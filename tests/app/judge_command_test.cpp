@@ -110,6 +110,40 @@ TEST(JudgeCommand, TellsTheSlipInTheFirstSentence) {
   EXPECT_THAT(wrong.out, StartsWith("Wrong: a causal mask where none is wanted.\n"));
 }
 
+/// A head of a language model, with its large scores and its sink: correct kernels pass, and small mistakes have their names.
+TEST(JudgeCommand, AHeadOfALanguageModel) {
+  const TemporaryDirectory scratch;
+  const std::vector<std::vector<std::string>> kernels{{"--policy", "hw"},
+                                                      {"--policy", "base_eager"},
+                                                      {"--like", "fa2_a100"},
+                                                      {"--policy", "hw", "--algorithm", "split_kv", "--block-k", "48"}};
+  const auto judged_as = [&](const std::vector<std::string>& problem) {
+    std::vector<std::string> all{"judge", "--format", "bf16"};
+    for (const char* name : {"q", "k", "v"})
+      all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
+    all.insert(all.end(), {"--o", scratch / "o/a.npy"});
+    all.insert(all.end(), problem.begin(), problem.end());
+    return attoscope(all);
+  };
+  for (const std::vector<std::string>& kernel : kernels) {
+    std::vector<std::string> run{"run",      "--input", example + ":0", "--mask",     "causal",
+                                 "--format", "bf16",    "--save",       scratch / "o"};
+    run.insert(run.end(), kernel.begin(), kernel.end());
+    ASSERT_EQ(attoscope(run).code, 0);
+    EXPECT_EQ(judged_as({"--mask", "causal"}).code, 0) << kernel[1];
+    if (sanitized) break;
+  }
+  for (const auto& [problem, words] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--mask", "window:1000"}, "Wrong: a causal mask without its window."},
+           {{"--mask", "causal", "--sink", "0"}, "Wrong: a missing sink."},
+           {{"--mask", "causal", "--softcap", "50"}, "Wrong: a missing soft cap."}}) {
+    const Outcome outcome = judged_as(problem);
+    EXPECT_EQ(outcome.code, 3);
+    EXPECT_THAT(outcome.out, StartsWith(words));
+    if (sanitized) break;
+  }
+}
+
 TEST(JudgeCommand, WritesAPageAndJsonOrNothing) {
   const Call call;
   const std::string page = call.scratch / "report.html", file = call.scratch / "verdict.json";
