@@ -1,5 +1,6 @@
 // What is read of files: tensors, archives, checkpoints. The files lie in memory.
 #include "app/files/zip.h"
+#include "app/judge/judged_files.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/npy_numbers.h"
@@ -64,6 +65,38 @@ std::vector<std::string> kernel_outputs() {
           safetensors("{" + entry("attn_out", "BF16", "[1,2,3,2]", 0, 24) + "," + entry("x", "I8", "[1]", 24, 25) + "}", 25),
           npy(npy_header("<f8", "(2, 2, 2)"), bytes), npy(npy_header("<f8", "(1, 2, 2, 2)", "True"), bytes),
           npy(npy_header("<f4", "(2, 4, 2)"), bytes)};
+}
+
+/// The first byte says in which layout the heads are.
+void load_judged_calls(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const bool is_list = is_npy(bytes.substr(1));
+  const std::string path = file().holding(bytes.substr(1), is_list ? "x.npy" : "x.safetensors"), each = is_list ? path : "";
+  const JudgedFiles files({path, each, each, each, each, bytes[0] == 't' ? HeadLayout::bnhd : HeadLayout::bhnd});
+  const auto elements = static_cast<std::size_t>(files.n()) * static_cast<std::size_t>(files.d());
+  const int last = files.heads() - 1;
+  const std::shared_ptr<const Tensors> inputs = files.inputs(last);
+  expect_that(inputs->q.size() == elements && inputs->k.size() == elements && inputs->v.size() == elements &&
+                  files.output(last)->size() == elements,
+              "tensors of another size than the file says");
+  files.files_for_window(last);
+}
+
+std::vector<std::string> judged_calls() {
+  const auto call = [](const std::string& dtype, const std::string& shape, const std::string& of_k, int size, int size_of_k) {
+    std::string header = "{";
+    int at = 0;
+    for (const char* const name : {"q", "k", "v", "o"}) {
+      const bool grouped = *name == 'k' || *name == 'v';
+      const int bytes = grouped ? size_of_k : size;
+      header += std::string(at > 0 ? "," : "") + entry(name, dtype, grouped ? of_k : shape, at, at + bytes);
+      at += bytes;
+    }
+    return safetensors(header + "}", static_cast<std::size_t>(at));
+  };
+  return {"h" + call("F32", "[2,3]", "[2,3]", 24, 24), "h" + call("F8_E4M3", "[4,2,3]", "[2,2,3]", 24, 12),
+          "t" + call("BF16", "[1,2,4,3]", "[1,2,1,3]", 48, 12),
+          "h" + npy(npy_header("<f8", "(2, 2, 2)"), raw(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}))};
 }
 
 /// The first byte says whether a matrix or a vector is wanted.

@@ -14,9 +14,10 @@ void checked(std::string_view bytes) {
   refused_in_a_sentence(read, bytes);
 }
 
-constexpr std::array<Loader, 11> table{{
+constexpr std::array<Loader, 13> table{{
     {"tensors", checked<load_tensor_files>, tensor_files},
     {"kernel_outputs", checked<load_kernel_outputs>, kernel_outputs},
+    {"judged_calls", checked<load_judged_calls>, judged_calls},
     {"npy_numbers", checked<load_npy_numbers>, npy_numbers},
     {"sessions", checked<load_sessions>, session_texts},
     {"figures", checked<load_figures>, figure_texts},
@@ -25,6 +26,7 @@ constexpr std::array<Loader, 11> table{{
     {"points", checked<load_points>, point_texts},
     {"command_texts", checked<load_command_texts>, command_texts},
     {"lessons", checked<load_lessons>, lesson_texts},
+    {"links", checked<load_links>, links},
     {"compute", checked<compute_experiment>, experiment_bytes},
 }};
 

@@ -31,6 +31,7 @@ void refused_in_a_sentence(void (*read)(std::string_view), std::string_view byte
 // The functions of the table.
 void load_tensor_files(std::string_view bytes);
 void load_kernel_outputs(std::string_view bytes);
+void load_judged_calls(std::string_view bytes);
 void load_npy_numbers(std::string_view bytes);
 void load_sessions(std::string_view bytes);
 void load_figures(std::string_view bytes);
@@ -39,10 +40,12 @@ void load_checkpoints(std::string_view bytes);
 void load_points(std::string_view bytes);
 void load_command_texts(std::string_view bytes);
 void load_lessons(std::string_view bytes);
+void load_links(std::string_view bytes);
 void compute_experiment(std::string_view bytes);
 
 std::vector<std::string> tensor_files();
 std::vector<std::string> kernel_outputs();
+std::vector<std::string> judged_calls();
 std::vector<std::string> npy_numbers();
 std::vector<std::string> session_texts();
 std::vector<std::string> figure_texts();
@@ -51,6 +54,7 @@ std::vector<std::string> checkpoints();
 std::vector<std::string> point_texts();
 std::vector<std::string> command_texts();
 std::vector<std::string> lesson_texts();
+std::vector<std::string> links();
 std::vector<std::string> experiment_bytes();
 
 }  // namespace attoscope::testing

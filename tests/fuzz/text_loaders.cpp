@@ -4,6 +4,8 @@
 #include <stdexcept>
 
 #include "app/explore/lessons.h"
+#include "app/link/link_message.h"
+#include "app/link/link_url.h"
 #include "app/papers/named_bundle.h"
 #include "app/papers/sweep_figure.h"
 #include "app/plots/plot_bundle.h"
@@ -186,6 +188,26 @@ std::vector<std::string> lesson_texts() {
   for (const auto& file : std::filesystem::directory_iterator(lessons_directory()))
     if (file.path().extension() == ".md") texts.push_back(bytes_of_file(file.path().string()));
   return texts;
+}
+
+/// What a program says to a window, and the window to it; a link that is clicked.
+void load_links(std::string_view bytes) {
+  if (bytes.starts_with(link_scheme)) {
+    const LinkMessage message = parse_link_url(bytes);
+    const LinkMessage again = parse_link_url(link_url(message));
+    expect_that(again.files == message.files && again.settings == message.settings, "a link that is not read back");
+  } else if (bytes.find("\"open\"") != std::string_view::npos) {
+    const LinkMessage message = parse_message(bytes), again = parse_message(message_text(message));
+    expect_that(again.files == message.files && again.settings == message.settings, "a message that is not read back");
+  } else {
+    parse_answer(bytes);
+  }
+}
+
+std::vector<std::string> links() {
+  const LinkMessage message{.files = {"/tmp/a b.npy", "/tmp/\xff"}, .settings = {{"mask", "window:7"}, {"scale", "0.5"}}};
+  return {message_text(message), message_text({.files = {"/q", "/k", "/v", "/o"}}), link_url(message), answer_text(""),
+          answer_text("no \xff")};
 }
 
 }  // namespace attoscope::testing
