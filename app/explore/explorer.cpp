@@ -79,7 +79,7 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
       lessons_(published) {
   choices_.example_file = start.example_file;
   choices_.devices = device_entries(cpu_);
-  messages_ = {.error = joined(start.remarks, "  "), .notice = {}, .remarks = start.remarks};
+  messages_ = {.error = joined(start.remarks, "  "), .notice = {}, .load_failed = false, .remarks = start.remarks};
   try {
     choices_.probes = probe_entries();
   } catch (const std::exception& error) {
@@ -155,6 +155,7 @@ void Explorer::ask_beside(const Requests& requests, const Session& session) {
 /// A sentence about what failed, or "".
 std::string Explorer::take_lesson_answers() {
   try {
+  messages_.load_failed = false;
     lessons_.update();
     return "";
   } catch (const std::bad_alloc&) {
@@ -165,7 +166,12 @@ std::string Explorer::take_lesson_answers() {
 }
 
 void Explorer::read(Session& session, bool at_once, FileReader::Read read, const std::string& before) {
-  const auto failed = [this, before](const std::string& sentence) { messages_.error = before + sentence; };
+  messages_.load_failed = false;
+  messages_.error.clear();
+  const auto failed = [this, before](const std::string& sentence) {
+    messages_.error = before + sentence;
+    messages_.load_failed = true;
+  };
   if (!at_once) return files_.read(std::move(read), failed);
   try {
     read({})(session);

@@ -19,6 +19,7 @@ std::span<const Case> precision_cases();    ///< algorithms, presets, every cell
 std::span<const Case> option_cases();       ///< options of methods and scores
 std::span<const Case> sums_cases();         ///< what adds up products, flush, whole kernels
 std::span<const Case> traffic_cases();      ///< bytes, what is on chip, roofline
+std::span<const Case> key_cases();          ///< modifiers, Esc, what the theme is called
 std::span<const Case> tooltip_cases();      ///< every control explains itself
 std::span<const Case> kernel_cases();       ///< somebody's own output: rounded or wrong?
 std::span<const Case> golden_cases();       ///< the main views against kept pictures

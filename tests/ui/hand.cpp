@@ -151,6 +151,26 @@ bool Hand::explained(ImGuiID item) {
   });
 }
 
+void Hand::hold_mouse(bool down) {
+  down ? context_.MouseDown() : context_.MouseUp();
+  context_.Yield();
+}
+
+bool Hand::explained_at(ImVec2 place, bool held) {
+  ImGuiStyle& style = ImGui::GetStyle();
+  const ImGuiStyle before = style;
+  style.HoverStationaryDelay = style.HoverDelayShort = 0;
+  move(place);
+  if (held) hold_mouse(true);
+  context_.Yield(3);
+  const bool shown = std::ranges::any_of(ImGui::GetCurrentContext()->Windows, [](const ImGuiWindow* w) {
+    return (w->Flags & ImGuiWindowFlags_Tooltip) != 0 && w->Active && !w->Hidden;
+  });
+  if (held) hold_mouse(false);
+  style = before;
+  return shown;
+}
+
 ImVec2 Hand::place(const std::string& path, float x, float y) {
   const ImRect rect = context_.ItemInfo(path.c_str()).RectFull;
   return {rect.Min.x + x * rect.GetWidth(), rect.Min.y + y * rect.GetHeight()};

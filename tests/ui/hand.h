@@ -83,6 +83,9 @@ class Hand {
   void drag(ImVec2 from, ImVec2 to);
   void wheel(ImVec2 at, float by);
   void hold_key(int key, bool down);
+  void hold_mouse(bool down);
+  /// True if a tooltip opens when the mouse rests there, or while it is held down there.
+  bool explained_at(ImVec2 place, bool held = false);
 
   /// What is on screen.
   Picture picture();

@@ -70,6 +70,7 @@ std::vector<Group> all_groups() {
           {"option_cases", option_cases()},
           {"sums_cases", sums_cases()},
           {"traffic_cases", traffic_cases()},
+          {"key_cases", key_cases()},
           {"tooltip_cases", tooltip_cases()},
           {"picture_cases", picture_cases()},
           {"comparison_cases", comparison_cases()},

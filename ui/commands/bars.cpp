@@ -88,9 +88,11 @@ void undo_buttons(Session& session, History& history, const Palette& colours) {
 }
 
 void theme_button(View& view, const Palette& colours) {
-  const Theme other = next(view.theme);
-  const std::string name(other == Theme::high_contrast ? "contrast" : theme_names[static_cast<std::size_t>(other)]);
-  if (bar_button((name + "###theme").c_str(), 66, "Dark, light or high-contrast theme. Key T.", colours)) view.theme = other;
+  const Theme now = view.theme;
+  const std::string name(now == Theme::high_contrast ? "contrast" : theme_names[static_cast<std::size_t>(now)]);
+  if (bar_button((name + "###theme").c_str(), 66, "The theme: dark, light or high contrast. Click or key T: the next one.",
+                 colours))
+    view.theme = next(now);
 }
 
 void pins_button(Session& session, const Palette& colours) {

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "imgui.h"
+#include "imgui_internal.h"
 #include "ui/commands/session_menu.h"
 #include "ui/controls/pins.h"
 #include "ui/learn/lesson_steps.h"
+#include "ui/picture/cell_sum.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/sweep/panels.h"
@@ -60,16 +62,21 @@ void train_one_step(KeyTarget& t) {
 void train_anew(KeyTarget& t) {
   if (t.input.train.record && t.input.train.progress.wrong.empty()) t.requests.train.act = TrainRequest::Act::restart;
 }
-/// Escape: closes the remarks; else stops presenting; else stops reading, or the computation; else unpins the cell.
+/// Escape: closes what is on top, the remarks or the keys; else stops presenting; else stops reading, or the computation; else
+/// closes the sum of the pinned cell; else unpins the cell.
 void escape(KeyTarget& t) {
   if (shows_remarks(t.input))
     t.requests.remarks_read = true;
+  else if (t.state.show_help)
+    t.state.show_help = false;
   else if (is_presenting(t.session))
     present(t);
   else if (t.session.view.workspace == Workspace::sweep && !t.input.answer.reading)
     t.requests.sweep = SweepRequest::cancel;
   else if (t.input.answer.computing && t.input.answer.computing_seconds > shown_after)
     t.requests.cancel = true;
+  else if (t.session.view.workspace == Workspace::explore && has_cell_sum(t.session.view) && t.session.view.show_sum)
+    t.session.view.show_sum = false;
   else
     t.session.view.cell_row = t.session.view.cell_col = -1;
 }
@@ -106,7 +113,8 @@ constexpr std::array table{
         [](KeyTarget& t) { std::swap(t.session.view.field, t.session.view.second_field); }, false, KeyScope::explore},
     Key{"X", "row and column through the cell under the mouse, as curves", ImGuiKey_X,
         [](KeyTarget& t) { t.session.view.profiles = !t.session.view.profiles; }, false, KeyScope::explore},
-    Key{"Esc", "stop reading, computing, the sweep or presenting, or unpin the cell", ImGuiKey_Escape, escape},
+    Key{"Esc", "close what is on top; stop reading, computing, the sweep or presenting; unpin the cell", ImGuiKey_Escape,
+        escape},
     Key{",", "previous tile", ImGuiKey_Comma, [](KeyTarget& t) { scrub(t.session.view, t.result, -1); }, true,
         KeyScope::explore},
     Key{".", "next tile", ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, 1); }, true, KeyScope::explore},
@@ -173,11 +181,28 @@ std::span<const Key> keys() { return table; }
 
 namespace {
 
+/// The modifiers that were held when the key went down, although all of it may have happened since the last frame.
+int modifiers_of(ImGuiKey key) {
+  const ImVector<ImGuiInputEvent>& events = ImGui::GetCurrentContext()->InputEventsTrail;
+  const auto is_key = [&](int i, ImGuiKey wanted) {
+    return events[i].Type == ImGuiInputEventType_Key && events[i].Key.Key == wanted;
+  };
+  int down = -1;
+  for (int i = 0; i < events.Size; ++i)
+    if (is_key(i, key) && events[i].Key.Down) down = i;
+  int held = ImGui::GetIO().KeyMods;
+  for (const ImGuiKey modifier : {ImGuiMod_Ctrl, ImGuiMod_Shift, ImGuiMod_Alt, ImGuiMod_Super})
+    for (int i = events.Size - 1; i > down && down >= 0; --i)  // what came after it is taken back
+      if (is_key(i, modifier)) held = events[i].Key.Down ? held & ~modifier : held | modifier;
+  return held;
+}
+
 bool pressed(const Key& key) {
   const auto plain = static_cast<ImGuiKey>(key.chord & ~ImGuiMod_Mask_);
-  int held = ImGui::GetIO().KeyMods;
+  if (!ImGui::IsKeyPressed(plain, key.repeats)) return false;
+  int held = modifiers_of(plain);
   if (plain == ImGuiKey_Equal) held &= ~ImGuiMod_Shift;  // where + is above =
-  return held == (key.chord & ImGuiMod_Mask_) && ImGui::IsKeyPressed(plain, key.repeats);
+  return held == (key.chord & ImGuiMod_Mask_);
 }
 
 }  // namespace
@@ -204,7 +229,7 @@ void handle_keys(KeyTarget target) {
   if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
   for (int i = 0; i < field_count && acts_on(target.session, KeyScope::explore); ++i) {
     const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
-    if (ImGui::IsKeyChordPressed(key)) field_keys[static_cast<std::size_t>(i)](target);
+    if (pressed({"", "", key})) field_keys[static_cast<std::size_t>(i)](target);
   }
   for (const std::span<const Key> list : {std::span<const Key>(table), std::span<const Key>(aliases)})
     for (const Key& key : list)

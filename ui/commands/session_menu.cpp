@@ -7,6 +7,7 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
@@ -54,30 +55,34 @@ void file_rows(const PanelInput& input, UiState& state, const Palette& colours, 
 }
 
 /// A field for a path: a desktop may have no file dialog.
-void typed_row(UiState& state, const Palette& colours, Requests& requests) {
+void typed_row(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   SessionMenuState& menu = state.session_menu;
+  const bool failed = menu.entered == Act::open ? input.messages.load_failed : !input.messages.error.empty();
+  const PromptOutcome outcome = prompt_outcome(menu.path, input, failed);
+  if (outcome.done) ImGui::CloseCurrentPopup();
+  const auto ask = [&](Act act) {
+    requests.files.session = SessionRequest{menu.entered = act, menu.path.typed};
+    menu.path.asked = true;
+  };
   const float gap = px(8), pad = px(8), open = px(56), save = px(72);
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + pad);
-  {
-    const WithField f(Face::mono);
-    ImGui::SetNextItemWidth(px(menu_width) - open - save - 2 * gap - 2 * pad);
-    if (std::exchange(menu.typing, false)) ImGui::SetKeyboardFocusHere();
-    const bool entered =
-        ImGui::InputTextWithHint("##path", "folder/name.json", &menu.typed, ImGuiInputTextFlags_EnterReturnsTrue);
-    if (entered && !menu.typed.empty()) requests.files.session = SessionRequest{menu.entered, menu.typed};
-  }
+  const bool focus = std::exchange(menu.typing, false) || outcome.just_failed;
+  if (path_field("##path", "folder/name.json", menu.path, px(menu_width) - open - save - 2 * gap - 2 * pad, focus))
+    ask(menu.entered);
   explain(
       "The path of a session file; ~ is your home folder. Enter opens the file or saves to it, whichever was asked for last.");
   ImGui::SameLine(0, gap);
-  ImGui::BeginDisabled(menu.typed.empty());
-  if (push_button("open###open path", colours, menu.entered == Act::open, {open, 0}))
-    requests.files.session = SessionRequest{Act::open, menu.typed};
+  ImGui::BeginDisabled(menu.path.typed.empty());
+  if (push_button("open###open path", colours, menu.entered == Act::open, {open, 0})) ask(Act::open);
   explain("Opens the session at this path.");
   ImGui::SameLine(0, gap);
-  if (push_button("save as###save path", colours, menu.entered == Act::save_as, {save, 0}))
-    requests.files.session = SessionRequest{Act::save_as, menu.typed};
+  if (push_button("save as###save path", colours, menu.entered == Act::save_as, {save, 0})) ask(Act::save_as);
   explain("Saves the session at this path; .json is added if it is missing. An existing file is kept beside it.");
   ImGui::EndDisabled();
+  if (!menu.path.failed) return;
+  ImGui::Dummy({0, px(4)});
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + pad);
+  path_error(menu.path, input, px(menu_width) - 2 * pad, colours);
 }
 
 void recent_rows(const SessionFiles& files, const Palette& colours, Requests& requests) {
@@ -108,7 +113,7 @@ void menu(const PanelInput& input, UiState& state, const Palette& colours, Reque
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   file_rows(input, state, colours, requests);
   ImGui::Dummy({0, px(4)});
-  typed_row(state, colours, requests);
+  typed_row(input, state, colours, requests);
   ImGui::Dummy({0, px(8)});
   section(colours, "  RECENT");
   recent_rows(input.sessions, colours, requests);
@@ -116,7 +121,8 @@ void menu(const PanelInput& input, UiState& state, const Palette& colours, Reque
   section(colours, "  AS TEXT");
   text_rows(colours, requests);
   ImGui::PopStyleVar();
-  if (requests.files.session || requests.clipboard.copy || requests.clipboard.paste) ImGui::CloseCurrentPopup();
+  const bool chosen = requests.files.session && !state.session_menu.path.asked;
+  if (chosen || requests.clipboard.copy || requests.clipboard.paste) ImGui::CloseCurrentPopup();
 }
 
 /// The name, a dot where something is unsaved, and a triangle; nothing moves when the dot comes.
@@ -151,7 +157,7 @@ void ask_session(Act act, const PanelInput& input, UiState& state, Requests& req
   SessionMenuState& menu = state.session_menu;
   menu.asked = menu.typing = true;
   menu.entered = act == Act::open ? Act::open : Act::save_as;
-  if (menu.entered == Act::save_as || menu.typed.empty()) menu.typed = input.sessions.file;
+  if (menu.entered == Act::save_as || menu.path.typed.empty()) menu.path.typed = input.sessions.file;
 }
 
 void session_button(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {

@@ -1,6 +1,10 @@
 // The left panel: everything that changes a number.
 #include "ui/controls/controls.h"
 
+#include <string>
+#include <string_view>
+
+#include "imgui.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
@@ -9,18 +13,39 @@
 
 namespace attoscope {
 
+namespace {
+
+/// A section whose head explains the words in it.
+void explained_section(const Palette& colours, const char* title, std::string_view what, std::string_view formula) {
+  section(colours, title);
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax(), next = ImGui::GetCursorScreenPos();
+  ImGui::SetCursorScreenPos(min);
+  ImGui::InvisibleButton((std::string("about ") + title).c_str(), {max.x - min.x, max.y - min.y});
+  explain(what, formula);
+  ImGui::SetCursorScreenPos(next);
+}
+
+}  // namespace
+
 void draw_controls(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   Experiment& e = session.experiment;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4)});
   section(colours, "INPUT");
-  edit_input(e.problem, input, colours, state.typed_file, requests);
-  edit_kernel(e, input, colours, state.typed_kernel, requests);
-  section(colours, "FORMAT D");
+  edit_input(e.problem, input, colours, state.file, requests);
+  edit_kernel(e, input, colours, state.kernel, requests);
+  explained_section(colours, "FORMAT D",
+                    "D, the main format: what Q, K and V are rounded to, and every step below that is marked D.",
+                    "x = (-1)^s 1.f 2^e, nearest, ties to even");
   Format format = e.format;
   if (edit_format("main format", format, colours)) e = with_format(e, format);
   section(colours, "SHAPE");
   edit_shape(session, input, colours);
-  section(colours, "WHERE ROUNDING HAPPENS");
+  explained_section(
+      colours, "WHERE ROUNDING HAPPENS",
+      "a (orange) and b (blue) are two ways to compute the same attention; each is compared with golden, the truth in "
+      "fp64. A preset says where one of them rounds: hw rounds where GPU kernels do, P and the output to D, the rest "
+      "in fp32.",
+      "error of a = a - golden");
   edit_precision(e, input, colours, state.typed_format);
   ImGui::PopStyleVar();
 }

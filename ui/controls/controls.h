@@ -9,6 +9,7 @@
 namespace attoscope {
 
 struct PanelInput;
+struct PathPrompt;
 struct ProbeEntry;
 struct Requests;
 struct UiState;
@@ -17,7 +18,7 @@ struct UiState;
 void draw_controls(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
 /// Input, mask, seed, head.
-bool edit_input(Problem& problem, const PanelInput& input, const Palette& colours, std::string& typed_file, Requests& requests);
+bool edit_input(Problem& problem, const PanelInput& input, const Palette& colours, PathPrompt& prompt, Requests& requests);
 
 /// Preset buttons, bit layout, bit sliders, limits.
 bool edit_format(const char* label, Format& format, const Palette& colours);
@@ -57,7 +58,7 @@ int options_changed(const Method& method, const Format& main);
 bool edit_problem_options(Problem& problem, const Palette& colours, float width);
 
 /// Somebody's own output in the place of a or b: its file, its type, which method it stands for.
-bool edit_kernel(Experiment& experiment, const PanelInput& input, const Palette& colours, std::string& typed,
+bool edit_kernel(Experiment& experiment, const PanelInput& input, const Palette& colours, PathPrompt& prompt,
                  Requests& requests);
 
 /// "Rounded or wrong?" of a loaded output, in three lines; asks for the verdict where it is not known. Nothing where none is

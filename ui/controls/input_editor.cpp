@@ -14,6 +14,8 @@
 #include "ui/frame/entries.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -63,15 +65,13 @@ void choose_tensors(Problem& problem, const std::string& file, int index, const 
 }
 
 /// A path typed by hand; dropping a file on the window does the same.
-void file_popup(std::string& typed, Requests& requests, const Palette& colours) {
+void file_popup(const PanelInput& in, PathPrompt& prompt, Requests& requests, const Palette& colours) {
   if (!ImGui::BeginPopup("tensor file")) return;
+  const bool appearing = ImGui::IsWindowAppearing();
+  const PromptOutcome outcome = prompt_outcome(prompt, in, in.messages.load_failed);
+  if (outcome.done) ImGui::CloseCurrentPopup();
   label(Face::small, colours.secondary, "FILE.safetensors, or q.npy,k.npy,v.npy");
-  bool entered = false;
-  {
-    const WithField f(Face::mono);
-    ImGui::SetNextItemWidth(px(300));
-    entered = ImGui::InputText("##path", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
-  }
+  const bool entered = path_field("##path", "", prompt, px(300), appearing || outcome.just_failed);
   explain(
       "The path of a tensor file; :1 behind .safetensors takes its second head. Or three .npy files, each of N x d, with "
       "commas between.",
@@ -79,10 +79,11 @@ void file_popup(std::string& typed, Requests& requests, const Palette& colours) 
   ImGui::SameLine();
   const bool pressed = push_button("open", colours);
   explain("Reads the file: its Q, K and V become the input, its sizes N and d.");
-  if ((pressed || entered) && !typed.empty()) {
-    requests.files.tensors = typed;
-    ImGui::CloseCurrentPopup();
+  if ((pressed || entered) && !prompt.typed.empty()) {
+    requests.files.tensors = prompt.typed;
+    prompt.asked = true;
   }
+  path_error(prompt, in, px(356), colours);
   ImGui::EndPopup();
 }
 
@@ -269,12 +270,12 @@ bool edit_mask(Problem& problem, const Palette& colours) {
 }
 }  // namespace
 
-bool edit_input(Problem& problem, const PanelInput& in, const Palette& colours, std::string& typed, Requests& requests) {
+bool edit_input(Problem& problem, const PanelInput& in, const Palette& colours, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, gap = px(8), left = std::floor((room - gap) * 0.48f);
   bool changed = input_combo(problem, in, left);
   ImGui::SameLine(0, gap);
   changed |= edit_detail(problem, in, colours, room - gap - left);
-  file_popup(typed, requests, colours);
+  file_popup(in, prompt, requests, colours);
   changed |= edit_mask(problem, colours);
   const float seed = std::floor((room - gap) * 0.64f);
   changed |= edit_seed(problem, colours, seed);

@@ -5,13 +5,14 @@
 #include <array>
 
 #include "imgui.h"
-#include "imgui_stdlib.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/slips/slips.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
+#include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -50,24 +51,22 @@ void content_lines(const std::string& typed, const PanelInput& in, const Palette
     label(Face::small, colours.secondary, fmt::format("and {} more", content.tensors.size() - most).c_str());
 }
 
-void path_popup(const Experiment& e, const PanelInput& in, std::string& typed, Requests& requests, const Palette& colours) {
+void path_popup(const Experiment& e, const PanelInput& in, PathPrompt& prompt, Requests& requests, const Palette& colours) {
   if (!ImGui::BeginPopup("kernel file")) return;
-  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  const bool appearing = ImGui::IsWindowAppearing();
+  const PromptOutcome outcome = prompt_outcome(prompt, in, in.messages.load_failed);
+  if (outcome.done) ImGui::CloseCurrentPopup();
   label(Face::small, colours.secondary, "FILE.npy or FILE.safetensors, :INDEX for another head than 0");
-  bool entered = false;
-  {
-    const WithField f(Face::mono);
-    ImGui::SetNextItemWidth(px(300));
-    entered = ImGui::InputText("##kernel path", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
-    explain("The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
-            "O = softmax(scale Q K^T) V");
-  }
+  const bool entered = path_field("##kernel path", "", prompt, px(300), appearing || outcome.just_failed);
+  explain("The output O of your kernel on the Q, K, V above: n x d, heads x n x d or n x heads x d.",
+          "O = softmax(scale Q K^T) V");
   ImGui::SameLine();
-  if ((push_button("open", colours) || entered) && !typed.empty()) {
-    ask_for(typed, e, requests);
-    ImGui::CloseCurrentPopup();
+  if ((push_button("open", colours) || entered) && !prompt.typed.empty()) {
+    ask_for(prompt.typed, e, requests);
+    prompt.asked = true;
   }
-  content_lines(typed, in, colours, requests);
+  path_error(prompt, in, px(356), colours);
+  content_lines(prompt.typed, in, colours, requests);
   ImGui::EndPopup();
 }
 
@@ -137,19 +136,20 @@ std::vector<std::string> lines_of(std::string_view text, float width, int count)
   return lines;
 }
 
-Colour tone_of(const Diagnosis& d, const Palette& colours) {
+Colour tone_of(const Diagnosis& d, bool outdated, const Palette& colours) {
+  if (outdated) return colours.secondary;
   if (d.verdict == Diagnosis::Verdict::rounded) return colours.good;
   return d.verdict == Diagnosis::Verdict::wrong ? colours.bad : colours.text;
 }
 
 }  // namespace
 
-bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, std::string& typed, Requests& requests) {
+bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
   const float heads = has_several_heads(e, in) ? px(84) : 0;
   if (kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests))
     ImGui::OpenPopup("kernel file");
-  path_popup(e, in, typed, requests, colours);
+  path_popup(e, in, prompt, requests, colours);
   if (right == 0) return false;
   bool changed = false;
   if (heads > 0) {
@@ -171,7 +171,9 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   const int count = ImGui::GetContentRegionAvail().y < px(560) ? 2 : 3;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
-  const std::string sentence = known ? in.side.diagnosis->sentence : "Rounded or wrong? Every usual slip is being computed.";
+  const bool outdated = in.messages.load_failed;
+  std::string sentence = known ? in.side.diagnosis->sentence : "Rounded or wrong? Every usual slip is being computed.";
+  if (outdated) sentence = "Still of " + title_of(in.answer.result->experiment.loaded) + ": " + sentence;
   explain(
       "Your kernel's largest error, compared with twice that of the other method, or of rounding to its type where that is "
       "larger. Outside the line every usual slip of scale, mask, rescale, layout, head and tail is computed, and one is named "
@@ -184,7 +186,7 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), end - px(2)}, is_a ? colours.a : colours.b);
   float y = at.y;
   for (const std::string& text : lines) {
-    draw_text({at.x + chip, y}, Face::label, known ? tone_of(*in.side.diagnosis, colours) : colours.faint, text);
+    draw_text({at.x + chip, y}, Face::label, known ? tone_of(*in.side.diagnosis, outdated, colours) : colours.faint, text);
     y += line;
   }
 }

@@ -79,6 +79,7 @@ struct MessagesInput {
   std::vector<std::string> remarks;  ///< what was not understood of the session that was opened, one sentence each
 };
 
+  bool load_failed = false;          ///< `error` is about a file that was to be opened: the window shows what it showed before
 /// The Learn workspace.
 struct LearnInput {
   std::shared_ptr<const std::vector<Lesson>> lessons;                               ///< null: none

@@ -155,10 +155,17 @@ struct PinState {
 };
 
 /// The menu of sessions.
+/// A path that is typed into a popup, which stays until its file is open.
+struct PathPrompt {
+  std::string typed;
+  bool asked = false;   ///< for the file, which is being read
+  bool failed = false;  ///< it could not be opened; until something else is typed
+};
+
 struct SessionMenuState {
   bool asked = false;   ///< to be opened in this frame
   bool typing = false;  ///< with the keyboard in its path
-  std::string typed;
+  PathPrompt path;
   SessionRequest::Act entered = SessionRequest::Act::open;  ///< what Enter does with it
 };
 
@@ -194,7 +201,8 @@ struct UiState {
   std::shared_ptr<TrainPanelState> train;  ///< of the Train workspace; null until it is drawn
   bool show_help = false;
   std::string dismissed_probe;  ///< whose sentence was read
-  std::string typed_format, typed_file, typed_kernel;
+  std::string typed_format;
+  PathPrompt file, kernel;  ///< of Q, K, V; of a kernel's output
 };
 
 }  // namespace attoscope

@@ -145,6 +145,7 @@ bool titled_entry(std::string_view name, std::string_view title, std::string_vie
 }
 
 void explain(std::string_view what, std::string_view formula) {
+  if (ImGui::IsAnyMouseDown()) return;  // what is dragged or pressed is not to be covered
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip) || !ImGui::BeginTooltip()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(5)});
   wrapped(Face::label, what, px(350));

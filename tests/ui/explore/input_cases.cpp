@@ -155,6 +155,7 @@ void typed_files(Hand& hand) {
     }
     hand.fill("//$FOCUSED/##path", text);
     hand.settle();
+    for (int i = 0; i < 3 && ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); ++i) hand.key(ImGuiKey_Escape);
   };
   hand.leaves("a file that is not there", [&] { open("/nowhere/none.safetensors"); });
   const std::string message = hand.stage.panel_input().messages.error;
