@@ -1,5 +1,6 @@
 // The middle panel: a toolbar, and one of three kinds of picture.
 #include "ui/controls/controls.h"
+#include "ui/controls/welcome.h"
 #include "ui/explore.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
@@ -12,7 +13,8 @@ namespace attoscope {
 
 void draw_heatmap(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
   refresh_values(all.heat, input.answer.result, session.view.field);
-  draw_toolbar(session, all, colours);
+  draw_toolbar(session, input, all, colours);
+  draw_welcome(session, colours);
   draw_probe_sentence(session, input, all, colours);
   const ImVec2 from = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
   const Box room{from, {from.x + size.x, from.y + size.y}};

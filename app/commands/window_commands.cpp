@@ -115,12 +115,14 @@ void open_window(const WindowArguments& x) {
   if (x.device) check_device("--device", *x.device);
   std::vector<std::string> remarks;
   LastSession last = session_from(x.session(), remarks);
+  last.session.view.welcome |= last.first;
   run_window({.session = std::move(last.session),
               .document = std::move(last.document),
               .last_read = x.session().empty() ? last.hash : std::nullopt,
               .example_file = example_file(),
               .device = x.device,
               .files = x.session().empty() ? x.files : std::vector<std::string>{},
+              .first = last.first,
               .link = !x.no_link,
               .remarks = std::move(remarks)});
 }

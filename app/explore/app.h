@@ -17,6 +17,7 @@ struct Start {
   std::string example_file{};                ///< the shipped tensors; empty: none
   std::optional<std::string> device{};       ///< computes instead of the session's, until another is chosen; never saved
   std::vector<std::string> files{};          ///< tensors and an output that are opened in it, as if they had been dropped
+  bool first = false;                        ///< nobody has used the program here before
   bool link = true;                          ///< other programs of the user may tell the window what to open
   std::vector<std::string> remarks{};        ///< sentences about what was wrong with the session file, shown in the status bar
 };

@@ -13,6 +13,7 @@
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/busiest_row.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/tensor_core/hardware.h"
@@ -72,6 +73,7 @@ ProbeEntries probe_entries() {
 
 Explorer::Explorer(const Start& start, std::function<void()> published, Compute compute)
     : cpu_(device_name()),
+      chooses_row_(start.first),
       files_(published),
       watch_(published),
       answer_(published, std::move(compute)),
@@ -103,6 +105,7 @@ void Explorer::update(Session& session) {
   watch_files(experiment);
   for (std::string failure : {answer_.update(), side_.update(), take_lesson_answers()})
     if (!failure.empty()) messages_.error = std::move(failure);
+  choose_row(experiment);
   if (session.view.workspace == Workspace::learn) open_lessons_ = lessons_.lessons();
 }
 
@@ -138,6 +141,16 @@ void Explorer::choose_device(const Session& session) {
   device_.requested = session.device;
   device_.d = d;
   choices_.no_hardware = why_no_hardware(device_.usable.spec, d);
+}
+
+/// The first answer that anybody sees traces a row in which something happens, unless another row was chosen meanwhile.
+void Explorer::choose_row(Experiment& e) {
+  if (!chooses_row_) return;
+  const std::shared_ptr<const Result> answer = answer_.complete(e);
+  if (!answer) return;
+  chooses_row_ = false;
+  const int row = busiest_row(*answer);
+  if (e.problem.traced_row == Problem{}.traced_row && row >= 0) e.problem.traced_row = row;
 }
 
 void Explorer::ask(const Experiment& experiment) {
@@ -212,6 +225,7 @@ void Explorer::paste(Session& session, const std::string& text) {
       whole.view.ui_scale = shown.view.ui_scale;
       whole.view.panels = shown.view.panels;
       whole.view.show_pins = shown.view.show_pins;
+      whole.view.welcome = shown.view.welcome;
       whole.origin = shown.origin;
       if (whole.pins.empty()) whole.pins = shown.pins;
       adopt(shown, std::move(whole), remarks);

@@ -95,6 +95,7 @@ class Explorer {
   void read_rewritten(Session& session);
   void show(Session& session, Session opened, std::vector<std::string> remarks);
   void choose_device(const Session& session);
+  void choose_row(Experiment& experiment);
   void ask(const Experiment& experiment);
   std::string take_lesson_answers();
 
@@ -102,6 +103,7 @@ class Explorer {
   ChoicesInput choices_;
   MessagesInput messages_;
   bool remarked_ = false;  ///< what was opened is asked next: what was wrong with it stays on screen until another question
+  bool chooses_row_;       ///< with the first answer that row is traced in which most happens
   Device device_;
   FileReader files_;
   InputLoader loader_{files_};

@@ -115,7 +115,8 @@ Session first_session() {
 LastSession last_session(std::vector<std::string>& remarks) {
   const std::string path = default_session_file();
   std::error_code error;
-  if (path.empty() || !std::filesystem::exists(path, error)) return {first_session(), ""};
+  if (path.empty() || !std::filesystem::exists(path, error))
+    return {.session = first_session(), .document = "", .hash = {}, .first = true};
   try {
     LastSession last = read_file_session(path, remarks);
     if (!remarks.empty()) remark_aside(path, remarks);

@@ -30,6 +30,7 @@ struct LastSession {
   Session session;
   std::string document;                 ///< opened from here or saved here; empty: nowhere yet
   std::optional<std::uint64_t> hash{};  ///< of the bytes that were read (`hash_of`); none: there was no file
+  bool first = false;                   ///< there is no last session: this window is the first one here
 };
 /// What the window opens with when no file is named: the last session, else `first_session`.
 LastSession last_session(std::vector<std::string>& remarks);

@@ -158,6 +158,7 @@ Session SessionStore::fresh(const Session& like) {
   session.view.theme = like.view.theme;
   session.view.ui_scale = like.view.ui_scale;
   session.view.panels = like.view.panels;
+  session.view.welcome = like.view.welcome;
   session.device = like.device;
   session.origin = documents_.rbegin()->first + 1;
   documents_[session.origin] = {.path = {}, .saved = std::nullopt, .settling = true};

@@ -339,6 +339,7 @@ TEST(Session, ALastSessionThatIsBrokenDoesNotStopTheWindow) {
   std::vector<std::string> remarks;
   EXPECT_EQ(last_session(remarks).session, first_session());
   EXPECT_THAT(remarks, IsEmpty());
+  EXPECT_TRUE(last_session(remarks).first);
   std::filesystem::create_directory(scratch / "attoscope");
   scratch.write("attoscope/session.json", "garbage");
   EXPECT_EQ(last_session(remarks).session, first_session());
@@ -347,6 +348,7 @@ TEST(Session, ALastSessionThatIsBrokenDoesNotStopTheWindow) {
   write_file(scratch / "attoscope/session.json", session_text(unusual()));
   remarks.clear();
   EXPECT_EQ(last_session(remarks).session, unusual());
+  EXPECT_FALSE(last_session(remarks).first);
   EXPECT_THAT(remarks, IsEmpty());
   EXPECT_EQ(testing::bytes_of_file(scratch / "attoscope/session.json.kept"), "garbage");
   unsetenv("XDG_STATE_HOME");

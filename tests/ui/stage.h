@@ -35,6 +35,7 @@ class Stage {
   UiStatePtr state = make_ui_state();
   PlotExporter exporter{""};     ///< where a test wants its pictures
   SessionStore::Places places;   ///< where a test wants its last session; from the next `open` on
+  bool first_start = false;      ///< the window that is opened next is the first one
   std::string document;          ///< the file that the next opened session belongs to
   std::string points_directory;  ///< where windows opened from now on keep points of sweeps; empty: nowhere
   std::string data_directory;    ///< where they keep what they trained, and Q, K, V of it; empty: nowhere

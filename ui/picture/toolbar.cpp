@@ -78,7 +78,9 @@ void field_combo(const char* label, const char* what, Field& shown, const Method
     }
     ImGui::EndCombo();
   } else {
-    explain(std::string(what) + std::string(text(shown).what), keys ? "keys 1 .. 9" : "");
+    explain(what + std::string(text(shown).what),
+            std::string("golden = softmax(scale Q K^T) V of the same rounded inputs, in fp64 or better") +
+                (keys ? "\nkeys 1 .. 9" : ""));
   }
   draw_chip({at.x + px(9), at.y}, px(control_height), field_colour(shown, colours));
 }

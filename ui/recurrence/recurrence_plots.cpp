@@ -165,6 +165,18 @@ void draw_expected(const Series& expected, Colour colour) {
   ImPlot::PopPlotClipRect();
 }
 
+/// What the words whose right end is at `end` mean.
+void explain_rescales(ImVec2 end, const std::string& words, const Rescales& r) {
+  const float width = text_width(Face::small, words);
+  ImGui::SetCursorScreenPos({end.x - width, end.y});
+  ImGui::Dummy({width, line_height(Face::small)});
+  explain(
+      fmt::format("The running max of a row moved {:.2f} times on average, over {} tiles. For scores in random order it would "
+                  "be H_T − 1: at tile t the largest score so far is new with probability 1/t.",
+                  r.effective_mean, r.tiles),
+      fmt::format("H_T - 1 = 1/2 + 1/3 + ... + 1/T = {:.2f}", r.expected));
+}
+
 void draw_rescales(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
   const Rescales& r = s.result().rescales;
@@ -183,6 +195,7 @@ void draw_rescales(Strip& s, ImVec2 size) {
   if (text_width(Face::small, words) <= size.x)
     draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x - px(4), at.y + px(1)}, Face::small, s.colours.moved, words, 1);
   end_plot();
+  if (fits) explain_rescales({at.x + plot.x - px(4), at.y + px(1)}, words, r);
 }
 
 /// A coral mark at the foot of each tile in which a P saturated.

@@ -132,6 +132,7 @@ struct WindowView {
   bool square_tiles = true;       ///< block_q follows block_k
   bool show_pins = false;         ///< the list of pins instead of the controls
   FigureChoice figure{};          ///< how plots are kept
+  bool welcome = false;           ///< above the picture stands what to do first; until it is dismissed
   FigureSettings named_figure{};  ///< what the papers' figures are drawn with
 
   friend bool operator==(const WindowView&, const WindowView&) = default;

@@ -82,6 +82,7 @@ void visit_view(V& v, W& view) {
   v.object("panels", [&](auto& inner) { visit_panels(inner, view.panels); });
   v.flag("show_pins", view.show_pins);
   v.object("figure", [&](auto& inner) { visit_figure_choice(inner, view.figure); });
+  v.flag("welcome", view.welcome);
   v.object("named_figure", [&](auto& inner) { visit_figure_settings(inner, view.named_figure); });
 }
 

@@ -194,7 +194,10 @@ void draw_table(const Result& r, const Palette& colours) {
   draw_text({head.at.x + x.b, y}, Face::small, colours.b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
   draw_text({head.at.x + x.ratio, y}, Face::small, colours.secondary, "a/b", 1);
   draw_text({head.at.x + x.difference, y}, Face::small, colours.secondary, "a−b", 1);
-  explain("Errors of a (" + names.a + ") and b (" + names.b + ") from golden, their ratio, and the difference of a and b.");
+  explain("Errors of a (" + names.a + ") and b (" + names.b +
+              ") from golden, their ratio, and the difference of a and b. Golden is the truth that both are "
+              "held to: the same attention of the same rounded inputs, computed in fp64 or better.",
+          "golden = softmax(scale Q K^T) V");
   const int least = 6, all = static_cast<int>(deviation_measures.size());
   const float room = ImGui::GetContentRegionAvail().y - px(least_detail);
   const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all));

@@ -393,8 +393,50 @@ void dialogs(Hand& hand) {
   hand.open(small_session());  // a window that closes closes the dialog: it would wait for ever else
 }
 
+/// How often m moved in a row.
+int moves_in(const Experiment& experiment, int row) {
+  Experiment e = experiment;
+  e.problem.traced_row = row;
+  int moves = 0;
+  for (const TraceTile& t : compute(e).trace.tiles) moves += t.moved;
+  return moves;
+}
+
+/// The first window traces a row in which m moves most, and says above the picture what to do; later ones do neither.
+void first_start(Hand& hand) {
+  Session first = small_session();
+  first.view.welcome = true;
+  hand.stage.first_start = true;
+  hand.open(first);
+  hand.stage.first_start = false;
+  for (int i = 0; i < 3; ++i) hand.settle(), hand.frames(1);
+  const int chosen = hand.experiment().problem.traced_row;
+  int most = 0;
+  for (int row = 0; row < 96; ++row) most = std::max(most, moves_in(small_session().experiment, row));
+  hand.check(chosen >= 0 && moves_in(small_session().experiment, chosen) == most && most > 1, "the busiest row is traced");
+  hand.experiment().problem.traced_row = -1;
+  hand.settle();
+  hand.check(hand.experiment().problem.traced_row == -1, "only once");
+  const std::string lesson = heatmap + "###first lesson", dismiss = heatmap + "###dismiss welcome";
+  hand.check(hand.exists(lesson) && hand.exists(dismiss), "the line is there");
+  hand.click(lesson);
+  hand.frames(2);
+  hand.check(hand.view().workspace == Workspace::learn && hand.session().lesson.name.empty(), "lesson 1 is open");
+  hand.view().workspace = Workspace::explore;
+  hand.frames(3);
+  hand.changes("dismissed", [&] { hand.click(dismiss); }, [](Session& s) { s.view.welcome = false; });
+  hand.frames(2);
+  hand.check(!hand.exists(dismiss), "the line is gone");
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_N);
+  hand.settle();
+  hand.check(!hand.view().welcome, "in new sessions, too");
+  hand.open(small_session());
+  hand.check(hand.experiment().problem.traced_row == -1 && !hand.exists(dismiss), "a later window is as it was");
+}
+
 constexpr std::array cases{
     Case{"session", "typed paths", saving_by_typed_path},
+    Case{"session", "first start", first_start},
     Case{"session", "opening", opening_and_undo},
     Case{"session", "recent", recent_sessions},
     Case{"session", "remarks", remarks_are_listed},

@@ -88,8 +88,28 @@ void details(Hand& hand) {
     hand.check(hand.explained(hand.id(controls + field)), std::string(field) + " says nothing");
 }
 
+/// The words that stand for something are explained where they stand.
+void words(Hand& hand) {
+  hand.stage.resize(1600, 1000);
+  hand.frames(3);
+  for (const char* head : {"about FORMAT D", "about WHERE ROUNDING HAPPENS"})
+    hand.check(hand.explained(hand.id(controls + head)), std::string(head) + " is explained");
+  const ImVec2 corner = hand.place(strip + "rescales", 1, 0);
+  hand.check(hand.explained_at({corner.x - 40, corner.y + 8}), "H_T - 1 is explained");
+}
+
+/// What is pressed or dragged is not covered by its explanation.
+void while_held(Hand& hand) {
+  const ImVec2 at = hand.place(controls + "##N", 0.5f);
+  hand.check(hand.explained_at(at), "the slider is explained");
+  const Session before = hand.session();
+  hand.check(!hand.explained_at(at, true), "but not while it is held");
+  hand.session() = before;
+}
+
 constexpr std::array cases{Case{"tooltips", "details", details}, Case{"tooltips", "controls", panel},
-                           Case{"tooltips", "popups", popups}, Case{"tooltips", "traffic", traffic},
+                           Case{"tooltips", "words", words},     Case{"tooltips", "while held", while_held},
+                           Case{"tooltips", "popups", popups},   Case{"tooltips", "traffic", traffic},
                            Case{"tooltips", "sweep", sweep}};
 
 }  // namespace

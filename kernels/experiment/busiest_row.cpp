@@ -1,0 +1,31 @@
+#include "kernels/experiment/busiest_row.h"
+
+#include <cstddef>
+#include <limits>
+
+#include "kernels/experiment/result.h"
+
+namespace attoscope {
+
+int busiest_row(const Result& r) {
+  const RescaleMap& map = r.rescale_map;
+  if (map.tiles <= 0 || map.m.empty()) return -1;
+  const std::size_t rows = map.m.size() / static_cast<std::size_t>(map.tiles);
+  int most = -1, found = -1;
+  for (std::size_t i = 0; i < rows; ++i) {
+    constexpr float none = -std::numeric_limits<float>::infinity();
+    float before = none;
+    int moves = 0;
+    for (std::size_t t = 0; t < static_cast<std::size_t>(map.tiles); ++t) {
+      const float now = map.m[t * rows + i];
+      if (now != now) continue;  // no key of the row in this tile
+      moves += before > none && now != before;
+      before = now;
+    }
+    const std::size_t index = i * static_cast<std::size_t>(map.row_step);
+    if (moves >= most && index < r.rows.size()) most = moves, found = r.rows[index];
+  }
+  return found;
+}
+
+}  // namespace attoscope
