@@ -7,6 +7,7 @@
 #include "ui/commands/keys.h"
 #include "ui/commands/session_menu.h"
 #include "ui/explore.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
@@ -63,7 +64,8 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   const Palette& colours = palette(session.view.theme);
   const bool busy = ImGui::IsAnyMouseDown() || ImGui::IsAnyItemActive() || state.playback.playing;
   state.history.observe(session, busy, ImGui::GetTime());
-  handle_keys({session, state, requests, input.answer.result.get(), input});
+  const std::shared_ptr<const Result> followed = recurrence_answer(input);
+  handle_keys({session, state, requests, followed.get(), input});
   draw_workspace(session, input, state, colours, requests);
   if (!is_presenting(session)) {
     draw_top_bar(session, input, state, colours, requests);

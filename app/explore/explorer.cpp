@@ -155,6 +155,7 @@ void Explorer::choose_row(Experiment& e) {
 
 void Explorer::ask(const Experiment& experiment) {
   if (answer_.asked() && !std::exchange(remarked_, false)) messages_.error.clear(), messages_.notice.clear();
+  messages_.load_failed = false;
   answer_.ask({experiment, device_.usable.spec});
   loader_.retry();
   side_.forget();
@@ -168,7 +169,6 @@ void Explorer::ask_beside(const Requests& requests, const Session& session) {
 /// A sentence about what failed, or "".
 std::string Explorer::take_lesson_answers() {
   try {
-  messages_.load_failed = false;
     lessons_.update();
     return "";
   } catch (const std::bad_alloc&) {

@@ -13,6 +13,7 @@
 #include "app/plots/window_bundle.h"
 #include "app/tensors/field_npy.h"
 #include "app/words/devices.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/stale.h"
 #include "ui/words/sentences.h"
@@ -96,7 +97,8 @@ std::string PlotExporter::ask(const ExportRequest& wanted, const Session& sessio
     });
     return "Writing the field.";
   }
-  const PlotData data{known.answer.result, known.side.scores, known.side.clipping, known.side.why, nullptr, known.train.record};
+  const PlotData data{known.answer.result, known.side.scores, known.side.clipping, known.side.why, nullptr,
+                      known.train.record,  slip_answer(known)};
   plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](
                   const Cancelled& cancelled) { return keep_figure(directory, wanted, session, data, part, cancelled); });
   return "Drawing the " + wanted.name + ".";

@@ -82,6 +82,10 @@ void answer(const Requests& requests, const Session& session, PanelInput& input)
   if (requests.side.sum) input.side.sum = std::make_shared<const ProductSum>(product_sum(*requests.side.sum));
   if (requests.side.diagnose)
     input.side.diagnosis = std::make_shared<const Diagnosis>(diagnose_with_heads(*input.answer.result));
+  if (requests.side.slip_output && input.side.diagnosis && input.side.diagnosis->slip)
+    input.side.slip_output = slip_output_with_heads(*input.answer.result, *input.side.diagnosis->slip);
+  if (requests.side.b_as_a && !input.side.b_as_a)
+    input.side.b_as_a = std::make_shared<const Result>(compute(exchanged(session.experiment)));
   answer_lesson(requests.lesson, input);
   if (requests.side.clipping)
     input.side.clipping = std::make_shared<const Clipping>(clipping(session.experiment, clipping_rows));

@@ -4,6 +4,8 @@
 #include <new>
 
 #include "app/tensors/kernel_output.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/rules.h"
 #include "kernels/questions/attribution.h"
 
 namespace attoscope {
@@ -23,7 +25,15 @@ SideAnswers::SideAnswers(const std::function<void()>& published)
                  published),
       diagnosis_([](const std::shared_ptr<const Result>& answer,
                     const Cancelled& stop) { return diagnose_with_heads(*answer, {.cancelled = stop}); },
-                 published) {}
+                 published),
+      slip_output_(slip_output, published),
+      b_as_a_([](const Question& q,
+                 const Cancelled& stop) { return compute(q.experiment, {.cancelled = stop, .device = q.device}); },
+              published) {}
+
+SideAnswers::SlipOutput SideAnswers::slip_output(const SlipQuestion& question, const Cancelled& stop) {
+  return {slip_output_with_heads(*question.answer, question.slip, {.cancelled = stop})};
+}
 
 void SideAnswers::ask(const SideRequests& requests, const Question& question, const std::shared_ptr<const Result>& complete) {
   if (requests.attribute) why_.ask(question);
@@ -31,7 +41,17 @@ void SideAnswers::ask(const SideRequests& requests, const Question& question, co
   if (requests.sum) sum_.ask(*requests.sum);
   if (requests.clipping) clipping_.ask(question.experiment);
   if (requests.same_bits) same_bits_.ask(question);
-  if (requests.diagnose && complete) diagnosis_.ask(complete);
+  if (complete) ask_of_loaded(requests, question, complete);
+}
+
+/// What is asked of a loaded output once its answer is complete.
+void SideAnswers::ask_of_loaded(const SideRequests& requests, const Question& question,
+                                const std::shared_ptr<const Result>& complete) {
+  if (requests.diagnose) diagnosis_.ask(complete);
+  const Diagnosis* const found = diagnosis_.answer().get();
+  if (requests.slip_output && found != nullptr && found->slip && found->experiment == complete->experiment)
+    slip_output_.ask({complete, *found->slip});
+  if (requests.b_as_a) b_as_a_.ask({exchanged(question.experiment), question.device});
 }
 
 void SideAnswers::forget() {
@@ -41,6 +61,8 @@ void SideAnswers::forget() {
   clipping_.forget();
   same_bits_.forget();
   diagnosis_.forget();
+  slip_output_.forget();
+  b_as_a_.forget();
 }
 
 std::string SideAnswers::update() {
@@ -60,6 +82,8 @@ std::string SideAnswers::update() {
   take(clipping_);
   take(same_bits_);
   take(diagnosis_);
+  take(slip_output_);
+  take(b_as_a_);
   return failure;
 }
 
@@ -71,7 +95,9 @@ SideInput SideAnswers::input() const {
           .sum = sum_.answer(),
           .same_bits = same_bits_.answer(),
           .checking_bits = same_bits_.busy(),
-          .diagnosis = diagnosis_.answer()};
+          .diagnosis = diagnosis_.answer(),
+          .slip_output = slip_output_.answer() ? slip_output_.answer()->answer : nullptr,
+          .b_as_a = b_as_a_.answer()};
 }
 
 }  // namespace attoscope

@@ -33,12 +33,29 @@ class SideAnswers {
   SideInput input() const;
 
  private:
+  /// What the output of a slip is, found in the answer's loaded one.
+  struct SlipQuestion {
+    std::shared_ptr<const Result> answer;
+    Slip slip;
+
+    friend bool operator==(const SlipQuestion& x, const SlipQuestion& y) {
+      return x.answer == y.answer && x.slip.kind == y.slip.kind && x.slip.text == y.slip.text;
+    }
+  };
+  struct SlipOutput {
+    std::shared_ptr<const Result> answer;
+  };
+  static SlipOutput slip_output(const SlipQuestion& question, const Cancelled& stop);
+  void ask_of_loaded(const SideRequests& requests, const Question& question, const std::shared_ptr<const Result>& complete);
+
   SideQuestion<Question, Why> why_;
   SideQuestion<ScoreQuestion, ScoreWindow> scores_;
   SideQuestion<ProductSumQuestion, ProductSum> sum_;
   SideQuestion<Experiment, Clipping> clipping_;
   SideQuestion<Question, SameBits> same_bits_;
   SideQuestion<std::shared_ptr<const Result>, Diagnosis> diagnosis_;
+  SideQuestion<SlipQuestion, SlipOutput> slip_output_;
+  SideQuestion<Question, Result> b_as_a_;
 };
 
 }  // namespace attoscope

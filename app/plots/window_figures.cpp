@@ -8,10 +8,12 @@
 
 #include "app/plots/window_plots.h"
 #include "app/sweep/sweeper.h"
+#include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
 #include "ui/frame/why.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/rescale_values.h"
@@ -31,6 +33,15 @@ ScoreQuestion figure_scores(const Session& session) {
 bool needs_scores(Plot plot, const View& v) { return plot == Plot::heat_map && v.picture == PictureKind::scores; }
 bool needs_clipping(Plot plot, const View& v) {
   return plot == Plot::heat_map && v.picture == PictureKind::rescales && shows_counts(v.rescale_show);
+}
+
+bool needs_slip(Plot plot, const Session& s) {
+  return plot == Plot::heat_map && heat_panel_count(s.view) > 1 && s.view.second_slip && has_loaded(s.experiment);
+}
+/// What the slip gives that explains the loaded output; null where none is named.
+std::shared_ptr<const Result> slip_output_of(const Result& result, const Options& options) {
+  const Diagnosis found = diagnose_with_heads(result, options);
+  return found.slip ? slip_output_with_heads(result, *found.slip, options) : nullptr;
 }
 
 /// "flash2 hw": what a method is and where it rounds.
@@ -139,6 +150,7 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
   }
   if (needs_clipping(plot, session.view) && (!known.clipping || !same_counts(known.clipping->experiment, e)))
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
+  if (needs_slip(plot, session) && !known.slip_output) known.slip_output = slip_output_of(*known.result, options);
   if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))
     known.why = std::make_shared<const Why>(Why{e, attribute(e, options)});
   return known;

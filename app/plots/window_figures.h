@@ -25,6 +25,7 @@ struct PlotData {
   std::shared_ptr<const Why> why;
   std::shared_ptr<const SweepTable> sweep;
   std::shared_ptr<const TrainRecord> train{};
+  std::shared_ptr<const Result> slip_output{};  ///< `result` with the named slip's output in it, where the view wants it
 };
 
 /// True if the plot shows an answer to the session's experiment.

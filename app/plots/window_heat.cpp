@@ -84,12 +84,13 @@ std::vector<FigurePanel> output_panels(const View& view, const PlotData& data, c
   const CellRect rect = seen(view.zoom, state.heat.n, state.heat.cols);
   const MethodNames names = method_names(data.result->experiment);
   const bool two = heat_panel_count(view) > 1, shared = same_unit(view.field, view.second_field);
-  if (two) refresh_values(state.second, data.result, view.second_field);
+  const bool of_slip = two && view.second_slip && data.slip_output;
+  if (two) refresh_values(state.second, of_slip ? data.slip_output : data.result, view.second_field);
   const double range = colour_range(state, view);
   const auto panel = [&](HeatState& heat, double own_range) {
     const Colouring how = colouring(text(heat.field).is_signed, own_range, view);
     FigurePanel p = panel_of(heat_of(heat, rect, print, how), "head dimension");
-    p.heat->label = field_title(heat.field, names);
+    p.heat->label = field_title(heat.field, heat.result == data.slip_output ? names_with_slip(data.result->experiment) : names);
     return p;
   };
   std::vector<FigurePanel> panels{panel(state.heat, range)};

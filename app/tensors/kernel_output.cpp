@@ -178,6 +178,10 @@ Diagnosis diagnose_with_heads(const Result& result, const Options& options) {
   return diagnose(result, heads_of(result.experiment.problem.input), options);
 }
 
+std::shared_ptr<const Result> slip_output_with_heads(const Result& result, const Slip& slip, const Options& options) {
+  return with_slip_output(result, slip, heads_of(result.experiment.problem.input), options);
+}
+
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b) {
   experiment.loaded = std::move(output);
   Method& replaced = as_b ? experiment.b : experiment.a;

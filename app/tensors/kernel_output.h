@@ -45,6 +45,9 @@ bool holds_whole_call(const std::string& file);
 /// `diagnose` with the other heads of the file that the input came from.
 Diagnosis diagnose_with_heads(const Result& result, const Options& options = {});
 
+/// `with_slip_output` with the same heads.
+std::shared_ptr<const Result> slip_output_with_heads(const Result& result, const Slip& slip, const Options& options = {});
+
 /// Makes the loaded output method a, or b.
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b);
 

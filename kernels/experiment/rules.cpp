@@ -167,6 +167,10 @@ LoadedPlace loaded_place(const Experiment& e) {
 
 bool has_loaded(const Experiment& e) { return loaded_place(e) != LoadedPlace::nowhere; }
 
+Experiment exchanged(Experiment e) {
+  std::swap(e.a, e.b);
+  return e;
+}
 Experiment with_loaded(Experiment e, LoadedPlace place) {
   const Experiment usual = default_experiment();
   if (e.a.algorithm == Algorithm::loaded) e.a = with_algorithm(e.a, usual.a.algorithm);

@@ -91,6 +91,8 @@ Problem fitted(Problem problem, int n, int d);
 /// Somebody's output in the place of a or of b; the other is computed as by default where it was an output before.
 enum class LoadedPlace : std::uint8_t { a, b, nowhere };
 LoadedPlace loaded_place(const Experiment& e);
+/// The same question with a and b exchanged.
+Experiment exchanged(Experiment e);
 /// True if a or b is a loaded output.
 bool has_loaded(const Experiment& e);
 Experiment with_loaded(Experiment e, LoadedPlace place);

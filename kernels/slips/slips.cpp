@@ -101,16 +101,35 @@ class SlipFinder {
     return d;
   }
 
+  /// The exact output of a slip that was found; none where it is not among the suspects.
+  std::optional<Matrix> output_of(const Slip& slip) {
+    if (!has_line()) return {};
+    look();
+    for (const Suspect& s : suspects(many_rows()))
+      if (s.kind == slip.kind && s.text == slip.text) return whole_output(s.begin());
+    return {};
+  }
+
  private:
-  Diagnosis judgement() {
-    Diagnosis d{.experiment = e_, .where = {}, .slip = {}, .sentence = {}};
-    if (r_.golden_nonfinite > 0 || !(limit_ > 0)) return incomparable(std::move(d));
-    d.ratio = own_.max_abs / limit_;
-    inside_ = own_.nonfinite == 0 && d.ratio <= 2 && own_.rms <= 2 * limit_rms_;
-    const bool in_line = own_.nonfinite == 0 && d.ratio <= 2;
-    subtle_ = own_.nonfinite == 0 && d.ratio <= 5;
-    d.verdict = in_line ? Verdict::rounded : own_.nonfinite == 0 && d.ratio <= 5 ? Verdict::loose : Verdict::wrong;
+  bool has_line() const { return r_.golden_nonfinite == 0 && limit_ > 0; }
+
+  /// What the search depends on.
+  void look() {
+    const double ratio = own_.max_abs / limit_;
+    inside_ = own_.nonfinite == 0 && ratio <= 2 && own_.rms <= 2 * limit_rms_;
+    subtle_ = own_.nonfinite == 0 && ratio <= 5;
     find_envelope();
+  }
+
+  Diagnosis judgement() {
+    Diagnosis d{.experiment = e_, .where = {}, .bad_rows = {}, .slip = {}, .sentence = {}};
+    if (!has_line()) return incomparable(std::move(d));
+    look();
+    d.ratio = own_.max_abs / limit_;
+    d.line = 2 * limit_;
+    d.bad_rows = bad_rows();
+    const bool in_line = own_.nonfinite == 0 && d.ratio <= 2;
+    d.verdict = in_line ? Verdict::rounded : own_.nonfinite == 0 && d.ratio <= 5 ? Verdict::loose : Verdict::wrong;
     d.slip = slip();
     if (in_line && !d.slip) return standing_out(std::move(d));
     d.where = places();
@@ -142,6 +161,8 @@ class SlipFinder {
   static Diagnosis rounded_as(const std::string& other, Diagnosis d) {
     d.verdict = Verdict::rounded;
     d.where.clear();
+    d.bad_rows.clear();
+    d.line = 0;
     d.sentence = "Rounded, but earlier than the other method: " + other + ". Its error is " + times_text(d.ratio) +
                  " that of the other method.";
     return d;
@@ -149,8 +170,7 @@ class SlipFinder {
 
   /// What correct kernels do before the softmax that brings this output inside the line.
   std::optional<std::string> other_rounding() const {
-    const int n = e_.problem.n;
-    const std::vector<int> some = chosen(std::clamp((1 << 17) / n, 8, 32)), many = chosen(std::clamp((1 << 20) / n, 32, 1024));
+    const std::vector<int> some = chosen(std::clamp((1 << 17) / e_.problem.n, 8, 32)), many = many_rows();
     const auto explained = [&](const Fit& f, double drop) {
       const double rms = std::sqrt(f.left_square / static_cast<double>(std::max<std::int64_t>(1, f.compared)));
       return f.unexplained == 0 && f.compared > 0 && f.drop() >= drop && f.largest <= 4 * limit_ && rms <= 2 * limit_rms_;
@@ -172,6 +192,7 @@ class SlipFinder {
       return d;
     }
     d.verdict = Verdict::loose;
+    d.bad_rows = rows;
     d.where = rows.size() == 1 ? "in row " : "in rows ";
     for (const int row : rows) d.where += (row == rows.front() ? "" : ", ") + std::to_string(row);
     d.sentence = "Inside the line (" + times_text(d.ratio) + "), but " +
@@ -295,6 +316,17 @@ class SlipFinder {
   double error_at(int index, int c) const { return std::abs(o_(index, c) - golden_at(index, c)); }
   bool is_bad(int index, int c) const { return !(error_at(index, c) <= 2 * limit_); }
 
+  std::vector<int> bad_rows() const {
+    std::vector<int> rows;
+    for (int i = 0; i < o_.rows; ++i)
+      for (int c = 0; c < o_.cols; ++c)
+        if (is_bad(i, c)) {
+          rows.push_back(r_.rows[static_cast<std::size_t>(i)]);
+          break;
+        }
+    return rows;
+  }
+
   std::string places() const {
     std::vector<bool> rows(r_.rows.size()), columns(static_cast<std::size_t>(o_.cols));
     for (int i = 0; i < o_.rows; ++i)
@@ -403,7 +435,7 @@ class SlipFinder {
     left = all.mean_left();
     const double ratio = all.largest / limit_of(suspect, all);
     if (!(ratio <= (all.drop() < 10 ? 2 : 5))) return {};
-    return Slip{suspect.kind, suspect.text, ratio};
+    return Slip{suspect.kind, suspect.text, ratio, true};
   }
 
   /// Inside the line only slips that change little are suspected.
@@ -414,10 +446,29 @@ class SlipFinder {
     return all;
   }
 
+  /// The rows on which suspects are tried.
+  std::vector<int> many_rows() const { return chosen(std::clamp((1 << 20) / e_.problem.n, 32, 1024)); }
+
+  /// All rows of what a suspect gives. A row that sees no key is 0, as in the golden output, unless the kernel's is NaN, too.
+  Matrix whole_output(const ExpectedRow& expected) const {
+    Matrix all = o_;
+    tbb::parallel_for(0, o_.rows, [&](int i) {
+      check();
+      std::vector<double> row(static_cast<std::size_t>(o_.cols));
+      const bool known = expected(r_.rows[static_cast<std::size_t>(i)], row.data());
+      for (int c = 0; c < o_.cols; ++c) {
+        const double x = known ? row[static_cast<std::size_t>(c)] : golden_at(i, c);
+        all.values[static_cast<std::size_t>(i) * static_cast<std::size_t>(o_.cols) + static_cast<std::size_t>(c)] =
+            std::isnan(x) && std::isfinite(o_(i, c)) ? 0 : x;
+      }
+    });
+    return all;
+  }
+
   /// The first slip that fits as well as the best.
   std::optional<Slip> slip() const {
     const int n = e_.problem.n;
-    const std::vector<int> some = chosen(std::clamp((1 << 17) / n, 8, 32)), many = chosen(std::clamp((1 << 20) / n, 32, 1024));
+    const std::vector<int> some = chosen(std::clamp((1 << 17) / n, 8, 32)), many = many_rows();
     std::vector<std::pair<Slip, double>> found;
     double best = infinity;
     for (const Suspect& s : suspects(many)) {
@@ -545,6 +596,18 @@ Diagnosis diagnose(const Result& result, const OtherHeads& heads, const Options&
   tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
   arena.execute([&] { found = SlipFinder(result, heads, options).find(); });
   return found;
+}
+
+std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip& slip, const OtherHeads& heads,
+                                               const Options& options) {
+  std::optional<Matrix> output;
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  arena.execute([&] { output = SlipFinder(result, heads, options).output_of(slip); });
+  if (!output) return nullptr;
+  auto changed = std::make_shared<Result>(result);
+  (result.experiment.a.algorithm == Algorithm::loaded ? changed->a : changed->b) = std::move(*output);
+  changed->on_device = nullptr;
+  return changed;
 }
 
 }  // namespace attoscope

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
@@ -34,8 +35,9 @@ struct Slip {
     format
   };
   Kind kind = Kind::scale;
-  std::string text;  ///< "a causal mask that lets every query see one key more"
-  double ratio = 0;  ///< largest distance from what this slip would give, in units of the limit
+  std::string text;         ///< "a causal mask that lets every query see one key more"
+  double ratio = 0;         ///< largest distance from what this slip would give, in units of the limit
+  bool has_output = false;  ///< `with_slip_output` knows what it would give
 };
 inline constexpr std::array<std::string_view, 12> slip_names{
     "scale", "exponential", "division", "mask", "bias", "operands", "rescale", "tail", "head", "layout", "overflow", "format"};
@@ -60,7 +62,9 @@ struct Diagnosis {
   /// Where to look first, unless it is rounded: the first row of Q with an error beyond the line, or the one that is worst
   /// against rounding, and its worst column; -1: nowhere.
   int first_row = -1, worst_col = -1;
-  std::optional<Slip> slip;  ///< the simplest one that explains the error, if any
+  double line = 0;            ///< the largest error that is inside the line; 0: there is none
+  std::vector<int> bad_rows;  ///< of Q: those with an error beyond the line, or that stand out inside it
+  std::optional<Slip> slip;   ///< the simplest one that explains the error, if any
   std::string sentence;
 };
 inline constexpr std::array<std::string_view, 4> verdict_names{"incomparable", "rounded", "loose", "wrong"};
@@ -68,5 +72,11 @@ constexpr std::string_view name(Diagnosis::Verdict v) { return verdict_names[sta
 
 /// Looks at the loaded method of `result` (a, if both are). Throws Stopped when cancelled, and what `heads.read` throws.
 Diagnosis diagnose(const Result& result, const OtherHeads& heads = {}, const Options& options = {});
+
+/// `result` with the exact output that `slip` gives in the place of the loaded one, for every row; its deviations are still
+/// those of the loaded one. Null where the slip, which `diagnose` found in this result, has no output. Throws as `diagnose`
+/// does.
+std::shared_ptr<const Result> with_slip_output(const Result& result, const Slip& slip, const OtherHeads& heads = {},
+                                               const Options& options = {});
 
 }  // namespace attoscope

@@ -150,6 +150,29 @@ TEST(Slips, Tiles) {
   expect_found(none, counted, Kind::tail, "counted in l (tiles of 64 keys)");
 }
 
+/// The exact output of a slip that was found is what the kernel with this slip gave, in every row.
+TEST(Slips, TheirOutputsCanBeSeen) {
+  const Problem p = problem();
+  const Seen x = seen(p);
+  Values turned = right(x);
+  std::rotate(turned.begin(), turned.begin() + 32, turned.end());
+  for (const Values& o : {stale(x, 32, false, true), masked(x, [](int, int j) { return j < 192; }), turned}) {
+    const Result r = compute(with_output(p, o, bf16));
+    const Diagnosis d = diagnose(r);
+    ASSERT_TRUE(d.slip && d.slip->has_output) << d.sentence;
+    EXPECT_GT(d.line, 0);
+    ASSERT_FALSE(d.bad_rows.empty());
+    EXPECT_EQ(d.bad_rows.front(), d.first_row);
+    const std::shared_ptr<const Result> seen_slip = with_slip_output(r, *d.slip);
+    ASSERT_TRUE(seen_slip);
+    ASSERT_EQ(seen_slip->a.values.size(), r.a.values.size());
+    EXPECT_EQ(seen_slip->golden, r.golden);
+    for (std::size_t i = 0; i < r.a.values.size(); ++i)
+      ASSERT_NEAR(seen_slip->a.values[i], r.a.values[i], 0.01 * r.a_error.max_abs) << d.slip->text << " at " << i;
+  }
+  EXPECT_EQ(with_slip_output(compute(with_output(p, right(x), bf16)), {.kind = Kind::scale, .text = "no slip"}), nullptr);
+}
+
 TEST(Slips, MissingDivision) {
   const Problem p = problem();
   const Seen x = seen(p);

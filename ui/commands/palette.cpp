@@ -7,6 +7,7 @@
 #include "kernels/experiment/result.h"
 #include "ui/commands/bars.h"
 #include "ui/commands/commands.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
@@ -81,7 +82,8 @@ void draw_palette(Session& session, const PanelInput& input, UiState& state, con
   ImGui::SetNextWindowPos({view->Pos.x + (view->Size.x - width) / 2, view->Pos.y + px(48)});
   ImGui::SetNextWindowSize({width, std::min(px(16 + 32 + 8 + shown_commands * row_height + 24), view->Size.y - px(56))});
   if (!ImGui::BeginPopup("palette", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoScrollbar)) return;
-  KeyTarget target{session, state, requests, input.answer.result.get(), input};
+  const std::shared_ptr<const Result> followed = recurrence_answer(input);
+  KeyTarget target{session, state, requests, followed.get(), input};
   const bool entered = type_query(palette);
   if (ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
   const std::vector<Command> list = found(palette.query, commands(target), target, shown_commands);

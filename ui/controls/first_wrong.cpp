@@ -8,17 +8,40 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/slips/slips.h"
-#include "ui/frame/panel_input.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/session/session.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope {
 
+namespace {
+
+/// A button that holds the errors of what the named slip gives against those of the loaded output, or stops doing so.
+void slip_button(Session& session, const PanelInput& input, const Palette& colours) {
+  const Slip* const slip = named_slip(input);
+  if (slip == nullptr) return;
+  View& view = session.view;
+  const bool on = compares_with_slip(view, input) && view.picture == PictureKind::output;
+  ImGui::SameLine(0, px(8));
+  if (push_button("compare with the slip###slip", colours, on)) {
+    view.second_slip = !on;
+    view.comparison = on ? Comparison::none : Comparison::swipe;
+    view.picture = PictureKind::output;
+    if (!on)
+      view.field = view.second_field =
+          input.answer.result->experiment.a.algorithm == Algorithm::loaded ? Field::a_error : Field::b_error;
+  }
+  explain(
+      "A swipe: left of the divider how far your kernel's output is from the truth, right of it how far the exact output of " +
+      slip->text + " is. Where this is the slip, both halves are the same picture.");
+}
+
+}  // namespace
+
 void first_wrong_button(Session& session, const PanelInput& input, const Palette& colours) {
   const Result* const result = input.answer.result.get();
-  const Diagnosis* const found = input.side.diagnosis.get();
-  if (result == nullptr || found == nullptr || !has_loaded(result->experiment) || found->first_row < 0) return;
-  if (!(found->experiment == result->experiment)) return;
+  const Diagnosis* const found = shown_diagnosis(input);
+  if (found == nullptr || !has_loaded(result->experiment) || found->first_row < 0) return;
   const bool of_a = result->experiment.a.algorithm == Algorithm::loaded;
   if (push_button(fmt::format("show row {}###first wrong", found->first_row).c_str(), colours)) {
     View& view = session.view;
@@ -34,6 +57,7 @@ void first_wrong_button(Session& session, const PanelInput& input, const Palette
   explain(
       "The first row whose error is beyond the line, or the one that is worst against what rounding gives: the picture shows "
       "its tile, and the cell with its largest error is pinned.");
+  slip_button(session, input, colours);
   ImGui::Dummy({0, px(4)});
 }
 

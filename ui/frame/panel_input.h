@@ -59,6 +59,9 @@ struct SideInput {
   std::shared_ptr<const SameBits> same_bits;
   bool checking_bits = false;                  ///< `same_bits` is on its way
   std::shared_ptr<const Diagnosis> diagnosis;  ///< of a loaded output
+  /// The answer with the output of the slip that `diagnosis` names in the place of the loaded one.
+  std::shared_ptr<const Result> slip_output;
+  std::shared_ptr<const Result> b_as_a;  ///< the answer with a and b exchanged, where a is loaded: it has b's recurrence
 };
 
 /// What the controls offer.
@@ -76,10 +79,10 @@ struct ChoicesInput {
 struct MessagesInput {
   std::string error;                 ///< what went wrong, or empty
   std::string notice;                ///< what went well, or empty
+  bool load_failed = false;          ///< `error` is about a file that was to be opened: the window shows what it showed before
   std::vector<std::string> remarks;  ///< what was not understood of the session that was opened, one sentence each
 };
 
-  bool load_failed = false;          ///< `error` is about a file that was to be opened: the window shows what it showed before
 /// The Learn workspace.
 struct LearnInput {
   std::shared_ptr<const std::vector<Lesson>> lessons;                               ///< null: none

@@ -39,6 +39,8 @@ struct SideRequests {
   bool clipping = false;                  ///< `SideInput::clipping`
   bool same_bits = false;                 ///< `SideInput::same_bits`
   bool diagnose = false;                  ///< `SideInput::diagnosis` of the answer on screen
+  bool slip_output = false;               ///< `SideInput::slip_output`, where a slip is named
+  bool b_as_a = false;                    ///< `SideInput::b_as_a`
 };
 
 /// What is to be opened or saved.

@@ -105,6 +105,7 @@ struct StripState {
   bool stale = false;                                             ///< a max in use lies below the true one somewhere
   double P_limit = 0;                                             ///< the largest number of P's format; 0: P is not rounded
   double b_error = 0;                                             ///< largest error of b in the traced row; 0: not computed
+  bool of_b = false;                                              ///< a and b are exchanged in `result`: what is followed is b
   StripRows rows;
   StripAxes axes;
 };
@@ -154,7 +155,6 @@ struct PinState {
   std::string complaint;  ///< why the last request could not be met
 };
 
-/// The menu of sessions.
 /// A path that is typed into a popup, which stays until its file is open.
 struct PathPrompt {
   std::string typed;
@@ -162,6 +162,7 @@ struct PathPrompt {
   bool failed = false;  ///< it could not be opened; until something else is typed
 };
 
+/// The menu of sessions.
 struct SessionMenuState {
   bool asked = false;   ///< to be opened in this frame
   bool typing = false;  ///< with the keyboard in its path
@@ -181,6 +182,8 @@ struct TrafficState {
   std::shared_ptr<LoopPicture> loop;  ///< null: not yet shown
 };
 
+struct KernelRows;
+
 struct UiState {
   HeatState heat, second;  ///< second: what the comparison holds against it
   RescaleState rescale_map;
@@ -188,6 +191,7 @@ struct UiState {
   CellSumState sum;
   ProfileState profiles, second_profiles;
   StripState strip;
+  std::shared_ptr<KernelRows> kernel_rows;  ///< where a loaded output is wrong; null until it is drawn
   Playback playback;
   ScatterState scatter;
   TrafficState traffic;

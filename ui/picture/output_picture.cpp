@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/experiment/rules.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
@@ -171,22 +172,34 @@ void draw_divider(const Output& o) {
     list->AddLine({x + px(off), middle - px(6)}, {x + px(off), middle + px(6)}, o.colours.panel, px(1));
 }
 
+/// What the second picture shows: its field, and which slip it is of.
+std::string second_words(const Output& o) {
+  const Experiment& e = o.all.heat.result->experiment;
+  const Field field = o.session.view.second_field;
+  if (!compares_with_slip(o.session.view, o.input)) return field_title(field, method_names(e));
+  if (!slip_answer(o.input)) return "what the slip gives is being computed";
+  return field_title(field, names_with_slip(e)) + ": " + named_slip(o.input)->text;
+}
+
+/// The colour of the second field; what a slip gives belongs to neither method.
+Colour second_colour(const Output& o) {
+  return compares_with_slip(o.session.view, o.input) ? o.colours.text : field_colour(o.session.view.second_field, o.colours);
+}
+
 /// What each side shows.
 void draw_tags(const Output& o) {
   const View& view = o.session.view;
   if (!compares(view)) return;
-  const MethodNames names = method_names(o.all.heat.result->experiment);
-  const auto tag = [&](const Places& p, float align, Field f) {
-    draw_tag({align > 0 ? p.max.x : p.min.x, p.min.y}, align, field_title(f, names), field_colour(f, o.colours), o.colours);
+  const bool beside = view.comparison == Comparison::side_by_side, second = second_turn(view);
+  const auto tag = [&](const Places& p, float align, const std::string& words, Colour colour) {
+    const float room = view.comparison == Comparison::swipe ? p.width() * 0.6f : p.width();
+    draw_tag({align > 0 ? p.max.x : p.min.x, p.min.y}, align, fitted(Face::small, words, room - px(28)), colour, o.colours);
   };
-  if (view.comparison == Comparison::side_by_side) {
-    tag(o.panes[0].p, 0, view.field);
-    tag(o.panes[1].p, 0, view.second_field);
-  } else {
-    const bool second = second_turn(view);
-    tag(o.whole, second ? 1.0f : 0.0f, second ? view.second_field : view.field);
-    if (view.comparison == Comparison::swipe) tag(o.whole, 1, view.second_field);
-  }
+  if (!second)
+    tag(o.panes[0].p, 0, field_title(view.field, method_names(o.all.heat.result->experiment)),
+        field_colour(view.field, o.colours));
+  if (second || beside || view.comparison == Comparison::swipe)
+    tag(o.panes.back().p, beside ? 0.0f : 1.0f, second_words(o), second_colour(o));
 }
 
 void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
@@ -224,11 +237,13 @@ void draw_cross_section(const Output& o, const Cell& cell) {
   const HeatState& heat = o.all.heat;
   const auto how = colourings(o.all, o.session.view);
   const std::string row = fmt::format("row {}", heat.result->rows[static_cast<std::size_t>(cell.row)]);
-  refresh_profiles(o.all.profiles, heat.result, heat.field, cell.row, cell.col, o.session.view.theme);
+  const Experiment& e = heat.result->experiment;
+  refresh_profiles(o.all.profiles, heat.result, heat.field, cell.row, cell.col, o.session.view.theme, method_names(e));
   draw_along_row(o.panes[0].p, o.rect, heat, o.all.profiles.along_row, how[0], row, o.colours);
   draw_along_col(o.whole, o.rect, heat, o.all.profiles.along_col, how[0], fmt::format("dim {}", cell.col), o.colours);
   if (o.panes.size() < 2) return;
-  refresh_profiles(o.all.second_profiles, heat.result, o.all.second.field, cell.row, cell.col, o.session.view.theme);
+  refresh_profiles(o.all.second_profiles, o.all.second.result, o.all.second.field, cell.row, cell.col, o.session.view.theme,
+                   o.all.second.result == heat.result ? method_names(e) : names_with_slip(e));
   draw_along_row(o.panes[1].p, o.rect, heat, o.all.second_profiles.along_row, how[1], row, o.colours, true);
 }
 
@@ -241,7 +256,7 @@ void draw_curves(const Output& o, const Cell& under) {
   }
   const bool both = compares(o.session.view) && same_unit(heat.field, o.all.second.field);
   const double largest = std::max(heat.largest, both ? o.all.second.largest : 0.0f);
-  if (both) draw_row_worst(o.whole, o.rect, o.all.second, largest, field_colour(o.all.second.field, o.colours));
+  if (both) draw_row_worst(o.whole, o.rect, o.all.second, largest, second_colour(o));
   draw_row_worst(o.whole, o.rect, heat, largest, field_colour(heat.field, o.colours));
 }
 
@@ -314,7 +329,9 @@ std::string remark(const Output& o) {
 void draw_output(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
                  const Box& room) {
   View& view = session.view;
-  if (compares(view)) refresh_values(all.second, all.heat.result, view.second_field);
+  const std::shared_ptr<const Result> slip = compares_with_slip(view, input) ? slip_answer(input) : nullptr;
+  requests.side.slip_output |= compares_with_slip(view, input) && !slip;
+  if (compares(view)) refresh_values(all.second, slip ? slip : all.heat.result, view.second_field);
   Output o{session, input, all, colours};
   o.one_bar = !compares(view) ||
               (same_unit(view.field, view.second_field) && text(view.field).is_signed == text(view.second_field).is_signed);

@@ -93,11 +93,10 @@ void draw_names(ImVec2 at, const std::string& title, std::span<const ProfileCurv
 }  // namespace
 
 void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, Field field, int row, int col,
-                      Theme theme) {
+                      Theme theme, const MethodNames& names) {
   if (state.result == result && state.field == field && state.row == row && state.col == col && state.theme == theme) return;
   state = {.result = result, .field = field, .row = row, .col = col, .theme = theme, .along_row = {}, .along_col = {}};
   const Palette& colours = palette(theme);
-  const MethodNames names = method_names(result->experiment);
   for (const Field f : fields_beside(field)) {
     ProfileCurve across{curve_colour(f, colours), field_title(f, names), {}}, down = across;
     for (int c = 0; c < result->a.cols; ++c) across.values.push_back(static_cast<float>(field_value(*result, f, row, c)));

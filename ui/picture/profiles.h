@@ -2,12 +2,14 @@
 #pragma once
 
 #include "ui/picture/picture_frame.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
-/// Brings the curves through a cell of the result's matrices up to date: golden, a and b, or the field of a and of b.
+/// Brings the curves through a cell of the result's matrices up to date: golden, a and b, or the field of a and of b,
+/// by these names.
 void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, Field field, int row, int col,
-                      Theme theme);
+                      Theme theme, const MethodNames& names);
 
 /// Curves over the columns below the picture, on the colour bar's scale, whose ends are named at the left or at the right.
 void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,

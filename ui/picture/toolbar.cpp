@@ -9,6 +9,7 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -60,8 +61,10 @@ void kind_switch(View& view, const Palette& colours) {
 /// Of the combos of fields: "three-pass − golden" fits.
 constexpr float field_width = 186;
 
-void field_combo(const char* label, const char* what, Field& shown, const MethodNames& names, const Palette& colours,
+/// True where a field was chosen.
+bool field_combo(const char* label, const std::string& what, Field& shown, const MethodNames& names, const Palette& colours,
                  bool keys) {
+  bool chosen = false;
   const float width = px(field_width);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const WithField f(Face::label);
@@ -71,7 +74,7 @@ void field_combo(const char* label, const char* what, Field& shown, const Method
       const auto field = static_cast<Field>(i);
       const ImVec2 line = ImGui::GetCursorScreenPos();
       ImGui::PushID(text(field).name.data());
-      if (ImGui::Selectable(("     " + field_title(field, names)).c_str(), field == shown)) shown = field;
+      if (ImGui::Selectable(("     " + field_title(field, names)).c_str(), field == shown)) shown = field, chosen = true;
       ImGui::PopID();
       explain(text(field).what, keys ? fmt::format("key {}{}", i >= 9 ? "Shift+" : "", i >= 9 ? i - 8 : i + 1) : std::string());
       draw_chip({line.x + px(4), line.y}, ImGui::GetTextLineHeight(), field_colour(field, colours));
@@ -83,6 +86,18 @@ void field_combo(const char* label, const char* what, Field& shown, const Method
                 (keys ? "\nkeys 1 .. 9" : ""));
   }
   draw_chip({at.x + px(9), at.y}, px(control_height), field_colour(shown, colours));
+  return chosen;
+}
+
+/// What the first field is compared with: a field of the answer, or of what the named slip gives.
+void second_field_combo(View& view, const PanelInput& input, const MethodNames& names, const Palette& colours) {
+  const Slip* const slip = named_slip(input);
+  const bool of_slip = compares_with_slip(view, input);
+  const bool chosen = field_combo(
+      "##second field",
+      of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "What it is compared with: ",
+      view.second_field, of_slip ? names_with_slip(input.answer.result->experiment) : names, colours, false);
+  if (chosen) view.second_slip = false;
 }
 
 /// One item of a list, with its name in the session file as its label in tests.
@@ -194,7 +209,7 @@ void profiles_toggle(View& view, const Palette& colours) {
 
 }  // namespace
 
-void draw_toolbar(Session& session, const UiState& state, const Palette& colours) {
+void draw_toolbar(Session& session, const PanelInput& input, const UiState& state, const Palette& colours) {
   View& view = session.view;
   const Experiment& shown = state.heat.result ? state.heat.result->experiment : session.experiment;
   const MethodNames names = method_names(shown);
@@ -209,7 +224,7 @@ void draw_toolbar(Session& session, const UiState& state, const Palette& colours
     comparison_combo(view);
     if (view.comparison != Comparison::none) {
       flow(px(field_width));
-      field_combo("##second field", "What it is compared with: ", view.second_field, names, colours, false);
+      second_field_combo(view, input, names, colours);
     }
   }
   if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {

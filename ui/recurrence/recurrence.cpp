@@ -5,13 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
+#include "ui/recurrence/kernel_rows.h"
 #include "ui/widgets/stale.h"
 #include "ui/widgets/widgets.h"
-#include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
@@ -60,10 +62,11 @@ bool advance(Playback& playback, View& view, const Result* result, double now) {
   return playback.playing;
 }
 
-std::string why_no_recurrence(const PanelInput& input) {
-  const Result* r = input.answer.result.get();
-  if (r == nullptr) return input.answer.computing ? "computing" : "no answer yet";
-  switch (r->experiment.a.algorithm) {
+namespace {
+
+/// Why a of an answer has no recurrence; empty where it has one.
+std::string why_none(const Result& r) {
+  switch (r.experiment.a.algorithm) {
     case Algorithm::loaded:
       return "A loaded output has no recurrence: only a method computed here can be followed tile by tile.";
     case Algorithm::hardware:
@@ -73,35 +76,83 @@ std::string why_no_recurrence(const PanelInput& input) {
     default:
       break;
   }
-  if (r->trace.tiles.empty())
-    return fmt::format("Row {} sees no key: its output is zero, and there is nothing to follow.", r->trace.row);
-  if (r->rescales.tiles <= 1)
+  if (r.trace.tiles.empty())
+    return fmt::format("Row {} sees no key: its output is zero, and there is nothing to follow.", r.trace.row);
+  if (r.rescales.tiles <= 1)
     return "One tile holds every key: this is plain softmax. Make block_k smaller than N to see the recurrence.";
   return {};
 }
 
+}  // namespace
+
+std::string why_no_recurrence(const PanelInput& input) {
+  const std::shared_ptr<const Result> shown = recurrence_answer(input);
+  if (!shown) return input.answer.computing ? "computing" : "no answer yet";
+  const std::string why = why_none(*shown);
+  const bool of_b = shown != input.answer.result;
+  return of_b && !why.empty() ? "A loaded output has no recurrence, and b has none to show instead. " + why : why;
+}
+
+namespace {
+
+/// Whose recurrence is shown instead of a loaded output's, and whether the output fails in its row.
+std::string words_for_b(const PanelInput& input, const Result& shown) {
+  const std::string name = method_names(input.answer.result->experiment).b;
+  const Diagnosis* const found = shown_diagnosis(input);
+  const bool fails = found != nullptr && std::ranges::binary_search(found->bad_rows, shown.trace.row);
+  return fmt::format("b's recurrence ({}), in b's colour: a is your kernel's output, which has none.", name) +
+         (fails ? fmt::format(" In row {} your kernel is beyond the line.", shown.trace.row) : "");
+}
+
+/// A sentence instead of the plots, and under it what a single tile, or three passes, did.
+void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 room, const Palette& colours) {
+  const float width = std::min(room.x, px(720)), left = at.x + (room.x - std::min(width, text_width(Face::label, why))) / 2;
+  ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
+  ImGui::SetCursorScreenPos({left, at.y + room.y / 2 - px(48)});
+  ImGui::BeginGroup();
+  wrapped(Face::label, why, width + 1);
+  ImGui::EndGroup();
+  ImGui::PopStyleColor();
+  if (r != nullptr && !r->trace.tiles.empty())
+    draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, at.y + room.y / 2}, width,
+                colours);
+}
+
+/// The rows of a loaded output at the right; returns what is left of the room.
+ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room,
+                          const Palette& colours) {
+  if (!state.kernel_rows) state.kernel_rows = std::make_shared<KernelRows>();
+  if (!refresh_kernel_rows(*state.kernel_rows, input)) return room;
+  const float width = std::floor(std::clamp(room.x * 0.22f, px(120), px(320))), left = room.x - width - px(16);
+  draw_kernel_rows(session, *state.kernel_rows, {at.x + left + px(16), at.y}, {width, room.y}, colours);
+  return {left, room.y};
+}
+
+}  // namespace
+
 void draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  refresh_strip(state.strip, input.answer.result);
-  const Result* r = input.answer.result.get();
-  requests.animate |= advance(state.playback, session.view, r, ImGui::GetTime());
-  const std::string why = why_no_recurrence(input);
-  const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-  if (why.empty()) {
-    const float scrubber = scrubber_height(room.x), foot = scrubber + px(8);
-    draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), {room.x, room.y - foot}, colours);
-    draw_scrubber(session.view, state.playback, *r, {at.x, at.y + room.y - scrubber}, {room.x, scrubber}, colours);
-  } else {
-    const float width = std::min(room.x, px(720)), left = at.x + (room.x - std::min(width, text_width(Face::label, why))) / 2;
-    ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
-    ImGui::SetCursorScreenPos({left, at.y + room.y / 2 - px(48)});
-    ImGui::BeginGroup();
-    wrapped(Face::label, why, width + 1);
-    ImGui::EndGroup();
-    ImGui::PopStyleColor();
-    if (r != nullptr && !r->trace.tiles.empty())
-      draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, at.y + room.y / 2}, width,
-                  colours);
+  const std::shared_ptr<const Result> shown = recurrence_answer(input);
+  const bool of_b = shown != input.answer.result;
+  requests.side.b_as_a |= follows_b(input) && !of_b;
+  refresh_strip(state.strip, shown, of_b);
+  requests.animate |= advance(state.playback, session.view, shown.get(), ImGui::GetTime());
+  const std::string why = follows_b(input) && !of_b ? "b's recurrence is being computed." : why_no_recurrence(input);
+  ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  room = beside_kernel_rows(session, input, state, at, room, colours);
+  if (!why.empty()) {
+    draw_why_none(why, shown.get(), at, room, colours);
+    return dim_if_stale(input, colours);
   }
+  Palette theirs = colours;
+  if (of_b) {
+    std::swap(theirs.a, theirs.b);
+    draw_text(at, Face::small, colours.b, fitted(Face::small, words_for_b(input, *shown), room.x));
+    at.y += px(18), room.y -= px(18);
+  }
+  ImGui::SetCursorScreenPos(at);
+  const float scrubber = scrubber_height(room.x), foot = scrubber + px(8);
+  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), {room.x, room.y - foot}, theirs);
+  draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + room.y - scrubber}, {room.x, scrubber}, theirs);
   dim_if_stale(input, colours);
 }
 

@@ -192,8 +192,8 @@ void draw_rescales(Strip& s, ImVec2 size) {
   std::string words = fmt::format("{:.2f} a row, H_T − 1 = {:.2f}", r.effective_mean, r.expected);
   if (text_width(Face::small, words) > plot.x - px(8))
     words = fmt::format("{:.2f} a row, not {:.2f}", r.effective_mean, r.expected);
-  if (text_width(Face::small, words) <= size.x)
-    draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x - px(4), at.y + px(1)}, Face::small, s.colours.moved, words, 1);
+  const bool fits = text_width(Face::small, words) <= size.x;
+  if (fits) draw_text(ImPlot::GetPlotDrawList(), {at.x + plot.x - px(4), at.y + px(1)}, Face::small, s.colours.moved, words, 1);
   end_plot();
   if (fits) explain_rescales({at.x + plot.x - px(4), at.y + px(1)}, words, r);
 }
@@ -395,7 +395,8 @@ void add_errors(Row& row, const StripState& m, const Palette& c) {
            {{Mark::line, Curve::error, "error", names.a, c.a,
              "How far O/l would be from golden if the loop ended at this tile.", "max |O/l - golden(keys so far)|"},
             {Mark::dashes, Curve::b_error, "error of b", names.b_after_a + " at the end", c.b,
-             "The final error of b in this row.", "max |b - golden|"}},
+             m.of_b ? "The error of your kernel in this row." : "The final error of b in this row.",
+             m.of_b ? "max |a - golden|" : "max |b - golden|"}},
            draw_errors,
            "How far O/l would be from golden if the loop ended at this tile, golden taken over the same keys.",
            "max |O/l - golden(keys so far)|"});

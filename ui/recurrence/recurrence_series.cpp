@@ -127,10 +127,11 @@ std::vector<double> rows_by_moves(const Result& r) {
   return counts;
 }
 
-void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result) {
+void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result, bool of_b) {
   if (state.result == result) return;
   state = StripState{};
   state.result = result;
+  state.of_b = of_b;
   if (!result) return;
   take_trace(state, result->trace);
   take_rescales(state, result->rescales);

@@ -102,6 +102,7 @@ struct PictureView {
   int cell_row = -1, cell_col = -1;  ///< pinned cell, row of Q; -1: none
   Comparison comparison = Comparison::none;
   Field second_field = Field::b_error;  ///< what `comparison` holds against `field`
+  bool second_slip = false;             ///< ... of what the slip gives that explains a loaded output, where there is one
   double swipe = 0.5;                   ///< share of the picture left of the divider
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
@@ -131,8 +132,8 @@ struct WindowView {
   PanelSizes panels{};
   bool square_tiles = true;       ///< block_q follows block_k
   bool show_pins = false;         ///< the list of pins instead of the controls
-  FigureChoice figure{};          ///< how plots are kept
   bool welcome = false;           ///< above the picture stands what to do first; until it is dismissed
+  FigureChoice figure{};          ///< how plots are kept
   FigureSettings named_figure{};  ///< what the papers' figures are drawn with
 
   friend bool operator==(const WindowView&, const WindowView&) = default;

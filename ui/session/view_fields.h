@@ -67,6 +67,7 @@ void visit_view(V& v, W& view) {
   v.choice("picture", view.picture, picture_names);
   v.choice("comparison", view.comparison, comparison_names);
   v.field("second_field", view.second_field);
+  v.flag("second_slip", view.second_slip);
   v.real("swipe", view.swipe, RealRange{.min = 0, .max = 1});
   v.choice("rescale_show", view.rescale_show, rescale_names);
   v.choice("score_show", view.score_show, score_names);
@@ -81,8 +82,8 @@ void visit_view(V& v, W& view) {
   v.choice("workspace", view.workspace, workspace_names);
   v.object("panels", [&](auto& inner) { visit_panels(inner, view.panels); });
   v.flag("show_pins", view.show_pins);
-  v.object("figure", [&](auto& inner) { visit_figure_choice(inner, view.figure); });
   v.flag("welcome", view.welcome);
+  v.object("figure", [&](auto& inner) { visit_figure_choice(inner, view.figure); });
   v.object("named_figure", [&](auto& inner) { visit_figure_settings(inner, view.named_figure); });
 }
 

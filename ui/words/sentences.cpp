@@ -141,6 +141,12 @@ MethodNames method_names(const Experiment& e) {
   return {a + " " + differs.a, b + " " + differs.b, differs.b};
 }
 
+MethodNames names_with_slip(const Experiment& e) {
+  MethodNames names = method_names(e);
+  (e.a.algorithm == Algorithm::loaded ? names.a : names.b) = "the slip";
+  return names;
+}
+
 std::string field_title(Field field, const MethodNames& names) {
   const std::string_view title = text(field).title;
   std::string result;

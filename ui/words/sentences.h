@@ -19,6 +19,9 @@ struct MethodNames {
 };
 MethodNames method_names(const Experiment& experiment);
 
+/// The same where the loaded output is replaced by what a slip gives: "the slip".
+MethodNames names_with_slip(const Experiment& experiment);
+
 /// What a field is called with the methods' names in it: "flash - golden".
 std::string field_title(Field field, const MethodNames& names);
 

@@ -9,6 +9,11 @@
 #include "kernels/compute.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
+#include "ui/frame/loaded_output.h"
+#include "ui/frame/ui_state.h"
+#include "ui/recurrence/kernel_rows.h"
+#include "ui/recurrence/recurrence.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope::testing {
 namespace {
@@ -42,6 +47,11 @@ std::shared_ptr<const Diagnosis> verdict(Hand& hand) {
   }
   hand.check(false, "no verdict");
   return std::make_shared<const Diagnosis>();
+}
+
+/// Closes a prompt that stayed because its file could not be opened.
+void close_popups(Hand& hand) {
+  for (int i = 0; i < 3 && ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup); ++i) hand.key(ImGuiKey_Escape);
 }
 
 void use(Session& s, const KernelOutput& loaded, bool as_b = false) {
@@ -80,6 +90,7 @@ void typed(Hand& hand) {
   const TemporaryDirectory folder;
   const std::string file = wrong_output(folder);
   const auto open = [&](const std::string& text) {
+    close_popups(hand);
     hand.choose(kernel, "open a file ...");
     hand.fill("//$FOCUSED/##kernel path", text);
     hand.settle();
@@ -261,6 +272,161 @@ void shown(Hand& hand) {
   hand.check(view.field == Field::a_error, "its error is shown");
 }
 
+/// Draws frames until `holds`.
+template <class F>
+void wait(Hand& hand, const std::string& what, F holds) {
+  for (int i = 0; i < 2000 && !holds(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    hand.frames(1);
+  }
+  hand.check(holds(), what);
+}
+
+/// The other half of a swipe is what the named slip gives; one click puts it there, and one takes it back.
+void slip_shown(Hand& hand) {
+  const TemporaryDirectory folder;
+  hand.stage.explorer().open_dropped(hand.session(), {wrong_output(folder)});
+  hand.check(verdict(hand)->slip && verdict(hand)->slip->has_output, "the slip has an output: " + verdict(hand)->sentence);
+  hand.view().field = Field::golden;
+  hand.frames(2);
+  const std::string button = "//Statistics/###slip";
+  const auto swipes = [](Session& s) {
+    s.view.comparison = Comparison::swipe;
+    s.view.second_slip = true;
+    s.view.field = s.view.second_field = Field::a_error;
+  };
+  hand.changes("its errors beside those of the output", [&] { hand.click(button); }, swipes);
+  const HeatState &loaded = hand.stage.state->heat, &slip = hand.stage.state->second;
+  wait(hand, "what the slip gives is shown",
+       [&] { return slip.result && slip.result == hand.stage.panel_input().side.slip_output; });
+  hand.check(slip.values.size() == loaded.values.size() && !slip.values.empty(), "it has as many elements");
+  float apart = 0;
+  for (std::size_t i = 0; i < slip.values.size(); ++i) apart = std::max(apart, std::abs(slip.values[i] - loaded.values[i]));
+  hand.check(loaded.largest > 0 && apart < 0.1f * loaded.largest, "the slip explains the errors element by element");
+  const Picture with_slip = hand.picture();
+  hand.check(hand.picture().rgb == with_slip.rgb, "it stays");
+  hand.view().second_slip = false;
+  hand.frames(2);
+  hand.check(hand.picture().rgb != with_slip.rgb, "the picture says which slip it is");
+  hand.view().second_slip = true;
+  hand.frames(2);
+  hand.changes(
+      "another field is one of the answer", [&] { hand.choose(heatmap + "##second field", "golden/     golden"); },
+      [](Session& s) { s.view.second_slip = false, s.view.second_field = Field::golden; });
+  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, swipes);
+  hand.changes(
+      "pressed again", [&] { hand.click(button); },
+      [](Session& s) { s.view.comparison = Comparison::none, s.view.second_slip = false; });
+  hand.experiment().problem.scale = 1;
+  verdict(hand);
+  hand.frames(2);
+  hand.check(!hand.exists(button), "a right output has no slip");
+}
+
+/// An output with one wrong element in row 37, in the place of a beside a flash2.
+void open_one_wrong(Hand& hand, const TemporaryDirectory& folder) {
+  Result r = compute(small_session().experiment);
+  r.a.values[37 * 16 + 5] += 3;
+  write_file(folder / "one.npy", npy_bytes(96, 16, r.a.values.data()));
+  hand.experiment().b = hand.experiment().a;
+  hand.stage.explorer().open_dropped(hand.session(), {folder / "one.npy"});
+  verdict(hand);
+}
+
+/// With a loaded output as a the strip follows b, in b's colour, and marks the rows that fail; a click traces one of them.
+void b_followed(Hand& hand) {
+  const TemporaryDirectory folder;
+  open_one_wrong(hand, folder);
+  const auto followed = [&] { return recurrence_answer(hand.stage.panel_input()); };
+  wait(hand, "b's recurrence is there", [&] { return followed() != hand.stage.panel_input().answer.result; });
+  hand.frames(2);
+  const Result expected = compute(exchanged(hand.experiment()));
+  hand.check(followed()->trace.tiles.size() == expected.trace.tiles.size() && expected.trace.tiles.size() > 2, "its tiles");
+  for (std::size_t i = 0; i < expected.trace.tiles.size(); ++i)
+    hand.check(followed()->trace.tiles[i].max_used == expected.trace.tiles[i].max_used, "m of b");
+  hand.check(hand.stage.state->strip.result == followed() && hand.stage.state->strip.of_b, "the strip shows it as b's");
+  hand.changes(
+      "the first tile of b", [&] { hand.click(strip + "###first tile"); }, [](Session& s) { s.view.scrubbed_tile = 0; });
+  hand.changes("the next by key", [&] { hand.key(ImGuiKey_Period); }, [](Session& s) { s.view.scrubbed_tile = 1; });
+  const KernelRows& rows = *hand.stage.state->kernel_rows;
+  hand.check(rows.first_bad == std::vector<int>{37} && rows.tile == 16 && rows.bad == std::vector<double>{40},
+             "row 37 is marked");
+  hand.check(rows.error.size() == 6 && rows.error[2] > rows.found->line && rows.error[1] < rows.found->line, "by its error");
+  hand.changes(
+      "a click on the marked tile traces row 37", [&] { hand.press(hand.place(strip + "kernel rows", 0.45f)); },
+      [](Session& s) { s.experiment.problem.traced_row = 37; });
+  hand.experiment().b.algorithm = Algorithm::three_pass;
+  verdict(hand);
+  wait(hand, "three passes have none",
+       [&] { return why_no_recurrence(hand.stage.panel_input()).find("b has none to show instead") != std::string::npos; });
+}
+
+/// As b, the output fails in the same rows, and a is followed as ever.
+void rows_as_b(Hand& hand) {
+  const TemporaryDirectory folder;
+  open_one_wrong(hand, folder);
+  hand.click(place + "b");
+  verdict(hand);
+  hand.frames(2);
+  hand.check(!hand.stage.state->strip.of_b, "a is followed");
+  hand.check(!hand.stage.state->kernel_rows->of_a && hand.stage.state->kernel_rows->first_bad == std::vector<int>{37},
+             "row 37 of b is marked");
+  hand.click(place + "off");
+  hand.settle();
+  hand.check(!hand.exists(strip + "kernel rows"), "nothing is marked without an output");
+}
+
+/// A file that cannot be read is told beside its path, which stays to be corrected; what is on screen is said to be of before.
+void failed_load(Hand& hand) {
+  const TemporaryDirectory folder;
+  const std::string good = right_output(folder);
+  hand.stage.explorer().open_dropped(hand.session(), {good});
+  hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "right");
+  const PathPrompt& prompt = hand.stage.state->kernel;
+  hand.choose(kernel, "open a file ...");
+  hand.fill("//$FOCUSED/##kernel path", folder / "absent.npy");
+  hand.frames(3);
+  hand.check(prompt.failed && hand.stage.panel_input().messages.load_failed, "it failed");
+  hand.check(ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "the path stays");
+  const Picture told = hand.picture();
+  hand.enter(folder / "gone.npy");  // all of the path is selected: it is replaced
+  hand.frames(3);
+  hand.check(prompt.typed == folder / "gone.npy", "typing replaces the path: " + prompt.typed);
+  hand.check(hand.picture().rgb != told.rgb, "another file is named");
+  hand.enter(good);
+  hand.frames(3);
+  hand.settle();
+  hand.check(!prompt.failed && !hand.stage.panel_input().messages.load_failed, "this one is there");
+  hand.check(hand.stage.panel_input().messages.error.empty(), "nothing is wrong any more");
+  hand.check(!ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "the popup closes");
+}
+
+/// The verdict on screen is grey, and names its file, once another could not be read.
+void verdict_not_left(Hand& hand) {
+  const TemporaryDirectory folder;
+  hand.stage.explorer().open_dropped(hand.session(), {right_output(folder)});
+  verdict(hand);
+  hand.frames(2);
+  const auto greens = [&] {
+    const Picture p = hand.picture();
+    const Colour good = palette(hand.view().theme).good;
+    int count = 0;
+    for (int y = 40; y < 200; ++y)
+      for (int x = p.width - 360; x < p.width; ++x) {
+        const std::uint8_t* at = p.rgb.data() + 3 * (static_cast<std::ptrdiff_t>(y) * p.width + x);
+        count += at[0] == (good & 255) && at[1] == (good >> 8 & 255) && at[2] == (good >> 16 & 255);
+      }
+    return count;
+  };
+  hand.check(greens() > 20, "a right output is green");
+  hand.stage.explorer().open_dropped(hand.session(), {folder / "absent.npy"});
+  hand.frames(3);
+  hand.check(greens() == 0, "not after a failed load");
+  hand.stage.explorer().open_dropped(hand.session(), {folder / "right.npy"});
+  hand.frames(3);
+  hand.check(greens() > 20, "green again");
+}
+
 /// D becomes what the output is stored as, in one step that can be undone.
 void formats(Hand& hand) {
   const TemporaryDirectory folder;
@@ -302,6 +468,11 @@ constexpr std::array cases{
     Case{"kernel", "heads", heads},
     Case{"kernel", "rewritten", rewritten},
     Case{"kernel", "shown", shown},
+    Case{"kernel", "slip shown", slip_shown},
+    Case{"kernel", "b followed", b_followed},
+    Case{"kernel", "rows as b", rows_as_b},
+    Case{"kernel", "failed load", failed_load},
+    Case{"kernel", "verdict not left", verdict_not_left},
     Case{"kernel", "formats", formats},
     Case{"kernel", "looked into", looked_into},
 };

@@ -1,0 +1,51 @@
+/// What is known of a loaded output on screen: its verdict, the slip that explains it, and the recurrence beside it.
+#pragma once
+
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/slips/slips.h"
+#include "ui/frame/panel_input.h"
+#include "ui/session/session.h"
+
+namespace attoscope {
+
+/// The verdict on the loaded output on screen; null: there is none, or it is not known.
+inline const Diagnosis* shown_diagnosis(const PanelInput& input) {
+  const Result* const result = input.answer.result.get();
+  const Diagnosis* const found = input.side.diagnosis.get();
+  return result != nullptr && found != nullptr && found->experiment == result->experiment ? found : nullptr;
+}
+
+/// The slip that was named for the loaded output on screen and whose output can be shown; null: none.
+inline const Slip* named_slip(const PanelInput& input) {
+  const Diagnosis* const found = shown_diagnosis(input);
+  return found != nullptr && found->slip && found->slip->has_output ? &*found->slip : nullptr;
+}
+
+/// True if the second field is that of the named slip's output.
+inline bool compares_with_slip(const View& view, const PanelInput& input) {
+  return view.comparison != Comparison::none && view.second_slip && named_slip(input) != nullptr;
+}
+
+/// The answer with the named slip's output in it; null: not known yet.
+inline std::shared_ptr<const Result> slip_answer(const PanelInput& input) {
+  const bool known = named_slip(input) != nullptr && input.side.slip_output &&
+                     input.side.slip_output->experiment == input.answer.result->experiment;
+  return known ? input.side.slip_output : nullptr;
+}
+
+/// True if a is loaded and b's recurrence can be followed instead.
+inline bool follows_b(const PanelInput& input) {
+  const Result* const result = input.answer.result.get();
+  return result != nullptr && result->experiment.a.algorithm == Algorithm::loaded &&
+         is_emulated(result->experiment.b.algorithm);
+}
+
+/// The answer whose a is followed tile by tile: that on screen, or the one with a and b exchanged where a is loaded.
+inline std::shared_ptr<const Result> recurrence_answer(const PanelInput& input) {
+  const bool exchanged_known =
+      follows_b(input) && input.side.b_as_a && input.side.b_as_a->experiment == exchanged(input.answer.result->experiment);
+  return exchanged_known ? input.side.b_as_a : input.answer.result;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,142 @@
+#include "ui/recurrence/kernel_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ui/widgets/plot.h"
+#include "ui/widgets/widgets.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The largest |O - golden| of a row of the matrices; infinite where one is no number.
+double row_error(const Result& r, const Matrix& o, int index) {
+  double most = 0;
+  for (int c = 0; c < o.cols; ++c) {
+    const double error = std::abs(o(index, c) - (*r.golden)(index, c));
+    most = std::isfinite(error) ? std::max(most, error) : infinity;
+  }
+  return most;
+}
+
+/// Whole decades about the line and the finite errors.
+void find_axis(KernelRows& rows, double line) {
+  double least = line, most = line;
+  for (const double x : rows.error)
+    if (std::isfinite(x) && x > 0) least = std::min(least, x), most = std::max(most, x);
+  rows.high = std::pow(10.0, std::ceil(std::log10(most) + 0.1));
+  rows.low = std::max(std::pow(10.0, std::floor(std::log10(least))), rows.high * 1e-8);
+}
+
+void take_tiles(KernelRows& rows, const Result& r) {
+  const Matrix& o = rows.of_a ? r.a : r.b;
+  const int n = r.experiment.problem.n;
+  int last = -1;
+  for (int i = 0; i < o.rows; ++i) {
+    const int tile = r.rows[static_cast<std::size_t>(i)] / rows.tile;
+    if (tile != last) {
+      rows.row.push_back((tile + 0.5) * rows.tile);
+      rows.error.push_back(0);
+      last = tile;
+    }
+    rows.error.back() = std::max(rows.error.back(), row_error(r, o, i));
+  }
+  last = -1;
+  for (const int row : rows.found->bad_rows) {
+    if (row / rows.tile == last || row >= n) continue;
+    last = row / rows.tile;
+    rows.bad.push_back((last + 0.5) * rows.tile);
+    rows.first_bad.push_back(row);
+  }
+}
+
+/// "beyond the line: 64 of 1024 rows", or that none is.
+std::string words_of(const KernelRows& rows) {
+  const std::size_t count = rows.found->bad_rows.size();
+  return count == 0 ? "no row beyond the line" : fmt::format("{} {}", count, count == 1 ? "row fails" : "rows fail");
+}
+
+/// A click chooses the row under it, or the first one that fails in its tile.
+void choose_row(Session& session, const KernelRows& rows, double at) {
+  const int n = session.experiment.problem.n;
+  int row = std::clamp(static_cast<int>(at), 0, n - 1);
+  for (std::size_t i = 0; i < rows.bad.size(); ++i)
+    if (std::abs(rows.bad[i] - at) <= rows.tile / 2.0) row = rows.first_bad[i];
+  session.experiment.problem.traced_row = row;
+}
+
+/// What stands behind the curve: the tiles that fail, and the traced row.
+void draw_marks(const Session& session, const KernelRows& rows, const Palette& colours) {
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  ImPlot::PushPlotClipRect();
+  for (const double middle : rows.bad) {
+    const float from = ImPlot::PlotToPixels(middle - rows.tile / 2.0, rows.high).x,
+                to = std::max(from + px(2), ImPlot::PlotToPixels(middle + rows.tile / 2.0, rows.high).x);
+    list->AddRectFilled({from, at.y}, {to, at.y + size.y}, faded(colours.bad, 0.28f));
+    list->AddRectFilled({from, at.y + size.y - px(3)}, {to, at.y + size.y}, colours.bad);
+  }
+  const int traced = session.experiment.problem.traced_row, n = rows.found->experiment.problem.n;
+  const float x = ImPlot::PlotToPixels((traced < 0 ? n + traced : traced) + 0.5, rows.high).x;
+  list->AddLine({x, at.y}, {x, at.y + size.y}, faded(colours.text, 0.5f));
+  ImPlot::PopPlotClipRect();
+}
+
+}  // namespace
+
+bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input) {
+  const Diagnosis* const found = shown_diagnosis(input);
+  if (found == nullptr || !has_loaded(found->experiment) || !(found->line > 0)) return false;
+  if (rows.found == input.side.diagnosis) return true;
+  const Result& r = *input.answer.result;
+  rows = {.found = input.side.diagnosis,
+          .of_a = r.experiment.a.algorithm == Algorithm::loaded,
+          .row = {},
+          .error = {},
+          .bad = {},
+          .first_bad = {}};
+  rows.tile = tile_rows(rows.of_a ? r.experiment.b : r.experiment.a, r.experiment.problem.n);
+  take_tiles(rows, r);
+  find_axis(rows, found->line);
+  return true;
+}
+
+void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size, const Palette& colours) {
+  const float head = px(18), names = px(21);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({size.x, head});
+  explain(
+      "Where your kernel fails: the largest error of each tile of rows against the line (dashed), which is twice the error of "
+      "a "
+      "correct kernel. Marked tiles have a row beyond it, or one that stands out. A click traces that row.",
+      "max |O - golden| of the tile's rows");
+  const std::string words = words_of(rows);
+  draw_text(at, Face::label, colours.text, fitted(Face::label, "Your kernel by rows", size.x));
+  draw_text({at.x, at.y + head}, Face::small, rows.bad.empty() ? colours.good : colours.bad,
+            fitted(Face::small, words, size.x));
+  const ImVec2 from{at.x, at.y + head + names}, room{size.x, size.y - head - names};
+  ImGui::SetCursorScreenPos(from);
+  ImGui::SetNextItemAllowOverlap();
+  ImGui::InvisibleButton("kernel rows", room);
+  const bool clicked = ImGui::IsItemDeactivated() && ImGui::IsItemHovered();
+  ImGui::SetCursorScreenPos(from);
+  const double n = rows.found->experiment.problem.n;
+  if (!begin_plot({"##kernel rows", 0, n, rows.low, rows.high, true, {}, {}, {}, {}}, room)) return;
+  draw_marks(session, rows, colours);
+  Series errors = series_of("error", rows.of_a ? Ink::a : Ink::b, Shape::steps, rows.row, rows.error);
+  draw_clamped_steps("##errors", errors, rows.low, rows.high, stroke(rows.of_a ? colours.a : colours.b), rows.tile);
+  draw_dashed(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(0.0, rows.found->line), ImPlot::PlotToPixels(n, rows.found->line),
+              colours.text, px(5), px(3));
+  if (clicked) {
+    const ImVec2 left = ImPlot::GetPlotPos();
+    choose_row(session, rows, (ImGui::GetIO().MousePos.x - left.x) / ImPlot::GetPlotSize().x * n);
+  }
+  end_plot();
+}
+
+}  // namespace attoscope
