@@ -1,7 +1,7 @@
 #include "ui/controls/welcome.h"
 
+#include <algorithm>
 #include <array>
-#include <string>
 
 #include "imgui.h"
 #include "ui/session/session.h"
@@ -19,18 +19,25 @@ struct Piece {
 constexpr const char* whole =
     "a (orange) against b (blue), both against the truth in fp64: drag mantissa, drop your kernel's O, or begin with lesson 1.";
 
-/// The sentence up to its button, as far as there is room; returns where it ends.
-float draw_sentence(ImVec2 at, float width, const Palette& c) {
-  const std::array pieces{Piece{"a (orange)", c.a},    Piece{" against ", c.text},
-                          Piece{"b (blue)", c.b},      Piece{", both against the truth in fp64: drag ", c.text},
-                          Piece{"mantissa", c.accent}, Piece{", drop your kernel's O, or", c.text}};
-  float x = at.x;
-  for (const Piece& piece : pieces) {
-    const std::string text = fitted(Face::label, piece.text, at.x + width - x);
-    x += draw_text({x, at.y}, Face::label, piece.colour, text);
-    if (text != piece.text) break;
-  }
-  return x;
+/// The sentence up to its button: what is compared, and what to do.
+std::array<std::array<Piece, 4>, 2> sentence(const Palette& c) {
+  return {{{Piece{"a (orange)", c.a}, Piece{" against ", c.text}, Piece{"b (blue)", c.b},
+            Piece{", both against the truth in fp64: ", c.text}},
+           {Piece{"drag ", c.text}, Piece{"mantissa", c.accent}, Piece{", drop your kernel's O, or begin with", c.text},
+            Piece{"", c.text}}}};
+}
+
+float width_of(const std::array<Piece, 4>& part) {
+  float width = 0;
+  for (const Piece& piece : part) width += text_width(Face::label, piece.text);
+  return width;
+}
+
+/// Draws a part; returns where it ends.
+float draw_part(const std::array<Piece, 4>& part, ImVec2 at, float end) {
+  for (const Piece& piece : part)
+    at.x += draw_text(at, Face::label, piece.colour, fitted(Face::label, piece.text, std::max(0.0f, end - at.x)));
+  return at.x;
 }
 
 void open_first_lesson(Session& session) {
@@ -43,16 +50,20 @@ void open_first_lesson(Session& session) {
 
 void draw_welcome(Session& session, const Palette& colours) {
   if (!session.view.welcome) return;
+  const auto parts = sentence(colours);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, height = px(control_height + 8), pad = px(8), close = px(24),
-              lesson = px(150);
-  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + height}, colours.raised, px(3));
+  const float width = ImGui::GetContentRegionAvail().x, pad = px(8), close = px(24), lesson = px(72), line = px(18);
   const float room = width - lesson - close - 4 * pad;
+  const bool two_lines = width_of(parts[0]) + width_of(parts[1]) + pad > room;
+  const float height = px(control_height + 8) + (two_lines ? line : 0);
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + height}, colours.raised, px(3));
   ImGui::Dummy({room, height});
   explain(whole);
-  const float end = draw_sentence({at.x + pad, at.y + (height - line_height(Face::label)) / 2}, room - pad, colours);
-  ImGui::SetCursorScreenPos({end + pad, at.y + px(4)});
-  if (push_button("begin with lesson 1###first lesson", colours, false, {lesson, 0})) open_first_lesson(session);
+  const float last = at.y + height - px(control_height + 4), text = last + (px(control_height) - line_height(Face::label)) / 2;
+  const float first_end = draw_part(parts[0], {at.x + pad, text - (two_lines ? line : 0)}, at.x + room);
+  const float end = draw_part(parts[1], {two_lines ? at.x + pad : first_end, text}, at.x + room);
+  ImGui::SetCursorScreenPos({end + pad, last});
+  if (push_button("lesson 1###first lesson", colours, true, {lesson, 0})) open_first_lesson(session);
   explain("The first lesson: why attention's arithmetic needs care, each number computed while you read.");
   ImGui::SetCursorScreenPos({at.x + width - close - px(4), at.y + px(4)});
   if (push_button("×###dismiss welcome", colours, false, {close, 0})) session.view.welcome = false;
