@@ -76,6 +76,7 @@ class App {
                          const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
     const Requests requests = draw_ui(session_, input, *state_);
     explorer_.update(session_);  // asks for what was changed just now, not a frame later
+    settle();
     window_.draw_frame(palette(session_.view.theme).background);
     exporter_.take(explorer_);
     window_.show_frame();
@@ -86,6 +87,15 @@ class App {
     if (std::string why = sweeper_.handle(requests, session_); !why.empty()) explorer_.show_error(std::move(why));
     animated_ = requests.animate;
     if (requests.quit) window_.close();
+  }
+
+  /// A row that the window chose by itself is no unsaved change.
+  void settle() {
+    const std::optional<int> row = explorer_.take_replaced_row();
+    if (!row) return;
+    Session before = session_;
+    before.experiment.problem.traced_row = *row;
+    sessions_.settle(before, session_);
   }
 
   SessionDesk desk() { return {session_, explorer_, sessions_, dialog_, train_}; }

@@ -150,7 +150,8 @@ void Explorer::choose_row(Experiment& e) {
   if (!answer) return;
   chooses_row_ = false;
   const int row = busiest_row(*answer);
-  if (e.problem.traced_row == Problem{}.traced_row && row >= 0) e.problem.traced_row = row;
+  if (e.problem.traced_row != Problem{}.traced_row || row < 0) return;
+  replaced_row_ = std::exchange(e.problem.traced_row, row);
 }
 
 void Explorer::ask(const Experiment& experiment) {

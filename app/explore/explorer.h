@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/explore/app.h"
@@ -36,6 +37,8 @@ class Explorer {
   void update(Session& session);
   /// What the panels are told in this frame; `paint` is left empty.
   PanelInput panel_input() const;
+  /// The traced row that was replaced by one that has more to show, since the last call; none was.
+  std::optional<int> take_replaced_row() { return std::exchange(replaced_row_, std::nullopt); }
   /// True while an answer is on its way, or a file is being read.
   bool computing() const { return answer_.busy() || files_.busy(); }
 
@@ -104,6 +107,7 @@ class Explorer {
   MessagesInput messages_;
   bool remarked_ = false;  ///< what was opened is asked next: what was wrong with it stays on screen until another question
   bool chooses_row_;       ///< with the first answer that row is traced in which most happens
+  std::optional<int> replaced_row_;
   Device device_;
   FileReader files_;
   InputLoader loader_{files_};

@@ -172,6 +172,11 @@ void SessionStore::observe(const Session& session) {
   if (!d.path.empty()) remember(d.path);
 }
 
+void SessionStore::settle(const Session& before, const Session& after) {
+  Document& d = documents_[after.origin];
+  if (d.saved && *d.saved == before) d.saved = after;
+}
+
 bool SessionStore::has_file(const Session& session) const {
   const auto found = documents_.find(session.origin);
   return found != documents_.end() && !found->second.path.empty();

@@ -53,6 +53,8 @@ class SessionStore {
   Session fresh(const Session& like);
   /// Takes note of the session in this frame: one that was just opened is now as its file is.
   void observe(const Session& session);
+  /// What the program changed by itself in a session without unsaved changes is none.
+  void settle(const Session& before, const Session& after);
 
   /// True if there is a file that `save` writes to.
   bool has_file(const Session& session) const;
