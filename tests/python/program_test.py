@@ -85,7 +85,8 @@ class Running(Case):
 
     def test_ctrl_c_ends_the_program_and_leaves_nothing(self):
         self.stand_in(sleep=20)
-        code = "import attoscope; attoscope.judge(*[[[1.0]]] * 4, report=True)"
+        code = ("import attoscope, signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job ignores it
+                "attoscope.judge(*[[[1.0]]] * 4, report=True)")
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}
         with subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, start_new_session=True) as child:
             self.addCleanup(child.kill)
