@@ -15,11 +15,9 @@ namespace {
 constexpr std::string_view safetensors = ".safetensors";
 constexpr std::array<const char*, 4> role_names{"q", "k", "v", "o"};
 constexpr std::array<std::string_view, 3> q_names{"q", "Q", "query"}, k_names{"k", "K", "key"}, v_names{"v", "V", "value"};
-constexpr std::array<std::string_view, 8> o_names{"o",      "O", "out", "output", "attn_out", "attn_output", "attention_output",
-                                                  "context"};
 
 std::span<const std::string_view> usual_names(int role) {
-  constexpr std::array<std::span<const std::string_view>, 4> all{q_names, k_names, v_names, o_names};
+  constexpr std::array<std::span<const std::string_view>, 4> all{q_names, k_names, v_names, usual_output_names};
   return all[static_cast<std::size_t>(role)];
 }
 
@@ -93,22 +91,7 @@ std::vector<double> JudgedFiles::head_of(int index, int head) const {
   check_memory(part.file->path(), 8, s.n, s.d);
   if (part.layout == HeadLayout::bhnd || s.heads == 1)
     return read_matrix(*part.file, part.tensor, {s.batch * s.heads, s.n, s.d}, head);
-  if (part.tensor.fortran_order)
-    throw std::runtime_error(part.tensor.label + " is in Fortran order with its heads in the middle, expected C order");
-  std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(s.n) * static_cast<std::size_t>(s.d));
-  for (int i = 0; i < s.n; ++i) {
-    StoredTensor row = part.tensor;
-    row.shape = {1, static_cast<std::uint64_t>(s.d)};
-    const std::uint64_t place =
-        (static_cast<std::uint64_t>(head / s.heads) * static_cast<std::uint64_t>(s.n) + static_cast<std::uint64_t>(i)) *
-            static_cast<std::uint64_t>(s.heads) +
-        static_cast<std::uint64_t>(head % s.heads);
-    row.offset += place * static_cast<std::uint64_t>(s.d) * static_cast<std::uint64_t>(bytes_of(row.type));
-    const std::vector<double> x = read_matrix(*part.file, row, {1, 1, s.d}, 0);
-    values.insert(values.end(), x.begin(), x.end());
-  }
-  return values;
+  return read_across(*part.file, part.tensor, head);
 }
 
 std::shared_ptr<const Tensors> JudgedFiles::inputs(int head) const {

@@ -55,27 +55,6 @@ Reading reading_of(const StoredTensor& t, int n, int d) {
   return {static_cast<int>(elements / tokens / last), static_cast<int>(tokens), static_cast<int>(last), tokens_first};
 }
 
-/// Head `index` of a tensor whose tokens come before its heads: one row of every token.
-std::vector<double> read_across(const InputFile& file, const StoredTensor& t, const Reading& r, int index,
-                                const ReadWatch& watch) {
-  if (t.fortran_order)
-    throw std::runtime_error(t.label + " is in Fortran order with its heads in the middle, expected C order");
-  const auto n = static_cast<std::uint64_t>(r.n), d = static_cast<std::uint64_t>(r.d);
-  const std::uint64_t heads = t.shape[t.shape.size() - 2], head = static_cast<std::uint64_t>(index) % heads,
-                      batch = static_cast<std::uint64_t>(index) / heads;
-  std::vector<double> values;
-  values.reserve(n * d);
-  for (std::uint64_t i = 0; i < n; ++i) {
-    tell(watch, static_cast<double>(i) / static_cast<double>(n), t.label);
-    StoredTensor row = t;
-    row.shape = {1, d};
-    row.offset += ((batch * n + i) * heads + head) * d * static_cast<std::uint64_t>(bytes_of(t.type));
-    const std::vector<double> x = read_matrix(file, row, {1, 1, r.d}, 0);
-    values.insert(values.end(), x.begin(), x.end());
-  }
-  return values;
-}
-
 StoredTensor open_output(const InputFile& file) {
   return file.path().ends_with(npy) ? read_npy(file) : read_output_tensor(file);
 }
@@ -129,7 +108,7 @@ void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& wat
                              ", expected 0 to " + std::to_string(r.heads - 1));
   check_memory(output.file, 1, r.n, r.d);
   auto values = std::make_shared<const std::vector<double>>(
-      r.tokens_first ? read_across(file, t, r, output.index, watch)
+      r.tokens_first ? read_across(file, t, output.index, watch)
                      : read_matrix(file, t, {r.heads, r.n, r.d}, output.index, watch));
   output.n = r.n;
   output.d = r.d;

@@ -141,8 +141,8 @@ std::optional<std::array<std::string, 3>> input_names_in(const Parsed& header) {
 
 /// The name that the file uses for a kernel's output: a usual one, or that of its only tensor.
 std::optional<std::string> output_name_in(const Parsed& header) {
-  for (const char* usual : {"o", "O", "out", "output", "attn_out", "attn_output", "attention_output", "context"})
-    if (header.contains(usual)) return usual;
+  for (const std::string_view usual : usual_output_names)
+    if (header.contains(usual)) return std::string(usual);
   std::vector<std::string> names;
   for (const auto& [key, entry] : header.items())
     if (key != "__metadata__") names.push_back(key);

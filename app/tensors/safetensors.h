@@ -35,6 +35,10 @@ TensorRoles tensor_roles(const InputFile& file);
 /// What each tensor is: "q: [8, 1024, 64] F16", in the order of their names. Throws as `read_safetensors` does.
 std::vector<std::string> tensor_texts(const InputFile& file);
 
+/// What a kernel's output is called in files.
+inline constexpr std::array<std::string_view, 8> usual_output_names{
+    "o", "O", "out", "output", "attn_out", "attn_output", "attention_output", "context"};
+
 /// The first of these tensors that `file` holds or, where `or_only`, the only one that it has. Throws as `read_safetensors`
 /// does.
 StoredTensor read_tensor(const InputFile& file, std::span<const std::string_view> names, bool or_only);

@@ -38,7 +38,7 @@ class Judge {
 
   Judged judgement() {
     see_inputs();
-    Judged judged{.head = {}, .tolerance = tolerance_of(p_, *inputs_, output_.claim, options_), .inputs = *inputs_};
+    Judged judged{.head = {}, .tolerance = tolerance_of(p_, *inputs_, output_.claim, options_)};
     tolerance_ = &judged.tolerance;
     judged.head.elements = static_cast<std::int64_t>(o_.size());
     judged.head.incomparable = why_incomparable();

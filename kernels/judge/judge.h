@@ -40,7 +40,6 @@ struct HeadJudgement {
 struct Judged {
   HeadJudgement head;
   Tolerance tolerance;
-  Tensors inputs;  ///< as everybody sees them: rounded to D
 };
 
 /// Throws std::invalid_argument for a problem that is not valid, Stopped when cancelled.
