@@ -3,13 +3,11 @@
 #include <tbb/info.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -17,6 +15,7 @@
 
 #include "kernels/cancelled_sign.h"
 #include "kernels/cpu/inputs.h"
+#include "kernels/cpu/scaled_operands.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/deviation/meter.h"
@@ -25,7 +24,6 @@
 #include "kernels/gpu/device_choice.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/recurrence/recorder.h"
-#include "kernels/system_memory.h"
 #include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
@@ -86,6 +84,7 @@ struct KnownOutput {
   Matrix output;
   Measured measured;  ///< of `output`
   Deviation error;    ///< against golden
+  std::optional<ErrorParts> parts;
 };
 
 /// What the CPU computed last; of a method that is not emulated nothing is kept.
@@ -148,7 +147,7 @@ class Computation {
         known_b_(known_output(held.known.b.get(), e.b)) {
     result_.experiment = e;
     result_.rows = computed_rows(e.problem);
-    for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem.mask, row, e.problem.n).empty();
+    for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem, row).empty();
   }
 
   bool is_fresh_here() const { return is_fresh(e_, held_, engine_); }
@@ -169,7 +168,7 @@ class Computation {
     together([&] { measure_golden(fresh); }, [&] { known_a_ ? take_known_a(x, golden) : run_a(x, golden); });
     result_.timing.a = lap_unless(known_a_ != nullptr, clock);
     together([&] { a = known_a_ ? Measured{} : meter(result_.a, Output::a, true); },
-             [&] { known_b_ ? void(result_.b = known_b_->output) : run_b(x); });
+             [&] { known_b_ ? take_known_b() : run_b(x); });
     result_.timing.b = lap_unless(known_b_ != nullptr, clock);
     b = known_b_ ? Measured{} : meter(result_.b, Output::b, true);
     compare(known_a_ ? known_a_->measured : a, known_b_ ? known_b_->measured : b);
@@ -206,7 +205,7 @@ class Computation {
     truth_.reset();
     Truth t;
     t.generation = ++held_.generations;
-    t.inputs = as_tensors(x, e_.problem.n, e_.problem.d, stop_);
+    t.inputs = as_tensors(x, shape_of(e_.problem), stop_);
     t.operands = std::move(x);
     truth_ = std::move(t);
   }
@@ -261,18 +260,25 @@ class Computation {
   void take_known_a(const Operands<T>& x, const Job<double>& golden) {
     result_.traffic = traffic(e_);
     result_.a = known_a_->output;
+    result_.a_parts = known_a_->parts;
     result_.rescales = held_.known.rescales;
     result_.rescale_map = held_.known.rescale_map;
     result_.trace = held_.known.trace;
     if (result_.trace.row == traced_row(e_.problem)) return;
-    const Operands<T> reversed = e_.a.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
-    result_.trace = traced_alone(job(e_.problem, e_.a, e_.format, e_.a.reverse_keys ? reversed : x), golden);
+    const MethodOperands<T> own(e_.problem, e_.a, e_.format, x, stop_);
+    result_.trace = traced_alone(job(e_.problem, e_.a, e_.format, own.get()), golden);
+  }
+
+  void take_known_b() {
+    result_.b = known_b_->output;
+    result_.b_parts = known_b_->parts;
   }
 
   /// The output to keep; null of a method that is not emulated.
-  std::unique_ptr<KnownOutput> kept(const Method& m, const Matrix& output, Measured measured, const Deviation& error) const {
+  std::unique_ptr<KnownOutput> kept(const Method& m, const Matrix& output, Measured measured, const Deviation& error,
+                                    const std::optional<ErrorParts>& parts) const {
     if (!is_emulated(m.algorithm)) return nullptr;
-    auto known = std::make_unique<KnownOutput>(KnownOutput{output_key(e_, m), output, std::move(measured), error});
+    auto known = std::make_unique<KnownOutput>(KnownOutput{output_key(e_, m), output, std::move(measured), error, parts});
     known->measured.matrix = &known->output;
     return known;
   }
@@ -282,8 +288,8 @@ class Computation {
     KnownAnswer now;
     if (engine_ == nullptr) {
       now = {nullptr, nullptr, result_.a_minus_b, result_.rescales, result_.rescale_map, result_.trace};
-      if (known_a_ == nullptr) now.a = kept(e_.a, result_.a, std::move(a), result_.a_error);
-      if (known_b_ == nullptr) now.b = kept(e_.b, result_.b, std::move(b), result_.b_error);
+      if (known_a_ == nullptr) now.a = kept(e_.a, result_.a, std::move(a), result_.a_error, result_.a_parts);
+      if (known_b_ == nullptr) now.b = kept(e_.b, result_.b, std::move(b), result_.b_error, result_.b_parts);
       if (known_a_ != nullptr) now.a = std::move(held_.known.a);
       if (known_b_ != nullptr) now.b = std::move(held_.known.b);
     }
@@ -294,11 +300,12 @@ class Computation {
 
   /// The computed rows of what the experiment's `loaded` holds.
   Matrix loaded_rows() const {
-    const std::size_t d = static_cast<std::size_t>(e_.problem.d);
-    Matrix m{static_cast<int>(result_.rows.size()), e_.problem.d, zeros<double>(result_.rows.size() * d, stop_)};
+    const std::ptrdiff_t d_v = value_columns(e_.problem);
+    Matrix m{static_cast<int>(result_.rows.size()), value_columns(e_.problem),
+             zeros<double>(result_.rows.size() * static_cast<std::size_t>(d_v), stop_)};
     for (std::size_t i = 0; i < result_.rows.size(); ++i)
-      std::copy_n(e_.loaded.values->begin() + static_cast<std::ptrdiff_t>(result_.rows[i]) * e_.problem.d, d,
-                  m.values.begin() + static_cast<std::ptrdiff_t>(i * d));
+      std::copy_n(e_.loaded.values->begin() + result_.rows[i] * d_v, d_v,
+                  m.values.begin() + static_cast<std::ptrdiff_t>(i) * d_v);
     return m;
   }
 
@@ -309,11 +316,11 @@ class Computation {
       result_.a = given(e_.a, Output::a, true);
       return;
     }
-    const Operands<T> reversed = e_.a.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
-    const Job<T> a = job(e_.problem, e_.a, e_.format, e_.a.reverse_keys ? reversed : x);
+    const MethodOperands<T> own(e_.problem, e_.a, e_.format, x, stop_);
+    const Job<T> a = job(e_.problem, e_.a, e_.format, own.get());
     RunRecorder<T> recorder(a, golden, result_.rows, result_.trace.row, std::is_same_v<T, double>);
     if (engine_) {
-      tbb::parallel_invoke([&] { result_.a = on_engine(a, Output::a, &recorder, !e_.a.reverse_keys); },
+      tbb::parallel_invoke([&] { result_.a = on_engine(a, Output::a, &recorder, own.shared()); },
                            [&] { result_.trace = traced_alone(a, golden); });
     } else {
       result_.a = run(a, result_.rows, &recorder, stop_);
@@ -321,6 +328,23 @@ class Computation {
     }
     result_.rescales = recorder.rescales();
     result_.rescale_map = recorder.take_map();
+    result_.a_parts = with_stored_golden(own);
+  }
+
+  /// The golden value on what the method stores; the deviations come later. None where it stores nothing with scales.
+  std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own) const {
+    if (own.stored() == nullptr) return {};
+    ErrorParts parts;
+    parts.stored_golden = std::make_shared<const Matrix>(
+        golden_of_stored(*own.stored(), e_.problem, result_.rows, std::is_same_v<T, double>, stop_));
+    return parts;
+  }
+  /// How far the golden value on the stored numbers is from golden, and `output` from that.
+  void measure_parts(std::optional<ErrorParts>& parts, const Measured& output) const {
+    if (!parts) return;
+    const Measured stored = unsorted(*parts->stored_golden, stop_);
+    parts->storage = deviation(stored, truth_->measured, e_.format, stop_);
+    parts->arithmetic = deviation(output, stored, e_.format, stop_);
   }
 
   /// The trace, which an engine does not record: the row is run again on the CPU, with the same bits.
@@ -338,9 +362,9 @@ class Computation {
 
   /// `method` on the inputs `x`, kept as `output`.
   Matrix emulated(const Method& method, const Operands<T>& x, Output output) {
-    const Operands<T> reversed = method.reverse_keys ? with_reversed_keys(x, e_.problem.d) : Operands<T>{};
-    const Job<T> j = job(e_.problem, method, e_.format, method.reverse_keys ? reversed : x);
-    return engine_ ? on_engine(j, output, nullptr, !method.reverse_keys) : run(j, result_.rows, nullptr, stop_);
+    const MethodOperands<T> own(e_.problem, method, e_.format, x, stop_);
+    const Job<T> j = job(e_.problem, method, e_.format, own.get());
+    return engine_ ? on_engine(j, output, nullptr, own.shared()) : run(j, result_.rows, nullptr, stop_);
   }
 
   /// The output of a method that is not emulated. `checks`: that of a real kernel is compared with its emulation.
@@ -373,9 +397,10 @@ class Computation {
     Operands<T> own_operands;
     if (!same) own_operands = operands<T>(*truth_->inputs, e_.b.precision[Step::input], e_.format, e_.problem.seed, stop_);
     const Operands<T>& mine = same ? x : own_operands;
-    const Operands<T> reversed = e_.b.reverse_keys ? with_reversed_keys(mine, e_.problem.d) : Operands<T>{};
-    const Job<T> b = job(e_.problem, e_.b, e_.format, e_.b.reverse_keys ? reversed : mine);
-    result_.b = engine_ ? on_engine(b, Output::b, nullptr, same && !e_.b.reverse_keys) : run(b, result_.rows, nullptr, stop_);
+    const MethodOperands<T> stored(e_.problem, e_.b, e_.format, mine, stop_);
+    const Job<T> b = job(e_.problem, e_.b, e_.format, stored.get());
+    result_.b = engine_ ? on_engine(b, Output::b, nullptr, same && stored.shared()) : run(b, result_.rows, nullptr, stop_);
+    result_.b_parts = with_stored_golden(stored);
   }
 
   /// `sorts`: its values are needed in ascending order.
@@ -416,6 +441,8 @@ class Computation {
     const Side golden{&truth_->measured, Output::golden}, mine{&a, Output::a}, other{&b, Output::b};
     together([&] { result_.a_error = known_a_ ? known_a_->error : compared(mine, golden); },
              [&] { result_.b_error = known_b_ ? known_b_->error : compared(other, golden); });
+    if (known_a_ == nullptr) measure_parts(result_.a_parts, a);
+    if (known_b_ == nullptr) measure_parts(result_.b_parts, b);
     result_.a_minus_b = known_a_ && known_b_ ? held_.known.a_minus_b : compared(mine, other);
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
   }
@@ -430,11 +457,6 @@ class Computation {
   Result result_;
 };
 
-int thread_count(int threads) {
-  const int machine = tbb::info::default_concurrency();
-  return threads > 0 ? threads : machine;
-}
-
 }  // namespace
 
 ComputeCache::ComputeCache() : held_(std::make_unique<Held>()) {}
@@ -442,33 +464,9 @@ ComputeCache::~ComputeCache() = default;
 ComputeCache::ComputeCache(ComputeCache&&) noexcept = default;
 ComputeCache& ComputeCache::operator=(ComputeCache&&) noexcept = default;
 
-double bytes_needed(const Experiment& e, int threads) {
-  const double n = e.problem.n, d = e.problem.d, rows = e.problem.rows == 0 ? n : std::min(double(e.problem.rows), n);
-  const double working = works_in_double(e) ? 8 : 4;
-  const double inputs = 3 * n * d * (8 + 8 + 8 + 2 * working);   // drawn, rounded, for the golden value, for a, for b
-  const double outputs = rows * d * 8 * (3 + 3 + 4 + 2);         // golden, a, b; sorted; sorting; a and b kept
-  const double panel = 64 * 8 * n + 4 * 64 * 8 * d + 3 * 8 * n;  // scores of one block of rows against all keys
-  return inputs + outputs + thread_count(threads) * panel;
-}
-
-double available_bytes() {
-  std::ifstream info("/proc/meminfo");
-  for (std::string line; std::getline(info, line);) {
-    double kib = 0;
-    if (std::sscanf(line.c_str(), "MemAvailable: %lf kB", &kib) == 1) return kib * 1024;
-  }
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-}
-
-void refuse(const Experiment& e, int threads) {
-  validate(e);
-  const double needed = bytes_needed(e, threads), available = available_bytes();
-  if (needed <= available) return;
-  char text[200];
-  std::snprintf(text, sizeof text,
-                "problem.n is %d and problem.d is %d: they need %.0f bytes, expected at most the %.0f that are free",
-                e.problem.n, e.problem.d, needed, available);
-  throw std::runtime_error(text);
+int thread_count(int threads) {
+  const int machine = tbb::info::default_concurrency();
+  return threads > 0 ? threads : machine;
 }
 
 std::string device_name(int threads, std::string_view isa) {

@@ -60,6 +60,9 @@ Result compute(const Experiment& experiment, const Options& options = {});
 /// experiment's. Costs no more than a's run each: no b, no trace, and no `wasserstein` (NaN). Throws as `compute` does.
 std::vector<Deviation> errors_of(const Experiment& experiment, std::span<const Method> methods, const Options& options = {});
 
+/// How many threads `compute` takes where so many are asked for; 0 asks for all of the machine.
+int thread_count(int threads);
+
 /// The bytes that `compute` will need beyond what the program holds already.
 double bytes_needed(const Experiment& experiment, int threads);
 

@@ -12,6 +12,7 @@
 #include "kernels/cpu/simulate.h"
 #include "kernels/deviation/meter.h"
 #include "kernels/deviation/sorting.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -34,7 +35,7 @@ std::shared_ptr<const Prepared> prepared(int n, const Format& format = bf16) {
   p->experiment.format = format;
   const auto raw = raw_inputs(p->experiment.problem);
   p->narrow = operands<float>(*raw, to_main, p->experiment.format, 1);
-  const auto rounded = as_tensors(p->narrow, n, p->experiment.problem.d);
+  const auto rounded = as_tensors(p->narrow, shape_of(p->experiment.problem));
   p->wide = Operands<double>{rounded->q, rounded->k, rounded->v, {}, {}, {}};
   p->rows.resize(static_cast<std::size_t>(n));
   std::iota(p->rows.begin(), p->rows.end(), 0);
@@ -114,7 +115,7 @@ Stage drawing_stage() {
 Stage rounding_stage() {
   const std::shared_ptr<const Tensors> raw = raw_inputs(Problem{});
   return {.name = "inputs rounded", .items = 3.0 * static_cast<double>(raw->q.size()), .call = [raw] {
-            as_tensors(operands<float>(*raw, to_main, bf16, 1), raw->n, raw->d);
+            as_tensors(operands<float>(*raw, to_main, bf16, 1), raw->shape());
           }};
 }
 
@@ -257,6 +258,22 @@ Stage tensor_core_update(int n) {
   });
   stage.vector_work = stage.float_flops;
   return stage;
+}
+
+std::vector<Stage> scaled_updates(int n) {
+  const auto stage = [n](const char* a, const char* b) {
+    auto e = std::make_shared<Experiment>(default_experiment());
+    e->problem.n = n;
+    *e = with_kernel_as_b(with_kernel(*e, kernel_preset(a)), kernel_preset(b));
+    e->a.accumulator = e->b.accumulator = {};
+    Stage update = update_stage("full update, " + std::string(a) + " and " + b + ", fma", e->problem, [e] {
+      ++e->problem.seed;
+      compute(*e);
+    });
+    update.double_flops *= 3;  // a golden value of each method's stored numbers beside that of the given ones
+    return update;
+  };
+  return {stage("sage2", "fa3_fp8"), stage("sage3", "nvfp4")};
 }
 
 Stage growth(int n, int d, int rows) {

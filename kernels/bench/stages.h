@@ -50,6 +50,10 @@ std::vector<Stage> updates_of_controls(int n);
 /// A full update of two methods that tensor cores add up: `hw` with sums of an H100, and of an A100.
 Stage tensor_core_update(int n);
 
+/// Full updates of two methods that store Q, K, V and P with scales, summed by fma chains: SageAttention 2 beside
+/// FlashAttention-3's e4m3, and SageAttention 3 beside NVFP4.
+std::vector<Stage> scaled_updates(int n);
+
 /// Method a `hw` with `rows` query rows of n (0: all), golden value included: how cost grows with n.
 Stage growth(int n, int d, int rows);
 

@@ -69,7 +69,7 @@ std::vector<double> outlier_mix(std::uint64_t seed, std::uint32_t tensor, std::s
 
 /// Every key four times in a row, so that the largest score of a query is tied.
 void plant_ties(Tensors& t) {
-  for (int j = 0; j < t.n; ++j)
+  for (int j = 0; j < t.n_k; ++j)
     std::copy_n(t.k.begin() + static_cast<std::ptrdiff_t>(j / 4 * 4) * t.d, t.d,
                 t.k.begin() + static_cast<std::ptrdiff_t>(j) * t.d);
 }
@@ -77,27 +77,28 @@ void plant_ties(Tensors& t) {
 /// Keys s_j g along one direction g, and queries with q.g > 0: every query sees its scores in the order of s.
 void order_keys(Tensors& t, InputKind kind, std::uint64_t seed, const StopSign& stop) {
   const std::vector<double> g = normal(seed, direction, static_cast<std::size_t>(t.d), stop);
-  std::vector<double> s = normal(seed, order, static_cast<std::size_t>(t.n), stop);
+  std::vector<double> s = normal(seed, order, static_cast<std::size_t>(t.n_k), stop);
   if (kind != InputKind::shuffled) std::sort(s.begin(), s.end());
   if (kind == InputKind::descending) std::reverse(s.begin(), s.end());
-  for (int j = 0; j < t.n; ++j) {
-    if (j % 1024 == 0) stop.check();
-    double* q = t.q.data() + static_cast<std::ptrdiff_t>(j) * t.d;
-    double* k = t.k.data() + static_cast<std::ptrdiff_t>(j) * t.d;
+  for (int row = 0; row < t.n; ++row) {
+    if (row % 1024 == 0) stop.check();
+    double* q = t.q.data() + static_cast<std::ptrdiff_t>(row) * t.d;
     double along = 0;
     for (int c = 0; c < t.d; ++c) along += q[c] * g[static_cast<std::size_t>(c)];
-    for (int c = 0; c < t.d; ++c) {
-      if (along < 0) q[c] = -q[c];
-      k[c] = s[static_cast<std::size_t>(j)] * g[static_cast<std::size_t>(c)];
-    }
+    for (int c = 0; c < t.d && along < 0; ++c) q[c] = -q[c];
+  }
+  for (int j = 0; j < t.n_k; ++j) {
+    if (j % 1024 == 0) stop.check();
+    double* k = t.k.data() + static_cast<std::ptrdiff_t>(j) * t.d;
+    for (int c = 0; c < t.d; ++c) k[c] = s[static_cast<std::size_t>(j)] * g[static_cast<std::size_t>(c)];
   }
 }
 
 Tensors drawn(const Problem& p, const StopSign& stop) {
-  const std::size_t count = static_cast<std::size_t>(p.n) * static_cast<std::size_t>(p.d);
-  Tensors t{p.n, p.d, {}, {}, {}};
+  Tensors t = Tensors::shaped(shape_of(p));
   std::vector<double>* parts[] = {&t.q, &t.k, &t.v};
   for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::size_t count = element_counts(p)[i];
     switch (p.input.kind) {
       case InputKind::uniform:
         *parts[i] = uniform(p.seed, values + i, count, stop);
@@ -113,8 +114,8 @@ Tensors drawn(const Problem& p, const StopSign& stop) {
         break;
     }
   }
-  if (p.input.kind == InputKind::ones) t.v = constant(1, count, stop);
-  if (p.input.kind == InputKind::biased) each_element(count, stop, [&](std::size_t i) { t.v[i] += p.input.value; });
+  if (p.input.kind == InputKind::ones) t.v = constant(1, t.v.size(), stop);
+  if (p.input.kind == InputKind::biased) each_element(t.v.size(), stop, [&](std::size_t i) { t.v[i] += p.input.value; });
   if (p.input.kind == InputKind::ties) plant_ties(t);
   if (p.input.kind == InputKind::ascending || p.input.kind == InputKind::descending || p.input.kind == InputKind::shuffled)
     order_keys(t, p.input.kind, p.seed, stop);
@@ -123,18 +124,24 @@ Tensors drawn(const Problem& p, const StopSign& stop) {
 
 }  // namespace
 
+std::array<std::size_t, 3> element_counts(const Problem& p) {
+  const auto count = [](int rows, int columns) { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); };
+  return {count(p.n, p.d), count(key_count(p), p.d), count(key_count(p), value_columns(p))};
+}
+
 std::shared_ptr<const Tensors> raw_inputs(const Problem& p, const StopSign& stop) {
   if (p.input.kind != InputKind::tensors) return std::make_shared<Tensors>(drawn(p, stop));
-  if (p.input.tensors->n == p.n) return p.input.tensors;
+  if (p.input.tensors->n == p.n && p.input.tensors->n_k == key_count(p)) return p.input.tensors;
   Tensors first = *p.input.tensors;
-  const std::size_t count = static_cast<std::size_t>(p.n) * static_cast<std::size_t>(p.d);
   first.n = p.n;
-  for (std::vector<double>* part : {&first.q, &first.k, &first.v}) part->resize(count);
+  first.n_k = key_count(p);
+  std::vector<double>* parts[] = {&first.q, &first.k, &first.v};
+  for (std::size_t i = 0; i < 3; ++i) parts[i]->resize(element_counts(p)[i]);
   return std::make_shared<Tensors>(std::move(first));
 }
 
 bool same_inputs(const Problem& x, const Problem& y) {
-  return x.input == y.input && x.n == y.n && x.d == y.d && (x.seed == y.seed || x.input.kind == InputKind::tensors);
+  return x.input == y.input && shape_of(x) == shape_of(y) && (x.seed == y.seed || x.input.kind == InputKind::tensors);
 }
 
 }  // namespace attoscope

@@ -1,6 +1,8 @@
 /// Q, K, V: drawn from a seed, or taken from loaded tensors.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
 
 #include "kernels/experiment/stop_sign.h"
@@ -10,9 +12,12 @@ namespace attoscope {
 struct Problem;
 struct Tensors;
 
-/// The problem's Q, K, V before any rounding, n x d each. A drawn element depends on its row-major index, the seed and the
-/// tensor alone, and has the same bits on every machine.
+/// The problem's Q, K, V before any rounding, Q n x d, K n_k x d, V n_k x d_v. A drawn element depends on its row-major index,
+/// the seed and the tensor alone, and has the same bits on every machine.
 std::shared_ptr<const Tensors> raw_inputs(const Problem& p, const StopSign& stop = {});
+
+/// How many numbers Q, K and V have.
+std::array<std::size_t, 3> element_counts(const Problem& p);
 
 /// Whether two problems have the same raw inputs.
 bool same_inputs(const Problem& x, const Problem& y);

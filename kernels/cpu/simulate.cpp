@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "kernels/arithmetic/random.h"
 #include "kernels/cpu/aligned_buffer.h"
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/experiment.h"
 
 namespace attoscope {
@@ -63,6 +65,20 @@ std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>
   return y;
 }
 
+/// The largest magnitudes of other heads, to nearest: where one is beyond the format, the format's largest number.
+template <class T>
+std::shared_ptr<const AllHeads> rounded(const std::shared_ptr<const AllHeads>& all, Rounding r, const Format& main) {
+  if (!all) return nullptr;
+  r.stochastic = false;
+  return std::make_shared<const AllHeads>([all, p = plan<T>(r, main)](ScaledTensor t, const StopSign& stop) {
+    const double x = all->largest(t, stop);
+    T y = 0;
+    round_piece(instruction_set(stop.isa), &x, 1, p, &y);
+    if (std::isfinite(y)) return static_cast<double>(y);
+    return static_cast<double>(p.rounds() ? p.largest : std::numeric_limits<T>::max());
+  });
+}
+
 /// The rows of x from the last to the first.
 template <class T>
 void reverse_rows(std::vector<T>& x, int d) {
@@ -95,43 +111,97 @@ Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, st
   const RounderPlan<T> p = plan<T>(r, main);
   Operands<T> x;
   if (r.kind != Rounding::Kind::exact) x.format = format_of(r, main);
-  const auto take = [&](const std::vector<double>& from, int tensor, std::vector<T>& values, Magnitudes& range) {
-    values = rounded(from, t.d, p, seed, tensor, stop);
+  x.all_heads = rounded<T>(t.all_heads, r, main);
+  const auto take = [&](const std::vector<double>& from, int columns, int tensor, std::vector<T>& values, Magnitudes& range) {
+    values = rounded(from, columns, p, seed, tensor, stop);
     range = range_of<T>(values, p.mantissa_bits(), stop);
   };
-  tbb::parallel_invoke([&] { take(t.q, 0, x.q, x.q_range); }, [&] { take(t.k, 1, x.k, x.k_range); },
-                       [&] { take(t.v, 2, x.v, x.v_range); });
+  tbb::parallel_invoke([&] { take(t.q, t.d, 0, x.q, x.q_range); }, [&] { take(t.k, t.d, 1, x.k, x.k_range); },
+                       [&] { take(t.v, t.d_v, 2, x.v, x.v_range); });
   return x;
 }
 
 template <class T>
-Operands<T> with_reversed_keys(const Operands<T>& x, int d) {
+Operands<T> with_reversed_keys(const Operands<T>& x, const AttentionShape& shape) {
   Operands<T> y = x;
-  reverse_rows(y.k, d);
-  reverse_rows(y.v, d);
+  reverse_rows(y.k, shape.d);
+  reverse_rows(y.v, shape.d_v);
+  std::ranges::reverse(y.scales.k);
+  for (auto first = y.scales.bias.begin(); first != y.scales.bias.end(); first += shape.n_k)
+    std::reverse(first, first + shape.n_k);
   return y;
 }
 
 template <class T>
-std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d, const StopSign& stop) {
+std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop) {
   const auto doubles = [&](const std::vector<T>& part) {
     std::vector<double> y = zeros<double>(part.size(), stop);
     each_element(part.size(), stop, [&](std::size_t i) { y[i] = static_cast<double>(part[i]); });
     return y;
   };
-  auto t = std::make_shared<Tensors>(Tensors{n, d, {}, {}, {}});
+  auto t = std::make_shared<Tensors>(Tensors::shaped(shape));
+  t->all_heads = x.all_heads;
   tbb::parallel_invoke([&] { t->q = doubles(x.q); }, [&] { t->k = doubles(x.k); }, [&] { t->v = doubles(x.v); });
   return t;
 }
 
 namespace {
 
-/// How the product's terms are added. A variant of a method may leave P in fp32 before sums of a GPU: then V decides.
+/// What the scales of `x` and of P come to in the loop. Where Q and K have one scale each, it is a part of the scores' factor.
+template <class T>
+void take_scales(Job<T>& j, const OperandScales<T>& x) {
+  const auto array = [](const std::vector<T>& y) { return y.empty() ? nullptr : y.data(); };
+  if (x.is_one) {
+    const T factor = x.q[0] * x.k[0];
+    j.scale = j.folded ? T(1) : j.scale * factor;
+    j.exp2_scale = j.folded ? j.exp2_scale * factor : j.exp2_scale;
+    j.score_unit = j.folded ? j.score_unit * factor : T(1);
+  } else {
+    j.scales.q = array(x.q);
+    j.scales.k = array(x.k);
+  }
+  j.scales.bias = array(x.bias);
+  j.scales.bias_rows = x.bias_rows;
+  j.scales.bias_count = static_cast<std::int64_t>(x.bias.size());
+  j.scales.o = array(x.o);
+  j.scales.o_offset = array(x.o_offset);
+}
+
+/// How P is scaled: its factor in e and l, or beside them, and its blocks of keys.
+template <class T>
+void scale_P(Job<T>& j, const Scaling& P) {
+  const double p_exponent = j.method.p_exponent;
+  j.lift = power_of_two<T>(j.method.p_exponent);
+  j.log_lift = static_cast<T>(p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
+  if (!P.is_on()) return;
+  j.plans[static_cast<int>(Step::P)] = P.granularity == Granularity::block ? RounderPlan<T>{} : plan<T>(P.element);
+  if (P.shifts && j.method.exponential == ExponentialKind::exp2) {
+    j.shift = static_cast<T>(std::log2(P.factor));
+  } else if (P.shifts) {
+    j.lift = j.lift * static_cast<T>(P.factor);
+  } else {
+    j.P.factor = j.scales.P_factor = static_cast<T>(P.factor);
+  }
+  if (P.shifts) j.log_lift = j.log_lift + static_cast<T>(std::log(P.factor));
+  if (P.granularity != Granularity::block) return;
+  j.P.block = P.block;
+  j.P.element = plan<T>(P.element);
+  j.P.largest_exponent = largest_exponent(P.element);
+  j.P.rule = P.rule;
+  j.P.scale = P.scale;
+  j.P.quotient = P.quotient;
+  j.P.scale_plan = plan<T>(element_e4m3);
+}
+
+/// How the product's terms are added. A variant of a method may leave one factor in fp32 before sums of a GPU: then the other
+/// decides; or both, which no GPU multiplies.
 BlockSum sums_of(const Method& m, AttentionProduct product, const Format& input, const Format& main) {
   const Accumulator accumulator = accumulator_of(m, product);
   if (!is_tensor_core(accumulator)) return {.accumulator = accumulator};
   const ProductFactors factors = factors_of(m, product, input, main);
-  return block_sum(accumulator, tensor_core_rule(gpu_of(accumulator), factors.a, sums_of(accumulator)), factors.a, factors.b);
+  const Format& known = factors.a != fp32 ? factors.a : factors.b;
+  if (!why_no_tensor_core(gpu_of(accumulator), known, sums_of(accumulator)).empty()) return {.accumulator = Accumulator::f64};
+  return block_sum(accumulator, tensor_core_rule(gpu_of(accumulator), known, sums_of(accumulator)), factors.a, factors.b);
 }
 
 }  // namespace
@@ -142,11 +212,15 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.q = x.q.data();
   j.k = x.k.data();
   j.v = x.v.data();
-  j.n = problem.n;
+  j.queries = problem.n;
+  j.n = key_count(problem);
   j.d = problem.d;
+  j.d_v = value_columns(problem);
+  j.diagonal = diagonal(problem);
   const double scale = scale_of(problem);
   const bool folded = method.exponential == ExponentialKind::exp2 && problem.softcap == 0 && problem.alibi == 0;
   constexpr double log2_e = 0x1.71547652b82fep+0;
+  j.folded = folded;
   j.scale = folded ? T(1) : static_cast<T>(scale);
   j.exp2_scale = static_cast<T>(folded ? scale * log2_e : log2_e);
   j.score_unit = folded ? static_cast<T>(scale) : T(1);
@@ -156,7 +230,7 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.has_sink = problem.sink.has_value();
   j.sink = static_cast<T>(problem.sink.value_or(0));
   j.method = method;
-  j.method.block_k = std::min(method.block_k, problem.n);
+  j.method.block_k = std::min(method.block_k, j.n);
   j.reversed = method.reverse_keys;
   j.seed = problem.seed;
   for (std::size_t i = 0; i < step_count; ++i) j.plans[i] = plan<T>(method.precision.steps[i], main);
@@ -165,6 +239,8 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
     j.pv_sum = sums_of(method, AttentionProduct::pv, x.format, main);
   }
   j.flush = flush_interval(method);
+  take_scales(j, x.scales);
+  scale_P(j, method.scaling.P);
   j.q_range = x.q_range;
   j.k_range = x.k_range;
   j.v_range = x.v_range;
@@ -174,20 +250,20 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
 Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
   return in_blocks(
-      rows, isa.float_rows, job.d, isa.float_scratch(job), stop,
+      rows, isa.float_rows, job.d_v, isa.float_scratch(job), stop,
       [&](const RowBlock& block, void* scratch, double* out) { isa.run_float(job, block, recorder, stop, scratch, out); });
 }
 
 Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
   return in_blocks(
-      rows, isa.double_rows, job.d, isa.double_scratch(job), stop,
+      rows, isa.double_rows, job.d_v, isa.double_scratch(job), stop,
       [&](const RowBlock& block, void* scratch, double* out) { isa.run_double(job, block, recorder, stop, scratch, out); });
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  return in_blocks(rows, isa.dd_rows, job.d, isa.dd_scratch(job), stop,
+  return in_blocks(rows, isa.dd_rows, job.d_v, isa.dd_scratch(job), stop,
                    [&](const RowBlock& block, void* scratch, double* out) { isa.run_dd(job, block, stop, scratch, out); });
 }
 
@@ -195,10 +271,10 @@ template Magnitudes range_of(std::span<const float>, int, const StopSign&);
 template Magnitudes range_of(std::span<const double>, int, const StopSign&);
 template Operands<float> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
 template Operands<double> operands(const Tensors&, const Rounding&, const Format&, std::uint64_t, const StopSign&);
-template Operands<float> with_reversed_keys(const Operands<float>&, int);
-template Operands<double> with_reversed_keys(const Operands<double>&, int);
-template std::shared_ptr<const Tensors> as_tensors(const Operands<float>&, int, int, const StopSign&);
-template std::shared_ptr<const Tensors> as_tensors(const Operands<double>&, int, int, const StopSign&);
+template Operands<float> with_reversed_keys(const Operands<float>&, const AttentionShape&);
+template Operands<double> with_reversed_keys(const Operands<double>&, const AttentionShape&);
+template std::shared_ptr<const Tensors> as_tensors(const Operands<float>&, const AttentionShape&, const StopSign&);
+template std::shared_ptr<const Tensors> as_tensors(const Operands<double>&, const AttentionShape&, const StopSign&);
 template Job<float> job(const Problem&, const Method&, const Format&, const Operands<float>&);
 template Job<double> job(const Problem&, const Method&, const Format&, const Operands<double>&);
 

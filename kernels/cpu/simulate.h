@@ -6,19 +6,33 @@
 #include <vector>
 
 #include "kernels/experiment/matrix.h"
+#include "kernels/experiment/shape.h"
 #include "kernels/lanes/job.h"
 
 namespace attoscope {
 
+class AllHeads;
 struct Problem;
 struct Tensors;
+
+/// What is done after the products of stored tensors (see scaled_operands.h); empty where there is nothing to do.
+template <class T>
+struct OperandScales {
+  std::vector<T> q, k;         ///< S is q.k times q[row] * k[key]; where `is_one`, they hold one number each
+  bool is_one = false;         ///< that is a part of the scores' factor
+  std::vector<T> bias;         ///< added to that: [row / bias_rows * n + key]
+  int bias_rows = 1;           ///< rows of Q that share a bias
+  std::vector<T> o, o_offset;  ///< O of each column is multiplied by the one, then the other is added
+};
 
 /// Q, K, V in the working type, with what ShortRounder needs to know about them.
 template <class T>
 struct Operands {
   std::vector<T> q, k, v;
   Magnitudes q_range{}, k_range{}, v_range{};
-  Format format = fp32;  ///< that the numbers have
+  Format format = fp32;  ///< that the numbers have, before any scaling
+  OperandScales<T> scales{};
+  std::shared_ptr<const AllHeads> all_heads{};  ///< rounded as these numbers are; null: there is no other head
 };
 
 /// What ShortRounder needs to know about numbers of that many mantissa bits.
@@ -31,11 +45,11 @@ Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, st
 
 /// The same with K and V from the last key to the first.
 template <class T>
-Operands<T> with_reversed_keys(const Operands<T>& x, int d);
+Operands<T> with_reversed_keys(const Operands<T>& x, const AttentionShape& shape);
 
 /// `x` as doubles.
 template <class T>
-std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, int n, int d, const StopSign& stop = {});
+std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop = {});
 
 /// `method` on `problem`, ready to run; points into `x`, whose keys are reversed already if the method wants that.
 template <class T>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -13,8 +14,13 @@ namespace {
 
 FieldRule rule_of(const Result& result, Field field) { return {field, result.experiment.format, 0.01 * result.golden_rms}; }
 
+const double* stored_golden(const std::optional<ErrorParts>& parts) {
+  return parts ? parts->stored_golden->values.data() : nullptr;
+}
+
 FieldMatrices matrices_of(const Result& result) {
-  return {result.golden->values.data(), result.a.values.data(), result.b.values.data()};
+  return {result.golden->values.data(), result.a.values.data(), result.b.values.data(), stored_golden(result.a_parts),
+          stored_golden(result.b_parts)};
 }
 
 /// Values of one field, fixed at compile time, so that the loop over elements has no branch on it.
@@ -77,7 +83,19 @@ const std::array<FieldText, field_count> field_texts{{
     {"a_relative", "(a - golden) / golden", "signed error of a relative to the golden value", true},
     {"b_relative", "(b - golden) / golden", "signed error of b relative to the golden value", true},
     {"a_minus_b", "a - b", "difference of the two methods", true},
+    {"a_storage", "storage of a",
+     "what storage alone does to a: golden on the numbers that its stored Q, K and V stand for, minus golden", true},
+    {"a_arithmetic", "arithmetic of a", "what a's arithmetic does on top: a minus golden on the numbers that it stored", true},
+    {"b_storage", "storage of b",
+     "what storage alone does to b: golden on the numbers that its stored Q, K and V stand for, minus golden", true},
+    {"b_arithmetic", "arithmetic of b", "what b's arithmetic does on top: b minus golden on the numbers that it stored", true},
 }};
+
+bool has_field(const Result& result, Field field) {
+  if (!is_part(field)) return true;
+  const bool of_a = field == Field::a_storage || field == Field::a_arithmetic;
+  return (of_a ? result.a_parts : result.b_parts).has_value();
+}
 
 double field_value(const Result& result, Field field, int row, int col) {
   return field_value(rule_of(result, field), matrices_of(result), static_cast<std::ptrdiff_t>(row) * result.golden->cols + col);

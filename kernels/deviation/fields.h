@@ -22,8 +22,18 @@ enum class Field : std::uint8_t {
   b_ulps,
   a_relative,
   b_relative,
-  a_minus_b
+  a_minus_b,
+  a_storage,
+  a_arithmetic,
+  b_storage,
+  b_arithmetic
 };
+
+/// Whether it is a part of an error: what storage with scales, or the arithmetic on what was stored, contributes.
+constexpr bool is_part(Field f) { return f >= Field::a_storage; }
+/// Whether the matrices of the result have it: parts are those of methods that store Q, K or V with scales. Of another method
+/// the storage is 0, and the arithmetic is the whole error.
+bool has_field(const Result& result, Field field);
 
 struct FieldText {
   std::string_view name;   ///< in files: "a_error"
@@ -31,7 +41,7 @@ struct FieldText {
   std::string_view what;   ///< one sentence with the formula
   bool is_signed;          ///< shown by the diverging map
 };
-inline constexpr int field_count = 12;
+inline constexpr int field_count = 16;
 extern const std::array<FieldText, field_count> field_texts;
 inline const FieldText& text(Field f) { return field_texts[static_cast<std::size_t>(f)]; }
 

@@ -17,9 +17,10 @@ struct FieldRule {
   double ulp_floor = 0;  ///< ulps are at least those of this magnitude: 1 % of the golden RMS
 };
 
-/// Golden, a and b, row-major.
+/// Golden, a and b, row-major, and the golden value on what each method stores; null where it stores nothing with scales.
 struct FieldMatrices {
   const double *golden = nullptr, *a = nullptr, *b = nullptr;
+  const double *a_stored = nullptr, *b_stored = nullptr;
 };
 
 /// `difference` in ulps at `reference`; at 0 where that is not finite.
@@ -61,6 +62,14 @@ ATTOSCOPE_HOST_DEVICE_INLINE double field_value(const FieldRule& rule, const Fie
       return relative_error(m.b[i], m.golden[i]);
     case Field::a_minus_b:
       return m.a[i] - m.b[i];
+    case Field::a_storage:
+      return m.a_stored == nullptr ? 0.0 : m.a_stored[i] - m.golden[i];
+    case Field::a_arithmetic:
+      return m.a[i] - (m.a_stored == nullptr ? m.golden : m.a_stored)[i];
+    case Field::b_storage:
+      return m.b_stored == nullptr ? 0.0 : m.b_stored[i] - m.golden[i];
+    case Field::b_arithmetic:
+      return m.b[i] - (m.b_stored == nullptr ? m.golden : m.b_stored)[i];
   }
   return 0;
 }

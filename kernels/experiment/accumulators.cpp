@@ -23,19 +23,39 @@ std::string why_no_sums(const Experiment& e, const Method& m, AttentionProduct p
   return "";
 }
 
+/// What a product takes of a tensor that is stored so, if it would take numbers of `given` otherwise.
+Format operand_format(const Scalings& all, ScaledTensor t, const Format& given, const Format& main) {
+  const Scaling& s = all[t];
+  if (s.is_on() && is_factored(s, t)) return s.element.kind == Element::Kind::format ? s.element.format : fp32;
+  if (s.is_on()) return format_after(s.operand, fp32, main);
+  const bool changed =
+      t == ScaledTensor::V ? all.smooth_V : all.hadamard || (t == ScaledTensor::K ? all.smooth_K : all.smooth_Q > 0);
+  return changed ? format_after(all.smoothed, fp32, main) : given;
+}
+
+/// The same of P.
+Format format_of_P(const Method& m, const Format& main) {
+  const Scaling& P = m.scaling.P;
+  if (!P.is_on()) return format_after(m.precision[Step::P], fp32, main);
+  return P.granularity == Granularity::head ? P.element.format : fp32;
+}
+
 std::string why_no_factors(const ProductFactors& f, AttentionProduct product, Accumulator accumulator) {
   const std::string gpu(name(gpu_of(accumulator)));
   if (product == AttentionProduct::pv && f.b == fp32 && f.a != fp32)
     return "P is left in fp32, which " + gpu + " does not multiply: round P as V, to " + name(f.a);
-  if (f.a != f.b) return "P is " + name(f.b) + " and V is " + name(f.a) + ": a tensor core multiplies numbers of one format";
+  if (f.a != f.b)
+    return (product == AttentionProduct::pv ? "P is " + name(f.b) + " and V is " : "Q is " + name(f.b) + " and K is ") +
+           name(f.a) + ": a tensor core multiplies numbers of one format";
   return why_no_tensor_core(gpu_of(accumulator), f.a, sums_of(accumulator));
 }
 
 }  // namespace
 
 ProductFactors factors_of(const Method& m, AttentionProduct product, const Format& input, const Format& main) {
-  if (product == AttentionProduct::qk) return {input, input};
-  return {input, format_after(m.precision[Step::P], fp32, main)};
+  const auto stored = [&](ScaledTensor t) { return operand_format(m.scaling, t, input, main); };
+  if (product == AttentionProduct::qk) return {stored(ScaledTensor::K), stored(ScaledTensor::Q)};
+  return {stored(ScaledTensor::V), format_of_P(m, main)};
 }
 
 Format input_format(const Experiment& e, const Method& m) {

@@ -41,6 +41,16 @@ class Checker {
   void rounding(std::string_view key, const Rounding& x) {
     if (x.kind == Rounding::Kind::format) format(key, x.format);
   }
+  void scaling(std::string_view key, const Scaling& x) {
+    if (!x.is_on()) return;
+    const std::string text = scaling_text(x);
+    try {
+      if (parse_scaling(text) == x) return;
+    } catch (const std::invalid_argument&) {
+      // expected: below
+    }
+    refuse(key, text, std::string(scalings_expected));
+  }
   void flag(std::string_view, bool) {}
   void text(std::string_view, const std::string&) {}
   void hex(std::string_view, std::uint64_t) {}
@@ -68,12 +78,15 @@ void validate_tensors(const Problem& p) {
   if (!p.input.tensors)
     throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors have not been loaded");
   const Tensors& t = *p.input.tensors;
-  const std::size_t elements = static_cast<std::size_t>(t.n) * static_cast<std::size_t>(t.d);
-  for (const std::vector<double>* x : {&t.q, &t.k, &t.v})
-    if (x->size() != elements)
-      throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors are not all n x d");
-  if (p.n > t.n) refuse("n", p.n, "at most " + std::to_string(t.n) + ", the tokens of ");
+  const auto holds = [](const std::vector<double>& x, int rows, int columns) {
+    return x.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+  };
+  if (!holds(t.q, t.n, t.d) || !holds(t.k, t.n_k, t.d) || !holds(t.v, t.n_k, t.d_v))
+    throw std::invalid_argument("problem.input is '" + p.input.file + "': its tensors are not n x d, n_k x d and n_k x d_v");
+  if (p.n > t.n) refuse("n", p.n, "at most " + std::to_string(t.n) + ", the " + (t.n == t.n_k ? "tokens" : "queries") + " of ");
+  if (key_count(p) > t.n_k) refuse("n_k", key_count(p), "at most " + std::to_string(t.n_k) + ", the keys of ");
   if (p.d != t.d) refuse("d", p.d, std::to_string(t.d) + ", the head dimension of ");
+  if (value_columns(p) != t.d_v) refuse("d_v", value_columns(p), std::to_string(t.d_v) + ", the columns of V in ");
 }
 
 /// Checks that the GPU that adds up a product of `m`, a or b, has such products.
@@ -87,18 +100,24 @@ void validate_accumulators(const Experiment& e, const Method& m) {
   }
 }
 
+/// Checks that `m`, a or b, can be scaled as it says.
+void validate_scalings(const Experiment& e, const Method& m) {
+  if (const std::string why = why_not_scaled(m, e.problem); !why.empty())
+    throw std::invalid_argument((&m == &e.a ? "a.scaling: " : "b.scaling: ") + why);
+}
+
 /// Checks that the loaded output was read and has the problem's shape.
 void validate_loaded(const Experiment& e) {
   const KernelOutput& o = e.loaded;
   if (o.file.empty())
     throw std::invalid_argument("loaded.file is empty, expected the .npy or .safetensors file of your kernel's output");
   if (!o.values) throw std::invalid_argument("loaded.file is '" + o.file + "': its output has not been loaded");
-  const bool fits = o.n == e.problem.n && o.d == e.problem.d &&
+  const bool fits = o.n == e.problem.n && o.d == value_columns(e.problem) &&
                     o.values->size() == static_cast<std::size_t>(o.n) * static_cast<std::size_t>(o.d);
   if (!fits)
     throw std::invalid_argument("loaded.file '" + o.file + "' holds " + std::to_string(o.n) + " x " + std::to_string(o.d) +
                                 ", expected the problem's " + std::to_string(e.problem.n) + " x " +
-                                std::to_string(e.problem.d));
+                                std::to_string(value_columns(e.problem)));
 }
 
 }  // namespace
@@ -128,6 +147,14 @@ bool works_in_double(const Experiment& e) {
   return false;
 }
 
+/// In every mask both ends grow with the row: from the query that stands at the first key to that at the last.
+Keys keys_of_rows(const Problem& p, int first, int last) {
+  const int at_first = -diagonal(p), at_last = key_count(p) - 1 - diagonal(p);
+  const Keys low = visible_keys(p, std::max(first, std::min(last, at_first))),
+             high = visible_keys(p, std::min(last, std::max(first, at_last)));
+  return high.empty() ? Keys{} : Keys{low.empty() ? high.first : low.first, high.end};
+}
+
 double scale_of(const Problem& p) { return p.scale > 0 ? p.scale : 1 / std::sqrt(static_cast<double>(p.d)); }
 
 int traced_row(const Problem& p) {
@@ -149,6 +176,7 @@ std::vector<int> computed_rows(const Problem& p) {
 void validate(const Experiment& e) {
   Checker checker("");
   visit_experiment(checker, e);
+  for (const Method* m : {&e.a, &e.b}) validate_scalings(e, *m);
   for (const Method* m : {&e.a, &e.b}) validate_accumulators(e, *m);
   if (e.problem.input.kind == InputKind::tensors) validate_tensors(e.problem);
   if (e.a.algorithm == Algorithm::loaded || e.b.algorithm == Algorithm::loaded) validate_loaded(e);

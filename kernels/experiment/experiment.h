@@ -15,8 +15,10 @@ namespace attoscope {
 struct Problem {
   Input input{};
   std::uint64_t seed = 1;
-  int n = 1024;      ///< tokens: rows of Q, K, V
-  int d = 64;        ///< head dimension
+  int n = 1024;      ///< queries: rows of Q and O; and keys, unless n_k says how many
+  int n_k = 0;       ///< keys: rows of K and V; 0: n
+  int d = 64;        ///< head dimension: columns of Q and K
+  int d_v = 0;       ///< columns of V and O; 0: d
   double scale = 0;  ///< of the scores; 0 means 1/sqrt(d)
   Mask mask{};
   std::optional<double> sink{};  ///< one extra logit in every denominator
@@ -41,6 +43,20 @@ struct Experiment {
 
 /// True if the experiment works in double: a format in it has more than 24 significant bits.
 bool works_in_double(const Experiment& e);
+
+/// Keys: rows of K and V.
+constexpr int key_count(const Problem& p) { return p.n_k > 0 ? p.n_k : p.n; }
+/// Columns of V and O.
+constexpr int value_columns(const Problem& p) { return p.d_v > 0 ? p.d_v : p.d; }
+constexpr AttentionShape shape_of(const Problem& p) { return {p.n, key_count(p), p.d, value_columns(p)}; }
+/// The key at which query 0 stands, from which masks and ALiBi count: the last query stands at the last key (bottom-right, as
+/// in FlashAttention since 2.1), or the first at the first (top-left).
+constexpr int diagonal(const Problem& p) { return p.mask.top_left ? 0 : key_count(p) - p.n; }
+/// The keys that query `row` sees.
+constexpr Keys visible_keys(const Problem& p, int row) { return visible_keys(p.mask, row + diagonal(p), key_count(p)); }
+
+/// The keys that some of the queries first .. last see; empty where none sees any.
+Keys keys_of_rows(const Problem& p, int first, int last);
 
 /// The factor of the scores.
 double scale_of(const Problem& p);

@@ -42,8 +42,8 @@ void visit_real(V& v, const ExperimentParameter& p, T& x) {
 }
 
 /// A visitor V has: integer(key, x, min, max), real(key, x, range), optional_real(key, x, range), flag(key, x), text(key, x),
-/// hex(key, x), choice(key, x, names), format(key, x), rounding(key, x), policy(key, precision), object(key, function).
-/// The second parameter is the value or, for a visitor that only looks, the const value.
+/// hex(key, x), choice(key, x, names), format(key, x), rounding(key, x), scaling(key, x), policy(key, precision), object(key,
+/// function). The second parameter is the value or, for a visitor that only looks, the const value.
 template <class V, class I>
 void visit_input(V& v, I& input) {
   v.choice("kind", input.kind, input_names);
@@ -57,6 +57,7 @@ template <class V, class M>
 void visit_mask(V& v, M& mask) {
   v.choice("kind", mask.kind, mask_names);
   visit_whole(v, parameter("window"), mask.window);
+  v.flag("top_left", mask.top_left);
 }
 
 template <class V, class P>
@@ -64,7 +65,9 @@ void visit_problem(V& v, P& problem) {
   v.object("input", [&](auto& inner) { visit_input(inner, problem.input); });
   v.integer("seed", problem.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
   visit_whole(v, parameter("n"), problem.n);
+  visit_whole(v, parameter("n_k"), problem.n_k);
   visit_whole(v, parameter("d"), problem.d);
+  visit_whole(v, parameter("d_v"), problem.d_v);
   visit_real(v, parameter("scale"), problem.scale);
   v.object("mask", [&](auto& inner) { visit_mask(inner, problem.mask); });
   v.optional_real("sink", problem.sink, parameter("sink").range);
@@ -79,6 +82,19 @@ void visit_precision(V& v, P& precision) {
   for (int i = 0; i < step_count; ++i) v.rounding(name(static_cast<Step>(i)), precision[static_cast<Step>(i)]);
   v.flag("sum_rounded_P", precision.sum_rounded_P);
   v.flag("accumulate_in_O", precision.accumulate_in_O);
+}
+
+template <class V, class S>
+void visit_scalings(V& v, S& s) {
+  v.scaling("Q", s.Q);
+  v.scaling("K", s.K);
+  v.scaling("V", s.V);
+  v.scaling("P", s.P);
+  v.flag("hadamard", s.hadamard);
+  v.flag("smooth_K", s.smooth_K);
+  visit_whole(v, parameter("scaling.smooth_Q"), s.smooth_Q);
+  v.flag("smooth_V", s.smooth_V);
+  v.rounding("smoothed", s.smoothed);
 }
 
 template <class V, class M>
@@ -101,6 +117,7 @@ void visit_method(V& v, M& method) {
     inner.choice("pv", method.accumulator.pv, accumulator_names);
   });
   visit_whole(v, parameter("flush"), method.flush);
+  v.object("scaling", [&](auto& inner) { visit_scalings(inner, method.scaling); });
   v.policy("policy", method.precision);
   v.object("precision", [&](auto& inner) { visit_precision(inner, method.precision); });
 }

@@ -9,12 +9,22 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/experiment/shape.h"
+
 namespace attoscope {
 
-/// Q, K, V of one head, row-major N x d, as read from a file or drawn.
+class AllHeads;
+
+/// Q, K, V of one head, row-major, as read from a file or drawn.
 struct Tensors {
-  int n = 0, d = 0;
+  int n = 0, n_k = 0;  ///< rows of Q; of K and V
+  int d = 0, d_v = 0;  ///< columns of Q and K; of V
   std::vector<double> q, k, v;
+  std::shared_ptr<const AllHeads> all_heads{};  ///< of the same call; null: there is no other head
+
+  /// Without numbers yet.
+  static Tensors shaped(const AttentionShape& s) { return {s.n, s.n_k, s.d, s.d_v, {}, {}, {}, {}}; }
+  AttentionShape shape() const { return {n, n_k, d, d_v}; }
 };
 
 enum class InputKind : std::uint8_t {
@@ -50,7 +60,7 @@ struct Input {
   }
 };
 
-/// The output of a kernel outside this program, n x d. The file is read outside kernels/; `values` then holds what was read.
+/// The output of a kernel outside this program, n x d_v. The file is read outside kernels/; `values` then holds what was read.
 struct KernelOutput {
   std::string file;          ///< FILE.npy or FILE.safetensors[:INDEX]; empty: none
   int index = 0;             ///< which head

@@ -1,13 +1,16 @@
 #include "kernels/experiment/kernel_presets.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/scaled_kernels.h"
 
 namespace attoscope {
 namespace {
@@ -97,19 +100,31 @@ constexpr std::array<Kernel, 6> table{{
      fa4_sm100,
      Algorithm::flash4},
 }};
-constexpr auto all_presets = [] {
-  std::array<KernelPreset, table.size()> presets;
-  for (std::size_t i = 0; i < table.size(); ++i) presets[i] = table[i].preset;
+/// Both tables as presets.
+const std::vector<KernelPreset>& all_presets() {
+  static const std::vector<KernelPreset> presets = [] {
+    std::vector<KernelPreset> all;
+    for (const Kernel& k : table) all.push_back(k.preset);
+    for (const ScaledKernel& k : scaled_kernels()) all.push_back({k.name, k.what, k.source});
+    return all;
+  }();
   return presets;
-}();
+}
 
-const Kernel& kernel_of(std::string_view name) {
-  std::string known;
-  for (const Kernel& k : table) {
-    if (k.preset.name == name) return k;
-    known += (known.empty() ? "" : ", ") + std::string(k.preset.name);
-  }
-  throw std::invalid_argument("kernel " + in_quotes(name) + " is unknown: expected one of " + known);
+/// Null: it is one of the scaled kernels.
+const Kernel* plain_kernel(std::string_view name) {
+  const auto found = std::ranges::find(table, name, [](const Kernel& k) { return k.preset.name; });
+  return found == table.end() ? nullptr : &*found;
+}
+/// Their methods, which follow neither the problem nor the main format, are made once.
+const Method& scaled_method(std::string_view name) {
+  static const std::vector<Method> methods = [] {
+    std::vector<Method> all;
+    for (const ScaledKernel& k : scaled_kernels()) all.push_back(method_of(k));
+    return all;
+  }();
+  const auto found = std::ranges::find(scaled_kernels(), name, &ScaledKernel::name);
+  return methods[static_cast<std::size_t>(found - scaled_kernels().begin())];
 }
 
 TileSizes tiles_of(std::span<const Tiles> tiles, const Problem& p) {
@@ -134,31 +149,44 @@ Method method_of(const Kernel& k, const Problem& p, const Format& main) {
   return m;
 }
 
+/// Either kind.
+Method method_called(std::string_view name, const Problem& p, const Format& main) {
+  const Kernel* const k = plain_kernel(name);
+  return k != nullptr ? method_of(*k, p, main) : scaled_method(name);
+}
+
 }  // namespace
 
-std::span<const KernelPreset> kernel_presets() { return all_presets; }
+std::span<const KernelPreset> kernel_presets() { return all_presets(); }
 
-const KernelPreset& kernel_preset(std::string_view name) { return kernel_of(name).preset; }
+const KernelPreset& kernel_preset(std::string_view name) {
+  std::string known;
+  for (const KernelPreset& preset : all_presets()) {
+    if (preset.name == name) return preset;
+    known += (known.empty() ? "" : ", ") + std::string(preset.name);
+  }
+  throw std::invalid_argument("kernel " + in_quotes(name) + " is unknown: expected one of " + known);
+}
 
 Experiment with_kernel(Experiment e, const KernelPreset& kernel) {
-  const Kernel& k = kernel_of(kernel.name);
-  if (k.fp8) {
+  const Kernel* const k = plain_kernel(kernel.name);
+  if (k != nullptr && k->fp8) {
     e = with_format(std::move(e), e4m3);
   } else if (e.format != bf16 && e.format != fp16) {
     e = with_format(std::move(e), bf16);
   }
-  e.a = method_of(k, e.problem, e.format);
+  e.a = method_called(kernel.name, e.problem, e.format);
   return e;
 }
 
 Experiment with_kernel_as_b(Experiment e, const KernelPreset& kernel) {
-  e.b = method_of(kernel_of(kernel.name), e.problem, e.format);
+  e.b = method_called(kernel.name, e.problem, e.format);
   return e;
 }
 
 std::string_view kernel_name(const Method& m, const Problem& problem, const Format& main) {
-  for (const Kernel& k : table)
-    if (method_of(k, problem, main) == m) return k.preset.name;
+  for (const KernelPreset& preset : all_presets())
+    if (method_called(preset.name, problem, main) == m) return preset.name;
   return {};
 }
 

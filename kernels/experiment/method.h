@@ -8,6 +8,7 @@
 
 #include "kernels/arithmetic/accumulator.h"
 #include "kernels/arithmetic/precision.h"
+#include "kernels/experiment/scaling.h"
 
 namespace attoscope {
 
@@ -68,6 +69,7 @@ struct Method {
   /// flash2, flash4, split_kv: after how many tiles of a row the sum of P.V is added to O and starts at 0 again, counted from
   /// the row's, or the run's, first tile; after the last one in any case. 0: never, P.V continues in O.
   int flush = flush_of_policy;
+  Scalings scaling{};
   Precision precision{};
 
   friend bool operator==(const Method&, const Method&) = default;

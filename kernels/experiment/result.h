@@ -33,6 +33,14 @@ struct HardwareCheck {
   double emulator_mean_ulp = 0;  ///< mean of the same; NaN where nothing is finite
 };
 
+/// Where the error of a method comes from whose Q, K and V are stored with scales. Element by element, output - golden =
+/// (output - golden of the stored) + (golden of the stored - golden): the arithmetic, and the storage.
+struct ErrorParts {
+  std::shared_ptr<const Matrix> stored_golden;  ///< the golden value on the numbers that stored Q, K and V stand for
+  Deviation storage;                            ///< that against golden, like the next without Wasserstein-1
+  Deviation arithmetic;                         ///< the output against that
+};
+
 class DeviceMatrices;
 
 struct Result {
@@ -48,8 +56,9 @@ struct Result {
   std::shared_ptr<const DeviceMatrices> on_device;  ///< the same matrices on a GPU; null: computed on the CPU
   double golden_rms = 0;
   std::int64_t golden_nonfinite = 0;
-  Deviation a_error, b_error, a_minus_b;  ///< a and b against golden; a against b
-  std::optional<HardwareCheck> hardware;  ///< of a where a is `hardware`, else of b where b is
+  Deviation a_error, b_error, a_minus_b;       ///< a and b against golden; a against b
+  std::optional<ErrorParts> a_parts, b_parts;  ///< of methods that store Q, K or V with scales
+  std::optional<HardwareCheck> hardware;       ///< of a where a is `hardware`, else of b where b is
   Rescales rescales;
   RescaleMap rescale_map;
   Trace trace;

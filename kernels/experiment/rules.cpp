@@ -148,16 +148,20 @@ Format format_of_output(const KernelOutput& o, const Format& main) {
   return o.type == "F32" ? fp32 : main;
 }
 
-Problem with_sizes(Problem p, int n, int d) {
-  p.n = n;
-  p.d = d;
+Problem with_shape(Problem p, const AttentionShape& s) {
+  p.n = s.n;
+  p.n_k = s.n_k == s.n ? 0 : s.n_k;
+  p.d = s.d;
+  p.d_v = s.d_v == s.d ? 0 : s.d_v;
   return p;
 }
 
-Problem fitted(Problem p, int n, int d) {
-  p.n = std::min(p.n, n);
-  p.d = d;
-  return p;
+Problem fitted(Problem p, const AttentionShape& given) {
+  const bool counted_apart = given.n != given.n_k || p.n_k > 0;
+  AttentionShape s = given;
+  s.n = std::min(p.n, given.n);
+  s.n_k = counted_apart ? (p.n_k > 0 ? std::min(p.n_k, given.n_k) : given.n_k) : s.n;
+  return with_shape(p, s);
 }
 
 LoadedPlace loaded_place(const Experiment& e) {

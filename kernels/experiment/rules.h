@@ -83,10 +83,10 @@ KernelOutput with_head(KernelOutput output, int index);
 /// bits or fewer stays, since kernels in such a format give wider outputs.
 Format format_of_output(const KernelOutput& output, const Format& main);
 /// Sizes of a file's tensors, whole: what a file that has just been chosen brings along.
-Problem with_sizes(Problem problem, int n, int d);
+Problem with_shape(Problem problem, const AttentionShape& shape);
 /// Sizes made to fit a file whose tensors may be shorter than what was asked for, or of another d: what the window and lessons
 /// do, which show the result. Commands and sweeps compute what they were told, and refuse what does not fit.
-Problem fitted(Problem problem, int n, int d);
+Problem fitted(Problem problem, const AttentionShape& given);
 
 /// Somebody's output in the place of a or of b; the other is computed as by default where it was an output before.
 enum class LoadedPlace : std::uint8_t { a, b, nowhere };

@@ -7,7 +7,7 @@
 namespace attoscope {
 namespace {
 
-constexpr std::string_view stochastically = "/stochastic";
+constexpr std::string_view stochastically = "/stochastic", aligned_top_left = ":top-left";
 
 }  // namespace
 
@@ -43,16 +43,25 @@ Rounding parse_rounding(std::string_view text) {
 
 std::string mask_text(const Mask& mask) {
   const std::string kind(mask_names[static_cast<std::size_t>(mask.kind)]);
-  return mask.has_width() ? kind + ":" + std::to_string(mask.window) : kind;
+  return (mask.has_width() ? kind + ":" + std::to_string(mask.window) : kind) +
+         std::string(mask.top_left ? aligned_top_left : "");
 }
 
 Mask parse_mask(std::string_view text) {
   if (text == "none") return {};
+  if (text.ends_with(aligned_top_left)) {
+    Mask mask = parse_mask(text.substr(0, text.size() - aligned_top_left.size()));
+    if (mask.top_left) throw std::invalid_argument("mask " + in_quotes(text) + " says :top-left twice, expected it once");
+    mask.top_left = true;  // without a mask, too: ALiBi counts from there
+    return mask;
+  }
   if (text == "causal") return {Mask::Kind::causal};
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   if (name != "window" && name != "padding")
-    throw std::invalid_argument("mask " + in_quotes(text) + " is unknown, expected none, causal, window:W or padding:W");
+    throw std::invalid_argument("mask " + in_quotes(text) +
+                                " is unknown, expected none, causal, window:W or padding:W, and :top-left after it where the "
+                                "first query stands at the first key");
   const auto width = colon == std::string_view::npos ? std::nullopt : to_number<int>(text.substr(colon + 1));
   if (width && *width >= 1 && *width <= max_tile) return {name == "window" ? Mask::Kind::window : Mask::Kind::padding, *width};
   throw std::invalid_argument("mask " + in_quotes(text) + " has no width, expected " + std::string(name) + ":W with W " +

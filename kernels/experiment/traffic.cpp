@@ -6,6 +6,7 @@
 
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/stored_bytes.h"
 
 namespace attoscope {
 namespace {
@@ -19,20 +20,19 @@ struct Visited {
 
 /// With reversed keys the tiles start at the last one.
 Visited visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
-  const std::int64_t row_tiles = tile_count(p.n, rows), key_tiles = tile_count(p.n, keys);
+  const int n_k = key_count(p);
+  const std::int64_t row_tiles = tile_count(p.n, rows), key_tiles = tile_count(n_k, keys);
   Visited v;
   v.tiles = row_tiles * key_tiles;
   for (std::int64_t i = 0; i < row_tiles; ++i) {
     const int first_row = static_cast<int>(i * rows), end_row = std::min(p.n, first_row + rows);
-    // the first row that sees a key sees the earliest one
-    const Keys earliest = visible_keys(p.mask, first_row, p.n), latest = visible_keys(p.mask, end_row - 1, p.n);
-    int first = earliest.empty() ? latest.first : earliest.first, end = latest.end;
+    auto [first, end] = keys_of_rows(p, first_row, end_row - 1);
     if (end <= first) continue;
-    if (reversed) first = p.n - std::exchange(end, p.n - first);
+    if (reversed) first = n_k - std::exchange(end, n_k - first);
     const std::int64_t tile0 = first / keys, tile1 = (end + keys - 1) / keys;
     v.visited += tile1 - tile0;
     v.query_rows += static_cast<double>(tile1 - tile0) * (end_row - first_row);
-    v.key_rows += static_cast<double>(std::min<std::int64_t>(p.n, tile1 * keys) - tile0 * keys);
+    v.key_rows += static_cast<double>(std::min<std::int64_t>(n_k, tile1 * keys) - tile0 * keys);
   }
   return v;
 }
@@ -41,26 +41,33 @@ Visited visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
 
 Traffic traffic(const Experiment& e) {
   const Problem& p = e.problem;
-  const double n = p.n, d = p.d;
-  const int rows = std::min(e.a.block_q, p.n), keys = std::min(e.a.block_k, p.n);
+  const double n = p.n, n_k = key_count(p), d = p.d, d_v = value_columns(p);
+  const int rows = std::min(e.a.block_q, p.n), keys = std::min(e.a.block_k, key_count(p));
   const Visited v = visited_tiles(p, rows, keys, e.a.reverse_keys);
   Traffic t;
   t.element_bytes = element_bytes(e.format);
-  t.on_chip_elements = 2ll * keys * p.d + 2ll * rows * p.d;
+  t.on_chip_elements = 1ll * (keys + rows) * (p.d + value_columns(p));
   t.tiles = v.tiles;
   t.skipped_tiles = v.tiles - v.visited;
+  const double Q = d * stored_bytes(e, ScaledTensor::Q), other = t.element_bytes,
+               KV = d * stored_bytes(e, ScaledTensor::K) + d_v * stored_bytes(e, ScaledTensor::V);  // of a row
   // read Q, K; write S; read S; write P; read P, V; write O
-  t.algorithm0 = (4 * n * d + 4 * n * n) * t.element_bytes;
+  t.algorithm0 = n * (Q + d_v * other) + n_k * KV + 4 * n * n_k * other;
   // K, V once; for every visited tile read Q, O, l, m and write O, l, m
-  t.flash1 = (2 * n * d + v.query_rows * (3 * d + 4)) * t.element_bytes;
+  t.flash1 = n_k * KV + v.query_rows * (Q + (2 * d_v + 4) * other);
   // Q and O once, the log-sum-exp once; for every visited tile read K, V
-  t.flash2 = (2 * n * d + n + v.key_rows * 2 * d) * t.element_bytes;
+  t.flash2 = n * (Q + d_v * other) + n * other + v.key_rows * KV;
   return t;
 }
 
 int element_bytes(const Format& f) { return (1 + f.exponent_bits + f.mantissa_bits + 7) / 8; }
 
 double visible_pairs(const Problem& p) {
+  if (key_count(p) != p.n) {
+    double pairs = 0;
+    for (int row = 0; row < p.n; ++row) pairs += std::max(0, visible_keys(p, row).end - visible_keys(p, row).first);
+    return pairs;
+  }
   const double n = p.n, triangle = n * (n + 1) / 2;
   const double beyond = std::max(0.0, n - p.mask.window), corner = beyond * (beyond + 1) / 2;
   switch (p.mask.kind) {
@@ -76,11 +83,11 @@ double visible_pairs(const Problem& p) {
   return 0;
 }
 
-double useful_flops(const Problem& p) { return 4.0 * p.d * visible_pairs(p); }
+double useful_flops(const Problem& p) { return 2.0 * (p.d + value_columns(p)) * visible_pairs(p); }
 
 OnChip on_chip(const Problem& p, const Method& m) {
-  const double rows = std::min(m.block_q, p.n), keys = std::min(m.block_k, p.n), d = p.d;
-  return {.Q = rows * d, .K = keys * d, .V = keys * d, .O = rows * d, .S = rows * keys, .m_and_l = 2 * rows};
+  const double rows = std::min(m.block_q, p.n), keys = std::min(m.block_k, key_count(p)), d = p.d, d_v = value_columns(p);
+  return {.Q = rows * d, .K = keys * d, .V = keys * d_v, .O = rows * d_v, .S = rows * keys, .m_and_l = 2 * rows};
 }
 
 double ridge(const DataSheet& machine) { return 1e3 * machine.tera_flops / machine.giga_bytes; }

@@ -46,14 +46,14 @@ std::optional<double> DeviceTimes::at(double work) const {
 QuestionSize size_of(const Experiment& e) {
   double keys = 0;
   for (const int row : computed_rows(e.problem)) {
-    const Keys seen = visible_keys(e.problem.mask, row, e.problem.n);
+    const Keys seen = visible_keys(e.problem, row);
     keys += std::max(0, seen.end - seen.first);
   }
   const auto rounds = [](const Method& m) {
     return m.precision[Step::qk_step].kind != Rounding::Kind::exact ||
            m.precision[Step::pv_step].kind != Rounding::Kind::exact || m.accumulator != Accumulators{};
   };
-  return {2 * keys * e.problem.d, works_in_double(e), rounds(e.a) || rounds(e.b)};
+  return {keys * (e.problem.d + value_columns(e.problem)), works_in_double(e), rounds(e.a) || rounds(e.b)};
 }
 
 void MeasuredTimes::took(bool gpu, const QuestionSize& size, const Timing& timing, bool fresh) {

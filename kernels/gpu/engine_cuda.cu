@@ -62,7 +62,7 @@ class Gpu {
                               first + part.first,
                               part.range,
                               scratch_.get(),
-                              out + static_cast<std::ptrdiff_t>(part.first) * job.d,
+                              out + static_cast<std::ptrdiff_t>(part.first) * job.d_v,
                               reached_.get()};
       return timed([&] { launch(mine.job, slice, notes, stream_); });
     });
@@ -325,10 +325,10 @@ class GpuEngine final : public Engine {
   template <class T, class Part>
   Matrix split(const Job<T>& job, const std::vector<int>& rows, const WarpShape& shape, Output output, const StopSign& stop,
                Part part) {
-    const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d), width = static_cast<std::size_t>(shape.rows);
+    const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d_v), width = static_cast<std::size_t>(shape.rows);
     const std::size_t warps = (count + width - 1) / width, per_gpu = (warps + gpus_.size() - 1) / gpus_.size() * width;
     retired_->free();
-    Matrix whole{static_cast<int>(count), job.d, zeros<double>(count * d, stop)};
+    Matrix whole{static_cast<int>(count), job.d_v, zeros<double>(count * d, stop)};
     Buffer<double> first_part;
     side_by_side(gpus_.size(), [&](std::size_t i) {
       const std::size_t first = std::min(count, i * per_gpu), end = std::min(count, first + per_gpu);

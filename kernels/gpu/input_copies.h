@@ -26,9 +26,10 @@ class InputCopies {
   template <class T, class F>
   CopiedJob<T, Copy> of(Job<T> job, std::uint64_t generation, F copy) {
     if (generation != 0 && generation != generation_) held_.clear(), generation_ = generation;
-    const std::size_t bytes = static_cast<std::size_t>(job.n) * static_cast<std::size_t>(job.d) * sizeof(T);
     std::vector<Copy> own;
-    for (const T** const array : {&job.q, &job.k, &job.v}) {
+    for (const auto& [array, count] : arrays_of(job)) {
+      if (*array == nullptr) continue;
+      const std::size_t bytes = count * sizeof(T);
       if (generation == 0) {
         own.push_back(copy(reinterpret_cast<const char*>(*array), bytes));
         *array = reinterpret_cast<const T*>(own.back().get());
@@ -40,6 +41,17 @@ class InputCopies {
   }
 
  private:
+  /// A job's arrays, and how many numbers each holds.
+  template <class T>
+  static std::vector<std::pair<const T**, std::size_t>> arrays_of(Job<T>& job) {
+    const std::size_t queries = static_cast<std::size_t>(job.queries), keys = static_cast<std::size_t>(job.n),
+                      d = static_cast<std::size_t>(job.d), d_v = static_cast<std::size_t>(job.d_v);
+    JobScales<T>& s = job.scales;
+    return {{&job.q, queries * d}, {&job.k, keys * d}, {&job.v, keys * d_v},
+            {&s.q, queries},       {&s.k, keys},       {&s.bias, static_cast<std::size_t>(s.bias_count)},
+            {&s.o, d_v},           {&s.o_offset, d_v}};
+  }
+
   struct Held {
     const char* host;
     std::size_t bytes;

@@ -63,7 +63,8 @@ class Judge {
       for (double& z : y) z = round(output_.claim.format, z);
       return y;
     };
-    inputs_ = std::make_shared<const Tensors>(Tensors{given.n, given.d, rounded(given.q), rounded(given.k), rounded(given.v)});
+    inputs_ = std::make_shared<const Tensors>(
+        Tensors{given.n, given.n_k, given.d, given.d_v, rounded(given.q), rounded(given.k), rounded(given.v)});
     if (inputs_->q != given.q || inputs_->k != given.k || inputs_->v != given.v) given_ = p_.input.tensors;
   }
 

@@ -94,7 +94,7 @@ class RivalRuns {
 
   Matrix run_method(const Problem& p, const Method& m, const Operands<T>& x, RowState<T>* state) const {
     if (!m.reverse_keys) return run(job(p, m, claim_.format, x), rows_, state, stop_);
-    const Operands<T> reversed = with_reversed_keys(x, p.d);
+    const Operands<T> reversed = with_reversed_keys(x, shape_of(p));
     return run(job(p, m, claim_.format, reversed), rows_, state, stop_);
   }
 

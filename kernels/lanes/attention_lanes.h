@@ -24,14 +24,14 @@ class AttentionBlock : private TileSteps<T, Observer> {
                                                    same(rescaled, job[Step::l]) && same(rescaled, job[Step::O]));
     run_state_ = arena.template take<T>(static_cast<std::size_t>(runs_) * 3 * R);
     runs_of_ = arena.template take<T>(R);
-    run_o_ = arena.template take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d) * R);
+    run_o_ = arena.template take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d_v) * R);
   }
 
   /// Writes the block's rows of the output, row-major, once all work is done. Returns how much is done (see PartialWork::end).
   ATTOSCOPE_HOST_DEVICE std::int64_t run(double* out) {
     cursor_.begin();
     this->load_rows();
-    step(job_.d, [&] { this->clear_state(); });
+    step(job_.d_v, [&] { this->clear_state(); });
     if (this->sees_keys()) run_algorithm();
     step(1, [&] { store_output(out); });
     return cursor_.end();
@@ -80,13 +80,13 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void flash2_tile() {
     advance_max();
     this->softmax_tile(state_.m, true, sums_P());
-    step(2 * job_.d, [&] {
+    step(2 * job_.d_v, [&] {
       update_l();
       rescale_O();
     });
     const Array sums = job_.flush == 0 ? state_.O : job_.flush == 1 ? scratch_.PV : state_.pending;
     this->weighted_values(sums, job_.flush != 1);
-    step(2 * job_.d, [&] {
+    step(2 * job_.d_v, [&] {
       update_O();
       report_tile();
     });
@@ -114,7 +114,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
     this->softmax_tile(scratch_.m_tile, true, sums_P());
     this->weighted_values(scratch_.PV, false);
-    step(8 * job_.d, [&] {
+    step(8 * job_.d_v, [&] {
       round_columns(scratch_.PV, Step::PV, tile_.index);
       merge_tile();
       this->report();
@@ -132,7 +132,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
     this->normalise();
     this->weighted_values(state_.O, false);
-    step(2 * job_.d, [&] {
+    step(2 * job_.d_v, [&] {
       round_normalised_O();
       this->report();
     });
@@ -157,17 +157,17 @@ class AttentionBlock : private TileSteps<T, Observer> {
       this->weighted_values(state_.O, true);
     });
     this->enter(0, 0, rows_.any.first, rows_.any.end);
-    step(2 * job_.d, [&] { round_normalised_O(); });
+    step(2 * job_.d_v, [&] { round_normalised_O(); });
   }
 
   /// Runs of tiles as if each were alone, then the merge.
   ATTOSCOPE_HOST_DEVICE void split_kv() {
     const int per_run = (tiles() - 1) / runs_ + 1;
     for (int run = 0; run < runs_; ++run) {
-      step(job_.d, [&] { this->clear_state(); });
+      step(job_.d_v, [&] { this->clear_state(); });
       run_first_ = run * per_run;
       each_tile(run_first_, run_first_ + per_run, [&] { flash2_tile(); });
-      step(2 * job_.d, [&] {
+      step(2 * job_.d_v, [&] {
         flush_rest();
         save_run(run);
       });
@@ -178,14 +178,14 @@ class AttentionBlock : private TileSteps<T, Observer> {
 
   /// Adds the sink to l, and rescales O where the algorithm keeps it normalised.
   ATTOSCOPE_HOST_DEVICE void finish() {
-    if (job_.flush > 1 && runs_ == 0) step(2 * job_.d, [&] { flush_rest(); });
+    if (job_.flush > 1 && runs_ == 0) step(2 * job_.d_v, [&] { flush_rest(); });
     if (normalises_P(job_.method.algorithm) || !job_.has_sink) return;
     const bool normalised = job_.method.algorithm == Algorithm::flash1;
-    step(2 * job_.d, [&] {
+    step(2 * job_.d_v, [&] {
       const Array l_before = tile_sum();  // no tile needs it any more
       for (int r = 0; r < vectors; ++r) vec(l_before)[r] = vec(state_.l)[r];
       add_sink();
-      for (int i = 0; normalised && i < job_.d * vectors; ++i)
+      for (int i = 0; normalised && i < job_.d_v * vectors; ++i)
         vec(state_.O)[i] = vec(state_.O)[i] * vec(l_before)[i % vectors] / vec(state_.l)[i % vectors];
     });
   }
@@ -195,15 +195,18 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const bool divides = !normalises_P(job_.method.algorithm) && job_.method.algorithm != Algorithm::flash1;
     const auto o = vec(state_.O), l = vec(state_.l);
     this->enter(0, 0, rows_.any.first, rows_.any.end);
-    if (divides) {
+    if (divides && !job_.is_scaled_at_the_end()) {
       fill_columns(state_.O, Step::output, [&](int i, int r) { return o[i] / l[r]; }, 0);
+    } else if (job_.is_scaled_at_the_end()) {
+      const auto scaled = [&](int i, int r) { return job_.scales.output(divides ? o[i] / l[r] : o[i], i / vectors); };
+      fill_columns(state_.O, Step::output, scaled, 0);
     } else {
       round_columns(state_.O, Step::output, 0);
     }
     for (int lane = 0; lane < block_.count; ++lane) {
       const bool sees_no_key = job_.keys_of(block_.rows[lane]).empty();
-      for (int c = 0; c < job_.d; ++c)
-        out[static_cast<std::ptrdiff_t>(lane) * job_.d + c] = sees_no_key ? 0 : static_cast<double>(state_.O[c * R + lane]);
+      for (int c = 0; c < job_.d_v; ++c)
+        out[static_cast<std::ptrdiff_t>(lane) * job_.d_v + c] = sees_no_key ? 0 : static_cast<double>(state_.O[c * R + lane]);
     }
     if constexpr (requires(const Observer& w, const T* x) { w.state(block_, x, x); }) report_state();
   }
@@ -277,7 +280,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void flush(int key) {
     add_to_O(state_.pending, key);
     const V one = splat<V>(1);
-    for (int i = 0; i < job_.d * vectors; ++i) {
+    for (int i = 0; i < job_.d_v * vectors; ++i) {
       V& sum = vec(state_.pending)[i];
       sum = active(i % vectors) == one ? V{} : sum;
     }
@@ -292,7 +295,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void report_tile() {
     if (job_.flush <= 1 || !this->observer_.wanted()) return this->report();
     const Array O = state_.O;
-    for (int i = 0; i < job_.d * R; ++i) scratch_.PV[i] = state_.pending[i];
+    for (int i = 0; i < job_.d_v * R; ++i) scratch_.PV[i] = state_.pending[i];
     round_columns(scratch_.PV, Step::PV, -1);
     fill_columns(scratch_.PV, Step::O, [o = vec(O), pv = vec(scratch_.PV)](int i, int) { return o[i] + pv[i]; }, -1);
     state_.O = scratch_.PV;
@@ -311,7 +314,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
         old_share[r] = rounder(vec(scratch_.alpha)[r] * vec(state_.l)[r], Where{r, tile_.index, -1});
         vec(sum)[r] = rounder(vec(beta)[r] * vec(sum)[r], Where{r, tile_.index, -2});
       }
-      for (int c = 0; c < job_.d; ++c)
+      for (int c = 0; c < job_.d_v; ++c)
         for (int r = 0; r < vectors; ++r) {
           V& pv = vec(scratch_.PV)[c * vectors + r];
           V& o = vec(state_.O)[c * vectors + r];
@@ -335,11 +338,10 @@ class AttentionBlock : private TileSteps<T, Observer> {
     this->enter(0, 0, rows_.any.first, rows_.any.end);  // the random bits must not depend on which tile was the block's last
     const Array share = scratch_.m_tile;                // no tile needs it any more
     fill_rows(share, Step::shifted, [&](int r) { return is_merged(r, job_.sink - vec(state_.m)[r], sink_exponent(r)); }, -1);
-    const T lift = power_of_two<T>(job_.method.p_exponent);
     fill_rows(
         share, Step::e,
         [&](int r) {
-          const V x = vec(share)[r], lone = (this->exp2() ? exponential2(x) : exponential(x)) * lift;
+          const V x = vec(share)[r], lone = (this->exp2() ? exponential2(x) : exponential(x)) * job_.lift;
           return is_merged(r, exponential(x), lone);
         },
         -1);
@@ -348,7 +350,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE V sink_exponent(int r) const {
     if (!this->exp2()) return job_.sink - vec(state_.m)[r];
     const V log2_e = splat<V>(static_cast<T>(0x1.71547652b82fep+0));
-    return fused(splat<V>(job_.sink), log2_e, -(vec(state_.m)[r] * job_.exp2_scale));
+    return fused(splat<V>(job_.sink), log2_e, -(vec(state_.m)[r] * job_.exp2_scale - job_.shift));
   }
   /// `merged` in the rows whose state is a merge of several runs.
   ATTOSCOPE_HOST_DEVICE V is_merged(int r, V merged, V otherwise) const {
@@ -360,7 +362,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE Array run_m(int run) { return run_state_ + run * 3 * R; }
   ATTOSCOPE_HOST_DEVICE Array run_l(int run) { return run_m(run) + R; }
   ATTOSCOPE_HOST_DEVICE Array run_started(int run) { return run_m(run) + 2 * R; }
-  ATTOSCOPE_HOST_DEVICE Array run_o(int run) { return run_o_ + static_cast<std::ptrdiff_t>(run) * job_.d * R; }
+  ATTOSCOPE_HOST_DEVICE Array run_o(int run) { return run_o_ + static_cast<std::ptrdiff_t>(run) * job_.d_v * R; }
 
   ATTOSCOPE_HOST_DEVICE void save_run(int run) {
     for (int i = 0; i < R; ++i) {
@@ -368,15 +370,15 @@ class AttentionBlock : private TileSteps<T, Observer> {
       run_l(run)[i] = state_.l[i];
       run_started(run)[i] = state_.started[i];
     }
-    for (int i = 0; i < job_.d * R; ++i) run_o(run)[i] = state_.O[i];
+    for (int i = 0; i < job_.d_v * R; ++i) run_o(run)[i] = state_.O[i];
   }
 
   /// The runs' common state. A row with keys in one run only has that run's state; with several, m is the largest
   /// log-sum-exp, l and O are the sums of w and w * (O/l), w = round(exp(lse - m)), in ascending order of the runs.
   ATTOSCOPE_HOST_DEVICE void merge_runs() {
-    step(32 * runs_ + job_.d, [&] { begin_merge(); });
-    for (int run = 0; run < runs_; ++run) step(8 * job_.d, [&] { add_run(run); });
-    for (int run = 0; run < runs_; ++run) step(job_.d, [&] { restore_single(run); });
+    step(32 * runs_ + job_.d_v, [&] { begin_merge(); });
+    for (int run = 0; run < runs_; ++run) step(8 * job_.d_v, [&] { add_run(run); });
+    for (int run = 0; run < runs_; ++run) step(job_.d_v, [&] { restore_single(run); });
   }
 
   ATTOSCOPE_HOST_DEVICE void begin_merge() {
@@ -391,7 +393,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       vec(state_.l)[r] = V{};
       vec(runs_of_)[r] = count;
     }
-    for (int i = 0; i < job_.d * vectors; ++i) vec(state_.O)[i] = V{};
+    for (int i = 0; i < job_.d_v * vectors; ++i) vec(state_.O)[i] = V{};
   }
 
   /// Restores the run's state in the rows that have no other run.
@@ -401,7 +403,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       const V single = vec(run_started(run))[r] == one ? vec(runs_of_)[r] : V{};
       vec(state_.m)[r] = single == one ? vec(run_m(run))[r] : vec(state_.m)[r];
       vec(state_.l)[r] = single == one ? vec(run_l(run))[r] : vec(state_.l)[r];
-      for (int c = 0; c < job_.d; ++c) {
+      for (int c = 0; c < job_.d_v; ++c) {
         V& o = vec(state_.O)[c * vectors + r];
         o = single == one ? vec(run_o(run))[c * vectors + r] : o;
       }
@@ -413,10 +415,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const V lse = lone_log_sum_exp(vec(run_m(run))[r], vec(run_l(run))[r]);
     return vec(run_started(run))[r] == splat<V>(1) ? lse : splat<V>(-infinity);
   }
-  ATTOSCOPE_HOST_DEVICE V lone_log_sum_exp(V m, V l) const {
-    const T lift = static_cast<T>(job_.method.p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
-    return m * job_.score_unit + (logarithm(l) - lift);
-  }
+  ATTOSCOPE_HOST_DEVICE V lone_log_sum_exp(V m, V l) const { return m * job_.score_unit + (logarithm(l) - job_.log_lift); }
 
   ATTOSCOPE_HOST_DEVICE void add_run(int run) {
     fill_rows(
@@ -424,7 +423,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const auto o = vec(run_o(run)), l = vec(run_l(run)), started = vec(run_started(run));
     const V one = splat<V>(1);
     with(Step::rescaled, [&](auto rounder) {
-      for (int c = 0; c < job_.d; ++c)
+      for (int c = 0; c < job_.d_v; ++c)
         for (int r = 0; r < vectors; ++r)
           vec(scratch_.PV)[c * vectors + r] =
               rounder(vec(scratch_.alpha)[r] * (o[c * vectors + r] / l[r]), Where{r, c, -2 - run});
@@ -436,7 +435,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       }
     });
     with(Step::O, [&](auto rounder) {
-      for (int c = 0; c < job_.d; ++c)
+      for (int c = 0; c < job_.d_v; ++c)
         for (int r = 0; r < vectors; ++r) {
           V& sum = vec(state_.O)[c * vectors + r];
           const V next = rounder(sum + vec(scratch_.PV)[c * vectors + r], Where{r, c, -2 - run});

@@ -30,8 +30,9 @@ class BlockRows {
   ATTOSCOPE_HOST_DEVICE BlockRows(const Job<T>& job, const RowBlock& block, const LaneGroup& group, const Observer& observer,
                                   LaneArena& arena)
       : job_(job), block_(block), group_(group), observer_(observer), cursor_(observer.work_range(), arena) {
-    const std::size_t d = static_cast<std::size_t>(job.d) * R, keys = static_cast<std::size_t>(tile_keys(job));
-    for (Array* matrix : {&rows_.q, &state_.O, &scratch_.PV}) *matrix = arena.template take<T>(d);
+    const std::size_t d_v = static_cast<std::size_t>(job.d_v) * R, keys = static_cast<std::size_t>(tile_keys(job));
+    rows_.q = arena.template take<T>(static_cast<std::size_t>(job.d) * R);
+    for (Array* matrix : {&state_.O, &scratch_.PV}) *matrix = arena.template take<T>(d_v);
     scratch_.S = arena.template take<T>(keys * R);
     for (Array* row : {&state_.m, &scratch_.m_old, &scratch_.m_tile, &state_.l, &state_.l_lost, &scratch_.alpha,
                        &scratch_.max_then_sum, &scratch_.sum_lost, &rows_.number, &rows_.first, &rows_.end, &scratch_.from,
@@ -39,12 +40,13 @@ class BlockRows {
       *row = arena.template take<T>(R);
     if (Cursor::is_partial && job.method.order != SumOrder::sequential)
       scratch_.parts = arena.template take<T>(static_cast<std::size_t>(max_sum_lanes) * R);
-    if (job.flush > 1) state_.pending = arena.template take<T>(d);
+    if (job.scales.q != nullptr) rows_.factor = arena.template take<T>(R);
+    if (job.flush > 1) state_.pending = arena.template take<T>(d_v);
     if (!Cursor::is_partial && lane_stride == 1 &&
         (is_tensor_core(job.qk_sum.accumulator) || is_tensor_core(job.pv_sum.accumulator))) {
-      const int chunk = job.d > key_chunk ? job.d : key_chunk;
+      const int chunk = job.d > key_chunk ? job.d : key_chunk, columns = job.d > job.d_v ? job.d : job.d_v;
       scratch_.exponents_a =
-          arena.template take<std::int16_t>(static_cast<std::size_t>(key_chunk) * static_cast<std::size_t>(job.d));
+          arena.template take<std::int16_t>(static_cast<std::size_t>(key_chunk) * static_cast<std::size_t>(columns));
       scratch_.exponents_b = arena.template take<std::int16_t>(static_cast<std::size_t>(chunk) * R);
     }
     kept_.lane = observer_.kept_lane(block_);
@@ -63,6 +65,7 @@ class BlockRows {
       const int row = block_.row_of(lane);
       const T* q = job_.q + static_cast<std::ptrdiff_t>(row) * job_.d;
       for (int c = 0; cursor_.is_new() && c < job_.d; ++c) rows_.q[c * R + lane] = q[c];
+      if (job_.scales.q != nullptr) rows_.factor[lane] = job_.scales.q[row];
       Keys keys = job_.keys_of(row);
       if (keys.empty()) keys = {-1, -1};  // in no tile
       rows_.number[lane] = static_cast<T>(row);
@@ -87,8 +90,8 @@ class BlockRows {
       state_.l[lane] = state_.l_lost[lane] = state_.started[lane] = 0;
     }
     state_.restarts = true;
-    for (int i = 0; i < job_.d * R; ++i) state_.O[i] = 0;
-    for (int i = 0; job_.flush > 1 && i < job_.d * R; ++i) state_.pending[i] = 0;
+    for (int i = 0; i < job_.d_v * R; ++i) state_.O[i] = 0;
+    for (int i = 0; job_.flush > 1 && i < job_.d_v * R; ++i) state_.pending[i] = 0;
   }
 
   /// Keys [j0, j1) of tile `tile` that some row of the block sees.
@@ -98,6 +101,7 @@ class BlockRows {
           end < rows_.any.end ? static_cast<int>(end) : rows_.any.end);
   }
   ATTOSCOPE_HOST_DEVICE void enter(int tile, int tile_first, int j0, int j1) {
+    if (job_.P.block != 0 && j1 > j0) j0 -= (j0 - tile_first) % job_.P.block;  // no piece may begin inside a block
     tile_.index = tile;
     tile_.first_key = tile_first;
     tile_.j0 = j0;
@@ -172,13 +176,13 @@ class BlockRows {
   ATTOSCOPE_HOST_DEVICE void round_keys(Step step) {
     if (job_[step].rounds()) fill_keys(step, [s = vec(scratch_.S)](int i, int) { return s[i]; });
   }
-  /// x[column] = round(f(i, r)), d numbers per row, in the rows that take part in the tile.
+  /// x[column] = round(f(i, r)), d_v numbers per row, in the rows that take part in the tile.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_columns(Array x, Step step, F f, int key) const {
     const auto out = vec(x);
     const V one = splat<V>(1);
     with(step, [&](auto rounder) {
-      for (int c = 0; c < job_.d; ++c)
+      for (int c = 0; c < job_.d_v; ++c)
         for (int r = 0; r < vectors; ++r) {
           const V y = rounder(f(c * vectors + r, r), Where{r, c, key});
           out[c * vectors + r] = tile_.any_idle ? (active(r) == one ? y : out[c * vectors + r]) : y;
@@ -225,6 +229,7 @@ class BlockRows {
   struct Rows {
     Array q;                   ///< Q: d numbers a row
     Array number, first, end;  ///< the row of Q; it sees the keys [first, end), [-1, -1) if none
+    Array factor;              ///< of the row's q.k, where keys have factors too
     Keys any, all;             ///< keys that at least one row sees; keys that every row sees (none where end <= first)
   };
   /// The tile of keys, or the piece of it that is computed just now.

@@ -122,7 +122,7 @@ class DoubleDoubleBlock {
       s = {y.high < 0.0 ? -size.high : size.high, y.high < 0.0 ? -size.low : size.low};
     }
     if (job_.alibi == 0) return s;
-    const V gap = rows_ - static_cast<double>(key), distance = gap < 0.0 ? -gap : gap;
+    const V gap = rows_ - static_cast<double>(key - job_.diagonal), distance = gap < 0.0 ? -gap : gap;
     return s - two_product(distance, splat<V>(job_.alibi));
   }
 
@@ -140,25 +140,35 @@ class DoubleDoubleBlock {
     }
     *l_ = l;
   }
+  /// Where exp(sink - m) is so much larger than the sum of e, at most the number of keys, that it is l; it may overflow.
+  ATTOSCOPE_HOST_DEVICE auto sink_is_all() const { return splat<V>(job_.sink) - *m_ > 700.0; }
   ATTOSCOPE_HOST_DEVICE void add_sink() {
-    if (job_.has_sink) *l_ = *l_ + exponential(D{splat<V>(job_.sink), V{}} - D{*m_, V{}});
+    if (!job_.has_sink) return;
+    const D l = *l_, larger = l + exponential(D{splat<V>(job_.sink), V{}} - D{*m_, V{}});
+    *l_ = {sink_is_all() ? l.high : larger.high, sink_is_all() ? l.low : larger.low};
+  }
+  /// The output from the weighted sum of a column.
+  ATTOSCOPE_HOST_DEVICE D normalised(D sum) const {
+    const D o = sum / *l_;
+    if (!job_.has_sink) return o;
+    return {sink_is_all() ? sum.high * exponential(*m_ - job_.sink) : o.high, sink_is_all() ? V{} : o.low};
   }
 
   /// One column of the output after the other, and of each one chunk of keys after the other.
   ATTOSCOPE_HOST_DEVICE void weighted_columns(double* out) {
     const int count = chunks();
-    const Steps due = cursor_.due_of(job_.d * count, dd_cost * chunk());
+    const Steps due = cursor_.due_of(job_.d_v * count, dd_cost * chunk());
     for (int i = due.first; i < due.end; ++i) {
       const int column = i / count, piece = i % count;
       observer_.check();
       const D sum = weighted(column, begin_ + piece * chunk(), end_of(piece), piece == 0 ? D{} : *o_);
       *o_ = sum;
-      if (piece == count - 1) store(column, sum / *l_, out);
+      if (piece == count - 1) store(column, normalised(sum), out);
     }
   }
   ATTOSCOPE_HOST_DEVICE D weighted(int column, int first, int end, D sum) const {
     for (int j = first; j < end; ++j) {
-      const V v = splat<V>(job_.v[static_cast<std::ptrdiff_t>(j) * job_.d + column]);
+      const V v = splat<V>(job_.v[static_cast<std::ptrdiff_t>(j) * job_.d_v + column]);
       const D p = two_product(s_[j].high, v);
       const D term = quick_two_sum(p.high, fused(s_[j].low, v, p.low));
       const D next = sum + term;
@@ -169,7 +179,7 @@ class DoubleDoubleBlock {
   ATTOSCOPE_HOST_DEVICE void store(int column, D o, double* out) const {
     const V value = o.high + o.low;
     for (int lane = 0; lane < block_.count; ++lane)
-      out[static_cast<std::ptrdiff_t>(lane) * job_.d + column] =
+      out[static_cast<std::ptrdiff_t>(lane) * job_.d_v + column] =
           lane_of(first_, lane) < lane_of(end_, lane) ? lane_of(value, lane) : 0;
   }
 

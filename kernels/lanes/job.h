@@ -16,20 +16,61 @@ struct Magnitudes {
   int mantissa_bits = 52;            ///< that its numbers can have
 };
 
-/// One method on one problem, in working type T. Arrays are row-major n x d.
+/// What the scales of stored Q, K and V come to (see kernels/experiment/scaling.h); arrays are null where there are none.
+template <class T>
+struct JobScales {
+  const T *q = nullptr, *k = nullptr;         ///< q.k times q[row] * k[key], the key as stored
+  const T* bias = nullptr;                    ///< added to that: [row / bias_rows * n + key], n keys
+  int bias_rows = 1;                          ///< rows of Q that share a bias
+  std::int64_t bias_count = 0;                ///< numbers of `bias`
+  const T *o = nullptr, *o_offset = nullptr;  ///< of each column: O times the one, plus the other, at the end
+
+  T P_factor = 1;  ///< what P carries and l does not: JobP::factor
+
+  /// O of a column, of which all tiles are in, as it leaves the kernel; V is a number or a vector of lanes.
+  template <class V>
+  ATTOSCOPE_HOST_DEVICE_INLINE V output(V x, int column) const {
+    if (o != nullptr || P_factor != 1) x = x * ((o != nullptr ? o[column] : T(1)) / P_factor);
+    return o_offset != nullptr ? x + o_offset[column] : x;
+  }
+};
+
+/// How P is scaled before it is rounded.
+template <class T>
+struct JobP {
+  T factor = 1;              ///< of e, beside l, which sums it without
+  int block = 0;             ///< keys that share a scale; 0: none do
+  RounderPlan<T> element{};  ///< of blocks
+  int largest_exponent = 0;
+  ScaleRule rule = ScaleRule::amax;
+  ScaleFormat scale = ScaleFormat::fp32_scale;
+  Quotient quotient = Quotient::divided;
+  RounderPlan<T> scale_plan{};  ///< of e4m3
+};
+
+/// One method on one problem, in working type T. Arrays are row-major: Q has d columns, K n x d, V n x d_v; n is the number of
+/// keys.
 template <class T>
 struct Job {
   const T *q = nullptr, *k = nullptr, *v = nullptr;
-  int n = 0, d = 0;
-  T scale = 1;  ///< of the scores; 1 where exp2 folds it in
+  int queries = 0;      ///< rows of Q
+  int n = 0;            ///< keys
+  int d = 0, d_v = 0;   ///< columns of Q and K, of V and O
+  int diagonal = 0;     ///< the key that row 0 of Q stands at: masks and ALiBi count from there
+  T scale = 1;          ///< of the scores; 1 where exp2 folds it in
+  bool folded = false;  ///< exp2 folds the factor of the scores in
   Mask mask{};
   T softcap = 0, alibi = 0;
   bool has_sink = false;
   T sink = 0;
-  Method method{};        ///< with block_k at most n
-  bool reversed = false;  ///< k and v are stored from the last key to the first
-  T exp2_scale = 1;       ///< c of 2^(S*c - m*c)
-  T score_unit = 1;       ///< S of this job times this is the score
+  Method method{};           ///< with block_k at most n
+  bool reversed = false;     ///< k and v are stored from the last key to the first
+  T exp2_scale = 1;          ///< c of 2^(S*c - m*c)
+  T score_unit = 1;          ///< S of this job times this is the score
+  T lift = 1, log_lift = 0;  ///< what e and l carry, and its logarithm
+  T shift = 0;               ///< the same as a power of 2 that is added in the exponent, where it is not in `lift`
+  JobScales<T> scales{};
+  JobP<T> P{};
   std::uint64_t seed = 0;
   RounderPlan<T> plans[step_count];
   BlockSum qk_sum{}, pv_sum{};  ///< other than fma in float alone
@@ -37,9 +78,12 @@ struct Job {
   Magnitudes q_range{}, k_range{}, v_range{};
 
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
+  ATTOSCOPE_HOST_DEVICE_INLINE bool is_scaled_at_the_end() const {
+    return scales.o != nullptr || scales.o_offset != nullptr || scales.P_factor != 1;
+  }
   /// The keys that a row sees, as stored.
   ATTOSCOPE_HOST_DEVICE_INLINE Keys keys_of(int row) const {
-    const Keys keys = visible_keys(mask, row, n);
+    const Keys keys = visible_keys(mask, row + diagonal, n);
     return reversed ? Keys{n - keys.end, n - keys.first} : keys;
   }
 };

@@ -65,12 +65,27 @@ class TileSteps : protected BlockRows<T, Observer> {
                         .random = random(),
                         .first_m = tile_.j0,
                         .group = group_};
-    if constexpr (std::is_same_v<T, float>)
-      if (job_.qk_sum.accumulator != Accumulator::fma) return accumulate(qk, job_.qk_sum, 0, Array{});
-    if (job_.method.order == SumOrder::sequential) {
+    if (job_.qk_sum.accumulator != Accumulator::fma) {
+      if constexpr (std::is_same_v<T, float>) accumulate(qk, job_.qk_sum, 0, Array{});
+    } else if (job_.method.order == SumOrder::sequential) {
       product(qk, job_[Step::qk_step], products_in_domain(job_.q_range, job_.k_range, job_.d));
     } else {
       ordered_product<false>(qk, job_[Step::qk_step], job_.method.order, job_.method.sum_lanes, 0, {});
+    }
+    if (job_.scales.q != nullptr || job_.scales.bias != nullptr) scale_products();
+  }
+
+  /// q.k of stored numbers becomes q.k of what they stand for.
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void scale_products() {
+    const auto s = vec(scratch_.S);
+    for (int j = 0; job_.scales.q != nullptr && j < keys(); ++j) {
+      const V k = splat<V>(job_.scales.k[tile_.j0 + j]);
+      for (int r = 0; r < vectors; ++r) s[j * vectors + r] = s[j * vectors + r] * (vec(rows_.factor)[r] * k);
+    }
+    for (int lane = 0; job_.scales.bias != nullptr && lane < R; ++lane) {
+      const std::ptrdiff_t block = static_cast<int>(rows_.number[lane]) / job_.scales.bias_rows;
+      const T* const bias = job_.scales.bias + block * job_.n + tile_.j0;
+      for (int j = 0; j < keys(); ++j) scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] += bias[j];
     }
   }
 
@@ -86,11 +101,11 @@ class TileSteps : protected BlockRows<T, Observer> {
     hide(-infinity);
   }
 
-  /// Soft-capping, then ALiBi's -slope * |row - key| by one fma.
+  /// Soft-capping, then ALiBi's -slope * |row + diagonal - key| by one fma.
   ATTOSCOPE_HOST_DEVICE V biased(V s, int key, int r) const {
     if (job_.softcap != 0) s = soft_capped(s, job_.softcap);
     if (job_.alibi == 0) return s;
-    const V distance = vec(rows_.number)[r] - static_cast<T>(job_.reversed ? job_.n - 1 - key : key);
+    const V distance = vec(rows_.number)[r] - static_cast<T>((job_.reversed ? job_.n - 1 - key : key) - job_.diagonal);
     return fused(distance < T{0} ? -distance : distance, splat<V>(-job_.alibi), s);
   }
 
@@ -178,8 +193,10 @@ class TileSteps : protected BlockRows<T, Observer> {
     const auto max = vec(m);
     const int count = keys() * vectors, degree = job_.method.exp2_degree;
     if (exp2()) {
-      const V c = splat<V>(job_.exp2_scale);
-      fill_keys(Step::shifted, [&](int i, int r) { return fused(s[i], c, -(max[r] * c)); });
+      const V c = splat<V>(job_.exp2_scale), shift = splat<V>(job_.shift);
+      V below[vectors];
+      for (int r = 0; r < vectors; ++r) below[r] = -(max[r] * c - shift);
+      fill_keys(Step::shifted, [&](int i, int r) { return fused(s[i], c, below[r]); });
       if (degree == 0) {
         ATTOSCOPE_UNROLL(unroll 4)
         for (int i = 0; i < count; ++i) s[i] = exponential2(s[i]);
@@ -195,18 +212,58 @@ class TileSteps : protected BlockRows<T, Observer> {
       for (int j = 0; j < keys(); ++j)
         for (int r = 0; r < vectors; ++r) s[j * vectors + r] = exponential(s[j * vectors + r] - max[r]);
     }
-    if (job_.method.p_exponent != 0) {
-      const T lift = power_of_two<T>(job_.method.p_exponent);
-      for (int i = 0; i < count; ++i) s[i] = s[i] * lift;
-    }
+    if (job_.lift != 1)
+      for (int i = 0; i < count; ++i) s[i] = s[i] * job_.lift;
     round_keys(Step::e);
     hide(T{0});
     keep(kept_.e);
   }
 
   ATTOSCOPE_HOST_DEVICE void round_P() {
-    round_keys(Step::P);
+    if (job_.P.factor != 1) {
+      const auto s = vec(scratch_.S);
+      for (int i = 0; i < keys() * vectors; ++i) s[i] = s[i] * job_.P.factor;
+    }
+    if (job_.P.block != 0) {
+      round_blocks_of_P();
+    } else {
+      round_keys(Step::P);
+    }
     keep(kept_.P);
+  }
+
+  /// P in blocks of keys, counted from the tile's first: elements times the scale of their block.
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void round_blocks_of_P() {
+    const MagicRounder<T> element(job_.P.element);
+    for (int j = 0; j < keys(); j += job_.P.block)
+      for (int r = 0; r < vectors; ++r) {
+        const int end = keys() - j > job_.P.block ? j + job_.P.block : keys();
+        const auto s = vec(scratch_.S) + r;
+        V amax{};
+        for (int i = j; i < end; ++i) amax = s[i * vectors] > amax ? s[i * vectors] : amax;
+        const V exact = unrounded_scale(amax), scale = rounded_scale(exact);
+        const V by = job_.P.quotient == Quotient::unrounded ? (exact > T{0} ? exact : scale) : scale;
+        for (int i = j; i < end; ++i) s[i * vectors] = element(s[i * vectors] / by) * scale;
+      }
+  }
+
+  /// The scale of a block of P before it is rounded to its format; a power of 2 that is no normal number is 0.
+  ATTOSCOPE_HOST_DEVICE V unrounded_scale(V amax) const {
+    const V most = splat<V>(job_.P.element.largest), quotient = amax / most;
+    if (job_.P.rule == ScaleRule::amax) return quotient;
+    using Int = typename Lane<V>::Int;
+    using L0 = Layout<T>;
+    const V whole = job_.P.rule == ScaleRule::floor ? amax * power_of_two<T>(-job_.P.largest_exponent) : quotient;
+    const Int power = bits_of(whole) & static_cast<typename Lane<T>::Int>(L0::infinity);
+    const V below = from_bits<V>(power);
+    if (job_.P.rule == ScaleRule::floor) return below;
+    return below < whole ? below + below : below;
+  }
+  ATTOSCOPE_HOST_DEVICE V rounded_scale(V exact) const {
+    const bool small = job_.P.scale == ScaleFormat::e4m3_scale;
+    const T least = small ? power_of_two<T>(-9) : power_of_two<T>(-126);
+    const V scale = small ? MagicRounder<T>(job_.P.scale_plan)(exact) : exact;
+    return scale > least ? scale : splat<V>(least);
   }
 
   /// P = round(e / l).
@@ -361,7 +418,7 @@ class TileSteps : protected BlockRows<T, Observer> {
       ordered_chunk(values_of(tile_.j0, tile_.j1, sums), tile_.j0);
     }
     const auto add = [t = vec(target), p = vec(scratch_.PV)](int i, int) { return t[i] + p[i]; };
-    step(job_.d, [&] {
+    step(job_.d_v, [&] {
       if (resume) fill_columns(target, Step::pv_step, add, -1 - tile_.index);
     });
   }
@@ -369,7 +426,7 @@ class TileSteps : protected BlockRows<T, Observer> {
   /// One column after the other, and of each one chunk of keys after the other.
   ATTOSCOPE_HOST_DEVICE void ordered_columns(Array sums) {
     const int chunks = (keys() + key_chunk - 1) / key_chunk;
-    const Steps due = cursor_.due_of(job_.d * chunks, costs_.value() * key_chunk / job_.d);
+    const Steps due = cursor_.due_of(job_.d_v * chunks, costs_.value() * key_chunk / job_.d_v);
     for (int i = due.first; i < due.end; ++i) {
       const int column = i / chunks, j0 = tile_.j0 + i % chunks * key_chunk,
                 j1 = tile_.j1 - j0 > key_chunk ? j0 + key_chunk : tile_.j1;
@@ -388,12 +445,12 @@ class TileSteps : protected BlockRows<T, Observer> {
   }
 
   ATTOSCOPE_HOST_DEVICE Product<T> values_of(int j0, int j1, Array target) const {
-    return {.a = job_.v + static_cast<std::ptrdiff_t>(j0) * job_.d,
+    return {.a = job_.v + static_cast<std::ptrdiff_t>(j0) * job_.d_v,
             .m_stride = 1,
-            .k_stride = job_.d,
+            .k_stride = job_.d_v,
             .b = scratch_.S + static_cast<std::ptrdiff_t>(j0 - tile_.j0) * R,
             .c = target,
-            .m = job_.d,
+            .m = job_.d_v,
             .depth = j1 - j0,
             .step = Step::pv_step,
             .random = random(),
@@ -417,7 +474,7 @@ class TileSteps : protected BlockRows<T, Observer> {
   ATTOSCOPE_HOST_DEVICE bool own_pv_in_domain(const Product<T>& pv) const {
     const Magnitudes p = magnitudes<T>(pv.b, pv.depth * vectors, job_[Step::P].mantissa_bits());
     if (!products_in_domain(p, job_.v_range, pv.depth)) return false;
-    return !pv.resume || in_domain(magnitudes<T>(pv.c, job_.d * vectors, Layout<T>::mantissa_bits));
+    return !pv.resume || in_domain(magnitudes<T>(pv.c, job_.d_v * vectors, Layout<T>::mantissa_bits));
   }
 };
 

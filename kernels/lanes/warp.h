@@ -71,7 +71,7 @@ ATTOSCOPE_HOST_DEVICE std::int64_t attention_lane(const Job<T>& job, const RowSl
   const RowBlock block = lane_rows(slice, rows, warp, lane);
   LaneArena arena(warp_scratch, lane);
   return AttentionBlock<T, Observer>(job, block, group, observer, arena)
-      .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d);
+      .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d_v);
 }
 
 /// The same for three-pass softmax in double-double.
@@ -81,14 +81,14 @@ ATTOSCOPE_HOST_DEVICE std::int64_t dd_lane(const Job<double>& job, const RowSlic
   const RowBlock block = lane_rows(slice, DoubleDoubleBlock<Observer>::rows, warp, lane);
   LaneArena arena(warp_scratch, lane);
   return DoubleDoubleBlock<Observer>(job, block, observer, arena)
-      .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d);
+      .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d_v);
 }
 
 /// How much work the rows of a job have.
 template <class T>
 WorkEstimate work_of(const Job<T>& job) {
   const StepCosts<T> costs(job);
-  const std::int64_t n = job.n, d = job.d,
+  const std::int64_t n = job.n, d = job.d_v,
                      tiles = job.method.algorithm == Algorithm::three_pass ? 1 : (n - 1) / job.method.block_k + 1;
   const std::int64_t passes = job.method.algorithm == Algorithm::two_pass ? 2 : 1;
   const std::int64_t key = passes * (costs.score() + costs.weight()) + costs.share() + costs.value();
@@ -96,8 +96,8 @@ WorkEstimate work_of(const Job<T>& job) {
 }
 /// The same in double-double.
 inline WorkEstimate dd_work_of(const Job<double>& job) {
-  const std::int64_t column = DoubleDoubleBlock<LaunchObserver<double>>::dd_cost * job.d;
-  return {2 * column * job.n, key_chunk * column};
+  const std::int64_t number = DoubleDoubleBlock<LaunchObserver<double>>::dd_cost;
+  return {number * (job.d + job.d_v) * job.n, key_chunk * number * job.d};
 }
 
 /// Bytes of scratch that a warp needs.

@@ -37,8 +37,8 @@ class StepCosts {
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t product(Step step) const {
     const bool sequential = job_.method.order == SumOrder::sequential;
     const Accumulator accumulator = step == Step::qk_step ? job_.qk_sum.accumulator : job_.pv_sum.accumulator;
-    const int sum = accumulator == Accumulator::f64 ? 8 : 6;
-    return job_.d * (accumulator != Accumulator::fma ? sum : (sequential ? 1 : 8) + rounding(step));
+    const int sum = accumulator == Accumulator::f64 ? 8 : 6, numbers = step == Step::qk_step ? job_.d : job_.d_v;
+    return numbers * (accumulator != Accumulator::fma ? sum : (sequential ? 1 : 8) + rounding(step));
   }
   ATTOSCOPE_HOST_DEVICE_INLINE std::int64_t rounding(Step step) const {
     const RounderKind kind = job_[step].kind;

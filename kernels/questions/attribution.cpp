@@ -1,6 +1,7 @@
 #include "kernels/questions/attribution.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -13,10 +14,12 @@ std::vector<ErrorSource> sources_of(const Method& m) {
   std::vector<ErrorSource> sources;
   for (int i = 0; i < step_count; ++i) {
     const auto step = static_cast<Step>(i);
-    if (step != Step::input && m.precision[step] != exact) sources.push_back({step, {}});
+    if (step != Step::input && m.precision[step] != exact) sources.push_back({step, {}, {}});
   }
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
-    if (is_tensor_core(accumulator_of(m, product))) sources.push_back({Step::input, product});
+    if (is_tensor_core(accumulator_of(m, product))) sources.push_back({Step::input, product, {}});
+  for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P})
+    if (m.scaling[t].is_on()) sources.push_back({Step::input, {}, t});
   return sources;
 }
 
@@ -28,7 +31,9 @@ Method without_any(Method m) {
 
 /// `bare`, but for `source`, which is as in `m`.
 Method with_one(Method bare, const Method& m, const ErrorSource& source) {
-  if (!source.sums) {
+  if (source.stored) {
+    bare.scaling[*source.stored] = m.scaling[*source.stored];
+  } else if (!source.sums) {
     bare.precision[source.step] = m.precision[source.step];
   } else {
     (*source.sums == AttentionProduct::qk ? bare.accumulator.qk : bare.accumulator.pv) = accumulator_of(m, *source.sums);
@@ -69,18 +74,23 @@ double combined(const StepError& floor, const std::vector<StepShare>& steps) {
 }  // namespace
 
 std::string_view name(const ErrorSource& source) {
+  constexpr std::array<std::string_view, 4> stored{"Q stored", "K stored", "V stored", "P stored"};
+  if (source.stored) return stored[static_cast<std::size_t>(*source.stored)];
   if (!source.sums) return name(source.step);
   return *source.sums == AttentionProduct::qk ? "q.k sums" : "P.V sums";
 }
 
 std::string_view what(const ErrorSource& source) {
+  if (source.stored) return "elements and scales of the tensor; exact: as it is given, P in the working type";
   if (!source.sums) return step_texts[static_cast<std::size_t>(source.step)].what;
   return *source.sums == AttentionProduct::qk ? "q.k as tensor cores add it; exact: in fp64, rounded to fp32 once"
                                               : "P.V as tensor cores add it; exact: in fp64, rounded to fp32 after 64 keys";
 }
 
 Method made_exact(Method m, const ErrorSource& source) {
-  if (!source.sums) {
+  if (source.stored) {
+    m.scaling[*source.stored] = {};
+  } else if (!source.sums) {
     m.precision[source.step] = exact;
   } else {
     (*source.sums == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv) = Accumulator::f64;

@@ -19,14 +19,15 @@ struct StepError {
   std::int64_t nonfinite = 0;
 };
 
-/// What can be made exact by itself: the rounding of a step, or how a product is added up.
+/// What can be made exact by itself: the rounding of a step, how a product is added up, or how a tensor is stored.
 struct ErrorSource {
-  Step step = Step::input;                 ///< where `sums` is not given
+  Step step = Step::input;                 ///< where neither of the others is given
   std::optional<AttentionProduct> sums{};  ///< by tensor cores; exact: in fp64, rounded to fp32 (Accumulator::f64)
+  std::optional<ScaledTensor> stored{};    ///< with scales; exact: as it is given, P in the working type
 
   friend constexpr bool operator==(const ErrorSource&, const ErrorSource&) = default;
 };
-/// "P"; "q.k sums".
+/// "P"; "q.k sums"; "K stored".
 std::string_view name(const ErrorSource& source);
 /// What it rounds, for a tooltip.
 std::string_view what(const ErrorSource& source);

@@ -24,12 +24,13 @@ std::uint16_t held(std::size_t count) {
 }
 
 template <class T>
-TileCounts counts(const RounderPlan<T>& plan, const RowTile<T>& tile) {
+TileCounts counts(const Job<T>& job, const RowTile<T>& tile) {
+  const RounderPlan<T>& plan = job[Step::P];
   std::size_t saturated = 0, underflowed = 0;
   for (std::size_t i = 0; i < tile.P.size(); ++i) {
     const T from = tile.before_P[i], P = tile.P[i];
     underflowed += from > 0 && P == 0;
-    saturated += plan.rounds() && from > plan.largest && !(P < plan.beyond);  // NaN, where that is its overflow
+    saturated += plan.rounds() && from * job.P.factor > plan.largest && !(P < plan.beyond);  // NaN, where that is its overflow
   }
   return {held(saturated), held(underflowed)};
 }
@@ -40,7 +41,7 @@ void count_rows(const std::vector<int>& rows, Clipping& c, const StopSign& stop)
   const std::size_t sampled = rows.size();
   tbb::parallel_for(std::size_t{0}, sampled, [&](std::size_t i) {
     for (const RowTile<T>& tile : row_tiles(lone.a(), rows[i], stop)) {
-      const TileCounts found = counts(lone.a()[Step::P], tile);
+      const TileCounts found = counts(lone.a(), tile);
       const std::size_t at = static_cast<std::size_t>(tile.tile) * sampled + i;
       c.saturated[at] = found.saturated;
       c.underflowed[at] = found.underflowed;
@@ -62,7 +63,7 @@ Clipping clipping(const Experiment& e, int most_rows, const Options& options) {
   refuse(e, options.threads);
   Clipping c{.experiment = e, .saturated = {}, .underflowed = {}};
   if (!is_emulated(e.a.algorithm)) return c;
-  c.tiles = key_tiles(e.a, e.problem.n);
+  c.tiles = key_tiles(e.a, key_count(e.problem));
   const int computed = e.problem.rows == 0 ? e.problem.n : std::min(e.problem.rows, e.problem.n);
   c.row_step = (computed - 1) / std::max(1, most_rows) + 1;
   const std::vector<int> rows = sampled_rows(e.problem, c.row_step);

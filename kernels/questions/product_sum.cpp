@@ -74,7 +74,7 @@ class ColumnSum {
     Factors f{.a = {}, .b = {}, .lead = (tile.first_key - first) % rule_.block};
     for (int i = 0; i < f.lead; ++i) f.add(0, 0);
     for (std::size_t i = 0; i < tile.P.size(); ++i)
-      f.add(job_.v[(static_cast<std::ptrdiff_t>(tile.first_key) + static_cast<std::ptrdiff_t>(i)) * job_.d + column_],
+      f.add(job_.v[(static_cast<std::ptrdiff_t>(tile.first_key) + static_cast<std::ptrdiff_t>(i)) * job_.d_v + column_],
             tile.P[i]);
     return f;
   }
@@ -160,10 +160,10 @@ std::string why_none(const ProductSumQuestion& q) {
 
 void check(const ProductSumQuestion& q) {
   const Problem& p = q.experiment.problem;
-  if (q.row < 0 || q.row >= p.n || q.column < 0 || q.column >= p.d)
+  if (q.row < 0 || q.row >= p.n || q.column < 0 || q.column >= value_columns(p))
     throw std::invalid_argument("the sum of row " + std::to_string(q.row) + ", column " + std::to_string(q.column) +
                                 " is asked for, expected a row within 0 .. " + std::to_string(p.n - 1) +
-                                " and a column within 0 .. " + std::to_string(p.d - 1));
+                                " and a column within 0 .. " + std::to_string(value_columns(p) - 1));
 }
 
 }  // namespace

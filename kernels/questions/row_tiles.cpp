@@ -1,6 +1,7 @@
 #include "kernels/questions/row_tiles.h"
 
 #include "kernels/cpu/inputs.h"
+#include "kernels/cpu/scaled_operands.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/recurrence/row_steps.h"
 
@@ -61,7 +62,7 @@ Operands<T> common_operands(const Experiment& e, const StopSign& stop) {
 
 template <class T>
 RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop) {
-  TileCollector<T> collector(job.d);
+  TileCollector<T> collector(job.d_v);
   Matrix output = run(job, {row}, &collector, stop);
   if (job.method.algorithm == Algorithm::two_pass) second_pass(job, row, collector.tiles);
   if (job.method.algorithm == Algorithm::three_pass)
@@ -80,15 +81,17 @@ MethodRows<T>::MethodRows(const Experiment& e, bool of_b, const StopSign& stop) 
   const Method& m = of_b ? e.b : e.a;
   const Rounding own = m.precision[Step::input];
   if (of_b && own != exact && own != e.a.precision[Step::input])
-    operands_ = operands<T>(*as_tensors(operands_, e.problem.n, e.problem.d, stop), own, e.format, e.problem.seed, stop);
-  if (m.reverse_keys) operands_ = with_reversed_keys(operands_, e.problem.d);
+    operands_ = operands<T>(*as_tensors(operands_, shape_of(e.problem), stop), own, e.format, e.problem.seed, stop);
+  const MethodOperands<T> taken(e.problem, m, e.format, operands_, stop);
+  if (!taken.shared()) operands_ = Operands<T>(taken.get());
   job_ = attoscope::job(e.problem, m, e.format, operands_);
 }
 
 template <class T>
 SingleRowRuns<T>::SingleRowRuns(const Experiment& e, const StopSign& stop) : operands_(common_operands<T>(e, stop)) {
-  inputs_ = as_tensors(operands_, e.problem.n, e.problem.d, stop);
-  if (e.a.reverse_keys) operands_ = with_reversed_keys(operands_, e.problem.d);
+  inputs_ = as_tensors(operands_, shape_of(e.problem), stop);
+  const MethodOperands<T> taken(e.problem, e.a, e.format, operands_, stop);
+  if (!taken.shared()) operands_ = Operands<T>(taken.get());
   a_ = job(e.problem, e.a, e.format, operands_);
   golden_ = job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, Operands<double>{});
   golden_.q = inputs_->q.data();

@@ -84,7 +84,7 @@ std::vector<double> shares(const Job<T>& job, int row, const std::vector<RowTile
   const std::vector<double> runs = run_shares(job, steps, run_ends(tiles));
   for (std::size_t i = 0, run = 0; i < all.size(); ++i) {
     run += i > 0 && tiles[i].restarts;
-    all[i] *= runs[run];
+    all[i] *= runs[run] / static_cast<double>(job.scales.P_factor);
   }
   return all;
 }
@@ -118,7 +118,7 @@ std::vector<double> true_weights(const Job<double>& golden, int row, const StopS
   for (int key = keys.first; key < keys.end; ++key) {
     if (key % 64 == 0) stop.check();
     const double* k = golden.k + static_cast<std::ptrdiff_t>(key) * golden.d;
-    S.push_back(PrefixGolden<G>::score(q, k, golden, std::abs(row - key)));
+    S.push_back(PrefixGolden<G>::score(q, k, golden, std::abs(row + golden.diagonal - key)));
     if (high(S.back()) > high(m)) m = S.back();
   }
   G l = from<G>(0);
@@ -126,9 +126,10 @@ std::vector<double> true_weights(const Job<double>& golden, int row, const StopS
     s = shifted_exponential(s, m);
     l = l + s;
   }
-  if (golden.has_sink) l = l + shifted_exponential(from<G>(golden.sink), m);
+  const bool sink_is_all = golden.has_sink && golden.sink - high(m) > 700;
+  if (golden.has_sink && !sink_is_all) l = l + shifted_exponential(from<G>(golden.sink), m);
   std::vector<double> weights;
-  for (const G& e : S) weights.push_back(high(e / l));
+  for (const G& e : S) weights.push_back(sink_is_all ? high(e) * exponential(high(m) - golden.sink) : high(e / l));
   return weights;
 }
 
@@ -197,7 +198,7 @@ void check_axis(const char* name, int first, int count, int n) {
 
 void check(const ScoreQuestion& q) {
   check_axis("row", q.first_row, q.rows, q.experiment.problem.n);
-  check_axis("key", q.first_key, q.keys, q.experiment.problem.n);
+  check_axis("key", q.first_key, q.keys, key_count(q.experiment.problem));
   if (static_cast<std::int64_t>(q.rows) * q.keys > max_window_cells)
     throw std::invalid_argument("scores: the window has " + std::to_string(static_cast<std::int64_t>(q.rows) * q.keys) +
                                 " cells, expected at most " + std::to_string(max_window_cells));

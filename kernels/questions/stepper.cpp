@@ -4,8 +4,10 @@
 #include <string>
 
 #include "kernels/deviation/deviation.h"
+#include "kernels/experiment/stored_bytes.h"
 #include "kernels/experiment/traffic.h"
 #include "kernels/questions/step_recorder.h"
+#include "kernels/questions/step_storage.h"
 #include "kernels/recurrence/prefix_golden.h"
 
 namespace attoscope {
@@ -29,66 +31,146 @@ void check(const StepQuestion& q) {
   if (q.values.size() != n * static_cast<std::size_t>(q.d))
     refuse("there are " + std::to_string(q.values.size()) + " values, expected d for each of the " + std::to_string(n) +
            " scores");
-  if (static_cast<int>(q.algorithm) > static_cast<int>(Algorithm::flash2))
-    refuse("the algorithm is " + std::string(name(q.algorithm)) + ", expected three_pass, two_pass, flash1 or flash2");
+  if (static_cast<int>(q.algorithm) > static_cast<int>(Algorithm::flash4))
+    refuse("the algorithm is " + std::string(name(q.algorithm)) + ", expected three_pass, two_pass, flash1, flash2 or flash4");
+  if (q.flush < flush_of_policy || q.flush > 1)
+    refuse("P.V is added to O after " + std::to_string(q.flush) + " tiles, expected after each, or never");
+  const std::size_t rows = n * static_cast<std::size_t>(std::max(0, q.rows.d));
+  if (q.rows.d < 0 || q.rows.q.size() != rows || q.rows.k.size() != rows || q.rows.row < 0 || q.rows.row >= static_cast<int>(n))
+    refuse("rows has " + std::to_string(q.rows.q.size()) + " numbers of Q and " + std::to_string(q.rows.k.size()) +
+           " of K, expected " + std::to_string(q.rows.d) + " for each of the " + std::to_string(n) + " scores");
   check("a score", q.scores);
   check("a value", q.values);
+  check("a number of q", q.rows.q);
+  check("a number of k", q.rows.k);
 }
+
+/// Whether some product needs inputs in a format.
+bool takes_format(const StepQuestion& q) { return is_tensor_core(q.pv) || is_tensor_core(q.qk); }
+
+/// Whether Q and K enter their product otherwise than as given.
+bool changes_scores(const Scalings& s) { return s.Q.is_on() || s.K.is_on() || s.hadamard || s.smooth_K || s.smooth_Q > 0; }
 
 /// The same question with nothing rounded, starting from the same numbers.
 StepQuestion unrounded(StepQuestion q, bool in_double) {
-  for (auto* numbers : {&q.scores, &q.values})
+  for (auto* numbers : {&q.scores, &q.values, &q.rows.q, &q.rows.k})
     for (double& x : *numbers) {
-      if (is_tensor_core(q.pv)) x = round(q.format, x);  // as everybody's inputs
+      if (takes_format(q)) x = round(q.format, x);  // as everybody's inputs
       x = in_double ? x : static_cast<double>(static_cast<float>(x));
     }
   q.format = fp64;
   q.precision.steps.fill(exact);
-  q.pv = Accumulator::fma;
+  q.pv = q.qk = Accumulator::fma;
+  q.scaling.Q = q.scaling.K = q.scaling.V = q.scaling.P = {};
+  q.scaling.smoothed = exact;
   return q;
 }
 
+/// `parts`: which steps there are, of a run with or without its roundings.
 template <class T>
-StepRecorder<T> recorded(const SingleRowRuns<T>& rows, const RowRun<T>& run, const StepQuestion& q) {
-  StepRecorder<T> recorder(rows.a(), run, element_bytes(q.format));
-  recorder.follow();
-  return recorder;
-}
-
-template <class T>
-Steps steps_in(const StepQuestion& q, const Experiment& e) {
+Steps steps_in(const StepQuestion& q, const Experiment& e, const RecordedParts& parts) {
   const StopSign never;
   const SingleRowRuns<T> rows(e, never);
-  const RowRun<T> run = row_run(rows.a(), 0, never);
-  StepRecorder<T> recorder = recorded(rows, run, q);
+  const Job<T>& job = rows.a();
+  const RowRun<T> run = row_run(job, parts.row, never);
+  StepRecorder<T> recorder(job, run, parts);
+  recorder.follow();
+  StepStorage storage = step_storage(e, parts.row, parts.columns);
+  if (q.scaling.P.is_on()) {
+    storage.P_quotients = recorder.P_quotients();
+    storage.P_elements = recorder.P_elements();
+    storage.P_scales = recorder.P_scales();
+    (q.scaling.P.shifts ? storage.lift : storage.P_factor) = q.scaling.P.factor;
+  }
   return {.question = q,
           .passes = recorder.passes(),
           .steps = recorder.take(),
           .S = recorder.S(),
           .P = recorder.P(),
+          .score_unit = static_cast<double>(job.score_unit),
+          .exponent_factor = static_cast<double>(job.exp2_scale),
+          .exponent_shift = static_cast<double>(job.shift),
+          .storage = std::move(storage),
           .exact_P = {},
           .output = recorder.output(),
           .exact_output = {},
           .same_bits = recorder.same_bits()};
 }
 
+/// Turns the numbers of an exact run into the units in which a scaled method holds them: its S is what products of elements
+/// are, its e, l and P carry a factor, its O is one of elements of V.
+class ScaledUnits {
+ public:
+  ScaledUnits(const Steps& rounded, const Steps& exact)
+      : storage_(rounded.storage),
+        score_(exact.score_unit / rounded.score_unit),
+        shift_(rounded.exponent_shift),
+        flash1_(rounded.question.algorithm == Algorithm::flash1) {}
+
+  double P(double x) const { return x * storage_.lift * storage_.P_factor; }
+  RowState state(RowState s, StepKind kind) const {
+    s.m *= score_;
+    s.l *= storage_.lift;
+    for (std::size_t c = 0; kind != StepKind::finish && c < s.O.size(); ++c) s.O[c] *= of_O(static_cast<int>(c));
+    return s;
+  }
+  double number(const RoundedNumber& made) const {
+    const double x = made.after;
+    if (made.step == Step::m || made.step == Step::S) return x * score_;
+    if (made.step == Step::shifted) return x + shift_;
+    if (made.step == Step::alpha || made.step == Step::output) return x;
+    if (made.step == Step::P) return P(x);
+    if (made.column < 0) return x * storage_.lift;
+    return x * (made.step == Step::O ? of_O(made.column) : of_sum(made.column));
+  }
+
+ private:
+  /// Of P.V of a tile, and of O before it is divided by l.
+  double of_sum(int column) const {
+    const auto c = static_cast<std::size_t>(column);
+    return P(storage_.O_factor.empty() ? 1 : 1 / storage_.O_factor[c]);
+  }
+  double of_O(int column) const { return of_sum(column) / (flash1_ ? storage_.lift : 1); }
+
+  const StepStorage& storage_;
+  double score_, shift_;
+  bool flash1_;
+};
+
 /// Adds the exact numbers to the rounded ones.
 void join(Steps& rounded, Steps exact) {
+  const ScaledUnits units(rounded, exact);
   for (std::size_t i = 0; i < rounded.steps.size(); ++i) {
-    rounded.steps[i].exact = std::move(exact.steps[i].state);
+    rounded.steps[i].exact = units.state(std::move(exact.steps[i].state), rounded.steps[i].kind);
     for (std::size_t k = 0; k < rounded.steps[i].numbers.size(); ++k)
-      rounded.steps[i].numbers[k].exact = exact.steps[i].numbers[k].after;
+      rounded.steps[i].numbers[k].exact = units.number(exact.steps[i].numbers[k]);
   }
+  for (double& x : exact.P) x = units.P(x);
   rounded.exact_P = std::move(exact.P);
   rounded.exact_output = std::move(exact.output);
   rounded.same_bits = rounded.same_bits && exact.same_bits;
 }
 
-/// Values in the first of d columns of n rows.
-std::vector<double> first_column(const std::vector<double>& x, int d) {
-  std::vector<double> all(x.size() * static_cast<std::size_t>(d), 0.0);
-  for (std::size_t i = 0; i < x.size(); ++i) all[i * static_cast<std::size_t>(d)] = x[i];
+/// Rows of `d` numbers with zeros after them, `width` in all.
+std::vector<double> widened(const std::vector<double>& x, int d, int width) {
+  const std::size_t from = static_cast<std::size_t>(d), to = static_cast<std::size_t>(width);
+  std::vector<double> all(x.size() / from * to, 0.0);
+  for (std::size_t i = 0; i < x.size(); ++i) all[i / from * to + i % from] = x[i];
   return all;
+}
+
+/// Q, K and V of the question.
+Tensors tensors_of(const StepQuestion& q) {
+  const int n = static_cast<int>(q.scores.size()), d = std::max(q.d, q.rows.d);
+  const bool has_rows = q.rows.d > 0;
+  const std::vector<double> ones(q.scores.size(), 1.0);
+  return {n,
+          n,
+          d,
+          d,
+          widened(has_rows ? q.rows.q : ones, has_rows ? q.rows.d : 1, d),
+          widened(has_rows ? q.rows.k : q.scores, has_rows ? q.rows.d : 1, d),
+          widened(q.values, q.d, d)};
 }
 
 }  // namespace
@@ -97,31 +179,77 @@ Experiment step_experiment(const StepQuestion& q) {
   check(q);
   const int n = static_cast<int>(q.scores.size());
   Experiment e;
+  const auto tensors = std::make_shared<const Tensors>(tensors_of(q));
   e.problem.n = n;
-  e.problem.d = q.d;
-  e.problem.scale = 1;
-  e.problem.traced_row = 0;
+  e.problem.d = tensors->d;
+  e.problem.scale = q.rows.d > 0 ? q.rows.scale : 1;
+  e.problem.traced_row = q.rows.row;
   e.problem.input.kind = InputKind::tensors;
-  e.problem.input.tensors = std::make_shared<const Tensors>(
-      Tensors{n, q.d, first_column(std::vector<double>(q.scores.size(), 1.0), q.d), first_column(q.scores, q.d), q.values});
-  e.problem.input.digest = digest(Matrix{n, q.d, e.problem.input.tensors->k}) ^ ~digest(Matrix{n, q.d, q.values});
+  e.problem.input.tensors = tensors;
+  e.problem.input.digest = digest(Matrix{n, tensors->d, tensors->k}) ^ ~digest(Matrix{n, tensors->d, tensors->v});
+  if (q.rows.d > 0) e.problem.input.digest ^= 3 * digest(Matrix{n, tensors->d, tensors->q});
   e.format = q.format;
   e.a.algorithm = q.algorithm;
   e.a.block_k = q.block_k;
   e.a.precision = q.precision;
-  e.a.precision[Step::input] = is_tensor_core(q.pv) ? to_main : exact;
-  e.a.accumulator.pv = q.pv;
+  e.a.precision[Step::input] = takes_format(q) ? to_main : exact;
+  e.a.accumulator = {q.qk, q.pv};
+  e.a.exponential = q.exponential;
+  e.a.tau = q.tau;
+  e.a.flush = q.flush;
+  e.a.scaling = q.scaling;
   validate(e);
   return e;
 }
 
 Steps steps(const StepQuestion& q) {
   const Experiment e = step_experiment(q);
+  const RecordedParts parts{.row = q.rows.row,
+                            .columns = q.d,
+                            .q = stored_bytes(e, ScaledTensor::Q),
+                            .k = stored_bytes(e, ScaledTensor::K),
+                            .v = stored_bytes(e, ScaledTensor::V),
+                            .of = static_cast<double>(element_bytes(q.format)),
+                            .scores = changes_scores(q.scaling),
+                            .stores_P = q.scaling.P.is_on()};
   const bool in_double = works_in_double(e);
-  Steps all = in_double ? steps_in<double>(q, e) : steps_in<float>(q, e);
+  Steps all = in_double ? steps_in<double>(q, e, parts) : steps_in<float>(q, e, parts);
   const StepQuestion exactly = unrounded(q, in_double);
-  join(all, steps_in<double>(exactly, step_experiment(exactly)));
+  join(all, steps_in<double>(exactly, step_experiment(exactly), parts));
   return all;
+}
+
+StepQuestion with_scales_of(StepQuestion q, const Method& m) {
+  q.scaling = m.scaling;
+  q.exponential = m.exponential;
+  q.tau = m.tau;
+  q.flush = m.flush;
+  q.qk = m.accumulator.qk;
+  q.pv = m.accumulator.pv;
+  return q;
+}
+
+StepRows step_rows(const Result& result, int row, int most) {
+  const Problem& p = result.experiment.problem;
+  const Keys keys = visible_keys(p, row);
+  const int count = std::min(most, keys.end - keys.first), queries = std::min(count, p.n),
+            first = std::clamp(row / most * most, 0, p.n - queries);
+  // as many rows as keys: where there are fewer, the last stands for the others, which changes no scale
+  const auto rows_of = [&](const std::vector<double>& x, int begin, int rows) {
+    std::vector<double> some;
+    for (int i = 0; i < count; ++i) {
+      const auto from = x.begin() + static_cast<std::ptrdiff_t>(begin + std::min(i, rows - 1)) * p.d;
+      some.insert(some.end(), from, from + p.d);
+    }
+    return some;
+  };
+  // the rows beside this one, which it shares its scale with
+  const int begin = row < first + queries ? first : row - queries + 1;
+  return {.d = p.d,
+          .row = row - begin,
+          .scale = scale_of(p),
+          .q = rows_of(result.inputs->q, begin, queries),
+          .k = rows_of(result.inputs->k, keys.first, count)};
 }
 
 std::vector<double> scores_of_row(const Result& result, int row, int most) {
@@ -132,7 +260,7 @@ std::vector<double> scores_of_row(const Result& result, int row, int most) {
   std::vector<double> scores;
   for (int j = keys.first; j < std::min(keys.end, keys.first + most); ++j)
     scores.push_back(PrefixGolden<double>::score(q, result.inputs->k.data() + static_cast<std::ptrdiff_t>(j) * p.d, golden,
-                                                 std::abs(row - j)));
+                                                 std::abs(row + golden.diagonal - j)));
   return scores;
 }
 

@@ -7,24 +7,41 @@
 
 namespace attoscope {
 
+/// Rows of Q and K whose products are the scores, where a method stores them with scales.
+struct StepRows {
+  int d = 0;                     ///< numbers of a row; 0: there are none, q is 1 and every k its score
+  int row = 0;                   ///< of Q: the one that is followed
+  double scale = 1;              ///< of q.k
+  std::vector<double> q{}, k{};  ///< as many rows as there are scores
+
+  friend bool operator==(const StepRows&, const StepRows&) = default;
+};
+
 /// A row of scores and the values that its weights average. Scores and values are not rounded beyond the working type.
 struct StepQuestion {
   std::vector<double> scores;  ///< S_j
   std::vector<double> values;  ///< V, scores.size() x d
   int d = 1;
-  Algorithm algorithm = Algorithm::flash2;  ///< three_pass, two_pass, flash1 or flash2
+  Algorithm algorithm = Algorithm::flash2;  ///< three_pass, two_pass, flash1, flash2 or flash4
   int block_k = 4;                          ///< keys of a tile; three_pass has none
   Format format = bf16;
   Precision precision{};              ///< the `input` step is skipped
   Accumulator pv = Accumulator::fma;  ///< what adds up P.V; a tensor core gets scores and values rounded to `format`
+  Accumulator qk = Accumulator::fma;  ///< what adds up q.k, likewise
+  ExponentialKind exponential = ExponentialKind::natural;
+  double tau = 8;               ///< of flash4
+  int flush = flush_of_policy;  ///< of flash2 and flash4: 0 or 1 tiles (see Method)
+  Scalings scaling{};
+  StepRows rows{};  ///< of scaled methods
 
   friend bool operator==(const StepQuestion&, const StepQuestion&) = default;
 };
 inline constexpr int max_step_scores = 64, max_step_columns = 4;
 inline constexpr double max_step_score = 1e6;  ///< of scores and values, in magnitude
 
-/// What one line of an algorithm does. In flash1, `alpha` computes beta too.
-enum class StepKind : std::uint8_t { start, max, tile_max, alpha, weights, sum, normalise, output, finish };
+/// What one line of an algorithm does. In flash1, `alpha` computes beta too. `scores` is there where Q and K are not taken as
+/// given, `store` where P is stored with a scale.
+enum class StepKind : std::uint8_t { start, max, tile_max, alpha, weights, sum, normalise, output, finish, scores, store };
 
 /// One number that a line computed: before and after its rounding, and its value if nothing were ever rounded.
 struct RoundedNumber {
@@ -52,11 +69,36 @@ struct RowStep {
   std::vector<RoundedNumber> numbers;
 };
 
+/// A few numbers of one tensor as they are stored.
+struct StoredVector {
+  std::vector<double> given;     ///< before it, rotated and without the means that are taken out
+  std::vector<double> elements;  ///< what is stored; the given numbers where the tensor is not scaled
+  std::vector<double> scales;    ///< of each element; 1 where it is not scaled
+  std::vector<double> operands;  ///< what enters the product: elements, or elements times their scales
+};
+
+/// What scales there are, and where they come in.
+struct StepStorage {
+  StoredVector q;                          ///< of the row
+  std::vector<StoredVector> k, v;          ///< of each key
+  std::vector<double> S_factor;            ///< q.k of each key is multiplied by that; empty: by nothing
+  bool factor_in_exponent = false;         ///< that is the same for all keys, and a part of `exponent_factor` or of scale
+  std::vector<double> S_added;             ///< then that is added; empty: nothing
+  std::vector<double> O_factor, O_offset;  ///< of each column, at the end; empty: none
+  /// Of each key; empty: P is not scaled. A quotient is what an element is rounded from.
+  std::vector<double> P_quotients, P_elements, P_scales;
+  double P_factor = 1;  ///< of P beside e and l: O is divided by it at the end
+  double lift = 1;      ///< that e, l and P carry
+};
+
 struct Steps {
   StepQuestion question;
-  int passes = 1;              ///< over the scores
-  std::vector<RowStep> steps;  ///< the first is `start`
-  std::vector<double> S, P;    ///< of each key: as scored, and as it enters P.V
+  int passes = 1;                                  ///< over the scores
+  std::vector<RowStep> steps;                      ///< the first is `start`
+  std::vector<double> S, P;                        ///< of each key: as scored, and as it enters P.V
+  double score_unit = 1;                           ///< S and m times this are scores
+  double exponent_factor = 1, exponent_shift = 0;  ///< of exp2: 2^(S * factor - m * factor + shift)
+  StepStorage storage{};
   std::vector<double> exact_P;
   std::vector<double> output, exact_output;
   bool same_bits = false;  ///< the kernel's own run had every S, P, m, alpha, l, O and output of these steps, bit for bit
@@ -66,8 +108,14 @@ struct Steps {
 /// one sentence.
 Steps steps(const StepQuestion& question);
 
-/// The experiment whose rows all are this one: q = 1, k_j = S_j, scale 1. Throws as `steps` does.
+/// The experiment whose rows all are this one: q = 1, k_j = S_j, scale 1; or those of `rows`. Throws as `steps` does.
 Experiment step_experiment(const StepQuestion& question);
+
+/// The keys that `scores_of_row` takes, with all rows of Q that share a scale with this one as far as there is room.
+StepRows step_rows(const Result& result, int row, int most);
+
+/// The question with what the method does beside rounding: scales, exponential, accumulators, flushes.
+StepQuestion with_scales_of(StepQuestion question, const Method& method);
 
 /// Scores, before any rounding, of the first keys that a row of an answer's inputs sees, at most so many.
 std::vector<double> scores_of_row(const Result& result, int row, int most);

@@ -32,8 +32,9 @@ class PrefixGolden {
 
   /// Output so far, with the problem's sink in the denominator.
   double value(int column, const Job<double>& golden) const {
-    const G l = golden.has_sink ? l_ + exp_of(from(golden.sink), 1) : l_;
-    return high(o_[static_cast<std::size_t>(column)] / l);
+    const G& o = o_[static_cast<std::size_t>(column)];
+    if (golden.has_sink && golden.sink - max_ > 700) return high(o) * exponential(max_ - golden.sink);  // the sink is all of l
+    return high(o / (golden.has_sink ? l_ + exp_of(from(golden.sink), 1) : l_));
   }
 
   /// The score of a query and a key, with soft-capping and ALiBi; `distance` is |row - key|.

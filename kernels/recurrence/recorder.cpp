@@ -85,9 +85,9 @@ class RunRecorder<T>::Tracer {
   /// Forgets everything: a new run of tiles begins.
   void restart() {
     if (precise_) {
-      truth_ = PrefixGolden<DD<double>>(job_.d);
+      truth_ = PrefixGolden<DD<double>>(job_.d_v);
     } else {
-      truth_ = PrefixGolden<double>(job_.d);
+      truth_ = PrefixGolden<double>(job_.d_v);
     }
     started_ = false;
     at_max_ = tied_ = 0;
@@ -121,8 +121,9 @@ class RunRecorder<T>::Tracer {
     if (S == view.m[own]) ++tied_;
     if (P > t.p_max) t.p_max = P;
     if (e > 0 && P == 0) ++t.underflowed;
-    if (job_.method.algorithm == Algorithm::two_pass) return;                    // its P is e / l, after this pass
-    if (plan.rounds() && e > plan.largest && !(P < plan.beyond)) ++t.saturated;  // NaN, where that is its overflow
+    if (job_.method.algorithm == Algorithm::two_pass) return;  // its P is e / l, after this pass
+    if (plan.rounds() && e * job_.P.factor > plan.largest && !(P < plan.beyond))
+      ++t.saturated;  // NaN, where that is its overflow
   }
 
   /// Adds the same keys to the exact values.
@@ -132,8 +133,9 @@ class RunRecorder<T>::Tracer {
         [&](auto& truth) {
           for (int j = begin; j < end; ++j) {
             const int key = job_.reversed ? job_.n - 1 - j : j;
-            const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(key) * golden_.d;
-            truth.add(truth.score(q, golden_.k + at, golden_, std::abs(row_ - key)), golden_.v + at);
+            truth.add(truth.score(q, golden_.k + static_cast<std::ptrdiff_t>(key) * golden_.d, golden_,
+                                  std::abs(row_ + golden_.diagonal - key)),
+                      golden_.v + static_cast<std::ptrdiff_t>(key) * golden_.d_v);
           }
         },
         truth_);
@@ -142,8 +144,9 @@ class RunRecorder<T>::Tracer {
   /// The output that the state would give now.
   T output(const TileView<T>& view, int lane, int column, T l) const {
     const T o = view.o[static_cast<std::ptrdiff_t>(column) * view.stride + lane * view.lane_stride];
-    if (job_.method.algorithm == Algorithm::flash1) return job_.has_sink ? o * view.l[lane * view.lane_stride] / l : o;
-    return normalises_P(job_.method.algorithm) ? o : o / l;
+    if (job_.method.algorithm == Algorithm::flash1)
+      return job_.scales.output(job_.has_sink ? o * view.l[lane * view.lane_stride] / l : o, column);
+    return job_.scales.output(normalises_P(job_.method.algorithm) ? o : o / l, column);
   }
 
   void measure(TraceTile& t, const TileView<T>& view, int lane) const {
@@ -155,7 +158,7 @@ class RunRecorder<T>::Tracer {
     // in three_pass, l contains the sink already
     const T l = job_.method.algorithm == Algorithm::three_pass ? l_lane : steps_.with_sink(l_lane, m);
     double square = 0;
-    for (int c = 0; c < job_.d; ++c) {
+    for (int c = 0; c < job_.d_v; ++c) {
       const double o = view.o[static_cast<std::ptrdiff_t>(c) * view.stride + lane * view.lane_stride];
       square += o * o;
       const T y = steps_.rounded(Step::output, output(view, lane, c, l), c, 0);

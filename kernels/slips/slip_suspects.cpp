@@ -322,7 +322,7 @@ class Collection {
     const int n = inputs_->n, d = inputs_->d;
     if (!raw || raw->n < n || raw->d != d) return nullptr;
     Tensors t = *raw;
-    t.n = n;
+    t.n = t.n_k = n;
     for (auto* part : {&t.q, &t.k, &t.v}) {
       part->resize(static_cast<std::size_t>(n) * static_cast<std::size_t>(d));
       if (r.kind != Rounding::Kind::exact)

@@ -111,6 +111,7 @@ class SlipFinder {
   }
 
  private:
+  bool is_square() const { return shape_of(e_.problem).is_square(); }
   bool has_line() const { return r_.golden_nonfinite == 0 && limit_ > 0; }
 
   /// What the search depends on.
@@ -170,6 +171,7 @@ class SlipFinder {
 
   /// What correct kernels do before the softmax that brings this output inside the line.
   std::optional<std::string> other_rounding() const {
+    if (!is_square()) return {};
     const std::vector<int> some = chosen(std::clamp((1 << 17) / e_.problem.n, 8, 32)), many = many_rows();
     const auto explained = [&](const Fit& f, double drop) {
       const double rms = std::sqrt(f.left_square / static_cast<double>(std::max<std::int64_t>(1, f.compared)));
@@ -438,8 +440,9 @@ class SlipFinder {
     return Slip{suspect.kind, suspect.text, ratio, true};
   }
 
-  /// Inside the line only slips that change little are suspected.
+  /// Inside the line only slips that change little are suspected; none is known yet of a head that is not square.
   std::vector<Suspect> suspects(const std::vector<int>& rows) const {
+    if (!is_square()) return {};
     if (inside_) return arithmetic_suspects(r_, {});
     std::vector<Suspect> all = arithmetic_suspects(r_, heads_);
     std::ranges::move(layout_suspects(r_, o_, rows, options_.cancelled), std::back_inserter(all));
@@ -550,6 +553,7 @@ class SlipFinder {
 
   /// The cause that holds in nearly all rows with NaN or infinities and in nearly none without.
   std::optional<Slip> overflow_slip() const {
+    if (!is_square()) return {};
     const VariantHead head = variant_head(r_.inputs->n, r_.inputs->d, r_.inputs->q, r_.inputs->k, r_.inputs->v);
     const SoftmaxVariant right = right_softmax(e_.problem);
     struct Guess {

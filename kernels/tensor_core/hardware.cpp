@@ -80,6 +80,7 @@ std::string hardware_reason(const Problem& problem, const Format& format, const 
   const HardwareTile tile{method.block_q, method.block_k};
   if (format != bf16 && format != fp16) return takes("bf16 and fp16", "the main format", name(format));
   if (std::string reason = why_no_hardware_dimension(problem.d); !reason.empty()) return reason;
+  if (!shape_of(problem).is_square()) return "The hardware kernel takes as many keys as queries, and d columns of V.";
   if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end())
     return takes("tiles (block_q x block_k) of " + listed(tiles, [](const HardwareTile& t) { return text(t); }), "this one",
                  text(tile));

@@ -40,6 +40,8 @@ void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string
     refuse(
         key + ".method.algorithm", std::string(name(x.method.algorithm)),
         "one that is emulated: " + [] { return listed(std::span(algorithm_names).first(emulated_count)); }());
+  if (x.method.scaling.any())
+    refuse(key + ".method.scaling", "on", "off for Q, K, V and P: what their kernels do backward is not known");
   Experiment e;
   e.problem.n = plan.model.context;
   e.problem.d = plan.model.head_dimension();

@@ -38,6 +38,7 @@ class PlanTexts {
     if (x.kind == Rounding::Kind::exact) return put(key, "exact");
     put(key, (x.kind == Rounding::Kind::main ? "main" : name(x.format)) + (x.stochastic ? "/stochastic" : ""));
   }
+  void scaling(std::string_view key, const Scaling& x) { put(key, scaling_text(x)); }
   void policy(std::string_view key, const Precision& x) { put(key, std::string(policy_name(x, algorithm_))); }
   template <class F>
   void object(std::string_view key, F visit) {

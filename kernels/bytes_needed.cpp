@@ -1,0 +1,58 @@
+// What an answer takes of memory, and the sentence where there is not so much.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+#include "kernels/compute.h"
+#include "kernels/cpu/inputs.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/system_memory.h"
+
+namespace attoscope {
+
+namespace {
+
+/// Of Q, K and V.
+double elements(const Problem& p) {
+  const std::array<std::size_t, 3> counts = element_counts(p);
+  return static_cast<double>(counts[0] + counts[1] + counts[2]);
+}
+
+/// What a method that stores Q, K or V with scales adds: copies, the numbers that they stand for, the golden value on those.
+/// Where Q loses means, each block of rows has a score of its mean with every key, and a column of those numbers.
+double scaled_bytes(const Experiment& e, const Method& m, double rows) {
+  if (!m.scaling.stores() || !is_emulated(m.algorithm)) return 0;
+  const double n = e.problem.n, n_k = key_count(e.problem), d = e.problem.d, d_v = value_columns(e.problem);
+  const double blocks = m.scaling.smooth_Q > 0 ? std::ceil(n / m.scaling.smooth_Q) : 0, width = d + blocks;
+  const double copies = (m.reverse_keys ? 2 : 1) * (works_in_double(e) ? 8 : 4) * (elements(e.problem) + blocks * n_k);
+  return copies + 8 * ((n + n_k) * width + n_k * d_v + 2 * rows * d_v);
+}
+
+}  // namespace
+
+double bytes_needed(const Experiment& e, int threads) {
+  const double n = e.problem.n, n_k = key_count(e.problem), d = std::max(e.problem.d, value_columns(e.problem)),
+               rows = e.problem.rows == 0 ? n : std::min(double(e.problem.rows), n);
+  const double working = works_in_double(e) ? 8 : 4;
+  const double inputs = elements(e.problem) * (8 + 8 + 8 + 2 * working);  // drawn, rounded, for the golden value, for a, for b
+  const double outputs = rows * value_columns(e.problem) * 8 * (3 + 3 + 4 + 2);  // golden, a, b; sorted; sorting; a and b kept
+  const double stored = scaled_bytes(e, e.a, rows) + scaled_bytes(e, e.b, rows);
+  const double panel = 64 * 8 * n_k + 4 * 64 * 8 * d + 3 * 8 * n_k;  // scores of one block of rows against all keys
+  return inputs + outputs + stored + thread_count(threads) * panel;
+}
+
+void refuse(const Experiment& e, int threads) {
+  validate(e);
+  const double needed = bytes_needed(e, threads), available = available_bytes();
+  if (needed <= available) return;
+  char text[200];
+  std::snprintf(
+      text, sizeof text,
+      "problem.n is %d, with %d keys, and problem.d is %d: they need %.0f bytes, expected at most the %.0f that are free",
+      e.problem.n, key_count(e.problem), e.problem.d, needed, available);
+  throw std::runtime_error(text);
+}
+
+}  // namespace attoscope

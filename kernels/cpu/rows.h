@@ -1,0 +1,40 @@
+/// What rows of Q, K and V are taken through: places, all rows on all threads, rounding to nearest.
+#pragma once
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/arithmetic/rounders.h"
+#include "kernels/experiment/stop_sign.h"
+
+namespace attoscope {
+
+/// i as the index of a vector; where a row of d numbers begins.
+inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
+inline std::size_t place(int row, int d) { return at(row) * at(d); }
+
+/// work(row) for all rows, on all threads.
+template <class F>
+void each_row(int n, const StopSign& stop, F work) {
+  constexpr int piece = 256;
+  tbb::parallel_for(0, (n + piece - 1) / piece, [&](int i) {
+    stop.check();
+    for (int row = i * piece; row < std::min(n, (i + 1) * piece); ++row) work(row);
+  });
+}
+
+/// Rounds to nearest; nothing where `r` is exact.
+template <class T>
+class NearestRounder {
+ public:
+  NearestRounder(const Rounding& r, const Format& main) : plan_(plan<T>({r.kind, r.format, false}, main)) {}
+  T operator()(T x) const { return plan_.rounds() ? round(plan_.format, x) : x; }
+  int mantissa_bits() const { return plan_.mantissa_bits(); }
+
+ private:
+  RounderPlan<T> plan_;
+};
+
+}  // namespace attoscope

@@ -1,0 +1,49 @@
+/// Q, K and V as a scaled kernel stores them: elements that enter the products, and the scales that come after.
+#pragma once
+
+#include <optional>
+
+#include "kernels/cpu/simulate.h"
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+/// x as the method's products get it: rotated, smoothed and stored as its scalings say. Random signs come from `seed`.
+template <class T>
+Operands<T> scaled_operands(const Operands<T>& x, const Scalings& s, const AttentionShape& shape, const Format& main,
+                            std::uint64_t seed, const StopSign& stop = {});
+
+/// Q, K and V as a method takes them: the given ones, or copies that are stored with scales, or from the last key to the first.
+template <class T>
+class MethodOperands {
+ public:
+  /// `given` is to outlive this.
+  MethodOperands(const Problem& p, const Method& m, const Format& main, const Operands<T>& given, const StopSign& stop)
+      : given_(given) {
+    if (m.scaling.stores()) stored_ = scaled_operands(given, m.scaling, shape_of(p), main, p.seed, stop);
+    if (m.reverse_keys) reversed_ = with_reversed_keys(stored_ ? *stored_ : given, shape_of(p));
+  }
+
+  const Operands<T>& get() const { return reversed_ ? *reversed_ : stored_ ? *stored_ : given_; }
+  /// Whether they are the given ones.
+  bool shared() const { return !stored_ && !reversed_; }
+  /// With scales, keys in the problem's order; null without.
+  const Operands<T>* stored() const { return stored_ ? &*stored_ : nullptr; }
+
+ private:
+  const Operands<T>& given_;
+  std::optional<Operands<T>> stored_, reversed_;
+};
+
+/// The numbers that stored Q, K and V stand for, on which a kernel without any other rounding would give the output that
+/// storage alone leads to. Where the mean of Q was taken out, d columns are followed by one for each block of rows, 1 in the
+/// rows of the block and mean . K in K: their q.k is mean . K.
+template <class T>
+std::shared_ptr<const Tensors> stored_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop = {});
+
+/// The golden value of the problem on those numbers, in double, or in double-double where `precise`.
+template <class T>
+Matrix golden_of_stored(const Operands<T>& x, Problem problem, const std::vector<int>& rows, bool precise,
+                        const StopSign& stop);
+
+}  // namespace attoscope

@@ -1,0 +1,32 @@
+/// Kernels of 2024 to 2026 that scale what they round, by name: their storage, what they do before, and how they are computed.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "kernels/experiment/method.h"
+
+namespace attoscope {
+
+/// One of them; texts are those of `parse_scaling`, empty for off.
+struct ScaledKernel {
+  std::string_view name;
+  std::string_view what;    ///< what it is, and what is not as in the kernel
+  std::string_view source;  ///< where it was read
+  std::string_view Q{}, K{}, V{}, P{};
+  int block_q = 128, block_k = 128;
+  int smooth_Q = 0;
+  bool smooth_K = false, hadamard = false;
+  bool lazy_max = false;  ///< the max stays while the new one exceeds it by at most 4: cuDNN's
+  Accumulator qk = Accumulator::fma, pv = Accumulator::fma;
+  int flush = flush_of_policy;
+  Rounding rounded_P{};  ///< where P is not scaled
+};
+
+/// All of them, in the order of menus.
+std::span<const ScaledKernel> scaled_kernels();
+
+/// The method of that kernel: main format bf16, in which its inputs come and its output leaves.
+Method method_of(const ScaledKernel& kernel);
+
+}  // namespace attoscope

@@ -1,0 +1,60 @@
+#include "kernels/questions/kv_cache.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/presets.h"
+
+namespace attoscope {
+namespace {
+
+/// Stored as it says and read back as the main format. `amax` is what one scale of all heads comes from.
+Scaling kept_as(const KvStorage& storage, double amax) {
+  if (storage.text.empty()) return {};
+  Scaling s = parse_scaling(storage.text);
+  s.in_operand = true;
+  s.operand = to_main;
+  if (!storage.over_all_heads) return s;
+  s.rule = ScaleRule::fixed;
+  s.factor = amax > 0 ? largest(s.element) / amax : 1;
+  return s;
+}
+
+double largest_magnitude(const std::vector<double>& x) {
+  double most = 0;
+  for (const double y : x)
+    if (std::isfinite(y)) most = std::max(most, std::fabs(y));
+  return most;
+}
+
+}  // namespace
+
+KvRange kv_range(const Tensors& t) { return {largest_magnitude(t.k), largest_magnitude(t.v)}; }
+
+Experiment kv_question(const Experiment& asked) {
+  Experiment e = default_experiment();
+  e.problem = asked.problem;
+  e.format = bf16;
+  e.a = {.algorithm = Algorithm::flash2,
+         .block_q = asked.a.block_q,
+         .block_k = asked.a.block_k,
+         .exponential = ExponentialKind::exp2,
+         .precision = policy("hw").precision};
+  return e;
+}
+
+std::vector<double> kv_errors(const Experiment& asked, const KvRange& layer, const Options& options) {
+  const Experiment e = kv_question(asked);
+  std::vector<Method> methods;
+  for (const KvStorage& storage : kv_storages) {
+    methods.push_back(e.a);
+    methods.back().scaling.K = kept_as(storage, layer.K);
+    methods.back().scaling.V = kept_as(storage, layer.V);
+  }
+  std::vector<double> errors;
+  for (const Deviation& d : errors_of(e, methods, options)) errors.push_back(d.rel_rms);
+  return errors;
+}
+
+}  // namespace attoscope

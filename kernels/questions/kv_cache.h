@@ -1,0 +1,49 @@
+/// What a head loses where its K and V are kept in fewer bits, with everything else as in bf16.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/method.h"
+#include "kernels/questions/kv_rows.h"
+
+namespace attoscope {
+
+struct Experiment;
+struct Tensors;
+
+/// A way to keep K and V.
+struct KvStorage {
+  std::string_view key;         ///< in files and of --sort
+  std::string_view what;        ///< in a few words
+  std::string_view text;        ///< of `parse_scaling`, without how it is read back; empty: bf16 itself
+  bool over_all_heads = false;  ///< one scale for K, and one for V, of all heads of the layer
+};
+inline constexpr std::array<KvStorage, 7> kv_storages{{
+    {"bf16", "bf16", ""},
+    {"fp8_tensor", "e4m3, one scale for all heads", "e4m3", true},
+    {"fp8_head", "e4m3, a scale a head", "e4m3/head"},
+    {"fp8_token", "e4m3, a scale a token", "e4m3/token"},
+    {"int8", "int8, a scale a token", "int8/token"},
+    {"int4", "int4, a scale for 32 numbers of a token", "int4/columns:32"},
+    {"nvfp4", "e2m1, NVFP4's scales for 16 numbers of a token", "e2m1/columns:16/nvfp4"},
+}};
+static_assert(kv_storages[usual_kv_order].key == "fp8_tensor");
+
+/// The largest magnitudes of K and of V.
+struct KvRange {
+  double K = 0, V = 0;
+};
+KvRange kv_range(const Tensors& tensors);
+
+/// The experiment with all that `kv_errors` does not depend on as it usually is.
+Experiment kv_question(const Experiment& experiment);
+
+/// For each of `kv_storages` the RMS error of flash2 in bf16 on what is stored, over the RMS of the truth on what was given;
+/// NaN where nothing is finite. `layer` is of all heads of the layer. Inputs, mask and tiles are the experiment's. Throws as
+/// `compute` does.
+std::vector<double> kv_errors(const Experiment& experiment, const KvRange& layer, const Options& options = {});
+
+}  // namespace attoscope

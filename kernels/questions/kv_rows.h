@@ -1,0 +1,32 @@
+/// The heads of a file as rows of a table: what each loses under every storage of the KV cache.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/shape.h"
+
+namespace attoscope {
+
+/// One head.
+struct KvRow {
+  int head = 0, layer = 0;
+  AttentionShape shape;
+  std::vector<double> errors;  ///< as `kv_errors`
+};
+
+/// The storage by which the table is ordered where nobody says by which: one scale for all heads, in e4m3.
+inline constexpr std::size_t usual_kv_order = 1;
+
+/// The order from the worst on by this storage: heads without a finite error first, equal ones by their places.
+bool is_worse(const KvRow& x, const KvRow& y, std::size_t by);
+/// The heads that lose most by this storage first.
+void sort_worst_first(std::vector<KvRow>& rows, std::size_t by);
+
+/// A line for each head: head, name, layer and the error of each storage. The names of all heads of the file, and of its
+/// layers.
+std::string kv_csv(const std::vector<KvRow>& rows, const std::vector<std::string>& heads,
+                   const std::vector<std::string>& layers);
+
+}  // namespace attoscope
