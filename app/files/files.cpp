@@ -172,17 +172,23 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 
 int Descriptor::release() { return std::exchange(fd_, -1); }
 
-InputFile::InputFile(const std::string& path) : path_(path) {
+InputFile::InputFile(const std::string& path, Links links) : path_(path) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) fail(path, "cannot be opened", errno);
+  const bool followed = links == Links::followed;
+  if ((followed ? ::stat : ::lstat)(path.c_str(), &status) != 0) fail(path, "cannot be opened", errno);
   if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + ": cannot be opened: not a regular file");
-  descriptor_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  descriptor_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (followed ? 0 : O_NOFOLLOW)));
   if (!descriptor_.valid()) fail(path, "cannot be opened", errno);
   if (::fstat(descriptor_.get(), &status) != 0) fail(path, "cannot be read", errno);
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
 void InputFile::read_at(std::uint64_t offset, std::span<char> bytes) const {
+  if (read_) {
+    if (offset > size_ || bytes.size() > size_ - offset)
+      throw std::runtime_error(path_ + ": ends at byte " + std::to_string(size_) + ", expected more");
+    return read_(offset, bytes);
+  }
   while (!bytes.empty()) {
     const ssize_t n = ::pread(descriptor_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;

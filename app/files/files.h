@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attoscope {
@@ -25,10 +27,18 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// A regular file, open for reading anywhere. Every failure is a std::runtime_error of one sentence that names the file.
+/// A regular file, or a part of one, open for reading anywhere. Every failure is a std::runtime_error of one sentence that
+/// names it.
 class InputFile {
  public:
-  explicit InputFile(const std::string& path);
+  /// Whether a path may be a link.
+  enum class Links : std::uint8_t { followed, refused };
+  /// Fills bytes from an offset on that lie within the file; throws where they cannot be read.
+  using Read = std::function<void(std::uint64_t offset, std::span<char> bytes)>;
+
+  explicit InputFile(const std::string& path, Links links = Links::followed);
+  /// What others read: `path` names it in sentences.
+  InputFile(std::string path, std::uint64_t size, Read read) : path_(std::move(path)), size_(size), read_(std::move(read)) {}
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
   /// Fills `bytes` from `offset` on; throws where the file ends before.
@@ -38,6 +48,7 @@ class InputFile {
   std::string path_;
   Descriptor descriptor_;
   std::uint64_t size_ = 0;
+  Read read_;  ///< none: by the descriptor
 };
 
 /// All of a file of at most `limit` bytes.

@@ -2,7 +2,9 @@
 
 #include <zip.h>
 
+#include <algorithm>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <tuple>
@@ -118,6 +120,132 @@ std::string zip_bytes(const std::vector<ZipMember>& members) {
     throw std::runtime_error(std::string("the archive cannot be made: ") + zip_strerror(archive.get()));
   std::ignore = archive.release();
   return bytes_of(source.get());
+}
+
+namespace {
+
+/// Of an archive of tensors: as many files, and so many unpacked bytes of those that are packed.
+constexpr zip_int64_t most_tensors = 20'000;
+constexpr std::uint64_t most_unpacked = std::uint64_t{1} << 31, longest_beginning = 1 << 17;
+/// No byte that is packed becomes more than this many (deflate's limit is 1032).
+constexpr std::uint64_t largest_growth = 1040;
+
+/// An open archive; its files are read one at a time.
+struct OpenArchive {
+  explicit OpenArchive(const std::string& name) : path(name) {
+    size = InputFile(path).size();  // or a sentence that says why not
+    int error = 0;
+    archive.reset(zip_open(path.c_str(), ZIP_RDONLY, &error));
+    if (archive) return;
+    zip_error_t reason;
+    zip_error_init_with_code(&reason, error);
+    const std::string text = zip_error_strerror(&reason);
+    zip_error_fini(&reason);
+    throw std::runtime_error(path + ": is no zip archive, or a damaged one (" + text + ")");
+  }
+  std::string path;
+  std::uint64_t size = 0;
+  Held<zip_t> archive;
+  std::mutex mutex;
+};
+
+/// One file of an archive.
+class ZippedFile {
+ public:
+  ZippedFile(std::shared_ptr<OpenArchive> archive, const zip_stat_t& stat, std::string label)
+      : archive_(std::move(archive)),
+        index_(stat.index),
+        size_(stat.size),
+        stored_(is_stored(stat)),
+        label_(std::move(label)) {}
+
+  static bool is_stored(const zip_stat_t& stat) { return stat.comp_method == ZIP_CM_STORE; }
+
+  void read_at(std::uint64_t offset, std::span<char> bytes) {
+    const std::lock_guard lock(archive_->mutex);
+    if (stored_) return read_stored(offset, bytes);
+    const bool early = offset + bytes.size() <= std::min(size_, longest_beginning);
+    if (unpacked_.size() < (early ? offset + bytes.size() : size_)) unpack(early ? std::min(size_, longest_beginning) : size_);
+    std::copy_n(unpacked_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
+  }
+
+ private:
+  Held<zip_file_t> open() const {
+    Held<zip_file_t> file(zip_fopen_index(archive_->archive.get(), index_, 0));
+    if (!file) throw std::runtime_error(label_ + " cannot be unpacked (" + zip_strerror(archive_->archive.get()) + ")");
+    return file;
+  }
+
+  void fill(zip_file_t* file, std::span<char> bytes) const {
+    while (!bytes.empty()) {
+      const zip_int64_t read = zip_fread(file, bytes.data(), bytes.size());
+      if (read < 0) throw std::runtime_error(label_ + " is damaged (" + zip_file_strerror(file) + ")");
+      if (read == 0)
+        throw std::runtime_error(label_ + " is shorter than the archive says, expected " + std::to_string(size_) + " bytes");
+      bytes = bytes.subspan(static_cast<std::size_t>(read));
+    }
+  }
+
+  void read_stored(std::uint64_t offset, std::span<char> bytes) {
+    if (!file_) file_ = open();
+    if (zip_fseek(file_.get(), static_cast<zip_int64_t>(offset), SEEK_SET) < 0)
+      throw std::runtime_error(label_ + " cannot be read at byte " + std::to_string(offset));
+    fill(file_.get(), bytes);
+  }
+
+  void unpack(std::uint64_t count) {
+    unpacked_.assign(count, '\0');
+    try {
+      fill(open().get(), unpacked_);
+    } catch (...) {
+      unpacked_.clear();
+      throw;
+    }
+  }
+
+  std::shared_ptr<OpenArchive> archive_;
+  zip_uint64_t index_;
+  std::uint64_t size_;
+  bool stored_;
+  std::string label_, unpacked_;
+  Held<zip_file_t> file_;  ///< last: it is closed before the archive
+};
+
+zip_stat_t stat_of(OpenArchive& archive, zip_uint64_t index) {
+  zip_stat_t stat;
+  constexpr zip_uint64_t wanted = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  if (zip_stat_index(archive.archive.get(), index, 0, &stat) < 0 || (stat.valid & wanted) != wanted)
+    throw std::runtime_error(archive.path + ": does not say what its file " + std::to_string(index) + " is");
+  const std::uint64_t most =
+      ZippedFile::is_stored(stat) ? archive.size : largest_growth * (std::min(stat.comp_size, archive.size) + 1);
+  if (stat.size > most)
+    throw std::runtime_error(archive.path + ": says that " + in_quotes(stat.name) + " has " + std::to_string(stat.size) +
+                             " bytes, expected at most " + std::to_string(most));
+  return stat;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const InputFile>> files_in_zip(const std::string& path, const std::string& ending) {
+  const auto archive = std::make_shared<OpenArchive>(path);
+  const zip_int64_t count = zip_get_num_entries(archive->archive.get(), 0);
+  if (count > most_tensors)
+    throw std::runtime_error(path + ": holds " + std::to_string(count) + " files, expected at most " +
+                             std::to_string(most_tensors));
+  std::vector<std::shared_ptr<const InputFile>> files;
+  std::uint64_t unpacked = 0;
+  for (zip_int64_t i = 0; i < count; ++i) {
+    const zip_stat_t stat = stat_of(*archive, static_cast<zip_uint64_t>(i));
+    if (!std::string_view(stat.name).ends_with(ending)) continue;
+    if (!ZippedFile::is_stored(stat) && (stat.size > most_unpacked || (unpacked += stat.size) > most_unpacked))
+      throw std::runtime_error(path + ": its packed files are larger than " + std::to_string(most_unpacked) +
+                               " bytes together, expected them stored as they are");
+    const std::string label = path + ": " + printable(stat.name);
+    const auto file = std::make_shared<ZippedFile>(archive, stat, label);
+    files.push_back(std::make_shared<const InputFile>(
+        label, stat.size, [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); }));
+  }
+  return files;
 }
 
 std::string zip_member(const std::string& path, std::string_view ending, std::uint64_t limit) {

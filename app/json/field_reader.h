@@ -90,6 +90,10 @@ class FieldReader {
     parse(key, std::string(roundings_expected), [&](const std::string& read) { x = parse_rounding(read); });
   }
 
+  void scaling(std::string_view key, Scaling& x) {
+    parse(key, std::string(scalings_expected), [&](const std::string& read) { x = parse_scaling(read); });
+  }
+
   void policy(std::string_view key, Precision& x) {
     parse(key, "a policy that `attoscope presets` lists",
           [&](const std::string& read) { x = attoscope::policy(read).precision; });

@@ -35,6 +35,7 @@ class FieldWriter {
   void field(std::string_view key, Field x) { put(key, attoscope::text(x).name); }
   void format(std::string_view key, const Format& x) { put(key, name(x)); }
   void rounding(std::string_view key, const Rounding& x) { put(key, rounding_text(x)); }
+  void scaling(std::string_view key, const Scaling& x) { put(key, scaling_text(x)); }
   void policy(std::string_view, const Precision&) {}  // all its steps are written
   template <class F>
   void object(std::string_view key, F visit) {

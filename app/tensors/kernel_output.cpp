@@ -4,8 +4,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
+#include "app/tensors/call_files.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/safetensors.h"
 #include "app/tensors/tensors.h"
@@ -18,12 +20,21 @@ namespace {
 
 constexpr std::string_view npy = ".npy", safetensors = ".safetensors";
 
-bool names_output(std::string_view file) { return file.ends_with(npy) || file.ends_with(safetensors); }
+/// A single .npy or .safetensors file.
+bool is_single(std::string_view file) {
+  return (file.ends_with(npy) || file.ends_with(safetensors)) && files_in_list(std::string(file)).size() == 1;
+}
+
+bool names_output(std::string_view spec) {
+  const FileSpec named = file_spec(spec);
+  return is_single(named.files) || names_tensor_files(named.files);
+}
 
 /// How the tensor's dimensions are to be read.
 struct Reading {
   int heads = 1, n = 0, d = 0;
   bool tokens_first = false;  ///< n x heads x d, as kernels of variable length and FlashAttention's own have it
+  bool side_by_side = false;  ///< n x (heads d)
 };
 
 std::string expected_shape(int n, int d) {
@@ -39,11 +50,21 @@ std::string expected_shape(int n, int d) {
                            (turned ? "; it is transposed" : ""));
 }
 
+/// n x (heads d), a batch in front or not, where n and d are known; none where it is not that.
+std::optional<Reading> side_by_side(const StoredTensor& t, int n, int d) {
+  const std::size_t rank = t.shape.size();
+  if (n == 0 || d == 0 || rank > 3 || t.shape[rank - 2] != static_cast<std::uint64_t>(n)) return std::nullopt;
+  const std::uint64_t width = t.shape[rank - 1], columns = static_cast<std::uint64_t>(d), batch = rank == 3 ? t.shape[0] : 1;
+  if (width <= columns || width % columns != 0 || batch < 1 || width / columns > (1U << 20) / batch) return std::nullopt;
+  return Reading{static_cast<int>(batch * (width / columns)), n, d, false, true};
+}
+
 Reading reading_of(const StoredTensor& t, int n, int d) {
   const std::size_t rank = t.shape.size();
   if (rank < 2 || rank > 4) refuse_shape(t, n, d);
   const std::uint64_t elements = byte_count(t.shape, bytes_of(t.type), t.label) / static_cast<std::uint64_t>(bytes_of(t.type));
   const std::uint64_t last = t.shape[rank - 1], before = t.shape[rank - 2];
+  if (const auto flat = side_by_side(t, n, d)) return *flat;
   const auto is = [](std::uint64_t size, int wanted) { return wanted > 0 && size == static_cast<std::uint64_t>(wanted); };
   const bool rows_last = n == 0 || is(before, n), tokens_first = !rows_last && rank >= 3 && is(t.shape[rank - 3], n);
   const std::uint64_t tokens = tokens_first ? t.shape[rank - 3] : before;
@@ -55,20 +76,111 @@ Reading reading_of(const StoredTensor& t, int n, int d) {
   return {static_cast<int>(elements / tokens / last), static_cast<int>(tokens), static_cast<int>(last), tokens_first};
 }
 
-StoredTensor open_output(const InputFile& file) {
-  return file.path().ends_with(npy) ? read_npy(file) : read_output_tensor(file);
+/// One tensor with an output, and how many of the file's heads stand before its own.
+struct OutputPart {
+  std::shared_ptr<const InputFile> file;
+  StoredTensor tensor;
+  Reading reading;
+  std::optional<HeadShape> shape;  ///< where it stands beside the Q that it belongs to
+  int first = 0;
+};
+
+/// All outputs of files.
+struct OutputFiles {
+  std::vector<OutputPart> parts;
+  int heads = 0;
+
+  void add(OutputPart part, int count) {
+    part.first = heads;
+    heads += count;
+    parts.push_back(std::move(part));
+  }
+};
+
+OutputFiles output_of_one(const std::string& path, int n, int d) {
+  auto file = std::make_shared<const InputFile>(path);
+  StoredTensor t = path.ends_with(npy) ? read_npy(*file) : read_output_tensor(*file);
+  const Reading r = reading_of(t, n, d);
+  OutputFiles outputs;
+  outputs.add({file, std::move(t), r, std::nullopt}, r.heads);
+  return outputs;
 }
 
-/// The heads of the input's file beside its own.
-OtherHeads heads_of(const Input& input) {
+/// The outputs beside Q, K and V, in the order of their layers; none where there are none, or not of every layer.
+OutputFiles outputs_of_calls(const std::string& spec) {
+  OutputFiles outputs;
+  std::optional<CallFiles> calls;
+  try {
+    calls.emplace(spec);
+  } catch (const std::runtime_error&) {  // no calls, or none that fit: the outputs may stand alone
+    return outputs;
+  }
+  for (const CallFiles::Layer& layer : calls->layers()) {
+    if (!layer.has_output) return {};
+    const NamedTensor& o = calls->tensor(layer, 3);
+    outputs.add({o.file, o.tensor, {layer.o.count(), layer.o.n, layer.o.d}, layer.o}, layer.o.count());
+  }
+  return outputs;
+}
+
+/// Outputs alone, in the order of their names.
+OutputFiles lone_outputs(const std::string& spec, int n, int d) {
+  const TensorSet set = open_tensor_set(file_spec(spec).files);
+  std::vector<TensorName> names;
+  for (const NamedTensor& t : set.tensors) names.push_back({t.name, t.refusal.empty()});
+  std::vector<int> found = calls_in(names).outputs;
+  if (found.empty() && names.size() == 1) found = {0};
+  if (found.empty()) throw std::runtime_error(spec + ": has no tensor called o, out, output or attn_out, and not just one");
+  OutputFiles outputs;
+  for (const int i : found) {
+    const NamedTensor& t = readable(set.tensors[static_cast<std::size_t>(i)]);
+    const Reading r = reading_of(t.tensor, n, d);
+    outputs.add({t.file, t.tensor, r, std::nullopt}, r.heads);
+  }
+  return outputs;
+}
+
+OutputFiles open_outputs(const std::string& spec, int n, int d) {
+  if (spec.ends_with(npy) && is_single(spec)) return output_of_one(spec, n, d);
+  if (OutputFiles outputs = outputs_of_calls(spec); !outputs.parts.empty()) return outputs;
+  const std::string files = file_spec(spec).files;
+  if (is_single(files) && (files.ends_with(npy) || tensor_roles(InputFile(files)).output)) return output_of_one(files, n, d);
+  return lone_outputs(spec, n, d);
+}
+
+std::vector<double> read_part(const OutputPart& part, int index, const ReadWatch& watch) {
+  const Reading& r = part.reading;
+  if (part.shape) return read_head(*part.file, part.tensor, *part.shape, index, watch);
+  if (r.side_by_side) {
+    const int batch = part.tensor.shape.size() == 3 ? static_cast<int>(part.tensor.shape[0]) : 1;
+    return read_head(*part.file, part.tensor, {HeadOrder::side_by_side, batch, r.heads / batch, r.n, r.d}, index, watch);
+  }
+  if (r.tokens_first) return read_across(*part.file, part.tensor, index, watch);
+  return read_matrix(*part.file, part.tensor, {r.heads, r.n, r.d}, index, watch);
+}
+
+/// The heads of the input's layer, and how many heads of the file stand before it.
+struct LayerHeads {
+  OtherHeads heads;
+  int first = 0;
+};
+
+LayerHeads heads_of(const Input& input) {
   if (input.kind != InputKind::tensors) return {};
-  return {describe_tensors(input.file).heads, [input](int head) {
-            Input other = input;
-            other.index = head;
-            other.tensors.reset();
-            load_tensors(other);
-            return other.tensors;
-          }};
+  const auto files = std::make_shared<const CallFiles>(input.file);
+  const CallFiles::Layer& layer = files->layer_of(input.index);
+  const auto read = [files, first = layer.first](int head) {
+    return std::make_shared<const Tensors>(files->inputs(first + head));
+  };
+  return {{layer.q.count(), read}, layer.first};
+}
+
+/// The same answer, its heads counted from the first of the layer on.
+Result in_layer(Result result, int first) {
+  Experiment& e = result.experiment;
+  e.problem.input.index -= first;
+  e.loaded.index = std::max(e.loaded.index - first, 0);
+  return result;
 }
 
 }  // namespace
@@ -100,28 +212,25 @@ void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& wat
   if (!names_output(output.file))
     throw std::runtime_error("kernel output " + in_quotes(output.file) +
                              " is not understood, expected a .npy or .safetensors file");
-  const InputFile file(output.file);
-  const StoredTensor t = open_output(file);
-  const Reading r = reading_of(t, n, d);
-  if (output.index < 0 || output.index >= r.heads)
-    throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ": head index is " + std::to_string(output.index) +
-                             ", expected 0 to " + std::to_string(r.heads - 1));
+  const OutputFiles files = open_outputs(output.file, n, d);
+  const StoredTensor& first = files.parts.front().tensor;
+  if (output.index < 0 || output.index >= files.heads)
+    throw std::runtime_error(first.label + " has shape " + shape_text(first.shape) + ": head index is " +
+                             std::to_string(output.index) + ", expected 0 to " + std::to_string(files.heads - 1));
+  const OutputPart& part = *(std::ranges::upper_bound(files.parts, output.index, {}, &OutputPart::first) - 1);
+  const Reading& r = part.reading;
+  if ((n > 0 && r.n != n) || (d > 0 && r.d != d)) refuse_shape(part.tensor, n, d);
   check_memory(output.file, 1, r.n, r.d);
-  auto values = std::make_shared<const std::vector<double>>(
-      r.tokens_first ? read_across(file, t, output.index, watch)
-                     : read_matrix(file, t, {r.heads, r.n, r.d}, output.index, watch));
+  auto values = std::make_shared<const std::vector<double>>(read_part(part, output.index - part.first, watch));
   output.n = r.n;
   output.d = r.d;
-  output.type = type_name(t.type);
+  output.type = type_name(part.tensor.type);
   output.digest = XXH3_64bits_withSeed(values->data(), values->size() * sizeof(double),
                                        static_cast<std::uint64_t>(r.n) << 32 | static_cast<std::uint64_t>(r.d));
   output.values = std::move(values);
 }
 
-int kernel_output_heads(const std::string& file, int n, int d) {
-  const InputFile opened(file);
-  return reading_of(open_output(opened), n, d).heads;
-}
+int kernel_output_heads(const std::string& file, int n, int d) { return open_outputs(file, n, d).heads; }
 
 KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n, int d, const ReadWatch& watch) {
   KernelOutput output = parse_kernel_output(spec);
@@ -132,21 +241,34 @@ KernelOutput read_kernel_output(const std::string& spec, const Problem& problem,
   return output;
 }
 
-bool is_kernel_output(const std::string& file) {
-  if (file.ends_with(npy)) return file.find(".npy,") == std::string::npos;
-  if (!file.ends_with(safetensors)) return false;
-  const TensorRoles roles = tensor_roles(InputFile(file));
+namespace {
+
+/// What the names of several tensors say.
+TensorRoles roles_of(const std::string& spec) {
+  const std::string files = file_spec(spec).files;
+  std::vector<TensorName> names;
+  for (const NamedTensor& t : open_tensor_set(files).tensors) names.push_back({t.name, t.refusal.empty()});
+  const CallNames found = calls_in(names);
+  const bool only = is_single(files) && names.size() == 1;
+  return {!found.calls.empty(), !found.outputs.empty() || only};
+}
+
+}  // namespace
+
+bool is_kernel_output(const std::string& spec) {
+  const std::string file = file_spec(spec).files;
+  if (file.ends_with(npy) && is_single(file)) return true;
+  if (!names_tensor_files(file) || (file.ends_with(npy) && files_in_list(file).size() == 3)) return false;
+  const TensorRoles roles = roles_of(spec);
   return roles.output && !roles.inputs;
 }
 
-bool holds_kernel_output(const std::string& file) {
-  return file.ends_with(safetensors) && tensor_roles(InputFile(file)).output;
-}
+bool holds_kernel_output(const std::string& spec) { return names_tensor_files(file_spec(spec).files) && roles_of(spec).output; }
 
-bool holds_whole_call(const std::string& file) {
-  if (!file.ends_with(safetensors)) return false;
+bool holds_whole_call(const std::string& spec) {
+  if (!names_tensor_files(file_spec(spec).files)) return false;
   try {
-    const TensorRoles roles = tensor_roles(InputFile(file));
+    const TensorRoles roles = roles_of(spec);
     return roles.inputs && roles.output;
   } catch (const std::exception&) {  // the sentence about it comes from who reads
     return false;
@@ -154,11 +276,21 @@ bool holds_whole_call(const std::string& file) {
 }
 
 Diagnosis diagnose_with_heads(const Result& result, const Options& options) {
-  return diagnose(result, heads_of(result.experiment.problem.input), options);
+  const auto [heads, first] = heads_of(result.experiment.problem.input);
+  if (first == 0) return diagnose(result, heads, options);
+  Diagnosis found = diagnose(in_layer(result, first), heads, options);
+  found.experiment = result.experiment;
+  return found;
 }
 
 std::shared_ptr<const Result> slip_output_with_heads(const Result& result, const Slip& slip, const Options& options) {
-  return with_slip_output(result, slip, heads_of(result.experiment.problem.input), options);
+  const auto [heads, first] = heads_of(result.experiment.problem.input);
+  if (first == 0) return with_slip_output(result, slip, heads, options);
+  const std::shared_ptr<const Result> found = with_slip_output(in_layer(result, first), slip, heads, options);
+  if (!found) return nullptr;
+  Result counted = *found;
+  counted.experiment = result.experiment;
+  return std::make_shared<const Result>(std::move(counted));
 }
 
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b) {

@@ -127,7 +127,8 @@ std::map<std::string, std::string> metadata_of(const Parsed& header, const std::
 ElementType readable_type(const std::string& dtype, const std::string& label) {
   const auto found = std::ranges::find(element_type_names, dtype);
   if (found != element_type_names.end()) return static_cast<ElementType>(found - element_type_names.begin());
-  throw std::runtime_error(label + " has dtype " + in_quotes(dtype) + ", expected F64, F32, F16, BF16, F8_E4M3 or F8_E5M2");
+  throw std::runtime_error(label + " has dtype " + in_quotes(dtype) +
+                           ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, I8 or U8");
 }
 
 /// The names that the file uses for q, k, v: the first convention of which it holds all three.
@@ -206,13 +207,24 @@ std::uint64_t header_bytes(const InputFile& file) {
                            std::to_string(most));
 }
 
-Safetensors read_safetensors(const InputFile& file) {
+std::vector<ListedTensor> list_safetensors(const InputFile& file, std::map<std::string, std::string>& metadata) {
   const CheckedHeader header = checked_header(file);
-  Safetensors result{{}, metadata_of(header.tensors, file.path())};
-  const auto names = input_names_in(header.tensors);
-  if (!names) throw std::runtime_error(file.path() + ": has no three tensors called q, k, v, or Q, K, V, or query, key, value");
-  for (std::size_t i = 0; i < 3; ++i) result.qkv[i] = header.stored((*names)[i]);
-  return result;
+  metadata = metadata_of(header.tensors, file.path());
+  std::vector<ListedTensor> list;
+  for (const auto& [key, entry] : header.tensors.items()) {
+    if (key == "__metadata__") continue;
+    const std::string label = header.label(key);
+    ListedTensor t{key, dtype_of(entry, label), "", {}};
+    t.tensor.label = label;
+    t.tensor.shape = whole_numbers(entry, "shape", label);
+    try {
+      t.tensor = header.stored(key);
+    } catch (const std::runtime_error& error) {
+      t.refusal = error.what();
+    }
+    list.push_back(std::move(t));
+  }
+  return list;
 }
 
 TensorRoles tensor_roles(const InputFile& file) {

@@ -60,6 +60,10 @@ double number_at(const char* bytes, ElementType type, bool big_endian) {
       return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
     case ElementType::F32:
       return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case ElementType::I8:
+      return static_cast<std::int8_t>(bits);
+    case ElementType::U8:
+      return static_cast<double>(bits);
     case ElementType::F64:
       break;
   }
@@ -99,26 +103,6 @@ void check_fortran_order(const StoredTensor& t) {
                            std::to_string(largest_fortran_order) + ", or C order");
 }
 
-int checked_size(std::uint64_t size, int largest, const StoredTensor& t, const char* what) {
-  if (size >= 1 && size <= static_cast<std::uint64_t>(largest)) return static_cast<int>(size);
-  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + what + " from 1 to " +
-                           std::to_string(largest));
-}
-
-Extent extent_of(const StoredTensor& t) {
-  const std::size_t rank = t.shape.size();
-  if (rank < 2 || rank > 4) {
-    throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) +
-                             ", expected (n, d), (head, n, d) or (batch, head, n, d)");
-  }
-  const std::uint64_t bytes = byte_count(t.shape, bytes_of(t.type), t.label);
-  Extent e{1, checked_size(t.shape[rank - 2], max_n, t, "a number of tokens"),
-           checked_size(t.shape[rank - 1], max_d, t, "a head dimension")};
-  const std::uint64_t heads = bytes / static_cast<std::uint64_t>(bytes_of(t.type)) / t.shape[rank - 2] / t.shape[rank - 1];
-  e.heads = checked_size(heads, 1 << 20, t, "a number of heads");
-  return e;
-}
-
 }  // namespace
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
@@ -147,16 +131,6 @@ void check_memory(const std::string& file, int count, int n, int d) {
   if (needed <= there / 2) return;
   throw std::runtime_error(file + ": a head of n=" + std::to_string(n) + ", d=" + std::to_string(d) + " needs " +
                            shortest(needed) + " bytes, expected at most half of the machine's " + shortest(there));
-}
-
-Extent common_extent(const std::array<StoredTensor, 3>& qkv) {
-  const Extent extent = extent_of(qkv[0]);
-  for (const StoredTensor& t : qkv) {
-    if (t.shape == qkv[0].shape) continue;
-    throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected that of q, " +
-                             shape_text(qkv[0].shape));
-  }
-  return extent;
 }
 
 void tell(const ReadWatch& watch, double share, const std::string& label) {

@@ -15,9 +15,11 @@ namespace attoscope {
 /// Told now and then how much of what is wanted has been read, 0 .. 1; true asks to stop.
 using ReadWatch = std::function<bool(double share)>;
 
-enum class ElementType : std::uint8_t { F8_E4M3, F8_E5M2, F16, BF16, F32, F64 };
-inline constexpr std::array<std::string_view, 6> element_type_names{"F8_E4M3", "F8_E5M2", "F16", "BF16", "F32", "F64"};
-inline constexpr std::array<int, 6> element_type_bytes{1, 1, 2, 2, 4, 8};
+/// I8 and U8 are numbers as they stand, without a scale.
+enum class ElementType : std::uint8_t { F8_E4M3, F8_E5M2, F16, BF16, F32, F64, I8, U8 };
+inline constexpr std::array<std::string_view, 8> element_type_names{"F8_E4M3", "F8_E5M2", "F16", "BF16",
+                                                                    "F32",     "F64",     "I8",  "U8"};
+inline constexpr std::array<int, 8> element_type_bytes{1, 1, 2, 2, 4, 8, 1, 1};
 constexpr int bytes_of(ElementType t) { return element_type_bytes[static_cast<std::size_t>(t)]; }
 
 /// "BF16"
@@ -33,16 +35,13 @@ struct StoredTensor {
   std::uint64_t offset = 0;  ///< of the first byte
 };
 
-/// What three tensors of one shape hold.
+/// What a tensor holds.
 struct Extent {
   int heads = 0, n = 0, d = 0;
 };
 
 /// The bytes of a tensor of `shape`; throws, with `label`, where they do not fit 62 bits.
 std::uint64_t byte_count(const std::vector<std::uint64_t>& shape, int element_bytes, const std::string& label);
-
-/// The extent of q, k and v. Throws where a shape is not understood, not theirs all, empty, or beyond max_n and max_d.
-Extent common_extent(const std::array<StoredTensor, 3>& qkv);
 
 /// Throws, with the file's name, where `count` matrices of numbers n x d would take more than half of the machine's memory.
 void check_memory(const std::string& file, int count, int n, int d);

@@ -1,0 +1,98 @@
+#include "app/heads/heads.h"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+
+#include "app/heads/each_head.h"
+#include "app/tensors/kernel_output.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+/// Where in a picture row or column i of `count` stands.
+std::size_t place_in(int i, int count, int places) {
+  return static_cast<std::size_t>(static_cast<std::int64_t>(i) * places / std::max(count, 1));
+}
+
+void paint(HeadRow& row, const Matrix& x, const Matrix& truth) {
+  std::size_t at = 0;
+  for (int i = 0; i < x.rows; ++i) {
+    const std::size_t line = place_in(i, x.rows, HeadRow::down) * HeadRow::across;
+    for (int j = 0; j < x.cols; ++j, ++at) {
+      const auto error = static_cast<float>(std::abs(x.values[at] - truth.values[at]));
+      float& cell = row.picture[line + place_in(j, x.cols, HeadRow::across)];
+      if (!(error <= cell)) cell = error;  // NaN stays
+    }
+  }
+}
+
+double largest_score(const RescaleMap& map) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const float m : map.m)
+    if (m > largest) largest = m;
+  return std::isinf(largest) ? std::numeric_limits<double>::quiet_NaN() : largest;
+}
+
+HeadRow row_of(const Result& r, int head, int layer) {
+  HeadRow row{.head = head, .layer = layer, .shape = shape_of(r.experiment.problem)};
+  row.a_max = r.a_error.max_abs, row.a_rms = r.a_error.rms, row.a_rel = r.a_error.rel_rms;
+  row.b_max = r.b_error.max_abs, row.b_rms = r.b_error.rms, row.b_rel = r.b_error.rel_rms;
+  row.ratio = row.a_rms / row.b_rms;
+  row.rescales = r.rescales.effective_mean;
+  row.largest_score = largest_score(r.rescale_map);
+  row.nonfinite = static_cast<double>(r.a_error.nonfinite);
+  paint(row, r.a, *r.golden);
+  return row;
+}
+
+}  // namespace
+
+std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer) {
+  std::vector<int> heads;
+  std::string known;
+  const auto number = to_number<std::size_t>(layer);
+  const bool named = std::ranges::any_of(
+      files.layers(), [&](const CallFiles::Layer& x) { return x.name == layer || x.name == "layer " + layer; });
+  for (std::size_t i = 0; i < files.layers().size(); ++i) {
+    const CallFiles::Layer& x = files.layers()[i];
+    if (i < 12) known += (known.empty() ? "" : ", ") + (x.name.empty() ? std::to_string(i) : x.name);
+    const bool wanted = named ? x.name == layer || x.name == "layer " + layer : number == i;
+    if (!wanted && !layer.empty()) continue;
+    for (int h = 0; h < x.q.count(); ++h) heads.push_back(x.first + h);
+  }
+  if (heads.empty())
+    throw std::invalid_argument("--layer is " + in_quotes(layer) + ", expected " + known +
+                                (files.layers().size() > 12 ? ", ..." : ""));
+  return heads;
+}
+
+Experiment experiment_of_head(const HeadsQuestion& question, const CallFiles& files, int head) {
+  Experiment e = question.base;
+  Problem& p = e.problem;
+  p.input = files.input(head);
+  const Tensors& t = *p.input.tensors;
+  p = question.whole ? with_shape(p, t.shape()) : fitted(p, t.shape());
+  p.traced_row = std::min(p.traced_row, p.n - 1);
+  if (has_loaded(e)) {
+    e.loaded = with_head(e.loaded, head);
+    load_kernel_output(e.loaded, p.n, value_columns(p));
+  }
+  return e;
+}
+
+void compute_heads(const HeadsQuestion& question, const CallFiles& files, const Options& options,
+                   const std::function<void(const HeadRow&)>& found) {
+  std::mutex mutex;
+  each_head(question.heads, options, [&](int head, const Options& own) {
+    const HeadRow row = row_of(compute(experiment_of_head(question, files, head), own), head, files.layer_index(head));
+    const std::lock_guard lock(mutex);
+    found(row);
+  });
+}
+
+}  // namespace attoscope

@@ -1,0 +1,28 @@
+/// The heads of a file as tables: for people, as CSV, as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/json/json.h"
+#include "app/tensors/call_files.h"
+#include "ui/frame/heads_answer.h"
+
+namespace attoscope {
+
+struct Experiment;
+
+/// The measure of that key. Throws std::invalid_argument that lists the known ones.
+const HeadMeasure& head_measure(std::string_view key);
+
+/// A table of the first `most` heads (0: all), in the order given, and how many there are.
+std::string heads_report(const std::vector<HeadRow>& rows, const CallFiles& files, const HeadMeasure& by, std::size_t most);
+
+/// A line for each head: head, name, layer, n, d and every measure.
+std::string heads_csv(const std::vector<HeadRow>& rows, const CallFiles& files);
+
+/// `attoscope.heads/1`: the same and the experiment whose input names the file.
+Json heads_json(const std::vector<HeadRow>& rows, const CallFiles& files, const Experiment& base);
+
+}  // namespace attoscope

@@ -1,0 +1,329 @@
+#include "app/tensors/call_files.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+#include <stdexcept>
+
+#include "app/tensors/npy.h"
+#include "app/tensors/safetensors.h"
+#include "app/tensors/tensor_names.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/all_heads.h"
+#include "kernels/experiment/stop_sign.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::string_view safetensors = ".safetensors";
+constexpr std::array<const char*, 4> part_names{"q", "k", "v", "o"};
+constexpr std::array<std::string_view, 3> q_names{"q", "Q", "query"}, k_names{"k", "K", "key"}, v_names{"v", "V", "value"};
+
+std::span<const std::string_view> usual_names(std::size_t part) {
+  constexpr std::array<std::span<const std::string_view>, 4> all{q_names, k_names, v_names, usual_output_names};
+  return all[part];
+}
+
+std::uint64_t hash(const std::vector<double>& values, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(double), seed);
+}
+
+std::uint64_t digest_of(const Tensors& t) {
+  const auto sizes = [](int rows, int columns) {
+    return static_cast<std::uint64_t>(rows) << 32 | static_cast<std::uint64_t>(columns);
+  };
+  const std::uint64_t apart = t.shape().is_square() ? 0 : sizes(t.n_k, t.d_v);
+  return hash(t.v, hash(t.k, hash(t.q, sizes(t.n, t.d) ^ apart)));
+}
+
+/// Opens the files again when somebody asks, so that nothing stays open meanwhile; null where there is one head.
+std::shared_ptr<const AllHeads> all_heads_of(const std::string& files, std::size_t place, const CallFiles::Layer& layer) {
+  if (layer.q.count() == 1) return nullptr;
+  return std::make_shared<const AllHeads>([files, place](ScaledTensor t, const StopSign& stop) {
+    const CallFiles again(files);
+    if (place >= again.layers().size()) throw std::runtime_error(files + ": has lost layers since it was read");
+    return again.largest(again.layers()[place], static_cast<int>(t), [&stop](double) {
+      stop.check();
+      return false;
+    });
+  });
+}
+
+/// "layer7.head12" as "layer 7, head 12".
+std::string spoken(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '.') {
+      text += ", ";
+      continue;
+    }
+    if (i > 0 && is_digit(name[i]) && is_letter(name[i - 1])) text += ' ';
+    text += name[i];
+  }
+  return text;
+}
+
+std::vector<std::string> spoken_names(std::string_view list) {
+  std::vector<std::string> names;
+  for (;;) {
+    const std::size_t end = list.find(',');
+    names.push_back(spoken(list.substr(0, end)));
+    if (end == std::string_view::npos) return names;
+    list.remove_prefix(end + 1);
+  }
+}
+
+NamedTensor named(std::shared_ptr<const InputFile> file, StoredTensor tensor) {
+  return {"", std::string(type_name(tensor.type)), "", std::move(file), std::move(tensor)};
+}
+
+/// The tensor that `--q` and its kin name.
+NamedTensor open_named(const std::string& spec, std::size_t part) {
+  if (spec.ends_with(".npy")) {
+    auto file = std::make_shared<const InputFile>(spec);
+    return named(file, read_npy(*file));
+  }
+  if (spec.ends_with(safetensors)) {
+    auto file = std::make_shared<const InputFile>(spec);
+    return named(file, read_tensor(*file, usual_names(part), true));
+  }
+  const std::size_t name = spec.rfind(".safetensors:");
+  if (name == std::string::npos)
+    throw std::runtime_error("--" + std::string(part_names[part]) + " " + in_quotes(spec) +
+                             " is not understood, expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR");
+  auto file = std::make_shared<const InputFile>(spec.substr(0, name + safetensors.size()));
+  const std::array<std::string_view, 1> wanted{std::string_view(spec).substr(name + safetensors.size() + 1)};
+  return named(file, read_tensor(*file, wanted, false));
+}
+
+bool is_single(const std::string& files) { return files.ends_with(safetensors) && files_in_list(files).size() == 1; }
+
+/// The tensor of a .safetensors file that is called as this part usually is.
+NamedTensor usual_tensor(const std::string& path, std::size_t part) {
+  if (!is_single(path)) throw std::runtime_error(path + ": holds no " + std::string(part_names[part]));
+  auto file = std::make_shared<const InputFile>(path);
+  return named(file, read_tensor(*file, usual_names(part), false));
+}
+
+std::string tensor_list(const TensorSet& set) {
+  std::string held;
+  for (const NamedTensor& t : std::span(set.tensors).first(std::min<std::size_t>(set.tensors.size(), 12)))
+    held += (held.empty() ? "" : ", ") + in_quotes(t.name);
+  return held.empty() ? "none" : held + (set.tensors.size() > 12 ? ", ..." : "");
+}
+
+CallNames names_in(const TensorSet& set) {
+  std::vector<TensorName> names;
+  for (const NamedTensor& t : set.tensors) names.push_back({t.name, t.refusal.empty()});
+  return calls_in(names);
+}
+
+[[noreturn]] void refuse_nameless(const std::string& files, const TensorSet& set, const CallNames& names) {
+  std::string sentence = files +
+                         ": has no three tensors called q, k, v, or Q, K, V, or query, key, value, or by names that share " +
+                         "the rest, such as layers.7.q_proj, only " + tensor_list(set);
+  if (!names.incomplete.empty()) sentence += "; " + names.incomplete.front();
+  throw std::runtime_error(sentence);
+}
+
+}  // namespace
+
+CallFiles::CallFiles(const std::string& files) : files_(files) {
+  const FileSpec spec = file_spec(files);
+  const TensorSet set = open_tensor_set(spec.files);
+  LayoutHints hints{.said = spec.layout};
+  if (set.is_dump) hints.likely = HeadOrder::tokens_first;
+  const CallNames names = names_in(set);
+  if (names.calls.empty()) refuse_nameless(files_, set, names);
+  add_layers(set, names, hints);
+  if (const auto given = set.metadata.find("heads"); given != set.metadata.end()) given_names_ = spoken_names(given->second);
+}
+
+CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
+  const FileSpec spec = file_spec(x.input);
+  LayoutHints hints{.said = x.layout ? x.layout : spec.layout, .asks = false};
+  if (!x.input.empty()) add_input(x, spec.files, hints);
+  if (!layers_.empty() && x.q.empty() && x.k.empty() && x.v.empty() && x.o.empty() &&
+      std::ranges::all_of(parts_, [](const Parts& parts) { return parts[3].file != nullptr; }))
+    return;
+  if (layers_.size() > 1)
+    throw std::runtime_error(x.input + ": holds " + std::to_string(layers_.size()) +
+                             " layers, expected an output for each, or one layer");
+  const std::array<const std::string*, 4> typed{&x.q, &x.k, &x.v, &x.o};
+  Parts parts;
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (!typed[i]->empty())
+      parts[i] = open_named(*typed[i], i);
+    else if (!layers_.empty() && parts_.front()[i].file)
+      parts[i] = parts_.front()[i];
+    else
+      parts[i] = usual_tensor(spec.files, i);
+  }
+  layers_.clear(), parts_.clear();
+  add_layer(std::move(parts), "*", hints);
+}
+
+/// The layers of the file that holds what is not named by itself.
+void CallFiles::add_input(const CallSources& x, const std::string& files, LayoutHints& hints) {
+  if (!names_tensor_files(files))
+    throw std::runtime_error("--input " + in_quotes(x.input) + " is not understood, expected " +
+                             std::string(tensor_file_specs));
+  if (!x.q.empty() && !x.k.empty() && !x.v.empty()) return;
+  const TensorSet set = open_tensor_set(files);
+  if (set.is_dump) hints.likely = HeadOrder::tokens_first;
+  const CallNames names = names_in(set);
+  if (!names.calls.empty()) return add_layers(set, names, hints);
+  if (!is_single(files)) refuse_nameless(files_, set, names);
+}
+
+void CallFiles::check_outputs() const {
+  for (const Layer& layer : layers_)
+    if (!layer.has_output) output_of(layer);
+}
+
+void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHints& given) {
+  LayoutHints hints = given;
+  if (parts[3].file) hints.sibling = &parts[3].tensor;
+  for (const NamedTensor& t : parts) readable(t);
+  const std::array<HeadShape, 3> shapes = shapes_of_call({parts[0].tensor, parts[1].tensor, parts[2].tensor}, hints);
+  Layer layer{"", shared == "*" ? "" : shared, shapes[0], shapes[1], shapes[2], {}, heads()};
+  if (parts[3].file) {
+    HeadShape wanted = layer.q;
+    wanted.d = layer.v.d;
+    const auto o = shape_of_output(parts[3].tensor, wanted);
+    layer.has_output = o.has_value();
+    if (o) layer.o = *o;
+  }
+  if (layer.first > (1 << 20) - layer.q.count()) throw std::runtime_error(files_ + ": holds more than 1048576 heads");
+  all_heads_.push_back(all_heads_of(files_, layers_.size(), layer));
+  layers_.push_back(std::move(layer));
+  parts_.push_back(std::move(parts));
+}
+
+void CallFiles::add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints) {
+  for (const NamedCall& call : names.calls) {
+    const auto part = [&](int i) { return i < 0 ? NamedTensor{} : set.tensors[static_cast<std::size_t>(i)]; };
+    try {
+      add_layer({part(call.q), part(call.k), part(call.v), part(call.o)}, call.shared, hints);
+    } catch (const std::runtime_error& error) {
+      if (names.calls.size() == 1) throw;
+      left_out_.emplace_back(error.what());
+    }
+  }
+  if (layers_.empty()) throw std::runtime_error(left_out_.front());
+  name_layers();
+}
+
+/// Short names where they tell the layers apart, else all that a layer's names share.
+void CallFiles::name_layers() {
+  std::map<std::string, int> count;
+  for (Layer& layer : layers_) ++count[layer.name = printable(layer_name(layer.shared))];
+  for (Layer& layer : layers_)
+    if (count[layer.name] > 1) layer.name = printable(layer.shared);
+}
+
+int CallFiles::heads() const { return layers_.empty() ? 0 : layers_.back().first + layers_.back().q.count(); }
+
+const CallFiles::Layer& CallFiles::layer_of(int head) const {
+  if (head < 0 || head >= heads())
+    throw std::runtime_error(files_ + ": head index is " + std::to_string(head) + ", expected 0 to " +
+                             std::to_string(heads() - 1));
+  return *(std::ranges::upper_bound(layers_, head, {}, &Layer::first) - 1);
+}
+
+const CallFiles::Parts& CallFiles::parts_of(const Layer& layer) const {
+  return parts_[static_cast<std::size_t>(&layer - layers_.data())];
+}
+
+const NamedTensor& CallFiles::tensor(const Layer& layer, int part) const {
+  return parts_of(layer)[static_cast<std::size_t>(part)];
+}
+
+std::vector<std::string> CallFiles::head_names() const {
+  if (static_cast<int>(given_names_.size()) == heads()) return given_names_;
+  std::vector<std::string> names;
+  for (const Layer& layer : layers_) {
+    const std::string before = layers_.size() > 1 && !layer.name.empty() ? layer.name + ", " : "";
+    for (int i = 0; i < layer.q.count(); ++i) {
+      const std::string batch = layer.q.batch > 1 && layer.q.order != HeadOrder::heads_first
+                                    ? "batch " + std::to_string(i / layer.q.heads) + ", "
+                                    : "";
+      const int head = batch.empty() ? i : i % layer.q.heads;
+      names.push_back(before + batch + "head " + std::to_string(head));
+    }
+  }
+  return names;
+}
+
+Tensors CallFiles::inputs(int head, const ReadWatch& watch) const {
+  const Layer& layer = layer_of(head);
+  const Parts& parts = parts_of(layer);
+  const HeadShape& q = layer.q;
+  check_memory(parts[0].file->path(), 3, std::max(q.n, layer.k.n), std::max(q.d, layer.v.d));
+  const int own = head - layer.first, batch = own / q.heads,
+            kv = batch * layer.k.heads + own % q.heads / (q.heads / layer.k.heads);
+  const auto matrix = [&](std::size_t i) {
+    const ReadWatch third = [&](double share) { return watch && watch((static_cast<double>(i) + share) / 3); };
+    return read_head(*parts[i].file, parts[i].tensor, i == 0 ? q : i == 1 ? layer.k : layer.v, i == 0 ? own : kv, third);
+  };
+  Tensors t = Tensors::shaped(layer.shape());
+  t.q = matrix(0), t.k = matrix(1), t.v = matrix(2);
+  return t;
+}
+
+Input CallFiles::input(int head, const ReadWatch& watch) const {
+  Tensors read = inputs(head, watch);
+  read.all_heads = all_heads_[static_cast<std::size_t>(layer_index(head))];
+  Input input;
+  input.kind = InputKind::tensors;
+  input.file = files_;
+  input.index = head;
+  input.digest = digest_of(read);
+  input.tensors = std::make_shared<const Tensors>(std::move(read));
+  return input;
+}
+
+double CallFiles::largest(const Layer& layer, int part, const ReadWatch& watch) const {
+  const HeadShape& shape = part == 0 ? layer.q : part == 1 ? layer.k : layer.v;
+  const NamedTensor& of = tensor(layer, part);
+  double most = 0;
+  for (int head = 0; head < shape.count(); ++head)
+    for (const double x : read_head(*of.file, of.tensor, shape, head, watch))
+      if (std::isfinite(x)) most = std::max(most, std::fabs(x));
+  return most;
+}
+
+/// Throws where there is none.
+const NamedTensor& CallFiles::output_of(const Layer& layer) const {
+  const NamedTensor& o = parts_of(layer)[3];
+  if (!o.file) throw std::runtime_error(files_ + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
+  if (!layer.has_output)
+    throw std::runtime_error(o.tensor.label + " has shape " + shape_text(o.tensor.shape) + ", expected a shape like q's " +
+                             shape_text(parts_of(layer)[0].tensor.shape));
+  return o;
+}
+
+std::vector<double> CallFiles::output(int head, const ReadWatch& watch) const {
+  const Layer& layer = layer_of(head);
+  const NamedTensor& o = output_of(layer);
+  check_memory(o.file->path(), 1, layer.o.n, layer.o.d);
+  return read_head(*o.file, o.tensor, layer.o, head - layer.first, watch);
+}
+
+TensorFileInfo CallFiles::info() const {
+  TensorFileInfo info{.file = files_, .heads = heads(), .shape = layers_[0].shape(), .head_names = head_names()};
+  for (const Layer& layer : layers_) {
+    info.layers.push_back({layer.name, layer.first, layer.q.count(), layer.k.heads, layer.shape()});
+    info.has_output |= layer.has_output;
+  }
+  info.left_out = left_out_;
+  return info;
+}
+
+}  // namespace attoscope

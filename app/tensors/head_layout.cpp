@@ -1,0 +1,255 @@
+#include "app/tensors/head_layout.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "app/words/numbers.h"
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+namespace {
+
+constexpr int most_heads = 1 << 20;
+
+using Call = std::array<StoredTensor, 3>;
+using Shapes = std::array<HeadShape, 3>;
+
+[[noreturn]] void refuse(const StoredTensor& t, const std::string& expected) {
+  throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
+}
+
+std::string shapes_in(HeadOrder order) {
+  if (order == HeadOrder::heads_first) return "(n, d), (heads, n, d) or (batch, heads, n, d)";
+  if (order == HeadOrder::tokens_first) return "(n, heads, d) or (batch, n, heads, d)";
+  return "(n, heads * d) or (batch, n, heads * d)";
+}
+
+bool is_within(std::uint64_t size, int most) { return size >= 1 && size <= static_cast<std::uint64_t>(most); }
+
+/// What is wrong with these sizes: "a number of tokens from 1 to 1048576"; empty: nothing.
+std::string fault_of(std::uint64_t batch, std::uint64_t heads, std::uint64_t n, std::uint64_t d) {
+  const auto from_one = [](const char* what, int most) { return std::string(what) + " from 1 to " + std::to_string(most); };
+  if (!is_within(n, max_n)) return from_one("a number of tokens", max_n);
+  if (!is_within(d, max_d)) return from_one("a head dimension", max_d);
+  if (!is_within(heads, most_heads) || !is_within(batch, most_heads) || heads * batch > most_heads)
+    return from_one("a number of heads", most_heads);
+  return "";
+}
+
+/// A tensor read in one order, or why it cannot be.
+struct Reading {
+  HeadShape shape;
+  std::string fault;
+};
+
+/// `d` matters where heads stand side by side.
+Reading reading_in(const StoredTensor& t, HeadOrder order, int d) {
+  const bool flat = order == HeadOrder::side_by_side;
+  const std::size_t rank = t.shape.size();
+  if (rank < 2 || rank > (flat ? 3 : 4)) return {{}, shapes_in(order)};
+  byte_count(t.shape, bytes_of(t.type), t.label);
+  const auto size = [&](std::size_t from_end) { return from_end > rank ? 1 : t.shape[rank - from_end]; };
+  std::uint64_t batch = size(4), heads = size(3), n = size(2), columns = size(1);
+  if (order == HeadOrder::tokens_first && rank > 2) std::swap(heads, n);
+  if (flat) {
+    const auto wanted = static_cast<std::uint64_t>(d);
+    if (d < 1 || columns % wanted != 0) return {{}, "rows of whole heads, each of " + std::to_string(d) + " numbers"};
+    batch = size(3), heads = columns / wanted, columns = wanted;
+  }
+  if (std::string fault = fault_of(batch, heads, n, columns); !fault.empty()) return {{}, std::move(fault)};
+  const auto whole = [](std::uint64_t x) { return static_cast<int>(x); };
+  return {{order, whole(batch), whole(heads), whole(n), whole(columns)}, ""};
+}
+
+/// Why K and V do not fit Q: which tensor, and what was expected of it; empty where they do.
+struct Mismatch {
+  std::size_t tensor = 0;
+  std::string expected;
+};
+
+/// Whether K has as many tokens as Q and V as many columns as K; or K may have more tokens and V other columns; or anything,
+/// where the layout is said.
+enum class Sizes : std::uint8_t { alike, more_keys, any };
+
+Mismatch mismatch_of(const Call& qkv, const Shapes& s, Sizes sizes) {
+  const auto& [q, k, v] = s;
+  const bool alike = sizes == Sizes::alike;
+  if ((alike && k.n != q.n) || k.d != q.d || k.batch != q.batch)
+    return {1, std::string(alike ? "batch, tokens and d" : "batch and d") + " like q's " + shape_text(qkv[0].shape)};
+  if (sizes == Sizes::more_keys && k.n < q.n)
+    return {1, "no fewer tokens than q's " + shape_text(qkv[0].shape) + ", or --layout"};
+  if (q.heads % k.heads != 0) return {1, "a number of heads that divides the " + std::to_string(q.heads) + " of q"};
+  if (v.batch != k.batch || v.heads != k.heads || v.n != k.n)
+    return {2, "batch, heads and tokens like k's " + shape_text(qkv[1].shape)};
+  if (alike && v.d != k.d) return {2, "the shape of k, " + shape_text(qkv[1].shape)};
+  return {};
+}
+
+/// All three in one order, or what is wrong.
+struct Fit {
+  Shapes shapes;
+  Mismatch mismatch;
+  bool fits() const { return mismatch.expected.empty(); }
+};
+
+/// Where heads stand side by side, a tensor of one more dimension has them apart.
+Fit fit_in(const Call& qkv, HeadOrder order, Sizes sizes, int d = 0) {
+  const auto rank = [](const StoredTensor& t) { return t.shape.size(); };
+  const std::size_t least = std::ranges::min(qkv, {}, rank).shape.size();
+  Fit fit;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const bool apart = order == HeadOrder::side_by_side && rank(qkv[i]) > least;
+    Reading reading = reading_in(qkv[i], apart ? HeadOrder::tokens_first : order, d);
+    if (!reading.fault.empty()) return {{}, {i, std::move(reading.fault)}};
+    fit.shapes[i] = reading.shape;
+  }
+  fit.mismatch = mismatch_of(qkv, fit.shapes, sizes);
+  return fit;
+}
+
+bool has_rank(const Call& qkv, std::size_t least) {
+  return std::ranges::any_of(qkv, [&](const StoredTensor& t) { return t.shape.size() >= least; });
+}
+
+/// d as a tensor shows it whose heads stand apart, where those of another stand side by side; 0: none does.
+int shown_d(const Call& qkv, const StoredTensor* sibling) {
+  std::vector<const StoredTensor*> all{&qkv[0], &qkv[1], &qkv[2]};
+  if (sibling != nullptr) all.push_back(sibling);
+  const auto less = [](const StoredTensor* x, const StoredTensor* y) { return x->shape.size() < y->shape.size(); };
+  const auto [flat, apart] = std::ranges::minmax_element(all, less);
+  const bool differ = (*flat)->shape.size() + 1 == (*apart)->shape.size() && (*flat)->shape.size() >= 2;
+  return differ && is_within((*apart)->shape.back(), max_d) ? static_cast<int>((*apart)->shape.back()) : 0;
+}
+
+/// The numbers of Q's heads that may stand side by side, those of usual head dimensions first.
+std::vector<int> possible_heads(const Call& qkv) {
+  const std::vector<std::uint64_t>& q = qkv[0].shape;
+  if (q.size() < 2 || q.size() > 3) return {};
+  std::vector<int> usual, all;
+  for (const int d : {32, 64, 72, 80, 96, 112, 128, 192, 256})
+    if (q.back() % static_cast<std::uint64_t>(d) == 0 && fit_in(qkv, HeadOrder::side_by_side, Sizes::more_keys, d).fits())
+      usual.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
+  if (!usual.empty()) return usual;
+  for (int d = max_d; d >= 1 && all.size() < 8; --d)
+    if (q.back() % static_cast<std::uint64_t>(d) == 0 && fit_in(qkv, HeadOrder::side_by_side, Sizes::more_keys, d).fits())
+      all.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
+  return all;
+}
+
+std::string heads_text(int heads) { return std::to_string(heads) + (heads == 1 ? " head" : " heads"); }
+
+std::string reading_text(const Shapes& s) {
+  const std::string layout = std::string(s[0].batch > 1 ? "b " : "") + layout_text({s[0].order, 0});
+  return layout + " (" + heads_text(s[0].heads) + " of " + std::to_string(s[0].n) + " tokens)";
+}
+
+[[noreturn]] void ask_which(const Call& qkv, const Fit& one, const Fit& other) {
+  throw std::runtime_error(qkv[0].label + " has shape " + shape_text(qkv[0].shape) + ", which fits " +
+                           reading_text(one.shapes) + " and " + reading_text(other.shapes) +
+                           ": say which by --layout, or behind the file's name as [" + layout_text({one.shapes[0].order, 0}) +
+                           "]");
+}
+
+[[noreturn]] void ask_heads(const Call& qkv, const std::vector<int>& heads) {
+  std::string fitting;
+  for (const int h : heads) fitting += (fitting.empty() ? "" : ", ") + layout_text({HeadOrder::side_by_side, h});
+  throw std::runtime_error(qkv[0].label + " has shape " + shape_text(qkv[0].shape) + ", k has " + shape_text(qkv[1].shape) +
+                           ": how many heads stand side by side is not said, and " + fitting +
+                           " would fit: say which by --layout, or behind the file's name in [ ]");
+}
+
+/// Where the layout is said: that one, or a sentence.
+Shapes as_said(const Call& qkv, const HeadLayout& said, const StoredTensor* sibling) {
+  int d = 0;
+  if (said.order == HeadOrder::side_by_side) {
+    const std::uint64_t width = qkv[0].shape.empty() ? 0 : qkv[0].shape.back();
+    const auto heads = static_cast<std::uint64_t>(said.heads);
+    if (said.heads > 0 && width % heads != 0) refuse(qkv[0], "rows of " + heads_text(said.heads));
+    d = said.heads > 0 ? static_cast<int>(std::min<std::uint64_t>(width / heads, max_d + 1)) : shown_d(qkv, sibling);
+    if (d == 0)
+      if (const std::vector<int> heads_that_fit = possible_heads(qkv); !heads_that_fit.empty()) ask_heads(qkv, heads_that_fit);
+  }
+  const Fit fit = fit_in(qkv, said.order, Sizes::any, d);
+  if (!fit.fits()) refuse(qkv[fit.mismatch.tensor], fit.mismatch.expected);
+  return fit.shapes;
+}
+
+/// One head of a tensor, of which each token's numbers begin `columns` apart.
+std::vector<double> head_across(const InputFile& file, StoredTensor t, const HeadShape& s, int index, const ReadWatch& watch) {
+  const auto whole = [](int x) { return static_cast<std::uint64_t>(x); };
+  t.shape = {whole(s.batch), whole(s.n), whole(s.heads), whole(s.d)};
+  return read_across(file, t, index, watch);
+}
+
+}  // namespace
+
+std::optional<HeadLayout> parse_layout(std::string_view text) {
+  std::string plain;
+  for (const char c : text)
+    if (c != ' ') plain += c;
+  const bool batch = plain.starts_with('b');
+  if (batch) plain.erase(0, 1);
+  if (plain == "hnd" || (plain == "nd" && !batch)) return HeadLayout{HeadOrder::heads_first};
+  if (plain == "nhd") return HeadLayout{HeadOrder::tokens_first};
+  if (plain == "n(hd)") return HeadLayout{HeadOrder::side_by_side};
+  if (!plain.starts_with("n(") || !plain.ends_with("d)")) return std::nullopt;
+  const auto heads = to_number<int>(std::string_view(plain).substr(2, plain.size() - 4));
+  if (!heads || *heads < 1 || *heads > most_heads) return std::nullopt;
+  return HeadLayout{HeadOrder::side_by_side, *heads};
+}
+
+std::string layout_text(const HeadLayout& layout) {
+  if (layout.order == HeadOrder::heads_first) return "h n d";
+  if (layout.order == HeadOrder::tokens_first) return "n h d";
+  return "n (" + (layout.heads > 0 ? std::to_string(layout.heads) : "h") + " d)";
+}
+
+namespace {
+
+/// How the shapes alone say that they are read; none where they do not.
+std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Sizes sizes) {
+  const Fit heads = fit_in(qkv, HeadOrder::heads_first, sizes), tokens = fit_in(qkv, HeadOrder::tokens_first, sizes);
+  if (heads.fits() && tokens.fits() && has_rank(qkv, 3)) {
+    const bool by_tokens = hints.likely == HeadOrder::tokens_first;
+    const Fit &likely = by_tokens ? tokens : heads, &other = by_tokens ? heads : tokens;
+    const HeadShape& q = likely.shapes[0];
+    if (hints.asks && q.heads > q.n) ask_which(qkv, likely, other);
+    return likely.shapes;
+  }
+  if (heads.fits()) return heads.shapes;
+  if (tokens.fits()) return tokens.shapes;
+  if (const int d = shown_d(qkv, hints.sibling); d > 0)
+    if (const Fit fit = fit_in(qkv, HeadOrder::side_by_side, sizes, d); fit.fits()) return fit.shapes;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints) {
+  if (hints.said) return as_said(qkv, *hints.said, hints.sibling);
+  // where K may have as many tokens as Q, it has: another order, in which it has not, is not asked about
+  for (const Sizes sizes : {Sizes::alike, Sizes::more_keys})
+    if (const std::optional<Shapes> found = shapes_found(qkv, hints, sizes)) return *found;
+  const bool wide = !qkv[0].shape.empty() && qkv[0].shape.back() > max_d, narrower = qkv[1].shape < qkv[0].shape;
+  if (wide || narrower)
+    if (const std::vector<int> fitting = possible_heads(qkv); !fitting.empty()) ask_heads(qkv, fitting);
+  const Mismatch mismatch = fit_in(qkv, HeadOrder::heads_first, Sizes::more_keys).mismatch;
+  refuse(qkv[mismatch.tensor], mismatch.expected);
+}
+
+std::optional<HeadShape> shape_of_output(const StoredTensor& o, const HeadShape& wanted) {
+  for (const HeadOrder order : {wanted.order, HeadOrder::heads_first, HeadOrder::tokens_first, HeadOrder::side_by_side})
+    if (const Reading reading = reading_in(o, order, wanted.d); reading.fault.empty() && reading.shape.same_sizes(wanted))
+      return reading.shape;
+  return std::nullopt;
+}
+
+std::vector<double> read_head(const InputFile& file, const StoredTensor& tensor, const HeadShape& s, int index,
+                              const ReadWatch& watch) {
+  const bool as_it_lies = s.heads == 1 && (!tensor.fortran_order || tensor.shape.size() == 2);
+  if (s.order == HeadOrder::heads_first || as_it_lies) return read_matrix(file, tensor, {s.count(), s.n, s.d}, index, watch);
+  return head_across(file, tensor, s, index, watch);
+}
+
+}  // namespace attoscope
