@@ -92,6 +92,7 @@ BenchReport bench(const BenchArguments& arguments) {
   for (const Stage& s : stages(1024)) r.rows.push_back(measure(s, limits));
   for (const int n : {1024, 2048}) r.rows.push_back(measure(full_update(n), limits));
   r.rows.push_back(measure(tensor_core_update(1024), limits));
+  for (const Stage& s : scaled_updates(1024)) r.rows.push_back(measure(s, limits));
   for (const Stage& s : updates_of_controls(1024)) r.rows.push_back(measure(s, limits));
   if (arguments.growth) append_growth(r, limits);
   return r;

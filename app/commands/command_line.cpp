@@ -11,23 +11,28 @@
 #include "app/commands/bench.h"
 #include "app/commands/dot_command.h"
 #include "app/commands/figure_command.h"
+#include "app/commands/heads_command.h"
 #include "app/commands/judge_command.h"
+#include "app/commands/kv_command.h"
 #include "app/commands/progress_line.h"
 #include "app/commands/run_command.h"
 #include "app/commands/sweep_command.h"
 #include "app/commands/train_command.h"
 #include "app/commands/window_commands.h"
+#include "app/heads/heads_table.h"
 #include "app/json/json.h"
 #include "app/link/link_message.h"
 #include "app/papers/named.h"
 #include "app/session/report.h"
 #include "app/session/result_json.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
 #include "kernels/arithmetic/accumulator.h"
 #include "kernels/experiment/experiment_fields.h"
+#include "kernels/questions/kv_cache.h"
 
 namespace attoscope {
 namespace {
@@ -46,6 +51,7 @@ struct Invocation {
   SweepArguments sweep;
   TrainArguments train;
   FigureArguments figure;
+  HeadsArguments heads, kv;
   RenderArguments render;
   LessonsArguments lessons;
   DotArguments dot;
@@ -60,7 +66,7 @@ struct Invocation {
 
 /// The option of a parameter.
 void add_parameter(CLI::App& c, ExperimentOptions& x, const ExperimentParameter& p, const std::string& help) {
-  const std::string option(p.option), key(p.key);
+  const std::string option = std::string(p.option) + (p.key == "n" ? ",--n-q" : ""), key(p.key);
   if (p.is_flag)
     c.add_flag_callback(option, [&x, key] { x.typed[key] = "true"; }, help);
   else
@@ -82,11 +88,15 @@ void add_repeatable(CLI::App& c, const char* option, std::vector<std::string>& t
 /// Options that are added from here on stand under this heading in the command's help.
 void begin_group(CLI::App& c, const char* heading) { c.option_defaults()->group(heading); }
 
+const std::string layout_help = "order of the dimensions of the tensors: " + std::string(layout_specs);
+
 void add_problem(CLI::App& c, ExperimentOptions& x) {
   begin_group(c, "Input");
   c.add_option("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
   add_parameter(c, x, parameter("input"), "Q, K, V: " + std::string(input_specs) + " (normal)");
-  for (const std::string_view key : {"n", "d", "seed", "scale", "mask", "sink", "softcap", "alibi", "rows", "traced_row"})
+  c.add_option("--layout", x.layout, layout_help + " (told by the shapes)");
+  for (const std::string_view key :
+       {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "rows", "traced_row"})
     add_parameter(c, x, *find_parameter(key));
 }
 
@@ -107,6 +117,10 @@ void add_methods(CLI::App& c, ExperimentOptions& x, const std::string& usual = "
                "a whole kernel: tiles, roundings, options and its GPU's sums (see attoscope presets), such as fa3_h100; the "
                "other options then change it");
   for (const std::string_view key : {"accumulator", "flush"}) add_parameter(c, x, *find_parameter(key));
+  begin_group(c, "Storage with scales, method a");
+  for (const std::string_view key : {"scaling.Q", "scaling.K", "scaling.V", "scaling.P", "scaling.hadamard", "scaling.smooth_K",
+                                     "scaling.smooth_Q", "scaling.smooth_V", "scaling.smoothed"})
+    add_parameter(c, x, *find_parameter(key));
   begin_group(c, "Method b");
   add_parameter(c, x, parameter("baseline"));
 }
@@ -332,7 +346,7 @@ void add_judge(CLI::App& app, Invocation& typed) {
   c.add_option("--v", x.v, std::string("V") + one);
   c.add_option("--o", x.o, std::string("your kernel's output") + one);
   c.add_option("--input", x.input, "FILE.safetensors with those of q, k, v and o that are not named");
-  c.add_option("--layout", x.layout, "order of the dimensions: bhnd (batch, heads, tokens, d) or bnhd")->capture_default_str();
+  c.add_option("--layout", x.layout, layout_help + " (told by the shapes, else b h n d)");
   c.add_option("--head", x.head, "judge this head alone");
   begin_group(c, "What the kernel computes");
   for (const std::string_view key : {"mask", "scale", "softcap", "alibi", "sink"}) add_parameter(c, x, *find_parameter(key));
@@ -357,6 +371,50 @@ void add_judge(CLI::App& app, Invocation& typed) {
   });
 }
 
+/// What commands about all heads of a file share; `measures` are what they sort by, `add` adds what they alone have.
+template <class Measures, class Add>
+void add_all_heads(CLI::App& c, HeadsArguments& x, const Measures& measures, Add add) {
+  c.add_option("file", x.file, "Q, K and V of many heads: " + std::string(tensor_file_specs))->required();
+  std::string keys;
+  for (const auto& m : measures) keys += (keys.empty() ? "" : ", ") + std::string(m.key);
+  begin_group(c, "Heads");
+  c.add_option("--layer", x.layer, "only the heads of this layer, by its name or number");
+  c.add_option("--sort", x.sort, "by what they are ordered: " + keys)->capture_default_str();
+  c.add_option("--top", x.top, "how many are printed; 0 is all")->capture_default_str();
+  add();
+  c.add_option("--threads", x.threads, "heads computed at a time; 0 is as many as the machine has")->capture_default_str();
+  begin_group(c, "Output");
+  c.add_option("--csv", x.csv, "write a line for each head to this file, - for standard output");
+  c.add_option("--json", x.json, "the same as JSON");
+  c.add_flag("--quiet", x.quiet, "show no progress (it is shown on terminals only)");
+}
+
+void add_heads(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("heads", "Compute every head of a file and list them, the worst first");
+  HeadsArguments& x = typed.heads;
+  add_all_heads(c, x, head_measures, [&] {
+    add_problem(c, x);
+    add_methods(c, x);
+    add_kernel(c, x);
+    begin_group(c, "Device");
+    c.add_option("--device", x.device, device_help())->capture_default_str();
+  });
+  c.callback([&] { typed.command = [&x](std::ostream& out) { heads(x, out, shown_progress(x.quiet)); }; });
+}
+
+void add_kv(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand("kv", "Tell which heads of a file may keep K and V in fewer bits, the worst first");
+  HeadsArguments& x = typed.kv;
+  x.sort = kv_storages[usual_kv_order].key;
+  add_all_heads(c, x, kv_storages, [&] {
+    begin_group(c, "What the kernel computes");
+    for (const std::string_view key : {"n", "mask", "scale", "softcap", "alibi", "sink", "rows", "block_k"})
+      add_parameter(c, x, *find_parameter(key));
+    begin_group(c, "Device");
+  });
+  c.callback([&] { typed.command = [&x](std::ostream& out) { kv(x, out, shown_progress(x.quiet)); }; });
+}
+
 void add_open(CLI::App& app, Invocation& typed) {
   CLI::App& c =
       *app.add_subcommand("open", "Show files in the window that runs, or in one that is started, and return at once");
@@ -374,9 +432,10 @@ void open_window_on(const WindowArguments& x) {
     const bool file_like = file.ends_with(".json") || file.find('/') != std::string::npos;
     std::error_code error;
     if (!file_like && !std::filesystem::exists(file, error))
-      throw std::invalid_argument(in_quotes(file) +
-                                  " is neither a command (run, sweep, train, figure, presets, bench, dot, judge, open, render, "
-                                  "lessons) nor a session file");
+      throw std::invalid_argument(
+          in_quotes(file) +
+          " is neither a command (run, sweep, train, figure, presets, bench, dot, judge, heads, kv, open, render, "
+          "lessons) nor a session file");
   }
   if (x.files.size() == 2 || x.files.size() > 4)
     throw std::invalid_argument(std::to_string(x.files.size()) +
@@ -410,6 +469,8 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   add_lessons(app, typed);
   add_dot(app, typed);
   add_judge(app, typed);
+  add_heads(app, typed);
+  add_kv(app, typed);
   add_open(app, typed);
   app.set_version_flag("--version", std::string("attoscope ") + ATTOSCOPE_VERSION, "print the version");
   app.require_subcommand(0, 1);

@@ -23,13 +23,13 @@
 namespace attoscope {
 namespace {
 
-JudgeSources sources_of(const JudgeArguments& x) {
-  const auto layout = std::ranges::find(head_layout_names, x.layout);
-  if (layout == head_layout_names.end()) refuse("--layout", x.layout, "bhnd or bnhd");
+CallSources sources_of(const JudgeArguments& x) {
+  const std::optional<HeadLayout> layout = x.layout ? parse_layout(*x.layout) : std::nullopt;
+  if (!layout && x.layout) refuse("--layout", *x.layout, std::string(layout_specs));
   for (const auto& [option, file] : {std::pair{"--q", &x.q}, {"--k", &x.k}, {"--v", &x.v}, {"--o", &x.o}})
     if (file->empty() && x.input.empty())
       throw std::invalid_argument(std::string(option) + " is missing: expected --q, --k, --v and --o, or --input with --o");
-  return {x.input, x.q, x.k, x.v, x.o, static_cast<HeadLayout>(layout - head_layout_names.begin())};
+  return {x.input, x.q, x.k, x.v, x.o, layout};
 }
 
 /// Before anything is read: could the files be written at all, and is none of them read?
@@ -44,8 +44,10 @@ JudgeQuestion question_of(const JudgeArguments& x, int n, int d) {
   JudgeQuestion question;
   Experiment e = default_experiment();
   set_problem(e.problem, x);
-  e.problem = with_sizes(e.problem, n, d);
+  e.problem = with_shape(e.problem, AttentionShape::square(n, d));
   set_methods(e, x, true);
+  if (e.a.scaling.any())
+    refuse("--like", x.like.value_or(""), "a kernel that stores nothing with scales: judge has no rivals of those that do");
   if (x.like || x.find("policy") != nullptr) {
     question.declared = e.a;
     question.declared_name = x.like ? *x.like : *x.find("policy");
@@ -77,7 +79,7 @@ std::string command_of(const JudgeArguments& x) {
   for (const auto& [key, value] : x.typed) add("--" + key, value);
   add("--like", x.like.value_or(""));
   add("--head", x.head.value_or(""));
-  add("--layout", x.layout == "bhnd" ? "" : x.layout);
+  add("--layout", x.layout.value_or(""));
   return text;
 }
 
@@ -85,7 +87,7 @@ std::string command_of(const JudgeArguments& x) {
 std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head) {
   LinkMessage message{.files = files.files_for_window(head)};
   if (message.files.empty()) return "";
-  for (std::string& file : message.files) file = std::filesystem::absolute(file).lexically_normal().string();
+  for (std::string& file : message.files) file = absolute_spec(file);
   for (const std::string_view key : link_settings)
     if (const std::string* const value = x.find(key)) message.settings[std::string(key)] = *value;
   return link_url(message);
@@ -108,7 +110,7 @@ CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int thre
 
 bool judge(const JudgeArguments& x, std::ostream& out, std::ostream* terminal) {
   const int threads = whole_number("--threads", x.threads, 0, 4096);
-  const JudgeSources sources = sources_of(x);
+  const CallSources sources = sources_of(x);
   check_places(x);
   const JudgedFiles files(sources);
   const CallJudgement call = answer(x, files, threads, terminal);

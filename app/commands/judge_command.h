@@ -11,7 +11,7 @@ namespace attoscope {
 /// The options as typed.
 struct JudgeArguments : ExperimentOptions {
   std::string q, k, v, o, input;
-  std::string layout = "bhnd", threads = "0";
+  std::string threads = "0";
   Typed head{};
   std::string json, report;  ///< where to write; "" nowhere, json "-" to standard output
   bool quiet = false;

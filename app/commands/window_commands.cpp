@@ -11,6 +11,7 @@
 #include "app/link/live_link.h"
 #include "app/link/start_window.h"
 #include "app/session/session.h"
+#include "app/tensors/tensor_set.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
@@ -65,8 +66,8 @@ LinkMessage message_of(const OpenArguments& x) {
   set_problem(e.problem, settings);
   set_methods(e, settings, true);
   for (std::string& file : message.files) {
-    InputFile check(without_head(file));
-    file = std::filesystem::absolute(file).lexically_normal().string();
+    for (const std::string& single : single_files_of(without_head(file))) InputFile check(single);
+    file = absolute_spec(file);
   }
   return message;
 }

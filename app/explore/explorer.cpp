@@ -9,7 +9,7 @@
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
-#include "app/tensors/npy.h"
+#include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
@@ -42,10 +42,15 @@ std::string files_of(const std::string& spec) {
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// The files behind a spec: one, or q.npy, k.npy and v.npy.
-std::vector<std::string> single_files(const std::string& spec) {
-  const auto paths = npy_paths(spec);
-  return paths ? std::vector<std::string>(paths->begin(), paths->end()) : std::vector{spec};
+/// The files behind a spec that are watched; of a large folder none.
+std::vector<std::string> watched_files(const std::string& spec) {
+  constexpr std::size_t most = 64;
+  try {
+    std::vector<std::string> files = single_files_of(spec);
+    return files.size() <= most ? files : std::vector<std::string>();
+  } catch (const std::exception&) {  // it has been read, and is gone
+    return {};
+  }
 }
 
 /// True if a file is called as outputs are: o.npy, out_3.npy, attn.npy.
@@ -78,6 +83,8 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
       watch_(published),
       answer_(published, std::move(compute)),
       side_(published),
+      heads_(published),
+      kv_(published),
       lessons_(published) {
   choices_.example_file = start.example_file;
   choices_.devices = device_entries(cpu_);
@@ -103,7 +110,7 @@ void Explorer::update(Session& session) {
   choices_.tensors = loader_.describe(file, messages_.error);
   choices_.output = loader_.describe_output(experiment.loaded, experiment.problem);
   watch_files(experiment);
-  for (std::string failure : {answer_.update(), side_.update(), take_lesson_answers()})
+  for (std::string failure : {answer_.update(), side_.update(), take_lesson_answers(), take_heads()})
     if (!failure.empty()) messages_.error = std::move(failure);
   choose_row(experiment);
   if (session.view.workspace == Workspace::learn) open_lessons_ = lessons_.lessons();
@@ -114,6 +121,8 @@ PanelInput Explorer::panel_input() const {
   input.answer = answer_.input();
   if (!input.answer.result) input.answer.device = cpu_;
   input.side = side_.input();
+  input.side.heads = heads_.view();
+  input.side.kv = kv_.view();
   input.choices = choices_;
   input.messages = messages_;
   for (std::string* const sentence : {&input.messages.error, &input.messages.notice}) *sentence = printable(*sentence);
@@ -130,7 +139,7 @@ PanelInput Explorer::panel_input() const {
 
 /// Brings the device that computes up to date with the one that the session asks for.
 void Explorer::choose_device(const Session& session) {
-  const int d = session.experiment.problem.d;
+  const int d = value_columns(session.experiment.problem);
   if (device_.requested == session.device && device_.d == d) return;
   if (device_.requested != session.device) {
     if (messages_.error == device_.usable.remark) messages_.error.clear();
@@ -165,6 +174,16 @@ void Explorer::ask(const Experiment& experiment) {
 void Explorer::ask_beside(const Requests& requests, const Session& session) {
   side_.ask(requests.side, {session.experiment, device_.usable.spec}, answer_.complete(session.experiment));
   if (session.view.workspace == Workspace::learn) lessons_.ask(requests.lesson);
+  ask_heads(requests.side, session.experiment);
+}
+
+/// One table of heads at a time: each takes all threads.
+void Explorer::ask_heads(const SideRequests& requests, const Experiment& experiment) {
+  if (requests.stop_heads || requests.kv) heads_.stop();
+  if (requests.stop_heads || requests.heads) kv_.stop();
+  if (requests.stop_heads) return;
+  if (requests.heads) heads_.ask(experiment);
+  if (requests.kv) kv_.ask(experiment);
 }
 
 /// A sentence about what failed, or "".
@@ -174,6 +193,19 @@ std::string Explorer::take_lesson_answers() {
     return "";
   } catch (const std::bad_alloc&) {
     return "There is not enough memory for this experiment.";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// A sentence about why not all heads were found, or "".
+std::string Explorer::take_heads() {
+  try {
+    heads_.update();
+    kv_.update();
+    return "";
+  } catch (const std::bad_alloc&) {
+    return "There is not enough memory for all heads.";
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -254,7 +286,7 @@ void Explorer::add_pins(Session& session, const std::string& text) {
 /// Reads an output that takes the place of a or of b. D becomes the format that it says it was made in.
 FileReader::Read Explorer::output_reading(const std::string& spec, const Problem& problem, bool as_b) {
   return [this, spec, problem, as_b](const ReadWatch& watch) -> FileReader::Then {
-    const KernelOutput output = read_kernel_output(spec, problem, problem.n, problem.d, watch);
+    const KernelOutput output = read_kernel_output(spec, problem, problem.n, value_columns(problem), watch);
     return [this, output, as_b](Session& shown) {
       const Format before = shown.experiment.format;
       use_kernel_output(shown.experiment, output, as_b);
@@ -277,39 +309,47 @@ void Explorer::tell_loaded(const KernelOutput& output, const Format& before, con
 /// The output's head follows the input's while both are the same and the file has it.
 void Explorer::follow_head(Experiment& e) {
   const Heads now{e.problem.input.file, e.loaded.file, e.problem.input.index, e.loaded.index};
-  const bool moved = heads_ && heads_->input_file == now.input_file && heads_->output_file == now.output_file &&
-                     heads_->input == heads_->output && now.output == heads_->output && now.input != heads_->input;
+  const bool moved = shown_heads_ && shown_heads_->input_file == now.input_file &&
+                     shown_heads_->output_file == now.output_file && shown_heads_->input == shown_heads_->output &&
+                     now.output == shown_heads_->output && now.input != shown_heads_->input;
   if (moved && e.problem.input.kind == InputKind::tensors && choices_.output.file == e.loaded.file &&
       now.input < choices_.output.heads)
     e.loaded = with_head(e.loaded, now.input);
-  heads_ = Heads{now.input_file, now.output_file, now.input, e.loaded.index};
+  shown_heads_ = Heads{now.input_file, now.output_file, now.input, e.loaded.index};
 }
 
 /// What the session's files hold by now; the newest is read once more where another one comes.
 void Explorer::watch_files(const Experiment& e) {
   std::vector<std::string> files;
-  if (has_loaded(e) && e.loaded.values) files.push_back(e.loaded.file);
+  if (has_loaded(e) && e.loaded.values) files = watched_files(e.loaded.file);
   if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
-    std::ranges::copy(single_files(e.problem.input.file), std::back_inserter(files));
+    for (std::string& file : watched_files(e.problem.input.file))
+      if (std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
   if (files != watched_) watch_.watch(watched_ = files);
 }
 
 /// Reads what was rewritten. What cannot be read yet is half written, or wrong: the session stays as it is.
 void Explorer::read_rewritten(Session& session) {
   const std::vector<std::string> changed = watch_.take();
+  if (!changed.empty()) heads_.forget(), kv_.forget();
   const Experiment& e = session.experiment;
   for (const std::string& file : changed) {
-    const bool is_output = has_loaded(e) && e.loaded.file == file;
     const auto failed = [this, file](const std::string& sentence) {
       messages_.notice = file_name(file) + " was rewritten, but cannot be read yet: " + sentence;
     };
-    files_.read(is_output ? reread_output(e) : reread_input(e), failed);
+    const auto is_of = [&](const std::string& spec) {
+      const std::vector<std::string> files = watched_files(spec);
+      return std::ranges::find(files, file) != files.end();
+    };
+    const bool is_output = has_loaded(e) && is_of(e.loaded.file);
+    if (is_output) files_.read(reread_output(e), failed);
+    if (!is_output || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);
   }
 }
 
 FileReader::Read Explorer::reread_output(const Experiment& e) {
   return [this, fresh = with_head(with_head(e.loaded, -1), e.loaded.index), n = e.problem.n,
-          d = e.problem.d](const ReadWatch& watch) -> FileReader::Then {
+          d = value_columns(e.problem)](const ReadWatch& watch) -> FileReader::Then {
     KernelOutput output = fresh;
     load_kernel_output(output, n, d, watch);
     return [this, output](Session& shown) {
@@ -331,7 +371,7 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
       Problem& problem = shown.experiment.problem;
       if (problem.input.file != input.file || problem.input.index != input.index || problem.input == input) return;
       problem.input = input;
-      problem = fitted(problem, input.tensors->n, input.tensors->d);
+      problem = fitted(problem, input.tensors->shape());
       loader_.loaded(input);
       messages_.notice = "Q, K and V were rewritten and have been read again.";
       remarked_ = true;
@@ -354,17 +394,28 @@ FileReader::Read Explorer::reading(const std::string& spec, const Problem& probl
     if (is_kernel_output(spec)) return output_reading(spec, problem, false)(watch);
     Input input = parse_input(spec);
     load_tensors(input, watch);
-    return [this, input](Session& shown) {
+    const std::vector<std::string> left_out =
+        input.kind == InputKind::tensors ? describe_tensors(input.file).left_out : std::vector<std::string>();
+    return [this, input, left_out](Session& shown) {
+      tell_left_out(left_out);
       Problem changed = shown.experiment.problem;
       changed.input = input;
       if (input.tensors) {
-        changed = with_sizes(changed, input.tensors->n, input.tensors->d);
+        changed = with_shape(changed, input.tensors->shape());
         loader_.loaded(input);
       }
       shown.experiment.problem = changed;
       look_at_all(shown.view);
     };
   };
+}
+
+/// Says which layers of a file cannot be shown, and why.
+void Explorer::tell_left_out(const std::vector<std::string>& sentences) {
+  if (sentences.empty()) return;
+  messages_.notice = (sentences.size() == 1 ? "One layer" : std::to_string(sentences.size()) + " layers") +
+                     " cannot be shown: " + sentences.front() + ".";
+  remarked_ = true;
 }
 
 void Explorer::open(Session& session, const std::string& spec) {
@@ -375,16 +426,38 @@ void Explorer::open_kernel(Session& session, const std::string& spec, bool as_b)
   read(session, quick_to_read(files_of(spec)), output_reading(spec, session.experiment.problem, as_b));
 }
 
+namespace {
+
+/// Whether the file is an output, and no input; false where it cannot be opened, which is told once it is read.
+bool is_output_alone(const std::string& file) {
+  try {
+    return is_kernel_output(file);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void Explorer::open_dropped(Session& session, const std::vector<std::string>& files) {
   if (files.empty()) return;
-  if (files.size() == 1 && holds_whole_call(files_of(files.front()))) return open_both(session, files.front(), files.front());
-  if (files.size() == 1) return open(session, files.front());
   const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return f.ends_with(".npy"); });
   if (all_npy && files.size() == 3) return open(session, input_of(files));
   if (all_npy && files.size() == 4) return open_all(session, files);
-  show_error(
-      "Drop one .safetensors, .npy or session file, or q.npy, k.npy and v.npy together, and o.npy with them; these are " +
-      std::to_string(files.size()) + " files.");
+  if (files.size() == 2 && is_output_alone(files[0]) != is_output_alone(files[1])) {
+    const bool first = is_output_alone(files[0]);
+    return open_both(session, files[first ? 1 : 0], files[first ? 0 : 1]);
+  }
+  std::vector<std::string> sorted = files;
+  std::ranges::sort(sorted);
+  const std::string all = joined(sorted, ",");
+  if (files.size() > 1 && !names_tensor_files(all))
+    return show_error(
+        "Drop one .safetensors, .npz, .npy or session file, a folder, or q.npy, k.npy and v.npy together, and o.npy with them; "
+        "these are " +
+        std::to_string(files.size()) + " files.");
+  if (holds_whole_call(files_of(all))) return open_both(session, all, all);
+  open(session, all);
 }
 
 /// Q, K, V and the output that belongs to them: the file that is called as outputs are, or the last one.
@@ -402,7 +475,7 @@ void Explorer::open_both(Session& session, const std::string& input, const std::
     const FileReader::Then of_input = reading(input, problem)(watch);
     const TensorFileInfo info = describe_tensors(files_of(input));
     Problem sized = problem;
-    sized.n = info.n, sized.d = info.d;
+    sized = with_shape(sized, info.shape);
     sized.input = {};
     const FileReader::Then of_output = output_reading(output, sized, false)(watch);
     return [of_input, of_output](Session& shown) { of_input(shown), of_output(shown); };

@@ -11,6 +11,7 @@
 #include "app/explore/app.h"
 #include "app/explore/file_reader.h"
 #include "app/explore/file_watch.h"
+#include "app/explore/heads_desk.h"
 #include "app/explore/input_loader.h"
 #include "app/explore/lessons.h"
 #include "app/explore/main_answer.h"
@@ -93,6 +94,7 @@ class Explorer {
   void open_all(Session& session, const std::vector<std::string>& files);
   void open_both(Session& session, const std::string& input, const std::string& output);
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
+  void tell_left_out(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);
   void watch_files(const Experiment& experiment);
   void read_rewritten(Session& session);
@@ -100,7 +102,9 @@ class Explorer {
   void choose_device(const Session& session);
   void choose_row(Experiment& experiment);
   void ask(const Experiment& experiment);
+  void ask_heads(const SideRequests& requests, const Experiment& experiment);
   std::string take_lesson_answers();
+  std::string take_heads();
 
   std::string cpu_;
   ChoicesInput choices_;
@@ -111,12 +115,14 @@ class Explorer {
   Device device_;
   FileReader files_;
   InputLoader loader_{files_};
-  std::optional<Heads> heads_;
+  std::optional<Heads> shown_heads_;
   std::vector<std::string> watched_;
   FileWatch watch_;
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted
   MainAnswer answer_;                            ///< last, so that the threads join before anything they use goes away
   SideAnswers side_;
+  HeadsDesk<HeadRow> heads_;
+  HeadsDesk<KvRow> kv_;
   LessonDesk lessons_;
 };
 

@@ -72,7 +72,7 @@ bool InputLoader::load(Problem& problem, std::string& failure) {
     input.digest = arrival->read.digest;
     loaded(input);
   }
-  problem = fitted(problem, input.tensors->n, input.tensors->d);
+  problem = fitted(problem, input.tensors->shape());
   return true;
 }
 
@@ -80,8 +80,8 @@ bool InputLoader::load_output(Experiment& experiment, std::string& failure) {
   if (!has_loaded(experiment) || experiment.loaded.values) return true;
   if (unreadable_output_ == experiment) return false;
   KernelOutput& output = experiment.loaded;
-  auto arrival = read(outputs_, Head{output.file, output.index, experiment.problem.n, experiment.problem.d}, output.file,
-                      [](const Head& head, const ReadWatch& watch) {
+  auto arrival = read(outputs_, Head{output.file, output.index, experiment.problem.n, value_columns(experiment.problem)},
+                      output.file, [](const Head& head, const ReadWatch& watch) {
                         KernelOutput read;
                         read.file = head.file;
                         read.index = head.index;
@@ -104,7 +104,7 @@ const OutputFileInfo& InputLoader::describe_output(const KernelOutput& output, c
     output_info_ = {output.file, 0};
     output_digest_ = output.digest;
     try {
-      output_info_.heads = kernel_output_heads(output.file, problem.n, problem.d);
+      output_info_.heads = kernel_output_heads(output.file, problem.n, value_columns(problem));
     } catch (const std::exception&) {  // rewritten since it was read: it is read again
     }
   }

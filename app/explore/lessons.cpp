@@ -88,9 +88,9 @@ void resolve(LessonNumber& number) {
 /// The experiment with its tensors read, made to fit them. Throws in a sentence.
 Experiment ready(Experiment e) {
   load_tensors(e.problem.input);
-  if (const auto& tensors = e.problem.input.tensors) e.problem = fitted(e.problem, tensors->n, tensors->d);
+  if (const auto& tensors = e.problem.input.tensors) e.problem = fitted(e.problem, tensors->shape());
   validate(e);
-  const double work = 12.0 * e.problem.n * e.problem.n * e.problem.d;
+  const double work = 12.0 * e.problem.n * key_count(e.problem) * e.problem.d;
   if (work > largest_work)
     throw std::invalid_argument("n is " + std::to_string(e.problem.n) +
                                 ", expected an experiment that is computed while somebody reads");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/explore/explorer.h"
+#include "app/explore/heads_desk.h"
 #include "app/explore/lessons.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/kernel_output.h"
@@ -86,6 +87,8 @@ void answer(const Requests& requests, const Session& session, PanelInput& input)
     input.side.slip_output = slip_output_with_heads(*input.answer.result, *input.side.diagnosis->slip);
   if (requests.side.b_as_a && !input.side.b_as_a)
     input.side.b_as_a = std::make_shared<const Result>(compute(exchanged(session.experiment)));
+  if (requests.side.heads && !input.side.heads.rows) input.side.heads = all_heads<HeadRow>(session.experiment);
+  if (requests.side.kv && !input.side.kv.rows) input.side.kv = all_heads<KvRow>(session.experiment);
   answer_lesson(requests.lesson, input);
   if (requests.side.clipping)
     input.side.clipping = std::make_shared<const Clipping>(clipping(session.experiment, clipping_rows));
@@ -184,7 +187,7 @@ void render(Session session, std::shared_ptr<const Result> result, const Shot& s
 void render(Session session, const Shot& shot) {
   Experiment& e = session.experiment;
   load_tensors(e.problem.input);
-  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, e.problem.d);
+  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
   const std::string device = usable_device(session.device).spec;
   auto result = std::make_shared<const Result>(compute(e, {.device = device}));
   render(std::move(session), std::move(result), shot);

@@ -97,7 +97,9 @@ SideInput SideAnswers::input() const {
           .checking_bits = same_bits_.busy(),
           .diagnosis = diagnosis_.answer(),
           .slip_output = slip_output_.answer() ? slip_output_.answer()->answer : nullptr,
-          .b_as_a = b_as_a_.answer()};
+          .b_as_a = b_as_a_.answer(),
+          .heads = {},
+          .kv = {}};
 }
 
 }  // namespace attoscope

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t most_searched = 4;
 
-/// The format that numbers of this type are in; fp64 where only double holds it.
+/// The format that numbers of this type are in; fp64 where only double holds it. All whole numbers of eight bits are in bf16.
 Format format_of(ElementType t) {
-  constexpr std::array formats{e4m3, e5m2, fp16, bf16, fp32, fp64};
+  constexpr std::array formats{e4m3, e5m2, fp16, bf16, fp32, fp64, bf16, bf16};
   return formats[static_cast<std::size_t>(t)];
 }
 

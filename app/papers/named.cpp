@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-constexpr std::array<NamedFigure, 16> figures{{
+constexpr std::array<NamedFigure, 20> figures{{
     {"format-difference", "difference by format",
      "Difference of Flash Attention from three-pass attention by number format (arXiv 2405.02803, figure 3).",
      papers::format_difference},
@@ -38,6 +38,14 @@ constexpr std::array<NamedFigure, 16> figures{{
     {"accumulator", "tensor cores' sums",
      "Error over the number of keys with the sums of several GPUs' tensor cores, and with an accumulator that is flushed.",
      papers::accumulator},
+    {"formats-2026", "storage with scales",
+     "Errors of 17 kernels that store Q, K, V or P with scales, in their parts: storage and arithmetic.", papers::formats_2026},
+    {"kv-cache", "K and V in fewer bits", "K and V kept in e4m3, int8, int4 and NVFP4, on four heads of a language model.",
+     papers::kv_cache},
+    {"smoothing", "means and rotations",
+     "K in int8 with and without its mean (SageAttention); Q and K in e4m3 with and without a rotation (FlashAttention-3).",
+     papers::smoothing},
+    {"heads", "every head", "Errors of every head of the shipped grouped-query layers, worst first.", papers::heads},
     {"io", "HBM traffic", "HBM bytes of three algorithms over N and over on-chip memory (FlashAttention, arXiv 2205.14135).",
      papers::io},
     {"train-weights", "weights over training",

@@ -31,6 +31,14 @@ Figure bias(const FigureSettings& x, const AnswerSweep& answer);
 Figure attribution(const FigureSettings& x, const AnswerSweep& answer);
 /// Error over N with the sums of several GPUs.
 Figure accumulator(const FigureSettings& x, const AnswerSweep& answer);
+/// Error of the named kernels that store with scales, in its parts.
+Figure formats_2026(const FigureSettings& x, const AnswerSweep& answer);
+/// K and V kept in fewer bits, head by head.
+Figure kv_cache(const FigureSettings& x, const AnswerSweep& answer);
+/// K without its mean, Q and K rotated, head by head.
+Figure smoothing(const FigureSettings& x, const AnswerSweep& answer);
+/// Errors of every head of the shipped grouped-query layers.
+Figure heads(const FigureSettings& x, const AnswerSweep& answer);
 /// HBM bytes of three algorithms (arXiv 2205.14135).
 Figure io(const FigureSettings& x, const AnswerSweep& answer);
 

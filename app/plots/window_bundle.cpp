@@ -75,7 +75,7 @@ void refuse_settings_of_named(const FigureArguments& x) {
 /// The experiment's files, read.
 void load(Experiment& e) {
   load_tensors(e.problem.input);
-  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, e.problem.d);
+  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
 }
 
 }  // namespace

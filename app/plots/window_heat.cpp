@@ -113,12 +113,12 @@ std::vector<FigurePanel> rescale_panels(const View& view, const PlotData& data, 
   const bool moved = m.show == RescaleShow::moved;
   FigureHeat heat = heat_of(m, seen(view.rescale_look.zoom, m.n, m.across), print,
                             colouring(false, moved ? 1 : colour_range(state, view), view));
-  hide_unseen(m, e.problem, tile_keys(e.a, e.problem.n), e.a.reverse_keys);
+  hide_unseen(m, e.problem, tile_keys(e.a, key_count(e.problem)), e.a.reverse_keys);
   heat.values = m.image.pixels;
   heat.label = rescale_titles[static_cast<std::size_t>(m.show)];
   heat.two_valued = moved;
   if (moved) heat.colours.map = {to_rgb(palette(Theme::light).raised), to_rgb(palette(Theme::light).moved)};
-  return {panel_of(std::move(heat), fmt::format("tile of {} keys", tile_keys(e.a, e.problem.n)),
+  return {panel_of(std::move(heat), fmt::format("tile of {} keys", tile_keys(e.a, key_count(e.problem))),
                    moved ? "purple: " + std::string(rescale_titles[0]) : "")};
 }
 
@@ -151,6 +151,7 @@ std::vector<FigurePanel> heat_panels(const Session& session, const PlotData& dat
     case PictureKind::scores:
       return score_panels(session.view, data, print);
     case PictureKind::output:
+    case PictureKind::heads:  // of the one head that is open
       break;
   }
   return output_panels(session.view, data, print);

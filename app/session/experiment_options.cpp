@@ -7,6 +7,7 @@
 
 #include "app/session/probes.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/kernel_presets.h"
@@ -22,11 +23,22 @@ double scale(const std::string& text) {
   refuse("--scale", text, "a finite number above 0, or auto for 1/sqrt(d)");
 }
 
-/// Sets a field of a method; "order=interleaved:4" and "accumulator=h100" set two.
+/// Sets a part of how a tensor is stored, "K.granularity"; false: the key is another.
+bool set_part_of_storage(Scalings& all, const std::string& label, const std::string& key, const std::string& value) {
+  const std::string_view path = key.starts_with("scaling.") ? std::string_view(key).substr(8) : std::string_view(key);
+  const auto tensor = std::ranges::find(scaled_tensor_names, path.substr(0, path.find('.')));
+  if (tensor == scaled_tensor_names.end() || path.find('.') == std::string_view::npos) return false;
+  Scaling& s = all[static_cast<ScaledTensor>(tensor - scaled_tensor_names.begin())];
+  s = of_option(label.c_str(), [&] { return with_part(s, path.substr(2), value); });
+  return true;
+}
+
+/// Sets a field of a method; "order=interleaved:4" and "accumulator=h100" set two, "K.granularity=token" a part of one.
 void set_of_method(Method& method, const std::string& label, const std::string& key, const std::string& value) {
   const auto set = [&](const std::string& k, const std::string& v) {
     set_field(label, k, v, [&](FieldSetter& setter) { visit_method(setter, method); });
   };
+  if (set_part_of_storage(method.scaling, label, key, value)) return;
   if (key == "accumulator") {
     set("accumulator.qk", value);
     return set("accumulator.pv", value);
@@ -48,7 +60,7 @@ void set_plain(const ExperimentOptions& x, bool of_a, Visit visit) {
   for (const ExperimentParameter& p : experiment_parameters) {
     const std::string* const typed = x.find(p.key);
     if (typed == nullptr || is_of_a_method(p) != of_a || std::ranges::find(special, p.key) != special.end()) continue;
-    visit(std::string(p.option), std::string(field_of(p)), *typed);
+    visit(std::string(p.option), std::string(of_a ? p.path.substr(2) : field_of(p)), *typed);
   }
 }
 
@@ -68,31 +80,54 @@ void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
   }
 }
 
+/// The input, its files read in the layout that the options name.
+Input input_of(const std::string& typed, const ExperimentOptions& x) {
+  Input input = of_option("--input", [&] { return parse_input(typed); });
+  if (!x.layout) return input;
+  const auto layout = parse_layout(*x.layout);
+  if (!layout) refuse("--layout", *x.layout, std::string(layout_specs));
+  return with_layout(std::move(input), *layout);
+}
+
+/// The output, read in the same layout where it lies in the same file.
+std::string kernel_spec(const std::string& typed, const Input& input) {
+  const bool same = input.kind == InputKind::tensors && typed == file_spec(input.file).files;
+  return same ? input.file : typed;
+}
+
 /// Reads the file of tensors; n and d are its own where the options name the file but leave them open.
 void load(Problem& p, const ExperimentOptions& x) {
   load_tensors(p.input);
   if (!p.input.tensors || x.find("input") == nullptr) return;
-  const Tensors& t = *p.input.tensors;
-  p = with_sizes(p, x.find("n") != nullptr ? p.n : t.n, x.find("d") != nullptr ? p.d : t.d);
+  const auto said = [&](std::string_view key) { return x.find(key) != nullptr; };
+  const AttentionShape own = p.input.tensors->shape();
+  AttentionShape s = own;
+  if (said("n")) s.n = p.n, s.n_k = own.n == own.n_k ? p.n : own.n_k;
+  if (said("d")) s.d = p.d, s.d_v = own.d == own.d_v ? p.d : own.d_v;
+  if (said("n_k")) s.n_k = key_count(p);
+  if (said("d_v")) s.d_v = value_columns(p);
+  p = with_shape(p, s);
 }
 
-/// Somebody's output takes the place of a method; n and d are its own where neither the options nor a file of tensors tell
+/// Somebody's output takes the place of a method; n and d_v are its own where neither the options nor a file of tensors tell
 /// them.
 void load_kernel(Experiment& e, const ExperimentOptions& x) {
   if (!x.kernel) return;
   if (x.kernel_as != "a" && x.kernel_as != "b") refuse("--kernel-as", x.kernel_as, "a or b");
   of_option("--kernel", [&] { return parse_kernel_output(*x.kernel); });
   const bool given = e.problem.input.kind == InputKind::tensors;
-  const auto wanted = [&](std::string_view key, int size) { return given || x.find(key) != nullptr ? size : 0; };
-  KernelOutput output = read_kernel_output(*x.kernel, e.problem, wanted("n", e.problem.n), wanted("d", e.problem.d));
-  e.problem = with_sizes(e.problem, output.n, output.d);
+  const auto said = [&](std::string_view key) { return given || x.find(key) != nullptr; };
+  const int n = said("n") ? e.problem.n : 0, d_v = said("d") || said("d_v") ? value_columns(e.problem) : 0;
+  KernelOutput output = read_kernel_output(kernel_spec(*x.kernel, e.problem.input), e.problem, n, d_v);
+  e.problem.n = output.n;
+  if (d_v == 0) e.problem.d = output.d;
   use_kernel_output(e, std::move(output), x.kernel_as == "b");
 }
 
 }  // namespace
 
 void set_problem(Problem& p, const ExperimentOptions& x) {
-  if (const auto* t = x.find("input")) p = with_input(p, of_option("--input", [&] { return parse_input(*t); }));
+  if (const auto* t = x.find("input")) p = with_input(p, input_of(*t, x));
   if (const auto* t = x.find("scale")) p.scale = scale(*t);
   if (const auto* t = x.find("mask")) p.mask = of_option("--mask", [&] { return parse_mask(*t); });
   if (const auto* t = x.find("rows")) p.rows = *t == "all" ? 0 : whole_number("--rows", *t, 1, max_n);

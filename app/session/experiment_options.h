@@ -25,6 +25,7 @@ struct ExperimentOptions {
   Typed preset;  ///< the probe that everything starts from; none: the default experiment
   std::map<std::string, std::string, std::less<>> typed;  ///< "--n 4096" is typed["n"]: by the keys of `experiment_parameters`
   Typed like;                                             ///< a whole kernel as a
+  Typed layout;                                           ///< of the input's tensors
   Typed kernel;                                           ///< the file of a loaded output
   std::string kernel_as = "a";
   std::vector<std::string> set{};

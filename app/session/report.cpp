@@ -19,6 +19,7 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/stored_bytes.h"
 #include "kernels/train/plan/plan.h"
 
 namespace attoscope {
@@ -51,6 +52,12 @@ std::string options_text(const Method& m) {
 }
 
 /// ", sink 2, softcap 30, alibi 0.5"
+/// "N 1024, d 64", and keys and columns of V where they are counted apart.
+std::string shape_text(const Problem& p) {
+  return fmt::format("N {}, ", p.n) + (key_count(p) != p.n ? fmt::format("{} keys, ", key_count(p)) : "") +
+         fmt::format("d {}", p.d) + (value_columns(p) != p.d ? fmt::format(", d_v {}", value_columns(p)) : "");
+}
+
 std::string bias_text(const Problem& p) {
   return (p.sink ? fmt::format(", sink {:g}", *p.sink) : "") +
          (p.softcap != 0 ? fmt::format(", softcap {:g}", p.softcap) : "") +
@@ -77,7 +84,7 @@ std::string question(const Result& r) {
   const Problem& p = e.problem;
   std::string text = fmt::format("a: {}   b: {}   main format {}, working in {}\n", method_text(e.a, e.loaded),
                                  method_text(e.b, e.loaded), name(e.format), works_in_double(e) ? "double" : "float");
-  text += fmt::format("input {}, seed {}, N {}, d {}, scale {:.6g}, mask {}{}{}\n", input_spec(p.input), p.seed, p.n, p.d,
+  text += fmt::format("input {}, seed {}, {}, scale {:.6g}, mask {}{}{}\n", input_spec(p.input), p.seed, shape_text(p),
                       scale_of(p), mask_text(p.mask), bias_text(p), tiles_text(e));
   text += sums(e, e.a, "a") + sums(e, e.b, "b");
   if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
@@ -101,6 +108,18 @@ std::string errors(const Deviation& a, const Deviation& b) {
     text += m.form == Form::from_one ? row(m.row, 1 - x, 1 - y, false) : row(m.row, x, y, m.form == Form::magnitude);
   }
   return text;
+}
+
+/// Where the errors of methods that store Q, K or V with scales come from; nothing without such a method.
+std::string parts(const Result& r) {
+  if (!r.a_parts && !r.b_parts) return "";
+  const auto of = [](const std::optional<ErrorParts>& p, auto value) { return p ? value(*p) : std::nan(""); };
+  const auto line = [&](std::string_view what, auto value) { return row(what, of(r.a_parts, value), of(r.b_parts, value)); };
+  return fmt::format("\n  {:<22}{:>12}{:>12}{:>10}\n", "of which", "a", "b", "a/b") +
+         line("storage, mean", [](const ErrorParts& p) { return p.storage.mean_abs; }) +
+         line("storage, max", [](const ErrorParts& p) { return p.storage.max_abs; }) +
+         line("arithmetic, mean", [](const ErrorParts& p) { return p.arithmetic.mean_abs; }) +
+         line("arithmetic, max", [](const ErrorParts& p) { return p.arithmetic.max_abs; });
 }
 
 /// FlashAttention's test (a <= 2 b) and PyTorch's (5x), on the largest error.
@@ -140,9 +159,11 @@ std::string hardware(const std::optional<HardwareCheck>& check) {
       check->instruction, check->changed, check->run_to_run_ulp, check->emulator_max_ulp, check->emulator_mean_ulp);
 }
 
-std::string traffic(const Traffic& t) {
-  return fmt::format("  HBM traffic at {} B per element: Algorithm 0 {}, FA-1 {}, FA-2 {}; {} of {} tiles skipped\n",
-                     t.element_bytes, bytes(t.algorithm0), bytes(t.flash1), bytes(t.flash2), t.skipped_tiles, t.tiles);
+std::string traffic(const Experiment& e, const Traffic& t) {
+  const std::string stored = stored_bytes_text(e);
+  return fmt::format("  HBM traffic at {} B per element{}: Algorithm 0 {}, FA-1 {}, FA-2 {}; {} of {} tiles skipped\n",
+                     t.element_bytes, stored.empty() ? "" : " (stored with scales: " + stored + " B)", bytes(t.algorithm0),
+                     bytes(t.flash1), bytes(t.flash2), t.skipped_tiles, t.tiles);
 }
 
 std::string timing(const Result& r) {
@@ -197,8 +218,8 @@ std::string method_text(const Method& m, const KernelOutput& loaded) {
 }
 
 std::string report(const Result& r) {
-  return question(r) + errors(r.a_error, r.b_error) + tests(r) + hardware(r.hardware) + rescales(r.rescales) +
-         traffic(r.traffic) + timing(r) + digests(r.digests);
+  return question(r) + errors(r.a_error, r.b_error) + parts(r) + tests(r) + hardware(r.hardware) + rescales(r.rescales) +
+         traffic(r.experiment, r.traffic) + timing(r) + digests(r.digests);
 }
 
 std::string attribution_report(const Attribution& a) {

@@ -37,6 +37,15 @@ Json deviation_json(const Deviation& x, const std::vector<int>& rows) {
   return json;
 }
 
+/// The deviation of a method, and its parts where it stores Q, K or V with scales.
+Json method_deviation_json(const Deviation& error, const std::optional<ErrorParts>& parts, const std::vector<int>& rows) {
+  Json json = deviation_json(error, rows);
+  if (!parts) return json;
+  json["storage"] = deviation_json(parts->storage, rows);
+  json["arithmetic"] = deviation_json(parts->arithmetic, rows);
+  return json;
+}
+
 Json ratio_json(const Deviation& a, const Deviation& b) {
   return {{"max_abs", a.max_abs / b.max_abs}, {"mean_abs", a.mean_abs / b.mean_abs}, {"rms", a.rms / b.rms}};
 }
@@ -146,8 +155,8 @@ Json result_json(const Result& r) {
   json["rows_without_keys"] = r.rows_without_keys;
   if (static_cast<int>(r.rows.size()) != r.experiment.problem.n) json["row_indices"] = r.rows;
   json["golden"] = {{"rms", r.golden_rms}, {"nonfinite", r.golden_nonfinite}};
-  json["a"] = deviation_json(r.a_error, r.rows);
-  json["b"] = deviation_json(r.b_error, r.rows);
+  json["a"] = method_deviation_json(r.a_error, r.a_parts, r.rows);
+  json["b"] = method_deviation_json(r.b_error, r.b_parts, r.rows);
   json["a_minus_b"] = deviation_json(r.a_minus_b, r.rows);
   json["ratio"] = ratio_json(r.a_error, r.b_error);
   if (r.hardware) json["hardware"] = hardware_json(*r.hardware);

@@ -57,6 +57,10 @@ PointSummary summary(const Result& r) {
           .algorithm0 = r.traffic.algorithm0,
           .flash1 = r.traffic.flash1,
           .flash2 = r.traffic.flash2,
+          .a_storage = r.a_parts ? r.a_parts->storage.rms : 0,
+          .a_arithmetic = r.a_parts ? r.a_parts->arithmetic.rms : r.a_error.rms,
+          .b_storage = r.b_parts ? r.b_parts->storage.rms : 0,
+          .b_arithmetic = r.b_parts ? r.b_parts->arithmetic.rms : r.b_error.rms,
           .golden_digest = r.digests.golden,
           .a_digest = r.digests.a,
           .b_digest = r.digests.b};

@@ -20,6 +20,8 @@ struct PointSummary {
   double golden_rms = 0;
   double rescales = 0, expected_rescales = 0, nominal_rescales = 0;  ///< mean over rows
   double algorithm0 = 0, flash1 = 0, flash2 = 0;                     ///< HBM bytes
+  /// RMS of the parts of the errors (see `ErrorParts`); without storage with scales 0, and the whole error.
+  double a_storage = 0, a_arithmetic = 0, b_storage = 0, b_arithmetic = 0;
   std::uint64_t golden_digest = 0, a_digest = 0, b_digest = 0;
 
   friend bool operator==(const PointSummary&, const PointSummary&) = default;
@@ -31,7 +33,7 @@ struct PlainMeasure {
   std::string_view name, title;
   double PointSummary::* value;
 };
-inline constexpr std::array<PlainMeasure, 7> plain_measures{{
+inline constexpr std::array<PlainMeasure, 11> plain_measures{{
     {"golden_rms", "RMS of golden", &PointSummary::golden_rms},
     {"rescales", "rescales per row", &PointSummary::rescales},
     {"expected_rescales", "H_T - 1", &PointSummary::expected_rescales},
@@ -39,6 +41,10 @@ inline constexpr std::array<PlainMeasure, 7> plain_measures{{
     {"algorithm0_bytes", "HBM bytes, Algorithm 0", &PointSummary::algorithm0},
     {"flash1_bytes", "HBM bytes, FlashAttention", &PointSummary::flash1},
     {"flash2_bytes", "HBM bytes, FlashAttention-2", &PointSummary::flash2},
+    {"a.storage_rms", "RMS error of storage, a", &PointSummary::a_storage},
+    {"a.arithmetic_rms", "RMS error of arithmetic, a", &PointSummary::a_arithmetic},
+    {"b.storage_rms", "RMS error of storage, b", &PointSummary::b_storage},
+    {"b.arithmetic_rms", "RMS error of arithmetic, b", &PointSummary::b_arithmetic},
 }};
 
 /// f(name, number) for every number, then f(name, digest) for every digest, in the order of files; S: PointSummary, perhaps

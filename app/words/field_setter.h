@@ -73,23 +73,34 @@ class FieldSetter {
   void rounding(std::string_view key, Rounding& x) {
     if (is(key)) labelled([&] { x = parse_rounding(value_); });
   }
+  void scaling(std::string_view key, Scaling& x) {
+    if (is(key)) labelled([&] { x = parse_scaling(value_); });
+  }
   void policy(std::string_view key, Precision& x) {
     if (is(key)) labelled([&] { x = attoscope::policy(value_).precision; });
   }
   void text(std::string_view, const std::string&) {}
   void hex(std::string_view, std::uint64_t) {}
-  /// The steps are a method's own, the accumulators are "accumulator.qk"; of other objects nothing is set.
+  /// The steps are a method's own, the accumulators are "accumulator.qk", storage is "scaling.K"; of other objects nothing is
+  /// set.
   template <class F>
   void object(std::string_view key, F visit) {
     if (key == "precision") visit(*this);
-    if (key != "accumulator") return;
-    FieldSetter inner(label_, key_.starts_with("accumulator.") ? key_.substr(12) : "", value_);
+    if (key != "accumulator" && key != "scaling") return;
+    const std::string prefix = std::string(key) + ".";
+    FieldSetter inner(label_, key_.starts_with(prefix) ? key_.substr(prefix.size()) : "", value_);
     visit(inner);
     found_ |= inner.found_;
-    keys_.insert(keys_.end(), {"accumulator.qk", "accumulator.pv"});
+    for (const std::string_view field : nested_keys)
+      if (field.starts_with(prefix)) keys_.push_back(field);
   }
 
  private:
+  /// Keys of objects in a method.
+  static constexpr std::array<std::string_view, 11> nested_keys{
+      "accumulator.qk",   "accumulator.pv",   "scaling.Q",        "scaling.K",        "scaling.V",       "scaling.P",
+      "scaling.hadamard", "scaling.smooth_K", "scaling.smooth_Q", "scaling.smooth_V", "scaling.smoothed"};
+
   bool is(std::string_view key) {
     keys_.push_back(key);
     found_ |= key == key_;

@@ -1,0 +1,47 @@
+/// `attoscope heads`: every head of a file, worst first.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "app/heads/heads.h"
+#include "app/session/experiment_options.h"
+
+namespace attoscope {
+
+/// The options as typed.
+struct HeadsArguments : ExperimentOptions {
+  std::string file;  ///< what `--input` would name, without a head
+  std::string layer, sort = "a.rel_rms", top = "20";
+  std::string device = "cpu", threads = "0";
+  std::string csv, json;  ///< where to write; "" nowhere, "-" to standard output
+  bool quiet = false;
+};
+
+/// Computes every head and writes what was asked for: nothing at all if anything fails. `terminal` null: no progress is shown.
+void heads(const HeadsArguments& arguments, std::ostream& out, std::ostream* terminal);
+
+/// What the arguments of a command about all heads of a file come to.
+struct HeadsJob {
+  Experiment base;
+  CallFiles files;
+  HeadsQuestion question;
+};
+/// Checks the arguments, the places of output first, and opens the file. Throws std::invalid_argument or std::runtime_error in
+/// a sentence.
+HeadsJob heads_job(const HeadsArguments& arguments);
+
+/// Calls work(options, done) with options that stop at an interrupt; `done`, called for each head, shows the progress. Throws a
+/// sentence where it was stopped.
+void run_heads(const HeadsJob& job, const HeadsArguments& arguments, std::ostream* terminal,
+               const std::function<void(const Options&, const std::function<void()>& done)>& work);
+
+/// The same heads as each kind of table; only those that are wanted are made.
+struct HeadsTables {
+  std::function<std::string()> csv, json, report;
+};
+/// Writes the files that were asked for together, and one table to `out`.
+void write_tables(const HeadsArguments& arguments, const HeadsTables& tables, std::ostream& out);
+
+}  // namespace attoscope

@@ -1,0 +1,139 @@
+#include "app/explore/heads_desk.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "app/heads/heads.h"
+#include "app/heads/kv_heads.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::size_t most_kept = 6;
+
+/// The heads of the file that are not among `rows`.
+template <class Row>
+std::vector<int> missing_heads(const CallFiles& files, const std::vector<Row>& rows) {
+  std::set<int> there;
+  for (const Row& row : rows) there.insert(row.head);
+  std::vector<int> missing;
+  for (int head = 0; head < files.heads(); ++head)
+    if (!there.contains(head)) missing.push_back(head);
+  return missing;
+}
+
+/// What kind of rows are found by.
+template <class Row>
+struct Search;
+template <>
+struct Search<HeadRow> {
+  static const Experiment& base(const Experiment& e) { return e; }
+  static constexpr auto compute = compute_heads;
+};
+template <>
+struct Search<KvRow> {
+  static Experiment base(const Experiment& e) { return kv_question(e); }
+  static constexpr auto compute = compute_kv_heads;
+};
+
+}  // namespace
+
+template <class Row>
+HeadsDesk<Row>::HeadsDesk(std::function<void()> published)
+    : question_([published](const Asked& asked, const Cancelled& stop) { return find(asked, stop, published); }, published) {}
+
+/// The question behind an experiment: the same for every head of the file, whichever is open.
+template <class Row>
+auto HeadsDesk<Row>::asked_of(const Experiment& experiment) -> Asked {
+  Asked asked{Search<Row>::base(experiment), true, nullptr};
+  Problem& p = asked.base.problem;
+  asked.whole = p.n >= p.input.tensors->n;
+  if (asked.whole) p.n = Problem{}.n;
+  p.d = Problem{}.d;
+  p.traced_row = 0;
+  p.input.index = 0;
+  p.input.digest = 0;
+  p.input.tensors.reset();
+  KernelOutput& output = asked.base.loaded;
+  output.index = 0;
+  output.digest = 0;
+  output.values.reset();
+  return asked;
+}
+
+template <class Row>
+auto HeadsDesk<Row>::find(const Asked& asked, const Cancelled& stop, const std::function<void()>& published) -> Done {
+  const CallFiles files(asked.base.problem.input.file);
+  HeadsQuestion question{asked.base, asked.whole, {}};
+  {
+    const std::lock_guard lock(asked.found->mutex);
+    question.heads = missing_heads(files, asked.found->rows);
+    asked.found->all = files.heads();
+    asked.found->before = asked.found->rows.size();
+    asked.found->began = Clock::now();
+  }
+  Search<Row>::compute(question, files, {.cancelled = stop}, [&](const Row& row) {
+    {
+      const std::lock_guard lock(asked.found->mutex);
+      asked.found->rows.push_back(row);
+    }
+    if (published) published();
+  });
+  return {};
+}
+
+template <class Row>
+void HeadsDesk<Row>::ask(const Experiment& experiment) {
+  if (!experiment.problem.input.tensors) return;  // still being read
+  Asked asked = asked_of(experiment);
+  if (!asked_ || !(*asked_ == asked)) {
+    question_.forget();
+    const auto kept = std::ranges::find(kept_, asked);
+    asked.found = kept != kept_.end() ? kept->found : std::make_shared<Found>();
+    if (kept != kept_.end()) kept_.erase(kept);
+    kept_.push_back(asked);
+    if (kept_.size() > most_kept) kept_.pop_front();
+    asked_ = std::move(asked);
+  }
+  question_.ask(*asked_);
+}
+
+template <class Row>
+void HeadsDesk<Row>::forget() {
+  question_.forget();
+  kept_.clear();
+  asked_.reset();
+}
+
+template <class Row>
+FoundHeads<Row> HeadsDesk<Row>::view() const {
+  if (!asked_) return {};
+  Found& found = *asked_->found;
+  const std::lock_guard lock(found.mutex);
+  const std::size_t count = found.rows.size();
+  if (!found.seen || found.seen->size() != count) found.seen = std::make_shared<const std::vector<Row>>(found.rows);
+  FoundHeads<Row> view{found.seen, found.all, question_.busy(), -1, asked_->base.problem.input.file};
+  const double seconds = std::chrono::duration<double>(Clock::now() - found.began).count();
+  if (count > found.before)
+    view.seconds_left =
+        seconds / static_cast<double>(count - found.before) * static_cast<double>(static_cast<std::size_t>(found.all) - count);
+  return view;
+}
+
+template <class Row>
+FoundHeads<Row> all_heads(const Experiment& experiment) {
+  const CallFiles files(experiment.problem.input.file);
+  const bool whole = experiment.problem.n >= experiment.problem.input.tensors->n;
+  auto rows = std::make_shared<std::vector<Row>>();
+  Search<Row>::compute({Search<Row>::base(experiment), whole, missing_heads(files, *rows)}, files, {},
+                       [&](const Row& row) { rows->push_back(row); });
+  return {rows, files.heads(), false, -1, experiment.problem.input.file};
+}
+
+template class HeadsDesk<HeadRow>;
+template class HeadsDesk<KvRow>;
+template FoundHeads<HeadRow> all_heads<HeadRow>(const Experiment&);
+template FoundHeads<KvRow> all_heads<KvRow>(const Experiment&);
+
+}  // namespace attoscope
