@@ -13,6 +13,7 @@
 #include "ui/layout.h"
 #include "ui/picture/cell_sum.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/picture/kv_table.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/statistics/csv.h"
 #include "ui/statistics/statistics.h"
@@ -61,6 +62,17 @@ void keep_strip(View& view, const Result& result, const Part& strip, const Palet
   offer_export({Plot::strip, "recurrence", {strip.max.x - px(48), foot}, strip.max, csv, true}, view, colours, requests);
 }
 
+/// A save button for the table of the KV cache, once there is one.
+void keep_heads(Session& session, const PanelInput& input, const HeadsState& heads, const Part& all, const Palette& colours,
+                Requests& requests) {
+  const TensorFileInfo& info = input.choices.tensors;
+  const bool on_show = session.view.heads_show == HeadsShow::kv_cache && info.file == session.experiment.problem.input.file &&
+                       heads.kv.found == input.side.kv.rows && !heads.kv.shown.empty();
+  if (!on_show) return;
+  offer_export({Plot::window, "KV cache", all.min, all.max, [&] { return kv_table_csv(heads, info); }}, session.view, colours,
+               requests);
+}
+
 }  // namespace
 
 void draw_explore(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
@@ -73,6 +85,7 @@ void draw_explore(Session& session, const PanelInput& input, UiState& state, con
   panel(heatmap_window, still, [&] {
     const Part all = rest_of_panel();
     draw_heatmap(session, input, state, colours, requests);
+    if (session.view.picture == PictureKind::heads) return keep_heads(session, input, state.heads, all, colours, requests);
     if (!input.answer.result) return;
     const auto csv = [&] { return picture_csv(session.view, input, state.heat); };
     const bool has_field = session.view.picture == PictureKind::output;

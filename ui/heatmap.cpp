@@ -1,4 +1,4 @@
-// The middle panel: a toolbar, and one of three kinds of picture.
+// The middle panel: a toolbar, and one of four kinds of picture.
 #include "ui/controls/controls.h"
 #include "ui/controls/welcome.h"
 #include "ui/explore.h"
@@ -25,6 +25,8 @@ void draw_heatmap(Session& session, const PanelInput& input, UiState& all, const
       return draw_rescale_map(session, input, all, colours, requests, room);
     case PictureKind::scores:
       return draw_scores(session, input, all, colours, requests, room);
+    case PictureKind::heads:
+      return draw_heads(session, input, all, colours, requests, room);
   }
 }
 

@@ -29,7 +29,7 @@ struct Alias {
 };
 constexpr Alias alias_table[] = {
     {"view.field", "picture"},
-    {"view.picture", "heat map, rescale map, scores"},
+    {"view.picture", "heat map, rescale map, scores, every head"},
     {"view.detail", "histogram, scatter, attribution, traffic"},
     {"view.on_chip_elements", "M on-chip memory"},
     {"view.ui_scale", "size of text"},

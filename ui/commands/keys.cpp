@@ -105,7 +105,7 @@ constexpr std::array table{
     Key{"G", "tile grid over the picture", ImGuiKey_G,
         [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
     Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }, false, KeyScope::explore},
-    Key{"M", "next kind of picture: output, rescale map, scores", ImGuiKey_M,
+    Key{"M", "next kind of picture: output, rescale map, scores, heads", ImGuiKey_M,
         [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},
     Key{"V", "next comparison: one picture, side by side, swipe, flicker", ImGuiKey_V,
         [](KeyTarget& t) { step_on(t.session.view.comparison, comparison_names); }, false, KeyScope::explore},
@@ -165,6 +165,7 @@ constexpr std::array table{
 
 constexpr std::array field_keys{show_field<0>, show_field<1>, show_field<2>, show_field<3>, show_field<4>,  show_field<5>,
                                 show_field<6>, show_field<7>, show_field<8>, show_field<9>, show_field<10>, show_field<11>};
+constexpr int field_key_count = field_keys.size();  // parts of an error have none
 
 /// Other ways to what the table says.
 constexpr std::array aliases{
@@ -227,7 +228,7 @@ bool acts_on(const Session& session, KeyScope scope) {
 void handle_keys(KeyTarget target) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.WantTextInput || ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
-  for (int i = 0; i < field_count && acts_on(target.session, KeyScope::explore); ++i) {
+  for (int i = 0; i < field_key_count && acts_on(target.session, KeyScope::explore); ++i) {
     const int key = i < 9 ? ImGuiKey_1 + i : ImGuiMod_Shift | (ImGuiKey_1 + i - 9);
     if (pressed({"", "", key})) field_keys[static_cast<std::size_t>(i)](target);
   }

@@ -99,6 +99,7 @@ bool presets_combo(const Method& m, const std::string& preview, Colour colour, f
                    const Explain& explain_closed) {
   ImGui::BeginDisabled(!is_emulated(m.algorithm));
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {px(2000), 0.9f * ImGui::GetIO().DisplaySize.y});  // as long as the window allows
   const bool open = begin_combo("##preset", fitted(Face::mono_small, preview, width - ImGui::GetFrameHeight() - px(5)), width);
   ImGui::PopStyleColor();
   const bool changed = open && choose();
@@ -129,6 +130,15 @@ bool choose_policy(Method& m) {
   return changed;
 }
 
+/// What whole kernels are listed under.
+enum class KernelGroup : std::uint8_t { plain, scaled, cache };
+constexpr std::array<const char*, 3> group_titles{"whole kernels", "kernels with scales", "quantised KV caches"};
+/// A cache is read back before the products.
+KernelGroup group_of(const Method& m) {
+  if (!m.scaling.any()) return KernelGroup::plain;
+  return m.scaling.Q.is_on() || !m.scaling.K.in_operand ? KernelGroup::scaled : KernelGroup::cache;
+}
+
 /// Why a kernel cannot be b with the main format as it is: one sentence; "": it can.
 std::string reason_against_b(const Experiment& with_b) {
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
@@ -141,9 +151,14 @@ std::string reason_against_b(const Experiment& with_b) {
 bool choose_kernel(Experiment& e, bool of_b) {
   bool changed = false;
   const std::string_view current = kernel_name(of_b ? e.b : e.a, e.problem, e.format);
+  auto group = KernelGroup::plain;
   for (const KernelPreset& k : kernel_presets()) {
     Experiment chosen = of_b ? with_kernel_as_b(e, k) : with_kernel(e, k);
-    const std::string reason = of_b ? reason_against_b(chosen) : "";
+    const Method& m = of_b ? chosen.b : chosen.a;
+    if (const KernelGroup its = group_of(m); its != group)
+      ImGui::SeparatorText(group_titles[static_cast<std::size_t>(group = its)]);
+    std::string reason = of_b ? reason_against_b(chosen) : "";
+    if (const std::string why = why_not_scaled(m, chosen.problem); !why.empty()) reason += "Not here: " + why + ".";
     ImGui::BeginDisabled(!reason.empty());
     const bool pressed = ImGui::Selectable(std::string(k.name).c_str(), k.name == current);
     ImGui::EndDisabled();
@@ -184,7 +199,7 @@ bool edit_preset(Experiment& e, bool of_b, Colour colour, float width) {
   const std::string_view kernel = kernel_name(m, e.problem, e.format);
   const auto choose = [&] {
     bool changed = choose_policy(m);
-    ImGui::SeparatorText("whole kernels");
+    ImGui::SeparatorText(group_titles[0]);
     changed |= choose_kernel(e, of_b);
     return changed;
   };

@@ -48,6 +48,10 @@ bool edit_preset(Experiment& experiment, bool of_b, Colour colour, float width);
 /// What adds up the two products of a method of the experiment, or of one in the place of its methods, and the flush of P.V.
 bool edit_sums(const Experiment& experiment, Method& method, const Palette& colours, Colour colour, float width);
 
+/// What a method stores Q, K, V and P as, and what is done to them before. `typed`: a format, in the popups of roundings.
+bool edit_scales(const Experiment& experiment, Method& method, const Palette& colours, Colour colour, float width,
+                 std::string& typed);
+
 /// A button, with a popup, of the options that a method's algorithm has beyond where it rounds.
 bool edit_method_options(Method& method, const Format& main, const Palette& colours, float width, float height);
 

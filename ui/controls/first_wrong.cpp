@@ -50,7 +50,7 @@ void first_wrong_button(Session& session, const PanelInput& input, const Palette
     view.picture = PictureKind::output;
     view.field = of_a ? Field::a_error : Field::b_error;
     view.zoom = {static_cast<double>(first), 0, static_cast<double>(std::min(first + tile, result->experiment.problem.n)),
-                 static_cast<double>(result->experiment.problem.d)};
+                 static_cast<double>(value_columns(result->experiment.problem))};
     view.cell_row = found->first_row;
     view.cell_col = found->worst_col;
   }

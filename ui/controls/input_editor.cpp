@@ -61,7 +61,7 @@ void choose_tensors(Problem& problem, const std::string& file, int index, const 
                                  .index = index,
                                  .digest = 0,
                                  .tensors = nullptr});
-  if (info != nullptr && info->n > 0 && info->d > 0) problem = with_sizes(problem, info->n, info->d);
+  if (info != nullptr && info->shape.n > 0) problem = with_shape(problem, info->shape);
 }
 
 /// A path typed by hand; dropping a file on the window does the same.
@@ -70,12 +70,12 @@ void file_popup(const PanelInput& in, PathPrompt& prompt, Requests& requests, co
   const bool appearing = ImGui::IsWindowAppearing();
   const PromptOutcome outcome = prompt_outcome(prompt, in, in.messages.load_failed);
   if (outcome.done) ImGui::CloseCurrentPopup();
-  label(Face::small, colours.secondary, "FILE.safetensors, or q.npy,k.npy,v.npy");
+  label(Face::small, colours.secondary, "FILE.safetensors, FILE.npz, a folder, or q.npy,k.npy,v.npy");
   const bool entered = path_field("##path", "", prompt, px(300), appearing || outcome.just_failed);
   explain(
-      "The path of a tensor file; :1 behind .safetensors takes its second head. Or three .npy files, each of N x d, with "
-      "commas between.",
-      "qkv.safetensors:1    q.npy,k.npy,v.npy");
+      "The path of a tensor file or of a folder of them; :1 behind it takes its second head, [n h d] says in which order its "
+      "dimensions stand. Or several files with commas between.",
+      "qkv.safetensors:1    q.npy,k.npy,v.npy    dump/[n h d]:7");
   ImGui::SameLine();
   const bool pressed = push_button("open", colours);
   explain("Reads the file: its Q, K and V become the input, its sizes N and d.");
@@ -121,14 +121,35 @@ bool input_combo(Problem& problem, const PanelInput& in, float width) {
     }
     ask = ImGui::Selectable("open a file ...");
     explain(
-        "A .safetensors file with Q, K, V of one or more heads, or three .npy files. Dropping it onto the window does the "
-        "same.");
+        "A .safetensors or .npz file with Q, K, V of one or more heads, .npy files, or a folder of such files. Dropping them "
+        "onto "
+        "the window does the same.");
     ImGui::EndCombo();
   } else {
     explain(parameter("input").sentence,
             from_file ? input.file : std::string(inputs[static_cast<std::size_t>(input.kind)].what));
   }
   if (ask) ImGui::OpenPopup("tensor file");
+  return changed;
+}
+
+/// The heads of one layer under its name.
+bool layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry& layer) {
+  const int now = problem.input.index;
+  const bool own = now >= layer.first && now < layer.first + layer.heads;
+  const int flags = ImGuiTreeNodeFlags_SpanAvailWidth | (own ? ImGuiTreeNodeFlags_DefaultOpen : 0);
+  if (!ImGui::TreeNodeEx((layer.name + "###layer " + std::to_string(layer.first)).c_str(), flags)) return false;
+  bool changed = false;
+  for (int i = layer.first; i < layer.first + layer.heads; ++i) {
+    const std::string& name = info.head_names[static_cast<std::size_t>(i)];
+    const std::string before = layer.name + ", ";
+    const std::string text = name.starts_with(before) ? name.substr(before.size()) : name;
+    if (!ImGui::Selectable((text + "###head " + std::to_string(i)).c_str(), i == now) || i == now) continue;
+    problem = fitted(with_head(problem, i), layer.shape);
+    changed = true;
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::TreePop();
   return changed;
 }
 
@@ -142,10 +163,12 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
   bool changed = false;
   const WithField f(Face::label);
   if (begin_combo("##head", fitted(Face::label, head(problem.input.index), width - px(36)), width)) {
-    for (int i = 0; i < count; ++i)
+    const bool tree = known && info.layers.size() > 1;
+    for (const LayerEntry& layer : tree ? info.layers : std::vector<LayerEntry>()) changed |= layer_heads(problem, info, layer);
+    for (int i = 0; i < (tree ? 0 : count); ++i)
       if (ImGui::Selectable((head(i) + "##" + std::to_string(i)).c_str(), i == problem.input.index) &&
           i != problem.input.index) {
-        problem = fitted(with_head(problem, i), info.n, info.d);
+        problem = fitted(with_head(problem, i), info.shape);
         changed = true;
       }
     ImGui::EndCombo();

@@ -34,8 +34,9 @@ constexpr std::array<Choice, 3> orders{{
     {"lanes", "`lanes` separate chains, then their sum in order: what vector units and tensor cores do."},
 }};
 
-/// Whether the popup has it. What adds up, and flush with it, has a list of its own: `edit_sums`.
-bool is_in_popup(const ExperimentParameter& p) { return is_option(p) && p.key != "flush"; }
+/// Whether the popup has it. What adds up, and flush with it, has a list of its own: `edit_sums`; so have scales:
+/// `edit_scales`.
+bool is_in_popup(const ExperimentParameter& p) { return is_option(p) && p.key != "flush" && !p.key.starts_with("scaling."); }
 
 /// The option that the field `key` of a method is; null: none of this popup.
 const ExperimentParameter* option_of(std::string_view key) {
@@ -139,10 +140,11 @@ bool edit_options(Method& m, const Format& main, const Palette& colours) {
     m = with_usual_options(m, main);
     m.accumulator = before.accumulator;
     m.flush = before.flush;
+    m.scaling = before.scaling;
     changed = true;
   }
   ImGui::EndDisabled();
-  explain("Resets every option of this method. Algorithm, tiles, sums and roundings stay.");
+  explain("Resets every option of this method. Algorithm, tiles, sums, scales and roundings stay.");
   return changed;
 }
 
@@ -170,6 +172,33 @@ bool edit_sink(Problem& p, const Palette& colours) {
     changed = true;
   }
   explain("The sink's logit, in units of S.");
+  return changed;
+}
+
+/// A whole number that is typed; 0 says that it is another one.
+bool edit_count(const ExperimentParameter& about, int& value, const Palette& colours) {
+  return score_option(about, value != 0, colours, [&] {
+    const WithField f(Face::mono);
+    ImGui::SetNextItemWidth(px(option_field_width));
+    int typed = value;
+    const bool entered =
+        ImGui::InputInt(("##" + std::string(about.key)).c_str(), &typed, 0, 0, ImGuiInputTextFlags_EnterReturnsTrue);
+    typed = std::clamp(typed, 0, static_cast<int>(about.range.max));
+    return entered && std::exchange(value, typed) != typed;
+  });
+}
+
+/// Keys and columns of V where they are counted apart, and where masks begin then.
+bool edit_rectangle(Problem& p, const Palette& colours) {
+  label(Face::section, colours.faint, "KEYS AND VALUES");
+  bool changed = edit_count(parameter("n_k"), p.n_k, colours);
+  ImGui::BeginDisabled(p.input.kind == InputKind::tensors);  // the file's
+  changed |= edit_count(parameter("d_v"), p.d_v, colours);
+  ImGui::EndDisabled();
+  ImGui::BeginDisabled(p.mask.kind == Mask::Kind::none && p.alibi == 0);
+  changed |= score_option(parameter("top_left"), p.mask.top_left, colours,
+                          [&] { return toggle("top-left", colours, p.mask.top_left, px(84)); });
+  ImGui::EndDisabled();
   return changed;
 }
 
@@ -214,11 +243,15 @@ bool edit_method_options(Method& m, const Format& main, const Palette& colours, 
 }
 
 bool edit_problem_options(Problem& p, const Palette& colours, float width) {
-  const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0);
-  return popup_button(count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", colours,
-                      {width, 0},
-                      "What else is done to the scores: a sink, soft-capping, ALiBi. The number is how many are on.",
-                      [&] { return edit_bias(p, colours); });
+  const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0) + (p.n_k != 0) + (p.d_v != 0) + p.mask.top_left;
+  return popup_button(
+      count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", colours, {width, 0},
+      "What else is done to the scores: a sink, soft-capping, ALiBi; how many keys there are, and columns of V, where they are "
+      "counted apart. The number is how many are on.",
+      [&] {
+        const bool bias = edit_bias(p, colours);
+        return edit_rectangle(p, colours) || bias;
+      });
 }
 
 }  // namespace attoscope

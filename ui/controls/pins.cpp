@@ -39,6 +39,7 @@ std::string name_of(const Experiment& e) {
   std::string text(name(e.a.algorithm));
   text.append(" ").append(policy.name).append(policy.changed > 0 ? "* " : " ").append(name(e.format));
   text.append(" N ").append(std::to_string(e.problem.n));
+  if (key_count(e.problem) != e.problem.n) text.append("×").append(std::to_string(key_count(e.problem)));
   if (e.problem.mask.kind != Mask::Kind::none)
     text.append(" ").append(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]);
   return text;

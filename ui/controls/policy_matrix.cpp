@@ -36,10 +36,18 @@ bool has_step(const Column& c, Step s) {
 /// Whether flush decides after how many tiles P.V is added to O.
 bool flushes(const Method& m) { return matters(parameter("flush"), m); }
 
-/// Whether the step has no value of its own: P.V is accumulated in O.
+/// Whether the step has no value of its own: P.V is accumulated in O, or P is stored with scales instead.
 bool is_idle(const Method& m, Step s) {
+  if (s == Step::P) return m.scaling.P.is_on();
   if (s != Step::PV) return false;
   return flushes(m) ? flush_interval(m) == 0 : m.precision.accumulate_in_O && m.algorithm != Algorithm::flash1;
+}
+
+/// Why the cell changes nothing at present.
+std::string idle_reason(bool idle, Step step, const Method& m) {
+  if (!idle) return "";
+  return step == Step::P ? "Without effect while P is stored as " + scaling_text(m.scaling.P) + ", see scales. "
+                         : "Without effect while P·V continues in O. ";
 }
 
 bool step_cell(const Column& c, Step step, const Format& main, float height, const Palette& colours, std::string& typed) {
@@ -47,7 +55,7 @@ bool step_cell(const Column& c, Step step, const Format& main, float height, con
   if (c.nearest.precision != nullptr) cell.usual = (*c.nearest.precision)[step];
   cell.idle = is_idle(c.method, step);
   cell.what = std::string(name(step)) + " of " + c.id + ": " + std::string(step_texts[static_cast<std::size_t>(step)].what) +
-              ". " + (cell.idle ? "Without effect while P·V continues in O. " : "");
+              ". " + idle_reason(cell.idle, step, c.method);
   ImGui::PushID(c.id);
   const bool changed = edit_rounding(c.method.precision[step], cell, main, colours, typed);
   ImGui::PopID();
@@ -90,21 +98,23 @@ bool flag_cell(const Column& c, const FlagRow& row, float height, const Palette&
 /// Puts the cursor at a column of the row that begins at `at`.
 void go_to(const Column& c, ImVec2 at) { ImGui::SetCursorScreenPos({c.left, at.y}); }
 
-bool edit_heads(const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input, const Palette& colours) {
+bool edit_heads(const std::array<Column, 2>& columns, Experiment& e, const PanelInput& input, const Palette& colours,
+                std::string& typed) {
+  static constexpr std::array titles{"algorithm", "options", "preset", "sums", "scales"};
   bool changed = false;
-  for (int line = 0; line < 4; ++line) {
+  for (std::size_t line = 0; line < titles.size(); ++line) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const WithField f(Face::mono_small, 21);
     ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-    draw_text({at.x, at.y + (px(21) - line_height(Face::label)) / 2}, Face::label, colours.secondary,
-              std::array{"algorithm", "options", "preset", "sums"}[static_cast<std::size_t>(line)]);
+    draw_text({at.x, at.y + (px(21) - line_height(Face::label)) / 2}, Face::label, colours.secondary, titles[line]);
     for (const Column& c : columns) {
       go_to(c, at);
       ImGui::PushID(c.id);
       changed |= line == 0   ? edit_algorithm(c.method, e, input, colours, c.colour, c.width)
                  : line == 1 ? edit_method_options(c.method, e.format, colours, c.width, px(21))
                  : line == 2 ? edit_preset(e, c.id[0] == 'b', c.colour, c.width)
-                             : edit_sums(e, c.method, colours, c.colour, c.width);
+                 : line == 3 ? edit_sums(e, c.method, colours, c.colour, c.width)
+                             : edit_scales(e, c.method, colours, c.colour, c.width, typed);
       ImGui::PopID();
     }
     ImGui::PopStyleVar();
@@ -175,7 +185,7 @@ bool edit_precision(Experiment& e, const PanelInput& input, const Palette& colou
   };
   const std::array<Column, 2> columns{column("a", e.a, colours.a, from.x + room - 2 * width - gap),
                                       column("b", e.b, colours.b, from.x + room - width)};
-  bool changed = edit_heads(columns, e, input, colours);
+  bool changed = edit_heads(columns, e, input, colours, typed);
   const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowSize().y - px(6);
   const float rest = bottom - ImGui::GetCursorScreenPos().y - ImGui::GetScrollY();
   const ImVec2 name_size{columns[0].left - from.x - gap, std::floor(std::clamp(rest / (step_count + 2), px(17), px(21)))};

@@ -5,14 +5,27 @@
 #include <string>
 #include <vector>
 
+#include "kernels/experiment/shape.h"
+
 namespace attoscope {
+
+/// A layer of a tensor file, or one call.
+struct LayerEntry {
+  std::string name;          ///< "layer 7"; empty where the file has one
+  int first = 0, heads = 0;  ///< its heads among those of the file
+  int kv_heads = 0;
+  AttentionShape shape;  ///< of a head
+};
 
 /// What a tensor file offers, for the head picker.
 struct TensorFileInfo {
   std::string file;
-  int heads = 0, n = 0, d = 0;
-  std::vector<std::string> head_names;  ///< "layer 7, head 7"
-  bool has_output = false;              ///< it holds a kernel's output, too
+  int heads = 0;
+  AttentionShape shape;                   ///< of the first layer's heads; n is 0 where it is not known
+  std::vector<std::string> head_names{};  ///< "layer 7, head 7"
+  bool has_output = false;                ///< it holds a kernel's output, too
+  std::vector<LayerEntry> layers{};       ///< one or more
+  std::vector<std::string> left_out{};    ///< a sentence for each layer that fits nothing
 };
 
 /// What lies in a file of a kernel's output, for its head picker.

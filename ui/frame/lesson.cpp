@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> recurrence_keys{"scores", "values", "algorithms", "follow", "height", "at"};
 constexpr std::array<std::string_view, 1> code_keys{"at"};
-constexpr std::array<std::string_view, 5> bits_keys{"value", "format", "formats", "show", "height"};
+constexpr std::array<std::string_view, 9> bits_keys{"value",   "format",  "formats", "show", "height",
+                                                    "storage", "numbers", "outlier", "head"};
 constexpr std::array<std::string_view, 3> heatmap_keys{"field", "controls", "height"};
 constexpr std::array<std::string_view, 4> policy_keys{"controls", "height", "tile", "hidden"};
 constexpr std::array<std::string_view, 16> plot_keys{"kind",     "vary",   "vary2",  "measure", "seeds", "over",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ui/frame/entries.h"
+#include "ui/frame/heads_answer.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/train_answer.h"
 
@@ -62,6 +63,8 @@ struct SideInput {
   /// The answer with the output of the slip that `diagnosis` names in the place of the loaded one.
   std::shared_ptr<const Result> slip_output;
   std::shared_ptr<const Result> b_as_a;  ///< the answer with a and b exchanged, where a is loaded: it has b's recurrence
+  HeadsView heads;                       ///< of the input's file, as far as they are found
+  KvView kv;                             ///< the same heads with K and V in fewer bits
 };
 
 /// What the controls offer.

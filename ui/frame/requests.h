@@ -41,6 +41,9 @@ struct SideRequests {
   bool diagnose = false;                  ///< `SideInput::diagnosis` of the answer on screen
   bool slip_output = false;               ///< `SideInput::slip_output`, where a slip is named
   bool b_as_a = false;                    ///< `SideInput::b_as_a`
+  bool heads = false;                     ///< `SideInput::heads`
+  bool kv = false;                        ///< `SideInput::kv`
+  bool stop_heads = false;                ///< none of those that are on their way; those that are found stay
 };
 
 /// What is to be opened or saved.

@@ -10,6 +10,7 @@
 #include "kernels/questions/clipping.h"
 #include "kernels/questions/scores.h"
 #include "ui/frame/figure_panel.h"
+#include "ui/frame/heads_answer.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
 #include "ui/session/history.h"
@@ -61,6 +62,26 @@ struct RescaleState : CellPicture {
 struct ScoreState : CellPicture {
   std::shared_ptr<const ScoreWindow> window;
   ScoreShow show = ScoreShow::P;
+};
+
+/// Heads that are on show, in which order.
+template <class Row>
+struct ShownHeads {
+  std::size_t sort = 0;                             ///< the number that they are ordered by
+  std::shared_ptr<const std::vector<Row>> found{};  ///< what `shown` was made of
+  std::size_t sorted_by = 0;
+  int of_layer = -1;
+  std::vector<const Row*> shown{};  ///< of `found`
+};
+
+/// Every head of the file.
+struct HeadsState {
+  int layer = -1;                        ///< whose heads are on show; -1: all
+  bool stopped = false;                  ///< nothing more is asked until somebody goes on
+  ShownHeads<HeadRow> outputs;           ///< `sort` is of `head_measures`
+  float largest = 0;                     ///< the largest finite error of all pictures
+  ShownHeads<KvRow> kv{usual_kv_order};  ///< `sort` is of `kv_storages`
+  double kv_least = 0, kv_most = 0;      ///< the finite errors of the table; 0: there are none
 };
 
 /// A curve along a row or a column of a picture, one value a cell.
@@ -188,6 +209,7 @@ struct UiState {
   HeatState heat, second;  ///< second: what the comparison holds against it
   RescaleState rescale_map;
   ScoreState scores;
+  HeadsState heads;
   CellSumState sum;
   ProfileState profiles, second_profiles;
   StripState strip;

@@ -70,7 +70,7 @@ bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& resul
   if (state.result == result && state.field == field) return false;
   state.result = result;
   state.field = state.source_field = field;
-  state.on_device = result ? result->on_device : nullptr;
+  state.on_device = result && !is_part(field) ? result->on_device : nullptr;  // of parts a GPU holds no matrix
   state.values = result ? field_values(*result, field) : std::vector<float>{};
   state.rows = result ? result->a.rows : 0;
   state.cols = state.across = result ? result->a.cols : 0;
@@ -122,16 +122,6 @@ bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int he
   return true;
 }
 
-namespace {
-
-/// The keys that some of the rows [first, last] see: in every mask both ends grow with the row.
-Keys seen_by_some(const Problem& p, int first, int last) {
-  const Keys low = visible_keys(p.mask, first, p.n), high = visible_keys(p.mask, last, p.n);
-  return high.empty() ? Keys{} : Keys{low.empty() ? high.first : low.first, high.end};
-}
-
-}  // namespace
-
 void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool reversed) {
   if (p.mask.kind == Mask::Kind::none) return;
   const CellRect& rect = picture.rect;
@@ -144,7 +134,7 @@ void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool 
   for (int y = 0; y < image.height; ++y) {
     const double first = row_span(picture, matrix_row_at(picture, rect.row0 + y * down + 1e-9)).first,
                  end = row_span(picture, matrix_row_at(picture, rect.row0 + (y + 1) * down - 1e-9)).end;
-    const Keys keys = seen_by_some(p, std::clamp(static_cast<int>(first), 0, p.n - 1),
+    const Keys keys = keys_of_rows(p, std::clamp(static_cast<int>(first), 0, p.n - 1),
                                    std::clamp(static_cast<int>(std::ceil(end)) - 1, 0, p.n - 1));
     const double low = reversed ? p.n - keys.end : keys.first, high = reversed ? p.n - keys.first : keys.end;
     float* pixel = image.pixels.data() + static_cast<std::ptrdiff_t>(y) * image.width;
@@ -168,7 +158,8 @@ int matrix_row(const Result& result, int row) {
 }
 
 Looked looked(View& view) {
-  if (view.picture == PictureKind::output) return {view.zoom, view.range_pinned, view.range};
+  if (view.picture == PictureKind::output || view.picture == PictureKind::heads)
+    return {view.zoom, view.range_pinned, view.range};
   Look& look = view.picture == PictureKind::rescales ? view.rescale_look : view.score_look;
   return {look.zoom, look.range_pinned, look.range};
 }
@@ -180,6 +171,7 @@ const CellPicture& shown_picture(const UiState& state, const View& view) {
     case PictureKind::scores:
       return state.scores;
     case PictureKind::output:
+    case PictureKind::heads:
       break;
   }
   return state.heat;

@@ -318,10 +318,21 @@ void offer_sum(const Output& o) {
       "carried into the next block.");
 }
 
+/// "flash2 stores nothing with scales: 0 everywhere; " where a part of an error is shown that the method does not have.
+std::string part_remark(const Result& r, Field field) {
+  if (has_field(r, field)) return "";
+  const bool of_a = field == Field::a_storage || field == Field::a_arithmetic;
+  const bool storage = field == Field::a_storage || field == Field::b_storage;
+  const MethodNames names = method_names(r.experiment);
+  return fmt::format("{} stores nothing with scales: {}; ", of_a ? names.a : names.b,
+                     storage ? "0 everywhere" : "the whole error is arithmetic");
+}
+
 std::string remark(const Output& o) {
   const Pane& pane = o.panes.front();
   const double scale = ImGui::GetIO().DisplayFramebufferScale.x;
-  return sampling_text(o.all.heat, o.rect, pane.p.width() * scale, pane.p.height() * scale);
+  return part_remark(*o.all.heat.result, o.all.heat.field) +
+         sampling_text(o.all.heat, o.rect, pane.p.width() * scale, pane.p.height() * scale);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// The three kinds of picture in the middle panel; each fills `room`.
+/// The kinds of picture in the middle panel; each fills `room`.
 #pragma once
 
 #include "ui/frame/panel_input.h"
@@ -18,5 +18,9 @@ void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, c
 /// S, P or the error of P of a window of rows and keys.
 void draw_scores(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
                  const Box& room);
+
+/// Every head of the input's file, worst first: its deviation as a small picture, and its numbers. A click opens it.
+void draw_heads(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
+                const Box& room);
 
 }  // namespace attoscope

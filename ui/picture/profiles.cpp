@@ -32,6 +32,12 @@ std::vector<Field> fields_beside(Field field) {
     case Field::a_relative:
     case Field::b_relative:
       return {Field::b_relative, Field::a_relative};
+    case Field::a_storage:
+    case Field::a_arithmetic:
+      return {Field::a_error, Field::a_arithmetic, Field::a_storage};
+    case Field::b_storage:
+    case Field::b_arithmetic:
+      return {Field::b_error, Field::b_arithmetic, Field::b_storage};
     case Field::a_minus_b:
       break;
   }
@@ -40,6 +46,8 @@ std::vector<Field> fields_beside(Field field) {
 
 Colour curve_colour(Field field, const Palette& colours) {
   if (field == Field::golden) return colours.golden;
+  if (field == Field::a_storage || field == Field::b_storage) return colours.moved;
+  if (field == Field::a_arithmetic || field == Field::b_arithmetic) return colours.secondary;
   const bool is_b = field == Field::b || field == Field::b_error || field == Field::b_abs || field == Field::b_ulps ||
                     field == Field::b_relative;
   return is_b ? colours.b : colours.a;

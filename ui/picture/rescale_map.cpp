@@ -44,7 +44,7 @@ const Experiment& mapped(const RescaleState& m) { return shows_counts(m.show) ? 
 
 std::vector<NoteLine> note(const RescaleState& m, const Clipping* clipping, int tile, int matrix_row, const Palette& colours) {
   const Experiment& e = mapped(m);
-  const int row = map_row(m, matrix_row), keys = tile_keys(e.a, e.problem.n), n = e.problem.n;
+  const int row = map_row(m, matrix_row), keys = tile_keys(e.a, key_count(e.problem)), n = key_count(e.problem);
   const int first = tile * keys, last = std::min(n, first + keys) - 1;
   std::vector<NoteLine> lines{
       {colours.secondary, fmt::format("row {}, tile {}: keys {} .. {}", row, tile, e.a.reverse_keys ? n - 1 - last : first,
@@ -91,7 +91,7 @@ void paint_map(const PanelInput& input, RescaleState& m, const Places& p, const 
   const bool moved = m.show == RescaleShow::moved;
   if (refresh_pixels(m, p, rect)) {
     if (moved) take_marks(m);
-    hide_unseen(m, mapped(m).problem, tile_keys(mapped(m).a, mapped(m).problem.n), mapped(m).a.reverse_keys);
+    hide_unseen(m, mapped(m).problem, tile_keys(mapped(m).a, key_count(mapped(m).problem)), mapped(m).a.reverse_keys);
   }
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (input.paint) input.paint(list, p.min, p.max, m.image, how);
@@ -168,7 +168,8 @@ void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, c
     draw_legend(p, colour(0, how), mapped(m).problem.mask.kind != Mask::Kind::none, colours);
   else
     draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m, colours);
-  draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, mapped(m).problem.n)), remark(m, p, rect), colours);
+  draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect),
+               colours);
   if (!at) return;
   draw_cell_mark(p, rect, row_span(m, row), tile, tile + 1, colours);
   draw_note(p.box(), ImGui::GetIO().MousePos, note(m, input.side.clipping.get(), tile, row, colours), colours);

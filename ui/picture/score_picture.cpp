@@ -54,14 +54,14 @@ ScoreCell cell_at(const ScoreWindow& w, const Point& point) {
 }
 
 int tile_of(const Experiment& e, int key) {
-  return (e.a.reverse_keys ? e.problem.n - 1 - key : key) / tile_keys(e.a, e.problem.n);
+  return (e.a.reverse_keys ? key_count(e.problem) - 1 - key : key) / tile_keys(e.a, key_count(e.problem));
 }
 
 std::vector<NoteLine> note(const ScoreWindow& w, const ScoreCell& cell, const Palette& colours) {
   const Experiment& e = w.question.experiment;
   std::vector<NoteLine> lines{
       {colours.secondary, fmt::format("row {}, key {}, tile {}", cell.row, cell.key, tile_of(e, cell.key))}};
-  const Keys keys = visible_keys(e.problem.mask, cell.row, e.problem.n);
+  const Keys keys = visible_keys(e.problem, cell.row);
   if (cell.key < keys.first || cell.key >= keys.end) {
     lines.push_back({colours.faint, "masked: the row does not see the key"});
     return lines;
@@ -94,7 +94,7 @@ void draw_progress(const Places& p, const CellRect& rect, const PanelInput& inpu
   const int index = input.answer.result ? scrubbed(*input.answer.result, view) : -1;
   if (index < 0) return;
   const Experiment& e = input.answer.result->experiment;
-  const double keys = tile_keys(e.a, e.problem.n), n = e.problem.n;
+  const double keys = tile_keys(e.a, key_count(e.problem)), n = key_count(e.problem);
   const double first = input.answer.result->trace.tiles.front().tile * keys;
   const double end = std::min(n, (input.answer.result->trace.tiles[static_cast<std::size_t>(index)].tile + 1) * keys);
   draw_consumed(p, rect, e.a.reverse_keys ? n - end : first, e.a.reverse_keys ? n - first : end, colours);
@@ -132,10 +132,7 @@ ScoreCell profiled(const ScoreWindow& w, const std::optional<ScoreCell>& under, 
   if (under && under->row >= 0) return *under;
   const ScoreQuestion& q = w.question;
   const int row = std::clamp(traced, q.first_row, q.first_row + q.rows - 1);
-  return {row,
-          std::clamp(visible_keys(q.experiment.problem.mask, row, q.experiment.problem.n).end - 1, q.first_key,
-                     q.first_key + q.keys - 1),
-          0};
+  return {row, std::clamp(visible_keys(q.experiment.problem, row).end - 1, q.first_key, q.first_key + q.keys - 1), 0};
 }
 
 void draw_window(Session& session, const PanelInput& input, UiState& all, const Palette& colours, const Places& p,
@@ -151,7 +148,7 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
   if (refresh_pixels(m, p, rect)) hide_unseen(m, e.problem, 1, false);
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (input.paint) input.paint(list, p.min, p.max, m.image, how);
-  const double block = tile_keys(e.a, e.problem.n), n = e.problem.n;
+  const double block = tile_keys(e.a, key_count(e.problem)), n = key_count(e.problem);
   if (view.show_tiles) {
     draw_row_lines(p, rect, tile_rows(e.a, e.problem.n), colours);
     draw_col_lines(p, rect, block, e.a.reverse_keys ? n - std::floor(n / block) * block : 0, colours);
@@ -181,17 +178,17 @@ void draw_scores(Session& session, const PanelInput& input, UiState& all, const 
       places(room.min, room.max, {.side = view.profiles ? 96.0f : 0.0f, .below = view.profiles ? 88.0f : 0.0f, .bars = 1});
   const bool emulated = is_emulated(session.experiment.a.algorithm);
   if (emulated) refresh_scores(m, input.side.scores, view.score_show);
-  const int n = m.n > 0 ? m.n : session.experiment.problem.n;
-  CellRect rect = seen(view.score_look.zoom, n, n);
+  const Problem& problem = session.experiment.problem;
+  const int n = m.n > 0 ? m.n : problem.n, keys = m.n > 0 ? m.across : key_count(problem);
+  CellRect rect = seen(view.score_look.zoom, n, keys);
   const std::string why = why_no_scores(session, input);
   if (why.empty()) {
-    const CellRect moved = navigated("picture", p, rect, n, n);
-    if (!(moved == rect)) view.score_look.zoom = stored(rect = moved, n, n);
+    const CellRect moved = navigated("picture", p, rect, n, keys);
+    if (!(moved == rect)) view.score_look.zoom = stored(rect = moved, n, keys);
   }
   if (emulated && input.answer.result && input.answer.result->experiment == session.experiment) {
-    const int own = session.experiment.problem.n;
     const ScoreQuestion question =
-        score_question(session.experiment, seen(view.score_look.zoom, own, own), traced_row(session.experiment.problem),
+        score_question(session.experiment, seen(view.score_look.zoom, problem.n, key_count(problem)), traced_row(problem),
                        input.side.scores ? &input.side.scores->question : nullptr);
     if (!input.side.scores || !(input.side.scores->question == question)) requests.side.scores = question;
   }

@@ -36,7 +36,8 @@ Range part_of(Range r, int most, int middle) {
 /// Rows that are made within about a second: each is a run of its own over all keys.
 int affordable_rows(const Problem& p) {
   constexpr std::int64_t steps = std::int64_t{1} << 29;
-  return static_cast<int>(std::clamp<std::int64_t>(steps / (static_cast<std::int64_t>(p.n) * p.d), 16, max_window_cells));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(steps / (static_cast<std::int64_t>(key_count(p)) * p.d), 16, max_window_cells));
 }
 
 bool fits(Range rows, Range keys, const Problem& p) {
@@ -58,10 +59,10 @@ Experiment scored(Experiment e) {
 ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect, int row, const ScoreQuestion* last) {
   const Experiment e = scored(experiment);
   const Problem& p = e.problem;
-  Range rows = shown_range(rect.row0, rect.row1, p.n), keys = shown_range(rect.col0, rect.col1, p.n);
+  Range rows = shown_range(rect.row0, rect.row1, p.n), keys = shown_range(rect.col0, rect.col1, key_count(p));
   if (fits(rows, keys, p)) {
     if (last != nullptr && within(*last, rows, keys) && last->experiment == e) return *last;
-    const Range more_rows = with_room(rows, p.n), more_keys = with_room(keys, p.n);
+    const Range more_rows = with_room(rows, p.n), more_keys = with_room(keys, key_count(p));
     if (fits(more_rows, more_keys, p)) rows = more_rows, keys = more_keys;
     return {e, rows.first, rows.count, keys.first, keys.count};
   }
@@ -73,8 +74,8 @@ ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect,
 }
 
 bool holds(const ScoreQuestion& window, const CellRect& rect) {
-  const int n = window.experiment.problem.n;
-  return within(window, shown_range(rect.row0, rect.row1, n), shown_range(rect.col0, rect.col1, n));
+  const Problem& p = window.experiment.problem;
+  return within(window, shown_range(rect.row0, rect.row1, p.n), shown_range(rect.col0, rect.col1, key_count(p)));
 }
 
 void refresh_scores(ScoreState& m, const std::shared_ptr<const ScoreWindow>& window, ScoreShow show) {
@@ -90,14 +91,15 @@ void refresh_scores(ScoreState& m, const std::shared_ptr<const ScoreWindow>& win
   const Problem& p = q.experiment.problem;
   m.rows = q.rows;
   m.cols = q.keys;
-  m.n = m.across = p.n;
+  m.n = p.n;
+  m.across = key_count(p);
   m.first_row = q.first_row;
   m.first_col = q.first_key;
   m.values = show == ScoreShow::S ? window->S : window->P;
   if (show == ScoreShow::P_error)
     for (std::size_t i = 0; i < m.values.size(); ++i) m.values[i] -= window->weight[i];
   for (int row = 0; row < q.rows; ++row) {
-    const Keys keys = visible_keys(p.mask, q.first_row + row, p.n);
+    const Keys keys = visible_keys(p, q.first_row + row);
     const auto begin = m.values.begin() + static_cast<std::ptrdiff_t>(row) * q.keys;
     std::fill(begin, begin + std::clamp(keys.first - q.first_key, 0, q.keys), 0.0f);
     std::fill(begin + std::clamp(keys.end - q.first_key, 0, q.keys), begin + q.keys, 0.0f);

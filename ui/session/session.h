@@ -38,9 +38,10 @@ struct PanelSizes {
   friend bool operator==(const PanelSizes&, const PanelSizes&) = default;
 };
 
-/// output: a field of the N x d matrices. rescales: m of a by rows x tiles. scores: S or P of some rows and keys.
-enum class PictureKind : std::uint8_t { output, rescales, scores };
-inline constexpr std::array<std::string_view, 3> picture_names{"output", "rescales", "scores"};
+/// output: a field of the N x d matrices. rescales: m of a by rows x tiles. scores: S or P of some rows and keys. heads: every
+/// head of the input's file.
+enum class PictureKind : std::uint8_t { output, rescales, scores, heads };
+inline constexpr std::array<std::string_view, 4> picture_names{"output", "rescales", "scores", "heads"};
 
 /// How a second field is held against the first: beside it, beyond a divider, or in turns.
 enum class Comparison : std::uint8_t { none, side_by_side, swipe, flicker };
@@ -49,6 +50,10 @@ inline constexpr std::array<std::string_view, 4> comparison_names{"none", "side_
 /// What the rescale map shows of a row and a tile: whether m moved, by how much, P that saturated, e whose P is 0.
 enum class RescaleShow : std::uint8_t { moved, amount, saturated, underflowed };
 inline constexpr std::array<std::string_view, 4> rescale_names{"moved", "amount", "saturated", "underflowed"};
+
+/// outputs: a card a head, of a. kv_cache: a row a head, what it loses where K and V are kept in fewer bits.
+enum class HeadsShow : std::uint8_t { outputs, kv_cache };
+inline constexpr std::array<std::string_view, 2> heads_show_names{"outputs", "kv_cache"};
 
 enum class ScoreShow : std::uint8_t { S, P, P_error };  ///< P_error: P of a minus the true weight
 inline constexpr std::array<std::string_view, 3> score_names{"S", "P", "P_error"};
@@ -106,6 +111,7 @@ struct PictureView {
   double swipe = 0.5;                   ///< share of the picture left of the divider
   RescaleShow rescale_show = RescaleShow::moved;
   ScoreShow score_show = ScoreShow::P;
+  HeadsShow heads_show = HeadsShow::outputs;
   Look rescale_look{}, score_look{};  ///< of the rescale map and of the scores
   bool show_sum = false;              ///< how the pinned cell's last product was added up
   bool profiles = false;              ///< row and column through the cell under the mouse, as curves

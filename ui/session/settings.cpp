@@ -56,6 +56,7 @@ class Lister {
   void rounding(std::string_view key, const Rounding& x) {
     add(key, rounding_text(x), {"exact", "main"}, "exact, main or a format");
   }
+  void scaling(std::string_view key, const Scaling& x) { add(key, scaling_text(x), {"off"}, std::string(scalings_expected)); }
   void policy(std::string_view, const Precision&) {}
   template <class V, class F>
   void list(std::string_view, const V&, int, F) {}
@@ -107,6 +108,9 @@ class Setter {
   }
   void rounding(std::string_view key, Rounding& x) {
     if (is(key)) x = parse_rounding(value_);
+  }
+  void scaling(std::string_view key, Scaling& x) {
+    if (is(key)) x = parse_scaling(value_);
   }
   void policy(std::string_view key, Precision& x) {
     if (is(key)) x = attoscope::policy(value_).precision;

@@ -71,6 +71,7 @@ void visit_view(V& v, W& view) {
   v.real("swipe", view.swipe, RealRange{.min = 0, .max = 1});
   v.choice("rescale_show", view.rescale_show, rescale_names);
   v.choice("score_show", view.score_show, score_names);
+  v.choice("heads_show", view.heads_show, heads_show_names);
   v.object("rescale_look", [&](auto& inner) { visit_look(inner, view.rescale_look); });
   v.object("score_look", [&](auto& inner) { visit_look(inner, view.score_look); });
   v.flag("profiles", view.profiles);

@@ -79,12 +79,24 @@ std::string histogram_csv(const Result& r) {
   return csv.take();
 }
 
+/// The fields that a scatter plot's table has a column for; parts of errors where there are any.
+std::vector<Field> scatter_fields(const Result& r) {
+  std::vector<Field> fields{Field::golden, Field::a_error, Field::b_error};
+  for (const Field f : {Field::a_storage, Field::a_arithmetic, Field::b_storage, Field::b_arithmetic})
+    if (has_field(r, f)) fields.push_back(f);
+  return fields;
+}
+
 std::string scatter_csv(const Result& r) {
-  CsvText csv("row,column,golden,a_error,b_error");
+  const std::vector<Field> fields = scatter_fields(r);
+  std::string head = "row,column";
+  for (const Field f : fields) head.append(",").append(text(f).name);
+  CsvText csv(head);
   for (int i = 0; i < r.golden->rows; ++i)
     for (int j = 0; j < r.golden->cols; ++j) {
-      csv.add(r.rows[static_cast<std::size_t>(i)]).add(j).add(field_value(r, Field::golden, i, j));
-      csv.add(field_value(r, Field::a_error, i, j)).add(field_value(r, Field::b_error, i, j)).end_line();
+      csv.add(r.rows[static_cast<std::size_t>(i)]).add(j);
+      for (const Field f : fields) csv.add(field_value(r, f, i, j));
+      csv.end_line();
     }
   return csv.take();
 }
@@ -123,6 +135,7 @@ std::string picture_csv(const View& view, const PanelInput& input, const HeatSta
     case PictureKind::scores:
       return input.side.scores ? scores_csv(view.score_show, *input.side.scores) : std::string();
     case PictureKind::output:
+    case PictureKind::heads:
       break;
   }
   return field_csv(view, heat);

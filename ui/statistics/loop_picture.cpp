@@ -20,14 +20,15 @@ constexpr double seconds_a_loop = 8;  ///< that the whole loop takes when it pla
 
 /// Blocks of queries and tiles of keys.
 struct Grid {
-  int n, rows, keys, blocks, tiles;
+  int n, n_k, rows, keys, blocks, tiles;
 
   explicit Grid(const Experiment& e)
       : n(e.problem.n),
+        n_k(key_count(e.problem)),
         rows(std::min(e.a.block_q, n)),
-        keys(std::min(e.a.block_k, n)),
+        keys(std::min(e.a.block_k, n_k)),
         blocks(tile_count(n, rows)),
-        tiles(tile_count(n, keys)) {}
+        tiles(tile_count(n_k, keys)) {}
 };
 
 /// Where the parts of the picture stand.
@@ -64,8 +65,8 @@ Box rows_of(const Places& p, const Grid& g, int block, float x, float width) {
           {x + width, edge(p.grid.y, p.grid_size.y, block + 1, g.rows, g.n)}};
 }
 Box keys_of(const Places& p, const Grid& g, int tile, float y, float height) {
-  return {{edge(p.grid.x, p.grid_size.x, tile, g.keys, g.n), y},
-          {edge(p.grid.x, p.grid_size.x, tile + 1, g.keys, g.n), y + height}};
+  return {{edge(p.grid.x, p.grid_size.x, tile, g.keys, g.n_k), y},
+          {edge(p.grid.x, p.grid_size.x, tile + 1, g.keys, g.n_k), y + height}};
 }
 Box cell_of(const Places& p, const Grid& g, const LoopStep& s) {
   const Box row = rows_of(p, g, s.query_block, p.grid.x, p.grid_size.x), column = keys_of(p, g, s.key_tile, p.grid.y, 0);

@@ -177,6 +177,48 @@ void draw_nonfinite(const Result& r, const DeviationMeasure& row, const Edges& x
   explain(row.what, "golden: " + std::to_string(r.golden_nonfinite));
 }
 
+/// A part of the error of a method that stores Q, K or V with scales.
+struct ErrorPart {
+  Deviation ErrorParts::* numbers;
+  const char *label, *what, *formula;
+};
+constexpr std::array<ErrorPart, 2> error_parts{{
+    {&ErrorParts::storage, "storage",
+     "What storage alone does: golden on the numbers that stored Q, K and V stand for, against golden. Element by element, "
+     "storage and arithmetic add up to the error; their means and maxima need not.",
+     "golden of the stored - golden"},
+    {&ErrorParts::arithmetic, "arithmetic",
+     "What the arithmetic does on top: the output against golden on the numbers that stored Q, K and V stand for. Element by "
+     "element, storage and arithmetic add up to the error; their means and maxima need not.",
+     "output - golden of the stored"},
+}};
+bool has_parts(const Result& r) { return r.a_parts || r.b_parts; }
+/// The measures that are told in parts, too.
+bool is_told_in_parts(const DeviationMeasure& m) { return m.key == "max_abs" || m.key == "mean_abs" || m.key == "rms"; }
+
+/// The part of a measure, below it.
+void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& part, const Edges& x, float width, float height,
+               const Palette& colours) {
+  const Line line = next_line(height, width);
+  const float y = line.at.y + (height - line_height(Face::mono)) / 2;
+  const auto of = [&](const std::optional<ErrorParts>& parts) {
+    return parts ? value_of((*parts).*part.numbers, row) : std::nan("");
+  };
+  const double a = of(r.a_parts), b = of(r.b_parts);
+  const auto number = [&](float edge, bool known, double value) {
+    draw_text({line.at.x + edge, y}, Face::mono, known ? colours.secondary : colours.faint,
+              known ? number_text(value, row) : "–", 1);
+  };
+  draw_text({line.at.x + px(2), y}, Face::small, colours.faint, part.label);
+  number(x.a, r.a_parts.has_value(), a);
+  number(x.b, r.b_parts.has_value(), b);
+  const bool both = r.a_parts && r.b_parts;
+  if (both) draw_text({line.at.x + x.ratio, y}, Face::mono, colours.secondary, ratio_text(a / b), 1);
+  explain(std::string(row.label) + ", " + part.label + ": " + part.what,
+          std::string(part.formula) + (both ? "\na / b = " + times(a / b) : "") +
+              (r.a_parts && r.b_parts ? "" : "\n–: this method stores nothing with scales"));
+}
+
 /// Minimal height of the panel below the table.
 constexpr float least_detail = 116;
 
@@ -198,14 +240,19 @@ void draw_table(const Result& r, const Palette& colours) {
               ") from golden, their ratio, and the difference of a and b. Golden is the truth that both are "
               "held to: the same attention of the same rounded inputs, computed in fp64 or better.",
           "golden = softmax(scale Q K^T) V");
-  const int least = 6, all = static_cast<int>(deviation_measures.size());
+  const auto in_parts = [&](const DeviationMeasure& row) { return has_parts(r) && is_told_in_parts(row); };
+  const int least = 6, parts = static_cast<int>(std::ranges::count_if(deviation_measures, in_parts) * error_parts.size());
+  const int all = static_cast<int>(deviation_measures.size()) + parts;
   const float room = ImGui::GetContentRegionAvail().y - px(least_detail);
   const float shown = height * std::clamp(std::floor(room / height), static_cast<float>(least), static_cast<float>(all));
   ImGui::BeginChild("deviations", {width + px(12), shown}, 0, ImGuiWindowFlags_NoBackground);
   const Edges edges = edges_of(width);
-  for (const DeviationMeasure& row : deviation_measures)
+  for (const DeviationMeasure& row : deviation_measures) {
     row.form == Form::count ? draw_nonfinite(r, row, edges, width, height, colours)
                             : draw_row(r, row, edges, width, height, colours);
+    for (const ErrorPart& part : error_parts)
+      if (in_parts(row)) draw_part(r, row, part, edges, width, height, colours);
+  }
   ImGui::EndChild();
 }
 

@@ -10,6 +10,7 @@
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/stored_bytes.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/recurrence.h"
@@ -71,12 +72,18 @@ void draw_bars(const TrafficOfAll& all, Room room, const Palette& colours) {
   for (std::size_t i = 0; i < all.size(); ++i) draw_bytes(all[i], bytes(i), most, bytes(0), room, colours);
 }
 
+/// "between HBM and chip, 2 B each", or what elements and scales take where a stores with scales.
+std::string caption_of(const Result& r) {
+  const std::string stored = stored_bytes_text(r.experiment);
+  if (stored.empty()) return fmt::format("between HBM and chip, {} B each", r.traffic.element_bytes);
+  return fmt::format("{} B with scales, others {} B", stored, r.traffic.element_bytes);
+}
+
 /// What the numbers are, and the button of the loop.
-void draw_caption(const Traffic& t, bool& shows_loop, const Palette& colours) {
+void draw_caption(const Result& r, bool& shows_loop, const Palette& colours) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float button = px(64), width = ImGui::GetContentRegionAvail().x - px(48);  // what saves the plot appears at the right
-  draw_text({at.x, at.y + px(2)}, Face::small, colours.faint,
-            fitted(Face::small, fmt::format("between HBM and chip, {} B each", t.element_bytes), width - button - px(8)));
+  draw_text({at.x, at.y + px(2)}, Face::small, colours.faint, fitted(Face::small, caption_of(r), width - button - px(8)));
   ImGui::SetCursorScreenPos({at.x + width - button, at.y});
   toggle("loop", colours, shows_loop, button);
   explain("The double loop as a picture, with the block of the traced row and the tile under the scrubber of the recurrence.");
@@ -110,13 +117,14 @@ void draw_loop(TrafficState& state, const Result& r, const View& view, const Pal
   draw_loop_picture(picture, at, {from.x, from.y + px(4)}, {room.x, height - px(4)}, colours);
 }
 
-/// Four strips of N rows, with the tile that is on chip lit in each.
+/// Four strips of N or n_k rows, with the tile that is on chip lit in each.
 void draw_hbm(ImVec2 at, ImVec2 size, const Experiment& e, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float step = size.x / 4, n = static_cast<float>(e.problem.n), top = at.y + px(13), height = size.y - px(13);
+  const float step = size.x / 4, top = at.y + px(13), height = size.y - px(13);
   for (int i = 0; i < 4; ++i) {
     const bool keys = i == 1 || i == 2;
-    const float rows = static_cast<float>(std::min(keys ? e.a.block_k : e.a.block_q, e.problem.n));
+    const int all = keys ? key_count(e.problem) : e.problem.n;
+    const float n = static_cast<float>(all), rows = static_cast<float>(std::min(keys ? e.a.block_k : e.a.block_q, all));
     const float x = at.x + step * static_cast<float>(i), tile = std::max(px(2), height * rows / n);
     const float start = top + (height - tile) * (keys ? 0.35f : 0.65f);
     draw_text({x + (step - px(4)) / 2, at.y - px(1)}, Face::mono_small, colours.secondary,
@@ -154,13 +162,16 @@ void draw_chip(ImVec2 at, ImVec2 size, const OnChip& c, double M, const Palette&
 }
 
 std::string chip_table(const OnChip& c, const Experiment& e) {
-  const int rows = std::min(e.a.block_q, e.problem.n), keys = std::min(e.a.block_k, e.problem.n), d = e.problem.d;
-  return fmt::format(
-             "Q, O  {} x {} = {:.0f} each\nK, V  {} x {} = {:.0f} each\nS     {} x {} = {:.0f}, then P in its place\nm, l  2 x "
-             "{} = "
-             "{:.0f}\n",
-             rows, d, c.Q, keys, d, c.K, rows, keys, c.S, rows, c.m_and_l) +
-         fmt::format("all   {:.0f} elements = ", c.total()) + bytes_text(c.total() * element_bytes(e.format));
+  const int rows = std::min(e.a.block_q, e.problem.n), keys = std::min(e.a.block_k, key_count(e.problem)), d = e.problem.d,
+            d_v = value_columns(e.problem);
+  const std::string tiles =
+      d == d_v ? fmt::format("Q, O  {} x {} = {:.0f} each\nK, V  {} x {} = {:.0f} each\n", rows, d, c.Q, keys, d, c.K)
+               : fmt::format("Q     {} x {} = {:.0f}\nO     {} x {} = {:.0f}\nK     {} x {} = {:.0f}\nV     {} x {} = {:.0f}\n",
+                             rows, d, c.Q, rows, d_v, c.O, keys, d, c.K, keys, d_v, c.V);
+  return tiles +
+         fmt::format("S     {} x {} = {:.0f}, then P in its place\nm, l  2 x {} = {:.0f}\nall   {:.0f} elements = ", rows, keys,
+                     c.S, rows, c.m_and_l, c.total()) +
+         bytes_text(c.total() * element_bytes(e.format));
 }
 
 void draw_arrow(ImVec2 from, float length, const Palette& colours) {
@@ -213,10 +224,75 @@ double least_seconds(const TrafficOf& of, double flops, const DataSheet& machine
 
 namespace {
 
+/// What bytes are counted from: sizes, bytes of a number (main format, Q, K and V together), rows that are read.
+struct Counted {
+  double n, n_k, d, d_v, size;
+  double Q, K, V;  ///< bytes of a number as stored
+  double query_rows, key_rows;
+};
+
+Counted counted(const Experiment& e, const Traffic& t) {
+  const Problem& p = e.problem;
+  Counted c{static_cast<double>(p.n),
+            static_cast<double>(key_count(p)),
+            static_cast<double>(p.d),
+            static_cast<double>(value_columns(p)),
+            static_cast<double>(t.element_bytes),
+            stored_bytes(e, ScaledTensor::Q),
+            stored_bytes(e, ScaledTensor::K),
+            stored_bytes(e, ScaledTensor::V),
+            0,
+            0};
+  const double key = c.d * c.K + c.d_v * c.V;
+  c.query_rows = (t.flash1 - c.n_k * key) / (c.d * c.Q + (2 * c.d_v + 4) * c.size);
+  c.key_rows = (t.flash2 - c.n * (c.d * c.Q + (c.d_v + 1) * c.size)) / key;
+  return c;
+}
+
+/// The sums of bytes where keys or columns of V are counted apart.
+void count_apart(TrafficOfAll& all, const Counted& c) {
+  all[0].formula = "(N+n_k)(d+d_v) + 4N·n_k";
+  all[0].counted = fmt::format(
+      "read Q, K; write S; read S; write P; read P, V; write O\n(({0:.0f} + {1:.0f}) * ({2:.0f} + {3:.0f}) + 4 * {0:.0f} * "
+      "{1:.0f}) * "
+      "{4:.0f} B = ",
+      c.n, c.n_k, c.d, c.d_v, c.size);
+  all[1].formula = "n_k(d+d_v) + (d+2d_v+4)ΣBr";
+  all[1].counted = fmt::format(
+      "K, V once; per tile Q, O, l, m in, then O, l, m out\n({0:.0f} * ({1:.0f} + {2:.0f}) + {3:.0f} * ({1:.0f} + 2 * {2:.0f} "
+      "+ 4)) * "
+      "{4:.0f} B = ",
+      c.n_k, c.d, c.d_v, c.query_rows, c.size);
+  all[2].formula = "N(d+d_v+1) + (d+d_v)ΣBc";
+  all[2].counted = fmt::format(
+      "Q, O and the log-sum-exp once; per tile K, V in\n({0:.0f} * ({1:.0f} + {2:.0f} + 1) + {3:.0f} * ({1:.0f} + {2:.0f})) * "
+      "{4:.0f} B "
+      "= ",
+      c.n, c.d, c.d_v, c.key_rows, c.size);
+}
+
+/// The sums of bytes where Q, K or V are stored with scales: elements and scales count for what they are.
+void count_with_scales(TrafficOfAll& all, const std::string& stored, const Counted& c) {
+  const std::string with = fmt::format("\n{} B a number as stored, scales included; all else {:.0f} B\n", stored, c.size);
+  const std::string query = fmt::format("{:.0f} * {:.4g}", c.d, c.Q),
+                    key = fmt::format("({:.0f} * {:.4g} + {:.0f} * {:.4g})", c.d, c.K, c.d_v, c.V);
+  all[0].counted =
+      "read Q, K; write S; read S; write P; read P, V; write O" + with +
+      fmt::format("{0:.0f} * ({1} + {2:.0f} * {3:.0f}) + {4:.0f} * {5} + 4 * {0:.0f} * {4:.0f} * {3:.0f} B = ", c.n, query,
+                  c.d_v, c.size, c.n_k, key);
+  all[1].counted = "K, V once; per tile Q, O, l, m in, then O, l, m out" + with +
+                   fmt::format("{:.0f} * {} + {:.0f} * ({} + (2 * {:.0f} + 4) * {:.0f}) B = ", c.n_k, key, c.query_rows, query,
+                               c.d_v, c.size);
+  all[2].counted =
+      "Q, O and the log-sum-exp once; per tile K, V in" + with +
+      fmt::format("{:.0f} * ({} + ({:.0f} + 1) * {:.0f}) + {:.0f} * {} B = ", c.n, query, c.d_v, c.size, c.key_rows, key);
+}
+
 TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette& colours) {
   const bool masked = t.skipped_tiles > 0;
-  const double n = e.problem.n, d = e.problem.d, size = t.element_bytes, flops = useful_flops(e.problem);
-  const double query_rows = (t.flash1 / size - 2 * n * d) / (3 * d + 4), key_rows = (t.flash2 / size - 2 * n * d - n) / (2 * d);
+  const Counted c = counted(e, t);
+  const auto [n, n_k, d, d_v, size, Q, K, V, query_rows, key_rows] = c;
+  const double flops = useful_flops(e.problem);
   const std::string tiles = fmt::format("\n{} of {} tiles visited", static_cast<long long>(t.tiles - t.skipped_tiles),
                                         static_cast<long long>(t.tiles));
   TrafficOfAll all{
@@ -244,6 +320,9 @@ TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t, const Palette
                                n, d, n, key_rows, d, size),
         .what = "FlashAttention-2 (arXiv 2307.08691, Algorithm 1): Q outside, O stays on chip, K and V are read again for "
                 "every tile of queries. Large block_q helps. Every load counts, even those that a cache would serve."}}};
+  const std::string stored = stored_bytes_text(e);
+  if (!shape_of(e.problem).is_square()) count_apart(all, c);
+  if (!stored.empty()) count_with_scales(all, stored, c);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const int index = static_cast<int>(i);
     all[i].counted += bytes_text(all[i].bytes) + (i > 0 ? tiles : "");
@@ -272,7 +351,7 @@ void draw_traffic(Session& session, const PanelInput& input, TrafficState& state
   const Room room = height >= 236 ? Room::tall : height >= 206 ? Room::middle : Room::low;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), 0});
   ImGui::Dummy({0, px(4)});
-  if (height >= 254) draw_caption(r.traffic, state.shows_loop, colours);
+  if (height >= 254) draw_caption(r, state.shows_loop, colours);
   if (state.shows_loop && height >= 254) {
     draw_loop(state, r, session.view, colours);
   } else {

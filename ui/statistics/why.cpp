@@ -19,9 +19,29 @@ namespace attoscope {
 
 namespace {
 
+/// What a source's line says: what it is, and what a click makes of it.
+std::string explanation(const ErrorSource& source, const Scalings& scaling) {
+  if (!source.stored)
+    return "The mean error of a if " + std::string(name(source)) + " alone were exact: " + std::string(what(source)) +
+           ". Click: make it exact.";
+  const auto tensor = static_cast<std::size_t>(*source.stored);
+  return fmt::format("The mean error of a if {} alone were {}, instead of stored as {}. Click: take its scales away.",
+                     scaled_tensor_names[tensor],
+                     *source.stored == ScaledTensor::P ? "left in the working type" : "taken as it is given",
+                     scaling_text(scaling[*source.stored]));
+}
+
+/// What all lines have in common.
+struct Shares {
+  const StepError& total;
+  const Scalings& scaling;
+  double largest;  ///< change
+  float width, height;
+};
+
 /// One step: its name, a bar, and by how many percent the error would change. True if it was clicked.
-bool draw_share(const StepShare& s, const StepError& total, double change, double largest, float width, float height,
-                const Palette& colours) {
+bool draw_share(const StepShare& s, double change, const Shares& all, const Palette& colours) {
+  const auto& [total, scaling, largest, width, height] = all;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float left = px(84), right = px(62), bar = std::floor(px(9));
   const bool pressed = ImGui::InvisibleButton(("why " + std::string(name(s.source))).c_str(), {width, height});
@@ -40,10 +60,9 @@ bool draw_share(const StepShare& s, const StepError& total, double change, doubl
   const double tenths = std::round(10 * change) / 10 + 0.0;  // -0 becomes 0
   const std::string shown = !known ? "–" : tenths == 0 ? "0.0 %" : fmt::format("{:+.1f} %", tenths);
   draw_text({at.x + width, text_y}, Face::mono, colours.secondary, shown, 1);
-  explain("The mean error of a if " + std::string(name(s.source)) + " alone were exact: " + std::string(what(s.source)) +
-              ". Click: make it exact.",
-          "now            " + scientific(total.mean_abs) + "\nif exact       " + scientific(s.without.mean_abs) +
-              "\nthis one alone " + scientific(s.alone.mean_abs));
+  explain(explanation(s.source, scaling), "now            " + scientific(total.mean_abs) + "\nif exact       " +
+                                              scientific(s.without.mean_abs) + "\nthis one alone " +
+                                              scientific(s.alone.mean_abs));
   return pressed;
 }
 
@@ -58,8 +77,10 @@ void draw_shares(Session& session, const Attribution& all, const Palette& colour
   const float count = std::max(1.0f, static_cast<float>(all.steps.size()));
   const float height = std::floor(std::clamp(room.y / count, px(15), px(19)));
   ImGui::BeginChild("steps", {room.x + px(12), room.y}, 0, ImGuiWindowFlags_NoBackground);
+  const Scalings scaling = session.experiment.a.scaling;
+  const Shares shares{all.total, scaling, largest, room.x, height};
   for (std::size_t i = 0; i < changes.size(); ++i)
-    if (draw_share(all.steps[i], all.total, changes[i], largest, room.x, height, colours))
+    if (draw_share(all.steps[i], changes[i], shares, colours))
       session.experiment.a = made_exact(session.experiment.a, all.steps[i].source);
   ImGui::EndChild();
 }

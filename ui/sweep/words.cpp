@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/experiment/text.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
@@ -131,9 +132,11 @@ std::string fixed_text(const Experiment& e, const SweepPlan& plan) {
   add({"baseline"}, "b: " + method_text(e.b));
   add({"format", "mantissa_bits", "exponent_bits"}, name(e.format));
   add({"n"}, fmt::format("N {}", e.problem.n));
+  if (e.problem.n_k > 0) add({"n_k"}, fmt::format("keys {}", e.problem.n_k));
   add({"d"}, fmt::format("d {}", e.problem.d));
+  if (e.problem.d_v > 0) add({"d_v"}, fmt::format("d_v {}", e.problem.d_v));
   add({"block_k", "block_q", "tile", "tile_square", "tile_area"}, fmt::format("tiles {}×{}", e.a.block_q, e.a.block_k));
-  add({"mask"}, "mask " + std::string(mask_names[static_cast<std::size_t>(e.problem.mask.kind)]));
+  add({"mask"}, "mask " + mask_text(e.problem.mask));
   add({"input", "head"}, input_text(e.problem.input));
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;

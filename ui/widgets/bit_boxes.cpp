@@ -11,7 +11,7 @@ Colour bit_colour(const Format& f, int i, const Palette& colours) {
 }
 
 void draw_bit_boxes(const Format& f, const BitBoxes& boxes, ImVec2 at, ImVec2 size, const Palette& colours) {
-  const int bits = 1 + f.exponent_bits + f.mantissa_bits;
+  const int sign = boxes.has_sign ? 1 : 0, bits = sign + f.exponent_bits + f.mantissa_bits;
   const float step = size.x / static_cast<float>(boxes.columns), gap = step > px(6) ? px(2) : step > px(4) ? 1.0f : 0.5f;
   const float rounding = step > px(6) ? px(2) : 0, line = line_height(Face::mono_small);
   const bool written = step - gap >= text_width(Face::mono_small, "0") + 1 && size.y >= line;
@@ -23,7 +23,7 @@ void draw_bit_boxes(const Format& f, const BitBoxes& boxes, ImVec2 at, ImVec2 si
       list->AddRect(from, to, i == boxes.hovered ? colours.secondary : colours.line, rounding);
       continue;
     }
-    const Colour c = bit_colour(f, i, colours);
+    const Colour c = bit_colour(f, i + 1 - sign, colours);
     const bool has_digit = static_cast<std::size_t>(i) < boxes.digits.size(),
                zero = has_digit && boxes.digits[static_cast<std::size_t>(i)] == '0';
     const Colour box = zero ? mixed(colours.panel, c, 0.22f) : c;

@@ -18,6 +18,7 @@ struct BitBoxes {
   int columns;
   std::string_view digits{};
   int hovered = -1;
+  bool has_sign = true;
 };
 void draw_bit_boxes(const Format& format, const BitBoxes& boxes, ImVec2 at, ImVec2 size, const Palette& colours);
 

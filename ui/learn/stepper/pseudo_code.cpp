@@ -1,7 +1,10 @@
 #include "ui/learn/stepper/pseudo_code.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "ui/widgets/widgets.h"
 
@@ -9,7 +12,14 @@ namespace attoscope {
 
 namespace {
 
-constexpr CodeLine three_pass[] = {
+/// A line as it is written below.
+struct Line {
+  std::string_view text;
+  std::optional<StepKind> kind{};
+  int pass = -1;
+};
+
+constexpr Line three_pass[] = {
     {"m = -∞;  l = 0;  O = 0", StepKind::start},
     {"for j = 1 .. N", {}, 0},
     {"  m = max(m, S_j)", StepKind::max},
@@ -20,7 +30,7 @@ constexpr CodeLine three_pass[] = {
     {"  O = O + P_j · V_j", StepKind::output},
     {"return O", StepKind::finish},
 };
-constexpr CodeLine two_pass[] = {
+constexpr Line two_pass[] = {
     {"m = -∞;  l = 0;  O = 0", StepKind::start},
     {"for each tile t", {}, 0},
     {"  m' = m;  m = max(m', S_t)", StepKind::max},
@@ -31,7 +41,7 @@ constexpr CodeLine two_pass[] = {
     {"  O = O + P · V_t", StepKind::output},
     {"return O", StepKind::finish},
 };
-constexpr CodeLine flash1[] = {
+constexpr Line flash1[] = {
     {"m = -∞;  l = 0;  O = 0", StepKind::start},
     {"for each tile t", {}, 0},
     {"  m~ = max(S_t)", StepKind::tile_max},
@@ -42,20 +52,24 @@ constexpr CodeLine flash1[] = {
     {"  O = (α·l'·O + β·P · V_t) / l", StepKind::output},
     {"return O", StepKind::finish},
 };
-constexpr CodeLine flash2[] = {
+constexpr Line flash2[] = {
     {"m = -∞;  l = 0;  O = 0", StepKind::start},    {"for each tile t", {}, 0},
     {"  m' = m;  m = max(m', S_t)", StepKind::max}, {"  α = exp(m' - m)", StepKind::alpha},
     {"  P = exp(S_t - m)", StepKind::weights},      {"  l = α·l + Σ P", StepKind::sum},
     {"  O = α·O + P · V_t", StepKind::output},      {"return O / l", StepKind::finish},
+};
+constexpr Line flash4[] = {
+    {"m = -∞;  l = 0;  O = 0", StepKind::start}, {"for each tile t", {}, 0},
+    {"  m = m' or max(m', S_t)", StepKind::max}, {"  α = exp(m' - m)", StepKind::alpha},
+    {"  P = exp(S_t - m)", StepKind::weights},   {"  l = α·l + Σ P", StepKind::sum},
+    {"  O = α·O + P · V_t", StepKind::output},   {"return O / l", StepKind::finish},
 };
 
 constexpr float line_step = 20, padding = 8, number_width = 26;
 /// Of the longest algorithm: the box keeps its height.
 constexpr std::size_t most_lines = std::max({std::size(three_pass), std::size(two_pass), std::size(flash1), std::size(flash2)});
 
-}  // namespace
-
-std::span<const CodeLine> pseudo_code(Algorithm algorithm) {
+std::span<const Line> lines_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::three_pass:
       return three_pass;
@@ -65,9 +79,92 @@ std::span<const CodeLine> pseudo_code(Algorithm algorithm) {
       return flash1;
     case Algorithm::flash2:
       return flash2;
+    case Algorithm::flash4:
+      return flash4;
     default:
       return {};
   }
+}
+
+// --- with scales ------------------------------------------------------------------------------------------------------
+
+void replace(std::string& text, std::string_view what, std::string_view by) {
+  if (const std::size_t at = text.find(what); at != std::string::npos) text.replace(at, what.size(), by);
+}
+
+/// Powers of 2 of multiples of S, as the kernel takes them.
+void take_powers_of_2(std::string& text) {
+  for (const std::string_view S : {"S_j", "S_t"})
+    for (const std::string_view m : {"m~)", "m)"})
+      replace(text, fmt::format("exp({} - {}", S, m), fmt::format("2^(c{} - c{}", S, m));
+  for (const std::string_view difference : {"(m' - m)", "(m'-m)", "(m~-m)"})
+    replace(text, fmt::format("exp{}", difference), fmt::format("2^(c·{})", difference));
+}
+
+/// P before it is stored: e, with the factor that l carries too.
+void take_factor_of_P(std::string& text, const Steps& row) {
+  const double lift = row.storage.lift;
+  replace(text, "  P = ", "  e = ");
+  replace(text, "Σ P", "Σ e");
+  if (lift == 1 || !text.starts_with("  e = ")) return;
+  if (row.question.exponential == ExponentialKind::exp2)
+    text.insert(text.rfind(')'), fmt::format(" + {:.4g}", row.exponent_shift));
+  else
+    replace(text, "exp(", fmt::format("{:.4g}·exp(", lift));
+}
+
+std::string scores_line(const Steps& row) {
+  const StepStorage& stored = row.storage;
+  const std::string t = row.question.algorithm == Algorithm::three_pass ? "j" : "t";
+  std::string text = "  S_" + t + " = ";
+  const bool folded = stored.factor_in_exponent && row.question.exponential == ExponentialKind::exp2;
+  text += stored.S_factor.empty() || folded ? "q·K_" + t : "s_q·s_k·(q·K_" + t + ")";
+  if (!stored.S_added.empty()) text += " + mean(Q)·K_" + t;
+  return text;
+}
+
+std::string store_line(const Steps& row) {
+  const Scaling& P = row.question.scaling.P;
+  const std::string element = name(P.element);
+  if (P.granularity == Granularity::block) {
+    const std::string e = row.storage.P_factor == 1 ? "e" : fmt::format("{:.4g}·e", row.storage.P_factor);
+    return fmt::format("  P = s_p·{}({} / s_p)", element, e);
+  }
+  return row.storage.P_factor == 1 ? fmt::format("  P = {}(e)", element)
+                                   : fmt::format("  P = {}({:.4g}·e)", element, row.storage.P_factor);
+}
+
+void scale_output(std::string& text, const StepStorage& stored) {
+  if (!stored.O_factor.empty()) replace(text, "return O", "return s_v·O");
+  if (stored.P_factor != 1) text += fmt::format(" / {:.4g}", stored.P_factor);
+  if (!stored.O_offset.empty()) text += " + mean(V)";
+}
+
+bool has_step(const Steps& row, StepKind kind) { return std::ranges::find(row.steps, kind, &RowStep::kind) != row.steps.end(); }
+
+}  // namespace
+
+std::vector<CodeLine> pseudo_code(Algorithm algorithm) {
+  std::vector<CodeLine> lines;
+  for (const Line& line : lines_of(algorithm)) lines.push_back({std::string(line.text), line.kind, line.pass});
+  return lines;
+}
+
+std::vector<CodeLine> pseudo_code(const Steps& row) {
+  const bool stores_P = row.question.scaling.P.is_on(), has_scores = has_step(row, StepKind::scores);
+  std::vector<CodeLine> lines;
+  for (CodeLine& line : pseudo_code(row.question.algorithm)) {
+    if (row.question.exponential == ExponentialKind::exp2) take_powers_of_2(line.text);
+    if (stores_P) take_factor_of_P(line.text, row);
+    if (line.kind == StepKind::finish) scale_output(line.text, row.storage);
+    const bool takes_max =
+        line.kind == StepKind::tile_max || (line.kind == StepKind::max && row.question.algorithm != Algorithm::flash1);
+    if (has_scores && takes_max) lines.push_back({scores_line(row), StepKind::scores});
+    const bool sums = line.kind == StepKind::sum;
+    lines.push_back(std::move(line));
+    if (stores_P && sums) lines.push_back({store_line(row), StepKind::store});
+  }
+  return lines;
 }
 
 std::string_view code_title(Algorithm algorithm) {
@@ -80,20 +177,22 @@ std::string_view code_title(Algorithm algorithm) {
       return "flash1: one pass, O normalised at every tile";
     case Algorithm::flash2:
       return "flash2: one pass, O divided once";
+    case Algorithm::flash4:
+      return "flash4: flash2 with a max that stays while the new one exceeds it by little";
     default:
       return "";
   }
 }
 
-ImVec2 pseudo_code_size(Algorithm algorithm) {
+ImVec2 pseudo_code_size(std::span<const CodeLine> lines) {
   float widest = 0;
-  for (const CodeLine& line : pseudo_code(algorithm)) widest = std::max(widest, text_width(Face::mono, line.text));
-  return {widest + px(number_width + 3 * padding), static_cast<float>(most_lines) * px(line_step) + 2 * px(padding)};
+  for (const CodeLine& line : lines) widest = std::max(widest, text_width(Face::mono, line.text));
+  const float count = static_cast<float>(std::max(most_lines, lines.size()));
+  return {widest + px(number_width + 3 * padding), count * px(line_step) + 2 * px(padding)};
 }
 
-void draw_pseudo_code(Algorithm algorithm, std::optional<Running> running, float width, const Palette& colours) {
-  const std::span<const CodeLine> lines = pseudo_code(algorithm);
-  const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, pseudo_code_size(algorithm).y};
+void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<Running> running, float width, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{width, pseudo_code_size(lines).y};
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, colours.background, px(4));
   list->AddRect(at, {at.x + size.x, at.y + size.y}, colours.line, px(4));

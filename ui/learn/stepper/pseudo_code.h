@@ -3,7 +3,9 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "imgui.h"
 #include "kernels/questions/stepper.h"
@@ -12,12 +14,14 @@
 namespace attoscope {
 
 struct CodeLine {
-  std::string_view text;           ///< with its indent
+  std::string text;                ///< with its indent
   std::optional<StepKind> kind{};  ///< that it does; none: a line of the loop
   int pass = -1;                   ///< a loop over the scores: which
 };
-/// Of the four algorithms that the stepper knows; empty for others.
-std::span<const CodeLine> pseudo_code(Algorithm algorithm);
+/// Of the five algorithms that the stepper knows; empty for others.
+std::vector<CodeLine> pseudo_code(Algorithm algorithm);
+/// The same with what the row's method does with scales.
+std::vector<CodeLine> pseudo_code(const Steps& row);
 /// "safe softmax, three passes".
 std::string_view code_title(Algorithm algorithm);
 
@@ -26,9 +30,9 @@ struct Running {
   StepKind kind{};
   int pass = 0;
 };
-/// The algorithm in a box, `running` lit; takes its room in the layout.
-void draw_pseudo_code(Algorithm algorithm, std::optional<Running> running, float width, const Palette& colours);
-/// The room that it needs, at least.
-ImVec2 pseudo_code_size(Algorithm algorithm);
+/// The lines in a box, `running` lit; takes its room in the layout.
+void draw_pseudo_code(std::span<const CodeLine> lines, std::optional<Running> running, float width, const Palette& colours);
+/// The room that they need, at least.
+ImVec2 pseudo_code_size(std::span<const CodeLine> lines);
 
 }  // namespace attoscope

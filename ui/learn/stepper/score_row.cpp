@@ -18,7 +18,7 @@ namespace {
 
 /// Of the bars: as high as the room allows, once what stands below them has `below` and a lane for each algorithm.
 constexpr int low_bars = 88, high_bars = 156;
-constexpr float below = 444, weight_height = 44, number_room = 15;
+constexpr float below = 444, stored_below = 134, weight_height = 44, number_room = 15;
 /// Scores are dragged in steps that every format holds.
 constexpr double drag_step = 0.25;
 
@@ -32,6 +32,13 @@ struct RowBox {
   float left(int j) const { return at.x + cell * static_cast<float>(j); }
   float middle(int j) const { return left(j) + cell / 2; }
 };
+
+/// The scores themselves, where the kernel's S are other than those by a factor.
+std::vector<double> scores_of(const Steps& row) {
+  std::vector<double> S = row.S;
+  for (double& s : S) s *= row.score_unit;
+  return S;
+}
 
 RowBox row_box(const RecurrenceViewState& state, const std::vector<double>& S, ImVec2 at, ImVec2 size) {
   RowBox box{.at = at,
@@ -68,7 +75,7 @@ std::string score_text(double x) { return std::isfinite(x) ? fmt::format("{:.4g}
 
 void draw_bars(const Stepped& s, const RowBox& box, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const std::vector<double>& S = s.row().S;
+  const std::vector<double> S = scores_of(s.row());
   const float gap = std::min(px(5), box.cell * 0.12f), zero = box.y(0);
   for (int j = 0; j < static_cast<int>(S.size()); ++j) {
     const ReadState state = read_state(s, j);
@@ -87,7 +94,7 @@ void draw_bars(const Stepped& s, const RowBox& box, const Palette& colours) {
 /// The scores as numbers: all of them where they fit, else the one in hand.
 void draw_numbers(const Stepped& s, const RowBox& box, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const std::vector<double>& S = s.row().S;
+  const std::vector<double> S = scores_of(s.row());
   const Keys keys = s.step().keys;
   const bool all =
       std::ranges::all_of(S, [&](double x) { return text_width(Face::mono_small, score_text(x)) + px(4) <= box.cell; });
@@ -111,13 +118,14 @@ void draw_max(const Stepped& s, const RowBox& box, const Palette& colours) {
   for (int i = 1; i <= s.index(); ++i) {
     const RowStep& step = s.row().steps[static_cast<std::size_t>(i)];
     if (step.kind != StepKind::max || !std::isfinite(step.state.m)) continue;
+    const double now = step.state.m * s.row().score_unit;
     const float x0 = box.left(step.keys.first), x1 = box.left(step.keys.end),
-                y = std::clamp(box.y(step.state.m), box.top - px(4), box.base + px(4));
-    if (std::isfinite(m) && m != step.state.m)
+                y = std::clamp(box.y(now), box.top - px(4), box.base + px(4));
+    if (std::isfinite(m) && m != now)
       list->AddLine({x0, std::clamp(box.y(m), box.top, box.base)}, {x0, y}, colours.a, px(1.6f));
     list->AddLine({x0, y}, {x1, y}, colours.a, px(1.6f));
-    if (std::isfinite(m) && m != step.state.m) list->AddCircleFilled({x0, y}, px(4), colours.moved);
-    m = step.state.m;
+    if (std::isfinite(m) && m != now) list->AddCircleFilled({x0, y}, px(4), colours.moved);
+    m = now;
   }
 }
 
@@ -150,17 +158,18 @@ void draw_weights(const Stepped& s, const RowBox& box, float bottom, const Palet
   const std::vector<double> P = weights_so_far(s);
   const float top = bottom - px(weight_height), floor = bottom - px(15), gap = std::min(px(5), box.cell * 0.12f);
   const bool all = text_width(Face::mono_small, "0.0000") + px(4) <= box.cell;
+  const double one = s.row().storage.lift * s.row().storage.P_factor;  // what the largest weight is stored as
   list->AddLine({box.at.x, floor}, {box.left(static_cast<int>(P.size())), floor}, colours.line);
   for (int j = 0; j < static_cast<int>(P.size()); ++j) {
     const double p = P[static_cast<std::size_t>(j)];
     if (std::isnan(p)) continue;
     const bool now = read_state(s, j) == ReadState::in_hand;
-    const float height = (floor - top - px(2)) * static_cast<float>(std::clamp(p, 0.0, 1.0));
+    const float height = (floor - top - px(2)) * static_cast<float>(std::clamp(p / one, 0.0, 1.0));
     list->AddRectFilled({box.left(j) + gap, floor - std::max(px(1), height)}, {box.left(j + 1) - gap, floor},
                         now ? colours.a : mixed(colours.raised, colours.secondary, 0.55f));
     if (all)
       draw_text({box.middle(j), floor + px(2)}, Face::mono_small, now ? colours.text : colours.secondary,
-                p < 9.99995 ? fmt::format("{:.4f}", p) : fmt::format("{:.4g}", p), 0.5f);
+                one == 1 && p < 9.99995 ? fmt::format("{:.4f}", p) : fmt::format("{:.4g}", p), 0.5f);
   }
 }
 
@@ -231,15 +240,16 @@ void edit_score(LessonScene& scene, RecurrenceViewState& state, const RowBox& bo
 
 std::string draw_score_row(LessonScene& scene, RecurrenceViewState& state, const Stepped& stepped) {
   std::string problem;
-  const float room =
-      ImGui::GetContentRegionAvail().y / px(1) - below - step_lane_height * static_cast<float>(stepped.rows.size());
+  const float room = ImGui::GetContentRegionAvail().y / px(1) - below -
+                     step_lane_height * static_cast<float>(stepped.rows.size()) -
+                     (stepped.row().question.scaling.any() ? stored_below : 0);
   const int fitting = std::clamp(static_cast<int>(room), low_bars, high_bars);
   const int bars = whole_of(scene, "height", fitting, lowest_row, highest_row, problem);
   if (!problem.empty()) return problem;
   const float height = px(static_cast<float>(bars) + weight_height);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float bottom = at.y + height, names = px(26);
-  const RowBox box = row_box(state, stepped.row().S, {at.x + names, at.y}, {scene.width - names, height});
+  const RowBox box = row_box(state, scores_of(stepped.row()), {at.x + names, at.y}, {scene.width - names, height});
   draw_tiles(stepped, box, bottom, scene.colours);
   draw_bars(stepped, box, scene.colours);
   draw_max(stepped, box, scene.colours);

@@ -66,7 +66,9 @@ constexpr std::array<const char*, 5> source_texts{
     "These numbers; type others into the field, or drag and click the bars.",
     "Twice the program's normal random numbers, to two digits: the same for everybody with the same seed.",
     "Each score is larger than all before it, so each one moves m.", "The largest score first: m never moves again.",
-    "The first 64 scores of the row traced in the Explore workspace: a click on the picture there chooses another."};
+    "The first 64 scores of the row traced in the Explore workspace: a click on the picture there chooses another. Where "
+    "method a "
+    "stores Q, K, V or P with scales, so do these steps, with the row's own q and keys."};
 
 Source source_of(const std::string& text) {
   for (std::size_t i = 1; i < source_names.size(); ++i)
@@ -166,17 +168,20 @@ void choose_tile(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
 }
 
 void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
-  for (int i = 0; i <= static_cast<int>(Algorithm::flash2); ++i) {
+  for (int i = 0; i <= static_cast<int>(Algorithm::flash4); ++i) {
     const auto algorithm = static_cast<Algorithm>(i);
     const bool on = std::ranges::find(state.asked, algorithm, &StepQuestion::algorithm) != state.asked.end();
+    if (algorithm == Algorithm::flash4 && !on && !state.has_lazy_max) continue;
+    const std::string why = why_no_scales(state.asked.front(), algorithm);
     const std::string called(name(algorithm));
     const float width = text_width(Face::label, called) + px(12);
     flow.next(width);
-    ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha, 1);  // the last one cannot be switched off, but looks like the others
-    ImGui::BeginDisabled(on && state.asked.size() == 1);
+    // the last one cannot be switched off, but looks like the others
+    ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha, why.empty() ? 1 : 0.5f);
+    ImGui::BeginDisabled((on && state.asked.size() == 1) || (!on && !why.empty()));
     if (push_button(called.c_str(), scene.colours, on, {width, 0})) {
       std::string list;
-      for (int k = 0; k <= static_cast<int>(Algorithm::flash2); ++k) {
+      for (int k = 0; k <= static_cast<int>(Algorithm::flash4); ++k) {
         const bool was =
             std::ranges::find(state.asked, static_cast<Algorithm>(k), &StepQuestion::algorithm) != state.asked.end();
         if (was != (k == i)) list += (list.empty() ? "" : ", ") + std::string(algorithm_names[static_cast<std::size_t>(k)]);
@@ -185,7 +190,9 @@ void choose_algorithms(LessonScene& scene, const RecurrenceViewState& state, Flo
     }
     ImGui::EndDisabled();
     ImGui::PopStyleVar();
-    explain(on ? "Removes this algorithm; the last one stays." : "Shows this algorithm beside the others, on the same scores.",
+    explain(on            ? "Removes this algorithm; the last one stays."
+            : why.empty() ? "Shows this algorithm beside the others, on the same scores."
+                          : "Not with these scales: " + why + ".",
             code_title(algorithm));
   }
 }
@@ -207,7 +214,7 @@ void choose_format(LessonScene& scene, Flow& flow) {
   ImGui::EndCombo();
 }
 
-void choose_policy(LessonScene& scene, Flow& flow) {
+void choose_policy(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
   const float width = px(policy_width);
   flow.next(width);
   const WithField field(Face::mono);
@@ -218,8 +225,11 @@ void choose_policy(LessonScene& scene, Flow& flow) {
   if (!open) return;
   for (const Policy& p : policies()) {
     if (p.algorithm != Algorithm::flash2) continue;
+    const bool sums_P = p.precision.sum_rounded_P && state.asked.front().scaling.P.is_on();  // l sums e, P is stored later
+    ImGui::BeginDisabled(sums_P);
     if (ImGui::Selectable(std::string(p.name).c_str(), p.name == chosen)) change(scene, "policy", std::string(p.name));
-    explain(p.what);
+    ImGui::EndDisabled();
+    explain(sums_P ? "It sums P as stored, which kernels that store P with a scale do not." : p.what);
   }
   ImGui::EndCombo();
 }
@@ -234,7 +244,7 @@ void draw_step_choices(LessonScene& scene, RecurrenceViewState& state) {
   choose_size(scene, state, flow);
   choose_tile(scene, state, flow);
   choose_format(scene, flow);
-  choose_policy(scene, flow);
+  choose_policy(scene, state, flow);
   choose_algorithms(scene, state, flow);
   flow.end();
 }

@@ -123,9 +123,23 @@ std::string made_name(const RoundedNumber& made) {
   return text;
 }
 
+/// A rounding as it is drawn: of P in blocks that of the element.
+struct DrawnRounding {
+  RoundedNumber made;
+  Format format;
+};
+DrawnRounding drawn_rounding(RoundedNumber made, const Steps& row) {
+  const StepQuestion& q = row.question;
+  const bool is_element = made.step == Step::P && q.scaling.P.is_on();
+  if (!is_element) return {made, format_of(q.precision[made.step], q.format)};
+  made.before = row.storage.P_quotients[static_cast<std::size_t>(made.key)];
+  made.after = row.storage.P_elements[static_cast<std::size_t>(made.key)];
+  return {made, q.scaling.P.element.format};
+}
+
 /// "1.0010|0101" with what is lost in coral, then the number that is kept.
-void draw_rounding(const RoundedNumber& made, const StepQuestion& q, ImVec2 at, float width, const Palette& colours) {
-  const Format& format = format_of(q.precision[made.step], q.format);
+void draw_rounding(const DrawnRounding& rounding, ImVec2 at, float width, const Palette& colours) {
+  const auto& [made, format] = rounding;
   draw_text(at, Face::mono_small, colours.secondary, made_name(made));
   float x = at.x + px(88) + text_width(Face::mono_small, "-0.000000e-0");
   draw_text({x, at.y}, Face::mono_small, colours.text, state_number(made.before), 1);
@@ -163,7 +177,7 @@ float draw_lost(const Stepped& s, ImVec2 at, float width, const Palette& colours
           : "";
   if (!said.empty()) draw_text({at.x, y}, Face::label, colours.secondary, said);
   for (const RoundedNumber* made : worst_roundings(step)) {
-    draw_rounding(*made, s.row().question, {at.x, y}, width, colours);
+    draw_rounding(drawn_rounding(*made, s.row()), {at.x, y}, width, colours);
     y += px(lost_line);
   }
   if (lost > static_cast<std::ptrdiff_t>(shown_roundings))
@@ -177,12 +191,13 @@ float draw_lost(const Stepped& s, ImVec2 at, float width, const Palette& colours
 void draw_step_detail(LessonScene& scene, const Stepped& stepped) {
   const Palette& colours = scene.colours;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 code = pseudo_code_size(stepped.row().question.algorithm);
+  const std::vector<CodeLine> lines = pseudo_code(stepped.row());
+  const ImVec2 code = pseudo_code_size(lines);
   const bool beside = scene.width >= code.x + px(24 + 300);
   const float code_width = beside ? std::max(code.x, std::floor(scene.width * 0.42f)) : scene.width;
   head(at, colours, "CODE");
   ImGui::SetCursorScreenPos({at.x, at.y + px(18)});
-  draw_pseudo_code(stepped.row().question.algorithm, Running{stepped.step().kind, stepped.step().pass}, code_width, colours);
+  draw_pseudo_code(lines, Running{stepped.step().kind, stepped.step().pass}, code_width, colours);
   explain(
       "The line that runs is highlighted. S_t are the scores of tile t, V_t its rows of V; here V_j = (1, j/N), so that O₁ is "
       "the sum of the weights, and O₂ the mean position that they attend to.");
@@ -191,7 +206,11 @@ void draw_step_detail(LessonScene& scene, const Stepped& stepped) {
   float y = draw_formula(stepped, right, right_width, colours);
   y = draw_state(stepped, {right.x, y}, right_width, colours);
   y = std::max(y, at.y + px(18) + code.y) + px(12);
+  const float end = y + px(stored_height + 4);  // the room is the same in steps without a table
+  const bool scaled = stepped.row().question.scaling.any();
+  if (scaled && !stored_lines(stepped).empty()) y = draw_stored(stepped, {at.x, y}, scene.width, colours) + px(4);
   y = draw_lost(stepped, {at.x, y}, scene.width, colours);
+  if (scaled) y = std::max(y, end + px(18 + lost_line * static_cast<float>(shown_roundings)));
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({scene.width, y - at.y});
 }

@@ -1,6 +1,7 @@
 // What a step computes, with its numbers put in.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,7 +13,7 @@ namespace attoscope {
 namespace {
 
 /// Terms of a list that are written out.
-constexpr int written_terms = 4;
+constexpr std::size_t written_terms = 4;
 
 std::string number(double x) {
   if (std::isinf(x)) return x < 0 ? "-∞" : "∞";
@@ -27,6 +28,18 @@ std::string vector(const std::vector<double>& x) {
   std::string text;
   for (const double c : x) text += (text.empty() ? "(" : ", ") + number(c);
   return text + ")";
+}
+
+/// "{1, 2, 3, 4, …}", or the number itself where there is one; with `may_join` also where all are the same.
+std::string some(const std::vector<double>& x, bool may_join = false, std::size_t most = written_terms) {
+  const bool same = std::ranges::all_of(x, [&](double y) { return y == x.front(); });
+  if (x.size() == 1 || (may_join && same)) return number(x.front());
+  std::string text;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (i == most) return "{" + text + ", …}";
+    text += (text.empty() ? "" : ", ") + number(x[i]);
+  }
+  return "{" + text + "}";
 }
 
 /// A step among its neighbours.
@@ -49,23 +62,34 @@ class Worked {
       case StepKind::alpha:
         return alpha();
       case StepKind::weights:
-        return {"P_j = exp(S_j - " + std::string(flash1() ? "m~" : "m") + ")", exponents(), "= " + listed(row_.P, ",  ")};
+        return {(stores_P() ? "e_j = " : "P_j = ") + weight(flash1() ? "m~" : "m"), exponents(),
+                "= " + (stores_P() ? joined(made_of_keys(Step::e)) : listed(row_.P, ",  "))};
+      case StepKind::scores:
+        return scores();
+      case StepKind::store:
+        return store();
       case StepKind::sum:
         return sum();
       case StepKind::normalise:
-        return {"P_j = exp(S_j - m) / l", exponents() + " / " + number(before_.l), "= " + listed(row_.P, ",  ")};
+        return {"P_j = " + weight("m") + " / l", exponents() + " / " + number(before_.l), "= " + listed(row_.P, ",  ")};
       case StepKind::output:
         return output();
       case StepKind::finish:
         break;
     }
-    if (row_.question.algorithm == Algorithm::flash2)
-      return {"O / l", "= " + vector(before_.O) + " / " + number(before_.l), "= " + vector(step_.state.O)};
-    return {"O, rounded a last time", "from " + vector(before_.O), "= " + vector(step_.state.O)};
+    return finish();
   }
 
  private:
   bool flash1() const { return row_.question.algorithm == Algorithm::flash1; }
+  bool divides_at_the_end() const {
+    return row_.question.algorithm == Algorithm::flash2 || row_.question.algorithm == Algorithm::flash4;
+  }
+  bool exp2() const { return row_.question.exponential == ExponentialKind::exp2; }
+  bool stores_P() const { return row_.question.scaling.P.is_on(); }
+  /// What e carries, in the exponent or before it.
+  std::string shift() const { return row_.exponent_shift == 0 ? "" : " + " + number(row_.exponent_shift); }
+  std::string lift() const { return exp2() || row_.storage.lift == 1 ? "" : number(row_.storage.lift) + "·"; }
   bool whole_tiles() const { return row_.question.algorithm != Algorithm::three_pass; }
 
   /// The last number that this step made for a named rounding.
@@ -97,47 +121,149 @@ class Worked {
   std::string listed(const std::vector<double>& x, const char* between) const {
     std::string text;
     for (int j = step_.keys.first; j < step_.keys.end; ++j) {
-      if (j - step_.keys.first == written_terms) return text + between + "…";
+      if (j - step_.keys.first == static_cast<int>(written_terms)) return text + between + "…";
       text += (text.empty() ? "" : between) + number(x[static_cast<std::size_t>(j)]);
     }
     return text;
   }
+  /// exp(S_j - m) as this row's method takes it.
+  std::string weight(const std::string& m) const {
+    return exp2() ? "2^(c·S_j - c·" + m + shift() + "),  c = " + number(row_.exponent_factor) : lift() + "exp(S_j - " + m + ")";
+  }
   std::string exponents() const {
     const std::string m = term(measured_from());
+    if (exp2()) {
+      const std::vector<double> S = of_keys(row_.S);
+      return "= 2^(c·" + (S.size() == 1 ? term(S.front()) : some(S)) + " - c·" + m + shift() + ")";
+    }
     if (step_.keys.end - step_.keys.first == 1)
-      return "= exp(" + number(row_.S[static_cast<std::size_t>(step_.keys.first)]) + " - " + m + ")";
-    return "= exp({" + listed(row_.S, ", ") + "} - " + m + ")";
+      return "= " + lift() + "exp(" + number(row_.S[static_cast<std::size_t>(step_.keys.first)]) + " - " + m + ")";
+    return "= " + lift() + "exp({" + listed(row_.S, ", ") + "} - " + m + ")";
+  }
+
+  /// Those of x that the step's keys have.
+  std::vector<double> of_keys(const std::vector<double>& x) const {
+    return {x.begin() + step_.keys.first, x.begin() + step_.keys.end};
+  }
+  /// What the step made of every key for a named rounding.
+  std::vector<double> made_of_keys(Step step, bool before = false) const {
+    std::vector<double> all;
+    for (const RoundedNumber& m : step_.numbers)
+      if (m.step == step && m.key >= 0) all.push_back(before ? m.before : m.after);
+    return all;
+  }
+  static std::string joined(const std::vector<double>& x) {
+    std::string text;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (i == written_terms) return text + ",  …";
+      text += (text.empty() ? "" : ",  ") + number(x[i]);
+    }
+    return text;
+  }
+
+  // --- lines that scales add ------------------------------------------------------------------------------------------
+
+  std::vector<std::string> scores() const {
+    const StepStorage& stored = row_.storage;
+    std::vector<double> products;
+    for (int j = step_.keys.first; j < step_.keys.end; ++j) {
+      double sum = 0;
+      for (std::size_t c = 0; c < stored.q.operands.size(); ++c)
+        sum += stored.q.operands[c] * stored.k[static_cast<std::size_t>(j)].operands[c];
+      products.push_back(sum);
+    }
+    const double scale = exp2() ? 1 : row_.question.rows.d > 0 ? row_.question.rows.scale : 1;
+    const bool factored = !stored.S_factor.empty() && !(exp2() && stored.factor_in_exponent);
+    const std::size_t most = stored.S_added.empty() ? written_terms : 1;  // so that two lists fit
+    std::string letters = factored ? "S_j = s_q·s_k·(q·k_j)" : "S_j = q·k_j", numbers = "= " + some(products, false, most);
+    if (factored) {
+      const std::string factors = some(of_keys(stored.S_factor), true, 1);
+      const bool is_list = factors.front() == '{';
+      numbers = "= " + factors + "·" + some(products, false, is_list && scale != 1 ? 1 : is_list || scale != 1 ? 2 : most);
+    }
+    if (!stored.S_added.empty()) {
+      letters += " + mean(Q)·k_j";
+      numbers += " + " + some(of_keys(stored.S_added), false, most);
+    }
+    if (scale != 1) {
+      letters = letters.substr(0, 6) + "scale·" + (stored.S_added.empty() ? letters.substr(6) : "(" + letters.substr(6) + ")");
+      numbers = "= " + number(scale) + "·" + (stored.S_added.empty() ? numbers.substr(2) : "(" + numbers.substr(2) + ")");
+    }
+    if (exp2() && stored.factor_in_exponent) letters += ",  c = log2(e)·s_q·s_k";
+    return {letters, numbers, "= " + listed(row_.S, ",  ")};
+  }
+
+  std::vector<std::string> store() const {
+    const Scaling& P = row_.question.scaling.P;
+    const std::string element = name(P.element), result = "= " + listed(row_.P, ",  "),
+                      e = row_.storage.P_factor == 1 ? "e_j" : number(row_.storage.P_factor) + "·e_j";
+    if (P.granularity == Granularity::block)
+      return {"P_j = s_p·" + element + "(" + e + " / s_p)",
+              "= " + some(of_keys(row_.storage.P_scales), true, 2) + "·" + some(of_keys(row_.storage.P_elements)), result};
+    return {"P_j = " + element + "(" + e + ")", "= " + element + "(" + joined(made_of_keys(Step::P, true)) + ")", result};
+  }
+
+  std::vector<std::string> finish() const {
+    const StepStorage& stored = row_.storage;
+    const std::string result = "= " + vector(step_.state.O);
+    const bool scaled = !stored.O_factor.empty() || !stored.O_offset.empty() || stored.P_factor != 1;
+    if (!divides_at_the_end() && !scaled) return {"O, rounded a last time", "from " + vector(before_.O), result};
+    std::string letters = "O", numbers = "= " + vector(before_.O);
+    const auto add = [&](const std::string& letter, const std::string& with_numbers) {
+      letters += letter;
+      numbers += with_numbers;
+    };
+    if (divides_at_the_end()) add(" / l", " / " + number(before_.l));
+    const std::string factor = number(stored.P_factor);
+    if (!stored.O_factor.empty()) {
+      std::vector<double> factors = stored.O_factor;
+      for (double& x : factors) x /= stored.P_factor;
+      const bool same = std::ranges::all_of(factors, [&](double x) { return x == factors.front(); });
+      add(stored.P_factor == 1 ? " · s_v" : " · (s_v / " + factor + ")",
+          " · " + (same ? number(factors.front()) : vector(factors)));
+    } else if (stored.P_factor != 1) {
+      add(" / " + factor, " / " + factor);
+    }
+    if (!stored.O_offset.empty()) add(" + mean(V)", " + " + vector(stored.O_offset));
+    return {letters, numbers, result};
   }
 
   std::vector<std::string> max() const {
     if (flash1())
       return {"m = max(m', m~)", "= max(" + number(before_.m) + ", " + number(measured_from()) + ")",
               "= " + number(step_.state.m)};
-    const std::string formula = whole_tiles() ? "m = max(m', S_t)" : "m = max(m, S_j)";
-    return {formula, "= max(" + number(before_.m) + ", " + listed(row_.S, ", ") + ")", "= " + number(step_.state.m)};
+    const bool stays = row_.question.algorithm == Algorithm::flash4;
+    const std::string formula = stays           ? "m = max(m', S_t) if above m' + τ"
+                                : whole_tiles() ? "m = max(m', S_t)"
+                                                : "m = max(m, S_j)";
+    const double largest = std::max(before_.m, made(Step::m));
+    const bool stayed = stays && step_.state.m < largest;
+    return {formula, "= max(" + number(before_.m) + ", " + listed(row_.S, ", ") + ")",
+            "= " + number(step_.state.m) + (stayed ? ",  which stays below " + number(largest) : "")};
   }
 
   std::vector<std::string> alpha() const {
     const double old = old_max();
+    const std::string power = exp2() ? "2^(c·(" : "exp(", end = exp2() ? "))" : ")";
     const std::string beta =
-        flash1() ? ",  β = exp(" + number(measured_from()) + " - " + term(step_.state.m) + ") = " + number(step_.share) : "";
+        flash1() ? ",  β = " + power + number(measured_from()) + " - " + term(step_.state.m) + end + " = " + number(step_.share)
+                 : "";
     if (std::isinf(old)) return {"α: nothing to rescale yet", "the first tile", flash1() ? beta.substr(3) : "l = 0 and O = 0"};
-    return {"α = exp(m' - m)" + std::string(flash1() ? ",  β = exp(m~ - m)" : ""),
-            "= exp(" + number(old) + " - " + term(step_.state.m) + ")", "= " + number(step_.alpha) + beta};
+    return {"α = " + power + "m' - m" + end + (flash1() ? ",  β = " + power + "m~ - m" + end : ""),
+            "= " + power + number(old) + " - " + term(step_.state.m) + end, "= " + number(step_.alpha) + beta};
   }
 
   std::vector<std::string> sum() const {
     const std::string result = "= " + number(step_.state.l);
     if (!whole_tiles()) {
-      return {"l = l + exp(S_j - m)",
-              "= " + number(before_.l) + " + exp(" + number(row_.S[static_cast<std::size_t>(step_.keys.first)]) + " - " +
-                  term(step_.state.m) + ")",
-              result};
+      return {"l = l + " + weight("m"), "= " + number(before_.l) + " + " + exponents().substr(2), result};
     }
     const std::string shrunk = number(step_.alpha) + "·" + number(before_.l) + " + ";
-    if (flash1()) return {"l = α·l' + β·Σ P", "= " + shrunk + number(step_.share) + "·" + number(made(Step::tile_sum)), result};
-    const bool weights = row_.question.algorithm == Algorithm::flash2;
-    return {weights ? "l = α·l + Σ P" : "l = α·l + Σ exp(S_t - m)", "= " + shrunk + number(made(Step::tile_sum)), result};
+    const std::string summed = stores_P() ? "Σ e" : "Σ P";
+    if (flash1())
+      return {"l = α·l' + β·" + summed, "= " + shrunk + number(step_.share) + "·" + number(made(Step::tile_sum)), result};
+    const std::string exponential = exp2() ? "Σ 2^(c·S_t - c·m)" : "Σ exp(S_t - m)";
+    return {"l = α·l + " + (divides_at_the_end() ? summed : exponential), "= " + shrunk + number(made(Step::tile_sum)), result};
   }
 
   /// P·V of the step's keys.
@@ -145,7 +271,8 @@ class Worked {
     const auto d = static_cast<std::size_t>(row_.question.d);
     std::vector<double> sum(d, 0.0);
     for (auto j = static_cast<std::size_t>(step_.keys.first); j < static_cast<std::size_t>(step_.keys.end); ++j)
-      for (std::size_t c = 0; c < d; ++c) sum[c] += row_.P[j] * row_.question.values[j * d + c];
+      for (std::size_t c = 0; c < d; ++c)
+        sum[c] += row_.P[j] * (row_.storage.v.empty() ? row_.question.values[j * d + c] : row_.storage.v[j].operands[c]);
     return sum;
   }
 
@@ -158,6 +285,7 @@ class Worked {
                     ") / " + number(step_.state.l),
                 result};
       case Algorithm::flash2:
+      case Algorithm::flash4:
         return {"O = α·O + P·V", "= " + number(step_.alpha) + "·" + vector(before_.O) + " + " + added, result};
       case Algorithm::three_pass:
         return {"O = O + P_j·V_j", "= " + vector(before_.O) + " + " + added, result};

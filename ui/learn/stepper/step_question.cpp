@@ -128,14 +128,41 @@ std::vector<double> wanted_values(const LessonScene& scene, std::size_t count, s
 
 }  // namespace
 
+std::string why_no_scales(const StepQuestion& q, Algorithm algorithm) {
+  const Method m{.algorithm = algorithm, .scaling = q.scaling, .precision = q.precision};
+  return why_not_scaled(m, Problem{.d = std::max(q.d, q.rows.d)});
+}
+
+namespace {
+
+/// The method whose scales are stepped: the view's own, or, where the scores are those of the traced row, that row's; null:
+/// none has scales.
+const Method* scaled_method(const LessonScene& scene) {
+  if (scene.experiment.a.scaling.any()) return &scene.experiment.a;
+  const auto& result = scene.input.answer.result;
+  const bool of_row = value_of(scene, "scores") == "pinned" && result && result->experiment.a.scaling.any();
+  return of_row && is_emulated(result->experiment.a.algorithm) ? &result->experiment.a : nullptr;
+}
+
+/// The rows of Q and K that the scores are of, where they are known.
+StepRows wanted_rows(const LessonScene& scene) {
+  if (value_of(scene, "scores") != "pinned") return {};
+  const Result& result = *scene.input.answer.result;
+  const Problem& p = result.experiment.problem;
+  return p.softcap == 0 && p.alibi == 0 ? step_rows(result, result.trace.row, max_step_scores) : StepRows{};
+}
+
+}  // namespace
+
 std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
   const std::vector<double>& scores = wanted_scores(scene, state, problem);
   const std::vector<std::string> words = list_of(scene, "algorithms", "flash2");
   if (problem.empty() && words.empty())
-    problem = refusal("algorithms", value_of(scene, "algorithms"), "one to four of three_pass, two_pass, flash1, flash2");
+    problem =
+        refusal("algorithms", value_of(scene, "algorithms"), "one to five of three_pass, two_pass, flash1, flash2, flash4");
   if (problem.empty())
     problem =
-        unknown_word("algorithms", words, std::span(algorithm_names).first(static_cast<std::size_t>(Algorithm::flash2) + 1));
+        unknown_word("algorithms", words, std::span(algorithm_names).first(static_cast<std::size_t>(Algorithm::flash4) + 1));
   if (!problem.empty()) return {};
   StepQuestion q{.scores = scores,
                  .values = {},
@@ -146,6 +173,11 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
                  .precision = scene.experiment.a.precision};
   q.pv = scene.experiment.a.accumulator.pv;
   problem = why_no_accumulator(scene.experiment, scene.experiment.a, AttentionProduct::pv, q.pv);
+  if (const Method* scaled = scaled_method(scene)) {
+    q = with_scales_of(std::move(q), *scaled);
+    q.rows = wanted_rows(scene);
+  }
+  state.has_lazy_max = q.scaling.any() && scaled_method(scene)->algorithm == Algorithm::flash4;
   if (value_of(scene, "block_k").empty()) q.block_k = usual_step_tile;
   const std::vector<double> values = wanted_values(scene, scores.size(), problem);
   if (!problem.empty()) return {};
@@ -154,11 +186,14 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
     q.values.push_back(v);
   }
   std::vector<StepQuestion> questions;
-  for (std::size_t a = 0; a < algorithm_names.size(); ++a)
-    if (std::ranges::find(words, algorithm_names[a]) != words.end()) {
-      q.algorithm = static_cast<Algorithm>(a);
-      questions.push_back(q);
-    }
+  for (std::size_t a = 0; a < algorithm_names.size(); ++a) {
+    q.algorithm = static_cast<Algorithm>(a);
+    if (std::ranges::find(words, algorithm_names[a]) == words.end()) continue;
+    // scales that the traced row brings along leave out the algorithms that they do not go with; a lesson's own are refused
+    if (scene.experiment.a.scaling.any() || why_no_scales(q, q.algorithm).empty()) questions.push_back(q);
+  }
+  q.algorithm = Algorithm::flash2;
+  if (questions.empty()) questions.push_back(q);
   return questions;
 }
 

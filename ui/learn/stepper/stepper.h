@@ -25,8 +25,9 @@ struct RecurrenceViewState {
   std::string scores_text;  ///< what `scores` were made of, with the result in which their row is traced
   std::shared_ptr<const Result> scores_result;
   std::vector<double> scores;
-  std::string typed_scores;  ///< the row as text, and what is typed in its place
-  std::string typed_score;   ///< one of them, while it is typed
+  std::string typed_scores;   ///< the row as text, and what is typed in its place
+  std::string typed_score;    ///< one of them, while it is typed
+  bool has_lazy_max = false;  ///< the method whose scales are stepped is a flash4
   bool playing = false;
   double next_tick = 0;                               ///< when, in seconds of ImGui's clock
   int dragged = -1;                                   ///< score under the mouse; -1: none
@@ -46,6 +47,9 @@ inline constexpr int max_lesson_tick = 100000;
 inline constexpr int usual_step_tile = 4;
 /// What a scene asks, one question for each of its algorithms; `problem` says in a sentence why it cannot be.
 std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceViewState& state, std::string& problem);
+
+/// Why the question's scales do not go with an algorithm, one sentence without a full stop; "": they do.
+std::string why_no_scales(const StepQuestion& question, Algorithm algorithm);
 
 /// What the panels are drawn from.
 struct Stepped {
@@ -72,6 +76,18 @@ bool draw_step_transport(LessonScene& scene, RecurrenceViewState& state, const S
 void draw_step_lanes(LessonScene& scene, const Stepped& stepped);
 /// The code, the formula with its numbers, the state before and after, the bits that were lost.
 void draw_step_detail(LessonScene& scene, const Stepped& stepped);
+
+/// A number, or a few, of a tensor that is stored with a scale.
+struct StoredLine {
+  std::string name;  ///< "k 3"
+  std::vector<double> given, elements, scales, stands_for;
+};
+/// What a step takes of such tensors; empty where it takes nothing.
+std::vector<StoredLine> stored_lines(const Stepped& stepped);
+/// How high their table is, at scale 1.
+inline constexpr float stored_height = 118;
+/// The same as a table at `at`; returns where it ends.
+float draw_stored(const Stepped& stepped, ImVec2 at, float width, const Palette& colours);
 
 /// The formula of a step: with letters, with numbers, what came out.
 std::vector<std::string> step_formula(const Steps& row, int index);

@@ -7,9 +7,10 @@ namespace attoscope {
 
 std::string draw_code_view(LessonScene& scene) {
   const Algorithm algorithm = scene.experiment.a.algorithm;
-  if (pseudo_code(algorithm).empty()) return refusal("algorithm", name(algorithm), "three_pass, two_pass, flash1 or flash2");
+  const std::vector<CodeLine> lines = pseudo_code(algorithm);
+  if (lines.empty()) return refusal("algorithm", name(algorithm), "three_pass, two_pass, flash1, flash2 or flash4");
   label(Face::label, scene.colours.secondary, code_title(algorithm));
-  draw_pseudo_code(algorithm, {}, scene.width, scene.colours);
+  draw_pseudo_code(lines, {}, scene.width, scene.colours);
   return "";
 }
 

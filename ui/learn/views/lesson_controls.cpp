@@ -102,15 +102,62 @@ struct MenuControl {
   std::span<const std::string_view> words;
   std::string (*get)(const Experiment&);
   const char* what;
+  const char* title = nullptr;  ///< beside it; null: the key
 };
+constexpr std::array<std::string_view, 9> storages_QK{"off",
+                                                      "int8/head",
+                                                      "int8/token",
+                                                      "int8/channel",
+                                                      "e4m3/head",
+                                                      "e4m3/token",
+                                                      "e4m3/block:32/e8m0/ceil",
+                                                      "e4m3/block:32/e8m0/floor",
+                                                      "e2m1/block:16/nvfp4"};
+constexpr std::array<std::string_view, 8> storages_V{"off",
+                                                     "int8/head",
+                                                     "int8/token",
+                                                     "int8/channel",
+                                                     "e4m3/head",
+                                                     "e4m3/channel",
+                                                     "e4m3/block:32/e8m0/ceil",
+                                                     "e2m1/block:16/nvfp4"};
+constexpr std::array<std::string_view, 5> storages_P{"off", "e4m3/x1", "e4m3/x256/shift", "e4m3/x448",
+                                                     "e2m1/block:16/e4m3/x2688/shift"};
+template <ScaledTensor t>
+std::string text_of_storage(const Experiment& e) {
+  const Scaling& s = e.a.scaling[t];
+  const std::string text = scaling_text(s);
+  for (const std::span<const std::string_view> words :
+       {std::span<const std::string_view>(storages_QK), {storages_V}, {storages_P}})
+    for (const std::string_view word : words)
+      if (parse_scaling(word) == s) return std::string(word);
+  return text;
+}
 constexpr std::array<std::string_view, 8> inputs{"normal", "uniform",   "outliers",   "ones",
                                                  "ties",   "ascending", "descending", "shuffled"};
-constexpr std::array<MenuControl, 2> menus{{
+constexpr std::array<MenuControl, 6> menus{{
     {"algorithm", std::span(algorithm_names).first(emulated_count),
      [](const Experiment& e) { return std::string(name(e.a.algorithm)); }, "The order of a's operations."},
     {"input", inputs, [](const Experiment& e) { return std::string(name(e.problem.input.kind)); },
      "Where Q, K and V come from."},
+    {"scaling.Q", storages_QK, text_of_storage<ScaledTensor::Q>, "The elements that Q is stored in, and which share a scale.",
+     "Q stored"},
+    {"scaling.K", storages_QK, text_of_storage<ScaledTensor::K>, "The elements that K is stored in, and which share a scale.",
+     "K stored"},
+    {"scaling.V", storages_V, text_of_storage<ScaledTensor::V>, "The elements that V is stored in, and which share a scale.",
+     "V stored"},
+    {"scaling.P", storages_P, text_of_storage<ScaledTensor::P>, "The elements that P is rounded to, and its factor.",
+     "P stored"},
 }};
+
+/// A yes or no.
+struct FlagControl {
+  std::string_view key;
+  bool Scalings::* flag;
+};
+constexpr std::array<FlagControl, 3> flags{{{"a.scaling.hadamard", &Scalings::hadamard},
+                                            {"a.scaling.smooth_K", &Scalings::smooth_K},
+                                            {"a.scaling.smooth_V", &Scalings::smooth_V}}};
 
 std::optional<Step> step_called(std::string_view text) {
   for (int i = 0; i < step_count; ++i)
@@ -152,13 +199,20 @@ void edit_word(LessonScene& scene, const WordControl& c) {
 }
 
 void edit_menu(LessonScene& scene, const MenuControl& c) {
-  put_name(scene, c.key);
+  put_name(scene, c.title == nullptr ? c.key : std::string_view(c.title));
   const WithField f(Face::mono);
   if (!begin_combo(("##" + std::string(c.key)).c_str(), c.get(scene.experiment), ImGui::GetContentRegionAvail().x))
     return explain(c.what);
   for (const std::string_view word : c.words)
     if (ImGui::Selectable(std::string(word).c_str(), word == c.get(scene.experiment))) change(scene, c.key, std::string(word));
   ImGui::EndCombo();
+}
+
+void edit_flag(LessonScene& scene, const FlagControl& c) {
+  const ExperimentParameter& p = *parameter_at(c.key);
+  bool on = scene.experiment.a.scaling.*c.flag;
+  if (toggle(std::string(p.label).c_str(), scene.colours, on)) change(scene, c.key, on ? "true" : "false");
+  explain(p.sentence, p.formula);
 }
 
 /// Where a method rounds, by name: `policy` is a's, `baseline` b's.
@@ -191,6 +245,7 @@ std::string known_keys() {
   for (const NumberControl& c : numbers) text += std::string(c.key) + ", ";
   for (const WordControl& c : word_controls) text += std::string(c.key) + ", ";
   for (const MenuControl& c : menus) text += std::string(c.key) + ", ";
+  for (const FlagControl& c : flags) text += std::string(c.key) + ", ";
   return text + "policy, baseline or a step such as a.O";
 }
 
@@ -202,6 +257,8 @@ bool draw_control(LessonScene& scene, const std::string& key) {
     return edit_word(scene, *word), true;
   if (const auto menu = std::ranges::find(menus, key, &MenuControl::key); menu != menus.end())
     return edit_menu(scene, *menu), true;
+  if (const auto flag = std::ranges::find(flags, key, &FlagControl::key); flag != flags.end())
+    return edit_flag(scene, *flag), true;
   if (key == "policy" || key == "baseline") return edit_named_policy(scene, key == "policy"), true;
   const bool is_step = (key.starts_with("a.") || key.starts_with("b.")) && step_called(std::string_view(key).substr(2));
   if (is_step) edit_step(scene, key);

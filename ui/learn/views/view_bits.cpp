@@ -7,6 +7,7 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "ui/learn/views/block_bits.h"
 #include "ui/learn/views/format_lines.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/learn/views/views.h"
@@ -15,10 +16,6 @@
 #include "ui/words/numbers.h"
 
 namespace attoscope {
-
-struct BitsViewState {
-  std::string complaint;  ///< why what was typed is no number
-};
 
 namespace {
 
@@ -230,6 +227,7 @@ std::string sentence(const std::vector<Stored>& all, double x) {
 
 std::string draw_bits_view(LessonScene& scene) {
   if (!scene.state.bits) scene.state.bits = std::make_shared<BitsViewState>();
+  if (!value_of(scene, "storage").empty()) return draw_block_bits(scene);
   std::string problem;
   const std::vector<Format> formats = formats_of(scene, "fp16", problem);
   double x = real_of(scene, "value", 0.1, problem);

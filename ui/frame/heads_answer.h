@@ -1,0 +1,78 @@
+/// Every head of a file at a glance: what is known of each, and by which number they are ordered.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/experiment/shape.h"
+#include "kernels/questions/kv_rows.h"
+
+namespace attoscope {
+
+/// One head: its numbers, and its deviation of a as a small picture.
+struct HeadRow {
+  static constexpr int across = 16, down = 24;
+
+  int head = 0, layer = 0;
+  AttentionShape shape;
+  double a_max = 0, a_rms = 0, a_rel = 0;  ///< max |error|, RMS error, RMS error over the RMS of the truth
+  double b_max = 0, b_rms = 0, b_rel = 0;
+  double ratio = 0;          ///< RMS error of a over that of b
+  double rescales = 0;       ///< of a, a row
+  double largest_score = 0;  ///< of the rows whose running max is held; NaN where a has none
+  double nonfinite = 0;      ///< elements of a that are NaN or infinite
+  std::array<float, static_cast<std::size_t>(across) * down> picture{};  ///< max |error| of a, rows of Q downwards
+};
+
+/// A number of a head.
+struct HeadMeasure {
+  std::string_view key;    ///< in CSV, JSON and of --sort
+  std::string_view title;  ///< over a column
+  std::string_view what;   ///< in a sentence
+  double HeadRow::* value;
+};
+inline constexpr std::array<HeadMeasure, 10> head_measures{{
+    {"a.rel_rms", "a, rel. RMS", "RMS error of a over the RMS of the exact output.", &HeadRow::a_rel},
+    {"a.max_abs", "a, max", "The largest error of a.", &HeadRow::a_max},
+    {"a.rms", "a, RMS", "The root mean square error of a.", &HeadRow::a_rms},
+    {"b.rel_rms", "b, rel. RMS", "RMS error of b over the RMS of the exact output.", &HeadRow::b_rel},
+    {"b.max_abs", "b, max", "The largest error of b.", &HeadRow::b_max},
+    {"b.rms", "b, RMS", "The root mean square error of b.", &HeadRow::b_rms},
+    {"ratio", "a / b", "RMS error of a over that of b.", &HeadRow::ratio},
+    {"rescales", "rescales a row", "How often the running max of a row moved in a.", &HeadRow::rescales},
+    {"max_score", "largest score", "The largest score, as the running max of a shows it.", &HeadRow::largest_score},
+    {"a.nonfinite", "a, NaN, inf", "Elements of a that are NaN or infinite.", &HeadRow::nonfinite},
+}};
+
+/// The order from the worst on: heads with NaN or infinite elements first, then by this measure, then by their places.
+inline bool is_worse(const HeadRow& x, const HeadRow& y, const HeadMeasure& by) {
+  const auto broken = [](const HeadRow& r) { return r.nonfinite > 0 || std::isnan(r.a_rms); };
+  const auto size = [&](const HeadRow& r) { return std::isnan(r.*by.value) ? -INFINITY : r.*by.value; };
+  if (broken(x) != broken(y)) return broken(x);
+  if (size(x) != size(y)) return size(x) > size(y);
+  return x.head < y.head;
+}
+inline void sort_worst_first(std::vector<HeadRow>& rows, const HeadMeasure& by) {
+  std::ranges::sort(rows, [&](const HeadRow& x, const HeadRow& y) { return is_worse(x, y, by); });
+}
+
+/// What is found of the heads so far.
+template <class Row>
+struct FoundHeads {
+  std::shared_ptr<const std::vector<Row>> rows;  ///< in any order; null: nothing was asked
+  int all = 0;                                   ///< heads that were asked for
+  bool computing = false;
+  double seconds_left = -1;  ///< negative: unknown
+  std::string file;          ///< that they are of
+};
+using HeadsView = FoundHeads<HeadRow>;
+using KvView = FoundHeads<KvRow>;
+
+}  // namespace attoscope

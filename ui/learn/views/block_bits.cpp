@@ -1,0 +1,267 @@
+#include "ui/learn/views/block_bits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <exception>
+
+#include "imgui.h"
+#include "imgui_stdlib.h"
+#include "kernels/questions/stored_block.h"
+#include "ui/learn/views/view_parts.h"
+#include "ui/widgets/bit_boxes.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr std::size_t most_numbers = 32;
+constexpr std::string_view usual_storage = "e4m3/block:32/e8m0/ceil";
+
+std::string binary(std::uint64_t code, int bits) {
+  std::string digits;
+  for (int i = bits - 1; i >= 0; --i) digits += ((code >> i) & 1U) != 0 ? '1' : '0';
+  return digits;
+}
+
+/// A number of `f`, all of whose codes are numbers where `f` is an element's.
+std::string float_digits(const Format& f, double x) {
+  if (x == 0 || !std::isfinite(x)) {
+    const BitText bits = bits_of(f, x);
+    return bits.sign + bits.exponent + bits.mantissa;
+  }
+  const int e = std::max(std::ilogb(x), min_exponent(f));
+  const double significand = std::ldexp(std::abs(x), -e);  // below 1: subnormal
+  const auto exponent = static_cast<std::uint64_t>(significand < 1 ? 0 : e - min_exponent(f) + 1);
+  const auto mantissa = static_cast<std::uint64_t>(std::ldexp(significand - std::floor(significand), f.mantissa_bits));
+  return (std::signbit(x) ? "1" : "0") + binary(exponent, f.exponent_bits) + binary(mantissa, f.mantissa_bits);
+}
+
+// --- what is asked ----------------------------------------------------------------------------------------------------
+
+struct Asked {
+  Scaling storage;
+  std::vector<float> numbers;  ///< the outlier already in the first
+  float head_amax = 0;         ///< largest magnitude of the head
+};
+
+std::vector<float> numbers_of(const std::vector<std::string>& words, std::string& problem) {
+  std::vector<float> numbers;
+  for (const std::string& word : words) {
+    const auto x = real_of(word);
+    if (!x || !std::isfinite(*x)) problem = refusal("numbers", word, real_expected);
+    numbers.push_back(static_cast<float>(x.value_or(0)));
+  }
+  if (numbers.empty() || numbers.size() > most_numbers)
+    problem = refusal("numbers", std::to_string(numbers.size()) + " numbers", "1 to 32, with commas between them");
+  return numbers;
+}
+
+Asked asked_of(const LessonScene& scene, std::string& problem) {
+  Asked q;
+  try {
+    q.storage = parse_scaling(value_of(scene, "storage", usual_storage));
+    if (!q.storage.is_on()) problem = refusal("storage", "off", scalings_expected);
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  q.numbers = numbers_of(list_of(scene, "numbers", "1"), problem);
+  if (!problem.empty()) return q;
+  q.numbers[0] *= static_cast<float>(whole_of(scene, "outlier", 1, 1, 4096, problem));
+  for (const float x : q.numbers) q.head_amax = std::max(q.head_amax, std::abs(x));
+  q.head_amax = std::max(q.head_amax, static_cast<float>(real_of(scene, "head", 0, problem)));
+  return q;
+}
+
+// --- what is chosen ---------------------------------------------------------------------------------------------------
+
+struct Named {
+  std::string_view storage;
+  Choice choice;
+};
+constexpr std::array<Named, 6> storages{{
+    {"int8/token", {"int8", "8-bit integers and an fp32 scale for all: SageAttention's K, a row each."}},
+    {"e4m3/token", {"FP8", "e4m3 and an fp32 scale for all."}},
+    {"e4m3/block:32/e8m0/ceil", {"MXFP8", "e4m3, 32 numbers with one power of two, rounded up as NVIDIA does."}},
+    {"e4m3/block:32/e8m0/floor", {"MXFP8 OCP", "e4m3, 32 numbers with one power of two, rounded down as OCP MX 1.0 says."}},
+    {"e2m1/block:32/e8m0/floor", {"MXFP4", "e2m1, 32 numbers with one power of two, rounded down as OCP MX 1.0 says."}},
+    {"e2m1/block:16/nvfp4", {"NVFP4", "e2m1, 16 numbers with one e4m3 scale over one fp32 scale of the head."}},
+}};
+
+void choose_storage(LessonScene& scene, const Asked& q) {
+  std::array<Choice, storages.size()> choices;
+  int chosen = -1;
+  for (std::size_t i = 0; i < storages.size(); ++i) {
+    choices[i] = storages[i].choice;
+    if (parse_scaling(storages[i].storage) == q.storage) chosen = static_cast<int>(i);
+  }
+  if (segmented("storage", scene.colours, choices, chosen, scene.width))
+    change(scene, "storage", std::string(storages[static_cast<std::size_t>(chosen)].storage));
+}
+
+void type_numbers(LessonScene& scene) {
+  const WithField field(Face::mono);
+  ImGui::SetNextItemWidth(scene.width);
+  std::string typed = value_of(scene, "numbers", "1");
+  const bool entered = ImGui::InputText("##numbers", &typed, ImGuiInputTextFlags_EnterReturnsTrue);
+  explain("The numbers that share a scale, with commas between them: 1 to 32. Enter sets them.",
+          "x -> scale * round(x / scale)");
+  if (!entered) return;
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= typed.size();) {
+    const std::size_t end = std::min(typed.find(',', at), typed.size());
+    words.push_back(typed.substr(at, end - at));
+    std::erase(words.back(), ' ');
+    at = end + 1;
+  }
+  std::string& complaint = scene.state.bits->complaint;
+  complaint.clear();
+  numbers_of(words, complaint);
+  if (complaint.empty()) change(scene, "numbers", typed);
+}
+
+void choose_outlier(LessonScene& scene) {
+  std::string problem;
+  int outlier = whole_of(scene, "outlier", 1, 1, 4096, problem);
+  const WithWidth width(std::min(scene.width, px(420)));
+  if (slider({"outlier", 1, 256, 1, 4096, true}, scene.colours, outlier)) change(scene, "outlier", std::to_string(outlier));
+  explain("What the first number is multiplied by, before anything is stored.", "x_1 -> outlier * x_1");
+}
+
+// --- what is drawn ----------------------------------------------------------------------------------------------------
+
+/// Boxes of one number at a place; returns their width.
+float draw_boxes(ImVec2 at, const Format& f, const std::string& digits, bool has_sign, const Palette& colours) {
+  const int bits = static_cast<int>(digits.size());
+  const ImVec2 size{px(15) * static_cast<float>(bits), px(18)};
+  draw_bit_boxes(f, {.columns = bits, .digits = digits, .has_sign = has_sign}, at, size, colours);
+  return size.x;
+}
+
+Format boxes_of(const Element& e) {
+  if (e.kind == Element::Kind::integer) return {.exponent_bits = 0, .mantissa_bits = e.bits - 1};
+  return e.format;
+}
+
+/// "2^-3" of a power of two, else as few digits as there are.
+std::string scale_text(double x) {
+  int exponent = 0;
+  return std::frexp(x, &exponent) == 0.5 ? fmt::format("2^{} = {}", exponent - 1, compact(x)) : in_full(x);
+}
+
+/// The scale: its bits, what they are, what they are multiplied by.
+void draw_scale(const LessonScene& scene, const Asked& q, const StoredBlock& block) {
+  const Palette& colours = scene.colours;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = px(22), text_y = at.y + (px(18) - line_height(Face::mono)) / 2;
+  ImGui::InvisibleButton("scale", {scene.width, height});
+  draw_text({at.x, text_y}, Face::mono, colours.text, "scale");
+  float x = at.x + px(64);
+  const auto code = static_cast<double>(block.scale_code);
+  switch (q.storage.scale) {
+    case ScaleFormat::e8m0_scale:
+      x += draw_boxes({x, at.y}, {.exponent_bits = 8, .mantissa_bits = 0}, scale_digits(q.storage.scale, code), false, colours);
+      break;
+    case ScaleFormat::e4m3_scale:
+    case ScaleFormat::nvfp4_scale:
+      x += draw_boxes({x, at.y}, e4m3, scale_digits(q.storage.scale, code), true, colours);
+      break;
+    case ScaleFormat::fp32_scale:
+      x += draw_text({x, text_y}, Face::mono, colours.faint, "fp32");
+  }
+  std::string text = " " + scale_text(code);
+  if (q.storage.scale == ScaleFormat::nvfp4_scale)
+    text += fmt::format(" × {} of the head = {}", compact(static_cast<double>(block.head_scale)),
+                        compact(static_cast<double>(block.scale)));
+  draw_text({x + px(8), text_y}, Face::mono, colours.good, fitted(Face::mono, text, at.x + scene.width - x - px(8)));
+  explain("The scale that all these numbers share, as it is stored: every element is multiplied by it.",
+          scaling_text(q.storage));
+}
+
+/// One number: as given, its element's bits, the element, what it stands for, the error.
+void draw_element(ImVec2 at, float width, double x, double element, double value, const Element& e, const Palette& colours) {
+  const float text_y = at.y + (px(18) - line_height(Face::mono)) / 2;
+  draw_text({at.x + px(72), text_y}, Face::mono, colours.text, compact(x), 1);
+  const float left = at.x + px(84), boxes = draw_boxes({left, at.y}, boxes_of(e), element_digits(e, element), true, colours);
+  float right = left + boxes + px(56);
+  draw_text({right, text_y}, Face::mono, colours.secondary, compact(element), 1);
+  right += px(86);
+  draw_text({right, text_y}, Face::mono, colours.text, compact(value), 1);
+  const bool lost = value == 0 && x != 0, saturates = std::abs(element) == largest(e) && std::abs(x) > std::abs(value);
+  const std::string error = lost ? "lost" : saturates ? "largest" : value == x ? "exact" : signed_scientific(value - x, 1);
+  if (right + px(8) + text_width(Face::mono, error) < at.x + width)
+    draw_text({at.x + width, text_y}, Face::mono, lost || saturates ? colours.bad : colours.faint, error, 1);
+}
+
+void draw_elements(const LessonScene& scene, const Asked& q, const StoredBlock& block) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const auto count = static_cast<int>(q.numbers.size());
+  const int columns = count > 8 && scene.width > px(700) ? 2 : 1, rows = (count + columns - 1) / columns;
+  const float gap = px(28), width = (scene.width - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns),
+              height = px(22);
+  ImGui::InvisibleButton("elements", {scene.width, height * static_cast<float>(rows)});
+  for (int i = 0; i < count; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const ImVec2 place{at.x + static_cast<float>(i / rows) * (width + gap), at.y + static_cast<float>(i % rows) * height};
+    draw_element(place, width, static_cast<double>(q.numbers[k]), static_cast<double>(block.elements[k]),
+                 static_cast<double>(block.value(k)), q.storage.element, scene.colours);
+  }
+  explain("Each number as it is given, the bits of its element, the element, what element times scale is, and the error.",
+          "x -> scale * round(x / scale)");
+}
+
+std::string sentence(const Asked& q, const StoredBlock& block) {
+  double error = 0;
+  int zeros = 0, saturated = 0;
+  for (std::size_t i = 0; i < q.numbers.size(); ++i) {
+    const auto x = static_cast<double>(q.numbers[i]), value = static_cast<double>(block.value(i));
+    error += std::abs(value - x) / static_cast<double>(q.numbers.size());
+    zeros += value == 0 && x != 0;
+    saturated +=
+        std::abs(static_cast<double>(block.elements[i])) == largest(q.storage.element) && std::abs(x) > std::abs(value);
+  }
+  const int scale_bits = q.storage.scale == ScaleFormat::fp32_scale ? 32 : 8;
+  std::string text = fmt::format("{} elements of {} bits and one scale of {}: mean |error| {}", q.numbers.size(),
+                                 bits_of_element(q.storage.element), scale_bits, scientific(error));
+  if (zeros > 0) text += fmt::format(", {} became 0", zeros);
+  if (saturated > 0) text += fmt::format(", {} saturated", saturated);
+  return text + ".";
+}
+
+}  // namespace
+
+std::string element_digits(const Element& e, double x) {
+  if (e.kind != Element::Kind::integer) return float_digits(e.format, x);
+  const auto mask = (std::uint64_t{1} << e.bits) - 1;
+  return binary(static_cast<std::uint64_t>(static_cast<std::int64_t>(std::isfinite(x) ? x : 0)) & mask, e.bits);
+}
+
+std::string scale_digits(ScaleFormat format, double x) {
+  if (format == ScaleFormat::e8m0_scale) return binary(static_cast<std::uint64_t>(std::ilogb(x) + 127), 8);
+  if (format == ScaleFormat::fp32_scale) return binary(std::bit_cast<std::uint32_t>(static_cast<float>(x)), 32);
+  return float_digits(e4m3, x);
+}
+
+std::string draw_block_bits(LessonScene& scene) {
+  std::string problem;
+  const Asked q = asked_of(scene, problem);
+  if (!problem.empty()) return problem;
+  const StoredBlock block = stored_block(q.numbers, q.storage, q.head_amax);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  choose_storage(scene, q);
+  type_numbers(scene);
+  choose_outlier(scene);
+  if (!scene.state.bits->complaint.empty()) label(Face::label, scene.colours.bad, scene.state.bits->complaint);
+  draw_said(scene, scene.colours.secondary, sentence(q, block));
+  draw_scale(scene, q, block);
+  draw_elements(scene, q, block);
+  ImGui::PopStyleVar();
+  return "";
+}
+
+}  // namespace attoscope

@@ -1,0 +1,259 @@
+// Every head of a file at a glance: small pictures, worst first, or a table of what the KV cache may be kept in.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/experiment/rules.h"
+#include "ui/picture/kv_table.h"
+#include "ui/picture/picture_frame.h"
+#include "ui/picture/pictures.h"
+#include "ui/widgets/colours.h"
+#include "ui/widgets/progress.h"
+#include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
+
+namespace attoscope {
+
+namespace {
+
+constexpr float card_width = 176, card_height = 138, small_width = 64, small_height = 96;
+
+/// Why there are no heads to be seen; empty: there are.
+std::string why_no_heads(const Session& session, const PanelInput& input) {
+  const Input& asked = session.experiment.problem.input;
+  if (asked.kind != InputKind::tensors) return "Inputs that are drawn have one head: open or drop a file with many.";
+  if (input.choices.tensors.file != asked.file) return "looking into the file";
+  return "";
+}
+
+bool is_worse(const HeadRow& x, const HeadRow& y, std::size_t by) { return is_worse(x, y, head_measures[by]); }
+
+/// Which heads are on show and in which order, brought up to date. True if there is something else to see.
+template <class Row>
+bool refresh(ShownHeads<Row>& m, const std::shared_ptr<const std::vector<Row>>& rows, int layer) {
+  if (m.found == rows && m.sorted_by == m.sort && m.of_layer == layer) return false;
+  m.found = rows;
+  m.sorted_by = m.sort;
+  m.of_layer = layer;
+  m.shown.clear();
+  if (!rows) return true;
+  for (const Row& row : *rows)
+    if (layer < 0 || row.layer == layer) m.shown.push_back(&row);
+  std::ranges::sort(m.shown, [&](const Row* x, const Row* y) { return is_worse(*x, *y, m.sort); });
+  return true;
+}
+
+/// The largest finite error of all pictures.
+float largest_error(const std::vector<HeadRow>& rows) {
+  float largest = 0;
+  for (const HeadRow& row : rows)
+    for (const float x : row.picture)
+      if (std::isfinite(x)) largest = std::max(largest, x);
+  return largest;
+}
+
+void show_switch(View& view, const Palette& colours) {
+  static constexpr Choice shows[] = {
+      {"outputs", "How far a and b are off in every head, under their methods as they are."},
+      {"KV cache",
+       "What every head loses where its K and V are kept in fewer bits and all else is in bf16: which heads must not be "
+       "quantised. The table of attoscope kv."}};
+  int shown = static_cast<int>(view.heads_show);
+  if (segmented("heads show", colours, shows, shown, px(136))) view.heads_show = static_cast<HeadsShow>(shown);
+}
+
+void sort_combo(std::size_t& sort) {
+  ImGui::SameLine();
+  const WithField f(Face::label);
+  if (begin_combo("##heads sort", std::string(head_measures[sort].title), px(116))) {
+    for (std::size_t i = 0; i < head_measures.size(); ++i) {
+      const HeadMeasure& measure = head_measures[i];
+      if (ImGui::Selectable((std::string(measure.title) + "###" + std::string(measure.key)).c_str(), i == sort)) sort = i;
+      explain(measure.what);
+    }
+    ImGui::EndCombo();
+  } else {
+    explain("By which number heads are ordered, the largest first; those with NaN or infinite elements stand before all.");
+  }
+}
+
+void layer_combo(HeadsState& m, const TensorFileInfo& info) {
+  if (info.layers.size() < 2) return;
+  if (m.layer >= static_cast<int>(info.layers.size())) m.layer = -1;
+  ImGui::SameLine();
+  const WithField f(Face::label);
+  const std::string all = "all layers";
+  const std::string now = m.layer < 0 ? all : info.layers[static_cast<std::size_t>(m.layer)].name;
+  if (begin_combo("##heads layer", fitted(Face::label, now, px(80)), px(116))) {
+    if (ImGui::Selectable((all + "###all").c_str(), m.layer < 0)) m.layer = -1;
+    for (int i = 0; i < static_cast<int>(info.layers.size()); ++i)
+      if (ImGui::Selectable((info.layers[static_cast<std::size_t>(i)].name + "###layer " + std::to_string(i)).c_str(),
+                            i == m.layer))
+        m.layer = i;
+    ImGui::EndCombo();
+  } else {
+    explain("Only the heads of this layer.");
+  }
+}
+
+/// How many heads are found, and the button that stops the search or goes on with it.
+template <class Row>
+void progress(HeadsState& m, const FoundHeads<Row>& heads, const Palette& colours, Requests& requests) {
+  const std::size_t found = heads.rows ? heads.rows->size() : 0;
+  const bool all = heads.all > 0 && found >= static_cast<std::size_t>(heads.all);
+  const std::string text =
+      all             ? fmt::format("{} heads", found)
+      : heads.all > 0 ? fmt::format("{} of {} heads", found, heads.all) + (m.stopped ? "" : time_left(heads.seconds_left))
+                      : "looking at the heads";
+  ImGui::SameLine();
+  if (text_width(Face::small, text) + (all ? 0 : px(64)) > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
+  ImGui::AlignTextToFramePadding();
+  label(Face::small, colours.secondary, text);
+  if (all) return;
+  ImGui::SameLine();
+  if (push_button(m.stopped ? "go on###heads stop" : "stop###heads stop", colours, false, {px(56), 0})) {
+    m.stopped = !m.stopped;
+    requests.side.stop_heads = m.stopped;
+  }
+  explain(m.stopped ? "Computes the heads that are missing." : "Stops; the heads that were found stay.");
+}
+
+/// The deviation of a as a small picture; neighbours of one colour are one rectangle.
+void draw_small(const HeadRow& row, ImVec2 at, const ColourTable& table, const Mapping& how) {
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  const float wide = px(small_width) / HeadRow::across, high = px(small_height) / HeadRow::down;
+  for (int y = 0; y < HeadRow::down; ++y) {
+    const float* const line = row.picture.data() + static_cast<std::ptrdiff_t>(y) * HeadRow::across;
+    for (int x = 0, end = 0; x < HeadRow::across; x = end) {
+      const int entry = colour_entry(line[x], how);
+      for (end = x + 1; end < HeadRow::across && colour_entry(line[end], how) == entry;) ++end;
+      list->AddRectFilled({at.x + static_cast<float>(x) * wide, at.y + static_cast<float>(y) * high},
+                          {at.x + static_cast<float>(end) * wide, at.y + static_cast<float>(y + 1) * high},
+                          table[static_cast<std::size_t>(entry)]);
+    }
+  }
+}
+
+void draw_numbers(const HeadRow& row, ImVec2 at, const Palette& colours) {
+  const float step = line_height(Face::mono_small) + px(3);
+  const auto line = [&](Colour colour, const std::string& text) {
+    draw_text(at, Face::mono_small, colour, text);
+    at.y += step;
+  };
+  line(colours.a, "a " + scientific(row.a_rel, 2));
+  line(colours.b, "b " + scientific(row.b_rel, 2));
+  line(colours.text, fmt::format("a/b {:.3g}", row.ratio));
+  line(colours.secondary, fmt::format("{:.2g} resc.", row.rescales));
+  line(colours.secondary, fmt::format("S {:.3g}", row.largest_score));
+  if (row.nonfinite > 0) line(colours.bad, fmt::format("{:.0f} NaN", row.nonfinite));
+}
+
+std::string numbers_text(const HeadRow& row) {
+  std::string text;
+  for (const HeadMeasure& m : head_measures) text += fmt::format("{:<15} {:.4g}\n", m.title, row.*m.value);
+  text.pop_back();
+  return text;
+}
+
+/// What all cards need.
+struct Cards {
+  const TensorFileInfo& info;
+  const ColourTable& table;
+  const Mapping& how;
+  const Palette& colours;
+  int open = 0;  ///< the head that the session shows
+};
+
+/// True if the card was clicked.
+bool draw_card(const HeadRow& row, const Cards& cards) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(card_width), px(card_height)};
+  const bool clicked = ImGui::InvisibleButton(("##head " + std::to_string(row.head)).c_str(), size);
+  const auto place = static_cast<std::size_t>(row.head);
+  const std::string name =
+      place < cards.info.head_names.size() ? cards.info.head_names[place] : fmt::format("head {}", row.head);
+  const bool hovered = ImGui::IsItemHovered();
+  explain(name + ": a click opens it, Ctrl+Z comes back.", numbers_text(row));
+  ImDrawList* const list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(at, {at.x + size.x, at.y + size.y}, cards.colours.raised, px(4));
+  if (hovered || row.head == cards.open)
+    list->AddRect(at, {at.x + size.x, at.y + size.y}, hovered ? cards.colours.text : cards.colours.accent, px(4));
+  draw_text({at.x + px(8), at.y + px(6)}, Face::small, cards.colours.text, fitted(Face::small, name, size.x - px(16)));
+  const ImVec2 picture{at.x + px(8), at.y + px(30)};
+  draw_small(row, picture, cards.table, cards.how);
+  draw_numbers(row, {picture.x + px(small_width + 10), picture.y}, cards.colours);
+  return clicked;
+}
+
+template <class Row>
+void open_head(Session& session, const Row& row) {
+  Problem& p = session.experiment.problem;
+  const bool same_sizes = shape_of(p) == row.shape;
+  p = with_shape(with_head(p, row.head), row.shape);
+  session.view.picture = PictureKind::output;
+  if (!same_sizes) session.view.zoom = {}, session.view.cell_row = session.view.cell_col = session.view.scrubbed_tile = -1;
+}
+
+void draw_cards(Session& session, const PanelInput& input, const HeadsState& m, const Palette& colours) {
+  const ColourTable table = colour_table(false, session.view.theme);
+  const float range = m.largest > 0 ? m.largest : 1;
+  const Mapping how =
+      mapping({.diverging = false, .log = true, .range = range, .knee = range / 300, .theme = session.view.theme});
+  const Cards cards{input.choices.tensors, table, how, colours, session.experiment.problem.input.index};
+  const float gap = px(8), room = ImGui::GetContentRegionAvail().x;
+  const int across = std::max(1, static_cast<int>((room + gap) / (px(card_width) + gap)));
+  const std::vector<const HeadRow*>& shown = m.outputs.shown;
+  const int count = static_cast<int>(shown.size());
+  const HeadRow* clicked = nullptr;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, gap});
+  ImGuiListClipper clipper;
+  clipper.Begin((count + across - 1) / across, px(card_height) + gap);
+  while (clipper.Step())
+    for (int line = clipper.DisplayStart; line < clipper.DisplayEnd; ++line)
+      for (int i = line * across; i < std::min(count, (line + 1) * across); ++i) {
+        if (i > line * across) ImGui::SameLine();
+        if (draw_card(*shown[static_cast<std::size_t>(i)], cards)) clicked = shown[static_cast<std::size_t>(i)];
+      }
+  ImGui::PopStyleVar();
+  if (clicked != nullptr) open_head(session, *clicked);
+}
+
+/// The heads that are found of the file on show.
+template <class Row>
+FoundHeads<Row> of_the_file(const Session& session, const FoundHeads<Row>& heads) {
+  return heads.file == session.experiment.problem.input.file ? heads : FoundHeads<Row>{};
+}
+
+void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, const Palette& colours, Requests& requests) {
+  const HeadsView heads = of_the_file(session, input.side.heads);
+  if (refresh(m.outputs, heads.rows, m.layer)) m.largest = heads.rows ? largest_error(*heads.rows) : 0;
+  sort_combo(m.outputs.sort);
+  layer_combo(m, input.choices.tensors);
+  progress(m, heads, colours, requests);
+  if (ImGui::BeginChild("heads", {0, 0})) draw_cards(session, input, m, colours);
+  ImGui::EndChild();
+}
+
+void draw_kv(Session& session, const PanelInput& input, HeadsState& m, const Palette& colours, Requests& requests) {
+  const KvView heads = of_the_file(session, input.side.kv);
+  if (refresh(m.kv, heads.rows, m.layer)) measure_kv(m);
+  layer_combo(m, input.choices.tensors);
+  progress(m, heads, colours, requests);
+  const int open = session.experiment.problem.input.index;
+  if (const KvRow* const clicked = draw_kv_table(m, input.choices.tensors, open, colours)) open_head(session, *clicked);
+}
+
+}  // namespace
+
+void draw_heads(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
+                const Box& room) {
+  HeadsState& m = all.heads;
+  const std::string why = why_no_heads(session, input);
+  if (!why.empty()) return draw_instead(places(room.min, room.max, {.side = 0, .below = 0, .bars = 0}), why, colours);
+  const bool of_kv = session.view.heads_show == HeadsShow::kv_cache;
+  (of_kv ? requests.side.kv : requests.side.heads) = !m.stopped;
+  show_switch(session.view, colours);
+  of_kv ? draw_kv(session, input, m, colours, requests) : draw_outputs(session, input, m, colours, requests);
+}
+
+}  // namespace attoscope
