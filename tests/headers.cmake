@@ -1,5 +1,5 @@
 # Every header compiles alone. Where a source of its folder includes it first, as NAME.cpp does NAME.h, that source shows it (in
-# builds with sanitizers, where nothing is precompiled, down to the standard's headers); the others have one small source each.
+# clang's builds, where nothing is precompiled, down to the standard's headers); the others have one small source each.
 if(ATTOSCOPE_SANITIZE)
   return()
 endif()
@@ -57,7 +57,7 @@ endforeach()
 
 add_library(attoscope_headers OBJECT ${sources})
 target_compile_options(attoscope_headers PRIVATE -O0)
-foreach(target attoscope_kernels attoscope_ui_testing attoscope_app attoscope_warnings GTest::gtest)
+foreach(target attoscope_kernels attoscope_ui attoscope_app attoscope_warnings GTest::gtest)
   if(TARGET ${target})
     target_link_libraries(attoscope_headers PRIVATE ${target})
   endif()

@@ -127,7 +127,7 @@ TEST(Bounded, TensorsOfAHundredGigabytes) {
   const std::string header = testing::npy(testing::npy_header("<f2", "(51200, 1024, 1024)", "True"), "");
   const std::string path = sparse(scratch, "x.npy", header, header.size() + huge);
   soon([&] {
-    Input input = parse_input(path + "," + path + "," + path + ":7");
+    Input input = parse_input(path + "," + path + "," + path + "[h n d]:7");
     EXPECT_THAT(sentence_of<std::runtime_error>([&] { load_tensors(input); }),
                 AllOf(HasSubstr("x.npy is in Fortran order"), HasSubstr("107374182400 bytes"), HasSubstr("expected at most")));
     KernelOutput output = parse_kernel_output(path + ":7");

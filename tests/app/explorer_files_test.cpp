@@ -88,7 +88,7 @@ TEST_F(ExplorerFiles, LargeTensorsComeByAndBy) {
   EXPECT_THAT(input.messages.error, IsEmpty());
   EXPECT_EQ(session.experiment.problem.n, 1 << 17);
   EXPECT_FALSE(input.answer.reading);
-  EXPECT_EQ(input.choices.tensors.n, 1 << 17);
+  EXPECT_EQ(input.choices.tensors.shape.n, 1 << 17);
 }
 
 TEST_F(ExplorerFiles, ReadingCanBeStopped) {
@@ -125,6 +125,57 @@ TEST_F(ExplorerFiles, ASessionThatNamesLargeTensorsIsAnsweredOnceTheyAreThere) {
   session.experiment.problem.input = parse_input(scratch_.write("x.safetensors", std::string(5 << 20, 'x')));
   EXPECT_THAT(settled(session).messages.error, HasSubstr("header length is"));
   EXPECT_THAT(settled(session).messages.error, HasSubstr("header length is")) << "it is said once and not read again";
+}
+
+/// Six tokens of three heads, whose outputs are in another file of the same folder.
+TEST_F(ExplorerFiles, AFolderOfACallIsDropped) {
+  using testing::entry;
+  std::filesystem::create_directories(scratch_ / "dump/run_call0001");
+  const std::string inputs = "{" + entry("arg_1", "F32", "[6,3,2]", 0, 144) + "," + entry("arg_2", "F32", "[6,1,2]", 144, 192) +
+                             "," + entry("arg_3", "F32", "[6,1,2]", 192, 240) + "}";
+  scratch_.write("dump/run_call0001/inputs.safetensors", testing::safetensors(inputs, 240));
+  scratch_.write("dump/run_call0001/outputs.safetensors",
+                 testing::safetensors("{" + entry("result", "F32", "[6,3,2]", 0, 144) + "}", 144));
+  Session session = small_session();
+  explorer_.open_dropped(session, {scratch_ / "dump"});
+  const PanelInput input = settled(session);
+  EXPECT_THAT(input.messages.error, IsEmpty());
+  EXPECT_EQ(session.experiment.problem.n, 6);
+  EXPECT_EQ(session.experiment.problem.d, 2);
+  EXPECT_EQ(input.choices.tensors.heads, 3);
+  EXPECT_EQ(session.experiment.a.algorithm, Algorithm::loaded) << "its result is your kernel's output";
+  ASSERT_TRUE(session.experiment.loaded.values);
+  EXPECT_EQ(input.choices.output.heads, 3);
+  session.experiment.problem.input.index = 2;
+  session.experiment.problem.input.tensors.reset();
+  settled(session);
+  EXPECT_EQ(session.experiment.loaded.index, 2) << "the output's head follows";
+}
+
+TEST_F(ExplorerFiles, FilesOfTwoLayersAreDroppedTogether) {
+  Session session = small_session();
+  std::vector<std::string> files;
+  for (const char* const layer : {"4", "11"})
+    for (const char* const part : {"v", "q", "k"})
+      files.push_back(zeros("layer" + std::string(layer) + "_" + part + ".npy", 5, 4));
+  explorer_.open_dropped(session, files);
+  const PanelInput input = settled(session);
+  EXPECT_THAT(input.messages.error, IsEmpty());
+  ASSERT_EQ(input.choices.tensors.layers.size(), 2U);
+  EXPECT_EQ(input.choices.tensors.head_names[1], "layer 11, head 0");
+  explorer_.open_dropped(session, {files[0], files[1]});
+  EXPECT_THAT(settled(session).messages.error, StartsWith("Drop one .safetensors, .npz, .npy or session file, a folder, or"));
+}
+
+TEST_F(ExplorerFiles, ALayerThatCannotBeShownIsNamed) {
+  using testing::entry;
+  const std::string header = "{" + entry("0.q", "F32", "[2,3]", 0, 24) + "," + entry("0.k", "F32", "[2,3]", 24, 48) + "," +
+                             entry("0.v", "F32", "[2,3]", 48, 72) + "," + entry("1.q", "F32", "[2,3]", 72, 96) + "," +
+                             entry("1.k", "F32", "[3,2]", 96, 120) + "," + entry("1.v", "F32", "[2,3]", 120, 144) + "}";
+  Session session = small_session();
+  explorer_.open_dropped(session, {scratch_.write("x.safetensors", testing::safetensors(header, 144))});
+  EXPECT_THAT(settled(session).messages.notice,
+              ::testing::AllOf(StartsWith("One layer cannot be shown: "), HasSubstr("tensor '1.k' has shape [3, 2]")));
 }
 
 TEST_F(ExplorerFiles, LongTextIsPastedByAndBy) {

@@ -181,19 +181,22 @@ TEST(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
   };
   const Outcome tokens = with("--k", tensor_file(call, "k.npy", "(41, 8)", 41 * 8));
   EXPECT_EQ(tokens.code, 1);
-  EXPECT_THAT(tokens.err, HasSubstr("k.npy has shape [41, 8], expected batch, tokens and d like q's [40, 8]"));
-  EXPECT_THAT(with("--v", tensor_file(call, "v.npy", "(40, 16)", 640)).err, HasSubstr("expected the shape of k, [40, 8]"));
+  EXPECT_THAT(tokens.err, HasSubstr("v.npy has shape [40, 8], expected batch, heads and tokens like k's [41, 8]"));
+  EXPECT_THAT(with("--v", tensor_file(call, "v.npy", "(40, 16)", 640)).err,
+              HasSubstr("v.npy has shape [40, 16], expected as many columns as k: judge knows no others"));
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(2, 40, 8)", 640)).err, HasSubstr("expected a shape like q's [40, 8]"));
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(8, 40)", 320)).err, HasSubstr("has shape [8, 40]"));
   EXPECT_THAT(with("--o", call.scratch / "none.npy").err, HasSubstr("none.npy"));
   EXPECT_THAT(with("--o", "o.txt").err, HasSubstr("--o 'o.txt' is not understood, expected FILE.npy, FILE.safetensors or "));
   EXPECT_THAT(with("--mask", "diagonal").err, HasSubstr("diagonal"));
+  EXPECT_THAT(attoscope(call.command({"--like", "sage2"})).err,
+              HasSubstr("--like is 'sage2', expected a kernel that stores nothing with scales"));
   EXPECT_EQ(with("--mask", "diagonal").code, 2);
   EXPECT_EQ(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).code, 2);
   EXPECT_THAT(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).err, HasSubstr("--k is missing"));
   EXPECT_THAT(attoscope(call.command({"--head", "1"})).err, HasSubstr("--head is 1, expected 0 to 0"));
   EXPECT_THAT(attoscope(call.command({"--json", call.file("q")})).err, HasSubstr("--json writes this file, too"));
-  EXPECT_THAT(attoscope(call.command({"--layout", "hnd"})).err, HasSubstr("expected bhnd or bnhd"));
+  EXPECT_THAT(attoscope(call.command({"--layout", "dnh"})).err, HasSubstr("--layout is 'dnh', expected h n d, b h n d, n h d"));
 }
 
 /// A safetensors file of these tensors, all of the same type and shape.

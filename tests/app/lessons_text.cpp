@@ -14,8 +14,10 @@
 #include "app/files/files.h"
 #include "app/session/probe_checks.h"
 #include "app/sweep/axis.h"
+#include "kernels/arithmetic/element.h"
 #include "kernels/arithmetic/tensor_core_dot.h"
 #include "kernels/deviation/fields.h"
+#include "kernels/experiment/scaling.h"
 #include "kernels/experiment/traffic.h"
 #include "kernels/questions/sum_drift.h"
 #include "tests/app/lesson_prose.h"
@@ -81,9 +83,9 @@ std::string rewritten(std::string text, const LessonNumber& number, const std::s
   return text;
 }
 
-TEST(LessonsText, ThirteenLessonsOfFiveToNineSteps) {
+TEST(LessonsText, FourteenLessonsOfFiveToNineSteps) {
   const Lessons lessons = read_lessons(lessons_directory());
-  ASSERT_EQ(lessons.size(), 13u);
+  ASSERT_EQ(lessons.size(), 14u);
   for (std::size_t i = 0; i < lessons.size(); ++i) {
     SCOPED_TRACE(lessons[i].name);
     EXPECT_EQ(std::stoul(lessons[i].name.substr(0, 2)), i + 1);
@@ -217,7 +219,7 @@ std::vector<double> row_sums(const std::vector<double>& scores) {
   Experiment e = lesson_experiment();
   const int n = static_cast<int>(scores.size());
   e.format = fp32;
-  e.problem.input = given({n, 1, std::vector<double>(scores.size(), 1), scores, scores});
+  e.problem.input = given({n, n, 1, 1, std::vector<double>(scores.size(), 1), scores, scores});
   e.problem.n = n;
   e.problem.d = 1;
   e.problem.scale = 1;
@@ -355,11 +357,40 @@ std::vector<Fact> facts_of_tensor_cores() {
           {"13", "256", std::exp2(8)}};
 }
 
+std::vector<Fact> facts_of_scales() {
+  constexpr int n = 1024, d = 64;  // of the example's heads
+  const auto bits = [](const char* storage) { return bits_per_element(parse_scaling(storage), ScaledTensor::K, n, d); };
+  const ElementRounder<double> to_e4m3(element_e4m3), to_int8(element_int8);
+  std::vector<Fact> facts{{"14", "8.0005", bits("int8/head")},
+                          {"14", "8.03", bits("int8/channel")},
+                          {"14", "8.5", bits("int8/token")},
+                          {"14", "9", bits("int8/block:32")},
+                          {"14", "8.25", bits("e4m3/block:32/e8m0/ceil")},
+                          {"14", "4.25", bits("e2m1/block:32/e8m0/ceil")},
+                          {"14", "4.5", bits("e2m1/block:16/e4m3")},
+                          {"14", "496", std::floor(std::ldexp(0.97, 9))},
+                          {"14", "448", to_e4m3(std::ldexp(0.97, 9))},
+                          {"14", "127", largest(element_int8)},
+                          {"14", "0", to_int8(0.9 / (254 / largest(element_int8)))},
+                          {"14", "6", largest(element_e2m1)},
+                          {"14", "32", double(parse_scaling("e4m3/block:32/e8m0/ceil").block)},
+                          {"14", "16", double(parse_scaling("e2m1/block:16/nvfp4").block)},
+                          {"14", "256", std::exp2(8)}};
+  const double scale = 4.0 / 127, stored = to_int8(3 / scale);  // of the stepper's first tile
+  facts.push_back({"14", "95", stored});
+  facts.push_back({"14", "2.9921", stored * scale});
+  const ElementRounder<double> to_e2m1(element_e2m1);
+  for (const auto& [said, x] : {std::pair{"0.5", 0.5}, std::pair{"1.5", 1.5}, std::pair{"6", 6.0}})
+    facts.push_back({"14", said, to_e2m1(x)});
+  return facts;
+}
+
 std::vector<Fact> facts() {
   std::vector<Fact> all = facts_of_formats();
   for (const Fact& f : facts_of_results()) all.push_back(f);
   for (const Fact& f : facts_of_derivations()) all.push_back(f);
   for (const Fact& f : facts_of_tensor_cores()) all.push_back(f);
+  for (const Fact& f : facts_of_scales()) all.push_back(f);
   return all;
 }
 

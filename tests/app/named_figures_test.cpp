@@ -8,6 +8,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"
 #include "tests/reference/plain.h"
+#include "tests/reference/plain_scaling.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -31,11 +32,24 @@ Output plain_output(const Result& r, const Method& method) {
 std::vector<double> plain_truth(const Result& r) {
   std::vector<double> truth;
   for (const int row : r.rows) {
-    const Keys keys = visible_keys(r.experiment.problem.mask, row, r.experiment.problem.n);
+    const Keys keys = visible_keys(r.experiment.problem, row);
     for (const long double x : plain::softmax(r.experiment.problem, *r.inputs, row, keys))
       truth.push_back(static_cast<double>(x));
   }
   return truth;
+}
+
+/// The truth on what the method stores; of its inputs where it stores nothing with scales.
+std::vector<double> plain_stored_truth(const Result& r, const Method& m, const std::vector<double>& truth) {
+  if (!m.scaling.stores()) return truth;
+  const Experiment& e = r.experiment;
+  const auto floats = [](const std::vector<double>& x) { return std::vector<float>(x.begin(), x.end()); };
+  const plain::Stored<float> s = plain::stored(floats(r.inputs->q), floats(r.inputs->k), floats(r.inputs->v), r.inputs->shape(),
+                                               m, e.format, e.problem.seed);
+  std::vector<double> stored;
+  for (const int row : r.rows)
+    for (const double x : plain::truth_of_stored(e.problem, s, row, visible_keys(e.problem, row))) stored.push_back(x);
+  return stored;
 }
 
 /// What the figures measure.
@@ -63,6 +77,9 @@ PointSummary plain_summary(const Experiment& e) {
   s.a_minus_b = plain_deviation(a.values, b.values);
   s.golden_rms = plain_deviation(truth, std::vector<double>(truth.size())).rms;
   s.rescales = a.rescales;
+  const std::vector<double> stored = plain_stored_truth(r, e.a, truth);
+  s.a_storage = plain_deviation(stored, truth).rms;
+  s.a_arithmetic = plain_deviation(a.values, stored).rms;
   for (int t = 2; t <= (e.problem.n + e.a.block_k - 1) / e.a.block_k; ++t) s.expected_rescales += 1.0 / t;  // H_T - 1
   return s;
 }

@@ -101,7 +101,7 @@ PointSummary worth(double x) {
   return s;
 }
 
-constexpr std::uint64_t point_bytes = PointPack::record_bytes(40 * 8);
+constexpr std::uint64_t point_bytes = PointPack::record_bytes(44 * 8);
 
 /// How many of the points of these seeds are known.
 int known(const PointCache& cache, std::uint64_t begin, std::uint64_t end) {

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
 #include "app/json/json.h"
@@ -50,7 +51,11 @@ std::set<std::string> plain_numbers(const std::string& sentence) {
     std::string word = sentence.substr(i, end - i);
     while (word.ends_with('.')) word.pop_back();
     const bool joined = i > 0 && (sentence[i - 1] == '-' || sentence[i - 1] == '/');
-    const bool cited = i >= 6 && sentence.compare(i - 6, 6, "arXiv ") == 0;
+    const auto follows = [&](std::string_view name) {
+      return i >= name.size() && sentence.compare(i - name.size(), name.size(), name) == 0;
+    };
+    const bool cited =
+        follows("arXiv ") || follows("layer ") || follows("Layer ") || follows("head ") || follows("SageAttention ");
     const bool digit = !word.empty() && std::isdigit(static_cast<unsigned char>(word[0])) != 0;
     if (!joined && !cited && digit && to_number<double>(word)) numbers.insert(word);
     i = end + 1;
@@ -65,6 +70,10 @@ bool is_accounted_for(const std::string& number, const Probe& probe) {
   const nlohmann::json flat = nlohmann::json::parse(json_text(experiment_json(probe.experiment))).flatten();
   for (const auto& [path, value] : flat.items())
     if (value.is_number() && value.get<double>() == number_of(number)) return true;
+  for (const auto& [path, value] : flat.items())  // "e4m3/block:32/e8m0/floor", "e4m3/x256/shift"
+    if (path.find("/scaling/") != std::string::npos && value.is_string() &&
+        plain_numbers(std::regex_replace(value.get<std::string>(), std::regex("[/:x]"), " ")).contains(number))
+      return true;
   return probe.experiment.a.block_q * probe.experiment.a.block_k == number_of(number);
 }
 

@@ -34,7 +34,7 @@ Experiment dropped(const Case& c, const std::string& tensor, const char* mask) {
   const std::string file = std::string("tests/data/pytorch/") + c.name + ".safetensors";
   const JudgedFiles files({.input = file, .q = {}, .k = {}, .v = {}, .o = file + ":" + tensor});
   Experiment e = default_experiment();
-  e.problem = with_sizes(e.problem, files.n(), files.d());
+  e.problem = with_shape(e.problem, AttentionShape::square(files.n(), files.d()));
   e.problem.mask = parse_mask(mask), e.problem.scale = c.scale;
   e.problem.input = {.kind = InputKind::tensors, .file = file, .digest = 1, .tensors = files.inputs(0)};
   KernelOutput output{.file = file,

@@ -137,8 +137,8 @@ TEST(RunCommand, SavesMatricesThatCanBeReadAgain) {
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 6);
   const TensorFileInfo info = describe_tensors(directory + "/golden.npy," + directory + "/a.npy," + directory + "/b.npy");
-  EXPECT_EQ(info.n, 48);
-  EXPECT_EQ(info.d, 16);
+  EXPECT_EQ(info.shape.n, 48);
+  EXPECT_EQ(info.shape.d, 16);
   EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "r.json"))["rows"], 48);
 
   // What was saved, given back, is the same question: the same answer, bit for bit.

@@ -76,8 +76,16 @@ Session unusual() {
   s.experiment.b.order = SumOrder::interleaved;
   s.experiment.b.sum_lanes = 5;
   s.experiment.b.reverse_keys = true;
+  s.experiment.a.scaling.K = parse_scaling("int8/rows:48/most:2.25/plus:0.001/reciprocal/away/to:fp16");
+  s.experiment.a.scaling.smooth_Q = 64;
+  s.experiment.a.scaling.smoothed = to_format(Format{6, 9});
+  s.experiment.b.scaling.V = parse_scaling("e2m1/block:16/nvfp4");
+  s.experiment.b.scaling.P = parse_scaling("e2m1/block:16/e4m3/x2688/unrounded/shift");
   s.view.field = Field::b_ulps;
+  s.view.second_field = Field::a_storage;
   s.view.scale = ValueScale::linear;
+  s.view.picture = PictureKind::heads;
+  s.view.heads_show = HeadsShow::kv_cache;
   s.view.range_pinned = true;
   s.view.range = 5e-324 * 1e10;
   s.view.show_tiles = true;

@@ -212,6 +212,9 @@ TEST_F(TexturePictures, OfAResultOnAGpuAreThoseOfTheSameResultOnTheCpu) {
       EXPECT_EQ(shown(sharing, gpu.image), shown(sending, cpu.image));
     }
   EXPECT_EQ(log.painted, 4);
+  refresh_values(gpu, on_gpu, Field::a_storage);
+  refresh_image(gpu, {0, 0, 96, 16}, width, height);
+  EXPECT_FALSE(gpu.image.pixels.empty()) << "of parts of an error a GPU has no matrix";
   refresh_values(gpu, on_cpu, Field::a);
   refresh_image(gpu, {0, 0, 96, 16}, width, height);
   EXPECT_FALSE(gpu.image.source.on_device) << "the matrices of the result before would stay";

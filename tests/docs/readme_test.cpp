@@ -65,7 +65,8 @@ bool any_fits(const fs::path& pattern) {
   });
 }
 
-bool is_placeholder(std::string_view path) {
+/// Whether a part of the path stands for any name: "NAME", "NN", "ROOM".
+bool stands_for_any_file(std::string_view path) {
   return path.find("NAME") != path.npos || path.find("NN") != path.npos || path.find("ROOM") != path.npos;
 }
 
@@ -100,7 +101,7 @@ TEST(Readme, LinksLeadSomewhere) {
 TEST(Readme, FilesThatAreNamedExist) {
   for (const fs::path& readme : readmes())
     for (const std::string& path : matches(prose_of(readme), "`([A-Za-z0-9_./*-]+)`"))
-      if (names_a_file(path) && !is_placeholder(path)) {
+      if (names_a_file(path) && !stands_for_any_file(path)) {
         EXPECT_TRUE(exists_beside(readme, path)) << readme.string() << " names " << path << ", which is not there";
       }
 }

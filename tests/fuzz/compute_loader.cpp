@@ -67,6 +67,23 @@ class ByteFields {
     if (kind % 4 == 2) format(key, (x = to_format(bf16)).format);
     x.stochastic = x.kind != Rounding::Kind::exact && kind > 192;
   }
+  void scaling(std::string_view, Scaling& x) {
+    const std::uint64_t kind = bytes_.bits(1);
+    if (kind % 4 != 0) return;
+    x.element = named_elements[kind / 4 % named_elements.size()].element;
+    x.granularity = static_cast<Granularity>(bytes_.bits(1) % granularity_names.size());
+    x.block = has_block(x.granularity) ? 1 << bytes_.bits(1) % 8 : 0;
+    x.scale = static_cast<ScaleFormat>(bytes_.bits(1) % scale_format_names.size());
+    x.rule = static_cast<ScaleRule>(bytes_.bits(1) % 3);
+    x.quotient = static_cast<Quotient>(bytes_.bits(1) % quotient_names.size());
+    const std::uint64_t flags = bytes_.bits(1);
+    if ((flags & 1) != 0) x.factor = 448, x.rule = x.granularity == Granularity::head ? ScaleRule::fixed : x.rule;
+    if (x.granularity != Granularity::head && x.granularity != Granularity::block) x.factor = 1;
+    x.tie = (flags & 2) != 0 && x.element.kind == Element::Kind::integer ? Tie::away : Tie::even;
+    x.shifts = (flags & 4) != 0;
+    x.in_operand = (flags & 8) != 0;
+    x.operand = x.in_operand && (flags & 16) != 0 ? to_main : exact;
+  }
   void policy(std::string_view, Precision& x) { x = policies()[bytes_.bits(1) % policies().size()].precision; }
   void text(std::string_view, const std::string&) {}
   void hex(std::string_view, std::uint64_t) {}
@@ -79,10 +96,12 @@ class ByteFields {
   Bytes& bytes_;
 };
 
-Tensors tensors_of(Bytes& bytes, int n, int d) {
-  Tensors t{n, d, {}, {}, {}};
-  for (std::vector<double>* const x : {&t.q, &t.k, &t.v})
-    for (int i = 0; i < n * d; ++i) x->push_back(bytes.number());
+Tensors tensors_of(Bytes& bytes, const AttentionShape& shape) {
+  Tensors t = Tensors::shaped(shape);
+  const auto fill = [&](std::vector<double>& x, int count) {
+    for (int i = 0; i < count; ++i) x.push_back(bytes.number());
+  };
+  fill(t.q, t.n * t.d), fill(t.k, t.n_k * t.d), fill(t.v, t.n_k * t.d_v);
   return t;
 }
 
@@ -92,10 +111,12 @@ Experiment experiment_of(Bytes& bytes) {
   ByteFields fields(bytes);
   visit_experiment(fields, e);
   e.problem.n = 1 + e.problem.n % 20;
+  e.problem.n_k = e.problem.n_k % 20;
   e.problem.d = 1 + e.problem.d % 6;
+  e.problem.d_v = e.problem.d_v % 6;
   e.problem.rows = std::min(e.problem.rows, e.problem.n);
   e.problem.traced_row = e.problem.traced_row % e.problem.n;
-  if (e.problem.input.kind == InputKind::tensors) e.problem.input = given(tensors_of(bytes, e.problem.n, e.problem.d));
+  if (e.problem.input.kind == InputKind::tensors) e.problem.input = given(tensors_of(bytes, shape_of(e.problem)));
   for (Method* const m : {&e.a, &e.b})
     if (m->algorithm == Algorithm::loaded || m->algorithm == Algorithm::hardware) m->algorithm = Algorithm::flash2;
   return e;

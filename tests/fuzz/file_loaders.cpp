@@ -1,6 +1,7 @@
 // What is read of files: tensors, archives, checkpoints. The files lie in memory.
 #include "app/files/zip.h"
 #include "app/judge/judged_files.h"
+#include "app/tensors/call_files.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/npy_numbers.h"
@@ -16,7 +17,7 @@ namespace {
 
 /// The same bytes under every name that tells how they are read.
 const MemoryFile& file() {
-  static const MemoryFile only({"x.safetensors", "x.npy", "x.zip", "x"});
+  static const MemoryFile only({"x.safetensors", "x.npy", "x.npz", "x.zip", "x"});
   return only;
 }
 
@@ -31,7 +32,7 @@ void load_tensor_files(std::string_view bytes) {
   const TensorFileInfo info = describe_tensors(input.file);
   input.index = info.heads - 1;
   load_tensors(input);
-  expect_that(input.tensors->q.size() == static_cast<std::size_t>(info.n) * static_cast<std::size_t>(info.d),
+  expect_that(input.tensors->q.size() == static_cast<std::size_t>(info.shape.n) * static_cast<std::size_t>(info.shape.d),
               "tensors of another size than the file says");
 }
 
@@ -67,12 +68,14 @@ std::vector<std::string> kernel_outputs() {
           npy(npy_header("<f4", "(2, 4, 2)"), bytes)};
 }
 
-/// The first byte says in which layout the heads are.
+/// The first byte says in which layout the heads are, or that their shapes tell it.
 void load_judged_calls(std::string_view bytes) {
   if (bytes.empty()) return;
   const bool is_list = is_npy(bytes.substr(1));
-  const std::string path = file().holding(bytes.substr(1), is_list ? "x.npy" : "x.safetensors"), each = is_list ? path : "";
-  const JudgedFiles files({path, each, each, each, each, bytes[0] == 't' ? HeadLayout::bnhd : HeadLayout::bhnd});
+  const std::string file_path = file().holding(bytes.substr(1), is_list ? "x.npy" : "x.safetensors"),
+                    path = is_list ? "" : file_path, each = is_list ? file_path : "";
+  const std::optional<HeadLayout> layout = parse_layout(bytes[0] == 't' ? "bnhd" : bytes[0] == 's' ? "n(2d)" : "");
+  const JudgedFiles files({path, each, each, each, each, layout});
   const auto elements = static_cast<std::size_t>(files.n()) * static_cast<std::size_t>(files.d());
   const int last = files.heads() - 1;
   const std::shared_ptr<const Tensors> inputs = files.inputs(last);
@@ -97,6 +100,72 @@ std::vector<std::string> judged_calls() {
   return {"h" + call("F32", "[2,3]", "[2,3]", 24, 24), "h" + call("F8_E4M3", "[4,2,3]", "[2,2,3]", 24, 12),
           "t" + call("BF16", "[1,2,4,3]", "[1,2,1,3]", 48, 12),
           "h" + npy(npy_header("<f8", "(2, 2, 2)"), raw(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}))};
+}
+
+namespace {
+
+/// All that is done with files of many heads.
+void read_calls(const std::string& spec) {
+  is_kernel_output(spec);
+  holds_kernel_output(spec);
+  contents_of(spec);
+  const CallFiles files(spec);
+  const TensorFileInfo info = files.info();
+  expect_that(info.heads == static_cast<int>(info.head_names.size()), "heads without names");
+  const int last = info.heads - 1;
+  const Tensors read = files.inputs(last);
+  const auto holds = [](const std::vector<double>& x, int rows, int columns) {
+    return x.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+  };
+  expect_that(holds(read.q, read.n, read.d) && holds(read.k, read.n_k, read.d) && holds(read.v, read.n_k, read.d_v),
+              "tensors of another size than the file says");
+  if (!files.layer_of(last).has_output) return;
+  KernelOutput output = parse_kernel_output(spec + ":" + std::to_string(last));
+  load_kernel_output(output, read.n, read.d_v);
+  expect_that(*output.values == files.output(last), "an output that is read in two ways");
+}
+
+constexpr std::array<const char*, 8> folder_files{
+    "q.npy", "k.npy", "v.npy", "o.npy", "1.safetensors", "call/inputs.safetensors", "call/outputs.safetensors", "x.npz"};
+
+/// Files one after the other: which of those, two bytes of length, as many bytes.
+std::string folder_bytes(const std::vector<std::pair<int, std::string>>& files) {
+  std::string bytes;
+  for (const auto& [which, content] : files) bytes += static_cast<char>(which) + little_endian(content.size(), 2) + content;
+  return bytes;
+}
+
+}  // namespace
+
+void load_archives(std::string_view bytes) { read_calls(file().holding(bytes, "x.npz")); }
+
+std::vector<std::string> archives() {
+  const std::string one = npy(npy_header("<f4", "(2, 3)"), std::string(24, '\1')),
+                    two = npy(npy_header("<f4", "(3, 2, 2)"), std::string(48, '\2'));
+  return {
+      zip_bytes({{"q.npy", one}, {"k.npy", one}, {"v.npy", one}, {"o.npy", one}}),
+      zip_bytes({{"1_q.npy", two}, {"1_k.npy", two}, {"1_v.npy", two}, {"2_q.npy", one}, {"2_k.npy", one}, {"2_v.npy", one}})};
+}
+
+void load_folders(std::string_view bytes) {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directory(folder / "call");
+  while (bytes.size() > 3) {
+    const char* const name = folder_files[static_cast<unsigned char>(bytes[0]) % folder_files.size()];
+    const std::size_t wanted = static_cast<unsigned char>(bytes[1]) + 256U * static_cast<unsigned char>(bytes[2]),
+                      length = std::min(wanted, bytes.size() - 3);
+    folder.write(name, bytes.substr(3, length));
+    bytes.remove_prefix(3 + length);
+  }
+  read_calls(folder / ".");
+}
+
+std::vector<std::string> folders() {
+  const std::string one = npy(npy_header("<f4", "(2, 3)"), std::string(24, '\1'));
+  const std::string result = safetensors("{" + entry("result", "F32", "[2,3]", 0, 24) + "}", 24);
+  return {folder_bytes({{0, one}, {1, one}, {2, one}, {3, one}}),
+          folder_bytes({{5, safetensors(good_header(), 72)}, {6, result}}),
+          folder_bytes({{4, safetensors(good_header(), 72)}, {7, archives().front()}})};
 }
 
 /// The first byte says whether a matrix or a vector is wanted.

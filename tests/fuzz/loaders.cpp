@@ -14,10 +14,12 @@ void checked(std::string_view bytes) {
   refused_in_a_sentence(read, bytes);
 }
 
-constexpr std::array<Loader, 13> table{{
+constexpr std::array<Loader, 15> table{{
     {"tensors", checked<load_tensor_files>, tensor_files},
     {"kernel_outputs", checked<load_kernel_outputs>, kernel_outputs},
     {"judged_calls", checked<load_judged_calls>, judged_calls},
+    {"archives", checked<load_archives>, archives},
+    {"folders", checked<load_folders>, folders},
     {"npy_numbers", checked<load_npy_numbers>, npy_numbers},
     {"sessions", checked<load_sessions>, session_texts},
     {"figures", checked<load_figures>, figure_texts},

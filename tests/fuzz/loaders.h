@@ -32,6 +32,8 @@ void refused_in_a_sentence(void (*read)(std::string_view), std::string_view byte
 void load_tensor_files(std::string_view bytes);
 void load_kernel_outputs(std::string_view bytes);
 void load_judged_calls(std::string_view bytes);
+void load_archives(std::string_view bytes);
+void load_folders(std::string_view bytes);
 void load_npy_numbers(std::string_view bytes);
 void load_sessions(std::string_view bytes);
 void load_figures(std::string_view bytes);
@@ -46,6 +48,8 @@ void compute_experiment(std::string_view bytes);
 std::vector<std::string> tensor_files();
 std::vector<std::string> kernel_outputs();
 std::vector<std::string> judged_calls();
+std::vector<std::string> archives();
+std::vector<std::string> folders();
 std::vector<std::string> npy_numbers();
 std::vector<std::string> session_texts();
 std::vector<std::string> figure_texts();

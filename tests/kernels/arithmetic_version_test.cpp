@@ -108,7 +108,7 @@ std::vector<Problem> problems() {
   add([](Problem& p) { p.alibi = 0.125; });
   add([](Problem& p) { p.rows = 9; });
   add([](Problem& p) {
-    p.input = testing::given({2, 2, {1, -3, NAN, 0}, {0.1, 2, 3, 1e30}, {5, INFINITY, 1, -7}}), p.n = p.d = 2;
+    p.input = testing::given({2, 2, 2, 2, {1, -3, NAN, 0}, {0.1, 2, 3, 1e30}, {5, INFINITY, 1, -7}}), p.n = p.d = 2;
   });
   return list;
 }

@@ -8,7 +8,7 @@
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
-#include "tests/reference/plain.h"
+#include "tests/kernels/is_plain.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -17,34 +17,17 @@ namespace {
 using testing::describe;
 using testing::Dice;
 using testing::experiments;
+using testing::is_plain;
 using testing::random_experiment;
 using testing::same;
-
-::testing::AssertionResult same_bits(const Matrix& x, const Matrix& y) {
-  if (x.rows != y.rows || x.cols != y.cols)
-    return ::testing::AssertionFailure() << x.rows << " x " << x.cols << " against " << y.rows << " x " << y.cols;
-  for (int r = 0; r < x.rows; ++r)
-    for (int c = 0; c < x.cols; ++c)
-      if (!same(x(r, c), y(r, c)))
-        return ::testing::AssertionFailure()
-               << "at (" << r << ", " << c << "): " << std::hexfloat << x(r, c) << " and " << y(r, c);
-  return ::testing::AssertionSuccess();
-}
-
-Matrix plain_matrix(const Result& result, const Method& method) {
-  Matrix m{static_cast<int>(result.rows.size()), result.inputs->d, {}};
-  for (const plain::Row& row : plain::attend(result.experiment, method, *result.inputs, result.rows))
-    m.values.insert(m.values.end(), row.output.begin(), row.output.end());
-  return m;
-}
 
 TEST(Compute, AnswersHundredsOfRandomExperimentsWithThePlainReferencesBits) {
   for (int seed = 1; seed <= experiments(800); ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed));
     const Experiment e = random_experiment(dice);
     const Result result = compute(e);
-    ASSERT_TRUE(same_bits(result.a, plain_matrix(result, e.a))) << "a of seed " << seed << ": " << describe(e);
-    ASSERT_TRUE(same_bits(result.b, plain_matrix(result, e.b))) << "b of seed " << seed << ": " << describe(e);
+    ASSERT_TRUE(is_plain(result, e.a, result.a)) << "a of seed " << seed << ": " << describe(e);
+    ASSERT_TRUE(is_plain(result, e.b, result.b)) << "b of seed " << seed << ": " << describe(e);
   }
 }
 
@@ -58,8 +41,8 @@ TEST(Compute, AnswersEveryPolicyInEveryFormatWithThePlainReferencesBits) {
       e.problem.mask.kind = Mask::Kind::causal;
       e.a = {.algorithm = p.algorithm, .block_q = 16, .block_k = 16, .precision = p.precision};
       const Result result = compute(e);
-      EXPECT_TRUE(same_bits(result.a, plain_matrix(result, e.a))) << p.name << ' ' << name(f);
-      EXPECT_TRUE(same_bits(result.b, plain_matrix(result, e.b))) << p.name << ' ' << name(f);
+      EXPECT_TRUE(is_plain(result, e.a, result.a)) << p.name << ' ' << name(f);
+      EXPECT_TRUE(is_plain(result, e.b, result.b)) << p.name << ' ' << name(f);
     }
 }
 
@@ -149,8 +132,8 @@ TEST(Compute, NoFieldOfTheProblemIsMissedByTheCache) {
   for (int i = 0; i < experiments(330); ++i) {
     Problem other = random_experiment(dice).problem;
     if (other.input.kind == InputKind::tensors) other.input = {};
-    auto& [input, seed, n, d, scale, mask, sink, softcap, alibi, rows, traced_row] = e.problem;
-    switch (i % 11) {
+    auto& [input, seed, n, n_k, d, d_v, scale, mask, sink, softcap, alibi, rows, traced_row] = e.problem;
+    switch (i % 13) {
       case 0:
         input = other.input;
         break;
@@ -180,6 +163,12 @@ TEST(Compute, NoFieldOfTheProblemIsMissedByTheCache) {
         break;
       case 9:
         rows = other.rows;
+        break;
+      case 10:
+        n_k = other.n_k;
+        break;
+      case 11:
+        d_v = other.d_v;
         break;
       default:
         traced_row = other.traced_row;
@@ -313,9 +302,9 @@ TEST(Validate, TensorsMustBeThereAndFitTheSizes) {
   e.problem.input.kind = InputKind::tensors;
   EXPECT_THROW(compute(e), std::invalid_argument);
   const std::vector<double> right(8, 1.0), wrong(7, 1.0);
-  e.problem.input = testing::given({4, 2, right, right, wrong});
+  e.problem.input = testing::given({4, 4, 2, 2, right, right, wrong});
   EXPECT_THROW(compute(e), std::invalid_argument);
-  e.problem.input = testing::given({4, 2, right, right, right});
+  e.problem.input = testing::given({4, 4, 2, 2, right, right, right});
   EXPECT_NO_THROW(compute(e));
 }
 

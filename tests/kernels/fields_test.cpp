@@ -166,12 +166,28 @@ double by_formula(const Result& r, Field field, int row, int col) {
       return (b - golden) / std::fabs(golden);
     case Field::a_minus_b:
       return a - b;
+    case Field::a_storage:
+      return r.a_parts ? (*r.a_parts->stored_golden)(row, col) - golden : 0;
+    case Field::a_arithmetic:
+      return a - (r.a_parts ? (*r.a_parts->stored_golden)(row, col) : golden);
+    case Field::b_storage:
+      return r.b_parts ? (*r.b_parts->stored_golden)(row, col) - golden : 0;
+    case Field::b_arithmetic:
+      return b - (r.b_parts ? (*r.b_parts->stored_golden)(row, col) : golden);
   }
   return nan;
 }
 
-TEST(Fields, FollowTheirFormulas) {
-  const Result r = small_result();
+/// The same where a stores K and V with scales.
+Result stored_result() {
+  Experiment e = small_result().experiment;
+  e.a.algorithm = Algorithm::flash2;
+  e.a.scaling.K = parse_scaling("int8/token");
+  e.a.scaling.V = parse_scaling("e4m3/channel");
+  return compute(e);
+}
+
+void expect_formulas(const Result& r) {
   for (int f = 0; f < field_count; ++f) {
     const auto field = static_cast<Field>(f);
     const std::vector<float> values = field_values(r, field);
@@ -183,6 +199,28 @@ TEST(Fields, FollowTheirFormulas) {
         ASSERT_EQ(values[static_cast<std::size_t>(row * r.a.cols + col)], static_cast<float>(field_value(r, field, row, col)));
       }
   }
+}
+
+TEST(Fields, FollowTheirFormulas) {
+  expect_formulas(small_result());
+  expect_formulas(stored_result());
+}
+
+TEST(Fields, OfStorageAndArithmeticAddUpToTheError) {
+  const Result r = stored_result();
+  EXPECT_TRUE(has_field(r, Field::a_storage) && has_field(r, Field::a_arithmetic));
+  EXPECT_FALSE(has_field(r, Field::b_storage) || has_field(r, Field::b_arithmetic));
+  double storage = 0;
+  for (int row = 0; row < r.a.rows; ++row)
+    for (int col = 0; col < r.a.cols; ++col) {
+      const double of_storage = field_value(r, Field::a_storage, row, col), error = field_value(r, Field::a_error, row, col);
+      EXPECT_NEAR(of_storage + field_value(r, Field::a_arithmetic, row, col), error, 1e-15);
+      EXPECT_EQ(field_value(r, Field::b_storage, row, col), 0);
+      EXPECT_EQ(field_value(r, Field::b_arithmetic, row, col), field_value(r, Field::b_error, row, col));
+      storage = std::max(storage, std::fabs(of_storage));
+    }
+  EXPECT_EQ(storage, r.a_parts->storage.max_abs);
+  EXPECT_GT(storage, 0);
 }
 
 TEST(Fields, KeepNanAndInfinity) {

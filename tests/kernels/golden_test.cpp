@@ -34,8 +34,9 @@ template <class Check>
 void for_each_element(const Result& r, Check check) {
   const Problem& p = r.experiment.problem;
   for (std::size_t i = 0; i < r.rows.size(); ++i) {
-    const auto truth = plain::softmax(p, *r.inputs, r.rows[i], visible_keys(p.mask, r.rows[i], p.n));
-    for (int col = 0; col < p.d; ++col) check((*r.golden)(static_cast<int>(i), col), truth[static_cast<std::size_t>(col)]);
+    const auto truth = plain::softmax(p, *r.inputs, r.rows[i], visible_keys(p, r.rows[i]));
+    for (int col = 0; col < value_columns(p); ++col)
+      check((*r.golden)(static_cast<int>(i), col), truth[static_cast<std::size_t>(col)]);
   }
 }
 
@@ -71,8 +72,8 @@ TEST(Golden, KnowsSinksSoftCappingAndSlopesUnderEveryMask) {
     std::optional<double> sink;
     double softcap, alibi;
   };
-  static constexpr Biases biases[] = {{1.7, 0, 0},  {700, 0, 0}, {-1e5, 0, 0},     {{}, 2.5, 0},
-                                      {{}, 0, 0.3}, {{}, 0, -2}, {0.1, 30, 0.0625}};
+  static constexpr Biases biases[] = {{1.7, 0, 0},  {700, 0, 0},  {720, 0, 0}, {1000, 0, 0},     {-1e5, 0, 0},
+                                      {{}, 2.5, 0}, {{}, 0, 0.3}, {{}, 0, -2}, {0.1, 30, 0.0625}};
   for (const Format& f : {bf16, fp64})
     for (const auto mask : {Mask::Kind::none, Mask::Kind::causal, Mask::Kind::window, Mask::Kind::padding})
       for (const Biases& b : biases) {
@@ -115,7 +116,7 @@ TEST(Golden, AKeyWhoseScoreIsMinusInfinityCountsForNothing) {
       e.problem.n = 3;
       e.problem.d = 1;
       e.problem.scale = 1;
-      e.problem.input = testing::given({3, 1, {1, 1, 1}, k, {1, 1, 3}});
+      e.problem.input = testing::given({3, 3, 1, 1, {1, 1, 1}, k, {1, 1, 3}});
       e.format = f;
       const Result r = compute(e);
       const double expected = (std::exp(1.0) * 1 + std::exp(2.0) * 3) / (std::exp(1.0) + std::exp(2.0));

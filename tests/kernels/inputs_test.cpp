@@ -168,7 +168,7 @@ TEST(Inputs, SortedKeysSortTheScoresOfEveryQuery) {
 
 TEST(Inputs, OfAFileAreItsFirstTokens) {
   Problem p = problem(InputKind::tensors, 2, 2);
-  p.input = testing::given({3, 2, {1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}, {13, 14, 15, 16, 17, 18}});
+  p.input = testing::given({3, 3, 2, 2, {1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}, {13, 14, 15, 16, 17, 18}});
   const auto t = raw_inputs(p);
   EXPECT_EQ(t->n, 2);
   EXPECT_EQ(t->q, (std::vector<double>{1, 2, 3, 4}));

@@ -130,7 +130,7 @@ TEST(Limits, OneTokenAttendsToItself) {
 Experiment with_added_constant(double constant) {
   constexpr int n = 60, d = 9;
   Dice dice(7);
-  Tensors t{n, d, {}, {}, {}};
+  Tensors t = Tensors::shaped(AttentionShape::square(n, d));
   for (int row = 0; row < n; ++row)
     for (int col = 0; col < d; ++col) {
       const bool last = col == d - 1;

@@ -135,9 +135,9 @@ TEST(Rules, AnotherHeadOrFileIsYetToBeRead) {
   EXPECT_EQ(with_input(p, again).input.tensors, p.input.tensors);
   EXPECT_EQ(with_input(p, again), p);
   EXPECT_EQ(with_input(p, {.kind = InputKind::tensors, .file = "y.safetensors", .index = 1}).input.tensors, nullptr);
-  EXPECT_EQ(fitted(p, 100, 32).n, 100);
-  EXPECT_EQ(fitted(p, 5000, 32).n, 1024);
-  EXPECT_EQ(fitted(p, 5000, 32).d, 32);
+  EXPECT_EQ(fitted(p, AttentionShape::square(100, 32)).n, 100);
+  EXPECT_EQ(fitted(p, AttentionShape::square(5000, 32)).n, 1024);
+  EXPECT_EQ(fitted(p, AttentionShape::square(5000, 32)).d, 32);
 }
 
 TEST(Rules, AnOutputStandsInOnePlace) {

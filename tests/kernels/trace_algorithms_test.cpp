@@ -20,7 +20,7 @@ Experiment of_scores(std::vector<double> keys, Algorithm algorithm, double v = 1
   e.problem.scale = 1;
   e.problem.traced_row = 0;
   const auto size = static_cast<std::size_t>(n);
-  e.problem.input = testing::given({n, 1, std::vector<double>(size, 1.0), std::move(keys), std::vector<double>(size, v)});
+  e.problem.input = testing::given({n, n, 1, 1, std::vector<double>(size, 1.0), std::move(keys), std::vector<double>(size, v)});
   e.a = {.algorithm = algorithm, .block_k = 1};
   return e;
 }

@@ -23,8 +23,8 @@ struct Moved {
 /// Whether one of the rows sees one of the keys [key0, key1), counted from the last where they are reversed.
 bool sees_a_key(const Problem& p, bool reversed, int row0, int row1, int key0, int key1) {
   for (int row = row0; row < row1; ++row) {
-    Keys keys = visible_keys(p.mask, row, p.n);
-    if (reversed) keys = {p.n - keys.end, p.n - keys.first};
+    Keys keys = visible_keys(p, row);
+    if (reversed) keys = {key_count(p) - keys.end, key_count(p) - keys.first};
     if (!keys.empty() && keys.first < key1 && key0 < keys.end) return true;
   }
   return false;
@@ -33,18 +33,19 @@ bool sees_a_key(const Problem& p, bool reversed, int row0, int row1, int key0, i
 Moved moved_by_loops(const Experiment& e) {
   const Problem& p = e.problem;
   Moved m;
-  m.flash1 = 2.0 * p.n * p.d;        // K, V once
-  m.flash2 = 2.0 * p.n * p.d + p.n;  // Q, O and the log-sum-exp once
+  const int n_k = key_count(p), d_v = value_columns(p);
+  m.flash1 = 1.0 * n_k * (p.d + d_v);        // K, V once
+  m.flash2 = 1.0 * p.n * (p.d + d_v) + p.n;  // Q, O and the log-sum-exp once
   for (int row = 0; row < p.n; row += e.a.block_q)
-    for (int key = 0; key < p.n; key += e.a.block_k) {
-      const int row_end = std::min(p.n, row + e.a.block_q), key_end = std::min(p.n, key + e.a.block_k);
+    for (int key = 0; key < n_k; key += e.a.block_k) {
+      const int row_end = std::min(p.n, row + e.a.block_q), key_end = std::min(n_k, key + e.a.block_k);
       ++m.tiles;
       if (!sees_a_key(p, e.a.reverse_keys, row, row_end, key, key_end)) {
         ++m.skipped;
         continue;
       }
-      m.flash1 += (row_end - row) * (3.0 * p.d + 4);  // Q, O, l, m in; O, l, m out
-      m.flash2 += (key_end - key) * 2.0 * p.d;        // K, V in
+      m.flash1 += (row_end - row) * (p.d + 2.0 * d_v + 4);  // Q, O, l, m in; O, l, m out
+      m.flash2 += (key_end - key) * 1.0 * (p.d + d_v);      // K, V in
     }
   return m;
 }
@@ -54,17 +55,18 @@ TEST(Traffic, IsWhatTheTileLoopsMove) {
     Dice dice(static_cast<std::uint64_t>(seed));
     Experiment e = testing::random_experiment(dice);
     e.format = dice.any(std::array{bf16, fp32, e4m3});
+    e.a.scaling = {};
     testing::drop_impossible_accumulators(e);
     const double bytes = e.format == bf16 ? 2 : e.format == fp32 ? 4 : 1;
     const Traffic t = traffic(e);
     const Moved m = moved_by_loops(e);
-    const double n = e.problem.n, d = e.problem.d;
+    const double n = e.problem.n, n_k = key_count(e.problem), columns = e.problem.d + value_columns(e.problem);
     ASSERT_EQ(t.element_bytes, bytes);
     ASSERT_EQ(t.tiles, m.tiles) << testing::describe(e);
     ASSERT_EQ(t.skipped_tiles, m.skipped) << testing::describe(e);
     ASSERT_EQ(t.flash1, m.flash1 * bytes) << testing::describe(e);
     ASSERT_EQ(t.flash2, m.flash2 * bytes) << testing::describe(e);
-    ASSERT_EQ(t.algorithm0, (4 * n * d + 4 * n * n) * bytes);
+    ASSERT_EQ(t.algorithm0, ((n + n_k) * columns + 4 * n * n_k) * bytes);
   }
 }
 
@@ -103,29 +105,32 @@ class Hbm {
 /// Standard attention (arXiv 2205.14135, Algorithm 0), line by line: S and P go out and come back.
 double walk_algorithm0(const Problem& p) {
   Hbm hbm;
-  for (int matrix = 0; matrix < 2; ++matrix) hbm.move(0, p.n, p.d);  // line 1: load Q, K
-  hbm.move(0, p.n, p.n);                                             // write S
-  hbm.move(0, p.n, p.n);                                             // line 2: read S
-  hbm.move(0, p.n, p.n);                                             // write P
-  hbm.move(0, p.n, p.n);                                             // line 3: load P
-  hbm.move(0, p.n, p.d);                                             // load V
-  hbm.move(0, p.n, p.d);                                             // write O
+  const int n_k = key_count(p), d_v = value_columns(p);
+  hbm.move(0, p.n, p.d);  // line 1: load Q
+  hbm.move(0, n_k, p.d);  // and K
+  hbm.move(0, p.n, n_k);  // write S
+  hbm.move(0, p.n, n_k);  // line 2: read S
+  hbm.move(0, p.n, n_k);  // write P
+  hbm.move(0, p.n, n_k);  // line 3: load P
+  hbm.move(0, n_k, d_v);  // load V
+  hbm.move(0, p.n, d_v);  // write O
   return hbm.touched();
 }
 
 /// FlashAttention (arXiv 2205.14135, Algorithm 1), lines 5 to 15.
 double walk_flash1(const Problem& p, int block_q, int block_k) {
   Hbm hbm;
-  for (int key = 0; key < p.n; key += block_k) {
-    const int key_end = std::min(p.n, key + block_k);
-    for (int matrix = 0; matrix < 2; ++matrix) hbm.move(key, key_end, p.d);  // line 6: load K_j, V_j
+  const int n_k = key_count(p), d_v = value_columns(p);
+  for (int key = 0; key < n_k; key += block_k) {
+    const int key_end = std::min(n_k, key + block_k);
+    for (const int columns : {p.d, d_v}) hbm.move(key, key_end, columns);  // line 6: load K_j, V_j
     for (int row = 0; row < p.n; row += block_q) {
       const int row_end = std::min(p.n, row + block_q);
       if (!sees_a_key(p, false, row, row_end, key, key_end)) continue;
-      for (int matrix = 0; matrix < 2; ++matrix) hbm.move(row, row_end, p.d);  // line 8: load Q_i, O_i
-      for (int vector = 0; vector < 2; ++vector) hbm.move(row, row_end, 1);    // l_i, m_i
-      hbm.move(row, row_end, p.d);                                             // line 12: write O_i
-      for (int vector = 0; vector < 2; ++vector) hbm.move(row, row_end, 1);    // line 13: write l_i, m_i
+      for (const int columns : {p.d, d_v}) hbm.move(row, row_end, columns);  // line 8: load Q_i, O_i
+      for (int vector = 0; vector < 2; ++vector) hbm.move(row, row_end, 1);  // l_i, m_i
+      hbm.move(row, row_end, d_v);                                           // line 12: write O_i
+      for (int vector = 0; vector < 2; ++vector) hbm.move(row, row_end, 1);  // line 13: write l_i, m_i
     }
   }
   return hbm.touched();
@@ -137,13 +142,13 @@ double walk_flash2(const Problem& p, int block_q, int block_k) {
   for (int row = 0; row < p.n; row += block_q) {
     const int row_end = std::min(p.n, row + block_q);
     hbm.move(row, row_end, p.d);  // line 4: load Q_i
-    for (int key = 0; key < p.n; key += block_k) {
-      const int key_end = std::min(p.n, key + block_k);
+    for (int key = 0; key < key_count(p); key += block_k) {
+      const int key_end = std::min(key_count(p), key + block_k);
       if (!sees_a_key(p, false, row, row_end, key, key_end)) continue;
-      for (int matrix = 0; matrix < 2; ++matrix) hbm.move(key, key_end, p.d);  // line 7: load K_j, V_j
+      for (const int columns : {p.d, value_columns(p)}) hbm.move(key, key_end, columns);  // line 7: load K_j, V_j
     }
-    hbm.move(row, row_end, p.d);  // line 14: write O_i
-    hbm.move(row, row_end, 1);    // line 15: write L_i
+    hbm.move(row, row_end, value_columns(p));  // line 14: write O_i
+    hbm.move(row, row_end, 1);                 // line 15: write L_i
   }
   return hbm.touched();
 }
@@ -153,6 +158,9 @@ Experiment small(Dice& dice) {
   Problem& p = e.problem;
   p.n = dice.between(1, 70);
   p.d = dice.between(1, 12);
+  if (dice.one_in(2)) p.n_k = dice.between(1, 90);
+  if (dice.one_in(2)) p.d_v = dice.between(1, 12);
+  p.mask.top_left = dice.one_in(2);
   p.mask.kind = static_cast<Mask::Kind>(dice.between(0, 3));
   p.mask.window = dice.between(1, 90);
   e.a.block_q = dice.between(1, 80);
@@ -177,9 +185,9 @@ TEST(UsefulFlops, AreFourDForEveryPairThatMeets) {
     const Problem p = small(dice).problem;
     double flops = 0;
     for (int row = 0; row < p.n; ++row)
-      for (int key = visible_keys(p.mask, row, p.n).first; key < visible_keys(p.mask, row, p.n).end; ++key) flops += 4 * p.d;
+      for (int key = visible_keys(p, row).first; key < visible_keys(p, row).end; ++key) flops += 2 * (p.d + value_columns(p));
     ASSERT_EQ(useful_flops(p), flops) << seed;
-    ASSERT_EQ(visible_pairs(p) * 4 * p.d, flops) << seed;
+    ASSERT_EQ(visible_pairs(p) * 2 * (p.d + value_columns(p)), flops) << seed;
   }
 }
 
@@ -187,17 +195,20 @@ TEST(OnChip, HoldsTheTilesOfOneStep) {
   for (int seed = 1; seed <= 200; ++seed) {
     Dice dice(static_cast<std::uint64_t>(seed));
     const Experiment e = small(dice);
-    Hbm q, k, s;
-    q.move(0, std::min(e.a.block_q, e.problem.n), e.problem.d);
-    k.move(0, std::min(e.a.block_k, e.problem.n), e.problem.d);
-    s.move(0, std::min(e.a.block_q, e.problem.n), std::min(e.a.block_k, e.problem.n));
+    Hbm q, k, v, o, s;
+    const int rows = std::min(e.a.block_q, e.problem.n), keys = std::min(e.a.block_k, key_count(e.problem));
+    q.move(0, rows, e.problem.d);
+    k.move(0, keys, e.problem.d);
+    v.move(0, keys, value_columns(e.problem));
+    o.move(0, rows, value_columns(e.problem));
+    s.move(0, rows, keys);
     const OnChip c = on_chip(e.problem, e.a);
     ASSERT_EQ(c.Q, q.touched());
-    ASSERT_EQ(c.O, q.touched());
+    ASSERT_EQ(c.O, o.touched());
     ASSERT_EQ(c.K, k.touched());
-    ASSERT_EQ(c.V, k.touched());
+    ASSERT_EQ(c.V, v.touched());
     ASSERT_EQ(c.S, s.touched());
-    ASSERT_EQ(c.m_and_l, 2 * std::min(e.a.block_q, e.problem.n));
+    ASSERT_EQ(c.m_and_l, 2 * rows);
     ASSERT_EQ(c.total(), c.Q + c.K + c.V + c.O + c.S + c.m_and_l);
     ASSERT_EQ(static_cast<double>(traffic(e).on_chip_elements), c.Q + c.K + c.V + c.O);
   }

@@ -96,7 +96,7 @@ TEST(Judge, OddTensors) {
     const auto filled = [](double x) { return Values(rows * columns, x); };
     Problem p;
     p.n = rows, p.d = columns;
-    p.input = testing::given({rows, columns, filled(q), filled(k), filled(v)});
+    p.input = testing::given({rows, rows, columns, columns, filled(q), filled(k), filled(v)});
     return p;
   };
   const auto filled = [](double x) { return Values(32, x); };

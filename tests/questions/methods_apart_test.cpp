@@ -36,7 +36,7 @@ Experiment two_gpus() {
 Experiment parting_in(int tile, bool in_scores) {
   Experiment e = two_gpus();
   e.a.precision[Step::output] = e.b.precision[Step::output] = exact;  // which would hide small differences
-  Tensors t{.n = n, .d = d, .q = std::vector<double>(n * d, 1), .k = std::vector<double>(n * d), .v = t.k};
+  Tensors t{.n = n, .n_k = n, .d = d, .d_v = d, .q = std::vector<double>(n * d, 1), .k = std::vector<double>(n * d), .v = t.k};
   std::vector<double>& values = in_scores ? t.k : t.v;
   for (int key = tile * block; key < (tile + 1) * block; ++key)
     for (int c = 0; c < d; ++c)

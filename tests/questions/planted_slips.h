@@ -57,7 +57,7 @@ inline Tensors drawn(int n, int d, std::uint64_t seed = 1) {
     return x;
   };
   Values q = matrix(), k = matrix(), v = matrix();
-  return {n, d, std::move(q), std::move(k), std::move(v)};
+  return {n, n, d, d, std::move(q), std::move(k), std::move(v)};
 }
 inline Problem problem(int n = 200, int d = 32, Mask mask = {}, std::uint64_t seed = 1) {
   Problem p;

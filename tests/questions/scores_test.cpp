@@ -21,7 +21,7 @@ using testing::random_experiment;
 using testing::same;
 using testing::small_experiment;
 
-ScoreQuestion all_of(const Experiment& e) { return {e, 0, e.problem.n, 0, e.problem.n}; }
+ScoreQuestion all_of(const Experiment& e) { return {e, 0, e.problem.n, 0, key_count(e.problem)}; }
 
 std::size_t at(const ScoreWindow& w, int row, int key) {
   return static_cast<std::size_t>(row - w.question.first_row) * static_cast<std::size_t>(w.question.keys) +
@@ -29,13 +29,13 @@ std::size_t at(const ScoreWindow& w, int row, int key) {
 }
 
 /// The key at a place of the plain reference.
-int key_at(const Experiment& e, int place) { return e.a.reverse_keys ? e.problem.n - 1 - place : place; }
+int key_at(const Experiment& e, int place) { return e.a.reverse_keys ? key_count(e.problem) - 1 - place : place; }
 
 /// Calls visit(tile, index in the tile, key) for every key that the row sees.
 template <class Visit>
 void each_key(const Experiment& e, const plain::Row& row, int of, Visit visit) {
-  const Keys keys = visible_keys(e.problem.mask, of, e.problem.n);
-  int place = e.a.reverse_keys ? e.problem.n - keys.end : keys.first;
+  const Keys keys = visible_keys(e.problem, of);
+  int place = e.a.reverse_keys ? key_count(e.problem) - keys.end : keys.first;
   for (std::size_t t = 0; t < row.tiles.size(); ++t)
     for (std::size_t j = 0; j < row.tiles[t].S.size(); ++j) visit(t, j, key_at(e, place++));
 }
@@ -93,8 +93,10 @@ TEST(Scores, PIsThePlainPTimesTheLaterAlphasOverL) {
     const plain::Row expected = plain::attend(e, e.a, *compute(e).inputs, row);
     std::vector<double> later(expected.tiles.size() + 1, 1.0);
     for (std::size_t t = expected.tiles.size(); t-- > 0;) later[t] = later[t + 1] * expected.tiles[t].alpha;
+    const Scaling& stored = e.a.scaling.P;
+    const double carried = stored.is_on() && !stored.shifts ? stored.factor : 1;
     each_key(e, expected, row, [&](std::size_t t, std::size_t j, int key) {
-      const double P = expected.tiles[t].P[j] * later[t + 1] / expected.tiles.back().l;
+      const double P = expected.tiles[t].P[j] * later[t + 1] / expected.tiles.back().l / carried;
       const float seen = w.P[at(w, row, key)];
       EXPECT_TRUE(same(seen, static_cast<float>(P)) || std::fabs(seen - P) <= 1e-6 * std::fabs(P))
           << key << ' ' << seen << ' ' << P;
@@ -125,6 +127,8 @@ Experiment tame_experiment(Dice& dice) {
   e.a.p_exponent = dice.one_in(4) ? 5 : 0;
   if (e.a.tie_beta != 0) e.a.tie_beta = 1.25;
   round_up_to_P(e.a, dice);
+  e.a.scaling.V = {};  // the sum below is of V as it is given
+  e.a.scaling.smooth_V = false;
   e.b = Method{.algorithm = Algorithm::three_pass};
   testing::drop_impossible_accumulators(e);
   return e;
@@ -135,13 +139,13 @@ double largest_gap(const Experiment& e) {
   const ScoreWindow w = scores(all_of(e));
   double worst = 0;
   for (int i = 0; i < r.a.rows; ++i)
-    for (int c = 0; c < e.problem.d; ++c) {
+    for (int c = 0; c < value_columns(e.problem); ++c) {
       double sum = 0, size = 1e-30;
       const int row = r.rows[static_cast<std::size_t>(i)];
-      const Keys keys = visible_keys(e.problem.mask, row, e.problem.n);
+      const Keys keys = visible_keys(e.problem, row);
       for (int key = keys.first; key < keys.end; ++key) {
-        const double term =
-            static_cast<double>(w.P[at(w, row, key)]) * r.inputs->v[static_cast<std::size_t>(key * e.problem.d + c)];
+        const double term = static_cast<double>(w.P[at(w, row, key)]) *
+                            r.inputs->v[static_cast<std::size_t>(key * value_columns(e.problem) + c)];
         sum += term;
         size += std::fabs(term);
       }
@@ -174,7 +178,7 @@ TEST(Scores, PTimesVIsTheOutputWithStochasticRounding) {
 
 /// V the identity: the output is the weights.
 Experiment weights_as_output(Dice& dice, int n) {
-  Tensors t{n, n, {}, {}, {}};
+  Tensors t = Tensors::shaped(AttentionShape::square(n, n));
   for (auto* x : {&t.q, &t.k, &t.v}) x->resize(static_cast<std::size_t>(n * n));
   for (auto* x : {&t.q, &t.k})
     for (double& value : *x) value = dice.normal();
@@ -220,8 +224,9 @@ TEST(Scores, OfAWindowAreThoseOfTheWhole) {
   for (int i = 0; i < 30; ++i) {
     Experiment e = random_experiment(dice);
     const ScoreWindow whole = scores(all_of(e));
-    const int n = e.problem.n, first_row = dice.between(0, n - 1), first_key = dice.between(0, n - 1);
-    const ScoreQuestion q{e, first_row, dice.between(1, n - first_row), first_key, dice.between(1, n - first_key)};
+    const int n = e.problem.n, n_k = key_count(e.problem), first_row = dice.between(0, n - 1),
+              first_key = dice.between(0, n_k - 1);
+    const ScoreQuestion q{e, first_row, dice.between(1, n - first_row), first_key, dice.between(1, n_k - first_key)};
     const ScoreWindow part = scores(q, {.threads = dice.between(1, 2)});
     ASSERT_EQ(part.question, q);
     for (int row = q.first_row; row < q.first_row + q.rows; ++row)

@@ -12,6 +12,7 @@
 
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/scaled_kernels.h"
 #include "kernels/experiment/traffic.h"
 #include "tests/reference/plain.h"
 #include "tests/support/support.h"
@@ -24,6 +25,8 @@ using testing::Dice;
 using testing::experiments;
 using testing::same;
 
+constexpr Algorithm all_algorithms[] = {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1, Algorithm::flash2,
+                                        Algorithm::flash4};
 constexpr Algorithm algorithms[] = {Algorithm::three_pass, Algorithm::two_pass, Algorithm::flash1, Algorithm::flash2};
 
 StepQuestion question(Algorithm algorithm, std::vector<double> scores, std::string_view named = "hw", int block_k = 4) {
@@ -121,6 +124,199 @@ TEST(Stepper, EveryOAndPIsThatOfThePlainReference) {
   }
 }
 
+/// Rows of Q and K, and what may be done with them before and after their products.
+StepQuestion random_scaled_question(Dice& dice) {
+  StepQuestion q = random_question(dice);
+  q.algorithm = dice.any(all_algorithms);
+  const std::size_t n = q.scores.size();
+  if (dice.one_in(2)) {
+    q.rows.d = dice.one_in(2) ? 1 << dice.between(0, 6) : dice.between(1, 40);
+    q.rows.row = dice.between(0, static_cast<int>(n) - 1);
+    q.rows.scale = dice.unit() + 1e-3;
+    for (auto* x : {&q.rows.q, &q.rows.k})
+      for (std::size_t i = 0; i < n * static_cast<std::size_t>(q.rows.d); ++i) x->push_back(3 * dice.normal());
+  }
+  q.exponential = dice.one_in(2) ? ExponentialKind::exp2 : ExponentialKind::natural;
+  q.tau = dice.between(0, 8);
+  q.flush = dice.between(-1, 1);
+  Experiment e = step_experiment(q);
+  do {
+    testing::add_scalings(e, e.a, dice);
+  } while (!e.a.scaling.any());
+  q.scaling = e.a.scaling;
+  return q;
+}
+
+/// Everything that the lanes report of the followed row, and that the plain reference does.
+void expect_the_lanes_bits(const StepQuestion& q) {
+  const Experiment e = step_experiment(q);
+  SCOPED_TRACE(describe(e));
+  const Steps s = steps(q);
+  EXPECT_TRUE(s.same_bits);
+  const Result r = compute(e);
+  const plain::Row row = plain::attend(e, e.a, *r.inputs, q.rows.row);
+  const auto ends = tile_ends(s);
+  ASSERT_EQ(ends.size(), r.trace.tiles.size());
+  ASSERT_EQ(ends.size(), row.tiles.size());
+  for (std::size_t t = 0; t < ends.size(); ++t) {
+    const plain::Tile& tile = row.tiles[t];
+    EXPECT_TRUE(same(ends[t]->state.m, tile.m)) << ends[t]->state.m << ' ' << tile.m;
+    const double max_used = ends[t]->state.m * s.score_unit;
+    EXPECT_TRUE(
+        same(works_in_double(e) ? max_used : static_cast<double>(static_cast<float>(max_used)), r.trace.tiles[t].max_used));
+    EXPECT_TRUE(same(ends[t]->state.l, r.trace.tiles[t].l)) << ends[t]->state.l << ' ' << r.trace.tiles[t].l;
+    EXPECT_TRUE(same(ends[t]->state.l, tile.l)) << ends[t]->state.l << ' ' << tile.l;
+    EXPECT_TRUE(same(ends[t]->alpha, r.trace.tiles[t].alpha)) << ends[t]->alpha;
+    const auto first = static_cast<std::size_t>(tile.seen.end) - tile.S.size();
+    for (std::size_t j = 0; j < tile.S.size(); ++j) {
+      EXPECT_TRUE(same(s.S[first + j], tile.S[j])) << s.S[first + j] << ' ' << tile.S[j];
+      if (q.algorithm == Algorithm::two_pass) continue;
+      EXPECT_TRUE(same(s.P[first + j], tile.P[j])) << s.P[first + j];
+    }
+    const bool whole = q.algorithm != Algorithm::two_pass && q.algorithm != Algorithm::three_pass;
+    for (std::size_t c = 0; whole && c < ends[t]->state.O.size(); ++c) EXPECT_TRUE(same(ends[t]->state.O[c], tile.O[c])) << c;
+  }
+  for (int c = 0; c < q.d; ++c) EXPECT_TRUE(same(s.output[static_cast<std::size_t>(c)], r.a(q.rows.row, c))) << c;
+}
+
+TEST(Stepper, ScaledStatesAreTheTraceOfCompute) {
+  Dice dice(85);
+  for (int i = 0; i < experiments(400); ++i) expect_the_lanes_bits(random_scaled_question(dice));
+}
+
+/// The random bits are those of the row that is followed.
+TEST(Stepper, ScaledRowsAreRoundedStochasticallyAsInCompute) {
+  Dice dice(89);
+  for (int i = 0; i < experiments(100); ++i) {
+    StepQuestion q = random_scaled_question(dice);
+    for (Rounding& r : q.precision.steps) r.stochastic = r.kind != Rounding::Kind::exact;
+    const Experiment e = step_experiment(q);
+    SCOPED_TRACE(describe(e));
+    const Steps s = steps(q);
+    EXPECT_TRUE(s.same_bits);
+    const Result r = compute(e);
+    for (int c = 0; c < q.d; ++c) EXPECT_TRUE(same(s.output[static_cast<std::size_t>(c)], r.a(q.rows.row, c))) << c;
+  }
+}
+
+TEST(Stepper, NamedScaledKernelsAreSteppedWithTheirBits) {
+  Dice dice(86);
+  for (const ScaledKernel& kernel : scaled_kernels())
+    for (int i = 0; i < 6; ++i) {
+      StepQuestion q = random_question(dice);
+      const Method m = method_of(kernel);
+      q = with_scales_of(q, m);
+      q.format = bf16;
+      q.algorithm = m.algorithm;
+      q.precision = m.precision;
+      const std::size_t n = q.scores.size();
+      for (double& s : q.scores) s = 3 * dice.normal();
+      if (i % 2 == 0) {
+        q.rows = {.d = 64, .row = static_cast<int>(n) / 2, .scale = 0.125};
+        for (auto* x : {&q.rows.q, &q.rows.k})
+          for (std::size_t k = 0; k < 64 * n; ++k) x->push_back(dice.normal());
+      } else if (q.d == 3) {
+        q.d = 2;  // a Hadamard matrix has a power of 2 of rows
+        q.values.resize(2 * n);
+      }
+      SCOPED_TRACE(kernel.name);
+      expect_the_lanes_bits(q);
+    }
+}
+
+/// What is shown of storage is what the lanes multiply, and leads to their S where fma adds it up.
+TEST(Stepper, StoredNumbersGiveTheScores) {
+  Dice dice(87);
+  int seen = 0;
+  for (int i = 0; i < experiments(300); ++i) {
+    StepQuestion q = random_scaled_question(dice);
+    q.precision[Step::S] = q.precision[Step::qk_step] = exact;
+    const Experiment e = step_experiment(q);
+    if (works_in_double(e)) continue;
+    SCOPED_TRACE(describe(e));
+    const Steps s = steps(q);
+    const StepStorage& stored = s.storage;
+    if (!q.scaling.stores()) continue;
+    ++seen;
+    ASSERT_EQ(stored.k.size(), q.scores.size());
+    const bool folded = q.exponential == ExponentialKind::exp2;
+    for (std::size_t j = 0; j < stored.k.size(); ++j) {
+      float x = 0;
+      for (std::size_t c = 0; c < stored.q.operands.size(); ++c)
+        x = std::fma(static_cast<float>(stored.k[j].operands[c]), static_cast<float>(stored.q.operands[c]), x);
+      if (!stored.S_factor.empty() && !stored.factor_in_exponent) x = x * static_cast<float>(stored.S_factor[j]);
+      if (!stored.S_added.empty()) x = x + static_cast<float>(stored.S_added[j]);
+      float scale = folded ? 1 : static_cast<float>(scale_of(e.problem));
+      if (!folded && stored.factor_in_exponent) scale = scale * static_cast<float>(stored.S_factor[j]);
+      EXPECT_TRUE(same(static_cast<double>(scale * x), s.S[j])) << j;
+    }
+    for (const StoredVector* v : {&stored.q, &stored.k[0], &stored.v[0]})
+      for (std::size_t c = 0; c < v->given.size(); ++c) {
+        const Scaling& of = q.scaling[v == &stored.q ? ScaledTensor::Q : v == &stored.k[0] ? ScaledTensor::K : ScaledTensor::V];
+        if (!of.is_on()) {
+          EXPECT_EQ(v->operands[c], v->given[c]);
+          EXPECT_EQ(v->scales[c], 1);
+        } else if (!of.in_operand && v->operands[c] != v->elements[c]) {
+          EXPECT_EQ(v->operands[c], static_cast<double>(static_cast<float>(v->elements[c]) * static_cast<float>(v->scales[c])));
+        }
+      }
+  }
+  EXPECT_GT(seen, experiments(300) / 4);
+}
+
+/// Elements of P times their scales are P.
+TEST(Stepper, StoredWeightsAreElementsTimesScales) {
+  Dice dice(88);
+  int seen = 0;
+  for (int i = 0; i < experiments(300); ++i) {
+    const StepQuestion q = random_scaled_question(dice);
+    if (!q.scaling.P.is_on() || works_in_double(step_experiment(q))) continue;
+    const Steps s = steps(q);
+    for (std::size_t j = 0; j < s.P.size(); ++j) {
+      const auto product = static_cast<float>(s.storage.P_elements[j]) * static_cast<float>(s.storage.P_scales[j]);
+      EXPECT_TRUE(same(static_cast<double>(product), s.P[j])) << j;
+    }
+    seen += 1;
+    for (const RowStep& step : s.steps)
+      if (step.kind == StepKind::store) {
+        EXPECT_EQ(step.numbers.size(), static_cast<std::size_t>(step.keys.end - step.keys.first));
+      }
+  }
+  EXPECT_GT(seen, experiments(300) / 10);
+}
+
+/// Storage in many bits, and nothing else rounded: every number is the exact one in the kernel's units.
+TEST(Stepper, ExactNumbersAreInTheUnitsOfTheKernel) {
+  StepQuestion q = question(Algorithm::flash2, {2.5, 1.25, 3, 0.5, 4.75, 1, 2, 3.5, 0.25, 6}, "exact", 3);
+  const auto expect_near = [](const StepQuestion& asked) {
+    const Steps s = steps(asked);
+    for (const RowStep& step : s.steps) {
+      const auto near = [](double x, double y) { return x == y || std::fabs(x - y) <= 0.02 * std::fabs(y) + 1e-4; };
+      EXPECT_TRUE(near(step.state.m, step.exact.m)) << step.state.m << ' ' << step.exact.m;
+      EXPECT_TRUE(near(step.state.l, step.exact.l)) << step.state.l << ' ' << step.exact.l;
+      for (std::size_t c = 0; c < step.state.O.size(); ++c)
+        EXPECT_TRUE(near(step.state.O[c], step.exact.O[c])) << step.state.O[c] << ' ' << step.exact.O[c];
+      for (const RoundedNumber& made : step.numbers)
+        EXPECT_TRUE(near(made.after, made.exact)) << name(made.step) << ' ' << made.after << ' ' << made.exact;
+    }
+  };
+  for (const Algorithm algorithm : {Algorithm::flash1, Algorithm::flash2, Algorithm::flash4})
+    for (const ExponentialKind exponential : {ExponentialKind::natural, ExponentialKind::exp2})
+      for (const char* P : {"e5m10/x1", "e5m10/x256/shift", "e5m10/x448", "e5m10/block:4/e4m3/x16/shift"}) {
+        q.algorithm = algorithm;
+        q.exponential = exponential;
+        q.scaling.Q = parse_scaling("e5m10/head/x4");
+        q.scaling.K = parse_scaling("e5m10/head/x0.125");
+        q.scaling.V = parse_scaling("e5m10/channel");
+        q.scaling.P = parse_scaling(P);
+        q.scaling.smooth_V = true;
+        SCOPED_TRACE(describe(step_experiment(q)));
+        expect_near(q);
+      }
+  q.scaling = {.smooth_K = true, .smooth_Q = 4};
+  expect_near(q);
+}
+
 /// What the steps leave in one of the state's numbers must be what the last rounding of that name made.
 TEST(Stepper, AddsAsATensorCoreDoes) {
   for (const Algorithm algorithm : algorithms)
@@ -157,7 +353,7 @@ TEST(Stepper, WhatWasMadeIsWhatIsStored) {
         if (made.step == Step::O) {
           EXPECT_TRUE(same(made.after, s.state.O[static_cast<std::size_t>(made.column)]) || s.kind == StepKind::finish);
         }
-        if (made.step == Step::m && q.algorithm != Algorithm::flash1) {
+        if (made.step == Step::m && q.algorithm != Algorithm::flash1 && q.algorithm != Algorithm::flash4) {
           EXPECT_TRUE(same(made.after, s.state.m));
         }
         if (!made.rounds) {
@@ -237,6 +433,18 @@ TEST(Stepper, BytesAreThoseOfTraffic) {
   }
 }
 
+TEST(Stepper, BytesOfScaledTensorsAreThoseOfTraffic) {
+  std::vector<double> scores(24);
+  std::iota(scores.begin(), scores.end(), 0.0);
+  StepQuestion q = question(Algorithm::flash2, scores, "hw", 5);
+  q.scaling.Q = parse_scaling("int8/token");
+  q.scaling.K = parse_scaling("e2m1/block:2/e4m3");
+  q.scaling.V = parse_scaling("e4m3/channel");
+  Experiment e = step_experiment(q);
+  e.a.block_q = 1;
+  EXPECT_NEAR(24 * steps(q).steps.back().bytes, traffic(e).flash2, 1e-9 * traffic(e).flash2);
+}
+
 TEST(Stepper, LostBitsAreThoseOfTheFormat) {
   const Steps s = steps(question(Algorithm::flash2, {0.3, 1.7, 0.9, 2.6, -1, 0.1, 3.3, 0.7}, "all_tile"));
   int lost = 0;
@@ -289,7 +497,17 @@ TEST(Stepper, RefusesInOneSentence) {
   EXPECT_NE(said(q).find("there are 5 values"), std::string::npos);
   q = good;
   q.algorithm = Algorithm::split_kv;
-  EXPECT_NE(said(q).find("expected three_pass, two_pass, flash1 or flash2"), std::string::npos);
+  EXPECT_NE(said(q).find("expected three_pass, two_pass, flash1, flash2 or flash4"), std::string::npos);
+  q = good;
+  q.flush = 3;
+  EXPECT_EQ(said(q), "stepper: P.V is added to O after 3 tiles, expected after each, or never");
+  q = good;
+  q.rows.d = 2;
+  EXPECT_EQ(said(q), "stepper: rows has 0 numbers of Q and 0 of K, expected 2 for each of the 3 scores");
+  q = good;
+  q.algorithm = Algorithm::two_pass;
+  q.scaling.P = parse_scaling("e4m3/x256/shift");
+  EXPECT_NE(said(q).find("needs an algorithm that divides by l at the end"), std::string::npos) << said(q);
   q = good;
   q.block_k = 0;
   EXPECT_NE(said(q).find("block_k is 0"), std::string::npos);

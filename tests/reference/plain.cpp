@@ -33,7 +33,7 @@ class Attention {
 
   /// 0 where the row sees no key.
   Row answer() {
-    answer_.output.assign(static_cast<std::size_t>(steps_.d), 0.0);
+    answer_.output.assign(static_cast<std::size_t>(steps_.d_v), 0.0);
     if (places_.empty()) return answer_;
     switch (method_.algorithm) {
       case Algorithm::three_pass:
@@ -113,11 +113,11 @@ class Attention {
   void flash2_tile(State<T>& state, int t, int first, Keys places) {
     const Values S = steps_.scores(row_, places);
     const Move to = move(state, steps_.tile_max(S), places, S);
-    const Values e = steps_.exponentials(S, to.m), P = steps_.all_rounded(Step::P, e);
     const int index = places.first - t * block_k();
+    const Values e = steps_.exponentials(S, to.m), P = steps_.P_of(e, index);
     update_l(state, to.alpha, steps_.row_sum(method_.precision.sum_rounded_P ? P : e, index));
     const int every = flush_interval(method_);
-    for (int col = 0; col < steps_.d; ++col) {
+    for (int col = 0; col < steps_.d_v; ++col) {
       T& o = state.O[static_cast<std::size_t>(col)];
       T& sum = state.pending[static_cast<std::size_t>(col)];
       const T O_r = rounded(Step::rescaled, to.alpha * o);
@@ -144,13 +144,13 @@ class Attention {
     const Values S = steps_.scores(row_, places);
     const T m_tile = rounded(Step::m, steps_.tile_max(S));
     const Move to = move(state, m_tile, places, S);
-    const Values e = steps_.exponentials(S, m_tile), P = steps_.all_rounded(Step::P, e);
     const int index = places.first - t * block_k();
+    const Values e = steps_.exponentials(S, m_tile), P = steps_.P_of(e, index);
     const T l_tile = steps_.row_sum(method_.precision.sum_rounded_P ? P : e, index);
     const T beta = rounded(Step::alpha, steps_.factor(m_tile - to.m));
     const T a_l = rounded(Step::rescaled, to.alpha * state.l), b_l = rounded(Step::rescaled, beta * l_tile);
     state.l = rounded(Step::l, a_l + b_l);
-    for (int col = 0; col < steps_.d; ++col) {
+    for (int col = 0; col < steps_.d_v; ++col) {
       T& o = state.O[static_cast<std::size_t>(col)];
       const T PV = rounded(Step::PV, steps_.weighted(P, places.first, index, col));
       o = rounded(Step::O, (rounded(Step::rescaled, a_l * o) + rounded(Step::rescaled, beta * PV)) / state.l);
@@ -167,7 +167,7 @@ class Attention {
 
   /// The tiles [first, end) from an empty state; the state, and the output if that was all.
   std::pair<State<T>, std::vector<double>> online(int first, int end) {
-    State<T> state(steps_.d);
+    State<T> state(steps_.d_v);
     state.m = known_max_;
     for (int t = first; t < end; ++t) {
       const Keys places = in_tile(t);
@@ -183,9 +183,10 @@ class Attention {
   std::vector<double> output(const State<T>& state, bool merged) const {
     const T l = steps_.with_sink(state.l, state.m, merged);
     std::vector<double> out;
-    for (const T o : state.O) {
-      const T scaled = problem_has_sink() ? o * state.l / l : o;
-      out.push_back(static_cast<double>(rounded(Step::output, method_.algorithm == Algorithm::flash1 ? scaled : o / l)));
+    for (int col = 0; col < steps_.d_v; ++col) {
+      const T o = state.O[static_cast<std::size_t>(col)], scaled = problem_has_sink() ? o * state.l / l : o;
+      const T whole = method_.algorithm == Algorithm::flash1 ? scaled : o / l;
+      out.push_back(static_cast<double>(rounded(Step::output, steps_.scaled_output(whole, col))));
     }
     return out;
   }
@@ -201,7 +202,7 @@ class Attention {
       if (state.started) answer_.output = alone;
     }
     if (runs.size() == 1) return;
-    State<T> all(steps_.d);
+    State<T> all(steps_.d_v);
     for (const State<T>& run : runs) {
       const T lse = steps_.log_sum_exp(run.m, run.l);
       all.m = lse > all.m ? lse : all.m;
@@ -226,22 +227,23 @@ class Attention {
   /// The output from O, which holds P.V.
   std::vector<double> finished(Values& O) const {
     std::vector<double> out;
-    for (T& o : O) {
+    for (int col = 0; col < steps_.d_v; ++col) {
+      T& o = O[static_cast<std::size_t>(col)];
       if (!method_.precision.accumulate_in_O) o = rounded(Step::PV, o);
       o = rounded(Step::O, o);
-      out.push_back(static_cast<double>(rounded(Step::output, o)));
+      out.push_back(static_cast<double>(rounded(Step::output, steps_.scaled_output(o, col))));
     }
     return out;
   }
 
   void three_pass() {
-    State<T> state(steps_.d);
+    State<T> state(steps_.d_v);
     const Values S = steps_.scores(row_, places_);
     const Move to = move(state, steps_.tile_max(S), places_, S);
     const Values e = steps_.exponentials(S, to.m);
     state.l = steps_.with_sink(rounded(Step::l, steps_.row_sum(e, places_.first)), to.m, false);
     const Values before_P = normalised(e, state.l), P = steps_.all_rounded(Step::P, before_P);
-    for (int col = 0; col < steps_.d; ++col)
+    for (int col = 0; col < steps_.d_v; ++col)
       state.O[static_cast<std::size_t>(col)] = steps_.weighted(P, places_.first, places_.first, col);
     answer_.output = finished(state.O);
     Tile tile = noted(0, state, to.alpha, S, e, false);
@@ -253,7 +255,7 @@ class Attention {
   }
 
   void two_pass() {
-    State<T> state(steps_.d);
+    State<T> state(steps_.d_v);
     each_tile([&](int t, Keys places) {
       const Values S = steps_.scores(row_, places);
       const Move to = move(state, steps_.tile_max(S), places, S);
@@ -265,7 +267,7 @@ class Attention {
     each_tile([&](int t, Keys places) {
       const Values e = steps_.exponentials(steps_.scores(row_, places), state.m);
       const Values P = steps_.all_rounded(Step::P, normalised(e, state.l));
-      for (int col = 0; col < steps_.d; ++col) {
+      for (int col = 0; col < steps_.d_v; ++col) {
         T& o = state.O[static_cast<std::size_t>(col)];
         o = steps_.weighted(P, places.first, places.first - t * block_k(), col, o);
       }

@@ -46,7 +46,8 @@ Wide score(const Problem& problem, const Tensors& inputs, int row, int key) {
   for (int i = 0; i < inputs.d; ++i) sum += static_cast<Wide>(at(inputs.q, row, inputs.d, i)) * at(inputs.k, key, inputs.d, i);
   sum *= scale_of(problem);
   if (problem.softcap != 0) sum = problem.softcap * wide_tanh(sum / problem.softcap);
-  return sum - static_cast<Wide>(problem.alibi) * std::abs(row - key);
+  const int first_key = problem.mask.top_left ? 0 : inputs.n_k - inputs.n;
+  return sum - static_cast<Wide>(problem.alibi) * std::abs(row + first_key - key);
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ template float nearest(const Format&, float);
 template double nearest(const Format&, double);
 
 std::vector<long double> softmax(const Problem& problem, const Tensors& inputs, int row, Keys keys) {
-  std::vector<Wide> S, O(static_cast<std::size_t>(inputs.d));
+  std::vector<Wide> S, O(static_cast<std::size_t>(inputs.d_v));
   Wide m = -std::numeric_limits<double>::infinity(), l = 0;
   for (int key = keys.first; key < keys.end; ++key) {
     S.push_back(score(problem, inputs, row, key));
@@ -73,7 +74,7 @@ std::vector<long double> softmax(const Problem& problem, const Tensors& inputs, 
   for (int key = keys.first; key < keys.end; ++key) {
     const Wide e = wide_exp(S[static_cast<std::size_t>(key - keys.first)] - m);
     l += e;
-    for (int col = 0; col < inputs.d; ++col) O[static_cast<std::size_t>(col)] += e * at(inputs.v, key, inputs.d, col);
+    for (int col = 0; col < inputs.d_v; ++col) O[static_cast<std::size_t>(col)] += e * at(inputs.v, key, inputs.d_v, col);
   }
   if (problem.sink) l += wide_exp(*problem.sink - m);
   std::vector<long double> output;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -10,7 +11,10 @@
 
 #include "kernels/arithmetic/exponential.h"
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/all_heads.h"
+#include "kernels/experiment/stop_sign.h"
 #include "tests/reference/plain.h"
+#include "tests/reference/plain_scaling.h"
 #include "tests/reference/plain_tensor_core.h"
 
 namespace attoscope::plain {
@@ -24,18 +28,21 @@ class Steps {
 
   Steps(const Experiment& e, const Method& m, const Tensors& inputs)
       : d(inputs.d),
-        n(inputs.n),
+        d_v(inputs.d_v),
+        n(inputs.n_k),
+        first_key(e.problem.mask.top_left ? 0 : inputs.n_k - inputs.n),
         problem(e.problem),
         method(m),
         exp2(m.exponential == ExponentialKind::exp2),
         folded_(exp2 && e.problem.softcap == 0 && e.problem.alibi == 0),
         main_(e.format),
         input_(input_format(e, m)),
-        q_(all_rounded(inputs.q)),
-        k_(all_rounded(inputs.k)),
-        v_(all_rounded(inputs.v)) {}
+        stored_(stored(all_rounded(inputs.q), all_rounded(inputs.k), all_rounded(inputs.v), inputs.shape(), m, e.format,
+                       e.problem.seed, largest_of_all(inputs))) {}
 
-  const int d, n;
+  const int d, d_v;     ///< columns of Q and K, of V
+  const int n;          ///< keys
+  const int first_key;  ///< where query 0 stands
   const Problem& problem;
   const Method& method;
   const bool exp2;
@@ -46,11 +53,11 @@ class Steps {
   }
 
   /// What S times it is a score.
-  T score_unit() const { return folded_ ? static_cast<T>(scale_of(problem)) : T{1}; }
+  T score_unit() const { return folded_ ? static_cast<T>(scale_of(problem)) * score_factor() : T{1}; }
 
   /// The places that a row sees.
   Keys places(int row) const {
-    const Keys keys = visible_keys(problem.mask, row, n);
+    const Keys keys = visible_keys(problem.mask, row + first_key, n);
     return method.reverse_keys ? Keys{n - keys.end, n - keys.first} : keys;
   }
   /// The keys at these places, as a range again.
@@ -82,8 +89,17 @@ class Steps {
   /// P.V of one column over the places from `first` on, `index` the first one's index in its tile.
   T weighted(const std::vector<T>& P, int first, int index, int col, std::optional<T> start = {}) const {
     std::vector<T> values;
-    for (std::size_t j = 0; j < P.size(); ++j) values.push_back(v_[at(key(first + static_cast<int>(j)), col)]);
+    for (std::size_t j = 0; j < P.size(); ++j) values.push_back(stored_.v[at(key(first + static_cast<int>(j)), d_v, col)]);
     return inner(Step::pv_step, P, values, index, start);
+  }
+
+  /// O of a column as it leaves the kernel.
+  T scaled_output(T o, int col) const {
+    const Scaling& P = method.scaling.P;
+    const T carried = P.is_on() && !P.shifts ? static_cast<T>(P.factor) : T{1};
+    if (!stored_.o_factor.empty()) o = o * (stored_.o_factor[static_cast<std::size_t>(col)] / carried);
+    if (stored_.o_factor.empty() && carried != 1) o = o * (1 / carried);
+    return stored_.o_offset.empty() ? o : o + stored_.o_offset[static_cast<std::size_t>(col)];
   }
 
   // --- softmax --------------------------------------------------------------------------------------------------------
@@ -114,6 +130,11 @@ class Steps {
   /// What turns a difference of S into a power of two.
   T log2_scale() const { return exp2 ? c() : static_cast<T>(log2_e); }
 
+  /// P of a tile's e; the first of them is its `index`-th.
+  std::vector<T> P_of(const std::vector<T>& e, int index) const {
+    return method.scaling.P.is_on() ? stored_P(e, index, method.scaling.P) : all_rounded(Step::P, e);
+  }
+
   std::vector<T> all_rounded(Step step, const std::vector<T>& x) const {
     std::vector<T> y;
     for (const T value : x) y.push_back(rounded(step, value));
@@ -128,13 +149,14 @@ class Steps {
       const T e = exponential(rounded(Step::shifted, sink - m));
       return rounded(Step::l, l + rounded(Step::e, merged ? e : e * lift()));
     }
-    const T x = rounded(Step::shifted, std::fma(sink, static_cast<T>(log2_e), -(m * c())));
+    const T x = rounded(Step::shifted, std::fma(sink, static_cast<T>(log2_e), -(m * c() - shift())));
     return rounded(Step::l, l + rounded(Step::e, exponential2(x) * lift()));
   }
 
   /// ln of what l would be without 2^p_exponent, and m in scores.
   T log_sum_exp(T m, T l) const {
-    const T lifted = static_cast<T>(method.p_exponent) * static_cast<T>(ln_2);
+    T lifted = static_cast<T>(method.p_exponent) * static_cast<T>(ln_2);
+    if (carries_P_factor()) lifted = lifted + static_cast<T>(std::log(method.scaling.P.factor));
     return m * score_unit() + (logarithm(l) - lifted);
   }
 
@@ -146,7 +168,8 @@ class Steps {
     std::vector<float> x(static_cast<std::size_t>(first)), y = x;
     x.insert(x.end(), a.begin(), a.end());
     y.insert(y.end(), b.begin(), b.end());
-    const TensorCoreRule rule = tensor_core_rule(gpu_of(accumulator), input_, sums_of(accumulator));
+    const Format factors = factors_of(method, is_qk ? AttentionProduct::qk : AttentionProduct::pv, input_, main_).a;
+    const TensorCoreRule rule = tensor_core_rule(gpu_of(accumulator), factors, sums_of(accumulator));
     return static_cast<T>(tensor_core_dot(rule, x, y, static_cast<float>(start)));
   }
   /// q.k is rounded at its end, P.V after every 64 keys of a tile.
@@ -163,25 +186,51 @@ class Steps {
   std::vector<T> all_rounded(const std::vector<double>& x) const {
     return all_rounded(Step::input, std::vector<T>(x.begin(), x.end()));
   }
-  std::size_t at(int row, int col) const {
-    return static_cast<std::size_t>(row) * static_cast<std::size_t>(d) + static_cast<std::size_t>(col);
+  /// Of Q, K and V: the largest magnitudes of all heads as the method gets them; 0 where there is no other head.
+  std::array<T, 3> largest_of_all(const Tensors& inputs) const {
+    std::array<T, 3> largest{};
+    for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V})
+      if (inputs.all_heads) {
+        const T x = all_rounded({inputs.all_heads->largest(t, StopSign{})})[0];
+        const Rounding& r = method.precision[Step::input];
+        largest[static_cast<std::size_t>(t)] = std::isfinite(x) ? x : static_cast<T>(attoscope::largest(format_of(r, main_)));
+      }
+    return largest;
+  }
+  static std::size_t at(int row, int columns, int col) {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(col);
   }
   int key(int place) const { return method.reverse_keys ? n - 1 - place : place; }
-  T lift() const { return std::ldexp(T{1}, method.p_exponent); }
-  T c() const { return static_cast<T>(folded_ ? scale_of(problem) * log2_e : log2_e); }
+  /// Whether e and l carry the factor of P: in the exponent of 2, or as a factor of exp.
+  bool carries_P_factor() const { return method.scaling.P.is_on() && method.scaling.P.shifts; }
+  T shift() const { return carries_P_factor() && exp2 ? static_cast<T>(std::log2(method.scaling.P.factor)) : T{0}; }
+  T lift() const {
+    const T power = std::ldexp(T{1}, method.p_exponent);
+    return carries_P_factor() && !exp2 ? power * static_cast<T>(method.scaling.P.factor) : power;
+  }
+  /// The scales of Q and K where each has one.
+  T score_factor() const {
+    return stored_.uniform && !stored_.row_factor.empty() ? stored_.row_factor[0] * stored_.key_factor[0] : T{1};
+  }
+  T c() const { return folded_ ? static_cast<T>(scale_of(problem) * log2_e) * score_factor() : static_cast<T>(log2_e); }
 
   T score(int row, int key) const {
     const auto part = [&](const std::vector<T>& x, int of) {
-      return std::vector<T>(x.begin() + static_cast<std::ptrdiff_t>(at(of, 0)),
-                            x.begin() + static_cast<std::ptrdiff_t>(at(of, d)));
+      return std::vector<T>(x.begin() + static_cast<std::ptrdiff_t>(at(of, d, 0)),
+                            x.begin() + static_cast<std::ptrdiff_t>(at(of, d, d)));
     };
-    T s = (folded_ ? T{1} : static_cast<T>(scale_of(problem))) * inner(Step::qk_step, part(q_, row), part(k_, key), 0);
+    T dot = inner(Step::qk_step, part(stored_.q, row), part(stored_.k, key), 0);
+    if (!stored_.uniform && !stored_.row_factor.empty())
+      dot = dot * (stored_.row_factor[static_cast<std::size_t>(row)] * stored_.key_factor[static_cast<std::size_t>(key)]);
+    if (!stored_.bias.empty())
+      dot = dot + stored_.bias[static_cast<std::size_t>(row) * static_cast<std::size_t>(n) + static_cast<std::size_t>(key)];
+    T s = (folded_ ? T{1} : static_cast<T>(scale_of(problem)) * score_factor()) * dot;
     if (problem.softcap != 0) s = soft_capped(s, static_cast<T>(problem.softcap));
-    if (problem.alibi != 0) s = std::fma(static_cast<T>(std::abs(row - key)), -static_cast<T>(problem.alibi), s);
+    if (problem.alibi != 0) s = std::fma(static_cast<T>(std::abs(row + first_key - key)), -static_cast<T>(problem.alibi), s);
     return rounded(Step::S, s);
   }
 
-  T exponent(T s, T m) const { return exp2 ? std::fma(s, c(), -(m * c())) : s - m; }
+  T exponent(T s, T m) const { return exp2 ? std::fma(s, c(), -(m * c() - shift())) : s - m; }
   T raised(T x) const {
     if (!exp2) return exponential(x);
     return method.exp2_degree == 0 ? exponential2(x) : exponential2_polynomial(x, method.exp2_degree);
@@ -228,8 +277,8 @@ class Steps {
 
   const bool folded_;
   const Format& main_;
-  const Format input_;  ///< of q_, k_ and v_
-  const std::vector<T> q_, k_, v_;
+  const Format input_;  ///< of Q, K and V before they are stored
+  const Stored<T> stored_;
 };
 
 }  // namespace attoscope::plain

@@ -1,12 +1,14 @@
 #include "tests/support/support.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <sstream>
 #include <thread>
 #include <vector>
 
 #include "kernels/experiment/accumulators.h"
+#include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/presets.h"
 
 namespace attoscope::testing {
@@ -78,20 +80,31 @@ double random_element(Dice& dice, bool nasty) {
   return nasty && dice.one_in(60) ? dice.any(nasties) : dice.normal();
 }
 
-Tensors random_tensors(Dice& dice, int n, int d) {
+Tensors random_tensors(Dice& dice, const AttentionShape& shape) {
   const bool nasty = dice.one_in(2);
-  Tensors t{n, d, {}, {}, {}};
-  for (auto* tensor : {&t.q, &t.k, &t.v}) {
-    tensor->resize(static_cast<std::size_t>(n) * static_cast<std::size_t>(d));
-    std::ranges::generate(*tensor, [&] { return random_element(dice, nasty); });
-  }
+  Tensors t = Tensors::shaped(shape);
+  const auto fill = [&](std::vector<double>& tensor, int rows, int columns) {
+    tensor.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+    std::ranges::generate(tensor, [&] { return random_element(dice, nasty); });
+  };
+  fill(t.q, t.n, t.d), fill(t.k, t.n_k, t.d), fill(t.v, t.n_k, t.d_v);
   return t;
 }
 
-Input random_input(Dice& dice, int n, int d) {
+Input random_input(Dice& dice, const AttentionShape& shape) {
   static constexpr double constants[] = {1, 0, -3, 300, 7e4, 1e19, 3e38, 1e-30};
   Input input{static_cast<InputKind>(dice.between(0, static_cast<int>(InputKind::tensors))), dice.any(constants), {}, 0, 0, {}};
-  return input.kind == InputKind::tensors || dice.one_in(3) ? given(random_tensors(dice, n, d)) : input;
+  return input.kind == InputKind::tensors || dice.one_in(3) ? given(random_tensors(dice, shape)) : input;
+}
+
+/// Now and then another number of keys, or of columns of V, than of queries, or of columns of Q. With dice of its own, so that
+/// what else is asked stays as it was.
+void add_shape(Problem& p) {
+  Dice dice(static_cast<std::uint64_t>(p.n) << 32 | static_cast<std::uint64_t>(p.d));
+  if (dice.one_in(3)) p.n_k = dice.one_in(3) ? dice.between(1, 3) : dice.between(1, 90);
+  if (dice.one_in(4)) p.d_v = dice.between(1, 48);
+  if (dice.one_in(8)) p.n = 1;
+  p.mask.top_left = dice.one_in(2);
 }
 
 /// Now and then a sink, soft-capping, slopes.
@@ -118,10 +131,12 @@ Experiment random_experiment(Dice& dice) {
   Problem& p = e.problem;
   p.n = dice.one_in(8) ? dice.between(1, 3) : dice.between(1, 70);
   p.d = dice.one_in(8) ? dice.between(1, 3) : dice.between(1, 40);
-  p.input = random_input(dice, p.n, p.d);
+  add_shape(p);
+  p.input = random_input(dice, shape_of(p));
   p.seed = dice.bits();
   p.scale = dice.one_in(3) ? 3 * dice.unit() + 1e-3 : 0;
-  p.mask = {static_cast<Mask::Kind>(dice.between(0, static_cast<int>(mask_names.size()) - 1)), dice.between(1, p.n + 3)};
+  p.mask.kind = static_cast<Mask::Kind>(dice.between(0, static_cast<int>(mask_names.size()) - 1));
+  p.mask.window = dice.between(1, p.n + 3);
   add_biases(p, dice);
   p.rows = dice.one_in(3) ? dice.between(1, p.n) : 0;
   p.traced_row = dice.between(-p.n, p.n - 1);
@@ -129,7 +144,82 @@ Experiment random_experiment(Dice& dice) {
   e.a = random_method(dice);
   e.b = random_method(dice);
   for (Method* m : {&e.a, &e.b}) add_accumulators(e, *m, dice);
+  Dice own(dice.bits());  // so that what else is asked stays as it was
+  for (Method* m : {&e.a, &e.b})
+    if (own.one_in(3)) add_scalings(e, *m, own);
+  if (own.one_in(2)) add_other_heads(e, own);
   return e;
+}
+
+namespace {
+
+Scaling random_scaling(Dice& dice, ScaledTensor t) {
+  Scaling s{.element = dice.one_in(6) ? Element{Element::Kind::format, {dice.between(2, 5), dice.between(4, 10)}}
+                                      : dice.any(named_elements).element,
+            .granularity = static_cast<Granularity>(dice.between(0, 6))};
+  if (t == ScaledTensor::P) s.granularity = dice.one_in(2) ? Granularity::head : Granularity::block;
+  if (has_block(s.granularity)) s.block = t == ScaledTensor::P ? 1 << dice.between(0, 6) : dice.between(1, 40);
+  s.scale = static_cast<ScaleFormat>(dice.between(0, 3));
+  s.rule = static_cast<ScaleRule>(dice.between(0, 2));
+  const bool has_factor = t == ScaledTensor::P || (s.granularity == Granularity::head && dice.one_in(4));
+  if (has_factor) s.factor = dice.one_in(2) ? std::ldexp(1, dice.between(-3, 9)) : 448;
+  if (has_factor && s.granularity == Granularity::head) s.rule = ScaleRule::fixed;
+  s.quotient = static_cast<Quotient>(dice.between(0, 3));
+  s.tie = s.element.kind == Element::Kind::integer && dice.one_in(2) ? Tie::away : Tie::even;
+  s.most = t != ScaledTensor::P && dice.one_in(6) ? 2.25 : 0;
+  s.added = t != ScaledTensor::P && dice.one_in(4) ? 1e-7 : 0;
+  s.shifts = t == ScaledTensor::P && dice.one_in(2);
+  s.in_operand = t != ScaledTensor::P && dice.one_in(4);
+  if (s.in_operand && dice.one_in(2)) s.operand = dice.one_in(2) ? to_main : to_format(bf16);
+  return s;
+}
+
+}  // namespace
+
+void add_scalings(Experiment& e, Method& m, Dice& dice) {
+  Scalings s;
+  for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P}) {
+    if (dice.one_in(3)) continue;
+    Method tried = m;
+    do {
+      tried.scaling = {};
+      tried.scaling[t] = random_scaling(dice, t);
+    } while (!why_not_scaled(tried, e.problem).empty() && !dice.one_in(20));
+    if (why_not_scaled(tried, e.problem).empty()) s[t] = tried.scaling[t];
+  }
+  s.hadamard = dice.one_in(4);
+  s.smooth_K = dice.one_in(3);
+  s.smooth_Q = dice.one_in(4) ? dice.between(1, e.problem.n + 3) : 0;
+  s.smooth_V = dice.one_in(3);
+  if (dice.one_in(3)) s.smoothed = dice.one_in(2) ? to_main : to_format(bf16);
+  m.scaling = s;
+  while (!why_not_scaled(m, e.problem).empty()) {
+    m.scaling.hadamard = m.scaling.smooth_K = m.scaling.smooth_V = false;
+    if (!why_not_scaled(m, e.problem).empty()) m.scaling = {};
+  }
+  drop_impossible_accumulators(e);
+}
+
+void add_other_heads(Experiment& e, Dice& dice) {
+  Input& input = e.problem.input;
+  if (input.tensors) {
+    Tensors beside = *input.tensors;
+    const std::array<double, 3> largest{std::ldexp(dice.unit(), dice.between(-3, 8)),
+                                        std::ldexp(dice.unit(), dice.between(-3, 8)),
+                                        std::ldexp(dice.unit(), dice.between(-3, 8))};
+    beside.all_heads = std::make_shared<const AllHeads>(
+        [largest](ScaledTensor t, const StopSign&) { return largest[static_cast<std::size_t>(t)]; });
+    input.tensors = std::make_shared<const Tensors>(std::move(beside));
+  }
+  for (Method* const m : {&e.a, &e.b})
+    for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V}) {
+      Method tried = *m;
+      Scaling& s = tried.scaling[t];
+      if (!s.is_on() || s.rule == ScaleRule::fixed || dice.one_in(2)) continue;
+      s.granularity = Granularity::tensor, s.block = 0;
+      if (why_not_scaled(tried, e.problem).empty()) *m = tried;
+    }
+  drop_impossible_accumulators(e);
 }
 
 void add_accumulators(Experiment& e, Method& m, Dice& dice) {
@@ -152,6 +242,7 @@ void add_accumulators(Experiment& e, Method& m, Dice& dice) {
 
 void drop_impossible_accumulators(Experiment& e) {
   for (Method* m : {&e.a, &e.b}) {
+    if (!why_not_scaled(*m, e.problem).empty()) m->scaling = {};
     if (!why_no_accumulator(e, *m, AttentionProduct::qk, m->accumulator.qk).empty()) m->accumulator.qk = Accumulator::fma;
     if (!why_no_accumulator(e, *m, AttentionProduct::pv, m->accumulator.pv).empty()) m->accumulator.pv = Accumulator::fma;
   }
@@ -170,6 +261,13 @@ void describe(std::ostream& out, const Method& m, const Format& main) {
       << sum_order_names[static_cast<std::size_t>(m.order)] << " sum_lanes=" << m.sum_lanes
       << (m.reverse_keys ? " reverse_keys" : "") << " qk=" << name(m.accumulator.qk) << " pv=" << name(m.accumulator.pv)
       << " flush=" << m.flush << "\n    ";
+  for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P})
+    if (m.scaling[t].is_on())
+      out << ' ' << scaled_tensor_names[static_cast<std::size_t>(t)] << " as " << scaling_text(m.scaling[t]);
+  if (m.scaling.any())
+    out << (m.scaling.hadamard ? " hadamard" : "") << (m.scaling.smooth_K ? " smooth_K" : "")
+        << " smooth_Q=" << m.scaling.smooth_Q << (m.scaling.smooth_V ? " smooth_V" : "")
+        << " smoothed=" << static_cast<int>(m.scaling.smoothed.kind) << "\n    ";
   for (int i = 0; i < step_count; ++i) {
     const Rounding& r = m.precision.steps[static_cast<std::size_t>(i)];
     if (r.kind == Rounding::Kind::exact) continue;

@@ -100,7 +100,13 @@ Experiment random_experiment(Dice& dice);
 /// that they may.
 void add_accumulators(Experiment& experiment, Method& method, Dice& dice);
 
-/// Fma in place of the accumulators that its methods cannot have, after a change of the experiment.
+/// Any storage with scales that `method`, a or b of the experiment, may have.
+void add_scalings(Experiment& experiment, Method& method, Dice& dice);
+/// Heads beside the one that is computed, where its tensors are given, and scales over all of them.
+void add_other_heads(Experiment& e, Dice& dice);
+
+/// Fma in place of the accumulators that its methods cannot have, and no scales where they cannot, after a change of the
+/// experiment.
 void drop_impossible_accumulators(Experiment& experiment);
 
 /// Makes one in so many of the roundings of `method` stochastic.

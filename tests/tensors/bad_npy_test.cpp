@@ -59,7 +59,7 @@ TEST(BadNpy, ZeroSize) {
 }
 TEST(BadNpy, Scalar) { EXPECT_THAT(npy_refusal(npy(npy_header("<f4", "()"), std::string(4, 0))), HasSubstr("has shape []")); }
 TEST(BadNpy, ShapesDiffer) {
-  EXPECT_THAT(npy_refusal(npy(npy_header("<f4", "(3, 2)"), std::string(24, 0))), HasSubstr("expected that of q"));
+  EXPECT_THAT(npy_refusal(npy(npy_header("<f4", "(3, 2)"), std::string(24, 0))), HasSubstr("expected batch and d like q's"));
 }
 TEST(BadNpy, HeaderWithoutKeys) { EXPECT_THAT(npy_refusal(npy("{}", "")), HasSubstr("lacks one of")); }
 TEST(BadNpy, UnknownKey) { EXPECT_THAT(npy_refusal(npy("{'x': 1}", "")), HasSubstr("has the key 'x'")); }

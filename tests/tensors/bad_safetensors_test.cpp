@@ -123,7 +123,7 @@ TEST(BadSafetensors, WrongDtype) {
   const std::string header = "{" + entry("q", "I32", "[2,3]", 0, 24) + "," + entry("k", "F32", "[2,3]", 24, 48) + "," +
                              entry("v", "F32", "[2,3]", 48, 72) + "}";
   EXPECT_THAT(refusal(safetensors(header, 72)),
-              HasSubstr("tensor 'q' has dtype 'I32', expected F64, F32, F16, BF16, F8_E4M3 or F8_E5M2"));
+              HasSubstr("tensor 'q' has dtype 'I32', expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, I8 or U8"));
 }
 TEST(BadSafetensors, DtypeNoText) {
   EXPECT_THAT(refusal(safetensors(R"({"q":{"dtype":7,"shape":[1,1],"data_offsets":[0,4]}})", 4)), HasSubstr("has dtype '7'"));
@@ -131,7 +131,7 @@ TEST(BadSafetensors, DtypeNoText) {
 TEST(BadSafetensors, ShapesDiffer) {
   const std::string header = "{" + entry("q", "F32", "[2,3]", 0, 24) + "," + entry("k", "F32", "[3,2]", 24, 48) + "," +
                              entry("v", "F32", "[2,3]", 48, 72) + "}";
-  EXPECT_THAT(refusal(safetensors(header, 72)), HasSubstr("tensor 'k' has shape [3, 2], expected that of q, [2, 3]"));
+  EXPECT_THAT(refusal(safetensors(header, 72)), HasSubstr("tensor 'k' has shape [3, 2], expected batch and d like q's [2, 3]"));
 }
 TEST(BadSafetensors, OneDimension) {
   const std::string header = "{" + entry("q", "F32", "[6]", 0, 24) + "," + entry("k", "F32", "[6]", 24, 48) + "," +

@@ -72,8 +72,8 @@ TEST(Tensors, TheExampleIsRead) {
 TEST(Tensors, TheExampleIsDescribed) {
   const TensorFileInfo info = describe_tensors(example);
   EXPECT_EQ(info.heads, 4);
-  EXPECT_EQ(info.n, 1024);
-  EXPECT_EQ(info.d, 64);
+  EXPECT_EQ(info.shape.n, 1024);
+  EXPECT_EQ(info.shape.d, 64);
   EXPECT_THAT(info.head_names,
               ::testing::ElementsAre("layer 0, head 0", "layer 7, head 7", "layer 18, head 7", "layer 24, head 7"));
 }
@@ -199,7 +199,7 @@ TEST(Npy, WhatIsWrittenIsReadBack) {
   Input input = parse_input(q + "," + q + "," + q);
   load_tensors(input);
   EXPECT_EQ(input.tensors->v, values);
-  EXPECT_EQ(describe_tensors(input.file).d, 3);
+  EXPECT_EQ(describe_tensors(input.file).shape.d, 3);
   EXPECT_EQ((bytes_of_file(q).size() - 48) % 64, 0U);
 }
 

@@ -39,6 +39,7 @@ GradPrecision random_gradient(Dice& dice, bool stochastic) {
 TrainMethod random_train_method(Dice& dice, bool stochastic_gradient, bool& in_double) {
   Experiment e = testing::random_experiment(dice);
   while (e.a.algorithm >= Algorithm::hardware) e = testing::random_experiment(dice);
+  e.a.scaling = {};  // trainings refuse it
   e.b = {};
   e.a.accumulator = {};  // backward adds by fma, forward as it is told
   in_double = works_in_double(e);

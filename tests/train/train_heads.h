@@ -42,7 +42,7 @@ struct Heads {
 
   /// Q, K, V of one head.
   Tensors tensors(int place) const {
-    Tensors t{shape.context, d(), {}, {}, {}};
+    Tensors t = Tensors::shaped(AttentionShape::square(shape.context, d()));
     for (int row = 0; row < shape.context; ++row)
       for (int c = 0; c < d(); ++c) {
         t.q.push_back(static_cast<double>(q[at(place, row, c)]));

@@ -45,7 +45,7 @@ class HostEngine final : public Engine {
     using Notes = simt_host::LaunchObserver<double>;
     const CopiedJob<double, HostCopy> mine = copied(job, inputs);
     const Shape shape{simt_host::DoubleDoubleBlock<Notes>::rows, simt_host::dd_warp_bytes(job), simt_host::dd_work_of(job)};
-    return in_slices(job.d, rows, shape, Output::golden, stop, [&](const Lane& lane) {
+    return in_slices(job.d_v, rows, shape, Output::golden, stop, [&](const Lane& lane) {
       return simt_host::dd_lane(mine.job, lane.slice, lane.warp, lane.group.lane(), Notes{.range = lane.range}, lane.scratch,
                                 lane.out);
     });
@@ -138,7 +138,7 @@ class HostEngine final : public Engine {
     if (recorder) notes = {moved.data(), m.data(), recorder->row_step(), recorder->held(), job.score_unit};
     const CopiedJob<T, HostCopy> mine = copied(job, inputs);
     const Shape shape{simt_host::Lanes<T>::rows, simt_host::attention_warp_bytes(job), simt_host::work_of(job)};
-    Matrix out = in_slices(job.d, rows, shape, output, stop, [&](const Lane& lane) {
+    Matrix out = in_slices(job.d_v, rows, shape, output, stop, [&](const Lane& lane) {
       notes.range = lane.range;
       return simt_host::attention_lane(mine.job, lane.slice, lane.warp, lane.group.lane(), lane.group, notes, lane.scratch,
                                        lane.out);

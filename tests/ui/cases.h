@@ -18,6 +18,7 @@ std::span<const Case> format_cases();       ///< formats, bits, sizes, tiles, ro
 std::span<const Case> precision_cases();    ///< algorithms, presets, every cell of the matrix
 std::span<const Case> option_cases();       ///< options of methods and scores
 std::span<const Case> sums_cases();         ///< what adds up products, flush, whole kernels
+std::span<const Case> scales_cases();       ///< what tensors are stored as, with which scales
 std::span<const Case> traffic_cases();      ///< bytes, what is on chip, roofline
 std::span<const Case> key_cases();          ///< modifiers, Esc, what the theme is called
 std::span<const Case> tooltip_cases();      ///< every control explains itself

@@ -69,6 +69,7 @@ std::vector<Group> all_groups() {
           {"precision_cases", precision_cases()},
           {"option_cases", option_cases()},
           {"sums_cases", sums_cases()},
+          {"scales_cases", scales_cases()},
           {"traffic_cases", traffic_cases()},
           {"key_cases", key_cases()},
           {"tooltip_cases", tooltip_cases()},

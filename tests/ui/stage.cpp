@@ -12,7 +12,7 @@
 namespace attoscope::testing {
 namespace {
 
-constexpr int largest_width = 1920, largest_height = 1080;
+constexpr int largest_width = 1920, largest_height = 1200;
 
 /// The bottom left corner, where a window smaller than the framebuffer is drawn.
 Picture corner(const Picture& all, int width, int height) {
@@ -33,6 +33,17 @@ Session small_session() {
   session.experiment.a.block_q = session.experiment.a.block_k = 16;
   session.experiment.b.block_q = session.experiment.b.block_k = 16;
   return session;
+}
+
+Session all_heads(int n) {
+  Session s = small_session();
+  Problem& p = s.experiment.problem;
+  p.input = {
+      .kind = InputKind::tensors, .file = assets_directory() + "/examples/grouped.safetensors", .index = 3, .tensors = nullptr};
+  p.n = n, p.d = 64;
+  p.mask.kind = Mask::Kind::causal;
+  s.view.picture = PictureKind::heads;
+  return s;
 }
 
 Stage::Stage(int width, int height) : width_(width), height_(height) {

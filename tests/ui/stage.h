@@ -21,6 +21,8 @@ namespace attoscope::testing {
 
 /// A small question: answered in a millisecond.
 Session small_session();
+/// The shipped layers of grouped queries, every head at a glance; head 3 is open, n tokens of it.
+Session all_heads(int n = 512);
 
 /// The window's frames, one at a time. Belongs to the thread that made it; the test's thread changes the values between frames.
 class Stage {

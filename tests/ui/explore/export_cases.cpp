@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "app/files/paths.h"
 #include "app/files/zip.h"
 #include "imgui_internal.h"
 #include "tests/support/figure_support.h"
@@ -142,6 +143,28 @@ void archives_and_fields(Hand& hand) {
     hand.check(zip_member(kept.path("heat-map-1.zip"), ".pdf", 1 << 24).starts_with("%PDF"), "which holds the figure");
 }
 
+/// The table of the KV cache leaves as its pixels and as the lines of `attoscope kv`, in the order on screen.
+void kv_table(Hand& hand) {
+  Kept kept(hand);
+  Session session = all_heads(128);
+  session.view.heads_show = HeadsShow::kv_cache;
+  hand.open(session);
+  for (int i = 0; i < 20000 && hand.stage.state->heads.kv.shown.size() < 8; ++i) hand.frames(1);
+  hand.leaves("saved", [&] {
+    kept.open_menu(heatmap_window, "KV cache", 0.5f, 0.5f);
+    hand.pick("###keep");
+    hand.frames(3);
+  });
+  std::ifstream file(kept.path("KV-cache-1.csv"));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  hand.check(text.starts_with("head,name,layer,bf16,fp8_tensor,"), "the lines of attoscope kv: " + kept.said());
+  hand.check(std::ranges::count(text, '\n') == 9 && kept.has("KV-cache-1.png"), "one for each head, and the pixels");
+  const std::vector<const KvRow*>& shown = hand.stage.state->heads.kv.shown;
+  hand.check(
+      text.find("\n" + std::to_string(shown.front()->head) + ",") < text.find("\n" + std::to_string(shown.back()->head) + ","),
+      "in the order on screen");
+}
+
 /// What cannot be drawn or written is said, the data are kept, and the window goes on.
 void failures(Hand& hand) {
   Kept kept(hand);
@@ -209,6 +232,7 @@ constexpr std::array cases{
     Case{"export", "choosing", choosing},
     Case{"export", "figures of plots", figures_of_plots},
     Case{"export", "archives and fields", archives_and_fields},
+    Case{"export", "KV table", kv_table},
     Case{"export", "failures", failures},
     Case{"export", "papers", papers},
 };

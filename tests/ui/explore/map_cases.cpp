@@ -5,10 +5,16 @@
 #include <cmath>
 #include <thread>
 
+#include "app/files/paths.h"
+#include "app/heads/kv_heads.h"
 #include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/questions/kv_cache.h"
 #include "tests/support/eventually.h"
 #include "tests/ui/cases.h"
+#include "ui/frame/heads_answer.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/picture/kv_table.h"
 #include "ui/picture/rescale_values.h"
 #include "ui/picture/score_window.h"
 
@@ -55,11 +61,11 @@ Session masked(PictureKind kind) {
 }
 
 void kinds(Hand& hand) {
-  for (const std::size_t i : {std::size_t{2}, std::size_t{1}, std::size_t{0}})
+  for (const std::size_t i : {std::size_t{3}, std::size_t{2}, std::size_t{1}, std::size_t{0}})
     hand.changes(
         std::string(picture_names[i]), [&] { hand.click(heatmap + "kind/" + std::string(picture_names[i])); },
         [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
-  for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{0}})
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{0}})
     hand.changes("key M", [&] { hand.key(ImGuiKey_M); }, [&](Session& s) { s.view.picture = static_cast<PictureKind>(i); });
 }
 
@@ -304,6 +310,183 @@ void not_emulated(Hand& hand) {
     }
 }
 
+HeadsView await_heads(Hand& hand) {
+  await(hand, "heads", [&] {
+    const HeadsView heads = hand.stage.panel_input().side.heads;
+    return heads.rows && heads.all > 0 && static_cast<int>(heads.rows->size()) == heads.all;
+  });
+  return hand.stage.panel_input().side.heads;
+}
+
+std::string card(int head) { return heatmap + "**/##head " + std::to_string(head); }
+
+void every_head(Hand& hand) {
+  hand.open(all_heads());
+  const HeadsView heads = await_heads(hand);
+  if (!hand.check(heads.rows && heads.rows->size() == 8, "eight heads are found")) return;
+  std::vector<HeadRow> rows = *heads.rows;
+  sort_worst_first(rows, head_measures[0]);
+  hand.frames(3);
+  const ImVec2 worst = hand.place(card(rows[0].head), 0.5f), next = hand.place(card(rows[1].head), 0.5f);
+  hand.check(worst.y < next.y || (worst.y == next.y && worst.x < next.x), "the worst head stands first");
+  const Session before = hand.session();
+  hand.click(card(rows[0].head));
+  hand.settle();
+  hand.check(hand.experiment().problem.input.index == rows[0].head, "a click opens the head");
+  hand.check(hand.view().picture == PictureKind::output, "and shows its output");
+  hand.frames(3);
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
+  hand.settle();
+  hand.check(hand.view().picture == PictureKind::heads && hand.experiment().problem.input.index == 3, "Ctrl+Z comes back");
+  hand.check(hand.stage.panel_input().side.heads.rows->size() == 8, "what was found is kept");
+  hand.choose(heatmap + "##heads layer", "###layer 1");
+  hand.frames(2);
+  hand.check(!hand.exists(card(0)) && hand.exists(card(5)), "only the heads of that layer");
+  hand.choose(heatmap + "##heads sort", "###max_score");
+  hand.choose(heatmap + "##heads layer", "###all");
+  sort_worst_first(rows, head_measures[8]);
+  hand.frames(2);
+  hand.check(hand.place(card(rows[0].head), 0.5f).y <= hand.place(card(rows[7].head), 0.5f).y, "another order");
+  hand.check(hand.session().experiment == before.experiment, "looking changes no experiment");
+}
+
+/// The answer of a card is that of the head itself.
+void heads_are_as_their_answers(Hand& hand) {
+  hand.open(all_heads());
+  const HeadsView heads = await_heads(hand);
+  hand.view().picture = PictureKind::output;
+  hand.settle();
+  const auto answer = hand.stage.panel_input().answer.result;
+  const auto own = std::ranges::find(*heads.rows, 3, &HeadRow::head);
+  if (!hand.check(answer && own != heads.rows->end(), "the head that is open is among them")) return;
+  hand.check(answer->a_error.max_abs == own->a_max && answer->b_error.rms == own->b_rms, "its numbers are those of the answer");
+  hand.check(*std::ranges::max_element(own->picture) == static_cast<float>(own->a_max), "its picture has its largest error");
+}
+
+KvView await_kv(Hand& hand) {
+  await(hand, "heads of the KV cache", [&] {
+    const KvView heads = hand.stage.panel_input().side.kv;
+    return heads.rows && heads.all > 0 && static_cast<int>(heads.rows->size()) == heads.all;
+  });
+  return hand.stage.panel_input().side.kv;
+}
+
+std::string kv_row(int head) { return heatmap + "**/##kv head " + std::to_string(head); }
+std::string kv_head(std::size_t storage) { return heatmap + "**/##kv by " + std::string(kv_storages[storage].key); }
+
+/// True if the rows stand from the top down in this order.
+bool stand_so(Hand& hand, const std::vector<KvRow>& rows) {
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    if (hand.place(kv_row(rows[i - 1].head), 0.5f).y >= hand.place(kv_row(rows[i].head), 0.5f).y) return false;
+  return true;
+}
+
+void kv_table(Hand& hand) {
+  hand.open(all_heads());
+  hand.changes(
+      "the table", [&] { hand.click(heatmap + "heads show/KV cache"); },
+      [](Session& s) { s.view.heads_show = HeadsShow::kv_cache; });
+  const KvView heads = await_kv(hand);
+  if (!hand.check(heads.rows && heads.rows->size() == 8, "eight heads are found")) return;
+  std::vector<KvRow> rows = *heads.rows;
+  sort_worst_first(rows, usual_kv_order);
+  hand.frames(3);
+  hand.check(stand_so(hand, rows), "as the command orders them");
+  for (const std::size_t by : {std::size_t{6}, std::size_t{0}, std::size_t{4}}) {
+    hand.leaves("a click on the head of a column", [&] { hand.click(kv_head(by)); });
+    sort_worst_first(rows, by);
+    hand.frames(2);
+    hand.check(stand_so(hand, rows), "orders by " + std::string(kv_storages[by].key));
+  }
+  hand.choose(heatmap + "##heads layer", "###layer 1");
+  hand.frames(2);
+  hand.check(!hand.exists(kv_row(0)) && hand.exists(kv_row(5)), "only the heads of that layer");
+  hand.choose(heatmap + "##heads layer", "###all");
+  hand.click(kv_row(6));
+  hand.settle();
+  hand.check(hand.experiment().problem.input.index == 6 && hand.experiment().problem.n == 512, "a click opens the head");
+  hand.check(hand.view().picture == PictureKind::output, "and shows its output");
+  hand.frames(3);
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_Z);
+  hand.settle();
+  hand.check(hand.view().picture == PictureKind::heads && hand.view().heads_show == HeadsShow::kv_cache &&
+                 hand.experiment().problem.input.index == 3,
+             "Ctrl+Z comes back");
+  hand.check(await_kv(hand).rows == heads.rows, "what was found is kept");
+}
+
+/// The window and `attoscope kv` say the same, whatever methods the session has.
+void kv_is_as_the_command(Hand& hand) {
+  Session s = all_heads();
+  s.view.heads_show = HeadsShow::kv_cache;
+  s.experiment.a.precision[Step::P] = to_format(e4m3);
+  hand.open(s);
+  std::vector<KvRow> shown = *await_kv(hand).rows, expected;
+  const CallFiles files(s.experiment.problem.input.file);
+  Experiment base = default_experiment();
+  base.problem.input = s.experiment.problem.input;
+  base.problem.mask = s.experiment.problem.mask;
+  base.a.block_q = s.experiment.a.block_q, base.a.block_k = s.experiment.a.block_k;
+  compute_kv_heads({base, true, heads_of_layer(files, "")}, files, {}, [&](const KvRow& row) { expected.push_back(row); });
+  sort_worst_first(shown, 2);
+  sort_worst_first(expected, 2);
+  if (!hand.check(shown.size() == expected.size(), "as many heads")) return;
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    hand.check(shown[i].head == expected[i].head && shown[i].errors == expected[i].errors, "the numbers of the command");
+  hand.check(
+      kv_table_csv(hand.stage.state->heads, hand.stage.panel_input().choices.tensors).size() == kv_csv(expected, files).size(),
+      "and its lines");
+}
+
+/// Some heads are found, others are on their way; one is without a number.
+void kv_in_parts(Hand& hand) {
+  Session s = all_heads();
+  s.view.heads_show = HeadsShow::kv_cache;
+  hand.open(s);
+  PanelInput input = hand.stage.panel_input();
+  constexpr AttentionShape square = AttentionShape::square(512, 64);
+  const std::vector<double> broken(kv_storages.size(), NAN), errors{0.002, 0.03, 0.02, 0.015, 0.008, 0.2, 0.1};
+  input.side.kv = {std::make_shared<const std::vector<KvRow>>(
+                       std::vector<KvRow>{{2, 0, square, errors}, {5, 1, square, broken}, {3, 0, square, errors}}),
+                   8, true, 12.5, s.experiment.problem.input.file};
+  hand.stage.told = input;
+  hand.frames(4);
+  hand.check(hand.place(kv_row(5), 0.5f).y < hand.place(kv_row(2), 0.5f).y, "what has no finite error stands first");
+  hand.check(hand.place(kv_row(2), 0.5f).y < hand.place(kv_row(3), 0.5f).y, "then by their places");
+  hand.leaves("stop", [&] { hand.click(heatmap + "###heads stop"); });
+  hand.check(hand.stage.state->heads.stopped, "the search stops");
+  hand.leaves("go on", [&] { hand.click(heatmap + "###heads stop"); });
+  hand.check(!hand.stage.state->heads.stopped, "and goes on");
+  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{720, 480}}) {
+    hand.stage.resize(width, height);
+    hand.frames(4);
+    hand.check(hand.exists(kv_row(5)), "there is a row in small windows too");
+  }
+}
+
+/// Layers and heads as a tree in the head chooser.
+void heads_as_a_tree(Hand& hand) {
+  hand.open(all_heads());
+  const std::string chooser = controls + "##head";
+  hand.choose(chooser, "###layer 0/###head 2");  // its layer is open
+  hand.settle();
+  hand.check(hand.experiment().problem.input.index == 2, "a head of the same layer is opened");
+  hand.click(chooser);
+  hand.pick("###layer 4");
+  hand.pick("###layer 4/###head 6");
+  hand.settle();
+  hand.check(hand.experiment().problem.input.index == 6, "a head of another layer is opened");
+}
+
+void no_heads_of_draws(Hand& hand) {
+  hand.open(masked(PictureKind::heads));
+  hand.frames(3);
+  hand.check(!hand.exists(heatmap + "##heads sort"), "a sentence stands where the heads would be");
+  hand.view().heads_show = HeadsShow::kv_cache;
+  hand.frames(3);
+  hand.check(!hand.exists(heatmap + "heads show/outputs") && !hand.stage.panel_input().side.kv.rows, "and the table too");
+}
+
 void pixels(Hand& hand) {
   std::vector<std::uint8_t> last;
   for (int i = 0; i < 7; ++i) {
@@ -332,6 +515,13 @@ constexpr std::array cases{
     Case{"maps", "windows", windows},
     Case{"maps", "scores", scores_are_those_of_the_kernel},
     Case{"maps", "not emulated", not_emulated},
+    Case{"maps", "every head", every_head},
+    Case{"maps", "heads are as their answers", heads_are_as_their_answers},
+    Case{"maps", "KV table", kv_table},
+    Case{"maps", "KV table is as the command", kv_is_as_the_command},
+    Case{"maps", "KV table in parts", kv_in_parts},
+    Case{"maps", "heads as a tree", heads_as_a_tree},
+    Case{"maps", "no heads of draws", no_heads_of_draws},
     Case{"maps", "pixels", pixels},
 };
 

@@ -85,6 +85,26 @@ void score_options(Hand& hand) {
   hand.changes("no sink", sink, [](Session& s) { s.experiment.problem.sink.reset(); });
 }
 
+/// Keys and columns of V apart from queries and columns of Q.
+void rectangle(Hand& hand) {
+  hand.open(small_session());
+  const std::string button = controls + "mask/###more";
+  const auto fill = [&](const std::string& field, const std::string& text, void (*change)(Session&)) {
+    hand.changes(field + " " + text, [&] { inside(hand, button, [&] { hand.fill(focused + field, text.c_str()); }); }, change);
+  };
+  fill("##n_k", "300", [](Session& s) { s.experiment.problem.n_k = 300; });
+  fill("##d_v", "24", [](Session& s) { s.experiment.problem.d_v = 24; });
+  hand.changes(
+      "causal", [&] { hand.click(controls + "mask/causal"); },
+      [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; });
+  hand.changes(
+      "top-left", [&] { inside(hand, button, [&] { hand.click(focused + "##top-left"); }); },
+      [](Session& s) { s.experiment.problem.mask.top_left = true; });
+  hand.settle();
+  const Result& r = *hand.stage.panel_input().answer.result;
+  hand.check(r.a.rows == 96 && r.a.cols == 24 && r.rescale_map.tiles == 19, "the answer has its shape");
+}
+
 void names(Hand& hand) {
   for (std::size_t i = 0; i < emulated_count; ++i) {
     const Session session = with(static_cast<Algorithm>(i));
@@ -100,6 +120,7 @@ constexpr std::array cases{
     Case{"options", "of a method", method_options},
     Case{"options", "of algorithms", of_algorithms},
     Case{"options", "of the scores", score_options},
+    Case{"options", "rectangle", rectangle},
     Case{"options", "names", names},
 };
 

@@ -18,12 +18,37 @@ std::string escaped(const std::string& label) {
 }
 
 void fields(Hand& hand) {
+  Session session = small_session();
+  session.experiment.a.scaling.K = parse_scaling("int8/token");
+  session.experiment.b.scaling.V = parse_scaling("e4m3/head");
+  hand.open(session);
   for (int i = field_count - 1; i >= 0; --i) {
     const auto field = static_cast<Field>(i);
     const std::string item =
         std::string(text(field).name) + "/     " + escaped(field_title(field, method_names(hand.experiment())));
     hand.changes(item, [&] { hand.choose(heatmap + "##field", item); }, [&](Session& s) { s.view.field = field; });
   }
+}
+
+/// Parts of an error are offered where a method stores with scales, and what is asked for without is drawn and explained.
+void parts(Hand& hand) {
+  hand.open(small_session());
+  const std::string storage = "//$FOCUSED/a_storage/     storage of " + escaped(method_names(hand.experiment()).a);
+  const auto is_offered = [&] {
+    hand.click(heatmap + "##field");
+    const bool offered = hand.exists(storage);
+    hand.key(ImGuiKey_Escape);
+    return offered;
+  };
+  hand.check(!is_offered(), "nothing is stored with scales");
+  hand.view().field = Field::a_storage;
+  hand.frames(2);
+  hand.check(is_offered(), "what is shown is in the list");
+  const Picture nothing = hand.picture();
+  hand.experiment().a.scaling.K = parse_scaling("int8/token");
+  hand.settle();
+  hand.check(is_offered(), "a stores K");
+  hand.check(hand.picture().rgb != nothing.rgb, "what storage does is seen");
 }
 
 void scale_and_tiles(Hand& hand) {
@@ -149,7 +174,7 @@ void pictures(Hand& hand) {
     return std::unique(found.begin(), found.end()) - found.begin();
   };
   std::vector<std::uint8_t> last;
-  for (int i = 0; i < field_count; ++i) {
+  for (int i = 0; i < static_cast<int>(Field::a_storage); ++i) {
     hand.view().field = static_cast<Field>(i);
     hand.check(colours_in_the_picture() > 60, std::string(text(hand.view().field).name) + " has many colours");
     const Picture now = hand.picture();
@@ -167,6 +192,7 @@ void pictures(Hand& hand) {
 
 constexpr std::array cases{
     Case{"picture", "fields", fields},
+    Case{"picture", "parts of an error", parts},
     Case{"picture", "scale and tiles", scale_and_tiles},
     Case{"picture", "range", range},
     Case{"picture", "zoom", zoom},

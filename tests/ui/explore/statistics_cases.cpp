@@ -10,6 +10,7 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/ui_state.h"
+#include "ui/statistics/csv.h"
 #include "ui/statistics/panels.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/theme.h"
@@ -124,6 +125,46 @@ void steps(Hand& hand) {
         std::string(name(step)) + " made exact", [&] { hand.click(scrolled_to(hand, "why " + std::string(name(step)))); },
         [&](Session& s) { s.experiment.a.precision[step] = exact; });
   }
+}
+
+/// Storage with scales is a source, too, and a click takes it away.
+void stored(Hand& hand) {
+  Session session = small_session();
+  session.experiment.a.scaling.K = parse_scaling("int8/token");
+  session.experiment.a.scaling.V = parse_scaling("e4m3/channel");
+  session.view.detail = Detail::why;
+  hand.open(session);
+  const auto known = [&] {
+    return hand.stage.panel_input().side.why && answers(hand.stage.panel_input().side.why->experiment, hand.experiment());
+  };
+  for (int wait = 0; wait < 2000 && !known(); ++wait) hand.frames(1);
+  if (!hand.check(known(), "storage is weighed")) return;
+  hand.frames(2);
+  const std::string item = scrolled_to(hand, "why K stored");
+  hand.check(hand.explained(hand.id(item)), "K stored is explained");
+  hand.changes("K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
+}
+
+/// Storage and arithmetic have lines below the errors of methods that store with scales.
+void parts(Hand& hand) {
+  Session session = small_session();
+  session.experiment.a.scaling.K = parse_scaling("int8/token");
+  hand.stage.resize(1600, 1200);
+  hand.open(session);
+  hand.frames(2);
+  hand.move({2, 2});
+  PanelInput input = hand.stage.panel_input();
+  const std::string csv = detail_csv(Detail::scatter, input);
+  hand.check(csv.starts_with("row,column,golden,a_error,b_error,a_storage,a_arithmetic\n"), csv.substr(0, 80));
+  Result other = *input.answer.result;
+  hand.check(other.a_parts && !other.b_parts, "a stores K");
+  const Picture before = hand.picture();
+  other.a_parts->storage.mean_abs *= 3;
+  input.answer.result = std::make_shared<const Result>(other);
+  hand.stage.told = input;
+  hand.frames(2);
+  hand.check(hand.picture().rgb != before.rgb, "the storage's mean is drawn");
+  hand.stage.told.reset();
 }
 
 Result planted_result() {
@@ -359,6 +400,8 @@ constexpr std::array cases{
     Case{"statistics", "other bits", other_bits},
     Case{"statistics", "answers", answers_for},
     Case{"statistics", "steps", steps},
+    Case{"statistics", "storage as a source", stored},
+    Case{"statistics", "parts of an error", parts},
     Case{"statistics", "scatter", scatter},
     Case{"statistics", "scatter keeps the worst", scatter_keeps_the_worst},
     Case{"statistics", "scatter without errors", scatter_without_errors},

@@ -48,6 +48,7 @@ void popups(Hand& hand) {
     in_popup(hand, click(std::string(column) + "##algorithm"), 8);
     in_popup(hand, click(std::string(column) + "##preset"), 5);
     in_popup(hand, click(std::string(column) + "##sums"), 20);
+    in_popup(hand, click(std::string(column) + "##scales"), 12);
     in_popup(hand, click(std::string(column) + "###options"), 8);
     in_popup(hand, click(std::string(column) + "S", 1), 11);
   }
@@ -59,6 +60,17 @@ void traffic(Hand& hand) {
   session.view.detail = Detail::traffic;
   hand.open(session);
   all_explained(hand, "//Statistics", 6);
+}
+
+void kv_table(Hand& hand) {
+  hand.stage.resize(1600, 1000);
+  Session session = all_heads(128);
+  session.view.heads_show = HeadsShow::kv_cache;
+  hand.open(session);
+  for (int i = 0; i < 20000 && !hand.exists(heatmap + "**/##kv head 0"); ++i) hand.frames(1);
+  for (const char* item :
+       {"heads show/outputs", "heads show/KV cache", "**/##kv by bf16", "**/##kv by nvfp4", "**/##kv head 3"})
+    hand.check(hand.explained(hand.id(heatmap + item)), std::string(item) + " says nothing");
 }
 
 void sweep(Hand& hand) {
@@ -110,7 +122,7 @@ void while_held(Hand& hand) {
 constexpr std::array cases{Case{"tooltips", "details", details}, Case{"tooltips", "controls", panel},
                            Case{"tooltips", "words", words},     Case{"tooltips", "while held", while_held},
                            Case{"tooltips", "popups", popups},   Case{"tooltips", "traffic", traffic},
-                           Case{"tooltips", "sweep", sweep}};
+                           Case{"tooltips", "sweep", sweep},     Case{"tooltips", "KV table", kv_table}};
 
 }  // namespace
 

@@ -99,6 +99,23 @@ void numbers(Hand& hand) {
   hand.check(seconds_text(2.19e-6) == "2.19 µs" && seconds_text(12) == "12.0 s", "and a unit");
 }
 
+/// Elements and scales count for what they take.
+void stored(Hand& hand) {
+  Session session = with_traffic();
+  session.experiment.a.algorithm = Algorithm::flash2;
+  session.experiment.a.scaling.K = parse_scaling("int8/token");
+  hand.open(session);
+  const double n = 96, d = 16, K = 1 + 4 / d;
+  const TrafficOfAll all = traffic_of_all(*hand.stage.panel_input().answer.result, palette(Theme::dark));
+  hand.check(all[2].bytes == n * d * (2 + 2) + n * 2 + 6 * n * d * (K + 2),
+             "FA-2 reads six times K in int8 with a scale a row");
+  for (const TrafficOf& t : all) {
+    hand.check(t.counted.find("K 1.25 B a number as stored, scales included") != std::string::npos, t.counted);
+    hand.check(t.counted.find(bytes_text(t.bytes)) != std::string::npos, t.counted);
+  }
+  hand.check(all[2].counted.find("+ 576 * (16 * 1.25 + 16 * 2) B") != std::string::npos, all[2].counted);
+}
+
 /// The loop stands in the place of bars and roofline, and moves with the scrubber of the recurrence.
 void loop(Hand& hand) {
   hand.stage.resize(1600, 1000);
@@ -121,6 +138,7 @@ void loop(Hand& hand) {
 constexpr std::array cases{
     Case{"traffic", "machines", machines}, Case{"traffic", "rows", rows},       Case{"traffic", "memory", state},
     Case{"traffic", "extremes", extremes}, Case{"traffic", "numbers", numbers}, Case{"traffic", "loop", loop},
+    Case{"traffic", "stored", stored},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
+#include "ui/learn/views/block_bits.h"
 #include "ui/learn/views/plots.h"
 #include "ui/learn/views/view_parts.h"
 #include "ui/statistics/traffic.h"
@@ -176,6 +177,48 @@ void bits_words(Hand& hand) {
 // --- sum --------------------------------------------------------------------------------------------------------------
 
 constexpr const char* sum_block = "sum\ngpu: h100\nformat: fp16\na: 1.5, 0.25\nb: 1, 2\nc: 4";
+
+/// Digits of elements and scales against codes that are known: OCP MX 1.0, tables of e2m1 and e8m0.
+void block_digits(Hand& hand) {
+  const auto is = [&](const Element& e, double x, const char* digits) {
+    hand.check(element_digits(e, x) == digits, name(e) + " " + std::to_string(x) + " is " + element_digits(e, x));
+  };
+  is(element_e2m1, 6, "0111");
+  is(element_e2m1, -0.5, "1001");
+  is(element_e2m1, 4, "0110");
+  is(element_e2m1, 1.5, "0011");
+  is(element_e3m2, 28, "011111");
+  is(element_e4m3, 448, "01111110");
+  is(element_e4m3, std::ldexp(1.0, -9), "00000001");
+  is(element_int8, -127, "10000001");
+  is(element_int8, 5, "00000101");
+  is(element_int4, -7, "1001");
+  hand.check(scale_digits(ScaleFormat::e8m0_scale, 1) == "01111111", "2^0 in e8m0");
+  hand.check(scale_digits(ScaleFormat::e8m0_scale, std::ldexp(1.0, -9)) == "01110110", "2^-9 in e8m0");
+  hand.check(scale_digits(ScaleFormat::e4m3_scale, 224) == "01110110", "224 in e4m3");
+}
+
+void block_bits(Hand& hand) {
+  const std::string block = "bits\nstorage: int8/token\nnumbers: 254, 3, 0.9, -5";
+  show(hand, block);
+  hand.check(said(hand) == "4 elements of 8 bits and one scale of 32: mean |error| 7.25e-1, 1 became 0.", said(hand));
+  const auto press = [&](const char* what) { return [&hand, what] { hand.click(page + what); }; };
+  expect(hand, block, "NVFP4", press("storage/NVFP4"), {{"storage", "e2m1/block:16/nvfp4"}});
+  expect(hand, block, "what is written is no change", press("storage/int8"), {});
+  expect(hand, block, "other numbers", [&] { hand.fill(page + "##numbers", "1, 2^-3"); }, {{"numbers", "1, 2^-3"}});
+  expect(hand, block, "no number", [&] { hand.fill(page + "##numbers", "1, much"); }, {});
+  expect(hand, block, "an outlier", [&] { hand.type(page + "##outlier", "64"); }, {{"outlier", "64"}});
+  show(hand, "bits\nstorage: e4m3/block:32/e8m0/floor\nnumbers: 0.97, -0.25");
+  hand.check(has(said(hand), "2 elements of 8 bits and one scale of 8") && has(said(hand), "1 saturated"), said(hand));
+  for (const char* storage :
+       {"e2m1/block:16/nvfp4", "e2m1/block:32/e8m0/ceil", "int4/token", "e3m2/head", "e5m2/x2", "e4m3/block:16/e4m3"})
+    for (const char* numbers : {"0", "1e30, 1e-30, -3", "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17"}) {
+      show(hand, std::string("bits\nstorage: ") + storage + "\nnumbers: " + numbers);
+      hand.check(has(said(hand), "one scale of"), std::string(storage) + " of " + numbers + ": " + said(hand));
+    }
+  expect_problem(hand, "bits\nstorage: e4m3/sideways", "expected off, or an element");
+  expect_problem(hand, "bits\nstorage: int8/token\nnumbers: 1, much", "numbers is 'much'");
+}
 
 /// The digits of a row from the first column to the last; a bar where what is lost begins.
 std::string digits_of(const SumRow& row, const SumTable& table) {
@@ -528,6 +571,8 @@ constexpr std::array cases{
     Case{"lesson views", "reals", reals},
     Case{"lesson views", "bits", bits},
     Case{"lesson views", "bits words", bits_words},
+    Case{"lesson views", "digits of blocks", block_digits},
+    Case{"lesson views", "blocks", block_bits},
     Case{"lesson views", "sum rows", sum_rows},
     Case{"lesson views", "sum", sum},
     Case{"lesson views", "sum words", sum_words},

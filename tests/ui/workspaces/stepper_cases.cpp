@@ -1,10 +1,13 @@
 // The stepper of the lessons: its controls, its clock, its words.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "app/explore/lessons.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/scaled_kernels.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
@@ -17,8 +20,7 @@ namespace {
 const std::string stepper = "//Learn/**/";
 
 /// A lesson that is one live view.
-void open_view(Hand& hand, const std::string& block) {
-  Session session = small_session();
+void open_view(Hand& hand, const std::string& block, Session session = small_session()) {
   session.view.workspace = Workspace::learn;
   session.lesson.name = "test";
   hand.open(session);
@@ -159,10 +161,10 @@ void complaints(Hand& hand) {
   says("recurrence\nscores: nan\n", "scores is 'nan'");
   says("recurrence\nscores: 1e9\n", "scores is '1e9'");
   says("recurrence\nalgorithms: flash3\n", "algorithms is 'flash3', expected");
-  says("recurrence\nalgorithms: ,\n", "algorithms is ',', expected one to four of");
+  says("recurrence\nalgorithms: ,\n", "algorithms is ',', expected one to five of");
   says("recurrence\nheight: 5\n", "height is '5', expected a whole number from 80 to 400");
   says("recurrence\nat: -1\n", "at is '-1'");
-  says("code\nalgorithm: split_kv\n", "algorithm is 'split_kv', expected three_pass, two_pass, flash1 or flash2");
+  says("code\nalgorithm: split_kv\n", "algorithm is 'split_kv', expected three_pass, two_pass, flash1, flash2 or flash4");
 }
 
 std::vector<Steps> rows_of(const std::vector<double>& scores, std::initializer_list<Algorithm> algorithms, int block_k) {
@@ -228,12 +230,128 @@ void formulas(Hand& hand) {
   expect_text(step_place(rows[0], 0) + "|" + step_place(rows[0], 7), "before any score|score 2");
 }
 
+constexpr const char* scaled =
+    "scores: 3 1.5 4 0.7 5 2.2 3.4 1\nalgorithms: flash2\nblock_k: 4\nscaling.Q: int8/token\nscaling.K: int8/rows:4\n"
+    "scaling.V: e4m3/channel\nscaling.P: e4m3/x448\n";
+
+/// The formula and the stored numbers of a row at one of its steps, "k 1: 3 > 95 * 0.0315 = 2.992".
+std::string told_at(const std::vector<Steps>& rows, int at) {
+  const std::vector<int> places{at};
+  const Stepped stepped{rows, places, 0};
+  std::string text;
+  for (const std::string& line : step_formula(rows[0], at)) text += line + "|";
+  const auto number = [](const std::vector<double>& x) { return x.empty() ? "" : fmt::format("{:.4g}", x[0]); };
+  for (const StoredLine& line : stored_lines(stepped))
+    text += fmt::format("{}: {} > {} * {} = {}|", line.name, number(line.given), number(line.elements), number(line.scales),
+                        number(line.stands_for));
+  return text;
+}
+
+/// A tile with scales, walked by hand: 3 over 4/127 is 95.25, stored as 95.
+void scales(Hand& hand) {
+  open_stepper(hand, scaled);
+  const auto& state = hand.stage.state->learn->views.at(0).recurrence;
+  hand.check(state->rows.size() == 1 && state->rows[0].same_bits, "the kernel's own bits");
+  const auto expect_told = [&](const std::string& expected) {
+    const std::size_t at =
+        hand.session().lesson.views.empty() ? 0 : std::stoul(hand.session().lesson.views[0].changes[0].value);
+    const std::string told = told_at(state->rows, static_cast<int>(at));
+    hand.check(told == expected, told + " instead of " + expected);
+  };
+  expect_told("m = -∞,  l = 0,  O = 0|before any score|q: 1 > 127 * 0.007874 = 1|");
+  const auto step = [&] { hand.click(stepper + "###step"); };
+  step();
+  expect_told(
+      "S_j = s_q·s_k·(q·k_j)|= 0.000248·{12065, 6096, 16129, 2794}|= 2.99213,  1.51181,  4,  0.692913|"
+      "q: 1 > 127 * 0.007874 = 1|k 1: 3 > 95 * 0.0315 = 2.992|k 2: 1.5 > 48 * 0.0315 = 1.512|k 3: 4 > 127 * 0.0315 = 4|"
+      "k 4: 0.7 > 22 * 0.0315 = 0.6929|");
+  step();
+  expect_told("m = max(m', S_t)|= max(-∞, 2.99213, 1.51181, 4, 0.692913)|= 4|");
+  step(), step();
+  expect_told("e_j = exp(S_j - m)|= exp({2.99213, 1.51181, 4, 0.692913} - 4)|= 0.364994,  0.0830603,  1,  0.0366227|");
+  step();
+  expect_told("l = α·l + Σ e|= 1·0 + 1.48468|= 1.48468|");
+  step();
+  expect_told(
+      "P_j = e4m3(448·e_j)|= e4m3(163.517,  37.211,  448,  16.407)|= 160,  36,  448,  16|"
+      "P 1: 0.365 > 160 * 0.002232 = 0.3571|P 2: 0.08306 > 36 * 0.002232 = 0.08036|P 3: 1 > 448 * 0.002232 = 1|"
+      "P 4: 0.03662 > 16 * 0.002232 = 0.03571|");
+  hand.check(hand.explained(hand.id(stepper + "###stored")), "what is stored explains itself");
+  step();
+  expect_told(
+      "O = α·O + P·V|= 1·(0, 0) + (295680, 88256)|= (295680, 88256)|v 1: 1 > 448 * 0.002232 = 1|v 2: 1 > 448 * 0.002232 = 1|"
+      "v 3: 1 > 448 * 0.002232 = 1|v 4: 1 > 448 * 0.002232 = 1|");
+  hand.click(stepper + "###last step");
+  const std::string last = told_at(state->rows, 15);
+  hand.check(last.starts_with("O / l · (s_v / 448)|") && last.find("O 1: ") != std::string::npos, last);
+  for (const char* refused : {"three_pass", "two_pass"})
+    hand.check(hand.disabled(stepper + refused), std::string(refused) + " does not scale P");
+  hand.check(!hand.disabled(stepper + "flash1") && !hand.exists(stepper + "flash4"), "flash1 does");
+}
+
+/// Every line of the code of a method with scales is one step, and every step a line.
+void scaled_code(Hand& hand) {
+  for (const Algorithm algorithm : {Algorithm::flash1, Algorithm::flash2, Algorithm::flash4})
+    for (const ExponentialKind exponential : {ExponentialKind::natural, ExponentialKind::exp2})
+      for (const char* P : {"off", "e4m3/x448", "e4m3/x256/shift", "e2m1/block:2/e4m3/x2688/shift"})
+        for (const char* Q : {"off", "int8/head", "int8/token", "e2m1/block:16/nvfp4"}) {
+          StepQuestion q{.scores = {1, 3, 2, 5, 4}, .values = {1, 2, 3, 4, 5}, .algorithm = algorithm, .block_k = 2};
+          q.precision = policy("hw").precision;
+          q.exponential = exponential;
+          q.scaling.Q = q.scaling.K = parse_scaling(Q);
+          q.scaling.P = parse_scaling(P);
+          const std::vector<Steps> rows{steps(q)};
+          const std::vector<CodeLine> code = pseudo_code(rows[0]);
+          for (int i = 0; i < static_cast<int>(rows[0].steps.size()); ++i) {
+            const StepKind kind = rows[0].steps[static_cast<std::size_t>(i)].kind;
+            hand.check(std::ranges::count_if(code, [&](const CodeLine& l) { return l.kind == kind; }) == 1, "one line a step");
+            hand.check(step_formula(rows[0], i).size() == (kind == StepKind::start ? 2 : 3), "three lines of numbers");
+          }
+          for (const CodeLine& line : code) {
+            const bool old = exponential == ExponentialKind::exp2 && line.text.find("exp(") != std::string::npos;
+            hand.check(!old, line.text + " in powers of 2");
+          }
+        }
+}
+
+/// The traced row of a method with scales: its own q and keys, its own scales.
+void pinned_scales(Hand& hand) {
+  Session session = small_session();
+  session.experiment.a = method_of(*std::ranges::find(scaled_kernels(), "sage2", &ScaledKernel::name));
+  open_view(hand, "recurrence\nscores: pinned\nalgorithms: two_pass, flash2\n", session);  // two_pass cannot scale P
+  hand.settle();
+  hand.frames(3);
+  const auto& state = hand.stage.state->learn->views.at(0).recurrence;
+  const Result& result = *hand.stage.panel_input().answer.result;
+  if (!hand.check(state->rows.size() == 1 && state->rows[0].same_bits, "stepped with the kernel's bits: " + state->problem))
+    return;
+  const StepQuestion& q = state->rows[0].question;
+  hand.check(q.scaling == result.experiment.a.scaling && q.exponential == ExponentialKind::exp2, "the method's scales");
+  hand.check(q.rows.d == result.experiment.problem.d, "the row's own q and keys");
+  const std::vector<double> scores = scores_of_row(result, result.trace.row, 64);
+  for (std::size_t j = 0; j < scores.size(); ++j) {
+    double sum = 0;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(q.rows.d); ++c)
+      sum +=
+          q.rows.q[static_cast<std::size_t>(q.rows.row * q.rows.d) + c] * q.rows.k[j * static_cast<std::size_t>(q.rows.d) + c];
+    hand.check(std::fabs(q.rows.scale * sum - scores[j]) < 1e-9, "their products are the scores");
+  }
+}
+
 constexpr Case cases[] = {
-    {"stepper", "buttons", buttons},   {"stepper", "play", play},
-    {"stepper", "choices", choices},   {"stepper", "scores", scores},
-    {"stepper", "bars", bars},         {"stepper", "pinned", pinned},
-    {"stepper", "tooltips", tooltips}, {"stepper", "complaints", complaints},
-    {"stepper", "clock", clock},       {"stepper", "formulas", formulas},
+    {"stepper", "buttons", buttons},
+    {"stepper", "play", play},
+    {"stepper", "choices", choices},
+    {"stepper", "scores", scores},
+    {"stepper", "bars", bars},
+    {"stepper", "pinned", pinned},
+    {"stepper", "tooltips", tooltips},
+    {"stepper", "complaints", complaints},
+    {"stepper", "clock", clock},
+    {"stepper", "formulas", formulas},
+    {"stepper", "scales", scales},
+    {"stepper", "scaled code", scaled_code},
+    {"stepper", "pinned scales", pinned_scales},
 };
 
 }  // namespace

@@ -1,0 +1,137 @@
+// `attoscope heads`: every head as `run` answers it, worst first, and a sentence for what cannot be.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "app/files/zip.h"
+#include "app/heads/heads.h"
+#include "app/words/numbers.h"
+#include "kernels/experiment/presets.h"
+#include "tests/app/outcome.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// Two layers of four heads of Q over two of K and V, tokens before heads, as an archive; layer 5 has larger scores.
+std::string two_layers(const TemporaryDirectory& scratch) {
+  std::mt19937 dice(1);
+  std::normal_distribution<float> draw;
+  std::vector<ZipMember> members;
+  for (const char* const layer : {"2", "5"})
+    for (const char* const part : {"q", "k", "v"}) {
+      const int heads = *part == 'q' ? 4 : 2;
+      std::vector<float> values(static_cast<std::size_t>(40 * heads * 8));
+      for (float& x : values) x = draw(dice) * (*layer == '5' && *part == 'q' ? 4.0F : 1.0F);
+      members.push_back({"layers." + std::string(layer) + "." + part + "_proj.npy",
+                         npy(npy_header("<f4", "(40, " + std::to_string(heads) + ", 8)"), raw(values))});
+    }
+  return scratch.write("x.npz", zip_bytes(members));
+}
+
+TEST(HeadsCommand, EveryHeadIsAsRunAnswersIt) {
+  const TemporaryDirectory scratch;
+  const std::string file = two_layers(scratch);
+  const Outcome outcome = attoscope({"heads", file, "--mask", "causal", "--policy", "tile", "--block-k", "8", "--json", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json found = json::parse(outcome.out);
+  EXPECT_EQ(found["schema"], "attoscope.heads/1");
+  ASSERT_EQ(found["heads"].size(), 8U);
+  double before = INFINITY;
+  for (const json& head : found["heads"]) {
+    const std::string index = std::to_string(head["head"].get<int>());
+    const Outcome one = attoscope(
+        {"run", "--input", file + ":" + index, "--mask", "causal", "--policy", "tile", "--block-k", "8", "--json", "-"});
+    ASSERT_EQ(one.code, 0) << one.err;
+    const json result = json::parse(one.out);
+    EXPECT_EQ(head["a.max_abs"], result["a"]["max_abs"]) << index;
+    EXPECT_EQ(head["a.rel_rms"], result["a"]["rel_rms"]) << index;
+    EXPECT_EQ(head["b.rms"], result["b"]["rms"]) << index;
+    EXPECT_EQ(head["rescales"], result["rescales"]["effective_mean"]) << index;
+    EXPECT_LE(head["a.rel_rms"].get<double>(), before) << "worst first";
+    before = head["a.rel_rms"];
+    EXPECT_GT(head["max_score"].get<double>(), head["layer"] == "layer 5" ? 4 : 0);
+    EXPECT_EQ(head["kv_head"].get<int>(), head["head"].get<int>() % 4 / 2);
+  }
+}
+
+TEST(HeadsCommand, OneLayerSortedByAnyMeasure) {
+  const TemporaryDirectory scratch;
+  const Outcome outcome = attoscope({"heads", two_layers(scratch), "--layer", "5", "--sort", "max_score", "--csv", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto lines = csv_lines(outcome.out);
+  ASSERT_EQ(lines.size(), 5U);
+  const auto column = static_cast<std::size_t>(std::ranges::find(lines[0], "max_score") - lines[0].begin());
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    EXPECT_THAT(lines[i][1], StartsWith("layer 5, head "));
+    EXPECT_GE(std::stoi(lines[i][0]), 4);
+    const double before = i > 1 ? std::stod(lines[i - 1][column]) : INFINITY;
+    EXPECT_GE(before, std::stod(lines[i][column]));
+  }
+}
+
+TEST(HeadsCommand, TheTableNamesTheWorstAndHowManyThereAre) {
+  const TemporaryDirectory scratch;
+  const Outcome outcome = attoscope({"heads", two_layers(scratch), "--top", "2", "--threads", "2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("2 of 8 heads, worst first by a.rel_rms."));
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 4);
+}
+
+TEST(HeadsCommand, AHeadWithoutNumbersIsTheWorst) {
+  std::vector<HeadRow> rows(3);
+  for (int i = 0; i < 3; ++i) rows[static_cast<std::size_t>(i)].head = i;
+  rows[0].a_rel = 1;
+  rows[2].a_rel = 0.5, rows[2].nonfinite = 4;
+  sort_worst_first(rows, head_measures[0]);
+  EXPECT_EQ(rows[0].head, 2);
+  EXPECT_EQ(rows[1].head, 0);
+}
+
+TEST(HeadsCommand, StopsAtOnceWhereItIsAsked) {
+  const TemporaryDirectory scratch;
+  const CallFiles files(two_layers(scratch));
+  HeadsQuestion question{default_experiment(), true, heads_of_layer(files, "")};
+  int found = 0;
+  const Options options{.cancelled = [&] { return found > 0; }, .threads = 1};
+  EXPECT_THROW(compute_heads(question, files, options, [&](const HeadRow&) { ++found; }), Stopped);
+  EXPECT_EQ(found, 1);
+}
+
+TEST(HeadsCommand, RefusesInASentence) {
+  const TemporaryDirectory scratch;
+  const std::string file = two_layers(scratch);
+  expect_refused({"heads", file, "--layer", "7"}, 2, "--layer is '7', expected layer 2, layer 5");
+  expect_refused({"heads", file, "--sort", "size"}, 2, "--sort is 'size', expected a.rel_rms, a.max_abs");
+  expect_refused({"heads", "normal"}, 2, "the file is 'normal', expected FILE.safetensors");
+  expect_refused({"heads", file, "--csv", "-", "--json", "-"}, 2, "--csv and --json are both -");
+  expect_refused({"heads", scratch / "none.npz"}, 1, "none.npz: cannot be opened");
+  expect_refused({"heads", file, "--layout", "n x d"}, 2, "--layout is 'n x d', expected h n d");
+  expect_refused({"heads", file, "--layout", "n (h d)"}, 1, "layers.2.q_proj.npy has shape [40, 4, 8]");
+}
+
+/// The output of every head of every layer, judged at once.
+TEST(HeadsCommand, AllLayersOfAFileAreJudged) {
+  const TemporaryDirectory scratch;
+  std::string header = "{", data;
+  for (const char* const name : {"1.q", "1.k", "1.v", "1.out", "4.q", "4.k", "4.v", "4.out"}) {
+    const auto at = static_cast<int>(data.size());
+    header += (at > 0 ? "," : "") + entry(name, "F32", "[2,16,4]", at, at + 512);
+    data += raw(std::vector<float>(128, 0.5F));
+  }
+  const std::string file = scratch.write("x.safetensors", safetensors(header + "}", 0) + data);
+  const Outcome outcome = attoscope({"judge", "--input", file, "--json", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err << outcome.out;
+  EXPECT_EQ(json::parse(outcome.out)["heads"], 4);
+}
+
+}  // namespace
+}  // namespace attoscope::testing

@@ -1,0 +1,99 @@
+// `attoscope kv`: every head under every way to keep K and V, as `run` answers it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "app/files/paths.h"
+#include "app/files/zip.h"
+#include "kernels/questions/kv_cache.h"
+#include "tests/app/outcome.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+/// Three heads; channel 3 of head 1's K is forty times as large as the others.
+std::string three_heads(const TemporaryDirectory& scratch) {
+  std::mt19937 dice(1);
+  std::normal_distribution<float> draw;
+  std::vector<ZipMember> members;
+  for (const char* const part : {"q", "k", "v"}) {
+    std::vector<float> values(3 * 48 * 16);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = draw(dice) * (*part == 'k' && i / (48 * 16) == 1 && i % 16 == 3 ? 40.0F : 1.0F);
+    members.push_back({std::string(part) + ".npy", npy(npy_header("<f4", "(3, 48, 16)"), raw(values))});
+  }
+  return scratch.write("x.npz", zip_bytes(members));
+}
+
+json answer_of(const std::vector<std::string>& words) {
+  const Outcome o = attoscope(words);
+  EXPECT_EQ(o.code, 0) << o.err;
+  return json::parse(o.out);
+}
+
+TEST(KvCommand, EveryHeadIsAsRunAnswersIt) {
+  const TemporaryDirectory scratch;
+  const std::string file = three_heads(scratch);
+  const json kv = answer_of({"kv", file, "--mask", "causal", "--json", "-"});
+  EXPECT_EQ(kv.at("schema"), "attoscope.kv/1");
+  ASSERT_EQ(kv.at("heads").size(), 3u);
+  for (const json& row : kv.at("heads")) {
+    const std::string input = file + ":" + std::to_string(row.at("head").get<int>());
+    for (const auto& [key, storage] :
+         std::vector<std::pair<std::string, std::string>>{{"bf16", "off"},
+                                                          {"fp8_head", "e4m3/head/to:main"},
+                                                          {"fp8_token", "e4m3/token/to:main"},
+                                                          {"int8", "int8/token/to:main"},
+                                                          {"nvfp4", "e2m1/columns:16/nvfp4/to:main"}}) {
+      const json run = answer_of({"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage,
+                                  "--store-v", storage, "--json", "-"});
+      EXPECT_EQ(row.at(key), run.at("a").at("rel_rms")) << input << ", " << key;
+    }
+  }
+}
+
+/// Of a file whose numbers bf16 has: the table takes the largest as the file holds it, a granularity after a's input step.
+TEST(KvCommand, OneScaleForAllHeadsIsTheGranularityTensor) {
+  const std::string file = assets_directory() + "/examples/grouped.safetensors";
+  const json kv = answer_of({"kv", file, "--mask", "causal", "--json", "-"});
+  ASSERT_EQ(kv.at("heads").size(), 8u);
+  for (const json& row : kv.at("heads")) {
+    const std::string input = file + ":" + std::to_string(row.at("head").get<int>()), storage = "e4m3/tensor/ratio/to:main";
+    const json run = answer_of({"run", "--input", input, "--mask", "causal", "--exponential", "exp2", "--store-k", storage,
+                                "--store-v", storage, "--json", "-"});
+    EXPECT_EQ(row.at("fp8_tensor"), run.at("a").at("rel_rms")) << input;
+  }
+}
+
+TEST(KvCommand, HeadThatNeedsItsOwnScaleComesFirst) {
+  const TemporaryDirectory scratch;
+  const std::string file = three_heads(scratch);
+  const json kv = answer_of({"kv", file, "--sort", "int8", "--json", "-"});
+  EXPECT_EQ(kv.at("heads")[0].at("head"), 1);
+  // a scale for all heads ruins the others too
+  for (const json& row : kv.at("heads")) {
+    EXPECT_LT(row.at("bf16").get<double>(), row.at("fp8_head").get<double>());
+    EXPECT_GE(row.at("fp8_tensor").get<double>(), 0.8 * row.at("fp8_head").get<double>());
+    EXPECT_GT(row.at("int4").get<double>(), row.at("int8").get<double>());
+  }
+  const Outcome table = attoscope({"kv", file, "--top", "1"});
+  EXPECT_THAT(table.out, HasSubstr("1 of 3 heads, worst first by fp8_tensor."));
+  const Outcome csv = attoscope({"kv", file, "--csv", "-"});
+  EXPECT_EQ(csv.out.substr(0, csv.out.find('\n')), "head,name,layer,bf16,fp8_tensor,fp8_head,fp8_token,int8,int4,nvfp4");
+}
+
+TEST(KvCommand, RefusesInASentence) {
+  const TemporaryDirectory scratch;
+  EXPECT_THAT(attoscope({"kv", three_heads(scratch), "--sort", "fp7"}).err, HasSubstr("--sort is 'fp7', expected bf16, "));
+  EXPECT_THAT(attoscope({"kv", "normal"}).err, HasSubstr("expected"));
+}
+
+}  // namespace
+}  // namespace attoscope::testing
