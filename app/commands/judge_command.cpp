@@ -40,11 +40,11 @@ void check_places(const JudgeArguments& x) {
     check_distinct({{"--report", x.report}, {"--json", x.json}, read});
 }
 
-JudgeQuestion question_of(const JudgeArguments& x, int n, int d) {
+JudgeQuestion question_of(const JudgeArguments& x, const AttentionShape& shape) {
   JudgeQuestion question;
   Experiment e = default_experiment();
   set_problem(e.problem, x);
-  e.problem = with_shape(e.problem, AttentionShape::square(n, d));
+  e.problem = with_shape(e.problem, shape);
   set_methods(e, x, true);
   if (e.a.scaling.any())
     refuse("--like", x.like.value_or(""), "a kernel that stores nothing with scales: judge has no rivals of those that do");
@@ -98,7 +98,7 @@ CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int thre
   ProgressLine line(terminal);
   const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
   try {
-    return judge_call(files, question_of(x, files.n(), files.d()), options, [&](int done, int heads) {
+    return judge_call(files, question_of(x, files.shape()), options, [&](int done, int heads) {
       if (heads > 1) line.show([&] { return fmt::format("{} of {} heads", done, heads); });
     });
   } catch (const Stopped&) {

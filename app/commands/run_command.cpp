@@ -34,7 +34,7 @@ void stage_matrices(StagedFiles& files, const std::string& directory, const Resu
     files.add((where / matrix_files[next++]).string(), npy_bytes(rows, cols, x.data()));
   };
   const Tensors& t = *r.inputs;
-  for (const std::vector<double>* const x : {&t.q, &t.k, &t.v}) add(t.n, t.d, *x);
+  add(t.n, t.d, t.q), add(t.n_k, t.d, t.k), add(t.n_k, t.d_v, t.v);
   add(r.golden->rows, r.golden->cols, r.golden->values);
   add(r.a.rows, r.a.cols, r.a.values);
   add(r.b.rows, r.b.cols, r.b.values);

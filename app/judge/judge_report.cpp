@@ -41,7 +41,8 @@ std::string base64(const std::string& bytes) {
 /// The error over the tolerance of an element of the head that is shown; infinite for NaN.
 double share_of(const CallJudgement& call, int row, int c) {
   const Tolerance& t = call.detail.tolerance;
-  const double o = call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.d) + static_cast<std::size_t>(c)];
+  const double o =
+      call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.shape.d_v) + static_cast<std::size_t>(c)];
   const double share = std::abs(o - t.golden(row, c)) / t.of(row, c, o);
   return std::isfinite(share) ? share : 1e9;
 }
@@ -66,11 +67,11 @@ struct ShareMap {
 ShareMap share_map(const CallJudgement& call) {
   constexpr int most_rows = 512;
   ShareMap m;
-  m.rows_a_cell = (call.n + most_rows - 1) / most_rows;
-  m.width = call.d, m.height = (call.n + m.rows_a_cell - 1) / m.rows_a_cell;
+  m.rows_a_cell = (call.shape.n + most_rows - 1) / most_rows;
+  m.width = call.shape.d_v, m.height = (call.shape.n + m.rows_a_cell - 1) / m.rows_a_cell;
   m.shares.assign(static_cast<std::size_t>(m.width) * static_cast<std::size_t>(m.height), 0);
-  for (int row = 0; row < call.n; ++row)
-    for (int c = 0; c < call.d; ++c) {
+  for (int row = 0; row < call.shape.n; ++row)
+    for (int c = 0; c < call.shape.d_v; ++c) {
       double& cell = m.shares[static_cast<std::size_t>(row / m.rows_a_cell) * static_cast<std::size_t>(m.width) +
                               static_cast<std::size_t>(c)];
       cell = std::max(cell, share_of(call, row, c));
@@ -104,10 +105,10 @@ std::string map_html(const ShareMap& m, const CallJudgement& call) {
       "<image x=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
       "href=\"data:image/png;base64,{}\"/>",
       plot_left + width + 8, height + 24, plot_left, width, height, base64(to_png(picture)));
-  for (const int row : ticks(call.n))
-    svg += label(plot_left - 6, std::max(9.0, height * row / call.n + 4), "end", std::to_string(row));
-  for (const int c : ticks(call.d))
-    svg += label(plot_left + width * (c + 0.5) / call.d, height + 16, "middle", std::to_string(c));
+  for (const int row : ticks(call.shape.n))
+    svg += label(plot_left - 6, std::max(9.0, height * row / call.shape.n + 4), "end", std::to_string(row));
+  for (const int c : ticks(call.shape.d_v))
+    svg += label(plot_left + width * (c + 0.5) / call.shape.d_v, height + 16, "middle", std::to_string(c));
   return svg + "</svg>\n";
 }
 
@@ -115,8 +116,8 @@ std::string map_html(const ShareMap& m, const CallJudgement& call) {
 std::string worst_elements_html(const CallJudgement& call) {
   constexpr std::size_t most = 10;
   std::vector<std::pair<double, int>> all;
-  for (int i = 0; i < call.n * call.d; ++i)
-    if (const double share = share_of(call, i / call.d, i % call.d); share > 1) all.emplace_back(-share, i);
+  for (int i = 0; i < call.shape.n * call.shape.d_v; ++i)
+    if (const double share = share_of(call, i / call.shape.d_v, i % call.shape.d_v); share > 1) all.emplace_back(-share, i);
   if (all.empty()) return "";
   const std::size_t shown = std::min(most, all.size());
   std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(shown));
@@ -124,7 +125,7 @@ std::string worst_elements_html(const CallJudgement& call) {
       "<h2>Furthest off</h2>\n<table><tr><th>row</th><th>column</th><th>O</th><th>truth</th><th>tolerance</th>"
       "<th>error / tolerance</th></tr>\n";
   for (const auto& [share, i] : std::span(all).first(shown)) {
-    const int row = i / call.d, c = i % call.d;
+    const int row = i / call.shape.d_v, c = i % call.shape.d_v;
     const double o = call.output[static_cast<std::size_t>(i)];
     html += fmt::format("<tr><td>{}</td><td>{}</td><td>{:.6g}</td><td>{:.6g}</td><td>{:.2g}</td><td>{:.3g}</td></tr>\n", row, c,
                         o, call.detail.tolerance.golden(row, c), call.detail.tolerance.of(row, c, o), -share);
@@ -136,9 +137,9 @@ std::string worst_elements_html(const CallJudgement& call) {
 std::string tiles_svg(const CallJudgement& call) {
   constexpr int tile = 64;
   constexpr double height = 80;
-  std::vector<int> suspects(static_cast<std::size_t>((call.n + tile - 1) / tile), 0);
-  for (int i = 0; i < call.n * call.d; ++i)
-    suspects[static_cast<std::size_t>(i / call.d / tile)] += share_of(call, i / call.d, i % call.d) > 1;
+  std::vector<int> suspects(static_cast<std::size_t>((call.shape.n + tile - 1) / tile), 0);
+  for (int i = 0; i < call.shape.n * call.shape.d_v; ++i)
+    suspects[static_cast<std::size_t>(i / call.shape.d_v / tile)] += share_of(call, i / call.shape.d_v, i % call.shape.d_v) > 1;
   const int most = *std::ranges::max_element(suspects);
   if (most == 0) return "";
   const double wide = plot_width / static_cast<double>(suspects.size());
@@ -159,9 +160,9 @@ std::string tiles_svg(const CallJudgement& call) {
 
 /// The largest share of every row, or of every column.
 std::vector<double> profile(const CallJudgement& call, bool along_rows) {
-  std::vector<double> most(static_cast<std::size_t>(along_rows ? call.n : call.d), 0);
-  for (int row = 0; row < call.n; ++row)
-    for (int c = 0; c < call.d; ++c) {
+  std::vector<double> most(static_cast<std::size_t>(along_rows ? call.shape.n : call.shape.d_v), 0);
+  for (int row = 0; row < call.shape.n; ++row)
+    for (int c = 0; c < call.shape.d_v; ++c) {
       double& x = most[static_cast<std::size_t>(along_rows ? row : c)];
       x = std::max(x, share_of(call, row, c));
     }
@@ -242,8 +243,8 @@ std::string judgement_html(const CallJudgement& call, const SeenAgain& again) {
   std::string body =
       fmt::format("<h1 style=\"--mark:{}\">{}</h1>\n<p>{}</p>\n<p>{}</p>\n", call.rounded() ? "#2e8b57" : "#c0392b",
                   html_escaped(call.sentences[0]), html_escaped(call.sentences[1]), html_escaped(call.sentences[2]));
-  body += fmt::format("<p>{} x {}, {} of {} heads; D is {}, O is in {}.</p>\n", call.n, call.d, call.table.size(), call.heads,
-                      name(call.claim.format), name(call.claim.stored));
+  body += fmt::format("<p>{} x {}, {} of {} heads; D is {}, O is in {}.</p>\n", call.shape.n, call.shape.d_v, call.table.size(),
+                      call.heads, name(call.claim.format), name(call.claim.stored));
   body += "<h2>Heads</h2>\n" + heads_html(call);
   body +=
       fmt::format("<h2>Error over tolerance, head {}</h2>\n<p>Columns of O across, rows down{}.</p>\n", call.worst_row().head,

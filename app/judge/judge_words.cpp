@@ -63,7 +63,8 @@ std::string element_text(const CallJudgement& call) {
   const Tolerance& t = call.detail.tolerance;
   const int row = h.first_row, c = h.worst_col;
   if (row < 0) return "";
-  const double o = call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.d) + static_cast<std::size_t>(c)];
+  const double o =
+      call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.shape.d_v) + static_cast<std::size_t>(c)];
   return fmt::format("; the first is {}row {}, column {}: {:.6g}, where the truth is {:.6g} and {:.2g} is tolerated",
                      head_text(call, call.worst_row().head), row, c, o, t.golden(row, c), t.of(row, c, o));
 }

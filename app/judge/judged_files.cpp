@@ -7,18 +7,14 @@
 namespace attoscope {
 
 JudgedFiles::JudgedFiles(const CallSources& sources) : sources_(sources), files_(sources) {
-  for (const CallFiles::Layer& x : files_.layers()) {
-    if (x.shape().is_square()) continue;
-    const bool keys = x.k.n != x.q.n;
-    const StoredTensor& other = files_.tensor(x, keys ? 1 : 2).tensor;
-    throw std::runtime_error(other.label + " has shape " + shape_text(other.shape) + ", expected " +
-                             (keys ? "as many tokens as q" : "as many columns as k") + ": judge knows no others");
-  }
   files_.check_outputs();
   for (const CallFiles::Layer& x : files_.layers())
-    if (x.q.n != n() || x.q.d != d())
-      throw std::runtime_error(files_.tensor(x, 0).tensor.label + " has shape " + shape_text(files_.tensor(x, 0).tensor.shape) +
-                               ", expected n and d of the first layer, " + std::to_string(n()) + " and " + std::to_string(d()));
+    if (!(x.shape() == shape())) {
+      const int part = x.q.same_sizes(layer().q) ? x.k.same_sizes(layer().k) ? 2 : 1 : 0;
+      const StoredTensor &other = files_.tensor(x, part).tensor, &first = files_.tensor(layer(), part).tensor;
+      throw std::runtime_error(other.label + " has shape " + shape_text(other.shape) + ", expected tokens and columns as " +
+                               shape_text(first.shape) + " of the first layer has them");
+    }
 }
 
 std::shared_ptr<const Tensors> JudgedFiles::inputs(int head) const {
@@ -71,7 +67,7 @@ std::vector<std::string> JudgedFiles::files_for_window(int head) const {
 }
 
 OtherHeads JudgedFiles::other_heads() const {
-  return {heads(), [this](int head) { return inputs(head); }};
+  return {heads(), [this](int head) { return inputs(head); }, layer().q.heads, layer().k.heads, {}};
 }
 
 }  // namespace attoscope

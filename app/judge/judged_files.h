@@ -17,12 +17,9 @@ class JudgedFiles {
   /// Throws std::runtime_error in a sentence that names the file, the tensor, its shape and what was expected.
   explicit JudgedFiles(const CallSources& sources);
 
-  /// Heads of Q and O, those of all layers and batches in a row; tokens; d.
+  /// Heads of Q and O, those of all layers and batches in a row, and what each of them holds.
   int heads() const { return files_.heads(); }
-  int n() const { return layer().q.n; }
-  int d() const { return layer().q.d; }
-  /// Heads of K and V, in one batch.
-  int kv_heads() const { return layer().k.heads; }
+  AttentionShape shape() const { return layer().shape(); }
   ElementType type_of_q() const { return files_.tensor(layer(), 0).tensor.type; }
   ElementType type_of_o() const { return files_.tensor(layer(), 3).tensor.type; }
 

@@ -62,7 +62,7 @@ void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of
 JudgedOutput judged_output(const CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, int head) {
   JudgedOutput output{question.problem, files.output(head), call.claim};
   Problem& p = output.problem;
-  p.n = files.n(), p.d = files.d();
+  p = with_shape(p, files.shape());
   p.input = {.kind = InputKind::tensors, .file = "q,k,v", .index = head, .digest = 1, .tensors = files.inputs(head)};
   return output;
 }
@@ -132,7 +132,7 @@ CallJudgement judge_call(const JudgedFiles& files, const JudgeQuestion& question
     throw std::runtime_error("--head is " + std::to_string(question.head) + ", expected 0 to " +
                              std::to_string(files.heads() - 1));
   CallJudgement call;
-  call.n = files.n(), call.d = files.d(), call.heads = files.heads();
+  call.shape = files.shape(), call.heads = files.heads();
   const int first = std::max(question.head, 0), end = question.head < 0 ? files.heads() : first + 1;
   find_formats(call, files, question, first);
   for (int head = first; head < end; ++head) {

@@ -30,7 +30,8 @@ struct JudgedRow {
 };
 
 struct CallJudgement {
-  int n = 0, d = 0, heads = 0;
+  AttentionShape shape{};
+  int heads = 0;
   KernelClaim claim;
   std::string why_format;  ///< "Q, K and V are stored in bf16"
   std::vector<JudgedRow> table;
@@ -39,7 +40,7 @@ struct CallJudgement {
   std::vector<std::string> derivation;     ///< how the tolerance came about
   std::size_t worst = 0;                   ///< the row of the table that is furthest off
   Judged detail;                           ///< of that head
-  std::vector<double> output;              ///< of that head, n x d
+  std::vector<double> output;              ///< of that head, n x d_v
 
   bool rounded() const;
   std::int64_t elements() const, suspects() const;

@@ -172,7 +172,7 @@ LayerHeads heads_of(const Input& input) {
   const auto read = [files, first = layer.first](int head) {
     return std::make_shared<const Tensors>(files->inputs(first + head));
   };
-  return {{layer.q.count(), read}, layer.first};
+  return {{layer.q.count(), read, layer.q.heads, layer.k.heads, {}}, layer.first};
 }
 
 /// The same answer, its heads counted from the first of the layer on.

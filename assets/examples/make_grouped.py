@@ -14,8 +14,8 @@ TOKENS, D = 512, 64
 LAYERS = {"model.layers.0": (0, 1), "model.layers.1": (2, 3)}  # which captured heads K and V are
 
 
-def captured(path):
-    """{tensor: its heads, each a list of rows}"""
+def captured(path, tokens=TOKENS):
+    """{tensor: its heads, each a list of the first rows}"""
     data = path.read_bytes()
     length = struct.unpack("<Q", data[:8])[0]
     header, tensors = json.loads(data[8:8 + length]), {}
@@ -23,7 +23,7 @@ def captured(path):
         heads, rows, d = header[name]["shape"]
         first = 8 + length + header[name]["data_offsets"][0]
         numbers = struct.unpack(f"<{heads * rows * d}f", data[first:first + 4 * heads * rows * d])
-        tensors[name] = [[numbers[(h * rows + i) * d:(h * rows + i + 1) * d] for i in range(TOKENS)] for h in range(heads)]
+        tensors[name] = [[numbers[(h * rows + i) * d:(h * rows + i + 1) * d] for i in range(tokens)] for h in range(heads)]
     return tensors
 
 

@@ -34,7 +34,12 @@ struct RowFinding {
 class Judge {
  public:
   Judge(const JudgedOutput& output, const Options& options)
-      : output_(output), p_(output.problem), o_(*output.values), options_(options), stop_(options.cancelled) {}
+      : output_(output),
+        p_(output.problem),
+        cols_(value_columns(p_)),
+        o_(*output.values),
+        options_(options),
+        stop_(options.cancelled) {}
 
   Judged judgement() {
     see_inputs();
@@ -70,18 +75,18 @@ class Judge {
 
   /// A row held to what a kernel is expected to give, or to the truth where that is not known, or the row sees no key.
   RowFinding row_finding(int row, const ExpectedRow& expected) const {
-    std::vector<double> centre(at(p_.d));
+    std::vector<double> centre(at(cols_));
     if (!expected(row, centre.data()) || std::isnan(centre[0]))
-      std::copy_n(tolerance_->golden.values.begin() + static_cast<std::ptrdiff_t>(row) * p_.d, p_.d, centre.begin());
+      std::copy_n(tolerance_->golden.values.begin() + static_cast<std::ptrdiff_t>(row) * cols_, cols_, centre.begin());
     return finding(row, centre.data());
   }
 
   RowFinding finding(int row, const double* centre) const {
     RowFinding f;
-    f.bad.resize(at(p_.d));
+    f.bad.resize(at(cols_));
     double worst = -1;
-    for (int c = 0; c < p_.d; ++c) {
-      const double o = o_[at(row) * at(p_.d) + at(c)], error = std::abs(o - centre[c]);
+    for (int c = 0; c < cols_; ++c) {
+      const double o = o_[at(row) * at(cols_) + at(c)], error = std::abs(o - centre[c]);
       const double ratio = std::isfinite(o) ? error / tolerance_->of(row, c, o) : infinity;
       if (ratio > worst) worst = ratio, f.worst_col = c;
       f.ratio = std::max(f.ratio, ratio);
@@ -93,7 +98,7 @@ class Judge {
       const double z = error / tolerance_->expected(row, c);
       f.square += error * error, f.relative += z * z, f.max_abs = std::max(f.max_abs, error);
     }
-    f.row_ratio = std::sqrt(f.relative / p_.d) / std::max(tolerance_->row[at(row)], 1e-300);
+    f.row_ratio = std::sqrt(f.relative / cols_) / std::max(tolerance_->row[at(row)], 1e-300);
     return f;
   }
 
@@ -109,11 +114,11 @@ class Judge {
   double whole_of(const std::vector<RowFinding>& all) const {
     double sum = 0;
     for (const RowFinding& f : all) sum += f.relative;
-    return std::sqrt(sum / (static_cast<double>(p_.n) * p_.d));
+    return std::sqrt(sum / (static_cast<double>(p_.n) * cols_));
   }
 
   void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all) const {
-    std::vector<bool> rows(all.size()), columns(at(p_.d));
+    std::vector<bool> rows(all.size()), columns(at(cols_));
     std::vector<int> names(all.size());
     double square = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -178,6 +183,7 @@ class Judge {
 
   const JudgedOutput& output_;
   const Problem& p_;
+  int cols_;  ///< of O
   const std::vector<double>& o_;
   const Options& options_;
   CancelledSign stop_;
@@ -191,7 +197,7 @@ Experiment experiment_of(const JudgedOutput& output) {
   e.problem = output.problem;
   e.b = with_policy(e.b, policy("base_hw"));
   if (output.claim.declared) e.b = *output.claim.declared;
-  e.loaded = {.file = "o", .type = {}, .n = e.problem.n, .d = e.problem.d, .values = output.values};
+  e.loaded = {.file = "o", .type = {}, .n = e.problem.n, .d = value_columns(e.problem), .values = output.values};
   e.loaded.type = output.claim.stored == fp16 ? "F16" : output.claim.stored == bf16 ? "BF16" : "F32";
   e.a.algorithm = Algorithm::loaded;
   return e;

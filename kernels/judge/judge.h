@@ -16,7 +16,7 @@ namespace attoscope {
 /// What is judged.
 struct JudgedOutput {
   Problem problem;                                    ///< its input holds Q, K, V as the files have them
-  std::shared_ptr<const std::vector<double>> values;  ///< O, n x d, row-major
+  std::shared_ptr<const std::vector<double>> values;  ///< O, n x d_v, row-major
   KernelClaim claim;
 };
 

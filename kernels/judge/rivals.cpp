@@ -83,7 +83,8 @@ std::vector<Rival> rivals_of(const KernelClaim& claim, const Problem& problem) {
   for (Rival& r : all) {
     r.method.precision[Step::input] = exact;
     r.method.precision[Step::output] = exact;
-    r.method.block_q = r.method.block_k = std::min(r.method.block_k, problem.n);
+    r.method.block_q = std::min(r.method.block_k, problem.n);
+    r.method.block_k = std::min(r.method.block_k, key_count(problem));
   }
   return all;
 }

@@ -64,7 +64,12 @@ template <class T>
 class RivalRuns {
  public:
   RivalRuns(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, const StopSign& stop)
-      : problem_(problem), inputs_(inputs), claim_(claim), stop_(stop), rows_(every_row(problem.n)) {
+      : problem_(problem),
+        inputs_(inputs),
+        claim_(claim),
+        stop_(stop),
+        cols_(value_columns(problem)),
+        rows_(every_row(problem.n)) {
     x_ = operands<T>(inputs, exact, claim.format, problem.seed, stop);
     x_.format = claim.format;
     found_.stored = claim.stored;
@@ -115,10 +120,10 @@ class RivalRuns {
     for (int i = 0; i < problem_.n; ++i) {
       const double sink = problem_.sink ? std::exp(*problem_.sink - once.m(i)) : 0;
       const double factor = once.l(i) > 0 ? largest * std::sqrt(twice.l(i)) / (once.l(i) + sink) : 0;
-      for (int c = 0; c < problem_.d; ++c) {
-        double& w = found_.weight.values[at(i) * at(problem_.d) + at(c)];
+      for (int c = 0; c < cols_; ++c) {
+        double& w = found_.weight.values[at(i) * at(cols_) + at(c)];
         const double sums =
-            unit * std::sqrt(static_cast<double>(problem_.n)) / found_.at_first_sight[at(i)] * found_.golden(i, c);
+            unit * std::sqrt(static_cast<double>(key_count(problem_))) / found_.at_first_sight[at(i)] * found_.golden(i, c);
         const double root = factor * std::sqrt(std::max(w, 0.0));
         w = std::hypot(std::isfinite(root) ? root : largest, sums) + 1e-300;  // where doubled scores overflow: a bound
       }
@@ -127,13 +132,13 @@ class RivalRuns {
 
   void find_expectations() {
     double longest_k = 0;
-    for (int j = 0; j < problem_.n; ++j)
+    for (int j = 0; j < key_count(problem_); ++j)
       longest_k = std::max(longest_k, length_of(&inputs_.k[at(j) * at(problem_.d)], problem_.d));
     const double of_P = std::max(epsilon(claim_.format) / 2, unit);
     for (int i = 0; i < problem_.n; ++i) {
       const double score =
           std::abs(scale_of(problem_)) * length_of(&inputs_.q[at(i) * at(problem_.d)], problem_.d) * longest_k +
-          std::abs(problem_.alibi) * problem_.n;
+          std::abs(problem_.alibi) * std::max(problem_.n, key_count(problem_));
       found_.at_first_sight.push_back(of_P + unit * (4 + score));
       found_.digits_left &= unit * score < 0.125;
     }
@@ -144,7 +149,7 @@ class RivalRuns {
     std::vector<double> most(rows_.size()), square(rows_.size()), over(rows_.size());
     tbb::parallel_for(0, problem_.n, [&](int i) {
       double ratio = 0, errors = 0, relative = 0, largest = 0;
-      for (int c = 0; c < problem_.d; ++c) {
+      for (int c = 0; c < cols_; ++c) {
         const double error = std::abs(o(i, c) - found_.golden(i, c));
         const double stored = std::abs(round(found_.stored, o(i, c)) - found_.golden(i, c)), z = stored / found_.expected(i, c);
         ratio = std::max(ratio, error / found_.weight(i, c));
@@ -153,10 +158,10 @@ class RivalRuns {
       }
       const auto row = at(i);
       largest_[row] = std::max(largest_[row], ratio);
-      row_[row] = std::max(row_[row], std::sqrt(relative / problem_.d));
+      row_[row] = std::max(row_[row], std::sqrt(relative / cols_));
       most[row] = largest, square[row] = errors, over[row] = relative;
     });
-    const double count = static_cast<double>(problem_.n) * problem_.d;
+    const double count = static_cast<double>(problem_.n) * cols_;
     const auto total = [](const std::vector<double>& x) { return std::accumulate(x.begin(), x.end(), 0.0); };
     found_.family.push_back(
         {rival.name, *std::ranges::max_element(most), std::sqrt(total(square) / count), std::sqrt(total(over) / count)});
@@ -185,6 +190,7 @@ class RivalRuns {
   const Tensors& inputs_;
   const KernelClaim& claim_;
   const StopSign& stop_;
+  int cols_;  ///< of O
   std::vector<int> rows_;
   Operands<T> x_;
   Tolerance found_;

@@ -2,9 +2,9 @@
 /// tensors.
 ///
 /// To first order an error of O[i, c] is a sum over keys of P[i, j] V[j, c] times a relative error of P[i, j] or of its score,
-/// so that errors are as large as w[i, c] = sqrt(sum_j P[i, j]^2 V[j, c]^2); sums of n terms in fp32 add u sqrt(n) |O[i, c]|.
-/// Rivals tell by which factor: kappa[i] is the largest |error| / w of all of them in the row, or, if larger, what it is in
-/// nine of ten rows, rows being compared by what their rounding errors are at first sight, u_P + u (4 + the largest |score|
+/// so that errors are as large as w[i, c] = sqrt(sum_j P[i, j]^2 V[j, c]^2); sums of n_k terms in fp32 add u sqrt(n_k) |O[i,
+/// c]|. Rivals tell by which factor: kappa[i] is the largest |error| / w of all of them in the row, or, if larger, what it is
+/// in nine of ten rows, rows being compared by what their rounding errors are at first sight, u_P + u (4 + the largest |score|
 /// that Q[i] and K could have); and at least that. An element may be off by 2 kappa[i] w[i, c] and half a unit in the last
 /// place of the output's format.
 #pragma once
@@ -27,7 +27,7 @@ struct RivalError {
   double whole = 0;  ///< root mean square of its errors over those expected at first sight
 };
 
-/// The tolerance of each element, row by row of Q, n x d.
+/// The tolerance of each element, row by row of Q, n x d_v.
 struct Tolerance {
   Matrix golden;                       ///< on the inputs that everybody sees
   Matrix weight;                       ///< w

@@ -58,7 +58,7 @@ class Collection {
   void add(std::string text, SoftmaxVariant variant, SharedTensors t) {
     const bool rounds = variant.scores || variant.products;
     all_.push_back({std::move(text), rounds, [variant = std::move(variant), t = std::move(t)]() -> ExpectedRow {
-                      return attending(variant, variant_head(t->n, t->d, t->q, t->k, t->v));
+                      return attending(variant, variant_head(*t));
                     }});
   }
 
@@ -80,7 +80,7 @@ class Collection {
       return y;
     };
     all_.push_back({std::move(text), rounds_scores, [variant, by, times, t = inputs_]() -> ExpectedRow {
-                      return attending(variant, variant_head(t->n, t->d, times(t->q, by.q), times(t->k, by.k), t->v));
+                      return attending(variant, variant_head(t->shape(), times(t->q, by.q), times(t->k, by.k), t->v));
                     }});
   }
 

@@ -18,6 +18,9 @@ namespace {
 using Kind = Slip::Kind;
 using Golden = std::shared_ptr<const Matrix>;
 
+/// In fewer rows some column is near to any other by chance.
+constexpr std::size_t few_rows = 8;
+
 /// What is at `to` in the output is at `from` in the golden value.
 struct Move {
   int to = 0, from = 0;
@@ -230,7 +233,8 @@ std::vector<Suspect> layout_suspects(const Result& r, const Matrix& output, std:
   if (r.golden->rows != r.experiment.problem.n) return suspects;
   const std::size_t d = static_cast<std::size_t>(output.cols),
                     enough = std::max<std::size_t>(16, (std::size_t{1} << 24) / (d * d));
-  add_columns(suspects, r.golden, column_moves(*r.golden, output, rows.first(std::min(rows.size(), enough))));
+  if (rows.size() >= few_rows)
+    add_columns(suspects, r.golden, column_moves(*r.golden, output, rows.first(std::min(rows.size(), enough))));
   suspects.push_back(transposed(r.golden));
   add_rows(suspects, r.golden, row_moves(*r.golden, output, rows, cancelled));
   return suspects;

@@ -14,7 +14,8 @@ namespace attoscope {
 struct Result;
 struct Matrix;
 
-/// Writes the d values that `row` of Q would have, NaN where the row would see no key. Returns false where they are not known.
+/// Writes the d_v values that `row` of Q would have, NaN where the row would see no key. Returns false where they are not
+/// known.
 using ExpectedRow = std::function<bool(int row, double* out)>;
 
 struct Suspect {
@@ -25,8 +26,9 @@ struct Suspect {
   std::optional<Format> inputs{};      ///< the format of the inputs that the kernel saw, where it is that which differs
 };
 
-/// Tile sizes that the kernel may have used: those of the other method, and powers of two from 16 to 256, all below n.
-std::vector<int> likely_tiles(const Experiment& experiment);
+/// Tile sizes that the kernel may have used for so many rows or keys: those of the other method, and powers of two from 16 to
+/// 256, all below `length`.
+std::vector<int> likely_tiles(const Experiment& experiment, int length);
 
 /// Slips of the arithmetic, the simplest first; of other heads where `heads` has some.
 std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads);

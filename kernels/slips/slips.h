@@ -43,10 +43,18 @@ inline constexpr std::array<std::string_view, 12> slip_names{
     "scale", "exponential", "division", "mask", "bias", "operands", "rescale", "tail", "head", "layout", "overflow", "format"};
 constexpr std::string_view name(Slip::Kind k) { return slip_names[static_cast<std::size_t>(k)]; }
 
+/// The problem's Q, K, V as a kernel may have taken them that reads their stored scales wrongly. `read` may throw.
+struct OtherReading {
+  std::string text;  ///< "K's scale forgotten"
+  std::function<std::shared_ptr<const Tensors>()> read{};
+};
+
 /// The other heads in the input's file, to find out whether the kernel used one of them. `read` may throw.
 struct OtherHeads {
   int count = 0;
   std::function<std::shared_ptr<const Tensors>(int head)> read{};
+  int query_heads = 0, kv_heads = 0;  ///< in one batch: of Q, of K and V; 0: not known
+  std::vector<OtherReading> readings{};
 };
 
 /// The judgement on a loaded output.

@@ -3,22 +3,34 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace attoscope {
 namespace {
 
 /// Scores of the keys [first, end) in place of their products.
 void to_scores(const SoftmaxVariant& variant, int row, Keys keys, std::vector<double>& s) {
-  const double cap = variant.softcap;
+  const double cap = variant.softcap, factor = variant.cap_factor.value_or(cap);
   for (int j = keys.first; j < keys.end; ++j) {
     double x = s[static_cast<std::size_t>(j)];
     if (variant.products) x = round(*variant.products, x);
     if (cap != 0 && variant.caps_before_scale) x = cap * std::tanh(x / cap);
     x *= variant.scale;
     if (variant.scores) x = round(*variant.scores, x);
-    if (cap != 0 && !variant.caps_before_scale) x = cap * std::tanh(x / cap);
-    s[static_cast<std::size_t>(j)] = x - variant.alibi * std::abs(row - j);
+    if (cap != 0 && !variant.caps_before_scale) x = factor * std::tanh(x / cap);
+    s[static_cast<std::size_t>(j)] = x - variant.alibi * std::abs(row + variant.diagonal - j);
   }
+}
+
+/// Scores of all keys, those that the mask hides with a finite one.
+void to_finite_scores(const SoftmaxVariant& variant, int row, Keys visible, std::vector<double>& s) {
+  const int n_k = static_cast<int>(s.size());
+  to_scores(variant, row, {0, n_k}, s);
+  for (int j = 0; j < n_k; ++j)
+    if (j < visible.first || j >= visible.end) {
+      double& x = s[static_cast<std::size_t>(j)];
+      x = *variant.hidden_score + (variant.adds_hidden ? x : 0);
+    }
 }
 
 /// Replaces S by exp(S - m), each key with the max in use at that key; returns the last such max.
@@ -84,50 +96,59 @@ void add_values(const VariantHead& head, const SoftmaxVariant& variant, const st
     const double weight = e[static_cast<std::size_t>(j)] * factor;
     const int from = variant.value_row ? variant.value_row(j) : j;
     if (from < 0) continue;
-    const double* v = head.v.data() + static_cast<std::ptrdiff_t>(from) * head.d;
-    for (int c = 0; c < head.d; ++c) out[c] += weight * v[c];
+    const double* v = head.v.data() + static_cast<std::ptrdiff_t>(from) * head.shape.d_v;
+    for (int c = 0; c < head.shape.d_v; ++c) out[c] += weight * v[c];
   }
 }
 
-/// The runs' outputs, each over its own sum, averaged.
-void average_splits(const VariantHead& head, const SoftmaxVariant& variant, const std::vector<double>& e, Keys keys,
-                    double* out) {
-  const int splits = variant.averaged_splits, length = (head.n + splits - 1) / splits;
-  const int first_run = keys.first / length, last_run = (keys.end - 1) / length;
-  for (int run = first_run; run <= last_run; ++run) {
+/// The runs' outputs, each over its own sum, merged.
+void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const std::vector<double>& e, Keys keys, double* out) {
+  const int count = variant.runs.count, length = (head.shape.n_k + count - 1) / count;
+  std::vector<std::pair<Keys, double>> runs;  // with its sum
+  double largest = 0, all = 0;
+  for (int run = keys.first / length; run <= (keys.end - 1) / length; ++run) {
     const Keys part{std::max(keys.first, run * length), std::min(keys.end, (run + 1) * length)};
-    add_values(head, variant, e, part, 1 / (sum_of(e, part) * (last_run - first_run + 1)), out);
+    runs.emplace_back(part, sum_of(e, part));
+    largest = std::max(largest, runs.back().second);
   }
+  const auto weight = [&](double l) { return std::pow(l / largest, variant.runs.power); };
+  for (const auto& [part, l] : runs) all += weight(l);
+  for (const auto& [part, l] : runs) add_values(head, variant, e, part, weight(l) / (l * all), out);
 }
 
 }  // namespace
 
-VariantHead variant_head(int n, int d, const std::vector<double>& q, const std::vector<double>& k,
+VariantHead variant_head(const AttentionShape& shape, const std::vector<double>& q, const std::vector<double>& k,
                          const std::vector<double>& v) {
-  VariantHead head{n, d, q, std::vector<double>(k.size()), v};
-  const auto rows = static_cast<std::size_t>(n), columns = static_cast<std::size_t>(d);
+  VariantHead head{shape, q, std::vector<double>(k.size()), v};
+  const auto rows = static_cast<std::size_t>(shape.n_k), columns = static_cast<std::size_t>(shape.d);
   for (std::size_t j = 0; j < rows; ++j)
     for (std::size_t c = 0; c < columns; ++c) head.k_columns[c * rows + j] = k[j * columns + c];
   return head;
 }
+VariantHead variant_head(const Tensors& t) { return variant_head(t.shape(), t.q, t.k, t.v); }
 
 void products(const VariantHead& head, int row, std::vector<double>& out) {
-  out.assign(static_cast<std::size_t>(head.n), 0);
-  const double* q = head.q.data() + static_cast<std::ptrdiff_t>(row) * head.d;
-  for (int c = 0; c < head.d; ++c) {
-    const double* k = head.k_columns.data() + static_cast<std::ptrdiff_t>(c) * head.n;
+  const int n_k = head.shape.n_k;
+  out.assign(static_cast<std::size_t>(n_k), 0);
+  const double* q = head.q.data() + static_cast<std::ptrdiff_t>(row) * head.shape.d;
+  for (int c = 0; c < head.shape.d; ++c) {
+    const double* k = head.k_columns.data() + static_cast<std::ptrdiff_t>(c) * n_k;
     const double x = q[c];
-    for (int j = 0; j < head.n; ++j) out[static_cast<std::size_t>(j)] += x * k[j];
+    for (int j = 0; j < n_k; ++j) out[static_cast<std::size_t>(j)] += x * k[j];
   }
 }
 
 void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out) {
-  const Keys keys = variant.keys(row);
-  std::fill_n(out, head.d, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+  const Keys visible = variant.keys(row), keys = variant.hidden_score ? Keys{0, head.shape.n_k} : visible;
+  std::fill_n(out, head.shape.d_v, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);
   if (keys.empty()) return;
   std::vector<double> e;
   products(head, row, e);
-  to_scores(variant, row, keys, e);
+  if (variant.hidden_score)
+    to_finite_scores(variant, row, visible, e);
+  else
+    to_scores(variant, row, keys, e);
   if (variant.stale_max != StaleMax::none) {
     TileWeights(variant, keys, e).apply(e);
     return add_values(head, variant, e, keys, 1 / sum_of(e, keys), out);
@@ -135,9 +156,9 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
   std::vector<double> of_l = variant.stale_O != variant.stale_l ? e : std::vector<double>{};
   const double m = to_weights(variant, keys, variant.stale_O, e);
   if (!of_l.empty()) to_weights(variant, keys, variant.stale_l, of_l);
-  if (variant.averaged_splits > 0) return average_splits(head, variant, e, keys, out);
-  if (variant.repeated_key >= keys.first && variant.repeated_key < keys.end)
-    e[static_cast<std::size_t>(variant.repeated_key)] *= 2;
+  if (variant.runs.count > 0) return merge_runs(head, variant, e, keys, out);
+  if (variant.repeated_from >= 0)
+    for (int j = std::max(keys.first, variant.repeated_from); j < keys.end; ++j) e[static_cast<std::size_t>(j)] *= 2;
   double l = sum_of(of_l.empty() ? e : of_l, keys);
   if (variant.sink) l += std::exp(*variant.sink - m);
   if (variant.extra_keys > 0) l += variant.extra_keys * std::exp(-m);
@@ -151,9 +172,10 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
 
 SoftmaxVariant right_softmax(const Problem& p) {
   return {.scale = scale_of(p),
-          .keys = [mask = p.mask, n = p.n](int row) { return visible_keys(mask, row, n); },
+          .keys = [p](int row) { return visible_keys(p, row); },
           .softcap = p.softcap,
           .alibi = p.alibi,
+          .diagonal = diagonal(p),
           .sink = p.sink};
 }
 

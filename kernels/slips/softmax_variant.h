@@ -12,11 +12,19 @@ namespace attoscope {
 
 /// Q, K, V of one head, K by columns.
 struct VariantHead {
-  int n = 0, d = 0;
-  std::vector<double> q, k_columns, v;  ///< n x d, d x n, n x d
+  AttentionShape shape;
+  std::vector<double> q, k_columns, v;  ///< n x d, d x n_k, n_k x d_v
 };
-VariantHead variant_head(int n, int d, const std::vector<double>& q, const std::vector<double>& k,
+VariantHead variant_head(const AttentionShape& shape, const std::vector<double>& q, const std::vector<double>& k,
                          const std::vector<double>& v);
+VariantHead variant_head(const Tensors& t);
+
+/// Runs of keys that are computed apart and merged with weights exp(power * log-sum-exp): right where it is 1, a mean where it
+/// is 0.
+struct MergedRuns {
+  int count = 0;
+  double power = 1;
+};
 
 /// Which max a loop over tiles works with instead of the running one. old: P is exp(S - m) with the m before its tile. first:
 /// alpha is always taken from the m of the first tile. late: alpha is that of the tile before. lost: m is never stored, so that
@@ -28,16 +36,20 @@ struct SoftmaxVariant {
   double scale = 1;
   std::function<Keys(int row)> keys{};
   double softcap = 0, alibi = 0;
-  bool caps_before_scale = false;  ///< softcap * tanh(q.k / softcap) * scale
+  int diagonal = 0;                      ///< the key at which query 0 stands, from which ALiBi counts
+  bool caps_before_scale = false;        ///< softcap * tanh(q.k / softcap) * scale
+  std::optional<double> cap_factor{};    ///< of tanh(S / softcap), instead of softcap
+  std::optional<double> hidden_score{};  ///< what hidden keys get for a score, or with adds_hidden have added to theirs
+  bool adds_hidden = false;
   std::optional<double> sink{};
   bool divides = true;                      ///< by l
   bool subtracts_max = true;                ///< before exp
   int stale_tile = 0;                       ///< keys of a tile after which m moves; 0: m is the row's max from the start
   bool stale_O = false, stale_l = false;    ///< never rescaled by alpha
   int extra_keys = 0;                       ///< additional keys after the last, of score 0 and value 0
-  int averaged_splits = 0;                  ///< runs of keys whose normalised outputs are averaged; 0: one run
+  MergedRuns runs{};                        ///< count 0: one run, merged with nothing
   StaleMax stale_max = StaleMax::none;      ///< of tiles of stale_tile keys
-  int repeated_key = -1;                    ///< this key is counted twice, in l and in O; negative: none
+  int repeated_from = -1;                   ///< keys from this one on are counted twice, in l and in O; negative: none
   std::function<int(int key)> value_row{};  ///< the row of V that a key is combined with, negative: zeros; none: its own
   /// What q.k, S before soft cap and ALiBi, and the normalised P are rounded to; none: nothing.
   std::optional<Format> products{}, scores{}, probabilities{};
@@ -46,7 +58,7 @@ struct SoftmaxVariant {
 /// q.k of `row` with every key.
 void products(const VariantHead& head, int row, std::vector<double>& out);
 
-/// d values; all NaN where the row sees no key.
+/// d_v values; all NaN where the row sees no key.
 void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out);
 
 /// The correct arithmetic of a problem.

@@ -18,6 +18,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -110,6 +111,39 @@ TEST(JudgeCommand, TellsTheSlipInTheFirstSentence) {
   EXPECT_THAT(wrong.out, StartsWith("Wrong: a causal mask where none is wanted.\n"));
 }
 
+/// One query against a cache, a chunk of a prompt, more queries than keys, V of other columns: what correct kernels give passes
+/// in every format, and the same output held to a mask that stands at the other corner is named.
+TEST(JudgeCommand, OtherNumbersOfKeysAndColumns) {
+  const std::vector<std::vector<std::string>> shapes{{"--n-q", "1", "--n-k", "300"},
+                                                     {"--n-q", "24", "--n-k", "200", "--d-v", "40"},
+                                                     {"--n-q", "60", "--n-k", "40", "--d-v", "8"}};
+  const std::vector<std::vector<std::string>> kernels{{"--policy", "hw", "--block-k", "48"},
+                                                      {"--policy", "base_hw", "--algorithm", "three_pass"},
+                                                      {"--policy", "hw", "--algorithm", "split_kv", "--splits", "3"}};
+  const TemporaryDirectory scratch;
+  const auto judged_as = [&](const std::string& mask) {
+    std::vector<std::string> all{"judge", "--o", scratch / "o/a.npy", "--mask", mask, "--layout", "h n d", "--json", "-"};
+    for (const char* name : {"q", "k", "v"})
+      all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
+    return attoscope(all);
+  };
+  for (const char* format : {"bf16", "fp16", "fp32"})
+    for (const std::vector<std::string>& kernel : kernels)
+      for (const std::vector<std::string>& shape : shapes) {
+        std::vector<std::string> all{"run", "--d", "16", "--format", format, "--mask", "causal", "--save", scratch / "o"};
+        all.insert(all.end(), shape.begin(), shape.end());
+        all.insert(all.end(), kernel.begin(), kernel.end());
+        const Outcome run = attoscope(all);
+        ASSERT_EQ(run.code, 0) << run.err;
+        SCOPED_TRACE(std::string(format) + " " + kernel[1] + " " + shape[1]);
+        const Outcome right = judged_as("causal"), wrong = judged_as("causal:top-left");
+        EXPECT_EQ(right.code, 0) << right.out << right.err;
+        EXPECT_EQ(wrong.code, 3) << wrong.out << wrong.err;
+        EXPECT_THAT(json::parse(wrong.out)["sentences"][0].get<std::string>(),
+                    AnyOf(HasSubstr("aligned bottom-right"), HasSubstr("missing causal mask")));  // one query sees all
+      }
+}
+
 /// A head of a language model, with its large scores and its sink: correct kernels pass, and small mistakes have their names.
 TEST(JudgeCommand, AHeadOfALanguageModel) {
   const TemporaryDirectory scratch;
@@ -183,7 +217,7 @@ TEST(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
   EXPECT_EQ(tokens.code, 1);
   EXPECT_THAT(tokens.err, HasSubstr("v.npy has shape [40, 8], expected batch, heads and tokens like k's [41, 8]"));
   EXPECT_THAT(with("--v", tensor_file(call, "v.npy", "(40, 16)", 640)).err,
-              HasSubstr("v.npy has shape [40, 16], expected as many columns as k: judge knows no others"));
+              HasSubstr("has shape [40, 8], expected "));  // o: as many columns as V
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(2, 40, 8)", 640)).err, HasSubstr("expected a shape like q's [40, 8]"));
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(8, 40)", 320)).err, HasSubstr("has shape [8, 40]"));
   EXPECT_THAT(with("--o", call.scratch / "none.npy").err, HasSubstr("none.npy"));

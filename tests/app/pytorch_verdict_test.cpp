@@ -34,14 +34,14 @@ Experiment dropped(const Case& c, const std::string& tensor, const char* mask) {
   const std::string file = std::string("tests/data/pytorch/") + c.name + ".safetensors";
   const JudgedFiles files({.input = file, .q = {}, .k = {}, .v = {}, .o = file + ":" + tensor});
   Experiment e = default_experiment();
-  e.problem = with_shape(e.problem, AttentionShape::square(files.n(), files.d()));
+  e.problem = with_shape(e.problem, files.shape());
   e.problem.mask = parse_mask(mask), e.problem.scale = c.scale;
   e.problem.input = {.kind = InputKind::tensors, .file = file, .digest = 1, .tensors = files.inputs(0)};
   KernelOutput output{.file = file,
                       .digest = 1,
                       .type = std::string(type_name(files.type_of_o())),
-                      .n = files.n(),
-                      .d = files.d(),
+                      .n = files.shape().n,
+                      .d = files.shape().d,
                       .values = files.output(0)};
   e = with_format(e, format_of_output(output, e.format));
   use_kernel_output(e, output, false);

@@ -76,11 +76,14 @@ void load_judged_calls(std::string_view bytes) {
                     path = is_list ? "" : file_path, each = is_list ? file_path : "";
   const std::optional<HeadLayout> layout = parse_layout(bytes[0] == 't' ? "bnhd" : bytes[0] == 's' ? "n(2d)" : "");
   const JudgedFiles files({path, each, each, each, each, layout});
-  const auto elements = static_cast<std::size_t>(files.n()) * static_cast<std::size_t>(files.d());
+  const auto elements = [](int rows, int columns) {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+  };
+  const AttentionShape x = files.shape();
   const int last = files.heads() - 1;
   const std::shared_ptr<const Tensors> inputs = files.inputs(last);
-  expect_that(inputs->q.size() == elements && inputs->k.size() == elements && inputs->v.size() == elements &&
-                  files.output(last)->size() == elements,
+  expect_that(inputs->q.size() == elements(x.n, x.d) && inputs->k.size() == elements(x.n_k, x.d) &&
+                  inputs->v.size() == elements(x.n_k, x.d_v) && files.output(last)->size() == elements(x.n, x.d_v),
               "tensors of another size than the file says");
   files.files_for_window(last);
 }

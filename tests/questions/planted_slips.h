@@ -29,43 +29,48 @@ struct Seen {
   Problem p;
   double q(int i, int c) const { return t.q[static_cast<std::size_t>(i * t.d + c)]; }
   double k(int j, int c) const { return t.k[static_cast<std::size_t>(j * t.d + c)]; }
-  double v(int j, int c) const { return t.v[static_cast<std::size_t>(j * t.d + c)]; }
+  double v(int j, int c) const { return t.v[static_cast<std::size_t>(j * t.d_v + c)]; }
   double dot(int i, int j) const {
     double sum = 0;
     for (int c = 0; c < t.d; ++c) sum += q(i, c) * k(j, c);
     return sum;
   }
   bool sees(int i, int j) const {
-    const Keys keys = visible_keys(p.mask, i, t.n);
+    const Keys keys = visible_keys(p, i);
     return j >= keys.first && j < keys.end;
   }
+  /// The key at which a query stands.
+  int at(int i) const { return i + (p.mask.top_left ? 0 : t.n_k - t.n); }
   /// The right score.
   double S(int i, int j) const {
     double s = dot(i, j) * scale_of(p);
     if (p.softcap != 0) s = p.softcap * std::tanh(s / p.softcap);
-    return s - p.alibi * std::abs(i - j);
+    return s - p.alibi * std::abs(at(i) - j);
   }
   double score(int i, int j) const { return sees(i, j) ? S(i, j) : -infinity; }
 };
 
 /// Normal inputs in steps of 1/64, so that every format holds them.
-inline Tensors drawn(int n, int d, std::uint64_t seed = 1) {
+inline Tensors drawn(const AttentionShape& shape, std::uint64_t seed = 1) {
   testing::Dice dice(seed);
-  const auto matrix = [&] {
+  const auto matrix = [&](int rows, int columns) {
     Values x;
-    for (int i = 0; i < n * d; ++i) x.push_back(std::round(dice.normal() * 64) / 64);
+    for (int i = 0; i < rows * columns; ++i) x.push_back(std::round(dice.normal() * 64) / 64);
     return x;
   };
-  Values q = matrix(), k = matrix(), v = matrix();
-  return {n, n, d, d, std::move(q), std::move(k), std::move(v)};
+  Tensors t = Tensors::shaped(shape);
+  t.q = matrix(t.n, t.d), t.k = matrix(t.n_k, t.d), t.v = matrix(t.n_k, t.d_v);
+  return t;
+}
+inline Tensors drawn(int n, int d, std::uint64_t seed = 1) { return drawn(AttentionShape::square(n, d), seed); }
+inline Problem problem(const AttentionShape& shape, Mask mask = {}, std::uint64_t seed = 1) {
+  Problem p = with_shape(Problem{}, shape);
+  p.mask = mask;
+  p.input = testing::given(drawn(shape, seed));
+  return p;
 }
 inline Problem problem(int n = 200, int d = 32, Mask mask = {}, std::uint64_t seed = 1) {
-  Problem p;
-  p.n = n;
-  p.d = d;
-  p.mask = mask;
-  p.input = testing::given(drawn(n, d, seed));
-  return p;
+  return problem(AttentionShape::square(n, d), mask, seed);
 }
 inline const Mask causal{Mask::Kind::causal};
 inline Mask window(int w) { return {Mask::Kind::window, w}; }
@@ -78,14 +83,14 @@ inline Values softmax(const Seen& x, const std::function<double(int, int)>& scor
   Values o;
   for (int i = 0; i < x.t.n; ++i) {
     double m = -infinity, l = 0;
-    Values row(static_cast<std::size_t>(x.t.d));
-    for (int j = 0; j < x.t.n; ++j) m = std::max(m, score(i, j));
-    for (int j = 0; j < x.t.n; ++j) {
+    Values row(static_cast<std::size_t>(x.t.d_v));
+    for (int j = 0; j < x.t.n_k; ++j) m = std::max(m, score(i, j));
+    for (int j = 0; j < x.t.n_k; ++j) {
       const double e = m == -infinity ? 0 : std::exp(score(i, j) - m);
       l += e;
-      for (int c = 0; c < x.t.d; ++c) row[static_cast<std::size_t>(c)] += e * value(j, c);
+      for (int c = 0; c < x.t.d_v; ++c) row[static_cast<std::size_t>(c)] += e * value(j, c);
     }
-    l += extra_l * std::exp(-m);
+    if (extra_l > 0) l += extra_l * std::exp(-m);
     for (const double r : row) o.push_back(r / l);
   }
   return o;
@@ -181,7 +186,7 @@ inline Experiment with_output(const Problem& p, Values o, const Format& f = bf16
                       : f == fp16 ? "F16"
                                   : "F32",
               .n = p.n,
-              .d = p.d,
+              .d = value_columns(p),
               .values = stored(std::move(o), f)};
   return e;
 }

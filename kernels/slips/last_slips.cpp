@@ -1,0 +1,113 @@
+#include "kernels/slips/last_slips.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/experiment/result.h"
+#include "kernels/slips/softmax_variant.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The rows beyond the line.
+struct BadRows {
+  int first = 0, count = 0;
+  bool zero = true;  ///< they hold nothing but zeros
+  double good = 0;   ///< largest error of the others
+};
+
+BadRows bad_rows_of(const OutputErrors& errors) {
+  const Matrix& o = errors.output();
+  BadRows bad{.first = o.rows};
+  for (int i = o.rows - 1; i >= 0; --i) {
+    double worst = 0, size = 0;
+    for (int c = 0; c < o.cols; ++c)
+      worst = std::max(worst, errors.is_bad(i, c) ? infinity : errors.error_at(i, c)), size = std::max(size, std::abs(o(i, c)));
+    if (worst == infinity)
+      bad.first = i, ++bad.count, bad.zero = bad.zero && size == 0;
+    else
+      bad.good = std::max(bad.good, worst);
+  }
+  return bad;
+}
+
+/// What would make a row NaN or infinite, and whether it does in this row.
+struct Cause {
+  const char* text;
+  bool holds;
+};
+
+std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, int row) {
+  std::vector<double> s;
+  products(head, row, s);
+  const Keys keys = right.keys(row);
+  double product = 0, score = -infinity, l = 0;
+  for (int j = keys.first; j < keys.end; ++j) {
+    product = std::max(product, std::abs(s[static_cast<std::size_t>(j)]));
+    score = std::max(score, s[static_cast<std::size_t>(j)] * right.scale);
+  }
+  for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[static_cast<std::size_t>(j)] * right.scale - score);
+  const double most16 = largest(fp16), most32 = largest(fp32);
+  return {{"a division by l = 0 in rows that see no key", keys.empty()},
+          {"q.k beyond 65504 before the scale (fp16 overflows)", product > most16},
+          {"exp(S) without its max subtracted (fp16 overflows)", score > std::log(most16)},
+          {"exp(S) without its max subtracted (fp32 overflows)", score > std::log(most32)},
+          {"a row sum l beyond 65504 (fp16 overflows)", l > most16}};
+}
+
+bool has_nonfinite(const Matrix& o, int index) {
+  for (int c = 0; c < o.cols; ++c)
+    if (!std::isfinite(o(index, c))) return true;
+  return false;
+}
+
+}  // namespace
+
+std::optional<Slip> tail_slip(const Experiment& e, const OutputErrors& errors) {
+  const int n = e.problem.n;
+  if (errors.output().rows != n) return {};
+  const BadRows bad = bad_rows_of(errors);
+  std::string tiles;
+  int start = 0;
+  for (const int tile : likely_tiles(e, n)) {
+    const int at = n - n % tile;
+    if (n % tile == 0 || at > bad.first || at < start) continue;
+    tiles = at > start ? std::to_string(tile) : tiles + " or " + std::to_string(tile);
+    start = at;
+  }
+  if (start == 0 || bad.count == 0 || 2 * bad.count < n - start) return {};
+  return Slip{
+      Slip::Kind::tail,
+      std::string(bad.zero ? "the last, partial tile of rows never written" : "garbage in the last, partial tile of rows") +
+          " (rows " + std::to_string(start) + " to " + std::to_string(n - 1) + " of tiles of " + tiles + ")",
+      bad.good / errors.limit()};
+}
+
+std::optional<Slip> overflow_slip(const Result& r, const OutputErrors& errors) {
+  const VariantHead head = variant_head(*r.inputs);
+  const SoftmaxVariant right = right_softmax(r.experiment.problem);
+  struct Guess {
+    const char* text;
+    int hits = 0, alarms = 0;
+  };
+  std::vector<Guess> guesses(5);
+  int bad = 0, good = 0;
+  for (const int index : errors.chosen(std::clamp((1 << 20) / head.shape.n_k, 32, 256))) {
+    errors.check();
+    const bool broken = has_nonfinite(errors.output(), index);
+    (broken ? bad : good) += 1;
+    const std::vector<Cause> all = causes(head, right, r.rows[static_cast<std::size_t>(index)]);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      guesses[i].text = all[i].text;
+      (broken ? guesses[i].hits : guesses[i].alarms) += all[i].holds;
+    }
+  }
+  for (const Guess& g : guesses)
+    if (bad > 0 && g.hits * 20 >= bad * 19 && g.alarms * 20 <= good) return Slip{Slip::Kind::overflow, g.text, 0};
+  return {};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,89 @@
+// Q, K and V in other roles, read otherwise, or rounded otherwise.
+#include <algorithm>
+
+#include "kernels/experiment/result.h"
+#include "kernels/slips/suspect_list.h"
+
+namespace attoscope {
+namespace {
+
+using Kind = Slip::Kind;
+using Part = std::vector<double> Tensors::*;
+
+/// A rows x columns matrix whose numbers are read as columns x rows.
+std::vector<double> read_across(const std::vector<double>& x, int rows, int columns) {
+  std::vector<double> y;
+  y.reserve(x.size());
+  for (std::size_t j = 0; j < static_cast<std::size_t>(rows); ++j)
+    for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) y.push_back(x[c * static_cast<std::size_t>(rows) + j]);
+  return y;
+}
+
+/// A head made of the inputs in other roles.
+void add_roles(SuspectList& list, const char* text, Part q, Part k, Part v) {
+  list.add(Kind::operands, text, list.right(), [inputs = list.inputs(), q, k, v] {
+    const Tensors& t = *inputs;
+    return std::make_shared<const VariantHead>(variant_head(t.shape(), t.*q, t.*k, t.*v));
+  });
+}
+
+/// One of the inputs read across.
+void add_across(SuspectList& list, const char* text, Part part) {
+  list.add(Kind::operands, text, list.right(), [inputs = list.inputs(), part] {
+    const Tensors& t = *inputs;
+    const auto as_read = [&](Part which, int rows, int columns) {
+      return which == part ? read_across(t.*which, rows, columns) : t.*which;
+    };
+    return std::make_shared<const VariantHead>(variant_head(
+        t.shape(), as_read(&Tensors::q, t.n, t.d), as_read(&Tensors::k, t.n_k, t.d), as_read(&Tensors::v, t.n_k, t.d_v)));
+  });
+}
+
+void add_roles(SuspectList& list) {
+  using T = Tensors;
+  const AttentionShape s = list.shape();
+  const bool columns_fit = s.d == s.d_v;
+  if (columns_fit) add_roles(list, "K and V swapped", &T::q, &T::v, &T::k);
+  if (s.n == s.n_k) add_roles(list, "Q and K swapped", &T::k, &T::q, &T::v);
+  if (columns_fit) add_roles(list, "K in the place of V", &T::q, &T::k, &T::k);
+  if (columns_fit) add_roles(list, "V in the place of K", &T::q, &T::v, &T::v);
+  add_across(list, "K read as d x n", &T::k);
+  add_across(list, "V read as d x n", &T::v);
+  add_across(list, "Q read as d x n", &T::q);
+}
+
+/// Rows of V beside other keys than their own.
+void add_rows_of_V(SuspectList& list) {
+  const int n = list.shape().n_k;
+  list.add_values(Kind::operands, "values shifted by one against their keys (P[j] V[j + 1])",
+                  [n](int j) { return (j + 1) % n; });
+  list.add_values(Kind::operands, "values shifted by one against their keys (P[j] V[j - 1])",
+                  [n](int j) { return (j - 1 + n) % n; });
+  if (n < 2) return;
+  list.add_values(Kind::tail, "the last row of V replaced by the one before it", [n](int j) { return std::min(j, n - 2); });
+  list.add_values(Kind::tail, "the last row of V in the place of the one before it, too",
+                  [n](int j) { return j == n - 2 ? n - 1 : j; });
+  list.add_values(Kind::tail, "the last row of V never read (zeros)", [n](int j) { return j == n - 1 ? -1 : j; });
+  SoftmaxVariant v = list.right();
+  v.repeated_from = n - 1;
+  list.add(Kind::tail, "the last row of K and V counted twice", v);
+}
+
+/// Scales of stored tensors that were forgotten, applied twice, or read in another layout.
+void add_readings(SuspectList& list) {
+  for (const OtherReading& reading : list.heads().readings)
+    list.add(Kind::operands, reading.text, list.right(), [read = reading.read, own = list.inputs()] {
+      const std::shared_ptr<const Tensors> x = read();
+      return std::make_shared<const VariantHead>(variant_head(x ? *x : *own));
+    });
+}
+
+}  // namespace
+
+void add_operand_suspects(SuspectList& list) {
+  add_roles(list);
+  add_rows_of_V(list);
+  add_readings(list);
+}
+
+}  // namespace attoscope

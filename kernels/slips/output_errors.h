@@ -1,0 +1,93 @@
+/// A loaded output's errors, and the line and the envelope that they are held to.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/compute.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/slips/fit.h"
+#include "kernels/slips/slip_suspects.h"
+
+namespace attoscope {
+
+struct Deviation;
+struct Matrix;
+struct Result;
+
+/// Half an ulp of 1 of a type as files name it; 0 for one unknown.
+double half_epsilon(const std::string& type);
+
+/// The loaded method of a result (a, if both are), row by row of its matrices.
+class OutputErrors {
+ public:
+  /// Both stay in use.
+  OutputErrors(const Result& result, const Options& options);
+
+  const Matrix& output() const { return o_; }
+  const Deviation& deviation() const { return own_; }
+  bool of_a() const { return of_a_; }
+  /// False where there is nothing to hold the output to: the truth is not finite, or no error is expected.
+  bool has_line() const;
+  /// The other method's largest error, or that of rounding to the stored type if larger; its root mean square; the largest
+  /// |golden value|.
+  double limit() const { return limit_; }
+  double limit_rms() const { return limit_rms_; }
+  double size() const { return size_; }
+  /// The largest error in units of the limit.
+  double ratio() const;
+  /// True if neither the largest error nor the root mean square is beyond the line.
+  bool inside() const;
+  /// True if the largest error is within five times that of the other method.
+  bool subtle() const;
+
+  /// How far the tightest rival is from the truth in each row: scores and sums in fp32, P in D, the output as stored. In rows
+  /// that are too many to be computed: its error in some of them. Throws Stopped.
+  void find_envelope();
+  bool has_envelope() const { return !tight_max_.empty(); }
+
+  bool is_bad(int index, int c) const { return !(error_at(index, c) <= 2 * limit_); }
+  double error_at(int index, int c) const;
+  double golden_at(int index, int c) const;
+  /// Of Q: those with a bad element.
+  std::vector<int> bad_rows() const;
+  /// Where they are, in words.
+  std::string places() const;
+  /// Rows of Q whose error is far above that of nearly all other rows, whichever rival says what rounding gives in each; none
+  /// where many are.
+  std::vector<int> outstanding_rows() const;
+  /// Half of them where the error is largest against rounding, half spread irregularly, so that a periodic pattern of rows is
+  /// not missed: indices of rows of the matrices.
+  std::vector<int> chosen(int count) const;
+  /// Where to look first: a row of Q and its worst column.
+  struct Place {
+    int row = 0, col = 0;
+  };
+  Place worst_place() const;
+
+  /// How well an expectation fits these rows. Throws Stopped.
+  Fit fit(const ExpectedRow& expected, const std::vector<int>& indices) const;
+  /// The largest error of the other method, or of the usual one, on a problem.
+  double rival_error(Experiment e) const;
+  /// Throws Stopped where that is asked for.
+  void check() const;
+
+ private:
+  double excess(int index) const;
+  double excess_over_rival(int index) const;
+
+  const Result& r_;
+  const Experiment& e_;
+  const Options& options_;
+  bool of_a_;
+  const Matrix& o_;
+  const Deviation& own_;
+  Method rival_;
+  double limit_ = 0, limit_rms_ = 0, size_ = 0;
+  double rounding_ = 0;                        ///< half a unit in the last place of 1, as stored
+  bool has_rows_ = false;                      ///< the envelope is known for each row
+  std::vector<double> tight_rms_, tight_max_;  ///< of the tightest rival, for each row of the matrices
+};
+
+}  // namespace attoscope

@@ -1,0 +1,36 @@
+#include "kernels/slips/suspect_list.h"
+
+#include "kernels/experiment/result.h"
+
+namespace attoscope {
+
+SuspectList::SuspectList(const Result& result, const OtherHeads& heads)
+    : e_(result.experiment), inputs_(result.inputs), heads_(heads), right_(right_softmax(e_.problem)) {
+  own_ = [inputs = inputs_, made = std::make_shared<SharedHead>()] {
+    if (!*made) *made = std::make_shared<const VariantHead>(variant_head(*inputs));
+    return *made;
+  };
+}
+
+void SuspectList::add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head,
+                      std::optional<Problem> problem) {
+  suspects_.push_back({kind, std::move(text),
+                       [variant = std::move(variant), head = std::move(head)]() -> ExpectedRow {
+                         return [variant, made = head()](int row, double* out) {
+                           attend(*made, variant, row, out);
+                           return true;
+                         };
+                       },
+                       std::move(problem)});
+}
+void SuspectList::add(Slip::Kind kind, std::string text, SoftmaxVariant variant, std::optional<Problem> problem) {
+  add(kind, std::move(text), std::move(variant), own_, std::move(problem));
+}
+
+void SuspectList::add_values(Slip::Kind kind, std::string text, std::function<int(int)> value_row) {
+  SoftmaxVariant v = right_;
+  v.value_row = std::move(value_row);
+  add(kind, std::move(text), std::move(v));
+}
+
+}  // namespace attoscope

@@ -1,0 +1,133 @@
+// Slips of loops over tiles of keys, and of merged runs of keys.
+#include <algorithm>
+#include <numbers>
+
+#include "kernels/slips/suspect_list.h"
+
+namespace attoscope {
+namespace {
+
+using Kind = Slip::Kind;
+
+/// The tiles of keys that a loop may use, and what it may do wrong with them.
+class TileSuspects {
+ public:
+  explicit TileSuspects(SuspectList& list) : list_(list), n_k_(list.shape().n_k) {}
+
+  void add(int tile) {
+    tile_ = tile;
+    of_ = " (tiles of " + std::to_string(tile) + " keys)";
+    add_stale("O never rescaled by alpha", true, false);
+    add_stale("l never rescaled by alpha", false, true);
+    add_stale("neither O nor l rescaled by alpha", true, true);
+    add_stale_max();
+    add_mask();
+    if (n_k_ % tile == 0) return;
+    add_tail();
+    add_tail_values();
+  }
+
+ private:
+  void add_stale(const char* text, bool o, bool l) {
+    SoftmaxVariant v = list_.right();
+    v.stale_tile = tile_, v.stale_O = o, v.stale_l = l;
+    list_.add(Kind::rescale, text + of_, v);
+  }
+
+  void add_stale_max(const char* text, StaleMax kind) {
+    SoftmaxVariant v = list_.right();
+    v.stale_tile = tile_, v.stale_max = kind;
+    list_.add(Kind::rescale, text + of_, v);
+  }
+  void add_stale_max() {
+    if (list_.problem().sink) return;
+    add_stale_max("a stale max: P is exp(S - m) with the m before its tile", StaleMax::old);
+    add_stale_max("a stale max: alpha is always taken from the m of the first tile", StaleMax::first);
+    add_stale_max("a stale max: alpha is that of the tile before", StaleMax::late);
+    add_stale_max("a max that is never stored: alpha is 0, so that only the last tile counts", StaleMax::lost);
+  }
+
+  void add_end(const char* text, std::function<int(int)> end) {
+    SoftmaxVariant v = list_.right();
+    v.keys = [right = list_.right().keys, end](int i) { return Keys{std::min(right(i).first, end(i)), end(i)}; };
+    list_.add(Kind::mask, text + of_, v);
+  }
+  /// The tile in which the last visible key lies.
+  void add_mask() {
+    if (list_.problem().mask.kind == Mask::Kind::none) return;
+    const auto keys = [offset = diagonal(list_.problem()), n_k = n_k_](int i) { return std::clamp(i + offset, -1, n_k - 1); };
+    add_end("the diagonal tile left unmasked",
+            [keys, tile = tile_, n_k = n_k_](int i) { return keys(i) < 0 ? 0 : std::min(n_k, (keys(i) / tile + 1) * tile); });
+    add_end("the diagonal tile skipped", [keys, tile = tile_](int i) { return std::max(0, keys(i)) / tile * tile; });
+  }
+
+  /// The keys of the last, partial tile.
+  void add_tail() {
+    const int rest = n_k_ % tile_, last = n_k_ - rest;
+    SoftmaxVariant v = list_.right();
+    v.keys = [right = list_.right().keys, last](int i) { return Keys{right(i).first, std::min(right(i).end, last)}; };
+    list_.add(Kind::tail, "the last, partial tile of keys left out" + of_, v);
+    if (rest > 1) {  // of one key: see the last row of K and V
+      v = list_.right();
+      v.repeated_from = last;
+      list_.add(Kind::tail, "the keys of the last, partial tile counted twice" + of_, v);
+    }
+    if (list_.problem().mask.kind != Mask::Kind::none) return;
+    v = list_.right();
+    v.extra_keys = tile_ - rest;
+    list_.add(Kind::tail, "the keys behind the last one counted in l" + of_, v);
+  }
+
+  void add_in_tail(const std::string& text, std::function<int(int)> from) {
+    list_.add_values(Kind::tail, text + " in the last, partial tile of keys" + of_,
+                     [last = n_k_ - n_k_ % tile_, from](int j) { return j < last ? j : from(j); });
+  }
+  /// Rows of V that are wrong in the last, partial tile of keys.
+  void add_tail_values() {
+    const int n = n_k_, tile = tile_, rest = n % tile, last = n - rest;
+    add_in_tail("rows of V taken from the tile before", [tile](int j) { return j - tile; });
+    add_in_tail("rows of V shifted, since the tile was read up to the last row,",
+                [tile, rest](int j) { return j - (tile - rest); });
+    if (last == tail_of_values_) return;  // the same rows as those of a smaller tile
+    tail_of_values_ = last;
+    add_in_tail("rows of V zeroed", [](int) { return -1; });
+    if (rest < 2) return;
+    add_in_tail("the first row of V repeated", [last](int) { return last; });
+    add_in_tail("the last row of V repeated", [n](int) { return n - 1; });
+    add_in_tail("rows of V shifted by one (P[j] V[j + 1])", [n](int j) { return j + 1 < n ? j + 1 : -1; });
+    add_in_tail("rows of V shifted by one (P[j] V[j - 1])", [](int j) { return j - 1; });
+    add_in_tail("rows of V rotated by one (P[j] V[j + 1])", [n, last](int j) { return j + 1 < n ? j + 1 : last; });
+    add_in_tail("rows of V rotated by one (P[j] V[j - 1])", [n, last](int j) { return j > last ? j - 1 : n - 1; });
+    add_in_tail("the row of V before the tile repeated", [last](int) { return last - 1; });
+  }
+
+  SuspectList& list_;
+  int n_k_ = 0, tile_ = 0;
+  std::string of_;           ///< " (tiles of 64 keys)"
+  int tail_of_values_ = -1;  ///< first key of the last tile whose rows of V are suspected already
+};
+
+/// Runs of keys whose outputs are merged with wrong weights.
+void add_runs(SuspectList& list) {
+  for (int runs = 2; runs <= 64 && runs < list.shape().n_k; runs *= 2) {
+    const auto add = [&](const char* text, double power) {
+      SoftmaxVariant v = list.right();
+      v.runs = {runs, power};
+      list.add(Kind::rescale, std::to_string(runs) + text, v);
+    };
+    add(" splits averaged instead of merged by their log-sum-exp", 0);
+    if (list.problem().sink) continue;
+    add(" splits merged with a base-2 log-sum-exp taken for one of base e", std::numbers::log2e);
+    add(" splits merged with a base-e log-sum-exp taken for one of base 2", std::numbers::ln2);
+  }
+}
+
+}  // namespace
+
+void add_tile_suspects(SuspectList& list) {
+  TileSuspects tiles(list);
+  for (const int tile : likely_tiles(list.experiment(), list.shape().n_k)) tiles.add(tile);
+  add_runs(list);
+}
+
+}  // namespace attoscope
