@@ -70,10 +70,16 @@ class OfOnesOwn(Case):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_what_is_no_attention_is_skipped(self):
-        short = self.x[:3]
-        captured = self.captured(lambda: (Layer("one").attend(short, self.x, self.x), Layer("two").attend(self.x, self.x, self.x)))
+        narrow = [row[:3] for row in self.x]
+        captured = self.captured(lambda: (Layer("one").attend(self.x, narrow, self.x), Layer("two").attend(self.x, self.x, self.x)))
         self.assertEqual(len(captured.calls), 1)
-        self.assertIn("one: q has shape [3, 4] and k [6, 4]", captured.skipped[0])
+        self.assertIn("one: q has shape [6, 4] and k [6, 3], expected the same d", captured.skipped[0])
+
+    def test_a_decoded_token_is_a_call_too(self):
+        captured = self.captured(lambda: Layer("a").attend(self.x[-1:], self.x, self.x, is_causal=True))
+        tensors, metadata = read_safetensors(self.file)
+        self.assertEqual([tensors[role][1] for role in "qkvo"], [[1, 1, 4], [1, 6, 4], [1, 6, 4], [1, 1, 4]])
+        self.assertEqual((metadata["mask"], captured.skipped), ("causal", []))
 
     def test_functions_that_are_none(self):
         with self.assertRaises(attoscope.BadOption):
@@ -141,6 +147,13 @@ class OfLibraries(Case):
         self.assertIn("drops out 0.1", captured.skipped[0])
         self.assertEqual(captured.problem(self.file), {"mask": "causal", "scale": 0.5})
         self.assertEqual(read_safetensors(self.file)[0]["q"], ("BF16", [2, 3, 1], b"abcdefghijkl"))
+
+    def test_torch_aligns_causal_masks_at_the_first_key(self):
+        two = FakeTorch("bfloat16", (1, 2, 2, 1), b"abcdefgh")
+        with attoscope.capture(None, self.file) as captured:
+            self.functional.scaled_dot_product_attention(two, self.q, self.q, is_causal=True)
+            self.functional.scaled_dot_product_attention(two, self.q, self.q, attn_mask=[[True, True, False], [True, True, True]])
+        self.assertEqual([captured.problem(file)["mask"] for file in captured.files], ["causal:top-left", "causal"])
 
     def test_transformers_calls_are_recorded_once(self):
         before = self.interface.__getitem__

@@ -34,7 +34,7 @@ class Experiments(Case):
         self.assertIn("numbers come back", self.sentence_of(attoscope.BadOption, attoscope.run, json="a.json"))
         self.assertIn("three tensors", self.sentence_of(attoscope.BadOption, attoscope.run, input=[[[1.0]]]))
         self.assertIn("one text", self.sentence_of(attoscope.BadOption, attoscope.run, input=("q.npy", "k.npy", "v.npy")))
-        self.sentence_of(attoscope.BadTensor, attoscope.run, input=([[1.0]], [[1.0]], [[1.0, 2.0]]))
+        self.sentence_of(attoscope.BadTensor, attoscope.run, input=([[1.0]], [[1.0, 2.0]], [[1.0]]))
 
 
 @contextlib.contextmanager

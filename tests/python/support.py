@@ -108,11 +108,11 @@ def random_matrix(n, d, seed):
 
 
 def plain_attention(q, k, v, mask="none", scale=None):
-    """Attention of lists [n][d] in Python's own arithmetic."""
+    """Attention of lists [n][d] in Python's own arithmetic; the last query stands at the last key."""
     scale = 1 / math.sqrt(len(q[0])) if scale is None else scale
     rows = []
     for i, row in enumerate(q):
-        keys = range(i + 1) if mask == "causal" else range(len(k))
+        keys = range(i + 1 + len(k) - len(q)) if mask == "causal" else range(len(k))
         scores = [scale * sum(map(float.__mul__, row, k[j])) for j in keys]
         top = max(scores)
         weights = [math.exp(score - top) for score in scores]

@@ -47,12 +47,14 @@ class Tensors(Case):
 
         shapes(q=(4, 2), k=(4, 2), v=(4, 2), o=(4, 2))
         shapes(q=(1, 4, 8, 2), k=(1, 2, 8, 2), v=(1, 2, 8, 2), o=(1, 4, 8, 2))
+        shapes(q=(1, 2), k=(9, 2), v=(9, 3), o=(1, 3))  # one query, and other columns of V
         four, two = (tensor_of(FakeTorch("float32", (1, 8, heads, 2), bytes(64 * heads)), "q") for heads in (4, 2))
         check_attention({"q": four, "k": two, "v": two, "o": four}, heads_last=True)
-        self.assertIn("same number of axes", self.sentence_of(attoscope.BadTensor, check_attention, {"q": four, "k": two}))
         for given, said in (({"q": (4,)}, "q has shape [4]"), ({"q": (0, 4)}, "none of them 0"), ({"q": (1, 1, 1, 4, 2)}, "expected [n, d]"),
-                            ({"q": (4, 2), "k": (1, 4, 2)}, "same number of axes"), ({"q": (4, 2), "k": (5, 2)}, "same number of axes, n and d"),
-                            ({"q": (4, 4, 2), "o": (2, 4, 2)}, "expected that of q"), ({"k": (4, 4, 2), "v": (2, 4, 2)}, "expected that of k"),
+                            ({"q": (4, 2), "k": (1, 4, 2)}, "same number of axes"), ({"q": (4, 2), "k": (5, 3)}, "expected the same d"),
+                            ({"q": (4, 4, 2), "o": (2, 4, 2)}, "expected as many heads and tokens"),
+                            ({"k": (4, 4, 2), "v": (4, 5, 2)}, "k has shape [4, 4, 2] and v [4, 5, 2], expected as many heads and tokens"),
+                            ({"v": (4, 2), "o": (4, 3)}, "expected as many columns"),
                             ({"q": (4, 4, 2), "k": (3, 4, 2)}, "expected a divisor of 4")):
             self.assertIn(said, self.sentence_of(attoscope.BadTensor, shapes, **given))
 
@@ -129,6 +131,19 @@ class Masks(unittest.TestCase):
         self.assertEqual(mask_text(self.rows(5, lambda i: max(0, i - 1)), 5), "window:2")
         self.assertEqual(mask_text(self.rows(5, lambda i: 2), 5), "padding:2")
         self.assertEqual(mask_text([[[[0.0, low], [0.0, 0.0]]]] * 2, 2), "causal")
+
+    def test_masks_of_other_numbers_of_keys(self):
+        def rows(n, n_k, sees):
+            return [[sees(i, key) for key in range(n_k)] for i in range(n)]
+
+        self.assertEqual(mask_text([[True] * 9], 1, 9), "none")  # a decoded token
+        self.assertEqual(mask_text(rows(3, 7, lambda i, key: key <= i + 4), 3, 7), "causal")
+        self.assertEqual(mask_text(rows(3, 7, lambda i, key: key <= i), 3, 7), "causal:top-left")
+        self.assertEqual(mask_text(rows(3, 7, lambda i, key: i + 2 < key <= i + 4), 3, 7), "window:2")
+        self.assertEqual(mask_text(rows(3, 7, lambda i, key: 2 <= key <= i + 4), 3, 7), "padding:2")
+        self.assertEqual(mask_text(rows(7, 3, lambda i, key: key <= i - 4), 7, 3), "causal")  # the first queries see no key
+        with self.assertRaisesRegex(attoscope.BadTensor, "its mask is 3 x 6, expected 3 x 7"):
+            mask_text(rows(3, 6, lambda i, key: True), 3, 7)
 
     def test_masks_that_have_none(self):
         for mask in ([[True, False], [False, True], [True, True]], [[True, False, True]] * 3, [[0.0, -1.5], [0.0, 0.0]], [True, False],

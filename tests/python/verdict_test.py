@@ -136,6 +136,15 @@ class Program(Case):
             attoscope.assert_attention_close(plain_attention(self.q, self.k, self.v), self.q, self.k, self.v, mask="causal")
         self.assertGreaterEqual(len(str(caught.exception).splitlines()), 3)
 
+    def test_the_last_queries_alone(self):
+        o, q = plain_attention(self.q[-8:], self.k, [row[:5] for row in self.v], "causal"), self.q[-8:]
+        v = [row[:5] for row in self.v]
+        found = attoscope.judge(o, q, self.k, v, mask="causal")
+        self.assertTrue(found.ok, str(found))
+        self.assertEqual([found.json[key] for key in ("n", "n_k", "d", "d_v")], [8, 48, 16, 5])
+        self.assertIn("aligned bottom-right", attoscope.judge(o, q, self.k, v, mask="causal:top-left").sentence)
+        self.assertTrue(attoscope.judge(o[-1:], q[-1:], self.k, v).ok)
+
     def test_a_notebook_keeps_the_case_while_python_runs(self):
         code, out, err = python("""if True:
             import os, sys

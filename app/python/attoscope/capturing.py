@@ -155,12 +155,12 @@ class Capture:
         finally:
             self._inside.busy = False
 
-    def mask_text(self, mask: Any, n: int) -> str:
+    def mask_text(self, mask: Any, n: int, n_k: int) -> str:
         """The name of a mask; that of the last one is kept, since all layers share it."""
         if isinstance(mask, str):
             return mask
         if mask is None or self._last_mask[0] is not mask:
-            self._last_mask = (mask, mask_text(mask, n))
+            self._last_mask = (mask, mask_text(mask, n, n_k))
         return self._last_mask[1]
 
     def current_layer(self, otherwise: str) -> str:
@@ -233,14 +233,14 @@ def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[
     return Capture(model, file, also)
 
 
-def problem_of(text: str, is_causal: bool, scale: Any = None, softcap: Any = None, dropout: float = 0.0) -> Problem:
-    """Raises BadTensor where there is no such problem here; `text` names the mask."""
+def problem_of(text: str, causal: Optional[str], scale: Any = None, softcap: Any = None, dropout: float = 0.0) -> Problem:
+    """Raises BadTensor where there is no such problem here; `text` names the mask, `causal` the one that an argument asks for beside it."""
     if dropout:
         raise BadTensor(f"it drops out {dropout} of its weights")
-    if is_causal:
-        if text not in ("none", "causal"):
-            raise BadTensor(f"it is causal and masked by {text} at once")
-        text = "causal"
+    if causal is not None:
+        if text not in ("none", causal):
+            raise BadTensor(f"it is {causal} and masked by {text} at once")
+        text = causal
     return Problem(text, None if scale is None else float(scale), None if softcap is None else float(softcap))
 
 

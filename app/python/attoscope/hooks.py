@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .capturing import Capture, Problem, loaded, problem_of
 from .errors import BadOption, BadTensor
@@ -53,7 +53,8 @@ def torch_attention(capture: Capture) -> Undo:
                   scale: Any = None, enable_gqa: bool = False) -> Tuple[str, Tuple[Any, Any, Any], Callable[[], Problem]]:
         layer = capture.current_layer("scaled_dot_product_attention")
         return layer, (query, key, value), lambda: problem_of(
-            capture.mask_text(attn_mask, query.shape[-2]), is_causal, scale, None, dropout_p)
+            capture.mask_text(attn_mask, query.shape[-2], key.shape[-2]), _top_left(is_causal, query.shape[-2], key.shape[-2]), scale,
+            None, dropout_p)
 
     @functools.wraps(original)
     def hooked(*arguments: Any, **keywords: Any) -> Any:
@@ -87,7 +88,8 @@ def _handing_out(capture: Capture, original: Callable[..., Any]) -> Callable[...
 def _interface_function(capture: Capture, key: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def described(module: Any, query: Any, k: Any, v: Any, attention_mask: Any = None, **options: Any) -> Any:
         layer = capture.current_layer(f"layer {getattr(module, 'layer_idx', '?')}")
-        return layer, (query, k, v), lambda: _interface_problem(capture, key, module, query, attention_mask, options)
+        lengths = int(query.shape[2]), int(k.shape[2])
+        return layer, (query, k, v), lambda: _interface_problem(capture, key, module, lengths, attention_mask, options)
 
     def hooked(*arguments: Any, **keywords: Any) -> Any:
         return capture.record(original, arguments, keywords, described, lambda result: result[0].transpose(1, 2))
@@ -96,12 +98,17 @@ def _interface_function(capture: Capture, key: str, original: Callable[..., Any]
     return functools.wraps(original)(hooked)
 
 
-def _interface_problem(capture: Capture, key: str, module: Any, query: Any, mask: Any, options: Dict[str, Any]) -> Problem:
-    """What a function of AttentionInterface computes, by the arguments that they share."""
+def _top_left(is_causal: bool, n: int, n_k: int) -> Optional[str]:
+    """The causal mask of scaled_dot_product_attention: query 0 stands at key 0."""
+    return None if not is_causal else "causal" if n == n_k else "causal:top-left"
+
+
+def _interface_problem(capture: Capture, key: str, module: Any, lengths: Tuple[int, int], mask: Any, options: Dict[str, Any]) -> Problem:
+    """What a function of AttentionInterface computes on so many queries and keys, by the arguments that they share."""
     for name in ("s_aux", "position_bias", "head_mask"):
         if options.get(name) is not None:
             raise BadTensor(f"it has {name}, which has no counterpart here")
-    n, text = int(query.shape[2]), mask
+    (n, n_k), text = lengths, mask
     causal = options.get("is_causal")
     causal = getattr(module, "is_causal", True) if causal is None else causal
     if key == "eager":
@@ -113,9 +120,13 @@ def _interface_problem(capture: Capture, key: str, module: Any, query: Any, mask
     elif mask is not None:
         causal = False
     width = options.get("sliding_window")
-    if causal and width and width < n:
+    if causal and width and width < n_k:
         causal, text = False, f"window:{int(width)}"
-    return problem_of(capture.mask_text(text, n), bool(causal), options.get("scaling"), options.get("softcap"), options.get("dropout") or 0.0)
+    if key == "sdpa":  # one query sees all keys there
+        named = _top_left(bool(causal) and n > 1, n, n_k)
+    else:  # the last query stands at the last key
+        named = "causal" if causal else None
+    return problem_of(capture.mask_text(text, n, n_k), named, options.get("scaling"), options.get("softcap"), options.get("dropout") or 0.0)
 
 
 def function(capture: Capture, owner: Any, name: str) -> Undo:
@@ -132,9 +143,9 @@ def function(capture: Capture, owner: Any, name: str) -> Undo:
         missing = [role for role in "qkv" if role not in given]
         if missing:
             raise BadOption(f"{name} was called without {missing[0]}: expected q, k and v first")
-        n, causal = _length(given["q"]), bool(given.get("is_causal", given.get("causal", False)))
+        causal = "causal" if given.get("is_causal", given.get("causal", False)) else None
         return layer, (given["q"], given["k"], given["v"]), lambda: problem_of(
-            capture.mask_text(given.get("mask"), n), causal, given.get("scale"))
+            capture.mask_text(given.get("mask"), _length(given["q"]), _length(given["k"])), causal, given.get("scale"))
 
     @functools.wraps(original)
     def hooked(*arguments: Any, **keywords: Any) -> Any:

@@ -8,11 +8,17 @@ from .errors import BadTensor
 _MINUS_MUCH = -1e4  #: what stands for minus infinity in masks that are added, at most (the lowest fp16 is -65504)
 
 
-def mask_text(mask: Any, n: int) -> str:
-    """"none", "causal", "window:W" or "padding:W" for a mask [..., n, n]: booleans (True: seen), or numbers that are added (0 or very low).
+def mask_text(mask: Any, n: int, n_k: Optional[int] = None) -> str:
+    """"none", "causal", "window:W" or "padding:W" for a mask [..., n, n_k]: booleans (True: seen), or numbers that are added (0 or very low).
+
+    The last query stands at the last key; where the first stands at the first instead, ":top-left" is behind the name.
 
     >>> mask_text(None, 4)
     'none'
+    >>> mask_text([[True, True, False], [True, True, True]], 2, 3)
+    'causal'
+    >>> mask_text([[True, False, False], [True, True, False]], 2, 3)
+    'causal:top-left'
     >>> mask_text([[True, False, False], [True, True, False], [False, True, True]], 3)
     'window:2'
     >>> mask_text([[0.0, -1e9], [0.0, 0.0]], 2)
@@ -26,8 +32,9 @@ def mask_text(mask: Any, n: int) -> str:
     rows = [[_seen(value) for value in row] for row in slices[0]]
     if len(rows) == 1:
         rows = rows * n
-    if len(rows) != n or any(len(row) != n for row in rows):
-        raise BadTensor(f"its mask is {len(rows)} x {len(rows[0])}, expected {n} x {n}")
+    keys = n if n_k is None else n_k
+    if len(rows) != n or any(len(row) != keys for row in rows):
+        raise BadTensor(f"its mask is {len(rows)} x {len(rows[0])}, expected {n} x {keys}")
     text = _named(rows)
     if text is None:
         raise BadTensor("its mask is neither causal nor a window nor a padding on the left")
@@ -54,13 +61,24 @@ def _seen(value: Any) -> bool:
 
 
 def _named(rows: Sequence[Sequence[bool]]) -> Optional[str]:
-    n = len(rows)
     if all(all(row) for row in rows):
         return "none"
-    window = sum(rows[-1])
-    padding = n - window
-    for text, first in (("causal", lambda row: 0), (f"window:{window}", lambda row: max(0, row + 1 - window)),
-                        (f"padding:{padding}", lambda row: padding)):
-        if all(list(row) == [first(i) <= key <= i for key in range(n)] for i, row in enumerate(rows)):
+    n, keys = len(rows), len(rows[0])
+    for ending, offset in (("", keys - n), (":top-left", 0)):
+        found = _named_from(rows, offset)
+        if found is not None:
+            return found + (ending if offset != keys - n else "")
+    return None
+
+
+def _named_from(rows: Sequence[Sequence[bool]], offset: int) -> Optional[str]:
+    """The mask where query 0 stands at the key of this number."""
+    keys = range(len(rows[0]))
+    seen = list(rows[-1])
+    window = sum(seen)
+    padding = seen.index(True) if window else 0
+    for text, first in (("causal", lambda at: 0), (f"window:{window}", lambda at: max(0, at + 1 - window)),
+                        (f"padding:{padding}", lambda at: padding)):
+        if all(list(row) == [first(i + offset) <= key <= i + offset for key in keys] for i, row in enumerate(rows)):
             return text
     return None

@@ -145,18 +145,19 @@ def check_attention(tensors: Mapping[str, Tensor], heads_last: bool = False) -> 
     for name, tensor in tensors.items():
         if not 2 <= len(tensor.shape) <= 4 or 0 in tensor.shape:
             raise BadTensor(f"{name} has shape {list(tensor.shape)}, expected [n, d], [heads, n, d] or [batch, heads, n, d], none of them 0")
-    names, tokens, head_axis = list(tensors), -3 if heads_last else -2, -2 if heads_last else -3
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    names, head_axis = list(shapes), -2 if heads_last else -3
     for name in names[1:]:
-        first, other = tensors[names[0]].shape, tensors[name].shape
-        if len(first) != len(other) or (len(first) > 2 and first[tokens] != other[tokens]) or first[-1] != other[-1] or (
-                len(first) == 2 and first != other):
-            raise BadTensor(f"{names[0]} has shape {list(first)} and {name} {list(other)}, expected the same number of axes, n and d")
-    if {"q", "o"} <= set(names) and tensors["q"].shape != tensors["o"].shape:
-        raise BadTensor(f"o has shape {list(tensors['o'].shape)}, expected that of q, {list(tensors['q'].shape)}")
-    if {"k", "v"} <= set(names) and tensors["k"].shape != tensors["v"].shape:
-        raise BadTensor(f"v has shape {list(tensors['v'].shape)}, expected that of k, {list(tensors['k'].shape)}")
-    if {"q", "k"} <= set(names) and len(tensors["q"].shape) > 2:
-        heads, keys = tensors["q"].shape[head_axis], tensors["k"].shape[head_axis]
+        if len(shapes[names[0]]) != len(shapes[name]):
+            raise BadTensor(f"{names[0]} has shape {list(shapes[names[0]])} and {name} {list(shapes[name])}, expected the same number of axes")
+    for one, other, is_alike, what in (("q", "k", lambda x, y: x[-1] == y[-1], "the same d"),
+                                       ("k", "v", lambda x, y: x[:-1] == y[:-1], "as many heads and tokens"),
+                                       ("q", "o", lambda x, y: x[:-1] == y[:-1], "as many heads and tokens"),
+                                       ("v", "o", lambda x, y: x[-1] == y[-1], "as many columns")):
+        if one in shapes and other in shapes and not is_alike(shapes[one], shapes[other]):
+            raise BadTensor(f"{one} has shape {list(shapes[one])} and {other} {list(shapes[other])}, expected {what}")
+    if {"q", "k"} <= set(names) and len(shapes["q"]) > 2:
+        heads, keys = shapes["q"][head_axis], shapes["k"][head_axis]
         if heads % keys:
             raise BadTensor(f"q has {heads} heads and k {keys}, expected a divisor of {heads}")
 
