@@ -380,6 +380,7 @@ void add_all_heads(CLI::App& c, HeadsArguments& x, const Measures& measures, Add
   begin_group(c, "Heads");
   c.add_option("--layer", x.layer, "only the heads of this layer, by its name or number");
   c.add_option("--sort", x.sort, "by what they are ordered: " + keys)->capture_default_str();
+  c.add_flag("--no-cache", x.no_cache, "compute every head, and keep none");
   c.add_option("--top", x.top, "how many are printed; 0 is all")->capture_default_str();
   add();
   c.add_option("--threads", x.threads, "heads computed at a time; 0 is as many as the machine has")->capture_default_str();

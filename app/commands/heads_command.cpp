@@ -11,6 +11,7 @@
 #include "app/files/interrupts.h"
 #include "app/heads/heads.h"
 #include "app/heads/heads_table.h"
+#include "app/heads/kept_heads.h"
 #include "app/json/json.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
@@ -63,8 +64,9 @@ HeadsJob heads_job(const HeadsArguments& x) {
   check_places(x);
   const Experiment base = base_of(x);
   CallFiles files(base.problem.input.file);
-  HeadsQuestion question{base, x.find("n") == nullptr, heads_of_layer(files, x.layer)};
-  return {base, std::move(files), std::move(question)};
+  const auto kept = std::make_shared<KeptHeads>(x.no_cache ? "" : default_point_cache());
+  HeadsQuestion question{base, x.find("n") == nullptr, heads_of_layer(files, x.layer), kept.get()};
+  return {base, std::move(files), kept, std::move(question)};
 }
 
 void run_heads(const HeadsJob& job, const HeadsArguments& x, std::ostream* terminal,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <string>
 
@@ -16,6 +17,7 @@ struct HeadsArguments : ExperimentOptions {
   std::string layer, sort = "a.rel_rms", top = "20";
   std::string device = "cpu", threads = "0";
   std::string csv, json;  ///< where to write; "" nowhere, "-" to standard output
+  bool no_cache = false;
   bool quiet = false;
 };
 
@@ -26,6 +28,7 @@ void heads(const HeadsArguments& arguments, std::ostream& out, std::ostream* ter
 struct HeadsJob {
   Experiment base;
   CallFiles files;
+  std::shared_ptr<KeptHeads> kept;  ///< what `question` looks rows up in
   HeadsQuestion question;
 };
 /// Checks the arguments, the places of output first, and opens the file. Throws std::invalid_argument or std::runtime_error in

@@ -83,8 +83,9 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
       watch_(published),
       answer_(published, std::move(compute)),
       side_(published),
-      heads_(published),
-      kv_(published),
+      kept_heads_(std::make_shared<KeptHeads>(default_point_cache())),
+      heads_(published, kept_heads_),
+      kv_(published, kept_heads_),
       lessons_(published) {
   choices_.example_file = start.example_file;
   choices_.devices = device_entries(cpu_);

@@ -16,6 +16,7 @@
 #include "app/explore/lessons.h"
 #include "app/explore/main_answer.h"
 #include "app/explore/side_answers.h"
+#include "app/heads/kept_heads.h"
 #include "app/words/devices.h"
 #include "kernels/compute.h"
 #include "ui/frame/panel_input.h"
@@ -121,6 +122,7 @@ class Explorer {
   std::shared_ptr<const Lessons> open_lessons_;  ///< null until they are wanted
   MainAnswer answer_;                            ///< last, so that the threads join before anything they use goes away
   SideAnswers side_;
+  std::shared_ptr<KeptHeads> kept_heads_;
   HeadsDesk<HeadRow> heads_;
   HeadsDesk<KvRow> kv_;
   LessonDesk lessons_;

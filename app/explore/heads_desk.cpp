@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/heads/heads.h"
+#include "app/heads/kept_heads.h"
 #include "app/heads/kv_heads.h"
 
 namespace attoscope {
@@ -40,8 +41,10 @@ struct Search<KvRow> {
 }  // namespace
 
 template <class Row>
-HeadsDesk<Row>::HeadsDesk(std::function<void()> published)
-    : question_([published](const Asked& asked, const Cancelled& stop) { return find(asked, stop, published); }, published) {}
+HeadsDesk<Row>::HeadsDesk(std::function<void()> published, std::shared_ptr<KeptHeads> kept)
+    : question_(
+          [published, kept](const Asked& asked, const Cancelled& stop) { return find(asked, stop, published, kept.get()); },
+          published) {}
 
 /// The question behind an experiment: the same for every head of the file, whichever is open.
 template <class Row>
@@ -63,9 +66,10 @@ auto HeadsDesk<Row>::asked_of(const Experiment& experiment) -> Asked {
 }
 
 template <class Row>
-auto HeadsDesk<Row>::find(const Asked& asked, const Cancelled& stop, const std::function<void()>& published) -> Done {
+auto HeadsDesk<Row>::find(const Asked& asked, const Cancelled& stop, const std::function<void()>& published, KeptHeads* kept)
+    -> Done {
   const CallFiles files(asked.base.problem.input.file);
-  HeadsQuestion question{asked.base, asked.whole, {}};
+  HeadsQuestion question{asked.base, asked.whole, {}, kept};
   {
     const std::lock_guard lock(asked.found->mutex);
     question.heads = missing_heads(files, asked.found->rows);

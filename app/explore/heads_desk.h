@@ -16,6 +16,8 @@
 
 namespace attoscope {
 
+class KeptHeads;
+
 /// All heads at once, for a picture of the window.
 template <class Row>
 FoundHeads<Row> all_heads(const Experiment& experiment);
@@ -26,7 +28,7 @@ template <class Row>
 class HeadsDesk {
  public:
   /// `published` is called from other threads whenever there is more to see.
-  explicit HeadsDesk(std::function<void()> published);
+  HeadsDesk(std::function<void()> published, std::shared_ptr<KeptHeads> kept);
 
   /// Looks at the heads of the experiment's file, or goes on with it. Another question gives this one up.
   void ask(const Experiment& experiment);
@@ -58,7 +60,7 @@ class HeadsDesk {
   };
   struct Done {};
   static Asked asked_of(const Experiment& experiment);
-  static Done find(const Asked& asked, const Cancelled& stop, const std::function<void()>& published);
+  static Done find(const Asked& asked, const Cancelled& stop, const std::function<void()>& published, KeptHeads* kept);
 
   std::optional<Asked> asked_;
   std::deque<Asked> kept_;              ///< the newest last

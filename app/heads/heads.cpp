@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include "app/heads/each_head.h"
+#include "app/heads/kept_heads.h"
 #include "app/tensors/kernel_output.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/result.h"
@@ -50,6 +52,11 @@ HeadRow row_of(const Result& r, int head, int layer) {
   return row;
 }
 
+HeadRow placed(HeadRow row, int head, int layer) {
+  row.head = head, row.layer = layer;
+  return row;
+}
+
 }  // namespace
 
 std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer) {
@@ -89,7 +96,11 @@ void compute_heads(const HeadsQuestion& question, const CallFiles& files, const 
                    const std::function<void(const HeadRow&)>& found) {
   std::mutex mutex;
   each_head(question.heads, options, [&](int head, const Options& own) {
-    const HeadRow row = row_of(compute(experiment_of_head(question, files, head), own), head, files.layer_index(head));
+    const Experiment e = experiment_of_head(question, files, head);
+    std::optional<HeadRow> known = question.kept != nullptr ? question.kept->find(e) : std::nullopt;
+    const HeadRow row =
+        known ? placed(*known, head, files.layer_index(head)) : row_of(compute(e, own), head, files.layer_index(head));
+    if (!known && question.kept != nullptr) question.kept->keep(e, row);
     const std::lock_guard lock(mutex);
     found(row);
   });

@@ -11,11 +11,14 @@
 
 namespace attoscope {
 
+class KeptHeads;
+
 /// What is asked.
 struct HeadsQuestion {
-  Experiment base;         ///< its input names the file; the head that it names does not matter
-  bool whole = true;       ///< all tokens of each head; else at most the base's n
-  std::vector<int> heads;  ///< which
+  Experiment base;            ///< its input names the file; the head that it names does not matter
+  bool whole = true;          ///< all tokens of each head; else at most the base's n
+  std::vector<int> heads;     ///< which
+  KeptHeads* kept = nullptr;  ///< where rows are looked up first, and kept; null: all are computed
 };
 
 /// All of a file, or those of one layer, told by its name ("layer 7") or its number (7). Throws std::invalid_argument in a

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "app/heads/each_head.h"
+#include "app/heads/kept_heads.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/experiment_fields.h"
 
@@ -62,7 +63,10 @@ void compute_kv_heads(const HeadsQuestion& question, const CallFiles& files, con
   each_head(question.heads, options, [&](int head, const Options& own) {
     const int layer = files.layer_index(head);
     const Experiment e = experiment_of_head(question, files, head);
-    const KvRow row{head, layer, shape_of(e.problem), kv_errors(e, ranges[static_cast<std::size_t>(layer)], own)};
+    const KvRange& range = ranges[static_cast<std::size_t>(layer)];
+    std::optional<std::vector<double>> known = question.kept != nullptr ? question.kept->find(e, range) : std::nullopt;
+    const KvRow row{head, layer, shape_of(e.problem), known ? *known : kv_errors(e, range, own)};
+    if (!known && question.kept != nullptr) question.kept->keep(e, range, row.errors);
     const std::lock_guard lock(mutex);
     found(row);
   });

@@ -1,22 +1,15 @@
 #include "app/sweep/point_cache.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <bit>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
-#include "app/files/paths.h"
 #include "app/json/json.h"
 #include "app/json/json_place.h"
 #include "app/session/session.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/rules.h"
 
 namespace attoscope {
 namespace {
@@ -51,19 +44,20 @@ PointSummary unpacked(const std::string& bytes) {
   return s;
 }
 
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
+/// Earlier versions kept every point in a file of its own: a few folders of these for each file that is written now, so that
+/// nobody waits for all of them.
+void remove_older(const std::string& directory, std::size_t file) {
+  constexpr std::size_t folders = 256;
+  for (std::size_t i = file; i < folders; i += PointCache::files) {
+    const fs::path folder = fs::path(directory) / hex16(i).substr(14);
+    std::error_code error, ignored;
+    for (fs::directory_iterator old(folder, error), end; !error && old != end; old.increment(error))
+      if (old->path().filename().string().find(".json") != std::string::npos) fs::remove(old->path(), ignored);
+    fs::remove(folder, ignored);
+  }
 }
 
 }  // namespace
-
-std::string default_point_cache() {
-  const fs::path relative = fs::path("attoscope") / "points", cache = environment("XDG_CACHE_HOME");
-  if (cache.is_absolute()) return (cache / relative).string();
-  const std::string home = environment("HOME");
-  return home.empty() ? "" : (fs::path(home) / ".cache" / relative).string();
-}
 
 std::string summary_text(const PointSummary& s) {
   Json json;
@@ -81,82 +75,30 @@ std::optional<PointSummary> parse_summary(std::string_view text) try {
   return std::nullopt;
 }
 
-/// One of the files, and what there is to do once before it is written.
-struct PointCache::File {
-  File(std::string path, std::size_t value_bytes, std::uint64_t limit_bytes)
-      : pack(std::move(path), value_bytes, limit_bytes) {}
-  PointPack pack;
-  std::once_flag prepared{};
-};
-
-PointCache::PointCache(std::string directory, std::uint64_t limit_bytes, int arithmetic)
-    : directory_(std::move(directory)), arithmetic_(arithmetic) {
-  const std::size_t value = packed({}).size();
-  for (std::size_t i = 0; i < files && !directory_.empty(); ++i) {
-    const std::string name = hex16(i).substr(14) + "-" + std::to_string(PointPack::record_bytes(value)) + ".points";
-    files_.push_back(std::make_unique<File>((fs::path(directory_) / name).string(), value, limit_bytes / files));
-  }
-}
-
-PointCache::~PointCache() = default;
-
-PointCache::File& PointCache::file_of(const PackKey& key) const { return *files_[key.high % files]; }
-
-void PointCache::begin_sweep() {
-  for (const auto& file : files_) file->pack.spare_none();
-}
+PointCache::PointCache(const std::string& directory, std::uint64_t limit_bytes, int arithmetic)
+    : arithmetic_(arithmetic),
+      values_(directory, packed({}).size(), limit_bytes, [directory](std::size_t file) { remove_older(directory, file); }) {}
 
 /// What the answer depends on, and the rules that it was computed by.
-PackKey PointCache::key_of(const Experiment& experiment) const {
+std::string PointCache::question_of(const Experiment& experiment) const {
   Experiment e = experiment;
   e.problem.traced_row = e.problem.rows == 0 ? -1 : traced_row(e.problem);  // with all rows it changes no summary
-  const std::string text = std::string(schema) + " " + ATTOSCOPE_VERSION + " arithmetic " + std::to_string(arithmetic_) + "\n" +
-                           json_text(experiment_json(e), -1);
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return {hash.low64, hash.high64};
+  return std::string(schema) + " " + answered_by(arithmetic_) + json_text(experiment_json(e), -1);
 }
 
 bool PointCache::keeps(const Experiment& e) const {
-  return !directory_.empty() && e.a.algorithm != Algorithm::hardware && e.b.algorithm != Algorithm::hardware;
+  return values_.keeps() && e.a.algorithm != Algorithm::hardware && e.b.algorithm != Algorithm::hardware &&
+         !depends_on_other_heads(e);
 }
 
 std::optional<PointSummary> PointCache::find(const Experiment& experiment) const {
   if (!keeps(experiment)) return std::nullopt;
-  const PackKey key = key_of(experiment);
-  const std::optional<std::string> bytes = file_of(key).pack.find(key);
+  const std::optional<std::string> bytes = values_.find(question_of(experiment));
   return bytes ? std::optional(unpacked(*bytes)) : std::nullopt;
 }
 
-void PointCache::keep(const Experiment& experiment, const PointSummary& summary) try {
-  if (!keeps(experiment)) return;
-  const PackKey key = key_of(experiment);
-  File& file = file_of(key);
-  std::call_once(file.prepared, [&] {
-    fs::create_directories(directory_);
-    remove_older(key.high % files);
-  });
-  file.pack.keep(key, packed(summary));
-} catch (const std::system_error& error) {  // also of the file system
-  int none = 0;
-  failure_.compare_exchange_strong(none, error.code().value() == 0 ? EIO : error.code().value());
-}
-
-std::string PointCache::remark() const {
-  if (failure_ == 0) return "";
-  return "Points are not kept in " + directory_ + ": " + std::generic_category().message(failure_) + ".";
-}
-
-/// Earlier versions kept every point in a file of its own: a few folders of these for each file that is written now, so that
-/// nobody waits for all of them.
-void PointCache::remove_older(std::size_t file) const {
-  constexpr std::size_t folders = 256;
-  for (std::size_t i = file; i < folders; i += files) {
-    const fs::path folder = fs::path(directory_) / hex16(i).substr(14);
-    std::error_code error, ignored;
-    for (fs::directory_iterator old(folder, error), end; !error && old != end; old.increment(error))
-      if (old->path().filename().string().find(".json") != std::string::npos) fs::remove(old->path(), ignored);
-    fs::remove(folder, ignored);
-  }
+void PointCache::keep(const Experiment& experiment, const PointSummary& summary) {
+  if (keeps(experiment)) values_.keep(question_of(experiment), packed(summary));
 }
 
 }  // namespace attoscope

@@ -171,6 +171,15 @@ LoadedPlace loaded_place(const Experiment& e) {
 
 bool has_loaded(const Experiment& e) { return loaded_place(e) != LoadedPlace::nowhere; }
 
+bool depends_on_other_heads(const Experiment& e) {
+  const auto over_all = [](const Scaling& s) {
+    return s.is_on() && s.granularity == Granularity::tensor && s.rule != ScaleRule::fixed;
+  };
+  return e.problem.input.kind == InputKind::tensors &&
+         std::ranges::any_of(std::array{&e.a.scaling, &e.b.scaling},
+                             [&](const Scalings* s) { return over_all(s->Q) || over_all(s->K) || over_all(s->V); });
+}
+
 Experiment exchanged(Experiment e) {
   std::swap(e.a, e.b);
   return e;

@@ -30,10 +30,25 @@ bool edit_sizes(Problem& problem, const Palette& colours) {
               ? fmt::format("Tokens: the first N of the {} in the file. Click the number to type any value from 1.", given->n)
               : typable(n),
           n.formula);
+  if (problem.n_k != 0) {  // they are counted apart
+    const Slider keys =
+        given != nullptr ? Slider{"keys", 1, given->n_k, 1, given->n_k, true} : Slider{"keys", 16, 131072, 1, max_n, true};
+    changed |= slider(keys, colours, problem.n_k);
+    constexpr const ExperimentParameter& n_k = parameter("n_k");
+    explain(given != nullptr
+                ? fmt::format("Keys: the first of the {} in the file. Click the number to type any value from 1.", given->n_k)
+                : typable(n_k),
+            n_k.formula);
+  }
   ImGui::BeginDisabled(fixed);
   changed |= slider({"d", 8, 256, 1, max_d, true}, colours, problem.d);
   constexpr const ExperimentParameter& d = parameter("d");
   explain(fixed ? std::string("Head dimension: given by the tensors.") : typable(d), d.formula);
+  if (problem.d_v != 0) {
+    changed |= slider({"d_v", 8, 256, 1, max_d, true}, colours, problem.d_v);
+    constexpr const ExperimentParameter& d_v = parameter("d_v");
+    explain(fixed ? std::string("Columns of V: given by the tensors.") : typable(d_v), d_v.formula);
+  }
   ImGui::EndDisabled();
   return changed;
 }

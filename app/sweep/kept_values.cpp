@@ -1,0 +1,88 @@
+#include "app/sweep/kept_values.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+
+#include "app/files/paths.h"
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+PackKey key_of(std::string_view question) {
+  const XXH128_hash_t hash = XXH3_128bits(question.data(), question.size());
+  return {hash.low64, hash.high64};
+}
+
+}  // namespace
+
+std::string default_point_cache() {
+  const fs::path relative = fs::path("attoscope") / "points", cache = environment("XDG_CACHE_HOME");
+  if (cache.is_absolute()) return (cache / relative).string();
+  const std::string home = environment("HOME");
+  return home.empty() ? "" : (fs::path(home) / ".cache" / relative).string();
+}
+
+std::string answered_by(int arithmetic) { return ATTOSCOPE_VERSION " arithmetic " + std::to_string(arithmetic) + "\n"; }
+
+/// One of the files, and what there is to do once before it is written.
+struct KeptValues::File {
+  File(std::string path, std::size_t value_bytes, std::uint64_t limit_bytes)
+      : pack(std::move(path), value_bytes, limit_bytes) {}
+  PointPack pack;
+  std::once_flag prepared{};
+};
+
+KeptValues::KeptValues(std::string directory, std::size_t value_bytes, std::uint64_t limit_bytes,
+                       std::function<void(std::size_t file)> prepare)
+    : directory_(std::move(directory)), prepare_(std::move(prepare)) {
+  for (std::size_t i = 0; i < files && keeps(); ++i) {
+    const std::string name = hex16(i).substr(14) + "-" + std::to_string(PointPack::record_bytes(value_bytes)) + ".points";
+    files_.push_back(std::make_unique<File>((fs::path(directory_) / name).string(), value_bytes, limit_bytes / files));
+  }
+}
+
+KeptValues::~KeptValues() = default;
+
+void KeptValues::spare_none() {
+  for (const auto& file : files_) file->pack.spare_none();
+}
+
+std::optional<std::string> KeptValues::find(std::string_view question) const {
+  if (!keeps()) return std::nullopt;
+  const PackKey key = key_of(question);
+  return file_of(key).pack.find(key);
+}
+
+void KeptValues::keep(std::string_view question, std::string_view value) try {
+  if (!keeps()) return;
+  const PackKey key = key_of(question);
+  File& file = file_of(key);
+  std::call_once(file.prepared, [&] {
+    fs::create_directories(directory_);
+    if (prepare_) prepare_(key.high % files);
+  });
+  file.pack.keep(key, value);
+} catch (const std::system_error& error) {  // also of the file system
+  int none = 0;
+  failure_.compare_exchange_strong(none, error.code().value() == 0 ? EIO : error.code().value());
+}
+
+std::string KeptValues::remark() const {
+  if (failure_ == 0) return "";
+  return "Points are not kept in " + directory_ + ": " + std::generic_category().message(failure_) + ".";
+}
+
+}  // namespace attoscope

@@ -1,0 +1,127 @@
+// Heads that are kept on disk: the same rows without computing them, and never rows of another question.
+#include "app/heads/kept_heads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "app/heads/heads.h"
+#include "app/heads/kv_heads.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
+#include "tests/support/support.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope::testing {
+namespace {
+
+constexpr const char* file = "assets/examples/grouped.safetensors";
+
+HeadsQuestion question(KeptHeads* kept, std::vector<int> heads = {0, 3, 6}) {
+  HeadsQuestion q{default_experiment(), false, std::move(heads), kept};
+  q.base.problem.n = 48;
+  q.base.problem.input = {.kind = InputKind::tensors, .file = file, .tensors = nullptr};
+  return q;
+}
+
+std::vector<HeadRow> rows_of(const HeadsQuestion& q) {
+  std::vector<HeadRow> rows;
+  compute_heads(q, CallFiles(file), {.threads = 1}, [&](const HeadRow& row) { rows.push_back(row); });
+  return rows;
+}
+
+bool same_bits(const HeadRow& x, const HeadRow& y) {
+  return x.head == y.head && x.layer == y.layer && x.a_rms == y.a_rms && x.b_max == y.b_max && x.rescales == y.rescales &&
+         x.picture == y.picture;
+}
+
+TEST(KeptHeads, AreTheRowsThatWereComputed) {
+  const TemporaryDirectory scratch;
+  const std::vector<HeadRow> computed = rows_of(question(nullptr));
+  {
+    KeptHeads kept(scratch / "points");
+    EXPECT_TRUE(std::ranges::equal(rows_of(question(&kept)), computed, same_bits));
+  }
+  KeptHeads kept(scratch / "points");
+  EXPECT_TRUE(std::ranges::equal(rows_of(question(&kept)), computed, same_bits)) << "of another program";
+}
+
+TEST(KeptHeads, AreLookedUpBeforeAnythingIsComputed) {
+  const TemporaryDirectory scratch;
+  KeptHeads kept(scratch / "points");
+  const HeadsQuestion q = question(&kept, {3});
+  const Experiment e = experiment_of_head(q, CallFiles(file), 3);
+  HeadRow planted = rows_of(q).front();
+  planted.a_rms = 42, planted.head = 7, planted.layer = 5;  // another file may hold the same head elsewhere
+  kept.keep(e, planted);
+  const HeadRow found = rows_of(q).front();
+  EXPECT_EQ(found.a_rms, 42);
+  EXPECT_EQ(found.head, 3);
+  EXPECT_EQ(found.layer, 0);
+}
+
+TEST(KeptHeads, OfAnotherQuestionAreNotFound) {
+  const TemporaryDirectory scratch;
+  KeptHeads kept(scratch / "points");
+  const HeadsQuestion q = question(&kept, {3});
+  const CallFiles files(file);
+  const Experiment e = experiment_of_head(q, files, 3);
+  EXPECT_FALSE(kept.find(e));
+  rows_of(q);
+  EXPECT_TRUE(kept.find(e));
+  EXPECT_FALSE(kept.find(experiment_of_head(q, files, 2)));
+  EXPECT_FALSE(kept.find(with_format(e, fp16)));
+  Experiment other = e;
+  other.problem.mask = parse_mask("causal");
+  EXPECT_FALSE(kept.find(other));
+  EXPECT_FALSE(kept.find(e, KvRange{1, 1})) << "errors of stored caches are another question";
+}
+
+TEST(KeptHeads, WithScalesOfAllHeadsAreNotKept) {
+  const TemporaryDirectory scratch;
+  KeptHeads kept(scratch / "points");
+  HeadsQuestion q = question(&kept, {3});
+  q.base.a.scaling.K = parse_scaling("e4m3");
+  ASSERT_EQ(q.base.a.scaling.K.granularity, Granularity::head);
+  rows_of(q);
+  EXPECT_TRUE(kept.find(experiment_of_head(q, CallFiles(file), 3)));
+  q.base.a.scaling.K = parse_scaling("e4m3/tensor");
+  rows_of(q);
+  EXPECT_FALSE(kept.find(experiment_of_head(q, CallFiles(file), 3)));
+}
+
+TEST(KeptHeads, CachesInFewerBitsToo) {
+  const TemporaryDirectory scratch;
+  KeptHeads kept(scratch / "points");
+  const auto errors = [&](KeptHeads* where) {
+    std::vector<std::vector<double>> all;
+    compute_kv_heads(question(where), CallFiles(file), {.threads = 1}, [&](const KvRow& row) { all.push_back(row.errors); });
+    return all;
+  };
+  const auto computed = errors(nullptr);
+  EXPECT_EQ(errors(&kept), computed);
+  EXPECT_EQ(errors(&kept), computed);
+  const Experiment e = experiment_of_head(question(&kept, {3}), CallFiles(file), 3);
+  const KvRange range{2, 3};
+  EXPECT_FALSE(kept.find(e, range));
+  kept.keep(e, range, std::vector<double>(kv_storages.size(), 0.5));
+  EXPECT_EQ(kept.find(e, range), std::vector<double>(kv_storages.size(), 0.5));
+  EXPECT_FALSE(kept.find(e, KvRange{2, 4}));
+}
+
+TEST(KeptHeads, WhatWasFoundBeforeAStopIsKept) {
+  const TemporaryDirectory scratch;
+  KeptHeads kept(scratch / "points");
+  int found = 0;
+  EXPECT_THROW(compute_heads(question(&kept), CallFiles(file), {.cancelled = [&] { return found == 2; }, .threads = 1},
+                             [&](const HeadRow&) { ++found; }),
+               Stopped);
+  EXPECT_TRUE(kept.find(experiment_of_head(question(&kept), CallFiles(file), 0)));
+  EXPECT_TRUE(kept.find(experiment_of_head(question(&kept), CallFiles(file), 3)));
+  EXPECT_FALSE(kept.find(experiment_of_head(question(&kept), CallFiles(file), 6)));
+}
+
+}  // namespace
+}  // namespace attoscope::testing
