@@ -40,7 +40,8 @@ std::string two_layers(const TemporaryDirectory& scratch) {
 TEST(HeadsCommand, EveryHeadIsAsRunAnswersIt) {
   const TemporaryDirectory scratch;
   const std::string file = two_layers(scratch);
-  const Outcome outcome = attoscope({"heads", file, "--mask", "causal", "--policy", "tile", "--block-k", "8", "--no-cache", "--json", "-"});
+  const Outcome outcome =
+      attoscope({"heads", file, "--mask", "causal", "--policy", "tile", "--block-k", "8", "--no-cache", "--json", "-"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const json found = json::parse(outcome.out);
   EXPECT_EQ(found["schema"], "attoscope.heads/1");

@@ -95,6 +95,13 @@ void rectangle(Hand& hand) {
   fill("##n_k", "300", [](Session& s) { s.experiment.problem.n_k = 300; });
   fill("##d_v", "24", [](Session& s) { s.experiment.problem.d_v = 24; });
   hand.changes(
+      "keys by the slider", [&] { hand.type(controls + "##keys", "290"); }, [](Session& s) { s.experiment.problem.n_k = 290; });
+  hand.changes("keys", [&] { hand.type(controls + "##keys", "300"); }, [](Session& s) { s.experiment.problem.n_k = 300; });
+  hand.changes(
+      "columns of V by the slider", [&] { hand.type(controls + "##d_v", "40"); },
+      [](Session& s) { s.experiment.problem.d_v = 40; });
+  hand.changes("columns of V", [&] { hand.type(controls + "##d_v", "24"); }, [](Session& s) { s.experiment.problem.d_v = 24; });
+  hand.changes(
       "causal", [&] { hand.click(controls + "mask/causal"); },
       [](Session& s) { s.experiment.problem.mask.kind = Mask::Kind::causal; });
   hand.changes(
