@@ -9,6 +9,7 @@
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/scale_names.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
@@ -411,11 +412,11 @@ FileReader::Read Explorer::reading(const std::string& spec, const Problem& probl
   };
 }
 
-/// Says which layers of a file cannot be shown, and why.
+/// Says which layers of a file are not shown, or scales not used, and why.
 void Explorer::tell_left_out(const std::vector<std::string>& sentences) {
   if (sentences.empty()) return;
-  messages_.notice = (sentences.size() == 1 ? "One layer" : std::to_string(sentences.size()) + " layers") +
-                     " cannot be shown: " + sentences.front() + ".";
+  const std::string more = sentences.size() == 1 ? "" : " (and " + std::to_string(sentences.size() - 1) + " more)";
+  messages_.notice = "Left out: " + sentences.front() + more + ".";
   remarked_ = true;
 }
 
@@ -444,7 +445,8 @@ void Explorer::open_dropped(Session& session, const std::vector<std::string>& fi
   if (files.empty()) return;
   const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return f.ends_with(".npy"); });
   if (all_npy && files.size() == 3) return open(session, input_of(files));
-  if (all_npy && files.size() == 4) return open_all(session, files);
+  const bool has_scale = std::ranges::any_of(files, [](const std::string& f) { return is_called_scale(file_name(f)); });
+  if (all_npy && files.size() == 4 && !has_scale) return open_all(session, files);
   if (files.size() == 2 && is_output_alone(files[0]) != is_output_alone(files[1])) {
     const bool first = is_output_alone(files[0]);
     return open_both(session, files[first ? 1 : 0], files[first ? 0 : 1]);

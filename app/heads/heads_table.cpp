@@ -48,6 +48,7 @@ std::string heads_report(const std::vector<HeadRow>& rows, const CallFiles& file
     text += '\n';
   }
   text += fmt::format("{} of {} heads, worst first by {}.\n", shown, rows.size(), by.key);
+  for (const std::string& scales : files.scale_texts()) text += "scales: " + scales + ".\n";
   for (const std::string& sentence : files.left_out()) text += "left out: " + sentence + ".\n";
   return text;
 }

@@ -89,6 +89,7 @@ std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, st
       "RMS error over the RMS of the exact output, K and V kept so, all else in bf16. {} of {} heads, worst first by {}.\n",
       shown, rows.size(), kv_storages[by].key);
   for (const KvStorage& s : kv_storages) text += fmt::format("  {:<10} {}\n", s.key, s.what);
+  for (const std::string& scales : files.scale_texts()) text += "scales: " + scales + ".\n";
   for (const std::string& sentence : files.left_out()) text += "left out: " + sentence + ".\n";
   return text;
 }

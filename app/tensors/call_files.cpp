@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <span>
 #include <stdexcept>
 
@@ -83,32 +84,35 @@ NamedTensor named(std::shared_ptr<const InputFile> file, StoredTensor tensor) {
   return {"", std::string(type_name(tensor.type)), "", std::move(file), std::move(tensor)};
 }
 
+/// The tensor of a .safetensors file that is called so.
+CallPart open_tensor(const std::string& path, std::span<const std::string_view> names, bool or_only, std::size_t part) {
+  auto file = std::make_shared<const InputFile>(path);
+  StoredTensor tensor = read_tensor(*file, names, or_only);
+  return with_scales_beside(named(std::move(file), std::move(tensor)), open_tensor_set(path), static_cast<int>(part));
+}
+
 /// The tensor that `--q` and its kin name.
-NamedTensor open_named(const std::string& spec, std::size_t part) {
+CallPart open_named(const std::string& spec, std::size_t part) {
   if (spec.ends_with(".npy")) {
     auto file = std::make_shared<const InputFile>(spec);
-    return named(file, read_npy(*file));
+    StoredTensor tensor = read_npy(*file);
+    return {named(std::move(file), std::move(tensor))};
   }
-  if (spec.ends_with(safetensors)) {
-    auto file = std::make_shared<const InputFile>(spec);
-    return named(file, read_tensor(*file, usual_names(part), true));
-  }
+  if (spec.ends_with(safetensors)) return open_tensor(spec, usual_names(part), true, part);
   const std::size_t name = spec.rfind(".safetensors:");
   if (name == std::string::npos)
     throw std::runtime_error("--" + std::string(part_names[part]) + " " + in_quotes(spec) +
                              " is not understood, expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR");
-  auto file = std::make_shared<const InputFile>(spec.substr(0, name + safetensors.size()));
   const std::array<std::string_view, 1> wanted{std::string_view(spec).substr(name + safetensors.size() + 1)};
-  return named(file, read_tensor(*file, wanted, false));
+  return open_tensor(spec.substr(0, name + safetensors.size()), wanted, false, part);
 }
 
 bool is_single(const std::string& files) { return files.ends_with(safetensors) && files_in_list(files).size() == 1; }
 
 /// The tensor of a .safetensors file that is called as this part usually is.
-NamedTensor usual_tensor(const std::string& path, std::size_t part) {
+CallPart usual_tensor(const std::string& path, std::size_t part) {
   if (!is_single(path)) throw std::runtime_error(path + ": holds no " + std::string(part_names[part]));
-  auto file = std::make_shared<const InputFile>(path);
-  return named(file, read_tensor(*file, usual_names(part), false));
+  return open_tensor(path, usual_names(part), false, part);
 }
 
 std::string tensor_list(const TensorSet& set) {
@@ -116,12 +120,6 @@ std::string tensor_list(const TensorSet& set) {
   for (const NamedTensor& t : std::span(set.tensors).first(std::min<std::size_t>(set.tensors.size(), 12)))
     held += (held.empty() ? "" : ", ") + in_quotes(t.name);
   return held.empty() ? "none" : held + (set.tensors.size() > 12 ? ", ..." : "");
-}
-
-CallNames names_in(const TensorSet& set) {
-  std::vector<TensorName> names;
-  for (const NamedTensor& t : set.tensors) names.push_back({t.name, t.refusal.empty()});
-  return calls_in(names);
 }
 
 [[noreturn]] void refuse_nameless(const std::string& files, const TensorSet& set, const CallNames& names) {
@@ -136,22 +134,27 @@ CallNames names_in(const TensorSet& set) {
 
 CallFiles::CallFiles(const std::string& files) : files_(files) {
   const FileSpec spec = file_spec(files);
+  named_scales_ = spec.scales;
   const TensorSet set = open_tensor_set(spec.files);
   LayoutHints hints{.said = spec.layout};
   if (set.is_dump) hints.likely = HeadOrder::tokens_first;
-  const CallNames names = names_in(set);
+  const CallNames names = calls_in(names_of(set));
   if (names.calls.empty()) refuse_nameless(files_, set, names);
   add_layers(set, names, hints);
+  tell_unused_scales();
   if (const auto given = set.metadata.find("heads"); given != set.metadata.end()) given_names_ = spoken_names(given->second);
 }
 
 CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
   const FileSpec spec = file_spec(x.input);
   LayoutHints hints{.said = x.layout ? x.layout : spec.layout, .asks = false};
+  for (std::size_t i = 0; i < named_scales_.size(); ++i) named_scales_[i] = x.scales[i].empty() ? spec.scales[i] : x.scales[i];
   if (!x.input.empty()) add_input(x, spec.files, hints);
   if (!layers_.empty() && x.q.empty() && x.k.empty() && x.v.empty() && x.o.empty() &&
-      std::ranges::all_of(parts_, [](const Parts& parts) { return parts[3].file != nullptr; }))
+      std::ranges::all_of(parts_, [](const Parts& parts) { return parts[3].tensor.file != nullptr; })) {
+    tell_unused_scales();
     return;
+  }
   if (layers_.size() > 1)
     throw std::runtime_error(x.input + ": holds " + std::to_string(layers_.size()) +
                              " layers, expected an output for each, or one layer");
@@ -160,13 +163,14 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input) {
   for (std::size_t i = 0; i < 4; ++i) {
     if (!typed[i]->empty())
       parts[i] = open_named(*typed[i], i);
-    else if (!layers_.empty() && parts_.front()[i].file)
+    else if (!layers_.empty() && parts_.front()[i].tensor.file)
       parts[i] = parts_.front()[i];
     else
       parts[i] = usual_tensor(spec.files, i);
   }
-  layers_.clear(), parts_.clear();
+  layers_.clear(), parts_.clear(), all_heads_.clear();
   add_layer(std::move(parts), "*", hints);
+  tell_unused_scales();
 }
 
 /// The layers of the file that holds what is not named by itself.
@@ -177,7 +181,7 @@ void CallFiles::add_input(const CallSources& x, const std::string& files, Layout
   if (!x.q.empty() && !x.k.empty() && !x.v.empty()) return;
   const TensorSet set = open_tensor_set(files);
   if (set.is_dump) hints.likely = HeadOrder::tokens_first;
-  const CallNames names = names_in(set);
+  const CallNames names = calls_in(names_of(set));
   if (!names.calls.empty()) return add_layers(set, names, hints);
   if (!is_single(files)) refuse_nameless(files_, set, names);
 }
@@ -189,28 +193,45 @@ void CallFiles::check_outputs() const {
 
 void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHints& given) {
   LayoutHints hints = given;
-  if (parts[3].file) hints.sibling = &parts[3].tensor;
-  for (const NamedTensor& t : parts) readable(t);
-  const std::array<HeadShape, 3> shapes = shapes_of_call({parts[0].tensor, parts[1].tensor, parts[2].tensor}, hints);
+  if (parts[3].tensor.file) hints.sibling = &parts[3].tensor.tensor;
+  for (const CallPart& p : parts) readable(p.tensor);
+  const std::array<HeadShape, 3> shapes =
+      shapes_of_call({parts[0].tensor.tensor, parts[1].tensor.tensor, parts[2].tensor.tensor}, hints);
   Layer layer{"", shared == "*" ? "" : shared, shapes[0], shapes[1], shapes[2], {}, heads()};
-  if (parts[3].file) {
+  if (parts[3].tensor.file) {
     HeadShape wanted = layer.q;
     wanted.d = layer.v.d;
-    const auto o = shape_of_output(parts[3].tensor, wanted);
+    const auto o = shape_of_output(parts[3].tensor.tensor, wanted);
     layer.has_output = o.has_value();
     if (o) layer.o = *o;
   }
   if (layer.first > (1 << 20) - layer.q.count()) throw std::runtime_error(files_ + ": holds more than 1048576 heads");
+  find_scales(parts, layer, hints);
   all_heads_.push_back(all_heads_of(files_, layers_.size(), layer));
   layers_.push_back(std::move(layer));
   parts_.push_back(std::move(parts));
 }
 
+/// Of each part that is there and fits.
+void CallFiles::find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const {
+  const std::array<const HeadShape*, 4> shapes{&layer.q, &layer.k, &layer.v, &layer.o};
+  std::optional<HeadOrder> order;
+  if (hints.said) order = hints.said->order;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (i < 3 || layer.has_output)
+      find_scale(parts[i], named_scales_[i], {static_cast<int>(i), *shapes[i], layer.k.heads, order});
+}
+
 void CallFiles::add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints) {
+  const SetScales scales(set, names.calls.size() == 1);
   for (const NamedCall& call : names.calls) {
-    const auto part = [&](int i) { return i < 0 ? NamedTensor{} : set.tensors[static_cast<std::size_t>(i)]; };
+    const auto part = [&](int i, int place) {
+      if (i < 0) return CallPart{};
+      const NamedTensor& t = set.tensors[static_cast<std::size_t>(i)];
+      return CallPart{t, scales.of(t.name, place, call.shared)};
+    };
     try {
-      add_layer({part(call.q), part(call.k), part(call.v), part(call.o)}, call.shared, hints);
+      add_layer({part(call.q, 0), part(call.k, 1), part(call.v, 2), part(call.o, 3)}, call.shared, hints);
     } catch (const std::runtime_error& error) {
       if (names.calls.size() == 1) throw;
       left_out_.emplace_back(error.what());
@@ -228,6 +249,21 @@ void CallFiles::name_layers() {
     if (count[layer.name] > 1) layer.name = printable(layer.shared);
 }
 
+void CallFiles::tell_unused_scales() {
+  std::set<std::string> unused;
+  const CallPart* first = nullptr;
+  for (const Parts& parts : parts_)
+    for (const CallPart& p : parts) {
+      if (!p.leaves_scale()) continue;
+      if (first == nullptr) first = &p;
+      for (const NamedTensor& scale : p.beside) unused.insert(scale.tensor.label);
+    }
+  if (first == nullptr) return;
+  const std::string others = unused.size() == 1 ? "" : ", and so do " + std::to_string(unused.size() - 1) + " other scales";
+  left_out_.push_back(first->beside.front().tensor.label + " multiplies nothing, as " + first->tensor.tensor.label + " is " +
+                      first->tensor.dtype + " and not of 8 bits" + others);
+}
+
 int CallFiles::heads() const { return layers_.empty() ? 0 : layers_.back().first + layers_.back().q.count(); }
 
 const CallFiles::Layer& CallFiles::layer_of(int head) const {
@@ -241,8 +277,14 @@ const CallFiles::Parts& CallFiles::parts_of(const Layer& layer) const {
   return parts_[static_cast<std::size_t>(&layer - layers_.data())];
 }
 
-const NamedTensor& CallFiles::tensor(const Layer& layer, int part) const {
-  return parts_of(layer)[static_cast<std::size_t>(part)];
+const CallPart& CallFiles::part(const Layer& layer, int part) const { return parts_of(layer)[static_cast<std::size_t>(part)]; }
+
+std::string CallFiles::scales_text(const Layer& layer) const {
+  std::string text;
+  for (std::size_t i = 0; i < part_names.size(); ++i)
+    if (const auto& scale = parts_of(layer)[i].scale)
+      text += (text.empty() ? "" : ", ") + std::string(part_names[i]) + " " + scale_text(scale->stored);
+  return text;
 }
 
 std::vector<std::string> CallFiles::head_names() const {
@@ -261,16 +303,24 @@ std::vector<std::string> CallFiles::head_names() const {
   return names;
 }
 
+std::vector<std::string> CallFiles::scale_texts() const {
+  std::vector<std::string> texts;
+  for (const Layer& layer : layers_)
+    if (std::string text = scales_text(layer); !text.empty() && std::ranges::find(texts, text) == texts.end())
+      texts.push_back(std::move(text));
+  return texts;
+}
+
 Tensors CallFiles::inputs(int head, const ReadWatch& watch) const {
   const Layer& layer = layer_of(head);
   const Parts& parts = parts_of(layer);
   const HeadShape& q = layer.q;
-  check_memory(parts[0].file->path(), 3, std::max(q.n, layer.k.n), std::max(q.d, layer.v.d));
+  check_memory(parts[0].tensor.file->path(), 3, std::max(q.n, layer.k.n), std::max(q.d, layer.v.d));
   const int own = head - layer.first, batch = own / q.heads,
             kv = batch * layer.k.heads + own % q.heads / (q.heads / layer.k.heads);
   const auto matrix = [&](std::size_t i) {
     const ReadWatch third = [&](double share) { return watch && watch((static_cast<double>(i) + share) / 3); };
-    return read_head(*parts[i].file, parts[i].tensor, i == 0 ? q : i == 1 ? layer.k : layer.v, i == 0 ? own : kv, third);
+    return read_scaled_head(parts[i], i == 0 ? q : i == 1 ? layer.k : layer.v, i == 0 ? own : kv, third);
   };
   Tensors t = Tensors::shaped(layer.shape());
   t.q = matrix(0), t.k = matrix(1), t.v = matrix(2);
@@ -289,37 +339,45 @@ Input CallFiles::input(int head, const ReadWatch& watch) const {
   return input;
 }
 
-double CallFiles::largest(const Layer& layer, int part, const ReadWatch& watch) const {
-  const HeadShape& shape = part == 0 ? layer.q : part == 1 ? layer.k : layer.v;
-  const NamedTensor& of = tensor(layer, part);
+double CallFiles::largest(const Layer& layer, int of, const ReadWatch& watch) const {
+  const HeadShape& shape = of == 0 ? layer.q : of == 1 ? layer.k : layer.v;
   double most = 0;
   for (int head = 0; head < shape.count(); ++head)
-    for (const double x : read_head(*of.file, of.tensor, shape, head, watch))
+    for (const double x : read_scaled_head(part(layer, of), shape, head, watch))
       if (std::isfinite(x)) most = std::max(most, std::fabs(x));
   return most;
 }
 
 /// Throws where there is none.
-const NamedTensor& CallFiles::output_of(const Layer& layer) const {
-  const NamedTensor& o = parts_of(layer)[3];
-  if (!o.file) throw std::runtime_error(files_ + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
+const CallPart& CallFiles::output_of(const Layer& layer) const {
+  const CallPart& o = parts_of(layer)[3];
+  if (!o.tensor.file) throw std::runtime_error(files_ + ": has no output" + (layer.name.empty() ? "" : " of " + layer.name));
   if (!layer.has_output)
-    throw std::runtime_error(o.tensor.label + " has shape " + shape_text(o.tensor.shape) + ", expected a shape like q's " +
-                             shape_text(parts_of(layer)[0].tensor.shape));
+    throw std::runtime_error(o.tensor.tensor.label + " has shape " + shape_text(o.tensor.tensor.shape) +
+                             ", expected a shape like q's " + shape_text(parts_of(layer)[0].tensor.tensor.shape));
   return o;
 }
 
 std::vector<double> CallFiles::output(int head, const ReadWatch& watch) const {
   const Layer& layer = layer_of(head);
-  const NamedTensor& o = output_of(layer);
-  check_memory(o.file->path(), 1, layer.o.n, layer.o.d);
-  return read_head(*o.file, o.tensor, layer.o, head - layer.first, watch);
+  const CallPart& o = output_of(layer);
+  check_memory(o.tensor.file->path(), 1, layer.o.n, layer.o.d);
+  return read_scaled_head(o, layer.o, head - layer.first, watch);
+}
+
+std::vector<double> CallFiles::output_scale(int head, const ReadWatch& watch) const {
+  const Layer& layer = layer_of(head);
+  const auto& scale = output_of(layer).scale;
+  if (!scale) return {};
+  std::vector<double> ones(static_cast<std::size_t>(layer.o.n) * static_cast<std::size_t>(layer.o.d), 1.0);
+  multiply_head(ones, layer.o, head - layer.first, *scale->tensor.file, scale->tensor.tensor, scale->stored, watch);
+  return ones;
 }
 
 TensorFileInfo CallFiles::info() const {
   TensorFileInfo info{.file = files_, .heads = heads(), .shape = layers_[0].shape(), .head_names = head_names()};
   for (const Layer& layer : layers_) {
-    info.layers.push_back({layer.name, layer.first, layer.q.count(), layer.k.heads, layer.shape()});
+    info.layers.push_back({layer.name, layer.first, layer.q.count(), layer.k.heads, layer.shape(), scales_text(layer)});
     info.has_output |= layer.has_output;
   }
   info.left_out = left_out_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/tensors/call_scales.h"
 #include "app/tensors/head_layout.h"
 #include "app/tensors/tensor_names.h"
 #include "app/tensors/tensor_set.h"
@@ -21,10 +22,12 @@ namespace attoscope {
 struct CallSources {
   std::string input, q, k, v, o;
   std::optional<HeadLayout> layout{};
+  ScaleSpecs scales{};  ///< instead of those that `input` names
 };
 
 /// The tensors, opened and found to fit each other; heads are read one by one. A head's index counts layers, then batches, then
-/// heads of Q; K and V are those of its group.
+/// heads of Q; K and V are those of its group. Tensors of eight bits are multiplied by the scales beside them, all by those
+/// that somebody names: in double, which holds e4m3 and int8 times fp32 exactly.
 class CallFiles {
  public:
   /// One call, or one layer, of a file.
@@ -53,34 +56,46 @@ class CallFiles {
   int layer_index(int head) const { return static_cast<int>(&layer_of(head) - layers_.data()); }
   /// "layer 7, head 3"
   std::vector<std::string> head_names() const;
-  /// A sentence for each layer that fits nothing and was left out.
+  /// A sentence for each layer that fits nothing and was left out, and one for scales beside tensors that take none.
   const std::vector<std::string>& left_out() const { return left_out_; }
-  /// Where a tensor of a layer lies: 0 q, 1 k, 2 v, 3 o.
-  const NamedTensor& tensor(const Layer& layer, int part) const;
+  /// A tensor of a layer, where it lies and its scale: 0 q, 1 k, 2 v, 3 o.
+  const CallPart& part(const Layer& layer, int part) const;
+  const NamedTensor& tensor(const Layer& layer, int part) const { return this->part(layer, part).tensor; }
+  /// Which scales a layer has: "k per head, v per head"; "" none.
+  std::string scales_text(const Layer& layer) const;
+  /// The same of all layers, each text once.
+  std::vector<std::string> scale_texts() const;
 
   /// Q of this head, and K and V of the one that it shares with its group. Throws where `watch` asks to stop.
   Tensors inputs(int head, const ReadWatch& watch = {}) const;
   /// The same as an experiment's input, with its digest, and what it takes to look at the other heads of its layer.
   Input input(int head, const ReadWatch& watch = {}) const;
   /// The largest finite magnitude of all heads of a layer: of 0 q, 1 k, 2 v.
-  double largest(const Layer& layer, int part, const ReadWatch& watch = {}) const;
+  double largest(const Layer& layer, int of, const ReadWatch& watch = {}) const;
   /// The output of this head, n x d. Throws where its layer has none.
   std::vector<double> output(int head, const ReadWatch& watch = {}) const;
+  /// What each of these elements is multiplied by, n x d; empty: it has no scale.
+  std::vector<double> output_scale(int head, const ReadWatch& watch = {}) const;
+  /// Of q, k, v and o, those that somebody named.
+  const ScaleSpecs& named_scales() const { return named_scales_; }
   /// Throws where a layer has no output, or one of another shape.
   void check_outputs() const;
   /// What the head picker shows.
   TensorFileInfo info() const;
 
  private:
-  using Parts = std::array<NamedTensor, 4>;
+  using Parts = std::array<CallPart, 4>;
   void add_layer(Parts parts, const std::string& shared, const LayoutHints& hints);
   void add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints);
   void add_input(const CallSources& sources, const std::string& files, LayoutHints& hints);
-  const NamedTensor& output_of(const Layer& layer) const;
+  void find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const;
+  const CallPart& output_of(const Layer& layer) const;
   void name_layers();
+  void tell_unused_scales();
   const Parts& parts_of(const Layer& layer) const;
 
   std::string files_;
+  ScaleSpecs named_scales_;
   std::vector<Layer> layers_;
   std::vector<Parts> parts_;                                ///< of each layer; no file: there is no output
   std::vector<std::shared_ptr<const AllHeads>> all_heads_;  ///< of each layer; null: it has one

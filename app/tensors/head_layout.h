@@ -38,6 +38,7 @@ struct HeadShape {
   HeadOrder order = HeadOrder::heads_first;
   int batch = 1, heads = 1, n = 0, d = 0;
   int count() const { return batch * heads; }
+  friend bool operator==(const HeadShape&, const HeadShape&) = default;
   bool same_sizes(const HeadShape& x) const { return batch == x.batch && heads == x.heads && n == x.n && d == x.d; }
 };
 

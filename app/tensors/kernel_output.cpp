@@ -30,13 +30,6 @@ bool names_output(std::string_view spec) {
   return is_single(named.files) || names_tensor_files(named.files);
 }
 
-/// How the tensor's dimensions are to be read.
-struct Reading {
-  int heads = 1, n = 0, d = 0;
-  bool tokens_first = false;  ///< n x heads x d, as kernels of variable length and FlashAttention's own have it
-  bool side_by_side = false;  ///< n x (heads d)
-};
-
 std::string expected_shape(int n, int d) {
   const std::string rows = n > 0 ? std::to_string(n) : "n", columns = d > 0 ? std::to_string(d) : "d",
                     both = rows + ", " + columns + "]";
@@ -51,15 +44,17 @@ std::string expected_shape(int n, int d) {
 }
 
 /// n x (heads d), a batch in front or not, where n and d are known; none where it is not that.
-std::optional<Reading> side_by_side(const StoredTensor& t, int n, int d) {
+std::optional<HeadShape> side_by_side(const StoredTensor& t, int n, int d) {
   const std::size_t rank = t.shape.size();
   if (n == 0 || d == 0 || rank > 3 || t.shape[rank - 2] != static_cast<std::uint64_t>(n)) return std::nullopt;
   const std::uint64_t width = t.shape[rank - 1], columns = static_cast<std::uint64_t>(d), batch = rank == 3 ? t.shape[0] : 1;
   if (width <= columns || width % columns != 0 || batch < 1 || width / columns > (1U << 20) / batch) return std::nullopt;
-  return Reading{static_cast<int>(batch * (width / columns)), n, d, false, true};
+  return HeadShape{HeadOrder::side_by_side, static_cast<int>(batch), static_cast<int>(width / columns), n, d};
 }
 
-Reading reading_of(const StoredTensor& t, int n, int d) {
+/// How the tensor's dimensions are to be read: tokens before heads, too, as kernels of variable length and FlashAttention's own
+/// have it.
+HeadShape shape_of(const StoredTensor& t, int n, int d) {
   const std::size_t rank = t.shape.size();
   if (rank < 2 || rank > 4) refuse_shape(t, n, d);
   const std::uint64_t elements = byte_count(t.shape, bytes_of(t.type), t.label) / static_cast<std::uint64_t>(bytes_of(t.type));
@@ -73,16 +68,18 @@ Reading reading_of(const StoredTensor& t, int n, int d) {
   if (elements == 0 || !sized || (!rows_last && !tokens_first) || (d > 0 && !is(last, d)) ||
       elements / tokens / last > 1U << 20)
     refuse_shape(t, n, d);
-  return {static_cast<int>(elements / tokens / last), static_cast<int>(tokens), static_cast<int>(last), tokens_first};
+  const int heads = static_cast<int>(elements / tokens / last), batch = rank == 4 ? static_cast<int>(t.shape[0]) : 1;
+  return {tokens_first ? HeadOrder::tokens_first : HeadOrder::heads_first, batch, heads / batch, static_cast<int>(tokens),
+          static_cast<int>(last)};
 }
 
 /// One tensor with an output, and how many of the file's heads stand before its own.
 struct OutputPart {
-  std::shared_ptr<const InputFile> file;
-  StoredTensor tensor;
-  Reading reading;
-  std::optional<HeadShape> shape;  ///< where it stands beside the Q that it belongs to
+  CallPart part;
+  HeadShape shape;
   int first = 0;
+
+  const StoredTensor& tensor() const { return part.tensor.tensor; }
 };
 
 /// All outputs of files.
@@ -90,19 +87,26 @@ struct OutputFiles {
   std::vector<OutputPart> parts;
   int heads = 0;
 
-  void add(OutputPart part, int count) {
-    part.first = heads;
-    heads += count;
-    parts.push_back(std::move(part));
+  void add(CallPart part, const HeadShape& shape) {
+    parts.push_back({std::move(part), shape, heads});
+    heads += shape.count();
   }
 };
 
-OutputFiles output_of_one(const std::string& path, int n, int d) {
-  auto file = std::make_shared<const InputFile>(path);
-  StoredTensor t = path.ends_with(npy) ? read_npy(*file) : read_output_tensor(*file);
-  const Reading r = reading_of(t, n, d);
+/// An output that stands alone, with its scale.
+void add_alone(OutputFiles& outputs, CallPart part, const FileSpec& spec, int n, int d) {
+  const HeadShape shape = shape_of(part.tensor.tensor, n, d);
+  find_scale(part, spec.scales[3], {3, shape, 1, {}});
+  outputs.add(std::move(part), shape);
+}
+
+OutputFiles output_of_one(const FileSpec& spec, int n, int d) {
+  auto file = std::make_shared<const InputFile>(spec.files);
+  const bool is_npy = spec.files.ends_with(npy);
+  StoredTensor t = is_npy ? read_npy(*file) : read_output_tensor(*file);
+  NamedTensor output{"", std::string(type_name(t.type)), "", std::move(file), std::move(t)};
   OutputFiles outputs;
-  outputs.add({file, std::move(t), r, std::nullopt}, r.heads);
+  add_alone(outputs, is_npy ? CallPart{output} : with_scales_beside(output, open_tensor_set(spec.files), 3), spec, n, d);
   return outputs;
 }
 
@@ -117,46 +121,34 @@ OutputFiles outputs_of_calls(const std::string& spec) {
   }
   for (const CallFiles::Layer& layer : calls->layers()) {
     if (!layer.has_output) return {};
-    const NamedTensor& o = calls->tensor(layer, 3);
-    outputs.add({o.file, o.tensor, {layer.o.count(), layer.o.n, layer.o.d}, layer.o}, layer.o.count());
+    outputs.add(calls->part(layer, 3), layer.o);
   }
   return outputs;
 }
 
 /// Outputs alone, in the order of their names.
-OutputFiles lone_outputs(const std::string& spec, int n, int d) {
-  const TensorSet set = open_tensor_set(file_spec(spec).files);
-  std::vector<TensorName> names;
-  for (const NamedTensor& t : set.tensors) names.push_back({t.name, t.refusal.empty()});
-  std::vector<int> found = calls_in(names).outputs;
-  if (found.empty() && names.size() == 1) found = {0};
-  if (found.empty()) throw std::runtime_error(spec + ": has no tensor called o, out, output or attn_out, and not just one");
+OutputFiles lone_outputs(const FileSpec& spec, int n, int d) {
+  const TensorSet set = open_tensor_set(spec.files);
+  std::vector<int> found = calls_in(names_of(set)).outputs;
+  if (found.empty() && set.tensors.size() == 1) found = {0};
+  if (found.empty())
+    throw std::runtime_error(spec.files + ": has no tensor called o, out, output or attn_out, and not just one");
+  const SetScales scales(set, found.size() == 1);
   OutputFiles outputs;
   for (const int i : found) {
     const NamedTensor& t = readable(set.tensors[static_cast<std::size_t>(i)]);
-    const Reading r = reading_of(t.tensor, n, d);
-    outputs.add({t.file, t.tensor, r, std::nullopt}, r.heads);
+    add_alone(outputs, {t, scales.of(t.name, 3, t.name)}, spec, n, d);
   }
   return outputs;
 }
 
 OutputFiles open_outputs(const std::string& spec, int n, int d) {
-  if (spec.ends_with(npy) && is_single(spec)) return output_of_one(spec, n, d);
+  const FileSpec named = file_spec(spec);
+  const bool single = is_single(named.files);
+  if (single && named.files.ends_with(npy)) return output_of_one(named, n, d);
   if (OutputFiles outputs = outputs_of_calls(spec); !outputs.parts.empty()) return outputs;
-  const std::string files = file_spec(spec).files;
-  if (is_single(files) && (files.ends_with(npy) || tensor_roles(InputFile(files)).output)) return output_of_one(files, n, d);
-  return lone_outputs(spec, n, d);
-}
-
-std::vector<double> read_part(const OutputPart& part, int index, const ReadWatch& watch) {
-  const Reading& r = part.reading;
-  if (part.shape) return read_head(*part.file, part.tensor, *part.shape, index, watch);
-  if (r.side_by_side) {
-    const int batch = part.tensor.shape.size() == 3 ? static_cast<int>(part.tensor.shape[0]) : 1;
-    return read_head(*part.file, part.tensor, {HeadOrder::side_by_side, batch, r.heads / batch, r.n, r.d}, index, watch);
-  }
-  if (r.tokens_first) return read_across(*part.file, part.tensor, index, watch);
-  return read_matrix(*part.file, part.tensor, {r.heads, r.n, r.d}, index, watch);
+  if (single && tensor_roles(InputFile(named.files)).output) return output_of_one(named, n, d);
+  return lone_outputs(named, n, d);
 }
 
 /// The heads of the input's layer, and how many heads of the file stand before it.
@@ -188,7 +180,7 @@ Result in_layer(Result result, int first) {
 KernelOutput parse_kernel_output(std::string_view spec) {
   KernelOutput output;
   output.file = spec;
-  if (names_output(spec)) return output;
+  if (!has_head_behind_scale(spec) && names_output(spec)) return output;
   const std::size_t colon = spec.rfind(':');
   if (colon == std::string_view::npos || !names_output(spec.substr(0, colon)))
     throw std::invalid_argument("kernel output " + in_quotes(spec) + " is not understood, expected " +
@@ -204,7 +196,8 @@ KernelOutput parse_kernel_output(std::string_view spec) {
 }
 
 std::string kernel_output_spec(const KernelOutput& output) {
-  return output.index > 0 ? output.file + ":" + std::to_string(output.index) : output.file;
+  return output.index > 0 || has_head_behind_scale(output.file) ? output.file + ":" + std::to_string(output.index)
+                                                                : output.file;
 }
 
 void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& watch) {
@@ -213,18 +206,19 @@ void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& wat
     throw std::runtime_error("kernel output " + in_quotes(output.file) +
                              " is not understood, expected a .npy or .safetensors file");
   const OutputFiles files = open_outputs(output.file, n, d);
-  const StoredTensor& first = files.parts.front().tensor;
+  const StoredTensor& first = files.parts.front().tensor();
   if (output.index < 0 || output.index >= files.heads)
     throw std::runtime_error(first.label + " has shape " + shape_text(first.shape) + ": head index is " +
                              std::to_string(output.index) + ", expected 0 to " + std::to_string(files.heads - 1));
   const OutputPart& part = *(std::ranges::upper_bound(files.parts, output.index, {}, &OutputPart::first) - 1);
-  const Reading& r = part.reading;
-  if ((n > 0 && r.n != n) || (d > 0 && r.d != d)) refuse_shape(part.tensor, n, d);
+  const HeadShape& r = part.shape;
+  if ((n > 0 && r.n != n) || (d > 0 && r.d != d)) refuse_shape(part.tensor(), n, d);
   check_memory(output.file, 1, r.n, r.d);
-  auto values = std::make_shared<const std::vector<double>>(read_part(part, output.index - part.first, watch));
+  auto values =
+      std::make_shared<const std::vector<double>>(read_scaled_head(part.part, part.shape, output.index - part.first, watch));
   output.n = r.n;
   output.d = r.d;
-  output.type = type_name(part.tensor.type);
+  output.type = type_name(part.tensor().type);
   output.digest = XXH3_64bits_withSeed(values->data(), values->size() * sizeof(double),
                                        static_cast<std::uint64_t>(r.n) << 32 | static_cast<std::uint64_t>(r.d));
   output.values = std::move(values);
@@ -246,8 +240,7 @@ namespace {
 /// What the names of several tensors say.
 TensorRoles roles_of(const std::string& spec) {
   const std::string files = file_spec(spec).files;
-  std::vector<TensorName> names;
-  for (const NamedTensor& t : open_tensor_set(files).tensors) names.push_back({t.name, t.refusal.empty()});
+  const std::vector<TensorName> names = names_of(open_tensor_set(files));
   const CallNames found = calls_in(names);
   const bool only = is_single(files) && names.size() == 1;
   return {!found.calls.empty(), !found.outputs.empty() || only};

@@ -150,9 +150,13 @@ Place header_place(const InputFile& file) {
 void set_type(StoredTensor& t, const std::string& descr) {
   const char order = descr.size() == 3 ? descr[0] : '?';
   const std::string_view kind = std::string_view(descr).substr(descr.empty() ? 0 : 1);
-  const bool known = kind == "f2" || kind == "f4" || kind == "f8";
-  if (!known || (order != '<' && order != '>' && order != '=')) {
-    throw std::runtime_error(t.label + ": descr is " + in_quotes(descr) + ", expected f2, f4 or f8 after < or >");
+  const bool known = kind == "f2" || kind == "f4" || kind == "f8", byte = descr == "|i1" || descr == "|u1";
+  if (!byte && (!known || (order != '<' && order != '>' && order != '='))) {
+    throw std::runtime_error(t.label + ": descr is " + in_quotes(descr) + ", expected f2, f4 or f8 after < or >, |i1 or |u1");
+  }
+  if (byte) {
+    t.type = kind == "i1" ? ElementType::I8 : ElementType::U8;
+    return;
   }
   t.type = kind == "f2" ? ElementType::F16 : kind == "f4" ? ElementType::F32 : ElementType::F64;
   t.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);

@@ -63,7 +63,7 @@ Range range_of(const Parsed& entry, std::uint64_t data_bytes, const std::string&
 
 /// Bytes of an element of any type of the format; 0 for one that is unknown here.
 int element_bytes(std::string_view dtype) {
-  static constexpr std::array<std::pair<std::string_view, int>, 15> known{{{"F64", 8},
+  static constexpr std::array<std::pair<std::string_view, int>, 16> known{{{"F64", 8},
                                                                            {"F32", 4},
                                                                            {"F16", 2},
                                                                            {"BF16", 2},
@@ -77,7 +77,8 @@ int element_bytes(std::string_view dtype) {
                                                                            {"U8", 1},
                                                                            {"BOOL", 1},
                                                                            {"F8_E4M3", 1},
-                                                                           {"F8_E5M2", 1}}};
+                                                                           {"F8_E5M2", 1},
+                                                                           {"F8_E8M0", 1}}};
   const auto found = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == dtype; });
   return found == known.end() ? 0 : found->second;
 }
@@ -128,7 +129,7 @@ ElementType readable_type(const std::string& dtype, const std::string& label) {
   const auto found = std::ranges::find(element_type_names, dtype);
   if (found != element_type_names.end()) return static_cast<ElementType>(found - element_type_names.begin());
   throw std::runtime_error(label + " has dtype " + in_quotes(dtype) +
-                           ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, I8 or U8");
+                           ", expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, F8_E8M0, I8 or U8");
 }
 
 /// The names that the file uses for q, k, v: the first convention of which it holds all three.

@@ -47,6 +47,11 @@ double from_e4m3(std::uint32_t bits) {
   return (bits & 128) != 0 ? -magnitude : magnitude;
 }
 
+/// OCP's e8m0: a power of two, and NaN in its last code.
+double from_e8m0(std::uint64_t bits) {
+  return bits == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(bits) - 127);
+}
+
 double number_at(const char* bytes, ElementType type, bool big_endian) {
   const std::uint64_t bits = bits_at(bytes, bytes_of(type), big_endian);
   switch (type) {
@@ -64,6 +69,8 @@ double number_at(const char* bytes, ElementType type, bool big_endian) {
       return static_cast<std::int8_t>(bits);
     case ElementType::U8:
       return static_cast<double>(bits);
+    case ElementType::F8_E8M0:
+      return from_e8m0(bits);
     case ElementType::F64:
       break;
   }

@@ -2,104 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string_view>
 
+#include "app/tensors/name_words.h"
 #include "app/tensors/safetensors.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-/// A run of letters or of digits in a name.
-struct Word {
-  std::size_t begin = 0;
-  std::string text;
-  std::string lower() const {
-    std::string small = text;
-    std::ranges::transform(small, small.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
-    return small;
-  }
-};
-
-std::vector<Word> words_of(const std::string& name) {
-  std::vector<Word> words;
-  for (std::size_t i = 0; i < name.size();) {
-    const auto same_kind = is_digit(name[i]) ? is_digit : is_letter;
-    std::size_t end = i;
-    while (end < name.size() && same_kind(name[end])) ++end;
-    if (end > i) words.push_back({i, name.substr(i, end - i)});
-    i = std::max(end, i + 1);
-  }
-  return words;
-}
-
-/// How a part is called: q, Q or query.
-enum class Style : std::uint8_t { small, capital, word };
-
-struct Part {
-  int role = 0;  ///< 0 q, 1 k, 2 v
-  Style style = Style::small;
-};
-
-std::optional<Part> part_of(const Word& word) {
-  constexpr std::array<std::array<std::string_view, 3>, 3> words{
-      {{"q", "query", "queries"}, {"k", "key", "keys"}, {"v", "value", "values"}}};
-  const std::string lower = word.lower();
-  for (std::size_t role = 0; role < 3; ++role) {
-    const auto found = std::ranges::find(words[role], lower);
-    if (found == words[role].end()) continue;
-    const bool is_word = found != words[role].begin();
-    return Part{static_cast<int>(role), is_word ? Style::word : word.text == lower ? Style::small : Style::capital};
-  }
-  return std::nullopt;
-}
-
-bool is_one_of(const std::string& word, std::span<const std::string_view> list) {
-  return std::ranges::find(list, std::string_view(word)) != list.end();
-}
-
-/// Tensors beside a call that are none of its parts.
-bool is_beside(const std::vector<Word>& words) {
-  constexpr std::array<std::string_view, 13> others{"scale", "scales", "descale", "weight", "weights", "bias",   "mask",
-                                                    "lse",   "indptr", "indices", "grad",   "rstd",    "lengths"};
-  return std::ranges::any_of(words, [&](const Word& w) { return is_one_of(w.lower(), others); });
-}
-
-constexpr std::array<std::string_view, 6> output_words{"o", "out", "output", "outputs", "context", "result"};
-
-/// True for what is called as outputs of attention are; the projection behind it is none, but what goes into it.
-bool is_called_output(const std::vector<Word>& words) {
-  bool called = false, projected = false;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    called |= is_one_of(words[i].lower(), output_words);
-    projected |= i > 0 && words[i].lower() == "proj" && words[i - 1].lower() == "o";
-  }
-  return called && (!projected || words.back().lower() == "in" || words.back().lower() == "input");
-}
-
-/// What is left of a name for its layer: without what names parts, modules and files.
-std::string place_of(const std::string& name) {
-  constexpr std::array<std::string_view, 26> plain{"cache",   "proj",      "in",      "input",  "inputs", "states", "self",
-                                                   "attn",    "attention", "core",    "fwd",    "act",    "arg",    "kwarg",
-                                                   "args",    "mha",       "sdpa",    "tensor", "o",      "out",    "output",
-                                                   "outputs", "kv",        "context", "result", "forward"};
-  const std::vector<Word> words = words_of(name);
-  std::string place;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string lower = words[i].lower();
-    const bool of_result = i > 0 && words[i - 1].lower() == "result";  // result_0
-    if (!is_one_of(lower, plain) && !of_result) place += lower + ".";
-  }
-  return place;
-}
 
 std::string without(const std::string& name, const Word& word) {
   return name.substr(0, word.begin) + "*" + name.substr(word.begin + word.text.size());
@@ -108,7 +22,7 @@ std::string without(const std::string& name, const Word& word) {
 /// Names whose parts are called alike and which share all else.
 struct Family {
   std::string shared;
-  Style style = Style::small;
+  PartStyle style = PartStyle::small;
   friend auto operator<=>(const Family&, const Family&) = default;
 };
 

@@ -8,7 +8,7 @@
 #include "app/files/zip.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/safetensors.h"
-#include "app/tensors/tensor_names.h"
+#include "app/tensors/scale_names.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
@@ -108,6 +108,12 @@ std::vector<std::string> files_in(const std::string& folder) {
   return files;
 }
 
+std::vector<std::string> paths_in(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const std::string& path : files_in(folder)) paths.push_back((fs::path(folder) / path).string());
+  return paths;
+}
+
 TensorSet set_of_folder(const std::string& folder) {
   TensorSet set;
   for (const std::string& path : files_in(folder)) {
@@ -130,21 +136,90 @@ TensorSet set_of_list(const std::vector<std::string>& files) {
   return set;
 }
 
+constexpr std::array<std::string_view, 4> scale_keys{",q_scale=", ",k_scale=", ",v_scale=", ",o_scale="};
+
+/// The text before a layout in brackets, which is put into `layout`.
+std::string_view without_layout(std::string_view text, std::optional<HeadLayout>& layout) {
+  const std::size_t open = text.rfind('[');
+  if (!text.ends_with(']') || open == std::string_view::npos) return text;
+  layout = parse_layout(text.substr(open + 1, text.size() - open - 2));
+  return layout ? text.substr(0, open) : text;
+}
+
+/// Where the first of the scales stands that are not yet known; at the end: there is none.
+struct ScalePlace {
+  std::size_t at = 0, part = 0;
+};
+
+ScalePlace first_scale(std::string_view text, const ScaleSpecs& known) {
+  ScalePlace first{text.size(), 0};
+  for (std::size_t part = 0; part < known.size(); ++part)
+    if (const std::size_t at = text.find(scale_keys[part]); known[part].empty() && at < first.at) first = {at, part};
+  return first;
+}
+
+/// What stands behind each key, up to the next one: `text` begins with the first.
+void take_scales(std::string_view text, ScaleSpecs& scales) {
+  while (!text.empty()) {
+    const std::size_t part = first_scale(text, scales).part;
+    text.remove_prefix(scale_keys[part].size());
+    scales[part] = " ";  // a second one of this part is no key
+    const std::size_t end = first_scale(text, scales).at;
+    if (end > 0) scales[part] = text.substr(0, end);
+    text.remove_prefix(end);
+  }
+}
+
 }  // namespace
 
 FileSpec file_spec(std::string_view text) {
+  FileSpec spec;
+  text = without_layout(text, spec.layout);
+  const std::size_t scales = first_scale(text, spec.scales).at;
+  take_scales(text.substr(scales), spec.scales);
+  std::optional<HeadLayout> of_files;
+  spec.files = without_layout(text.substr(0, scales), of_files);
+  if (of_files && spec.layout) spec.files = text.substr(0, scales);  // twice said
+  if (!spec.layout) spec.layout = of_files;
+  return spec;
+}
+
+std::string file_spec_text(const FileSpec& spec) {
+  std::string text = spec.files;
+  for (std::size_t part = 0; part < spec.scales.size(); ++part)
+    if (!spec.scales[part].empty()) text += scale_keys[part].data() + spec.scales[part];
+  return spec.layout ? text + "[" + layout_text(*spec.layout) + "]" : text;
+}
+
+ScaleFile parse_scale_file(const std::string& text) {
+  ScaleFile scale{text, "", std::nullopt};
   const std::size_t open = text.rfind('[');
-  if (!text.ends_with(']') || open == std::string_view::npos) return {std::string(text), std::nullopt};
-  const auto layout = parse_layout(text.substr(open + 1, text.size() - open - 2));
-  if (!layout) return {std::string(text), std::nullopt};
-  return {std::string(text.substr(0, open)), layout};
+  if (text.ends_with(']') && open != std::string::npos) {
+    scale.said = parse_scale_group(std::string_view(text).substr(open + 1, text.size() - open - 2));
+    if (scale.said) scale.file.resize(open);
+  }
+  constexpr std::string_view of_tensor = ".safetensors:";
+  if (const std::size_t name = scale.file.rfind(of_tensor); name != std::string::npos) {
+    scale.tensor = scale.file.substr(name + of_tensor.size());
+    scale.file.resize(name + of_tensor.size() - 1);
+  }
+  if (scale.file.ends_with(".npy") || scale.file.ends_with(".safetensors")) return scale;
+  throw std::invalid_argument("scale " + in_quotes(text) +
+                              " is not understood, expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR, with [" +
+                              std::string(scale_groups) + "] behind it or not");
+}
+
+bool has_head_behind_scale(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || !to_number<int>(text.substr(colon + 1))) return false;
+  return file_spec(text.substr(0, colon)).scales != ScaleSpecs{};
 }
 
 std::optional<HeadSpec> head_spec(std::string_view text) {
-  if (names_tensor_files(file_spec(text).files)) return HeadSpec{std::string(text)};
   const std::size_t colon = text.rfind(':');
+  const auto index = colon == std::string_view::npos ? std::nullopt : to_number<int>(text.substr(colon + 1));
+  if (!has_head_behind_scale(text) && names_tensor_files(file_spec(text).files)) return HeadSpec{std::string(text)};
   if (colon == std::string_view::npos || !names_tensor_files(file_spec(text.substr(0, colon)).files)) return std::nullopt;
-  const auto index = to_number<int>(text.substr(colon + 1));
   if (!index || *index < 0) return std::nullopt;
   return HeadSpec{std::string(text.substr(0, colon)), *index, true};
 }
@@ -173,25 +248,33 @@ bool names_tensor_files(std::string_view files) {
   const CallNames found = calls_in(names);
   const auto with_outputs = [](const NamedCall& c) { return c.o >= 0; };
   const auto outputs = static_cast<std::size_t>(std::ranges::count_if(found.calls, with_outputs));
-  return !found.calls.empty() && found.calls.size() * 3 + outputs == list.size();
+  const auto scales = static_cast<std::size_t>(std::ranges::count_if(names, is_called_scale, &TensorName::name));
+  return !found.calls.empty() && found.calls.size() * 3 + outputs + scales == list.size();
 }
 
-std::vector<std::string> single_files_of(const std::string& spec) {
-  const std::string files = file_spec(spec).files;
-  if (!is_folder(files)) return files_in_list(files);
-  std::vector<std::string> paths;
-  for (const std::string& path : files_in(files)) paths.push_back((fs::path(files) / path).string());
+std::vector<std::string> single_files_of(const std::string& text) {
+  const FileSpec spec = file_spec(text);
+  std::vector<std::string> paths = is_folder(spec.files) ? paths_in(spec.files) : files_in_list(spec.files);
+  for (const std::string& scale : spec.scales) {
+    if (scale.empty()) continue;
+    std::string file = parse_scale_file(scale).file;
+    if (std::ranges::find(paths, file) == paths.end()) paths.push_back(std::move(file));
+  }
   return paths;
 }
 
 std::string absolute_spec(const std::string& spec) {
+  const auto absolute = [](const std::string& path) { return fs::absolute(path).lexically_normal().string(); };
   const auto head = head_spec(spec);
   const std::string behind = head && head->says_index ? ":" + std::to_string(head->index) : "";
-  const FileSpec named = file_spec(head ? head->files : spec);
+  FileSpec named = file_spec(head ? head->files : spec);
   std::string files;
-  for (const std::string& file : files_in_list(named.files))
-    files += (files.empty() ? "" : ",") + fs::absolute(file).lexically_normal().string();
-  return (named.layout ? files + "[" + layout_text(*named.layout) + "]" : files) + behind;
+  for (const std::string& file : files_in_list(named.files)) files += (files.empty() ? "" : ",") + absolute(file);
+  named.files = files;
+  for (std::string& scale : named.scales)
+    if (const std::string file = scale.empty() ? "" : parse_scale_file(scale).file; !file.empty())
+      scale = absolute(file) + scale.substr(file.size());
+  return file_spec_text(named) + behind;
 }
 
 TensorSet open_tensor_set(const std::string& files) {
@@ -209,6 +292,12 @@ TensorSet open_tensor_set(const std::string& files) {
   else
     add_safetensors(set, std::make_shared<const InputFile>(files), "");
   return set;
+}
+
+std::vector<TensorName> names_of(const TensorSet& set) {
+  std::vector<TensorName> names;
+  for (const NamedTensor& t : set.tensors) names.push_back({t.name, t.refusal.empty()});
+  return names;
 }
 
 const NamedTensor& readable(const NamedTensor& tensor) {

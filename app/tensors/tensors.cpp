@@ -41,6 +41,33 @@ Input parse_valued(InputKind kind, std::string_view spec) {
   return input;
 }
 
+std::vector<std::string> tensors_in(const std::string& files) {
+  if (files.ends_with(".safetensors") && files_in_list(files).size() == 1) return tensor_texts(InputFile(files));
+  const auto of_npy = [](const std::string& path) {
+    const StoredTensor t = read_npy(InputFile(path));
+    return path.substr(path.find_last_of('/') + 1) + ": " + shape_text(t.shape) + " " + std::string(type_name(t.type));
+  };
+  const std::vector<std::string> list = files_in_list(files);
+  std::vector<std::string> texts;
+  if (std::ranges::all_of(list, [](const std::string& f) { return f.ends_with(".npy"); })) {
+    for (const std::string& path : list) texts.push_back(of_npy(path));
+    return texts;
+  }
+  if (!names_tensor_files(files))
+    throw std::runtime_error(in_quotes(files) + " is not understood, expected a .npy or .safetensors file");
+  for (const NamedTensor& t : open_tensor_set(files).tensors)
+    texts.push_back(t.name + ": " + shape_text(t.tensor.shape) + " " + t.dtype);
+  return texts;
+}
+
+/// How those tensors are multiplied that make up calls.
+void add_scales(std::vector<std::string>& lines, const std::string& spec) {
+  try {
+    for (const std::string& text : CallFiles(spec).scale_texts()) lines.push_back("scales: " + text);
+  } catch (const std::exception&) {  // no calls, or what does not fit: told once it is opened
+  }
+}
+
 }  // namespace
 
 Input parse_input(std::string_view spec) {
@@ -68,7 +95,9 @@ void load_tensors(Input& input, const ReadWatch& watch) {
 
 Input with_layout(Input input, const HeadLayout& layout) {
   if (input.kind != InputKind::tensors) return input;
-  input.file = file_spec(input.file).files + "[" + layout_text(layout) + "]";
+  FileSpec spec = file_spec(input.file);
+  spec.layout = layout;
+  input.file = file_spec_text(spec);
   return input;
 }
 
@@ -90,23 +119,10 @@ bool quick_to_read(const std::string& files) {
 std::vector<std::string> contents_of(const std::string& spec) {
   const std::size_t colon = spec.rfind(':');
   const bool has_index = colon != std::string::npos && to_number<int>(std::string_view(spec).substr(colon + 1));
-  const std::string files = file_spec(has_index ? std::string_view(spec).substr(0, colon) : spec).files;
-  if (files.ends_with(".safetensors") && files_in_list(files).size() == 1) return tensor_texts(InputFile(files));
-  const auto of_npy = [](const std::string& path) {
-    const StoredTensor t = read_npy(InputFile(path));
-    return path.substr(path.find_last_of('/') + 1) + ": " + shape_text(t.shape) + " " + std::string(type_name(t.type));
-  };
-  const std::vector<std::string> list = files_in_list(files);
-  std::vector<std::string> texts;
-  if (std::ranges::all_of(list, [](const std::string& f) { return f.ends_with(".npy"); })) {
-    for (const std::string& path : list) texts.push_back(of_npy(path));
-    return texts;
-  }
-  if (!names_tensor_files(files))
-    throw std::runtime_error(in_quotes(files) + " is not understood, expected a .npy or .safetensors file");
-  for (const NamedTensor& t : open_tensor_set(files).tensors)
-    texts.push_back(t.name + ": " + shape_text(t.tensor.shape) + " " + t.dtype);
-  return texts;
+  const std::string text = has_index ? spec.substr(0, colon) : spec;
+  std::vector<std::string> lines = tensors_in(file_spec(text).files);
+  add_scales(lines, text);
+  return lines;
 }
 
 TensorFileInfo describe_tensors(const std::string& file) { return CallFiles(file).info(); }

@@ -37,7 +37,7 @@ bool quick_to_read(const std::string& files);
 Input with_layout(Input input, const HeadLayout& layout);
 
 /// What lies in tensor files or FILE.npy, an :INDEX behind them or not: "q: [8, 1024, 64] F16" for each
-/// tensor. Data are not read. Throws as `load_tensors` does.
+/// tensor, "scales: k per head, v per head" where these have some. Data are not read. Throws as `load_tensors` does.
 std::vector<std::string> contents_of(const std::string& spec);
 
 /// What tensor files offer; data are not read. Throws as `load_tensors` does.

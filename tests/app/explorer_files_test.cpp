@@ -152,6 +152,44 @@ TEST_F(ExplorerFiles, AFolderOfACallIsDropped) {
   EXPECT_EQ(session.experiment.loaded.index, 2) << "the output's head follows";
 }
 
+/// Q, K and V of two tokens of two numbers, all 8, in a .npy file each.
+std::string eight_bits(const TemporaryDirectory& scratch) {
+  std::string files;
+  for (const char* const name : {"q.npy", "k.npy", "v.npy"})
+    files += (files.empty() ? "" : ",") + scratch.write(name, testing::npy(testing::npy_header("|i1", "(2, 2)"), "\b\b\b\b"));
+  return files;
+}
+
+std::string one_scale(const TemporaryDirectory& scratch, double scale) {
+  return scratch.write("k_scale.npy", testing::npy(testing::npy_header("<f8", "(1,)"), testing::raw(std::vector{scale})));
+}
+
+TEST_F(ExplorerFiles, ARewrittenScaleIsReadAgain) {
+  Session session = small_session();
+  explorer_.open(session, eight_bits(scratch_) + ",k_scale=" + one_scale(scratch_, 0.5));
+  const PanelInput input = settled(session);
+  EXPECT_THAT(input.messages.error, IsEmpty());
+  EXPECT_EQ(input.choices.tensors.layers.at(0).scales, "k per tensor");
+  ASSERT_TRUE(session.experiment.problem.input.tensors);
+  EXPECT_EQ(session.experiment.problem.input.tensors->k[0], 4);
+  one_scale(scratch_, 0.25);
+  EXPECT_TRUE(testing::eventually([&] {
+    explorer_.update(session);
+    return session.experiment.problem.input.tensors->k[0] == 2;
+  }));
+}
+
+TEST_F(ExplorerFiles, AScaleIsDroppedWithItsTensors) {
+  Session session = small_session();
+  eight_bits(scratch_);
+  one_scale(scratch_, 0.5);
+  explorer_.open_dropped(session, {scratch_ / "v.npy", scratch_ / "q.npy", scratch_ / "k_scale.npy", scratch_ / "k.npy"});
+  EXPECT_THAT(settled(session).messages.error, IsEmpty());
+  ASSERT_TRUE(session.experiment.problem.input.tensors);
+  EXPECT_EQ(session.experiment.problem.input.tensors->k[0], 4);
+  EXPECT_EQ(session.experiment.problem.input.tensors->v[0], 8);
+}
+
 TEST_F(ExplorerFiles, FilesOfTwoLayersAreDroppedTogether) {
   Session session = small_session();
   std::vector<std::string> files;
@@ -175,7 +213,7 @@ TEST_F(ExplorerFiles, ALayerThatCannotBeShownIsNamed) {
   Session session = small_session();
   explorer_.open_dropped(session, {scratch_.write("x.safetensors", testing::safetensors(header, 144))});
   EXPECT_THAT(settled(session).messages.notice,
-              ::testing::AllOf(StartsWith("One layer cannot be shown: "), HasSubstr("tensor '1.k' has shape [3, 2]")));
+              ::testing::AllOf(StartsWith("Left out: "), HasSubstr("tensor '1.k' has shape [3, 2]")));
 }
 
 TEST_F(ExplorerFiles, LongTextIsPastedByAndBy) {

@@ -34,6 +34,16 @@ void load_tensor_files(std::string_view bytes) {
   load_tensors(input);
   expect_that(input.tensors->q.size() == static_cast<std::size_t>(info.shape.n) * static_cast<std::size_t>(info.shape.d),
               "tensors of another size than the file says");
+  input = parse_input(path + ",k_scale=" + path.substr(0, path.find(',')) + (is_npy(bytes) ? ":0" : ":k_scale:0"));
+  load_tensors(input);
+}
+
+/// Q, K and V of eight bits, 48 bytes each, and a scale of K of this shape and so many bytes.
+std::string scaled_file(const std::string& dtype, const std::string& shape, int bytes) {
+  return safetensors("{" + entry("q", "F8_E4M3", "[2,6,4]", 0, 48) + "," + entry("k", "I8", "[2,6,4]", 48, 96) + "," +
+                         entry("v", "U8", "[2,6,4]", 96, 144) + "," + entry("k_scale", dtype, shape, 144, 144 + bytes) + "}",
+                     144) +
+         std::string(static_cast<std::size_t>(bytes), '\x3f');
 }
 
 std::vector<std::string> tensor_files() {
@@ -43,7 +53,13 @@ std::vector<std::string> tensor_files() {
           safetensors("{" + entry("query", "BF16", "[1,2,1,2]", 0, 8) + "," + entry("key", "F16", "[1,2,1,2]", 8, 16) + "," +
                           entry("value", "F64", "[1,2,1,2]", 16, 48) + "}",
                       48),
+          scaled_file("F32", "[2]", 8),
+          scaled_file("BF16", "[2,6,1]", 24),
+          scaled_file("F8_E8M0", "[6,2]", 12),
+          scaled_file("F8_E4M3", "[2,3]", 6),
+          scaled_file("F8_E8M0", "[2,6,2]", 24),
           npy(npy_header("<f8", "(2, 2, 2)"), pairs),
+          npy(npy_header("|i1", "(2, 2, 2)"), pairs.substr(0, 8)),
           npy(npy_header(">f4", "(4, 4)"), pairs, 2),
           npy(npy_header("<f2", "(2, 2, 4, 2)", "True"), pairs.substr(0, 64), 3)};
 }
@@ -100,7 +116,12 @@ std::vector<std::string> judged_calls() {
     }
     return safetensors(header + "}", static_cast<std::size_t>(at));
   };
-  return {"h" + call("F32", "[2,3]", "[2,3]", 24, 24), "h" + call("F8_E4M3", "[4,2,3]", "[2,2,3]", 24, 12),
+  const std::string scaled = safetensors("{" + entry("q", "F8_E4M3", "[2,3]", 0, 6) + "," + entry("k", "I8", "[2,3]", 6, 12) +
+                                             "," + entry("v", "I8", "[2,3]", 12, 18) + "," + entry("o", "I8", "[2,3]", 18, 24) +
+                                             "," + entry("o_scale", "F32", "[2,1]", 24, 32) + "}",
+                                         24) +
+                             std::string(8, '\x3f');
+  return {"h" + scaled, "h" + call("F32", "[2,3]", "[2,3]", 24, 24), "h" + call("F8_E4M3", "[4,2,3]", "[2,2,3]", 24, 12),
           "t" + call("BF16", "[1,2,4,3]", "[1,2,1,3]", 48, 12),
           "h" + npy(npy_header("<f8", "(2, 2, 2)"), raw(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}))};
 }
@@ -128,8 +149,9 @@ void read_calls(const std::string& spec) {
   expect_that(*output.values == files.output(last), "an output that is read in two ways");
 }
 
-constexpr std::array<const char*, 8> folder_files{
-    "q.npy", "k.npy", "v.npy", "o.npy", "1.safetensors", "call/inputs.safetensors", "call/outputs.safetensors", "x.npz"};
+constexpr std::array<const char*, 9> folder_files{
+    "q.npy", "k.npy",      "v.npy", "o.npy", "1.safetensors", "call/inputs.safetensors", "call/outputs.safetensors",
+    "x.npz", "k_scale.npy"};
 
 /// Files one after the other: which of those, two bytes of length, as many bytes.
 std::string folder_bytes(const std::vector<std::pair<int, std::string>>& files) {
@@ -166,7 +188,9 @@ void load_folders(std::string_view bytes) {
 std::vector<std::string> folders() {
   const std::string one = npy(npy_header("<f4", "(2, 3)"), std::string(24, '\1'));
   const std::string result = safetensors("{" + entry("result", "F32", "[2,3]", 0, 24) + "}", 24);
-  return {folder_bytes({{0, one}, {1, one}, {2, one}, {3, one}}),
+  const std::string eight = npy(npy_header("|i1", "(2, 3)"), std::string(6, '\1')),
+                    scale = npy(npy_header("<f4", "(2,)"), std::string(8, '\x3f'));
+  return {folder_bytes({{0, one}, {1, one}, {2, one}, {3, one}}), folder_bytes({{0, one}, {1, eight}, {2, eight}, {8, scale}}),
           folder_bytes({{5, safetensors(good_header(), 72)}, {6, result}}),
           folder_bytes({{4, safetensors(good_header(), 72)}, {7, archives().front()}})};
 }

@@ -156,6 +156,8 @@ std::vector<std::string> command_texts() {
                                  "padding:3",
                                  "constant:1.5",
                                  "x.safetensors:3",
+                                 "x.safetensors,k_scale=s.npy[token]:3",
+                                 "x.safetensors,v_scale=s.safetensors:7:0",
                                  "q.npy,k.npy,v.npy:1",
                                  "o.npy:2",
                                  "block_k=16:1024:x2",

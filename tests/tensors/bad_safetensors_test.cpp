@@ -123,7 +123,7 @@ TEST(BadSafetensors, WrongDtype) {
   const std::string header = "{" + entry("q", "I32", "[2,3]", 0, 24) + "," + entry("k", "F32", "[2,3]", 24, 48) + "," +
                              entry("v", "F32", "[2,3]", 48, 72) + "}";
   EXPECT_THAT(refusal(safetensors(header, 72)),
-              HasSubstr("tensor 'q' has dtype 'I32', expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, I8 or U8"));
+              HasSubstr("tensor 'q' has dtype 'I32', expected F64, F32, F16, BF16, F8_E4M3, F8_E5M2, F8_E8M0, I8 or U8"));
 }
 TEST(BadSafetensors, DtypeNoText) {
   EXPECT_THAT(refusal(safetensors(R"({"q":{"dtype":7,"shape":[1,1],"data_offsets":[0,4]}})", 4)), HasSubstr("has dtype '7'"));

@@ -74,8 +74,8 @@ void file_popup(const PanelInput& in, PathPrompt& prompt, Requests& requests, co
   const bool entered = path_field("##path", "", prompt, px(300), appearing || outcome.just_failed);
   explain(
       "The path of a tensor file or of a folder of them; :1 behind it takes its second head, [n h d] says in which order its "
-      "dimensions stand. Or several files with commas between.",
-      "qkv.safetensors:1    q.npy,k.npy,v.npy    dump/[n h d]:7");
+      "dimensions stand. Or several files with commas between, and behind them those of scales.",
+      "qkv.safetensors:1    q.npy,k.npy,v.npy,k_scale=s.npy    dump/[n h d]:7");
   ImGui::SameLine();
   const bool pressed = push_button("open", colours);
   explain("Reads the file: its Q, K and V become the input, its sizes N and d.");
@@ -153,6 +153,13 @@ bool layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry&
   return changed;
 }
 
+/// "scales: k per head, v per head" of the layer that this head is of; "" where its tensors have none.
+std::string scales_of(const TensorFileInfo& info, int head) {
+  for (const LayerEntry& layer : info.layers)
+    if (head >= layer.first && head < layer.first + layer.heads && !layer.scales.empty()) return "scales: " + layer.scales;
+  return "";
+}
+
 bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
   const bool known = info.file == problem.input.file && !info.head_names.empty();
   const auto head = [&](int i) {
@@ -173,7 +180,7 @@ bool head_combo(Problem& problem, const TensorFileInfo& info, float width) {
       }
     ImGui::EndCombo();
   } else {
-    explain(parameter("head").sentence);
+    explain(parameter("head").sentence, known ? scales_of(info, problem.input.index) : "");
   }
   return changed;
 }

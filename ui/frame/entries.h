@@ -15,6 +15,7 @@ struct LayerEntry {
   int first = 0, heads = 0;  ///< its heads among those of the file
   int kv_heads = 0;
   AttentionShape shape;  ///< of a head
+  std::string scales{};  ///< what its tensors are multiplied by: "k per head, v per token"; "" nothing
 };
 
 /// What a tensor file offers, for the head picker.
@@ -25,7 +26,7 @@ struct TensorFileInfo {
   std::vector<std::string> head_names{};  ///< "layer 7, head 7"
   bool has_output = false;                ///< it holds a kernel's output, too
   std::vector<LayerEntry> layers{};       ///< one or more
-  std::vector<std::string> left_out{};    ///< a sentence for each layer that fits nothing
+  std::vector<std::string> left_out{};    ///< a sentence for each layer that fits nothing, and for scales that are not used
 };
 
 /// What lies in a file of a kernel's output, for its head picker.

@@ -1,0 +1,269 @@
+#include "app/tensors/tensor_scales.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "app/words/numbers.h"
+
+namespace attoscope {
+namespace {
+
+using Sizes = std::vector<std::uint64_t>;
+
+/// Along what a scale may have numbers: batch, heads, heads of K, tokens, columns; N and D: blocks of these.
+struct Template {
+  std::string_view axes;
+  ScaleGroup group;
+};
+constexpr std::array<Template, 20> templates{
+    {{"", ScaleGroup::tensor},     {"h", ScaleGroup::head},       {"bh", ScaleGroup::head},     {"g", ScaleGroup::head},
+     {"bg", ScaleGroup::head},     {"n", ScaleGroup::token},      {"bn", ScaleGroup::token},    {"hn", ScaleGroup::token},
+     {"nh", ScaleGroup::token},    {"bhn", ScaleGroup::token},    {"bnh", ScaleGroup::token},   {"d", ScaleGroup::channel},
+     {"hd", ScaleGroup::channel},  {"bhd", ScaleGroup::channel},  {"hN", ScaleGroup::tokens},   {"bhN", ScaleGroup::tokens},
+     {"hnD", ScaleGroup::columns}, {"bhnD", ScaleGroup::columns}, {"nhD", ScaleGroup::columns}, {"bnhD", ScaleGroup::columns}}};
+
+int size_of(const ScaledMatrix& of, char axis) {
+  switch (axis) {
+    case 'b':
+      return of.shape.batch;
+    case 'h':
+      return of.shape.heads;
+    case 'g':
+      return of.kv_heads;
+    case 'n':
+    case 'N':
+      return of.shape.n;
+    default:
+      return of.shape.d;
+  }
+}
+
+int blocks_of(int size, int block) { return size / block + (size % block > 0 ? 1 : 0); }
+
+/// Of how many each block may be where there are `blocks` of them: all of the same size, or of a power of two and the last one
+/// shorter; of a multiple of 16 where that is none, or of any.
+std::vector<int> possible_blocks(int size, int blocks) {
+  const int least = blocks_of(size, blocks), most = (size - 1) / (blocks - 1);
+  std::vector<int> found;
+  if (size % blocks == 0) found.push_back(least);
+  for (int power = 1; power <= most; power *= 2)
+    if (power >= least && found != std::vector{power}) found.push_back(power);
+  constexpr std::size_t enough = 8;
+  for (const int step : {16, 1}) {
+    if (!found.empty()) return found;
+    for (int block = blocks_of(least, step) * step; found.size() < enough && block <= most; block += step)
+      found.push_back(block);
+  }
+  return found;
+}
+
+/// Sizes of 1 say nothing of what a scale is for.
+Sizes without_ones(Sizes sizes) {
+  std::erase(sizes, 1U);
+  return sizes;
+}
+
+/// Axes of which the tensor has more than one number.
+std::string axes_in(std::string_view axes, const ScaledMatrix& of) {
+  std::string found;
+  for (const char axis : axes)
+    if (size_of(of, axis) > 1) found += axis;
+  return found;
+}
+
+/// How many numbers a block along this axis has, as said or as may be; 1 where the axis is not in blocks; none: it does not
+/// fit.
+std::vector<int> blocks_along(char axis, std::uint64_t size, const ScaledMatrix& of, const std::optional<SaidGroup>& said) {
+  const int all = size_of(of, axis);
+  if (axis != 'N' && axis != 'D') return size == static_cast<std::uint64_t>(all) ? std::vector{1} : std::vector<int>();
+  if (size < 2 || size >= static_cast<std::uint64_t>(all)) return {};
+  const int blocks = static_cast<int>(size);
+  if (!said || said->block <= 1) return possible_blocks(all, blocks);
+  return blocks_of(all, said->block) == blocks ? std::vector{said->block} : std::vector<int>();
+}
+
+HeadShape shape_along(std::string_view axes, const Sizes& sizes) {
+  const auto size = [&](std::string_view either) {
+    const std::size_t at = axes.find_first_of(either);
+    return at == std::string_view::npos ? 1 : static_cast<int>(sizes[at]);
+  };
+  const std::size_t tokens = axes.find_first_of("nN"), heads = axes.find_first_of("hg");
+  const bool tokens_first = heads != std::string_view::npos && tokens < heads;
+  return {tokens_first ? HeadOrder::tokens_first : HeadOrder::heads_first, size("b"), size("hg"), size("nN"), size("dD")};
+}
+
+/// What the scale is if its sizes are along these axes: nothing, or one for each size that its blocks may have.
+std::vector<StoredScale> along(const Template& t, const Sizes& sizes, const ScaledMatrix& of,
+                               const std::optional<SaidGroup>& said) {
+  const std::string axes = axes_in(t.axes, of);
+  if (axes.size() != sizes.size() || (said && said->group != t.group)) return {};
+  std::vector<int> blocks{1};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    std::vector<int> found = blocks_along(axes[i], sizes[i], of, said);
+    if (found.empty()) return {};
+    if (axes[i] == 'N' || axes[i] == 'D') blocks = std::move(found);
+  }
+  std::vector<StoredScale> scales;
+  for (const int block : blocks) scales.push_back({t.group, block, shape_along(axes, sizes)});
+  return scales;
+}
+
+/// True where two readings multiply each number by the same.
+bool same_numbers(const StoredScale& x, const StoredScale& y) { return x.shape == y.shape && x.block == y.block; }
+
+void add(std::vector<StoredScale>& all, const std::vector<StoredScale>& more) {
+  for (const StoredScale& scale : more)
+    if (std::ranges::none_of(all, [&](const StoredScale& x) { return same_numbers(x, scale); })) all.push_back(scale);
+}
+
+/// The axes of a scale that has a size for each dimension of its tensor, 1 or that of the tensor; none where it has not.
+std::optional<std::string> axes_side_by_side(const StoredTensor& scale, const ScaledMatrix& of) {
+  if (of.shape.order == HeadOrder::side_by_side || scale.shape.size() != of.tensor.shape.size()) return std::nullopt;
+  const std::string_view all = of.shape.order == HeadOrder::heads_first ? "bhnd" : "bnhd";
+  if (scale.shape.size() > all.size()) return std::nullopt;
+  const std::string_view axes = all.substr(all.size() - scale.shape.size());
+  std::string found;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (scale.shape[i] == 1) continue;
+    if (scale.shape[i] != static_cast<std::uint64_t>(size_of(of, axes[i]))) return std::nullopt;
+    found += axes[i];
+  }
+  return found;
+}
+
+/// All that a scale of this shape can be.
+std::vector<StoredScale> possible_scales(const StoredTensor& scale, const ScaledMatrix& of,
+                                         const std::optional<SaidGroup>& said) {
+  const Sizes sizes = without_ones(scale.shape);
+  const std::optional<std::string> axes = axes_side_by_side(scale, of);
+  std::vector<StoredScale> all;
+  for (const Template& t : templates)
+    if (axes && t.axes == *axes) add(all, along(t, sizes, of, said));
+  if (!all.empty()) return all;
+  for (const Template& t : templates) add(all, along(t, sizes, of, said));
+  return all;
+}
+
+/// Where tokens may stand before heads or behind them, as they do in the tensor.
+void keep_order(std::vector<StoredScale>& all, HeadOrder order) {
+  const bool heads_first = order == HeadOrder::heads_first;
+  const auto follows = [&](const StoredScale& s) { return (s.shape.order == HeadOrder::heads_first) == heads_first; };
+  const std::vector<StoredScale> found = all;
+  std::erase_if(all, [&](const StoredScale& s) {
+    const auto other = [&](const StoredScale& x) { return x.group == s.group && x.block == s.block && follows(x); };
+    return !follows(s) && std::ranges::any_of(found, other);
+  });
+}
+
+std::string wanted_shapes(const ScaledMatrix& of) {
+  const HeadShape& s = of.shape;
+  const auto text = [](std::initializer_list<int> sizes, const char* behind = "") {
+    std::string shape = "[";
+    for (const int size : sizes) shape += (shape.size() > 1 ? ", " : "") + std::to_string(size);
+    return shape + behind + "]";
+  };
+  std::string shapes = "[1], " + text({s.heads}) + " (per head), " + text({s.n}) + " or " + text({s.heads, s.n}) +
+                       " (per token), " + text({s.heads, s.d}) + " (per channel), " + text({s.heads}, ", blocks") + " or " +
+                       text({s.heads, s.n}, ", blocks");
+  return s.batch > 1 ? shapes + ", a batch of " + std::to_string(s.batch) + " in front or not" : shapes;
+}
+
+[[noreturn]] void refuse_shape(const StoredTensor& scale, const ScaledMatrix& of) {
+  throw std::runtime_error(scale.label + " has shape " + shape_text(scale.shape) + ", expected that of a scale of " +
+                           of.tensor.label + ", " + shape_text(of.tensor.shape) + ": " + wanted_shapes(of));
+}
+
+std::string shape_of_reading(const StoredScale& s) {
+  return scale_text(s) + (s.shape.order == HeadOrder::tokens_first ? " of tokens before heads" : "");
+}
+
+[[noreturn]] void ask_which(const StoredTensor& scale, const ScaledMatrix& of, const std::vector<StoredScale>& all) {
+  constexpr std::size_t most = 4;
+  std::string fitting;
+  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) fitting += (i > 0 ? ", " : "") + shape_of_reading(all[i]);
+  const bool of_order =
+      std::ranges::all_of(all, [&](const StoredScale& s) { return s.group == all[0].group && s.block == all[0].block; });
+  throw std::runtime_error(
+      scale.label + " has shape " + shape_text(scale.shape) + ", which fits several kinds of scales of " + of.tensor.label +
+      ", " + shape_text(of.tensor.shape) + ": " + fitting + (all.size() > most ? ", ..." : "") + "; say which " +
+      (of_order ? "by --layout"
+                : "behind the scale's name, as k_scale=FILE[" + scale_group_text({all[0].group, all[0].block}) + "]"));
+}
+
+void check_type(const StoredTensor& scale) {
+  constexpr std::array types{ElementType::F64,  ElementType::F32,     ElementType::F16,
+                             ElementType::BF16, ElementType::F8_E4M3, ElementType::F8_E8M0};
+  if (std::ranges::find(types, scale.type) != types.end()) return;
+  throw std::runtime_error(scale.label + " is a scale of " + std::string(type_name(scale.type)) +
+                           ", expected F64, F32, F16, BF16, F8_E4M3 or F8_E8M0");
+}
+
+void check_numbers(const std::vector<double>& scales, const StoredTensor& tensor) {
+  const auto bad = std::ranges::find_if(scales, [](double x) { return !(std::isfinite(x) && x > 0); });
+  if (bad == scales.end()) return;
+  throw std::runtime_error(tensor.label + " holds the scale " + shortest(*bad) + ", expected finite numbers above 0");
+}
+
+}  // namespace
+
+std::string scale_text(const StoredScale& scale) {
+  constexpr std::array<const char*, 4> texts{"per tensor", "per head", "per token", "per channel"};
+  const auto group = static_cast<std::size_t>(scale.group);
+  if (group < texts.size()) return texts[group];
+  return "per block of " + scale_group_text({scale.group, scale.block});
+}
+
+std::optional<SaidGroup> parse_scale_group(std::string_view text) {
+  for (const ScaleGroup group : {ScaleGroup::tensor, ScaleGroup::head, ScaleGroup::token, ScaleGroup::channel})
+    if (text == scale_group_text({group, 1})) return SaidGroup{group, 1};
+  const std::size_t space = text.find(' ');
+  const auto block = to_number<int>(text.substr(0, space));
+  if (space == std::string_view::npos || !block || *block < 2) return std::nullopt;
+  const std::string_view what = text.substr(space + 1);
+  if (what != "tokens" && what != "columns") return std::nullopt;
+  return SaidGroup{what == "tokens" ? ScaleGroup::tokens : ScaleGroup::columns, *block};
+}
+
+std::string scale_group_text(const SaidGroup& said) {
+  constexpr std::array<const char*, 6> texts{"tensor", "head", "token", "channel", "tokens", "columns"};
+  const std::string text = texts[static_cast<std::size_t>(said.group)];
+  return said.group == ScaleGroup::tokens || said.group == ScaleGroup::columns ? std::to_string(said.block) + " " + text : text;
+}
+
+bool takes_scale(ElementType t) { return bytes_of(t) == 1 && t != ElementType::F8_E8M0; }
+
+StoredScale stored_scale(const StoredTensor& scale, const ScaledMatrix& of, std::optional<HeadOrder> order,
+                         const std::optional<SaidGroup>& said) {
+  check_type(scale);
+  std::vector<StoredScale> all = possible_scales(scale, of, said);
+  if (order) keep_order(all, *order);
+  if (all.empty()) refuse_shape(scale, of);
+  if (all.size() > 1) ask_which(scale, of, all);
+  return all.front();
+}
+
+void multiply_head(std::vector<double>& values, const HeadShape& of, int index, const InputFile& file,
+                   const StoredTensor& tensor, const StoredScale& scale, const ReadWatch& watch) {
+  const HeadShape& s = scale.shape;
+  const int batch = s.batch > 1 ? index / of.heads : 0, head = index % of.heads / (of.heads / s.heads);
+  StoredTensor plain = tensor;  // without the sizes of 1, which may stand anywhere
+  const auto whole = [](int x) { return static_cast<std::uint64_t>(x); };
+  plain.shape = {whole(s.batch), whole(s.heads), whole(s.n), whole(s.d)};
+  const std::vector<double> scales = read_head(file, plain, s, batch * s.heads + head, watch);
+  check_numbers(scales, tensor);
+  const int tokens = s.n == 1                            ? of.n
+                     : scale.group == ScaleGroup::tokens ? scale.block
+                                                         : 1,
+            columns = s.d == 1                             ? of.d
+                      : scale.group == ScaleGroup::columns ? scale.block
+                                                           : 1;
+  double* value = values.data();
+  for (int i = 0; i < of.n; ++i) {
+    const double* const row = &scales[whole(i / tokens) * whole(s.d)];
+    for (int c = 0; c < of.d; ++c) *value++ *= row[c / columns];
+  }
+}
+
+}  // namespace attoscope
