@@ -43,7 +43,7 @@ Json judgement_json(const CallJudgement& call, const std::string& command, const
           {"sentences", call.sentences},
           {"derivation", call.derivation},
           {"format", name(call.claim.format)},
-          {"stored", name(call.claim.stored)},
+          {"stored", stored_text(call.claim)},
           {"n", call.shape.n},
           {"n_k", call.shape.n_k},
           {"d", call.shape.d},

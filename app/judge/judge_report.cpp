@@ -244,7 +244,7 @@ std::string judgement_html(const CallJudgement& call, const SeenAgain& again) {
       fmt::format("<h1 style=\"--mark:{}\">{}</h1>\n<p>{}</p>\n<p>{}</p>\n", call.rounded() ? "#2e8b57" : "#c0392b",
                   html_escaped(call.sentences[0]), html_escaped(call.sentences[1]), html_escaped(call.sentences[2]));
   body += fmt::format("<p>{} x {}, {} of {} heads; D is {}, O is in {}.</p>\n", call.shape.n, call.shape.d_v, call.table.size(),
-                      call.heads, name(call.claim.format), name(call.claim.stored));
+                      call.heads, name(call.claim.format), stored_text(call.claim));
   body += "<h2>Heads</h2>\n" + heads_html(call);
   body +=
       fmt::format("<h2>Error over tolerance, head {}</h2>\n<p>Columns of O across, rows down{}.</p>\n", call.worst_row().head,

@@ -124,7 +124,7 @@ std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const 
 
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question) {
   const auto worst = std::ranges::max_element(call.family, {}, &RivalError::max_abs);
-  return {fmt::format("D is {}, {}; O is in {}.", name(call.claim.format), call.why_format, name(call.claim.stored)),
+  return {fmt::format("D is {}, {}; O is in {}.", name(call.claim.format), call.why_format, stored_text(call.claim)),
           fmt::format("The truth is attention of Q, K and V in fp64{}.",
                       significand_bits(call.claim.format) > 24 ? " and more" : ""),
           fmt::format("{} kernels that {} were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",

@@ -25,6 +25,17 @@ std::shared_ptr<const std::vector<double>> JudgedFiles::output(int head) const {
   return std::make_shared<const std::vector<double>>(files_.output(head));
 }
 
+ElementType JudgedFiles::type_of_q() const {
+  const ElementType own = files_.tensor(layer(), 0).tensor.type;
+  const auto has_scale = [&](int part) { return files_.part(layer(), part).scale.has_value(); };
+  return takes_scale(own) && (has_scale(0) || has_scale(1) || has_scale(2)) ? ElementType::F64 : own;
+}
+
+std::shared_ptr<const std::vector<double>> JudgedFiles::output_scale(int head) const {
+  std::vector<double> scale = files_.output_scale(head);
+  return scale.empty() ? nullptr : std::make_shared<const std::vector<double>>(std::move(scale));
+}
+
 /// What holds all four tensors, named one by one or not at all; empty where they lie apart.
 std::string JudgedFiles::one_file() const {
   const CallSources& x = sources_;
@@ -52,14 +63,16 @@ bool JudgedFiles::shows_in_window() const {
 
 std::string JudgedFiles::spec_for_window() const {
   const std::string files = one_file();
-  const bool said = sources_.layout || layer().q.order != HeadOrder::heads_first;
-  if (!said) return files;
-  return files + "[" + layout_text({layer().q.order, layer().q.order == HeadOrder::side_by_side ? layer().q.heads : 0}) + "]";
+  FileSpec spec{files, std::nullopt, files_.named_scales()};
+  const HeadOrder order = layer().q.order;
+  if (sources_.layout || order != HeadOrder::heads_first)
+    spec.layout = HeadLayout{order, order == HeadOrder::side_by_side ? layer().q.heads : 0};
+  return file_spec_text(spec);
 }
 
 std::vector<std::string> JudgedFiles::files_for_window(int head) const {
   if (shows_in_window()) return {spec_for_window() + ":" + std::to_string(head)};
-  if (heads() > 1) return {};
+  if (heads() > 1 || files_.named_scales() != ScaleSpecs{}) return {};
   const std::array<const std::string*, 4> named{&sources_.q, &sources_.k, &sources_.v, &sources_.o};
   const bool all_npy = std::ranges::all_of(named, [](const std::string* f) { return f->ends_with(".npy"); });
   if (!all_npy) return {};

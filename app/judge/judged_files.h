@@ -20,12 +20,15 @@ class JudgedFiles {
   /// Heads of Q and O, those of all layers and batches in a row, and what each of them holds.
   int heads() const { return files_.heads(); }
   AttentionShape shape() const { return layer().shape(); }
-  ElementType type_of_q() const { return files_.tensor(layer(), 0).tensor.type; }
+  /// What Q's numbers are of; F64 where it has eight bits and Q, K or V a scale, with which they are of no type.
+  ElementType type_of_q() const;
   ElementType type_of_o() const { return files_.tensor(layer(), 3).tensor.type; }
 
   /// Q of this head, and K and V of the one that it shares with its group.
   std::shared_ptr<const Tensors> inputs(int head) const;
   std::shared_ptr<const std::vector<double>> output(int head) const;
+  /// What each element of this head's output is multiplied by; null: there is no scale.
+  std::shared_ptr<const std::vector<double>> output_scale(int head) const;
   /// What a window would open to show this head: the files and its number, or, where there is one head, those of the four
   /// tensors; empty where tensors are named that a window would not find.
   std::vector<std::string> files_for_window(int head) const;

@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::size_t most_searched = 4;
 
-/// The format that numbers of this type are in; fp64 where only double holds it. All whole numbers of eight bits are in bf16.
+/// The format that numbers of this type are in; fp64 where only double holds it. All whole numbers of eight bits, and powers of
+/// two, are in bf16.
 Format format_of(ElementType t) {
-  constexpr std::array formats{e4m3, e5m2, fp16, bf16, fp32, fp64, bf16, bf16};
+  constexpr std::array formats{e4m3, e5m2, fp16, bf16, fp32, fp64, bf16, bf16, bf16};
   return formats[static_cast<std::size_t>(t)];
 }
 
@@ -23,6 +24,8 @@ bool fits(const std::vector<double>& x, const Format& f) {
   return std::ranges::all_of(x, [&](double y) { return !(round(f, y) != y) || std::isnan(y); });
 }
 bool fits(const Tensors& t, const Format& f) { return fits(t.q, f) && fits(t.k, f) && fits(t.v, f); }
+
+bool is_whole(ElementType t) { return t == ElementType::I8 || t == ElementType::U8; }
 
 bool is_wide(const Format& f) { return significand_bits(f) > 16; }
 
@@ -40,7 +43,10 @@ void find_formats(CallJudgement& call, const JudgedFiles& files, const JudgeQues
   const Format of_q = narrowest(*files.inputs(head), format_of(files.type_of_q())),
                of_o = narrowest(*files.output(head), format_of(files.type_of_o()));
   call.claim.declared = question.declared;
-  call.claim.format = question.format ? *question.format : is_wide(of_q) && !is_wide(of_o) ? of_o : of_q;
+  call.claim.scale = files.output_scale(head);
+  call.claim.whole = call.claim.scale && is_whole(files.type_of_o());
+  const bool tells_d = is_wide(of_q) && !is_wide(of_o) && !call.claim.scale;
+  call.claim.format = question.format ? *question.format : tells_d ? of_o : of_q;
   const bool widened = !(of_q == format_of(files.type_of_q()));
   call.why_format = question.format                ? "as asked for"
                     : !(call.claim.format == of_q) ? "since O is in it"
@@ -61,6 +67,7 @@ void take_family(std::vector<RivalError>& all, const std::vector<RivalError>& of
 
 JudgedOutput judged_output(const CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, int head) {
   JudgedOutput output{question.problem, files.output(head), call.claim};
+  output.claim.scale = files.output_scale(head);
   Problem& p = output.problem;
   p = with_shape(p, files.shape());
   p.input = {.kind = InputKind::tensors, .file = "q,k,v", .index = head, .digest = 1, .tensors = files.inputs(head)};

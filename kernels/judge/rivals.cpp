@@ -78,6 +78,11 @@ std::vector<Rival> as_declared(const Method& declared) {
 
 }  // namespace
 
+std::string stored_text(const KernelClaim& claim) {
+  if (!claim.scale) return name(claim.stored);
+  return (claim.whole ? "int8" : name(claim.stored)) + " with a scale";
+}
+
 std::vector<Rival> rivals_of(const KernelClaim& claim, const Problem& problem) {
   std::vector<Rival> all = claim.declared ? as_declared(*claim.declared) : with_fp32_softmax(claim.format);
   for (Rival& r : all) {

@@ -1,6 +1,7 @@
 /// The kernels that a correct output could come from: what a tolerance is derived from.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,12 @@ struct KernelClaim {
   Format format = bf16;              ///< D: what its P is rounded to
   Format stored = bf16;              ///< what its output is rounded to
   std::optional<Method> declared{};  ///< where it says that it rounds; none: as kernels with an fp32 softmax do
+  bool whole = false;                ///< its output is rounded to whole numbers instead
+  std::shared_ptr<const std::vector<double>> scale{};  ///< what they are then multiplied by, n x d; null: nothing
 };
+
+/// "bf16", "e4m3 with a scale"
+std::string stored_text(const KernelClaim& claim);
 
 /// The rivals of such a kernel on `problem`: its policy, or fp32 softmax in the forms in use, with other tiles, orders of sums
 /// and accumulators. Their output stays in the working type.

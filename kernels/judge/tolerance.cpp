@@ -72,7 +72,7 @@ class RivalRuns {
         rows_(every_row(problem.n)) {
     x_ = operands<T>(inputs, exact, claim.format, problem.seed, stop);
     x_.format = claim.format;
-    found_.stored = claim.stored;
+    found_.claim = claim;
   }
 
   Tolerance find() {
@@ -151,7 +151,8 @@ class RivalRuns {
       double ratio = 0, errors = 0, relative = 0, largest = 0;
       for (int c = 0; c < cols_; ++c) {
         const double error = std::abs(o(i, c) - found_.golden(i, c));
-        const double stored = std::abs(round(found_.stored, o(i, c)) - found_.golden(i, c)), z = stored / found_.expected(i, c);
+        const double stored = std::abs(found_.as_stored(i, c, o(i, c)) - found_.golden(i, c)),
+                     z = stored / found_.expected(i, c);
         ratio = std::max(ratio, error / found_.weight(i, c));
         largest = std::max(largest, stored);
         errors += stored * stored, relative += z * z;
@@ -197,16 +198,31 @@ class RivalRuns {
   std::vector<double> largest_, row_;  ///< over all rivals: |error| / w, and the row's root mean square over that expected
 };
 
+/// What element (i, c) of the output is multiplied by.
+double unit_of(const KernelClaim& claim, const Matrix& like, int i, int c) {
+  return claim.scale ? (*claim.scale)[at(i) * at(like.cols) + at(c)] : 1;
+}
+
 }  // namespace
 
 double Tolerance::of(int i, int c, double o) const {
   const double size = std::max(std::abs(o), std::abs(golden(i, c)));
-  const double half_ulp = std::isfinite(size) ? ulp(stored, size) / 2 : 0;
+  const double half_ulp = std::isfinite(size) ? spacing(i, c, size) / 2 : 0;
   return factor[at(i)] * weight(i, c) + half_ulp;
 }
 
+double Tolerance::as_stored(int i, int c, double x) const {
+  const double scale = unit_of(claim, golden, i, c);
+  return scale * (claim.whole ? std::nearbyint(x / scale) : round(claim.stored, x / scale));
+}
+
+double Tolerance::spacing(int i, int c, double x) const {
+  const double scale = unit_of(claim, golden, i, c);
+  return scale * (claim.whole ? 1 : ulp(claim.stored, x / scale));
+}
+
 double Tolerance::expected(int i, int c) const {
-  const double of_P = at_first_sight[at(i)] * weight(i, c), of_O = ulp(stored, golden(i, c));
+  const double of_P = at_first_sight[at(i)] * weight(i, c), of_O = spacing(i, c, golden(i, c));
   return std::sqrt(of_P * of_P + of_O * of_O / 12) + 1e-300;
 }
 

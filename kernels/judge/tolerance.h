@@ -36,13 +36,16 @@ struct Tolerance {
   std::vector<double> row;             ///< what the root mean square over a row, over that expected, may come to
   double whole = 0;                    ///< the same over all elements
   bool digits_left = true;  ///< false: a score may be so large that fp32 keeps no digit behind the point, and says nothing
-  Format stored = bf16;
+  KernelClaim claim;        ///< as what the output is stored
   std::vector<RivalError> family;
 
   /// What element (i, c) may be off by where the output holds o.
   double of(int i, int c, double o) const;
   /// The error that is expected of it at first sight.
   double expected(int i, int c) const;
+  /// x as element (i, c) stores it, and how far apart such numbers are there.
+  double as_stored(int i, int c, double x) const;
+  double spacing(int i, int c, double x) const;
 };
 
 /// How far rivals get on these tensors. `golden` must be finite to be of use. Throws Stopped when cancelled.
