@@ -26,6 +26,7 @@
 #include "app/session/report.h"
 #include "app/session/result_json.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/tensor_scales.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/devices.h"
@@ -90,6 +91,17 @@ void begin_group(CLI::App& c, const char* heading) { c.option_defaults()->group(
 
 const std::string layout_help = "order of the dimensions of the tensors: " + std::string(layout_specs);
 
+/// The files of the scales of Q, K, V and, where there is one, O.
+void add_scales(CLI::App& c, ExperimentOptions& x, std::size_t parts = 3) {
+  begin_group(c, "Scales of stored tensors");
+  constexpr std::array<const char*, 4> letters{"q", "k", "v", "o"}, called{"Q", "K", "V", "O"};
+  for (std::size_t i = 0; i < parts; ++i)
+    c.add_option(scale_options[i], x.scales[i],
+                 std::string("what ") + called[i] + " is multiplied by: FILE.npy or FILE.safetensors[:TENSOR], behind it [" +
+                     std::string(scale_groups) + "] where its shape fits several (for 8 bits, " + letters[i] +
+                     "_scale or the like beside " + called[i] + ")");
+}
+
 void add_problem(CLI::App& c, ExperimentOptions& x) {
   begin_group(c, "Input");
   c.add_option("--preset", x.preset, "start from a probe (see attoscope presets); the other options then change it");
@@ -98,6 +110,7 @@ void add_problem(CLI::App& c, ExperimentOptions& x) {
   for (const std::string_view key :
        {"n", "n_k", "d", "d_v", "seed", "scale", "mask", "sink", "softcap", "alibi", "rows", "traced_row"})
     add_parameter(c, x, *find_parameter(key));
+  add_scales(c, x);
 }
 
 /// `usual`: a's policy where none is named.
@@ -348,6 +361,7 @@ void add_judge(CLI::App& app, Invocation& typed) {
   c.add_option("--input", x.input, "FILE.safetensors with those of q, k, v and o that are not named");
   c.add_option("--layout", x.layout, layout_help + " (told by the shapes, else b h n d)");
   c.add_option("--head", x.head, "judge this head alone");
+  add_scales(c, x, 4);
   begin_group(c, "What the kernel computes");
   for (const std::string_view key : {"mask", "scale", "softcap", "alibi", "sink"}) add_parameter(c, x, *find_parameter(key));
   begin_group(c, "How it rounds");
@@ -411,6 +425,7 @@ void add_kv(CLI::App& app, Invocation& typed) {
     begin_group(c, "What the kernel computes");
     for (const std::string_view key : {"n", "mask", "scale", "softcap", "alibi", "sink", "rows", "block_k"})
       add_parameter(c, x, *find_parameter(key));
+    add_scales(c, x);
     begin_group(c, "Device");
   });
   c.callback([&] { typed.command = [&x](std::ostream& out) { kv(x, out, shown_progress(x.quiet)); }; });

@@ -29,7 +29,13 @@ CallSources sources_of(const JudgeArguments& x) {
   for (const auto& [option, file] : {std::pair{"--q", &x.q}, {"--k", &x.k}, {"--v", &x.v}, {"--o", &x.o}})
     if (file->empty() && x.input.empty())
       throw std::invalid_argument(std::string(option) + " is missing: expected --q, --k, --v and --o, or --input with --o");
-  return {x.input, x.q, x.k, x.v, x.o, layout};
+  CallSources sources{x.input, x.q, x.k, x.v, x.o, layout};
+  for (std::size_t part = 0; part < x.scales.size(); ++part) {
+    if (!x.scales[part]) continue;
+    of_option(scale_options[part], [&] { return parse_scale_file(*x.scales[part]); });
+    sources.scales[part] = *x.scales[part];
+  }
+  return sources;
 }
 
 /// Before anything is read: could the files be written at all, and is none of them read?
@@ -38,6 +44,10 @@ void check_places(const JudgeArguments& x) {
   if (!x.json.empty() && x.json != "-") check_place("--json", x.json);
   for (const OutputPlace& read : {OutputPlace{"--q", x.q}, {"--k", x.k}, {"--v", x.v}, {"--o", x.o}, {"--input", x.input}})
     check_distinct({{"--report", x.report}, {"--json", x.json}, read});
+  for (std::size_t part = 0; part < x.scales.size(); ++part)
+    if (x.scales[part])
+      check_distinct(
+          {{"--report", x.report}, {"--json", x.json}, {scale_options[part], parse_scale_file(*x.scales[part]).file}});
 }
 
 JudgeQuestion question_of(const JudgeArguments& x, const AttentionShape& shape) {
@@ -76,6 +86,7 @@ std::string command_of(const JudgeArguments& x) {
     if (!value.empty()) text += " " + option + " " + shell_word(value);
   };
   add("--input", x.input), add("--q", x.q), add("--k", x.k), add("--v", x.v), add("--o", x.o);
+  for (std::size_t part = 0; part < x.scales.size(); ++part) add(scale_options[part], x.scales[part].value_or(""));
   for (const auto& [key, value] : x.typed) add("--" + key, value);
   add("--like", x.like.value_or(""));
   add("--head", x.head.value_or(""));

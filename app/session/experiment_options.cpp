@@ -80,13 +80,34 @@ void set_kind_of_a(Method& a, const ExperimentOptions& x, bool fresh) {
   }
 }
 
-/// The input, its files read in the layout that the options name.
+/// The input with the scales that the options name, which take the place of those in its text.
+Input with_scales(Input input, const ExperimentOptions& x) {
+  FileSpec spec = file_spec(input.file);
+  for (std::size_t part = 0; part < x.scales.size(); ++part) {
+    if (!x.scales[part]) continue;
+    if (input.kind != InputKind::tensors)
+      throw std::invalid_argument(std::string(scale_options[part]) + " was not expected: the input is " +
+                                  in_quotes(input_spec(input)) + ", not files of tensors");
+    of_option(scale_options[part], [&] { return parse_scale_file(*x.scales[part]); });
+    spec.scales[part] = *x.scales[part];
+  }
+  if (input.kind == InputKind::tensors) input.file = file_spec_text(spec);
+  return input;
+}
+
+/// The input, its files read in the layout and with the scales that the options name.
 Input input_of(const std::string& typed, const ExperimentOptions& x) {
-  Input input = of_option("--input", [&] { return parse_input(typed); });
+  const Input input = with_scales(of_option("--input", [&] { return parse_input(typed); }), x);
   if (!x.layout) return input;
   const auto layout = parse_layout(*x.layout);
   if (!layout) refuse("--layout", *x.layout, std::string(layout_specs));
-  return with_layout(std::move(input), *layout);
+  return with_layout(input, *layout);
+}
+
+void check_scales_have_input(const ExperimentOptions& x) {
+  for (std::size_t part = 0; part < x.scales.size(); ++part)
+    if (x.scales[part] && x.find("input") == nullptr)
+      throw std::invalid_argument(std::string(scale_options[part]) + " was not expected without --input");
 }
 
 /// The output, read in the same layout where it lies in the same file.
@@ -168,6 +189,7 @@ void apply_setting(Experiment& experiment, const std::string& setting) {
 
 Experiment experiment_of(const ExperimentOptions& x) {
   Experiment e = x.preset ? of_option("--preset", [&] { return probe(*x.preset); }).experiment : default_experiment();
+  check_scales_have_input(x);
   set_problem(e.problem, x);
   if (x.like) load(e.problem, x);  // its tiles follow the head dimension
   set_methods(e, x, !x.preset);

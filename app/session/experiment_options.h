@@ -1,6 +1,7 @@
 /// An experiment from options as they are typed: what `run`, `sweep` and `train` share.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -26,6 +27,7 @@ struct ExperimentOptions {
   std::map<std::string, std::string, std::less<>> typed;  ///< "--n 4096" is typed["n"]: by the keys of `experiment_parameters`
   Typed like;                                             ///< a whole kernel as a
   Typed layout;                                           ///< of the input's tensors
+  std::array<Typed, 4> scales;                            ///< files of what Q, K, V and a judged O are multiplied by
   Typed kernel;                                           ///< the file of a loaded output
   std::string kernel_as = "a";
   std::vector<std::string> set{};
@@ -36,6 +38,9 @@ struct ExperimentOptions {
     return found == typed.end() ? nullptr : &found->second;
   }
 };
+
+/// The options of these files, and their names.
+inline constexpr std::array<const char*, 4> scale_options{"--scale-q", "--scale-k", "--scale-v", "--scale-o"};
 
 /// The experiment that the options describe, with its tensors read. Throws std::invalid_argument in a sentence where an option
 /// makes no sense, std::runtime_error where a file does not.

@@ -1,0 +1,196 @@
+// Scales on the command line: the same answers as for a file that holds the products, and verdicts on tensors of eight bits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <vector>
+
+#include "app/tensors/call_files.h"
+#include "kernels/arithmetic/format.h"
+#include "tests/app/outcome.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int heads = 2, n = 64, d = 16, count = heads * n * d;
+const std::string shape = "[2,64,16]";
+
+/// The same call twice: K and V in eight bits, and as the products with their scales in doubles.
+struct Call {
+  TemporaryDirectory scratch;
+  std::string stored, products, k_scale, v_scale;
+  Call();
+};
+
+Call::Call() {
+  std::mt19937 dice(7);
+  std::normal_distribution<float> draw;
+  std::vector<float> q, of_k, of_v;
+  for (int i = 0; i < count; ++i) q.push_back(static_cast<float>(round(bf16, draw(dice))));
+  for (int i = 0; i < heads * n; ++i) of_k.push_back(0.02F + 0.001F * static_cast<float>(i % 7));
+  for (int i = 0; i < heads; ++i) of_v.push_back(0.03F / static_cast<float>(i + 1));
+  std::string k, v;
+  std::vector<double> wide_k, wide_v;
+  for (int i = 0; i < count; ++i) {
+    k += static_cast<char>(static_cast<int>(40 * draw(dice)) % 127),
+        v += static_cast<char>(static_cast<int>(40 * draw(dice)) % 127);
+    wide_k.push_back(static_cast<signed char>(k.back()) * static_cast<double>(of_k[static_cast<std::size_t>(i / d)]));
+    wide_v.push_back(static_cast<signed char>(v.back()) * static_cast<double>(of_v[static_cast<std::size_t>(i / (n * d))]));
+  }
+  const auto file = [&](const char* name, const char* type, int size, const std::string& bytes) {
+    const std::string header = "{" + entry("q", "F32", shape, 0, 4 * count) + "," +
+                               entry("k", type, shape, 4 * count, (4 + size) * count) + "," +
+                               entry("v", type, shape, (4 + size) * count, (4 + 2 * size) * count) + "}";
+    return scratch.write(name, safetensors(header, 0) + raw(q) + bytes);
+  };
+  stored = file("stored.safetensors", "I8", 1, k + v);
+  products = file("products.safetensors", "F64", 8, raw(wide_k) + raw(wide_v));
+  k_scale = scratch.write("k_scale.npy", npy(npy_header("<f4", "(2, 64)"), raw(of_k)));
+  v_scale = scratch.write("v.safetensors", safetensors("{" + entry("v_scale", "F32", "[2]", 0, 8) + "}", 0) + raw(of_v));
+}
+
+json answer(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--json", "-"});
+  const Outcome outcome = attoscope(arguments);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return json::parse(outcome.out);
+}
+
+TEST(ScaleOptions, RunAnswersAsForTheProducts) {
+  const Call call;
+  const auto run = [](const std::string& input, const std::vector<std::string>& more) {
+    std::vector<std::string> all{"run", "--input", input, "--mask", "causal", "--format", "fp64"};
+    all.insert(all.end(), more.begin(), more.end());
+    return answer(all);
+  };
+  const json wide = run(call.products + ":1", {}),
+             scaled = run(call.stored + ":1", {"--scale-k", call.k_scale, "--scale-v", call.v_scale + ":v_scale"}),
+             written = run(call.stored + ",k_scale=" + call.k_scale + ",v_scale=" + call.v_scale + ":1", {}),
+             plain = run(call.stored + ":1", {});
+  EXPECT_EQ(scaled["digests"], wide["digests"]);
+  EXPECT_EQ(written["digests"], wide["digests"]);
+  EXPECT_NE(plain["digests"], wide["digests"]);
+}
+
+TEST(ScaleOptions, AllHeadsToo) {
+  const Call call;
+  const std::vector<std::string> scales{"--scale-k", call.k_scale, "--scale-v", call.v_scale};
+  for (const char* const command : {"heads", "kv"}) {
+    std::vector<std::string> scaled{command, call.stored};
+    scaled.insert(scaled.end(), scales.begin(), scales.end());
+    EXPECT_EQ(answer(scaled)["heads"], answer({command, call.products})["heads"]) << command;
+    EXPECT_THAT(attoscope(scaled).out, HasSubstr("scales: k per token, v per head.")) << command;
+  }
+}
+
+/// The output of a kernel on the first head, in bf16.
+std::vector<double> output_of(const Call& call) {
+  const Outcome outcome =
+      attoscope({"run", "--input", call.products + ":0", "--mask", "causal", "--save", call.scratch / "out"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const CallFiles files(CallSources{"", call.scratch / "out/q.npy", call.scratch / "out/k.npy", call.scratch / "out/v.npy",
+                                    call.scratch / "out/a.npy"});
+  return files.output(0);
+}
+
+/// `judge` on the first head of the stored call, with this output.
+Outcome judged(const Call& call, const std::string& o, const std::vector<std::string>& more) {
+  std::vector<std::string> all{"judge", "--mask", "causal", "--json", "-", "--q"};
+  for (const char* const part : {"q", "k", "v"}) {
+    if (*part != 'q') all.push_back(std::string("--") + part);
+    all.push_back(call.stored + ":" + part);
+  }
+  all.insert(all.end(), {"--o", o, "--head", "0"});
+  all.insert(all.end(), more.begin(), more.end());
+  return attoscope(all);
+}
+
+/// Two heads, both with these bytes.
+std::string output_file(const Call& call, const std::string& type, const std::string& head) {
+  const int bytes = static_cast<int>(2 * head.size());
+  return call.scratch.write("o.safetensors", safetensors("{" + entry("o", type, shape, 0, bytes) + "}", 0) + head + head);
+}
+
+TEST(ScaleOptions, JudgeSeesTheProducts) {
+  const Call call;
+  const std::string o = output_file(call, "F64", raw(output_of(call)));
+  const std::vector<std::string> scales{"--scale-k", call.k_scale, "--scale-v", call.v_scale};
+  const Outcome with = judged(call, o, scales);
+  ASSERT_EQ(with.code, 0) << with.err << with.out;
+  EXPECT_THAT(json::parse(with.out)["command"].get<std::string>(),
+              AllOf(HasSubstr("--scale-k " + call.k_scale), HasSubstr("--scale-v " + call.v_scale)));
+  EXPECT_EQ(judged(call, o, {}).code, 3) << "without its scales";
+  EXPECT_EQ(judged(call, o, {"--scale-k", call.k_scale}).code, 3) << "without one of them";
+}
+
+/// The nearest of e4m3's codes.
+char nearest_code(double x, const std::vector<double>& e4m3_numbers) {
+  const auto distance = [&](double y) { return std::abs(y - std::abs(x)); };
+  const auto found = std::ranges::min_element(e4m3_numbers, {}, distance);
+  return static_cast<char>((found - e4m3_numbers.begin()) | (x < 0 ? 128 : 0));
+}
+
+std::vector<double> e4m3_numbers() {
+  std::vector<double> numbers;
+  for (int code = 0; code < 127; ++code)
+    numbers.push_back(code < 8 ? std::ldexp(code, -9) : std::ldexp(8 + code % 8, code / 8 - 10));
+  return numbers;
+}
+
+TEST(ScaleOptions, JudgeKnowsHowFarApartNumbersOfAnOutputWithScalesAre) {
+  const Call call;
+  const std::vector<double> o = output_of(call), numbers = e4m3_numbers();
+  std::vector<float> scales;
+  std::string whole, floats;
+  for (int row = 0; row < n; ++row) {
+    double most = 0;
+    for (int c = 0; c < d; ++c) most = std::max(most, std::abs(o[static_cast<std::size_t>(row * d + c)]));
+    scales.push_back(static_cast<float>(most / 127));
+    for (int c = 0; c < d; ++c) {
+      const double x = o[static_cast<std::size_t>(row * d + c)] / static_cast<double>(scales.back());
+      whole += static_cast<char>(static_cast<int>(std::nearbyint(x)));
+      floats += nearest_code(x, numbers);
+    }
+  }
+  std::vector<float> both = scales, doubled;
+  both.insert(both.end(), scales.begin(), scales.end());
+  for (const float x : both) doubled.push_back(1.1F * x);
+  const std::string header = npy_header("<f4", "(2, 64)"), right = call.scratch.write("o_scale.npy", npy(header, raw(both))),
+                    wrong = call.scratch.write("wrong.npy", npy(header, raw(doubled)));
+  for (const auto& [type, bytes, text] :
+       {std::tuple{"I8", whole, "int8 with a scale"}, {"F8_E4M3", floats, "e4m3 with a scale"}}) {
+    const std::string file = output_file(call, type, bytes);
+    const auto verdict = [&](const std::string& scale) {
+      return judged(call, file, {"--scale-k", call.k_scale, "--scale-v", call.v_scale, "--scale-o", scale, "--format", "bf16"});
+    };
+    const Outcome good = verdict(right);
+    EXPECT_EQ(good.code, 0) << type << good.err << good.out;
+    EXPECT_EQ(json::parse(good.out)["stored"], text);
+    EXPECT_EQ(verdict(wrong).code, 3) << type << ", a tenth too large";
+  }
+}
+
+TEST(ScaleOptions, AreRefusedInASentence) {
+  const Call call;
+  expect_refused({"run", "--input", "normal", "--scale-k", call.k_scale}, 2,
+                 "--scale-k was not expected: the input is 'normal', not files of tensors");
+  expect_refused({"run", "--scale-v", call.k_scale}, 2, "--scale-v was not expected without --input");
+  expect_refused({"run", "--input", call.stored, "--scale-q", "s.txt"}, 2, "--scale-q: scale 's.txt' is not understood");
+  expect_refused({"kv", call.stored, "--scale-k", call.scratch / "none.npy"}, 1, "none.npy: cannot be opened");
+  expect_refused({"judge", "--input", call.stored, "--o", call.stored + ":q", "--scale-o", "x"}, 2,
+                 "--scale-o: scale 'x' is not understood");
+  expect_refused(
+      {"judge", "--input", call.stored, "--o", call.stored + ":q", "--scale-k", call.k_scale, "--json", call.k_scale}, 2,
+      "--json writes this file, too");
+}
+
+}  // namespace
+}  // namespace attoscope::testing
