@@ -96,6 +96,16 @@ class Commands(Case):
         tensors, _ = read_safetensors(file)
         self.assertEqual((sorted(tensors), tensors["o"]), (["k", "o", "q"], ("BF16", [2, 2], b"abcdefgh")))
 
+    def test_scales_are_kept_beside_the_tensors(self):
+        file = os.path.join(self.folder, "case.safetensors")
+        words = self.command(ONE, ONE, FakeTorch("int8", (2, 2), b"abcd"), ONE, scales={"k": 0.5, "v": "v_scale.npy"}, save=file)
+        self.assertIn(f"--scale-k={file}:k_scale", words)
+        self.assertIn("--scale-v=v_scale.npy", words)
+        tensors, _ = read_safetensors(file)
+        self.assertEqual((tensors["k"], tensors["k_scale"][:2]), (("I8", [2, 2], b"abcd"), ("F64", [1])))
+        self.assertIn("expected q, k, v or o", self.sentence_of(attoscope.BadOption, attoscope.judge, ONE, ONE, ONE, ONE, scales={"p": 1.0}))
+        self.assertIn("save", self.sentence_of(attoscope.BadOption, attoscope.judge(ONE, ONE, ONE, ONE, scales={"k": 1.0}).view))
+
     def test_reports(self):
         page = "<html><b>\"quoted\" & more</b></html>"
         self.set(STAND_IN_REPORT=page)
@@ -130,6 +140,14 @@ class Program(Case):
         found = attoscope.judge(self.o, self.q, self.k, self.v, mask="causal")
         self.assertTrue(found.ok, str(found))
         self.assertEqual((found.json["attoscope"], found.json["n"], len(found.table)), (attoscope.__version__, 48, 1))
+
+    def test_stored_keys_are_multiplied_by_their_scales(self):
+        scales = [0.25 * (i % 3 + 1) for i in range(48)]  # of each token
+        stored = [[float(round(x / scale)) for x in row] for row, scale in zip(self.k, scales)]
+        k = [[x * scale for x in row] for row, scale in zip(stored, scales)]
+        o = plain_attention(self.q, k, self.v, "causal")
+        self.assertTrue(attoscope.judge(o, self.q, stored, self.v, mask="causal", scales={"k": scales}).ok)
+        self.assertFalse(attoscope.judge(o, self.q, stored, self.v, mask="causal").ok)
 
     def test_a_forgotten_mask_is_wrong(self):
         with self.assertRaises(AssertionError) as caught:

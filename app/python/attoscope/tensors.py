@@ -20,9 +20,11 @@ ELEMENT_TYPES = {
     "bfloat16": ("BF16", 2),
     "float8_e4m3fn": ("F8_E4M3", 1),
     "float8_e5m2": ("F8_E5M2", 1),
+    "int8": ("I8", 1),
+    "uint8": ("U8", 1),
 }
 _BUFFER_FORMATS = {"d": "float64", "f": "float32", "e": "float16"}
-_EXPECTED = "float64, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2"
+_EXPECTED = "float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2, int8 or uint8"
 
 
 class Tensor(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 import html
 import os
 import sys
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .errors import BadOption, CouldNotRun, DeadLink
 from .program import is_file_name, json_of, options_of, run_program, temporary_folder
@@ -116,6 +116,7 @@ def judge(
     like: Optional[str] = None,
     head: Optional[int] = None,
     layout: Optional[str] = None,
+    scales: Optional[Mapping[str, Any]] = None,
     threads: Optional[int] = None,
     save: "os.PathLike[str] | str | None" = None,
     report: "os.PathLike[str] | str | bool | None" = None,
@@ -129,6 +130,9 @@ def judge(
     None. `format` is what the kernel rounds P to ("bf16"; without it the type of Q). `policy` and `like` name the rounding policy or
     the whole kernel that it is (`attoscope presets` lists them).
 
+    `scales` holds what stored tensors are multiplied by, such as {"k": k_scale, "v": 0.02}: numbers, tensors or names of files,
+    one for all, or one for each head, token, channel or block, as the shape says.
+
     `save` keeps the tensors in that .safetensors file, so that the command of the verdict can be run again. `report` writes an HTML
     page into that file; True keeps it in the verdict alone, which is what a notebook does of itself; False makes none.
 
@@ -139,6 +143,8 @@ def judge(
     given = {"q": q, "k": k, "v": v, "o": o}
     in_memory = {name: tensor_of(value, name) for name, value in given.items() if not is_file_name(value)}
     check_attention(in_memory, layout == "bnhd")
+    multipliers = _scales_of(scales or {})
+    in_memory.update({name: tensor_of(value, name) for name, value in multipliers.items() if not is_file_name(value)})
     asked = _in_notebook() if report is None else report
     if save is None and in_memory and report is None and asked:
         save = _case_file()
@@ -148,12 +154,26 @@ def judge(
         if in_memory:
             save_safetensors(tensors_file, in_memory)
         kept = not in_memory or save is not None
-        places = {name: f"{tensors_file}:{name}" if name in in_memory else _path(value) for name, value in given.items()}
-        words = options_of({**places, **options, "report": page, "unsaved": not kept})
+        places = {name: f"{tensors_file}:{name}" if name in in_memory else _path(value)
+                  for name, value in {**given, **multipliers}.items()}
+        words = options_of({**{_option_of(name): place for name, place in places.items()}, **options, "report": page, "unsaved": not kept})
         answer = run_program(["judge", "--json=-", "--quiet", *words], good=(0, WRONG))
         found = json_of(answer)
         _check(found, answer.code)
-        return Verdict(found, _text_of(page) if page else None, lambda: _view(found, given, options), kept)
+        return Verdict(found, _text_of(page) if page else None, lambda: _view(found, {**given, **multipliers}, options, kept), kept)
+
+
+def _scales_of(scales: Mapping[str, Any]) -> Dict[str, Any]:
+    """{"k": 0.5} as {"k_scale": [0.5]}."""
+    for name in scales:
+        if name not in ("q", "k", "v", "o"):
+            raise BadOption(f"scales has {name!r}, expected q, k, v or o")
+    return {f"{name}_scale": [value] if isinstance(value, (int, float)) else value for name, value in scales.items()}
+
+
+def _option_of(name: str) -> str:
+    """k_scale is given by --scale-k."""
+    return "scale_" + name[0] if name.endswith("_scale") else name
 
 
 def _case_file() -> str:
@@ -171,9 +191,11 @@ def _case_file() -> str:
 _cases: List[str] = []
 
 
-def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any]) -> str:
+def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any], kept: bool) -> str:
     """The tensors that were judged, in the window."""
-    if any(is_file_name(value) for value in given.values()):
+    if len(given) > 4 and not kept:
+        raise BadOption("the window cannot show tensors whose scales are in no file: give judge a file for save")
+    if len(given) > 4 or any(is_file_name(value) for value in given.values()):
         if not found.get("link"):
             raise BadOption("the window cannot show these files: call attoscope.view with the tensors")
         run_program(["open", str(found["link"])], failure=DeadLink)
