@@ -64,7 +64,7 @@ class Answers(Case):
 
     def test_bad_tensors_never_reach_the_program(self):
         self.stand_in(ROUNDED)
-        for o in ([[1.0]], [[1, 2, 3], [4, 5, 6]], None, FakeTorch("int8", (2, 2), b"abcd")):
+        for o in ([[1.0]], [[1, 2, 3], [4, 5, 6]], None, FakeTorch("int64", (1, 1), b"12345678")):
             self.sentence_of(attoscope.BadTensor, attoscope.judge, o, ONE, ONE, ONE)
         self.assertEqual(self.commands(), [])
 

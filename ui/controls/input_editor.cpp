@@ -18,6 +18,7 @@
 #include "ui/widgets/path_prompt.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope {
 
@@ -47,9 +48,8 @@ constexpr std::array<Choice, 4> masks{{
      "output is 0."},
 }};
 
-std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 std::string stem(const std::string& path) {
-  const std::string name = file_name(path);
+  const std::string name = shown_file(path);
   return name.substr(0, name.find_last_of('.'));
 }
 
@@ -104,7 +104,7 @@ bool input_combo(Problem& problem, const PanelInput& in, float width) {
     ImGui::Separator();
     const bool other = !input.file.empty() && input.file != in.choices.example_file;
     if (!in.choices.example_file.empty()) {
-      if (ImGui::Selectable((file_name(in.choices.example_file) + "###example").c_str(), from_file && !other)) {
+      if (ImGui::Selectable((shown_file(in.choices.example_file) + "###example").c_str(), from_file && !other)) {
         choose_tensors(problem, in.choices.example_file, 0,
                        in.choices.tensors.file == in.choices.example_file ? &in.choices.tensors : nullptr);
         problem.mask.kind = Mask::Kind::causal;
@@ -113,7 +113,7 @@ bool input_combo(Problem& problem, const PanelInput& in, float width) {
       explain("Captured attention of a real language model, shipped with the program. Its mask is causal.");
     }
     if (other) {
-      if (ImGui::Selectable((file_name(input.file) + "###loaded").c_str(), from_file) && !from_file) {
+      if (ImGui::Selectable((shown_file(input.file) + "###loaded").c_str(), from_file) && !from_file) {
         choose_tensors(problem, std::string(input.file), input.index, nullptr);
         changed = true;
       }

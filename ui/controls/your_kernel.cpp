@@ -27,11 +27,9 @@ constexpr std::array<Choice, 3> places{{
     {"off", "a and b are both computed; the file stays loaded."},
 }};
 
-std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-
 /// "o.npy : 3 · BF16"
 std::string title_of(const KernelOutput& o) {
-  return file_name(o.file) + (o.index > 0 ? fmt::format(" : {}", o.index) : "") + (o.type.empty() ? "" : " · " + o.type);
+  return shown_file(o.file) + (o.index > 0 ? fmt::format(" : {}", o.index) : "") + (o.type.empty() ? "" : " · " + o.type);
 }
 
 void ask_for(const std::string& spec, const Experiment& e, Requests& requests) {
@@ -103,7 +101,7 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
   const WithField f(Face::label);
   if (begin_combo("##kernel", fitted(Face::label, preview, width - px(36)), width)) {
     if (offered) {
-      if (ImGui::Selectable(("O of " + file_name(in.choices.tensors.file) + "###offered").c_str()))
+      if (ImGui::Selectable(("O of " + shown_file(in.choices.tensors.file) + "###offered").c_str()))
         ask_for(in.choices.tensors.file + fmt::format(":{}", input.index), e, requests);
       explain("The file of Q, K, V holds an output, too.");
     }

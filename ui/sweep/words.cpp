@@ -105,7 +105,7 @@ std::string method_text(const Method& m) {
 
 std::string input_text(const Input& input) {
   if (input.kind != InputKind::tensors) return std::string(name(input.kind));
-  return input.file.substr(input.file.find_last_of('/') + 1) + fmt::format(" head {}", input.index);
+  return shown_file(input.file) + fmt::format(" head {}", input.index);
 }
 
 }  // namespace

@@ -208,4 +208,11 @@ std::string hardware_lines(const Result& r) {
 
 std::string rows_text(const Result& r) { return fmt::format("{} of {} rows", r.rows.size(), r.experiment.problem.n); }
 
+std::string shown_file(const std::string& files) {
+  std::size_t end = files.size();
+  for (const char* const scale : {",q_scale=", ",k_scale=", ",v_scale=", ",o_scale="}) end = std::min(end, files.find(scale));
+  const std::string plain = files.substr(0, end);
+  return plain.substr(plain.find_last_of('/') + 1);
+}
+
 }  // namespace attoscope

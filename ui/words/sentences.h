@@ -11,6 +11,10 @@ namespace attoscope {
 struct Experiment;
 struct Result;
 
+/// The name of the last of some files, without their folders and without the scales behind them: "qkv.safetensors" of
+/// "/a/qkv.safetensors,k_scale=/b/s.npy".
+std::string shown_file(const std::string& files);
+
 /// What a and b are called: "flash2" and "three-pass"; where both are one algorithm, with the first thing that tells them
 /// apart: "flash2 hw" and "flash2 tile", "flash4 tau 8" and "flash4 tau 0"; "a" and "b" where nothing does.
 struct MethodNames {

@@ -8,6 +8,7 @@
 #include "app/session/session.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
+#include "ui/words/sentences.h"
 
 namespace attoscope::testing {
 namespace {
@@ -223,6 +224,11 @@ void good_drops(Hand& hand) {
              "nothing to complain about: " + hand.stage.panel_input().messages.error);
 }
 
+void files_with_scales(Hand& hand) {
+  hand.check(shown_file("/a/qkv.safetensors,k_scale=/b/s.npy") == "qkv.safetensors", "scales are no part of the name");
+  hand.check(shown_file("/a/q.npy,/a/k.npy,/a/v.npy") == "v.npy", "the last file is shown");
+}
+
 constexpr std::array cases{
     Case{"input", "every kind", kinds},
     Case{"input", "masks", masks},
@@ -235,6 +241,7 @@ constexpr std::array cases{
     Case{"input", "typed files", typed_files},
     Case{"input", "bad drops", bad_drops},
     Case{"input", "good drops", good_drops},
+    Case{"input", "files with scales", files_with_scales},
 };
 
 }  // namespace
