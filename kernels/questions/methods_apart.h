@@ -4,20 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "kernels/compute.h"
+#include "kernels/questions/parting_tile.h"
 
 namespace attoscope {
 
 struct Result;
-
-/// The first tile of keys in which two methods have other bits in one row.
-struct PartingTile {
-  int tile = 0, tiles = 0;      ///< its place among all tiles of keys, from 0
-  int first_key = 0, keys = 0;  ///< that the row sees in it, as they are stored
-  std::string_view quantity;    ///< the first that differs, in the order of the recurrence: "S", "m", "P", "l" or "O"
-};
 
 struct MethodsApart {
   std::int64_t numbers = 0, differing = 0;  ///< of O; every NaN counts as one
@@ -28,8 +21,11 @@ struct MethodsApart {
   std::string why_no_tile{};             ///< why there is none though a number differs: one sentence
 };
 
-/// Counts the numbers of an answer in which a and b differ, and runs the first such row of both tile by tile. Throws as
-/// `compute` does where it is cancelled.
+/// How many numbers of the i-th computed row of an answer have other bits in a than in b; every NaN counts as one.
+std::int64_t differing_in_row(const Result& answer, std::size_t i);
+/// Counts them in all rows; no row is run again.
+MethodsApart counted_apart(const Result& answer);
+/// Counts them, and runs the first such row of both tile by tile. Throws as `compute` does where it is cancelled.
 MethodsApart methods_apart(const Result& answer, const Options& options = {});
 
 }  // namespace attoscope

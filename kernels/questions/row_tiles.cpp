@@ -52,13 +52,12 @@ void second_pass(const Job<T>& job, int row, std::vector<RowTile<T>>& tiles) {
     }
 }
 
-/// The inputs as rounded for everybody: a's.
+}  // namespace
+
 template <class T>
 Operands<T> common_operands(const Experiment& e, const StopSign& stop) {
   return operands<T>(*raw_inputs(e.problem, stop), e.a.precision[Step::input], e.format, e.problem.seed, stop);
 }
-
-}  // namespace
 
 template <class T>
 RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop) {
@@ -99,6 +98,8 @@ SingleRowRuns<T>::SingleRowRuns(const Experiment& e, const StopSign& stop) : ope
   golden_.v = inputs_->v.data();
 }
 
+template Operands<float> common_operands(const Experiment&, const StopSign&);
+template Operands<double> common_operands(const Experiment&, const StopSign&);
 template class MethodRows<float>;
 template class MethodRows<double>;
 template class SingleRowRuns<float>;

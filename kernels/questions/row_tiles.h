@@ -36,6 +36,10 @@ RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop);
 template <class T>
 std::vector<RowTile<T>> row_tiles(const Job<T>& job, int row, const StopSign& stop);
 
+/// The inputs as rounded for everybody: by a's input step.
+template <class T>
+Operands<T> common_operands(const Experiment& experiment, const StopSign& stop);
+
 /// Method a or b of an experiment, ready to run row by row.
 template <class T>
 class MethodRows {
@@ -67,6 +71,8 @@ class SingleRowRuns {
   Job<double> golden_;
 };
 
+extern template Operands<float> common_operands(const Experiment&, const StopSign&);
+extern template Operands<double> common_operands(const Experiment&, const StopSign&);
 extern template class MethodRows<float>;
 extern template class MethodRows<double>;
 extern template class SingleRowRuns<float>;

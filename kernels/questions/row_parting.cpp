@@ -1,0 +1,94 @@
+#include "kernels/questions/row_parting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace attoscope {
+namespace {
+
+template <class T>
+bool all_same(const std::vector<T>& x, const std::vector<T>& y) {
+  return std::ranges::equal(x, y, same_bits_of<T>);
+}
+
+/// The first quantity of the states after two tiles that differs; "": none. `same_tile`: they are of one tile, too.
+template <class T>
+std::string_view differing(const RowTile<T>& a, const RowTile<T>& b, bool same_tile) {
+  if (same_tile && !all_same(a.S, b.S)) return "S";
+  if (!same_bits_of(a.m, b.m)) return "m";
+  if (same_tile && !all_same(a.P, b.P)) return "P";
+  if (!same_bits_of(a.l, b.l)) return "l";
+  return all_same(a.O, b.O) ? "" : "O";
+}
+
+template <class T>
+bool same_keys(const RowTile<T>& a, const RowTile<T>& b) {
+  return a.tile == b.tile && a.first_key == b.first_key && a.S.size() == b.S.size() && a.restarts == b.restarts;
+}
+
+/// The keys of each state, in the problem's order.
+template <class T>
+std::vector<Keys> keys_of_states(const TiledRow<T>& row) {
+  std::vector<Keys> seen;
+  int first = 0;
+  for (const RowTile<T>& tile : row.tiles) {
+    if (tile.restarts) first = std::max(tile.first_key, row.visible.first);
+    const int end = std::min(tile.first_key + static_cast<int>(tile.S.size()), row.visible.end);
+    seen.push_back(row.reversed ? Keys{row.keys - end, row.keys - first} : Keys{first, end});
+  }
+  return seen;
+}
+
+}  // namespace
+
+template <class T>
+bool same_bits_of(T x, T y) {
+  return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
+}
+
+template <class T>
+TiledRow<T> tiled_row(const Job<T>& job, int row, const StopSign& stop) {
+  return {row_tiles(job, row, stop), job.keys_of(row), job.n, job.reversed};
+}
+
+template <class T>
+bool same_tiles(const TiledRow<T>& x, const TiledRow<T>& y) {
+  return x.reversed == y.reversed && std::ranges::equal(x.tiles, y.tiles, same_keys<T>);
+}
+
+template <class T>
+RowParting row_parting(const TiledRow<T>& row, const TiledRow<T>& other) {
+  const std::vector<Keys> seen = keys_of_states(row), others = keys_of_states(other);
+  std::map<std::pair<int, int>, const RowTile<T>*> states;
+  for (std::size_t i = 0; i < seen.size(); ++i) states[{seen[i].first, seen[i].end}] = &row.tiles[i];
+  RowParting found;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const auto state = states.find({others[i].first, others[i].end});
+    if (state == states.end()) continue;
+    ++found.common;
+    const RowTile<T>&a = *state->second, &b = other.tiles[i];
+    const std::string_view quantity = differing(a, b, row.reversed == other.reversed && same_keys(a, b));
+    if (quantity.empty()) continue;
+    found.parting = {.tile = b.tile,
+                     .tiles = static_cast<int>(others.size()),
+                     .first_key = b.first_key,
+                     .keys = static_cast<int>(b.S.size()),
+                     .quantity = quantity};
+    found.seen = others[i];
+    return found;
+  }
+  return found;
+}
+
+template bool same_bits_of(float, float);
+template bool same_bits_of(double, double);
+template TiledRow<float> tiled_row(const Job<float>&, int, const StopSign&);
+template TiledRow<double> tiled_row(const Job<double>&, int, const StopSign&);
+template bool same_tiles(const TiledRow<float>&, const TiledRow<float>&);
+template bool same_tiles(const TiledRow<double>&, const TiledRow<double>&);
+template RowParting row_parting(const TiledRow<float>&, const TiledRow<float>&);
+template RowParting row_parting(const TiledRow<double>&, const TiledRow<double>&);
+
+}  // namespace attoscope

@@ -1,0 +1,46 @@
+/// Where two runs of a row part. The state after a tile (m, l and O) is of the keys that its run has seen; states of the same
+/// keys are compared, whatever the tiles are.
+#pragma once
+
+#include <vector>
+
+#include "kernels/experiment/mask.h"
+#include "kernels/questions/parting_tile.h"
+#include "kernels/questions/row_tiles.h"
+
+namespace attoscope {
+
+/// True if x and y are the same bits, or both NaN.
+template <class T>
+bool same_bits_of(T x, T y);
+
+/// One run of a row, all tiles.
+template <class T>
+struct TiledRow {
+  std::vector<RowTile<T>> tiles;
+  Keys visible;           ///< of the row, as stored
+  int keys = 0;           ///< of the problem
+  bool reversed = false;  ///< stored from the last key to the first
+};
+template <class T>
+TiledRow<T> tiled_row(const Job<T>& job, int row, const StopSign& stop);
+
+/// True if both take the same keys in the same tiles, in the same order.
+template <class T>
+bool same_tiles(const TiledRow<T>& x, const TiledRow<T>& y);
+
+/// The first state of `other`, tile by tile, that has other bits than that of `row` of the same keys. Where a tile is one of
+/// both, their S and P are compared, too.
+template <class T>
+RowParting row_parting(const TiledRow<T>& row, const TiledRow<T>& other);
+
+extern template bool same_bits_of(float, float);
+extern template bool same_bits_of(double, double);
+extern template TiledRow<float> tiled_row(const Job<float>&, int, const StopSign&);
+extern template TiledRow<double> tiled_row(const Job<double>&, int, const StopSign&);
+extern template bool same_tiles(const TiledRow<float>&, const TiledRow<float>&);
+extern template bool same_tiles(const TiledRow<double>&, const TiledRow<double>&);
+extern template RowParting row_parting(const TiledRow<float>&, const TiledRow<float>&);
+extern template RowParting row_parting(const TiledRow<double>&, const TiledRow<double>&);
+
+}  // namespace attoscope
