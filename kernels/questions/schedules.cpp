@@ -1,0 +1,86 @@
+#include "kernels/questions/schedules.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "kernels/experiment/experiment.h"
+#include "kernels/experiment/rules.h"
+
+namespace attoscope {
+namespace {
+
+constexpr std::array usual_splits{1, 2, 4, 8, 16, 32, 64};
+constexpr std::array usual_tiles{32, 64, 128};
+
+bool may_split(const Method& m) { return m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::split_kv; }
+/// three_pass takes all keys at once.
+bool has_tiles(const Method& m) { return m.algorithm != Algorithm::three_pass; }
+
+/// `first`, then those of `others`, each once and only if it is accepted.
+template <class T, class Others, class Accepts>
+std::vector<T> accepted(T first, const Others& others, Accepts accepts) {
+  std::vector<T> values;
+  if (accepts(first)) values.push_back(first);
+  for (const T& x : others)
+    if (x != first && accepts(x)) values.push_back(x);
+  return values;
+}
+
+std::vector<int> tiles_of(const Method& m, int keys, const ScheduleLists& lists) {
+  if (!lists.block_k.empty()) return lists.block_k;
+  return accepted(m.block_k, usual_tiles, [&](int x) { return x == m.block_k || (has_tiles(m) && x <= keys); });
+}
+
+/// Those of a tile size; of a list that was given, all.
+std::vector<int> splits_of(const Method& m, int keys, int block_k, const ScheduleLists& lists) {
+  if (!lists.splits.empty()) return lists.splits;
+  const int own = schedule_of(m).splits;
+  return accepted(own, usual_splits, [&](int x) {
+    const bool is_own = x == own && block_k == m.block_k, fits = x <= tile_count(keys, block_k);
+    return is_own || (fits && (x == 1 || may_split(m)));
+  });
+}
+
+std::vector<bool> orders_of(const Method& m, const ScheduleLists& lists) {
+  if (!lists.reverse_keys.empty()) return lists.reverse_keys;
+  return {m.reverse_keys, !m.reverse_keys};
+}
+
+void add(std::vector<Schedule>& all, const Schedule& s) {
+  if (std::ranges::find(all, s) == all.end()) all.push_back(s);
+}
+
+}  // namespace
+
+Schedule schedule_of(const Method& m) {
+  return {m.algorithm == Algorithm::split_kv ? m.splits : 1, m.block_k, m.reverse_keys, m.accumulator};
+}
+
+Method with_schedule(Method m, const Schedule& s) {
+  if (may_split(m)) m.algorithm = s.splits > 1 ? Algorithm::split_kv : Algorithm::flash2;
+  if (s.splits > 1) m.splits = s.splits;
+  m.block_k = s.block_k;
+  m.reverse_keys = s.reverse_keys;
+  m.accumulator = s.accumulator;
+  return m;
+}
+
+std::string why_no_schedules(const Method& m, const ScheduleLists& lists) {
+  const std::string now = "method a is " + std::string(name(m.algorithm));
+  if (!is_emulated(m.algorithm)) return now + ", expected an algorithm that is emulated";
+  if (!lists.block_k.empty() && !has_tiles(m)) return now + ", which takes all keys at once, expected an algorithm with tiles";
+  const bool splits = std::ranges::any_of(lists.splits, [](int x) { return x > 1; });
+  return splits && !may_split(m) ? now + ", which has no splits, expected flash2 or split_kv" : "";
+}
+
+std::vector<Schedule> schedules(const Method& m, const Problem& p, const ScheduleLists& lists) {
+  if (const std::string why = why_no_schedules(m, lists); !why.empty()) throw std::invalid_argument(why);
+  std::vector<Schedule> all;
+  for (const bool reverse : orders_of(m, lists))
+    for (const int block_k : tiles_of(m, key_count(p), lists))
+      for (const int splits : splits_of(m, key_count(p), block_k, lists)) add(all, {splits, block_k, reverse, m.accumulator});
+  return all;
+}
+
+}  // namespace attoscope

@@ -1,0 +1,45 @@
+/// Schedules: how a kernel cuts the keys of a row, which serving engines choose by the size of the batch.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/experiment/method.h"
+
+namespace attoscope {
+
+struct Problem;
+
+/// What may change from one batch size to another while the kernel rounds at the same places.
+struct Schedule {
+  int splits = 1;    ///< runs of equally many tiles, merged by their log-sum-exp; 1: no merge
+  int block_k = 64;  ///< keys of a tile
+  bool reverse_keys = false;
+  Accumulators accumulator{};
+
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+};
+
+/// "forward" or "reverse".
+constexpr std::string_view order_name(const Schedule& s) { return s.reverse_keys ? "reverse" : "forward"; }
+
+/// How the method cuts the keys by itself.
+Schedule schedule_of(const Method& m);
+/// The method under another schedule. With splits it is split_kv, without flash2; any other algorithm stays.
+Method with_schedule(Method m, const Schedule& s);
+/// Values of which all combinations are schedules; empty lists: the usual ones, the method's own first.
+struct ScheduleLists {
+  std::vector<int> splits{}, block_k{};
+  std::vector<bool> reverse_keys{};
+};
+
+/// Why the method cannot have schedules, or not those of the lists: half a sentence that says what is expected; "": it can.
+std::string why_no_schedules(const Method& m, const ScheduleLists& lists = {});
+
+/// All combinations, that of the first values first. Usual splits are 1, 2, 4, ... 64 with a tile for each, usual tiles 32, 64
+/// and 128 keys; what the method does not have, and what would be the same schedule twice, is left out. Throws
+/// std::invalid_argument where there is a reason against them.
+std::vector<Schedule> schedules(const Method& m, const Problem& p, const ScheduleLists& lists = {});
+
+}  // namespace attoscope

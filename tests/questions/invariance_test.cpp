@@ -1,0 +1,299 @@
+// One method under several schedules: the counts are those of outputs that were computed one by one, and a row parts in the
+// tile in which the cause lies.
+#include "kernels/questions/invariance.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/experiment/csv_text.h"
+#include "kernels/experiment/presets.h"
+#include "kernels/experiment/result.h"
+#include "kernels/questions/invariance_words.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// One query over many keys; a is flash2 with 64 keys a tile.
+Experiment decode(int keys, const char* rounding = "hw") {
+  Experiment e;
+  e.problem.n = 1;
+  e.problem.n_k = keys;
+  e.problem.d = 16;
+  e.problem.d_v = 8;
+  e.a.precision = policy(rounding).precision;
+  return e;
+}
+
+/// A method under a schedule, written without the functions under test.
+Method by_hand(Method m, const Schedule& s) {
+  m.algorithm = s.splits == 1 ? Algorithm::flash2 : Algorithm::split_kv;
+  m.splits = s.splits == 1 ? m.splits : s.splits;
+  m.block_k = s.block_k;
+  m.reverse_keys = s.reverse_keys;
+  return m;
+}
+
+Result computed_alone(const Experiment& e, const Schedule& s) {
+  Experiment own = e;
+  own.b = own.a = by_hand(e.a, s);
+  return compute(own);
+}
+
+std::int64_t differing(const Matrix& x, const Matrix& y, int first_row, int rows) {
+  std::int64_t count = 0;
+  for (int i = first_row * x.cols; i < (first_row + rows) * x.cols; ++i)
+    count += std::memcmp(&x.values[static_cast<std::size_t>(i)], &y.values[static_cast<std::size_t>(i)], sizeof(double)) != 0;
+  return count;
+}
+
+/// The answer's numbers are those of outputs computed one by one; returns how many schedules had other bits.
+int expect_as_computed_alone(const Experiment& e) {
+  const Invariance found = invariance(e);
+  const Result reference = computed_alone(e, found.runs[0].schedule);
+  const auto row = static_cast<int>(std::ranges::find(reference.rows, found.row) - reference.rows.begin());
+  std::set<std::uint64_t> digests;
+  int other = 0;
+  for (const ScheduleRun& run : found.runs) {
+    const Result alone = computed_alone(e, run.schedule);
+    SCOPED_TRACE(schedule_text(run.schedule));
+    EXPECT_EQ(run.digest, alone.digests.a);
+    EXPECT_EQ(run.differing, differing(reference.a, alone.a, 0, reference.a.rows));
+    EXPECT_EQ(run.differing_in_row, differing(reference.a, alone.a, row, 1));
+    EXPECT_EQ(run.max_error, alone.a_error.max_abs);
+    EXPECT_EQ(run.same_bits(), alone.digests.a == reference.digests.a);
+    EXPECT_EQ(run.place == PartingPlace::nowhere, run.differing_in_row == 0);
+    EXPECT_EQ(run.max_ulp > 0, run.differing > 0);
+    digests.insert(run.digest);
+    other += !run.same_bits();
+  }
+  EXPECT_EQ(found.groups.size(), digests.size());
+  return other;
+}
+
+TEST(Invariance, EveryScheduleIsAsComputedAlone) {
+  EXPECT_GT(expect_as_computed_alone(decode(300, "eager")), 0);
+  EXPECT_GT(expect_as_computed_alone(decode(257, "exact")), 0);
+  Experiment rows = decode(200, "tile");
+  rows.problem.n = 70;
+  rows.problem.mask.kind = Mask::Kind::causal;
+  rows.problem.traced_row = 41;
+  EXPECT_GT(expect_as_computed_alone(rows), 0);
+  rows.problem.rows = 9;
+  EXPECT_GT(expect_as_computed_alone(rows), 0);
+}
+
+TEST(Invariance, WorksInDoubleAndWithTensorCores) {
+  Experiment wide = decode(200, "all_tile");
+  wide.format = fp64;
+  EXPECT_GT(expect_as_computed_alone(wide), 0);
+  Experiment cores = decode(256);
+  cores.format = fp16;
+  cores.a.precision[Step::output] = exact;  // which would hide small differences
+  cores.a.accumulator = {Accumulator::h100, Accumulator::h100};
+  EXPECT_GT(expect_as_computed_alone(cores), 0);
+}
+
+TEST(Invariance, LargestUlpsAreThoseOfTheDifference) {
+  const Experiment e = decode(256, "eager");
+  const Invariance found = invariance(e);
+  const Schedule& other = found.runs.back().schedule;
+  Experiment pair = e;
+  pair.b = by_hand(e.a, other);
+  EXPECT_EQ(found.runs.back().max_ulp, compute(pair).a_minus_b.max_ulp);
+}
+
+/// Values of V for 256 keys of which every sum is exact, and every mean of equally many keys; P is 1 everywhere.
+Experiment exact_sums() {
+  Experiment e = decode(256, "exact");
+  e.format = fp32;
+  Tensors t = Tensors::shaped({1, 256, 16, 8});
+  t.q.assign(16, 0);
+  t.k.assign(256 * 16, 1);
+  for (int i = 0; i < 256 * 8; ++i) t.v.push_back(i * 7 % 33 - 16);
+  e.problem.input = testing::given(std::move(t));
+  return e;
+}
+
+TEST(Invariance, ExactSumsGiveTheSameBitsInAnyOrder) {
+  const Invariance found = invariance(exact_sums());
+  EXPECT_EQ(found.runs.size(), 18u);  // splits 1 to 8, 1 to 4 and 1 and 2, both orders
+  for (const ScheduleRun& run : found.runs) {
+    EXPECT_TRUE(run.same_bits()) << schedule_text(run.schedule);
+    EXPECT_EQ(parting_text(run), "");
+  }
+  EXPECT_THAT(found.groups, ::testing::SizeIs(1));
+  EXPECT_THAT(invariance_sentence(found),
+              StartsWith("On these tensors all 18 schedules give the same bits and may be mixed: "));
+}
+
+/// The same, but for the keys 64 .. 127, whose sum depends on where it is cut.
+Experiment inexact_tile() {
+  Experiment e = exact_sums();
+  Tensors t = *e.problem.input.tensors;
+  for (int key = 64; key < 128; ++key)
+    for (int c = 0; c < 8; ++c) t.v[static_cast<std::size_t>(key * 8 + c)] = key == 64 ? 0x1p24 : key == 127 ? -0x1p24 : 1;
+  e.problem.input = testing::given(std::move(t));
+  return e;
+}
+
+const ScheduleRun& run_under(const Invariance& found, int splits, int block_k, bool reverse_keys = false) {
+  for (const ScheduleRun& run : found.runs)
+    if (run.schedule.splits == splits && run.schedule.block_k == block_k && run.schedule.reverse_keys == reverse_keys)
+      return run;
+  throw std::runtime_error("no such schedule");
+}
+
+TEST(Invariance, RowPartsInTheTileInWhichTheSumsDiffer) {
+  const Invariance found = invariance(inexact_tile());
+  const ScheduleRun& half = run_under(found, 1, 32);
+  EXPECT_EQ(half.differing_in_row, 8);
+  ASSERT_EQ(half.place, PartingPlace::tile);
+  EXPECT_EQ(half.parting.parting->tile, 3);
+  EXPECT_EQ(half.parting.parting->quantity, "O");
+  EXPECT_EQ(half.parting.seen.first, 0);
+  EXPECT_EQ(half.parting.seen.end, 128);
+  EXPECT_EQ(half.parting.common, 2) << "after 64 keys, and after 128";
+  EXPECT_EQ(parting_text(half), "O after tile 3, keys 0 .. 127");
+  EXPECT_TRUE(run_under(found, 4, 64).same_bits()) << "a run is the tile itself, and their means add up exactly";
+}
+
+TEST(Invariance, MergeAloneAndReversedKeysAreSaid) {
+  const Invariance found = invariance(decode(512, "exact"));
+  const ScheduleRun& halves = run_under(found, 2, 64);
+  EXPECT_GT(halves.differing_in_row, 0);
+  EXPECT_EQ(halves.place, PartingPlace::merge);
+  EXPECT_EQ(halves.parting.common, 4) << "the first run";
+  EXPECT_EQ(parting_text(halves), "only in the merge of splits");
+  const ScheduleRun& reversed = run_under(found, 1, 64, true);
+  ASSERT_EQ(reversed.place, PartingPlace::tile);
+  EXPECT_EQ(reversed.parting.common, 1) << "the state of all keys";
+  EXPECT_EQ(reversed.parting.seen.end - reversed.parting.seen.first, 512);
+  const ScheduleRun& reversed_halves = run_under(found, 2, 64, true);
+  EXPECT_NE(reversed_halves.place, PartingPlace::nowhere);
+}
+
+TEST(Invariance, ASingleSplitIsFlash2AndASplitMethodIsItsOwnReference) {
+  Experiment e = decode(300, "eager");
+  const std::uint64_t flash2 = compute(e).digests.a;
+  e.a.algorithm = Algorithm::split_kv;
+  e.a.splits = 1;
+  EXPECT_EQ(compute(e).digests.a, flash2);
+  EXPECT_EQ(invariance(e).runs[0].digest, flash2);
+  e.a.splits = 4;
+  const Invariance found = invariance(e);
+  EXPECT_EQ(found.runs[0].schedule.splits, 4);
+  EXPECT_EQ(found.runs[0].digest, compute(e).digests.a);
+  EXPECT_EQ(run_under(found, 1, 64).digest, flash2);
+}
+
+TEST(Invariance, NothingDependsOnMethodB) {
+  const Experiment e = decode(200);
+  Experiment other = e;
+  other.b.algorithm = Algorithm::flash4;
+  EXPECT_EQ(invariance_question(e), invariance_question(other));
+}
+
+TEST(Invariance, SentenceSaysWhichMayBeMixedAndNoMore) {
+  const Invariance found = invariance(
+      inexact_tile(),
+      schedules(inexact_tile().a, inexact_tile().problem, {.splits = {1, 4}, .block_k = {64, 32}, .reverse_keys = {false}}));
+  ASSERT_EQ(found.runs.size(), 4u);
+  const std::string said = invariance_sentence(found);
+  EXPECT_THAT(said, AllOf(StartsWith("On these tensors splits 1 and 4 with block_k 64 give the same bits and may be "
+                                     "mixed; the other 2 schedules do not: the nearest, splits "),
+                          HasSubstr(" with block_k 32, differs in 8 of 8 numbers of O by at most ")));
+  Experiment some = decode(200, "exact");
+  some.problem.n = 40;
+  some.problem.rows = 5;
+  EXPECT_THAT(
+      invariance_sentence(invariance(some)),
+      StartsWith("On these tensors, in 5 of 40 rows, no other of 16 schedules gives the bits of splits 1 with block_k 64 "
+                 "forward: the nearest, "));
+}
+
+TEST(Invariance, TableHasALineForEachSchedule) {
+  const Invariance found = invariance(inexact_tile());
+  const auto lines = csv_lines(invariance_csv(found));
+  ASSERT_EQ(lines.size(), 1 + found.runs.size());
+  for (std::size_t i = 0; i < found.runs.size(); ++i) {
+    EXPECT_EQ(lines[i + 1].size(), lines[0].size());
+    EXPECT_EQ(lines[i + 1][0], std::to_string(found.runs[i].schedule.splits));
+    EXPECT_EQ(lines[i + 1][5], std::to_string(group_of(found, i)));
+    EXPECT_EQ(lines[i + 1][6], found.runs[i].same_bits() ? "1" : "0");
+  }
+}
+
+TEST(Invariance, ReportsItsProgressAndStops) {
+  double last = 0;
+  invariance(decode(100), {.progress = [&](double share) { last = std::max(last, share); }, .threads = 1});
+  EXPECT_GT(last, 0.9);
+  EXPECT_LE(last, 1);
+  EXPECT_THROW(invariance(decode(100), {.cancelled = [] { return true; }}), Stopped);
+}
+
+std::vector<std::string> texts(const std::vector<Schedule>& list) {
+  std::vector<std::string> all;
+  for (const Schedule& s : list) all.push_back(schedule_text(s));
+  return all;
+}
+
+TEST(Schedules, UsualOnesFitTheKeys) {
+  Experiment e = decode(100);
+  EXPECT_THAT(texts(schedules(e.a, e.problem)),
+              ::testing::ElementsAre("splits 1 with block_k 64 forward", "splits 2 with block_k 64 forward",
+                                     "splits 1 with block_k 32 forward", "splits 2 with block_k 32 forward",
+                                     "splits 4 with block_k 32 forward", "splits 1 with block_k 64 reverse",
+                                     "splits 2 with block_k 64 reverse", "splits 1 with block_k 32 reverse",
+                                     "splits 2 with block_k 32 reverse", "splits 4 with block_k 32 reverse"));
+  e.problem.n_k = 1 << 16;
+  EXPECT_EQ(schedules(e.a, e.problem).size(), 42u);
+  e.a.block_k = 48;
+  e.a.reverse_keys = true;
+  EXPECT_EQ(schedule_text(schedules(e.a, e.problem)[0]), "splits 1 with block_k 48 reverse");
+  e.problem.n_k = 1;
+  EXPECT_EQ(schedules(e.a, e.problem).size(), 2u);
+}
+
+TEST(Schedules, OtherAlgorithmsHaveNoSplits) {
+  Experiment e = decode(300);
+  e.a.algorithm = Algorithm::three_pass;
+  EXPECT_EQ(schedules(e.a, e.problem).size(), 2u);
+  e.a.algorithm = Algorithm::flash4;
+  EXPECT_EQ(schedules(e.a, e.problem).size(), 6u);
+  const auto refusal = [&](const ScheduleLists& lists) {
+    try {
+      schedules(e.a, e.problem, lists);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal({.splits = {1, 2}}), "method a is flash4, which has no splits, expected flash2 or split_kv");
+  EXPECT_EQ(refusal({.splits = {1}}), "");
+  e.a.algorithm = Algorithm::three_pass;
+  EXPECT_EQ(refusal({.block_k = {8}}),
+            "method a is three_pass, which takes all keys at once, expected an algorithm with tiles");
+  e.a.algorithm = Algorithm::loaded;
+  EXPECT_EQ(refusal({}), "method a is loaded, expected an algorithm that is emulated");
+}
+
+TEST(Schedules, ListsAreTakenAsTheyAreAndEachOnce) {
+  const Experiment e = decode(100);
+  EXPECT_THAT(texts(schedules(e.a, e.problem, {.splits = {8, 1, 8}, .block_k = {128}, .reverse_keys = {true}})),
+              ::testing::ElementsAre("splits 8 with block_k 128 reverse", "splits 1 with block_k 128 reverse"));
+}
+
+}  // namespace
+}  // namespace attoscope
