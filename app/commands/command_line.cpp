@@ -12,6 +12,7 @@
 #include "app/commands/dot_command.h"
 #include "app/commands/figure_command.h"
 #include "app/commands/heads_command.h"
+#include "app/commands/invariance_command.h"
 #include "app/commands/judge_command.h"
 #include "app/commands/kv_command.h"
 #include "app/commands/progress_line.h"
@@ -53,6 +54,7 @@ struct Invocation {
   TrainArguments train;
   FigureArguments figure;
   HeadsArguments heads, kv;
+  InvarianceArguments invariance;
   RenderArguments render;
   LessonsArguments lessons;
   DotArguments dot;
@@ -113,18 +115,24 @@ void add_problem(CLI::App& c, ExperimentOptions& x) {
   add_scales(c, x);
 }
 
-/// `usual`: a's policy where none is named.
-void add_methods(CLI::App& c, ExperimentOptions& x, const std::string& usual = "hw") {
+void add_arithmetic(CLI::App& c, ExperimentOptions& x) {
   begin_group(c, "Arithmetic");
   add_parameter(c, x, parameter("format"));
   add_repeatable(c, "--set", x.set, "one choice on top, such as a.O=fp32, b.P=main/stochastic, b.tau=4");
+}
+
+/// `usual`: a's policy where none is named. `cut`: also how it cuts the keys.
+void add_method_a(CLI::App& c, ExperimentOptions& x, const std::string& usual, bool cut) {
   begin_group(c, "Method a");
   add_parameter(c, x, parameter("algorithm"), "of a: " + listed(algorithm_names) + " (flash2)");
   add_parameter(c, x, parameter("policy"),
                 "where a rounds (see attoscope presets); " + usual + ", or base_eager for three_pass");
   for (const std::string_view key : {"block_q", "block_k", "splits", "tau", "tie_beta", "exponential", "exp2_degree",
                                      "p_exponent", "order", "kahan_l", "reverse_keys"})
-    add_parameter(c, x, *find_parameter(key));
+    if (cut || (key != "block_k" && key != "splits")) add_parameter(c, x, *find_parameter(key));
+}
+
+void add_kernel_of_a(CLI::App& c, ExperimentOptions& x) {
   begin_group(c, "Tensor cores, method a");
   c.add_option("--like", x.like,
                "a whole kernel: tiles, roundings, options and its GPU's sums (see attoscope presets), such as fa3_h100; the "
@@ -134,6 +142,13 @@ void add_methods(CLI::App& c, ExperimentOptions& x, const std::string& usual = "
   for (const std::string_view key : {"scaling.Q", "scaling.K", "scaling.V", "scaling.P", "scaling.hadamard", "scaling.smooth_K",
                                      "scaling.smooth_Q", "scaling.smooth_V", "scaling.smoothed"})
     add_parameter(c, x, *find_parameter(key));
+}
+
+/// `usual`: a's policy where none is named.
+void add_methods(CLI::App& c, ExperimentOptions& x, const std::string& usual = "hw") {
+  add_arithmetic(c, x);
+  add_method_a(c, x, usual, true);
+  add_kernel_of_a(c, x);
   begin_group(c, "Method b");
   add_parameter(c, x, parameter("baseline"));
 }
@@ -431,6 +446,30 @@ void add_kv(CLI::App& app, Invocation& typed) {
   c.callback([&] { typed.command = [&x](std::ostream& out) { kv(x, out, shown_progress(x.quiet)); }; });
 }
 
+void add_invariance(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand(
+      "invariance", "Tell whether bits depend on how the keys are cut, which serving engines choose by the batch");
+  InvarianceArguments& x = typed.invariance;
+  add_problem(c, x);
+  begin_group(c, "Schedules");
+  c.add_option("--splits", x.splits,
+               "runs of tiles, such as 1,2,4; the first is a's own, with which others are compared (1, 2, "
+               "4, ... 64 that fit)");
+  c.add_option("--block-k", x.block_k, "keys of a tile, such as 64,128; the first is a's own (a's, 32, 64, 128 that fit)");
+  c.add_option("--orders", x.orders, "forward,reverse: how the keys are taken; the first is a's own (both)");
+  add_arithmetic(c, x);
+  add_method_a(c, x, "hw", false);
+  add_kernel_of_a(c, x);
+  begin_group(c, "Device");
+  c.add_option("--device", x.device, device_help())->capture_default_str();
+  c.add_option("--threads", x.threads, "0 is all")->capture_default_str();
+  begin_group(c, "Output");
+  c.add_option("--csv", x.csv, "write a line for each schedule to this file, - for standard output");
+  c.add_option("--json", x.json, "the same, and which have equal bits, as JSON");
+  c.add_flag("--quiet", x.quiet, "show no progress (it is shown on terminals only)");
+  c.callback([&] { typed.command = [&x](std::ostream& out) { invariance(x, out, shown_progress(x.quiet)); }; });
+}
+
 void add_open(CLI::App& app, Invocation& typed) {
   CLI::App& c =
       *app.add_subcommand("open", "Show files in the window that runs, or in one that is started, and return at once");
@@ -450,8 +489,8 @@ void open_window_on(const WindowArguments& x) {
     if (!file_like && !std::filesystem::exists(file, error))
       throw std::invalid_argument(
           in_quotes(file) +
-          " is neither a command (run, sweep, train, figure, presets, bench, dot, judge, heads, kv, open, render, "
-          "lessons) nor a session file");
+          " is neither a command (run, sweep, train, figure, presets, bench, dot, judge, heads, kv, invariance, open, "
+          "render, lessons) nor a session file");
   }
   if (x.files.size() == 2 || x.files.size() > 4)
     throw std::invalid_argument(std::to_string(x.files.size()) +
@@ -487,6 +526,7 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   add_judge(app, typed);
   add_heads(app, typed);
   add_kv(app, typed);
+  add_invariance(app, typed);
   add_open(app, typed);
   app.set_version_flag("--version", std::string("attoscope ") + ATTOSCOPE_VERSION, "print the version");
   app.require_subcommand(0, 1);

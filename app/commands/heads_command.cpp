@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "app/commands/progress_line.h"
-#include "app/files/files.h"
 #include "app/files/interrupts.h"
 #include "app/heads/heads.h"
 #include "app/heads/heads_table.h"
@@ -20,13 +19,6 @@
 
 namespace attoscope {
 namespace {
-
-void check_places(const HeadsArguments& x) {
-  for (const auto& [option, file] : {std::pair{"--csv", x.csv}, {"--json", x.json}})
-    if (!file.empty() && file != "-") check_place(option, file);
-  check_distinct({{"--csv", x.csv}, {"--json", x.json}});
-  if (x.csv == "-" && x.json == "-") throw std::invalid_argument("--csv and --json are both -, expected one of them");
-}
 
 /// The experiment that each head is asked, with the file's first head read.
 Experiment base_of(const HeadsArguments& x) {
@@ -61,7 +53,7 @@ class CountedHeads {
 HeadsJob heads_job(const HeadsArguments& x) {
   whole_number("--threads", x.threads, 0, 4096);
   check_device("--device", x.device);
-  check_places(x);
+  check_tables(x);
   const Experiment base = base_of(x);
   CallFiles files(base.problem.input.file);
   const auto kept = std::make_shared<KeptHeads>(x.no_cache ? "" : default_point_cache());
@@ -86,15 +78,6 @@ void run_heads(const HeadsJob& job, const HeadsArguments& x, std::ostream* termi
     throw std::runtime_error(
         fmt::format("stopped after {} of {} heads; nothing was written", found, job.question.heads.size()));
   }
-}
-
-void write_tables(const HeadsArguments& x, const HeadsTables& tables, std::ostream& out) {
-  const std::string csv = x.csv.empty() ? "" : tables.csv(), json = x.json.empty() ? "" : tables.json();
-  StagedFiles written;
-  if (!csv.empty() && x.csv != "-") written.add(x.csv, csv);
-  if (!json.empty() && x.json != "-") written.add(x.json, json);
-  written.commit();
-  out << (x.csv == "-" ? csv : x.json == "-" ? json : tables.report()) << std::flush;
 }
 
 void heads(const HeadsArguments& x, std::ostream& out, std::ostream* terminal) {

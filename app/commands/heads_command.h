@@ -6,17 +6,17 @@
 #include <ostream>
 #include <string>
 
+#include "app/commands/tables.h"
 #include "app/heads/heads.h"
 #include "app/session/experiment_options.h"
 
 namespace attoscope {
 
 /// The options as typed.
-struct HeadsArguments : ExperimentOptions {
+struct HeadsArguments : ExperimentOptions, TableFiles {
   std::string file;  ///< what `--input` would name, without a head
   std::string layer, sort = "a.rel_rms", top = "20";
   std::string device = "cpu", threads = "0";
-  std::string csv, json;  ///< where to write; "" nowhere, "-" to standard output
   bool no_cache = false;
   bool quiet = false;
 };
@@ -39,12 +39,5 @@ HeadsJob heads_job(const HeadsArguments& arguments);
 /// sentence where it was stopped.
 void run_heads(const HeadsJob& job, const HeadsArguments& arguments, std::ostream* terminal,
                const std::function<void(const Options&, const std::function<void()>& done)>& work);
-
-/// The same heads as each kind of table; only those that are wanted are made.
-struct HeadsTables {
-  std::function<std::string()> csv, json, report;
-};
-/// Writes the files that were asked for together, and one table to `out`.
-void write_tables(const HeadsArguments& arguments, const HeadsTables& tables, std::ostream& out);
 
 }  // namespace attoscope

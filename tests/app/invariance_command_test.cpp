@@ -1,0 +1,114 @@
+// `attoscope invariance`: the schedules that are asked for, as `run` answers each, as table, CSV and JSON; and what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/words/numbers.h"
+#include "tests/app/outcome.h"
+#include "tests/support/temporary_directory.h"
+
+namespace attoscope::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// The command for one query over 300 keys, with these options.
+Outcome decode(const std::vector<std::string>& options) {
+  std::vector<std::string> words{"invariance", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager", "--quiet"};
+  words.insert(words.end(), options.begin(), options.end());
+  return attoscope(words);
+}
+
+json answer_of(std::vector<std::string> options) {
+  options.insert(options.end(), {"--json", "-"});
+  const Outcome o = decode(options);
+  EXPECT_EQ(o.code, 0) << o.err;
+  return json::parse(o.out);
+}
+
+TEST(InvarianceCommand, EveryScheduleIsAsRunAnswersIt) {
+  const json found = answer_of({"--splits", "2,1,4", "--block-k", "48,64", "--orders", "reverse,forward"});
+  EXPECT_EQ(found.at("schema"), "attoscope.invariance/1");
+  ASSERT_EQ(found.at("schedules").size(), 12u);
+  for (const json& s : found.at("schedules")) {
+    std::vector<std::string> words{"run", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager", "--json", "-"};
+    words.insert(words.end(), {"--algorithm", "split_kv", "--splits", std::to_string(s.at("splits").get<int>()), "--block-k",
+                               std::to_string(s.at("block_k").get<int>())});
+    if (s.at("order") == "reverse") words.emplace_back("--reverse-keys");
+    const json run = json::parse(attoscope(words).out);
+    EXPECT_EQ(s.at("digest"), run.at("digests").at("a")) << s;
+    EXPECT_EQ(s.at("max_error"), run.at("a").at("max_abs")) << s;
+  }
+  const json& first = found.at("schedules")[0];
+  EXPECT_EQ(first.at("splits"), 2);
+  EXPECT_EQ(first.at("block_k"), 48);
+  EXPECT_EQ(first.at("order"), "reverse");
+  EXPECT_EQ(found.at("experiment").at("a").at("algorithm"), "split_kv");
+  EXPECT_EQ(found.at("experiment").at("a").at("reverse_keys"), true);
+}
+
+TEST(InvarianceCommand, GroupsHaveTheSameDigests) {
+  const json found = answer_of({});
+  const json& schedules = found.at("schedules");
+  std::size_t members = 0;
+  for (std::size_t g = 0; g < found.at("groups").size(); ++g)
+    for (const json& i : found.at("groups")[g]) {
+      const json& s = schedules[i.get<std::size_t>()];
+      EXPECT_EQ(s.at("group"), g);
+      EXPECT_EQ(s.at("digest"), schedules[found.at("groups")[g][0].get<std::size_t>()].at("digest"));
+      EXPECT_EQ(s.at("same_bits"), g == 0);
+      EXPECT_EQ(s.at("differing") == 0, g == 0);
+      ++members;
+    }
+  EXPECT_EQ(members, schedules.size());
+  EXPECT_EQ(found.at("numbers"), 16);
+}
+
+TEST(InvarianceCommand, TableAndCsvHaveALineForEachSchedule) {
+  const Outcome table = decode({"--splits", "1,2", "--block-k", "64", "--orders", "forward"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("splits  block_k"), HasSubstr("reference"), HasSubstr("\nOn these tensors ")));
+  EXPECT_EQ(std::ranges::count(table.out, '\n'), 5);
+  const Outcome csv = decode({"--splits", "1,2", "--block-k", "64", "--orders", "forward", "--csv", "-"});
+  const auto lines = csv_lines(csv.out);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0][0], "splits");
+  EXPECT_EQ(lines[2][0], "2");
+}
+
+TEST(InvarianceCommand, FilesAreWrittenTogether) {
+  const TemporaryDirectory scratch;
+  const Outcome o = decode({"--splits", "1,2", "--csv", scratch / "x.csv", "--json", scratch / "x.json"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(scratch.count(), 2);
+  EXPECT_THAT(o.out, HasSubstr("On these tensors "));
+}
+
+TEST(InvarianceCommand, RowIsTheOneThatIsTraced) {
+  std::vector<std::string> words{"invariance", "--n", "80", "--d", "8", "--row", "-3", "--quiet", "--json", "-"};
+  EXPECT_EQ(json::parse(attoscope(words).out).at("row"), 77);
+}
+
+TEST(InvarianceCommand, RefusesInASentence) {
+  const auto refused = [](std::vector<std::string> options, const std::string& sentence) {
+    options.insert(options.begin(), {"invariance", "--n", "80", "--d", "8"});
+    expect_refused(options, 2, sentence);
+  };
+  refused({"--splits", "1,65"}, "--splits is '65', expected a whole number from 1 to 64");
+  refused({"--splits", "1,,2"}, "--splits is '', expected a whole number from 1 to 64");
+  refused({"--block-k", "0"}, "--block-k is '0', expected a whole number from 1 to ");
+  refused({"--orders", "forward,sideways"}, "--orders is 'sideways', expected forward, reverse or both with a comma");
+  refused({"--algorithm", "flash4", "--splits", "1,2"}, "method a is flash4, which has no splits, expected flash2 or split_kv");
+  refused({"--row", "80"}, "--row is '80', expected a whole number from -80 to 79");
+  refused({"--csv", "-", "--json", "-"}, "--csv and --json are both -, expected one of them");
+  refused({"--threads", "-1"}, "--threads is '-1'");
+}
+
+}  // namespace
+}  // namespace attoscope::testing
