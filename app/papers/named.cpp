@@ -12,7 +12,7 @@
 namespace attoscope {
 namespace {
 
-constexpr std::array<NamedFigure, 20> figures{{
+constexpr std::array<NamedFigure, 21> figures{{
     {"format-difference", "difference by format",
      "Difference of Flash Attention from three-pass attention by number format (arXiv 2405.02803, figure 3).",
      papers::format_difference},
@@ -42,6 +42,9 @@ constexpr std::array<NamedFigure, 20> figures{{
      "Errors of 17 kernels that store Q, K, V or P with scales, in their parts: storage and arithmetic.", papers::formats_2026},
     {"kv-cache", "K and V in fewer bits", "K and V kept in e4m3, int8, int4 and NVFP4, on four heads of a language model.",
      papers::kv_cache},
+    {"invariance", "splits and tiles",
+     "Whether one query's bits depend on splits and on keys a tile, which serving engines choose by the batch.",
+     papers::invariance},
     {"smoothing", "means and rotations",
      "K in int8 with and without its mean (SageAttention); Q and K in e4m3 with and without a rotation (FlashAttention-3).",
      papers::smoothing},

@@ -35,6 +35,8 @@ Figure accumulator(const FigureSettings& x, const AnswerSweep& answer);
 Figure formats_2026(const FigureSettings& x, const AnswerSweep& answer);
 /// K and V kept in fewer bits, head by head.
 Figure kv_cache(const FigureSettings& x, const AnswerSweep& answer);
+/// Splits by keys of a tile: the largest difference of one query's O.
+Figure invariance(const FigureSettings& x, const AnswerSweep& answer);
 /// K without its mean, Q and K rotated, head by head.
 Figure smoothing(const FigureSettings& x, const AnswerSweep& answer);
 /// Errors of every head of the shipped grouped-query layers.

@@ -52,16 +52,19 @@ std::vector<double> plain_stored_truth(const Result& r, const Method& m, const s
   return stored;
 }
 
-/// What the figures measure.
-DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector<double>& y) {
+/// What the figures measure; ulps are those of `main`.
+DeviationNumbers plain_deviation(const std::vector<double>& x, const std::vector<double>& y, const Format& main) {
   DeviationNumbers d;
   const auto count = static_cast<double>(x.size());
+  double square = 0;
+  for (const double v : y) square += v * v / count;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double error = x[i] - y[i];
     d.max_abs = std::max(d.max_abs, std::fabs(error));
     d.mean_abs += std::fabs(error) / count;
     d.rms += error * error / count;
     d.bias += error / count;
+    d.max_ulp = std::max(d.max_ulp, std::fabs(error) / ulp(main, std::max(std::fabs(y[i]), std::sqrt(square) / 100)));
   }
   d.rms = std::sqrt(d.rms);
   return d;
@@ -72,14 +75,14 @@ PointSummary plain_summary(const Experiment& e) {
   const Output a = plain_output(r, e.a), b = plain_output(r, e.b);
   const std::vector<double> truth = plain_truth(r);
   PointSummary s;
-  s.a = plain_deviation(a.values, truth);
-  s.b = plain_deviation(b.values, truth);
-  s.a_minus_b = plain_deviation(a.values, b.values);
-  s.golden_rms = plain_deviation(truth, std::vector<double>(truth.size())).rms;
+  s.a = plain_deviation(a.values, truth, e.format);
+  s.b = plain_deviation(b.values, truth, e.format);
+  s.a_minus_b = plain_deviation(a.values, b.values, e.format);
+  s.golden_rms = plain_deviation(truth, std::vector<double>(truth.size()), e.format).rms;
   s.rescales = a.rescales;
   const std::vector<double> stored = plain_stored_truth(r, e.a, truth);
-  s.a_storage = plain_deviation(stored, truth).rms;
-  s.a_arithmetic = plain_deviation(a.values, stored).rms;
+  s.a_storage = plain_deviation(stored, truth, e.format).rms;
+  s.a_arithmetic = plain_deviation(a.values, stored, e.format).rms;
   for (int t = 2; t <= (e.problem.n + e.a.block_k - 1) / e.a.block_k; ++t) s.expected_rescales += 1.0 / t;  // H_T - 1
   return s;
 }
