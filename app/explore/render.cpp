@@ -20,6 +20,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/questions/clipping.h"
+#include "kernels/questions/invariance.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
 #include "kernels/tensor_core/hardware.h"
@@ -79,6 +80,7 @@ void answer(const Requests& requests, const Session& session, PanelInput& input)
     input.side.why = std::make_shared<const Why>(Why{session.experiment, attribute(session.experiment)});
   if (session.view.detail == Detail::same_bits && input.answer.result && !input.side.same_bits)
     input.side.same_bits = std::make_shared<const SameBits>(same_bits(session.experiment));
+  if (requests.side.invariance) input.side.invariance = std::make_shared<const Invariance>(invariance(session.experiment));
   if (requests.side.scores) input.side.scores = std::make_shared<const ScoreWindow>(scores(*requests.side.scores));
   if (requests.side.sum) input.side.sum = std::make_shared<const ProductSum>(product_sum(*requests.side.sum));
   if (requests.side.diagnose)

@@ -23,6 +23,9 @@ SideAnswers::SideAnswers(const std::function<void()>& published)
       same_bits_([](const Question& q,
                     const Cancelled& stop) { return same_bits(q.experiment, {.cancelled = stop, .device = q.device}); },
                  published),
+      invariance_([](const Question& q,
+                     const Cancelled& stop) { return invariance(q.experiment, {.cancelled = stop, .device = q.device}); },
+                  published),
       diagnosis_([](const std::shared_ptr<const Result>& answer,
                     const Cancelled& stop) { return diagnose_with_heads(*answer, {.cancelled = stop}); },
                  published),
@@ -41,6 +44,7 @@ void SideAnswers::ask(const SideRequests& requests, const Question& question, co
   if (requests.sum) sum_.ask(*requests.sum);
   if (requests.clipping) clipping_.ask(question.experiment);
   if (requests.same_bits) same_bits_.ask(question);
+  if (requests.invariance) invariance_.ask({invariance_question(question.experiment), question.device});
   if (complete) ask_of_loaded(requests, question, complete);
 }
 
@@ -60,6 +64,7 @@ void SideAnswers::forget() {
   sum_.forget();
   clipping_.forget();
   same_bits_.forget();
+  invariance_.forget();
   diagnosis_.forget();
   slip_output_.forget();
   b_as_a_.forget();
@@ -81,6 +86,7 @@ std::string SideAnswers::update() {
   take(sum_);
   take(clipping_);
   take(same_bits_);
+  take(invariance_);
   take(diagnosis_);
   take(slip_output_);
   take(b_as_a_);
@@ -95,6 +101,8 @@ SideInput SideAnswers::input() const {
           .sum = sum_.answer(),
           .same_bits = same_bits_.answer(),
           .checking_bits = same_bits_.busy(),
+          .invariance = invariance_.answer(),
+          .comparing_schedules = invariance_.busy(),
           .diagnosis = diagnosis_.answer(),
           .slip_output = slip_output_.answer() ? slip_output_.answer()->answer : nullptr,
           .b_as_a = b_as_a_.answer(),

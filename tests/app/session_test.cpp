@@ -86,6 +86,7 @@ Session unusual() {
   s.view.scale = ValueScale::linear;
   s.view.picture = PictureKind::heads;
   s.view.heads_show = HeadsShow::kv_cache;
+  s.view.bits_show = BitsShow::schedules;
   s.view.range_pinned = true;
   s.view.range = 5e-324 * 1e10;
   s.view.show_tiles = true;

@@ -78,6 +78,7 @@ std::vector<Group> all_groups() {
           {"map_cases", map_cases()},
           {"strip_cases", strip_cases()},
           {"statistics_cases", statistics_cases()},
+          {"schedule_cases", schedule_cases()},
           {"session_cases", session_cases()},
           {"pin_cases", pin_cases()},
           {"palette_cases", palette_cases()},

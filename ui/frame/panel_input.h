@@ -22,6 +22,7 @@ struct Clipping;
 struct Colouring;
 struct Diagnosis;
 struct Experiment;
+struct Invariance;
 struct Lesson;
 struct LessonAnswer;
 struct PixelImage;
@@ -58,8 +59,10 @@ struct SideInput {
   std::shared_ptr<const Clipping> clipping;
   std::shared_ptr<const ProductSum> sum;  ///< of the pinned cell
   std::shared_ptr<const SameBits> same_bits;
-  bool checking_bits = false;                  ///< `same_bits` is on its way
-  std::shared_ptr<const Diagnosis> diagnosis;  ///< of a loaded output
+  bool checking_bits = false;                    ///< `same_bits` is on its way
+  std::shared_ptr<const Invariance> invariance;  ///< of a, whatever b is
+  bool comparing_schedules = false;              ///< `invariance` is on its way
+  std::shared_ptr<const Diagnosis> diagnosis;    ///< of a loaded output
   /// The answer with the output of the slip that `diagnosis` names in the place of the loaded one.
   std::shared_ptr<const Result> slip_output;
   std::shared_ptr<const Result> b_as_a;  ///< the answer with a and b exchanged, where a is loaded: it has b's recurrence

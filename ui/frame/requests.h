@@ -38,6 +38,7 @@ struct SideRequests {
   std::optional<ProductSumQuestion> sum;  ///< `SideInput::sum` of this cell
   bool clipping = false;                  ///< `SideInput::clipping`
   bool same_bits = false;                 ///< `SideInput::same_bits`
+  bool invariance = false;                ///< `SideInput::invariance`
   bool diagnose = false;                  ///< `SideInput::diagnosis` of the answer on screen
   bool slip_output = false;               ///< `SideInput::slip_output`, where a slip is named
   bool b_as_a = false;                    ///< `SideInput::b_as_a`

@@ -62,6 +62,10 @@ inline constexpr std::array<std::string_view, 3> score_names{"S", "P", "P_error"
 enum class Detail : std::uint8_t { ulps, scatter, why, same_bits, traffic };
 inline constexpr std::array<std::string_view, 5> detail_names{"ulps", "scatter", "why", "same_bits", "traffic"};
 
+/// What of the bits: the runs that must give the same ones, or a under other ways to cut the keys, which may not.
+enum class BitsShow : std::uint8_t { runs, schedules };
+inline constexpr std::array<std::string_view, 2> bits_show_names{"runs", "schedules"};
+
 /// Whose data sheet the roofline of the traffic panel shows: an index of `data_sheets`.
 enum class Machine : std::uint8_t { a100, h100, h200, rtx4090 };
 inline constexpr std::array<std::string_view, 4> machine_names{"a100", "h100", "h200", "rtx4090"};
@@ -124,6 +128,7 @@ struct NumbersView {
   int scrubbed_tile = -1;                   ///< tile under the scrubber of the recurrence strip; -1: the last
   unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden
   Detail detail = Detail::ulps;
+  BitsShow bits_show = BitsShow::runs;
   int on_chip_elements = 24576;     ///< M of the FA-1 helper and the traffic panel, in elements
   Machine machine = Machine::a100;  ///< of the roofline
 

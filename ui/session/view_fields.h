@@ -77,6 +77,7 @@ void visit_view(V& v, W& view) {
   v.flag("profiles", view.profiles);
   v.flag("show_sum", view.show_sum);
   v.choice("detail", view.detail, detail_names);
+  v.choice("bits_show", view.bits_show, bits_show_names);
   v.integer("hidden_curves", view.hidden_curves, 0U, ~0U);
   v.integer("on_chip_elements", view.on_chip_elements, 1, 1 << 30);
   v.choice("machine", view.machine, machine_names);

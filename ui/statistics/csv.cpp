@@ -7,6 +7,7 @@
 #include "kernels/experiment/csv_text.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/questions/attribution.h"
+#include "kernels/questions/invariance_words.h"
 #include "kernels/questions/same_bits.h"
 #include "ui/frame/why.h"
 #include "ui/picture/heatmap_view.h"
@@ -157,14 +158,16 @@ std::string recurrence_csv(const Result& r) {
   return csv.take();
 }
 
-std::string detail_csv(Detail detail, const PanelInput& input) {
+std::string detail_csv(const NumbersView& view, const PanelInput& input) {
   if (!input.answer.result) return {};
-  switch (detail) {
+  switch (view.detail) {
     case Detail::scatter:
       return scatter_csv(*input.answer.result);
     case Detail::why:
       return input.side.why ? why_csv(input.side.why->attribution) : std::string();
     case Detail::same_bits:
+      if (view.bits_show == BitsShow::schedules)
+        return input.side.invariance ? invariance_csv(*input.side.invariance) : std::string();
       return input.side.same_bits ? bits_csv(*input.side.same_bits) : std::string();
     case Detail::traffic:
       return traffic_csv(input.answer.result->traffic);

@@ -14,7 +14,8 @@ std::string picture_csv(const View& view, const PanelInput& input, const HeatSta
 /// The traced row, tile by tile, and over all rows how often m moved there.
 std::string recurrence_csv(const Result& result);
 
-/// What stands at the lower right: histogram, errors over |O|, attribution, digests or traffic. Empty where it is not known.
-std::string detail_csv(Detail detail, const PanelInput& input);
+/// What stands at the lower right: histogram, errors over |O|, attribution, digests, schedules or traffic. Empty where it is
+/// not known.
+std::string detail_csv(const NumbersView& view, const PanelInput& input);
 
 }  // namespace attoscope

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -113,6 +114,44 @@ void draw_hardware(const PanelInput& input, float width, const Palette& colours)
   draw_text({at.x, at.y + line}, Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
 }
 
+void draw_checked_runs(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float title = px(28), width = ImGui::GetContentRegionAvail().x, button = px(58);
+  const SameBits* bits = known_bits(input, session.experiment);
+  ImGui::Dummy({width - button - px(8), title});
+  explain(
+      "The same experiment on three instruction sets, with 1, 2 and all threads, with other block_q, and on every GPU. Every "
+      "sum has a defined order, so no bit may change. Then a against b: how many numbers differ, and from which tile on.",
+      "digest = hash of the bit patterns, row-major");
+  draw_text({at.x, at.y + px(8)}, Face::label, colours.text, "Bits of all runs, and a against b");
+  ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(5)});
+  ImGui::BeginDisabled(input.side.checking_bits || input.answer.computing);
+  if (push_button("check###check bits", colours, false, {button, px(21)})) requests.side.same_bits = true;
+  ImGui::EndDisabled();
+  explain("Computes the experiment in every way that this machine offers, which takes about fifteen times as long as once.");
+  ImGui::SetCursorScreenPos({at.x, at.y + title});
+  draw_hardware(input, width, colours);
+  if (bits != nullptr) {
+    draw_methods(*bits, width, colours);
+    return draw_runs(*bits, colours);
+  }
+  label(Face::label, colours.secondary,
+        input.side.checking_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
+}
+
+/// Leaves room for the button that saves the panel.
+void show_switch(View& view, const Palette& colours) {
+  static constexpr std::array<Choice, 2> shows{{
+      {"runs", "Instruction sets, threads, block_q and devices, which must not change a bit; and a against b."},
+      {"schedules",
+       "a with other splits, tiles of keys and order of keys, which serving engines choose by the size of the batch: does the "
+       "traced row keep its bits?"},
+  }};
+  int shown = static_cast<int>(view.bits_show);
+  if (segmented("bits show", colours, shows, shown, ImGui::GetContentRegionAvail().x - px(48)))
+    view.bits_show = static_cast<BitsShow>(shown);
+}
+
 }  // namespace
 
 std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment& e) {
@@ -147,29 +186,11 @@ void draw_bits_badge(View& view, const PanelInput& input, const Experiment& aske
   ImGui::SetCursorScreenPos(back);
 }
 
-void draw_same_bits(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float title = px(28), width = ImGui::GetContentRegionAvail().x, button = px(58);
-  const SameBits* bits = known_bits(input, session.experiment);
-  ImGui::Dummy({width - button - px(8), title});
-  explain(
-      "The same experiment on three instruction sets, with 1, 2 and all threads, with other block_q, and on every GPU. Every "
-      "sum has a defined order, so no bit may change. Then a against b: how many numbers differ, and from which tile on.",
-      "digest = hash of the bit patterns, row-major");
-  draw_text({at.x, at.y + px(8)}, Face::label, colours.text, "Bits of all runs, and a against b");
-  ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(5)});
-  ImGui::BeginDisabled(input.side.checking_bits || input.answer.computing);
-  if (push_button("check###check bits", colours, false, {button, px(21)})) requests.side.same_bits = true;
-  ImGui::EndDisabled();
-  explain("Computes the experiment in every way that this machine offers, which takes about fifteen times as long as once.");
-  ImGui::SetCursorScreenPos({at.x, at.y + title});
-  draw_hardware(input, width, colours);
-  if (bits != nullptr) {
-    draw_methods(*bits, width, colours);
-    return draw_runs(*bits, colours);
-  }
-  label(Face::label, colours.secondary,
-        input.side.checking_bits ? "computing it in every way ..." : "Not checked for this experiment yet.");
+void draw_same_bits(Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+  ImGui::Dummy({0, px(4)});
+  show_switch(session.view, colours);
+  session.view.bits_show == BitsShow::schedules ? draw_schedules(session, input, colours, requests)
+                                                : draw_checked_runs(session, input, colours, requests);
 }
 
 }  // namespace attoscope

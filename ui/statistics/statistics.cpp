@@ -288,9 +288,10 @@ void draw_lower(Session& session, const PanelInput& input, UiState& state, const
   draw_detail(session, input, state, colours, requests);
   constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
   const auto detail = static_cast<std::size_t>(session.view.detail);
-  const auto csv = [&] { return detail_csv(session.view.detail, input); };
-  offer_export({plots[detail], std::string(detail_names[detail]), at, {at.x + size.x, at.y + size.y}, csv}, session.view,
-               colours, requests);
+  const bool schedules = session.view.detail == Detail::same_bits && session.view.bits_show == BitsShow::schedules;
+  const std::string name(schedules ? bits_show_names[1] : detail_names[detail]);
+  const auto csv = [&] { return detail_csv(session.view, input); };
+  offer_export({plots[detail], name, at, {at.x + size.x, at.y + size.y}, csv}, session.view, colours, requests);
 }
 
 }  // namespace

@@ -39,8 +39,12 @@ void draw_bits_badge(View& view, const PanelInput& input, const Experiment& aske
 /// How many numbers of O differ between a and b, by how much, and in which tile a row parts: short lines.
 std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment& experiment);
 
-/// The runs that must give the same bits, a against b, and a button that asks for them.
-void draw_same_bits(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
+/// The runs that must give the same bits, a against b, and a button that asks for them; or a under other schedules.
+void draw_same_bits(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
+
+/// a under other ways to cut the keys: which give the traced row the same bits. Asks for them where they are not known; a click
+/// on one makes it b.
+void draw_schedules(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
 
 /// Brings the points up to date, looking at no more than so many elements at once; true while there are more to look at: the
 /// points of the earlier answer stay until then. The first answer's points are found at once.

@@ -154,7 +154,7 @@ void parts(Hand& hand) {
   hand.frames(2);
   hand.move({2, 2});
   PanelInput input = hand.stage.panel_input();
-  const std::string csv = detail_csv(Detail::scatter, input);
+  const std::string csv = detail_csv({.detail = Detail::scatter}, input);
   hand.check(csv.starts_with("row,column,golden,a_error,b_error,a_storage,a_arithmetic\n"), csv.substr(0, 80));
   Result other = *input.answer.result;
   hand.check(other.a_parts && !other.b_parts, "a stores K");
