@@ -144,6 +144,16 @@ TEST(JudgeCommand, OtherNumbersOfKeysAndColumns) {
       }
 }
 
+/// The shipped decode step, whose K and V are e4m3 with a scale for each head.
+TEST(JudgeCommand, TheDecodeExampleIsRounded) {
+  const Outcome outcome = attoscope({"judge", "--input", "assets/examples/decode.safetensors", "--json", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  const json told = json::parse(outcome.out);
+  EXPECT_EQ(told["heads"], 4);
+  EXPECT_EQ(told["n"], 1);
+  EXPECT_EQ(told["n_k"], 1000);
+}
+
 /// A head of a language model, with its large scores and its sink: correct kernels pass, and small mistakes have their names.
 TEST(JudgeCommand, AHeadOfALanguageModel) {
   const TemporaryDirectory scratch;
