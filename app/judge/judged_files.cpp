@@ -4,6 +4,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "app/tensors/wrong_scales.h"
+
 namespace attoscope {
 
 JudgedFiles::JudgedFiles(const CallSources& sources) : sources_(sources), files_(sources) {
@@ -32,7 +34,7 @@ ElementType JudgedFiles::type_of_q() const {
 }
 
 std::shared_ptr<const std::vector<double>> JudgedFiles::output_scale(int head) const {
-  std::vector<double> scale = files_.output_scale(head);
+  std::vector<double> scale = files_.scale(head, 3);
   return scale.empty() ? nullptr : std::make_shared<const std::vector<double>>(std::move(scale));
 }
 
@@ -80,7 +82,8 @@ std::vector<std::string> JudgedFiles::files_for_window(int head) const {
 }
 
 OtherHeads JudgedFiles::other_heads() const {
-  return {heads(), [this](int head) { return inputs(head); }, layer().q.heads, layer().k.heads, {}};
+  return {heads(), [this](int head) { return inputs(head); }, layer().q.heads, layer().k.heads,
+          [this](int head) { return wrong_scales(files_, head); }};
 }
 
 }  // namespace attoscope

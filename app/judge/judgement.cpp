@@ -112,7 +112,7 @@ std::vector<std::size_t> wrong_rows(const CallJudgement& call) {
 std::string explain(CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, const Options& options) {
   std::vector<std::size_t> rows = wrong_rows(call);
   if (rows.empty()) return "";
-  const OtherHeads others = files.heads() > 1 ? files.other_heads() : OtherHeads{};
+  const OtherHeads others = files.other_heads();
   for (const std::size_t i : std::span(rows).first(std::min(rows.size(), most_searched)))
     call.table[i].slip = slip_of(judged_output(call, files, question, call.table[i].head), others, options);
   if (call.worst_row().slip) return "";

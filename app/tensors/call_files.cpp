@@ -311,16 +311,21 @@ std::vector<std::string> CallFiles::scale_texts() const {
   return texts;
 }
 
+/// Which head of a part's tensor: K and V have one for each group of Q's.
+int CallFiles::place_of(int head, int part) const {
+  const Layer& layer = layer_of(head);
+  const int own = head - layer.first, heads = layer.q.heads, group = heads / layer.k.heads;
+  return part == 1 || part == 2 ? own / heads * layer.k.heads + own % heads / group : own;
+}
+
 Tensors CallFiles::inputs(int head, const ReadWatch& watch) const {
   const Layer& layer = layer_of(head);
   const Parts& parts = parts_of(layer);
   const HeadShape& q = layer.q;
   check_memory(parts[0].tensor.file->path(), 3, std::max(q.n, layer.k.n), std::max(q.d, layer.v.d));
-  const int own = head - layer.first, batch = own / q.heads,
-            kv = batch * layer.k.heads + own % q.heads / (q.heads / layer.k.heads);
   const auto matrix = [&](std::size_t i) {
     const ReadWatch third = [&](double share) { return watch && watch((static_cast<double>(i) + share) / 3); };
-    return read_scaled_head(parts[i], i == 0 ? q : i == 1 ? layer.k : layer.v, i == 0 ? own : kv, third);
+    return read_scaled_head(parts[i], i == 0 ? q : i == 1 ? layer.k : layer.v, place_of(head, static_cast<int>(i)), third);
   };
   Tensors t = Tensors::shaped(layer.shape());
   t.q = matrix(0), t.k = matrix(1), t.v = matrix(2);
@@ -365,12 +370,18 @@ std::vector<double> CallFiles::output(int head, const ReadWatch& watch) const {
   return read_scaled_head(o, layer.o, head - layer.first, watch);
 }
 
-std::vector<double> CallFiles::output_scale(int head, const ReadWatch& watch) const {
+std::vector<double> CallFiles::scale(int head, int part, bool swapped, const ReadWatch& watch) const {
   const Layer& layer = layer_of(head);
-  const auto& scale = output_of(layer).scale;
+  const std::optional<OpenedScale>& scale = (part == 3 ? output_of(layer) : this->part(layer, part)).scale;
   if (!scale) return {};
-  std::vector<double> ones(static_cast<std::size_t>(layer.o.n) * static_cast<std::size_t>(layer.o.d), 1.0);
-  multiply_head(ones, layer.o, head - layer.first, *scale->tensor.file, scale->tensor.tensor, scale->stored, watch);
+  const std::array<const HeadShape*, 4> shapes{&layer.q, &layer.k, &layer.v, &layer.o};
+  const HeadShape& shape = *shapes[static_cast<std::size_t>(part)];
+  StoredScale stored = scale->stored;
+  if (swapped)
+    stored.shape.order =
+        stored.shape.order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first;
+  std::vector<double> ones(static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.d), 1.0);
+  multiply_head(ones, shape, place_of(head, part), *scale->tensor.file, scale->tensor.tensor, stored, watch);
   return ones;
 }
 

@@ -74,8 +74,9 @@ class CallFiles {
   double largest(const Layer& layer, int of, const ReadWatch& watch = {}) const;
   /// The output of this head, n x d. Throws where its layer has none.
   std::vector<double> output(int head, const ReadWatch& watch = {}) const;
-  /// What each of these elements is multiplied by, n x d; empty: it has no scale.
-  std::vector<double> output_scale(int head, const ReadWatch& watch = {}) const;
+  /// What each element of part 0 q, 1 k, 2 v, 3 o of this head is multiplied by, row-major; empty: it has no scale. `swapped`:
+  /// as if heads and tokens of the scale stood the other way round. Throws where a layer without output is asked for its scale.
+  std::vector<double> scale(int head, int part, bool swapped = false, const ReadWatch& watch = {}) const;
   /// Of q, k, v and o, those that somebody named.
   const ScaleSpecs& named_scales() const { return named_scales_; }
   /// Throws where a layer has no output, or one of another shape.
@@ -90,6 +91,7 @@ class CallFiles {
   void add_input(const CallSources& sources, const std::string& files, LayoutHints& hints);
   void find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const;
   const CallPart& output_of(const Layer& layer) const;
+  int place_of(int head, int part) const;
   void name_layers();
   void tell_unused_scales();
   const Parts& parts_of(const Layer& layer) const;

@@ -11,6 +11,7 @@
 #include "app/tensors/npy.h"
 #include "app/tensors/safetensors.h"
 #include "app/tensors/tensors.h"
+#include "app/tensors/wrong_scales.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -164,7 +165,8 @@ LayerHeads heads_of(const Input& input) {
   const auto read = [files, first = layer.first](int head) {
     return std::make_shared<const Tensors>(files->inputs(first + head));
   };
-  return {{layer.q.count(), read, layer.q.heads, layer.k.heads, {}}, layer.first};
+  const auto readings = [files, first = layer.first](int head) { return wrong_scales(*files, first + head, files); };
+  return {{layer.q.count(), read, layer.q.heads, layer.k.heads, readings}, layer.first};
 }
 
 /// The same answer, its heads counted from the first of the layer on.

@@ -11,41 +11,22 @@ using Kind = Slip::Kind;
 using SharedTensors = std::shared_ptr<const Tensors>;
 constexpr int most_heads = 64;
 
-/// Reads other heads' tensors, rounded like the inputs; keeps the one that was read last, for the suspects of one head come
-/// after each other.
+/// Reads other heads' tensors; keeps the one that was read last, for the suspects of one head come after each other.
 class LatestHead {
  public:
-  LatestHead(const SuspectList& list)
-      : read_(list.heads().read),
-        inputs_(list.inputs()),
-        rounding_(list.experiment().a.precision[Step::input]),
-        format_(list.experiment().format) {}
+  explicit LatestHead(const SuspectList& list) : read_(list.heads().read), as_seen_(list.as_seen()), inputs_(list.inputs()) {}
 
   /// The inputs' own where this head has another shape.
   SharedTensors operator()(int wanted) {
-    if (head_ != wanted) tensors_ = rounded(wanted);
+    if (head_ != wanted) tensors_ = as_seen_(read_(wanted));
     head_ = wanted;
     return tensors_ ? tensors_ : inputs_;
   }
 
  private:
-  SharedTensors rounded(int head) const {
-    const SharedTensors raw = read_(head);
-    if (!raw || raw->n < inputs_->n || raw->n_k < inputs_->n_k || raw->d != inputs_->d || raw->d_v != inputs_->d_v)
-      return nullptr;
-    Tensors t = *raw;
-    t.n = inputs_->n, t.n_k = inputs_->n_k;
-    t.q.resize(inputs_->q.size()), t.k.resize(inputs_->k.size()), t.v.resize(inputs_->v.size());
-    if (rounding_.kind != Rounding::Kind::exact)
-      for (auto* part : {&t.q, &t.k, &t.v})
-        for (double& x : *part) x = round(format_of(rounding_, format_), x);
-    return std::make_shared<const Tensors>(std::move(t));
-  }
-
   std::function<SharedTensors(int)> read_;
+  SuspectList::AsSeen as_seen_;
   SharedTensors inputs_;
-  Rounding rounding_;
-  Format format_;
   int head_ = -1;
   SharedTensors tensors_;
 };

@@ -71,9 +71,10 @@ void add_rows_of_V(SuspectList& list) {
 
 /// Scales of stored tensors that were forgotten, applied twice, or read in another layout.
 void add_readings(SuspectList& list) {
-  for (const OtherReading& reading : list.heads().readings)
-    list.add(Kind::operands, reading.text, list.right(), [read = reading.read, own = list.inputs()] {
-      const std::shared_ptr<const Tensors> x = read();
+  if (!list.heads().readings) return;
+  for (const OtherReading& reading : list.heads().readings(list.problem().input.index))
+    list.add(Kind::operands, reading.text, list.right(), [read = reading.read, as_seen = list.as_seen(), own = list.inputs()] {
+      const std::shared_ptr<const Tensors> x = as_seen(read());
       return std::make_shared<const VariantHead>(variant_head(x ? *x : *own));
     });
 }

@@ -54,7 +54,7 @@ struct OtherHeads {
   int count = 0;
   std::function<std::shared_ptr<const Tensors>(int head)> read{};
   int query_heads = 0, kv_heads = 0;  ///< in one batch: of Q, of K and V; 0: not known
-  std::vector<OtherReading> readings{};
+  std::function<std::vector<OtherReading>(int head)> readings{};  ///< of Q, K, V of a head; null: there are none
 };
 
 /// The judgement on a loaded output.

@@ -27,6 +27,21 @@ void SuspectList::add(Slip::Kind kind, std::string text, SoftmaxVariant variant,
   add(kind, std::move(text), std::move(variant), own_, std::move(problem));
 }
 
+SuspectList::AsSeen SuspectList::as_seen() const {
+  return [shape = inputs_->shape(), rounding = e_.a.precision[Step::input],
+          format = e_.format](const std::shared_ptr<const Tensors>& raw) -> std::shared_ptr<const Tensors> {
+    if (!raw || raw->n < shape.n || raw->n_k < shape.n_k || raw->d != shape.d || raw->d_v != shape.d_v) return nullptr;
+    const auto size = [](int rows, int columns) { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); };
+    Tensors t = *raw;
+    t.n = shape.n, t.n_k = shape.n_k;
+    t.q.resize(size(t.n, t.d)), t.k.resize(size(t.n_k, t.d)), t.v.resize(size(t.n_k, t.d_v));
+    if (rounding.kind != Rounding::Kind::exact)
+      for (auto* part : {&t.q, &t.k, &t.v})
+        for (double& x : *part) x = round(format_of(rounding, format), x);
+    return std::make_shared<const Tensors>(std::move(t));
+  };
+}
+
 void SuspectList::add_values(Slip::Kind kind, std::string text, std::function<int(int)> value_row) {
   SoftmaxVariant v = right_;
   v.value_row = std::move(value_row);

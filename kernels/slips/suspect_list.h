@@ -36,6 +36,10 @@ class SuspectList {
   /// The correct softmax, to be copied and changed.
   const SoftmaxVariant& right() const { return right_; }
   const MakeHead& own() const { return own_; }
+  /// Other tensors as the inputs are: rounded like them, and as many rows; null where they have other shapes. The function may
+  /// outlive the list.
+  using AsSeen = std::function<std::shared_ptr<const Tensors>(const std::shared_ptr<const Tensors>&)>;
+  AsSeen as_seen() const;
 
   std::vector<Suspect> take() { return std::move(suspects_); }
 

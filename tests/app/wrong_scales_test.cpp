@@ -1,0 +1,113 @@
+// Kernels that read the scales of stored tensors wrongly: each is planted by giving a correct kernel the products with the wrong
+// scales, and named by `judge`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <vector>
+
+#include "app/tensors/call_files.h"
+#include "kernels/arithmetic/format.h"
+#include "tests/app/outcome.h"
+#include "tests/tensors/tensor_files.h"
+
+namespace attoscope::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr int heads = 2, n = 64, d = 16, count = heads * n * d;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// Two heads: Q in bf16, K in int8 with a scale a token, V in int8 with a scale a head.
+class Stored {
+ public:
+  Stored() {
+    std::mt19937 dice(3);
+    std::normal_distribution<float> draw;
+    const auto eighth = [&] { return static_cast<std::int8_t>(std::clamp(40 * draw(dice), -127.0F, 127.0F)); };
+    for (int i = 0; i < count; ++i) q_.push_back(round(bf16, draw(dice))), k_.push_back(eighth()), v_.push_back(eighth());
+    for (int i = 0; i < heads * n; ++i) of_k.push_back(0.01F + 0.004F * static_cast<float>(i % 11));
+    of_v = {0.03F, 0.05F};
+    std::string bytes = raw(std::vector<float>(q_.begin(), q_.end()));
+    bytes.append(reinterpret_cast<const char*>(k_.data()), k_.size());
+    bytes.append(reinterpret_cast<const char*>(v_.data()), v_.size());
+    bytes += raw(of_k) + raw(of_v);
+    const std::string shape = "[2,64,16]";
+    file_ = scratch_.write("call.safetensors",
+                           safetensors("{" + entry("q", "F32", shape, 0, 4 * count) + "," +
+                                           entry("k", "I8", shape, 4 * count, 5 * count) + "," +
+                                           entry("v", "I8", shape, 5 * count, 6 * count) + "," +
+                                           entry("k_scale", "F32", "[2,64]", 6 * count, 6 * count + 4 * heads * n) + "," +
+                                           entry("v_scale", "F32", "[2]", 6 * count + 4 * heads * n,
+                                                 6 * count + 4 * heads * n + 4 * heads) +
+                                           "}",
+                                       0) +
+                               bytes);
+  }
+
+  /// The first sentence of the verdict on what a correct kernel gives for K and V multiplied so: factor(head, token).
+  template <class OfK, class OfV>
+  json verdict(OfK factor_of_k, OfV factor_of_v) const {
+    std::vector<double> k, v;
+    for (int i = 0; i < count; ++i) {
+      const int head = i / (n * d), token = i / d % n;
+      k.push_back(k_[at(i)] * factor_of_k(head, token)), v.push_back(v_[at(i)] * factor_of_v(head, token));
+    }
+    const std::string shape = "[2,64,16]",
+                      seen = scratch_.write("seen.safetensors",
+                                            safetensors("{" + entry("q", "F64", shape, 0, 8 * count) + "," +
+                                                            entry("k", "F64", shape, 8 * count, 16 * count) + "," +
+                                                            entry("v", "F64", shape, 16 * count, 24 * count) + "}",
+                                                        0) +
+                                                raw(q_) + raw(k) + raw(v));
+    std::vector<double> o;
+    for (int head = 0; head < heads; ++head) {
+      const std::string out = scratch_ / "out";
+      EXPECT_EQ(attoscope({"run", "--input", seen + ":" + std::to_string(head), "--policy", "hw", "--format", "bf16", "--save", out}).code, 0);
+      const CallFiles files(CallSources{"", out + "/q.npy", out + "/k.npy", out + "/v.npy", out + "/a.npy"});
+      const std::vector<double> one = files.output(0);
+      o.insert(o.end(), one.begin(), one.end());
+    }
+    const std::string output = scratch_.write("o.npy", npy(npy_header("<f8", "(2, 64, 16)"), raw(o)));
+    return json::parse(attoscope({"judge", "--input", file_, "--o", output, "--format", "bf16", "--json", "-"}).out);
+  }
+
+  std::vector<float> of_k, of_v;
+  double k_scale(int head, int token) const { return of_k[at(head * n + token)]; }
+
+ private:
+  TemporaryDirectory scratch_;
+  std::string file_;
+  std::vector<double> q_;
+  std::vector<std::int8_t> k_, v_;
+};
+
+void expect_named(const json& verdict, const std::string& words) {
+  EXPECT_EQ(verdict["verdict"], "wrong");
+  EXPECT_THAT(verdict["sentences"][0].get<std::string>(), HasSubstr(words));
+}
+
+TEST(WrongScales, AreNamed) {
+  const Stored x;
+  const auto k = [&](int head, int token) { return x.k_scale(head, token); };
+  const auto v = [&](int head, int) { return static_cast<double>(x.of_v[at(head)]); };
+  const auto one = [](int, int) { return 1.0; };
+  EXPECT_EQ(x.verdict(k, v)["verdict"], "rounded");
+  expect_named(x.verdict(one, v), "the scale of K forgotten");
+  expect_named(x.verdict(k, one), "the scale of V forgotten");
+  expect_named(x.verdict(one, one), "the scales of Q, K and V forgotten");
+  expect_named(x.verdict([&](int head, int token) { return k(head, token) * k(head, token); }, v), "the scale of K applied twice");
+  expect_named(x.verdict(k, [&](int head, int token) { return v(head, token) * v(head, token); }), "the scale of V applied twice");
+  expect_named(x.verdict([&](int head, int token) { return x.of_k[at(token * heads + head)]; }, v),
+               "the scale of K read as if its heads and tokens stood the other way round");
+  expect_named(x.verdict(v, k), "the scales of K and V exchanged");
+}
+
+}  // namespace
+}  // namespace attoscope::testing
