@@ -457,6 +457,7 @@ void add_invariance(CLI::App& app, Invocation& typed) {
                "4, ... 64 that fit)");
   c.add_option("--block-k", x.block_k, "keys of a tile, such as 64,128; the first is a's own (a's, 32, 64, 128 that fit)");
   c.add_option("--orders", x.orders, "forward,reverse: how the keys are taken; the first is a's own (both)");
+  c.add_option("--sums", x.sums, "accumulators, such as fma,h100,a100; the first is a's own, of both products (a's)");
   add_arithmetic(c, x);
   add_method_a(c, x, "hw", false);
   add_kernel_of_a(c, x);

@@ -34,10 +34,18 @@ bool is_reverse(const std::string& word) {
   return word == "reverse";
 }
 
+Accumulator accumulator_of(const std::string& word) {
+  const auto found = std::ranges::find(accumulator_names, word);
+  if (found == accumulator_names.end())
+    refuse("--sums", word, listed(std::vector<std::string_view>(accumulator_names.begin(), accumulator_names.end())));
+  return static_cast<Accumulator>(found - accumulator_names.begin());
+}
+
 ScheduleLists lists_of(const InvarianceArguments& x) {
   return {.splits = listed_in<int>(x.splits, [](const std::string& w) { return whole_number("--splits", w, 1, max_splits); }),
           .block_k = listed_in<int>(x.block_k, [](const std::string& w) { return whole_number("--block-k", w, 1, max_tile); }),
-          .reverse_keys = listed_in<bool>(x.orders, is_reverse)};
+          .reverse_keys = listed_in<bool>(x.orders, is_reverse),
+          .sums = listed_in<Accumulator>(x.sums, accumulator_of)};
 }
 
 /// Counts schedules on the terminal while it computes.

@@ -9,9 +9,9 @@
 
 namespace attoscope {
 
-/// The options as typed. `--splits`, `--block-k` and `--orders` are lists, whose first values are a's own.
+/// The options as typed. `--splits`, `--block-k`, `--orders` and `--sums` are lists, whose first values are a's own.
 struct InvarianceArguments : ExperimentOptions, TableFiles {
-  Typed splits, block_k, orders;
+  Typed splits, block_k, orders, sums;
   std::string device = "cpu", threads = "0";
   bool quiet = false;
 };

@@ -378,8 +378,7 @@ std::vector<double> CallFiles::scale(int head, int part, bool swapped, const Rea
   const HeadShape& shape = *shapes[static_cast<std::size_t>(part)];
   StoredScale stored = scale->stored;
   if (swapped)
-    stored.shape.order =
-        stored.shape.order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first;
+    stored.shape.order = stored.shape.order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first;
   std::vector<double> ones(static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.d), 1.0);
   multiply_head(ones, shape, place_of(head, part), *scale->tensor.file, scale->tensor.tensor, stored, watch);
   return ones;

@@ -47,6 +47,13 @@ std::vector<bool> orders_of(const Method& m, const ScheduleLists& lists) {
   return {m.reverse_keys, !m.reverse_keys};
 }
 
+std::vector<Accumulators> sums_of(const Method& m, const ScheduleLists& lists) {
+  if (lists.sums.empty()) return {m.accumulator};
+  std::vector<Accumulators> sums;
+  for (const Accumulator x : lists.sums) sums.push_back({x, x});
+  return sums;
+}
+
 void add(std::vector<Schedule>& all, const Schedule& s) {
   if (std::ranges::find(all, s) == all.end()) all.push_back(s);
 }
@@ -77,9 +84,10 @@ std::string why_no_schedules(const Method& m, const ScheduleLists& lists) {
 std::vector<Schedule> schedules(const Method& m, const Problem& p, const ScheduleLists& lists) {
   if (const std::string why = why_no_schedules(m, lists); !why.empty()) throw std::invalid_argument(why);
   std::vector<Schedule> all;
-  for (const bool reverse : orders_of(m, lists))
-    for (const int block_k : tiles_of(m, key_count(p), lists))
-      for (const int splits : splits_of(m, key_count(p), block_k, lists)) add(all, {splits, block_k, reverse, m.accumulator});
+  for (const Accumulators& sums : sums_of(m, lists))
+    for (const bool reverse : orders_of(m, lists))
+      for (const int block_k : tiles_of(m, key_count(p), lists))
+        for (const int splits : splits_of(m, key_count(p), block_k, lists)) add(all, {splits, block_k, reverse, sums});
   return all;
 }
 

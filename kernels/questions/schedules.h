@@ -32,6 +32,7 @@ Method with_schedule(Method m, const Schedule& s);
 struct ScheduleLists {
   std::vector<int> splits{}, block_k{};
   std::vector<bool> reverse_keys{};
+  std::vector<Accumulator> sums{};  ///< of both products; the usual one is the method's own
 };
 
 /// Why the method cannot have schedules, or not those of the lists: half a sentence that says what is expected; "": it can.

@@ -53,7 +53,7 @@ struct OtherReading {
 struct OtherHeads {
   int count = 0;
   std::function<std::shared_ptr<const Tensors>(int head)> read{};
-  int query_heads = 0, kv_heads = 0;  ///< in one batch: of Q, of K and V; 0: not known
+  int query_heads = 0, kv_heads = 0;                              ///< in one batch: of Q, of K and V; 0: not known
   std::function<std::vector<OtherReading>(int head)> readings{};  ///< of Q, K, V of a head; null: there are none
 };
 

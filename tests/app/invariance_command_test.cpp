@@ -90,6 +90,17 @@ TEST(InvarianceCommand, FilesAreWrittenTogether) {
   EXPECT_THAT(o.out, HasSubstr("On these tensors "));
 }
 
+TEST(InvarianceCommand, AccumulatorsAreSchedulesToo) {
+  const json found = answer_of({"--splits", "1", "--block-k", "64", "--orders", "forward", "--sums", "fma,h100"});
+  ASSERT_EQ(found.at("schedules").size(), 2u);
+  const json& other = found.at("schedules")[1];
+  EXPECT_EQ(other.at("accumulator"), json({{"qk", "h100"}, {"pv", "h100"}}));
+  const Outcome run = attoscope(
+      {"run", "--n-q", "1", "--n-k", "300", "--d", "16", "--policy", "eager", "--accumulator", "h100", "--json", "-"});
+  EXPECT_EQ(other.at("digest"), json::parse(run.out).at("digests").at("a"));
+  EXPECT_EQ(other.at("same_bits"), other.at("digest") == found.at("schedules")[0].at("digest"));
+}
+
 TEST(InvarianceCommand, RowIsTheOneThatIsTraced) {
   std::vector<std::string> words{"invariance", "--n", "80", "--d", "8", "--row", "-3", "--quiet", "--json", "-"};
   EXPECT_EQ(json::parse(attoscope(words).out).at("row"), 77);
@@ -105,6 +116,7 @@ TEST(InvarianceCommand, RefusesInASentence) {
   refused({"--block-k", "0"}, "--block-k is '0', expected a whole number from 1 to ");
   refused({"--orders", "forward,sideways"}, "--orders is 'sideways', expected forward, reverse or both with a comma");
   refused({"--algorithm", "flash4", "--splits", "1,2"}, "method a is flash4, which has no splits, expected flash2 or split_kv");
+  refused({"--sums", "fma,abacus"}, "--sums is 'abacus', expected fma, ");
   refused({"--row", "80"}, "--row is '80', expected a whole number from -80 to 79");
   refused({"--csv", "-", "--json", "-"}, "--csv and --json are both -, expected one of them");
   refused({"--threads", "-1"}, "--threads is '-1'");

@@ -1,10 +1,11 @@
-// Kernels that read the scales of stored tensors wrongly: each is planted by giving a correct kernel the products with the wrong
-// scales, and named by `judge`.
+// Kernels that read the scales of stored tensors wrongly: each is planted by giving a correct kernel the products with the
+// wrong scales, and named by `judge`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <vector>
@@ -39,21 +40,19 @@ class Stored {
     bytes.append(reinterpret_cast<const char*>(v_.data()), v_.size());
     bytes += raw(of_k) + raw(of_v);
     const std::string shape = "[2,64,16]";
-    file_ = scratch_.write("call.safetensors",
-                           safetensors("{" + entry("q", "F32", shape, 0, 4 * count) + "," +
-                                           entry("k", "I8", shape, 4 * count, 5 * count) + "," +
-                                           entry("v", "I8", shape, 5 * count, 6 * count) + "," +
-                                           entry("k_scale", "F32", "[2,64]", 6 * count, 6 * count + 4 * heads * n) + "," +
-                                           entry("v_scale", "F32", "[2]", 6 * count + 4 * heads * n,
-                                                 6 * count + 4 * heads * n + 4 * heads) +
-                                           "}",
-                                       0) +
-                               bytes);
+    file_ = scratch_.write(
+        "call.safetensors",
+        safetensors("{" + entry("q", "F32", shape, 0, 4 * count) + "," + entry("k", "I8", shape, 4 * count, 5 * count) + "," +
+                        entry("v", "I8", shape, 5 * count, 6 * count) + "," +
+                        entry("k_scale", "F32", "[2,64]", 6 * count, 6 * count + 4 * heads * n) + "," +
+                        entry("v_scale", "F32", "[2]", 6 * count + 4 * heads * n, 6 * count + 4 * heads * n + 4 * heads) + "}",
+                    0) +
+            bytes);
   }
 
   /// The first sentence of the verdict on what a correct kernel gives for K and V multiplied so: factor(head, token).
-  template <class OfK, class OfV>
-  json verdict(OfK factor_of_k, OfV factor_of_v) const {
+  using Factor = std::function<double(int head, int token)>;
+  json verdict(const Factor& factor_of_k, const Factor& factor_of_v) const {
     std::vector<double> k, v;
     for (int i = 0; i < count; ++i) {
       const int head = i / (n * d), token = i / d % n;
@@ -69,7 +68,10 @@ class Stored {
     std::vector<double> o;
     for (int head = 0; head < heads; ++head) {
       const std::string out = scratch_ / "out";
-      EXPECT_EQ(attoscope({"run", "--input", seen + ":" + std::to_string(head), "--policy", "hw", "--format", "bf16", "--save", out}).code, 0);
+      EXPECT_EQ(
+          attoscope({"run", "--input", seen + ":" + std::to_string(head), "--policy", "hw", "--format", "bf16", "--save", out})
+              .code,
+          0);
       const CallFiles files(CallSources{"", out + "/q.npy", out + "/k.npy", out + "/v.npy", out + "/a.npy"});
       const std::vector<double> one = files.output(0);
       o.insert(o.end(), one.begin(), one.end());
@@ -102,8 +104,10 @@ TEST(WrongScales, AreNamed) {
   expect_named(x.verdict(one, v), "the scale of K forgotten");
   expect_named(x.verdict(k, one), "the scale of V forgotten");
   expect_named(x.verdict(one, one), "the scales of Q, K and V forgotten");
-  expect_named(x.verdict([&](int head, int token) { return k(head, token) * k(head, token); }, v), "the scale of K applied twice");
-  expect_named(x.verdict(k, [&](int head, int token) { return v(head, token) * v(head, token); }), "the scale of V applied twice");
+  expect_named(x.verdict([&](int head, int token) { return k(head, token) * k(head, token); }, v),
+               "the scale of K applied twice");
+  expect_named(x.verdict(k, [&](int head, int token) { return v(head, token) * v(head, token); }),
+               "the scale of V applied twice");
   expect_named(x.verdict([&](int head, int token) { return x.of_k[at(token * heads + head)]; }, v),
                "the scale of K read as if its heads and tokens stood the other way round");
   expect_named(x.verdict(v, k), "the scales of K and V exchanged");

@@ -431,7 +431,7 @@ TEST(TensorScales, OfTensorsThatAreNamedOneByOne) {
   CallSources sources{"", file + ":q", file + ":k", file + ":v", file + ":o"};
   EXPECT_EQ(CallFiles(sources).scale_texts(), std::vector<std::string>{"k per tensor, o per head"});
   EXPECT_EQ(CallFiles(sources).output(2), plain_head(3, 2, meanings(heads_of_q)[2]));
-  EXPECT_EQ(CallFiles(sources).output_scale(2), std::vector<double>(n * d, scale_number(2)));
+  EXPECT_EQ(CallFiles(sources).scale(2, 3), std::vector<double>(n * d, scale_number(2)));
   sources.scales[1] = sources.scales[2] = other;
   EXPECT_EQ(CallFiles(sources).inputs(0).k[5], 9.0 * code(1, 0, 0, 5));
   EXPECT_EQ(CallFiles(sources).inputs(0).v[5], 9.0 * code(2, 0, 0, 5));
