@@ -8,6 +8,7 @@
 
 #include "app/commands/progress_line.h"
 #include "app/files/interrupts.h"
+#include "app/files/paths.h"
 #include "app/json/json.h"
 #include "app/papers/named_bundle.h"
 #include "app/papers/sweep_figure.h"

@@ -8,6 +8,7 @@
 
 #include "app/commands/progress_line.h"
 #include "app/files/interrupts.h"
+#include "app/files/paths.h"
 #include "app/heads/heads.h"
 #include "app/heads/heads_table.h"
 #include "app/heads/kept_heads.h"

@@ -15,6 +15,7 @@
 #include "app/figures/bundle.h"
 #include "app/files/files.h"
 #include "app/files/interrupts.h"
+#include "app/files/paths.h"
 #include "app/papers/sweep_figure.h"
 #include "app/sweep/point_cache.h"
 #include "app/sweep/ranks.h"

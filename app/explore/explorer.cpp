@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "app/files/paths.h"
 #include "app/session/probes.h"
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"

@@ -40,11 +40,11 @@ fs::path named_pictures(const fs::path& dirs, const fs::path& home) {
 }
 
 /// A file of this program in the base directory that the variable names, else in ~/.local/KIND; empty where there is no home.
-std::string own_place(const char* variable, const char* kind, const char* file) {
+std::string own_place(const char* variable, const char* beside_home, const char* file) {
   const fs::path base = environment(variable), home = environment("HOME");
   const fs::path relative = *file == '\0' ? fs::path("attoscope") : fs::path("attoscope") / file;
   if (base.is_absolute()) return (base / relative).string();  // the XDG rule: a relative one is ignored
-  return home.empty() ? "" : (home / ".local" / kind / relative).string();
+  return home.empty() ? "" : (home / beside_home / relative).string();
 }
 
 }  // namespace
@@ -85,9 +85,11 @@ std::string pictures_directory() {
   return "";
 }
 
-std::string default_session_file() { return own_place("XDG_STATE_HOME", "state", "session.json"); }
+std::string default_session_file() { return own_place("XDG_STATE_HOME", ".local/state", "session.json"); }
 
-std::string data_directory() { return own_place("XDG_DATA_HOME", "share", ""); }
+std::string data_directory() { return own_place("XDG_DATA_HOME", ".local/share", ""); }
+
+std::string default_point_cache() { return own_place("XDG_CACHE_HOME", ".cache", "points"); }
 
 std::string recent_sessions_file() {
   const fs::path last = default_session_file();

@@ -28,6 +28,10 @@ std::string default_session_file();
 /// is no home.
 std::string data_directory();
 
+/// Where finished points and heads are kept: $XDG_CACHE_HOME/attoscope/points, else ~/.cache/attoscope/points; empty where
+/// there is no home.
+std::string default_point_cache();
+
 /// Where the names of the sessions that were open are kept: recent.json beside the last session; empty where that is.
 std::string recent_sessions_file();
 

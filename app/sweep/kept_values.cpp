@@ -4,22 +4,15 @@
 #include <xxhash.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <system_error>
 
-#include "app/files/paths.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
 namespace {
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 PackKey key_of(std::string_view question) {
   const XXH128_hash_t hash = XXH3_128bits(question.data(), question.size());
@@ -27,13 +20,6 @@ PackKey key_of(std::string_view question) {
 }
 
 }  // namespace
-
-std::string default_point_cache() {
-  const fs::path relative = fs::path("attoscope") / "points", cache = environment("XDG_CACHE_HOME");
-  if (cache.is_absolute()) return (cache / relative).string();
-  const std::string home = environment("HOME");
-  return home.empty() ? "" : (fs::path(home) / ".cache" / relative).string();
-}
 
 std::string answered_by(int arithmetic) { return ATTOSCOPE_VERSION " arithmetic " + std::to_string(arithmetic) + "\n"; }
 

@@ -14,9 +14,6 @@
 
 namespace attoscope {
 
-/// $XDG_CACHE_HOME/attoscope/points, else ~/.cache/attoscope/points; empty where there is no home.
-std::string default_point_cache();
-
 /// What every question begins with: an answer is known only to programs of the version and the arithmetic that computed it.
 std::string answered_by(int arithmetic);
 

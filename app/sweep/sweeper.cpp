@@ -9,6 +9,7 @@
 #include <span>
 #include <thread>
 
+#include "app/files/paths.h"
 #include "app/sweep/point_cache.h"
 #include "app/sweep/runner.h"
 #include "app/words/devices.h"

@@ -5,12 +5,11 @@
 
 The same input gives the same bytes. README.md says what is in it."""
 import argparse
-import json
 import math
 import pathlib
 import struct
 
-from make_grouped import HERE, D, bf16, captured
+from make_grouped import HERE, D, bf16, captured, write_safetensors
 
 KEYS = 1000  # no multiple of a tile
 SCALE = 1 / 8
@@ -79,13 +78,7 @@ def main():
              "k": ("F8_E4M3", [len(heads), KEYS, D], cached(k)), "k_scale": ("F32", [len(heads)], scales(k)),
              "v": ("F8_E4M3", [len(heads), KEYS, D], cached(v)), "v_scale": ("F32", [len(heads)], scales(v)),
              "o": ("BF16", [len(heads), 1, D], b"".join(x for row in o for x in row))}
-    header, data = {}, b""
-    for name, (dtype, shape, numbers) in parts.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(numbers)]}
-        data += numbers
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    out.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    write_safetensors(out, parts)
 
 
 if __name__ == "__main__":

@@ -48,20 +48,24 @@ def layer(tensors, first, second):
     return {"q_proj": q, **{name + "_proj": [tensors[name][first], tensors[name][second]] for name in "kv"}}
 
 
+def write_safetensors(out, tensors):
+    """{name: (type, shape, bytes)} as a file, one after the other."""
+    header, data = {}, b""
+    for name, (dtype, shape, numbers) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(numbers)]}
+        data += numbers
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    out.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "grouped.safetensors")
     out = parser.parse_args().out
-    tensors, header, data = captured(HERE / "smollm2_135m.safetensors"), {}, b""
-    for name, heads in LAYERS.items():
-        for part, of_heads in layer(tensors, *heads).items():
-            numbers = tokens_first(of_heads)
-            header[f"{name}.self_attn.{part}"] = {"dtype": "BF16", "shape": [TOKENS, len(of_heads), D],
-                                                  "data_offsets": [len(data), len(data) + len(numbers)]}
-            data += numbers
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    out.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    tensors = captured(HERE / "smollm2_135m.safetensors")
+    write_safetensors(out, {f"{name}.self_attn.{part}": ("BF16", [TOKENS, len(of_heads), D], tokens_first(of_heads))
+                            for name, heads in LAYERS.items() for part, of_heads in layer(tensors, *heads).items()})
 
 
 if __name__ == "__main__":

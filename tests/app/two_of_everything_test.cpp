@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/session/session.h"
 #include "app/session/session_store.h"
 #include "app/sweep/point_cache.h"
