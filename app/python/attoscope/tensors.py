@@ -152,11 +152,10 @@ def check_attention(tensors: Mapping[str, Tensor], heads_last: bool = False) -> 
     for name in names[1:]:
         if len(shapes[names[0]]) != len(shapes[name]):
             raise BadTensor(f"{names[0]} has shape {list(shapes[names[0]])} and {name} {list(shapes[name])}, expected the same number of axes")
-    for one, other, is_alike, what in (("q", "k", lambda x, y: x[-1] == y[-1], "the same d"),
-                                       ("k", "v", lambda x, y: x[:-1] == y[:-1], "as many heads and tokens"),
-                                       ("q", "o", lambda x, y: x[:-1] == y[:-1], "as many heads and tokens"),
-                                       ("v", "o", lambda x, y: x[-1] == y[-1], "as many columns")):
-        if one in shapes and other in shapes and not is_alike(shapes[one], shapes[other]):
+    columns, rows = slice(-1, None), slice(0, -1)
+    for one, other, part, what in (("q", "k", columns, "the same d"), ("k", "v", rows, "as many heads and tokens"),
+                                   ("q", "o", rows, "as many heads and tokens"), ("v", "o", columns, "as many columns")):
+        if one in shapes and other in shapes and shapes[one][part] != shapes[other][part]:
             raise BadTensor(f"{one} has shape {list(shapes[one])} and {other} {list(shapes[other])}, expected {what}")
     if {"q", "k"} <= set(names) and len(shapes["q"]) > 2:
         heads, keys = shapes["q"][head_axis], shapes["k"][head_axis]
