@@ -39,7 +39,8 @@ fs::path named_pictures(const fs::path& dirs, const fs::path& home) {
   return {};
 }
 
-/// A file of this program in the base directory that the variable names, else in that folder of the home; empty where there is none.
+/// A file of this program in the base directory that the variable names, else in that folder of the home; empty where there is
+/// none.
 std::string own_place(const char* variable, const char* beside_home, const char* file) {
   const fs::path base = environment(variable), home = environment("HOME");
   const fs::path relative = *file == '\0' ? fs::path("attoscope") : fs::path("attoscope") / file;

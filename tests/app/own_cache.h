@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/files/paths.h"
 #include "app/sweep/point_cache.h"
 #include "tests/support/temporary_directory.h"
 
