@@ -127,7 +127,8 @@ TEST(JudgeCommand, OtherNumbersOfKeysAndColumns) {
       all.insert(all.end(), {std::string("--") + name, scratch / ("o/" + std::string(name) + ".npy")});
     return attoscope(all);
   };
-  for (const char* format : {"bf16", "fp16", "fp32"})
+  for (const char* format : {"bf16", "fp16", "fp32"}) {
+    if (sanitized && format != std::string("bf16")) break;
     for (const std::vector<std::string>& kernel : kernels)
       for (const std::vector<std::string>& shape : shapes) {
         std::vector<std::string> all{"run", "--d", "16", "--format", format, "--mask", "causal", "--save", scratch / "o"};
@@ -142,6 +143,7 @@ TEST(JudgeCommand, OtherNumbersOfKeysAndColumns) {
         EXPECT_THAT(json::parse(wrong.out)["sentences"][0].get<std::string>(),
                     AnyOf(HasSubstr("aligned bottom-right"), HasSubstr("missing causal mask")));  // one query sees all
       }
+  }
 }
 
 /// The shipped decode step, whose K and V are e4m3 with a scale for each head.

@@ -168,6 +168,11 @@ inline Values stale_max(const Seen& x, int tile, Max kind) {
   return o;
 }
 
+/// The formats that slips are planted in: under sanitizers one.
+inline std::vector<Format> planted_formats() {
+  return testing::sanitized ? std::vector<Format>{bf16} : std::vector<Format>{bf16, fp16, fp32};
+}
+
 /// The output as stored.
 inline std::shared_ptr<const Values> stored(Values o, const Format& f) {
   for (double& x : o) x = round(f, x);

@@ -28,7 +28,7 @@ void expect_named(const Diagnosis& d, Kind kind, const std::string& words) {
   EXPECT_THAT(d.slip->text, HasSubstr(words)) << d.sentence;
 }
 void expect_found(const Problem& p, const Values& o, Kind kind, const std::string& words, const OtherHeads& heads = {}) {
-  for (const Format& f : {bf16, fp16, fp32}) {
+  for (const Format& f : planted_formats()) {
     SCOPED_TRACE(name(f));
     expect_named(diagnosis(p, o, f, heads), kind, words);
   }
@@ -61,7 +61,7 @@ Values merged(const Seen& x, int splits, double power) {
 TEST(SlipsOfShapes, TheRightOutputIsRounded) {
   for (const AttentionShape& shape : {decode, chunk, latent, AttentionShape{200, 40, 32, 32}, AttentionShape{3, 500, 16, 64}})
     for (const Mask& mask : {Mask{}, causal, window(20), Mask{Mask::Kind::padding, 9}, Mask{Mask::Kind::causal, 256, true}})
-      for (const Format& f : {bf16, fp16, fp32}) {
+      for (const Format& f : planted_formats()) {
         const Problem p = problem(shape, mask);
         Values o = right(seen(p));
         for (double& x : o) x = std::isnan(x) ? 0 : x;  // rows without keys

@@ -34,7 +34,7 @@ void expect_slip(const Diagnosis& d, Kind kind, const std::string& words) {
 }
 /// Planted in bf16, in fp16 and in fp32: found in all.
 void expect_found(const Problem& p, const Values& o, Kind kind, const std::string& words) {
-  for (const Format& f : {bf16, fp16, fp32}) {
+  for (const Format& f : planted_formats()) {
     SCOPED_TRACE(name(f));
     expect_slip(diagnosis(p, o, f), kind, words);
   }
