@@ -1,4 +1,6 @@
 // What is read of files: tensors, archives, checkpoints. The files lie in memory.
+#include <algorithm>
+
 #include "app/files/zip.h"
 #include "app/judge/judged_files.h"
 #include "app/tensors/call_files.h"
@@ -9,6 +11,7 @@
 #include "app/train/checkpoint.h"
 #include "tests/fuzz/loaders.h"
 #include "tests/fuzz/memory_file.h"
+#include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
 #include "tests/train/made_up_training.h"
 
@@ -146,7 +149,8 @@ void read_calls(const std::string& spec) {
   if (!files.layer_of(last).has_output) return;
   KernelOutput output = parse_kernel_output(spec + ":" + std::to_string(last));
   load_kernel_output(output, read.n, read.d_v);
-  expect_that(*output.values == files.output(last), "an output that is read in two ways");
+  expect_that(std::ranges::equal(*output.values, files.output(last), testing::same<double>),
+              "an output that is read in two ways");
 }
 
 constexpr std::array<const char*, 9> folder_files{
