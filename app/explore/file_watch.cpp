@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace attoscope {
+namespace {
+
+/// File times follow the kernel's tick, which is behind the clock.
+constexpr std::chrono::milliseconds coarseness(20);
+
+}  // namespace
 
 FileWatch::FileWatch(std::function<void()> published, Period period)
     : published_(std::move(published)), period_(period), thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -21,7 +27,8 @@ FileWatch::Stamp FileWatch::stamp_of(const std::string& file) {
 void FileWatch::watch(const std::vector<std::string>& files) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(files_, [&](const auto& entry) { return std::ranges::find(files, entry.first) == files.end(); });
-  for (const std::string& file : files) added_ |= files_.try_emplace(file).second;
+  const auto since = std::filesystem::file_time_type::clock::now() - coarseness;
+  for (const std::string& file : files) added_ |= files_.try_emplace(file, Watched{since}).second;
   wake_.notify_one();
 }
 
@@ -45,7 +52,10 @@ bool FileWatch::look(std::unique_lock<std::mutex>& lock) {
   for (auto& [file, watched] : files_) {
     if (!seen.contains(file)) continue;
     const Stamp now = seen[file];
-    if (!std::exchange(watched.known, true)) watched.told = watched.last = now;
+    if (!std::exchange(watched.known, true)) {
+      watched.last = now;
+      if (now.written < watched.since) watched.told = now;
+    }
     const bool rests = now == watched.last, is_there = now != Stamp{};
     watched.last = now;
     if (!rests || !is_there || now == watched.told) continue;

@@ -22,7 +22,8 @@ class FileWatch {
   /// `published` is called from the other thread whenever `take` has something to say.
   explicit FileWatch(std::function<void()> published, Period period = Period(250));
 
-  /// From now on these and no others. What is new among them counts as the thread finds it next, at once.
+  /// From now on these and no others. What is new among them counts as it is now, though the thread looks at it later: one that
+  /// was written since, or within the coarseness of file times before, is told as rewritten.
   void watch(const std::vector<std::string>& files);
   /// The files that were rewritten since the last call.
   std::vector<std::string> take();
@@ -35,7 +36,8 @@ class FileWatch {
     friend bool operator==(const Stamp&, const Stamp&) = default;
   };
   struct Watched {
-    Stamp told, last;
+    std::filesystem::file_time_type since;  ///< what was written before is known to who asked
+    Stamp told{}, last{};
     bool known = false, changed = false;
   };
   static Stamp stamp_of(const std::string& file);

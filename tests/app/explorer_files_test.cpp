@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "app/explore/explorer.h"
 #include "app/session/session.h"
@@ -174,16 +172,11 @@ TEST_F(ExplorerFiles, ARewrittenScaleIsReadAgain) {
   EXPECT_EQ(input.choices.tensors.layers.at(0).scales, "k per tensor");
   ASSERT_TRUE(session.experiment.problem.input.tensors);
   EXPECT_EQ(session.experiment.problem.input.tensors->k[0], 4);
-  bool is_read = false;
-  for (int written = 0; written < 20 && !is_read; ++written) {  // the watch may first look at the file after it was rewritten
-    one_scale(scratch_, 0.25);
-    for (int i = 0; i < 100 && !is_read; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      explorer_.update(session);
-      is_read = session.experiment.problem.input.tensors && session.experiment.problem.input.tensors->k[0] == 2;
-    }
-  }
-  EXPECT_TRUE(is_read);
+  one_scale(scratch_, 0.25);
+  EXPECT_TRUE(testing::eventually([&] {
+    explorer_.update(session);
+    return session.experiment.problem.input.tensors->k[0] == 2;
+  }));
 }
 
 TEST_F(ExplorerFiles, AScaleIsDroppedWithItsTensors) {
