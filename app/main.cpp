@@ -2,13 +2,25 @@
 #include <malloc.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "app/commands/command_line.h"
+#include "kernels/experiment/huge_pages.h"
 
 namespace {
+
+#ifdef __GLIBC__
+/// The first part of the heap, of which nothing is in use yet: an update touches thousands of pages of 4 KiB.
+void use_huge_pages() {
+  constexpr std::size_t size = 48 << 20;
+  void* const heap = std::malloc(size);
+  attoscope::ask_for_huge_pages(heap, heap != nullptr ? size : 0);
+  std::free(heap);
+}
+#endif
 
 /// Keeps freed memory for the next update: fresh pages cost a fifth of a full update at N = 1024. Glibc's own limits would hand
 /// back every array beyond 128 KiB.
@@ -17,6 +29,7 @@ void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 512 << 20);
   mallopt(M_TOP_PAD, 64 << 20);
+  use_huge_pages();
 #endif
 }
 

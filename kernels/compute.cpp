@@ -161,15 +161,15 @@ class Computation {
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     result_.timing.inputs = clock.lap();
     const Job<double> golden = golden_job();
-    if (fresh) find_golden(golden);
-    result_.timing.golden = lap_unless(!fresh, clock);
-    stop_.weigh(1);
     Measured a, b;
-    together([&] { measure_golden(fresh); }, [&] { known_a_ ? take_known_a(x, golden) : run_a(x, golden); });
-    result_.timing.a = lap_unless(known_a_ != nullptr, clock);
-    together([&] { a = known_a_ ? Measured{} : meter(result_.a, Output::a, true); },
-             [&] { known_b_ ? take_known_b() : run_b(x); });
-    result_.timing.b = lap_unless(known_b_ != nullptr, clock);
+    if (is_one_block()) {
+      find_side_by_side(fresh, x, golden);
+      measure_golden(fresh);
+      a = known_a_ ? Measured{} : meter(result_.a, Output::a, true);
+    } else {
+      a = find_in_turn(fresh, x, golden);
+    }
+    clock.lap();
     b = known_b_ ? Measured{} : meter(result_.b, Output::b, true);
     compare(known_a_ ? known_a_->measured : a, known_b_ ? known_b_->measured : b);
     remember(std::move(a), std::move(b));
@@ -198,6 +198,41 @@ class Computation {
  private:
   /// A golden row in rows of a or b: double against float, double-double against double.
   static constexpr double golden_work = std::is_same_v<T, double> ? 8 : 2;
+
+  /// Whether the rows fill one core's lanes at most.
+  bool is_one_block() const {
+    return engine_ == nullptr && static_cast<int>(result_.rows.size()) <= instruction_set(stop_.isa).double_rows;
+  }
+
+  /// Golden, a and b at the same time: a block of rows keeps one core busy.
+  void find_side_by_side(bool fresh, const Operands<T>& x, const Job<double>& golden) {
+    stop_.weigh(1);
+    tbb::parallel_invoke(
+        [&] {
+          if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
+        },
+        [&] { find_a(x, golden); }, [&] { find_b(x); });
+  }
+
+  /// One after the other, each measured while the next is computed. Returns the measure of a, if it is new.
+  Measured find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
+    stop_.weigh(golden_work);
+    if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
+    stop_.weigh(1);
+    Measured a;
+    together([&] { measure_golden(fresh); }, [&] { find_a(x, golden); });
+    together([&] { a = known_a_ ? Measured{} : meter(result_.a, Output::a, true); }, [&] { find_b(x); });
+    return a;
+  }
+
+  void find_a(const Operands<T>& x, const Job<double>& golden) {
+    if (known_a_) return take_known_a(x, golden);
+    result_.timing.a = ms_of([&] { run_a(x, golden); });
+  }
+  void find_b(const Operands<T>& x) {
+    if (known_b_) return take_known_b();
+    result_.timing.b = ms_of([&] { run_b(x); });
+  }
 
   /// Rounds the inputs for all methods; the golden value on them is not computed yet.
   void round_inputs() {
@@ -228,7 +263,6 @@ class Computation {
 
   void find_golden(const Job<double>& golden) {
     constexpr bool precise = std::is_same_v<T, double>;
-    stop_.weigh(golden_work);
     if (engine_) {
       truth_->golden = std::make_shared<Matrix>(
           precise ? engine_->run_double_double(golden, truth_->generation, result_.rows, stop_)
@@ -251,9 +285,11 @@ class Computation {
   const KnownOutput* known_output(const KnownOutput* last, const Method& m) const {
     return engine_ == nullptr && last != nullptr && is_emulated(m.algorithm) && last->key == output_key(e_, m) ? last : nullptr;
   }
-  static double lap_unless(bool known, Clock& clock) {
-    const double ms = clock.lap();
-    return known ? 0 : ms;
+  template <class F>
+  static double ms_of(F f) {
+    Clock clock;
+    f();
+    return clock.lap();
   }
 
   /// a as it was; the trace too, if it is of the same row.

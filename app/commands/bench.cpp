@@ -44,9 +44,11 @@ BenchRow measure(const Stage& s, const MachineLimits& limits) {
   return r;
 }
 
-void append_growth(BenchReport& report, const MachineLimits& limits) {
+std::vector<Stage> growth_stages() {
+  std::vector<Stage> all;
   for (const int rows : {64, 0})
-    for (int n = 256; n <= 65536; n *= 4) report.rows.push_back(measure(growth(n, 64, rows), limits));
+    for (int n = 256; n <= 65536; n *= 4) all.push_back(growth(n, 64, rows));
+  return all;
 }
 
 std::string table(const BenchReport& r) {
@@ -89,12 +91,17 @@ BenchReport bench(const BenchArguments& arguments) {
   const int threads = tbb::info::default_concurrency();
   const MachineLimits limits = cpu_limits(threads);
   BenchReport r{device_name(), limits.float_fma * 1e-9, limits.double_fma * 1e-9, {}};
-  for (const Stage& s : stages(1024)) r.rows.push_back(measure(s, limits));
-  for (const int n : {1024, 2048}) r.rows.push_back(measure(full_update(n), limits));
-  r.rows.push_back(measure(tensor_core_update(1024), limits));
-  for (const Stage& s : scaled_updates(1024)) r.rows.push_back(measure(s, limits));
-  for (const Stage& s : updates_of_controls(1024)) r.rows.push_back(measure(s, limits));
-  if (arguments.growth) append_growth(r, limits);
+  const auto add = [&](const std::vector<Stage>& all) {
+    for (const Stage& s : all)
+      if (s.name.find(arguments.only) != std::string::npos) r.rows.push_back(measure(s, limits));
+  };
+  add(stages(1024));
+  add({full_update(1024), full_update(2048), tensor_core_update(1024)});
+  add(scaled_updates(1024));
+  add(updates_of_controls(1024));
+  add(decode_updates(131072));
+  if (arguments.growth) add(growth_stages());
+  if (r.rows.empty()) throw std::invalid_argument("--only: no stage's name contains \"" + arguments.only + "\"");
   return r;
 }
 

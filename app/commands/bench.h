@@ -9,6 +9,7 @@ namespace attoscope {
 
 struct BenchArguments {
   bool growth = false;         ///< also time N = 256 .. 65536
+  std::string only;            ///< stages of the CPU whose names contain this
   std::string device = "cpu";  ///< auto, cpu, cuda, cuda:K
   std::string json;            ///< file for the rows as JSON, "-" for `out`, or empty
 };

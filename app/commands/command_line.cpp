@@ -317,6 +317,7 @@ void add_presets(CLI::App& app, Invocation& typed) {
 
 void add_bench(CLI::App& app, Invocation& typed) {
   CLI::App& c = *app.add_subcommand("bench", "Time every stage against this machine's own limit");
+  c.add_option("--only", typed.bench.only, "stages of the CPU whose names contain this text")->type_name("TEXT");
   c.add_flag("--growth", typed.bench.growth, "also how the cost grows with N, from 256 to 65536");
   c.add_option("--device", typed.bench.device, device_help())->capture_default_str();
   c.add_option("--json", typed.bench.json, "write the rows to this file, - for standard output");

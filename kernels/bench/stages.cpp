@@ -276,6 +276,24 @@ std::vector<Stage> scaled_updates(int n) {
   return {stage("sage2", "fa3_fp8"), stage("sage3", "nvfp4")};
 }
 
+std::vector<Stage> decode_updates(int keys) {
+  const auto stage = [keys](const char* what, std::function<void(Experiment&)> change) -> Stage {
+    auto e = std::make_shared<Experiment>(default_experiment());
+    e->problem.n = 1;
+    e->problem.n_k = keys;
+    e->problem.d = 128;
+    e->b = with_algorithm(e->a, Algorithm::split_kv);
+    auto cache = std::make_shared<ComputeCache>();
+    return {.name = "one query, " + std::to_string(keys) + " keys of 128: " + what,
+            .call = [e, cache, change = std::move(change)] {
+              change(*e);
+              compute(*e, {.cache = cache.get()});
+            }};
+  };
+  return {stage("format", [](Experiment& e) { e.format = e.format == bf16 ? fp16 : bf16; }),
+          stage("splits", [](Experiment& e) { e.b.splits = e.b.splits == 8 ? 16 : 8; })};
+}
+
 Stage growth(int n, int d, int rows) {
   auto e = std::make_shared<Experiment>(default_experiment());
   e->problem.n = n;

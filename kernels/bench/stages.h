@@ -54,6 +54,10 @@ Stage tensor_core_update(int n);
 /// FlashAttention-3's e4m3, and SageAttention 3 beside NVFP4.
 std::vector<Stage> scaled_updates(int n);
 
+/// Updates of one decoded token (d = 128) against so many keys, flash2 beside split_kv: after another format, which leaves the
+/// drawn inputs alone, and after another number of splits, which leaves b alone to be computed.
+std::vector<Stage> decode_updates(int keys);
+
 /// Method a `hw` with `rows` query rows of n (0: all), golden value included: how cost grows with n.
 Stage growth(int n, int d, int rows);
 

@@ -44,7 +44,7 @@ template <class T>
 void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch,
                    double* out) {
   Arena arena(scratch);
-  AttentionBlock<T, CpuObserver<T>>(job, block, LaneGroup{}, {recorder, stop}, arena).run(out);
+  AttentionBlock<T, CpuObserver<T>>(job, block, LaneGroup{block.count}, {recorder, stop}, arena).run(out);
 }
 
 void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {

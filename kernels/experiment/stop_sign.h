@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/experiment/huge_pages.h"
+
 namespace attoscope {
 
 /// Polled every few microseconds to milliseconds, by any thread.
@@ -35,6 +37,7 @@ std::vector<T> zeros(std::size_t count, const StopSign& stop) {
   constexpr std::size_t piece = 1 << 18;
   std::vector<T> x;
   x.reserve(count);
+  ask_for_huge_pages(x.data(), count * sizeof(T));
   while (x.size() < count) {
     stop.check();
     x.resize(count - x.size() < piece ? count : x.size() + piece);

@@ -113,6 +113,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V shuffled(const V& a, const V& b, const I& numbers
 
 /// The lanes that work together: on a CPU every block works alone.
 struct LaneGroup {
+  int rows = std::numeric_limits<int>::max();  ///< of the block: lanes from this one on repeat the last before it
   int least(int x) const { return x; }
   int greatest(int x) const { return x; }
   bool all(bool x) const { return x; }

@@ -2,25 +2,26 @@
 #pragma once
 
 #include "kernels/lanes/micro_kernel.h"
+#include "kernels/lanes/one_row_product.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Rows m0 .. m0 + M - 1 of C.
-template <class T, int M, bool masked, class Rounder>
+/// Rows m0 .. m0 + M - 1 of C: the first `own` vectors of each, of which the others repeat the last lane.
+template <class T, int M, int own, bool masked, class Rounder>
 inline void product_rows(const Product<T>& p, int m0, Rounder rounder) {
   using L = Lanes<T>;
   using V = typename L::V;
   const V* b = as_vectors(p.b);
   V* c = as_vectors(p.c) + static_cast<std::ptrdiff_t>(m0) * L::vectors;
   const T* a = p.a + m0 * p.m_stride;
-  V sum[M][L::vectors];
+  V sum[M][own];
   for (int i = 0; i < M; ++i)
-    for (int r = 0; r < L::vectors; ++r) sum[i][r] = p.resume ? c[i * L::vectors + r] : V{};
+    for (int r = 0; r < own; ++r) sum[i][r] = p.resume ? c[i * L::vectors + r] : V{};
   for (int k = 0; k < p.depth; ++k, b += L::vectors, a += p.k_stride) {
     for (int i = 0; i < M; ++i) {
       const V x = splat<V>(a[i * p.m_stride]);
-      for (int r = 0; r < L::vectors; ++r) {
+      for (int r = 0; r < own; ++r) {
         const V next = rounder(fused(x, b[r], sum[i][r]), Where{r, p.first_m + m0 + i, p.first_k + k});
         if constexpr (masked) {
           sum[i][r] = taking_part(p, k, r, next, sum[i][r]);
@@ -30,15 +31,28 @@ inline void product_rows(const Product<T>& p, int m0, Rounder rounder) {
       }
     }
   }
-  for (int i = 0; i < M; ++i)
-    for (int r = 0; r < L::vectors; ++r) c[i * L::vectors + r] = sum[i][r];
+  for (int i = 0; i < M; ++i) {
+    for (int r = 0; r < own; ++r) c[i * L::vectors + r] = sum[i][r];
+    const V last = splat<V>(sum[i][own - 1][L::width - 1]);
+    for (int r = own; r < L::vectors; ++r) c[i * L::vectors + r] = last;
+  }
 }
 
+/// Rows m .. p.m - 1 of C, M at a time.
+template <class T, int M, int own, bool masked, class Rounder>
+inline void product_in_groups(const Product<T>& p, int m, Rounder rounder) {
+  for (; m + M <= p.m; m += M) product_rows<T, M, own, masked>(p, m, rounder);
+  for (; m < p.m; ++m) product_rows<T, 1, own, masked>(p, m, rounder);
+}
+
+/// Where the rows of the block fill one vector, twice as many rows of C keep the fma units busy.
 template <class T, bool masked, class Rounder>
 inline void product_with(const Product<T>& p, Rounder rounder) {
-  int m = 0;
-  for (; m + column_group <= p.m; m += column_group) product_rows<T, column_group, masked>(p, m, rounder);
-  for (; m < p.m; ++m) product_rows<T, 1, masked>(p, m, rounder);
+  if (p.group.rows > Lanes<T>::width) return product_in_groups<T, column_group, Lanes<T>::vectors, masked>(p, 0, rounder);
+  int done = 0;
+  if constexpr (!masked && std::is_same_v<Rounder, NoRounder>)
+    if (p.group.rows == 1) done = whole_vectors_of_one_row(p);
+  product_in_groups<T, 2 * column_group, 1, masked>(p, done, rounder);
 }
 
 /// The product, rounded after every fma by `plan`; `in_domain` says that ShortRounder may be used.

@@ -1,6 +1,8 @@
 /// SSE2, AVX2, AVX-512 and the GPU's lanes on the same random questions, in one process: one answer, to the last bit.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 
 #include "kernels/compute.h"
@@ -58,6 +60,49 @@ TEST(InstructionSets, GiveOneAnswerToRandomQuestionsStochasticOnesToo) {
     }
   }
   EXPECT_GE(compared, experiments(300));
+}
+
+/// The rows of `some` as `all` has them.
+void expect_rows_of(const Result& some, const Result& all) {
+  const auto same_rows = [&](const Matrix& x, const Matrix& y) {
+    for (std::size_t i = 0; i < some.rows.size(); ++i)
+      for (int c = 0; c < x.cols; ++c) {
+        const std::size_t here = i * static_cast<std::size_t>(x.cols) + static_cast<std::size_t>(c),
+                          there = static_cast<std::size_t>(some.rows[i]) * static_cast<std::size_t>(x.cols) +
+                                  static_cast<std::size_t>(c);
+        const double own = x.values[here], other = y.values[there];
+        if (std::isnan(own) && std::isnan(other)) continue;
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(own), std::bit_cast<std::uint64_t>(other))
+            << "row " << some.rows[i] << ", column " << c;
+      }
+  };
+  same_rows(*some.golden, *all.golden);
+  same_rows(some.a, all.a);
+  same_rows(some.b, all.b);
+}
+
+TEST(InstructionSets, GiveOneRowAndFewRowsTheBitsThatTheyHaveAmongMany) {
+  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
+    if (!machine_runs(isa)) continue;
+    const Narrowed narrowed(isa);
+    for (int seed = 1; seed <= experiments(150); ++seed) {
+      Dice dice(static_cast<std::uint64_t>(18000 + seed));
+      Experiment e = testing::random_experiment(dice);
+      e.problem.input = {};
+      e.problem.n = dice.between(70, 140);
+      e.problem.n_k = dice.one_in(2) ? dice.between(1, 300) : 0;
+      e.problem.d = dice.between(1, 140);
+      e.problem.d_v = dice.one_in(2) ? dice.between(1, 140) : 0;
+      e.problem.rows = 0;
+      e.a.scaling = e.b.scaling = {};  // these say what d may be
+      if (dice.one_in(3)) testing::make_stochastic(e.a, dice, 2);
+      const Result all = compute(e);
+      e.problem.rows = dice.one_in(2) ? 1 : dice.between(1, 20);
+      SCOPED_TRACE(std::string(isa) + ", seed " + std::to_string(seed) + ": " + describe(e));
+      expect_rows_of(compute(e), all);
+      if (HasFailure()) return;
+    }
+  }
 }
 
 }  // namespace

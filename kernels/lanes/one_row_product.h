@@ -1,0 +1,101 @@
+/// The product of a block that has one query row, where nothing is rounded: the lanes are rows of C, so that none is idle.
+/// Every element is the same chain of fma as in lanes that are query rows. Included by vector_product.h.
+#pragma once
+
+#include "kernels/lanes/micro_kernel.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+/// x[i][j] becomes x[j][i]: squares of `size` beside the diagonal change places, then the smaller ones inside them.
+template <int size, class V, int width>
+ATTOSCOPE_HOST_DEVICE_INLINE void transpose(V (&x)[width]) {
+  typename Lane<V>::Int upper{}, lower{};
+  for (int j = 0; j < width; ++j) {
+    upper[j] = (j & size) != 0 ? width + j - size : j;
+    lower[j] = (j & size) != 0 ? width + j : j + size;
+  }
+  for (int i = 0; i < width; ++i) {
+    if ((i & size) != 0) continue;
+    const V a = x[i], b = x[i + size];
+    x[i] = shuffled(a, b, upper);
+    x[i + size] = shuffled(a, b, lower);
+  }
+  if constexpr (size > 1) transpose<size / 2>(x);
+}
+
+/// c in all lanes of row m of C.
+template <class T>
+inline void store_in_all_lanes(const Product<T>& p, int m, T c) {
+  using L = Lanes<T>;
+  for (int r = 0; r < L::vectors; ++r)
+    as_vectors(p.c)[static_cast<std::ptrdiff_t>(m) * L::vectors + r] = splat<typename L::V>(c);
+}
+
+/// What rows m .. m + lanes - 1 of C are continued from.
+template <class T>
+inline typename Lanes<T>::V start_of_rows(const Product<T>& p, int m) {
+  using L = Lanes<T>;
+  typename L::V sum{};
+  for (int i = 0; p.resume && i < L::width; ++i) sum[i] = p.c[static_cast<std::ptrdiff_t>(m + i) * L::rows];
+  return sum;
+}
+
+/// As many rows of C as a vector has lanes, where A has the elements of a row side by side, as K has.
+template <class T>
+inline void rows_by_transposing(const Product<T>& p, int m) {
+  using L = Lanes<T>;
+  using V = typename L::V;
+  constexpr int width = L::width;
+  const T* a = p.a + m * p.m_stride;
+  V sum = start_of_rows(p, m);
+  int k = 0;
+  for (; k + width <= p.depth; k += width, a += width) {
+    V columns[width];
+    for (int i = 0; i < width; ++i) {
+      columns[i] = loaded<V>(a + i * p.m_stride);
+      __builtin_prefetch(a + (i + 2 * width) * p.m_stride);  // no processor foresees a walk along so many rows
+    }
+    transpose<width / 2>(columns);
+    for (int i = 0; i < width; ++i) sum = fused(columns[i], splat<V>(p.b[static_cast<std::ptrdiff_t>(k + i) * L::rows]), sum);
+  }
+  for (; k < p.depth; ++k, ++a) {
+    V column;
+    for (int i = 0; i < width; ++i) column[i] = a[i * p.m_stride];
+    sum = fused(column, splat<V>(p.b[static_cast<std::ptrdiff_t>(k) * L::rows]), sum);
+  }
+  for (int i = 0; i < width; ++i) store_in_all_lanes<T>(p, m + i, sum[i]);
+}
+
+/// The same times `groups`, where A has the elements of a column side by side, as V has.
+template <class T, int groups>
+inline void rows_side_by_side(const Product<T>& p, int m) {
+  using L = Lanes<T>;
+  using V = typename L::V;
+  const T* a = p.a + m;
+  V sum[groups];
+  for (int g = 0; g < groups; ++g) sum[g] = start_of_rows(p, m + g * L::width);
+  for (int k = 0; k < p.depth; ++k, a += p.k_stride) {
+    const V b = splat<V>(p.b[static_cast<std::ptrdiff_t>(k) * L::rows]);
+    for (int g = 0; g < groups; ++g) sum[g] = fused(loaded<V>(a + g * L::width), b, sum[g]);
+  }
+  for (int g = 0; g < groups; ++g)
+    for (int i = 0; i < L::width; ++i) store_in_all_lanes<T>(p, m + g * L::width + i, sum[g][i]);
+}
+
+/// Rows of C from the first on, in whole vectors. Returns how many.
+template <class T>
+inline int whole_vectors_of_one_row(const Product<T>& p) {
+  constexpr int width = Lanes<T>::width, groups = 8;
+  int m = 0;
+  if (p.k_stride == 1) {
+    for (; m + width <= p.m; m += width) rows_by_transposing(p, m);
+  } else if (p.m_stride == 1) {
+    for (; m + groups * width <= p.m; m += groups * width) rows_side_by_side<T, groups>(p, m);
+    for (; m + width <= p.m; m += width) rows_side_by_side<T, 1>(p, m);
+  }
+  return m;
+}
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope
