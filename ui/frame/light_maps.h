@@ -6,9 +6,9 @@
 
 namespace attoscope {
 
-/// Negative mint, zero white, positive pink: no method's colour.
-inline constexpr std::array<std::uint32_t, 7> light_diverging{0x063f37, 0x129078, 0x8fdccb, 0xffffff,
-                                                              0xf7b3d6, 0xc23a84, 0x561038};
+/// Negative green, zero white, positive violet: no method's colour.
+inline constexpr std::array<std::uint32_t, 7> light_diverging{0x0a4310, 0x2b9a35, 0xa0e2a2, 0xffffff,
+                                                              0xefbbfb, 0xae50c6, 0x52125e};
 /// Magnitudes.
 inline constexpr std::array<std::uint32_t, 6> light_ramp{0xffffff, 0xbfe3ae, 0x55b08f, 0x2a7a8c, 0x33487f, 0x1f1440};
 

@@ -65,13 +65,12 @@ constexpr std::array<Colour, N> packed(const std::array<std::uint32_t, N>& hex) 
   return colours;
 }
 
-/// Negative mint, zero as dark or as white as the panel, positive pink: no method's colour.
-constexpr std::array diverging_dark{rgb(0xc9fff0), rgb(0x22b89a), rgb(0x0f5c52), rgb(0x0f1216),
-                                    rgb(0x7a2456), rgb(0xe65aa5), rgb(0xffe0f1)};
+/// Negative green, zero as dark or as white as the panel, positive violet: no method's colour, and apart for every kind of eye.
+constexpr std::array diverging_dark{rgb(0xd8fcd8), rgb(0x3dbb52), rgb(0x0c5f1d), rgb(0x0f1216),
+                                    rgb(0x6f2a8a), rgb(0xc777ea), rgb(0xf8ebfe)};
 constexpr std::array diverging_light = packed(light_diverging);
-/// For those who cannot tell pink from mint: blue and orange differ for everybody.
-constexpr std::array diverging_contrast{rgb(0xe3f1ff), rgb(0x59adff), rgb(0x1157b8), rgb(0x000000),
-                                        rgb(0x9c4a00), rgb(0xff9a2e), rgb(0xffeed6)};
+constexpr std::array diverging_contrast{rgb(0xddffdd), rgb(0x40d85a), rgb(0x0b8023), rgb(0x000000),
+                                        rgb(0x8a2fae), rgb(0xd98bff), rgb(0xf9ecff)};
 /// Magnitudes: zero recedes into the panel in either theme.
 constexpr std::array ramp_dark{rgb(0x0f1216), rgb(0x32255e), rgb(0x2b5687), rgb(0x238c8a), rgb(0x6fc276), rgb(0xf3f4cc)};
 constexpr std::array ramp_light = packed(light_ramp);
