@@ -8,33 +8,33 @@
 
 namespace attoscope {
 
-JudgedFiles::JudgedFiles(const CallSources& sources) : sources_(sources), files_(sources) {
-  files_.check_outputs();
-  for (const CallFiles::Layer& x : files_.layers())
+JudgedFiles::JudgedFiles(const CallSources& sources) : sources_(sources), files_(std::make_shared<CallFiles>(sources)) {
+  files_->check_outputs();
+  for (const CallFiles::Layer& x : files_->layers())
     if (!(x.shape() == shape())) {
       const int part = x.q.same_sizes(layer().q) ? x.k.same_sizes(layer().k) ? 2 : 1 : 0;
-      const StoredTensor &other = files_.tensor(x, part).tensor, &first = files_.tensor(layer(), part).tensor;
+      const StoredTensor &other = files_->tensor(x, part).tensor, &first = files_->tensor(layer(), part).tensor;
       throw std::runtime_error(other.label + " has shape " + shape_text(other.shape) + ", expected tokens and columns as " +
                                shape_text(first.shape) + " of the first layer has them");
     }
 }
 
 std::shared_ptr<const Tensors> JudgedFiles::inputs(int head) const {
-  return std::make_shared<const Tensors>(files_.inputs(head));
+  return std::make_shared<const Tensors>(files_->inputs(head));
 }
 
 std::shared_ptr<const std::vector<double>> JudgedFiles::output(int head) const {
-  return std::make_shared<const std::vector<double>>(files_.output(head));
+  return std::make_shared<const std::vector<double>>(files_->output(head));
 }
 
 ElementType JudgedFiles::type_of_q() const {
-  const ElementType own = files_.tensor(layer(), 0).tensor.type;
-  const auto has_scale = [&](int part) { return files_.part(layer(), part).scale.has_value(); };
+  const ElementType own = files_->tensor(layer(), 0).tensor.type;
+  const auto has_scale = [&](int part) { return files_->part(layer(), part).scale.has_value(); };
   return takes_scale(own) && (has_scale(0) || has_scale(1) || has_scale(2)) ? ElementType::F64 : own;
 }
 
 std::shared_ptr<const std::vector<double>> JudgedFiles::output_scale(int head) const {
-  std::vector<double> scale = files_.scale(head, 3);
+  std::vector<double> scale = files_->scale(head, 3);
   return scale.empty() ? nullptr : std::make_shared<const std::vector<double>>(std::move(scale));
 }
 
@@ -56,7 +56,7 @@ bool JudgedFiles::shows_in_window() const {
   try {
     const CallFiles seen(spec_for_window());
     for (int part = 0; part < 4; ++part)
-      if (seen.tensor(seen.layers().front(), part).tensor.label != files_.tensor(layer(), part).tensor.label) return false;
+      if (seen.tensor(seen.layers().front(), part).tensor.label != files_->tensor(layer(), part).tensor.label) return false;
     return seen.heads() == heads() && seen.layers().front().q.order == layer().q.order && seen.info().has_output;
   } catch (const std::runtime_error&) {
     return false;
@@ -65,7 +65,7 @@ bool JudgedFiles::shows_in_window() const {
 
 std::string JudgedFiles::spec_for_window() const {
   const std::string files = one_file();
-  FileSpec spec{files, std::nullopt, files_.named_scales()};
+  FileSpec spec{files, std::nullopt, files_->named_scales()};
   const HeadOrder order = layer().q.order;
   if (sources_.layout || order != HeadOrder::heads_first)
     spec.layout = HeadLayout{order, order == HeadOrder::side_by_side ? layer().q.heads : 0};
@@ -74,7 +74,7 @@ std::string JudgedFiles::spec_for_window() const {
 
 std::vector<std::string> JudgedFiles::files_for_window(int head) const {
   if (shows_in_window()) return {spec_for_window() + ":" + std::to_string(head)};
-  if (heads() > 1 || files_.named_scales() != ScaleSpecs{}) return {};
+  if (heads() > 1 || files_->named_scales() != ScaleSpecs{}) return {};
   const std::array<const std::string*, 4> named{&sources_.q, &sources_.k, &sources_.v, &sources_.o};
   const bool all_npy = std::ranges::all_of(named, [](const std::string* f) { return f->ends_with(".npy"); });
   if (!all_npy) return {};
@@ -83,7 +83,7 @@ std::vector<std::string> JudgedFiles::files_for_window(int head) const {
 
 OtherHeads JudgedFiles::other_heads() const {
   return {heads(), [this](int head) { return inputs(head); }, layer().q.heads, layer().k.heads,
-          [this](int head) { return wrong_scales(files_, head); }};
+          [files = files_](int head) { return wrong_scales(files, head); }};
 }
 
 }  // namespace attoscope

@@ -18,11 +18,11 @@ class JudgedFiles {
   explicit JudgedFiles(const CallSources& sources);
 
   /// Heads of Q and O, those of all layers and batches in a row, and what each of them holds.
-  int heads() const { return files_.heads(); }
+  int heads() const { return files_->heads(); }
   AttentionShape shape() const { return layer().shape(); }
   /// What Q's numbers are of; F64 where it has eight bits and Q, K or V a scale, with which they are of no type.
   ElementType type_of_q() const;
-  ElementType type_of_o() const { return files_.tensor(layer(), 3).tensor.type; }
+  ElementType type_of_o() const { return files_->tensor(layer(), 3).tensor.type; }
 
   /// Q of this head, and K and V of the one that it shares with its group.
   std::shared_ptr<const Tensors> inputs(int head) const;
@@ -36,13 +36,13 @@ class JudgedFiles {
   OtherHeads other_heads() const;
 
  private:
-  const CallFiles::Layer& layer() const { return files_.layers().front(); }
+  const CallFiles::Layer& layer() const { return files_->layers().front(); }
   std::string one_file() const;
   bool shows_in_window() const;
   std::string spec_for_window() const;
 
   CallSources sources_;
-  CallFiles files_;
+  std::shared_ptr<const CallFiles> files_;  ///< never null
 };
 
 }  // namespace attoscope

@@ -165,7 +165,7 @@ LayerHeads heads_of(const Input& input) {
   const auto read = [files, first = layer.first](int head) {
     return std::make_shared<const Tensors>(files->inputs(first + head));
   };
-  const auto readings = [files, first = layer.first](int head) { return wrong_scales(*files, first + head, files); };
+  const auto readings = [files, first = layer.first](int head) { return wrong_scales(files, first + head); };
   return {{layer.q.count(), read, layer.q.heads, layer.k.heads, readings}, layer.first};
 }
 

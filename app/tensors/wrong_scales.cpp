@@ -23,16 +23,15 @@ void replace(std::vector<double>& x, const Factors& has, const Factors& should_h
 /// Collects the readings of one head.
 class WrongScales {
  public:
-  WrongScales(const CallFiles& files, int head, std::shared_ptr<const CallFiles> owner)
-      : files_(files), head_(head), owner_(std::move(owner)) {}
+  WrongScales(std::shared_ptr<const CallFiles> files, int head) : files_(std::move(files)), head_(head) {}
 
   std::vector<OtherReading> take() {
-    const CallFiles::Layer& layer = files_.layer_of(head_);
+    const CallFiles::Layer& layer = files_->layer_of(head_);
     int scaled = 0;
     for (int part = 0; part < 3; ++part)
-      if (files_.part(layer, part).scale) add_of(part), ++scaled;
+      if (files_->part(layer, part).scale) add_of(part), ++scaled;
     if (scaled > 1) add("the scales of Q, K and V forgotten", &forget_all);
-    if (files_.part(layer, 1).scale && files_.part(layer, 2).scale && layer.k.d == layer.v.d)
+    if (files_->part(layer, 1).scale && files_->part(layer, 2).scale && layer.k.d == layer.v.d)
       add("the scales of K and V exchanged", &exchange);
     return std::move(readings_);
   }
@@ -41,9 +40,9 @@ class WrongScales {
   using Change = std::function<void(const CallFiles&, int head, Tensors&)>;
 
   void add(std::string text, Change change) {
-    readings_.push_back({std::move(text), [&files = files_, head = head_, owner = owner_, change = std::move(change)] {
-                           Tensors t = files.inputs(head);
-                           change(files, head, t);
+    readings_.push_back({std::move(text), [files = files_, head = head_, change = std::move(change)] {
+                           Tensors t = files->inputs(head);
+                           change(*files, head, t);
                            return std::make_shared<const Tensors>(std::move(t));
                          }});
   }
@@ -59,7 +58,7 @@ class WrongScales {
       const Factors own = files.scale(head, part);
       for (std::size_t i = 0; i < own.size(); ++i) (t.*numbers)[i] *= own[i];
     });
-    const HeadShape& shape = files_.part(files_.layer_of(head_), part).scale->stored.shape;
+    const HeadShape& shape = files_->part(files_->layer_of(head_), part).scale->stored.shape;
     if (shape.n == 1 || shape.heads == 1) return;
     add(scales + " read as if its heads and tokens stood the other way round",
         [part, numbers](const CallFiles& files, int head, Tensors& t) {
@@ -77,16 +76,15 @@ class WrongScales {
     replace(t.k, of_K, of_V), replace(t.v, of_V, of_K);
   }
 
-  const CallFiles& files_;
+  std::shared_ptr<const CallFiles> files_;
   int head_;
-  std::shared_ptr<const CallFiles> owner_;
   std::vector<OtherReading> readings_;
 };
 
 }  // namespace
 
-std::vector<OtherReading> wrong_scales(const CallFiles& files, int head, std::shared_ptr<const CallFiles> owner) {
-  return WrongScales(files, head, std::move(owner)).take();
+std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, int head) {
+  return WrongScales(std::move(files), head).take();
 }
 
 }  // namespace attoscope

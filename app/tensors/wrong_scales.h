@@ -10,8 +10,7 @@
 namespace attoscope {
 
 /// For each of Q, K and V of a head that has scales: these forgotten, applied twice, and read as if tokens and heads stood the
-/// other way round; all of them forgotten, and those of K and V exchanged. What the readings read is `files`, which `owner`, if
-/// there is one, keeps.
-std::vector<OtherReading> wrong_scales(const CallFiles& files, int head, std::shared_ptr<const CallFiles> owner = nullptr);
+/// other way round; all of them forgotten, and those of K and V exchanged. The readings keep `files`, from which they read.
+std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, int head);
 
 }  // namespace attoscope
