@@ -23,12 +23,21 @@ using CpuDoubleDouble = DoubleDoubleBlock<CpuObserver<double>>;
 inline constexpr int group_lanes = warp_lanes;
 
 template <class T>
-void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch,
-                   double* out) {
+void run_attention(const Job<T>& job, const RowBlock& block, const CpuObserver<T>& observer, void* scratch, double* out) {
   alignas(16) char stage[staged_bytes];
   const RowSlice slice{block.rows, block.count, block.first};
   for (int lane = 0; lane * Lanes<T>::rows < block.count; ++lane)
-    attention_lane(job, slice, 0, lane, LaneGroup{nullptr, lane, stage}, CpuObserver<T>{recorder, stop}, scratch, out);
+    attention_lane(job, slice, 0, lane, LaneGroup{nullptr, lane, stage}, observer, scratch, out);
+}
+
+template <class T>
+void products_of_row(const Job<T>& job, int row, Keys keys, T* out) {
+  for (int j = keys.first; j < keys.end; ++j) {
+    out[j] = 0;
+    for (int c = 0; c < job.d; ++c)
+      out[j] =
+          fused(job.k[static_cast<std::ptrdiff_t>(j) * job.d + c], job.q[static_cast<std::ptrdiff_t>(row) * job.d + c], out[j]);
+  }
 }
 
 void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
@@ -41,10 +50,9 @@ void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop,
 inline constexpr int group_lanes = 1;
 
 template <class T>
-void run_attention(const Job<T>& job, const RowBlock& block, Recorder<T>* recorder, const StopSign& stop, void* scratch,
-                   double* out) {
+void run_attention(const Job<T>& job, const RowBlock& block, const CpuObserver<T>& observer, void* scratch, double* out) {
   Arena arena(scratch);
-  AttentionBlock<T, CpuObserver<T>>(job, block, LaneGroup{block.count}, {recorder, stop}, arena).run(out);
+  AttentionBlock<T, CpuObserver<T>>(job, block, LaneGroup{block.count}, observer, arena).run(out);
 }
 
 void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
@@ -168,6 +176,8 @@ InstructionSet lane_code() {
           .dd_scratch = dd_scratch,
           .run_float = run_attention<float>,
           .run_double = run_attention<double>,
+          .products_float = products_of_row<float>,
+          .products_double = products_of_row<double>,
           .run_dd = run_dd,
           .normals = normals,
           .round_float = round_values<float>,

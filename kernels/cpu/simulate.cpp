@@ -247,18 +247,65 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   return j;
 }
 
-Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
-  const InstructionSet isa = instruction_set(stop.isa);
-  return in_blocks(
-      rows, isa.float_rows, job.d_v, isa.float_scratch(job), stop,
-      [&](const RowBlock& block, void* scratch, double* out) { isa.run_float(job, block, recorder, stop, scratch, out); });
+namespace {
+
+/// An instruction set's functions for a working type.
+template <class T>
+struct LaneCode;
+template <>
+struct LaneCode<float> {
+  static constexpr auto rows = &InstructionSet::float_rows;
+  static constexpr auto scratch = &InstructionSet::float_scratch;
+  static constexpr auto run = &InstructionSet::run_float;
+  static constexpr auto products = &InstructionSet::products_float;
+};
+template <>
+struct LaneCode<double> {
+  static constexpr auto rows = &InstructionSet::double_rows;
+  static constexpr auto scratch = &InstructionSet::double_scratch;
+  static constexpr auto run = &InstructionSet::run_double;
+  static constexpr auto products = &InstructionSet::products_double;
+};
+
+/// Whether q.k are chains of fma, which no tile of keys changes.
+template <class T>
+bool has_plain_products(const Job<T>& job) {
+  return job.qk_sum.accumulator == Accumulator::fma && job.method.order == SumOrder::sequential && !job[Step::qk_step].rounds();
 }
 
-Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
+/// q.k of a lone row that sees many keys, by key, on all threads: its tiles are computed by one of them. Else nothing.
+template <class T>
+std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& rows, const InstructionSet& isa,
+                                    const StopSign& stop) {
+  constexpr int chunk = 1024;
+  if (rows.size() != 1 || job.n < 4 * chunk || !has_plain_products(job)) return {};
+  std::vector<T> products = zeros<T>(static_cast<std::size_t>(job.n), stop);
+  const Keys keys = job.keys_of(rows[0]);
+  tbb::parallel_for(keys.first / chunk, (keys.end + chunk - 1) / chunk, [&](int i) {
+    stop.check();
+    const Keys part{std::max(keys.first, i * chunk), std::min(keys.end, (i + 1) * chunk)};
+    (isa.*LaneCode<T>::products)(job, rows[0], part, products.data());
+  });
+  return products;
+}
+
+template <class T>
+Matrix run_on_lanes(const Job<T>& job, const std::vector<int>& rows, Recorder<T>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
+  const std::vector<T> products = products_of_lone_row(job, rows, isa, stop);
+  const CpuObserver<T> observer{recorder, stop, products.empty() ? nullptr : products.data()};
   return in_blocks(
-      rows, isa.double_rows, job.d_v, isa.double_scratch(job), stop,
-      [&](const RowBlock& block, void* scratch, double* out) { isa.run_double(job, block, recorder, stop, scratch, out); });
+      rows, isa.*LaneCode<T>::rows, job.d_v, (isa.*LaneCode<T>::scratch)(job), stop,
+      [&](const RowBlock& block, void* scratch, double* out) { (isa.*LaneCode<T>::run)(job, block, observer, scratch, out); });
+}
+
+}  // namespace
+
+Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
+  return run_on_lanes(job, rows, recorder, stop);
+}
+Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
+  return run_on_lanes(job, rows, recorder, stop);
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {

@@ -144,6 +144,7 @@ struct CpuObserver {
   static constexpr bool keeps = true, is_partial = false;
   Recorder<T>* recorder;
   const StopSign& stop;
+  const T* products = nullptr;  ///< q.k of the block's only row, by key, where they are known
 
   WorkRange work_range() const { return {}; }
   void check() const { stop.check(); }
@@ -217,11 +218,13 @@ struct InstructionSet {
   std::size_t (*float_scratch)(const Job<float>&) = nullptr;
   std::size_t (*double_scratch)(const Job<double>&) = nullptr;
   std::size_t (*dd_scratch)(const Job<double>&) = nullptr;
-  /// Output of the block's rows, row-major count x d. `recorder` may be null. `scratch` is 64-byte aligned.
-  void (*run_float)(const Job<float>&, const RowBlock&, Recorder<float>*, const StopSign&, void* scratch,
-                    double* out) = nullptr;
-  void (*run_double)(const Job<double>&, const RowBlock&, Recorder<double>*, const StopSign&, void* scratch,
-                     double* out) = nullptr;
+  /// Output of the block's rows, row-major count x d. The recorder may be null, as may the products (see CpuObserver).
+  /// `scratch` is 64-byte aligned.
+  void (*run_float)(const Job<float>&, const RowBlock&, const CpuObserver<float>&, void* scratch, double* out) = nullptr;
+  void (*run_double)(const Job<double>&, const RowBlock&, const CpuObserver<double>&, void* scratch, double* out) = nullptr;
+  /// q.k of a row of Q and these keys, unrounded, into out[key].
+  void (*products_float)(const Job<float>&, int row, Keys, float* out) = nullptr;
+  void (*products_double)(const Job<double>&, int row, Keys, double* out) = nullptr;
   /// Three-pass softmax in double-double, rounded to double at the end.
   void (*run_dd)(const Job<double>&, const RowBlock&, const StopSign&, void* scratch, double* out) = nullptr;
   /// count standard normal numbers, elements first .. of stream `stream` of `seed`; first and count even.

@@ -41,30 +41,54 @@ inline typename Lanes<T>::V start_of_rows(const Product<T>& p, int m) {
   return sum;
 }
 
+/// sum + a[i * stride + 0] * b[0] + a[i * stride + 1] * b[b_stride] + ... in lane i, `depth` terms, one fma each.
+template <class T>
+inline typename Lanes<T>::V sums_of_rows(const T* a, std::ptrdiff_t stride, const T* b, std::ptrdiff_t b_stride, int depth,
+                                         typename Lanes<T>::V sum) {
+  using V = typename Lanes<T>::V;
+  constexpr int width = Lanes<T>::width;
+  int k = 0;
+  for (; k + width <= depth; k += width, a += width) {
+    V columns[width];
+    for (int i = 0; i < width; ++i) {
+      columns[i] = loaded<V>(a + i * stride);
+      __builtin_prefetch(a + (i + 2 * width) * stride);  // no processor foresees a walk along so many rows
+    }
+    transpose<width / 2>(columns);
+    for (int i = 0; i < width; ++i, b += b_stride) sum = fused(columns[i], splat<V>(*b), sum);
+  }
+  for (; k < depth; ++k, ++a, b += b_stride) {
+    V column;
+    for (int i = 0; i < width; ++i) column[i] = a[i * stride];
+    sum = fused(column, splat<V>(*b), sum);
+  }
+  return sum;
+}
+
 /// As many rows of C as a vector has lanes, where A has the elements of a row side by side, as K has.
 template <class T>
 inline void rows_by_transposing(const Product<T>& p, int m) {
   using L = Lanes<T>;
-  using V = typename L::V;
-  constexpr int width = L::width;
-  const T* a = p.a + m * p.m_stride;
-  V sum = start_of_rows(p, m);
-  int k = 0;
-  for (; k + width <= p.depth; k += width, a += width) {
-    V columns[width];
-    for (int i = 0; i < width; ++i) {
-      columns[i] = loaded<V>(a + i * p.m_stride);
-      __builtin_prefetch(a + (i + 2 * width) * p.m_stride);  // no processor foresees a walk along so many rows
-    }
-    transpose<width / 2>(columns);
-    for (int i = 0; i < width; ++i) sum = fused(columns[i], splat<V>(p.b[static_cast<std::ptrdiff_t>(k + i) * L::rows]), sum);
+  const auto sum = sums_of_rows<T>(p.a + m * p.m_stride, p.m_stride, p.b, L::rows, p.depth, start_of_rows(p, m));
+  for (int i = 0; i < L::width; ++i) store_in_all_lanes<T>(p, m + i, sum[i]);
+}
+
+/// q.k of a row of Q and these keys, into out[key].
+template <class T>
+inline void products_of_row(const Job<T>& job, int row, Keys keys, T* out) {
+  using V = typename Lanes<T>::V;
+  constexpr int width = Lanes<T>::width;
+  const T* const q = job.q + static_cast<std::ptrdiff_t>(row) * job.d;
+  int j = keys.first;
+  for (; j + width <= keys.end; j += width) {
+    const V sum = sums_of_rows<T>(job.k + static_cast<std::ptrdiff_t>(j) * job.d, job.d, q, 1, job.d, V{});
+    __builtin_memcpy(out + j, &sum, sizeof sum);
   }
-  for (; k < p.depth; ++k, ++a) {
-    V column;
-    for (int i = 0; i < width; ++i) column[i] = a[i * p.m_stride];
-    sum = fused(column, splat<V>(p.b[static_cast<std::ptrdiff_t>(k) * L::rows]), sum);
+  for (; j < keys.end; ++j) {
+    T sum = 0;
+    for (int c = 0; c < job.d; ++c) sum = Lane<T>::fused(job.k[static_cast<std::ptrdiff_t>(j) * job.d + c], q[c], sum);
+    out[j] = sum;
   }
-  for (int i = 0; i < width; ++i) store_in_all_lanes<T>(p, m + i, sum[i]);
 }
 
 /// The same times `groups`, where A has the elements of a column side by side, as V has.

@@ -65,7 +65,9 @@ class TileSteps : protected BlockRows<T, Observer> {
                         .random = random(),
                         .first_m = tile_.j0,
                         .group = group_};
-    if (job_.qk_sum.accumulator != Accumulator::fma) {
+    if (takes_known_products()) {
+      // S holds them
+    } else if (job_.qk_sum.accumulator != Accumulator::fma) {
       if constexpr (std::is_same_v<T, float>) accumulate(qk, job_.qk_sum, 0, Array{});
     } else if (job_.method.order == SumOrder::sequential) {
       product(qk, job_[Step::qk_step], products_in_domain(job_.q_range, job_.k_range, job_.d));
@@ -73,6 +75,16 @@ class TileSteps : protected BlockRows<T, Observer> {
       ordered_product<false>(qk, job_[Step::qk_step], job_.method.order, job_.method.sum_lanes, 0, {});
     }
     if (job_.scales.q != nullptr || job_.scales.bias != nullptr) scale_products();
+  }
+
+  /// Whether the products of the only row were known, and are in S now.
+  ATTOSCOPE_HOST_DEVICE bool takes_known_products() const {
+    if constexpr (requires(const Observer& x) { x.products; }) {
+      for (int j = 0; observer_.products != nullptr && j < keys(); ++j)
+        for (int r = 0; r < vectors; ++r) vec(scratch_.S)[j * vectors + r] = splat<V>(observer_.products[tile_.j0 + j]);
+      return observer_.products != nullptr;
+    }
+    return false;
   }
 
   /// q.k of stored numbers becomes q.k of what they stand for.
