@@ -24,6 +24,9 @@ constexpr std::array<Template, 20> templates{
      {"hd", ScaleGroup::channel},  {"bhd", ScaleGroup::channel},  {"hN", ScaleGroup::tokens},   {"bhN", ScaleGroup::tokens},
      {"hnD", ScaleGroup::columns}, {"bhnD", ScaleGroup::columns}, {"nhD", ScaleGroup::columns}, {"bnhD", ScaleGroup::columns}}};
 
+/// What is tried where none of those fits.
+constexpr std::array<Template, 2> blocks_before_heads{{{"Nh", ScaleGroup::tokens}, {"bNh", ScaleGroup::tokens}}};
+
 int size_of(const ScaledMatrix& of, char axis) {
   switch (axis) {
     case 'b':
@@ -143,6 +146,8 @@ std::vector<StoredScale> possible_scales(const StoredTensor& scale, const Scaled
     if (axes && t.axes == *axes) add(all, along(t, sizes, of, said));
   if (!all.empty()) return all;
   for (const Template& t : templates) add(all, along(t, sizes, of, said));
+  if (!all.empty()) return all;
+  for (const Template& t : blocks_before_heads) add(all, along(t, sizes, of, said));
   return all;
 }
 
@@ -165,8 +170,8 @@ std::string wanted_shapes(const ScaledMatrix& of) {
     return shape + behind + "]";
   };
   std::string shapes = "[1], " + text({s.heads}) + " (per head), " + text({s.n}) + " or " + text({s.heads, s.n}) +
-                       " (per token), " + text({s.heads, s.d}) + " (per channel), " + text({s.heads}, ", blocks") + " or " +
-                       text({s.heads, s.n}, ", blocks");
+                       " (per token), " + text({s.heads, s.d}) + " (per channel), " + text({s.heads}, ", blocks") +
+                       ", [blocks, " + std::to_string(s.heads) + "] or " + text({s.heads, s.n}, ", blocks");
   return s.batch > 1 ? shapes + ", a batch of " + std::to_string(s.batch) + " in front or not" : shapes;
 }
 

@@ -117,6 +117,8 @@ std::vector<Meaning> meanings(int heads) {
       {"per block of 4 tokens", {heads, 5}, [](int h, int t, int) { return h * 5 + t / 4; }},
       {"per block of 8 tokens", {heads, 3}, [](int h, int t, int) { return h * 3 + t / 8; }},  // the last one is shorter
       {"per block of 8 tokens", {1, heads, 3, 1}, [](int h, int t, int) { return h * 3 + t / 8; }},
+      {"per block of 4 tokens", {5, heads}, [heads](int h, int t, int) { return t / 4 * heads + h; }},
+      {"per block of 8 tokens", {1, 3, heads, 1}, [heads](int h, int t, int) { return t / 8 * heads + h; }},
       {"per block of 4 columns", {heads, n, 4}, [](int h, int t, int c) { return (h * n + t) * 4 + c / 4; }},
       {"per block of 4 columns", {n, heads, 4}, [heads](int h, int t, int c) { return (t * heads + h) * 4 + c / 4; }},
   };
@@ -350,7 +352,7 @@ TEST(TensorScales, BlocksOfAUsualSizeOrOfEqualOnes) {
   EXPECT_EQ(fits(10, 3), "per block of 4 tokens");
   EXPECT_EQ(fits(7, 5),
             "s has shape [2, 5], expected that of a scale of t, [2, 1000, 64]: [1], [2] (per head), [7] or [2, 7] (per "
-            "token), [2, 7] (per channel), [2, blocks] or [2, 7, blocks]");
+            "token), [2, 7] (per channel), [2, blocks], [blocks, 2] or [2, 7, blocks]");
   EXPECT_THAT(fits(1000, 8), HasSubstr("per block of 125 tokens, per block of 128 tokens; say which"));
 }
 
