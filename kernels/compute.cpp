@@ -214,14 +214,18 @@ class Computation {
         [&] { find_a(x, golden); }, [&] { find_b(x); });
   }
 
-  /// One after the other, each measured while the next is computed. Returns the measure of a, if it is new.
+  /// One after the other, each measured while the next is computed, which its time contains. Returns the measure of a, if it is
+  /// new.
   Measured find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
     stop_.weigh(golden_work);
     if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
     stop_.weigh(1);
     Measured a;
-    together([&] { measure_golden(fresh); }, [&] { find_a(x, golden); });
-    together([&] { a = known_a_ ? Measured{} : meter(result_.a, Output::a, true); }, [&] { find_b(x); });
+    const double with_a = ms_of([&] { together([&] { measure_golden(fresh); }, [&] { find_a(x, golden); }); });
+    const double with_b =
+        ms_of([&] { together([&] { a = known_a_ ? Measured{} : meter(result_.a, Output::a, true); }, [&] { find_b(x); }); });
+    result_.timing.a = known_a_ ? 0 : with_a;
+    result_.timing.b = known_b_ ? 0 : with_b;
     return a;
   }
 

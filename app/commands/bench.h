@@ -2,8 +2,11 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "kernels/experiment/result.h"
 
 namespace attoscope {
 
@@ -28,6 +31,7 @@ struct BenchReport {
   std::string device;
   double float_peak = 0, double_peak = 0;  ///< GFLOP/s of all threads, or of the GPU
   std::vector<BenchRow> rows;
+  std::optional<Timing> update{};  ///< the parts of a full update at N = 1024 on the CPU
 };
 
 /// Throws std::invalid_argument or std::runtime_error, one sentence, where there is no such device.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/compute.h"
+#include "kernels/experiment/result.h"
 
 namespace attoscope {
 
@@ -43,6 +44,9 @@ std::vector<Stage> stages(int n);
 
 /// A full update of method a, b, golden value, deviations and trace on a fresh seed every time; for N = n.
 Stage full_update(int n);
+
+/// Where the time of such an update goes: the fastest of 30.
+Timing parts_of_update(int n);
 
 /// Updates after a change of one control, with what is remembered: each computes only its part.
 std::vector<Stage> updates_of_controls(int n);

@@ -1,4 +1,6 @@
-/// `attoscope bench --device`: a sentence where there is no such device.
+/// `attoscope bench`: the stages that are named, and a sentence where there is no such stage or device.
+#include <nlohmann/json.hpp>
+
 #include "kernels/bench/stages.h"
 #include "kernels/gpu/device.h"
 #include "tests/app/outcome.h"
@@ -15,6 +17,24 @@ TEST(DeviceBench, SaysWhyThereIsNoGpu) {
   if (!cuda_devices().empty()) GTEST_SKIP() << "there is one";
   expect_refused({"bench", "--device", "cuda"}, 1, why_no_cuda());
   EXPECT_EQ(why_no_cuda().back(), '.');
+}
+
+TEST(Bench, TimesTheStagesThatAreNamed) {
+  const Outcome found = attoscope({"bench", "--only", "exp", "--json", "-"});
+  ASSERT_EQ(found.code, 0) << found.err;
+  const auto rows = nlohmann::json::parse(found.out).at("rows");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].at("stage"), "exp, one core");
+  EXPECT_GT(rows[0].at("ms"), 0);
+  expect_refused({"bench", "--only", "no such stage"}, 2, "--only: no stage's name contains \"no such stage\"");
+}
+
+TEST(Bench, SaysWhereTheTimeOfAnUpdateGoes) {
+  const Timing t = parts_of_update(512);
+  EXPECT_GT(t.golden, 0);
+  const double sum = t.inputs + t.golden + t.a + t.b + t.deviation;
+  EXPECT_GT(sum, 0.95 * t.total);
+  EXPECT_LT(sum, 1.01 * t.total);
 }
 
 TEST(DeviceBench, MeasuresItsOwnLimits) {
