@@ -66,8 +66,8 @@ constexpr std::array<Colour, N> packed(const std::array<std::uint32_t, N>& hex) 
 }
 
 /// Negative green, zero as dark or as white as the panel, positive violet: no method's colour, and apart for every kind of eye.
-constexpr std::array diverging_dark{rgb(0xd8fcd8), rgb(0x3dbb52), rgb(0x0c5f1d), rgb(0x0f1216),
-                                    rgb(0x6f2a8a), rgb(0xc777ea), rgb(0xf8ebfe)};
+constexpr std::array diverging_dark{rgb(0xd8f8dc), rgb(0x4cb663), rgb(0x155a2b), rgb(0x0f1216),
+                                    rgb(0x642d80), rgb(0xbd7ce0), rgb(0xf4eafb)};
 constexpr std::array diverging_light = packed(light_diverging);
 constexpr std::array diverging_contrast{rgb(0xddffdd), rgb(0x40d85a), rgb(0x0b8023), rgb(0x000000),
                                         rgb(0x8a2fae), rgb(0xd98bff), rgb(0xf9ecff)};

@@ -162,7 +162,7 @@ void check_signs(Hand& hand, Theme theme) {
     for (const double share : {0.2, 0.35, 0.5, 0.65, 0.8, 1.0}) {
       const int step = static_cast<int>(share * middle);
       const float apart = distance(seen(step), seen(-step));
-      hand.check(apart > (share < 1 ? 0.07f : 0.045f),
+      hand.check(apart > (share < 1 ? 0.07f : 0.04f),
                  who + " tells signs apart at " + std::to_string(share) + ": " + std::to_string(apart));
     }
     for (int i = 1; i <= 8; ++i)
