@@ -191,6 +191,25 @@ void colour_blindness(Hand& hand) {
     }
 }
 
+/// In the contrast theme signs are green and purple, and no value looks like a's orange or b's blue.
+void signs_in_contrast(Hand& hand) {
+  const ColourTable map = colour_table(true, Theme::high_contrast);
+  const Palette& colours = palette(Theme::high_contrast);
+  constexpr int middle = entry::map_size / 2;
+  for (const double share : {0.3, 0.5, 0.7}) {
+    const Rgb low = linear_of(map[static_cast<std::size_t>(middle - static_cast<int>(share * middle))]),
+              high = linear_of(map[static_cast<std::size_t>(middle + static_cast<int>(share * middle))]);
+    hand.check(low[1] > 1.5f * low[0] && low[1] > 1.5f * low[2], "negative is green at " + std::to_string(share));
+    hand.check(high[2] > high[0] && high[0] > 1.2f * high[1], "positive is purple at " + std::to_string(share));
+  }
+  for (const Colour method : {colours.a, colours.b}) {
+    float nearest = 9;
+    for (int i = 0; i < entry::map_size; ++i)
+      nearest = std::min(nearest, distance(linear_of(map[static_cast<std::size_t>(i)]), linear_of(method)));
+    hand.check(nearest > 0.1f, "no value has a method's colour: " + std::to_string(nearest));
+  }
+}
+
 void progress(Hand& hand) {
   PanelInput input = hand.stage.panel_input();
   input.answer.computing = true;
@@ -423,6 +442,7 @@ void dropped_files(Hand& hand) {
 constexpr std::array cases{
     Case{"comfort", "resizing", resizing},
     Case{"comfort", "contrasts", contrasts},
+    Case{"comfort", "signs in the contrast theme", signs_in_contrast},
     Case{"comfort", "sweep lines", sweep_lines},
     Case{"comfort", "colour blindness", colour_blindness},
     Case{"comfort", "progress", progress},
