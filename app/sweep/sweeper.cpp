@@ -55,6 +55,30 @@ Axis axis_of(const VariedParameter& varied, const Experiment& base) {
   return axis;
 }
 
+bool is_stochastic(const Method& m) {
+  return std::ranges::any_of(m.precision.steps,
+                             [](const Rounding& r) { return r.stochastic && r.kind != Rounding::Kind::exact; });
+}
+
+/// True if another seed can give other numbers.
+bool depends_on_seed(const Experiment& e) {
+  return e.problem.input.kind != InputKind::tensors || is_stochastic(e.a) || is_stochastic(e.b);
+}
+
+/// Why seeds would change nothing at any point of the sweep; empty where they do somewhere.
+std::string why_no_seeds(const Sweep& s) {
+  const auto with = [&](const Axis& axis, const std::string& value) {
+    Experiment e = s.base;
+    vary(e, axis.key, value);
+    return e;
+  };
+  const auto some_depend = [&](const Axis& axis) {
+    return std::ranges::any_of(axis.values, [&](const std::string& value) { return depends_on_seed(with(axis, value)); });
+  };
+  const bool has_seeds = s.axes.empty() ? depends_on_seed(s.base) : std::ranges::any_of(s.axes, some_depend);
+  return has_seeds ? "" : "Q, K and V come from a file and nothing is rounded at random: there are no seeds to vary.";
+}
+
 /// The base without what the axes set, nor what no summary depends on.
 Experiment settled_base(const Sweep& s) {
   Experiment e = s.base;
@@ -128,6 +152,8 @@ PlannedSweep planned(const SweepPlan& plan, const Experiment& base) {
   try {
     sweep.measure = parse_measure(measure_name(plan, plan.subject));
     if (has_rival(plan)) p.rival = parse_measure(measure_name(plan, SweepSubject::b));
+    if (well) p.about.no_seeds = why_no_seeds(sweep);
+    if (!p.about.no_seeds.empty()) sweep.seeds = 1;
     if (well) p.about.points = point_count(sweep);
   } catch (const std::exception& error) {
     p.about.wrong = error.what();

@@ -24,7 +24,7 @@ std::shared_ptr<const SweepOffer> sweep_offer();
 struct PlannedSweep {
   std::optional<Sweep> sweep;    ///< none where something is wrong
   std::optional<Measure> rival;  ///< the same number of b
-  SweepProgress about;           ///< `values`, `wrong_values` and `wrong` alone are set
+  SweepProgress about;           ///< `values`, `wrong_values`, `wrong`, `no_seeds` and `points` alone are set
 };
 PlannedSweep planned(const SweepPlan& plan, const Experiment& base);
 

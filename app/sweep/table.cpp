@@ -36,7 +36,8 @@ struct Gathered {
   std::string error;
 };
 
-/// Two passes: the sum of squares about the mean loses nothing to cancellation.
+/// Two passes: the sum of squares about the mean loses nothing to cancellation. The mean lies between least and largest, so
+/// that equal values have a spread of 0 exactly.
 SweepRow row_of(const Sweep& s, std::size_t combination, const Gathered& g) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const auto n = static_cast<double>(g.values.size());
@@ -45,11 +46,13 @@ SweepRow row_of(const Sweep& s, std::size_t combination, const Gathered& g) {
   double sum = 0, squares = 0;
   for (const double x : g.values) sum += x;
   row.mean = sum / n;
+  if (!std::isnan(sum)) {
+    row.min = *std::ranges::min_element(g.values);
+    row.max = *std::ranges::max_element(g.values);
+    row.mean = std::clamp(row.mean, row.min, row.max);
+  }
   for (const double x : g.values) squares += (x - row.mean) * (x - row.mean);
   row.std = n > 1 ? std::sqrt(squares / (n - 1)) : 0 * row.mean;
-  const bool known = !std::isnan(sum);
-  row.min = known ? *std::ranges::min_element(g.values) : nan;
-  row.max = known ? *std::ranges::max_element(g.values) : nan;
   return row;
 }
 

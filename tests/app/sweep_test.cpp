@@ -171,6 +171,25 @@ TEST(Sweep, RowsAreMeanAndSpreadOverSeeds) {
   EXPECT_EQ(table[3].max, *std::ranges::max_element(values));
 }
 
+TEST(Sweep, EqualValuesHaveNoSpread) {
+  Sweep s = small_sweep();
+  s.axes = {parse_axis("block_k=16")};
+  s.seeds = 5;
+  for (const double value : {0.1, 1.0 / 3, 7.8125e-3 * 1.1, 1e308, -2.7e-300, 0.0}) {
+    std::vector<SweepAnswer> answers;
+    for (std::size_t i = 0; i < 5; ++i) {
+      PointSummary p;
+      p.a.mean_abs = value;
+      answers.push_back({i, false, p, "", 0});
+    }
+    const SweepRow row = rows(s, parse_measure("a.mean_abs"), answers).front();
+    EXPECT_EQ(row.std, 0) << value;
+    EXPECT_EQ(row.mean, value);
+    EXPECT_EQ(row.min, value);
+    EXPECT_EQ(row.max, value);
+  }
+}
+
 TEST(Sweep, APointThatMakesNoSenseStopsNothing) {
   Sweep s = small_sweep();
   s.axes = {parse_axis("n=64,128,3000000")};

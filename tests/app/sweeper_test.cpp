@@ -93,6 +93,33 @@ TEST(SweepOffer, EveryExampleIsAPlanAndEveryQuantityAMeasure) {
     }
 }
 
+TEST(SweepPlan, CapturedInputsHaveNoSeedsToVary) {
+  SweepPlan plan;
+  plan.seeds = 5;
+  Experiment base = default_experiment();
+  const auto seeds = [&] {
+    const PlannedSweep p = planned(plan, base);
+    EXPECT_TRUE(p.sweep) << p.about.wrong << p.about.wrong_values[0];
+    EXPECT_EQ(p.about.no_seeds.empty(), p.sweep->seeds == 5);
+    EXPECT_EQ(p.about.points, p.about.values[0].size() * static_cast<std::size_t>(p.sweep->seeds));
+    return p.sweep->seeds;
+  };
+  plan.first = {"block_k", "16:64:x2"};
+  EXPECT_EQ(seeds(), 5);
+  base.problem.input.kind = InputKind::tensors;
+  EXPECT_EQ(seeds(), 1);
+  EXPECT_THAT(planned(plan, base).about.no_seeds, HasSubstr("come from a file"));
+  plan.first = {"input", "normal,uniform"};
+  EXPECT_EQ(seeds(), 5);
+  plan.first = {"a.O", "exact,bf16"};
+  EXPECT_EQ(seeds(), 1);
+  plan.first = {"a.O", "exact,bf16/stochastic"};
+  EXPECT_EQ(seeds(), 5);
+  plan.first = {"block_k", "16:64:x2"};
+  base.b.precision[Step::P] = {Rounding::Kind::main, {}, true};
+  EXPECT_EQ(seeds(), 5);
+}
+
 TEST(SweepPlan, SaysWhatIsMeasured) {
   SweepPlan plan;
   const auto measured = [&] { return planned(plan, default_experiment()).sweep->measure.name; };

@@ -65,9 +65,10 @@ struct SweepProgress {
   bool waits = false;  ///< for Explore, which computes
   bool stale = false;  ///< the table answers an earlier plan
   std::size_t points = 0, done = 0, failed = 0;
-  double seconds_left = -1;                        ///< negative: unknown
-  std::array<std::string, 2> wrong_values;         ///< one sentence about each parameter's values; empty: they are well
-  std::string wrong;                               ///< one sentence about the plan as a whole
+  double seconds_left = -1;                 ///< negative: unknown
+  std::array<std::string, 2> wrong_values;  ///< one sentence about each parameter's values; empty: they are well
+  std::string wrong;                        ///< one sentence about the plan as a whole
+  std::string no_seeds;  ///< why seeds would change nothing, so that there is one answer a combination: one sentence, or empty
   std::array<std::vector<std::string>, 2> values;  ///< what the plan's texts stand for
   std::string remark;                              ///< one sentence about what could not be kept
 };

@@ -120,14 +120,16 @@ void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied
   ImGui::PopID();
 }
 
-/// "7 × 6 values, 3 seeds: 126 points".
-std::string count_text(const SweepProgress& p, int seeds) {
+/// "7 × 6 values, 3 seeds: 126 points"; without seeds "7 × 6 values: 42 points".
+std::string count_text(const SweepProgress& p, int asked_seeds) {
   if (p.values[0].empty()) return "";
+  const int seeds = p.no_seeds.empty() ? asked_seeds : 1;
   std::string text = std::to_string(p.values[0].size());
   std::size_t points = p.values[0].size() * static_cast<std::size_t>(seeds);
   if (!p.values[1].empty()) text += " × " + std::to_string(p.values[1].size()), points *= p.values[1].size();
-  return text + (text == "1" ? " value, " : " values, ") + std::to_string(seeds) + (seeds == 1 ? " seed: " : " seeds: ") +
-         std::to_string(points) + (points == 1 ? " point" : " points");
+  text += text == "1" ? " value" : " values";
+  if (p.no_seeds.empty()) text += ", " + std::to_string(seeds) + (seeds == 1 ? " seed" : " seeds");
+  return text + ": " + std::to_string(points) + (points == 1 ? " point" : " points");
 }
 
 /// Whose number it is, and what it is divided by.
@@ -178,7 +180,7 @@ void edit_measure(const SweepScene& s, float width) {
 void edit_drawing(const SweepScene& s, float width) {
   SweepPlan& plan = s.plan();
   int spread = static_cast<int>(plan.spread);
-  ImGui::BeginDisabled(plan.seeds == 1);
+  ImGui::BeginDisabled(plan.seeds == 1 || !s.sweep().progress.no_seeds.empty());
   if (segmented("spread", s.colours, spreads, spread, width)) plan.spread = static_cast<SeedSpread>(spread);
   ImGui::EndDisabled();
   const float half = (width - px(8)) / 2;
@@ -207,6 +209,22 @@ void edit_second(const SweepScene& s, float width) {
   edit_varied(s, 1, plan.second, width);
 }
 
+/// How many seeds, or why there are none to vary.
+void edit_seeds(const SweepScene& s, float width) {
+  const std::string& none = s.sweep().progress.no_seeds;
+  ImGui::BeginDisabled(!none.empty());
+  slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.colours, s.plan().seeds);
+  ImGui::EndDisabled();
+  explain(none.empty()
+              ? "Every combination is computed with this many seeds, the experiment's own first: what is drawn is their "
+                "mean and spread."
+              : none);
+  if (none.empty()) return;
+  ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
+  wrapped(Face::small, none, width);
+  ImGui::PopStyleColor();
+}
+
 }  // namespace
 
 void draw_sweep_plan(const SweepScene& s) {
@@ -217,10 +235,7 @@ void draw_sweep_plan(const SweepScene& s) {
   edit_varied(s, 0, plan.first, width);
   edit_second(s, width);
   section(s.colours, "OVER SEEDS");
-  slider({.name = "seeds", .from = 1, .to = 32, .least = 1, .most = most_plan_seeds}, s.colours, plan.seeds);
-  explain(
-      "Every combination is computed with this many seeds, the experiment's own first: what is drawn is their mean and "
-      "spread.");
+  edit_seeds(s, width);
   complain(s.sweep().progress.wrong, s.colours, width);
   label(Face::mono_small, s.colours.secondary, count_text(s.sweep().progress, plan.seeds));
   section(s.colours, "MEASURE");

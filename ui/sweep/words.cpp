@@ -84,12 +84,12 @@ std::string waiting_words(const SweepView& s) {
   return p.failed == p.done ? "No point could be computed" : "No finite number anywhere";
 }
 
-std::string sentence(const SweepTable& t, const SweepPlan& plan, const SweepExtremes& e) {
+std::string sentence(const SweepTable& t, bool captured, const SweepPlan& plan, const SweepExtremes& e) {
   const bool all = plan.spread == SeedSpread::min_max;
   const bool is_trend = t.axes.size() == 1 && !t.axes[0].numbers.empty() && t.of != "ratio";
   const std::string ends =
       e.known > 1 && !is_trend ? "; least at " + short_place(t, e.least) + ", most at " + short_place(t, e.largest) : "";
-  if (t.seeds == 1) return t.measure + ", one seed" + ends;
+  if (t.seeds == 1) return t.measure + (captured ? ", captured input" : ", one seed") + ends;
   return t.measure + fmt::format(": mean of {} seeds, ", t.seeds) + (all ? "least and largest" : "± one standard deviation") +
          ends;
 }
@@ -118,9 +118,10 @@ std::string place_text(const SweepTable& t, const SweepPlace& place) {
 }
 
 SweepWords sweep_words(const SweepView& s, const SweepPlan& plan, const SweepExtremes& e) {
+  const bool captured = !s.progress.no_seeds.empty();
   if (!s.table || e.known == 0 || (s.progress.stale && s.progress.done == 0))
-    return {waiting_words(s), s.table && !s.progress.stale ? sentence(*s.table, plan, e) : ""};
-  return {known_words(*s.table, e), sentence(*s.table, plan, e)};
+    return {waiting_words(s), s.table && !s.progress.stale ? sentence(*s.table, captured, plan, e) : ""};
+  return {known_words(*s.table, e), sentence(*s.table, captured, plan, e)};
 }
 
 std::string fixed_text(const Experiment& e, const SweepPlan& plan) {

@@ -371,8 +371,34 @@ void fixed_words(Hand& hand) {
              text);
 }
 
+/// Q, K, V of a file have no seeds to vary: the plan says so, and each combination is computed once.
+void captured_input(Hand& hand) {
+  Session s = all_heads(64);
+  s.view.workspace = Workspace::sweep;
+  s.sweep.first = {"block_k", "8:32:x2"};
+  s.sweep.seeds = 5;
+  hand.open(s);
+  hand.frames(3);
+  hand.check(hand.disabled(plan_panel + "##seeds"), "the number of seeds cannot be changed");
+  hand.check(hand.stage.panel_input().sweep.progress.no_seeds.find("no seeds to vary") != std::string::npos, "it is said why");
+  const Picture said = hand.picture();
+  run_all(hand);
+  const SweepView view = hand.stage.panel_input().sweep;
+  hand.check(view.progress.points == 3 && view.table->seeds == 1, "three points");
+  hand.check(
+      sweep_words(view, hand.session().sweep, extremes(*view.table)).sentence.find("captured input") != std::string::npos,
+      "the picture says so, too");
+  s.experiment.problem.input.kind = InputKind::normal;
+  hand.open(s);
+  hand.frames(3);
+  hand.check(!hand.disabled(plan_panel + "##seeds") && hand.stage.panel_input().sweep.progress.points == 15,
+             "inputs that are drawn have seeds");
+  hand.check(hand.picture().rgb != said.rgb, "and nothing is said");
+}
+
 constexpr std::array cases{
     Case{"sweep", "parameters", parameters},
+    Case{"sweep", "captured input", captured_input},
     Case{"sweep", "values", values},
     Case{"sweep", "value forms", value_forms},
     Case{"sweep", "measures", measures},
