@@ -19,6 +19,7 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/shown_number.h"
 #include "kernels/experiment/stored_bytes.h"
 #include "kernels/train/plan/plan.h"
 
@@ -105,7 +106,7 @@ std::string errors(const Deviation& a, const Deviation& b) {
   for (const DeviationMeasure& m : deviation_measures) {
     const double x = of_a.*m.value, y = of_b.*m.value;
     if (m.form == Form::count && x + y == 0) continue;
-    text += m.form == Form::from_one ? row(m.row, 1 - x, 1 - y, false) : row(m.row, x, y, m.form == Form::magnitude);
+    text += row(m.row, shown_number(m, x), shown_number(m, y), m.form == Form::magnitude);
   }
   return text;
 }

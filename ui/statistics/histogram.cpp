@@ -28,10 +28,9 @@ void draw_histogram(const Result& r, const Palette& colours) {
   if (!begin_plot({"##ulps", *p.x.min, *p.x.max, *p.y.min, *p.y.max, p.y.log, x_ticks, y_ticks, {}, y_labels},
                   {room.x, height}))
     return;
-  constexpr double width = 1.0 / UlpHistogram::per_ulp;
   for (const Series& s : p.series)  // none so small that a logarithm would lose it
     draw_clamped_steps(s.ink == Ink::a ? "##a" : "##b", s, least_share / 2, 1, stroke(s.ink == Ink::a ? colours.a : colours.b),
-                       width);
+                       s.x[1] - s.x[0]);
   end_plot();
 }
 

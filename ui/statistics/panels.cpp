@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -13,12 +14,24 @@
 namespace attoscope {
 namespace {
 
-Series shares_of(std::string label, Ink ink, const UlpHistogram& h) {
+/// How many bins of the histogram stand between two errors that there can be: outputs are kept in double, so that errors in
+/// ulps of fp64 are whole numbers, and bins of a quarter would alternate between full and empty.
+int bins_together(const Format& f) {
+  constexpr int finest = std::numeric_limits<double>::digits - 1 - 2;  // mantissa bits of which doubles have a quarter ulp
+  return std::min(UlpHistogram::per_ulp, 1 << std::max(0, f.mantissa_bits - finest));
+}
+
+/// Shares of bins of so many of the histogram's own, about the errors that there can be.
+Series shares_of(std::string label, Ink ink, const UlpHistogram& h, int together) {
   const double total = static_cast<double>(std::accumulate(h.counts.begin(), h.counts.end(), std::int64_t{0}));
   Series s = series_of(std::move(label), ink, Shape::steps);
-  for (std::size_t i = 0; i < h.counts.size(); ++i) {
-    s.x.push_back(-UlpHistogram::reach + (static_cast<double>(i) - 0.5) / UlpHistogram::per_ulp);
-    s.y.push_back(total > 0 ? static_cast<double>(h.counts[i]) / total : 0);
+  const int last = static_cast<int>(h.counts.size()) - 1, before = together / 2;
+  for (int first = 1 - before - together; first <= last; first += together) {
+    std::int64_t count = 0;
+    for (int i = std::max(0, first); i < first + together && i <= last; ++i) count += h.counts[static_cast<std::size_t>(i)];
+    if (first + together <= 0) continue;
+    s.x.push_back(-UlpHistogram::reach + (first - 1 + 0.5 * together) / UlpHistogram::per_ulp);
+    s.y.push_back(total > 0 ? static_cast<double>(count) / total : 0);
   }
   return s;
 }
@@ -39,7 +52,9 @@ FigurePanel ulps_panel(const Result& r) {
   p.y = number_axis("share of elements", true);
   p.y.min = least_share;
   p.y.max = 1.2;
-  p.series = {shares_of(names.b_after_a, Ink::b, r.b_error.ulps), shares_of(names.a, Ink::a, r.a_error.ulps)};
+  const int together = bins_together(r.experiment.format);
+  p.series = {shares_of(names.b_after_a, Ink::b, r.b_error.ulps, together),
+              shares_of(names.a, Ink::a, r.a_error.ulps, together)};
   return p;
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/shown_number.h"
 #include "ui/controls/controls.h"
 #include "ui/controls/first_wrong.h"
 #include "ui/frame/panel_input.h"
@@ -119,11 +120,17 @@ void draw_pair(const char* what, double a, double b, const Palette& colours) {
 
 using Form = DeviationMeasure::Form;
 
-/// Three digits, always; ulps are counts and need no exponent as long as they are few.
-std::string number_text(double x, const DeviationMeasure& m) {
-  if (m.form == Form::signed_value) return signed_scientific(x);
-  if (m.unit != DeviationMeasure::Unit::ulps || !(x < 9999.5)) return scientific(x);
-  return fmt::format("{:.{}f}", x, x < 99.95 ? 1 : 0);
+/// Width of a column of numbers at scale 1.
+constexpr float number_column = 75;
+
+/// Three digits; fewer where an exponent is so long that what stands beside it would be touched. Ulps are counts and need no
+/// exponent as long as they are few.
+std::string number_text(double x, const DeviationMeasure& m, float room) {
+  if (m.unit == DeviationMeasure::Unit::ulps && x < 9999.5) return fmt::format("{:.{}f}", x, x < 99.95 ? 1 : 0);
+  std::string text;
+  for (int digits = 3; digits > 0 && (text.empty() || text_width(Face::mono, text) > room); --digits)
+    text = m.form == Form::signed_value ? signed_scientific(x, digits) : scientific(x, digits);
+  return text;
 }
 
 /// Shortened to one digit where b's column would be touched.
@@ -132,17 +139,18 @@ std::string ratio_text(double ratio) {
   return text_width(Face::mono, text) <= px(48) ? text : scientific(ratio, 1) + "×";
 }
 
-double value_of(const Deviation& d, const DeviationMeasure& m) {
-  const double x = numbers_of(d).*m.value;
-  if (m.form != Form::from_one) return x;
-  return x > 1 ? 0 : 1 - x;  // NaN stays: an output of zeros has no direction
-}
+double value_of(const Deviation& d, const DeviationMeasure& m) { return shown_number(m, numbers_of(d).*m.value); }
 
 /// Right edges of the columns.
 struct Edges {
   float a, b, ratio, difference;
 };
-Edges edges_of(float width) { return {width - px(206), width - px(130), width - px(74), width}; }
+Edges edges_of(float width) {
+  return {width - px(2 * number_column + 56), width - px(number_column + 56), width - px(number_column), width};
+}
+
+/// What a number of a line may be wide, so that neither its neighbours nor the line's name are touched.
+float number_room(const Edges& x, float name_width) { return std::min(px(number_column - 10), x.a - name_width - px(6)); }
 
 void draw_row(const Result& r, const DeviationMeasure& row, const Edges& x, float width, float height, const Palette& colours) {
   const Line line = next_line(height, width);
@@ -151,7 +159,8 @@ void draw_row(const Result& r, const DeviationMeasure& row, const Edges& x, floa
     ImGui::GetWindowDrawList()->AddRectFilled(
         {line.at.x - px(4), line.at.y}, {line.at.x + line.width + px(4), line.at.y + height}, faded(colours.raised, 0.7f));
   const float y = line.at.y + (height - line_height(Face::mono)) / 2;
-  const auto number = [&](double v) { return number_text(v, row); };
+  const float room = number_room(x, text_width(Face::label, row.label));
+  const auto number = [&](double v) { return number_text(v, row, room); };
   const bool has_ratio = row.form != Form::signed_value;
   draw_text({line.at.x, y}, Face::label, colours.secondary, row.label);
   draw_text({line.at.x + x.a, y}, Face::mono, colours.text, number(a), 1);
@@ -205,9 +214,10 @@ void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& pa
     return parts ? value_of((*parts).*part.numbers, row) : std::nan("");
   };
   const double a = of(r.a_parts), b = of(r.b_parts);
+  const float room = number_room(x, px(2) + text_width(Face::small, part.label));
   const auto number = [&](float edge, bool known, double value) {
     draw_text({line.at.x + edge, y}, Face::mono, known ? colours.secondary : colours.faint,
-              known ? number_text(value, row) : "–", 1);
+              known ? number_text(value, row, room) : "–", 1);
   };
   draw_text({line.at.x + px(2), y}, Face::small, colours.faint, part.label);
   number(x.a, r.a_parts.has_value(), a);

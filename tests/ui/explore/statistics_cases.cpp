@@ -6,6 +6,8 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/experiment/shown_number.h"
 #include "kernels/questions/same_bits.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/panel_input.h"
@@ -375,6 +377,63 @@ void real_kernel(Hand& hand) {
   hand.check(pixels(true) == 0 && pixels(false) > 100, "other bits are coral");
 }
 
+/// Errors of fp64 are whole ulps: the histogram has a bin for each, none of them empty between two that are not.
+void whole_ulps(Hand& hand) {
+  Experiment e = small_session().experiment;
+  e.problem.n = 256, e.problem.d = 64;
+  e = with_format(e, fp64);
+  const Result r = compute(e);
+  int comb = 0;
+  const auto& raw = r.a_error.ulps.counts;
+  for (std::size_t i = 2; i + 2 < raw.size(); ++i) comb += raw[i] == 0 && raw[i - 1] + raw[i + 1] > 0;
+  hand.check(comb > 3, "a quarter of the quarters of an ulp are met");
+  const FigurePanel panel = ulps_panel(r);
+  for (const Series& s : panel.series) {
+    double sum = 0;
+    int gaps = 0;
+    for (std::size_t i = 0; i < s.y.size(); ++i) {
+      sum += s.y[i];
+      hand.check(s.x[i] == std::round(s.x[i]), "a bin about every whole ulp");
+      if (i > 0 && i + 1 < s.y.size()) gaps += s.y[i] == 0 && s.y[i - 1] > 0 && s.y[i + 1] > 0;
+    }
+    hand.check(gaps == 0 && std::abs(sum - 1) < 1e-12, "none is empty between two, and none is lost");
+  }
+  for (const auto& [bits, bins] : {std::pair{52, 17u}, std::pair{51, 33u}, std::pair{50, 66u}, std::pair{7, 66u}}) {
+    Result other = r;
+    other.experiment.format.mantissa_bits = bits;
+    hand.check(ulps_panel(other).series[0].x.size() == bins, std::to_string(bits) + " mantissa bits");
+  }
+}
+
+/// Numbers with long exponents leave the columns beside them alone.
+void columns_apart(Hand& hand) {
+  Session session = small_session();
+  session.experiment = with_format(session.experiment, fp64);
+  hand.open(session);
+  PanelInput input = hand.stage.panel_input();
+  Result r = *input.answer.result;
+  const auto spread = [](Deviation& d) {
+    d.max_abs = d.mean_abs = d.rms = d.std = d.rel_rms = d.wasserstein = 8.888e-188;
+    d.bias = -8.888e-188;
+    d.cosine = 1 + 4.4e-16;
+  };
+  spread(r.a_error), spread(r.b_error), spread(r.a_minus_b);
+  input.answer.result = std::make_shared<const Result>(r);
+  hand.stage.told = input;
+  hand.move({2, 2});
+  const Picture p = hand.picture();
+  const float right = hand.place(statistics + "detail/traffic", 1).x, top = hand.place(statistics + "same bits", 0, 1).y + 96,
+              bottom = hand.place(statistics + "detail/ulps", 0, 0).y - 8;
+  const Colour panel = palette(Theme::dark).panel;
+  for (const float edge : {206.0f, 131.0f, 75.0f})
+    for (float x = right - edge + 2; x < right - edge + 7; ++x)
+      hand.check(pixels_of(p, {x, top}, {x + 1, bottom}, panel) == static_cast<int>(bottom) - static_cast<int>(top),
+                 "nothing stands between the columns at " + std::to_string(edge) + ", " + std::to_string(x));
+  const DeviationMeasure& cosine = *deviation_measure("cosine");
+  hand.check(shown_number(cosine, 1 + 4.4e-16) == 0 && shown_number(cosine, 0.75) == 0.25, "1 - cos is never below 0");
+  hand.check(shown_number(*deviation_measure("bias"), -2) == -2, "other numbers are as they are");
+}
+
 /// At every size and scale the panel below the table has room, and its chooser can be clicked.
 void room(Hand& hand) {
   struct Window {
@@ -409,6 +468,8 @@ constexpr std::array cases{
     Case{"statistics", "names", names},
     Case{"statistics", "verdicts", verdicts},
     Case{"statistics", "real kernel", real_kernel},
+    Case{"statistics", "whole ulps", whole_ulps},
+    Case{"statistics", "columns apart", columns_apart},
     Case{"statistics", "room", room},
 };
 
