@@ -20,7 +20,7 @@ std::vector<FigurePanel> strip_panels(Plot plot, const View& view, const std::sh
   input.answer.result = result;
   if (const std::string why = why_no_recurrence(input); !why.empty()) throw std::invalid_argument(why);
   StripState state;
-  refresh_strip(state, result);
+  refresh_strip(state, result, view.hidden_curves);
   const auto in_strip = [&](StripPlot p) { return std::ranges::find(strip_plots(view), p) != strip_plots(view).end(); };
   std::vector<FigurePanel> panels;
   for (const auto& [one, of_strip] : plots)

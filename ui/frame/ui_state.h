@@ -127,6 +127,8 @@ struct StripState {
   double P_limit = 0;                                             ///< the largest number of P's format; 0: P is not rounded
   double b_error = 0;                                             ///< largest error of b in the traced row; 0: not computed
   bool of_b = false;                                              ///< a and b are exchanged in `result`: what is followed is b
+  std::vector<double> run_begins;  ///< of split_kv, but the first: half a tile before the one that it begins with
+  unsigned hidden = 0;             ///< the curves that the axes leave out
   StripRows rows;
   StripAxes axes;
 };

@@ -134,7 +134,7 @@ void draw_recurrence(Session& session, const PanelInput& input, UiState& state, 
   const std::shared_ptr<const Result> shown = recurrence_answer(input);
   const bool of_b = shown != input.answer.result;
   requests.side.b_as_a |= follows_b(input) && !of_b;
-  refresh_strip(state.strip, shown, of_b);
+  refresh_strip(state.strip, shown, session.view.hidden_curves, of_b);
   requests.animate |= advance(state.playback, session.view, shown.get(), ImGui::GetTime());
   const std::string why = follows_b(input) && !of_b ? "b's recurrence is being computed." : why_no_recurrence(input);
   ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();

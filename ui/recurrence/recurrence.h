@@ -16,8 +16,9 @@ namespace attoscope {
 
 struct PanelInput;
 
-/// Brings the series up to date. `of_b`: a and b are exchanged in `result`.
-void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result, bool of_b = false);
+/// Brings the series up to date, and the axes to the curves that are not `hidden` (see View::hidden_curves). `of_b`: a and b
+/// are exchanged in `result`.
+void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result, unsigned hidden, bool of_b = false);
 
 /// Rows of the rescale map by how often m moved in them: [k] of them k times.
 std::vector<double> rows_by_moves(const Result& result);

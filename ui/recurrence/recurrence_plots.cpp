@@ -52,8 +52,25 @@ std::vector<double> tile_ticks(const StripState& m, float width) {
   return ticks;
 }
 
+/// Lines where a run of split_kv begins, perhaps named where there is room.
+void mark_runs(const Strip& s, bool named) {
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const std::vector<double>& begins = s.state.run_begins;
+  if (static_cast<float>(begins.size()) * px(8) > size.x) return;
+  ImDrawList* list = ImPlot::GetPlotDrawList();
+  ImPlot::PushPlotClipRect();
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const float x = std::floor(ImPlot::PlotToPixels(begins[i], 1.0).x) + 0.5f;
+    draw_dashed(list, {x, at.y}, {x, at.y + size.y}, s.colours.secondary, px(4), px(3));
+    if (named && static_cast<float>(begins.size() + 1) * px(48) < size.x)
+      draw_text(list, {x + px(4), at.y + size.y - px(15)}, Face::small, s.colours.secondary, fmt::format("run {}", i + 2));
+  }
+  ImPlot::PopPlotClipRect();
+}
+
 /// The scrubbed tile, shaded; and what a click or drag in the plot chooses.
-void shade(Strip& s) {
+void shade(Strip& s, bool names_runs = false) {
+  mark_runs(s, names_runs);
   const ImPlotRect limits = ImPlot::GetPlotLimits();
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const double span = limits.X.Max - limits.X.Min;
@@ -101,7 +118,7 @@ void draw_max(Strip& s, ImVec2 size) {
   if (!begin(s, "##running max", m.axes.m_low, m.axes.m_high, size)) return;
   if (const Series* const rows = s.curve(curve_label::most_rows)) draw_band(*rows, fill(s.colours.text, 0.10f));
   if (const Series* const rows = s.curve(curve_label::half_the_rows)) draw_band(*rows, fill(s.colours.text, 0.16f));
-  shade(s);
+  shade(s, true);
   const double pixels = ImPlot::GetPlotSize().x, spacing = s.spacing();
   const Series *const truth = s.curve(curve_label::max_true), *const used = s.curve(curve_label::m);
   if (truth && m.stale) draw_steps("##true max", *truth, stroke(s.colours.golden, 1));
@@ -333,7 +350,10 @@ void add_max(Row& row, const StripState& m, const Palette& c) {
             {Mark::diamond, Curve::ties, "ties", "ties", c.text,
              "Tiles in which a further key has exactly the score of the max in use.", "S_ij = m, beyond the first such j"}},
            draw_max,
-           "The running max of the traced row, tile by tile, among those of all rows.",
+           m.run_begins.empty()
+               ? "The running max of the traced row, tile by tile, among those of all rows."
+               : "The running max of the traced row, tile by tile, among those of all rows. A dashed line: the next run of "
+                 "split_kv begins there, with m, l and O of its own.",
            "m_new = max(m, max_j S_ij)"});
 }
 

@@ -84,16 +84,49 @@ void take_trace(StripState& m, const Trace& trace) {
 }
 
 void take_rescales(StripState& m, const Rescales& r) {
-  m.axes.rescales_high = 0;
   for (std::size_t t = 0; t < r.per_tile.size(); ++t) {
     m.rows.tile.push_back(static_cast<double>(t));
     m.rows.rescales.push_back(static_cast<double>(r.per_tile[t]));
     m.rows.expected.push_back(t < r.expected_per_tile.size() ? r.expected_per_tile[t] : 0);
-    m.axes.rescales_high = std::max({m.axes.rescales_high, m.rows.rescales.back(), m.rows.expected.back()});
   }
-  if (m.axes.rescales_high <= 0) m.axes.rescales_high = 1;
   for (std::size_t q = 0; q < 5; ++q)
     for (const auto& quantiles : r.max_quantiles) m.rows.quantiles[q].push_back(static_cast<double>(quantiles[q]));
+}
+
+/// Where a run of split_kv begins after another: before these tiles.
+std::vector<double> begins_of_runs(const Experiment& e, int tiles) {
+  std::vector<double> begins;
+  if (e.a.algorithm != Algorithm::split_kv || tiles <= 1) return begins;
+  const int per_run = (tiles - 1) / std::max(1, e.a.splits) + 1;
+  for (int t = per_run; t < tiles; t += per_run) begins.push_back(t - 0.5);
+  return begins;
+}
+
+bool shows(unsigned hidden, Curve c) { return (hidden & bit(c)) == 0; }
+
+/// The axes hold the curves that are shown; all of a plot where none is.
+void fit_maxima(StripState& m, unsigned hidden) {
+  const std::vector<double> none;
+  const bool any = shows(hidden, Curve::m) || shows(hidden, Curve::max_true) || shows(hidden, Curve::rows);
+  const auto shown = [&](Curve c, const std::vector<double>& values) { return any && !shows(hidden, c) ? &none : &values; };
+  span_of({shown(Curve::max_true, m.max_true), shown(Curve::m, m.max_used), shown(Curve::rows, m.rows.quantiles[0]),
+           shown(Curve::rows, m.rows.quantiles[4])},
+          m.axes.m_low, m.axes.m_high);
+}
+void fit_rescales(StripState& m, unsigned hidden) {
+  const bool any = shows(hidden, Curve::rescales) || shows(hidden, Curve::expected);
+  m.axes.rescales_high = 0;
+  const auto take = [&](Curve c, const std::vector<double>& values) {
+    if (!any || shows(hidden, c))
+      for (const double v : values) m.axes.rescales_high = std::max(m.axes.rescales_high, v);
+  };
+  take(Curve::rescales, m.rows.rescales);
+  take(Curve::expected, m.rows.expected);
+  if (m.axes.rescales_high <= 0) m.axes.rescales_high = 1;
+}
+void fit_errors(StripState& m, unsigned hidden) {
+  const bool a = shows(hidden, Curve::error), b = shows(hidden, Curve::b_error) && m.b_error > 0, any = a || b;
+  decades_of({any && !b ? 0 : m.b_error}, any && !a ? std::vector<double>{} : m.error, m.axes.error_low, m.axes.error_high);
 }
 
 /// The largest number of P's format; 0 where P is not rounded, or not seen by the trace.
@@ -127,23 +160,35 @@ std::vector<double> rows_by_moves(const Result& r) {
   return counts;
 }
 
-void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result, bool of_b) {
-  if (state.result == result) return;
-  state = StripState{};
-  state.result = result;
-  state.of_b = of_b;
+namespace {
+
+void take_answer(StripState& m, const Result& r) {
+  take_trace(m, r.trace);
+  take_rescales(m, r.rescales);
+  m.rows.moves = rows_by_moves(r);
+  m.run_begins = begins_of_runs(r.experiment, r.rescales.tiles);
+  m.b_error = error_of_b(r);
+  m.P_limit = limit_of_P(r.experiment);
+  decades_of({1.0}, m.P_max, m.axes.P_low, m.axes.P_high);
+  if (m.P_limit <= 100 * m.axes.P_high) m.axes.P_high = std::clamp(3 * m.P_limit, m.axes.P_high, beyond);
+  m.axes.last = std::max(1, r.rescales.tiles) - 0.5;
+}
+
+}  // namespace
+
+void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result, unsigned hidden, bool of_b) {
+  if (state.result == result && state.hidden == hidden) return;
+  if (state.result != result) {
+    state = StripState{};
+    state.result = result;
+    state.of_b = of_b;
+    if (result) take_answer(state, *result);
+  }
+  state.hidden = hidden;
   if (!result) return;
-  take_trace(state, result->trace);
-  take_rescales(state, result->rescales);
-  state.rows.moves = rows_by_moves(*result);
-  state.b_error = error_of_b(*result);
-  state.P_limit = limit_of_P(result->experiment);
-  span_of({&state.max_true, &state.max_used, &state.rows.quantiles[0], &state.rows.quantiles[4]}, state.axes.m_low,
-          state.axes.m_high);
-  decades_of({state.b_error}, state.error, state.axes.error_low, state.axes.error_high);
-  decades_of({1.0}, state.P_max, state.axes.P_low, state.axes.P_high);
-  if (state.P_limit <= 100 * state.axes.P_high) state.axes.P_high = std::clamp(3 * state.P_limit, state.axes.P_high, beyond);
-  state.axes.last = std::max(1, result->rescales.tiles) - 0.5;
+  fit_maxima(state, hidden);
+  fit_rescales(state, hidden);
+  fit_errors(state, hidden);
 }
 
 }  // namespace attoscope

@@ -11,6 +11,7 @@
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/recurrence.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope::testing {
 namespace {
@@ -110,6 +111,80 @@ void legends(Hand& hand) {
   hand.frames(2);
   hand.check(hand.exists(strip + "largest P"), "and comes with its name");
   hand.changes("it scrubs, too", [&] { hand.press(hand.place(strip + "largest P", 0.22f, 0.4f)); }, scrubbed(0));
+}
+
+/// What the panels are told about an answer.
+PanelInput telling(Result result) {
+  PanelInput input;
+  input.answer.result = std::make_shared<const Result>(std::move(result));
+  return input;
+}
+
+/// A curve that is hidden gives its room to those that are shown.
+void axes_of_what_is_shown(Hand& hand) {
+  Result r = compute(small_session().experiment);
+  for (TraceTile& t : r.trace.tiles) t.error *= 1e4, t.max_used = t.max_true = 1.5 + 0.01 * t.tile;
+  hand.stage.told = telling(std::move(r));
+  hand.frames(2);
+  const StripState& strip_state = hand.stage.state->strip;
+  const StripAxes all = strip_state.axes;
+  const auto click = [&](const char* id) {
+    hand.click(strip + "legend " + id);
+    hand.frames(2);
+  };
+  click("error");
+  hand.check(strip_state.b_error > 0 && strip_state.axes.error_high < all.error_high &&
+                 strip_state.axes.error_high >= strip_state.b_error,
+             "without a the axis is that of b");
+  click("error of b");
+  click("error");
+  const double most = *std::ranges::max_element(strip_state.error);
+  hand.check(strip_state.axes.error_high == all.error_high && strip_state.axes.error_high >= most, "without b that of a");
+  click("error of b");
+  hand.check(strip_state.axes.error_low == all.error_low && strip_state.axes.error_high == all.error_high, "and of both again");
+  click("rows");
+  const auto [least, largest] = std::ranges::minmax(strip_state.max_used);
+  hand.check(strip_state.axes.m_high - strip_state.axes.m_low < 0.2 * (all.m_high - all.m_low) &&
+                 strip_state.axes.m_low <= least && strip_state.axes.m_high >= largest,
+             "without the other rows the axis is that of m");
+  click("rows");
+  click("expected");
+  hand.check(strip_state.axes.rescales_high == *std::ranges::max_element(strip_state.rows.rescales), "counts without 1/t");
+  click("moved");
+  hand.check(strip_state.axes.rescales_high == all.rescales_high, "an empty plot keeps its axis");
+  hand.stage.told.reset();
+}
+
+/// Where a run of split_kv begins stands a line in every plot.
+void runs_of_split_kv(Hand& hand) {
+  Session session = small_session();
+  session.experiment.a.algorithm = Algorithm::split_kv;
+  for (const auto& [splits, begins] : {std::pair{2, std::vector{2.5}}, std::pair{3, std::vector{1.5, 3.5}}}) {
+    session.experiment.a.splits = splits;
+    hand.open(session);
+    hand.frames(2);
+    hand.move({2, 2});
+    hand.check(hand.stage.state->strip.run_begins == begins, "the runs begin there");
+    const Picture p = hand.picture();
+    const Colour dashes = palette(Theme::dark).secondary;
+    for (const char* plot : {"rescales", "error so far"}) {  // those of the others lie under steps of m and l
+      const ImVec2 from = hand.place(strip + plot, 0, 0), to = hand.place(strip + plot, 1, 1);
+      std::size_t lines = 0;
+      for (int x = static_cast<int>(from.x); x < static_cast<int>(to.x); ++x) {
+        int seen = 0;
+        for (int y = static_cast<int>(from.y); y < static_cast<int>(to.y); ++y) {
+          const std::uint8_t* rgb = p.rgb.data() + 3 * (static_cast<std::ptrdiff_t>(y) * p.width + x);
+          seen += std::abs(rgb[0] - static_cast<int>(dashes & 255)) < 24 &&
+                  std::abs(rgb[2] - static_cast<int>(dashes >> 16 & 255)) < 24;
+        }
+        lines += seen > 0.2f * (to.y - from.y);
+      }
+      hand.check(lines == begins.size(), std::string(plot) + " has " + std::to_string(lines) + " lines");
+    }
+  }
+  session.experiment.a.algorithm = Algorithm::flash2;
+  hand.open(session);
+  hand.check(hand.stage.state->strip.run_begins.empty(), "one run has none");
 }
 
 void narrow_legends(Hand& hand) {
@@ -222,13 +297,6 @@ void moves_per_row(Hand& hand) {
                    "every row is counted once");
       }
   hand.check(rows_by_moves(Result{}).empty(), "no map, no rows");
-}
-
-/// What the panels are told about an answer.
-PanelInput telling(Result result) {
-  PanelInput input;
-  input.answer.result = std::make_shared<const Result>(std::move(result));
-  return input;
 }
 
 void nothing_to_follow(Hand& hand) {
@@ -388,6 +456,8 @@ constexpr std::array cases{
     Case{"strip", "playback by the clock", playback_by_the_clock},
     Case{"strip", "legends", legends},
     Case{"strip", "legends where there is little room", narrow_legends},
+    Case{"strip", "axes of what is shown", axes_of_what_is_shown},
+    Case{"strip", "runs of split_kv", runs_of_split_kv},
     Case{"strip", "formulas without numbers", formulas_without_numbers},
     Case{"strip", "formulas", formulas},
     Case{"strip", "powers of two", powers_of_two},

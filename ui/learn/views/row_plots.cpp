@@ -31,7 +31,7 @@ std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::share
   view.hidden_curves =
       static_cast<unsigned>(whole_of(scene, "hidden", static_cast<int>(view.hidden_curves), 0, all_curves, problem));
   if (!problem.empty()) return problem;
-  refresh_strip(state.strip, result);
+  refresh_strip(state.strip, result, view.hidden_curves);
   PanelInput of_result;
   of_result.answer.result = result;
   const std::string why = why_no_recurrence(of_result);
