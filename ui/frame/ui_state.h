@@ -55,7 +55,8 @@ struct RescaleState : CellPicture {
   std::shared_ptr<const Result> result;
   std::shared_ptr<const Clipping> clipping;
   RescaleShow show = RescaleShow::moved;
-  std::vector<CellRect> marks;  ///< where m moved, in pixels of the image
+  std::vector<CellRect> marks;    ///< where m moved, in pixels of the image
+  std::vector<CellRect> visible;  ///< where the row sees a key of the tile
 };
 
 /// The scores of a window of rows and keys.

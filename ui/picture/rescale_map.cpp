@@ -86,25 +86,32 @@ void click(Session& session, RescaleState& m, int row, int tile) {
   }
 }
 
+/// Of tiles in which m stayed: neither the colour of a move nor that of what is masked.
+Colour stayed_colour(const Palette& colours) { return mixed(colours.panel, colours.text, 0.22f); }
+
 void paint_map(const PanelInput& input, RescaleState& m, const Places& p, const CellRect& rect, const Colouring& how,
                const Palette& colours) {
   const bool moved = m.show == RescaleShow::moved;
   if (refresh_pixels(m, p, rect)) {
     if (moved) take_marks(m);
     hide_unseen(m, mapped(m).problem, tile_keys(mapped(m).a, key_count(mapped(m).problem)), mapped(m).a.reverse_keys);
+    if (moved) take_visible(m);
   }
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (input.paint) input.paint(list, p.min, p.max, m.image, how);
   if (!moved) return;
   const float x = p.width() / static_cast<float>(m.image.width), y = p.height() / static_cast<float>(m.image.height);
-  for (const CellRect& mark : m.marks)
-    list->AddRectFilled({p.min.x + static_cast<float>(mark.col0) * x, p.min.y + static_cast<float>(mark.row0) * y},
-                        {p.min.x + static_cast<float>(mark.col1) * x, p.min.y + static_cast<float>(mark.row1) * y},
-                        colours.moved);
+  const auto fill = [&](const std::vector<CellRect>& parts, Colour colour) {
+    for (const CellRect& part : parts)
+      list->AddRectFilled({p.min.x + static_cast<float>(part.col0) * x, p.min.y + static_cast<float>(part.row0) * y},
+                          {p.min.x + static_cast<float>(part.col1) * x, p.min.y + static_cast<float>(part.row1) * y}, colour);
+  };
+  fill(m.visible, stayed_colour(colours));
+  fill(m.marks, colours.moved);
 }
 
-/// What the two colours of the yes-or-no picture mean.
-void draw_legend(const Places& p, Colour zero, bool masked, const Palette& colours) {
+/// What the colours of the yes-or-no picture mean.
+void draw_legend(const Places& p, bool masked, const Palette& colours) {
   const auto entry = [&](float y, Colour colour, const char* text) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddRectFilled({p.bar_left[0], y}, {p.bar_right[0], y + px(12)}, colour);
@@ -112,7 +119,7 @@ void draw_legend(const Places& p, Colour zero, bool masked, const Palette& colou
     draw_text({p.bar_right[0] + px(8), y - px(1)}, Face::small, colours.secondary, text);
   };
   entry(p.min.y, colours.moved, "moved");
-  entry(p.min.y + px(24), zero, "stayed");
+  entry(p.min.y + px(24), stayed_colour(colours), "stayed");
   if (masked) entry(p.min.y + px(48), colours.panel, "masked");
 }
 
@@ -165,7 +172,7 @@ void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, c
   draw_col_axis(p, rect, colours);
   draw_traced(p, rect, input.answer.result->trace.row, colours);
   if (view.rescale_show == RescaleShow::moved)
-    draw_legend(p, colour(0, how), mapped(m).problem.mask.kind != Mask::Kind::none, colours);
+    draw_legend(p, mapped(m).problem.mask.kind != Mask::Kind::none, colours);
   else
     draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m, colours);
   draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect),

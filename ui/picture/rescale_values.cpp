@@ -119,28 +119,43 @@ void refresh_map(RescaleState& m, const std::shared_ptr<const Result>& result, c
   measure(m);
 }
 
-void take_marks(RescaleState& m) {
-  PixelImage& image = m.image;
-  m.marks.clear();
-  const auto pixel = [&](int x, int y) -> float& {
-    return image.pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) + static_cast<std::size_t>(x)];
+namespace {
+
+/// The pixels of which `holds` is true, as rectangles of equal columns.
+template <class Holds>
+std::vector<CellRect> rectangles(const PixelImage& image, Holds holds) {
+  std::vector<CellRect> found;
+  const auto at = [&](int x, int y) {
+    return holds(
+        image.pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) + static_cast<std::size_t>(x)]);
   };
   const auto same_column = [&](int x, int other) {
     for (int y = 0; y < image.height; ++y)
-      if (pixel(x, y) != pixel(other, y)) return false;
+      if (at(x, y) != at(other, y)) return false;
     return true;
   };
   for (int x = 0, end = 0; x < image.width; x = end) {
     for (end = x + 1; end < image.width && same_column(x, end);) ++end;
     for (int y = 0; y < image.height; ++y) {
       const int top = y;
-      while (y < image.height && pixel(x, y) == 1.0f) ++y;
+      while (y < image.height && at(x, y)) ++y;
       if (y > top)
-        m.marks.push_back({static_cast<double>(top), static_cast<double>(x), static_cast<double>(y), static_cast<double>(end)});
+        found.push_back({static_cast<double>(top), static_cast<double>(x), static_cast<double>(y), static_cast<double>(end)});
     }
   }
-  for (float& value : image.pixels)
+  return found;
+}
+
+}  // namespace
+
+void take_marks(RescaleState& m) {
+  m.marks = rectangles(m.image, [](float value) { return value == 1.0f; });
+  for (float& value : m.image.pixels)
     if (value == 1.0f) value = 0;
+}
+
+void take_visible(RescaleState& m) {
+  m.visible = rectangles(m.image, [](float value) { return value != PixelImage::nothing; });
 }
 
 }  // namespace attoscope

@@ -33,5 +33,7 @@ void refresh_map(RescaleState& state, const std::shared_ptr<const Result>& resul
                  const std::shared_ptr<const Clipping>& clipping, RescaleShow show);
 /// Takes the pixels in which m moved out of the image, as rectangles of equal columns.
 void take_marks(RescaleState& state);
+/// Brings up to date where there is something to see, once what is masked was hidden.
+void take_visible(RescaleState& state);
 
 }  // namespace attoscope

@@ -107,6 +107,49 @@ void moves(Hand& hand) {
   }
 }
 
+/// A pixel of the screen.
+std::array<int, 3> pixel_at(const Picture& p, ImVec2 at) {
+  const std::uint8_t* rgb = p.rgb.data() + (static_cast<std::ptrdiff_t>(at.y) * p.width + static_cast<int>(at.x)) * 3;
+  return {rgb[0], rgb[1], rgb[2]};
+}
+int apart(const std::array<int, 3>& x, const std::array<int, 3>& y) {
+  return std::abs(x[0] - y[0]) + std::abs(x[1] - y[1]) + std::abs(x[2] - y[2]);
+}
+
+/// Tiles in which m moved, in which it stayed and which are masked are three colours in every theme, and the legend shows them.
+void three_colours(Hand& hand) {
+  Session s = masked(PictureKind::rescales);
+  for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
+    s.view.theme = theme;
+    hand.open(s);
+    hand.move({2, 2});
+    const Picture p = hand.picture();
+    const RescaleState& m = hand.stage.state->rescale_map;
+    const auto cell = [&](int row, int tile) {
+      return pixel_at(p, hand.place(picture, (static_cast<float>(tile) + 0.5f) / 6, (static_cast<float>(row) + 0.5f) / 96));
+    };
+    int moved = -1, stayed = -1;
+    for (int row = 90; row < 96; ++row)
+      for (int tile = 1; tile < 5; ++tile)
+        (m.values[static_cast<std::size_t>(row * 6 + tile)] == 1 ? moved : stayed) = row * 6 + tile;
+    for (int row = 0; row < 96 && moved < 0; ++row)
+      for (int tile = 1; tile * 16 <= row; ++tile)
+        if (m.values[static_cast<std::size_t>(row * 6 + tile)] == 1) moved = row * 6 + tile;
+    if (!hand.check(moved >= 0 && stayed >= 0, "there are both")) return;
+    const auto of_moved = cell(moved / 6, moved % 6), of_stayed = cell(stayed / 6, stayed % 6), of_masked = cell(5, 5);
+    const std::string in = " in theme " + std::string(theme_names[static_cast<std::size_t>(theme)]);
+    hand.check(apart(of_stayed, of_masked) >= 60, "stayed is not masked" + in);
+    hand.check(apart(of_moved, of_stayed) >= 60 && apart(of_moved, of_masked) >= 60, "moved is neither" + in);
+    const ImVec2 corner = hand.place(picture, 1, 0);
+    const auto legend = [&](float y, const std::array<int, 3>& colour) {
+      for (float x = corner.x + 4; x < corner.x + 60; ++x)
+        if (apart(pixel_at(p, {x, corner.y + y}), colour) <= 6) return true;
+      return false;
+    };
+    hand.check(legend(6, of_moved) && legend(30, of_stayed) && legend(54, of_masked), "the legend says so" + in);
+  }
+}
+
 void counts(Hand& hand) {
   Session s = masked(PictureKind::rescales);
   s.view.rescale_show = RescaleShow::underflowed;
@@ -507,6 +550,7 @@ constexpr std::array cases{
     Case{"maps", "kinds of picture", kinds},
     Case{"maps", "what is shown", what_the_map_shows},
     Case{"maps", "moves", moves},
+    Case{"maps", "moved, stayed, masked", three_colours},
     Case{"maps", "counts", counts},
     Case{"maps", "click in the map", click_in_the_map},
     Case{"maps", "click in the scores", click_in_the_scores},
