@@ -98,6 +98,7 @@ struct ProfileState {
   Field field = Field::a_error;
   int row = -1, col = -1;  ///< of the matrices
   Theme theme = Theme::dark;
+  bool alone = false;  ///< the field's own curve alone
   std::vector<ProfileCurve> along_row, along_col;
 };
 

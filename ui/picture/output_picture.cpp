@@ -64,13 +64,16 @@ std::array<Colouring, 2> colourings(const UiState& all, const View& view) {
                     shared ? range : automatic_range(static_cast<double>(all.second.largest)), view)};
 }
 
-/// The two halves of a picture's place.
+/// The two halves of a picture's place, each with a curve beside it.
 std::array<Places, 2> halves(const Places& whole) {
   std::array<Places, 2> half{whole, whole};
-  const float middle = (whole.min.x + whole.max.x) / 2, gap = std::floor(px(4));
-  half[0].max.x = std::floor(middle) - gap;
-  half[1].min.x = std::floor(middle) + gap;
+  const float end = whole.side.max.x, middle = std::floor((whole.min.x + end) / 2), gap = std::floor(px(6)),
+              beside = whole.side.min.x - whole.max.x, side = std::floor((end - whole.side.min.x) * 0.7f);
+  half[0].side.max.x = middle - gap;
+  half[1].min.x = middle + gap;
   for (Places& p : half) {
+    p.side.min.x = p.side.max.x - side;
+    p.max.x = std::max(p.min.x + 16, p.side.min.x - beside);
     p.below.min.x = p.min.x;
     p.below.max.x = p.max.x;
   }
@@ -232,19 +235,26 @@ Cell profiled(const Output& o, const Cell& under) {
   return {std::clamp(r.a_error.worst_row, 0, r.a.rows - 1), std::clamp(r.a_error.worst_col, 0, r.a.cols - 1)};
 }
 
-/// The row below each pane, on its own scale; the column at the right, on the first one's.
+/// The row and the column through a cell as curves below and beside each pane, on the scale of its colours. Side by side each
+/// has its own field's curve alone; one pane has a's and b's.
 void draw_cross_section(const Output& o, const Cell& cell) {
   const HeatState& heat = o.all.heat;
-  const auto how = colourings(o.all, o.session.view);
-  const std::string row = fmt::format("row {}", heat.result->rows[static_cast<std::size_t>(cell.row)]);
   const Experiment& e = heat.result->experiment;
-  refresh_profiles(o.all.profiles, heat.result, heat.field, cell.row, cell.col, o.session.view.theme, method_names(e));
-  draw_along_row(o.panes[0].p, o.rect, heat, o.all.profiles.along_row, how[0], row, o.colours);
-  draw_along_col(o.whole, o.rect, heat, o.all.profiles.along_col, how[0], fmt::format("dim {}", cell.col), o.colours);
-  if (o.panes.size() < 2) return;
-  refresh_profiles(o.all.second_profiles, o.all.second.result, o.all.second.field, cell.row, cell.col, o.session.view.theme,
-                   o.all.second.result == heat.result ? method_names(e) : names_with_slip(e));
-  draw_along_row(o.panes[1].p, o.rect, heat, o.all.second_profiles.along_row, how[1], row, o.colours, true);
+  const bool beside = o.panes.size() > 1;
+  const std::string row = fmt::format("row {}", heat.result->rows[static_cast<std::size_t>(cell.row)]),
+                    col = fmt::format("dim {}", cell.col);
+  for (std::size_t i = 0; i < o.panes.size(); ++i) {
+    const HeatState& shown = i == 0 ? heat : o.all.second;
+    ProfileState& curves = i == 0 ? o.all.profiles : o.all.second_profiles;
+    refresh_profiles(curves, shown.result, {shown.field, cell.row, cell.col, beside}, o.session.view.theme,
+                     shown.result == heat.result ? method_names(e) : names_with_slip(e));
+    if (beside)
+      curves.along_row[0].colour = curves.along_col[0].colour =
+          i == 0 ? field_colour(shown.field, o.colours) : second_colour(o);
+    const Colouring how = colourings(o.all, o.session.view)[i];
+    draw_along_row(o.panes[i].p, o.rect, heat, curves.along_row, how, row, o.colours, i == 1);
+    draw_along_col(o.panes[i].p, o.rect, heat, curves.along_col, how, col, o.colours);
+  }
 }
 
 void draw_curves(const Output& o, const Cell& under) {
@@ -254,10 +264,17 @@ void draw_curves(const Output& o, const Cell& under) {
     draw_cross_section(o, cell);
     return;
   }
-  const bool both = compares(o.session.view) && same_unit(heat.field, o.all.second.field);
+  const bool compared = compares(o.session.view), both = compared && same_unit(heat.field, o.all.second.field);
   const double largest = std::max(heat.largest, both ? o.all.second.largest : 0.0f);
-  if (both) draw_row_worst(o.whole, o.rect, o.all.second, largest, second_colour(o));
-  draw_row_worst(o.whole, o.rect, heat, largest, field_colour(heat.field, o.colours));
+  const Colour first = field_colour(heat.field, o.colours), second = second_colour(o);
+  if (o.panes.size() > 1) {
+    draw_row_worst(o.panes[0].p, o.rect, heat, largest, first);
+    draw_row_worst(o.panes[1].p, o.rect, o.all.second, both ? largest : static_cast<double>(o.all.second.largest), second);
+    return;
+  }
+  const float alpha = column_alpha(both ? 2 : 1);
+  if (both) draw_row_worst(o.whole, o.rect, o.all.second, largest, faded(second, alpha));
+  draw_row_worst(o.whole, o.rect, heat, largest, both ? faded(first, alpha) : first);
 }
 
 void draw_bars(const Output& o) {

@@ -70,6 +70,24 @@ class Stroke {
   std::vector<ImVec2> points_;
 };
 
+/// The shares of the scale between the least and the largest value under each pixel, joined with its neighbour's: `draw(pixel,
+/// low, high)`.
+template <class Draw>
+void draw_band(const std::vector<Extremes>& e, const Colouring& how, Draw draw) {
+  const Mapping map = mapping(how);
+  bool joined = false;
+  float low_before = 0, high_before = 0;
+  for (std::size_t i = 0; i < e.size(); ++i) {
+    if (e[i].least > e[i].largest) {
+      joined = false;
+      continue;
+    }
+    const float low = bar_position(e[i].least, map), high = bar_position(e[i].largest, map);
+    draw(static_cast<float>(i), joined ? std::min(low, high_before) : low, joined ? std::max(high, low_before) : high);
+    joined = true, low_before = low, high_before = high;
+  }
+}
+
 /// Draws a curve; `at(pixel, share)` is where a share of the scale stands.
 template <class At>
 void draw_curve(const std::vector<Extremes>& e, const Colouring& how, Colour colour, At at) {
@@ -89,6 +107,21 @@ void draw_curve(const std::vector<Extremes>& e, const Colouring& how, Colour col
 
 float zero_share(const Colouring& how) { return bar_position(0, how); }
 
+/// An end of the scale beside the curves; within them where it is too long for the margin at the left.
+void name_end(const Places& p, float y, double value, bool at_right, const Palette& colours) {
+  const std::string text = compact(value);
+  const float width = text_width(Face::mono_small, text), height = line_height(Face::mono_small), top = y - height / 2;
+  if (at_right) {
+    draw_text({p.max.x + px(7), top}, Face::mono_small, colours.secondary, text);
+  } else if (width <= px(50)) {
+    draw_text({p.min.x - px(7), top}, Face::mono_small, colours.secondary, text, 1);
+  } else {
+    const ImVec2 at{p.min.x + px(2), top};
+    ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width + px(4), at.y + height}, faded(colours.panel, 0.85f));
+    draw_text({at.x + px(2), top}, Face::mono_small, colours.secondary, text);
+  }
+}
+
 /// The names of the curves in their colours, from `at` on.
 void draw_names(ImVec2 at, const std::string& title, std::span<const ProfileCurve> curves, float end, const Palette& colours) {
   at.x += draw_text(at, Face::small, colours.secondary, title) + px(12);
@@ -100,12 +133,24 @@ void draw_names(ImVec2 at, const std::string& title, std::span<const ProfileCurv
 
 }  // namespace
 
-void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, Field field, int row, int col,
-                      Theme theme, const MethodNames& names) {
-  if (state.result == result && state.field == field && state.row == row && state.col == col && state.theme == theme) return;
-  state = {.result = result, .field = field, .row = row, .col = col, .theme = theme, .along_row = {}, .along_col = {}};
+float column_alpha(std::size_t curves) { return curves > 1 ? 0.5f : 0.9f; }
+
+void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, const ProfilePlace& place, Theme theme,
+                      const MethodNames& names) {
+  const auto& [field, row, col, alone] = place;
+  if (state.result == result && state.field == field && state.row == row && state.col == col && state.theme == theme &&
+      state.alone == alone)
+    return;
+  state = {.result = result,
+           .field = field,
+           .row = row,
+           .col = col,
+           .theme = theme,
+           .alone = alone,
+           .along_row = {},
+           .along_col = {}};
   const Palette& colours = palette(theme);
-  for (const Field f : fields_beside(field)) {
+  for (const Field f : alone ? std::vector{field} : fields_beside(field)) {
     ProfileCurve across{curve_colour(f, colours), field_title(f, names), {}}, down = across;
     for (int c = 0; c < result->a.cols; ++c) across.values.push_back(static_cast<float>(field_value(*result, f, row, c)));
     for (int r = 0; r < result->a.rows; ++r) down.values.push_back(static_cast<float>(field_value(*result, f, r, col)));
@@ -144,16 +189,12 @@ void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& pi
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (const float share : {0.0f, zero_share(how), 1.0f})
     list->AddLine({box.min.x, std::floor(y_of(share)) + 0.5f}, {box.max.x, std::floor(y_of(share)) + 0.5f}, colours.line);
-  const auto name_end = [&](float share, double value) {
-    const ImVec2 at{named_at_right ? p.max.x + px(7) : p.min.x - px(7), y_of(share) - line_height(Face::mono_small) / 2};
-    draw_text(at, Face::mono_small, colours.secondary, compact(value), named_at_right ? 0.0f : 1.0f);
-  };
-  name_end(1, static_cast<double>(how.range));
-  if (how.diverging) name_end(0, -static_cast<double>(how.range));
   for (const ProfileCurve& curve : curves)
     draw_curve(
         extremes(curve.values, rect.col0 - picture.first_col, rect.col1 - picture.first_col, static_cast<int>(p.width())), how,
         curve.colour, [&](float pixel, float share) { return ImVec2{p.min.x + pixel, y_of(share)}; });
+  name_end(p, y_of(1), static_cast<double>(how.range), named_at_right, colours);
+  if (how.diverging) name_end(p, y_of(0), -static_cast<double>(how.range), named_at_right, colours);
   draw_names({box.min.x, box.min.y - px(1)}, title, curves, box.max.x, colours);
 }
 
@@ -166,9 +207,14 @@ void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& pi
   for (const float share : {0.0f, zero_share(how), 1.0f})
     list->AddLine({std::floor(x_of(share)) + 0.5f, box.min.y}, {std::floor(x_of(share)) + 0.5f, box.max.y}, colours.line);
   for (const ProfileCurve& curve : curves)
-    draw_curve(extremes(curve.values, (rect.row0 - picture.first_row) * picture.per_row,
-                        (rect.row1 - picture.first_row) * picture.per_row, static_cast<int>(p.height())),
-               how, curve.colour, [&](float pixel, float share) { return ImVec2{x_of(share), p.min.y + pixel}; });
+    draw_band(extremes(curve.values, (rect.row0 - picture.first_row) * picture.per_row,
+                       (rect.row1 - picture.first_row) * picture.per_row, static_cast<int>(p.height())),
+              how, [&](float pixel, float low, float high) {
+                const float y = p.min.y + pixel, middle = (x_of(low) + x_of(high)) / 2,
+                            half = std::max(px(0.7f), (x_of(high) - x_of(low)) / 2);
+                list->AddRectFilled({middle - half, y}, {middle + half, y + 1},
+                                    faded(curve.colour, column_alpha(curves.size())));
+              });
   draw_text({(box.min.x + box.max.x) / 2, box.max.y + px(4)}, Face::small, colours.secondary, title, 0.5f);
 }
 

@@ -6,10 +6,18 @@
 
 namespace attoscope {
 
-/// Brings the curves through a cell of the result's matrices up to date: golden, a and b, or the field of a and of b,
-/// by these names.
-void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, Field field, int row, int col,
-                      Theme theme, const MethodNames& names);
+/// The cell of a result's matrices through which curves are drawn, and of which fields.
+struct ProfilePlace {
+  Field field = Field::a_error;
+  int row = -1, col = -1;
+  bool alone = false;  ///< the field's own curve; else golden, a and b, or the field of a and of b
+};
+/// Brings the curves through a cell up to date, by these names.
+void refresh_profiles(ProfileState& state, const std::shared_ptr<const Result>& result, const ProfilePlace& place, Theme theme,
+                      const MethodNames& names);
+
+/// How opaque each of so many curves in one panel over the rows is.
+float column_alpha(std::size_t curves);
 
 /// Curves over the columns below the picture, on the colour bar's scale, whose ends are named at the left or at the right.
 void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,

@@ -6,6 +6,8 @@
 #include "tests/ui/cases.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/profiles.h"
+#include "ui/widgets/theme.h"
+#include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
 
 namespace attoscope::testing {
@@ -145,6 +147,61 @@ void profiles(Hand& hand) {
   hand.changes("key X", [&] { hand.key(ImGuiKey_X); }, [](Session& s) { s.view.profiles = false; });
 }
 
+/// Pixels of a part of the screen that have about this colour.
+int pixels_of(const Picture& p, ImVec2 from, ImVec2 to, Colour colour) {
+  int count = 0;
+  for (int y = static_cast<int>(from.y); y < static_cast<int>(to.y); ++y)
+    for (int x = static_cast<int>(from.x); x < static_cast<int>(to.x); ++x) {
+      bool same = true;
+      for (int i = 0; i < 3; ++i)
+        same &= std::abs(p.rgb[static_cast<std::size_t>((y * p.width + x) * 3 + i)] -
+                         static_cast<int>(colour >> (8 * i) & 255)) <= 3;
+      count += same;
+    }
+  return count;
+}
+
+/// Side by side each picture has its own curve, below and beside it.
+void own_curves(Hand& hand) {
+  hand.view().comparison = Comparison::side_by_side;
+  hand.view().profiles = true;
+  hand.frames(3);
+  hand.move({2, 2});
+  const UiState& state = *hand.stage.state;
+  const Palette& colours = palette(Theme::dark);
+  const auto names = method_names(hand.experiment());
+  const auto check = [&](const ProfileState& curves, Field field, Colour colour, const std::string& item, Colour other) {
+    const bool alone = curves.along_row.size() == 1 && curves.along_col.size() == 1;
+    if (!hand.check(alone && curves.along_row[0].name == field_title(field, names), "one curve, of the picture's field"))
+      return;
+    hand.check(curves.along_row[0].colour == colour && curves.along_col[0].colour == colour, "in its colour");
+    const ImVec2 from = hand.place(item, 1, 0), to = hand.place(item, 1, 1);
+    const Picture p = hand.picture();
+    const ImVec2 left{from.x + 8, from.y}, right{from.x + 8 + 60, to.y};
+    const float alpha = column_alpha(1);
+    hand.check(pixels_of(p, left, right, mixed(colours.panel, colour, alpha)) > 100, item + " has its column at its right");
+    hand.check(pixels_of(p, left, right, mixed(colours.panel, other, alpha)) == 0, "and no other");
+  };
+  check(state.profiles, Field::a_error, colours.a, picture, colours.b);
+  check(state.second_profiles, Field::b_error, colours.b, second, colours.a);
+}
+
+/// In one panel a's curve does not hide b's: both are seen where they overlap.
+void curves_through_each_other(Hand& hand) {
+  hand.view().profiles = true;
+  hand.frames(3);
+  hand.move({2, 2});
+  const Palette& colours = palette(Theme::dark);
+  const float alpha = column_alpha(2);
+  const Colour b = mixed(colours.panel, colours.b, alpha), both = mixed(b, colours.a, alpha);
+  const ImVec2 from = hand.place(picture, 1, 0), to = hand.place(picture, 1, 1);
+  const Picture p = hand.picture();
+  const ImVec2 left{from.x + 8, from.y}, right{from.x + 8 + 96, to.y};
+  hand.check(pixels_of(p, left, right, both) > 100, "a over b is a colour of its own");
+  hand.check(pixels_of(p, left, right, b) > 20 && pixels_of(p, left, right, mixed(colours.panel, colours.a, alpha)) > 20,
+             "beside each alone");
+}
+
 void decimation(Hand& hand) {
   std::vector<float> values;
   for (int i = 0; i < 997; ++i) values.push_back(std::sin(static_cast<float>(i) * 0.37f) + (i == 613 ? 50.0f : 0.0f));
@@ -194,6 +251,8 @@ constexpr std::array cases{
     Case{"comparison", "flicker", flicker},
     Case{"comparison", "one range", one_range},
     Case{"comparison", "curves", profiles},
+    Case{"comparison", "own curves side by side", own_curves},
+    Case{"comparison", "curves through each other", curves_through_each_other},
     Case{"comparison", "curves keep extremes", decimation},
 };
 
