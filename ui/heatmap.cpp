@@ -11,13 +11,10 @@
 
 namespace attoscope {
 
-void draw_heatmap(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
-  refresh_values(all.heat, input.answer.result, session.view.field);
-  draw_toolbar(session, input, all, colours);
-  draw_welcome(session, colours);
-  draw_probe_sentence(session, input, all, colours);
-  const ImVec2 from = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
-  const Box room{from, {from.x + size.x, from.y + size.y}};
+namespace {
+
+void draw_picture(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests,
+                  const Box& room) {
   switch (session.view.picture) {
     case PictureKind::output:
       return draw_output(session, input, all, colours, requests, room);
@@ -28,6 +25,22 @@ void draw_heatmap(Session& session, const PanelInput& input, UiState& all, const
     case PictureKind::heads:
       return draw_heads(session, input, all, colours, requests, room);
   }
+}
+
+/// True while a control is moved by hand: a slider or a button is held, nothing is typed.
+bool moves_control() { return ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTextInput; }
+
+}  // namespace
+
+void draw_heatmap(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
+  refresh_values(all.heat, input.answer.result, session.view.field);
+  all.ranges.held = moves_control();
+  draw_toolbar(session, input, all, colours);
+  draw_welcome(session, colours);
+  draw_probe_sentence(session, input, all, colours);
+  const ImVec2 from = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
+  draw_picture(session, input, all, colours, requests, {from, {from.x + size.x, from.y + size.y}});
+  note_ranges(all, session.view);
 }
 
 }  // namespace attoscope

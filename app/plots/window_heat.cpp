@@ -83,7 +83,7 @@ std::vector<FigurePanel> output_panels(const View& view, const PlotData& data, c
   if (state.heat.values.empty()) throw std::invalid_argument("The answer has no elements to draw.");
   const CellRect rect = seen(view.zoom, state.heat.n, state.heat.cols);
   const MethodNames names = method_names(data.result->experiment);
-  const bool two = heat_panel_count(view) > 1, shared = same_unit(view.field, view.second_field);
+  const bool two = heat_panel_count(view) > 1;
   const bool of_slip = two && view.second_slip && data.slip_output;
   if (two) refresh_values(state.second, of_slip ? data.slip_output : data.result, view.second_field);
   const double range = colour_range(state, view);
@@ -95,7 +95,7 @@ std::vector<FigurePanel> output_panels(const View& view, const PlotData& data, c
   };
   std::vector<FigurePanel> panels{panel(state.heat, range)};
   if (!two) return panels;
-  panels.push_back(panel(state.second, shared ? range : automatic_range(static_cast<double>(state.second.largest))));
+  panels.push_back(panel(state.second, second_colour_range(state, view)));
   if (view.figure.two_columns) panels[1].y.label.clear();  // it is drawn beside the first one's colour bar
   return panels;
 }

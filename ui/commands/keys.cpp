@@ -30,11 +30,8 @@ void show_field(KeyTarget& t) {
 void toggle_scale(KeyTarget& t) {
   t.session.view.scale = t.session.view.scale == ValueScale::log ? ValueScale::linear : ValueScale::log;
 }
-void toggle_pin(KeyTarget& t) {
-  const Looked look = looked(t.session.view);
-  if (!look.range_pinned) look.range = colour_range(t.state, t.session.view);
-  look.range_pinned = !look.range_pinned;
-}
+void toggle_pin(KeyTarget& t) { toggle_pinned_range(t.state, t.session.view); }
+void fit_colours(KeyTarget& t) { fit_range(t.state, t.session.view); }
 /// The choice after this one, then the first again.
 template <class E, std::size_t count>
 void step_on(E& value, const std::array<std::string_view, count>&) {
@@ -102,6 +99,8 @@ constexpr std::array table{
     Key{"Shift+1 .. 3", "picture: relative errors, a − b"},
     Key{"L", "signed log or linear colours", ImGuiKey_L, toggle_scale, false, KeyScope::explore},
     Key{"P", "fix the range of the colours", ImGuiKey_P, toggle_pin, false, KeyScope::explore},
+    Key{"Shift+P", "fit the range of the colours to the values as they are now", ImGuiMod_Shift | ImGuiKey_P, fit_colours,
+        false, KeyScope::explore},
     Key{"G", "tile grid over the picture", ImGuiKey_G,
         [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
     Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }, false, KeyScope::explore},

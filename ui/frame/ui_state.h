@@ -43,6 +43,25 @@ struct HeatState : CellPicture {
   int earlier_cell_row = -1, earlier_cell_col = -1;  ///< before the last click
 };
 
+/// What the middle panel shows: a range of the colours that is held is of the same.
+struct PictureShown {
+  PictureKind picture = PictureKind::output;
+  Field field = Field::a_error, second_field = Field::b_error;
+  Comparison comparison = Comparison::none;
+  bool second_slip = false;
+  RescaleShow rescale_show = RescaleShow::moved;
+  ScoreShow score_show = ScoreShow::P;
+
+  friend bool operator==(const PictureShown&, const PictureShown&) = default;
+};
+
+/// The ranges of the colours that follow the values, as the last frame had them.
+struct FollowedRanges {
+  bool held = false;               ///< a control is being moved: they stay as they are
+  std::optional<PictureShown> of;  ///< none: not yet drawn, or to follow the values again
+  double first = 1, second = 1;    ///< of the second field's own colour bar
+};
+
 /// What the sum behind the pinned cell is shown of.
 struct CellSumState {
   bool of_b = false;
@@ -211,6 +230,7 @@ struct KernelRows;
 
 struct UiState {
   HeatState heat, second;  ///< second: what the comparison holds against it
+  FollowedRanges ranges;
   RescaleState rescale_map;
   ScoreState scores;
   HeadsState heads;

@@ -202,14 +202,57 @@ bool same_unit(Field x, Field y) {
   return unit(x) == unit(y);
 }
 
+double largest_shown(const UiState& state, const View& view) {
+  float largest = shown_picture(state, view).largest;
+  const bool compares = view.picture == PictureKind::output && view.comparison != Comparison::none;
+  if (compares && same_unit(view.field, view.second_field)) largest = std::max(largest, state.second.largest);
+  return static_cast<double>(largest);
+}
+
+namespace {
+
+PictureShown shown_of(const View& v) {
+  return {v.picture, v.field, v.second_field, v.comparison, v.second_slip, v.rescale_show, v.score_show};
+}
+
+bool is_held(const FollowedRanges& ranges, const View& view) { return ranges.held && ranges.of == shown_of(view); }
+
+/// The range where it is not pinned.
+double followed_range(const UiState& state, const View& view) {
+  return is_held(state.ranges, view) ? state.ranges.first : automatic_range(largest_shown(state, view));
+}
+
+}  // namespace
+
 double colour_range(const UiState& state, const View& view) {
   View copy = view;
   const Looked look = looked(copy);
   if (look.range_pinned) return look.range > 0 && std::isfinite(look.range) ? look.range : 1;
-  float largest = shown_picture(state, view).largest;
-  const bool compares = view.picture == PictureKind::output && view.comparison != Comparison::none;
-  if (compares && same_unit(view.field, view.second_field)) largest = std::max(largest, state.second.largest);
-  return automatic_range(static_cast<double>(largest));
+  return followed_range(state, view);
+}
+
+double second_colour_range(const UiState& state, const View& view) {
+  if (same_unit(view.field, view.second_field)) return colour_range(state, view);
+  return is_held(state.ranges, view) ? state.ranges.second : automatic_range(static_cast<double>(state.second.largest));
+}
+
+void note_ranges(UiState& state, const View& view) {
+  const double first = followed_range(state, view), second = second_colour_range(state, view);
+  state.ranges.of = shown_of(view);
+  state.ranges.first = first;
+  state.ranges.second = second;
+}
+
+void toggle_pinned_range(const UiState& state, View& view) {
+  const Looked look = looked(view);
+  if (!look.range_pinned) look.range = colour_range(state, view);
+  look.range_pinned = !look.range_pinned;
+}
+
+void fit_range(UiState& state, View& view) {
+  state.ranges.of.reset();
+  const Looked look = looked(view);
+  if (look.range_pinned) look.range = automatic_range(largest_shown(state, view));
 }
 
 Colouring colouring(bool diverging, double range, const View& view) {

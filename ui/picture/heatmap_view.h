@@ -50,8 +50,18 @@ const CellPicture& shown_picture(const UiState& state, const View& view);
 
 /// The range of a colour bar where it is not pinned: the largest finite |value| rounded up.
 double automatic_range(double largest);
-/// The range of the colour bar on show: pinned or automatic.
+/// The range of the colour bar on show: pinned, else held while a control is moved, else automatic.
 double colour_range(const UiState& state, const View& view);
+/// The range of the second field's colour bar: the first one's where both are in one unit.
+double second_colour_range(const UiState& state, const View& view);
+/// The largest finite |value| that the range of the colour bar on show has to hold.
+double largest_shown(const UiState& state, const View& view);
+/// Ends a frame: its ranges are those that may be held in the next one.
+void note_ranges(UiState& state, const View& view);
+/// Pins the range on show, or lets it follow the values again.
+void toggle_pinned_range(const UiState& state, View& view);
+/// The range becomes that of the values now, pinned or not.
+void fit_range(UiState& state, View& view);
 /// How a picture's values become colours.
 Colouring colouring(bool diverging, double range, const View& view);
 

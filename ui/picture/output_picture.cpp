@@ -14,6 +14,7 @@
 #include "ui/picture/cell_sum.h"
 #include "ui/picture/pictures.h"
 #include "ui/picture/profiles.h"
+#include "ui/picture/range_lock.h"
 #include "ui/picture/read_out.h"
 #include "ui/picture/toolbar.h"
 #include "ui/widgets/stale.h"
@@ -57,11 +58,8 @@ bool second_turn(const View& view) {
 
 /// One range for both fields where they are in one unit; else each has its own, and only the first one's is pinned.
 std::array<Colouring, 2> colourings(const UiState& all, const View& view) {
-  const double range = colour_range(all, view);
-  const bool shared = same_unit(view.field, view.second_field);
-  return {colouring(text(view.field).is_signed, range, view),
-          colouring(text(view.second_field).is_signed,
-                    shared ? range : automatic_range(static_cast<double>(all.second.largest)), view)};
+  return {colouring(text(view.field).is_signed, colour_range(all, view), view),
+          colouring(text(view.second_field).is_signed, second_colour_range(all, view), view)};
 }
 
 /// The two halves of a picture's place, each with a curve beside it.
@@ -284,6 +282,7 @@ void draw_bars(const Output& o) {
                     how[static_cast<std::size_t>(i)], state, o.colours);
   };
   bar(0, o.all.heat);
+  draw_range_lock(o.session.view, o.all, o.whole, how[0], o.colours);
   if (!o.one_bar) bar(1, o.all.second);
 }
 

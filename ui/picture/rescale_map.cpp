@@ -13,6 +13,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/picture/picture_frame.h"
 #include "ui/picture/pictures.h"
+#include "ui/picture/range_lock.h"
 #include "ui/picture/rescale_values.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/colours.h"
@@ -123,6 +124,12 @@ void draw_legend(const Places& p, bool masked, const Palette& colours) {
   if (masked) entry(p.min.y + px(48), colours.panel, "masked");
 }
 
+/// The colour bar of amounts and counts, with its lock.
+void draw_scaled_bar(const UiState& all, View& view, const Places& p, const Colouring& how, const Palette& colours) {
+  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, all.rescale_map, colours);
+  draw_range_lock(view, all, p, how, colours);
+}
+
 /// The tiles that the traced row has taken in.
 void draw_progress(const Places& p, const CellRect& rect, const PanelInput& input, const View& view, const Palette& colours) {
   const int index = scrubbed(*input.answer.result, view);
@@ -174,7 +181,7 @@ void draw_rescale_map(Session& session, const PanelInput& input, UiState& all, c
   if (view.rescale_show == RescaleShow::moved)
     draw_legend(p, mapped(m).problem.mask.kind != Mask::Kind::none, colours);
   else
-    draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m, colours);
+    draw_scaled_bar(all, view, p, how, colours);
   draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect),
                colours);
   if (!at) return;

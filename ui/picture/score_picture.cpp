@@ -12,6 +12,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/picture/pictures.h"
 #include "ui/picture/profiles.h"
+#include "ui/picture/range_lock.h"
 #include "ui/picture/rescale_values.h"
 #include "ui/picture/score_window.h"
 #include "ui/recurrence/recurrence.h"
@@ -160,6 +161,7 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
   draw_col_axis(p, rect, colours);
   if (input.answer.result) draw_traced(p, rect, input.answer.result->trace.row, colours);
   draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m, colours);
+  draw_range_lock(session.view, all, p, how, colours);
   draw_caption(p, "key", remark(m, p, rect), colours);
   if (view.profiles) draw_curves(p, rect, m, profiled(w, cell, traced_row(session.experiment.problem)), how, colours);
   if (!cell || cell->row < 0) return;

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
+#include <vector>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
@@ -41,10 +43,50 @@ void draw_chip(ImVec2 at, float height, Colour colour) {
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, y}, {at.x + side, y + side}, colour, px(1.5f));
 }
 
+/// Widths of the controls at scale 1, and what is between two of them.
+constexpr float kind_width = 208, comparison_width = 116, scale_width = 46, range_width = 66, tiles_width = 58,
+                curves_width = 72, whole_width = 46, apart = 5;
+/// Of the combos of fields: "three-pass − golden" fits; or, so that all controls fit on one line, "b − golden".
+constexpr float field_width = 184, least_field_width = 124;
+
 /// Puts the next item beside the last one, or on a new line where it would not fit.
 void flow(float width) {
-  ImGui::SameLine(0, px(5));
+  ImGui::SameLine(0, px(apart));
   if (width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
+}
+
+/// Widths at scale 1 beside each other.
+float together(std::initializer_list<float> widths) {
+  float sum = -apart;
+  for (const float width : widths) sum += width + apart;
+  return sum;
+}
+
+/// Where the controls stand: at the left those that say what is shown, at the right end of the last line those that say how. As
+/// many lines and as wide fields as a comparison needs, whether there is one or not, so that the picture below never moves; but
+/// for windows so narrow that every line counts.
+struct ToolbarLayout {
+  int lines = 1;
+  float field = field_width;  ///< at scale 1
+};
+ToolbarLayout layout_in(float room, bool compares) {
+  constexpr float gap = 8;
+  const float how = together({scale_width, range_width, tiles_width, curves_width, whole_width});
+  const auto on_one_line = [&](float field) { return together({kind_width, field, comparison_width, field}) + gap + how; };
+  if (on_one_line(least_field_width) <= room)
+    return {1, std::min(field_width, least_field_width + std::floor((room - on_one_line(least_field_width)) / 2))};
+  const bool narrow = room < 480;
+  const float field = narrow ? 172 : field_width;
+  std::vector<float> what{field, comparison_width};
+  if (compares || !narrow) what.push_back(field);
+  int lines = 1;
+  float end = kind_width;
+  for (const float width : what) {
+    const bool fits = end + apart + width <= room;
+    lines += !fits;
+    end = fits ? end + apart + width : width;
+  }
+  return {end + gap + how <= room ? lines : lines + 1, field};
 }
 
 void kind_switch(View& view, const Palette& colours) {
@@ -61,11 +103,8 @@ void kind_switch(View& view, const Palette& colours) {
        "head. "
        "Key M: the next picture."}};
   int kind = static_cast<int>(view.picture);
-  if (segmented("kind", colours, kinds, kind, px(224))) view.picture = static_cast<PictureKind>(kind);
+  if (segmented("kind", colours, kinds, kind, px(kind_width))) view.picture = static_cast<PictureKind>(kind);
 }
-
-/// Of the combos of fields: "three-pass − golden" fits.
-constexpr float field_width = 172;
 
 /// The key that shows a field; "": none.
 std::string field_key(Field field) {
@@ -81,17 +120,26 @@ bool is_offered(Field field, Field shown, const Result* result) {
 /// What fields are chosen from.
 struct FieldChoice {
   const MethodNames& names;
+  MethodNames brief;     ///< where those do not fit
   const Result* result;  ///< null: not known yet
   bool keys;             ///< a key shows each of them
+  float width;           ///< of the combo, in pixels
 };
+
+/// The field as it fits into a combo: "three-pass − golden", or "b − golden" beside b's chip.
+std::string fitted_title(Field field, const FieldChoice& from) {
+  const std::string chip = "     ", title = chip + field_title(field, from.names);
+  const float room = from.width - px(34);
+  if (text_width(Face::label, title) <= room) return title;
+  return fitted(Face::label, chip + field_title(field, from.brief), room);
+}
 
 /// True where a field was chosen.
 bool field_combo(const char* label, const std::string& what, Field& shown, const FieldChoice& from, const Palette& colours) {
   bool chosen = false;
-  const float width = px(field_width);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const WithField f(Face::label);
-  const bool open = begin_combo(label, fitted(Face::label, "     " + field_title(shown, from.names), width - px(34)), width);
+  const bool open = begin_combo(label, fitted_title(shown, from), from.width);
   if (open) {
     for (int i = 0; i < field_count; ++i) {
       const auto field = static_cast<Field>(i);
@@ -105,7 +153,7 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
     }
     ImGui::EndCombo();
   } else {
-    explain(what + std::string(text(shown).what),
+    explain(what + field_title(shown, from.names) + ", " + std::string(text(shown).what),
             std::string("golden = softmax(scale Q K^T) V of the same rounded inputs, in fp64 or better") +
                 (from.keys ? "\nkeys 1 .. 9" : ""));
   }
@@ -118,10 +166,12 @@ void second_field_combo(View& view, const PanelInput& input, const FieldChoice& 
   const Slip* const slip = named_slip(input);
   const bool of_slip = compares_with_slip(view, input);
   const MethodNames names = of_slip ? names_with_slip(input.answer.result->experiment) : from.names;
+  const bool loaded_a = of_slip && input.answer.result->experiment.a.algorithm == Algorithm::loaded;
+  const MethodNames brief{loaded_a ? "slip" : "a", of_slip && !loaded_a ? "slip" : "b", "b"};
   const bool chosen = field_combo(
       "##second field",
       of_slip ? "The exact output of " + slip->text + ", in the place of the loaded one: " : "What it is compared with: ",
-      view.second_field, {names, from.result, false}, colours);
+      view.second_field, {names, brief, from.result, false, from.width}, colours);
   if (chosen) view.second_slip = false;
 }
 
@@ -148,7 +198,7 @@ void comparison_combo(View& view) {
           "A second field beside the first, with the same zoom, cells and, where both are of a kind, the same range. Key V."},
       Choice{"swipe", "The second field is right of a divider that you drag. Key V."},
       Choice{"flicker", "The two fields alternate three times a second, so that changes stand out. Key V."}};
-  choice_combo("##comparison", choices, comparison_names, 104, view.comparison);
+  choice_combo("##comparison", choices, comparison_names, comparison_width, view.comparison);
 }
 
 void rescale_combo(View& view) {
@@ -168,43 +218,38 @@ void score_combo(View& view) {
   choice_combo("##score", choices, score_names, 160, view.score_show);
 }
 
-void range_controls(const UiState& state, View& view, const Palette& colours) {
+void range_field(const UiState& state, View& view, const Palette& colours) {
   const Looked look = looked(view);
-  const double range = colour_range(state, view);
+  std::string text = "±" + scientific(colour_range(state, view), 2);
   {
-    const WithField f(Face::mono);
-    std::string text = "±" + scientific(range, 2);
+    const WithField f(Face::mono_small);
     ImGui::PushStyleColor(ImGuiCol_Text, look.range_pinned ? colours.text : colours.secondary);
-    ImGui::SetNextItemWidth(px(66));
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(4), ImGui::GetStyle().FramePadding.y});
+    ImGui::SetNextItemWidth(px(range_width));
     if (ImGui::InputText("##range", &text, ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue)) {
       const double typed = std::strtod(text.c_str() + std::min(text.size(), text.find_first_of("0123456789.")), nullptr);
       look.range_pinned = typed > 0 && std::isfinite(typed);
       if (look.range_pinned) look.range = typed;
     }
+    ImGui::PopStyleVar();
     ImGui::PopStyleColor();
   }
-  explain("The value at the ends of the colour bar. Typing one fixes it; only the colours change.",
-          "automatic: largest finite |value|, rounded up");
-  ImGui::SameLine(0, 1);
-  if (push_button("pin", colours, look.range_pinned, {px(32), 0})) {
-    if (!look.range_pinned) look.range = range;
-    look.range_pinned = !look.range_pinned;
-  }
   explain(
-      "Fixed: the range stays while the numbers change, so that pictures can be compared. Each kind of picture has its own. "
-      "Key P.");
+      "The value at the ends of the colour bar. Typing one fixes it, as the lock below the bar does; only the colours change. "
+      "While a slider moves, the range stays.",
+      "automatic: largest finite |value|, rounded up");
 }
 
 void scale_button(View& view, const Palette& colours) {
   const bool log = view.scale == ValueScale::log;
-  if (push_button(log ? "log###scale" : "linear###scale", colours, false, {px(46), 0}))
+  if (push_button(log ? "log###scale" : "linear###scale", colours, false, {px(scale_width), 0}))
     view.scale = log ? ValueScale::linear : ValueScale::log;
   explain("How values become colours. Signed log shows small errors beside large ones. Key L.",
           "linear: value / range\nlog: asinh(300 value / range)");
 }
 
 void tiles_toggle(View& view, const Palette& colours) {
-  toggle("tiles", colours, view.show_tiles, px(58));
+  toggle("tiles", colours, view.show_tiles, px(tiles_width));
   explain(
       view.picture == PictureKind::output
           ? "Lines where a new tile of block_q query rows begins. Tiles of block_k keys have no axis in this picture: the keys "
@@ -215,7 +260,7 @@ void tiles_toggle(View& view, const Palette& colours) {
 void whole_button(View& view, const Palette& colours) {
   const Looked look = looked(view);
   ImGui::BeginDisabled(look.zoom == CellRect{});
-  if (push_button("whole###reset zoom", colours, false, {px(46), 0})) look.zoom = {};
+  if (push_button("whole###reset zoom", colours, false, {px(whole_width), 0})) look.zoom = {};
   ImGui::EndDisabled();
   explain(
       "Shows everything again (double click, or key 0). Wheel zooms about the mouse, with Shift only across, with Ctrl only "
@@ -224,12 +269,50 @@ void whole_button(View& view, const Palette& colours) {
 }
 
 void profiles_toggle(View& view, const Palette& colours) {
-  toggle("curves", colours, view.profiles, px(67));
+  toggle("curves", colours, view.profiles, px(curves_width));
   explain(view.picture == PictureKind::scores ? "The row and the column through the cell under the mouse as curves: P of a in "
                                                 "its colour, the true weight in grey. Key X."
                                               : "The row and the column through the cell under the mouse as curves on the "
                                                 "colour bar's scale: golden, a and b, or the "
                                                 "field of both methods. Key X.");
+}
+
+/// What is shown: kind, field, comparison.
+void draw_what(View& view, const PanelInput& input, const FieldChoice& fields, const Palette& colours) {
+  kind_switch(view, colours);
+  if (view.picture == PictureKind::heads) return;
+  flow(fields.width);
+  if (view.picture == PictureKind::rescales) return rescale_combo(view);
+  if (view.picture == PictureKind::scores) return score_combo(view);
+  field_combo("##field", "What the picture shows: ", view.field, fields, colours);
+  flow(px(comparison_width));
+  comparison_combo(view);
+  if (view.comparison == Comparison::none) return;
+  flow(fields.width);
+  second_field_combo(view, input, fields, colours);
+}
+
+/// How it is shown: colours, lines, curves, zoom; its width at scale 1.
+float how_width(const View& view) {
+  if (view.picture == PictureKind::rescales)
+    return view.rescale_show == RescaleShow::moved ? together({tiles_width, whole_width})
+                                                   : together({scale_width, range_width, tiles_width, whole_width});
+  return together({scale_width, range_width, tiles_width, curves_width, whole_width});
+}
+void draw_how(const UiState& state, View& view, const Palette& colours) {
+  if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
+    scale_button(view, colours);
+    flow(px(range_width));
+    range_field(state, view, colours);
+    flow(px(tiles_width));
+  }
+  tiles_toggle(view, colours);
+  if (view.picture != PictureKind::rescales) {
+    flow(px(curves_width));
+    profiles_toggle(view, colours);
+  }
+  flow(px(whole_width));
+  whole_button(view, colours);
 }
 
 }  // namespace
@@ -238,36 +321,18 @@ void draw_toolbar(Session& session, const PanelInput& input, const UiState& stat
   View& view = session.view;
   const Experiment& shown = state.heat.result ? state.heat.result->experiment : session.experiment;
   const MethodNames names = method_names(shown);
-  const FieldChoice fields{names, state.heat.result.get(), true};
-  kind_switch(view, colours);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = ImGui::GetContentRegionAvail().x, line = px(control_height) + ImGui::GetStyle().ItemSpacing.y;
+  const ToolbarLayout layout =
+      layout_in(room / px(1), view.picture == PictureKind::output && view.comparison != Comparison::none);
+  draw_what(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, px(layout.field)}, colours);
   if (view.picture == PictureKind::heads) return;
-  flow(px(field_width));
-  const bool output = view.picture == PictureKind::output;
-  if (output) field_combo("##field", "What the picture shows: ", view.field, fields, colours);
-  if (view.picture == PictureKind::rescales) rescale_combo(view);
-  if (view.picture == PictureKind::scores) score_combo(view);
-  if (output) {
-    flow(px(104));
-    comparison_combo(view);
-    if (view.comparison != Comparison::none) {
-      flow(px(field_width));
-      second_field_combo(view, input, fields, colours);
-    }
-  }
-  if (view.picture != PictureKind::rescales || view.rescale_show != RescaleShow::moved) {
-    flow(px(46));
-    scale_button(view, colours);
-    flow(px(99));
-    range_controls(state, view, colours);
-  }
-  flow(px(58));
-  tiles_toggle(view, colours);
-  if (view.picture != PictureKind::rescales) {
-    flow(px(67));
-    profiles_toggle(view, colours);
-  }
-  flow(px(46));
-  whole_button(view, colours);
+  const float last = at.y + static_cast<float>(layout.lines - 1) * line,
+              left = at.x + std::max(0.0f, room - px(how_width(view)));
+  ImGui::SetCursorScreenPos({std::floor(left), last});
+  draw_how(state, view, colours);
+  const bool fits = px(how_width(view)) <= room;
+  ImGui::SetCursorScreenPos({at.x, fits ? last + line : ImGui::GetCursorScreenPos().y});
 }
 
 }  // namespace attoscope
