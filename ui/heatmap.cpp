@@ -1,13 +1,15 @@
-// The middle panel: a toolbar, and one of four kinds of picture.
+// The middle panel: where the statistics are hidden their headline, a toolbar, and one of four kinds of picture.
 #include "ui/controls/controls.h"
 #include "ui/controls/welcome.h"
 #include "ui/explore.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
+#include "ui/layout.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
 #include "ui/picture/toolbar.h"
+#include "ui/statistics/statistics.h"
 
 namespace attoscope {
 
@@ -35,6 +37,7 @@ bool moves_control() { return ImGui::IsAnyItemActive() && !ImGui::GetIO().WantTe
 void draw_heatmap(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
   refresh_values(all.heat, input.answer.result, session.view.field);
   all.ranges.held = moves_control();
+  if (all.docked.narrow && draw_headline(input, colours)) ImGui::SetWindowFocus(statistics_window);
   draw_toolbar(session, input, all, colours);
   draw_welcome(session, colours);
   draw_probe_sentence(session, input, all, colours);

@@ -12,6 +12,7 @@
 #include "kernels/experiment/shown_number.h"
 #include "ui/controls/controls.h"
 #include "ui/controls/first_wrong.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
@@ -69,6 +70,24 @@ void draw_verdict(const Result* result, const PanelInput& input, const Palette& 
       "format. PyTorch's tests allow 5 times. It is a rule of thumb for kernels that round like the baseline: an emulated "
       "method that rounds in more places can be outside without being wrong. The headline compares the mean errors.",
       "max |a - golden| <= 2 max |b - golden|" + hardware_lines(*result));
+}
+
+/// What the headline's line says of a loaded output, or of two methods.
+struct Headline {
+  std::string words, more;
+  Colour colour, more_colour;
+};
+Headline headline_of(const PanelInput& input, const Palette& colours) {
+  if (!input.answer.result)
+    return {input.answer.computing ? "Computing" : "No answer yet", "", colours.text, colours.secondary};
+  const Verdict v = verdict(*input.answer.result);
+  const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
+  if (!has_loaded(input.answer.result->experiment))
+    return {v.headline, v.sentence, tone, v.tone == Verdict::Tone::good ? colours.good : colours.secondary};
+  const Diagnosis* const found = shown_diagnosis(input);
+  if (found == nullptr) return {v.headline, "rounded or wrong? being computed", tone, colours.faint};
+  const bool rounded = found->verdict == Diagnosis::Verdict::rounded, wrong = found->verdict == Diagnosis::Verdict::wrong;
+  return {v.headline, found->sentence, tone, rounded ? colours.good : wrong ? colours.bad : colours.text};
 }
 
 /// Where the bars of two errors begin and end, and what they are measured by: b's own error stands at 1 of `reach`, so that the
@@ -305,6 +324,17 @@ void draw_lower(Session& session, const PanelInput& input, UiState& state, const
 }
 
 }  // namespace
+
+bool draw_headline(const PanelInput& input, const Palette& colours) {
+  const Headline line = headline_of(input, colours);
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{ImGui::GetContentRegionAvail().x, px(20)};
+  const bool clicked = ImGui::InvisibleButton("headline", size);
+  explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
+  const float x = at.x + draw_text(at, Face::body, line.colour, fitted(Face::body, line.words, size.x)) + px(12);
+  const float room = at.x + size.x - x, lower = line_height(Face::body) - line_height(Face::label);
+  if (room > px(64)) draw_text({x, at.y + lower}, Face::label, line.more_colour, fitted(Face::label, line.more, room));
+  return clicked;
+}
 
 void draw_statistics(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const Result* result = input.answer.result.get();

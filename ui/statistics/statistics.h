@@ -24,6 +24,9 @@ struct UiState;
 /// The right panel.
 void draw_statistics(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
+/// The panel's headline in one line, for where the panel is hidden behind another. True if it was clicked.
+bool draw_headline(const PanelInput& input, const Palette& colours);
+
 /// What each step of a costs, as bars; asks for it where it is not known. A click on a bar makes the step exact.
 void draw_why(Session& session, const PanelInput& input, const Palette& colours, Requests& requests);
 
