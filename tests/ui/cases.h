@@ -26,6 +26,7 @@ std::span<const Case> kernel_cases();       ///< somebody's own output: rounded 
 std::span<const Case> golden_cases();       ///< the main views against kept pictures
 std::span<const Case> picture_cases();      ///< the heat map and its toolbar
 std::span<const Case> comparison_cases();   ///< two fields held against each other, curves through a cell
+std::span<const Case> steady_cases();       ///< what stays while numbers change: the range of colours, the picture's place
 std::span<const Case> map_cases();          ///< the rescale map and the scores
 std::span<const Case> strip_cases();        ///< recurrence strip, bars, keys, help
 std::span<const Case> statistics_cases();   ///< the panel at the right, and its words

@@ -75,6 +75,7 @@ std::vector<Group> all_groups() {
           {"tooltip_cases", tooltip_cases()},
           {"picture_cases", picture_cases()},
           {"comparison_cases", comparison_cases()},
+          {"steady_cases", steady_cases()},
           {"map_cases", map_cases()},
           {"strip_cases", strip_cases()},
           {"statistics_cases", statistics_cases()},

@@ -40,8 +40,13 @@ void slip_button(Session& session, const PanelInput& input, const Palette& colou
 
 void first_wrong_button(Session& session, const PanelInput& input, const Palette& colours) {
   const Result* const result = input.answer.result.get();
+  if (result == nullptr || !has_loaded(result->experiment)) return;
   const Diagnosis* const found = shown_diagnosis(input);
-  if (found == nullptr || !has_loaded(result->experiment) || found->first_row < 0) return;
+  if (found == nullptr || found->first_row < 0) {  // the place of the buttons: nothing moves when the verdict comes
+    ImGui::Dummy({1, px(control_height)});
+    ImGui::Dummy({0, px(4)});
+    return;
+  }
   const bool of_a = result->experiment.a.algorithm == Algorithm::loaded;
   if (push_button(fmt::format("show row {}###first wrong", found->first_row).c_str(), colours)) {
     View& view = session.view;

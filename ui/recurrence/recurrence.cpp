@@ -118,14 +118,37 @@ void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 ro
                 colours);
 }
 
+/// A loaded output whose verdict is on its way: its rows have their room already.
+bool awaits_kernel_rows(const PanelInput& input) {
+  return input.answer.result && has_loaded(input.answer.result->experiment) && shown_diagnosis(input) == nullptr;
+}
+
 /// The rows of a loaded output at the right; returns what is left of the room.
 ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& state, ImVec2 at, ImVec2 room,
                           const Palette& colours) {
   if (!state.kernel_rows) state.kernel_rows = std::make_shared<KernelRows>();
-  if (!refresh_kernel_rows(*state.kernel_rows, input)) return room;
+  KernelRows& rows = *state.kernel_rows;
+  const bool awaited = awaits_kernel_rows(input);
+  if (!refresh_kernel_rows(rows, input) && !awaited) return room;
   const float width = std::floor(std::clamp(room.x * 0.22f, px(120), px(320))), left = room.x - width - px(16);
-  draw_kernel_rows(session, *state.kernel_rows, {at.x + left + px(16), at.y}, {width, room.y}, colours);
+  const ImVec2 right{at.x + left + px(16), at.y};
+  if (rows.found && (!awaited || rows.found->experiment.loaded == input.answer.result->experiment.loaded))
+    draw_kernel_rows(session, rows, right, {width, room.y}, colours);
+  else
+    draw_text(right, Face::label, colours.faint, fitted(Face::label, "Your kernel by rows: being computed", width));
   return {left, room.y};
+}
+
+/// Whose recurrence it is, over the first plot's top: what stands below does not move.
+void draw_words_for_b(const PanelInput& input, const Result& shown, ImVec2 at, float width, const Palette& colours) {
+  const std::string words = "b: " + method_names(input.answer.result->experiment).b;
+  const std::string text = fitted(Face::small, words, width - px(8));
+  const ImVec2 size{text_width(Face::small, text) + px(8), line_height(Face::small) + px(4)};
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours.background, 0.9f), px(3));
+  draw_text({at.x + px(4), at.y + px(2)}, Face::small, colours.b, text);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(size);
+  explain(words_for_b(input, shown));
 }
 
 }  // namespace
@@ -137,22 +160,19 @@ void draw_recurrence(Session& session, const PanelInput& input, UiState& state, 
   refresh_strip(state.strip, shown, session.view.hidden_curves, of_b);
   requests.animate |= advance(state.playback, session.view, shown.get(), ImGui::GetTime());
   const std::string why = follows_b(input) && !of_b ? "b's recurrence is being computed." : why_no_recurrence(input);
-  ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-  room = beside_kernel_rows(session, input, state, at, room, colours);
+  const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
+  const float scrubber = scrubber_height(all.x), foot = why.empty() ? scrubber + px(8) : 0;
+  const ImVec2 room = beside_kernel_rows(session, input, state, at, {all.x, all.y - foot}, colours);
   if (!why.empty()) {
     draw_why_none(why, shown.get(), at, room, colours);
     return dim_if_stale(input, colours);
   }
   Palette theirs = colours;
-  if (of_b) {
-    std::swap(theirs.a, theirs.b);
-    draw_text(at, Face::small, colours.b, fitted(Face::small, words_for_b(input, *shown), room.x));
-    at.y += px(18), room.y -= px(18);
-  }
+  if (of_b) std::swap(theirs.a, theirs.b);
   ImGui::SetCursorScreenPos(at);
-  const float scrubber = scrubber_height(room.x), foot = scrubber + px(8);
-  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), {room.x, room.y - foot}, theirs);
-  draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + room.y - scrubber}, {room.x, scrubber}, theirs);
+  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, theirs);
+  draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, theirs);
+  if (of_b) draw_words_for_b(input, *shown, {at.x + px(48), at.y + px(42)}, room.x / 5, colours);
   dim_if_stale(input, colours);
 }
 
