@@ -29,12 +29,6 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return text;
 }
 
-/// A fresh look at a matrix of another shape.
-void look_at_all(View& view) {
-  view.zoom = {};
-  view.cell_row = view.cell_col = view.scrubbed_tile = -1;
-}
-
 /// FILE of FILE:INDEX.
 std::string files_of(const std::string& spec) {
   const std::size_t colon = spec.rfind(':');

@@ -7,6 +7,7 @@
 #include "app/plots/window_plots.h"
 #include "ui/frame/panel_input.h"
 #include "ui/recurrence/panels.h"
+#include "ui/recurrence/tile_range.h"
 
 namespace attoscope {
 
@@ -21,6 +22,7 @@ std::vector<FigurePanel> strip_panels(Plot plot, const View& view, const std::sh
   if (const std::string why = why_no_recurrence(input); !why.empty()) throw std::invalid_argument(why);
   StripState state;
   refresh_strip(state, result, view.hidden_curves);
+  if (view.figure.shown_tiles) show_axes(state, shown_tiles(*result, view));
   const auto in_strip = [&](StripPlot p) { return std::ranges::find(strip_plots(view), p) != strip_plots(view).end(); };
   std::vector<FigurePanel> panels;
   for (const auto& [one, of_strip] : plots)

@@ -329,8 +329,7 @@ std::string Sweeper::handle(const Requests& requests, Session& session) {
   }
   session.view.square_tiles &= has_square_tiles(session.experiment.a);
   session.view.workspace = Workspace::explore;
-  session.view.zoom = {};
-  session.view.cell_row = session.view.cell_col = session.view.scrubbed_tile = -1;
+  look_at_all(session.view);
   return "";
 }
 

@@ -94,6 +94,8 @@ Session unusual() {
   s.view.cell_row = 12;
   s.view.cell_col = 5;
   s.view.scrubbed_tile = 2;
+  s.view.tiles = {1.5, 1.0 / 3 * 100};
+  s.view.figure.shown_tiles = true;
   s.view.square_tiles = false;
   s.view.theme = Theme::light;
   s.view.ui_scale = 1.25;

@@ -166,6 +166,27 @@ std::map<std::pair<double, double>, std::string> cells_of(const Figure& f) {
   return cells;
 }
 
+/// The strip's figures show all tiles, whatever the window shows; the shown ones where that is chosen.
+TEST(PlotData, TilesAreAllUnlessTheShownOnesAreChosen) {
+  Session s = plotted();
+  s.view.tiles = {1.5, 3.5};
+  const auto range = [&](Plot p) {
+    const Figure f = plot(p, s);
+    return std::pair{*f.panels.front().x.min, *f.panels.front().x.max};
+  };
+  for (const Plot p : {Plot::strip, Plot::running_max, Plot::rescales, Plot::row_sum, Plot::largest_P, Plot::error}) {
+    s.view.figure.shown_tiles = false;
+    EXPECT_EQ(range(p), (std::pair{-0.5, 4.5}));
+    s.view.figure.shown_tiles = true;
+    EXPECT_EQ(range(p), (std::pair{1.5, 3.5}));
+    const Figure shown = plot(p, s);
+    for (const Series& series : shown.panels.front().series) {
+      if (series.dashed) continue;
+      EXPECT_THAT(series.x, ::testing::Each(::testing::AllOf(::testing::Ge(1.5), ::testing::Le(3.5))));
+    }
+  }
+}
+
 TEST(PlotData, EveryFieldsCellsAreItsValues) {
   Session s = plotted();
   const Result r = compute(s.experiment);

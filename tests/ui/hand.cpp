@@ -151,8 +151,8 @@ bool Hand::explained(ImGuiID item) {
   });
 }
 
-void Hand::hold_mouse(bool down) {
-  down ? context_.MouseDown() : context_.MouseUp();
+void Hand::hold_mouse(bool down, int button) {
+  down ? context_.MouseDown(button) : context_.MouseUp(button);
   context_.Yield();
 }
 

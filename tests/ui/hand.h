@@ -83,7 +83,7 @@ class Hand {
   void drag(ImVec2 from, ImVec2 to);
   void wheel(ImVec2 at, float by);
   void hold_key(int key, bool down);
-  void hold_mouse(bool down);
+  void hold_mouse(bool down, int button = 0);
   /// True if a tooltip opens when the mouse rests there, or while it is held down there.
   bool explained_at(ImVec2 place, bool held = false);
 

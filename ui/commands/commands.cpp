@@ -48,7 +48,7 @@ bool is_internal(const Setting& s) {
       "problem.input.file",       "loaded.file",     "loaded.index",      "view.workspace",         "view.hidden_curves",
       "view.named_figure.policy", "train.text.file", "train_look.hidden", "train_look.hidden_runs", "train_look.step"};
   return std::ranges::find(own, s.path) != std::end(own) || s.path.starts_with("view.zoom") ||
-         s.path.starts_with("view.panels") || s.path.starts_with("view.cell_");
+         s.path.starts_with("view.tiles.") || s.path.starts_with("view.panels") || s.path.starts_with("view.cell_");
 }
 
 /// "a: block_k" for a.block_k; the last word of everything else.

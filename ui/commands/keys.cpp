@@ -13,6 +13,7 @@
 #include "ui/picture/cell_sum.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/recurrence/recurrence.h"
+#include "ui/recurrence/tile_range.h"
 #include "ui/sweep/panels.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/progress.h"
@@ -89,6 +90,10 @@ void next_step(KeyTarget& t) { turn_page(t.session.lesson, t.input.learn.lessons
 void step_before(KeyTarget& t) { turn_page(t.session.lesson, t.input.learn.lessons.get(), -1); }
 void first_step(KeyTarget& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), false); }
 void last_step(KeyTarget& t) { turn_to_end(t.session.lesson, t.input.learn.lessons.get(), true); }
+template <TileEvent event, int by>
+void to_event(KeyTarget& t) {
+  scrub_to_event(t.session.view, t.result, event, by);
+}
 void open_palette(KeyTarget& t) { t.state.palette.asked = true; }
 void save_window(KeyTarget& t) { t.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""}; }
 void redo(KeyTarget& t) { t.state.history.redo(t.session); }
@@ -121,6 +126,14 @@ constexpr std::array table{
         false, KeyScope::explore},
     Key{"Shift+.", "last tile", ImGuiMod_Shift | ImGuiKey_Period, [](KeyTarget& t) { scrub(t.session.view, t.result, max_n); },
         false, KeyScope::explore},
+    Key{"Ctrl+,", "previous rescale of the row", ImGuiMod_Ctrl | ImGuiKey_Comma, to_event<TileEvent::rescale, -1>, true,
+        KeyScope::explore},
+    Key{"Ctrl+.", "next rescale of the row", ImGuiMod_Ctrl | ImGuiKey_Period, to_event<TileEvent::rescale, 1>, true,
+        KeyScope::explore},
+    Key{"Ctrl+Shift+,", "previous saturated tile", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Comma,
+        to_event<TileEvent::limit, -1>, true, KeyScope::explore},
+    Key{"Ctrl+Shift+.", "next saturated tile", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Period, to_event<TileEvent::limit, 1>,
+        true, KeyScope::explore},
     Key{"J", "play or pause the tiles", ImGuiKey_J,
         [](KeyTarget& t) { play_or_pause(t.state.playback, t.session.view, t.result, ImGui::GetTime()); }, false,
         KeyScope::explore},
@@ -158,6 +171,7 @@ constexpr std::array table{
     Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](KeyTarget& t) { t.requests.quit = true; }},
     Key{"wheel", "zoom around the mouse; Shift: head dimension, Ctrl: rows"},
     Key{"drag", "move the picture; double click: all of it"},
+    Key{"Shift+drag", "strip: zoom to tiles; the wheel zooms, right drag moves"},
     Key{"click", "pin a cell and trace its row"},
     Key{"Ctrl+click", "type a slider's value; so does a click on the number"},
 };

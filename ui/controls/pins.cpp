@@ -81,8 +81,7 @@ void keep_pin(Session& session, const PanelInput& input, PinState& state) {
 void restore_pin(Session& session, int index) {
   if (index < 0 || index >= static_cast<int>(session.pins.size())) return;
   session.experiment = session.pins[static_cast<std::size_t>(index)].experiment;
-  session.view.zoom = {};
-  session.view.cell_row = session.view.cell_col = session.view.scrubbed_tile = -1;
+  look_at_all(session.view);
 }
 
 std::string compare_with_pin(Session& session, int index) {

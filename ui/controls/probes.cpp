@@ -31,8 +31,7 @@ const ProbeEntry* asked_probe(const Session& session, const PanelInput& input) {
 
 void ask_probe(Session& session, UiState& state, const ProbeEntry& probe) {
   session.experiment = probe.experiment;
-  session.view.zoom = {};
-  session.view.cell_row = session.view.cell_col = session.view.scrubbed_tile = -1;
+  look_at_all(session.view);
   state.dismissed_probe.clear();
 }
 

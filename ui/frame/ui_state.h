@@ -131,7 +131,7 @@ struct StripRows {
 /// What the axes of its plots show.
 struct StripAxes {
   double m_low = 0, m_high = 1, rescales_high = 1, error_low = 1e-6, error_high = 1, P_low = 1e-3, P_high = 10;
-  double first = -0.5, last = 0.5;  ///< of the tiles, shared by all plots
+  double first = -0.5, last = 0.5;  ///< of the tiles that are shown, the same for all plots
 };
 
 /// The recurrence as series over tiles.
@@ -152,6 +152,15 @@ struct StripState {
   unsigned hidden = 0;             ///< the curves that the axes leave out
   StripRows rows;
   StripAxes axes;
+  bool has_axes = false;  ///< they are those of `result`
+};
+
+/// What the mouse does on the plots over tiles.
+struct StripMouse {
+  bool selects = false, pans = false;  ///< while it is held: a range, or the tiles under it
+  bool is_done = false;                ///< after a double click, until it is released
+  double from = 0, to = 0;             ///< what is selected
+  int scrubbed_before = -1;            ///< the last click: a double click changes nothing
 };
 
 /// The scrubber while it goes by itself.
@@ -237,6 +246,7 @@ struct UiState {
   CellSumState sum;
   ProfileState profiles, second_profiles;
   StripState strip;
+  StripMouse strip_mouse;
   std::shared_ptr<KernelRows> kernel_rows;  ///< where a loaded output is wrong; null until it is drawn
   Playback playback;
   ScatterState scatter;

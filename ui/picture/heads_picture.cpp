@@ -191,7 +191,7 @@ void open_head(Session& session, const Row& row) {
   const bool same_sizes = shape_of(p) == row.shape;
   p = with_shape(with_head(p, row.head), row.shape);
   session.view.picture = PictureKind::output;
-  if (!same_sizes) session.view.zoom = {}, session.view.cell_row = session.view.cell_col = session.view.scrubbed_tile = -1;
+  if (!same_sizes) look_at_all(session.view);
 }
 
 void draw_cards(Session& session, const PanelInput& input, const HeadsState& m, const Palette& colours) {

@@ -11,6 +11,16 @@
 namespace attoscope {
 namespace {
 
+/// Only what lies in the tiles that are shown.
+void keep_shown(Series& s, const StripAxes& axes) {
+  if (s.dashed || s.x.empty()) return;
+  const auto first = std::ranges::upper_bound(s.x, axes.first - 0.5) - s.x.begin(),
+             end = std::max(first, std::ranges::lower_bound(s.x, axes.last + 0.5) - s.x.begin());
+  if (first == 0 && end == std::ssize(s.x)) return;
+  for (std::vector<double>* const values : {&s.x, &s.y, &s.low, &s.high})
+    if (!values->empty()) *values = std::vector(values->begin() + first, values->begin() + end);
+}
+
 bool shows(const View& view, Curve c) { return (view.hidden_curves & bit(c)) == 0; }
 
 Series band_of(std::string label, const StripState& m, std::size_t low, std::size_t high) {
@@ -40,13 +50,14 @@ FigurePanel over_tiles(const StripState& m, const std::string& y, bool log = fal
 }
 
 FigurePanel max_panel(const StripState& m, const View& view) {
-  constexpr std::size_t few_tiles = 100;
+  constexpr double few_tiles = 100;
   FigurePanel p = over_tiles(m, fmt::format("running max of row {}", m.result->trace.row));
   if (shows(view, Curve::rows))
     p.series = {band_of(curve_label::most_rows, m, 0, 4), band_of(curve_label::half_the_rows, m, 1, 3)};
   if (shows(view, Curve::max_true))
     p.series.push_back(series_of(curve_label::max_true, Ink::golden,
-                                 m.stale || m.tile.size() > few_tiles ? Shape::steps : Shape::marks, m.tile, m.max_true));
+                                 m.stale || m.axes.last - m.axes.first > few_tiles ? Shape::steps : Shape::marks, m.tile,
+                                 m.max_true));
   if (shows(view, Curve::m)) {
     p.series.push_back(series_of(curve_label::m, Ink::a, Shape::steps, m.tile, m.max_used));
     std::vector<double> tiles = m.moved_tile;
@@ -59,11 +70,12 @@ FigurePanel max_panel(const StripState& m, const View& view) {
 }
 
 FigurePanel rescale_panel(const StripState& m, const View& view) {
-  constexpr std::size_t few_tiles = 300;
+  constexpr double few_tiles = 300;
   FigurePanel p = over_tiles(m, "rows rescaled");
   if (shows(view, Curve::rescales))
-    p.series.push_back(series_of(curve_label::rescales, Ink::moved, m.rows.tile.size() > few_tiles ? Shape::steps : Shape::bars,
-                                 m.rows.tile, m.rows.rescales));
+    p.series.push_back(series_of(curve_label::rescales, Ink::moved,
+                                 m.axes.last - m.axes.first > few_tiles ? Shape::steps : Shape::bars, m.rows.tile,
+                                 m.rows.rescales));
   if (shows(view, Curve::expected))
     p.series.push_back(series_of(curve_label::expected, Ink::text, Shape::steps, m.rows.tile, m.rows.expected));
   p.y.min = 0;
@@ -106,9 +118,7 @@ FigurePanel error_panel(const StripState& m, const View& view) {
   return p;
 }
 
-}  // namespace
-
-FigurePanel strip_panel(StripPlot plot, const StripState& m, const View& view) {
+FigurePanel whole_panel(StripPlot plot, const StripState& m, const View& view) {
   switch (plot) {
     case StripPlot::running_max:
       return max_panel(m, view);
@@ -122,6 +132,14 @@ FigurePanel strip_panel(StripPlot plot, const StripState& m, const View& view) {
       return error_panel(m, view);
   }
   return {};
+}
+
+}  // namespace
+
+FigurePanel strip_panel(StripPlot plot, const StripState& m, const View& view) {
+  FigurePanel panel = whole_panel(plot, m, view);
+  for (Series& s : panel.series) keep_shown(s, m.axes);
+  return panel;
 }
 
 FigurePanel row_move_panel(const StripState& m) {

@@ -11,6 +11,7 @@
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/kernel_rows.h"
+#include "ui/recurrence/tile_range.h"
 #include "ui/widgets/stale.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/sentences.h"
@@ -30,7 +31,9 @@ void scrub(View& view, const Result* result, int by) {
   if (result == nullptr || result->trace.tiles.empty()) return;
   const int count = static_cast<int>(result->trace.tiles.size());
   const int index = std::clamp(scrubbed(*result, view) + std::clamp(by, -count, count), 0, count - 1);
-  view.scrubbed_tile = index == count - 1 ? -1 : result->trace.tiles[static_cast<std::size_t>(index)].tile;
+  const int tile = result->trace.tiles[static_cast<std::size_t>(index)].tile;
+  view.scrubbed_tile = index == count - 1 ? -1 : tile;
+  reveal_tile(view, *result, tile);
 }
 
 void scrub_to(View& view, const Result& result, double tile) {
@@ -38,6 +41,7 @@ void scrub_to(View& view, const Result& result, double tile) {
   if (tiles.empty()) return;
   const double first = tiles.front().tile, last = tiles.back().tile;
   view.scrubbed_tile = tile >= last ? -1 : static_cast<int>(std::max(first, tile));
+  reveal_tile(view, result, static_cast<int>(std::clamp(tile, first, last)));
 }
 
 namespace {
@@ -169,9 +173,10 @@ void draw_recurrence(Session& session, const PanelInput& input, UiState& state, 
   }
   Palette theirs = colours;
   if (of_b) std::swap(theirs.a, theirs.b);
+  show_axes(state.strip, shown_tiles(*shown, session.view));
   ImGui::SetCursorScreenPos(at);
-  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, theirs);
-  draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, theirs);
+  draw_recurrence_plots(session.view, state.strip, strip_plots(session.view), room, theirs, &state.strip_mouse);
+  draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, theirs, true);
   if (of_b) draw_words_for_b(input, *shown, {at.x + px(48), at.y + px(42)}, room.x / 5, colours);
   dim_if_stale(input, colours);
 }

@@ -20,6 +20,9 @@ struct PanelInput;
 /// are exchanged in `result`.
 void refresh_strip(StripState& state, const std::shared_ptr<const Result>& result, unsigned hidden, bool of_b = false);
 
+/// Axes for these tiles: as high as what lies in them.
+void show_axes(StripState& state, TileRange tiles);
+
 /// Rows of the rescale map by how often m moved in them: [k] of them k times.
 std::vector<double> rows_by_moves(const Result& result);
 
@@ -55,9 +58,10 @@ WorkedStep worked_step(const Result& result, int index);
 enum class StripPlot { running_max, rescales, row_sum, largest_P, error };
 /// Those that the recurrence strip shows.
 std::span<const StripPlot> strip_plots(const View& view);
-/// The plots in a row; a click or drag in one scrubs, a click on a name shows or hides its curve.
+/// The plots in a row; a click or drag in one scrubs, a click on a name shows or hides its curve. Where `mouse` is given, the
+/// wheel zooms, the right button pans, Shift selects what to zoom to, and a double click shows all tiles.
 void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
-                           const Palette& colours);
+                           const Palette& colours, StripMouse* mouse = nullptr);
 /// Names of curves in a line, each with what it looks like; a click on one shows or hides it.
 struct LegendEntry {
   using Mark = CurveMark;
@@ -73,8 +77,9 @@ void draw_legend(View& view, ImVec2 at, float width, std::initializer_list<Legen
 
 /// What the scrubber needs: the worked step stands beside its buttons, or, where these leave no room for it, under them.
 float scrubber_height(float width);
-/// Buttons, slider and worked step of the scrubbed tile.
-void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, const Palette& colours);
+/// Buttons, slider and worked step of the scrubbed tile; where the plots zoom, a button that shows all tiles.
+void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 at, ImVec2 size, const Palette& colours,
+                   bool zooms = false);
 /// The worked step of a tile, on so many lines at most.
 void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines = 2);
 

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "ui/recurrence/panels.h"
 #include "ui/recurrence/recurrence.h"
+#include "ui/recurrence/tile_range.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -19,23 +21,28 @@ namespace attoscope {
 
 namespace {
 
+/// What the mouse does to a plot.
+struct Touch {
+  bool hovered = false, held = false, pressed = false, released = false;
+};
+
 /// What all of them share.
 struct Strip {
   const StripState& state;
   const View& view;
   const Palette& colours;
-  double scrubbed;            ///< tile under the scrubber
-  std::vector<double> ticks;  ///< of the tile axis
-  bool held = false;          ///< the mouse is held down on this plot
-  double chosen = -1;         ///< tile clicked in this frame
-  FigurePanel panel;          ///< the plot that is drawn
+  double scrubbed;                    ///< tile under the scrubber
+  std::vector<double> ticks;          ///< of the tile axis
+  StripMouse* mouse;                  ///< null: nothing zooms
+  Touch touch{};                      ///< of this plot
+  double chosen = -1;                 ///< tile clicked in this frame
+  std::function<void(View&)> look{};  ///< what becomes of the range in this frame
+  FigurePanel panel{};                ///< the plot that is drawn
   const Result& result() const { return *state.result; }
   /// A curve of the plot; null where it is hidden.
   const Series* curve(std::string_view label) const { return find_series(panel, label); }
   /// Pixels of a tile in the current plot.
-  double spacing() const {
-    return static_cast<double>(ImPlot::GetPlotSize().x) / static_cast<double>(std::max<std::size_t>(1, state.rows.tile.size()));
-  }
+  double spacing() const { return static_cast<double>(ImPlot::GetPlotSize().x) / (state.axes.last - state.axes.first); }
 };
 
 /// Whole tiles, 1, 2 or 5 times a power of ten apart, so that labels do not touch.
@@ -48,7 +55,7 @@ std::vector<double> tile_ticks(const StripState& m, float width) {
   for (const double factor : {2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0})
     if (span / step > most) step *= factor;
   std::vector<double> ticks;
-  for (double t = 0; t < m.axes.last; t += step) ticks.push_back(t);
+  for (double t = std::ceil(std::max(0.0, m.axes.first) / step) * step; t < m.axes.last; t += step) ticks.push_back(t);
   return ticks;
 }
 
@@ -56,30 +63,86 @@ std::vector<double> tile_ticks(const StripState& m, float width) {
 void mark_runs(const Strip& s, bool named) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const std::vector<double>& begins = s.state.run_begins;
-  if (static_cast<float>(begins.size()) * px(8) > size.x) return;
+  const StripAxes& axes = s.state.axes;
+  const auto shown = static_cast<float>(std::ranges::count_if(begins, [&](double b) { return axes.first < b && b < axes.last; }));
+  if (shown * px(8) > size.x) return;
   ImDrawList* list = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
   for (std::size_t i = 0; i < begins.size(); ++i) {
     const float x = std::floor(ImPlot::PlotToPixels(begins[i], 1.0).x) + 0.5f;
     draw_dashed(list, {x, at.y}, {x, at.y + size.y}, s.colours.secondary, px(4), px(3));
-    if (named && static_cast<float>(begins.size() + 1) * px(48) < size.x)
+    if (named && (shown + 1) * px(48) < size.x)
       draw_text(list, {x + px(4), at.y + size.y - px(15)}, Face::small, s.colours.secondary, fmt::format("run {}", i + 2));
   }
   ImPlot::PopPlotClipRect();
 }
 
-/// The scrubbed tile, shaded; and what a click or drag in the plot chooses.
-void shade(Strip& s, bool names_runs = false) {
-  mark_runs(s, names_runs);
+/// Tiles from one to another, shaded in the current plot.
+void shade_tiles(double from, double to, Colour colour) {
   const ImPlotRect limits = ImPlot::GetPlotLimits();
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  const double span = limits.X.Max - limits.X.Min;
-  const float x = at.x + static_cast<float>((s.scrubbed - limits.X.Min) / span) * size.x;
-  const float half = std::max(px(1), static_cast<float>(0.5 / span) * size.x);
+  const auto x_of = [&](double tile) {
+    return at.x + static_cast<float>((tile - limits.X.Min) / (limits.X.Max - limits.X.Min)) * size.x;
+  };
+  const float x0 = x_of(from), x1 = std::max(x_of(to), x0 + px(2));
   ImPlot::PushPlotClipRect();
-  ImPlot::GetPlotDrawList()->AddRectFilled({x - half, at.y}, {x + half, at.y + size.y}, faded(s.colours.accent, 0.22f));
+  ImPlot::GetPlotDrawList()->AddRectFilled({x0, at.y}, {x1, at.y + size.y}, colour);
   ImPlot::PopPlotClipRect();
-  if (s.held) s.chosen = std::max(0.0, std::round(limits.X.Min + (ImGui::GetIO().MousePos.x - at.x) / size.x * span));
+}
+
+/// The end of a selection: whole tiles; nothing where it was a click.
+void end_selection(Strip& s) {
+  const StripMouse m = *s.mouse;
+  s.mouse->selects = false;
+  if (std::abs(m.to - m.from) * s.spacing() < px(4)) return;
+  const TileRange wanted{std::round(std::min(m.from, m.to)) - 0.5, std::round(std::max(m.from, m.to)) + 0.5};
+  s.look = [wanted, &s](View& view) { show_tiles(view, s.result(), wanted); };
+}
+
+/// The wheel zooms about the tile under the mouse; with Shift, and a wheel that turns sideways, it moves the tiles.
+void turn_wheel(Strip& s, double tile) {
+  const ImGuiIO& io = ImGui::GetIO();
+  const double span = s.state.axes.last - s.state.axes.first, aside = io.MouseWheelH + (io.KeyShift ? io.MouseWheel : 0);
+  if (aside != 0)
+    s.look = [&s, by = -0.1 * aside * span](View& view) { pan_tiles(view, s.result(), by); };
+  else if (io.MouseWheel != 0)
+    s.look = [&s, tile, by = std::pow(0.8, io.MouseWheel)](View& view) { zoom_tiles(view, s.result(), tile, by); };
+}
+
+/// Zooms, moves and selects; true where the mouse is not to scrub.
+bool navigate(Strip& s, double tile) {
+  StripMouse& m = *s.mouse;
+  if (s.touch.hovered) turn_wheel(s, tile);
+  if (s.touch.pressed) {
+    m.pans = !ImGui::IsMouseDown(ImGuiMouseButton_Left);
+    m.selects = !m.pans && ImGui::GetIO().KeyShift;
+    m.from = m.to = tile;
+    m.is_done = !m.pans && !m.selects && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+    if (m.is_done)
+      s.look = [before = m.scrubbed_before](View& view) { view.tiles = {}, view.scrubbed_tile = before; };
+    else
+      m.scrubbed_before = s.view.scrubbed_tile;
+  }
+  if (s.touch.held && m.pans && ImGui::GetIO().MouseDelta.x != 0)
+    s.look = [&s, by = -ImGui::GetIO().MouseDelta.x / s.spacing()](View& view) { pan_tiles(view, s.result(), by); };
+  if (s.touch.held && m.selects) m.to = std::clamp(tile, s.state.axes.first, s.state.axes.last);
+  if (s.touch.released && m.selects) end_selection(s);
+  return m.pans || m.selects || m.is_done;
+}
+
+/// The scrubbed tile and what is selected, shaded; and what the mouse does in the plot.
+void shade(Strip& s, bool names_runs = false) {
+  mark_runs(s, names_runs);
+  shade_tiles(s.scrubbed - 0.5, s.scrubbed + 0.5, faded(s.colours.accent, 0.22f));
+  if (s.mouse != nullptr && s.mouse->selects) {
+    const auto [from, to] = std::minmax(s.mouse->from, s.mouse->to);
+    shade_tiles(std::round(from) - 0.5, std::round(to) + 0.5, faded(s.colours.text, 0.16f));
+  }
+  const ImPlotRect limits = ImPlot::GetPlotLimits();
+  const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
+  const double tile = limits.X.Min + (ImGui::GetIO().MousePos.x - at.x) / size.x * (limits.X.Max - limits.X.Min);
+  if (s.mouse != nullptr && navigate(s, tile)) return;
+  if (s.touch.held) s.chosen = std::clamp(std::round(tile), std::max(0.0, std::ceil(limits.X.Min)), std::floor(limits.X.Max));
 }
 
 /// The plot's axes; y from `low` to `high`.
@@ -222,11 +285,13 @@ void draw_saturated(const Strip& s) {
   const float half = std::clamp(static_cast<float>(s.spacing()) * 0.4f, px(1), px(4));
   const Points marks =
       decimated(s.state.saturated_tile, height, s.state.axes.first, s.state.axes.last, ImPlot::GetPlotSize().x / px(4));
+  ImPlot::PushPlotClipRect();
   for (const double tile : marks.x) {
     const float x = ImPlot::PlotToPixels(tile, 1).x;
     ImPlot::GetPlotDrawList()->AddTriangleFilled({x, foot - px(1) - 2 * half}, {x - half, foot - px(1)},
                                                  {x + half, foot - px(1)}, s.colours.bad);
   }
+  ImPlot::PopPlotClipRect();
 }
 
 void draw_sums(Strip& s, ImVec2 size) {
@@ -322,8 +387,11 @@ class Row {
     const ImVec2 from{at_.x, at_.y + head + names}, size{width_, height_ - head - names};
     ImGui::SetCursorScreenPos(from);
     ImGui::SetNextItemAllowOverlap();
-    ImGui::InvisibleButton(panel.id, size);
-    strip_.held = ImGui::IsItemActive();
+    constexpr ImGuiButtonFlags any =
+        ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight | ImGuiButtonFlags_MouseButtonMiddle;
+    ImGui::InvisibleButton(panel.id, size, strip_.mouse != nullptr ? any : ImGuiButtonFlags_MouseButtonLeft);
+    if (strip_.mouse != nullptr) ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
+    strip_.touch = {ImGui::IsItemHovered(), ImGui::IsItemActive(), ImGui::IsItemActivated(), ImGui::IsItemDeactivated()};
     ImGui::SetCursorScreenPos(from);
     panel.draw(strip_, size);
     at_.x += width_ + gap();
@@ -449,7 +517,7 @@ std::span<const StripPlot> strip_plots(const View& view) {
 }
 
 void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
-                           const Palette& colours) {
+                           const Palette& colours, StripMouse* mouse) {
   const int index = scrubbed(*state.result, view), count = static_cast<int>(plots.size());
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = (size.x - Row::gap() * static_cast<float>(count - 1)) / static_cast<float>(count);
@@ -458,14 +526,13 @@ void draw_recurrence_plots(View& view, const StripState& state, std::span<const 
               colours,
               static_cast<double>(state.result->trace.tiles[static_cast<std::size_t>(index)].tile),
               tile_ticks(state, width),
-              false,
-              -1,
-              {}};
+              mouse};
   Row row(view, strip, size, count);
   for (const StripPlot plot : plots) {
     strip.panel = strip_panel(plot, state, view);
     add_plot(row, plot, state, colours);
   }
+  if (strip.look) strip.look(view);
   if (strip.chosen >= 0) scrub_to(view, *state.result, strip.chosen);
   ImGui::SetCursorScreenPos({at.x, at.y + size.y});
 }

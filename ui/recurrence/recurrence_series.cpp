@@ -3,8 +3,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "ui/recurrence/recurrence.h"
+#include "ui/recurrence/tile_range.h"
 
 namespace attoscope {
 
@@ -13,12 +15,20 @@ namespace {
 /// Largest end of an axis, so that its length stays finite.
 constexpr double beyond = 5e307;
 
+/// The values at tiles that are shown, of those at `x`, which ascends.
+std::span<const double> shown_part(const std::vector<double>& x, const std::vector<double>& values, TileRange tiles) {
+  const auto place = [&](auto at) { return std::min(static_cast<std::size_t>(at - x.begin()), values.size()); };
+  const std::size_t first = place(std::ranges::upper_bound(x, tiles.from - 0.5)),
+                    end = place(std::ranges::lower_bound(x, tiles.to + 0.5));
+  return std::span(values).subspan(first, std::max(first, end) - first);
+}
+
 /// Least and largest finite values, widened a little.
-void span_of(std::initializer_list<const std::vector<double>*> series, double& low, double& high) {
+void span_of(std::initializer_list<std::span<const double>> series, double& low, double& high) {
   low = std::numeric_limits<double>::infinity();
   high = -low;
-  for (const auto* values : series)
-    for (const double v : *values)
+  for (const std::span<const double> values : series)
+    for (const double v : values)
       if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
   if (!(low <= high)) low = 0, high = 1;
   const double pad = std::max({0.08 * high - 0.08 * low, 1e-3 * std::abs(high), 1e-30});
@@ -28,7 +38,7 @@ void span_of(std::initializer_list<const std::vector<double>*> series, double& l
 }
 
 /// Whole decades about the positive finite values, at least three and at most eight of them.
-void decades_of(std::initializer_list<double> more, const std::vector<double>& values, double& low, double& high) {
+void decades_of(std::initializer_list<double> more, std::span<const double> values, double& low, double& high) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
   const auto take = [&](double v) {
     if (std::isfinite(v) && v > 0) least = std::min(least, v), most = std::max(most, v);
@@ -104,29 +114,36 @@ std::vector<double> begins_of_runs(const Experiment& e, int tiles) {
 
 bool shows(unsigned hidden, Curve c) { return (hidden & bit(c)) == 0; }
 
-/// The axes hold the curves that are shown; all of a plot where none is.
-void fit_maxima(StripState& m, unsigned hidden) {
-  const std::vector<double> none;
-  const bool any = shows(hidden, Curve::m) || shows(hidden, Curve::max_true) || shows(hidden, Curve::rows);
-  const auto shown = [&](Curve c, const std::vector<double>& values) { return any && !shows(hidden, c) ? &none : &values; };
-  span_of({shown(Curve::max_true, m.max_true), shown(Curve::m, m.max_used), shown(Curve::rows, m.rows.quantiles[0]),
-           shown(Curve::rows, m.rows.quantiles[4])},
+/// The axes hold the curves that are shown, in these tiles; all of a plot where none is.
+void fit_maxima(StripState& m, TileRange tiles) {
+  const auto is_shown = [&](Curve c) { return shows(m.hidden, c); };
+  const bool any = is_shown(Curve::m) || is_shown(Curve::max_true) || is_shown(Curve::rows);
+  const auto shown = [&](Curve c, const std::vector<double>& x, const std::vector<double>& values) {
+    return any && !is_shown(c) ? std::span<const double>() : shown_part(x, values, tiles);
+  };
+  span_of({shown(Curve::max_true, m.tile, m.max_true), shown(Curve::m, m.tile, m.max_used),
+           shown(Curve::rows, m.rows.tile, m.rows.quantiles[0]), shown(Curve::rows, m.rows.tile, m.rows.quantiles[4])},
           m.axes.m_low, m.axes.m_high);
 }
-void fit_rescales(StripState& m, unsigned hidden) {
-  const bool any = shows(hidden, Curve::rescales) || shows(hidden, Curve::expected);
-  m.axes.rescales_high = 0;
-  const auto take = [&](Curve c, const std::vector<double>& values) {
-    if (!any || shows(hidden, c))
-      for (const double v : values) m.axes.rescales_high = std::max(m.axes.rescales_high, v);
+void fit_rescales(StripState& m, TileRange tiles) {
+  const bool any = shows(m.hidden, Curve::rescales) || shows(m.hidden, Curve::expected);
+  double most = 0;
+  const auto take = [&](Curve c, const std::vector<double>& counts) {
+    if (!any || shows(m.hidden, c))
+      for (const double count : shown_part(m.rows.tile, counts, tiles)) most = std::max(most, count);
   };
   take(Curve::rescales, m.rows.rescales);
   take(Curve::expected, m.rows.expected);
-  if (m.axes.rescales_high <= 0) m.axes.rescales_high = 1;
+  m.axes.rescales_high = most > 0 ? most : 1;
 }
-void fit_errors(StripState& m, unsigned hidden) {
-  const bool a = shows(hidden, Curve::error), b = shows(hidden, Curve::b_error) && m.b_error > 0, any = a || b;
-  decades_of({any && !b ? 0 : m.b_error}, any && !a ? std::vector<double>{} : m.error, m.axes.error_low, m.axes.error_high);
+void fit_errors(StripState& m, TileRange tiles) {
+  const bool a = shows(m.hidden, Curve::error), b = shows(m.hidden, Curve::b_error) && m.b_error > 0, any = a || b;
+  const std::span<const double> of_a = any && !a ? std::span<const double>() : shown_part(m.error_tile, m.error, tiles);
+  decades_of({any && !b ? 0 : m.b_error}, of_a, m.axes.error_low, m.axes.error_high);
+}
+void fit_P(StripState& m, TileRange tiles) {
+  decades_of({1.0}, shown_part(m.tile, m.P_max, tiles), m.axes.P_low, m.axes.P_high);
+  if (m.P_limit <= 100 * m.axes.P_high) m.axes.P_high = std::clamp(3 * m.P_limit, m.axes.P_high, beyond);
 }
 
 /// The largest number of P's format; 0 where P is not rounded, or not seen by the trace.
@@ -169,9 +186,6 @@ void take_answer(StripState& m, const Result& r) {
   m.run_begins = begins_of_runs(r.experiment, r.rescales.tiles);
   m.b_error = error_of_b(r);
   m.P_limit = limit_of_P(r.experiment);
-  decades_of({1.0}, m.P_max, m.axes.P_low, m.axes.P_high);
-  if (m.P_limit <= 100 * m.axes.P_high) m.axes.P_high = std::clamp(3 * m.P_limit, m.axes.P_high, beyond);
-  m.axes.last = std::max(1, r.rescales.tiles) - 0.5;
 }
 
 }  // namespace
@@ -185,10 +199,20 @@ void refresh_strip(StripState& state, const std::shared_ptr<const Result>& resul
     if (result) take_answer(state, *result);
   }
   state.hidden = hidden;
-  if (!result) return;
-  fit_maxima(state, hidden);
-  fit_rescales(state, hidden);
-  fit_errors(state, hidden);
+  state.has_axes = false;
+  if (result) show_axes(state, all_tiles(*result));
+}
+
+void show_axes(StripState& m, TileRange tiles) {
+  if (m.has_axes && m.axes.first == tiles.from && m.axes.last == tiles.to) return;
+  m.has_axes = true;
+  m.axes = {};
+  m.axes.first = tiles.from;
+  m.axes.last = tiles.to;
+  fit_maxima(m, tiles);
+  fit_rescales(m, tiles);
+  fit_errors(m, tiles);
+  fit_P(m, tiles);
 }
 
 }  // namespace attoscope

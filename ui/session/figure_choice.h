@@ -32,6 +32,9 @@ inline constexpr std::array<std::string_view, 15> plot_names{
 /// True if it shows what was trained instead of an experiment's answer.
 constexpr bool is_of_training(Plot p) { return p == Plot::train_deviation || p == Plot::train_runs; }
 
+/// True if its axis are the tiles of the recurrence.
+constexpr bool is_over_tiles(Plot p) { return p >= Plot::strip && p <= Plot::error; }
+
 /// screen: a PNG of the pixels and a CSV. The others are a figure for print with its data, script and JSON.
 enum class ExportAs : std::uint8_t { screen, pdf, svg, png };
 inline constexpr std::array<std::string_view, 4> export_as_names{"screen", "pdf", "svg", "png"};
@@ -41,6 +44,7 @@ struct FigureChoice {
   ExportAs as = ExportAs::screen;
   bool two_columns = false;  ///< of a page: 175 mm instead of 85 mm wide
   bool zip = false;          ///< one file instead of a folder
+  bool shown_tiles = false;  ///< of the recurrence: those that the window shows instead of all
 
   friend bool operator==(const FigureChoice&, const FigureChoice&) = default;
 };

@@ -20,6 +20,7 @@ bool same_but_pins(const Session& x, const Session& y) { return x.view == y.view
 bool same_but_zoom(const Session& x, const Session& y) {
   View view = x.view;
   view.zoom = y.view.zoom;
+  view.tiles = y.view.tiles;
   return view == y.view && same_but_view_and_pins(x, y);
 }
 

@@ -123,9 +123,17 @@ struct PictureView {
   friend bool operator==(const PictureView&, const PictureView&) = default;
 };
 
+/// Tiles that the plots of the recurrence show, the middle of tile t at t; both 0: all.
+struct TileRange {
+  double from = 0, to = 0;
+
+  friend bool operator==(const TileRange&, const TileRange&) = default;
+};
+
 /// How the recurrence and the numbers at the right are shown.
 struct NumbersView {
   int scrubbed_tile = -1;                   ///< tile under the scrubber of the recurrence strip; -1: the last
+  TileRange tiles{};                        ///< of the strip's plots
   unsigned hidden_curves = usually_hidden;  ///< bit c: curve c of the recurrence strip is hidden
   Detail detail = Detail::ulps;
   BitsShow bits_show = BitsShow::runs;
@@ -154,6 +162,13 @@ struct WindowView {
 struct View : PictureView, NumbersView, WindowView {
   friend bool operator==(const View&, const View&) = default;
 };
+
+/// The view of another question: nothing is zoomed, pinned or scrubbed.
+inline void look_at_all(View& view) {
+  view.zoom = {};
+  view.tiles = {};
+  view.cell_row = view.cell_col = view.scrubbed_tile = -1;
+}
 
 /// An experiment that was kept, with what it gave when it was kept.
 struct Pin {

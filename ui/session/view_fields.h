@@ -19,6 +19,13 @@ void visit_rect(V& v, R& rect) {
   v.real("col1", rect.col1, far);
 }
 
+template <class V, class T>
+void visit_tiles(V& v, T& tiles) {
+  constexpr RealRange far{.min = -0.5, .max = max_n};
+  v.real("from", tiles.from, far);
+  v.real("to", tiles.to, far);
+}
+
 template <class V, class P>
 void visit_panels(V& v, P& panels) {
   constexpr RealRange pixels{.min = 64, .max = 8192};
@@ -39,6 +46,7 @@ void visit_figure_choice(V& v, C& choice) {
   v.choice("as", choice.as, export_as_names);
   v.flag("two_columns", choice.two_columns);
   v.flag("zip", choice.zip);
+  v.flag("shown_tiles", choice.shown_tiles);
 }
 
 template <class V, class S>
@@ -61,6 +69,7 @@ void visit_view(V& v, W& view) {
   v.integer("cell_row", view.cell_row, -1, max_n - 1);
   v.integer("cell_col", view.cell_col, -1, max_d - 1);
   v.integer("scrubbed_tile", view.scrubbed_tile, -1, max_n - 1);
+  v.object("tiles", [&](auto& inner) { visit_tiles(inner, view.tiles); });
   v.flag("square_tiles", view.square_tiles);
   v.choice("theme", view.theme, theme_names);
   v.real("ui_scale", view.ui_scale, RealRange{.min = 0.5, .max = 4});

@@ -50,7 +50,12 @@ std::string files_of(const FigureChoice& c) {
                      c.zip ? ".zip" : "folder");
 }
 
-void edit_choice(FigureChoice& c, bool drawable, const Palette& colours) {
+constexpr std::array<Choice, 2> ranges{{
+    {"all", "Every tile of the recurrence."},
+    {"shown", "The tiles that the window shows."},
+}};
+
+void edit_choice(FigureChoice& c, bool drawable, bool has_range, const Palette& colours) {
   int as = drawable ? static_cast<int>(c.as) : 0, columns = c.two_columns, bundle = c.zip;
   const bool drawn = as > 0;
   if (choose("as", "keep as", drawable ? std::span<const Choice>(formats) : std::span<const Choice>(formats).first(1), as, true,
@@ -59,6 +64,8 @@ void edit_choice(FigureChoice& c, bool drawable, const Palette& colours) {
     c.as = static_cast<ExportAs>(as);
   if (choose("width", "columns", widths, columns, drawn, colours)) c.two_columns = columns == 1;
   if (choose("in a", "bundle", bundles, bundle, drawn, colours)) c.zip = bundle == 1;
+  int shown = c.shown_tiles;
+  if (has_range && choose("tiles", "range", ranges, shown, drawn, colours)) c.shown_tiles = shown == 1;
 }
 
 ExportRequest export_request_of(const Exportable& plot) {
@@ -72,7 +79,7 @@ void draw_menu(const Exportable& plot, View& view, const Palette& colours, Reque
   const bool drawable = plot.plot != Plot::window;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
   label(Face::body, colours.text, "Keep the " + plot.name);
-  edit_choice(view.figure, drawable, colours);
+  edit_choice(view.figure, drawable, is_over_tiles(plot.plot) && view.tiles != TileRange{}, colours);
   label(Face::small, colours.faint, files_of(drawable ? view.figure : FigureChoice{}));
   if (push_button("save###keep", colours, true, {px(plot.has_field ? 96 : width), px(control_height)})) {
     requests.exports.plot = export_request_of(plot);

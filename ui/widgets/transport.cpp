@@ -43,4 +43,15 @@ bool transport_button(const char* id, TransportIcon icon, bool on, const Palette
   return pressed;
 }
 
+bool mark_button(const char* id, bool forward, Colour mark, const Palette& colours) {
+  const ImVec2 at = ImGui::GetCursorScreenPos(), size{px(21), px(control_height)};
+  const bool pressed = push_button(id, colours, false, size);
+  const float way = forward ? 1.0f : -1.0f;
+  const ImVec2 c{at.x + size.x / 2, at.y + size.y / 2};
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_chevron(list, {c.x - way * px(4), c.y}, way, ImGui::GetColorU32(colours.text));
+  list->AddCircleFilled({c.x + way * px(4), c.y}, px(3), ImGui::GetColorU32(mark));
+  return pressed;
+}
+
 }  // namespace attoscope
