@@ -1,4 +1,4 @@
-// The Explore workspace: four panels, docked.
+// The Explore workspace: its panels, docked.
 #include "ui/explore.h"
 
 #include <array>
@@ -73,14 +73,23 @@ void keep_heads(Session& session, const PanelInput& input, const HeadsState& hea
                requests);
 }
 
+/// The pins, in front of the controls where they lie over them.
+void draw_pins_panel(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+  const bool shown = session.view.show_pins, appears = shown && !std::exchange(state.pins.shown, shown);
+  state.pins.shown = shown;
+  if (!shown) return;
+  if (appears && state.docked.pins == PinPlace::tab) ImGui::SetNextWindowFocus();
+  panel(pins_window, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse,
+        [&] { draw_pins(session, input, state, colours, requests); });
+}
+
 }  // namespace
 
 void draw_explore(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
-  panel(controls_window, session.view.show_pins ? still : 0, [&] {
-    session.view.show_pins ? draw_pins(session, input, state, colours, requests)
-                           : draw_controls(session, input, state, colours, requests);
-  });
+  if (state.kernel.wanted_for + state.file.wanted_for > 0) ImGui::SetNextWindowFocus();  // it may be a tab behind another
+  panel(controls_window, 0, [&] { draw_controls(session, input, state, colours, requests); });
+  draw_pins_panel(session, input, state, colours, requests);
   panel(statistics_window, still, [&] { draw_statistics(session, input, state, colours, requests); });
   panel(heatmap_window, still, [&] {
     const Part all = rest_of_panel();

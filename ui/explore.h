@@ -9,7 +9,7 @@ struct PanelInput;
 struct Requests;
 struct UiState;
 
-/// The four panels docked between the bars.
+/// The panels docked between the bars.
 void draw_explore(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
 /// The middle: toolbar, picture, curves, colour bar, read-out.

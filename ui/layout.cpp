@@ -10,6 +10,9 @@ namespace attoscope {
 
 namespace {
 
+/// A window that is narrower has the pins as a tab over the controls.
+constexpr float least_for_pins = 820;
+
 /// The node of `length` pixels split off at `side`.
 ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
   const ImVec2 size = ImGui::DockBuilderGetNode(rest)->Size;
@@ -32,22 +35,30 @@ void build(ImGuiID root, ImVec2 at, ImVec2 size, const Docked& docked) {
   ImGui::DockBuilderAddNode(root, ImGuiDockNodeFlags_DockSpace);
   ImGui::DockBuilderSetNodePos(root, at);
   ImGui::DockBuilderSetNodeSize(root, size);
-  const auto& [left_width, right_width, bottom_height] = docked.panels;
+  const auto& [left_width, right_width, bottom_height, pins_width] = docked.panels;
   const float middle = px(240);
   ImGuiID rest = root;
   const ImGuiID left = split(rest, ImGuiDir_Left, fitting(left_width, size.x, docked.narrow ? middle : middle + px(240)));
+  const float beside_controls = ImGui::DockBuilderGetNode(rest)->Size.x;
+  const ImGuiID pins =
+      docked.pins != PinPlace::column
+          ? left
+          : split(rest, ImGuiDir_Left, fitting(pins_width, beside_controls, docked.narrow ? middle : middle + px(240)));
   const ImGuiID bottom = docked.low ? 0 : split(rest, ImGuiDir_Down, fitting(bottom_height, size.y, px(200)));
   const float beside = ImGui::DockBuilderGetNode(rest)->Size.x;
   const ImGuiID right = docked.narrow ? left : split(rest, ImGuiDir_Right, fitting(right_width, beside, middle));
   ImGui::DockBuilderDockWindow(controls_window, left);
+  if (docked.pins != PinPlace::none) ImGui::DockBuilderDockWindow(pins_window, pins);
   ImGui::DockBuilderDockWindow(statistics_window, right);
   ImGui::DockBuilderDockWindow(heatmap_window, rest);
   ImGui::DockBuilderDockWindow(recurrence_window, docked.low ? rest : bottom);
   constexpr int quiet = static_cast<int>(ImGuiDockNodeFlags_NoUndocking) |
                         static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton) |
                         static_cast<int>(ImGuiDockNodeFlags_NoCloseButton) | static_cast<int>(ImGuiDockNodeFlags_NoDocking);
-  const auto has_tabs = [&](ImGuiID id) { return (docked.narrow && id == left) || (docked.low && id == rest); };
-  for (const ImGuiID id : {left, bottom, right, rest})
+  const auto has_tabs = [&](ImGuiID id) {
+    return ((docked.narrow || docked.pins == PinPlace::tab) && id == left) || (docked.low && id == rest);
+  };
+  for (const ImGuiID id : {left, pins, bottom, right, rest})
     if (ImGuiDockNode* node = ImGui::DockBuilderGetNode(id))
       node->SetLocalFlags(node->LocalFlags | quiet | (has_tabs(id) ? 0 : static_cast<int>(ImGuiDockNodeFlags_NoTabBar)));
   ImGui::DockBuilderFinish(root);
@@ -70,9 +81,10 @@ void measure(const char* name, float ImVec2::* side, double& length) {
 
 }  // namespace
 
-void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, Docked& docked) {
+void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, bool with_pins, Docked& docked) {
   const ImGuiID root = ImGui::GetID("panels");
-  const Docked wanted{px(1), size.x < px(1280), size.y < px(520), panels};
+  const PinPlace pins = !with_pins ? PinPlace::none : size.x < px(least_for_pins) ? PinPlace::tab : PinPlace::column;
+  const Docked wanted{px(1), size.x < px(1280), size.y < px(520), pins, panels};
   if (docked != wanted || ImGui::DockBuilderGetNode(root) == nullptr) {
     docked = wanted;
     build(root, at, size, docked);
@@ -80,6 +92,7 @@ void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, Docked& docked) {
   ImGui::DockSpace(root, size, static_cast<int>(ImGuiDockNodeFlags_NoUndocking));
   if (!is_resizing(root)) return;
   measure(controls_window, &ImVec2::x, panels.left);
+  if (docked.pins == PinPlace::column) measure(pins_window, &ImVec2::x, panels.pins);
   if (!docked.narrow) measure(statistics_window, &ImVec2::x, panels.right);
   if (!docked.low) measure(recurrence_window, &ImVec2::y, panels.bottom);
   docked.panels = panels;

@@ -1,4 +1,4 @@
-/// The layout of the four panels.
+/// The layout of the panels.
 #pragma once
 
 #include "imgui.h"
@@ -7,12 +7,13 @@
 namespace attoscope {
 
 inline constexpr const char* controls_window = "Controls";
+inline constexpr const char* pins_window = "Pins";
 inline constexpr const char* heatmap_window = "Heat map";
 inline constexpr const char* statistics_window = "Statistics";
 inline constexpr const char* recurrence_window = "Recurrence";
 
-/// Fills the rectangle with a dock space, laid out anew where the sizes, the scale or the width ask for it. Dragging a line
-/// between two panels changes their sizes.
-void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, Docked& docked);
+/// Fills the rectangle with a dock space, laid out anew where the sizes, the scale, the width or the pins ask for it. Dragging
+/// a line between two panels changes their sizes.
+void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, bool with_pins, Docked& docked);
 
 }  // namespace attoscope

@@ -39,7 +39,7 @@ void draw_background(Session& session, UiState& state) {
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus |
                    ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(3);
-  dock_panels(at, size, session.view.panels, state.docked);
+  dock_panels(at, size, session.view.panels, session.view.show_pins, state.docked);
   ImGui::End();
 }
 

@@ -100,7 +100,7 @@ Session unusual() {
   s.view.theme = Theme::light;
   s.view.ui_scale = 1.25;
   s.view.range = 1e-300;
-  s.view.panels = {222.5, 1.0 / 3 * 1000, 8192};
+  s.view.panels = {222.5, 1.0 / 3 * 1000, 8192, 64.5};
   s.view.show_pins = true;
   s.pins = {unusual_pin(1), unusual_pin(2), Pin{.name = {}, .experiment = {}, .thumbnail = {}}};
   return s;

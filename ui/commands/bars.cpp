@@ -97,8 +97,8 @@ void theme_button(View& view, const Palette& colours) {
 
 void pins_button(Session& session, const Palette& colours) {
   const std::string text = fmt::format("pins {}###pins", static_cast<int>(session.pins.size()));
-  if (bar_button(text.c_str(), 62,
-                 "Experiments that were kept, with their numbers, instead of the controls. Shift+K; K keeps one.", colours))
+  if (bar_button(text.c_str(), 62, "Experiments that were kept, with their numbers, beside the controls. Shift+K; K keeps one.",
+                 colours))
     session.view.show_pins = !session.view.show_pins;
 }
 

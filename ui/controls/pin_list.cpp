@@ -201,7 +201,7 @@ void draw_head(Session& session, const PanelInput& input, PinState& state, const
   const ImVec2 below = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos({at.x + width - px(24), at.y});
   if (push_button("×###close pins", colours, false, {px(24), px(20)})) session.view.show_pins = false;
-  explain("Back to the controls. Key Shift+K.");
+  explain("Closes the list. Key Shift+K.");
   ImGui::SetCursorScreenPos({at.x, std::max(below.y, at.y + px(28))});
   if (push_button("keep this experiment###keep", colours, false, {width - px(64), 0})) keep_pin(session, input, state);
   explain("Adds the present experiment to the list, with a picture and its numbers. It is saved in the session file. Key K.");

@@ -23,7 +23,7 @@ void restore_pin(Session& session, int index);
 /// Method a of the pin as b of the session. Returns one sentence where they do not answer the same question.
 std::string compare_with_pin(Session& session, int index);
 
-/// The list of pins, instead of the controls.
+/// The list of pins.
 void draw_pins(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
 }  // namespace attoscope

@@ -182,11 +182,15 @@ struct ScatterState : ScatterPoints {
   std::shared_ptr<ScatterWork> work;
 };
 
+/// Where the list of pins is: beside the controls, or, where there is no room, a tab over them.
+enum class PinPlace : std::uint8_t { none, column, tab };
+
 /// What the panels were docked for; scale 0: never.
 struct Docked {
   float scale = 0;      ///< pixels of a length 1
   bool narrow = false;  ///< the statistics are a tab beside the controls
   bool low = false;     ///< the recurrence is a tab beside the heat map
+  PinPlace pins = PinPlace::none;
   PanelSizes panels{};
 
   friend bool operator==(const Docked&, const Docked&) = default;
@@ -202,6 +206,7 @@ struct PaletteState {
 
 /// The list of pins.
 struct PinState {
+  bool shown = false;           ///< in the frame before
   int first = -1, second = -1;  ///< which two are compared
   int renamed = -1;             ///< whose name is being typed
   std::string typed_name;

@@ -33,7 +33,7 @@ inline constexpr std::array<std::string_view, 4> workspace_names{"explore", "swe
 
 /// Sizes of the panels at UI scale 1, in pixels; the heat map has the rest.
 struct PanelSizes {
-  double left = 316, right = 348, bottom = 262;
+  double left = 316, right = 348, bottom = 262, pins = 288;
 
   friend bool operator==(const PanelSizes&, const PanelSizes&) = default;
 };
@@ -150,7 +150,7 @@ struct WindowView {
   Workspace workspace = Workspace::explore;
   PanelSizes panels{};
   bool square_tiles = true;       ///< block_q follows block_k
-  bool show_pins = false;         ///< the list of pins instead of the controls
+  bool show_pins = false;         ///< the list of pins beside the controls
   bool welcome = false;           ///< above the picture stands what to do first; until it is dismissed
   FigureChoice figure{};          ///< how plots are kept
   FigureSettings named_figure{};  ///< what the papers' figures are drawn with

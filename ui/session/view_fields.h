@@ -32,6 +32,7 @@ void visit_panels(V& v, P& panels) {
   v.real("left", panels.left, pixels);
   v.real("right", panels.right, pixels);
   v.real("bottom", panels.bottom, pixels);
+  v.real("pins", panels.pins, pixels);
 }
 
 template <class V, class L>

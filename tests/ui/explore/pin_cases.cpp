@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/session/session.h"
+#include "imgui_internal.h"
 #include "tests/ui/cases.h"
 #include "ui/controls/pins.h"
 
@@ -11,10 +12,10 @@ namespace attoscope::testing {
 namespace {
 
 constexpr int undo_key = ImGuiMod_Ctrl | ImGuiKey_Z;
-const std::string pin_list = "//Controls/list/";
+const std::string pin_panel = "//Pins/";
 
 /// A pin's part of the list as the test engine finds it.
-std::string entry(int i, const std::string& item) { return "//Controls/**/$$" + std::to_string(i) + "/" + item; }
+std::string entry(int i, const std::string& item) { return "//Pins/**/$$" + std::to_string(i) + "/" + item; }
 
 Pin expected_pin(Hand& hand, const std::string& name) {
   const Result& r = *hand.stage.panel_input().answer.result;
@@ -53,18 +54,47 @@ void keep(Hand& hand) {
   hand.settle();
   const Pin second = expected_pin(hand, "flash2 hw fp16 N 96 causal");
   hand.changes(
-      "the list's button keeps", [&] { hand.click(controls + "###keep"); }, [&](Session& s) { s.pins = {first, second}; });
+      "the list's button keeps", [&] { hand.click(pin_panel + "###keep"); }, [&](Session& s) { s.pins = {first, second}; });
   hand.changes("undo", [&] { hand.key(undo_key); }, [&](Session& s) { s.pins = {first}; });
   hand.changes("redo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Y); }, [&](Session& s) { s.pins = {first, second}; });
-  hand.changes("close", [&] { hand.click(controls + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
+  hand.changes("close", [&] { hand.click(pin_panel + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
   std::vector<std::string> remarks;
   hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "they are saved");
+}
+
+/// The list lies between controls and picture, where there is room; else it is a tab over the controls.
+void beside_controls(Hand& hand) {
+  const auto window = [](const char* name) -> const ImGuiWindow& { return *ImGui::FindWindowByName(name); };
+  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1000, 700}, std::pair{1600, 1000}}) {
+    hand.stage.resize(width, height);
+    hand.view().show_pins = false;
+    hand.frames(4);
+    const float before = window("Controls").Size.x;
+    hand.changes("pins", [&] { hand.click(top_bar + "###pins"); }, [](Session& s) { s.view.show_pins = true; });
+    hand.frames(4);
+    const ImGuiWindow &list = window("Pins"), &left = window("Controls"), &picture = window("Heat map");
+    hand.check(left.Size.x == before && list.Pos.x >= left.Pos.x + left.Size.x && picture.Pos.x >= list.Pos.x + list.Size.x,
+               "the list is between controls and picture at " + std::to_string(width));
+    hand.check(list.Size.x >= 200 && picture.Size.x >= 220, "both can be read at " + std::to_string(width));
+    hand.check(hand.exists(controls + "##N") && hand.exists(pin_panel + "###keep"), "controls and pins are there");
+  }
+  const auto edge = ImVec2{window("Heat map").Pos.x - 0.5f, 300};
+  hand.changes(
+      "the line beside it", [&] { hand.drag(edge, {edge.x + 40, edge.y}); }, [](Session& s) { s.view.panels.pins = 328; });
+  hand.view().show_pins = false;
+  hand.stage.resize(700, 600);
+  hand.frames(4);
+  hand.changes("narrow", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_K); }, [](Session& s) { s.view.show_pins = true; });
+  hand.frames(4);
+  hand.check(hand.exists(pin_panel + "###keep"), "the tab is in front");
+  hand.changes("closed", [&] { hand.click(pin_panel + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
 }
 
 void nothing_to_keep(Hand& hand) {
   hand.view().show_pins = true;
   hand.stage.told = PanelInput{};
-  hand.leaves("no answer", [&] { hand.click(controls + "###keep"); });
+  hand.frames(3);
+  hand.leaves("no answer", [&] { hand.click(pin_panel + "###keep"); });
   hand.stage.told.reset();
   hand.settle();
   hand.stage.told = hand.stage.panel_input();
@@ -158,9 +188,9 @@ void copy_and_paste(Hand& hand) {
   const Session copied = parse_session(ImGui::GetClipboardText(), remarks);
   hand.check(remarks.empty() && copied.pins == std::vector{before[1]} && copied.experiment == before[1].experiment,
              "as a session");
-  hand.changes("paste", [&] { hand.click(controls + "###paste pins"); }, [&](Session& s) { s.pins.push_back(before[1]); });
+  hand.changes("paste", [&] { hand.click(pin_panel + "###paste pins"); }, [&](Session& s) { s.pins.push_back(before[1]); });
   ImGui::SetClipboardText(session_text(small_session()).c_str());
-  hand.leaves("a session without pins", [&] { hand.click(controls + "###paste pins"); });
+  hand.leaves("a session without pins", [&] { hand.click(pin_panel + "###paste pins"); });
   hand.check(hand.stage.panel_input().messages.error.find("without pins") != std::string::npos,
              hand.stage.panel_input().messages.error);
   hand.key(ImGuiMod_Ctrl | ImGuiKey_V);
@@ -168,7 +198,7 @@ void copy_and_paste(Hand& hand) {
   hand.check(hand.session().pins.size() == 4 && hand.experiment() == small_session().experiment,
              "a pasted session leaves the pins");
   ImGui::SetClipboardText("{");
-  hand.leaves("no session", [&] { hand.click(controls + "###paste pins"); });
+  hand.leaves("no session", [&] { hand.click(pin_panel + "###paste pins"); });
   hand.check(hand.stage.panel_input().messages.error.starts_with("The clipboard"), hand.stage.panel_input().messages.error);
 }
 
@@ -208,6 +238,7 @@ void not_finite(Hand& hand) {
 
 constexpr std::array cases{
     Case{"pins", "keep", keep},
+    Case{"pins", "beside controls", beside_controls},
     Case{"pins", "nothing to keep", nothing_to_keep},
     Case{"pins", "restore", restore},
     Case{"pins", "rename and delete", rename_and_delete},
