@@ -5,6 +5,7 @@
 #include "imgui.h"
 #include "ui/commands/bars.h"
 #include "ui/commands/keys.h"
+#include "ui/commands/panel_focus.h"
 #include "ui/commands/session_menu.h"
 #include "ui/explore.h"
 #include "ui/frame/loaded_output.h"
@@ -71,6 +72,7 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
     draw_top_bar(session, input, state, colours, requests);
     draw_status_bar(input, colours, requests);
   }
+  draw_panel_focus(colours);
   draw_palette(session, input, state, colours, requests);
   draw_help(state.show_help, colours);
   draw_remarks(input, colours, requests);

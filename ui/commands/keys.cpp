@@ -7,6 +7,7 @@
 
 #include "imgui.h"
 #include "imgui_internal.h"
+#include "ui/commands/panel_focus.h"
 #include "ui/commands/session_menu.h"
 #include "ui/controls/pins.h"
 #include "ui/learn/lesson_steps.h"
@@ -168,6 +169,9 @@ constexpr std::array table{
         [](KeyTarget& t) { t.requests.clipboard.copy = true; }},
     Key{"Ctrl+V", "paste a session", ImGuiMod_Ctrl | ImGuiKey_V, paste},
     Key{"Tab, arrows", "move between controls; Space presses, Enter types"},
+    Key{"F6", "next panel gets the keyboard", ImGuiKey_F6, [](KeyTarget&) { focus_panel(1); }, true},
+    Key{"Shift+F6", "previous panel gets the keyboard", ImGuiMod_Shift | ImGuiKey_F6, [](KeyTarget&) { focus_panel(-1); },
+        true},
     Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](KeyTarget& t) { t.requests.quit = true; }},
     Key{"wheel", "zoom around the mouse; Shift: head dimension, Ctrl: rows"},
     Key{"drag", "move the picture; double click: all of it"},

@@ -1,11 +1,14 @@
 // Keys: modifiers released in every order, within a frame and over many; what Esc closes; what the theme's button says.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "imgui.h"
+#include "imgui_internal.h"
 #include "tests/ui/cases.h"
 #include "ui/commands/keys.h"
 #include "ui/frame/ui_state.h"
+#include "ui/widgets/theme.h"
 
 namespace attoscope::testing {
 namespace {
@@ -115,6 +118,48 @@ void escape(Hand& hand) {
   }
 }
 
+/// The panel that has the keyboard.
+std::string focused() {
+  const ImGuiWindow* const at = ImGui::GetCurrentContext()->NavWindow;
+  return at != nullptr ? at->RootWindow->Name : "";
+}
+
+/// F6 goes through all panels, Shift+F6 back; the one that has the keyboard is framed, and Tab begins in it.
+void between_panels(Hand& hand) {
+  hand.view().show_pins = true;
+  hand.frames(4);
+  const std::vector<std::string> order{"Top bar", "Controls", "Pins", "Heat map", "Recurrence", "Statistics", "Status bar"};
+  for (int i = 0; i < 9 && focused() != "Status bar"; ++i) hand.key(ImGuiKey_F6);
+  for (const std::string& name : order) {
+    hand.leaves("F6", [&] { hand.key(ImGuiKey_F6); });
+    hand.check(focused() == name, "F6 comes to " + name + ": " + focused());
+  }
+  for (auto name = order.rbegin() + 1; name != order.rend(); ++name) {
+    hand.leaves("Shift+F6", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_F6); });
+    hand.check(focused() == *name, "Shift+F6 comes to " + *name + ": " + focused());
+  }
+  hand.key(ImGuiKey_F6);
+  const Picture picture = hand.picture();
+  const Colour accent = palette(hand.view().theme).accent;
+  const ImGuiWindow* const panel = ImGui::FindWindowByName("Controls");
+  const auto is_framed = [&](float x, float y) {
+    const auto at = static_cast<std::size_t>((static_cast<int>(y) * picture.width + static_cast<int>(x)) * 3);
+    const auto near = [&](std::size_t c) {
+      return std::abs(picture.rgb[at + c] - static_cast<int>(accent >> (8 * c) & 255)) < 60;
+    };
+    return near(0) && near(1) && near(2);
+  };
+  hand.check(is_framed(panel->Pos.x + 1, panel->Pos.y + panel->Size.y / 2), "the controls are framed");
+  hand.leaves("Tab", [&] { hand.key(ImGuiKey_Tab); });
+  hand.check(focused() == "Controls", "Tab stays in the panel");
+  hand.view().workspace = Workspace::train;
+  hand.frames(3);
+  std::vector<std::string> seen;
+  for (int i = 0; i < 5; ++i) hand.key(ImGuiKey_F6), seen.push_back(focused());
+  for (const char* name : {"Train plan", "Train", "Train numbers"})
+    hand.check(std::ranges::find(seen, name) != seen.end(), std::string(name) + " is reached in its workspace");
+}
+
 /// The theme's button names the theme that is on.
 void theme_named(Hand& hand) {
   for (const auto& [theme, words] :
@@ -130,6 +175,7 @@ void theme_named(Hand& hand) {
 constexpr std::array cases{
     Case{"keys", "modifiers", modifiers},
     Case{"keys", "escape", escape},
+    Case{"keys", "between panels", between_panels},
     Case{"keys", "theme named", theme_named},
 };
 

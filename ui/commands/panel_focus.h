@@ -1,0 +1,15 @@
+/// The panel that has the keyboard: moved by a key, and seen.
+#pragma once
+
+#include "ui/widgets/theme.h"
+
+namespace attoscope {
+
+/// Gives the keyboard to the next panel on screen (`by` 1) or to the one before (-1): the top bar, then from the left to the
+/// right and downwards, the status bar last.
+void focus_panel(int by);
+
+/// A frame around the panel that has the keyboard, while it is used to move about.
+void draw_panel_focus(const Palette& colours);
+
+}  // namespace attoscope
