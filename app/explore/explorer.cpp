@@ -171,6 +171,7 @@ void Explorer::ask(const Experiment& experiment) {
 void Explorer::ask_beside(const Requests& requests, const Session& session) {
   side_.ask(requests.side, {session.experiment, device_.usable.spec}, answer_.complete(session.experiment));
   if (session.view.workspace == Workspace::learn) lessons_.ask(requests.lesson);
+  if (requests.list_lessons) open_lessons_ = lessons_.lessons();
   ask_heads(requests.side, session.experiment);
 }
 

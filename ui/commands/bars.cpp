@@ -12,6 +12,7 @@
 #include "kernels/experiment/result.h"
 #include "ui/commands/figures_menu.h"
 #include "ui/commands/session_menu.h"
+#include "ui/commands/workspaces.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
@@ -28,18 +29,6 @@ namespace attoscope {
 namespace {
 
 constexpr float bar_height = 36;
-
-/// The tabs of the top bar, in the order of `Workspace`.
-constexpr std::array workspaces{
-    Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from the truth."},
-    Choice{"Sweep",
-           "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
-    Choice{"Train",
-           "Two copies of a small transformer learn the same text, one with each method: how far their weights drift apart, "
-           "and what that means."},
-    Choice{"Learn", "Lessons about the recurrence with its real numbers: every view runs the kernel."},
-};
-static_assert(workspaces.size() == workspace_names.size());
 
 constexpr ImGuiWindowFlags bar_flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoMove |
                                        ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoScrollWithMouse |

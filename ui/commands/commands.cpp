@@ -10,11 +10,8 @@
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
-#include "ui/controls/controls.h"
-#include "ui/controls/pins.h"
-#include "ui/frame/entries.h"
+#include "ui/commands/offers.h"
 #include "ui/frame/panel_input.h"
-#include "ui/frame/probe_entry.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
 #include "ui/session/settings.h"
@@ -126,27 +123,6 @@ void add_sums(const Experiment& e, Method Experiment::* method, std::string_view
          "accumulator of q.k and P.V, " + std::string(parameter("accumulator").alias), "",
          [method, accumulator](KeyTarget& t) { (t.session.experiment.*method).accumulator = {accumulator, accumulator}; }, ""});
   }
-}
-
-void add_offers(const PanelInput& input, const Session& session, std::vector<Command>& all) {
-  if (input.choices.probes)
-    for (const ProbeEntry& p : *input.choices.probes)
-      all.push_back({"preset: " + p.title, p.sentence, "", [p](KeyTarget& t) { ask_probe(t.session, t.state, p); }, ""});
-  for (const DeviceEntry& d : input.choices.devices)
-    if (d.reason.empty())
-      all.push_back({"device: " + d.spec, d.name, "", [spec = d.spec](KeyTarget& t) { t.session.device = spec; }, ""});
-  if (session.experiment.problem.input.kind == InputKind::tensors)
-    for (std::size_t i = 0; i < input.choices.tensors.head_names.size(); ++i)
-      all.push_back({"head: " + input.choices.tensors.head_names[i], "of the tensor file", "",
-                     [i](KeyTarget& t) { set(t, "problem.input.index", std::to_string(i)); }, ""});
-  for (const RecentSession& r : input.sessions.recent)
-    if (r.reason.empty())
-      all.push_back(
-          {"open session: " + r.file.substr(r.file.find_last_of('/') + 1), r.file, "",
-           [file = r.file](KeyTarget& t) { t.requests.files.session = SessionRequest{SessionRequest::Act::open, file}; }, ""});
-  for (std::size_t i = 0; i < session.pins.size(); ++i)
-    all.push_back({"pin: " + session.pins[i].name, "restore this pin", "",
-                   [i](KeyTarget& t) { restore_pin(t.session, static_cast<int>(i)); }, ""});
 }
 
 std::string lower(std::string_view text) {
@@ -272,7 +248,7 @@ std::vector<Command> commands(const KeyTarget& target) {
   all.push_back(
       {"reset layout", "panels as wide and as high as by default", "", [](KeyTarget& t) { t.session.view.panels = {}; }, ""});
   all.push_back({"UI scale 100 %", "size of text and controls", "", [](KeyTarget& t) { t.session.view.ui_scale = 1; }, ""});
-  add_offers(target.input, target.session, all);
+  add_offers(target, all);
   add_policies(target.session.experiment.a, "a", all);
   add_policies(target.session.experiment.b, "b", all);
   add_kernels("a", with_kernel, all);
@@ -295,7 +271,7 @@ double fitness(std::string_view query, const Command& command) {
     if (in_name < 0 && in_what < 0) return -1;
     sum += std::max(in_name, in_what);
   }
-  return sum - 0.05 * static_cast<double>(std::min<std::size_t>(name.size(), 60));
+  return sum - (command.behind >= 0 ? command.behind : 0.05 * static_cast<double>(std::min<std::size_t>(name.size(), 60)));
 }
 
 std::vector<Command> found(std::string_view query, const std::vector<Command>& all, const KeyTarget& target, std::size_t most) {

@@ -16,6 +16,7 @@ struct Command {
   std::string keys;  ///< the key that does it, or ""
   std::function<void(KeyTarget&)> act;
   std::string complete;  ///< instead of `act`: what the query becomes, for a value to be typed after it
+  double behind = -1;    ///< how far it stands behind others that fit as well; negative: the longer its name, the further
 };
 
 /// All commands that need no value.

@@ -33,7 +33,7 @@ bool type_query(PaletteState& state) {
   };
   const std::string before = state.query;
   const bool entered =
-      ImGui::InputTextWithHint("##query", "a control, an action, or “set N to 4096”", &state.query,
+      ImGui::InputTextWithHint("##query", "a control, an action, a lesson, a file, or “set N to 4096”", &state.query,
                                ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackHistory, move, &state.chosen);
   if (state.query != before) state.chosen = 0, state.complaint.clear();
   return entered;
@@ -82,6 +82,7 @@ void draw_palette(Session& session, const PanelInput& input, UiState& state, con
   ImGui::SetNextWindowPos({view->Pos.x + (view->Size.x - width) / 2, view->Pos.y + px(48)});
   ImGui::SetNextWindowSize({width, std::min(px(16 + 32 + 8 + shown_commands * row_height + 24), view->Size.y - px(56))});
   if (!ImGui::BeginPopup("palette", ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoScrollbar)) return;
+  if (ImGui::IsWindowAppearing()) requests.files.list_sessions = requests.list_lessons = true;
   const std::shared_ptr<const Result> followed = recurrence_answer(input);
   KeyTarget target{session, state, requests, followed.get(), input};
   const bool entered = type_query(palette);

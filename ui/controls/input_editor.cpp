@@ -305,6 +305,8 @@ bool edit_input(Problem& problem, const PanelInput& in, const Palette& colours, 
   bool changed = input_combo(problem, in, left);
   ImGui::SameLine(0, gap);
   changed |= edit_detail(problem, in, colours, room - gap - left);
+  if (is_due(prompt)) ImGui::OpenPopup("tensor file");
+  set_popup_place();
   file_popup(in, prompt, requests, colours);
   changed |= edit_mask(problem, colours);
   const float seed = std::floor((room - gap) * 0.64f);

@@ -145,8 +145,9 @@ Colour tone_of(const Diagnosis& d, bool outdated, const Palette& colours) {
 bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
   const float heads = has_several_heads(e, in) ? px(84) : 0;
-  if (kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests))
-    ImGui::OpenPopup("kernel file");
+  const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
+  if (chosen || is_due(prompt)) ImGui::OpenPopup("kernel file");
+  set_popup_place();
   path_popup(e, in, prompt, requests, colours);
   if (right == 0) return false;
   bool changed = false;

@@ -81,6 +81,7 @@ struct Requests {
   SweepRequest sweep = SweepRequest::none;
   std::optional<SweepPlace> open_point;  ///< of `PanelInput::sweep`, to be looked at in Explore
   TrainRequest train{};
+  bool list_lessons = false;           ///< `LearnInput::lessons`, although Learn is not on show
   std::vector<LessonQuestion> lesson;  ///< all that the page on screen wants to know: `LearnInput::answers`
   bool cancel = false;                 ///< stop what is being computed
   bool remarks_read = false;           ///< `MessagesInput::remarks` may go

@@ -216,6 +216,8 @@ struct PinState {
 /// A path that is typed into a popup, which stays until its file is open.
 struct PathPrompt {
   std::string typed;
+  int wanted_for = 0;   ///< to be opened once its panel has had the focus for so many frames: a tab that comes to the front
+                        ///< closes popups
   bool asked = false;   ///< for the file, which is being read
   bool failed = false;  ///< it could not be opened; until something else is typed
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
@@ -27,7 +29,21 @@ struct SweepScene {
 
 /// Ready-made plans, what is varied, over what, what is measured.
 void draw_sweep_plan(const SweepScene& scene);
-/// A menu of plans that answer a question each.
+/// A plan that answers a question, for the experiment in Explore.
+struct ReadyPlan {
+  std::string_view name, title, sentence;
+  std::string_view key, values, second_key, second_values;
+  int seeds;
+  std::string_view measure;
+  SweepRelation relation;
+  bool log_y, heat_map;
+};
+
+/// All of them.
+std::span<const ReadyPlan> ready_plans();
+/// The plan, with the spread shown as before.
+SweepPlan plan_of(const ReadyPlan& ready, const SweepPlan& before);
+/// A menu of them.
 void ready_plans_button(const SweepScene& scene, float width);
 /// A list of all parameters, found by typing; true if it changed the choice.
 bool pick_parameter(const SweepScene& scene, const char* label, VariedParameter& varied, bool may_be_none, float width);

@@ -11,15 +11,6 @@ namespace attoscope {
 
 namespace {
 
-struct ReadyPlan {
-  std::string_view name, title, sentence;
-  std::string_view key, values, second_key, second_values;
-  int seeds;
-  std::string_view measure;
-  SweepRelation relation;
-  bool log_y, heat_map;
-};
-
 constexpr std::array<ReadyPlan, 9> ready{{
     {"tile size", "Which tile size?",
      "The error over the keys of a tile, beside the baseline's: under many policies larger tiles mean longer chains of rounded "
@@ -47,6 +38,10 @@ constexpr std::array<ReadyPlan, 9> ready{{
      "algorithm", "flash4", 3, "rescales", SweepRelation::absolute, false, false},
 }};
 
+}  // namespace
+
+std::span<const ReadyPlan> ready_plans() { return ready; }
+
 SweepPlan plan_of(const ReadyPlan& r, const SweepPlan& before) {
   SweepPlan p;
   p.first = {std::string(r.key), std::string(r.values)};
@@ -59,8 +54,6 @@ SweepPlan plan_of(const ReadyPlan& r, const SweepPlan& before) {
   p.spread = before.spread;
   return p;
 }
-
-}  // namespace
 
 void ready_plans_button(const SweepScene& s, float width) {
   if (push_button("ready-made plans###ready plans", s.colours, false, {width, 0})) ImGui::OpenPopup("ready plans");

@@ -17,6 +17,16 @@ PromptOutcome prompt_outcome(PathPrompt& prompt, const PanelInput& input, bool f
   return {.done = !failed, .just_failed = failed};
 }
 
+bool is_due(PathPrompt& prompt) {
+  if (prompt.wanted_for == 0 || !ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows)) return false;
+  return --prompt.wanted_for == 0;
+}
+
+void set_popup_place() {
+  const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+  ImGui::SetNextWindowPos({min.x, max.y + px(4)}, ImGuiCond_Appearing);
+}
+
 bool path_field(const char* id, const char* hint, PathPrompt& prompt, float width, bool focus) {
   const WithField f(Face::mono);
   ImGui::SetNextItemWidth(width);

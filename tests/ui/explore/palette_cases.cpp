@@ -7,6 +7,7 @@
 #include "tests/ui/cases.h"
 #include "ui/commands/commands.h"
 #include "ui/session/settings.h"
+#include "ui/sweep/panels.h"
 
 namespace attoscope::testing {
 namespace {
@@ -19,6 +20,14 @@ void ask(Hand& hand, const std::string& query) {
   hand.frames(2);
   hand.enter(query);
   hand.frames(2);
+}
+
+/// What the palette says to a query.
+std::vector<Command> names_found(Hand& hand, const std::string& query) {
+  Requests requests;
+  const PanelInput input = hand.stage.panel_input();
+  const KeyTarget target{hand.session(), *hand.stage.state, requests, input.answer.result.get(), input};
+  return found(query, commands(target), target, 12);
 }
 
 void by_typing(Hand& hand) {
@@ -58,13 +67,7 @@ void by_arrows_and_mouse(Hand& hand) {
     hand.frames(60);
     hand.check(!hand.exists("//$FOCUSED/##query"), "and it is gone");
   });
-  const auto names = [&](const std::string& query) {
-    Requests requests;
-    const PanelInput input = hand.stage.panel_input();
-    const KeyTarget target{hand.session(), *hand.stage.state, requests, input.answer.result.get(), input};
-    return found(query, commands(target), target, 12);
-  };
-  const std::vector<Command> list = names("theme:");
+  const std::vector<Command> list = names_found(hand, "theme:");
   const auto light = std::ranges::find(list, "theme: light", &Command::name);
   if (!hand.check(light != list.end(), "the list has the light theme")) return;
   hand.changes(
@@ -145,6 +148,80 @@ void ranking(Hand& hand) {
   hand.check(fitness("THEME", command("theme: light")) > 0, "in any case of letters");
 }
 
+Command first_found(Hand& hand, const std::string& query) {
+  const std::vector<Command> list = names_found(hand, query);
+  return list.empty() ? Command{} : list.front();
+}
+
+/// Workspaces, lessons and their steps, plans and figures are found by a few letters, and opened.
+void everything(Hand& hand) {
+  hand.check(!hand.stage.panel_input().learn.lessons, "no lesson was read yet");
+  hand.key(palette_key);
+  hand.frames(3);
+  hand.key(ImGuiKey_Escape);
+  hand.frames(2);
+  const auto lessons = hand.stage.panel_input().learn.lessons;
+  if (!hand.check(lessons && lessons->size() > 10, "the palette has them read")) return;
+  const Lesson &fifth = (*lessons)[4], &last = lessons->back();
+  struct Asked {
+    const char *query, *name;
+    std::function<void(Session&)> mutate;
+  };
+  const auto open = [](Session& s, const Lesson& lesson, int step) {
+    s.view.workspace = Workspace::learn;
+    s.lesson.name = lesson.name, s.lesson.step = step;
+  };
+  const std::string of_step = "lesson 5, step 2: " + fifth.steps[1].title,
+                    of_last = "lesson " + std::to_string(lessons->size());
+  const Asked asked[] = {
+      {"sweep workspace", "workspace: Sweep", [](Session& s) { s.view.workspace = Workspace::sweep; }},
+      {"wrksp train", "workspace: Train", [](Session& s) { s.view.workspace = Workspace::train; }},
+      {"workspace: explore", "workspace: Explore", [](Session& s) { s.view.workspace = Workspace::explore; }},
+      {"which tile size", "sweep: Which tile size?",
+       [](Session& s) { s.view.workspace = Workspace::sweep, s.sweep = plan_of(ready_plans()[0], s.sweep); }},
+      {"workspace: explore", "workspace: Explore", [](Session& s) { s.view.workspace = Workspace::explore; }},
+  };
+  for (const Asked& x : asked) {
+    hand.check(first_found(hand, x.query).name == x.name, std::string(x.query) + " finds " + first_found(hand, x.query).name);
+    hand.changes(x.query, [&] { ask(hand, x.query); }, x.mutate);
+  }
+  hand.check(first_found(hand, "lesson 5").name == "lesson 5: " + fifth.title, first_found(hand, "lesson 5").name);
+  const std::vector<Command> list = names_found(hand, "lesson");
+  for (std::size_t i = 0; i < 12; ++i)
+    hand.check(list.size() == 12 && list[i].name.starts_with("lesson " + std::to_string(i + 1) + ": "), "in their order");
+  hand.check(first_found(hand, of_step).name == of_step, first_found(hand, of_step).name);
+  const auto seen = [](Session& s, const Lesson& lesson, int steps) { s.lesson.progress.push_back({lesson.name, steps}); };
+  hand.changes("a lesson", [&] { ask(hand, "lesson 5"); }, [&](Session& s) { open(s, fifth, 0), seen(s, fifth, 1); });
+  hand.changes(
+      "a step", [&] { ask(hand, of_step); }, [&](Session& s) { open(s, fifth, 1), s.lesson.progress[0].steps_seen = 2; });
+  hand.changes("the last", [&] { ask(hand, of_last); }, [&](Session& s) { open(s, last, 0), seen(s, last, 1); });
+}
+
+/// "your kernel" opens the field for its path, wherever one is.
+void your_kernel(Hand& hand) {
+  for (const char* query : {"your kernel", "rounded or wrong", "kernel output"})
+    hand.check(first_found(hand, query).name == "your kernel: open its output …", first_found(hand, query).name);
+  hand.view().workspace = Workspace::sweep;
+  hand.frames(2);
+  hand.changes(
+      "it is asked for in Explore", [&] { ask(hand, "your kernel"); },
+      [](Session& s) { s.view.workspace = Workspace::explore; });
+  hand.check(hand.exists("//$FOCUSED/##kernel path"), "its path can be typed");
+  hand.key(ImGuiKey_Escape);
+  hand.frames(2);
+  hand.leaves("Q, K, V", [&] { ask(hand, "open Q, K, V"); });
+  hand.check(hand.exists("//$FOCUSED/##path"), "so can theirs");
+  hand.key(ImGuiKey_Escape);
+  hand.stage.resize(1000, 700);  // the statistics are a tab over the controls
+  hand.frames(4);
+  ImGui::SetWindowFocus("Statistics");
+  hand.frames(4);
+  hand.leaves("behind a tab", [&] { ask(hand, "your kernel"); });
+  hand.frames(3);
+  hand.check(hand.exists("//$FOCUSED/##kernel path"), "it comes to the front");
+  hand.key(ImGuiKey_Escape);
+}
+
 /// The table of keys in the commands' README, line by line.
 void readme(Hand& hand) {
   std::ifstream file("ui/commands/README.md");
@@ -165,6 +242,8 @@ constexpr std::array cases{
     Case{"palette", "what cannot be", what_cannot_be},
     Case{"palette", "completeness", completeness},
     Case{"palette", "ranking", ranking},
+    Case{"palette", "everything", everything},
+    Case{"palette", "your kernel found", your_kernel},
     Case{"keys", "readme", readme},
 };
 
