@@ -4,6 +4,7 @@
 
 #include "imgui.h"
 #include "ui/commands/bars.h"
+#include "ui/commands/gallery.h"
 #include "ui/commands/keys.h"
 #include "ui/commands/panel_focus.h"
 #include "ui/commands/session_menu.h"
@@ -74,6 +75,7 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   }
   draw_panel_focus(colours);
   draw_palette(session, input, state, colours, requests);
+  draw_gallery(session, input, state, colours, requests);
   draw_help(state.show_help, colours);
   draw_remarks(input, colours, requests);
   return requests;

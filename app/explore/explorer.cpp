@@ -82,6 +82,7 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
       kept_heads_(std::make_shared<KeptHeads>(default_point_cache())),
       heads_(published, kept_heads_),
       kv_(published, kept_heads_),
+      gallery_(published),
       lessons_(published) {
   choices_.example_file = start.example_file;
   choices_.devices = device_entries(cpu_);
@@ -120,6 +121,7 @@ PanelInput Explorer::panel_input() const {
   input.side = side_.input();
   input.side.heads = heads_.view();
   input.side.kv = kv_.view();
+  input.side.gallery = gallery_.view();
   input.choices = choices_;
   input.messages = messages_;
   for (std::string* const sentence : {&input.messages.error, &input.messages.notice}) *sentence = printable(*sentence);
@@ -173,6 +175,7 @@ void Explorer::ask_beside(const Requests& requests, const Session& session) {
   if (session.view.workspace == Workspace::learn) lessons_.ask(requests.lesson);
   if (requests.list_lessons) open_lessons_ = lessons_.lessons();
   ask_heads(requests.side, session.experiment);
+  if (!requests.side.gallery.empty()) gallery_.ask(requests.side.gallery);
 }
 
 /// One table of heads at a time: each takes all threads.
@@ -201,6 +204,7 @@ std::string Explorer::take_heads() {
   try {
     heads_.update();
     kv_.update();
+    gallery_.update();
     return "";
   } catch (const std::bad_alloc&) {
     return "There is not enough memory for all heads.";

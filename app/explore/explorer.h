@@ -11,6 +11,7 @@
 #include "app/explore/app.h"
 #include "app/explore/file_reader.h"
 #include "app/explore/file_watch.h"
+#include "app/explore/gallery_desk.h"
 #include "app/explore/heads_desk.h"
 #include "app/explore/input_loader.h"
 #include "app/explore/lessons.h"
@@ -125,6 +126,7 @@ class Explorer {
   std::shared_ptr<KeptHeads> kept_heads_;
   HeadsDesk<HeadRow> heads_;
   HeadsDesk<KvRow> kv_;
+  GalleryDesk gallery_;
   LessonDesk lessons_;
 };
 

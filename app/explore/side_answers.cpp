@@ -107,7 +107,8 @@ SideInput SideAnswers::input() const {
           .slip_output = slip_output_.answer() ? slip_output_.answer()->answer : nullptr,
           .b_as_a = b_as_a_.answer(),
           .heads = {},
-          .kv = {}};
+          .kv = {},
+          .gallery = {}};
 }
 
 }  // namespace attoscope

@@ -34,6 +34,7 @@ std::span<const Case> schedule_cases();     ///< a under other ways to cut the k
 std::span<const Case> session_cases();      ///< undo, clipboard, presets, answers in two parts
 std::span<const Case> pin_cases();          ///< experiments that were kept
 std::span<const Case> palette_cases();      ///< commands found by typing, and the keys of ui/commands/README.md
+std::span<const Case> gallery_cases();      ///< what is shipped, with small pictures
 std::span<const Case> export_cases();       ///< plots as pixels, figures and fields; the papers' figures
 std::span<const Case> comfort_cases();      ///< layout, themes, progress, saved pictures, strange files
 std::span<const Case> sweep_cases();        ///< the Sweep workspace

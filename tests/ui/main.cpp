@@ -83,6 +83,7 @@ std::vector<Group> all_groups() {
           {"session_cases", session_cases()},
           {"pin_cases", pin_cases()},
           {"palette_cases", palette_cases()},
+          {"gallery_cases", gallery_cases()},
           {"export_cases", export_cases()},
           {"comfort_cases", comfort_cases()},
           {"sweep_cases", sweep_cases()},

@@ -109,6 +109,8 @@ constexpr std::array table{
         false, KeyScope::explore},
     Key{"G", "tile grid over the picture", ImGuiKey_G,
         [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
+    Key{"Shift+G", "gallery of experiments, kernels and policies, with pictures", ImGuiMod_Shift | ImGuiKey_G,
+        [](KeyTarget& t) { t.state.gallery.asked = true; }},
     Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }, false, KeyScope::explore},
     Key{"M", "next kind of picture: output, rescale map, scores, heads", ImGuiKey_M,
         [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},

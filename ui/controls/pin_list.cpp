@@ -11,11 +11,10 @@
 #include "imgui_stdlib.h"
 #include "ui/controls/pins.h"
 #include "ui/frame/panel_input.h"
-#include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
+#include "ui/picture/thumbnail.h"
 #include "ui/session/settings.h"
-#include "ui/widgets/colours.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -24,31 +23,6 @@ namespace attoscope {
 namespace {
 
 constexpr float entry_height = 64, picture_scale = 2;
-
-using Shades = std::array<Colour, 256>;  ///< of the pixels -128 .. 127
-
-Shades shades(Theme theme) {
-  Shades all;
-  const Colouring rule{.diverging = true, .log = false, .range = 1, .knee = 1, .theme = theme};
-  all[0] = colour(std::nanf(""), rule);
-  for (int i = 1; i < 256; ++i) all[static_cast<std::size_t>(i)] = colour(static_cast<float>(i - 128) / 127, rule);
-  return all;
-}
-
-void draw_thumbnail(ImVec2 at, const Pin& pin, const Shades& shade, const Palette& colours) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float side = px(picture_scale);
-  if (pin.thumbnail.size() != pin_width * pin_height) {
-    list->AddRectFilled(at, {at.x + pin_width * side, at.y + pin_height * side}, colours.raised);
-    return;
-  }
-  for (int y = 0; y < pin_height; ++y)
-    for (int x = 0; x < pin_width; ++x) {
-      const ImVec2 from{at.x + static_cast<float>(x) * side, at.y + static_cast<float>(y) * side};
-      const std::size_t i = static_cast<std::size_t>(y * pin_width + x);
-      list->AddRectFilled(from, {from.x + side, from.y + side}, shade[static_cast<std::size_t>(pin.thumbnail[i] + 128)]);
-    }
-}
 
 std::string error_text(double error) { return error < 0 ? "NaN, inf" : scientific(error); }
 std::string ratio_text(double a, double b) { return times(a < 0 || b < 0 ? std::nan("") : a / b); }
@@ -124,7 +98,7 @@ void drag_and_drop(int i, const Pin& pin, ListRequest& request) {
   ImGui::EndDragDropTarget();
 }
 
-void draw_entry(int i, Pin& pin, bool current, PinState& state, const Shades& shade, const Palette& colours,
+void draw_entry(int i, Pin& pin, bool current, PinState& state, const ThumbnailShades& shade, const Palette& colours,
                 ListRequest& request) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, height = px(entry_height), picture = px(pin_width * picture_scale);
@@ -135,7 +109,7 @@ void draw_entry(int i, Pin& pin, bool current, PinState& state, const Shades& sh
   drag_and_drop(i, pin, request);
   if (current) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + px(3), at.y + height}, colours.accent);
   const ImVec2 text{at.x + picture + px(18), at.y + px(7)};
-  draw_thumbnail({at.x + px(8), at.y + px(8)}, pin, shade, colours);
+  draw_thumbnail({at.x + px(8), at.y + px(8)}, picture_scale, pin.thumbnail, shade, colours);
   draw_summary(text, at.x + width - text.x, pin, current, state.renamed != i, colours);
   if (state.renamed == i) edit_name(text, at.x + width - text.x - px(32), pin.name, state);
   ImGui::SetCursorScreenPos({at.x + width - px(32), at.y + px(6)});
@@ -226,7 +200,7 @@ void draw_pins(Session& session, const PanelInput& input, UiState& state, const 
   const bool both = marks.first >= 0 && marks.second >= 0;
   const float below = both ? std::min(px(300), ImGui::GetContentRegionAvail().y / 2) : 0;
   ListRequest request;
-  const Shades shade = shades(session.view.theme);
+  const ThumbnailShades shade = thumbnail_shades(session.view.theme);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::BeginChild("list", {0, ImGui::GetContentRegionAvail().y - below}, ImGuiChildFlags_NavFlattened);
   if (count == 0)

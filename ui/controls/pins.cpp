@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/deviation/fields.h"
-#include "ui/picture/heatmap_view.h"
+#include "ui/picture/thumbnail.h"
 #include "ui/session/settings.h"
-#include "ui/widgets/colours.h"
 #include "ui/widgets/stale.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
@@ -15,24 +13,7 @@ namespace attoscope {
 
 namespace {
 
-constexpr std::int8_t not_finite = -128;
-
 double or_not_finite(double error) { return std::isfinite(error) ? error : -1; }
-
-/// Each pixel the place on the map of the largest |value| under it, as the heat map shows it at first.
-std::vector<std::int8_t> thumbnail_of(const Result& result) {
-  const std::vector<float> values = field_values(result, Field::a_error);
-  float largest = 0;
-  for (const float v : values)
-    if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
-  const int rows = result.golden->rows, cols = result.golden->cols;
-  const CellRect all{0, 0, static_cast<double>(rows), static_cast<double>(cols)};
-  const Colouring rule{.range = largest, .knee = largest * 1e-3f};
-  std::vector<std::int8_t> pixels;
-  for (const float v : sampled(values, rows, cols, all, pin_width, pin_height, PixelImage::nothing))
-    pixels.push_back(std::isfinite(v) ? static_cast<std::int8_t>(std::lround(254 * bar_position(v, rule) - 127)) : not_finite);
-  return pixels;
-}
 
 std::string name_of(const Experiment& e) {
   const NearestPolicy policy = nearest_policy(e.a.precision, e.a.algorithm);

@@ -47,6 +47,12 @@ void presets_button(Session& session, const PanelInput& input, UiState& state, c
   if (!ImGui::BeginPopup("presets")) return;
   const float width = std::min(px(520), view->Size.x - px(60));
   const ProbeEntry* current = asked_probe(session, input);
+  if (push_button("all with pictures …###gallery", colours, false, {width, 0})) {
+    state.gallery.asked = true;
+    ImGui::CloseCurrentPopup();
+  }
+  explain(
+      "The gallery: these experiments, whole kernels and policies, each with a small picture, found by typing. Key Shift+G.");
   for (std::size_t i = 0; any && i < input.choices.probes->size(); ++i) {
     const ProbeEntry& probe = (*input.choices.probes)[i];
     if (titled_entry(probe.name, probe.title, probe.sentence, &probe == current, width, colours))

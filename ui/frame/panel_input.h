@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ui/frame/entries.h"
+#include "ui/frame/gallery_answer.h"
 #include "ui/frame/heads_answer.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/train_answer.h"
@@ -68,6 +69,7 @@ struct SideInput {
   std::shared_ptr<const Result> b_as_a;  ///< the answer with a and b exchanged, where a is loaded: it has b's recurrence
   HeadsView heads;                       ///< of the input's file, as far as they are found
   KvView kv;                             ///< the same heads with K and V in fewer bits
+  GalleryView gallery;
 };
 
 /// What the controls offer.

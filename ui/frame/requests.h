@@ -8,6 +8,7 @@
 
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/scores.h"
+#include "ui/frame/gallery_answer.h"
 #include "ui/frame/lesson.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/train_answer.h"
@@ -44,6 +45,7 @@ struct SideRequests {
   bool b_as_a = false;                    ///< `SideInput::b_as_a`
   bool heads = false;                     ///< `SideInput::heads`
   bool kv = false;                        ///< `SideInput::kv`
+  std::vector<GalleryQuestion> gallery;   ///< `SideInput::gallery` of all of these
   bool stop_heads = false;                ///< none of those that are on their way; those that are found stay
 };
 

@@ -204,6 +204,21 @@ struct PaletteState {
   std::string complaint;  ///< why the last command could not be done
 };
 
+/// An experiment, a kernel or a policy of the gallery.
+struct GalleryEntry {
+  enum class Kind : std::uint8_t { experiment, kernel, policy } kind = Kind::experiment;
+  std::string name, title, sentence;
+  GalleryQuestion question;  ///< of its small picture
+};
+
+/// The gallery while it is open.
+struct GalleryState {
+  bool asked = false;  ///< to be opened in this frame
+  std::string query;
+  int kind = 0;  ///< 0: all; else one more than the kind that is shown
+  std::vector<GalleryEntry> entries;
+};
+
 /// The list of pins.
 struct PinState {
   bool shown = false;           ///< in the frame before
@@ -261,6 +276,7 @@ struct UiState {
   History history;
   Docked docked;
   PaletteState palette;
+  GalleryState gallery;
   PinState pins;
   SessionMenuState session_menu;
   std::shared_ptr<SweepState> sweep;       ///< of the Sweep workspace; null until it is drawn

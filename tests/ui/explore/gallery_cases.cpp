@@ -1,0 +1,205 @@
+// The gallery: what it shows, how it is found, what a click makes of the session, and pictures that come by themselves.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "imgui_internal.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/presets.h"
+#include "tests/ui/cases.h"
+#include "ui/commands/gallery.h"
+#include "ui/frame/probe_entry.h"
+#include "ui/picture/thumbnail.h"
+
+namespace attoscope::testing {
+namespace {
+
+void open_gallery(Hand& hand) {
+  hand.key(ImGuiMod_Shift | ImGuiKey_G);
+  hand.frames(3);
+}
+
+/// A card of the gallery, which is open.
+std::string card(const std::string& name) {
+  return std::string("//") + ImGui::GetCurrentContext()->NavWindow->RootWindow->Name + "/**/##card " + name;
+}
+
+bool is_open(Hand& hand) { return hand.exists("//$FOCUSED/##gallery query"); }
+
+/// What is known of a card.
+const GalleryPicture* picture_of(const std::vector<GalleryPicture>& all, const std::string& key) {
+  const auto found = std::ranges::find(all, key, &GalleryPicture::key);
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// By its key, the list of presets and the palette; Esc closes it.
+void opened(Hand& hand) {
+  const auto closes = [&](const std::string& how) {
+    hand.check(is_open(hand), how + " opens it");
+    hand.leaves("Esc closes it", [&] { hand.key(ImGuiKey_Escape); });
+    hand.frames(2);
+    hand.check(!is_open(hand) && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup), "it is closed after " + how);
+  };
+  hand.leaves("its key", [&] { open_gallery(hand); });
+  closes("its key");
+  hand.leaves("the list of presets", [&] {
+    hand.click(top_bar + "###presets");
+    hand.frames(2);
+    hand.click("//$FOCUSED/###gallery");
+    hand.frames(3);
+  });
+  closes("the list of presets");
+  hand.leaves("the palette", [&] {
+    hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
+    hand.frames(2);
+    hand.enter("gallery");
+    hand.frames(3);
+  });
+  closes("the palette");
+}
+
+/// Everything that is shipped is there, with its sentence.
+void complete(Hand& hand) {
+  const PanelInput input = hand.stage.panel_input();
+  const std::vector<GalleryEntry> entries = gallery_entries(input);
+  const auto has = [&](GalleryEntry::Kind kind, std::string_view name) {
+    return std::ranges::any_of(
+        entries, [&](const GalleryEntry& e) { return e.kind == kind && e.name == name && e.sentence.size() > 10; });
+  };
+  for (const ProbeEntry& p : *input.choices.probes) hand.check(has(GalleryEntry::Kind::experiment, p.name), p.name);
+  for (const KernelPreset& k : kernel_presets()) hand.check(has(GalleryEntry::Kind::kernel, k.name), std::string(k.name));
+  for (const char* p : {"hw", "tile", "eager", "all_tile", "all_direct"}) hand.check(has(GalleryEntry::Kind::policy, p), p);
+  for (const GalleryEntry& x : entries)
+    hand.check(std::ranges::count(entries, x.question.key, [](const GalleryEntry& e) { return e.question.key; }) == 1, x.name);
+}
+
+void searched(Hand& hand) {
+  GalleryState state;
+  state.entries = gallery_entries(hand.stage.panel_input());
+  const auto first = [&](const std::string& query) {
+    state.query = query;
+    const std::vector<const GalleryEntry*> found = found_entries(state);
+    return found.empty() ? std::string() : found.front()->name;
+  };
+  hand.check(found_entries(state).size() == state.entries.size(), "all where nothing is typed");
+  hand.check(first("tied maxima") == "tied_maxima", first("tied maxima"));
+  hand.check(first("stale max") == "fp8_stale_max", first("stale max"));
+  hand.check(first("sage2") == "sage2", first("sage2"));
+  hand.check(first("zzqqxx").empty() && first("tied zzqqxx").empty(), "what is not there is not found");
+  state.query.clear();
+  for (int kind = 1; kind <= 3; ++kind) {
+    state.kind = kind;
+    const std::vector<const GalleryEntry*> found = found_entries(state);
+    hand.check(!found.empty() &&
+                   std::ranges::all_of(found, [&](const GalleryEntry* e) { return static_cast<int>(e->kind) == kind - 1; }),
+               "of one kind");
+  }
+}
+
+/// A click asks the experiment, or changes method a; undo takes it back.
+void applied(Hand& hand) {
+  const auto choose = [&](const std::string& query, const std::string& name) {
+    open_gallery(hand);
+    hand.type_only(query);
+    hand.frames(2);
+    hand.click(card(name));
+    hand.frames(2);
+    hand.check(!is_open(hand), "it closes");
+  };
+  const Session before = hand.session();
+  const std::vector<ProbeEntry>& probes = *hand.stage.panel_input().choices.probes;
+  const ProbeEntry& probe = *std::ranges::find(probes, "masked_tiles", &ProbeEntry::name);
+  hand.view().zoom = {2, 2, 8, 8};
+  hand.frames(2);
+  hand.changes(
+      "an experiment", [&] { choose("masked", "masked_tiles"); },
+      [&](Session& s) { s.experiment = probe.experiment, s.view.zoom = {}; });
+  hand.changes(
+      "undo", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); },
+      [&](Session& s) { s.experiment = before.experiment, s.view.zoom = {2, 2, 8, 8}; });
+  hand.changes(
+      "a policy", [&] { choose("eager", "eager"); }, [](Session& s) { s.experiment.a.precision = policy("eager").precision; });
+  hand.view().workspace = Workspace::sweep;
+  hand.frames(2);
+  hand.changes(
+      "a kernel, by Enter",
+      [&] {
+        open_gallery(hand);
+        hand.enter("fa3_fp8");
+        hand.frames(2);
+      },
+      [&](Session& s) {
+        s.view.workspace = Workspace::explore;
+        s.experiment = with_kernel(s.experiment, kernel_preset("fa3_fp8"));
+      });
+}
+
+/// The pictures are found while the window goes on, are those of their experiments, and are kept.
+void pictures(Hand& hand) {
+  open_gallery(hand);
+  const std::size_t all = gallery_entries(hand.stage.panel_input()).size();
+  const auto known = [&] {
+    const auto& found = hand.stage.panel_input().side.gallery.pictures;
+    return found ? found->size() : 0;
+  };
+  for (int i = 0; i < 60000 && known() < all; ++i) hand.frames(1);
+  if (!hand.check(known() == all, "every picture is there")) return;
+  const auto found = hand.stage.panel_input().side.gallery.pictures;
+  for (const GalleryPicture& p : *found)
+    hand.check(p.problem.empty() && p.thumbnail.size() == pin_width * pin_height, p.key + ": " + p.problem);
+  Experiment e = default_experiment();
+  e.a.precision = policy("tile").precision;
+  e.problem.rows = 128;
+  const Result r = compute(e);
+  const GalleryPicture* const tile = picture_of(*found, "2 tile");
+  hand.check(tile != nullptr && tile->thumbnail == thumbnail_of(r) && tile->a_mean == r.a_error.mean_abs, "they are its own");
+  const auto shot = [&] {
+    hand.frames(2);
+    return hand.picture().rgb;
+  };
+  const auto drawn = shot();
+  hand.type_only("tied");
+  hand.check(shot() != drawn, "fewer cards are drawn");
+  hand.key(ImGuiKey_Escape);
+  hand.frames(3);
+  open_gallery(hand);
+  hand.check(hand.stage.panel_input().side.gallery.pictures == found, "they are kept");
+  hand.key(ImGuiKey_Escape);
+}
+
+/// It fits every window; what fails is said on its card.
+void sizes(Hand& hand) {
+  for (const auto& [width, height, scale] :
+       {std::tuple{640, 400, 1.0}, std::tuple{1280, 800, 2.0}, std::tuple{1920, 1080, 1.0}}) {
+    hand.stage.resize(width, height);
+    hand.view().ui_scale = scale;
+    hand.frames(3);
+    open_gallery(hand);
+    const ImVec2 low = hand.place("//$FOCUSED/##gallery query", 0, 0);
+    hand.check(is_open(hand) && low.x >= 0 && low.y >= 0 && low.x < static_cast<float>(width), "it is on screen");
+    hand.stage.told = hand.stage.panel_input();
+    auto broken = std::make_shared<std::vector<GalleryPicture>>();
+    for (const GalleryEntry& e : hand.stage.state->gallery.entries)
+      broken->push_back({.key = e.question.key, .a_mean = NAN, .b_mean = 0, .problem = std::string(300, 'x')});
+    hand.stage.told->side.gallery = {broken, false};
+    hand.frames(2);
+    hand.picture();
+    hand.stage.told.reset();
+    hand.key(ImGuiKey_Escape);
+    hand.frames(2);
+  }
+}
+
+constexpr std::array cases{
+    Case{"gallery", "gallery opened", opened},     Case{"gallery", "gallery complete", complete},
+    Case{"gallery", "gallery searched", searched}, Case{"gallery", "gallery applied", applied},
+    Case{"gallery", "gallery pictures", pictures}, Case{"gallery", "gallery sizes", sizes},
+};
+
+}  // namespace
+
+std::span<const Case> gallery_cases() { return cases; }
+
+}  // namespace attoscope::testing

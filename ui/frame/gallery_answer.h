@@ -1,0 +1,34 @@
+/// Small pictures of experiments, for the gallery.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/experiment/experiment.h"
+
+namespace attoscope {
+
+/// An experiment whose small picture is wanted.
+struct GalleryQuestion {
+  std::string key;  ///< what the answer is called by
+  Experiment experiment;
+
+  friend bool operator==(const GalleryQuestion&, const GalleryQuestion&) = default;
+};
+
+/// What it gave.
+struct GalleryPicture {
+  std::string key;
+  double a_mean = 0, b_mean = 0;         ///< mean |error| against golden; may be NaN
+  std::vector<std::int8_t> thumbnail{};  ///< as `Pin::thumbnail`
+  std::string problem{};                 ///< one sentence why there is none, or empty
+};
+
+struct GalleryView {
+  std::shared_ptr<const std::vector<GalleryPicture>> pictures;  ///< found so far, in any order; null: none
+  bool computing = false;
+};
+
+}  // namespace attoscope
