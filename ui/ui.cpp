@@ -71,7 +71,7 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   draw_workspace(session, input, state, colours, requests);
   if (!is_presenting(session)) {
     draw_top_bar(session, input, state, colours, requests);
-    draw_status_bar(input, colours, requests);
+    draw_status_bar(session, input, colours, requests);
   }
   draw_panel_focus(colours);
   draw_palette(session, input, state, colours, requests);

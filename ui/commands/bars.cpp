@@ -17,7 +17,11 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
+#include "ui/learn/lesson_steps.h"
 #include "ui/picture/heatmap_view.h"
+#include "ui/sweep/words.h"
+#include "ui/train/series.h"
+#include "ui/train/words.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/stale.h"
 #include "ui/widgets/widgets.h"
@@ -213,18 +217,69 @@ class StatusItems {
 };
 
 /// What the answer holds, how long it took, and its digest.
-void answer_items(const Result& r, StatusItems& items, const Palette& colours) {
-  items.add(Face::mono_small, is_first_answer(r) ? colours.accent : colours.secondary, rows_text(r), px(140),
-            "Query rows in the picture and in the statistics.");
-  items.add(Face::mono_small, colours.secondary, fmt::format("update {:6.1f} ms", r.timing.total), px(120),
-            "Time of the last answer: inputs, golden value, a, b, deviations, trace.");
-  items.add(Face::mono_small, colours.secondary, "digest a " + hex16(r.digests.a), px(180),
-            "Hash of the bits of a's output: the same on every machine for the same experiment.");
+std::vector<StatusNumber> answer_numbers(const PanelInput& input) {
+  if (!input.answer.result) return {};
+  const Result& r = *input.answer.result;
+  return {{rows_text(r), 140, "Query rows in the picture and in the statistics.", is_first_answer(r)},
+          {fmt::format("update {:6.1f} ms", r.timing.total), 120,
+           "Time of the last answer: inputs, golden value, a, b, deviations, trace."},
+          {"digest a " + hex16(r.digests.a), 180,
+           "Hash of the bits of a's output: the same on every machine for the same experiment."}};
+}
+
+std::vector<StatusNumber> sweep_numbers(const SweepView& sweep) {
+  if (sweep.progress.points == 0) return {};
+  std::vector<StatusNumber> numbers{{progress_text(sweep.progress), 260, "Finished points of the sweep, of all in its plan."}};
+  if (sweep.table) numbers.push_back({sweep.table->measure, 140, "What the sweep measures."});
+  if (sweep.progress.failed > 0)
+    numbers.push_back({fmt::format("{} failed", sweep.progress.failed), 80, "Points that could not be computed.", true});
+  return numbers;
+}
+
+std::vector<StatusNumber> train_numbers(const TrainView& train) {
+  std::vector<StatusNumber> numbers{{progress_words(train.progress), 260, "Steps of the training, and how many a second."}};
+  if (!train.record) return numbers;
+  numbers.push_back({fmt::format("{} models, {} tensors", train.record->runs.size(), train.record->parameters.tensors.size()),
+                     160, "What is trained side by side."});
+  if (train.progress.seconds_left >= 0 && train.progress.state == TrainProgress::State::running)
+    numbers.push_back({time_left(train.progress.seconds_left), 110, "Until the last step."});
+  return numbers;
+}
+
+std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInput& learn) {
+  const LessonPlace open = place_of(session.lesson, learn.lessons.get());
+  if (open.lesson == nullptr) return {};
+  int read = 0;
+  for (const Lesson& lesson : *learn.lessons)
+    read += steps_seen(session.lesson, lesson) >= static_cast<int>(lesson.steps.size());
+  return {{fmt::format("lesson {} of {}", open.index + 1, learn.lessons->size()), 120, "The lesson that is open."},
+          {fmt::format("step {} of {}", open.step + 1, open.lesson->steps.size()), 110, "Its step on this page."},
+          {fmt::format("{} lessons read", read), 110, "Lessons of which every step was on screen."}};
+}
+
+/// What computed the numbers of the workspace on show.
+const std::string& shown_device(const Session& session, const PanelInput& input) {
+  const bool trains = session.view.workspace == Workspace::train && input.train.record;
+  return trains ? input.train.record->device : input.answer.device;
 }
 
 }  // namespace
 
-void draw_status_bar(const PanelInput& input, const Palette& colours, Requests& requests) {
+std::vector<StatusNumber> status_numbers(const Session& session, const PanelInput& input) {
+  switch (session.view.workspace) {
+    case Workspace::explore:
+      return answer_numbers(input);
+    case Workspace::sweep:
+      return sweep_numbers(input.sweep);
+    case Workspace::train:
+      return train_numbers(input.train);
+    case Workspace::learn:
+      return lesson_numbers(session, input.learn);
+  }
+  return {};
+}
+
+void draw_status_bar(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
   const ImGuiViewport* view = ImGui::GetMainViewport();
   const float height = px(26);
   if (begin_bar("Status bar", view->Pos.y + view->Size.y - height, height)) {
@@ -232,13 +287,17 @@ void draw_status_bar(const PanelInput& input, const Palette& colours, Requests& 
     ImGui::GetWindowDrawList()->AddLine(at, {at.x + view->Size.x, at.y}, colours.line);
     StatusItems items(height);
     const std::string choice = input.answer.result ? input.answer.result->choice : "";
-    items.add(Face::small, colours.secondary, input.answer.device, 0, choice.empty() ? "What computes." : choice.c_str());
+    items.add(Face::small, colours.secondary, shown_device(session, input), 0,
+              choice.empty() ? "What computes." : choice.c_str());
     const bool slow = input.answer.computing && input.answer.computing_seconds > shown_after;
     const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
     // A message that would be cut takes the place of what is said about the answer.
-    const float numbers = px(140 + 120 + 180 + 3 * 22);
-    if (input.answer.result && items.x() + numbers + text_width(Face::small, input.messages.error) < right)
-      answer_items(*input.answer.result, items, colours);
+    const std::vector<StatusNumber> numbers = status_numbers(session, input);
+    float width = 0;
+    for (const StatusNumber& n : numbers) width += std::max(px(n.width), text_width(Face::mono_small, n.text)) + px(22);
+    if (items.x() + width + text_width(Face::small, input.messages.error) < right)
+      for (const StatusNumber& n : numbers)
+        items.add(Face::mono_small, n.lit ? colours.accent : colours.secondary, n.text, px(n.width), n.what.c_str());
     const std::string& sentence = input.messages.error.empty() ? input.messages.notice : input.messages.error;
     const std::string hint = "drop a .safetensors or .npy file anywhere";
     const float hint_left = right - text_width(Face::small, hint);

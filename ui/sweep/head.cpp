@@ -48,16 +48,6 @@ void draw_buttons(const SweepScene& s) {
   explain("Stops the sweep. Finished points are kept. Key Esc.");
 }
 
-/// "   12 of 21 points, 3.4 s left".
-std::string progress_text(const SweepProgress& p) {
-  const std::string all = std::to_string(p.points);
-  std::string text = fmt::format("{:{}} of {} points", p.done, static_cast<int>(all.size()), all);
-  if (p.waits) return text + ", waits for Explore";
-  if (p.state == State::running && p.seconds_left >= 0) text += ", " + time_left(p.seconds_left);
-  if (p.state == State::paused) text += ", paused";
-  return text;
-}
-
 void draw_bar(const SweepScene& s, ImVec2 at, float width) {
   const SweepProgress& p = s.sweep().progress;
   if (p.points == 0) return;

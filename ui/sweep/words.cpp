@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/experiment/text.h"
+#include "ui/widgets/progress.h"
 #include "ui/words/numbers.h"
 #include "ui/words/sentences.h"
 
@@ -109,6 +110,15 @@ std::string input_text(const Input& input) {
 }
 
 }  // namespace
+
+std::string progress_text(const SweepProgress& p) {
+  const std::string all = std::to_string(p.points);
+  std::string text = fmt::format("{:{}} of {} points", p.done, static_cast<int>(all.size()), all);
+  if (p.waits) return text + ", waits for Explore";
+  if (p.state == SweepProgress::State::running && p.seconds_left >= 0) text += ", " + time_left(p.seconds_left);
+  if (p.state == SweepProgress::State::paused) text += ", paused";
+  return text;
+}
 
 std::string place_text(const SweepTable& t, const SweepPlace& place) {
   std::string text;

@@ -16,6 +16,9 @@ struct SweepWords {
 };
 SweepWords sweep_words(const SweepView& sweep, const SweepPlan& plan, const SweepExtremes& extremes);
 
+/// "   12 of 21 points, 3.4 s left".
+std::string progress_text(const SweepProgress& progress);
+
 /// "block_k 64, format bf16".
 std::string place_text(const SweepTable& table, const SweepPlace& place);
 

@@ -10,6 +10,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "tests/ui/cases.h"
+#include "ui/commands/bars.h"
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/panels.h"
 #include "ui/recurrence/recurrence.h"
@@ -494,6 +495,37 @@ void theme_and_scale(Hand& hand) {
   hand.check(hand.view().ui_scale == 0.75, "no smaller than three quarters");
 }
 
+/// The status bar tells the numbers of the workspace that is on show.
+void status(Hand& hand) {
+  hand.view().workspace = Workspace::train;
+  hand.stage.told = hand.stage.panel_input();
+  hand.stage.told->train.progress.step = 240, hand.stage.told->train.progress.steps = 400;
+  const auto first = [&] {
+    const std::vector<StatusNumber> numbers = status_numbers(hand.session(), *hand.stage.told);
+    return numbers.empty() ? std::string() : numbers.front().text;
+  };
+  hand.check(first().find("step 240 of 400") != std::string::npos, "Train: " + first());
+  hand.view().workspace = Workspace::sweep;
+  hand.stage.told->sweep.progress.points = 21, hand.stage.told->sweep.progress.done = 12;
+  hand.check(first().find("12 of 21 points") != std::string::npos, "Sweep: " + first());
+  hand.view().workspace = Workspace::explore;
+  hand.check(first().find("96 rows") != std::string::npos, "Explore: " + first());
+  hand.view().workspace = Workspace::learn;
+  hand.check(first().empty(), "Learn without lessons");
+  hand.stage.told.reset();
+  hand.frames(3);
+  hand.stage.told = hand.stage.panel_input();
+  hand.check(first() == "lesson 1 of " + std::to_string(hand.stage.told->learn.lessons->size()), "Learn: " + first());
+  std::vector<std::vector<std::uint8_t>> bars;
+  for (const Workspace w : {Workspace::explore, Workspace::sweep, Workspace::learn}) {
+    hand.view().workspace = w;
+    hand.frames(3);
+    const Picture p = hand.picture();
+    bars.emplace_back(p.rgb.end() - static_cast<std::ptrdiff_t>(p.width) * 3 * 24, p.rgb.end());
+  }
+  hand.check(bars[0] != bars[1] && bars[1] != bars[2] && bars[0] != bars[2], "and it is drawn");
+}
+
 void help(Hand& hand) {
   hand.leaves("help", [&] { hand.click(top_bar + "###help"); });
   hand.check(hand.stage.state->show_help, "the button shows it");
@@ -608,6 +640,7 @@ constexpr std::array cases{
     Case{"strip", "ranges", ranges},
     Case{"strip", "events", events},
     Case{"bars", "theme and scale", theme_and_scale},
+    Case{"bars", "numbers of workspaces", status},
     Case{"bars", "help", help},
     Case{"keys", "all keys", keys},
     Case{"keys", "tiles", tile_keys},
