@@ -67,6 +67,34 @@ void draw_curve(const Series& p, const CurveStyle& style, double floor) {
   ImPlot::PlotLine("##curve", p.x.data(), p.y.data(), count, spec);
 }
 
+/// What was left, thin and pale, from the step on at which it was.
+void draw_ghosts(const CurvePlot& plot, const StepAxis& x, double pixels) {
+  int id = 0;
+  for (const GhostCurve& ghost : plot.ghosts) {
+    if (!is_shown(plot.hidden, ghost.of)) continue;
+    const Points all = ghost.curve->points(x.from, x.to, pixels);
+    Points left;
+    for (std::size_t i = 0; i < all.x.size(); ++i) {
+      if (all.x[i] < ghost.from) continue;
+      left.x.push_back(all.x[i]);
+      left.y.push_back(plot.axis.log && !(all.y[i] > 0) ? std::nan("") : all.y[i]);
+    }
+    ImGui::PushID(id++);
+    if (!left.x.empty())
+      ImPlot::PlotLine("##ghost", left.x.data(), left.y.data(), static_cast<int>(left.x.size()),
+                       stroke(faded(plot.styles[ghost.of].colour, 0.45f), 1.1f));
+    ImGui::PopID();
+  }
+}
+
+/// The order in which curves are drawn: thick ones first, so that none hides another that runs along it.
+std::vector<std::size_t> drawing_order(const std::vector<CurveStyle>& styles) {
+  std::vector<std::size_t> order(styles.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = order.size() - 1 - i;
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return styles[i].weight; });
+  return order;
+}
+
 void vertical(double x, Colour colour, float weight) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const float left = std::floor(ImPlot::PlotToPixels(x, ImPlot::GetPlotLimits().Y.Min).x) + 0.5f;
@@ -88,6 +116,8 @@ void dashed_vertical(double x, Colour colour, const std::string& text) {
 void draw_marks(const TrainScene& s, const CurvePlot& plot) {
   const TrainRecord& r = *s.record();
   for (const Fork& f : r.forks) dashed_vertical(f.step, s.colours.secondary, "fork");
+  for (const TrainBranch& b : s.state.branches.left)
+    if (!b.fork) dashed_vertical(b.from, s.colours.faint, "back");
   for (const RunRecord& run : r.runs)
     if (!run.stopped.empty())
       dashed_vertical(run.steps.empty() ? 0 : run.steps.back().step, s.colours.bad, run.run.name + " stopped");
@@ -217,10 +247,13 @@ void draw_curve_plot(const TrainScene& s, const CurvePlot& plot, const Box& box)
                                  most_vertices / (2 * static_cast<double>(std::max<std::size_t>(1, plot.curves.size()))));
   ImPlot::PushPlotClipRect();
   const FigurePanel panel = plot.panel({x.from, x.to, pixels});
-  for (std::size_t i = plot.curves.size(), shown = panel.series.size(); i-- > 0;) {
+  draw_ghosts(plot, x, pixels);
+  std::vector<std::size_t> places;  // of the curves among those that are shown
+  for (std::size_t i = 0, shown = 0; i < plot.curves.size(); ++i) places.push_back(is_shown(plot.hidden, i) ? shown++ : shown);
+  for (const std::size_t i : drawing_order(plot.styles)) {
     if (!is_shown(plot.hidden, i)) continue;
     ImGui::PushID(static_cast<int>(i));
-    draw_curve(panel.series[--shown], plot.styles[i], plot.axis.from);
+    draw_curve(panel.series[places[i]], plot.styles[i], plot.axis.from);
     ImGui::PopID();
   }
   draw_marks(s, plot);

@@ -71,6 +71,11 @@ void deviation_title(const TrainScene& s, const Box& box) {
          unit >= 0 ? "Divides every curve by '" + unit_name + "' at the same step, which is then 1."
                    : "There is nothing to divide by: the kind 'bands' trains references.");
   beside("log", look.log_y, is_size(look.measure), s, "A logarithmic axis.");
+  ImGui::SameLine(0, px(8));
+  ImGui::BeginDisabled(!(s.state.zoom1 > s.state.zoom0));
+  if (push_button("all steps###all steps", s.colours)) s.state.zoom0 = s.state.zoom1 = 0;
+  ImGui::EndDisabled();
+  explain("Shows all steps. The wheel zooms the plots, a drag moves them; a double click shows all, too.");
   draw_aside(box, s.state.drawing.reference >= 0 ? "of " + unit_name + ", " + tensor_text(r, look) : tensor_text(r, look),
              s.colours);
 }
@@ -127,6 +132,29 @@ void runs_title(const TrainScene& s, const Box& box) {
   }
 }
 
+/// Numbers of branches that were left lie on the axis, too.
+TrainAxis axis_with(const std::vector<GrowingCurve>& curves, const std::vector<GhostCurve>& ghosts, std::uint64_t hidden,
+                    bool log) {
+  std::vector<const GrowingCurve*> all;
+  for (std::size_t i = 0; i < curves.size(); ++i)
+    if (is_shown(hidden, i)) all.push_back(&curves[i]);
+  for (const GhostCurve& g : ghosts)
+    if (is_shown(hidden, g.of)) all.push_back(g.curve);
+  return axis_of(all, log);
+}
+
+/// The curves of the branches, each with that of the present record which `place` names.
+template <class All, class Place>
+std::vector<GhostCurve> ghosts_of(TrainPanelState& state, std::vector<GrowingCurve> TrainDrawing::* curves,
+                                  All TrainRecord::* all, const Place& place) {
+  std::vector<GhostCurve> ghosts;
+  for (TrainBranch& b : state.branches.left)
+    for (std::size_t i = 0; i < (*b.record.*all).size() && i < (b.drawing.*curves).size(); ++i)
+      if (const int of = place(*state.drawing.record, (*b.record.*all)[i]); of >= 0)
+        ghosts.push_back({&(b.drawing.*curves)[i], static_cast<std::size_t>(of), b.from});
+  return ghosts;
+}
+
 /// Title, legend and plot, from the top.
 void draw_parts(const TrainScene& s, const CurvePlot& plot, const Box& box) {
   draw_curve_legend(s, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
@@ -140,12 +168,13 @@ void draw_train_deviation(const TrainScene& s, const Box& box) {
   TrainDrawing& d = s.state.drawing;
   deviation_title(s, box);
   const bool log = s.look().log_y && is_size(s.look().measure);
+  std::vector<GhostCurve> ghosts = ghosts_of(s.state, &TrainDrawing::pairs, &TrainRecord::pairs, place_of_pair);
   CurvePlot plot{"##deviation",
                  d.pairs,
                  {},
                  {},
                  s.look().hidden,
-                 axis_of(d.pairs, s.look().hidden, log),
+                 axis_with(d.pairs, ghosts, s.look().hidden, log),
                  [&](const StepView& view) { return deviation_panel(d, s.look(), view); },
                  "",
                  [&](std::size_t i, int step) { return deviation_at(s, i, step); }};
@@ -153,6 +182,7 @@ void draw_train_deviation(const TrainScene& s, const Box& box) {
     plot.styles.push_back(pair_style(r, p, s.session.view.theme));
     plot.names.push_back(pair_name(r, p));
   }
+  plot.ghosts = std::move(ghosts);
   if (!d.pairs.empty() && !d.pairs[0].empty() && d.pairs[0].largest() == 0 && d.pairs[0].least() == 0)
     plot.nothing = pair_name(r, 0) + " is exactly 0 at every step.";
   draw_parts(s, plot, box);
@@ -164,12 +194,13 @@ void draw_train_runs(const TrainScene& s, const Box& box) {
   const TrainRecord& r = *s.record();
   TrainDrawing& d = s.state.drawing;
   runs_title(s, box);
+  std::vector<GhostCurve> ghosts = ghosts_of(s.state, &TrainDrawing::runs, &TrainRecord::runs, place_of_run);
   CurvePlot plot{"##runs",
                  d.runs,
                  {},
                  {},
                  s.look().hidden_runs,
-                 axis_of(d.runs, s.look().hidden_runs, s.look().log_runs),
+                 axis_with(d.runs, ghosts, s.look().hidden_runs, s.look().log_runs),
                  [&](const StepView& view) { return run_panel(d, s.look(), view); },
                  "",
                  [&](std::size_t i, int step) { return run_at(s, i, step); }};
@@ -177,6 +208,7 @@ void draw_train_runs(const TrainScene& s, const Box& box) {
     plot.styles.push_back(run_style(r, i, s.session.view.theme));
     plot.names.push_back(r.runs[i].run.name);
   }
+  plot.ghosts = std::move(ghosts);
   plot.marks = d.skipped;
   plot.snaps = is_of_heads(s.look().of_runs);
   draw_parts(s, plot, box);

@@ -23,7 +23,7 @@ using Act = TrainRequest::Act;
 const char* run_text(const TrainView& train) {
   const TrainProgress& p = train.progress;
   if (p.state == State::running) return "pause###run training";
-  if (p.stale) return "restart###run training";
+  if (p.stale) return "run anew###run training";
   if (p.state == State::done) return "done###run training";
   if (p.state == State::stopped) return "stopped###run training";
   return p.state == State::paused ? "resume###run training" : "run###run training";
@@ -48,8 +48,9 @@ void run_buttons(const TrainScene& s, float unit) {
                  next == Act::run);
   const bool steps = p.state != State::running && next == Act::run;
   request_button(s, "step###one step", unit * 48, steps, {.act = Act::one_step}, "Takes one step, then pauses. Key N.");
-  request_button(s, "restart###restart", unit * 64, s.record() != nullptr && p.wrong.empty(), {.act = Act::restart},
-                 "Starts again from the first step, with the plan at the left. Key Shift+R.");
+  request_button(s, "restart###restart", unit * 64, s.record() != nullptr && p.wrong.empty() && !p.stale, {.act = Act::restart},
+                 std::string("Starts again from the first step, with the plan at the left. Key Shift+R.") +
+                     (p.stale ? " Under a plan that changed the button at the left does." : ""));
 }
 
 /// The state at or before the picked step: back to it, or on from it under another plan.
@@ -191,7 +192,9 @@ void draw_train_head(const TrainScene& s) {
   const float width = ImGui::GetContentRegionAvail().x;
   const TrainWords words = train_words(s.input.train);
   const Notice notice = notice_of(s, words);
-  draw_text(at, Face::headline, words.bad ? s.colours.bad : s.colours.text, fitted(Face::headline, words.headline, width));
+  const bool fits = text_width(Face::headline, words.headline) <= width;
+  const std::string headline = fits ? words.headline : words.headline.substr(0, words.headline.find(", "));
+  draw_text(at, Face::headline, words.bad ? s.colours.bad : s.colours.text, fitted(Face::headline, headline, width));
   draw_text({at.x, at.y + px(26)}, Face::label, notice.colour, fitted(Face::label, notice.text, width));
   ImGui::InvisibleButton("words", {width, px(44)});
   explain(words.headline, notice.text);
@@ -210,21 +213,14 @@ void draw_train_invitation(const TrainScene& s, const Box& box) {
               width = std::min(px(460), box.max.x - box.min.x - px(24));
   const bool begins = s.progress().state == State::running;
   const std::string text = begins ? "The first step is being computed."
-                                  : "The plan at the left is ready. Run it: the curves grow here while it trains, and you can "
-                                    "pause, go back and fork at any time.";
+                                  : "Press run above, or the space bar: the curves grow here while the plan at the left is "
+                                    "trained, and you can pause, go back and fork at any time.";
   ImGui::SetCursorScreenPos({middle - width / 2, top});
   ImGui::BeginGroup();
   ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
   wrapped(Face::label, text, width);
   ImGui::PopStyleColor();
   ImGui::EndGroup();
-  if (begins) return;
-  const bool possible = next_train_act(s.input.train) == Act::run;
-  ImGui::SetCursorScreenPos({middle - px(100), top + px(52)});
-  ImGui::BeginDisabled(!possible);
-  if (push_button("train the models###train", s.colours, possible, {px(200), px(40)})) s.requests.train.act = Act::run;
-  ImGui::EndDisabled();
-  explain(possible ? "Space." : s.progress().wrong.empty() ? "The text is being read." : s.progress().wrong);
 }
 
 }  // namespace attoscope

@@ -68,6 +68,13 @@ StepAxis shown_steps(const TrainPanelState& state);
 /// The measured step nearest to `step`; -1: there is none.
 int measured_step(const TrainRecord& record, double step);
 
+/// A curve of a branch that was left, behind the curve of the present record that it belongs to.
+struct GhostCurve {
+  GrowingCurve* curve;
+  std::size_t of;  ///< of `CurvePlot::curves`
+  int from;        ///< only later steps are drawn
+};
+
 /// Curves over steps in a box, with a legend above them; the mouse reads, picks a step, zooms and pans.
 struct CurvePlot {
   const char* id;
@@ -81,6 +88,7 @@ struct CurvePlot {
   std::function<double(std::size_t, int)> at;         ///< the number of a curve at a step; NaN: none
   std::span<const double> marks{};                    ///< steps that are marked at the bottom
   bool snaps = true;                                  ///< to measured steps
+  std::vector<GhostCurve> ghosts{};
 };
 void draw_curve_plot(const TrainScene& scene, const CurvePlot& plot, const Box& box);
 /// Names of the curves that fit, and a list of all where these are many; a click hides or shows one.

@@ -331,7 +331,8 @@ CurveStyle pair_style(const TrainRecord& record, std::size_t pair, Theme theme) 
     case Role::format:
       return quiet_style(rank.place, theme);
     case Role::from_exact:
-      return {record.pairs[pair].pair.x == 0 ? c.a : c.b, CurveMark::dashes, 1.6f, 5};
+      if (record.pairs[pair].pair.x != 0) return {c.b, CurveMark::dashes, 3.2f, 5};  // wide, to be seen under a's
+      return {c.a, CurveMark::dashes, 1.5f, 5};
     case Role::suspect:
       break;
   }
@@ -345,8 +346,8 @@ std::string pair_name(const TrainRecord& record, std::size_t pair) {
 
 CurveStyle run_style(const TrainRecord& record, std::size_t run, Theme theme) {
   const Palette& c = palette(theme);
-  if (run == 0) return {c.a, CurveMark::line, 1.8f, 0};
-  if (run == 1) return {c.b, CurveMark::line, 1.8f, 0};
+  if (run == 0) return {c.a, CurveMark::line, 1.6f, 0};
+  if (run == 1) return {c.b, CurveMark::line, 4, 0};  // wide, to be seen under a's
   for (std::size_t p = 0; p < record.pairs.size(); ++p) {
     const PairPlan& pair = record.pairs[p].pair;
     if (pair.x == static_cast<int>(run) && (pair.role == Role::suspect || pair.role == Role::initialisation))
@@ -356,12 +357,18 @@ CurveStyle run_style(const TrainRecord& record, std::size_t run, Theme theme) {
 }
 
 TrainAxis axis_of(const std::vector<GrowingCurve>& curves, std::uint64_t hidden, bool log) {
+  std::vector<const GrowingCurve*> shown;
+  for (std::size_t i = 0; i < curves.size(); ++i)
+    if (is_shown(hidden, i)) shown.push_back(&curves[i]);
+  return axis_of(shown, log);
+}
+
+TrainAxis axis_of(const std::vector<const GrowingCurve*>& curves, bool log) {
   double least = 1e308, largest = -1e308, above = 1e308;
-  for (std::size_t i = 0; i < curves.size(); ++i) {
-    if (!is_shown(hidden, i)) continue;
-    least = std::min(least, curves[i].least());
-    largest = std::max(largest, curves[i].largest());
-    above = std::min(above, curves[i].least_above());
+  for (const GrowingCurve* const curve : curves) {
+    least = std::min(least, curve->least());
+    largest = std::max(largest, curve->largest());
+    above = std::min(above, curve->least_above());
   }
   if (least > largest) return {0, 1, false, false};
   if (log && largest > 0) {

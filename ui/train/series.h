@@ -106,6 +106,7 @@ struct TrainAxis {
   bool log = false;
   bool has_any = false;  ///< something can be drawn
 };
+TrainAxis axis_of(const std::vector<const GrowingCurve*>& curves, bool log);
 TrainAxis axis_of(const std::vector<GrowingCurve>& curves, std::uint64_t hidden, bool log);
 
 }  // namespace attoscope

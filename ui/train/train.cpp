@@ -60,6 +60,23 @@ void draw_tabs(const TrainScene& s) {
   if (segmented("plan or numbers", s.colours, tabs, shown)) s.state.shows_numbers = shown == 1;
 }
 
+/// The curves of what was left, and steps enough to see them.
+void refresh_branches(TrainPanelState& m, const TrainLook& look) {
+  for (TrainBranch& b : m.branches.left) {
+    refresh(b.drawing, b.record, look);
+    m.drawing.last = std::max(m.drawing.last, static_cast<double>(b.record->step));
+  }
+}
+
+/// A training that begins with its first step is another one, although its plan may be the same.
+void note_beginning(TrainPanelState& m, const TrainView& train, TrainRequest::Act act) {
+  using Act = TrainRequest::Act;
+  const bool begins = act == Act::restart || act == Act::open;
+  const bool continues = (act == Act::run || act == Act::one_step) && !train.progress.stale;
+  if (act == Act::none || act == Act::pause || act == Act::save || act == Act::explore || continues) return;
+  m.branches.begins_anew = begins || act == Act::run || act == Act::one_step;
+}
+
 }  // namespace
 
 void draw_train_numbers(const TrainScene& s) {
@@ -100,8 +117,10 @@ void draw_train_numbers(const TrainScene& s) {
 void draw_train(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   if (!state.train) state.train = std::make_shared<TrainPanelState>();
   TrainPanelState& m = *state.train;
+  const bool anew = follow(m.branches, input.train.record);
   refresh(m.drawing, input.train.record, session.train_look);
-  if (m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
+  refresh_branches(m, session.train_look);
+  if (anew || m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
   const TrainScene scene{session, input, m, colours, requests};
   const TrainLayout at = layout();
@@ -123,6 +142,7 @@ void draw_train(Session& session, const PanelInput& input, UiState& state, const
       if (at.narrow) draw_tabs(scene);
       draw_train_numbers(scene);
     });
+  note_beginning(m, input.train, requests.train.act);
 }
 
 }  // namespace attoscope

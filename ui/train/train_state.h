@@ -5,12 +5,14 @@
 #include <string>
 
 #include "ui/frame/ui_state.h"
+#include "ui/train/branches.h"
 #include "ui/train/series.h"
 
 namespace attoscope {
 
 struct TrainPanelState {
   TrainDrawing drawing;
+  TrainBranches branches;
   CellPicture picture;                                ///< of the weights
   std::shared_ptr<const TrainRecord> picture_record;  ///< and what it was made from
   std::shared_ptr<const WeightGap> picture_gap;

@@ -185,7 +185,8 @@ std::string value_text(double x, int digits) {
 }
 
 std::string short_name(const ParameterTensor& t) {
-  const std::string prefix = "layer " + std::to_string(t.layer) + " ";
+  const std::string prefix = "layer " + std::to_string(t.layer) + " ", last = "final ";
+  if (t.name.starts_with(last)) return t.name.substr(last.size());
   return t.layer >= 0 && t.name.starts_with(prefix) ? std::to_string(t.layer) + " " + t.name.substr(prefix.size()) : t.name;
 }
 

@@ -17,6 +17,7 @@
 #include "ui/train/panels.h"
 #include "ui/train/train_state.h"
 #include "ui/train/words.h"
+#include "ui/widgets/theme.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::testing {
@@ -280,7 +281,7 @@ void steps(Hand& hand) {
 
 void requested(Hand& hand) {
   show(hand, train_session(), 0);
-  requests(hand, "the invitation", [&] { hand.click(middle + "###train"); }, {.act = Act::run});
+  hand.check(!hand.exists(middle + "###train"), "one button runs it");
   requests(hand, "run", [&] { hand.click(middle + "###run training"); }, {.act = Act::run});
   requests(hand, "one step", [&] { hand.click(middle + "###one step"); }, {.act = Act::one_step});
   hand.check(hand.disabled(middle + "###restart") && hand.disabled(middle + "###go back") && hand.disabled(middle + "###fork"),
@@ -299,6 +300,7 @@ void requested(Hand& hand) {
            {.act = Act::go_back, .step = 100});
   hand.stage.told->train.progress.stale = true;
   requests(hand, "fork", [&] { hand.click(middle + "###fork"); }, {.act = Act::fork, .step = 100});
+  hand.check(hand.disabled(middle + "###restart"), "one button begins anew under a plan that changed");
   hand.stage.told->train.progress.forkable = "The model is another one.";
   hand.frames(2);
   hand.check(hand.disabled(middle + "###fork"), "what does not fit cannot be forked");
@@ -323,6 +325,96 @@ void ends(Hand& hand) {
   hand.frames(2);
   hand.check(hand.disabled(middle + "###run training") && !hand.disabled(middle + "###go back"),
              "what diverged can be taken back");
+}
+
+/// The zoom goes with a button, and with another training.
+void zoom(Hand& hand) {
+  show(hand, train_session());
+  const TrainPanelState& m = *hand.stage.state->train;
+  const auto zoom_in = [&] {
+    hand.wheel(hand.place(middle + "deviation area", 0.5f), 3);
+    hand.check(m.zoom1 > m.zoom0, "fewer steps are shown");
+  };
+  hand.check(hand.disabled(middle + "###all steps"), "all steps are shown");
+  zoom_in();
+  hand.leaves("the button", [&] { hand.click(middle + "###all steps"); });
+  hand.check(m.zoom1 == 0, "shows all");
+  zoom_in();
+  hand.stage.told->train = made_view(made_record(hand.session().train, 260));
+  hand.frames(2);
+  hand.check(m.zoom1 > 0, "further steps leave it");
+  requests(hand, "restart", [&] { hand.click(middle + "###restart"); }, {.act = Act::restart});
+  hand.stage.told->train = made_view(made_record(hand.session().train, 20));
+  hand.frames(2);
+  hand.check(m.zoom1 == 0 && m.branches.left.empty(), "a new run shows all its steps, and nothing of the old one");
+}
+
+/// What was left by going back or by a fork stays as a pale curve from there on.
+void branches(Hand& hand) {
+  show(hand, train_session(), 240);
+  const TrainBranches& b = hand.stage.state->train->branches;
+  const auto tell = [&](const std::shared_ptr<TrainRecord>& record) {
+    hand.stage.told->train = made_view(record);
+    hand.move({2, 2});
+    hand.frames(3);
+    return hand.picture().rgb;
+  };
+  const auto plan = hand.session().train;
+  const auto back = tell(made_record(plan, 100));
+  hand.check(b.left.size() == 1 && b.left[0].from == 100 && !b.left[0].fork && b.left[0].record->step == 240,
+             "going back leaves a branch");
+  hand.check(hand.stage.state->train->drawing.last >= 240, "which the axis shows");
+  auto forked = made_record(plan, 180);
+  forked->forks = {{140, "a: policy eager -> hw"}};
+  for (RunRecord& run : forked->runs)
+    for (StepReport& step : run.steps)
+      if (step.step > 140) step.loss += 0.5;
+  tell(made_record(plan, 170));
+  tell(forked);
+  hand.check(b.left.size() == 2 && b.left[1].from == 140 && b.left[1].fork, "so does a fork");
+  auto on = std::make_shared<TrainRecord>(*forked);
+  on->step = 181;
+  tell(on);
+  hand.check(b.left.size() == 2, "which goes on");
+  auto other = made_record(plan, 60);
+  for (RunRecord& run : other->runs)
+    for (StepReport& step : run.steps) step.loss += 1;
+  tell(other);
+  hand.check(b.left.empty(), "another training has none");
+  tell(made_record(plan, 240));
+  show(hand, train_session(), 100);
+  hand.check(tell(made_record(plan, 100)) != back, "a branch is seen");
+}
+
+/// Where the numbers of a and b are the same, both colours are seen.
+void both_seen(Hand& hand) {
+  Session s = train_session();
+  s.train.with_exact = false;
+  for (const Theme theme : {Theme::dark, Theme::light}) {
+    s.view.theme = theme;
+    show(hand, s, 240);
+    auto record = made_record(s.train, 240);
+    record->runs[1].steps = record->runs[0].steps;
+    hand.stage.told->train = made_view(record);
+    hand.frames(2);
+    const ImVec2 from = hand.place(middle + "runs area", 0.3f, 0), to = hand.place(middle + "runs area", 0.5f, 1);
+    hand.move({2, 2});
+    const Picture picture = hand.picture();
+    const auto count = [&](Colour colour) {
+      int pixels = 0;
+      for (int y = static_cast<int>(from.y); y < static_cast<int>(to.y); ++y)
+        for (int x = static_cast<int>(from.x); x < static_cast<int>(to.x); ++x) {
+          bool same = true;
+          for (int c = 0; c < 3; ++c)
+            same &= std::abs(picture.rgb[static_cast<std::size_t>((y * picture.width + x) * 3 + c)] -
+                             static_cast<int>(colour >> (8 * c) & 255)) < 40;
+          pixels += same;
+        }
+      return pixels;
+    };
+    const int a = count(palette(theme).a), b = count(palette(theme).b), columns = static_cast<int>(to.x - from.x);
+    hand.check(a > columns / 2 && b > columns / 2, fmt::format("{} pixels of a, {} of b in {} columns", a, b, columns));
+  }
 }
 
 void checkpoints(Hand& hand) {
@@ -572,6 +664,9 @@ constexpr std::array cases{
     Case{"train", "steps", steps},
     Case{"train", "requests", requested},
     Case{"train", "ends", ends},
+    Case{"train", "train zoom", zoom},
+    Case{"train", "branches", branches},
+    Case{"train", "both seen", both_seen},
     Case{"train", "checkpoints", checkpoints},
     Case{"train", "explored", explored},
     Case{"train", "suspects", suspects},
