@@ -118,7 +118,7 @@ void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, I
   float x = ImGui::GetCursorScreenPos().x + px(8);
   x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours.text, text) + px(8);
   ImGui::SetCursorScreenPos({x, y});
-  const float after = stacked ? 0 : px(16 + 440);  // the formula needs room more than the track
+  const float after = stacked ? 0 : px(16 + 520);  // the formula needs room more than the track
   const float length = std::clamp(at.x + size.x - x - after, px(40), px(stacked ? 320 : 96));
   int shown = index;
   if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, colours, shown, {length, px(control_height)}))
