@@ -47,7 +47,7 @@ void presets_button(Session& session, const PanelInput& input, UiState& state, c
   if (!ImGui::BeginPopup("presets")) return;
   const float width = std::min(px(520), view->Size.x - px(60));
   const ProbeEntry* current = asked_probe(session, input);
-  if (push_button("all with pictures …###gallery", colours, false, {width, 0})) {
+  if (push_button("gallery with pictures …###gallery", colours, true, {width, 0})) {
     state.gallery.asked = true;
     ImGui::CloseCurrentPopup();
   }
