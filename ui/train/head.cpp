@@ -126,7 +126,7 @@ Notice notice_of(const TrainScene& s, const TrainWords& words) {
     const std::string fork = !p.forkable.empty() ? p.forkable
                              : kept >= 0         ? fmt::format("or go on from step {} under it (fork).", kept)
                                                  : "no state is kept to fork from.";
-    return {"The plan changed: restart, " + fork, s.colours.accent};
+    return {"The plan changed: run anew, " + fork, s.colours.accent};
   }
   return {words.sentence, words.bad ? s.colours.bad : s.colours.secondary};
 }

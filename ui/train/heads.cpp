@@ -125,13 +125,15 @@ void draw_train_heads(const TrainScene& s, float height) {
   }
   ImGui::SetCursorScreenPos({at.x, at.y + px(38)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  if (ImGui::BeginChild("heads", {0, height - px(38)}, ImGuiChildFlags_NavFlattened)) {
+  if (ImGui::BeginChild("heads", {0, whole_rows(height - px(38), px(2 * line_step + row_gap))}, ImGuiChildFlags_NavFlattened)) {
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(healths.count()), px(2 * line_step + row_gap));
     while (clipper.Step())
       for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) draw_row(s, healths, i, width, names);
   }
   ImGui::EndChild();
+  ImGui::SetCursorScreenPos({at.x, at.y + height});
+  ImGui::Dummy({0, 0});
   ImGui::PopStyleVar();
   offer_export({Plot::window, "heads", at, {at.x + width, at.y + height}, [&] { return heads_csv(r, s.look().step); }},
                s.session.view, s.colours, s.requests);

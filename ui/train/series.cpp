@@ -346,8 +346,8 @@ std::string pair_name(const TrainRecord& record, std::size_t pair) {
 
 CurveStyle run_style(const TrainRecord& record, std::size_t run, Theme theme) {
   const Palette& c = palette(theme);
-  if (run == 0) return {c.a, CurveMark::line, 1.6f, 0};
-  if (run == 1) return {c.b, CurveMark::line, 4, 0};  // wide, to be seen under a's
+  if (run == 0) return {c.a, CurveMark::line, 2.2f, 0};
+  if (run == 1) return {c.b, CurveMark::line, 5, 0};  // wide, to be seen under a's
   for (std::size_t p = 0; p < record.pairs.size(); ++p) {
     const PairPlan& pair = record.pairs[p].pair;
     if (pair.x == static_cast<int>(run) && (pair.role == Role::suspect || pair.role == Role::initialisation))

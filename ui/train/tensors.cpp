@@ -106,8 +106,8 @@ void draw_train_tensors(const TrainScene& s, float height) {
   draw_heads(s, c, at.y + px(19));
   ImGui::SetCursorScreenPos({at.x, at.y + px(38)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  if (ImGui::BeginChild("tensors", {0, height - px(38)}, ImGuiChildFlags_NavFlattened) && point != nullptr &&
-      !point->deviations.empty()) {
+  if (ImGui::BeginChild("tensors", {0, whole_rows(height - px(38), px(row_height))}, ImGuiChildFlags_NavFlattened) &&
+      point != nullptr && !point->deviations.empty()) {
     draw_row(s, c, point->deviations[0], -1);
     const std::vector<std::size_t> order = order_of(*point, s.state.sorted_by);
     ImGuiListClipper clipper;
@@ -119,6 +119,8 @@ void draw_train_tensors(const TrainScene& s, float height) {
       }
   }
   ImGui::EndChild();
+  ImGui::SetCursorScreenPos({at.x, at.y + height});
+  ImGui::Dummy({0, 0});
   ImGui::PopStyleVar();
   offer_export({Plot::window,
                 "tensors",

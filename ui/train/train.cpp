@@ -79,6 +79,8 @@ void note_beginning(TrainPanelState& m, const TrainView& train, TrainRequest::Ac
 
 }  // namespace
 
+float whole_rows(float height, float row) { return std::max(1.0f, std::floor(height / row)) * row; }
+
 void draw_train_numbers(const TrainScene& s) {
   if (s.record() == nullptr) {
     ImGui::PushStyleColor(ImGuiCol_Text, s.colours.faint);

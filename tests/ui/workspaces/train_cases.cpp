@@ -10,6 +10,7 @@
 #include <limits>
 #include <thread>
 
+#include "imgui_internal.h"
 #include "kernels/experiment/presets.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
@@ -18,6 +19,7 @@
 #include "ui/train/train_state.h"
 #include "ui/train/words.h"
 #include "ui/widgets/theme.h"
+#include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
 namespace attoscope::testing {
@@ -386,6 +388,25 @@ void branches(Hand& hand) {
   hand.check(tell(made_record(plan, 100)) != back, "a branch is seen");
 }
 
+/// No row of the tables is cut, and no name of a tensor that is listed beside its numbers.
+void whole_cells(Hand& hand) {
+  hand.check(whole_rows(100, 18) == 90 && whole_rows(5, 18) == 18, "whole rows");
+  for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1600, 1000}, std::pair{1920, 1080}}) {
+    show(hand, train_session(), 240);
+    hand.stage.resize(width, height);
+    hand.frames(4);
+    for (const auto& [child, row] : {std::pair{"tensors", 18.0f}, std::pair{"heads", 33.0f}}) {
+      const std::string prefix = std::string("Train numbers/") + child;
+      for (const ImGuiWindow* w : ImGui::GetCurrentContext()->Windows)
+        if (w->Active && std::string(w->Name).starts_with(prefix))
+          hand.check(std::fmod(w->Size.y, row) == 0, std::string(w->Name) + " cuts a row at " + std::to_string(height));
+    }
+    const float room = (ImGui::FindWindowByName("Train numbers")->Size.x - 24 - 10) - 5 * 50 + 4;
+    for (const ParameterTensor& t : hand.stage.told->train.record->parameters.tensors)
+      hand.check(text_width(Face::small, short_name(t)) <= room, short_name(t) + " is cut at " + std::to_string(width));
+  }
+}
+
 /// Where the numbers of a and b are the same, both colours are seen.
 void both_seen(Hand& hand) {
   Session s = train_session();
@@ -667,6 +688,7 @@ constexpr std::array cases{
     Case{"train", "train zoom", zoom},
     Case{"train", "branches", branches},
     Case{"train", "both seen", both_seen},
+    Case{"train", "whole cells", whole_cells},
     Case{"train", "checkpoints", checkpoints},
     Case{"train", "explored", explored},
     Case{"train", "suspects", suspects},
