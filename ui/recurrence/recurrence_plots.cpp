@@ -64,7 +64,8 @@ void mark_runs(const Strip& s, bool named) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   const std::vector<double>& begins = s.state.run_begins;
   const StripAxes& axes = s.state.axes;
-  const auto shown = static_cast<float>(std::ranges::count_if(begins, [&](double b) { return axes.first < b && b < axes.last; }));
+  const auto shown =
+      static_cast<float>(std::ranges::count_if(begins, [&](double b) { return axes.first < b && b < axes.last; }));
   if (shown * px(8) > size.x) return;
   ImDrawList* list = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
