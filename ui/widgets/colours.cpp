@@ -86,7 +86,7 @@ Maps maps(Theme theme) {
     case Theme::light:
       return {diverging_light, ramp_light, palette(theme).bad, rgb(0xf0b400), rgb(0x2f3cff)};
     case Theme::high_contrast:
-      return {diverging_contrast, ramp_contrast, rgb(0xff40ff), rgb(0xffff00), rgb(0x00ff6a)};
+      return {diverging_contrast, ramp_contrast, rgb(0xff4040), rgb(0xffff00), rgb(0x3f7bff)};
     case Theme::dark:
       break;
   }
