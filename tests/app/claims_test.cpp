@@ -215,7 +215,9 @@ TEST(RescalingControls, WithTheTrueMaxKnownFromTheStart) {
 TEST(RescalingControls, WithTheTrueMaxKnownFromTheStartInTheTilesOfThePresets) {
   const RescalingShares tiles = rescaling_shares(1024, 64);
   for (const InputKind order : {InputKind::ascending, InputKind::shuffled})
-    if (has_means(tiles)) EXPECT_NEAR(mean_of(tiles.with_over_without.at(order)), 1, 0.1);
+    if (has_means(tiles)) {
+      EXPECT_NEAR(mean_of(tiles.with_over_without.at(order)), 1, 0.1);
+    }
   EXPECT_THAT(tiles.with_over_without.at(InputKind::descending), Each(AllOf(Gt(0.99), Lt(1.01))));
   EXPECT_THAT(tiles.spread_without, Each(Gt(1.15)));
 }

@@ -108,7 +108,9 @@ int known(const PointCache& cache, std::uint64_t begin, std::uint64_t end) {
   int count = 0;
   for (std::uint64_t seed = begin; seed < end; ++seed) {
     const auto found = cache.find(of_seed(seed));
-    if (found) EXPECT_EQ(found->golden_rms, static_cast<double>(seed));
+    if (found) {
+      EXPECT_EQ(found->golden_rms, static_cast<double>(seed));
+    }
     count += found.has_value();
   }
   return count;

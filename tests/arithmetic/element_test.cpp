@@ -87,7 +87,9 @@ TEST(Elements, OfSmallFormatsRoundEveryBf16) {
 TEST(Elements, AreReadBackFromTheirNames) {
   for (const Element& e : elements()) {
     const bool has_a_name = e.kind == Element::Kind::integer || (e.kind == Element::Kind::format && e.format.mantissa_bits > 3);
-    if (has_a_name) EXPECT_EQ(parse_element(name(e)), e) << name(e);
+    if (has_a_name) {
+      EXPECT_EQ(parse_element(name(e)), e) << name(e);
+    }
   }
   for (const NamedElement& e : named_elements) EXPECT_EQ(parse_element(e.name), e.element) << e.name;
   for (const char* text : {"", "int1", "int9", "int", "bf16", "fp32", "e8m7", "e2m0", "float", "int8 "})

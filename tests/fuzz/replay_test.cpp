@@ -72,7 +72,7 @@ TEST_P(Fuzzed, ChangesDoNoHarm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Loaders, Fuzzed, ::testing::ValuesIn(loaders().begin(), loaders().end()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& fuzzed) { return std::string(fuzzed.param.name); });
 
 TEST(Fuzzing, KeepsReproducersOfItsLoadersOnly) {
   for (const auto& folder : fs::directory_iterator(reproducers))

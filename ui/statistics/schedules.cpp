@@ -112,19 +112,21 @@ void draw_heads(const Invariance& answer, float width, const Palette& colours) {
   draw_cells(at, width, px(row_height), Face::small, colours.faint, labels);
 }
 
-/// The sentence and the heads of the columns stand above the lines; where there is little room, they scroll away with them.
+/// The sentence; where there is little room, as much of it as one line holds.
+void draw_sentence(const std::string& sentence, ImVec2 room, const Palette& colours) {
+  if (room.y > wrapped_height(Face::small, sentence, room.x) + px(7 * row_height))
+    return wrapped(Face::small, sentence, room.x);
+  label(Face::small, colours.text, fitted(Face::small, sentence, room.x));
+  explain(sentence);
+}
+
+/// The sentence and the heads of the columns above the lines.
 void draw_answer(Session& session, const Invariance& answer, const Palette& colours) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const std::string sentence = invariance_sentence(answer);
-  const auto draw_top = [&] {
-    wrapped(Face::small, sentence, room.x);
-    ImGui::Dummy({0, px(4)});
-    draw_heads(answer, room.x, colours);
-  };
-  const bool stays = room.y > wrapped_height(Face::small, sentence, room.x) + px(7 * row_height);
-  if (stays) draw_top();
+  draw_sentence(invariance_sentence(answer), room, colours);
+  ImGui::Dummy({0, px(4)});
+  draw_heads(answer, room.x, colours);
   ImGui::BeginChild("schedules", {room.x + px(12), 0}, 0, ImGuiWindowFlags_NoBackground);
-  if (!stays) draw_top();
   const Method a = session.experiment.a;
   for (std::size_t i = 0; i < answer.runs.size(); ++i) {
     const Method other = with_schedule(a, answer.runs[i].schedule);
