@@ -251,20 +251,11 @@ namespace {
 
 /// An instruction set's functions for a working type.
 template <class T>
-struct LaneCode;
-template <>
-struct LaneCode<float> {
-  static constexpr auto rows = &InstructionSet::float_rows;
-  static constexpr auto scratch = &InstructionSet::float_scratch;
-  static constexpr auto run = &InstructionSet::run_float;
-  static constexpr auto products = &InstructionSet::products_float;
-};
-template <>
-struct LaneCode<double> {
-  static constexpr auto rows = &InstructionSet::double_rows;
-  static constexpr auto scratch = &InstructionSet::double_scratch;
-  static constexpr auto run = &InstructionSet::run_double;
-  static constexpr auto products = &InstructionSet::products_double;
+struct LaneCode {
+  int rows;
+  std::size_t (*scratch)(const Job<T>&);
+  void (*run)(const Job<T>&, const RowBlock&, const CpuObserver<T>&, void*, double*);
+  void (*products)(const Job<T>&, int, Keys, T*);
 };
 
 /// Whether q.k are chains of fma, which no tile of keys changes.
@@ -275,7 +266,7 @@ bool has_plain_products(const Job<T>& job) {
 
 /// q.k of a lone row that sees many keys, by key, on all threads: its tiles are computed by one of them. Else nothing.
 template <class T>
-std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& rows, const InstructionSet& isa,
+std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& rows, const LaneCode<T>& code,
                                     const StopSign& stop) {
   constexpr int chunk = 1024;
   if (rows.size() != 1 || job.n < 4 * chunk || !has_plain_products(job)) return {};
@@ -284,28 +275,30 @@ std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& r
   tbb::parallel_for(keys.first / chunk, (keys.end + chunk - 1) / chunk, [&](int i) {
     stop.check();
     const Keys part{std::max(keys.first, i * chunk), std::min(keys.end, (i + 1) * chunk)};
-    (isa.*LaneCode<T>::products)(job, rows[0], part, products.data());
+    code.products(job, rows[0], part, products.data());
   });
   return products;
 }
 
 template <class T>
-Matrix run_on_lanes(const Job<T>& job, const std::vector<int>& rows, Recorder<T>* recorder, const StopSign& stop) {
-  const InstructionSet isa = instruction_set(stop.isa);
-  const std::vector<T> products = products_of_lone_row(job, rows, isa, stop);
+Matrix run_on_lanes(const Job<T>& job, const std::vector<int>& rows, Recorder<T>* recorder, const LaneCode<T>& code,
+                    const StopSign& stop) {
+  const std::vector<T> products = products_of_lone_row(job, rows, code, stop);
   const CpuObserver<T> observer{recorder, stop, products.empty() ? nullptr : products.data()};
-  return in_blocks(
-      rows, isa.*LaneCode<T>::rows, job.d_v, (isa.*LaneCode<T>::scratch)(job), stop,
-      [&](const RowBlock& block, void* scratch, double* out) { (isa.*LaneCode<T>::run)(job, block, observer, scratch, out); });
+  return in_blocks(rows, code.rows, job.d_v, code.scratch(job), stop,
+                   [&](const RowBlock& block, void* scratch, double* out) { code.run(job, block, observer, scratch, out); });
 }
 
 }  // namespace
 
 Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
-  return run_on_lanes(job, rows, recorder, stop);
+  const InstructionSet isa = instruction_set(stop.isa);
+  return run_on_lanes<float>(job, rows, recorder, {isa.float_rows, isa.float_scratch, isa.run_float, isa.products_float}, stop);
 }
 Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
-  return run_on_lanes(job, rows, recorder, stop);
+  const InstructionSet isa = instruction_set(stop.isa);
+  return run_on_lanes<double>(job, rows, recorder, {isa.double_rows, isa.double_scratch, isa.run_double, isa.products_double},
+                              stop);
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {
