@@ -74,7 +74,7 @@ void invariance(const InvarianceArguments& x, std::ostream& out, std::ostream* t
   check_tables(x);
   const ScheduleLists lists = lists_of(x);
   Experiment e = experiment_of(x);
-  const std::vector<Schedule> list = schedules(e.a, e.problem, lists);
+  const std::vector<Schedule> list = schedules(e, lists);
   e.a = with_schedule(e.a, list[0]);
   const Invariance found = answer(e, list, x, threads, terminal);
   write_tables(x,

@@ -19,6 +19,8 @@
 #include <thread>
 #include <utility>
 
+#include "app/files/file_mapping.h"
+
 namespace attoscope {
 namespace fs = std::filesystem;
 namespace {
@@ -181,14 +183,25 @@ InputFile::InputFile(const std::string& path, Links links) : path_(path) {
   if (!descriptor_.valid()) fail(path, "cannot be opened", errno);
   if (::fstat(descriptor_.get(), &status) != 0) fail(path, "cannot be read", errno);
   size_ = static_cast<std::uint64_t>(status.st_size);
+  auto mapping = std::make_shared<FileMapping>(descriptor_.get(), size_);
+  if (mapping->valid()) mapping_ = std::move(mapping);
 }
 
 void InputFile::read_at(std::uint64_t offset, std::span<char> bytes) const {
-  if (read_) {
-    if (offset > size_ || bytes.size() > size_ - offset)
-      throw std::runtime_error(path_ + ": ends at byte " + std::to_string(size_) + ", expected more");
-    return read_(offset, bytes);
-  }
+  const bool within = offset <= size_ && bytes.size() <= size_ - offset;
+  if (read_ && !within) throw std::runtime_error(path_ + ": ends at byte " + std::to_string(size_) + ", expected more");
+  if (read_) return read_(offset, bytes);
+  const bool copied = within && mapping_ && mapping_->copy(offset, bytes);
+  // what a file that was cut no longer has reads as zeros up to the end of a page; it is asked for once more, which says why
+  if (!copied || !has_still(offset + bytes.size())) read_by_descriptor(offset, bytes);
+}
+
+bool InputFile::has_still(std::uint64_t size) const {
+  struct stat status{};
+  return ::fstat(descriptor_.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) >= size;
+}
+
+void InputFile::read_by_descriptor(std::uint64_t offset, std::span<char> bytes) const {
   while (!bytes.empty()) {
     const ssize_t n = ::pread(descriptor_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;

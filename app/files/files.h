@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,8 +28,10 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// A regular file, or a part of one, open for reading anywhere. Every failure is a std::runtime_error of one sentence that
-/// names it.
+class FileMapping;
+
+/// A regular file, or a part of one, open for reading anywhere: it is mapped into memory, so that of a large one only what is
+/// read comes from the disk. Every failure is a std::runtime_error of one sentence that names it.
 class InputFile {
  public:
   /// Whether a path may be a link.
@@ -45,10 +48,14 @@ class InputFile {
   void read_at(std::uint64_t offset, std::span<char> bytes) const;
 
  private:
+  bool has_still(std::uint64_t size) const;
+  void read_by_descriptor(std::uint64_t offset, std::span<char> bytes) const;
+
   std::string path_;
   Descriptor descriptor_;
   std::uint64_t size_ = 0;
-  Read read_;  ///< none: by the descriptor
+  std::shared_ptr<const FileMapping> mapping_;  ///< none: the file is empty, or its file system maps nothing
+  Read read_;                                   ///< none: by the mapping, or the descriptor
 };
 
 /// All of a file of at most `limit` bytes.

@@ -47,11 +47,6 @@ Json run_json(const Invariance& answer, std::size_t i) {
   return json;
 }
 
-/// "fma", or that of q.k before that of P.V where they are two: "h100/fma".
-std::string sums_text(const Accumulators& x) {
-  return std::string(name(x.qk)) + (x.qk == x.pv ? "" : "/" + std::string(name(x.pv)));
-}
-
 /// "reference", "same" or "12".
 std::string differing_text(const Invariance& answer, std::size_t i) {
   const ScheduleRun& run = answer.runs[i];
@@ -83,8 +78,8 @@ std::string invariance_report(const Invariance& answer) {
     const Schedule& s = run.schedule;
     const std::string parts = parting_text(run);
     text += fmt::format("{:>6}  {:>7}  {:<7}  {:<6}  {:>5}  {:>14}  {:>10}  {:>8.3g}  {:>11.3g}{}\n", s.splits, s.block_k,
-                        order_name(s), sums_text(s.accumulator), group_of(answer, i), differing_text(answer, i),
-                        run.differing_in_row, run.max_ulp, run.max_error, parts.empty() ? "" : "  " + parts);
+                        order_name(s), sums_name(s), group_of(answer, i), differing_text(answer, i), run.differing_in_row,
+                        run.max_ulp, run.max_error, parts.empty() ? "" : "  " + parts);
   }
   return text + fmt::format("{} numbers of O in all rows, {} in row {}; ulps of {}; a group has the same bits.\n{}\n",
                             numbers_of(answer), answer.columns, answer.row, name(answer.experiment.format),

@@ -119,7 +119,7 @@ Invariance invariance(const Experiment& asked, const std::vector<Schedule>& list
 }
 
 Invariance invariance(const Experiment& experiment, const Options& options) {
-  return invariance(experiment, schedules(experiment.a, experiment.problem), options);
+  return invariance(experiment, schedules(experiment), options);
 }
 
 }  // namespace attoscope

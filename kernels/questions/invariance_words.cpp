@@ -38,33 +38,25 @@ std::vector<Named> joined(const std::vector<Named>& all) {
   return texts;
 }
 
-std::string sums_text(const Accumulators& x) { return std::string(name(x.qk)) + " and " + std::string(name(x.pv)); }
-
-/// What of the order of keys and of the sums is worth saying: that in which the schedules differ.
-struct Varied {
-  bool order = false, sums = false;
-};
-Varied varied_in(const Invariance& answer) {
-  const Schedule& first = answer.runs[0].schedule;
-  Varied varied;
-  for (const ScheduleRun& run : answer.runs) {
-    varied.order |= run.schedule.reverse_keys != first.reverse_keys;
-    varied.sums |= run.schedule.accumulator != first.accumulator;
-  }
-  return varied;
+/// Whether the schedules differ in the order of keys, so that it is worth saying.
+bool orders_vary(const Invariance& answer) {
+  const bool first = answer.runs[0].schedule.reverse_keys;
+  return std::ranges::any_of(answer.runs, [&](const ScheduleRun& run) { return run.schedule.reverse_keys != first; });
 }
-std::string order_text(const Schedule& s, const Varied& varied) {
-  const std::string sums = varied.sums ? "by " + sums_text(s.accumulator) : "";
-  return !varied.order ? sums : std::string(order_name(s)) + (varied.sums ? " " + sums : "");
+
+/// The order where orders vary, the sums where they are not those of the first schedule.
+std::string order_text(const Invariance& answer, const Schedule& s) {
+  const std::string order = orders_vary(answer) ? std::string(order_name(s)) : "";
+  if (s.accumulator == answer.runs[0].schedule.accumulator) return order;
+  return order + (order.empty() ? "in " : " in ") + sums_name(s) + " sums";
 }
 
 /// "splits 1, 2 and 4 with block_k 64 forward": all of these, products of lists where they are.
 std::vector<std::string> parts_of(const Invariance& answer, const Places& places) {
-  const Varied varied = varied_in(answer);
   std::vector<Named> splits;  // splits, then "block_k|order"
   for (const std::size_t i : places) {
     const Schedule& s = answer.runs[i].schedule;
-    splits.emplace_back(std::to_string(s.splits), std::to_string(s.block_k) + "|" + order_text(s, varied));
+    splits.emplace_back(std::to_string(s.splits), std::to_string(s.block_k) + "|" + order_text(answer, s));
   }
   std::vector<Named> tiles;  // block_k, then "splits|order"
   for (const auto& [numbers, rest] : joined(splits)) {
@@ -135,7 +127,9 @@ std::string scope_of(const Invariance& answer) {
 }  // namespace
 
 std::string schedule_text(const Schedule& s) {
-  return "splits " + std::to_string(s.splits) + " with block_k " + std::to_string(s.block_k) + " " + std::string(order_name(s));
+  const std::string sums = s.accumulator == Accumulators{} ? "" : " in " + sums_name(s) + " sums";
+  return "splits " + std::to_string(s.splits) + " with block_k " + std::to_string(s.block_k) + " " +
+         std::string(order_name(s)) + sums;
 }
 
 std::string parting_text(const ScheduleRun& run) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::array usual_splits{1, 2, 4, 8, 16, 32, 64};
 constexpr std::array usual_tiles{32, 64, 128};
+/// CUDA cores, which engines take where a head has few queries, and three generations of tensor cores.
+constexpr std::array usual_sums{Accumulator::fma, Accumulator::a100, Accumulator::h100, Accumulator::b200};
 
 bool may_split(const Method& m) { return m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::split_kv; }
 /// three_pass takes all keys at once.
@@ -54,11 +57,26 @@ std::vector<Accumulators> sums_of(const Method& m, const ScheduleLists& lists) {
   return sums;
 }
 
+/// The usual sums that a can have.
+std::vector<Accumulators> other_sums(const Experiment& e) {
+  std::vector<Accumulators> sums;
+  for (const Accumulator x : usual_sums)
+    if (why_no_accumulator(e, e.a, AttentionProduct::qk, x).empty() &&
+        why_no_accumulator(e, e.a, AttentionProduct::pv, x).empty())
+      sums.push_back({x, x});
+  return sums;
+}
+
 void add(std::vector<Schedule>& all, const Schedule& s) {
   if (std::ranges::find(all, s) == all.end()) all.push_back(s);
 }
 
 }  // namespace
+
+std::string sums_name(const Schedule& s) {
+  const Accumulators& x = s.accumulator;
+  return std::string(name(x.qk)) + (x.qk == x.pv ? "" : "/" + std::string(name(x.pv)));
+}
 
 Schedule schedule_of(const Method& m) {
   return {m.algorithm == Algorithm::split_kv ? m.splits : 1, m.block_k, m.reverse_keys, m.accumulator};
@@ -81,13 +99,17 @@ std::string why_no_schedules(const Method& m, const ScheduleLists& lists) {
   return splits && !may_split(m) ? now + ", which has no splits, expected flash2 or split_kv" : "";
 }
 
-std::vector<Schedule> schedules(const Method& m, const Problem& p, const ScheduleLists& lists) {
+std::vector<Schedule> schedules(const Experiment& e, const ScheduleLists& lists) {
+  const Method& m = e.a;
   if (const std::string why = why_no_schedules(m, lists); !why.empty()) throw std::invalid_argument(why);
   std::vector<Schedule> all;
   for (const Accumulators& sums : sums_of(m, lists))
     for (const bool reverse : orders_of(m, lists))
-      for (const int block_k : tiles_of(m, key_count(p), lists))
-        for (const int splits : splits_of(m, key_count(p), block_k, lists)) add(all, {splits, block_k, reverse, sums});
+      for (const int block_k : tiles_of(m, key_count(e.problem), lists))
+        for (const int splits : splits_of(m, key_count(e.problem), block_k, lists)) add(all, {splits, block_k, reverse, sums});
+  if (!lists.sums.empty()) return all;
+  const Schedule first = all[0];
+  for (const Accumulators& sums : other_sums(e)) add(all, {first.splits, first.block_k, first.reverse_keys, sums});
   return all;
 }
 

@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-struct Problem;
+struct Experiment;
 
 /// What may change from one batch size to another while the kernel rounds at the same places.
 struct Schedule {
@@ -24,6 +24,9 @@ struct Schedule {
 /// "forward" or "reverse".
 constexpr std::string_view order_name(const Schedule& s) { return s.reverse_keys ? "reverse" : "forward"; }
 
+/// What adds up both products, or q.k and P.V where they are two: "h100", "h100/fma".
+std::string sums_name(const Schedule& s);
+
 /// How the method cuts the keys by itself.
 Schedule schedule_of(const Method& m);
 /// The method under another schedule. With splits it is split_kv, without flash2; any other algorithm stays.
@@ -32,15 +35,16 @@ Method with_schedule(Method m, const Schedule& s);
 struct ScheduleLists {
   std::vector<int> splits{}, block_k{};
   std::vector<bool> reverse_keys{};
-  std::vector<Accumulator> sums{};  ///< of both products; the usual one is the method's own
+  std::vector<Accumulator> sums{};  ///< of both products
 };
 
 /// Why the method cannot have schedules, or not those of the lists: half a sentence that says what is expected; "": it can.
 std::string why_no_schedules(const Method& m, const ScheduleLists& lists = {});
 
-/// All combinations, that of the first values first. Usual splits are 1, 2, 4, ... 64 with a tile for each, usual tiles 32, 64
-/// and 128 keys; what the method does not have, and what would be the same schedule twice, is left out. Throws
-/// std::invalid_argument where there is a reason against them.
-std::vector<Schedule> schedules(const Method& m, const Problem& p, const ScheduleLists& lists = {});
+/// All combinations for the experiment's method a, that of the first values first. Usual splits are 1, 2, 4, ... 64 with a tile
+/// for each, usual tiles 32, 64 and 128 keys; what the method does not have, and what would be the same schedule twice, is left
+/// out. Without a list of sums all have a's own, and the first one comes again with fma chains and with the tensor cores of
+/// usual GPUs, where what enters a's products has them. Throws std::invalid_argument where there is a reason against the lists.
+std::vector<Schedule> schedules(const Experiment& e, const ScheduleLists& lists = {});
 
 }  // namespace attoscope

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "app/commands/figure_command.h"
 #include "app/files/zip.h"
@@ -121,6 +124,43 @@ std::string sparse(const TemporaryDirectory& scratch, const std::string& name, c
   return scratch / name;
 }
 constexpr std::uint64_t huge = std::uint64_t{100} << 30;
+
+/// What this process has mapped of the file.
+bool is_mapped(const std::string& path) {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (std::getline(maps, line))
+    if (line.ends_with(path)) return true;
+  return false;
+}
+
+TEST(InputFile, IsMappedAndSaysWhereAFileThatIsCutMeanwhileEnds) {
+  const TemporaryDirectory scratch;
+  constexpr std::uint64_t page = 4096;
+  for (const std::uint64_t kept : {std::uint64_t{0}, page, page + 10, 3 * page - 1}) {
+    const std::string path = scratch.write("x.bin", std::string(3 * page, 'x'));
+    const InputFile file(path);
+    EXPECT_TRUE(is_mapped(std::filesystem::canonical(path).string()));
+    std::string bytes(3 * page, '\0');
+    file.read_at(0, bytes);
+    EXPECT_EQ(bytes, std::string(3 * page, 'x'));
+    std::filesystem::resize_file(path, kept);
+    std::string sentence;
+    std::thread([&] { sentence = sentence_of<std::runtime_error>([&] { file.read_at(0, bytes); }); }).join();
+    EXPECT_EQ(sentence, path + ": ends at byte " + std::to_string(kept) + ", expected more");
+    std::string rest(kept, '\0');
+    file.read_at(0, rest);
+    EXPECT_EQ(rest, std::string(kept, 'x'));
+  }
+}
+
+TEST(InputFileDeathTest, AnotherPageThatIsMissingEndsTheProgramAsBefore) {
+  const TemporaryDirectory scratch;
+  const InputFile file(scratch.write("x.bin", "x"));
+  char byte = 0;
+  file.read_at(0, {&byte, 1});
+  EXPECT_DEATH(std::raise(SIGBUS), "");
+}
 
 TEST(Bounded, TensorsOfAHundredGigabytes) {
   const TemporaryDirectory scratch;

@@ -42,6 +42,7 @@ Method by_hand(Method m, const Schedule& s) {
   m.splits = s.splits == 1 ? m.splits : s.splits;
   m.block_k = s.block_k;
   m.reverse_keys = s.reverse_keys;
+  m.accumulator = s.accumulator;
   return m;
 }
 
@@ -206,9 +207,8 @@ TEST(Invariance, NothingDependsOnMethodB) {
 }
 
 TEST(Invariance, SentenceSaysWhichMayBeMixedAndNoMore) {
-  const Invariance found = invariance(
-      inexact_tile(),
-      schedules(inexact_tile().a, inexact_tile().problem, {.splits = {1, 4}, .block_k = {64, 32}, .reverse_keys = {false}}));
+  const Invariance found =
+      invariance(inexact_tile(), schedules(inexact_tile(), {.splits = {1, 4}, .block_k = {64, 32}, .reverse_keys = {false}}));
   ASSERT_EQ(found.runs.size(), 4u);
   const std::string said = invariance_sentence(found);
   EXPECT_THAT(said, AllOf(StartsWith("On these tensors splits 1 and 4 with block_k 64 give the same bits and may be "
@@ -251,30 +251,52 @@ std::vector<std::string> texts(const std::vector<Schedule>& list) {
 
 TEST(Schedules, UsualOnesFitTheKeys) {
   Experiment e = decode(100);
-  EXPECT_THAT(texts(schedules(e.a, e.problem)),
-              ::testing::ElementsAre("splits 1 with block_k 64 forward", "splits 2 with block_k 64 forward",
-                                     "splits 1 with block_k 32 forward", "splits 2 with block_k 32 forward",
-                                     "splits 4 with block_k 32 forward", "splits 1 with block_k 64 reverse",
-                                     "splits 2 with block_k 64 reverse", "splits 1 with block_k 32 reverse",
-                                     "splits 2 with block_k 32 reverse", "splits 4 with block_k 32 reverse"));
+  EXPECT_THAT(texts(schedules(e)),
+              ::testing::ElementsAre(
+                  "splits 1 with block_k 64 forward", "splits 2 with block_k 64 forward", "splits 1 with block_k 32 forward",
+                  "splits 2 with block_k 32 forward", "splits 4 with block_k 32 forward", "splits 1 with block_k 64 reverse",
+                  "splits 2 with block_k 64 reverse", "splits 1 with block_k 32 reverse", "splits 2 with block_k 32 reverse",
+                  "splits 4 with block_k 32 reverse", "splits 1 with block_k 64 forward in a100 sums",
+                  "splits 1 with block_k 64 forward in h100 sums", "splits 1 with block_k 64 forward in b200 sums"));
+  e.format = fp32;  // which no tensor core multiplies
   e.problem.n_k = 1 << 16;
-  EXPECT_EQ(schedules(e.a, e.problem).size(), 42u);
+  EXPECT_EQ(schedules(e).size(), 42u);
   e.a.block_k = 48;
   e.a.reverse_keys = true;
-  EXPECT_EQ(schedule_text(schedules(e.a, e.problem)[0]), "splits 1 with block_k 48 reverse");
+  EXPECT_EQ(schedule_text(schedules(e)[0]), "splits 1 with block_k 48 reverse");
   e.problem.n_k = 1;
-  EXPECT_EQ(schedules(e.a, e.problem).size(), 2u);
+  EXPECT_EQ(schedules(e).size(), 2u);
+}
+
+TEST(Schedules, OtherSumsAreThoseThatTheFormatsHave) {
+  const auto sums = [](const Experiment& e, const ScheduleLists& lists = {}) {
+    std::vector<std::string> names;
+    for (const Schedule& s : schedules(e, lists))
+      if (std::ranges::find(names, sums_name(s)) == names.end()) names.push_back(sums_name(s));
+    return names;
+  };
+  using ::testing::ElementsAre;
+  Experiment e = decode(100);
+  EXPECT_THAT(sums(e), ElementsAre("fma", "a100", "h100", "b200"));
+  e.format = e4m3;
+  EXPECT_THAT(sums(e), ElementsAre("fma", "h100", "b200")) << "an A100 multiplies no fp8";
+  e.format = bf16;
+  e.a.accumulator = {Accumulator::h100, Accumulator::fma};
+  EXPECT_THAT(sums(e), ElementsAre("h100/fma", "fma", "a100", "h100", "b200"));
+  EXPECT_THAT(sums(e, {.sums = {Accumulator::f64}}), ElementsAre("f64"));
+  EXPECT_THAT(schedule_text(schedules(e)[0]), "splits 1 with block_k 64 forward in h100/fma sums");
 }
 
 TEST(Schedules, OtherAlgorithmsHaveNoSplits) {
   Experiment e = decode(300);
+  e.format = fp32;
   e.a.algorithm = Algorithm::three_pass;
-  EXPECT_EQ(schedules(e.a, e.problem).size(), 2u);
+  EXPECT_EQ(schedules(e).size(), 2u);
   e.a.algorithm = Algorithm::flash4;
-  EXPECT_EQ(schedules(e.a, e.problem).size(), 6u);
+  EXPECT_EQ(schedules(e).size(), 6u);
   const auto refusal = [&](const ScheduleLists& lists) {
     try {
-      schedules(e.a, e.problem, lists);
+      schedules(e, lists);
     } catch (const std::invalid_argument& error) {
       return std::string(error.what());
     }
@@ -291,7 +313,7 @@ TEST(Schedules, OtherAlgorithmsHaveNoSplits) {
 
 TEST(Schedules, ListsAreTakenAsTheyAreAndEachOnce) {
   const Experiment e = decode(100);
-  EXPECT_THAT(texts(schedules(e.a, e.problem, {.splits = {8, 1, 8}, .block_k = {128}, .reverse_keys = {true}})),
+  EXPECT_THAT(texts(schedules(e, {.splits = {8, 1, 8}, .block_k = {128}, .reverse_keys = {true}})),
               ::testing::ElementsAre("splits 8 with block_k 128 reverse", "splits 1 with block_k 128 reverse"));
 }
 

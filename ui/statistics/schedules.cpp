@@ -26,12 +26,13 @@ struct Column {
   std::string_view label;
   float right;
 };
-constexpr std::array<Column, 7> columns{{{"splits", 0.11f},
-                                         {"block_k", 0.27f},
-                                         {"order", 0.38f},
-                                         {"differ", 0.53f},
-                                         {"ulps", 0.66f},
-                                         {"from", 0.83f},
+constexpr std::array<Column, 8> columns{{{"splits", 0.10f},
+                                         {"block_k", 0.24f},
+                                         {"order", 0.34f},
+                                         {"sums", 0.46f},
+                                         {"differ", 0.60f},
+                                         {"ulps", 0.70f},
+                                         {"from", 0.85f},
                                          {"max err", 1.0f}}};
 using Cells = std::array<std::string, columns.size()>;
 
@@ -64,6 +65,7 @@ Cells cells_of(const Invariance& answer, std::size_t i) {
   return {std::to_string(s.splits),
           std::to_string(s.block_k),
           s.reverse_keys ? "rev" : "fwd",
+          sums_name(s),
           i == 0            ? "first"
           : run.same_bits() ? "same"
                             : fmt::format("{}/{}", run.differing_in_row, answer.columns),
