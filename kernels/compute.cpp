@@ -11,7 +11,6 @@
 #include <optional>
 #include <stdexcept>
 #include <utility>
-#include <variant>
 
 #include "kernels/cancelled_sign.h"
 #include "kernels/cpu/inputs.h"
@@ -23,100 +22,13 @@
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/device_choice.h"
 #include "kernels/gpu/engine.h"
+#include "kernels/known_answers.h"
 #include "kernels/recurrence/recorder.h"
 #include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
 
 namespace {
-
-/// What the golden value depends on beyond the raw inputs.
-struct GoldenKey {
-  Problem problem{.n = 0};
-  Format input;
-  bool rounds_input = false, stochastic_input = false, in_double = false;
-  const Engine* engine = nullptr;  ///< that holds it too
-
-  friend bool operator==(const GoldenKey& x, const GoldenKey& y) {
-    return same_inputs(x.problem, y.problem) && scale_of(x.problem) == scale_of(y.problem) &&
-           x.problem.mask == y.problem.mask && x.problem.sink == y.problem.sink && x.problem.softcap == y.problem.softcap &&
-           x.problem.alibi == y.problem.alibi && x.problem.rows == y.problem.rows &&
-           (x.problem.rows == 0 || traced_row(x.problem) == traced_row(y.problem)) && x.rounds_input == y.rounds_input &&
-           x.in_double == y.in_double && x.engine == y.engine && x.stochastic_input == y.stochastic_input &&
-           (!x.stochastic_input || x.problem.seed == y.problem.seed) && (!x.rounds_input || x.input == y.input);
-  }
-};
-
-GoldenKey golden_key(const Experiment& e, const Engine* engine) {
-  const Rounding& r = e.a.precision[Step::input];
-  const bool rounds = r.kind != Rounding::Kind::exact;
-  return {e.problem, rounds ? format_of(r, e.format) : Format{}, rounds, rounds && r.stochastic, works_in_double(e), engine};
-}
-
-/// The inputs as rounded for all methods, and the golden value on them.
-struct Truth {
-  GoldenKey key;
-  std::uint64_t generation = 0;  ///< of `inputs` and `operands`, never 0: others have another, wherever they lie
-  std::shared_ptr<const Tensors> inputs;
-  std::shared_ptr<const Matrix> golden;
-  Measured measured;
-  std::variant<Operands<float>, Operands<double>> operands;  ///< the inputs in the working type
-};
-
-/// What an emulated method's output on the CPU depends on.
-struct OutputKey {
-  GoldenKey golden;
-  Method method{};
-  Format format{};
-  std::uint64_t seed = 0;
-
-  friend bool operator==(const OutputKey&, const OutputKey&) = default;
-};
-
-OutputKey output_key(const Experiment& e, Method m) {
-  m.block_q = 1;  // rows do not know in which tile they are
-  return {golden_key(e, nullptr), std::move(m), e.format, e.problem.seed};
-}
-
-/// An output with what was found of it alone.
-struct KnownOutput {
-  OutputKey key;
-  Matrix output;
-  Measured measured;  ///< of `output`
-  Deviation error;    ///< against golden
-  std::optional<ErrorParts> parts;
-};
-
-/// What the CPU computed last; of a method that is not emulated nothing is kept.
-struct KnownAnswer {
-  std::unique_ptr<const KnownOutput> a, b;
-  Deviation a_minus_b;
-  Rescales rescales;
-  RescaleMap rescale_map;
-  Trace trace;
-};
-
-}  // namespace
-
-struct ComputeCache::Held {
-  std::shared_ptr<const Tensors> raw;
-  Problem raw_of;
-  std::optional<Truth> truth;
-  KnownAnswer known;
-  std::uint64_t generations = 0;   ///< of inputs rounded for everybody, so far
-  std::vector<int> gpus;           ///< of `engine`
-  std::unique_ptr<Engine> engine;  ///< of GPUs that answered last
-  bool engine_ran = false;         ///< its first run loads code and takes memory, and tells nothing about the next
-  bool on_gpu = true;              ///< the engine answered last
-  MeasuredTimes times;
-};
-
-namespace {
-
-/// Whether the golden value has to be computed: there is none of this experiment, or it lies elsewhere.
-bool is_fresh(const Experiment& e, const ComputeCache::Held& held, const Engine* engine) {
-  return !held.truth || !(held.truth->key == golden_key(e, engine));
-}
 
 class Clock {
  public:

@@ -1,9 +1,9 @@
 #include "kernels/questions/invariance_words.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -21,21 +21,27 @@ std::string enumerated(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Joins what has the same text behind it: {"1", "64"}, {"2", "64"} become {"1 and 2", "64"}, in the order of the first of
-/// each.
-using Named = std::pair<std::string, std::string>;
-std::vector<Named> joined(const std::vector<Named>& all) {
-  std::vector<std::pair<std::vector<std::string>, std::string>> groups;
-  for (const auto& [name, rest] : all) {
-    const auto own = std::ranges::find(groups, rest, [](const auto& g) { return g.second; });
+/// A schedule in words, or several that have all of these in common but for lists of numbers: splits, block_k, order, sums.
+using Part = std::array<std::string, 4>;
+
+/// Parts that differ in one word alone become one, which lists them in the order of the first of each.
+std::vector<Part> joined(const std::vector<Part>& all, std::size_t word) {
+  std::vector<std::pair<Part, std::vector<std::string>>> groups;
+  for (const Part& part : all) {
+    Part rest = part;
+    rest[word].clear();
+    const auto own = std::ranges::find(groups, rest, [](const auto& g) { return g.first; });
     if (own == groups.end())
-      groups.push_back({{name}, rest});
-    else if (std::ranges::find(own->first, name) == own->first.end())
-      own->first.push_back(name);
+      groups.push_back({rest, {part[word]}});
+    else if (std::ranges::find(own->second, part[word]) == own->second.end())
+      own->second.push_back(part[word]);
   }
-  std::vector<Named> texts;
-  for (const auto& [names, rest] : groups) texts.emplace_back(enumerated(names), rest);
-  return texts;
+  std::vector<Part> parts;
+  for (auto& [part, words] : groups) {
+    part[word] = enumerated(words);
+    parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
 /// Whether the schedules differ in the order of keys, so that it is worth saying.
@@ -44,33 +50,26 @@ bool orders_vary(const Invariance& answer) {
   return std::ranges::any_of(answer.runs, [&](const ScheduleRun& run) { return run.schedule.reverse_keys != first; });
 }
 
-/// The order where orders vary, the sums where they are not those of the first schedule.
-std::string order_text(const Invariance& answer, const Schedule& s) {
-  const std::string order = orders_vary(answer) ? std::string(order_name(s)) : "";
-  if (s.accumulator == answer.runs[0].schedule.accumulator) return order;
-  return order + (order.empty() ? "in " : " in ") + sums_name(s) + " sums";
+/// "splits 1, 2 and 4 with block_k 64 forward in h100 sums": the order where orders vary, the sums where they are not those of
+/// the first schedule alone.
+std::string part_text(const Invariance& answer, const Part& part) {
+  const auto& [splits, tiles, order, sums] = part;
+  std::string text = "splits " + splits + " with block_k " + tiles;
+  if (orders_vary(answer)) text += " " + order;
+  return sums == sums_name(answer.runs[0].schedule) ? text : text + " in " + sums + " sums";
 }
 
-/// "splits 1, 2 and 4 with block_k 64 forward": all of these, products of lists where they are.
+/// All of these, products of lists where they are.
 std::vector<std::string> parts_of(const Invariance& answer, const Places& places) {
-  std::vector<Named> splits;  // splits, then "block_k|order"
+  std::vector<Part> parts;
   for (const std::size_t i : places) {
     const Schedule& s = answer.runs[i].schedule;
-    splits.emplace_back(std::to_string(s.splits), std::to_string(s.block_k) + "|" + order_text(answer, s));
+    parts.push_back({std::to_string(s.splits), std::to_string(s.block_k), std::string(order_name(s)), sums_name(s)});
   }
-  std::vector<Named> tiles;  // block_k, then "splits|order"
-  for (const auto& [numbers, rest] : joined(splits)) {
-    const std::size_t bar = rest.find('|');
-    tiles.emplace_back(rest.substr(0, bar), numbers + rest.substr(bar));
-  }
-  std::vector<Named> orders;  // order, then what stands before it
-  for (const auto& [numbers, rest] : joined(tiles)) {
-    const std::size_t bar = rest.find('|');
-    orders.emplace_back(rest.substr(bar + 1), "splits " + rest.substr(0, bar) + " with block_k " + numbers);
-  }
-  std::vector<std::string> parts;
-  for (const auto& [order, text] : joined(orders)) parts.push_back(text + (order.empty() ? "" : " " + order));
-  return parts;
+  for (std::size_t word = 0; word < Part{}.size(); ++word) parts = joined(parts, word);
+  std::vector<std::string> texts;
+  for (const Part& part : parts) texts.push_back(part_text(answer, part));
+  return texts;
 }
 
 /// The first few parts, and how many schedules there are where those are not all.

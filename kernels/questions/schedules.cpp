@@ -107,7 +107,7 @@ std::vector<Schedule> schedules(const Experiment& e, const ScheduleLists& lists)
     for (const bool reverse : orders_of(m, lists))
       for (const int block_k : tiles_of(m, key_count(e.problem), lists))
         for (const int splits : splits_of(m, key_count(e.problem), block_k, lists)) add(all, {splits, block_k, reverse, sums});
-  if (!lists.sums.empty()) return all;
+  if (lists != ScheduleLists{}) return all;
   const Schedule first = all[0];
   for (const Accumulators& sums : other_sums(e)) add(all, {first.splits, first.block_k, first.reverse_keys, sums});
   return all;

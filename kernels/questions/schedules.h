@@ -36,6 +36,8 @@ struct ScheduleLists {
   std::vector<int> splits{}, block_k{};
   std::vector<bool> reverse_keys{};
   std::vector<Accumulator> sums{};  ///< of both products
+
+  friend bool operator==(const ScheduleLists&, const ScheduleLists&) = default;
 };
 
 /// Why the method cannot have schedules, or not those of the lists: half a sentence that says what is expected; "": it can.
@@ -43,8 +45,9 @@ std::string why_no_schedules(const Method& m, const ScheduleLists& lists = {});
 
 /// All combinations for the experiment's method a, that of the first values first. Usual splits are 1, 2, 4, ... 64 with a tile
 /// for each, usual tiles 32, 64 and 128 keys; what the method does not have, and what would be the same schedule twice, is left
-/// out. Without a list of sums all have a's own, and the first one comes again with fma chains and with the tensor cores of
-/// usual GPUs, where what enters a's products has them. Throws std::invalid_argument where there is a reason against the lists.
+/// out. All have a's own sums unless there is a list of them; without any list the first one comes again with fma chains and
+/// with the tensor cores of usual GPUs, where what enters a's products has them. Throws std::invalid_argument where there is a
+/// reason against the lists.
 std::vector<Schedule> schedules(const Experiment& e, const ScheduleLists& lists = {});
 
 }  // namespace attoscope

@@ -223,6 +223,18 @@ TEST(Invariance, SentenceSaysWhichMayBeMixedAndNoMore) {
                  "forward: the nearest, "));
 }
 
+TEST(Invariance, SentenceNamesSumsThatAreNotTheFirstOnes) {
+  Experiment e = exact_sums();  // whatever adds them up
+  e.format = bf16;
+  e.a.precision = policy("hw").precision;
+  const ScheduleLists lists{
+      .splits = {1, 4}, .block_k = {64}, .reverse_keys = {false}, .sums = {Accumulator::fma, Accumulator::h100}};
+  EXPECT_EQ(
+      invariance_sentence(invariance(e, schedules(e, lists))),
+      "On these tensors all 4 schedules give the same bits and may be mixed: splits 1 and 4 with block_k 64 in fma and h100 "
+      "sums.");
+}
+
 TEST(Invariance, TableHasALineForEachSchedule) {
   const Invariance found = invariance(inexact_tile());
   const auto lines = csv_lines(invariance_csv(found));
