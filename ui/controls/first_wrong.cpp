@@ -23,7 +23,7 @@ void slip_button(Session& session, const PanelInput& input, const Palette& colou
   View& view = session.view;
   const bool on = compares_with_slip(view, input) && view.picture == PictureKind::output;
   ImGui::SameLine(0, px(8));
-  if (push_button("compare with the slip###slip", colours, on)) {
+  if (push_button("swipe the slip###slip", colours, on)) {
     view.second_slip = !on;
     view.comparison = on ? Comparison::none : Comparison::swipe;
     view.picture = PictureKind::output;
@@ -38,15 +38,11 @@ void slip_button(Session& session, const PanelInput& input, const Palette& colou
 
 }  // namespace
 
-void first_wrong_button(Session& session, const PanelInput& input, const Palette& colours) {
+float first_wrong_button(Session& session, const PanelInput& input, const Palette& colours) {
   const Result* const result = input.answer.result.get();
-  if (result == nullptr || !has_loaded(result->experiment)) return;
   const Diagnosis* const found = shown_diagnosis(input);
-  if (found == nullptr || found->first_row < 0) {  // the place of the buttons: nothing moves when the verdict comes
-    ImGui::Dummy({1, px(control_height)});
-    ImGui::Dummy({0, px(4)});
-    return;
-  }
+  if (found == nullptr || found->first_row < 0) return 0;
+  const float left = ImGui::GetCursorScreenPos().x;
   const bool of_a = result->experiment.a.algorithm == Algorithm::loaded;
   if (push_button(fmt::format("show row {}###first wrong", found->first_row).c_str(), colours)) {
     View& view = session.view;
@@ -63,7 +59,7 @@ void first_wrong_button(Session& session, const PanelInput& input, const Palette
       "The first row whose error is beyond the line, or the one that is worst against what rounding gives: the picture shows "
       "its tile, and the cell with its largest error is pinned.");
   slip_button(session, input, colours);
-  ImGui::Dummy({0, px(4)});
+  return ImGui::GetItemRectMax().x + px(8) - left;
 }
 
 }  // namespace attoscope

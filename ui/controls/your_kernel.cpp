@@ -162,12 +162,11 @@ bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, Pa
   return changed;
 }
 
-void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, Requests& requests) {
+void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float width, int count, Requests& requests) {
   if (!in.answer.result || !has_loaded(in.answer.result->experiment)) return;
   const bool known = in.side.diagnosis && in.side.diagnosis->experiment == in.answer.result->experiment;
   requests.side.diagnose = !known;
   const float line = px(17), chip = px(10);
-  const int count = ImGui::GetContentRegionAvail().y < px(560) ? 2 : 3;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
   const bool outdated = in.messages.load_failed;

@@ -167,13 +167,14 @@ std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment
   return lines;
 }
 
-void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, const Palette& colours) {
+void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room,
+                     const Palette& colours) {
   const Badge shown = badge(input, asked, colours);
+  const std::string words = fitted(Face::small, shown.text, room - px(14));
   const ImVec2 back = ImGui::GetCursorScreenPos();
   const float height = px(16);
   ImGui::SetCursorScreenPos(at);
-  if (ImGui::InvisibleButton("same bits", {px(14) + text_width(Face::small, shown.text), height}))
-    view.detail = Detail::same_bits;
+  if (ImGui::InvisibleButton("same bits", {px(14) + text_width(Face::small, words), height})) view.detail = Detail::same_bits;
   const bool hot = ImGui::IsItemHovered();
   explain(shown.what + " Click: the runs.",
           "same digest of golden, a and b for every\ninstruction set, thread count, block_q, device");
@@ -182,7 +183,7 @@ void draw_bits_badge(View& view, const PanelInput& input, const Experiment& aske
             hot                           ? colours.text
             : shown.colour == colours.bad ? colours.bad
                                           : colours.secondary,
-            shown.text);
+            words);
   ImGui::SetCursorScreenPos(back);
 }
 

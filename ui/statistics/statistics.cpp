@@ -39,26 +39,30 @@ Line next_line(float height, float width) {
 }
 Line next_line(float height) { return next_line(height, ImGui::GetContentRegionAvail().x); }
 
-void draw_verdict(const Result* result, const PanelInput& input, const Palette& colours) {
-  const bool loaded = result != nullptr && has_loaded(result->experiment);  // the kernel's verdict follows below
-  const Line head = next_line(px(28)), second = next_line(loaded ? px(2) : px(24));
-  if (result == nullptr) {
-    draw_text(head.at, Face::headline, colours.text, input.answer.computing ? "Computing" : "No answer yet");
-    draw_text(second.at, Face::label, colours.secondary,
-              input.answer.computing         ? "the first rows are being computed"
-              : input.messages.error.empty() ? ""
-                                             : "see the line below");
-    return;
-  }
-  const Verdict v = verdict(*result);
+void draw_no_answer(const PanelInput& input, const Palette& colours) {
+  const Line head = next_line(px(28)), second = next_line(px(24));
+  draw_text(head.at, Face::headline, colours.text, input.answer.computing ? "Computing" : "No answer yet");
+  draw_text(second.at, Face::label, colours.secondary,
+            input.answer.computing         ? "the first rows are being computed"
+            : input.messages.error.empty() ? ""
+                                           : "see the line below");
+}
+
+/// The largest text of the panel, on one line.
+void draw_verdict_headline(const Verdict& v, const Palette& colours) {
+  const Line head = next_line(px(28));
   const Colour tone = v.tone == Verdict::Tone::bad ? colours.bad : colours.text;
   const Face face = text_width(Face::headline, v.headline) <= head.width ? Face::headline : Face::body;
   draw_text({head.at.x, head.at.y + (line_height(Face::headline) - line_height(face)) / 2}, face, tone,
             fitted(face, v.headline, head.width));
-  if (loaded) return;
-  const bool part = static_cast<int>(result->rows.size()) < result->experiment.problem.n;
+}
+
+/// What the headline means, and at the right how far the answer is.
+void draw_verdict_sentence(const Verdict& v, const Result& result, const PanelInput& input, const Palette& colours) {
+  const Line second = next_line(px(24));
+  const bool part = static_cast<int>(result.rows.size()) < result.experiment.problem.n;
   const bool stale = is_stale(input);
-  const std::string tail = stale ? "computing" : part ? rows_text(*result) : "";
+  const std::string tail = stale ? "computing" : part ? rows_text(result) : "";
   const float tail_width = tail.empty() ? 0 : text_width(Face::small, tail) + px(8);
   std::string sentence = v.sentence;
   if (text_width(Face::label, sentence) > second.width - tail_width) sentence = sentence.substr(0, sentence.find(':'));
@@ -69,7 +73,7 @@ void draw_verdict(const Result* result, const PanelInput& input, const Palette& 
       "FlashAttention's own test: the largest error of a may be at most twice that of a plain implementation in the same "
       "format. PyTorch's tests allow 5 times. It is a rule of thumb for kernels that round like the baseline: an emulated "
       "method that rounds in more places can be outside without being wrong. The headline compares the mean errors.",
-      "max |a - golden| <= 2 max |b - golden|" + hardware_lines(*result));
+      "max |a - golden| <= 2 max |b - golden|" + hardware_lines(result));
 }
 
 /// What the headline's line says of a loaded output, or of two methods.
@@ -105,7 +109,7 @@ void draw_bar_heads(View& view, const PanelInput& input, const Experiment& asked
   const Bars bars(line);
   for (const auto& [factor, name] : {std::pair{2.0, "2×"}, std::pair{5.0, "5×"}})
     draw_text({bars.place(factor, Bars::reach), line.at.y + px(3)}, Face::mono_small, colours.faint, name, 0.5f);
-  draw_bits_badge(view, input, asked, line.at, colours);
+  draw_bits_badge(view, input, asked, line.at, bars.place(2, Bars::reach) - px(12) - line.at.x, colours);
 }
 
 /// a over b, and the lines at 2 b and 5 b.
@@ -135,6 +139,44 @@ void draw_pair(const char* what, double a, double b, const Palette& colours) {
     const float x = bars.place(factor, Bars::reach);
     list->AddLine({x, y - px(2)}, {x, y + 2 * bar + px(4)}, factor == 2 ? colours.text : colours.secondary, px(1.5f));
   }
+}
+
+/// Two methods: what the headline means, and their mean and largest errors as bars.
+void draw_answer_of_methods(Session& session, const PanelInput& input, float air, const Palette& colours) {
+  const Result& result = *input.answer.result;
+  const Verdict v = verdict(result);
+  draw_verdict_headline(v, colours);
+  draw_verdict_sentence(v, result, input, colours);
+  ImGui::Dummy({0, air});
+  draw_bar_heads(session.view, input, session.experiment, colours);
+  draw_pair("mean", result.a_error.mean_abs, result.b_error.mean_abs, colours);
+  draw_pair("max", result.a_error.max_abs, result.b_error.max_abs, colours);
+}
+
+/// A loaded output: its verdict, ways from it to the picture, and the largest errors, which it is about, as bars.
+void draw_answer_of_output(Session& session, const PanelInput& input, int lines, const Palette& colours, Requests& requests) {
+  const Result& result = *input.answer.result;
+  draw_verdict_headline(verdict(result), colours);
+  ImGui::Dummy({0, px(2)});
+  draw_kernel_verdict(input, colours, ImGui::GetContentRegionAvail().x, lines, requests);
+  const Line ways = next_line(px(control_height));
+  ImGui::SetCursorScreenPos(ways.at);
+  const float taken = first_wrong_button(session, input, colours);
+  draw_bits_badge(session.view, input, session.experiment, {ways.at.x + taken, ways.at.y + px(4)}, ways.width - taken, colours);
+  ImGui::SetCursorScreenPos({ways.at.x, ways.at.y + px(control_height + 2)});
+  draw_pair("max", result.a_error.max_abs, result.b_error.max_abs, colours);
+}
+
+/// The answer above the table. How high it is depends on the panel alone: the table stays where it is when an output is loaded
+/// or a verdict comes.
+void draw_answer(Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool high = ImGui::GetContentRegionAvail().y >= px(590);
+  if (has_loaded(input.answer.result->experiment))
+    draw_answer_of_output(session, input, high ? 3 : 2, colours, requests);
+  else
+    draw_answer_of_methods(session, input, high ? px(12) : 0, colours);
+  ImGui::SetCursorScreenPos({at.x, at.y + px(high ? 140 : 123)});
 }
 
 using Form = DeviationMeasure::Form;
@@ -340,14 +382,10 @@ void draw_statistics(Session& session, const PanelInput& input, UiState& state, 
   const Result* result = input.answer.result.get();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ImGui::Dummy({0, px(4)});
-  draw_verdict(result, input, colours);
-  draw_kernel_verdict(input, colours, ImGui::GetContentRegionAvail().x, requests);
-  first_wrong_button(session, input, colours);
-  if (result != nullptr) {
-    draw_bar_heads(session.view, input, session.experiment, colours);
-    draw_pair("mean", result->a_error.mean_abs, result->b_error.mean_abs, colours);
-    draw_pair("max", result->a_error.max_abs, result->b_error.max_abs, colours);
-    ImGui::Dummy({0, px(2)});
+  if (result == nullptr) {
+    draw_no_answer(input, colours);
+  } else {
+    draw_answer(session, input, colours, requests);
     draw_table(*result, colours);
     draw_lower(session, input, state, colours, requests);
   }

@@ -37,7 +37,8 @@ void draw_traffic(Session& session, const PanelInput& input, TrafficState& state
 bool answers(const Experiment& known, const Experiment& asked);
 
 /// Whether the bits are the same however they were computed, in two words; a click shows the runs.
-void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, const Palette& colours);
+void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room,
+                     const Palette& colours);
 
 /// How many numbers of O differ between a and b, by how much, and in which tile a row parts: short lines.
 std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment& experiment);

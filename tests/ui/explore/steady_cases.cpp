@@ -8,6 +8,7 @@
 
 #include "app/files/files.h"
 #include "app/tensors/npy.h"
+#include "imgui_internal.h"
 #include "kernels/compute.h"
 #include "tests/support/eventually.h"
 #include "tests/support/temporary_directory.h"
@@ -207,6 +208,45 @@ void verdict_moves_nothing(Hand& hand) {
   hand.stage.told.reset();
 }
 
+/// Top and lower edge of the table of numbers, and how wide it is.
+std::array<float, 3> table_place() {
+  for (const ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
+    if (window->Active && std::string_view(window->Name).find("/deviations_") != std::string_view::npos)
+      return {window->Pos.y, window->Pos.y + window->Size.y, window->Size.x};
+  return {};
+}
+
+/// Loading an output, its verdict, and putting it away leave the table of numbers and what is below it where they are.
+void output_moves_no_number(Hand& hand) {
+  const TemporaryDirectory folder;
+  Result r = compute(small_session().experiment);
+  r.a.values[37 * 16 + 5] += 3;
+  write_file(folder / "wrong.npy", npy_bytes(96, 16, r.a.values.data()));
+  for (const ImVec2 size : {ImVec2{1280, 800}, ImVec2{1600, 1000}, ImVec2{2560, 1440}}) {
+    hand.stage.resize(static_cast<int>(size.x), static_cast<int>(size.y));
+    hand.open(small_session());
+    hand.frames(3);
+    const std::string at = " at " + std::to_string(static_cast<int>(size.x)), lower = "//Statistics/detail/why";
+    const auto table = table_place();
+    const float below = hand.place(lower, 0, 0).y;
+    const auto stands = [&](const std::string& what) {
+      hand.frames(3);
+      hand.check(table[1] > table[0] && table_place() == table && hand.place(lower, 0, 0).y == below, what + at);
+    };
+    hand.stage.explorer().open_dropped(hand.session(), {folder / "wrong.npy"});
+    hand.settle();
+    stands("the output is loaded");
+    hand.check(eventually([&] { return shown_diagnosis(hand.stage.panel_input()) != nullptr; }, [&] { hand.frames(1); }),
+               "a verdict");
+    stands("its verdict is there");
+    hand.check(hand.exists("//Statistics/###first wrong"), "with the way to the first wrong row");
+    hand.check(hand.place("//Statistics/same bits", 1, 1).y < table[0], "and the badge above the table");
+    hand.click(controls + "kernel as/off");
+    hand.settle();
+    stands("it is put away");
+  }
+}
+
 /// On one line where it fits, with fields that can be read.
 void one_line(Hand& hand) {
   hand.stage.resize(1600, 1000);
@@ -250,10 +290,15 @@ void headline(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"steady", "range while a slider moves", held_range}, Case{"steady", "two ranges while a slider moves", held_pair},
-    Case{"steady", "range fitted by a key", fitted_range},    Case{"steady", "lock of the range", lock},
-    Case{"steady", "place of the picture", steady_place},     Case{"steady", "a verdict moves nothing", verdict_moves_nothing},
-    Case{"steady", "toolbar on one line", one_line},          Case{"steady", "headline in a narrow window", headline},
+    Case{"steady", "range while a slider moves", held_range},
+    Case{"steady", "two ranges while a slider moves", held_pair},
+    Case{"steady", "range fitted by a key", fitted_range},
+    Case{"steady", "lock of the range", lock},
+    Case{"steady", "place of the picture", steady_place},
+    Case{"steady", "a verdict moves nothing", verdict_moves_nothing},
+    Case{"steady", "an output moves no number", output_moves_no_number},
+    Case{"steady", "toolbar on one line", one_line},
+    Case{"steady", "headline in a narrow window", headline},
 };
 
 }  // namespace
