@@ -7,6 +7,7 @@
 
 #include "ui/controls/controls.h"
 #include "ui/controls/pins.h"
+#include "ui/frame/loaded_output.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/frame/ui_state.h"
@@ -44,7 +45,8 @@ Part rest_of_panel() {
 }
 
 /// A save button for each plot of the strip, and at its foot one for all of them.
-void keep_strip(View& view, const Result& result, const Part& strip, const Palette& colours, Requests& requests) {
+void keep_strip(View& view, const Result& result, const Part& strip, float plots_width, const Palette& colours,
+                Requests& requests) {
   constexpr std::array<std::pair<Plot, const char*>, 5> plots{{{Plot::running_max, "running max"},
                                                                {Plot::rescales, "rescales"},
                                                                {Plot::row_sum, "row sum"},
@@ -52,7 +54,7 @@ void keep_strip(View& view, const Result& result, const Part& strip, const Palet
                                                                {Plot::error, "error"}}};
   const bool shows_P = (view.hidden_curves & bit(Curve::P_max)) == 0;
   const int count = shows_P ? 5 : 4;
-  const float step = (strip.max.x - strip.min.x + px(16)) / static_cast<float>(count), foot = strip.max.y - px(44);
+  const float step = (plots_width + px(16)) / static_cast<float>(count), foot = strip.max.y - px(44);
   const auto csv = [&] { return recurrence_csv(result); };
   for (int i = 0; i < count; ++i) {
     const auto& [plot, name] = plots[static_cast<std::size_t>(!shows_P && i == 3 ? 4 : i)];
@@ -102,9 +104,9 @@ void draw_explore(Session& session, const PanelInput& input, UiState& state, con
   });
   panel(recurrence_window, still, [&] {
     const Part all = rest_of_panel();
-    draw_recurrence(session, input, state, colours, requests);
-    if (input.answer.result && !input.answer.result->trace.tiles.empty())
-      keep_strip(session.view, *input.answer.result, all, colours, requests);
+    const float plots_width = draw_recurrence(session, input, state, colours, requests);
+    const std::shared_ptr<const Result> followed = recurrence_answer(input);
+    if (followed && !followed->trace.tiles.empty()) keep_strip(session.view, *followed, all, plots_width, colours, requests);
   });
   draw_cell_sum(session, input, state, colours, requests);
 }

@@ -38,6 +38,10 @@ bool needs_clipping(Plot plot, const View& v) {
 bool needs_slip(Plot plot, const Session& s) {
   return plot == Plot::heat_map && heat_panel_count(s.view) > 1 && s.view.second_slip && has_loaded(s.experiment);
 }
+/// True if the plot follows b tile by tile, because a is loaded.
+bool follows_b(Plot plot, const Experiment& e) {
+  return is_over_tiles(plot) && e.a.algorithm == Algorithm::loaded && is_emulated(e.b.algorithm);
+}
 /// What the slip gives that explains the loaded output; null where none is named.
 std::shared_ptr<const Result> slip_output_of(const Result& result, const Options& options) {
   const Diagnosis found = diagnose_with_heads(result, options);
@@ -66,6 +70,7 @@ std::string conditions(const Result& r) {
 /// What a plot shows, in a few words.
 std::string title_of(Plot plot, const View& view, const Result& r) {
   const MethodNames names = method_names(r.experiment);
+  const std::string_view of_b = follows_b(plot, r.experiment) ? " in b" : "";
   switch (plot) {
     case Plot::heat_map:
       if (view.picture == PictureKind::rescales) return "Tiles in which the running max moved or P left its format, by rows";
@@ -77,9 +82,9 @@ std::string title_of(Plot plot, const View& view, const Result& r) {
     case Plot::row_sum:
     case Plot::largest_P:
     case Plot::error:
-      return fmt::format("The recurrence of row {}, tile by tile", r.trace.row);
+      return fmt::format("The recurrence of row {}{}, tile by tile", r.trace.row, of_b);
     case Plot::rescales:
-      return "Rows whose running max moved, tile by tile";
+      return fmt::format("Rows whose running max moved{}, tile by tile", of_b);
     case Plot::ulps:
       return "Signed errors in ulps of " + name(r.experiment.format);
     case Plot::scatter:
@@ -107,7 +112,7 @@ std::vector<FigurePanel> panels_of(Plot plot, const Session& session, const Plot
     case Plot::row_sum:
     case Plot::largest_P:
     case Plot::error:
-      return strip_panels(plot, session.view, data.result);
+      return strip_panels(plot, session.view, data);
     case Plot::ulps:
       return ulps_panels(*data.result);
     case Plot::scatter:
@@ -151,6 +156,8 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
   if (needs_clipping(plot, session.view) && (!known.clipping || !same_counts(known.clipping->experiment, e)))
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
   if (needs_slip(plot, session) && !known.slip_output) known.slip_output = slip_output_of(*known.result, options);
+  if (follows_b(plot, e) && (!known.b_as_a || known.b_as_a->experiment != exchanged(e)))
+    known.b_as_a = std::make_shared<const Result>(compute(exchanged(e), options));
   if (plot == Plot::why && (!known.why || !answers(known.why->experiment, e)))
     known.why = std::make_shared<const Why>(Why{e, attribute(e, options)});
   return known;

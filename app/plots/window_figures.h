@@ -26,6 +26,7 @@ struct PlotData {
   std::shared_ptr<const SweepTable> sweep;
   std::shared_ptr<const TrainRecord> train{};
   std::shared_ptr<const Result> slip_output{};  ///< `result` with the named slip's output in it, where the view wants it
+  std::shared_ptr<const Result> b_as_a{};       ///< `result` with a and b exchanged, where a is loaded and b is followed
 };
 
 /// True if the plot shows an answer to the session's experiment.

@@ -17,8 +17,8 @@ std::vector<FigurePanel> heat_panels(const Session& session, const PlotData& dat
 /// How many of them there will be.
 int heat_panel_count(const View& view);
 
-/// One plot of the recurrence, or all that are shown.
-std::vector<FigurePanel> strip_panels(Plot plot, const View& view, const std::shared_ptr<const Result>& result);
+/// One plot of the recurrence, or all that are shown: of a, or, in b's colour, of b where a is loaded.
+std::vector<FigurePanel> strip_panels(Plot plot, const View& view, const PlotData& data);
 
 std::vector<FigurePanel> ulps_panels(const Result& result);
 std::vector<FigurePanel> scatter_panels(const std::shared_ptr<const Result>& result);

@@ -14,10 +14,13 @@
 #include "app/figures/gnuplot.h"
 #include "app/files/files.h"
 #include "app/session/session.h"
+#include "app/tensors/kernel_output.h"
+#include "app/tensors/npy.h"
 #include "app/words/numbers.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/rules.h"
 #include "tests/app/outcome.h"
 #include "tests/support/figure_support.h"
 #include "tests/support/temporary_directory.h"
@@ -185,6 +188,27 @@ TEST(PlotData, TilesAreAllUnlessTheShownOnesAreChosen) {
       EXPECT_THAT(series.x, ::testing::Each(::testing::AllOf(::testing::Ge(1.5), ::testing::Le(3.5))));
     }
   }
+}
+
+/// A figure of the strip follows b where a is a loaded output: b's numbers and name, in b's colour.
+TEST(PlotData, OfALoadedOutputTheTilesAreThoseOfB) {
+  Session s = plotted();
+  s.experiment.b = s.experiment.a;
+  s.experiment.b.precision = policy("hw").precision;
+  const Result computed = compute(s.experiment);
+  const TemporaryDirectory scratch;
+  write_file(scratch / "o.npy", npy_bytes(computed.a.rows, computed.a.cols, computed.a.values.data()));
+  use_kernel_output(s.experiment, read_kernel_output(scratch / "o.npy", s.experiment.problem), false);
+  const Trace b = compute(exchanged(s.experiment)).trace;
+  ASSERT_GT(b.tiles.size(), 2u);
+  const Figure f = plot(Plot::running_max, s);
+  const Series& m = series(f, "m");
+  EXPECT_EQ(m.ink, Ink::b);
+  ASSERT_EQ(m.y.size(), b.tiles.size());
+  for (std::size_t i = 0; i < b.tiles.size(); ++i) EXPECT_EQ(m.y[i], b.tiles[i].max_used);
+  EXPECT_THAT(f.caption, HasSubstr("in b, tile by tile"));
+  EXPECT_THAT(figure_csv(f), HasSubstr("," + shortest(b.tiles.back().max_used)));
+  EXPECT_EQ(series(plot(Plot::error, s), "flash2").ink, Ink::b);
 }
 
 TEST(PlotData, EveryFieldsCellsAreItsValues) {

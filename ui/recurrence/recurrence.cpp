@@ -157,7 +157,7 @@ void draw_words_for_b(const PanelInput& input, const Result& shown, ImVec2 at, f
 
 }  // namespace
 
-void draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
+float draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const std::shared_ptr<const Result> shown = recurrence_answer(input);
   const bool of_b = shown != input.answer.result;
   requests.side.b_as_a |= follows_b(input) && !of_b;
@@ -169,7 +169,8 @@ void draw_recurrence(Session& session, const PanelInput& input, UiState& state, 
   const ImVec2 room = beside_kernel_rows(session, input, state, at, {all.x, all.y - foot}, colours);
   if (!why.empty()) {
     draw_why_none(why, shown.get(), at, room, colours);
-    return dim_if_stale(input, colours);
+    dim_if_stale(input, colours);
+    return room.x;
   }
   Palette theirs = colours;
   if (of_b) std::swap(theirs.a, theirs.b);
@@ -179,6 +180,7 @@ void draw_recurrence(Session& session, const PanelInput& input, UiState& state, 
   draw_scrubber(session.view, state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, theirs, true);
   if (of_b) draw_words_for_b(input, *shown, {at.x + px(48), at.y + px(42)}, room.x / 5, colours);
   dim_if_stale(input, colours);
+  return room.x;
 }
 
 }  // namespace attoscope

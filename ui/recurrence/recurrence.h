@@ -83,7 +83,7 @@ void draw_scrubber(View& view, Playback& playback, const Result& result, ImVec2 
 /// The worked step of a tile, on so many lines at most.
 void draw_worked(const Result& result, int index, ImVec2 at, float width, const Palette& colours, int lines = 2);
 
-/// The bottom panel.
-void draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
+/// The bottom panel; returns how wide its plots are together.
+float draw_recurrence(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests);
 
 }  // namespace attoscope

@@ -13,6 +13,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/kernel_rows.h"
 #include "ui/recurrence/recurrence.h"
+#include "ui/statistics/csv.h"
 #include "ui/widgets/theme.h"
 
 namespace attoscope::testing {
@@ -361,6 +362,32 @@ void b_followed(Hand& hand) {
        [&] { return why_no_recurrence(hand.stage.panel_input()).find("b has none to show instead") != std::string::npos; });
 }
 
+/// What is saved of the strip is what it shows: b's numbers, beside the pixels of its plots alone.
+void b_exported(Hand& hand) {
+  const TemporaryDirectory folder;
+  hand.stage.resize(1600, 1000);
+  open_one_wrong(hand, folder);
+  const auto followed = [&] { return recurrence_answer(hand.stage.panel_input()); };
+  wait(hand, "b's recurrence is there", [&] { return followed() != hand.stage.panel_input().answer.result; });
+  hand.frames(3);
+  hand.stage.exporter = PlotExporter(folder / "pictures");
+  const float left = hand.place(strip + "error so far", 0, 0).x, right = hand.place(strip + "error so far", 1, 0).x;
+  hand.move(hand.place(strip + "error so far", 0.5f, 0.5f));
+  hand.frames(2);
+  const float button = hand.place(strip + "###save error", 1).x;
+  hand.check(button > left && button <= right + 8, "its button stands over the plot");
+  hand.click(strip + "###save error");
+  hand.frames(2);
+  hand.pick("###keep");
+  hand.frames(5);
+  const MessagesInput said = hand.stage.panel_input().messages;
+  hand.check(said.error.empty() && said.notice.find("-error-1.png and .csv") != std::string::npos, said.error + said.notice);
+  const std::string csv = read_file(folder / "pictures/attoscope-error-1.csv", 1 << 20);
+  hand.check(csv == recurrence_csv(compute(exchanged(hand.experiment()))), "b's numbers: " + csv);
+  hand.check(csv != recurrence_csv(*hand.stage.panel_input().answer.result), "not those of the output, which has none");
+  hand.stage.exporter = PlotExporter("");
+}
+
 /// As b, the output fails in the same rows, and a is followed as ever.
 void rows_as_b(Hand& hand) {
   const TemporaryDirectory folder;
@@ -470,6 +497,7 @@ constexpr std::array cases{
     Case{"kernel", "shown", shown},
     Case{"kernel", "slip shown", slip_shown},
     Case{"kernel", "b followed", b_followed},
+    Case{"kernel", "b exported", b_exported},
     Case{"kernel", "rows as b", rows_as_b},
     Case{"kernel", "failed load", failed_load},
     Case{"kernel", "verdict not left", verdict_not_left},
