@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "ui/recurrence/recurrence.h"
 #include "ui/recurrence/tile_range.h"
@@ -14,68 +15,65 @@ namespace attoscope {
 
 namespace {
 
-void draw_buttons(View& view, Playback& playback, const Result& r, const Palette& colours) {
-  struct Button {
-    const char* id;
-    TransportIcon icon;
-    int by;
-    const char* what;
-  };
-  static constexpr std::array<Button, 4> steps{{
-      {"###first tile", TransportIcon::first, -max_n, "To the row's first tile. Key Shift+, (comma)."},
-      {"###previous tile", TransportIcon::previous, -1, "One tile back. Key , (comma)."},
-      {"###next tile", TransportIcon::next, 1, "One tile forward. Key . (period)."},
-      {"###last tile", TransportIcon::last, max_n,
-       "To the last tile, and stay there when the tiles change. Key Shift+. (period)."},
-  }};
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (i == 2) {
-      if (transport_button("###play", playback.playing ? TransportIcon::pause : TransportIcon::play, playback.playing, colours))
-        play_or_pause(playback, view, &r, ImGui::GetTime());
-      explain("Plays the recurrence, four tiles a second, to the last tile; then, or when pressed again, it stops. Key J.",
-              "for each tile j:\n  m, l, O <- step(m, l, O, K_j, V_j)");
-      ImGui::SameLine();
-    }
-    if (transport_button(steps[i].id, steps[i].icon, false, colours)) {
-      playback.playing = false;
-      scrub(view, &r, steps[i].by);
-    }
-    explain(steps[i].what);
-    ImGui::SameLine();
-  }
+/// A button that moves the scrubber by tiles, or to a tile in which something happened.
+struct StepButton {
+  const char* id;
+  int by;
+  const char* what;
+  TransportIcon icon = TransportIcon::next;
+  std::optional<TileEvent> event{};
+};
+constexpr std::size_t plain_steps = 4;  ///< so many of them step by tiles; the play button stands in their middle
+constexpr std::array<StepButton, 8> steps{{
+    {"###first tile", -max_n, "To the row's first tile. Key Shift+, (comma).", TransportIcon::first},
+    {"###previous tile", -1, "One tile back. Key , (comma).", TransportIcon::previous},
+    {"###next tile", 1, "One tile forward. Key . (period).", TransportIcon::next},
+    {"###last tile", max_n, "To the last tile, and stay there when the tiles change. Key Shift+. (period).",
+     TransportIcon::last},
+    {.id = "###previous rescale",
+     .by = -1,
+     .what = "To the previous tile in which m of this row moved, so that l and O were rescaled. Key Ctrl+, (comma).",
+     .event = TileEvent::rescale},
+    {.id = "###next rescale",
+     .by = 1,
+     .what = "To the next tile in which m of this row moved, so that l and O were rescaled. Key Ctrl+. (period).",
+     .event = TileEvent::rescale},
+    {.id = "###previous limit",
+     .by = -1,
+     .what =
+         "To the previous tile in which P, m or l of this row met the largest number of its format, or one of them or |O| is "
+         "not finite. Key Ctrl+Shift+, (comma).",
+     .event = TileEvent::limit},
+    {.id = "###next limit",
+     .by = 1,
+     .what = "To the next tile in which P, m or l of this row met the largest number of its format, or one of them or |O| is "
+             "not finite. Key Ctrl+Shift+. (period).",
+     .event = TileEvent::limit},
+}};
+
+bool step_button(const StepButton& b, const Palette& colours) {
+  if (!b.event) return transport_button(b.id, b.icon, false, colours);
+  return mark_button(b.id, b.by > 0, *b.event == TileEvent::rescale ? colours.moved : colours.bad, colours);
 }
 
-/// To the tiles of the row in which m moved, and in which a number met its limit.
-void draw_event_buttons(View& view, Playback& playback, const Result& r, const Palette& colours) {
-  struct Button {
-    const char* id;
-    TileEvent event;
-    int by;
-    const char* what;
-  };
-  static constexpr std::array<Button, 4> steps{{
-      {"###previous rescale", TileEvent::rescale, -1,
-       "To the previous tile in which m of this row moved, so that l and O were rescaled. Key Ctrl+, (comma)."},
-      {"###next rescale", TileEvent::rescale, 1,
-       "To the next tile in which m of this row moved, so that l and O were rescaled. Key Ctrl+. (period)."},
-      {"###previous limit", TileEvent::limit, -1,
-       "To the previous tile in which P, m or l of this row met the largest number of its format, or one of them or |O| is not "
-       "finite. Key Ctrl+Shift+, (comma)."},
-      {"###next limit", TileEvent::limit, 1,
-       "To the next tile in which P, m or l of this row met the largest number of its format, or one of them or |O| is not "
-       "finite. Key Ctrl+Shift+. (period)."},
-  }};
-  for (const Button& b : steps) {
-    const bool possible = tile_with(r, view, b.event, b.by) >= 0;
-    ImGui::BeginDisabled(!possible);
-    if (mark_button(b.id, b.by > 0, b.event == TileEvent::rescale ? colours.moved : colours.bad, colours)) {
-      playback.playing = false;
-      scrub_to_event(view, &r, b.event, b.by);
-    }
-    ImGui::EndDisabled();
-    explain(possible ? b.what : std::string(b.what) + " There is none.");
-    ImGui::SameLine();
+void draw_step(const StepButton& b, View& view, Playback& playback, const Result& r, const Palette& colours) {
+  const bool possible = !b.event || tile_with(r, view, *b.event, b.by) >= 0;
+  ImGui::BeginDisabled(!possible);
+  if (step_button(b, colours)) {
+    playback.playing = false;
+    b.event ? scrub_to_event(view, &r, *b.event, b.by) : scrub(view, &r, b.by);
   }
+  ImGui::EndDisabled();
+  explain(possible ? b.what : std::string(b.what) + " There is none.");
+  ImGui::SameLine();
+}
+
+void draw_play(View& view, Playback& playback, const Result& r, const Palette& colours) {
+  const TransportIcon icon = playback.playing ? TransportIcon::pause : TransportIcon::play;
+  if (transport_button("###play", icon, playback.playing, colours)) play_or_pause(playback, view, &r, ImGui::GetTime());
+  explain("Plays the recurrence, four tiles a second, to the last tile; then, or when pressed again, it stops. Key J.",
+          "for each tile j:\n  m, l, O <- step(m, l, O, K_j, V_j)");
+  ImGui::SameLine();
 }
 
 /// Shows all tiles again.
@@ -89,43 +87,59 @@ void draw_all_button(View& view, const Result& r, const Palette& colours) {
   ImGui::SameLine();
 }
 
-constexpr float beside = 36, under_width = 880, two_lines_width = 520;
+constexpr float slider_height = 16, beside = control_height + slider_height, under_width = 880, two_lines_width = 520;
 
 /// Of the worked step where it stands under the buttons.
 int stacked_lines(float width) { return width < px(two_lines_width) ? 4 : 2; }
 
+/// All buttons in a row; a narrow row has no room for events.
+void draw_buttons(View& view, Playback& playback, const Result& r, bool events, bool zooms, const Palette& colours) {
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
+  for (std::size_t i = 0; i < (events ? steps.size() : plain_steps); ++i) {
+    if (i == plain_steps / 2) draw_play(view, playback, r, colours);
+    draw_step(steps[i], view, playback, r, colours);
+  }
+  if (zooms) draw_all_button(view, r, colours);
+  ImGui::PopStyleVar();
+}
+
+void draw_slider(View& view, const Result& r, ImVec2 at, ImVec2 size, const Palette& colours) {
+  const int index = scrubbed(r, view), count = static_cast<int>(r.trace.tiles.size());
+  int shown = index;
+  ImGui::SetCursorScreenPos(at);
+  if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, colours, shown, size)) scrub(view, &r, shown - index);
+  explain("The tile whose step is written out beside it and shaded in the plots. Tiles are counted from key 0.");
+}
+
+/// "tile  7 of 15", as wide at every tile.
+std::string tile_text(const Result& r, int index) {
+  const auto& tiles = r.trace.tiles;
+  const std::string last = std::to_string(tiles.back().tile);
+  return fmt::format("tile {:{}} of {}", tiles[static_cast<std::size_t>(index)].tile, static_cast<int>(last.size()), last);
+}
+
 }  // namespace
 
 float scrubber_height(float width) {
-  return width < px(under_width) ? px(beside + 18) + px(18) * static_cast<float>(stacked_lines(width) - 1) : px(beside);
+  return width < px(under_width) ? px(54) + px(18) * static_cast<float>(stacked_lines(width) - 1) : px(beside);
 }
 
 void draw_scrubber(View& view, Playback& playback, const Result& r, ImVec2 at, ImVec2 size, const Palette& colours,
                    bool zooms) {
-  const auto& tiles = r.trace.tiles;
-  const int index = scrubbed(r, view), count = static_cast<int>(tiles.size());
   const bool stacked = size.y > px(beside);
-  const float y = at.y + (px(beside) - px(control_height)) / 2;
+  const float y = at.y + (stacked ? px(6) : 0);
   ImGui::SetCursorScreenPos({at.x, y});
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(2), 0});
-  draw_buttons(view, playback, r, colours);
-  if (size.x > px(two_lines_width)) draw_event_buttons(view, playback, r, colours);
-  if (zooms) draw_all_button(view, r, colours);
-  ImGui::PopStyleVar();
-  const std::string last = std::to_string(tiles.back().tile);
-  const std::string text =
-      fmt::format("tile {:{}} of {}", tiles[static_cast<std::size_t>(index)].tile, static_cast<int>(last.size()), last);
+  draw_buttons(view, playback, r, size.x > px(two_lines_width), zooms, colours);
   float x = ImGui::GetCursorScreenPos().x + px(8);
-  x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours.text, text) + px(8);
-  ImGui::SetCursorScreenPos({x, y});
-  const float after = stacked ? 0 : px(16 + 520);  // the formula needs room more than the track
-  const float length = std::clamp(at.x + size.x - x - after, px(40), px(stacked ? 320 : 96));
-  int shown = index;
-  if (track({"tile", 0, std::max(1, count - 1), 0, count - 1}, colours, shown, {length, px(control_height)}))
-    scrub(view, &r, shown - index);
-  explain("The tile whose step is written out beside it and shaded in the plots. Tiles are counted from key 0.");
-  if (stacked) return draw_worked(r, scrubbed(r, view), {at.x, at.y + px(beside + 2)}, size.x, colours, stacked_lines(size.x));
-  x += length + px(16);
+  x += draw_text({x, y + (px(control_height) - line_height(Face::mono)) / 2}, Face::mono, colours.text,
+                 tile_text(r, scrubbed(r, view))) +
+       px(8);
+  if (stacked) {
+    draw_slider(view, r, {x, y}, {std::clamp(at.x + size.x - x, px(40), px(320)), px(control_height)}, colours);
+    return draw_worked(r, scrubbed(r, view), {at.x, at.y + px(38)}, size.x, colours, stacked_lines(size.x));
+  }
+  draw_slider(view, r, {at.x, y + px(control_height)}, {x - px(8) - at.x, px(slider_height)}, colours);
+  x += px(8);
   draw_worked(r, scrubbed(r, view), {x, at.y + (size.y - px(18) - line_height(Face::mono_small)) / 2}, at.x + size.x - x,
               colours);
 }

@@ -619,7 +619,21 @@ void extreme_numbers(Hand& hand) {
   }
 }
 
+/// The slider has room at every width, and the worked step stands beside it and the buttons.
+void slider_has_room(Hand& hand) {
+  for (const int width : {1280, 1600, 2560}) {
+    hand.stage.resize(width, width == 1280 ? 800 : 1000);
+    hand.frames(3);
+    const std::string at = " at " + std::to_string(width);
+    const ImVec2 from = hand.place(strip + "##tile", 0, 0), to = hand.place(strip + "##tile", 1, 1);
+    hand.check(to.x - from.x >= 300, "the slider is long" + at);
+    hand.check(from.y >= hand.place(strip + "###next limit", 1, 1).y, "below the buttons" + at);
+    hand.check(to.y <= hand.place(strip + "running max", 0, 1).y + 56, "and close to the plots" + at);
+  }
+}
+
 constexpr std::array cases{
+    Case{"strip", "slider has room", slider_has_room},
     Case{"strip", "buttons", buttons},
     Case{"strip", "track", track},
     Case{"strip", "play", play},
