@@ -1,6 +1,8 @@
 // The left panel: everything that changes a number.
 #include "ui/controls/controls.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -29,7 +31,8 @@ void explained_section(const Palette& colours, const char* title, std::string_vi
 
 void draw_controls(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   Experiment& e = session.experiment;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4)});
+  const float air = std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(960)) / 28, 0.0f, px(4)));  // of a high panel
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + air});
   section(colours, "INPUT");
   edit_input(e.problem, input, colours, state.file, requests);
   edit_kernel(e, input, colours, state.kernel, requests);

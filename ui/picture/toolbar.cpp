@@ -47,7 +47,7 @@ void draw_chip(ImVec2 at, float height, Colour colour) {
 constexpr float kind_width = 208, comparison_width = 116, scale_width = 46, range_width = 66, tiles_width = 58,
                 curves_width = 72, whole_width = 46, apart = 5;
 /// Of the combos of fields: "three-pass − golden" fits; or, so that all controls fit on one line, "b − golden".
-constexpr float field_width = 184, least_field_width = 124;
+constexpr float most_kind_width = 264, field_width = 184, least_field_width = 124;
 
 /// Puts the next item beside the last one, or on a new line where it would not fit.
 void flow(float width) {
@@ -67,29 +67,33 @@ float together(std::initializer_list<float> widths) {
 /// for windows so narrow that every line counts.
 struct ToolbarLayout {
   int lines = 1;
-  float field = field_width;  ///< at scale 1
+  float field = field_width, kind = kind_width;  ///< at scale 1
 };
 ToolbarLayout layout_in(float room, bool compares) {
   constexpr float gap = 8;
   const float how = together({scale_width, range_width, tiles_width, curves_width, whole_width});
   const auto on_one_line = [&](float field) { return together({kind_width, field, comparison_width, field}) + gap + how; };
-  if (on_one_line(least_field_width) <= room)
-    return {1, std::min(field_width, least_field_width + std::floor((room - on_one_line(least_field_width)) / 2))};
+  if (on_one_line(least_field_width) <= room) {
+    const float field = std::min(field_width, least_field_width + std::floor((room - on_one_line(least_field_width)) / 2));
+    return {1, field, std::min(most_kind_width, kind_width + room - on_one_line(field))};
+  }
   const bool narrow = room < 480;
   const float field = narrow ? 172 : field_width;
   std::vector<float> what{field, comparison_width};
   if (compares || !narrow) what.push_back(field);
   int lines = 1;
-  float end = kind_width;
+  const float spare = room - together({kind_width, field, comparison_width});  // of the first line
+  const float kind = narrow ? kind_width : std::clamp(kind_width + spare, kind_width, most_kind_width);
+  float end = kind;
   for (const float width : what) {
     const bool fits = end + apart + width <= room;
     lines += !fits;
     end = fits ? end + apart + width : width;
   }
-  return {end + gap + how <= room ? lines : lines + 1, field};
+  return {end + gap + how <= room ? lines : lines + 1, field, kind};
 }
 
-void kind_switch(View& view, const Palette& colours) {
+void kind_switch(View& view, float width, const Palette& colours) {
   static constexpr Choice kinds[] = {
       {"output", "The output, N rows by the head dimension: golden, a, b, or how far they are apart. Key M: the next picture."},
       {"rescales",
@@ -103,7 +107,7 @@ void kind_switch(View& view, const Palette& colours) {
        "head. "
        "Key M: the next picture."}};
   int kind = static_cast<int>(view.picture);
-  if (segmented("kind", colours, kinds, kind, px(kind_width))) view.picture = static_cast<PictureKind>(kind);
+  if (segmented("kind", colours, kinds, kind, px(width))) view.picture = static_cast<PictureKind>(kind);
 }
 
 /// The key that shows a field; "": none.
@@ -277,9 +281,9 @@ void profiles_toggle(View& view, const Palette& colours) {
                                                 "field of both methods. Key X.");
 }
 
-/// What is shown: kind, field, comparison.
-void draw_what(View& view, const PanelInput& input, const FieldChoice& fields, const Palette& colours) {
-  kind_switch(view, colours);
+/// What is shown: kind, as wide as is told, field, comparison.
+void draw_what(View& view, const PanelInput& input, float kind, const FieldChoice& fields, const Palette& colours) {
+  kind_switch(view, kind, colours);
   if (view.picture == PictureKind::heads) return;
   flow(fields.width);
   if (view.picture == PictureKind::rescales) return rescale_combo(view);
@@ -325,7 +329,7 @@ void draw_toolbar(Session& session, const PanelInput& input, const UiState& stat
   const float room = ImGui::GetContentRegionAvail().x, line = px(control_height) + ImGui::GetStyle().ItemSpacing.y;
   const ToolbarLayout layout =
       layout_in(room / px(1), view.picture == PictureKind::output && view.comparison != Comparison::none);
-  draw_what(view, input, {names, {"a", "b", "b"}, state.heat.result.get(), true, px(layout.field)}, colours);
+  draw_what(view, input, layout.kind, {names, {"a", "b", "b"}, state.heat.result.get(), true, px(layout.field)}, colours);
   if (view.picture == PictureKind::heads) return;
   const float last = at.y + static_cast<float>(layout.lines - 1) * line,
               left = at.x + std::max(0.0f, room - px(how_width(view)));

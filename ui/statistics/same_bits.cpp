@@ -170,7 +170,7 @@ std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment
 void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room,
                      const Palette& colours) {
   const Badge shown = badge(input, asked, colours);
-  const std::string words = fitted(Face::small, shown.text, room - px(14));
+  const std::string words = text_width(Face::small, shown.text) <= room - px(14) ? shown.text : "bits";
   const ImVec2 back = ImGui::GetCursorScreenPos();
   const float height = px(16);
   ImGui::SetCursorScreenPos(at);

@@ -26,9 +26,9 @@ struct Column {
   std::string_view label;
   float right;
 };
-constexpr std::array<Column, 8> columns{{{"splits", 0.10f},
-                                         {"block_k", 0.24f},
-                                         {"order", 0.34f},
+constexpr std::array<Column, 8> columns{{{"splits", 0.09f},
+                                         {"block_k", 0.25f},
+                                         {"order", 0.355f},
                                          {"sums", 0.46f},
                                          {"differ", 0.60f},
                                          {"ulps", 0.70f},
