@@ -38,7 +38,8 @@ std::span<const Case> gallery_cases();      ///< what is shipped, with small pic
 std::span<const Case> export_cases();       ///< plots as pixels, figures and fields; the papers' figures
 std::span<const Case> comfort_cases();      ///< layout, themes, progress, saved pictures, strange files
 std::span<const Case> sweep_cases();        ///< the Sweep workspace
-std::span<const Case> train_cases();        ///< the Train workspace
+std::span<const Case> train_cases();        ///< the Train workspace: look, requests, states
+std::span<const Case> train_plan_cases();   ///< its plan
 std::span<const Case> train_word_cases();   ///< its records as curves, words and tables
 std::span<const Case> state_cases();        ///< every panel with nothing, something running, NaN, and extreme sizes
 std::span<const Case> learn_cases();        ///< lessons: pages, presenting, quizzes, what is broken

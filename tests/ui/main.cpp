@@ -88,6 +88,7 @@ std::vector<Group> all_groups() {
           {"comfort_cases", comfort_cases()},
           {"sweep_cases", sweep_cases()},
           {"train_cases", train_cases()},
+          {"train_plan_cases", train_plan_cases()},
           {"train_word_cases", train_word_cases()},
           {"state_cases", state_cases()},
           {"learn_cases", learn_cases()},

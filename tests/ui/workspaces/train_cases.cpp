@@ -1,4 +1,4 @@
-// The Train workspace: every control of the plan and of the look, what each button asks for, and every state that it can be in.
+// The Train workspace: every control of the look, what each button asks for, and every state that it can be in.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,7 @@
 #include "imgui_internal.h"
 #include "kernels/experiment/presets.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/ui/cases.h"
-#include "tests/ui/workspaces/made_record.h"
+#include "tests/ui/workspaces/train_scene.h"
 #include "ui/train/panels.h"
 #include "ui/train/train_state.h"
 #include "ui/train/words.h"
@@ -27,25 +26,9 @@ namespace {
 
 using Act = TrainRequest::Act;
 
-const std::string plan_panel = "//Train plan/", middle = "//Train/", numbers = "//Train numbers/", rows = "//Train numbers/**/";
+const std::string plan_panel = train_plan_panel, middle = train_middle, numbers = "//Train numbers/",
+                  rows = "//Train numbers/**/";
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-
-Session train_session(TrainKind kind = TrainKind::methods) {
-  Session s = small_session();
-  s.view.workspace = Workspace::train;
-  s.train.kind = kind;
-  return s;
-}
-
-/// A window that is told this, after the session's plan was trained for so many steps; 0: nothing was.
-void show(Hand& hand, const Session& session, int steps = 240) {
-  hand.stage.resize(1600, 1000);
-  hand.open(session);
-  PanelInput input = hand.stage.panel_input();
-  input.train = steps == 0 ? ready_view(session.train) : made_view(made_record(session.train, steps));
-  hand.stage.told = input;
-  hand.frames(3);
-}
 
 /// `act` changes nothing of the session and asks for this.
 void requests(Hand& hand, const std::string& what, const std::function<void()>& act, const TrainRequest& expected) {
@@ -57,173 +40,8 @@ void requests(Hand& hand, const std::string& what, const std::function<void()>& 
                                 found.run, found.layer, found.head, found.sequence, found.file));
 }
 
-void kinds(Hand& hand) {
-  show(hand, train_session());
-  hand.changes(
-      "bands", [&] { hand.click(plan_panel + "kind/bands"); }, [](Session& s) { s.train.kind = TrainKind::reference; });
-  hand.changes("replay", [&] { hand.click(plan_panel + "kind/replay"); }, [](Session& s) { s.train.kind = TrainKind::replay; });
-  hand.changes("bisect", [&] { hand.click(plan_panel + "kind/bisect"); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
-  for (const auto& [label, by] : {std::pair{"gradient", BisectBy::gradient}, std::pair{"layer", BisectBy::layer},
-                                  std::pair{"head", BisectBy::head}, std::pair{"step", BisectBy::step}})
-    hand.changes(
-        std::string("by ") + label, [&, label = label] { hand.click(plan_panel + "bisect/" + label); },
-        [by = by](Session& s) { s.train.bisect = by; });
-  hand.changes("a - b", [&] { hand.click(plan_panel + "kind/a − b"); }, [](Session& s) { s.train.kind = TrainKind::methods; });
-  hand.check(!hand.exists(plan_panel + "bisect/layer"), "what is not bisected has no pieces");
-  hand.changes(
-      "no exact attention", [&] { hand.click(plan_panel + "##exact attention too"); },
-      [](Session& s) { s.train.with_exact = false; });
-  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.with_exact = true; });
-  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
-}
-
-void methods(Hand& hand) {
-  show(hand, train_session());
-  hand.changes(
-      "format of b", [&] { hand.choose(plan_panel + "b/##format", "fp16"); }, [](Session& s) { s.train.b.format = fp16; });
-  hand.changes(
-      "algorithm of a", [&] { hand.choose(plan_panel + "a/##algorithm", "flash4"); },
-      [](Session& s) { s.train.a.method.algorithm = Algorithm::flash4; });
-  hand.changes(
-      "policy of a, and its backward pass", [&] { hand.choose(plan_panel + "a/##preset", "hw"); },
-      [](Session& s) {
-        s.train.a.method.precision = policy("hw").precision;
-        s.train.a.gradient = grad_policy("grad_hw").precision;
-      });
-  hand.changes(
-      "backward policy", [&] { hand.choose(plan_panel + "a/##backward", "###grad_all"); },
-      [](Session& s) { s.train.a.gradient = grad_policy("grad_all").precision; });
-  hand.changes(
-      "a policy beside a backward pass of one's own", [&] { hand.choose(plan_panel + "a/##preset", "tile"); },
-      [](Session& s) { s.train.a.method.precision = policy("tile").precision; });
-  hand.changes(
-      "delta of b", [&] { hand.click(plan_panel + "b/###delta from"); },
-      [](Session& s) { s.train.b.gradient.delta_from = DeltaFrom::output; });
-  hand.leaves("the steps are unfolded", [&] { hand.click(plan_panel + "###backward steps"); });
-  hand.changes(
-      "dS of a is exact", [&] { hand.click(plan_panel + "a/backward/dS"); },
-      [](Session& s) { s.train.a.gradient[GradStep::dS] = exact; });
-  hand.changes(
-      "dQ of b in fp32",
-      [&] {
-        hand.click(plan_panel + "b/backward/dQ", 1);
-        hand.pick("fp32");
-      },
-      [](Session& s) { s.train.b.gradient[GradStep::dQ] = to_format(fp32); });
-  hand.changes(
-      "an option of a",
-      [&] {
-        hand.click(plan_panel + "a/###options");
-        hand.pick("##compensated");
-      },
-      [](Session& s) { s.train.a.method.kahan_l = true; });
-  hand.key(ImGuiKey_Escape);
-  hand.click(plan_panel + "a/##algorithm");
-  hand.check(hand.disabled("//$FOCUSED/hardware") && hand.disabled("//$FOCUSED/loaded"),
-             "what is not emulated cannot be trained");
-  hand.key(ImGuiKey_Escape);
-}
-
-void exact_heads(Hand& hand) {
-  show(hand, train_session());
-  const auto press = [&](const char* method, int layer, int head, bool shift) {
-    if (shift) hand.hold_key(ImGuiMod_Shift, true);
-    hand.press(hand.place(plan_panel + method + "/exact heads", (static_cast<float>(head) + 0.5f) / 4,
-                          (static_cast<float>(layer) + 0.5f) / 2));
-    if (shift) hand.hold_key(ImGuiMod_Shift, false);
-  };
-  hand.changes("a head", [&] { press("a", 1, 2, false); }, [](Session& s) { s.train.a.exact = {{1, 2}}; });
-  hand.changes("a layer", [&] { press("a", 0, 3, true); }, [](Session& s) { s.train.a.exact = {{0, -1}, {1, 2}}; });
-  hand.changes(
-      "a head of it rounds", [&] { press("a", 0, 0, false); },
-      [](Session& s) { s.train.a.exact = {{0, 1}, {0, 2}, {0, 3}, {1, 2}}; });
-  hand.changes("b", [&] { press("b", 1, 0, false); }, [](Session& s) { s.train.b.exact = {{1, 0}}; });
-  hand.changes("b again", [&] { press("b", 1, 0, false); }, [](Session& s) { s.train.b.exact = {}; });
-}
-
-void exchange(Hand& hand) {
-  Session s = train_session();
-  s.experiment.format = fp16;
-  s.experiment.a.precision = policy("tile").precision;
-  s.experiment.a.precision[Step::O] = to_format(fp32);
-  show(hand, s);
-  hand.changes(
-      "taken from Explore", [&] { hand.click(plan_panel + "###take methods"); },
-      [](Session& x) {
-        x.train.a.method = x.experiment.a, x.train.b.method = x.experiment.b;
-        x.train.a.format = x.train.b.format = fp16;
-        x.train.a.gradient = usual_grad_policy(x.experiment.a).precision;
-        x.train.b.gradient = usual_grad_policy(x.experiment.b).precision;
-      });
-  hand.changes(
-      "another policy", [&] { hand.choose(plan_panel + "a/##preset", "all_tile"); },
-      [](Session& x) {
-        x.train.a.method.precision = policy("all_tile").precision;
-        x.train.a.gradient = grad_policy("grad_all").precision;
-      });
-  hand.changes(
-      "given back", [&] { hand.click(plan_panel + "###give methods"); },
-      [](Session& x) { x.experiment.a = x.train.a.method, x.experiment.b = x.train.b.method; });
-  hand.session().experiment.a.algorithm = Algorithm::hardware;
-  hand.frames(2);
-  hand.check(hand.disabled(plan_panel + "###take methods"), "a GPU's own kernel cannot be taken");
-}
-
-void model_and_recipe(Hand& hand) {
-  show(hand, train_session());
-  hand.changes("layers", [&] { hand.type(plan_panel + "##layers", "3"); }, [](Session& s) { s.train.model.layers = 3; });
-  hand.changes("width", [&] { hand.type(plan_panel + "##width", "96"); }, [](Session& s) { s.train.model.width = 96; });
-  hand.changes("heads", [&] { hand.type(plan_panel + "##heads", "6"); }, [](Session& s) { s.train.model.heads = 6; });
-  hand.changes("context", [&] { hand.type(plan_panel + "##context", "64"); }, [](Session& s) { s.train.model.context = 64; });
-  hand.changes("norm", [&] { hand.click(plan_panel + "norm/RMSNorm"); }, [](Session& s) { s.train.model.norm = Norm::rms; });
-  hand.changes("steps", [&] { hand.type(plan_panel + "##steps", "5000"); }, [](Session& s) { s.train.recipe.steps = 5000; });
-  hand.changes("batch", [&] { hand.type(plan_panel + "##batch", "12"); }, [](Session& s) { s.train.recipe.batch = 12; });
-  hand.changes("warm-up", [&] { hand.type(plan_panel + "##warm-up", "7"); }, [](Session& s) { s.train.recipe.warmup = 7; });
-  hand.changes("rate", [&] { hand.fill(plan_panel + "##rate", "0.002"); }, [](Session& s) { s.train.recipe.rate = 0.002; });
-  struct Field {
-    const char *id, *text;
-    void (*mutate)(TrainPlan&);
-  };
-  constexpr std::array<Field, 12> fields{{
-      {"##final_rate", "0.0002", [](TrainPlan& p) { p.recipe.final_rate = 0.0002; }},
-      {"##beta1", "0.8", [](TrainPlan& p) { p.recipe.beta1 = 0.8; }},
-      {"##beta2", "0.99", [](TrainPlan& p) { p.recipe.beta2 = 0.99; }},
-      {"##epsilon", "1e-6", [](TrainPlan& p) { p.recipe.epsilon = 1e-6; }},
-      {"##weight_decay", "0", [](TrainPlan& p) { p.recipe.weight_decay = 0; }},
-      {"##clip", "2.5", [](TrainPlan& p) { p.recipe.clip = 2.5; }},
-      {"##seed", "17", [](TrainPlan& p) { p.recipe.seed = 17; }},
-      {"##data_seed", "18", [](TrainPlan& p) { p.recipe.data_seed = 18; }},
-      {"##loss_scale", "1024", [](TrainPlan& p) { p.recipe.loss_scale = 1024; }},
-      {"##scale_growth", "50", [](TrainPlan& p) { p.recipe.scale_growth = 50; }},
-      {"##measure_every", "5", [](TrainPlan& p) { p.measure_every = 5; }},
-      {"##checkpoint_every", "40", [](TrainPlan& p) { p.checkpoint_every = 40; }},
-  }};
-  hand.click(plan_panel + "###more");
-  hand.frames(2);
-  for (const Field& f : fields)
-    hand.changes(f.id, [&] { hand.fill(std::string("//$FOCUSED/") + f.id, f.text); }, [&](Session& s) { f.mutate(s.train); });
-  hand.leaves("numbers out of range are not taken", [&] { hand.fill("//$FOCUSED/##beta1", "1.5"); });
-  hand.key(ImGuiKey_Escape);
-}
-
-void text(Hand& hand) {
-  show(hand, train_session());
-  hand.changes(
-      "a file", [&] { hand.fill(plan_panel + "##text", "/tmp/novel.txt"); },
-      [](Session& s) {
-        s.train.text = {};
-        s.train.text.file = "/tmp/novel.txt";
-      });
-  hand.changes(
-      "the embedded text", [&] { hand.click(plan_panel + "###embedded text"); }, [](Session& s) { s.train.text = {}; });
-  hand.check(part_of("model.width is 10, expected a multiple of model.heads") == PlanPart::model &&
-                 part_of("a.format is fp64") == PlanPart::methods && part_of("recipe.rate is 2") == PlanPart::recipe &&
-                 part_of("bisect is head") == PlanPart::kind && part_of("/tmp/x.txt is not UTF-8") == PlanPart::text,
-             "what is wrong is said where it is");
-}
-
 void looks(Hand& hand) {
-  show(hand, train_session(TrainKind::reference));
+  show_training(hand, train_session(TrainKind::reference));
   hand.changes(
       "measure", [&] { hand.choose(middle + "##measure", "###wasserstein"); },
       [](Session& s) { s.train_look.measure = TrainMeasure::wasserstein; });
@@ -264,7 +82,7 @@ void looks(Hand& hand) {
 }
 
 void steps(Hand& hand) {
-  show(hand, train_session());
+  show_training(hand, train_session());
   const auto at = [&](const char* plot, float x) { return hand.place(middle + plot, x); };
   // the axis reaches to 400
   hand.changes(
@@ -282,7 +100,7 @@ void steps(Hand& hand) {
 }
 
 void requested(Hand& hand) {
-  show(hand, train_session(), 0);
+  show_training(hand, train_session(), 0);
   hand.check(!hand.exists(middle + "###train"), "one button runs it");
   requests(hand, "run", [&] { hand.click(middle + "###run training"); }, {.act = Act::run});
   requests(hand, "one step", [&] { hand.click(middle + "###one step"); }, {.act = Act::one_step});
@@ -291,7 +109,7 @@ void requested(Hand& hand) {
   requests(hand, "space", [&] { hand.key(ImGuiKey_Space); }, {.act = Act::run});
   requests(hand, "N", [&] { hand.key(ImGuiKey_N); }, {.act = Act::one_step});
   requests(hand, "Shift+R", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_R); }, {});
-  show(hand, train_session(), 240);
+  show_training(hand, train_session(), 240);
   requests(hand, "resume", [&] { hand.click(middle + "###run training"); }, {.act = Act::run});
   requests(hand, "restart", [&] { hand.click(middle + "###restart"); }, {.act = Act::restart});
   requests(hand, "Shift+R", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_R); }, {.act = Act::restart});
@@ -318,11 +136,11 @@ void requested(Hand& hand) {
 
 void ends(Hand& hand) {
   Session s = train_session();
-  show(hand, s, 400);
+  show_training(hand, s, 400);
   hand.check(hand.disabled(middle + "###run training") && hand.disabled(middle + "###one step"), "what is done does not go on");
   hand.stage.told->train.progress.stale = true;
   requests(hand, "but begins anew under another plan", [&] { hand.click(middle + "###run training"); }, {.act = Act::run});
-  show(hand, s, 240);
+  show_training(hand, s, 240);
   hand.stage.told->train.progress.state = TrainProgress::State::stopped;
   hand.frames(2);
   hand.check(hand.disabled(middle + "###run training") && !hand.disabled(middle + "###go back"),
@@ -331,7 +149,7 @@ void ends(Hand& hand) {
 
 /// The zoom goes with a button, and with another training.
 void zoom(Hand& hand) {
-  show(hand, train_session());
+  show_training(hand, train_session());
   const TrainPanelState& m = *hand.stage.state->train;
   const auto zoom_in = [&] {
     hand.wheel(hand.place(middle + "deviation area", 0.5f), 3);
@@ -353,7 +171,7 @@ void zoom(Hand& hand) {
 
 /// What was left by going back or by a fork stays as a pale curve from there on.
 void branches(Hand& hand) {
-  show(hand, train_session(), 240);
+  show_training(hand, train_session(), 240);
   const TrainBranches& b = hand.stage.state->train->branches;
   const auto tell = [&](const std::shared_ptr<TrainRecord>& record) {
     hand.stage.told->train = made_view(record);
@@ -384,7 +202,7 @@ void branches(Hand& hand) {
   tell(other);
   hand.check(b.left.empty(), "another training has none");
   tell(made_record(plan, 240));
-  show(hand, train_session(), 100);
+  show_training(hand, train_session(), 100);
   hand.check(tell(made_record(plan, 100)) != back, "a branch is seen");
 }
 
@@ -392,7 +210,7 @@ void branches(Hand& hand) {
 void whole_cells(Hand& hand) {
   hand.check(whole_rows(100, 18) == 90 && whole_rows(5, 18) == 18, "whole rows");
   for (const auto& [width, height] : {std::pair{1280, 800}, std::pair{1600, 1000}, std::pair{1920, 1080}}) {
-    show(hand, train_session(), 240);
+    show_training(hand, train_session(), 240);
     hand.stage.resize(width, height);
     hand.frames(4);
     for (const auto& [child, row] : {std::pair{"tensors", 18.0f}, std::pair{"heads", 33.0f}}) {
@@ -413,7 +231,7 @@ void both_seen(Hand& hand) {
   s.train.with_exact = false;
   for (const Theme theme : {Theme::dark, Theme::light}) {
     s.view.theme = theme;
-    show(hand, s, 240);
+    show_training(hand, s, 240);
     auto record = made_record(s.train, 240);
     record->runs[1].steps = record->runs[0].steps;
     hand.stage.told->train = made_view(record);
@@ -439,7 +257,7 @@ void both_seen(Hand& hand) {
 }
 
 void checkpoints(Hand& hand) {
-  show(hand, train_session(), 240);
+  show_training(hand, train_session(), 240);
   const auto inside = [&](const std::string& button, const std::string& file) {
     hand.click(middle + "###checkpoint");
     hand.frames(2);
@@ -458,7 +276,7 @@ void checkpoints(Hand& hand) {
 }
 
 void beside_exact(Hand& hand) {
-  show(hand, train_session());
+  show_training(hand, train_session());
   for (const auto& [name, bit] : {std::pair{"a - b", 0}, std::pair{"a - exact", 1}, std::pair{"b - exact", 2}}) {
     hand.changes(
         std::string(name) + " is a curve", [&, name = name] { hand.click(middle + "legend " + name); },
@@ -472,14 +290,14 @@ void beside_exact(Hand& hand) {
       [](Session& s) { s.train_look.hidden_runs = 4; });
   Session s = train_session();
   s.train.with_exact = false;
-  show(hand, s);
+  show_training(hand, s);
   hand.check(!hand.exists(middle + "legend a - exact"), "without the third model there is none");
 }
 
 void explored(Hand& hand) {
   Session s = train_session();
   s.train_look.run = 1, s.train_look.layer = 1, s.train_look.head = 3, s.train_look.sequence = 6;
-  show(hand, s, 240);
+  show_training(hand, s, 240);
   requests(hand, "the newest step", [&] { hand.click(numbers + "###open head"); },
            {.act = Act::explore, .step = 240, .run = 1, .layer = 1, .head = 3, .sequence = 6});
   hand.session().train_look.step = 120;
@@ -491,7 +309,7 @@ void explored(Hand& hand) {
 }
 
 void suspects(Hand& hand) {
-  show(hand, train_session(TrainKind::bisect), 240);
+  show_training(hand, train_session(TrainKind::bisect), 240);
   const TrainRecord& r = *hand.stage.told->train.record;
   const std::vector<RankedSuspect> ranked = ranked_suspects(r, TrainMeasure::max_abs, -1, -1);
   hand.check(ranked.size() + 1 == r.pairs.size() && std::ranges::is_sorted(ranked, {}, &RankedSuspect::share),
@@ -540,9 +358,9 @@ void look(Hand& hand, const std::string& what) {
 void strange_states(Hand& hand) {
   Session s = train_session(TrainKind::reference);
   hand.stage.resize(1280, 800);
-  show(hand, s, 0);
+  show_training(hand, s, 0);
   look(hand, "nothing");
-  show(hand, s, 1);
+  show_training(hand, s, 1);
   look(hand, "one point");
   auto record = made_record(s.train, 60);
   record->pairs[0].points.clear();
@@ -572,7 +390,7 @@ void strange_states(Hand& hand) {
   s.train.model = {12, 96, 16, 16, Norm::layer};
   s.train.kind = TrainKind::bisect;
   s.train.bisect = BisectBy::head;
-  show(hand, s, 20);
+  show_training(hand, s, 20);
   look(hand, "192 suspects");
   for (const auto& [width, height, scale] :
        {std::tuple{1280, 800, 1.0}, std::tuple{1280, 800, 2.0}, std::tuple{640, 400, 1.0}, std::tuple{1920, 1080, 1.5}}) {
@@ -585,7 +403,7 @@ void strange_states(Hand& hand) {
 }
 
 void found_by_typing(Hand& hand) {
-  show(hand, train_session());
+  show_training(hand, train_session());
   const auto ask = [&](const std::string& query) {
     hand.key(ImGuiMod_Ctrl | ImGuiKey_P);
     hand.frames(2);
@@ -601,7 +419,7 @@ void found_by_typing(Hand& hand) {
 
 /// Every item explains itself; pictures over steps tell their numbers instead.
 void explained(Hand& hand) {
-  show(hand, train_session(TrainKind::bisect));
+  show_training(hand, train_session(TrainKind::bisect));
   hand.click(plan_panel + "###backward steps");
   for (const std::string window : {"//Train plan", "//Train", "//Train numbers"})
     for (const auto& [id, label] : hand.items(window))
@@ -674,12 +492,6 @@ void trained(Hand& hand) {
 }
 
 constexpr std::array cases{
-    Case{"train", "kinds", kinds},
-    Case{"train", "methods", methods},
-    Case{"train", "exact heads", exact_heads},
-    Case{"train", "exchange", exchange},
-    Case{"train", "model and recipe", model_and_recipe},
-    Case{"train", "text", text},
     Case{"train", "looks", looks},
     Case{"train", "beside exact attention", beside_exact},
     Case{"train", "steps", steps},

@@ -1,0 +1,195 @@
+// The Train workspace: every control of the plan.
+#include <array>
+#include <string>
+#include <utility>
+
+#include "kernels/experiment/presets.h"
+#include "tests/ui/workspaces/train_scene.h"
+#include "ui/train/panels.h"
+#include "ui/train/train_state.h"
+#include "ui/train/words.h"
+
+namespace attoscope::testing {
+namespace {
+
+const std::string plan_panel = train_plan_panel;
+
+void kinds(Hand& hand) {
+  show_training(hand, train_session());
+  hand.changes(
+      "bands", [&] { hand.click(plan_panel + "kind/bands"); }, [](Session& s) { s.train.kind = TrainKind::reference; });
+  hand.changes("replay", [&] { hand.click(plan_panel + "kind/replay"); }, [](Session& s) { s.train.kind = TrainKind::replay; });
+  hand.changes("bisect", [&] { hand.click(plan_panel + "kind/bisect"); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
+  for (const auto& [label, by] : {std::pair{"gradient", BisectBy::gradient}, std::pair{"layer", BisectBy::layer},
+                                  std::pair{"head", BisectBy::head}, std::pair{"step", BisectBy::step}})
+    hand.changes(
+        std::string("by ") + label, [&, label = label] { hand.click(plan_panel + "bisect/" + label); },
+        [by = by](Session& s) { s.train.bisect = by; });
+  hand.changes("a - b", [&] { hand.click(plan_panel + "kind/a − b"); }, [](Session& s) { s.train.kind = TrainKind::methods; });
+  hand.check(!hand.exists(plan_panel + "bisect/layer"), "what is not bisected has no pieces");
+  hand.changes(
+      "no exact attention", [&] { hand.click(plan_panel + "##exact attention too"); },
+      [](Session& s) { s.train.with_exact = false; });
+  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.with_exact = true; });
+  hand.changes("undone", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [](Session& s) { s.train.kind = TrainKind::bisect; });
+}
+
+void methods(Hand& hand) {
+  show_training(hand, train_session());
+  hand.changes(
+      "format of b", [&] { hand.choose(plan_panel + "b/##format", "fp16"); }, [](Session& s) { s.train.b.format = fp16; });
+  hand.changes(
+      "algorithm of a", [&] { hand.choose(plan_panel + "a/##algorithm", "flash4"); },
+      [](Session& s) { s.train.a.method.algorithm = Algorithm::flash4; });
+  hand.changes(
+      "policy of a, and its backward pass", [&] { hand.choose(plan_panel + "a/##preset", "hw"); },
+      [](Session& s) {
+        s.train.a.method.precision = policy("hw").precision;
+        s.train.a.gradient = grad_policy("grad_hw").precision;
+      });
+  hand.changes(
+      "backward policy", [&] { hand.choose(plan_panel + "a/##backward", "###grad_all"); },
+      [](Session& s) { s.train.a.gradient = grad_policy("grad_all").precision; });
+  hand.changes(
+      "a policy beside a backward pass of one's own", [&] { hand.choose(plan_panel + "a/##preset", "tile"); },
+      [](Session& s) { s.train.a.method.precision = policy("tile").precision; });
+  hand.changes(
+      "delta of b", [&] { hand.click(plan_panel + "b/###delta from"); },
+      [](Session& s) { s.train.b.gradient.delta_from = DeltaFrom::output; });
+  hand.leaves("the steps are unfolded", [&] { hand.click(plan_panel + "###backward steps"); });
+  hand.changes(
+      "dS of a is exact", [&] { hand.click(plan_panel + "a/backward/dS"); },
+      [](Session& s) { s.train.a.gradient[GradStep::dS] = exact; });
+  hand.changes(
+      "dQ of b in fp32",
+      [&] {
+        hand.click(plan_panel + "b/backward/dQ", 1);
+        hand.pick("fp32");
+      },
+      [](Session& s) { s.train.b.gradient[GradStep::dQ] = to_format(fp32); });
+  hand.changes(
+      "an option of a",
+      [&] {
+        hand.click(plan_panel + "a/###options");
+        hand.pick("##compensated");
+      },
+      [](Session& s) { s.train.a.method.kahan_l = true; });
+  hand.key(ImGuiKey_Escape);
+  hand.click(plan_panel + "a/##algorithm");
+  hand.check(hand.disabled("//$FOCUSED/hardware") && hand.disabled("//$FOCUSED/loaded"),
+             "what is not emulated cannot be trained");
+  hand.key(ImGuiKey_Escape);
+}
+
+void exact_heads(Hand& hand) {
+  show_training(hand, train_session());
+  const auto press = [&](const char* method, int layer, int head, bool shift) {
+    if (shift) hand.hold_key(ImGuiMod_Shift, true);
+    hand.press(hand.place(plan_panel + method + "/exact heads", (static_cast<float>(head) + 0.5f) / 4,
+                          (static_cast<float>(layer) + 0.5f) / 2));
+    if (shift) hand.hold_key(ImGuiMod_Shift, false);
+  };
+  hand.changes("a head", [&] { press("a", 1, 2, false); }, [](Session& s) { s.train.a.exact = {{1, 2}}; });
+  hand.changes("a layer", [&] { press("a", 0, 3, true); }, [](Session& s) { s.train.a.exact = {{0, -1}, {1, 2}}; });
+  hand.changes(
+      "a head of it rounds", [&] { press("a", 0, 0, false); },
+      [](Session& s) { s.train.a.exact = {{0, 1}, {0, 2}, {0, 3}, {1, 2}}; });
+  hand.changes("b", [&] { press("b", 1, 0, false); }, [](Session& s) { s.train.b.exact = {{1, 0}}; });
+  hand.changes("b again", [&] { press("b", 1, 0, false); }, [](Session& s) { s.train.b.exact = {}; });
+}
+
+void exchange(Hand& hand) {
+  Session s = train_session();
+  s.experiment.format = fp16;
+  s.experiment.a.precision = policy("tile").precision;
+  s.experiment.a.precision[Step::O] = to_format(fp32);
+  show_training(hand, s);
+  hand.changes(
+      "taken from Explore", [&] { hand.click(plan_panel + "###take methods"); },
+      [](Session& x) {
+        x.train.a.method = x.experiment.a, x.train.b.method = x.experiment.b;
+        x.train.a.format = x.train.b.format = fp16;
+        x.train.a.gradient = usual_grad_policy(x.experiment.a).precision;
+        x.train.b.gradient = usual_grad_policy(x.experiment.b).precision;
+      });
+  hand.changes(
+      "another policy", [&] { hand.choose(plan_panel + "a/##preset", "all_tile"); },
+      [](Session& x) {
+        x.train.a.method.precision = policy("all_tile").precision;
+        x.train.a.gradient = grad_policy("grad_all").precision;
+      });
+  hand.changes(
+      "given back", [&] { hand.click(plan_panel + "###give methods"); },
+      [](Session& x) { x.experiment.a = x.train.a.method, x.experiment.b = x.train.b.method; });
+  hand.session().experiment.a.algorithm = Algorithm::hardware;
+  hand.frames(2);
+  hand.check(hand.disabled(plan_panel + "###take methods"), "a GPU's own kernel cannot be taken");
+}
+
+void model_and_recipe(Hand& hand) {
+  show_training(hand, train_session());
+  hand.changes("layers", [&] { hand.type(plan_panel + "##layers", "3"); }, [](Session& s) { s.train.model.layers = 3; });
+  hand.changes("width", [&] { hand.type(plan_panel + "##width", "96"); }, [](Session& s) { s.train.model.width = 96; });
+  hand.changes("heads", [&] { hand.type(plan_panel + "##heads", "6"); }, [](Session& s) { s.train.model.heads = 6; });
+  hand.changes("context", [&] { hand.type(plan_panel + "##context", "64"); }, [](Session& s) { s.train.model.context = 64; });
+  hand.changes("norm", [&] { hand.click(plan_panel + "norm/RMSNorm"); }, [](Session& s) { s.train.model.norm = Norm::rms; });
+  hand.changes("steps", [&] { hand.type(plan_panel + "##steps", "5000"); }, [](Session& s) { s.train.recipe.steps = 5000; });
+  hand.changes("batch", [&] { hand.type(plan_panel + "##batch", "12"); }, [](Session& s) { s.train.recipe.batch = 12; });
+  hand.changes("warm-up", [&] { hand.type(plan_panel + "##warm-up", "7"); }, [](Session& s) { s.train.recipe.warmup = 7; });
+  hand.changes("rate", [&] { hand.fill(plan_panel + "##rate", "0.002"); }, [](Session& s) { s.train.recipe.rate = 0.002; });
+  struct Field {
+    const char *id, *text;
+    void (*mutate)(TrainPlan&);
+  };
+  constexpr std::array<Field, 12> fields{{
+      {"##final_rate", "0.0002", [](TrainPlan& p) { p.recipe.final_rate = 0.0002; }},
+      {"##beta1", "0.8", [](TrainPlan& p) { p.recipe.beta1 = 0.8; }},
+      {"##beta2", "0.99", [](TrainPlan& p) { p.recipe.beta2 = 0.99; }},
+      {"##epsilon", "1e-6", [](TrainPlan& p) { p.recipe.epsilon = 1e-6; }},
+      {"##weight_decay", "0", [](TrainPlan& p) { p.recipe.weight_decay = 0; }},
+      {"##clip", "2.5", [](TrainPlan& p) { p.recipe.clip = 2.5; }},
+      {"##seed", "17", [](TrainPlan& p) { p.recipe.seed = 17; }},
+      {"##data_seed", "18", [](TrainPlan& p) { p.recipe.data_seed = 18; }},
+      {"##loss_scale", "1024", [](TrainPlan& p) { p.recipe.loss_scale = 1024; }},
+      {"##scale_growth", "50", [](TrainPlan& p) { p.recipe.scale_growth = 50; }},
+      {"##measure_every", "5", [](TrainPlan& p) { p.measure_every = 5; }},
+      {"##checkpoint_every", "40", [](TrainPlan& p) { p.checkpoint_every = 40; }},
+  }};
+  hand.click(plan_panel + "###more");
+  hand.frames(2);
+  for (const Field& f : fields)
+    hand.changes(f.id, [&] { hand.fill(std::string("//$FOCUSED/") + f.id, f.text); }, [&](Session& s) { f.mutate(s.train); });
+  hand.leaves("numbers out of range are not taken", [&] { hand.fill("//$FOCUSED/##beta1", "1.5"); });
+  hand.key(ImGuiKey_Escape);
+}
+
+void text(Hand& hand) {
+  show_training(hand, train_session());
+  hand.changes(
+      "a file", [&] { hand.fill(plan_panel + "##text", "/tmp/novel.txt"); },
+      [](Session& s) {
+        s.train.text = {};
+        s.train.text.file = "/tmp/novel.txt";
+      });
+  hand.changes(
+      "the embedded text", [&] { hand.click(plan_panel + "###embedded text"); }, [](Session& s) { s.train.text = {}; });
+  hand.check(part_of("model.width is 10, expected a multiple of model.heads") == PlanPart::model &&
+                 part_of("a.format is fp64") == PlanPart::methods && part_of("recipe.rate is 2") == PlanPart::recipe &&
+                 part_of("bisect is head") == PlanPart::kind && part_of("/tmp/x.txt is not UTF-8") == PlanPart::text,
+             "what is wrong is said where it is");
+}
+
+constexpr std::array cases{
+    Case{"train plan", "kinds", kinds},
+    Case{"train plan", "methods", methods},
+    Case{"train plan", "exact heads", exact_heads},
+    Case{"train plan", "exchange", exchange},
+    Case{"train plan", "model and recipe", model_and_recipe},
+    Case{"train plan", "text", text},
+};
+
+}  // namespace
+
+std::span<const Case> train_plan_cases() { return cases; }
+
+}  // namespace attoscope::testing

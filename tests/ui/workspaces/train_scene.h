@@ -1,0 +1,31 @@
+/// The Train workspace under test: where its parts are, and a window that is told a record.
+#pragma once
+
+#include <string>
+
+#include "tests/ui/cases.h"
+#include "tests/ui/workspaces/made_record.h"
+
+namespace attoscope::testing {
+
+inline const std::string train_plan_panel = "//Train plan/", train_middle = "//Train/";
+
+/// A small session in the Train workspace.
+inline Session train_session(TrainKind kind = TrainKind::methods) {
+  Session s = small_session();
+  s.view.workspace = Workspace::train;
+  s.train.kind = kind;
+  return s;
+}
+
+/// A window that is told this, after the session's plan was trained for so many steps; 0: nothing was.
+inline void show_training(Hand& hand, const Session& session, int steps = 240) {
+  hand.stage.resize(1600, 1000);
+  hand.open(session);
+  PanelInput input = hand.stage.panel_input();
+  input.train = steps == 0 ? ready_view(session.train) : made_view(made_record(session.train, steps));
+  hand.stage.told = input;
+  hand.frames(3);
+}
+
+}  // namespace attoscope::testing
