@@ -36,6 +36,16 @@ void slip_button(Session& session, const PanelInput& input, const Palette& colou
       slip->text + " is. Where this is the slip, both halves are the same picture.");
 }
 
+/// Why this row: "The first wrong row: of 447 rows with errors beyond the line it is the first."
+std::string row_text(const Diagnosis& found) {
+  const std::size_t count = found.bad_rows.size();
+  if (count == 0 || found.bad_rows.front() != found.first_row)
+    return "No row is beyond the line: in this one the error is largest against what rounding gives.";
+  if (found.verdict == Verdict::loose && count == 1) return "The one row that stands out.";
+  return count == 1 ? "The wrong row: no other has an error beyond the line."
+                    : fmt::format("The first wrong row: {} rows from here on have errors beyond the line.", count);
+}
+
 }  // namespace
 
 float first_wrong_button(Session& session, const PanelInput& input, const Palette& colours) {
@@ -55,9 +65,7 @@ float first_wrong_button(Session& session, const PanelInput& input, const Palett
     view.cell_row = found->first_row;
     view.cell_col = found->worst_col;
   }
-  explain(
-      "The first row whose error is beyond the line, or the one that is worst against what rounding gives: the picture shows "
-      "its tile, and the cell with its largest error is pinned.");
+  explain(row_text(*found) + " A click shows its tile, and pins the cell with its largest error.");
   slip_button(session, input, colours);
   return ImGui::GetItemRectMax().x + px(8) - left;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "imgui.h"
 #include "ui/session/session.h"
@@ -16,15 +17,20 @@ struct Piece {
   Colour colour;
 };
 
-constexpr const char* whole =
-    "a (orange) against b (blue), both against the truth in fp64: drag mantissa, drop your kernel's O, or begin with lesson 1.";
-
-/// The sentence up to its button: what is compared, and what to do.
-std::array<std::array<Piece, 4>, 2> sentence(const Palette& c) {
+/// The sentence up to its button: what is compared, and what to do. Who has loaded an output needs not be told to.
+std::array<std::array<Piece, 4>, 2> sentence(const Palette& c, bool loaded) {
   return {{{Piece{"a (orange)", c.a}, Piece{" against ", c.text}, Piece{"b (blue)", c.b},
             Piece{", both against the truth in fp64: ", c.text}},
-           {Piece{"drag ", c.text}, Piece{"mantissa", c.accent}, Piece{", drop your kernel's O, or begin with", c.text},
-            Piece{"", c.text}}}};
+           {Piece{"drag ", c.text}, Piece{"mantissa", c.accent},
+            Piece{loaded ? ", or begin with" : ", drop your kernel's O, or begin with", c.text}, Piece{"", c.text}}}};
+}
+
+/// All of it, with its button.
+std::string whole(const std::array<std::array<Piece, 4>, 2>& parts) {
+  std::string text;
+  for (const auto& part : parts)
+    for (const Piece& piece : part) text += piece.text;
+  return text + " lesson 1.";
 }
 
 float width_of(const std::array<Piece, 4>& part) {
@@ -50,7 +56,7 @@ void open_first_lesson(Session& session) {
 
 void draw_welcome(Session& session, const Palette& colours) {
   if (!session.view.welcome) return;
-  const auto parts = sentence(colours);
+  const auto parts = sentence(colours, has_loaded(session.experiment));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, pad = px(8), close = px(24), lesson = px(72), line = px(18);
   const float room = width - lesson - close - 4 * pad;
@@ -58,7 +64,7 @@ void draw_welcome(Session& session, const Palette& colours) {
   const float height = px(control_height + 8) + (two_lines ? line : 0);
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + height}, colours.raised, px(3));
   ImGui::Dummy({room, height});
-  explain(whole);
+  explain(whole(parts));
   const float last = at.y + height - px(control_height + 4), text = last + (px(control_height) - line_height(Face::label)) / 2;
   const float first_end = draw_part(parts[0], {at.x + pad, text - (two_lines ? line : 0)}, at.x + room);
   const float end = draw_part(parts[1], {two_lines ? at.x + pad : first_end, text}, at.x + room);
