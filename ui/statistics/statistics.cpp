@@ -294,7 +294,7 @@ void draw_part(const Result& r, const DeviationMeasure& row, const ErrorPart& pa
 constexpr float least_detail = 116;
 
 /// Rows are as high as the panel has room for.
-float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(22))); }
+float row_height() { return std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20))); }
 
 void draw_table(const Result& r, const Palette& colours) {
   const MethodNames names = method_names(r.experiment);
@@ -302,7 +302,7 @@ void draw_table(const Result& r, const Palette& colours) {
   const Edges x = edges_of(width);
   const float height = row_height();
   const Line head = next_line(height);
-  const float y = head.at.y + height - line_height(Face::small);
+  const float y = head.at.y + (height - line_height(Face::small)) / 2;
   draw_text({head.at.x + x.a, y}, Face::small, colours.a, fitted(Face::small, names.a, x.a), 1);
   draw_text({head.at.x + x.b, y}, Face::small, colours.b, fitted(Face::small, names.b_after_a, x.b - x.a - px(6)), 1);
   draw_text({head.at.x + x.ratio, y}, Face::small, colours.secondary, "a/b", 1);
