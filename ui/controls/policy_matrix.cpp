@@ -177,7 +177,8 @@ bool edit_flags(const std::array<Column, 2>& columns, ImVec2 name_size, const Pa
 
 bool edit_precision(Experiment& e, const PanelInput& input, const Palette& colours, std::string& typed) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float room = ImGui::GetContentRegionAvail().x, gap = px(6), names = px(92);
+  const float room = ImGui::GetContentRegionAvail().x, gap = px(6);
+  const float names = std::clamp(room - 2 * px(96) - gap, px(84), px(92));  // "base_eager" fits into a column
   const float width = std::floor(std::clamp((room - names - gap) / 2, px(60), px(140)));
   const auto column = [&](const char* id, Method& m, Colour colour, float left) {
     return Column{id,   m,     colour,
