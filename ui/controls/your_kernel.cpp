@@ -145,6 +145,7 @@ Colour tone_of(const Diagnosis& d, bool outdated, const Palette& colours) {
 bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, PathPrompt& prompt, Requests& requests) {
   const float room = ImGui::GetContentRegionAvail().x, right = e.loaded.file.empty() ? 0 : px(104);
   const float heads = has_several_heads(e, in) ? px(84) : 0;
+  const ImVec2 at = ImGui::GetCursorScreenPos(), next{at.x, at.y + px(control_height) + ImGui::GetStyle().ItemSpacing.y};
   const bool chosen = kernel_combo(e, in, room - right - (right > 0 ? px(8) : 0) - (heads > 0 ? heads + px(8) : 0), requests);
   if (chosen || is_due(prompt)) ImGui::OpenPopup("kernel file");
   set_popup_place();
@@ -159,6 +160,7 @@ bool edit_kernel(Experiment& e, const PanelInput& in, const Palette& colours, Pa
   int place = static_cast<int>(loaded_place(e));
   changed |= segmented("kernel as", colours, places, place, right);
   if (place != static_cast<int>(loaded_place(e))) e = with_loaded(e, static_cast<LoadedPlace>(place));
+  ImGui::SetCursorScreenPos(next);  // what is below stands where it stands without an output
   return changed;
 }
 

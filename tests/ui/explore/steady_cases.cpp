@@ -225,7 +225,7 @@ void output_moves_no_number(Hand& hand) {
   for (const ImVec2 size : {ImVec2{1280, 800}, ImVec2{1600, 1000}, ImVec2{2560, 1440}}) {
     hand.stage.resize(static_cast<int>(size.x), static_cast<int>(size.y));
     hand.open(small_session());
-    hand.frames(3);
+    hand.frames(20);
     const std::string at = " at " + std::to_string(static_cast<int>(size.x)), lower = "//Statistics/detail/why";
     const auto table = table_place();
     const float below = hand.place(lower, 0, 0).y;
