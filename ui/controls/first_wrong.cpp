@@ -41,7 +41,7 @@ std::string row_text(const Diagnosis& found) {
   const std::size_t count = found.bad_rows.size();
   if (count == 0 || found.bad_rows.front() != found.first_row)
     return "No row is beyond the line: in this one the error is largest against what rounding gives.";
-  if (found.verdict == Verdict::loose && count == 1) return "The one row that stands out.";
+  if (found.verdict == Diagnosis::Verdict::loose && count == 1) return "The one row that stands out.";
   return count == 1 ? "The wrong row: no other has an error beyond the line."
                     : fmt::format("The first wrong row: {} rows from here on have errors beyond the line.", count);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "imgui.h"
+#include "kernels/experiment/rules.h"
 #include "ui/session/session.h"
 #include "ui/widgets/widgets.h"
 
