@@ -300,7 +300,8 @@ FileReader::Read Explorer::output_reading(const std::string& spec, const Problem
 
 /// Says what was loaded; D is undone as everything else is.
 void Explorer::tell_loaded(const KernelOutput& output, const Format& before, const Format& after) {
-  std::string text = file_name(output.file) + ": " + joined(contents_of(output.file), ", ") + ".";
+  const std::string file = file_name(output.file), held = joined(contents_of(output.file), ", ");
+  std::string text = "Loaded " + (held.starts_with(file) ? "" : file + ": ") + held + ".";  // an .npy file names itself
   if (before != after)
     text = "D is " + name(after) + " now, as " + file_name(output.file) + " was made in it; it was " + name(before) +
            ", and Ctrl+Z brings that back.";
