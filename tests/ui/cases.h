@@ -29,6 +29,7 @@ std::span<const Case> comparison_cases();   ///< two fields held against each ot
 std::span<const Case> steady_cases();       ///< what stays while numbers change: the range of colours, the picture's place
 std::span<const Case> map_cases();          ///< the rescale map and the scores
 std::span<const Case> strip_cases();        ///< recurrence strip, bars, keys, help
+std::span<const Case> tile_range_cases();   ///< which tiles the strip shows
 std::span<const Case> statistics_cases();   ///< the panel at the right, and its words
 std::span<const Case> schedule_cases();     ///< a under other ways to cut the keys
 std::span<const Case> session_cases();      ///< undo, clipboard, presets, answers in two parts

@@ -78,6 +78,7 @@ std::vector<Group> all_groups() {
           {"steady_cases", steady_cases()},
           {"map_cases", map_cases()},
           {"strip_cases", strip_cases()},
+          {"tile_range_cases", tile_range_cases()},
           {"statistics_cases", statistics_cases()},
           {"schedule_cases", schedule_cases()},
           {"session_cases", session_cases()},

@@ -1,0 +1,167 @@
+// Which tiles the recurrence strip shows: zoom, moving, selection, and the way to tiles in which something happened.
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "app/session/session.h"
+#include "kernels/compute.h"
+#include "kernels/experiment/presets.h"
+#include "tests/ui/explore/strip_scene.h"
+#include "ui/frame/ui_state.h"
+#include "ui/recurrence/panels.h"
+#include "ui/recurrence/recurrence.h"
+#include "ui/recurrence/tile_range.h"
+
+namespace attoscope::testing {
+namespace {
+
+/// An experiment whose running max is kept in fp16.
+Experiment with_m_in_fp16() {
+  Experiment e = small_session().experiment;
+  e.a.precision[Step::m] = to_format(fp16);
+  return e;
+}
+
+bool tile_is_at_limit(const Experiment& e, double m) {
+  TraceTile t;
+  t.max_used = m, t.l = 1;
+  return meets_limit(e, t);
+}
+
+/// What the strip shows: all plots have these axes.
+TileRange axis(Hand& hand) {
+  const StripAxes& axes = hand.stage.state->strip.axes;
+  return {axes.first, axes.last};
+}
+
+void zoomed(Hand& hand) {
+  const Session before = hand.session();
+  const auto at = [&](float x) { return hand.place(strip + "row sum", x, 0.4f); };
+  const auto only_range = [&](const std::string& what) {
+    Session other = hand.session();
+    other.view.tiles = before.view.tiles;
+    hand.check(other == before, what + " changes nothing else" + difference(before, other));
+  };
+  for (int turn = 0; turn < 3; ++turn) hand.wheel(at(0.5f), 1);
+  const TileRange range = hand.view().tiles;
+  hand.check(std::abs(range.to - range.from - 6 * 0.8 * 0.8 * 0.8) < 1e-9 && range.from > -0.5 && range.to < 5.5,
+             "the wheel shows fewer tiles");
+  hand.check(axis(hand) == range, "in every plot");
+  only_range("the wheel");
+  hand.hold_key(ImGuiMod_Shift, true);
+  hand.wheel(at(0.5f), 2);
+  hand.hold_key(ImGuiMod_Shift, false);
+  const TileRange moved = hand.view().tiles;
+  hand.check(moved.from < range.from && std::abs(moved.to - moved.from - (range.to - range.from)) < 1e-9, "Shift moves them");
+  hand.move(at(0.4f));
+  hand.hold_mouse(true, 1);
+  hand.move(at(0.2f));
+  hand.hold_mouse(false, 1);
+  hand.check(hand.view().tiles.from > moved.from, "so does the right button");
+  only_range("moving");
+  hand.changes(
+      "undo takes all of it back at once", [&] { hand.key(ImGuiMod_Ctrl | ImGuiKey_Z); }, [&](Session& s) { s = before; });
+  hand.hold_key(ImGuiMod_Shift, true);
+  hand.changes(
+      "Shift selects whole tiles", [&] { hand.drag(at(0.45f), at(0.75f)); },
+      [&](Session& s) { s.view.tiles = hand.view().tiles; });
+  hand.hold_key(ImGuiMod_Shift, false);
+  const TileRange selected = hand.view().tiles;
+  hand.check(selected.to - selected.from >= 2 && selected.to - selected.from <= 4 &&
+                 std::round(selected.from - 0.5) == selected.from - 0.5 && std::round(selected.to - 0.5) == selected.to - 0.5,
+             "from edge to edge");
+  std::vector<std::string> remarks;
+  hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "it is saved");
+  hand.changes(
+      "a double click shows all, and scrubs nothing", [&] { hand.press(at(0.5f), 2); }, [](Session& s) { s.view.tiles = {}; });
+  hand.view().tiles = selected;
+  hand.frames(2);
+  hand.changes("so does the button", [&] { hand.click(strip + "###all tiles"); }, [](Session& s) { s.view.tiles = {}; });
+  hand.frames(2);
+  hand.check(hand.disabled(strip + "###all tiles"), "which then has nothing to do");
+}
+
+/// The scrubber takes the range with it; clicks and drags stay within.
+void scrubbed_beyond(Hand& hand) {
+  hand.view().tiles = {0.5, 2.5};  // tiles 1 and 2
+  hand.view().scrubbed_tile = 2;
+  hand.frames(2);
+  const ImVec2 right = hand.place(strip + "row sum", 1.4f, 0.4f), inside = hand.place(strip + "row sum", 0.3f, 0.4f);
+  hand.changes("a drag beyond the edge stays in the range", [&] { hand.drag(inside, right); }, scrubbed(2));
+  hand.changes("a click", [&] { hand.press(inside); }, scrubbed(1));
+  hand.changes("within the range nothing moves", [&] { hand.key(ImGuiKey_Period); }, scrubbed(2));
+  hand.changes(
+      "beyond it the tile comes to the middle", [&] { hand.key(ImGuiKey_Period); },
+      [](Session& s) { s.view.scrubbed_tile = 3, s.view.tiles = {2, 4}; });
+  hand.changes(
+      "as far as there are tiles", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_Comma); },
+      [](Session& s) { s.view.scrubbed_tile = 0, s.view.tiles = {-0.5, 1.5}; });
+}
+
+void ranges(Hand& hand) {
+  const Result r = compute(small_session().experiment);  // tiles 0 .. 5
+  View view;
+  hand.check(shown_tiles(r, view) == TileRange{-0.5, 5.5} && shows_all_tiles(r, view), "all");
+  zoom_tiles(view, r, 2, 0.5);
+  hand.check(view.tiles == TileRange{0.75, 3.75}, "what is under the mouse stays there");
+  zoom_tiles(view, r, 2, 1e-9);
+  hand.check(std::abs(view.tiles.to - view.tiles.from - 1) < 1e-12, "no less than one tile");
+  zoom_tiles(view, r, 2, 1e9);
+  hand.check(view.tiles == TileRange{}, "no more than all");
+  show_tiles(view, r, {4, 9});
+  hand.check(view.tiles == TileRange{0.5, 5.5}, "no further than there are");
+  view.tiles = {40, 50};
+  hand.check(shows_all_tiles(r, view), "a range that the answer does not have shows all");
+  StripState state;
+  refresh_strip(state, std::make_shared<const Result>(r), 0);
+  const double highest = state.axes.rescales_high;
+  show_axes(state, {3.5, 5.5});
+  hand.check(state.axes.first == 3.5 && state.axes.last == 5.5 && state.axes.rescales_high < highest,
+             "the axes are as high as what is shown");
+  const FigurePanel part = strip_panel(StripPlot::running_max, state, View{});
+  const Series* const m = find_series(part, curve_label::m);
+  hand.check(m != nullptr && m->x == std::vector<double>{4, 5} && part.x.min == 3.5, "only what is shown is drawn");
+}
+
+/// To the tiles in which m moved, or a number met its limit.
+void events(Hand& hand) {
+  Result r = compute(small_session().experiment);
+  for (TraceTile& t : r.trace.tiles) t.moved = t.tile == 1 || t.tile == 4;
+  r.trace.tiles[2].saturated = 3;
+  r.trace.tiles[3].l = std::numeric_limits<double>::infinity();
+  hand.stage.told = telling(r);
+  hand.view().tiles = {3.5, 5.5};
+  hand.frames(2);
+  const auto to = [](int tile, TileRange tiles) {
+    return [tile, tiles](Session& s) { s.view.scrubbed_tile = tile, s.view.tiles = tiles; };
+  };
+  const auto press = [&](const char* button) { return [&hand, button] { hand.click(strip + button); }; };
+  constexpr int rescale = ImGuiMod_Ctrl, limit = ImGuiMod_Ctrl | ImGuiMod_Shift;
+  hand.changes("the last move, in the range", press("###previous rescale"), to(4, {3.5, 5.5}));
+  hand.changes("the one before, outside", [&] { hand.key(rescale | ImGuiKey_Comma); }, to(1, {0, 2}));
+  hand.check(hand.disabled(strip + "###previous rescale") && hand.disabled(strip + "###previous limit"),
+             "before it there is none");
+  hand.leaves("none", [&] { hand.key(rescale | ImGuiKey_Comma); });
+  hand.changes("a P that saturated", press("###next limit"), to(2, {0, 2}));
+  hand.changes("a sum that is infinite", [&] { hand.key(limit | ImGuiKey_Period); }, to(3, {2, 4}));
+  hand.leaves("no more", [&] { hand.key(limit | ImGuiKey_Period); });
+  hand.changes("back", press("###previous limit"), to(2, {2, 4}));
+  hand.changes("the next move", [&] { hand.key(rescale | ImGuiKey_Period); }, to(4, {2, 4}));
+  hand.check(!tile_is_at_limit(small_session().experiment, 60000) && tile_is_at_limit(with_m_in_fp16(), 65504),
+             "m meets the limit of its format");
+}
+
+constexpr std::array cases{
+    Case{"tile range", "zoomed", zoomed},
+    Case{"tile range", "scrubbed beyond", scrubbed_beyond},
+    Case{"tile range", "ranges", ranges},
+    Case{"tile range", "events", events},
+};
+
+}  // namespace
+
+std::span<const Case> tile_range_cases() { return cases; }
+
+}  // namespace attoscope::testing
