@@ -24,7 +24,10 @@ namespace {
 
 constexpr float entry_height = 64, picture_scale = 2;
 
-std::string error_text(double error) { return error < 0 ? "NaN, inf" : scientific(error); }
+/// In as many digits as there is room for; below three there is none for both words.
+std::string error_text(double error, int digits = 3) {
+  return error >= 0 ? scientific(error, digits) : digits < 3 ? "NaN" : "NaN, inf";
+}
 std::string ratio_text(double a, double b) { return times(a < 0 || b < 0 ? std::nan("") : a / b); }
 
 /// Name, numbers and digest of a pin beside its thumbnail.
@@ -32,10 +35,11 @@ void draw_summary(ImVec2 at, float width, const Pin& pin, bool current, bool nam
   if (named)
     draw_text({at.x, at.y}, Face::label, current ? colours.accent : colours.text,
               fitted(Face::label, pin.name, width - px(32)));
-  const float y = at.y + px(19);
-  draw_text({at.x + px(40), y}, Face::mono_small, colours.text, ratio_text(pin.a_mean, pin.b_mean), 1);
-  draw_text({at.x + px(100), y}, Face::mono_small, colours.a, error_text(pin.a_mean), 1);
-  if (width > px(160)) draw_text({at.x + px(160), y}, Face::mono_small, colours.b, error_text(pin.b_mean), 1);
+  const float y = at.y + px(19), ratio = px(36), end = std::min(px(160), width - px(36));  // the buttons stand behind them
+  const int digits = end < px(152) ? 2 : 3;
+  draw_text({at.x + ratio, y}, Face::mono_small, colours.text, ratio_text(pin.a_mean, pin.b_mean), 1);
+  draw_text({at.x + (ratio + end) / 2, y}, Face::mono_small, colours.a, error_text(pin.a_mean, digits), 1);
+  draw_text({at.x + end, y}, Face::mono_small, colours.b, error_text(pin.b_mean, digits), 1);
   draw_text({at.x, at.y + px(35)}, Face::mono_small, colours.faint, hex16(pin.digest));
 }
 

@@ -150,6 +150,7 @@ void draw_cell_sum(Session& session, const PanelInput& input, UiState& all, cons
   ImGui::SetNextWindowSizeConstraints({width, 0}, {width, screen->Size.y - px(120)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(14), px(10)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
   ImGui::PushStyleColor(ImGuiCol_WindowBg, colours.panel);
   const std::string title = fmt::format("The sum behind row {}, dim {}###The sum", view.cell_row, view.cell_col);
   const ImGuiWindowFlags flags = ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_NoSavedSettings |
@@ -157,7 +158,7 @@ void draw_cell_sum(Session& session, const PanelInput& input, UiState& all, cons
   if (ImGui::Begin(title.c_str(), &view.show_sum, flags)) draw_inside(session, input, all.sum, colours, requests);
   ImGui::End();
   ImGui::PopStyleColor();
-  ImGui::PopStyleVar(2);
+  ImGui::PopStyleVar(3);
 }
 
 }  // namespace attoscope

@@ -33,7 +33,8 @@ Columns columns_of(const SweepDrawing& d, float left, float width) {
         std::max(text_width(Face::mono_small, d.longest[i]), std::min(px(48), text_width(Face::small, t.axes[i].key))) + px(8);
   const int count = wanted <= width - seeds - 4 * number ? 4 : 2;
   const float room = std::max(px(34), width - seeds - static_cast<float>(count) * number);
-  for (std::size_t i = 0; i < t.axes.size(); ++i) c.values.push_back(x += widths[i] * std::min(1.0f, room / wanted));
+  const float apart = std::clamp((room - wanted) / static_cast<float>(t.axes.size()), 0.0f, px(12));  // where there is room
+  for (std::size_t i = 0; i < t.axes.size(); ++i) c.values.push_back(x += widths[i] * std::min(1.0f, room / wanted) + apart);
   const float step = (left + width - seeds - x) / static_cast<float>(count);
   for (int i = 0; i < count; ++i) c.numbers.push_back(x += step);
   return c;

@@ -36,9 +36,14 @@ constexpr std::array<ErrorLine, 3> lines{{
 /// What tells a's name from b's, short enough for a column.
 std::string short_name_of_a(const MethodNames& names) { return names.a.substr(names.b.size() - names.b_after_a.size()); }
 
-void draw_cells(ImVec2 at, float width, Face face, const std::array<std::string, 4>& texts, const std::array<Colour, 4>& inks) {
+/// A name and three texts right-aligned in columns, in a smaller face where one would not fit.
+void draw_cells(ImVec2 at, float width, std::array<Face, 2> faces, const std::array<std::string, 4>& texts,
+                const std::array<Colour, 4>& inks) {
   draw_text(at, Face::label, inks[0], texts[0]);
-  const float column = width * 0.76f / 3 - px(8);
+  const float column = width * 0.76f / 3 - px(6);
+  const bool fit = std::ranges::all_of(texts.begin() + 1, texts.end(),
+                                       [&](const std::string& text) { return text_width(faces[0], text) <= column; });
+  const Face face = faces[fit ? 0 : 1];
   for (std::size_t i = 1; i < texts.size(); ++i)
     draw_text({at.x + width * (0.24f + 0.76f * static_cast<float>(i) / 3), at.y}, face, inks[i], fitted(face, texts[i], column),
               1);
@@ -48,14 +53,14 @@ void draw_numbers(const Result& r, float width, const Palette& colours) {
   const MethodNames names = method_names(r.experiment);
   const ImVec2 head = ImGui::GetCursorScreenPos();
   ImGui::Dummy({width, px(22)});
-  draw_cells(head, width, Face::label, {"|error|", short_name_of_a(names), names.b_after_a, "a / b"},
+  draw_cells(head, width, {Face::label, Face::small}, {"|error|", short_name_of_a(names), names.b_after_a, "a / b"},
              {colours.faint, colours.a, colours.b, colours.secondary});
   for (const ErrorLine& line : lines) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const double a = r.a_error.*line.value, b = r.b_error.*line.value;
     ImGui::InvisibleButton(line.name, {width, px(22)});
     const bool is_signed = line.value == &Deviation::bias;
-    draw_cells(at, width, Face::mono,
+    draw_cells(at, width, {Face::mono, Face::mono_small},
                {line.name, is_signed ? signed_scientific(a) : scientific(a), is_signed ? signed_scientific(b) : scientific(b),
                 is_signed ? std::string() : times(a / b)},
                {colours.secondary, colours.text, colours.text, colours.text});
@@ -71,7 +76,9 @@ std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float
   const Verdict v = verdict(*result);
   const Colour tone = v.tone == Verdict::Tone::bad ? scene.colours.bad : scene.colours.text;
   scene.state.said = v.headline + ", " + v.sentence;
-  label(Face::headline, tone, fitted(Face::headline, v.headline, width));
+  const Face headline = text_width(Face::headline, v.headline) <= width ? Face::headline : Face::label;
+  draw_text(from, headline, tone, fitted(headline, v.headline, width));
+  ImGui::Dummy({width, line_height(Face::headline)});
   label(Face::label, v.tone == Verdict::Tone::good ? scene.colours.good : scene.colours.secondary,
         fitted(Face::label, v.sentence, width));
   ImGui::Dummy({0, px(4)});
