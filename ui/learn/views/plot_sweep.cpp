@@ -121,6 +121,26 @@ void read_numbers(const SweepPlot& s) {
   draw_note({from, {from.x + size.x, from.y + size.y}}, {x, mouse.y}, lines, s.colours);
 }
 
+/// The places of the values whose labels stand clear of each other on an axis so wide; the first one is among them.
+std::vector<std::size_t> labelled(const LessonAxis& axis, bool log_x, float width) {
+  const auto [least, most] = std::ranges::minmax(axis.numbers);
+  const auto at = [&](double x) {
+    const double share = most == least ? 0
+                         : log_x       ? std::log(x / least) / std::log(most / least)
+                                       : (x - least) / (most - least);
+    return static_cast<float>(share) * width;
+  };
+  std::vector<std::size_t> places;
+  float end = 0;  // of the last label
+  for (std::size_t i = 0; i < axis.numbers.size(); ++i) {
+    const float half = text_width(Face::mono_small, axis.values[i]) / 2, middle = at(axis.numbers[i]);
+    if (!places.empty() && middle - half < end + px(10)) continue;
+    places.push_back(i);
+    end = middle + half;
+  }
+  return places;
+}
+
 void draw_curves(const LessonScene& scene, const SweepPlot& s, float height) {
   const std::vector<double>& x = s.axis().numbers;
   const auto [least, most] = std::ranges::minmax(x);
@@ -134,9 +154,8 @@ void draw_curves(const LessonScene& scene, const SweepPlot& s, float height) {
   const float names = s.curves > 1 ? px(88) : 0, width = scene.width - names;
   std::vector<double> ticks;
   std::vector<const char*> labels;
-  const std::size_t step =
-      std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(static_cast<float>(x.size()) * px(56) / width)));
-  for (std::size_t i = 0; i < x.size(); i += step) ticks.push_back(x[i]), labels.push_back(s.axis().values[i].c_str());
+  for (const std::size_t i : labelled(s.axis(), log_x, 0.85f * width))  // what the other axis leaves of it
+    ticks.push_back(x[i]), labels.push_back(s.axis().values[i].c_str());
   const std::vector<double> up = s.log ? fine_decades(s.low, s.high) : std::vector<double>{};
   const PlotFrame frame{"##sweep",
                         log_x ? least / 1.1 : least - margin,
