@@ -117,14 +117,22 @@ void draw_why_none(const std::string& why, const Result* r, ImVec2 at, ImVec2 ro
   wrapped(Face::label, why, width + 1);
   ImGui::EndGroup();
   ImGui::PopStyleColor();
+  const float below = std::max(at.y + room.y / 2, ImGui::GetItemRectMax().y + px(8));
   if (r != nullptr && !r->trace.tiles.empty())
-    draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, at.y + room.y / 2}, width,
-                colours);
+    draw_worked(*r, static_cast<int>(r->trace.tiles.size()) - 1, {at.x + (room.x - width) / 2, below}, width, colours);
 }
 
 /// A loaded output whose verdict is on its way: its rows have their room already.
 bool awaits_kernel_rows(const PanelInput& input) {
   return input.answer.result && has_loaded(input.answer.result->experiment) && shown_diagnosis(input) == nullptr;
+}
+
+/// Whether nothing but a sentence stands beside the rows: the method beside the loaded output has no tiles to follow.
+bool rows_stand_alone(const PanelInput& input) {
+  if (!input.answer.result) return false;
+  const Experiment& e = input.answer.result->experiment;
+  const Algorithm followed = e.a.algorithm == Algorithm::loaded ? e.b.algorithm : e.a.algorithm;
+  return followed == Algorithm::three_pass || !is_emulated(followed);
 }
 
 /// The rows of a loaded output at the right; returns what is left of the room.
@@ -134,7 +142,8 @@ ImVec2 beside_kernel_rows(Session& session, const PanelInput& input, UiState& st
   KernelRows& rows = *state.kernel_rows;
   const bool awaited = awaits_kernel_rows(input);
   if (!refresh_kernel_rows(rows, input) && !awaited) return room;
-  const float width = std::floor(std::clamp(room.x * 0.22f, px(120), px(320))), left = room.x - width - px(16);
+  const float width = std::floor(rows_stand_alone(input) ? room.x * 0.6f : std::clamp(room.x * 0.22f, px(120), px(320))),
+              left = room.x - width - px(16);
   const ImVec2 right{at.x + left + px(16), at.y};
   if (rows.found && (!awaited || rows.found->experiment.loaded == input.answer.result->experiment.loaded))
     draw_kernel_rows(session, rows, right, {width, room.y}, colours);
