@@ -89,7 +89,8 @@ void draw_pins_panel(Session& session, const PanelInput& input, UiState& state, 
 
 void draw_explore(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   const ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
-  if (state.kernel.wanted_for + state.file.wanted_for > 0) ImGui::SetNextWindowFocus();  // it may be a tab behind another
+  if (state.popups.kernel.wanted_for + state.popups.file.wanted_for > 0)
+    ImGui::SetNextWindowFocus();  // it may be a tab behind another
   panel(controls_window, 0, [&] { draw_controls(session, input, state, colours, requests); });
   draw_pins_panel(session, input, state, colours, requests);
   panel(statistics_window, still, [&] { draw_statistics(session, input, state, colours, requests); });

@@ -76,7 +76,7 @@ Requests draw_ui(Session& session, const PanelInput& input, UiState& state) {
   draw_panel_focus(colours);
   draw_palette(session, input, state, colours, requests);
   draw_gallery(session, input, state, colours, requests);
-  draw_help(state.show_help, colours);
+  draw_help(state.popups.help, colours);
   draw_remarks(input, colours, requests);
   return requests;
 }

@@ -131,9 +131,9 @@ Operands<T> scaled_operands(const Operands<T>& x, const Scalings& s, const Atten
   const auto store = [&](std::vector<T>& tensor, Magnitudes& range, int rows, int columns, ScaledTensor t) {
     return stored_in_place(tensor, range, rows, columns, s[t], t, main, y.all_heads, stop);
   };
-  tbb::parallel_invoke([&] { y.scales.q = store(y.q, y.q_range, n, d, ScaledTensor::Q); },
-                       [&] { y.scales.k = store(y.k, y.k_range, n_k, d, ScaledTensor::K); },
-                       [&] { y.scales.o = store(y.v, y.v_range, n_k, d_v, ScaledTensor::V); });
+  tbb::parallel_invoke([&] { y.scales.q = store(y.q, y.ranges.q, n, d, ScaledTensor::Q); },
+                       [&] { y.scales.k = store(y.k, y.ranges.k, n_k, d, ScaledTensor::K); },
+                       [&] { y.scales.o = store(y.v, y.ranges.v, n_k, d_v, ScaledTensor::V); });
   match(y.scales, s, shape, s.smooth_Q > 0);
   if (y.scales.o.size() == 1) y.scales.o.assign(at(d_v), T{y.scales.o.front()});
   return y;

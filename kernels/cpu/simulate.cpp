@@ -116,8 +116,8 @@ Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, st
     values = rounded(from, columns, p, seed, tensor, stop);
     range = range_of<T>(values, p.mantissa_bits(), stop);
   };
-  tbb::parallel_invoke([&] { take(t.q, t.d, 0, x.q, x.q_range); }, [&] { take(t.k, t.d, 1, x.k, x.k_range); },
-                       [&] { take(t.v, t.d_v, 2, x.v, x.v_range); });
+  tbb::parallel_invoke([&] { take(t.q, t.d, 0, x.q, x.ranges.q); }, [&] { take(t.k, t.d, 1, x.k, x.ranges.k); },
+                       [&] { take(t.v, t.d_v, 2, x.v, x.ranges.v); });
   return x;
 }
 
@@ -153,9 +153,9 @@ void take_scales(Job<T>& j, const OperandScales<T>& x) {
   const auto array = [](const std::vector<T>& y) { return y.empty() ? nullptr : y.data(); };
   if (x.is_one) {
     const T factor = x.q[0] * x.k[0];
-    j.scale = j.folded ? T(1) : j.scale * factor;
-    j.exp2_scale = j.folded ? j.exp2_scale * factor : j.exp2_scale;
-    j.score_unit = j.folded ? j.score_unit * factor : T(1);
+    j.scale = j.exp2.folded ? T(1) : j.scale * factor;
+    j.exp2.scale = j.exp2.folded ? j.exp2.scale * factor : j.exp2.scale;
+    j.exp2.score_unit = j.exp2.folded ? j.exp2.score_unit * factor : T(1);
   } else {
     j.scales.q = array(x.q);
     j.scales.k = array(x.k);
@@ -171,18 +171,18 @@ void take_scales(Job<T>& j, const OperandScales<T>& x) {
 template <class T>
 void scale_P(Job<T>& j, const Scaling& P) {
   const double p_exponent = j.method.p_exponent;
-  j.lift = power_of_two<T>(j.method.p_exponent);
-  j.log_lift = static_cast<T>(p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
+  j.P.lift = power_of_two<T>(j.method.p_exponent);
+  j.P.log_lift = static_cast<T>(p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
   if (!P.is_on()) return;
   j.plans[static_cast<int>(Step::P)] = P.granularity == Granularity::block ? RounderPlan<T>{} : plan<T>(P.element);
   if (P.shifts && j.method.exponential == ExponentialKind::exp2) {
-    j.shift = static_cast<T>(std::log2(P.factor));
+    j.exp2.shift = static_cast<T>(std::log2(P.factor));
   } else if (P.shifts) {
-    j.lift = j.lift * static_cast<T>(P.factor);
+    j.P.lift = j.P.lift * static_cast<T>(P.factor);
   } else {
     j.P.factor = j.scales.P_factor = static_cast<T>(P.factor);
   }
-  if (P.shifts) j.log_lift = j.log_lift + static_cast<T>(std::log(P.factor));
+  if (P.shifts) j.P.log_lift = j.P.log_lift + static_cast<T>(std::log(P.factor));
   if (P.granularity != Granularity::block) return;
   j.P.block = P.block;
   j.P.element = plan<T>(P.element);
@@ -220,10 +220,10 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   const double scale = scale_of(problem);
   const bool folded = method.exponential == ExponentialKind::exp2 && problem.softcap == 0 && problem.alibi == 0;
   constexpr double log2_e = 0x1.71547652b82fep+0;
-  j.folded = folded;
+  j.exp2.folded = folded;
   j.scale = folded ? T(1) : static_cast<T>(scale);
-  j.exp2_scale = static_cast<T>(folded ? scale * log2_e : log2_e);
-  j.score_unit = folded ? static_cast<T>(scale) : T(1);
+  j.exp2.scale = static_cast<T>(folded ? scale * log2_e : log2_e);
+  j.exp2.score_unit = folded ? static_cast<T>(scale) : T(1);
   j.mask = problem.mask;
   j.softcap = static_cast<T>(problem.softcap);
   j.alibi = static_cast<T>(problem.alibi);
@@ -241,9 +241,7 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   j.flush = flush_interval(method);
   take_scales(j, x.scales);
   scale_P(j, method.scaling.P);
-  j.q_range = x.q_range;
-  j.k_range = x.k_range;
-  j.v_range = x.v_range;
+  j.ranges = x.ranges;
   return j;
 }
 

@@ -29,7 +29,7 @@ struct OperandScales {
 template <class T>
 struct Operands {
   std::vector<T> q, k, v;
-  Magnitudes q_range{}, k_range{}, v_range{};
+  OperandRanges ranges{};
   Format format = fp32;  ///< that the numbers have, before any scaling
   OperandScales<T> scales{};
   std::shared_ptr<const AllHeads> all_heads{};  ///< rounded as these numbers are; null: there is no other head

@@ -30,7 +30,7 @@ WarpShape shape_of(const Job<T>& job) {
 template <class T>
 void launch_attention(const Job<T>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
   const WarpShape shape = shape_of(job);
-  const LaunchObserver<T> noted{notes.moved, notes.m, notes.row_step, notes.held, job.score_unit, slice.range};
+  const LaunchObserver<T> noted{notes.moved, notes.m, notes.row_step, notes.held, job.exp2.score_unit, slice.range};
   attention_kernel<T><<<warps_of(slice.count, Lanes<T>::rows), warp_lanes, 0, stream.get()>>>(
       job, RowSlice{slice.rows, slice.count, slice.first}, noted, slice.scratch, shape.scratch_bytes, slice.out, slice.reached);
   check(cudaGetLastError());

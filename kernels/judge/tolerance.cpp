@@ -115,7 +115,7 @@ class RivalRuns {
     const double found_largest = largest_of(inputs_.v), largest = found_largest > 0 ? found_largest : 1;
     Operands<T> squares = x_;
     for (std::size_t i = 0; i < squares.v.size(); ++i) squares.v[i] = static_cast<T>(square(inputs_.v[i] / largest));
-    squares.v_range = range_of<T>(squares.v, 52, stop_);
+    squares.ranges.v = range_of<T>(squares.v, 52, stop_);
     found_.weight = run_method(doubled, method, squares, &twice);
     for (int i = 0; i < problem_.n; ++i) {
       const double sink = problem_.sink ? std::exp(*problem_.sink - once.m(i)) : 0;

@@ -341,7 +341,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
     fill_rows(
         share, Step::e,
         [&](int r) {
-          const V x = vec(share)[r], lone = (this->exp2() ? exponential2(x) : exponential(x)) * job_.lift;
+          const V x = vec(share)[r], lone = (this->exp2() ? exponential2(x) : exponential(x)) * job_.P.lift;
           return is_merged(r, exponential(x), lone);
         },
         -1);
@@ -350,7 +350,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE V sink_exponent(int r) const {
     if (!this->exp2()) return job_.sink - vec(state_.m)[r];
     const V log2_e = splat<V>(static_cast<T>(0x1.71547652b82fep+0));
-    return fused(splat<V>(job_.sink), log2_e, -(vec(state_.m)[r] * job_.exp2_scale - job_.shift));
+    return fused(splat<V>(job_.sink), log2_e, -(vec(state_.m)[r] * job_.exp2.scale - job_.exp2.shift));
   }
   /// `merged` in the rows whose state is a merge of several runs.
   ATTOSCOPE_HOST_DEVICE V is_merged(int r, V merged, V otherwise) const {
@@ -415,7 +415,9 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const V lse = lone_log_sum_exp(vec(run_m(run))[r], vec(run_l(run))[r]);
     return vec(run_started(run))[r] == splat<V>(1) ? lse : splat<V>(-infinity);
   }
-  ATTOSCOPE_HOST_DEVICE V lone_log_sum_exp(V m, V l) const { return m * job_.score_unit + (logarithm(l) - job_.log_lift); }
+  ATTOSCOPE_HOST_DEVICE V lone_log_sum_exp(V m, V l) const {
+    return m * job_.exp2.score_unit + (logarithm(l) - job_.P.log_lift);
+  }
 
   ATTOSCOPE_HOST_DEVICE void add_run(int run) {
     fill_rows(

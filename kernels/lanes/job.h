@@ -16,6 +16,20 @@ struct Magnitudes {
   int mantissa_bits = 52;            ///< that its numbers can have
 };
 
+/// Magnitudes of Q, K and V.
+struct OperandRanges {
+  Magnitudes q{}, k{}, v{};
+};
+
+/// The exponents of a method that takes exp2.
+template <class T>
+struct JobExp2 {
+  bool folded = false;  ///< the factor of the scores is folded in
+  T scale = 1;          ///< c of 2^(S*c - m*c)
+  T score_unit = 1;     ///< S of this job times this is the score
+  T shift = 0;          ///< what e and l carry as a power of 2 that is added in the exponent, where it is not in JobP::lift
+};
+
 /// What the scales of stored Q, K and V come to (see kernels/experiment/scaling.h); arrays are null where there are none.
 template <class T>
 struct JobScales {
@@ -38,6 +52,7 @@ struct JobScales {
 /// How P is scaled before it is rounded.
 template <class T>
 struct JobP {
+  T lift = 1, log_lift = 0;  ///< what e and l carry, and its logarithm
   T factor = 1;              ///< of e, beside l, which sums it without
   int block = 0;             ///< keys that share a scale; 0: none do
   RounderPlan<T> element{};  ///< of blocks
@@ -53,29 +68,25 @@ struct JobP {
 template <class T>
 struct Job {
   const T *q = nullptr, *k = nullptr, *v = nullptr;
-  int queries = 0;      ///< rows of Q
-  int n = 0;            ///< keys
-  int d = 0, d_v = 0;   ///< columns of Q and K, of V and O
-  int diagonal = 0;     ///< the key that row 0 of Q stands at: masks and ALiBi count from there
-  T scale = 1;          ///< of the scores; 1 where exp2 folds it in
-  bool folded = false;  ///< exp2 folds the factor of the scores in
+  int queries = 0;     ///< rows of Q
+  int n = 0;           ///< keys
+  int d = 0, d_v = 0;  ///< columns of Q and K, of V and O
+  int diagonal = 0;    ///< the key that row 0 of Q stands at: masks and ALiBi count from there
+  T scale = 1;         ///< of the scores; 1 where exp2 folds it in
+  JobExp2<T> exp2{};
   Mask mask{};
   T softcap = 0, alibi = 0;
   bool has_sink = false;
   T sink = 0;
-  Method method{};           ///< with block_k at most n
-  bool reversed = false;     ///< k and v are stored from the last key to the first
-  T exp2_scale = 1;          ///< c of 2^(S*c - m*c)
-  T score_unit = 1;          ///< S of this job times this is the score
-  T lift = 1, log_lift = 0;  ///< what e and l carry, and its logarithm
-  T shift = 0;               ///< the same as a power of 2 that is added in the exponent, where it is not in `lift`
+  Method method{};        ///< with block_k at most n
+  bool reversed = false;  ///< k and v are stored from the last key to the first
   JobScales<T> scales{};
   JobP<T> P{};
   std::uint64_t seed = 0;
   RounderPlan<T> plans[step_count];
   BlockSum qk_sum{}, pv_sum{};  ///< other than fma in float alone
   int flush = 1;                ///< see Method::flush; 0: never
-  Magnitudes q_range{}, k_range{}, v_range{};
+  OperandRanges ranges{};
 
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_scaled_at_the_end() const {

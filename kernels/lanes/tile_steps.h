@@ -70,7 +70,7 @@ class TileSteps : protected BlockRows<T, Observer> {
     } else if (job_.qk_sum.accumulator != Accumulator::fma) {
       if constexpr (std::is_same_v<T, float>) accumulate(qk, job_.qk_sum, 0, Array{});
     } else if (job_.method.order == SumOrder::sequential) {
-      product(qk, job_[Step::qk_step], products_in_domain(job_.q_range, job_.k_range, job_.d));
+      product(qk, job_[Step::qk_step], products_in_domain(job_.ranges.q, job_.ranges.k, job_.d));
     } else {
       ordered_product<false>(qk, job_[Step::qk_step], job_.method.order, job_.method.sum_lanes, 0, {});
     }
@@ -174,10 +174,10 @@ class TileSteps : protected BlockRows<T, Observer> {
   }
 
   /// The factor that turns a difference of S into an exponent of 2.
-  ATTOSCOPE_HOST_DEVICE T log2_scale() const { return exp2() ? job_.exp2_scale : static_cast<T>(0x1.71547652b82fep+0); }
+  ATTOSCOPE_HOST_DEVICE T log2_scale() const { return exp2() ? job_.exp2.scale : static_cast<T>(0x1.71547652b82fep+0); }
   ATTOSCOPE_HOST_DEVICE bool exp2() const { return job_.method.exponential == ExponentialKind::exp2; }
   ATTOSCOPE_HOST_DEVICE V factor(V difference) const {
-    return exp2() ? exponential2(difference * job_.exp2_scale) : exponential(difference);
+    return exp2() ? exponential2(difference * job_.exp2.scale) : exponential(difference);
   }
 
   /// alpha = round(exp(m_old - m_new)); 1 where there is nothing to rescale: on a row's first tile, and for idle rows.
@@ -205,7 +205,7 @@ class TileSteps : protected BlockRows<T, Observer> {
     const auto max = vec(m);
     const int count = keys() * vectors, degree = job_.method.exp2_degree;
     if (exp2()) {
-      const V c = splat<V>(job_.exp2_scale), shift = splat<V>(job_.shift);
+      const V c = splat<V>(job_.exp2.scale), shift = splat<V>(job_.exp2.shift);
       V below[vectors];
       for (int r = 0; r < vectors; ++r) below[r] = -(max[r] * c - shift);
       fill_keys(Step::shifted, [&](int i, int r) { return fused(s[i], c, below[r]); });
@@ -224,8 +224,8 @@ class TileSteps : protected BlockRows<T, Observer> {
       for (int j = 0; j < keys(); ++j)
         for (int r = 0; r < vectors; ++r) s[j * vectors + r] = exponential(s[j * vectors + r] - max[r]);
     }
-    if (job_.lift != 1)
-      for (int i = 0; i < count; ++i) s[i] = s[i] * job_.lift;
+    if (job_.P.lift != 1)
+      for (int i = 0; i < count; ++i) s[i] = s[i] * job_.P.lift;
     round_keys(Step::e);
     hide(T{0});
     keep(kept_.e);
@@ -485,7 +485,7 @@ class TileSteps : protected BlockRows<T, Observer> {
   }
   ATTOSCOPE_HOST_DEVICE bool own_pv_in_domain(const Product<T>& pv) const {
     const Magnitudes p = magnitudes<T>(pv.b, pv.depth * vectors, job_[Step::P].mantissa_bits());
-    if (!products_in_domain(p, job_.v_range, pv.depth)) return false;
+    if (!products_in_domain(p, job_.ranges.v, pv.depth)) return false;
     return !pv.resume || in_domain(magnitudes<T>(pv.c, job_.d_v * vectors, Layout<T>::mantissa_bits));
   }
 };

@@ -170,7 +170,7 @@ class WindowMaker {
         const int stored = tiles[t].first_key + static_cast<int>(j);
         const std::ptrdiff_t at = place(i, job.reversed ? job.n - 1 - stored : stored);
         if (at < 0) continue;
-        window_.S[static_cast<std::size_t>(at)] = static_cast<float>(tiles[t].S[j] * job.score_unit);
+        window_.S[static_cast<std::size_t>(at)] = static_cast<float>(tiles[t].S[j] * job.exp2.score_unit);
         window_.P[static_cast<std::size_t>(at)] = static_cast<float>(static_cast<double>(tiles[t].P[j]) * share[t]);
       }
   }

@@ -217,7 +217,7 @@ class StepRecorder {
     if (complete) m_ = rounded(Step::m, m_, tile, 0);
     if (job_.method.algorithm == Algorithm::flash4 && started_) {
       const bool exp2 = job_.method.exponential == ExponentialKind::exp2;
-      const T rise = (m_ - m_old_) * (exp2 ? job_.exp2_scale : static_cast<T>(0x1.71547652b82fep+0));
+      const T rise = (m_ - m_old_) * (exp2 ? job_.exp2.scale : static_cast<T>(0x1.71547652b82fep+0));
       if (rise <= static_cast<T>(job_.method.tau)) m_ = m_old_;
     }
     close(StepKind::max, tile, keys);
@@ -231,9 +231,9 @@ class StepRecorder {
 
   void exponential_of(T m, int key) {
     const bool exp2 = job_.method.exponential == ExponentialKind::exp2;
-    const T S = S_[at(key)], exponent = exp2 ? fused(S, job_.exp2_scale, -(m * job_.exp2_scale - job_.shift)) : S - m;
+    const T S = S_[at(key)], exponent = exp2 ? fused(S, job_.exp2.scale, -(m * job_.exp2.scale - job_.exp2.shift)) : S - m;
     const T shifted = rounded(Step::shifted, exponent, key, 0, key);
-    e_[at(key)] = rounded(Step::e, (exp2 ? exponential2(shifted) : exponential(shifted)) * job_.lift, key, 0, key);
+    e_[at(key)] = rounded(Step::e, (exp2 ? exponential2(shifted) : exponential(shifted)) * job_.P.lift, key, 0, key);
   }
 
   void weights(T m, int tile, Keys keys) {

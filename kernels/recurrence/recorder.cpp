@@ -96,12 +96,12 @@ class RunRecorder<T>::Tracer {
 
   TraceTile tile(const TileView<T>& view, int lane) {
     TraceTile t{.tile = view.tile, .alpha = view.alpha[lane * view.lane_stride], .l = view.l[lane * view.lane_stride]};
-    t.max_used = view.m[lane * view.lane_stride] * job_.score_unit;
+    t.max_used = view.m[lane * view.lane_stride] * job_.exp2.score_unit;
     t.moved = started_ && view.moved(lane);
     started_ = true;
     const int begin = std::max(view.first_key, keys_.first), end = std::min(view.end_key, keys_.end);
     for (int j = begin; j < end; ++j) count_key(t, view, j - view.first_key, lane);
-    t.max_true = static_cast<T>(max_true_) * job_.score_unit;
+    t.max_true = static_cast<T>(max_true_) * job_.exp2.score_unit;
     if (t.moved) at_max_ = 0;
     t.ties = std::max(0, at_max_ + tied_ - 1) - std::max(0, at_max_ - 1);
     at_max_ += tied_;
@@ -213,7 +213,7 @@ void RunRecorder<T>::tile(const RowBlock& block, const TileView<T>& view) {
     const int row = block.first + lane;
     if (row % map_.row_step != 0) continue;
     map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] =
-        static_cast<float>(view.m[lane * view.lane_stride] * job_.score_unit);
+        static_cast<float>(view.m[lane * view.lane_stride] * job_.exp2.score_unit);
   }
   if (moves != 0) moved_[static_cast<std::size_t>(view.tile)].fetch_add(moves, std::memory_order_relaxed);
   const int lane = view.P ? kept_lane(block) : -1;

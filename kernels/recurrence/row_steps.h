@@ -20,28 +20,29 @@ class RowSteps {
 
   /// e of the score S; `key` is its place among the stored keys.
   T weight(T S, T m, int key) const {
-    const T x = rounded(Step::shifted, exp2() ? fused(S, job_.exp2_scale, -(m * job_.exp2_scale - job_.shift)) : S - m, key, 0);
+    const T x =
+        rounded(Step::shifted, exp2() ? fused(S, job_.exp2.scale, -(m * job_.exp2.scale - job_.exp2.shift)) : S - m, key, 0);
     const int degree = job_.method.exp2_degree;
     const T raised = !exp2() ? exponential(x) : (degree == 0 ? exponential2(x) : exponential2_polynomial(x, degree));
-    return rounded(Step::e, raised * job_.lift, key, 0);
+    return rounded(Step::e, raised * job_.P.lift, key, 0);
   }
 
   /// exp of a difference of maxima, unrounded.
-  T factor(T difference) const { return exp2() ? exponential2(difference * job_.exp2_scale) : exponential(difference); }
+  T factor(T difference) const { return exp2() ? exponential2(difference * job_.exp2.scale) : exponential(difference); }
 
   /// l with the sink's term, which is added at the end; `merged`: m is a log-sum-exp of several runs.
   T with_sink(T l, T m, bool merged = false) const {
     if (!job_.has_sink) return l;
     const bool folded = exp2() && !merged;
-    const T exponent =
-        folded ? fused(job_.sink, static_cast<T>(0x1.71547652b82fep+0), -(m * job_.exp2_scale - job_.shift)) : job_.sink - m;
+    const T exponent = folded ? fused(job_.sink, static_cast<T>(0x1.71547652b82fep+0), -(m * job_.exp2.scale - job_.exp2.shift))
+                              : job_.sink - m;
     const T x = rounded(Step::shifted, exponent, 0, -1);
-    const T lone = merged ? exponential(x) : (exp2() ? exponential2(x) : exponential(x)) * job_.lift;
+    const T lone = merged ? exponential(x) : (exp2() ? exponential2(x) : exponential(x)) * job_.P.lift;
     return rounded(Step::l, l + rounded(Step::e, lone, 0, -1), 0, -1);
   }
 
   /// The log-sum-exp of a run of split_kv.
-  T log_sum_exp(T m, T l) const { return m * job_.score_unit + (logarithm(l) - job_.log_lift); }
+  T log_sum_exp(T m, T l) const { return m * job_.exp2.score_unit + (logarithm(l) - job_.P.log_lift); }
 
  private:
   bool exp2() const { return job_.method.exponential == ExponentialKind::exp2; }

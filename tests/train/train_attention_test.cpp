@@ -115,7 +115,7 @@ TEST(TrainForward, LeavesTheLogSumExp) {
       const Job<double>& job = heads.rules[0].job;
       const bool merged = job.method.algorithm == Algorithm::split_kv;
       const double m = heads.m[static_cast<std::size_t>(row)], l = heads.l[static_cast<std::size_t>(row)];
-      const double L = merged ? m + std::log(l) : m * job.score_unit + std::log(l) - job.method.p_exponent * std::log(2);
+      const double L = merged ? m + std::log(l) : m * job.exp2.score_unit + std::log(l) - job.method.p_exponent * std::log(2);
       ASSERT_NEAR(L, std::log(sum), 1e-12) << testing::describe(heads.experiment(0));
     }
   }

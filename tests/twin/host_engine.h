@@ -135,7 +135,7 @@ class HostEngine final : public Engine {
     std::vector<float> m(recorder ? moved.size() * static_cast<std::size_t>(recorder->held()) : 0,
                          std::numeric_limits<float>::quiet_NaN());
     simt_host::LaunchObserver<T> notes;
-    if (recorder) notes = {moved.data(), m.data(), recorder->row_step(), recorder->held(), job.score_unit};
+    if (recorder) notes = {moved.data(), m.data(), recorder->row_step(), recorder->held(), job.exp2.score_unit};
     const CopiedJob<T, HostCopy> mine = copied(job, inputs);
     const Shape shape{simt_host::Lanes<T>::rows, simt_host::attention_warp_bytes(job), simt_host::work_of(job)};
     Matrix out = in_slices(job.d_v, rows, shape, output, stop, [&](const Lane& lane) {

@@ -167,7 +167,7 @@ void draw_top_bar(Session& session, const PanelInput& input, UiState& state, con
         {98, 7,
          [&] {
            if (bar_button("find …  Ctrl+P###find", 98, "Finds any control or action by name. Ctrl+P or /.", colours))
-             state.palette.asked = true;
+             state.popups.palette.asked = true;
          }},
         {64, 6, [&] { presets_button(session, input, state, colours); }},
         {78, 5, [&] { figures_button(session.view, input, colours, requests); }},
@@ -185,7 +185,7 @@ void draw_top_bar(Session& session, const PanelInput& input, UiState& state, con
         {104, 4, [&] { scale_buttons(session.view, colours); }},
         {54, 9,
          [&] {
-           if (bar_button("keys###help", 54, "All keys. Key H.", colours)) state.show_help = !state.show_help;
+           if (bar_button("keys###help", 54, "All keys. Key H.", colours)) state.popups.help = !state.popups.help;
          }},
     };
     const float right = at.x + view->Size.x - px(4);

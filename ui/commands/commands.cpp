@@ -73,7 +73,7 @@ std::string short_path(const std::string& path) {
 
 /// Sets a field; where it cannot be, the palette shows why.
 void set(KeyTarget& t, const std::string& path, const std::string& value) {
-  t.state.palette.complaint = set_setting(t.session, path, value);
+  t.state.popups.palette.complaint = set_setting(t.session, path, value);
 }
 
 void add_settings(const std::vector<Setting>& list, std::vector<Command>& all) {
@@ -186,7 +186,7 @@ std::optional<Assignment> assignment(std::string_view query) {
 void set_tile(KeyTarget& t, const std::string& which, const std::string& value) {
   Session changed = t.session;
   if (std::string why = set_setting(changed, "a." + which, value); !why.empty()) {
-    t.state.palette.complaint = std::move(why);
+    t.state.popups.palette.complaint = std::move(why);
     return;
   }
   const int side = which == "block_k" ? changed.experiment.a.block_k : changed.experiment.a.block_q;
@@ -203,7 +203,7 @@ bool can(const Command& command, const KeyTarget& target) {
   Requests requests;
   KeyTarget trial{session, state, requests, target.result, target.input};
   command.act(trial);
-  return state.palette.complaint.empty();
+  return state.popups.palette.complaint.empty();
 }
 
 /// The commands that give a field a value.

@@ -196,7 +196,7 @@ void apply(const GalleryEntry& entry, const PanelInput& input, Session& session,
 }
 
 void draw_gallery(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
-  GalleryState& state = all.gallery;
+  GalleryState& state = all.popups.gallery;
   if (std::exchange(state.asked, false)) {
     state = {};
     state.entries = gallery_entries(input);

@@ -66,8 +66,8 @@ void train_anew(KeyTarget& t) {
 void escape(KeyTarget& t) {
   if (shows_remarks(t.input))
     t.requests.remarks_read = true;
-  else if (t.state.show_help)
-    t.state.show_help = false;
+  else if (t.state.popups.help)
+    t.state.popups.help = false;
   else if (is_presenting(t.session))
     present(t);
   else if (t.session.view.workspace == Workspace::sweep && !t.input.answer.reading)
@@ -95,7 +95,7 @@ template <TileEvent event, int by>
 void to_event(KeyTarget& t) {
   scrub_to_event(t.session.view, t.result, event, by);
 }
-void open_palette(KeyTarget& t) { t.state.palette.asked = true; }
+void open_palette(KeyTarget& t) { t.state.popups.palette.asked = true; }
 void save_window(KeyTarget& t) { t.requests.exports.plot = ExportRequest{"window", 0, 0, 0, 0, ""}; }
 void redo(KeyTarget& t) { t.state.history.redo(t.session); }
 void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
@@ -110,7 +110,7 @@ constexpr std::array table{
     Key{"G", "tile grid over the picture", ImGuiKey_G,
         [](KeyTarget& t) { t.session.view.show_tiles = !t.session.view.show_tiles; }, false, KeyScope::explore},
     Key{"Shift+G", "gallery of experiments, kernels and policies, with pictures", ImGuiMod_Shift | ImGuiKey_G,
-        [](KeyTarget& t) { t.state.gallery.asked = true; }},
+        [](KeyTarget& t) { t.state.popups.gallery.asked = true; }},
     Key{"0", "whole picture", ImGuiKey_0, [](KeyTarget& t) { looked(t.session.view).zoom = {}; }, false, KeyScope::explore},
     Key{"M", "next kind of picture: output, rescale map, scores, heads", ImGuiKey_M,
         [](KeyTarget& t) { step_on(t.session.view.picture, picture_names); }, false, KeyScope::explore},
@@ -158,7 +158,7 @@ constexpr std::array table{
         [](KeyTarget& t) { t.session.view.theme = next(t.session.view.theme); }},
     Key{"+", "larger", ImGuiKey_Equal, [](KeyTarget& t) { scale_ui(t.session.view, 0.125); }, true},
     Key{"−", "smaller", ImGuiKey_Minus, [](KeyTarget& t) { scale_ui(t.session.view, -0.125); }, true},
-    Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.state.show_help = !t.state.show_help; }},
+    Key{"H", "this help", ImGuiKey_H, [](KeyTarget& t) { t.state.popups.help = !t.state.popups.help; }},
     Key{"Ctrl+Z", "undo", ImGuiMod_Ctrl | ImGuiKey_Z, [](KeyTarget& t) { t.state.history.undo(t.session); }, true},
     Key{"Ctrl+Shift+Z", "redo", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, redo, true},
     Key{"Ctrl+Y", "redo", ImGuiMod_Ctrl | ImGuiKey_Y, redo, true},

@@ -49,18 +49,18 @@ void add_lessons(const LearnInput& learn, std::vector<Command>& all) {
 }
 
 /// Opens the field in which a path is typed, in the controls.
-void type_path(KeyTarget& t, PathPrompt UiState::* prompt) {
+void type_path(KeyTarget& t, PathPrompt Popups::* prompt) {
   t.session.view.workspace = Workspace::explore;
-  (t.state.*prompt).wanted_for = 3;
+  (t.state.popups.*prompt).wanted_for = 3;
 }
 
 /// What is done with somebody's own output.
 void add_your_kernel(const Session& session, std::vector<Command>& all) {
   constexpr std::string_view words = "loaded output O of your kernel, rounded or wrong? judge, verdict, .npy, .safetensors";
   all.push_back(
-      {"your kernel: open its output …", std::string(words), "", [](KeyTarget& t) { type_path(t, &UiState::kernel); }, ""});
+      {"your kernel: open its output …", std::string(words), "", [](KeyTarget& t) { type_path(t, &Popups::kernel); }, ""});
   all.push_back(
-      {"input: open Q, K, V …", "tensor file, .npy, .safetensors", "", [](KeyTarget& t) { type_path(t, &UiState::file); }, ""});
+      {"input: open Q, K, V …", "tensor file, .npy, .safetensors", "", [](KeyTarget& t) { type_path(t, &Popups::file); }, ""});
   if (session.experiment.loaded.file.empty()) return;
   constexpr std::array<std::pair<LoadedPlace, const char*>, 3> places{
       {{LoadedPlace::a, "a"}, {LoadedPlace::b, "b"}, {LoadedPlace::nowhere, "off"}}};
@@ -81,10 +81,11 @@ void add_presets(const ChoicesInput& choices, std::vector<Command>& all) {
 void add_heads(const Session& session, const PanelInput& input, std::vector<Command>& all) {
   if (session.experiment.problem.input.kind != InputKind::tensors) return;
   for (std::size_t i = 0; i < input.choices.tensors.head_names.size(); ++i)
-    all.push_back(
-        {"head: " + input.choices.tensors.head_names[i], "of the tensor file", "",
-         [i](KeyTarget& t) { t.state.palette.complaint = set_setting(t.session, "problem.input.index", std::to_string(i)); },
-         ""});
+    all.push_back({"head: " + input.choices.tensors.head_names[i], "of the tensor file", "",
+                   [i](KeyTarget& t) {
+                     t.state.popups.palette.complaint = set_setting(t.session, "problem.input.index", std::to_string(i));
+                   },
+                   ""});
 }
 
 void add_kept(const Session& session, const SessionFiles& files, std::vector<Command>& all) {

@@ -58,7 +58,7 @@ bool draw_command(const Command& command, int index, bool chosen, const Palette&
 
 /// Does the command, or puts the beginning of an assignment into the query.
 void run(const Command& command, KeyTarget& target) {
-  PaletteState& state = target.state.palette;
+  PaletteState& state = target.state.popups.palette;
   state.complaint.clear();
   if (command.act) command.act(target);
   if (!command.complete.empty()) {
@@ -72,7 +72,7 @@ void run(const Command& command, KeyTarget& target) {
 }  // namespace
 
 void draw_palette(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  PaletteState& palette = state.palette;
+  PaletteState& palette = state.popups.palette;
   if (palette.asked) {
     palette = {};
     ImGui::OpenPopup("palette");

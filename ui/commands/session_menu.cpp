@@ -56,7 +56,7 @@ void file_rows(const PanelInput& input, UiState& state, const Palette& colours, 
 
 /// A field for a path: a desktop may have no file dialog.
 void typed_row(const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  SessionMenuState& menu = state.session_menu;
+  SessionMenuState& menu = state.popups.session_menu;
   const bool failed = menu.entered == Act::open ? input.messages.load_failed : !input.messages.error.empty();
   const PromptOutcome outcome = prompt_outcome(menu.path, input, failed);
   if (outcome.done) ImGui::CloseCurrentPopup();
@@ -121,7 +121,7 @@ void menu(const PanelInput& input, UiState& state, const Palette& colours, Reque
   section(colours, "  AS TEXT");
   text_rows(colours, requests);
   ImGui::PopStyleVar();
-  const bool chosen = requests.files.session && !state.session_menu.path.asked;
+  const bool chosen = requests.files.session && !state.popups.session_menu.path.asked;
   if (chosen || requests.clipboard.copy || requests.clipboard.paste) ImGui::CloseCurrentPopup();
 }
 
@@ -154,7 +154,7 @@ void ask_session(Act act, const PanelInput& input, UiState& state, Requests& req
     requests.files.session = SessionRequest{act, ""};
     return;
   }
-  SessionMenuState& menu = state.session_menu;
+  SessionMenuState& menu = state.popups.session_menu;
   menu.asked = menu.typing = true;
   menu.entered = act == Act::open ? Act::open : Act::save_as;
   if (menu.entered == Act::save_as || menu.path.typed.empty()) menu.path.typed = input.sessions.file;
@@ -166,7 +166,7 @@ void session_button(const PanelInput& input, UiState& state, const Palette& colo
   explain(files.unsaved ? "The open session; the dot means that it has unsaved changes." : "The open session.", files.file);
   const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
   draw_name(files, min, max, colours);
-  if (std::exchange(state.session_menu.asked, false) || pressed) ImGui::OpenPopup("session menu");
+  if (std::exchange(state.popups.session_menu.asked, false) || pressed) ImGui::OpenPopup("session menu");
   const ImGuiViewport* view = ImGui::GetMainViewport();
   ImGui::SetNextWindowPos({min.x, max.y + px(4)}, ImGuiCond_Appearing);
   ImGui::SetNextWindowSizeConstraints({0, 0}, {view->Size.x, view->Size.y - px(36 + 26 + 8)});

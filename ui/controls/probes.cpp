@@ -48,7 +48,7 @@ void presets_button(Session& session, const PanelInput& input, UiState& state, c
   const float width = std::min(px(520), view->Size.x - px(60));
   const ProbeEntry* current = asked_probe(session, input);
   if (push_button("gallery with pictures …###gallery", colours, true, {width, 0})) {
-    state.gallery.asked = true;
+    state.popups.gallery.asked = true;
     ImGui::CloseCurrentPopup();
   }
   explain(

@@ -134,10 +134,9 @@ struct StripAxes {
   double first = -0.5, last = 0.5;  ///< of the tiles that are shown, the same for all plots
 };
 
-/// The recurrence as series over tiles.
-struct StripState {
-  std::shared_ptr<const Result> result;
-  std::vector<double> tile, max_true, max_used, alpha, l, P_max;  ///< of the traced row; l as a share of its largest
+/// The traced row as series over tiles.
+struct TracedSeries {
+  std::vector<double> tile, max_true, max_used, alpha, l, P_max;  ///< l as a share of its largest
   std::vector<double> moved_tile, moved;                          ///< where m moved, and to what
   std::vector<double> O_tile, O_norm;                             ///< where there is an O; as a share of its largest norm
   std::vector<double> tied_tile, tied_max;                        ///< tiles with a key whose score equals the max in use
@@ -145,12 +144,18 @@ struct StripState {
   std::vector<double> saturated_tile;                             ///< tiles with a P beyond the largest number of its format
   std::int64_t saturated = 0, ties = 0;                           ///< how many P, how many keys these are
   bool stale = false;                                             ///< a max in use lies below the true one somewhere
-  double P_limit = 0;                                             ///< the largest number of P's format; 0: P is not rounded
-  double b_error = 0;                                             ///< largest error of b in the traced row; 0: not computed
-  bool of_b = false;                                              ///< a and b are exchanged in `result`: what is followed is b
+};
+
+/// The recurrence as series over tiles.
+struct StripState {
+  std::shared_ptr<const Result> result;
+  TracedSeries row;
+  StripRows rows;
+  double P_limit = 0;              ///< the largest number of P's format; 0: P is not rounded
+  double b_error = 0;              ///< largest error of b in the traced row; 0: not computed
+  bool of_b = false;               ///< a and b are exchanged in `result`: what is followed is b
   std::vector<double> run_begins;  ///< of split_kv, but the first: half a tile before the one that it begins with
   unsigned hidden = 0;             ///< the curves that the axes leave out
-  StripRows rows;
   StripAxes axes;
   bool has_axes = false;  ///< they are those of `result`
 };
@@ -245,6 +250,15 @@ struct SessionMenuState {
   SessionRequest::Act entered = SessionRequest::Act::open;  ///< what Enter does with it
 };
 
+/// What lies over the panels while it is open.
+struct Popups {
+  PaletteState palette;
+  GalleryState gallery;
+  SessionMenuState session_menu;
+  PathPrompt file, kernel;  ///< of Q, K, V; of a kernel's output
+  bool help = false;
+};
+
 struct LearnState;
 struct SweepState;
 struct TrainPanelState;
@@ -275,17 +289,13 @@ struct UiState {
   TrafficState traffic;
   History history;
   Docked docked;
-  PaletteState palette;
-  GalleryState gallery;
+  Popups popups;
   PinState pins;
-  SessionMenuState session_menu;
   std::shared_ptr<SweepState> sweep;       ///< of the Sweep workspace; null until it is drawn
   std::shared_ptr<LearnState> learn;       ///< of the Learn workspace; null until it is drawn
   std::shared_ptr<TrainPanelState> train;  ///< of the Train workspace; null until it is drawn
-  bool show_help = false;
-  std::string dismissed_probe;  ///< whose sentence was read
+  std::string dismissed_probe;             ///< whose sentence was read
   std::string typed_format;
-  PathPrompt file, kernel;  ///< of Q, K, V; of a kernel's output
 };
 
 }  // namespace attoscope

@@ -56,16 +56,16 @@ FigurePanel max_panel(const StripState& m, const View& view) {
     p.series = {band_of(curve_label::most_rows, m, 0, 4), band_of(curve_label::half_the_rows, m, 1, 3)};
   if (shows(view, Curve::max_true))
     p.series.push_back(series_of(curve_label::max_true, Ink::golden,
-                                 m.stale || m.axes.last - m.axes.first > few_tiles ? Shape::steps : Shape::marks, m.tile,
-                                 m.max_true));
+                                 m.row.stale || m.axes.last - m.axes.first > few_tiles ? Shape::steps : Shape::marks,
+                                 m.row.tile, m.row.max_true));
   if (shows(view, Curve::m)) {
-    p.series.push_back(series_of(curve_label::m, Ink::a, Shape::steps, m.tile, m.max_used));
-    std::vector<double> tiles = m.moved_tile;
+    p.series.push_back(series_of(curve_label::m, Ink::a, Shape::steps, m.row.tile, m.row.max_used));
+    std::vector<double> tiles = m.row.moved_tile;
     for (double& t : tiles) t += 0.5;
-    p.series.push_back(series_of(curve_label::moved, Ink::moved, Shape::marks, std::move(tiles), m.moved));
+    p.series.push_back(series_of(curve_label::moved, Ink::moved, Shape::marks, std::move(tiles), m.row.moved));
   }
-  if (shows(view, Curve::ties) && m.ties > 0)
-    p.series.push_back(series_of(curve_label::ties, Ink::text, Shape::marks, m.tied_tile, m.tied_max));
+  if (shows(view, Curve::ties) && m.row.ties > 0)
+    p.series.push_back(series_of(curve_label::ties, Ink::text, Shape::marks, m.row.tied_tile, m.row.tied_max));
   return p;
 }
 
@@ -85,14 +85,14 @@ FigurePanel rescale_panel(const StripState& m, const View& view) {
 FigurePanel sum_panel(const StripState& m, const View& view) {
   FigurePanel p = over_tiles(m, "share of the largest, α");
   if (shows(view, Curve::O_norm))
-    p.series.push_back(series_of(curve_label::O_norm, Ink::text, Shape::steps, m.O_tile, m.O_norm));
-  if (shows(view, Curve::l)) p.series.push_back(series_of(curve_label::l, Ink::a, Shape::steps, m.tile, m.l));
-  if (shows(view, Curve::alpha) && !m.tile.empty())
-    p.series.push_back(series_of(curve_label::alpha, Ink::moved, Shape::marks, {m.tile.begin() + 1, m.tile.end()},
-                                 {m.alpha.begin() + 1, m.alpha.end()}));
-  if (m.saturated > 0)
-    p.series.push_back(
-        series_of("P saturated", Ink::bad, Shape::marks, m.saturated_tile, std::vector<double>(m.saturated_tile.size(), 0.0)));
+    p.series.push_back(series_of(curve_label::O_norm, Ink::text, Shape::steps, m.row.O_tile, m.row.O_norm));
+  if (shows(view, Curve::l)) p.series.push_back(series_of(curve_label::l, Ink::a, Shape::steps, m.row.tile, m.row.l));
+  if (shows(view, Curve::alpha) && !m.row.tile.empty())
+    p.series.push_back(series_of(curve_label::alpha, Ink::moved, Shape::marks, {m.row.tile.begin() + 1, m.row.tile.end()},
+                                 {m.row.alpha.begin() + 1, m.row.alpha.end()}));
+  if (m.row.saturated > 0)
+    p.series.push_back(series_of("P saturated", Ink::bad, Shape::marks, m.row.saturated_tile,
+                                 std::vector<double>(m.row.saturated_tile.size(), 0.0)));
   p.y.min = -0.03;
   p.y.max = 1.08;
   return p;
@@ -100,7 +100,7 @@ FigurePanel sum_panel(const StripState& m, const View& view) {
 
 FigurePanel largest_P_panel(const StripState& m) {
   FigurePanel p = over_tiles(m, fmt::format("largest P of row {}", m.result->trace.row), true);
-  p.series = {series_of("largest P", Ink::a, Shape::steps, m.tile, m.P_max)};
+  p.series = {series_of("largest P", Ink::a, Shape::steps, m.row.tile, m.row.P_max)};
   if (m.P_limit > 0 && m.P_limit < m.axes.P_high) p.series.push_back(level_of(curve_label::saturates, Ink::bad, m, m.P_limit));
   p.y.min = m.axes.P_low;
   p.y.max = m.axes.P_high;
@@ -110,7 +110,7 @@ FigurePanel largest_P_panel(const StripState& m) {
 FigurePanel error_panel(const StripState& m, const View& view) {
   const MethodNames names = method_names(m.result->experiment);
   FigurePanel p = over_tiles(m, fmt::format("max |error| of row {} so far", m.result->trace.row), true);
-  if (shows(view, Curve::error)) p.series.push_back(series_of(names.a, Ink::a, Shape::steps, m.error_tile, m.error));
+  if (shows(view, Curve::error)) p.series.push_back(series_of(names.a, Ink::a, Shape::steps, m.row.error_tile, m.row.error));
   if (shows(view, Curve::b_error) && m.b_error > 0)
     p.series.push_back(level_of(names.b_after_a + " at the end", Ink::b, m, m.b_error));
   p.y.min = m.axes.error_low;

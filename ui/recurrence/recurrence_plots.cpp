@@ -185,7 +185,7 @@ void draw_max(Strip& s, ImVec2 size) {
   shade(s, true);
   const double pixels = ImPlot::GetPlotSize().x, spacing = s.spacing();
   const Series *const truth = s.curve(curve_label::max_true), *const used = s.curve(curve_label::m);
-  if (truth && m.stale) draw_steps("##true max", *truth, stroke(s.colours.golden, 1));
+  if (truth && m.row.stale) draw_steps("##true max", *truth, stroke(s.colours.golden, 1));
   if (used) draw_steps("##m", *used, stroke(s.colours.a));
   if (truth && spacing >= 5) draw_marks("##true", *truth, pixels, dots(s.colours.golden, 2.2f, false));
   if (const Series* const moved = s.curve(curve_label::moved))  // where the step begins
@@ -281,11 +281,11 @@ void draw_rescales(Strip& s, ImVec2 size) {
 
 /// A coral mark at the foot of each tile in which a P saturated.
 void draw_saturated(const Strip& s) {
-  const std::vector<double> height(s.state.saturated_tile.size(), 0.0);
+  const std::vector<double> height(s.state.row.saturated_tile.size(), 0.0);
   const float foot = ImPlot::GetPlotPos().y + ImPlot::GetPlotSize().y;
   const float half = std::clamp(static_cast<float>(s.spacing()) * 0.4f, px(1), px(4));
   const Points marks =
-      decimated(s.state.saturated_tile, height, s.state.axes.first, s.state.axes.last, ImPlot::GetPlotSize().x / px(4));
+      decimated(s.state.row.saturated_tile, height, s.state.axes.first, s.state.axes.last, ImPlot::GetPlotSize().x / px(4));
   ImPlot::PushPlotClipRect();
   for (const double tile : marks.x) {
     const float x = ImPlot::PlotToPixels(tile, 1).x;
@@ -333,7 +333,7 @@ void draw_errors(Strip& s, ImVec2 size) {
   shade(s);
   for (const Series& series : s.panel.series)
     if (!series.dashed) draw_clamped_steps("##e", series, m.axes.error_low, m.axes.error_high, stroke(s.colours.a));
-  if (m.error.empty()) {
+  if (m.row.error.empty()) {
     const ImVec2 at = ImPlot::GetPlotPos(), plot = ImPlot::GetPlotSize();
     draw_text(
         ImPlot::GetPlotDrawList(), {at.x + plot.x / 2, at.y + plot.y / 2}, Face::small, s.colours.faint,
@@ -444,10 +444,10 @@ void add_rescales(Row& row, const Palette& c) {
 }
 
 void add_sums(Row& row, const StripState& m, const Palette& c) {
-  const bool saturated = m.saturated > 0;
+  const bool saturated = m.row.saturated > 0;
   row.add({"row sum",
            "Sum, α, O",
-           saturated ? fmt::format("{} P saturated", static_cast<long long>(m.saturated)) : "share of largest",
+           saturated ? fmt::format("{} P saturated", static_cast<long long>(m.row.saturated)) : "share of largest",
            saturated ? c.bad : c.faint,
            {{Mark::line, Curve::l, "l", "l", c.a, "The running row sum after each tile, as a share of its largest value.",
              "l = alpha l + sum_j e_j"},

@@ -72,7 +72,7 @@ double error_of_b(const Result& r) {
   return worst;
 }
 
-void take_trace(StripState& m, const Trace& trace) {
+void take_trace(TracedSeries& m, const Trace& trace) {
   for (const TraceTile& t : trace.tiles) {
     m.tile.push_back(t.tile);
     m.max_true.push_back(t.max_true);
@@ -121,7 +121,7 @@ void fit_maxima(StripState& m, TileRange tiles) {
   const auto shown = [&](Curve c, const std::vector<double>& x, const std::vector<double>& values) {
     return any && !is_shown(c) ? std::span<const double>() : shown_part(x, values, tiles);
   };
-  span_of({shown(Curve::max_true, m.tile, m.max_true), shown(Curve::m, m.tile, m.max_used),
+  span_of({shown(Curve::max_true, m.row.tile, m.row.max_true), shown(Curve::m, m.row.tile, m.row.max_used),
            shown(Curve::rows, m.rows.tile, m.rows.quantiles[0]), shown(Curve::rows, m.rows.tile, m.rows.quantiles[4])},
           m.axes.m_low, m.axes.m_high);
 }
@@ -138,11 +138,11 @@ void fit_rescales(StripState& m, TileRange tiles) {
 }
 void fit_errors(StripState& m, TileRange tiles) {
   const bool a = shows(m.hidden, Curve::error), b = shows(m.hidden, Curve::b_error) && m.b_error > 0, any = a || b;
-  const std::span<const double> of_a = any && !a ? std::span<const double>() : shown_part(m.error_tile, m.error, tiles);
+  const std::span<const double> of_a = any && !a ? std::span<const double>() : shown_part(m.row.error_tile, m.row.error, tiles);
   decades_of({any && !b ? 0 : m.b_error}, of_a, m.axes.error_low, m.axes.error_high);
 }
 void fit_P(StripState& m, TileRange tiles) {
-  decades_of({1.0}, shown_part(m.tile, m.P_max, tiles), m.axes.P_low, m.axes.P_high);
+  decades_of({1.0}, shown_part(m.row.tile, m.row.P_max, tiles), m.axes.P_low, m.axes.P_high);
   if (m.P_limit <= 100 * m.axes.P_high) m.axes.P_high = std::clamp(3 * m.P_limit, m.axes.P_high, beyond);
 }
 
@@ -180,7 +180,7 @@ std::vector<double> rows_by_moves(const Result& r) {
 namespace {
 
 void take_answer(StripState& m, const Result& r) {
-  take_trace(m, r.trace);
+  take_trace(m.row, r.trace);
   take_rescales(m, r.rescales);
   m.rows.moves = rows_by_moves(r);
   m.run_begins = begins_of_runs(r.experiment, r.rescales.tiles);

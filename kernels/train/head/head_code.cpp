@@ -57,9 +57,9 @@ Job<T> job_of(const HeadBatch<T>& batch, int place, const HeadScratch<T>& scratc
   if (!job[Step::qk_step].can_be_short && !job[Step::pv_step].can_be_short) return job;
   const std::size_t count = static_cast<std::size_t>(job.n) * static_cast<std::size_t>(job.d);
   const int bits = job[Step::input].mantissa_bits();
-  job.q_range = range_of(std::span(job.q, count), bits, {});
-  job.k_range = range_of(std::span(job.k, count), bits, {});
-  job.v_range = range_of(std::span(job.v, count), bits, {});
+  job.ranges.q = range_of(std::span(job.q, count), bits, {});
+  job.ranges.k = range_of(std::span(job.k, count), bits, {});
+  job.ranges.v = range_of(std::span(job.v, count), bits, {});
   return job;
 }
 

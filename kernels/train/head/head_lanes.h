@@ -116,7 +116,7 @@ class HeadGradientBlock {
   /// dQ of the block's rows.
   ATTOSCOPE_HOST_DEVICE void queries(int block) {
     enter(block);
-    const T scale = job_.scale * job_.score_unit;
+    const T scale = job_.scale * job_.exp2.score_unit;
     RowProduct<T> dq = over_columns(ds_, head_.k, head_.d_q + first_ * head_.row_stride, GradStep::dq_step);
     dq.m_stride = 1;
     dq.k_stride = group_rows;
@@ -141,7 +141,7 @@ class HeadGradientBlock {
   ATTOSCOPE_HOST_DEVICE void end(int from, int to) {
     const int first = from * group_rows, last = to < blocks() - 1 ? (to + 1) * group_rows : n_;
     if (rule_[GradStep::dV].rounds()) store_scaled(head_.d_v, first, last, T{1}, GradStep::dV);
-    store_scaled(head_.d_k, first, last, job_.scale * job_.score_unit, GradStep::dK);
+    store_scaled(head_.d_k, first, last, job_.scale * job_.exp2.score_unit, GradStep::dK);
   }
 
  protected:
@@ -174,7 +174,7 @@ class HeadGradientBlock {
     const T lift = static_cast<T>(job_.method.p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
     for (int r = 0; r < N; ++r) {
       const V m = vec(m_)[r], log_l = logarithm(vec(l_)[r]);
-      vec(L_)[r] = merged ? m + log_l : m * job_.score_unit + (log_l - lift);
+      vec(L_)[r] = merged ? m + log_l : m * job_.exp2.score_unit + (log_l - lift);
     }
   }
 
@@ -266,7 +266,7 @@ class HeadGradientBlock {
       fill(p_, Step::P, [p, l = vec(l_)](int i, int r) { return p[i] / l[r]; });
       if (rule_[GradStep::probability].rounds()) fill(p_, GradStep::probability, [p](int i, int) { return p[i]; });
     } else {
-      const V unit = splat<V>(job_.score_unit);
+      const V unit = splat<V>(job_.exp2.score_unit);
       fill(p_, GradStep::probability, [p, unit, L = vec(L_)](int i, int r) { return exponential(fused(p[i], unit, -L[r])); });
     }
   }
@@ -274,7 +274,7 @@ class HeadGradientBlock {
   ATTOSCOPE_HOST_DEVICE void exponents() {
     const auto p = vec(p_), m = vec(m_);
     if (exp2()) {
-      fill(p_, Step::shifted, [p, m, c = splat<V>(job_.exp2_scale)](int i, int r) { return fused(p[i], c, -(m[r] * c)); });
+      fill(p_, Step::shifted, [p, m, c = splat<V>(job_.exp2.scale)](int i, int r) { return fused(p[i], c, -(m[r] * c)); });
     } else {
       fill(p_, Step::shifted, [p, m](int i, int r) { return p[i] - m[r]; });
     }

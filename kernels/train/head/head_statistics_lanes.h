@@ -76,8 +76,8 @@ class HeadStatisticsBlock : private HeadGradientBlock<T> {
   /// P with the final m of the row.
   void count_weights(HeadStatistics& statistics) {
     if (job_.method.algorithm == Algorithm::split_kv)  // m is a log-sum-exp
-      for (int r = 0; r < N; ++r) vec(m_)[r] = vec(m_)[r] / job_.score_unit;
-    keep([p = vec(p_), m = vec(m_), unit = job_.score_unit](int i, int r) { return exponential((p[i] - m[r]) * unit); });
+      for (int r = 0; r < N; ++r) vec(m_)[r] = vec(m_)[r] / job_.exp2.score_unit;
+    keep([p = vec(p_), m = vec(m_), unit = job_.exp2.score_unit](int i, int r) { return exponential((p[i] - m[r]) * unit); });
     this->exponents();
     this->raise();
     for (int i = 0; i < keys_ * N; ++i) vec(ds_)[i] = rule_.normalises ? vec(p_)[i] / vec(l_)[i % N] : vec(p_)[i];

@@ -37,7 +37,7 @@ ATTOSCOPE_HOST_DEVICE inline void attend_lane(const AttendTask& t, int index, in
     job.v = t.v + first;
     job.seed = head_seed(batch.rounding_seed, place);
     // their magnitudes are not known, so ShortRounder must not be used
-    job.q_range.largest = job.k_range.largest = job.v_range.largest = std::numeric_limits<double>::infinity();
+    job.ranges.q.largest = job.ranges.k.largest = job.ranges.v.largest = std::numeric_limits<double>::infinity();
   }
   group.sync();
   const HeadObserver<float> observer{batch.m + state, batch.l + state};

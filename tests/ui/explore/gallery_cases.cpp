@@ -181,7 +181,7 @@ void sizes(Hand& hand) {
     hand.check(is_open(hand) && low.x >= 0 && low.y >= 0 && low.x < static_cast<float>(width), "it is on screen");
     hand.stage.told = hand.stage.panel_input();
     auto broken = std::make_shared<std::vector<GalleryPicture>>();
-    for (const GalleryEntry& e : hand.stage.state->gallery.entries)
+    for (const GalleryEntry& e : hand.stage.state->popups.gallery.entries)
       broken->push_back({.key = e.question.key, .a_mean = NAN, .b_mean = 0, .problem = std::string(300, 'x')});
     hand.stage.told->side.gallery = {broken, false};
     hand.frames(2);

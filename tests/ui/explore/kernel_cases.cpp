@@ -409,7 +409,7 @@ void failed_load(Hand& hand) {
   const std::string good = right_output(folder);
   hand.stage.explorer().open_dropped(hand.session(), {good});
   hand.check(verdict(hand)->verdict == Diagnosis::Verdict::rounded, "right");
-  const PathPrompt& prompt = hand.stage.state->kernel;
+  const PathPrompt& prompt = hand.stage.state->popups.kernel;
   hand.choose(kernel, "open a file ...");
   hand.fill("//$FOCUSED/##kernel path", folder / "absent.npy");
   hand.frames(3);

@@ -95,7 +95,7 @@ void by_arrows_and_mouse(Hand& hand) {
 void what_cannot_be(Hand& hand) {
   hand.leaves("N of a million and a half", [&] { ask(hand, "set N to 1500000"); });
   hand.check(hand.exists("//$FOCUSED/##query"), "it stays open");
-  const std::string complaint = hand.stage.state->palette.complaint;
+  const std::string complaint = hand.stage.state->popups.palette.complaint;
   hand.check(complaint == "problem.n cannot be 1500000: expected a whole number from 1 to 1048576.", complaint);
   hand.key(ImGuiKey_Escape);
   hand.leaves("nothing at all", [&] {

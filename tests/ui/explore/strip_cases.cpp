@@ -129,12 +129,12 @@ void axes_of_what_is_shown(Hand& hand) {
              "without a the axis is that of b");
   click("error of b");
   click("error");
-  const double most = *std::ranges::max_element(strip_state.error);
+  const double most = *std::ranges::max_element(strip_state.row.error);
   hand.check(strip_state.axes.error_high == all.error_high && strip_state.axes.error_high >= most, "without b that of a");
   click("error of b");
   hand.check(strip_state.axes.error_low == all.error_low && strip_state.axes.error_high == all.error_high, "and of both again");
   click("rows");
-  const auto [least, largest] = std::ranges::minmax(strip_state.max_used);
+  const auto [least, largest] = std::ranges::minmax(strip_state.row.max_used);
   hand.check(strip_state.axes.m_high - strip_state.axes.m_low < 0.2 * (all.m_high - all.m_low) &&
                  strip_state.axes.m_low <= least && strip_state.axes.m_high >= largest,
              "without the other rows the axis is that of m");
@@ -380,13 +380,13 @@ void status(Hand& hand) {
 
 void help(Hand& hand) {
   hand.leaves("help", [&] { hand.click(top_bar + "###help"); });
-  hand.check(hand.stage.state->show_help, "the button shows it");
+  hand.check(hand.stage.state->popups.help, "the button shows it");
   hand.leaves("close", [&] { hand.click("//Help/close"); });
-  hand.check(!hand.stage.state->show_help, "its button closes it");
+  hand.check(!hand.stage.state->popups.help, "its button closes it");
   hand.key(ImGuiKey_H);
-  hand.check(hand.stage.state->show_help, "H shows it");
+  hand.check(hand.stage.state->popups.help, "H shows it");
   hand.key(ImGuiKey_H);
-  hand.check(!hand.stage.state->show_help, "and closes it");
+  hand.check(!hand.stage.state->popups.help, "and closes it");
 }
 
 void keys(Hand& hand) {
