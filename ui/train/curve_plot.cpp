@@ -279,7 +279,8 @@ namespace {
 
 LegendName legend_name(const CurvePlot& plot, std::size_t i) {
   const CurveStyle& style = plot.styles[i];
-  return {style.mark, plot.names[i], plot.names[i], style.colour, plot.names[i] + ".", "", !is_shown(plot.hidden, i)};
+  return {style.mark, plot.names[i], plot.names[i], style.colour, plot.names[i] + ".", "", !is_shown(plot.hidden, i),
+          style.dash};
 }
 
 void list_all(const TrainScene& s, const CurvePlot& plot, ImVec2 at, float width) {

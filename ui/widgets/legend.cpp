@@ -9,8 +9,12 @@ namespace attoscope {
 
 namespace {
 
+constexpr float usual_dash = 2.5f;
+
+float mark_width(const LegendName& entry) { return px(entry.dash > 0 ? 18 : 9); }
+
 /// What a curve looks like, `width` wide about the middle `c`.
-void draw_mark(CurveMark mark, ImVec2 c, float width, Colour colour) {
+void draw_mark(CurveMark mark, ImVec2 c, float width, float dash, Colour colour) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float half = width / 2, r = px(3);
   switch (mark) {
@@ -18,7 +22,7 @@ void draw_mark(CurveMark mark, ImVec2 c, float width, Colour colour) {
       list->AddLine({c.x - half, c.y}, {c.x + half, c.y}, colour, px(2));
       break;
     case CurveMark::dashes:
-      draw_dashed(list, {c.x - half, c.y}, {c.x + half, c.y}, colour, px(2.5f), px(2));
+      draw_dashed(list, {c.x - half, c.y}, {c.x + half, c.y}, colour, px(dash), px(2));
       break;
     case CurveMark::dot:
       list->AddCircleFilled(c, r, colour);
@@ -60,12 +64,15 @@ Names names_in(std::span<const LegendName> entries, float room) {
 
 int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, const Palette& colours) {
   int clicked = -1;
-  const float mark = px(9), gap = px(4), height = px(16);
+  const float gap = px(4), height = px(16);
   const auto count = static_cast<float>(entries.size());
-  const float apart = std::clamp((width - count * (mark + gap)) / std::max(1.0f, count - 1), px(2), px(10)),
+  float marks = 0;  // and the gaps after them
+  for (const LegendName& entry : entries) marks += mark_width(entry) + gap;
+  const float apart = std::clamp((width - marks) / std::max(1.0f, count - 1), px(2), px(10)),
               margin = std::min(px(3), apart / 2);
-  const Names names = names_in(entries, width - count * (mark + gap) - (count - 1) * apart);
+  const Names names = names_in(entries, width - marks - (count - 1) * apart);
   for (const LegendName& entry : entries) {
+    const float mark = mark_width(entry);
     const bool named = names.shortened || text_width(Face::small, entry.name) <= names.widest;
     const std::string shown = named ? fitted(Face::small, entry.name, names.widest + 0.5f) : "";
     const float length = mark + gap + text_width(Face::small, shown);
@@ -76,7 +83,8 @@ int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, con
     if (hot) ImGui::GetWindowDrawList()->AddRectFilled(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), colours.raised, px(3));
     explain(entry.what + (entry.hidden ? " Click: show it." : " Click: hide it."), entry.formula);
     const float y = at.y + height / 2;
-    draw_mark(entry.mark, {at.x + mark / 2, y}, mark, entry.hidden ? faded(entry.colour, 0.35f) : entry.colour);
+    draw_mark(entry.mark, {at.x + mark / 2, y}, mark, entry.dash > 0 ? entry.dash : usual_dash,
+              entry.hidden ? faded(entry.colour, 0.35f) : entry.colour);
     draw_text({at.x + mark + gap, y - line_height(Face::small) / 2 - px(1)}, Face::small,
               entry.hidden ? faded(colours.faint, hot ? 1 : 0.7f) : colours.secondary, shown);
     if (entry.hidden)

@@ -19,6 +19,7 @@ struct LegendName {
   Colour colour = 0;
   std::string what, formula;  ///< tooltip
   bool hidden = false;
+  float dash = 0;  ///< of dashes, at UI scale 1: the mark is then so long that it tells them from others; 0: the usual ones
 };
 /// Names that do not fit beside each other are shortened. Which of them was clicked, or -1.
 int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, const Palette& colours);

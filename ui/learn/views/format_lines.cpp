@@ -61,18 +61,31 @@ void draw_between(const Rounded& n, double below, double above, ImVec2 at, float
   draw_text({x + px(8), y - px(22)}, Face::mono_small, colours.golden, "x");
 }
 
-/// One format's bar: subnormals pale, normal numbers full, its ends written beside it.
-void draw_range(const Format& f, const Axis& axis, float top, const Palette& colours) {
+constexpr float bar_height = 14;
+
+/// One format's bar: subnormals pale, normal numbers full.
+void draw_bar(const Format& f, const Axis& axis, float top, const Palette& colours) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float height = px(14), left = axis.left, right = axis.right;
+  const float height = px(bar_height), left = axis.left, right = axis.right;
   const double low = std::log10(smallest_subnormal(f)), normal = std::log10(smallest_normal(f)), high = std::log10(largest(f));
   const auto x = [&](double v) { return std::clamp(axis.at(v), left, right); };
   list->AddRectFilled({x(low), top}, {x(normal), top + height}, mixed(colours.panel, colours.good, 0.3f));
   list->AddRectFilled({x(normal), top}, {x(high), top + height}, mixed(colours.panel, colours.good, 0.7f));
-  const float text_y = top + (height - line_height(Face::mono_small)) / 2;
-  if (axis.at(low) > left)
-    draw_text({x(low) - px(6), text_y}, Face::mono_small, colours.secondary, scientific(smallest_subnormal(f), 2), 1);
-  draw_text({x(high) + px(6), text_y}, Face::mono_small, colours.secondary, compact(largest(f)));
+}
+
+/// The ends of the bar, written beside it; what lies behind the words is covered.
+void draw_ends(const Format& f, const Axis& axis, float top, const Palette& colours) {
+  const auto write = [&](double end, const std::string& words, float side) {
+    const float x = std::clamp(axis.at(std::log10(end)), axis.left, axis.right) + side * px(6);
+    const float y = top + (px(bar_height) - line_height(Face::mono_small)) / 2, width = text_width(Face::mono_small, words);
+    const float left = side < 0 ? x - width : x;
+    ImGui::GetWindowDrawList()->AddRectFilled({left - px(2), y}, {left + width + px(2), y + line_height(Face::mono_small)},
+                                              colours.panel);
+    draw_text({left, y}, Face::mono_small, colours.secondary, words);
+  };
+  if (axis.at(std::log10(smallest_subnormal(f))) > axis.left)
+    write(smallest_subnormal(f), scientific(smallest_subnormal(f), 2), -1);
+  write(largest(f), compact(largest(f)), 1);
 }
 
 void draw_decades(const Axis& axis, float top, float bottom, const Palette& colours) {
@@ -144,12 +157,13 @@ void draw_ranges(std::span<const Format> formats, double x, bool upper, float wi
   const Axis axis = range_axis(formats, std::abs(x), upper, at.x + px(names), at.x + width);
   const float top = at.y + head, bottom = top + rows;
   draw_decades(axis, top, bottom, colours);
+  const auto y_of = [&](std::size_t i) { return top + row * static_cast<float>(i) + px(5); };
   for (std::size_t i = 0; i < formats.size(); ++i) {
-    const float y = top + row * static_cast<float>(i) + px(4);
-    draw_text({at.x, y + (px(14) - line_height(Face::mono)) / 2}, Face::mono, colours.text, name(formats[i]));
-    draw_range(formats[i], axis, y, colours);
+    draw_text({at.x, y_of(i) + (px(bar_height) - line_height(Face::mono)) / 2}, Face::mono, colours.text, name(formats[i]));
+    draw_bar(formats[i], axis, y_of(i), colours);
   }
   if (x != 0 && std::isfinite(x)) draw_x(axis, std::abs(x), top, bottom, colours);
+  for (std::size_t i = 0; i < formats.size(); ++i) draw_ends(formats[i], axis, y_of(i), colours);
   explain(
       "From the smallest subnormal number (pale, where bits are lost one by one) over the normal numbers to the largest. Right "
       "of a bar "

@@ -135,7 +135,7 @@ std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height)
   refresh(state, scene.experiment, over, M);
   const TrafficOfAll now = traffic_of_all(at(scene.experiment, over, value, M), scene.colours);
   draw_said(scene, scene.colours.secondary, said(over, value, now));
-  draw_plot_head(scene, "Bytes between HBM and chip", over.title);
+  draw_plot_head(scene, "Bytes between HBM and chip", "over " + std::string(over.title));
   draw_plot(scene, state, now, value, height);
   ImGui::Dummy({0, px(4)});
   const WithWidth all(scene.width);

@@ -157,7 +157,7 @@ std::string draw_staircase(LessonScene& scene, float height) {
   if (!(s.from < s.to) || !std::isfinite(s.to - s.from))
     return refusal("to", in_full(s.to), "a number above from, " + in_full(s.from));
   draw_said(scene, scene.colours.secondary, said(s));
-  draw_plot_head(scene, "round(" + name(f) + ", x) and x", "x");
+  draw_plot_head(scene, "round(" + name(f) + ", x) and x", "over x");
   draw_steps_of(scene, s, {scene.width, std::floor(height * 0.62f)});
   draw_plot_head(scene, "round(x) − x, between half an ulp below and above", "error");
   draw_error_of(scene, s, {scene.width, std::floor(height * 0.38f)});
@@ -180,7 +180,7 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
             "round(format, exp(x))");
   }
   draw_said(scene, scene.colours.secondary, said(formats, score));
-  draw_plot_head(scene, "exp(x) and the limits of the formats", "x");
+  draw_plot_head(scene, "exp(x) and the limits of the formats", "over x");
   if (!begin_plot({"##exp", x0, x1, std::pow(10.0, low), std::pow(10.0, high), true, {}, {}, {}, {}}, {scene.width, height}))
     return "";
   draw_limits(scene, formats, score);

@@ -208,12 +208,56 @@ void draw_row(const SweepPlot& s, std::size_t i, ImVec2 at, float left, float ri
   }
 }
 
+/// Values of the measure that are labelled under the rows: powers of ten, or between them; 0 and quarters of a linear axis.
+std::vector<double> row_ticks(const SweepPlot& s) {
+  std::vector<double> ticks;
+  if (!s.log) {
+    for (int i = 0; i <= 4; ++i) ticks.push_back(s.low + (s.high - s.low) * i / 4);
+    return ticks;
+  }
+  if (std::vector<double> fine = fine_decades(s.low, s.high); !fine.empty()) return fine;
+  for (double decade = std::pow(10.0, std::ceil(std::log10(s.low))); decade <= s.high; decade *= 10) ticks.push_back(decade);
+  return ticks;
+}
+
+/// The axis of the measure under the rows that begin at `top`.
+void draw_row_axis(const SweepPlot& s, float top, float left, float right) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float foot = ImGui::GetCursorScreenPos().y;
+  ImGui::Dummy({right - left, px(20)});
+  float end = left - px(100);  // of the last label
+  for (const double tick : row_ticks(s)) {
+    const float x = std::floor(place(s, tick, left, right)) + 0.5f;
+    list->AddLine({x, top}, {x, foot}, faded(s.colours.line, 0.6f));
+    const std::string words = tick == 0 ? "0" : s.log ? scientific(tick, 1) : three_digits(tick);
+    const float half = text_width(Face::mono_small, words) / 2, middle = std::min(x, right - half);
+    if (middle - half < end + px(8)) continue;
+    draw_text({middle, foot + px(3)}, Face::mono_small, s.colours.faint, words, 0.5f);
+    end = middle + half;
+  }
+}
+
+/// Which dot is of which value of the second parameter.
+void draw_row_legend(const SweepPlot& s, float width) {
+  const LessonAxis& axis = s.answer.axes[1];
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({width, px(20)});
+  const float y = at.y + px(2), middle = y + line_height(Face::small) / 2;
+  float x = at.x + draw_text({at.x, y}, Face::small, s.colours.secondary, axis.title) + px(14);
+  for (std::size_t k = 0; k < s.curves && x < at.x + width - px(40); ++k) {
+    ImGui::GetWindowDrawList()->AddCircleFilled({x, middle}, px(4.5f), s.shade(k));
+    x += px(9) + draw_text({x + px(9), y}, Face::small, s.colours.secondary, axis.values[k]) + px(18);
+  }
+}
+
 void draw_rows(const LessonScene& scene, const SweepPlot& s, float height) {
+  if (s.curves > 1) draw_row_legend(s, scene.width);
   float names = 0;
   for (const std::string& v : s.axis().values) names = std::max(names, text_width(Face::mono, v));
   names = std::min(names + px(16), scene.width * 0.35f);
   const float row = std::clamp(std::floor(height / static_cast<float>(s.across)), px(20), px(32));
   const float numbers = s.curves == 1 ? text_width(Face::mono, "-0.00e-00 ± 0.0e-00") + px(16) : 0;
+  const ImVec2 first = ImGui::GetCursorScreenPos();
   for (std::size_t i = 0; i < s.across; ++i) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const std::string& value = s.axis().values[i];
@@ -228,6 +272,7 @@ void draw_rows(const LessonScene& scene, const SweepPlot& s, float height) {
       draw_text({at.x + scene.width, y}, Face::mono, std::isfinite(s.point(i, 0).mean) ? scene.colours.text : scene.colours.bad,
                 spread_text(s.point(i, 0), s.answer.question.seeds), 1);
   }
+  if (s.curves > 1) draw_row_axis(s, first.y, first.x + names, first.x + scene.width - numbers);
 }
 
 /// Where the measure is least and greatest.
@@ -271,7 +316,7 @@ std::string draw_sweep_plot(LessonScene& scene, float height) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const SweepPlot s = plot_of(*answer, scene.colours);
   draw_said(scene, scene.colours.secondary, said(s));
-  draw_plot_head(scene, answer->title, s.axis().title);
+  draw_plot_head(scene, answer->title, "over " + s.axis().title);
   s.axis().numeric ? draw_curves(scene, s, height) : draw_rows(scene, s, height);
   if (!(answer->question == question))
     ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + scene.width, ImGui::GetCursorScreenPos().y},

@@ -49,7 +49,7 @@ void draw_curve_names(std::vector<CurveName> names, float width);
 /// 1, 2 and 5 times powers of ten between `low` and `high`, for a logarithmic axis that holds few of these powers; else none.
 std::vector<double> fine_decades(double low, double high);
 
-/// The line above a plot: its title, and at the right what its axis counts.
+/// The line above a plot: its title, and at the right what it counts, or "over x", what it is over.
 void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit);
 
 }  // namespace attoscope
