@@ -12,6 +12,9 @@ namespace {
 
 /// A window that is narrower has the pins as a tab over the controls.
 constexpr float least_for_pins = 820;
+/// A window that leaves the picture less beside the statistics, controls and pins has the statistics as a tab over the
+/// controls.
+constexpr float least_for_statistics = 1280, least_picture = 440;
 
 /// The node of `length` pixels split off at `side`.
 ImGuiID split(ImGuiID& rest, ImGuiDir side, float length) {
@@ -79,12 +82,18 @@ void measure(const char* name, float ImVec2::* side, double& length) {
   length = std::clamp(std::round(static_cast<double>(window->DockNode->Size.*side / px(1))), 64.0, 8192.0);
 }
 
+/// Whether the statistics are a tab beside the controls.
+bool is_narrow(float width, PinPlace pins, const PanelSizes& panels) {
+  const float others = px(static_cast<float>(panels.left + panels.right + panels.pins));
+  return width < px(least_for_statistics) || (pins == PinPlace::column && width - others < px(least_picture));
+}
+
 }  // namespace
 
 void dock_panels(ImVec2 at, ImVec2 size, PanelSizes& panels, bool with_pins, Docked& docked) {
   const ImGuiID root = ImGui::GetID("panels");
   const PinPlace pins = !with_pins ? PinPlace::none : size.x < px(least_for_pins) ? PinPlace::tab : PinPlace::column;
-  const Docked wanted{px(1), size.x < px(1280), size.y < px(520), pins, panels};
+  const Docked wanted{px(1), is_narrow(size.x, pins, panels), size.y < px(520), pins, panels};
   if (docked != wanted || ImGui::DockBuilderGetNode(root) == nullptr) {
     docked = wanted;
     build(root, at, size, docked);

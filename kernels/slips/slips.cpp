@@ -86,7 +86,7 @@ class SlipFinder {
   /// Outside the line, but no further off than kernels that work in a coarser format than D.
   static Diagnosis as_in(const Format& coarser, Diagnosis d) {
     d.verdict = Verdict::loose;
-    d.sentence = "Outside the line (" + times_text(d.ratio) + "), but no further off than a kernel that rounds to " +
+    d.sentence = "Outside the 2× line (" + times_text(d.ratio) + "), but no further off than a kernel that rounds to " +
                  name(coarser) + ": choose D = " + name(coarser) + " if yours does.";
     return d;
   }
@@ -130,7 +130,7 @@ class SlipFinder {
     d.bad_rows = rows;
     d.where = rows.size() == 1 ? "in row " : "in rows ";
     for (const int row : rows) d.where += (row == rows.front() ? "" : ", ") + std::to_string(row);
-    d.sentence = "Inside the line (" + times_text(d.ratio) + "), but " +
+    d.sentence = "Inside the 2× line (" + times_text(d.ratio) + "), but " +
                  (rows.size() == 1 ? "one row stands out: " : std::to_string(rows.size()) + " rows stand out: ") +
                  d.where.substr(d.where.find_first_of("0123456789")) + "; no usual slip explains it.";
     return d;
@@ -139,7 +139,7 @@ class SlipFinder {
   std::string sentence(const Diagnosis& d, bool inside) const {
     const auto nonfinite = errors_.deviation().nonfinite;
     std::string text =
-        inside ? "Inside the line (" + times_text(d.ratio) + ")" : "Outside the line (" + times_text(d.ratio) + ")";
+        inside ? "Inside the 2× line (" + times_text(d.ratio) + ")" : "Outside the 2× line (" + times_text(d.ratio) + ")";
     if (nonfinite > 0) text = std::to_string(nonfinite) + " values are NaN or infinite";
     if (d.slip && d.slip->kind == Slip::Kind::format)
       return "Not comparable as it stands, " + times_text(d.ratio) + " the other method's error: explained by " + d.slip->text +

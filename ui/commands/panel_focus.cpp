@@ -14,13 +14,13 @@ namespace {
 
 constexpr float highest_bar = 40;
 
-/// True if a window is a panel that can be seen: neither a popup, nor a part of another window, nor behind a tab.
+/// True if a window is a panel that can be seen, or is behind the tab of another: neither a popup nor a part of another window.
 bool is_panel(const ImGuiWindow& w) {
   constexpr ImGuiWindowFlags others =
       ImGuiWindowFlags_Popup | ImGuiWindowFlags_Tooltip | ImGuiWindowFlags_NoNavFocus | ImGuiWindowFlags_NoNavInputs;
   const bool is_part = (w.Flags & ImGuiWindowFlags_ChildWindow) != 0 && !w.DockIsActive,
              is_behind = w.DockIsActive && !w.DockTabIsVisible;
-  return w.WasActive && !w.Hidden && !is_part && !is_behind && (w.Flags & others) == 0 && !w.IsFallbackWindow;
+  return w.WasActive && (is_behind || !w.Hidden) && !is_part && (w.Flags & others) == 0 && !w.IsFallbackWindow;
 }
 
 /// All of them, in the order in which they are read.

@@ -27,15 +27,21 @@ void explained_section(const Palette& colours, const char* title, std::string_vi
   ImGui::SetCursorScreenPos(next);
 }
 
+/// What stands between two lines of a panel so high, beyond the usual: more in a high one, less where all lines then fit.
+float air_between(float height) {
+  constexpr float lines = 28, all_lines = 900, high = 960;
+  if (height >= px(high)) return std::floor(std::min((height - px(high)) / lines, px(4)));
+  return height < px(all_lines) && height >= px(all_lines - lines) ? -std::ceil(px(1)) : 0;
+}
+
 }  // namespace
 
 void draw_controls(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
   Experiment& e = session.experiment;
-  const float air = std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(960)) / 28, 0.0f, px(4)));  // of a high panel
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + air});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(4) + air_between(ImGui::GetContentRegionAvail().y)});
   section(colours, "INPUT");
-  edit_input(e.problem, input, colours, state.file, requests);
-  edit_kernel(e, input, colours, state.kernel, requests);
+  edit_input(e.problem, input, colours, state.popups.file, requests);
+  edit_kernel(e, input, colours, state.popups.kernel, requests);
   explained_section(colours, "FORMAT D",
                     "D, the main format: what Q, K and V are rounded to, and every step below that is marked D.",
                     "x = (-1)^s 1.f 2^e, nearest, ties to even");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/rules.h"
@@ -327,8 +328,9 @@ void draw_table(const Result& r, const Palette& colours) {
   ImGui::EndChild();
 }
 
-void draw_detail(Session& session, const PanelInput& input, UiState& state, const Palette& colours, Requests& requests) {
-  switch (session.view.detail) {
+void draw_detail(Detail shown, Session& session, const PanelInput& input, UiState& state, const Palette& colours,
+                 Requests& requests) {
+  switch (shown) {
     case Detail::ulps:
       return draw_histogram(*input.answer.result, colours);
     case Detail::scatter:
@@ -340,6 +342,31 @@ void draw_detail(Session& session, const PanelInput& input, UiState& state, cons
     case Detail::traffic:
       return draw_traffic(session, input, state.traffic, colours);
   }
+}
+
+/// A detail in `height` pixels, which can be saved.
+void draw_saved_detail(Detail shown, float height, Session& session, const PanelInput& input, UiState& state,
+                       const Palette& colours, Requests& requests) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  draw_detail(shown, session, input, state, colours, requests);
+  constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
+  const auto detail = static_cast<std::size_t>(shown);
+  const bool schedules = shown == Detail::same_bits && session.view.bits_show == BitsShow::schedules;
+  const std::string name(schedules ? bits_show_names[1] : detail_names[detail]);
+  const auto csv = [&] {
+    View view = session.view;
+    view.detail = shown;
+    return detail_csv(view, input);
+  };
+  offer_export({plots[detail], name, at, {at.x + width, at.y + height}, csv}, session.view, colours, requests);
+}
+
+/// The plot that stands under a chosen plot in a panel that is high enough for both.
+std::optional<Detail> plot_under(Detail chosen) {
+  if (chosen == Detail::ulps) return Detail::scatter;
+  if (chosen == Detail::scatter) return Detail::ulps;
+  return {};
 }
 
 /// What stands below the table, and the buttons that choose it.
@@ -355,14 +382,13 @@ void draw_lower(Session& session, const PanelInput& input, UiState& state, const
   ImGui::Dummy({0, px(6)});
   int chosen = static_cast<int>(session.view.detail);
   if (segmented("detail", colours, choices, chosen)) session.view.detail = static_cast<Detail>(chosen);
-  const ImVec2 at = ImGui::GetCursorScreenPos(), size = ImGui::GetContentRegionAvail();
-  draw_detail(session, input, state, colours, requests);
-  constexpr std::array<Plot, detail_names.size()> plots{Plot::ulps, Plot::scatter, Plot::why, Plot::window, Plot::traffic};
-  const auto detail = static_cast<std::size_t>(session.view.detail);
-  const bool schedules = session.view.detail == Detail::same_bits && session.view.bits_show == BitsShow::schedules;
-  const std::string name(schedules ? bits_show_names[1] : detail_names[detail]);
-  const auto csv = [&] { return detail_csv(session.view, input); };
-  offer_export({plots[detail], name, at, {at.x + size.x, at.y + size.y}, csv}, session.view, colours, requests);
+  constexpr float plot_height = 310;
+  const Detail shown = session.view.detail;
+  const std::optional<Detail> under = plot_under(shown);
+  const float room = ImGui::GetContentRegionAvail().y;
+  const bool both = under && room >= px(2 * plot_height);
+  draw_saved_detail(shown, both ? px(plot_height) : room, session, input, state, colours, requests);
+  if (both) draw_saved_detail(*under, ImGui::GetContentRegionAvail().y, session, input, state, colours, requests);
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // Layout, themes, progress and cancelling, pictures that are saved, and files that are not what they should be.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "app/session/session.h"
 #include "imgui_internal.h"
@@ -439,7 +442,20 @@ void dropped_files(Hand& hand) {
              hand.stage.panel_input().messages.error);
 }
 
+/// All controls are seen without scrolling in windows of usual heights from 960 pixels of scale 1 on.
+void controls_fit(Hand& hand) {
+  for (const auto& [width, height, scale] :
+       {std::tuple{1600, 1000, 1.0}, std::tuple{1920, 1080, 1.0}, std::tuple{2560, 1440, 1.0}, std::tuple{2560, 1440, 1.5}}) {
+    hand.stage.resize(width, height);
+    hand.view().ui_scale = scale;
+    hand.frames(4);
+    const float more = ImGui::FindWindowByName("Controls")->ScrollMax.y;
+    hand.check(more == 0, fmt::format("{} pixels more at {}x{}, scale {}", more, width, height, scale));
+  }
+}
+
 constexpr std::array cases{
+    Case{"comfort", "controls fit", controls_fit},
     Case{"comfort", "resizing", resizing},
     Case{"comfort", "contrasts", contrasts},
     Case{"comfort", "signs in the contrast theme", signs_in_contrast},

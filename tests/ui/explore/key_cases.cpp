@@ -78,13 +78,13 @@ void modifiers(Hand& hand) {
       for (const char* order : {"CPpc", "CPcp"}) {
         Keyboard keyboard(seconds);
         keyboard.type(with_frames(order, frames));
-        hand.check(keyboard.state->palette.asked && keyboard.session == small_session(),
+        hand.check(keyboard.state->popups.palette.asked && keyboard.session == small_session(),
                    "the palette by " + with_frames(order, frames));
       }
       for (const char* order : {"PpCc", "PCpc", "PCcp"}) {
         Keyboard keyboard(seconds);
         keyboard.type(with_frames(order, frames));
-        hand.check(!keyboard.state->palette.asked && keyboard.session.view.range_pinned,
+        hand.check(!keyboard.state->popups.palette.asked && keyboard.session.view.range_pinned,
                    "the range of the colours by " + with_frames(order, frames));
       }
     }
@@ -96,9 +96,9 @@ void escape(Hand& hand) {
   hand.view().show_sum = true;
   hand.frames(2);
   hand.key(ImGuiKey_H);
-  hand.check(hand.stage.state->show_help, "the keys are shown");
+  hand.check(hand.stage.state->popups.help, "the keys are shown");
   hand.leaves("Esc closes the keys alone", [&] { hand.key(ImGuiKey_Escape); });
-  hand.check(!hand.stage.state->show_help, "they are closed");
+  hand.check(!hand.stage.state->popups.help, "they are closed");
   hand.changes("then the sum", [&] { hand.key(ImGuiKey_Escape); }, [](Session& s) { s.view.show_sum = false; });
   hand.changes(
       "then it unpins the cell", [&] { hand.key(ImGuiKey_Escape); },
@@ -124,20 +124,30 @@ std::string focused() {
   return at != nullptr ? at->RootWindow->Name : "";
 }
 
-/// F6 goes through all panels, Shift+F6 back; the one that has the keyboard is framed, and Tab begins in it.
-void between_panels(Hand& hand) {
-  hand.view().show_pins = true;
-  hand.frames(4);
-  const std::vector<std::string> order{"Top bar", "Controls", "Pins", "Heat map", "Recurrence", "Statistics", "Status bar"};
-  for (int i = 0; i < 9 && focused() != "Status bar"; ++i) hand.key(ImGuiKey_F6);
+/// F6 goes through these panels, the last of which is the status bar, Shift+F6 back.
+void go_through(Hand& hand, const std::vector<std::string>& order) {
+  for (int i = 0; i < 9 && focused() != "Status bar"; ++i) hand.key(ImGuiKey_F6), hand.frames(2);
   for (const std::string& name : order) {
     hand.leaves("F6", [&] { hand.key(ImGuiKey_F6); });
+    hand.frames(2);
     hand.check(focused() == name, "F6 comes to " + name + ": " + focused());
   }
   for (auto name = order.rbegin() + 1; name != order.rend(); ++name) {
     hand.leaves("Shift+F6", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_F6); });
+    hand.frames(2);
     hand.check(focused() == *name, "Shift+F6 comes to " + *name + ": " + focused());
   }
+}
+
+/// All panels are gone through, also one that is a tab behind another; the one that has the keyboard is framed, and Tab begins
+/// in it.
+void between_panels(Hand& hand) {
+  hand.view().show_pins = true;
+  hand.frames(4);
+  go_through(hand, {"Top bar", "Controls", "Statistics", "Pins", "Heat map", "Recurrence", "Status bar"});
+  hand.stage.resize(1600, 1000);
+  hand.frames(4);
+  go_through(hand, {"Top bar", "Controls", "Pins", "Heat map", "Recurrence", "Statistics", "Status bar"});
   hand.key(ImGuiKey_F6);
   const Picture picture = hand.picture();
   const Colour accent = palette(hand.view().theme).accent;

@@ -75,7 +75,8 @@ void beside_controls(Hand& hand) {
     const ImGuiWindow &list = window("Pins"), &left = window("Controls"), &picture = window("Heat map");
     hand.check(left.Size.x == before && list.Pos.x >= left.Pos.x + left.Size.x && picture.Pos.x >= list.Pos.x + list.Size.x,
                "the list is between controls and picture at " + std::to_string(width));
-    hand.check(list.Size.x >= 200 && picture.Size.x >= 220, "both can be read at " + std::to_string(width));
+    hand.check(list.Size.x >= 200 && picture.Size.x >= 380, "both can be read at " + std::to_string(width));
+    hand.check(window("Statistics").DockTabIsVisible == (width == 1600), "the statistics stay where there is room");
     hand.check(hand.exists(controls + "##N") && hand.exists(pin_panel + "###keep"), "controls and pins are there");
   }
   const auto edge = ImVec2{window("Heat map").Pos.x - 0.5f, 300};

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "imgui_internal.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
@@ -453,7 +454,27 @@ void room(Hand& hand) {
   }
 }
 
+/// A panel that is high enough shows the histogram and the scatter, the chosen one first; each is saved by its own name.
+void both_plots(Hand& hand) {
+  const auto can_save = [&](float y, const char* name) {
+    const ImGuiWindow& panel = *ImGui::FindWindowByName("Statistics");
+    hand.move({panel.Pos.x + panel.Size.x / 2, panel.Pos.y + y * panel.Size.y});
+    hand.frames(3);
+    return hand.exists(statistics + "###save " + name);
+  };
+  hand.stage.resize(1920, 1600);
+  hand.frames(4);
+  hand.check(can_save(0.45f, "ulps") && can_save(0.75f, "scatter"), "the scatter is below");
+  hand.view().detail = Detail::scatter;
+  hand.frames(4);
+  hand.check(can_save(0.45f, "scatter") && can_save(0.75f, "ulps"), "the histogram is below");
+  hand.stage.resize(1920, 1080);
+  hand.frames(4);
+  hand.check(can_save(0.75f, "scatter") && !hand.exists(statistics + "###save ulps"), "there is room for one");
+}
+
 constexpr std::array cases{
+    Case{"statistics", "both plots", both_plots},
     Case{"statistics", "chooser", chooses},
     Case{"statistics", "bits", bits},
     Case{"statistics", "other bits", other_bits},
