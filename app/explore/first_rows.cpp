@@ -7,10 +7,13 @@ namespace {
 
 constexpr double at_once = 0.04;  ///< seconds that nobody minds
 
+/// Multiply-adds of q.k, or of P.V, in a row that sees all keys: their mean where V has other columns than K.
+double products_of_a_row(const Problem& p) { return 0.5 * key_count(p) * (p.d + value_columns(p)); }
+
 /// By useful operations: golden, a and b together do about a hundred of them a nanosecond on two cores.
 int first_rows_of_cpu(const Problem& p, int all) {
   constexpr double per_second = 1e11, soon = 0.008;
-  const double row = 3 * 4.0 * p.n * p.d / per_second;
+  const double row = 3 * 4.0 * products_of_a_row(p) / per_second;
   return row * all < at_once ? 0 : std::clamp(static_cast<int>(soon / row), 64, std::max(64, all / 4));
 }
 
@@ -19,7 +22,7 @@ int first_rows_of_gpu(const Problem& p, int all, int rows_at_a_time) {
   constexpr double seconds_of_a_key = 4e-6;  ///< of golden, a and b together at d = 64
   constexpr int least_rounds = 4;
   const int rounds = (all - 1) / rows_at_a_time + 1;
-  const double round = seconds_of_a_key * p.n * p.d / 64;
+  const double round = seconds_of_a_key * products_of_a_row(p) / 64;
   return rounds < least_rounds || rounds * round < at_once ? 0 : rows_at_a_time;
 }
 

@@ -56,15 +56,24 @@ std::string method_words(const Method& m) {
   return fmt::format("{} {}{}", name(m.algorithm), nearest.name, changed);
 }
 
+/// "N = 1024, d = 64"; with the keys and the columns of V where there are others.
+std::string shape_words(const Problem& p) {
+  std::string words = fmt::format("N = {}", p.n);
+  if (key_count(p) != p.n) words += fmt::format(", {} keys", key_count(p));
+  words += fmt::format(", d = {}", p.d);
+  if (value_columns(p) != p.d) words += fmt::format(", d_v = {}", value_columns(p));
+  return words;
+}
+
 /// What was computed: the end of every caption.
 std::string conditions(const Result& r) {
   const Experiment& e = r.experiment;
   const Problem& p = e.problem;
   const std::string input = input_spec(p.input) + (p.input.kind == InputKind::tensors ? "" : fmt::format(", seed {}", p.seed));
   const std::string_view mask = mask_names[static_cast<std::size_t>(p.mask.kind)];
-  return fmt::format(
-      "input {}, N = {}, d = {}, mask {}, {}, {}; a is {}, tile {} x {}; b is {}; attoscope " ATTOSCOPE_VERSION ".", input, p.n,
-      p.d, mask, name(e.format), rows_text(r), method_words(e.a), e.a.block_q, e.a.block_k, method_words(e.b));
+  return fmt::format("input {}, {}, mask {}, {}, {}; a is {}, tile {} x {}; b is {}; attoscope " ATTOSCOPE_VERSION ".", input,
+                     shape_words(p), mask, name(e.format), rows_text(r), method_words(e.a), e.a.block_q, e.a.block_k,
+                     method_words(e.b));
 }
 
 /// What a plot shows, in a few words.

@@ -22,7 +22,7 @@ constexpr double large = 4e8;
 double work_of(const Experiment& e) {
   const Problem& p = e.problem;
   const double rows = p.rows == 0 ? p.n : std::min(p.rows, p.n);
-  return rows * p.n * p.d;
+  return 0.5 * rows * key_count(p) * (p.d + value_columns(p));
 }
 
 /// One device for all points, since how they are shared among threads depends on it: "auto" is the GPU that is preferred.

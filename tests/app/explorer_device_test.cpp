@@ -87,6 +87,10 @@ TEST(FirstRows, FollowHowTheTimeGrows) {
   EXPECT_GT(rows(16384, 0), 0);
   EXPECT_LT(rows(16384, 0), 16384 / 4);
   EXPECT_EQ(rows(16384, 0, 64), 0) << "few rows are computed at all";
+  Problem long_cache;
+  long_cache.n = 1024;
+  long_cache.n_k = 131072;
+  EXPECT_GT(first_rows(long_cache, 0), 0) << "every row sees many keys";
   constexpr int h200 = 132 * 512, laptop = 20 * 512;
   for (const int n : {256, 4096, 16384, 65536})
     EXPECT_EQ(rows(n, h200), 0) << "one round: a part would take as long as all of it";

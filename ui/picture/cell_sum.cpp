@@ -29,13 +29,17 @@ void say(Colour colour, const std::string& text) {
   ImGui::PopStyleColor();
 }
 
+/// Where only one of the methods tells how it adds up, its sum is shown.
 void choose(CellSumState& s, const Experiment& e, const Palette& colours) {
   const MethodNames names = method_names(e);
   const float half = (ImGui::GetContentRegionAvail().x - px(16)) / 2;
-  const std::array<Choice, 2> methods{{{names.a, "The sum as a adds it up."}, {names.b, "The sum as b adds it up."}}};
+  const bool a_tells = is_emulated(e.a.algorithm), b_tells = is_emulated(e.b.algorithm);
+  constexpr std::string_view untold = "How this output was added up is not known.";
+  const std::array<Choice, 2> methods{
+      {{names.a, a_tells ? "The sum as a adds it up." : untold}, {names.b, b_tells ? "The sum as b adds it up." : untold}}};
   int method = s.of_b ? 1 : 0;
   if (segmented("sum of", colours, methods, method, half)) s.block = -1;
-  s.of_b = method == 1;
+  s.of_b = a_tells == b_tells ? method == 1 : b_tells;
   ImGui::SameLine(0, px(16));
   constexpr std::array<Choice, 2> products{
       {{"P·V", "P times the column of V, over the keys of the last tile in which the row sees one."},
@@ -143,7 +147,7 @@ bool has_cell_sum(const View& view) { return view.picture == PictureKind::output
 void draw_cell_sum(Session& session, const PanelInput& input, UiState& all, const Palette& colours, Requests& requests) {
   View& view = session.view;
   const Problem& p = session.experiment.problem;
-  if (!view.show_sum || !has_cell_sum(view) || view.cell_row >= p.n || view.cell_col >= p.d) return;
+  if (!view.show_sum || !has_cell_sum(view) || view.cell_row >= p.n || view.cell_col >= value_columns(p)) return;
   const ImGuiViewport* screen = ImGui::GetMainViewport();
   const float width = std::min(px(760), screen->Size.x - px(40));
   ImGui::SetNextWindowPos({std::floor((screen->Size.x - width) / 2), px(84)}, ImGuiCond_Appearing);

@@ -129,13 +129,14 @@ struct OnChipPart {
 void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& g, const Palette& colours) {
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const bool queries = picture.order == LoopOrder::queries_outside;
-  const float d = static_cast<float>(picture.experiment.problem.d), rows = static_cast<float>(g.rows),
-              keys = static_cast<float>(g.keys);
+  const Problem& problem = picture.experiment.problem;
+  const auto d = static_cast<float>(problem.d), d_v = static_cast<float>(value_columns(problem)),
+             rows = static_cast<float>(g.rows), keys = static_cast<float>(g.keys);
   const std::array<OnChipPart, 5> parts{{{"Q", rows, d, colours.golden, !queries || s.outer_begins},
                                          {"K", keys, d, colours.accent, queries || s.outer_begins},
-                                         {"V", keys, d, colours.accent, queries || s.outer_begins},
+                                         {"V", keys, d_v, colours.accent, queries || s.outer_begins},
                                          {"S, P", rows, keys, colours.a, false},
-                                         {"O, m, l", rows, d + 2, colours.golden, !queries}}};
+                                         {"O, m, l", rows, d_v + 2, colours.golden, !queries}}};
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRect(p.chip, {p.chip.x + p.chip_size.x, p.chip.y + p.chip_size.y}, colours.line, px(3), px(1));
   float highest = 0, widest = 0;

@@ -186,9 +186,45 @@ void of_a_cell(Hand& hand) {
   hand.check(!hand.exists(window + "product/q·k"), "without a pinned cell there is no window");
 }
 
+/// V may have more columns than Q and K: each has its sum.
+void of_a_column_beyond_d(Hand& hand) {
+  Session session = of_hardware();
+  session.experiment.a.accumulator = both(Accumulator::h100);
+  session.experiment.problem.d_v = 2 * session.experiment.problem.d;
+  session.view.cell_row = 40;
+  session.view.cell_col = session.experiment.problem.d_v - 1;
+  session.view.show_sum = true;
+  hand.open(session);
+  hand.check(known_sum(hand, AttentionProduct::pv, false).why_none.empty(), "the last column has one");
+}
+
+/// Where a is an output that was loaded, the sum is b's.
+void beside_a_loaded_output(Hand& hand) {
+  Session session = of_hardware();
+  const Problem& p = session.experiment.problem;
+  session.experiment.loaded = {.file = "o.npy",
+                               .type = "F32",
+                               .n = p.n,
+                               .d = p.d,
+                               .values = std::make_shared<const std::vector<double>>(static_cast<std::size_t>(p.n) * p.d, 0.5)};
+  session.experiment.a.algorithm = Algorithm::loaded;
+  session.experiment.b = of_hardware().experiment.a;
+  session.experiment.b.accumulator = both(Accumulator::h100);
+  session.view.cell_row = session.view.cell_col = 3;
+  session.view.show_sum = true;
+  hand.open(session);
+  hand.check(known_sum(hand, AttentionProduct::pv, true).why_none.empty(), "it is b's");
+}
+
 constexpr std::array cases{
-    Case{"sums", "accumulators", accumulators}, Case{"sums", "impossible", impossible}, Case{"sums", "flush", flush},
-    Case{"sums", "kernels", kernels},           Case{"sums", "palette", palette},       Case{"sums", "called", called},
+    Case{"sums", "of a column beyond d", of_a_column_beyond_d},
+    Case{"sums", "beside a loaded output", beside_a_loaded_output},
+    Case{"sums", "accumulators", accumulators},
+    Case{"sums", "impossible", impossible},
+    Case{"sums", "flush", flush},
+    Case{"sums", "kernels", kernels},
+    Case{"sums", "palette", palette},
+    Case{"sums", "called", called},
     Case{"sums", "of a cell", of_a_cell},
 };
 
