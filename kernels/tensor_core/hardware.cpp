@@ -180,7 +180,7 @@ HardwareRun run_hardware(const Problem& problem, const Format& format, const Met
 }
 
 #ifndef ATTOSCOPE_CUDA
-std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch&, int, int, const StopSign&) {
+std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch&, int, int, const StopSign&, const HardwareCuts&) {
   throw std::runtime_error(why_no_cuda());
 }
 

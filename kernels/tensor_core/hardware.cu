@@ -88,9 +88,9 @@ struct CheckOnly final : StopSign {
   const StopSign& stop;
 };
 
-/// All tiles of queries, in launches that do not hold the GPU for long; `stop` is checked between them.
-void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stream& stream, const StopSign& stop) {
-  constexpr float limit_ms = 5;
+/// All tiles of queries, cut into launches; `stop` is checked between them.
+void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stream& stream, const StopSign& stop,
+                   const HardwareCuts& cuts) {
   constexpr int most_tiles = 4096;
   int device = 0, multiprocessors = 0;
   check(cudaGetDevice(&device));
@@ -101,7 +101,9 @@ void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stre
   Event before, after;
   Buffer<float> state;
   mma::Arguments arguments = operands.arguments(x);
-  in_launches(rows, block_q, most_tiles, {multiprocessors, limit_ms, work}, CheckOnly(stop), [&](const LaunchPart& part) {
+  const LaunchPace pace{multiprocessors, cuts.limit_ms, work,
+                        cuts.first_work > 0 ? cuts.first_work : LaunchPace::usual_first_work};
+  in_launches(rows, block_q, most_tiles, pace, CheckOnly(stop), [&](const LaunchPart& part) {
     const auto keys_before = [&](std::int64_t place) {
       return static_cast<int>((std::min(place, work.whole) + work.step - 1) / work.step);
     };
@@ -139,13 +141,14 @@ HardwareLaunch normal_launch(int n, int d, int heads, bool causal, const Format&
 
 }  // namespace
 
-std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop) {
+std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop,
+                                                 const HardwareCuts& cuts) {
   use_device(device);
   const Stream stream;
   const OnDevice operands(x, stream);
   std::vector<std::vector<float>> outputs;
   for (int run = 0; run < runs; ++run) {
-    run_in_slices(x, operands, stream, stop);
+    run_in_slices(x, operands, stream, stop, cuts);
     outputs.push_back(zeros<float>(x.q.size(), stop));
     operands.o().download(outputs.back().data(), 0, x.q.size(), stream);
     stream.wait();

@@ -25,8 +25,15 @@ struct HardwareLaunch {
 HardwareLaunch hardware_launch(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
                                const std::vector<int>& rows, const StopSign& stop);
 
+/// How a question is cut into launches, along queries and along keys (see LaunchPace).
+struct HardwareCuts {
+  float limit_ms = 5;           ///< that a launch may hold the GPU
+  std::int64_t first_work = 0;  ///< of the first launch; 0: the usual
+};
+
 /// O of every query, heads x rows x d, from each of `runs` runs.
-std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop);
+std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop,
+                                                 const HardwareCuts& cuts = {});
 
 /// What cudaLaunchKernel takes.
 struct HardwareKernel {

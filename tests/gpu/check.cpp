@@ -34,6 +34,7 @@
 #include "tests/gpu/compare.h"
 #include "tests/gpu/experiments.h"
 #include "tests/gpu/hog.h"
+#include "tests/gpu/tensor_kernel.h"
 #include "tests/gpu/train.h"
 #include "tests/support/support.h"
 
@@ -215,6 +216,19 @@ void check_hardware(const std::vector<Experiment>& experiments, const std::strin
   }
 }
 
+/// The tensor-core kernel cut along keys; without --quick, also with so many heads that 32 bits do not count their numbers.
+void check_cuts_and_heads(const Arguments& x, Tally& tally) {
+  const int gpu = devices_of(x.device).front();
+  tally.section("the tensor-core kernel, cut along keys");
+  for (const KernelAnswer& answer : compare_cut_launches(gpu, x.quick)) tally.note(answer.fault, [&] { return answer.name; });
+  if (x.quick) return;
+  std::vector<KernelAnswer> answers;
+  const std::string skipped = compare_many_heads(gpu, answers);
+  if (!skipped.empty()) std::printf("the tensor-core kernel, many heads: skipped, %s\n", skipped.c_str());
+  if (!answers.empty()) tally.section("the tensor-core kernel, many heads");
+  for (const KernelAnswer& answer : answers) tally.note(answer.fault, [&] { return answer.name; });
+}
+
 std::string sanitizer() {
   for (const char* const folder :
        {"/usr/local/cuda/bin", "/opt/cuda/bin", "/usr/local/cuda/extras/compute-sanitizer", "/usr/bin"}) {
@@ -348,6 +362,7 @@ void check_gpu(const Arguments& x, Tally& tally) {
     std::vector<Experiment> experiments = hardware_ones();
     if (x.quick) experiments.resize(12);
     check_hardware(experiments, x.device, tally);
+    check_cuts_and_heads(x, tally);
   } else {
     std::printf("the tensor-core kernel: skipped. %s\n", reason.c_str());
   }

@@ -1,0 +1,90 @@
+#include "tests/gpu/tensor_kernel.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "kernels/cpu/inputs.h"
+#include "kernels/experiment/experiment.h"
+#include "kernels/gpu/device.h"
+#include "kernels/system_memory.h"
+#include "kernels/tensor_core/hardware_launch.h"
+
+namespace attoscope::gpu_check {
+namespace {
+
+constexpr HardwareCuts uncut{.limit_ms = 1e9F, .first_work = std::int64_t{1} << 50},
+    tile_by_tile{.limit_ms = 1e-9F, .first_work = 1};
+
+/// `count` rows from the first to the last of n, on N(0,1) inputs.
+HardwareLaunch question(int n, int d, int count, bool causal, const Format& format) {
+  Problem problem;
+  problem.n = n;
+  problem.d = d;
+  problem.mask.kind = causal ? Mask::Kind::causal : Mask::Kind::none;
+  std::vector<int> rows;
+  for (int i = 0; i < count; ++i) rows.push_back(static_cast<int>(static_cast<std::int64_t>(n - 1) * i / (count - 1)));
+  const HardwareTile tile;
+  return hardware_launch(problem, format,
+                         Method{.algorithm = Algorithm::hardware, .block_q = tile.block_q, .block_k = tile.block_k},
+                         *raw_inputs(problem), rows, StopSign{});
+}
+
+/// Why two outputs are not the same bits; empty: they are.
+std::string difference(std::span<const float> x, std::span<const float> y) {
+  std::int64_t differing = 0, nans = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    differing += std::memcmp(&x[i], &y[i], sizeof(float)) != 0;
+    nans += x[i] != x[i];
+  }
+  if (nans > 0) return std::to_string(nans) + " numbers of O are NaN";
+  return differing == 0 ? "" : std::to_string(differing) + " of " + std::to_string(x.size()) + " numbers of O differ";
+}
+
+/// The first head's numbers of the same kind in all heads.
+std::vector<std::uint16_t> repeated(const std::vector<std::uint16_t>& head, int heads) {
+  std::vector<std::uint16_t> all;
+  all.reserve(head.size() * static_cast<std::size_t>(heads));
+  for (int i = 0; i < heads; ++i) all.insert(all.end(), head.begin(), head.end());
+  return all;
+}
+
+}  // namespace
+
+std::vector<KernelAnswer> compare_cut_launches(int device, bool quick) {
+  const int n = quick ? 512 : 16384, rows = quick ? 80 : 512;
+  std::vector<KernelAnswer> answers;
+  for (const Format& format : {bf16, fp16})
+    for (const int d : {64, 128})
+      for (const bool causal : {false, true}) {
+        if (quick && (format != bf16 || d != 64)) continue;
+        const HardwareLaunch x = question(n, d, rows, causal, format);
+        const std::vector<float> whole = hardware_outputs(x, 1, device, {}, uncut)[0];
+        answers.push_back(
+            {"N = " + std::to_string(n) + ", d = " + std::to_string(d) + ", " + name(format) + (causal ? ", causal" : ""),
+             difference(whole, hardware_outputs(x, 1, device, {}, tile_by_tile)[0])});
+      }
+  return answers;
+}
+
+std::string compare_many_heads(int device, std::vector<KernelAnswer>& answers) {
+  constexpr int n = 65536, d = 128, rows = 64;
+  constexpr int heads = (std::int64_t{1} << 31) / (n * d) + 1;
+  constexpr double bytes = 2.0 * heads * n * d * sizeof(std::uint16_t), spare = 2e9;
+  const auto gpu = std::ranges::find(cuda_devices(), device, &DeviceInfo::index);
+  if (static_cast<double>(gpu->memory) < bytes + spare || available_bytes() < bytes + spare)
+    return std::to_string(static_cast<int>((bytes + spare) / 1e9)) + " GB of memory are needed on the machine and on the GPU";
+  HardwareLaunch x = question(n, d, rows, true, bf16);
+  for (int i = 0; i < rows; ++i) x.rows[static_cast<std::size_t>(i)] = i;  // the first ones: they see few keys, which is fast
+  const std::vector<float> alone = hardware_outputs(x, 1, device, {})[0];
+  x.heads = heads;
+  for (std::vector<std::uint16_t>* part : {&x.q, &x.k, &x.v}) *part = repeated(*part, heads);
+  const std::vector<float> all = hardware_outputs(x, 1, device, {})[0];
+  for (const int head : {0, 1, heads / 2, heads - 1})
+    answers.push_back({"head " + std::to_string(head) + " of " + std::to_string(heads),
+                       difference(alone, std::span(all).subspan(static_cast<std::size_t>(head) * alone.size(), alone.size()))});
+  return "";
+}
+
+}  // namespace attoscope::gpu_check

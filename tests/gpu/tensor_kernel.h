@@ -1,0 +1,21 @@
+/// The tensor-core kernel against itself, where its work is cut or addressed in another way: the same bits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace attoscope::gpu_check {
+
+/// One comparison, and what differs or went wrong; empty: nothing.
+struct KernelAnswer {
+  std::string name, fault;
+};
+
+/// One launch for every tile of keys against a single launch of all; 16,384 keys, or, `quick`, 512.
+std::vector<KernelAnswer> compare_cut_launches(int device, bool quick);
+
+/// The numbers of K and V that so many heads of 65,536 keys and 128 columns need go beyond 2^31: each head, which holds what
+/// the first one holds, gives the first one's output. "" and no answer where it ran; else why the memory does not suffice.
+std::string compare_many_heads(int device, std::vector<KernelAnswer>& answers);
+
+}  // namespace attoscope::gpu_check
