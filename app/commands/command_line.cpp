@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "app/commands/bench.h"
+#include "app/commands/check_gpu_command.h"
 #include "app/commands/dot_command.h"
 #include "app/commands/figure_command.h"
 #include "app/commands/heads_command.h"
@@ -58,6 +59,7 @@ struct Invocation {
   RenderArguments render;
   LessonsArguments lessons;
   DotArguments dot;
+  CheckGpuArguments check_gpu;
   JudgeArguments judge;
   WindowArguments window;
   OpenArguments open;
@@ -364,6 +366,27 @@ void add_dot(CLI::App& app, Invocation& typed) {
   c.callback([&] { typed.command = [&x](std::ostream& out) { dot(x, out); }; });
 }
 
+void add_check_gpu(CLI::App& app, Invocation& typed) {
+  CLI::App& c = *app.add_subcommand(
+      "check-gpu", "Tell whether your GPU has the CPU's bits, and by whose rule its tensor cores add: exit code 3 is by none");
+  CheckGpuArguments& x = typed.check_gpu;
+  c.add_option("--device", x.device, "the GPU: cuda or cuda:K")->capture_default_str();
+  begin_group(c, "Products");
+  c.add_option("--count", x.count, "sums of products of each format, 1 to 1000000")->capture_default_str();
+  c.add_option("--seed", x.seed, "of their random numbers")->capture_default_str();
+  std::string known;
+  for (const ProductKind& kind : product_kinds) known += (known.empty() ? "" : ", ") + name(kind);
+  c.add_option("--formats", x.formats, "some of " + known + ", with commas between them (all)");
+  begin_group(c, "Output");
+  c.add_option("--json", x.json, "write everything to this file, to be sent in, - for standard output");
+  c.add_flag("--quiet", x.quiet, "show no progress (it is shown on terminals only)");
+  c.callback([&] {
+    typed.command = [&typed, &x](std::ostream& out) {
+      typed.outcome = check_gpu(x, {out, shown_progress(x.quiet)}) ? done : judged_wrong;
+    };
+  });
+}
+
 void add_judge(CLI::App& app, Invocation& typed) {
   CLI::App& c =
       *app.add_subcommand("judge", "Tell whether your kernel's output is rounded or wrong: exit code 0 is rounded, 3 is wrong");
@@ -489,10 +512,10 @@ void open_window_on(const WindowArguments& x) {
     const bool file_like = file.ends_with(".json") || file.find('/') != std::string::npos;
     std::error_code error;
     if (!file_like && !std::filesystem::exists(file, error))
-      throw std::invalid_argument(
-          in_quotes(file) +
-          " is neither a command (run, sweep, train, figure, presets, bench, dot, judge, heads, kv, invariance, open, "
-          "render, lessons) nor a session file");
+      throw std::invalid_argument(in_quotes(file) +
+                                  " is neither a command (run, sweep, train, figure, presets, bench, dot, check-gpu, judge, "
+                                  "heads, kv, invariance, open, "
+                                  "render, lessons) nor a session file");
   }
   if (x.files.size() == 2 || x.files.size() > 4)
     throw std::invalid_argument(std::to_string(x.files.size()) +
@@ -525,6 +548,7 @@ void parse_and_run(CLI::App& app, Invocation& typed, const std::vector<std::stri
   add_render(app, typed);
   add_lessons(app, typed);
   add_dot(app, typed);
+  add_check_gpu(app, typed);
   add_judge(app, typed);
   add_heads(app, typed);
   add_kv(app, typed);

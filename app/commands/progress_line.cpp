@@ -8,8 +8,9 @@ namespace attoscope {
 
 std::ostream* terminal() { return isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr; }
 
-ProgressLine::~ProgressLine() {
+void ProgressLine::clear() {
   if (is_shown_) *terminal_ << "\r\x1b[K" << std::flush;
+  is_shown_ = false;
 }
 
 bool ProgressLine::is_due() const {

@@ -14,10 +14,12 @@ class ProgressLine {
  public:
   /// `terminal` null: nothing is shown.
   explicit ProgressLine(std::ostream* terminal) : terminal_(terminal) {}
-  /// Clears the line.
-  ~ProgressLine();
+  ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Makes room for a line that stays.
+  void clear();
 
   /// Shows text(), unless the last one is less than a tenth of a second old.
   template <class F>

@@ -9,6 +9,15 @@
 #include "kernels/questions/attribution.h"
 
 namespace attoscope {
+namespace {
+
+/// The GPU that is checked where this computes: the first that it names; else any.
+std::string one_gpu(const std::string& device) {
+  const std::string first = device.substr(0, device.find(','));
+  return first.starts_with("cuda") ? first : "cuda";
+}
+
+}  // namespace
 
 SideAnswers::SideAnswers(const std::function<void()>& published)
     : why_(
@@ -26,6 +35,9 @@ SideAnswers::SideAnswers(const std::function<void()>& published)
       invariance_([](const Question& q,
                      const Cancelled& stop) { return invariance(q.experiment, {.cancelled = stop, .device = q.device}); },
                   published),
+      gpu_check_([](const GpuCheckQuestion& q,
+                    const Cancelled& stop) { return gpu_check(q, checked_gpu(q.device), {.cancelled = stop}); },
+                 published),
       diagnosis_([](const std::shared_ptr<const Result>& answer,
                     const Cancelled& stop) { return diagnose_with_heads(*answer, {.cancelled = stop}); },
                  published),
@@ -45,6 +57,7 @@ void SideAnswers::ask(const SideRequests& requests, const Question& question, co
   if (requests.clipping) clipping_.ask(question.experiment);
   if (requests.same_bits) same_bits_.ask(question);
   if (requests.invariance) invariance_.ask({invariance_question(question.experiment), question.device});
+  if (requests.gpu_check) gpu_check_.ask({.device = one_gpu(question.device)});
   if (complete) ask_of_loaded(requests, question, complete);
 }
 
@@ -65,6 +78,7 @@ void SideAnswers::forget() {
   clipping_.forget();
   same_bits_.forget();
   invariance_.forget();
+  gpu_check_.forget();
   diagnosis_.forget();
   slip_output_.forget();
   b_as_a_.forget();
@@ -87,6 +101,7 @@ std::string SideAnswers::update() {
   take(clipping_);
   take(same_bits_);
   take(invariance_);
+  take(gpu_check_);
   take(diagnosis_);
   take(slip_output_);
   take(b_as_a_);
@@ -103,6 +118,8 @@ SideInput SideAnswers::input() const {
           .checking_bits = same_bits_.busy(),
           .invariance = invariance_.answer(),
           .comparing_schedules = invariance_.busy(),
+          .gpu_check = gpu_check_.answer(),
+          .checking_gpu = gpu_check_.busy(),
           .diagnosis = diagnosis_.answer(),
           .slip_output = slip_output_.answer() ? slip_output_.answer()->answer : nullptr,
           .b_as_a = b_as_a_.answer(),

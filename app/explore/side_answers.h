@@ -8,6 +8,7 @@
 #include "app/explore/main_answer.h"
 #include "app/threads/side_question.h"
 #include "kernels/questions/clipping.h"
+#include "kernels/questions/gpu_check.h"
 #include "kernels/questions/invariance.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/same_bits.h"
@@ -55,6 +56,7 @@ class SideAnswers {
   SideQuestion<Experiment, Clipping> clipping_;
   SideQuestion<Question, SameBits> same_bits_;
   SideQuestion<Question, Invariance> invariance_;
+  SideQuestion<GpuCheckQuestion, GpuCheck> gpu_check_;
   SideQuestion<std::shared_ptr<const Result>, Diagnosis> diagnosis_;
   SideQuestion<SlipQuestion, SlipOutput> slip_output_;
   SideQuestion<Question, Result> b_as_a_;

@@ -5,6 +5,7 @@
 
 #include "kernels/experiment/text.h"
 #include "kernels/gpu/device_choice.h"
+#include "kernels/gpu/driver.h"
 #include "kernels/gpu/engine.h"
 
 namespace attoscope {
@@ -61,6 +62,8 @@ const std::string& why_no_cuda() {
   static const std::string reason = "This program was built without CUDA.";
   return reason;
 }
+
+int cuda_of_driver() { return 0; }
 
 void sample_on_device(const DeviceMatrices&, Field, const CellRect&, int, int, float, unsigned long long, void*) {
   throw std::runtime_error(why_no_cuda());

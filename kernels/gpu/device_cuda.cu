@@ -5,6 +5,7 @@
 
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/device_answer.h"
+#include "kernels/gpu/driver.h"
 #include "kernels/gpu/gpu.h"
 
 namespace attoscope {
@@ -90,5 +91,6 @@ const DeviceList& known() {
 
 const std::vector<DeviceInfo>& cuda_devices() { return known().devices; }
 const std::string& why_no_cuda() { return known().reason; }
+int cuda_of_driver() { return versions().driver; }
 
 }  // namespace attoscope

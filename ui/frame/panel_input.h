@@ -23,6 +23,7 @@ struct Clipping;
 struct Colouring;
 struct Diagnosis;
 struct Experiment;
+struct GpuCheck;
 struct Invariance;
 struct Lesson;
 struct LessonAnswer;
@@ -63,6 +64,8 @@ struct SideInput {
   bool checking_bits = false;                    ///< `same_bits` is on its way
   std::shared_ptr<const Invariance> invariance;  ///< of a, whatever b is
   bool comparing_schedules = false;              ///< `invariance` is on its way
+  std::shared_ptr<const GpuCheck> gpu_check;     ///< of this machine's GPU, whatever the experiment is
+  bool checking_gpu = false;                     ///< `gpu_check` is on its way
   std::shared_ptr<const Diagnosis> diagnosis;    ///< of a loaded output
   /// The answer with the output of the slip that `diagnosis` names in the place of the loaded one.
   std::shared_ptr<const Result> slip_output;

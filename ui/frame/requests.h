@@ -40,6 +40,7 @@ struct SideRequests {
   bool clipping = false;                  ///< `SideInput::clipping`
   bool same_bits = false;                 ///< `SideInput::same_bits`
   bool invariance = false;                ///< `SideInput::invariance`
+  bool gpu_check = false;                 ///< `SideInput::gpu_check`
   bool diagnose = false;                  ///< `SideInput::diagnosis` of the answer on screen
   bool slip_output = false;               ///< `SideInput::slip_output`, where a slip is named
   bool b_as_a = false;                    ///< `SideInput::b_as_a`

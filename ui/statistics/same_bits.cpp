@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/experiment/result.h"
+#include "kernels/questions/gpu_check_words.h"
 #include "ui/frame/panel_input.h"
 #include "ui/frame/requests.h"
 #include "ui/statistics/statistics.h"
@@ -114,6 +115,41 @@ void draw_hardware(const PanelInput& input, float width, const Palette& colours)
   draw_text({at.x, at.y + line}, Face::small, colours.secondary, fitted(Face::small, words.emulation, width));
 }
 
+/// Why this machine has no GPU that could be checked; "": it has one.
+std::string why_no_gpu(const PanelInput& input) {
+  for (const DeviceEntry& device : input.choices.devices)
+    if (device.spec.starts_with("cuda")) return device.reason;
+  return "There is no GPU here.";
+}
+
+/// What is known of the sums of this machine's GPU, and the button that checks them.
+void draw_gpu_check(const PanelInput& input, float width, const Palette& colours, Requests& requests) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = px(25), button = px(82);
+  const GpuCheck* const known = input.side.gpu_check.get();
+  const std::string text = input.side.checking_gpu ? "computing on the GPU and on the CPU ..."
+                           : known != nullptr      ? gpu_check_sentence(*known)
+                                                   : "Do the GPU's tensor cores add as is written?";
+  ImGui::Dummy({width - button - px(8), height});
+  std::string lines = known != nullptr ? digests_line(known->digests) : "";
+  if (known != nullptr)
+    for (const ProductsCheck& kind : known->kinds) lines += "\n" + products_line(kind);
+  explain(text, lines);
+  const Colour colour = known == nullptr ? colours.secondary : known->as_written() ? colours.good : colours.bad;
+  draw_text({at.x, at.y + px(5)}, Face::small, colour, fitted(Face::small, text, width - button - px(8)));
+  ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(2)});
+  const std::string why = why_no_gpu(input);
+  ImGui::BeginDisabled(!why.empty() || input.side.checking_gpu);
+  if (push_button("check GPU###check gpu", colours, false, {button, px(21)})) requests.side.gpu_check = true;
+  ImGui::EndDisabled();
+  explain(why.empty()
+              ? "Computes some experiments on the GPU and on the CPU, and 100,000 sums of products of every format on its "
+                "tensor cores, which are compared with the rule of every GPU that has one here."
+              : why,
+          "attoscope check-gpu --json FILE");
+  ImGui::SetCursorScreenPos({at.x, at.y + height});
+}
+
 void draw_checked_runs(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float title = px(28), width = ImGui::GetContentRegionAvail().x, button = px(58);
@@ -131,6 +167,7 @@ void draw_checked_runs(const Session& session, const PanelInput& input, const Pa
   explain("Computes the experiment in every way that this machine offers, which takes about fifteen times as long as once.");
   ImGui::SetCursorScreenPos({at.x, at.y + title});
   draw_hardware(input, width, colours);
+  draw_gpu_check(input, width, colours, requests);
   if (bits != nullptr) {
     draw_methods(*bits, width, colours);
     return draw_runs(*bits, colours);

@@ -9,6 +9,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/shown_number.h"
+#include "kernels/questions/gpu_check.h"
 #include "kernels/questions/same_bits.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/panel_input.h"
@@ -86,6 +87,43 @@ void other_bits(Hand& hand) {
   hand.stage.told->side.checking_bits = true;
   hand.frames(2);
   hand.check(hand.disabled(statistics + "###check bits"), "one check at a time");
+}
+
+/// The check of the GPU: its button without one, what is said of one, and in which colour.
+void gpu_sums(Hand& hand) {
+  const std::string button = statistics + "###check gpu";
+  hand.view().detail = Detail::same_bits;
+  PanelInput input = hand.stage.panel_input();
+  input.choices.devices = {{"cpu", "CPU", ""}, {"cuda", "an NVIDIA GPU", "There is no driver."}};
+  hand.stage.told = input;
+  hand.frames(2);
+  hand.check(hand.disabled(button) && hand.explained(hand.id(button)), "without a GPU the button says why");
+  input.choices.devices[1] = {"cuda:0", "NVIDIA H200", ""};
+  input.side.checking_gpu = true;
+  hand.stage.told = input;
+  hand.frames(2);
+  hand.check(hand.disabled(button), "one check at a time");
+  GpuCheck check{.question = {}, .gpu = {0, "NVIDIA H200", 9, 0, 0}, .digests = {.count = 40, .agree = 40}};
+  input.side.checking_gpu = false;
+  // text is thin: no pixel of it need have the colour in full
+  const auto pixels = [&](bool green) {
+    input.side.gpu_check = std::make_shared<const GpuCheck>(check);
+    hand.stage.told = input;
+    hand.move({2, 2});
+    const ImVec2 left = hand.place(chooser + "ulps", 0, 1), top = hand.place(button, 0, 0), bottom = hand.place(button, 0, 1);
+    const Picture picture = hand.picture();
+    int count = 0;
+    for (int y = static_cast<int>(top.y); y < static_cast<int>(bottom.y); ++y)
+      for (int x = static_cast<int>(left.x); x < static_cast<int>(top.x) - 4; ++x) {
+        const std::uint8_t* rgb = picture.rgb.data() + (static_cast<std::ptrdiff_t>(y) * picture.width + x) * 3;
+        count += (green ? rgb[1] - rgb[0] : rgb[0] - rgb[1]) > 50;
+      }
+    return count;
+  };
+  hand.check(pixels(true) > 100 && pixels(false) == 0, "what is as written is green");
+  check.digests.agree = 39;
+  hand.check(pixels(false) > 100 && pixels(true) == 0, "other bits are coral");
+  hand.check(!hand.disabled(button), "it can be checked again");
 }
 
 void answers_for(Hand& hand) {
@@ -478,6 +516,7 @@ constexpr std::array cases{
     Case{"statistics", "chooser", chooses},
     Case{"statistics", "bits", bits},
     Case{"statistics", "other bits", other_bits},
+    Case{"statistics", "sums of a GPU", gpu_sums},
     Case{"statistics", "answers", answers_for},
     Case{"statistics", "steps", steps},
     Case{"statistics", "storage as a source", stored},

@@ -1,0 +1,112 @@
+#include "kernels/tensor_core/product_rules.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+
+#include "kernels/arithmetic/tensor_core_dot.h"
+
+namespace attoscope {
+namespace {
+
+bool same_way(TensorCoreRule x, const TensorCoreRule& y) {
+  x.evidence = y.evidence;
+  return x == y;
+}
+
+/// Adds the rules of `kind`, each with all GPUs that have it.
+void add_rules(std::vector<ProductRule>& rules, const ProductKind& kind, bool as_fp16) {
+  for (std::size_t i = 0; i < tensor_core_texts.size(); ++i) {
+    const auto gpu = static_cast<TensorCore>(i);
+    if (!why_no_tensor_core(gpu, kind.factors, kind.sums).empty()) continue;
+    const TensorCoreRule rule = tensor_core_rule(gpu, kind.factors, kind.sums);
+    const auto known = std::ranges::find_if(rules, [&](const ProductRule& r) { return same_way(r.rule, rule); });
+    if (known != rules.end())
+      known->gpus.push_back(gpu);
+    else
+      rules.push_back({{gpu}, rule, as_fp16});
+  }
+}
+
+/// What the rule gives for each question.
+std::vector<float> sums_of(const TensorCoreRule& rule, const ProductQuestions& q, const StopSign& stop) {
+  std::vector<float> sums(static_cast<std::size_t>(q.count));
+  tbb::parallel_for(0, q.tiles(), [&](int tile) {
+    stop.check();
+    const int end = std::min(q.count, (tile + 1) * ProductQuestions::of_tile);
+    for (int i = tile * ProductQuestions::of_tile; i < end; ++i)
+      sums[static_cast<std::size_t>(i)] = tensor_core_dot(rule, q.a_of(i), q.b_of(i), q.c_of(i));
+  });
+  return sums;
+}
+
+ProductDifference difference(const ProductQuestions& q, int i, std::int64_t before, float expected, float got) {
+  const std::span<const float> a = q.a_of(i), b = q.b_of(i);
+  return {before + i, q.case_of(i), {a.begin(), a.end()}, {b.begin(), b.end()}, q.c_of(i), expected, got};
+}
+
+void compare(RuleAgreement& known, const ProductQuestions& q, std::span<const float> answers, std::int64_t before,
+             const StopSign& stop) {
+  const std::vector<float> sums = sums_of(known.rule.rule, q, stop);
+  for (int i = 0; i < q.count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (same_sum(sums[at], answers[at])) {
+      ++known.agree;
+      ++known.agree_of[static_cast<std::size_t>(q.case_of(i))];
+    } else if (!known.first) {
+      known.first = difference(q, i, before, sums[at], answers[at]);
+    }
+  }
+}
+
+}  // namespace
+
+std::string name(const ProductRule& rule) {
+  std::string names;
+  for (std::size_t i = 0; i < rule.gpus.size(); ++i)
+    names += (i == 0 ? "" : i + 1 == rule.gpus.size() ? " and " : ", ") + std::string(name(rule.gpus[i]));
+  return names + (rule.as_fp16 ? " as fp16" : "");
+}
+
+std::vector<ProductRule> product_rules(const ProductKind& kind) {
+  std::vector<ProductRule> rules;
+  add_rules(rules, kind, false);
+  if (register_bits(kind.factors) == 8) add_rules(rules, {fp16, kind.sums}, true);
+  return rules;
+}
+
+std::vector<const RuleAgreement*> ProductsCheck::fitting() const {
+  std::vector<const RuleAgreement*> all;
+  for (const RuleAgreement& r : rules)
+    if (count > 0 && r.agree == count) all.push_back(&r);
+  return all;
+}
+
+const RuleAgreement* ProductsCheck::best() const {
+  return count == 0 ? nullptr : &*std::ranges::max_element(rules, {}, &RuleAgreement::agree);
+}
+
+bool same_sum(float x, float y) {
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) || (x == 0 && y == 0);
+}
+
+ProductsCheck no_products_yet(const ProductKind& kind) {
+  ProductsCheck check{.kind = kind};
+  for (ProductRule& rule : product_rules(kind)) check.rules.push_back({.rule = std::move(rule), .first = {}});
+  return check;
+}
+
+void compare(ProductsCheck& check, const ProductQuestions& q, std::span<const float> answers, const StopSign& stop) {
+  if (answers.size() != static_cast<std::size_t>(q.count))
+    throw std::runtime_error("The GPU gave " + std::to_string(answers.size()) + " sums of " + name(check.kind) + ", expected " +
+                             std::to_string(q.count) + ".");
+  for (RuleAgreement& rule : check.rules) compare(rule, q, answers, check.count, stop);
+  for (int i = 0; i < q.count; ++i) ++check.count_of[static_cast<std::size_t>(q.case_of(i))];
+  check.count += q.count;
+}
+
+}  // namespace attoscope

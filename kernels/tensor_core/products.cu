@@ -1,0 +1,165 @@
+// Sums of products by mma.sync: kernel, launcher, and the function of product_words.h around them. A warp has one tile, and
+// adds its steps one on top of the other.
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+
+#include "kernels/gpu/gpu.h"
+#include "kernels/tensor_core/product_words.h"
+
+namespace attoscope {
+namespace {
+
+/// What is multiplied, and in fp16_f16 also added, in fp16: each has an instruction of its own.
+enum class Factors { fp16, fp16_f16, bf16, tf32, e4m3, e5m2 };
+
+/// The compute capability from which on GPUs have it.
+constexpr int needed_architecture(Factors f) {
+  return f == Factors::e4m3 || f == Factors::e5m2 ? 890 : f == Factors::bf16 || f == Factors::tf32 ? 800 : 750;
+}
+
+struct ProductPointers {
+  const std::uint32_t *a, *b;
+  std::uint32_t* c;
+  int* ran;  ///< becomes 1 where the code has the instruction
+  int steps;
+};
+
+// C += A B of 32 bytes of factors a row. Elsewhere an instruction does not compile, and nothing calls these.
+#define ATTOSCOPE_MMA(instruction)                                                                       \
+  asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                   \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+
+template <Factors factors>
+__device__ void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (factors == Factors::fp16) ATTOSCOPE_MMA("m16n8k16.row.col.f32.f16.f16.f32");
+  if constexpr (factors == Factors::bf16) ATTOSCOPE_MMA("m16n8k16.row.col.f32.bf16.bf16.f32");
+  if constexpr (factors == Factors::tf32) ATTOSCOPE_MMA("m16n8k8.row.col.f32.tf32.tf32.f32");
+#elif __CUDA_ARCH__ >= 750
+  if constexpr (factors == Factors::fp16) {
+    for (int half = 0; half < 2; ++half)
+      asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
+  }
+#endif
+#if __CUDA_ARCH__ >= 890
+  if constexpr (factors == Factors::e4m3) ATTOSCOPE_MMA("m16n8k32.row.col.f32.e4m3.e4m3.f32");
+  if constexpr (factors == Factors::e5m2) ATTOSCOPE_MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32");
+#endif
+}
+
+/// The same with sums in fp16: two of them in a word.
+__device__ void multiply_add_f16(std::uint32_t (&c)[2], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
+      : "+r"(c[0]), "+r"(c[1])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#elif __CUDA_ARCH__ >= 750
+  for (int half = 0; half < 2; ++half)
+    asm("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3}, {%4}, {%0, %1};"
+        : "+r"(c[0]), "+r"(c[1])
+        : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
+#endif
+}
+
+/// A lane's part of its warp's tile: rows g and g + 8 of A, column g of B, of each the words t and t + 4 of a step; of C the
+/// columns 2t and 2t + 1 of both rows. The same for every format, since each step takes 32 bytes of a row.
+class LanePart {
+ public:
+  __device__ explicit LanePart(const ProductPointers& x)
+      : x_(x), g_(static_cast<int>(threadIdx.x) / 4), t_(static_cast<int>(threadIdx.x) % 4) {}
+
+  __device__ void load(int step, std::uint32_t (&a)[4], std::uint32_t (&b)[2]) const {
+    for (int i = 0; i < 4; ++i) a[i] = word(x_.a, ProductQuestions::rows, g_ + 8 * (i % 2), step, t_ + 4 * (i / 2));
+    for (int i = 0; i < 2; ++i) b[i] = word(x_.b, ProductQuestions::columns, g_, step, t_ + 4 * i);
+  }
+  /// Element i = 0..3 of C.
+  __device__ std::uint32_t& c(int i) const {
+    const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * ProductQuestions::rows + g_ + 8 * (i / 2);
+    return x_.c[row * ProductQuestions::columns + 2 * t_ + i % 2];
+  }
+
+ private:
+  __device__ std::uint32_t word(const std::uint32_t* x, int rows, int row, int step, int place) const {
+    const std::int64_t line = static_cast<std::int64_t>(blockIdx.x) * rows + row;
+    return x[(line * x_.steps + step) * step_words + place];
+  }
+
+  const ProductPointers& x_;
+  int g_, t_;
+};
+
+template <Factors factors>
+__device__ void add_up(const ProductPointers& x) {
+  const LanePart lane(x);
+  std::uint32_t a[4], b[2];
+  if constexpr (factors == Factors::fp16_f16) {
+    std::uint32_t c[2] = {lane.c(0) | lane.c(1) << 16, lane.c(2) | lane.c(3) << 16};
+    for (int step = 0; step < x.steps; ++step) {
+      lane.load(step, a, b);
+      multiply_add_f16(c, a, b);
+    }
+    for (int i = 0; i < 4; ++i) lane.c(i) = c[i / 2] >> (16 * (i % 2)) & 0xffffU;
+  } else {
+    float c[4];
+    for (int i = 0; i < 4; ++i) c[i] = bit_as<float>(lane.c(i));
+    for (int step = 0; step < x.steps; ++step) {
+      lane.load(step, a, b);
+      multiply_add<factors>(c, a, b);
+    }
+    for (int i = 0; i < 4; ++i) lane.c(i) = bit_as<std::uint32_t>(c[i]);
+  }
+}
+
+/// One warp a block, one tile a warp.
+template <Factors factors>
+__global__ void __launch_bounds__(32) products(ProductPointers x) {
+#ifdef __CUDA_ARCH__
+  if constexpr (__CUDA_ARCH__ >= needed_architecture(factors)) {
+    add_up<factors>(x);
+    if (blockIdx.x == 0 && threadIdx.x == 0) *x.ran = 1;
+  }
+#endif
+}
+
+template <Factors factors>
+void launch(const ProductPointers& x, int tiles, const Stream& stream) {
+  products<factors><<<static_cast<unsigned>(tiles), 32, 0, stream.get()>>>(x);
+  check(cudaGetLastError());
+}
+
+void launch(const ProductKind& kind, const ProductPointers& x, int tiles, const Stream& stream) {
+  if (kind == ProductKind{fp16, SumType::f32}) return launch<Factors::fp16>(x, tiles, stream);
+  if (kind == ProductKind{fp16, SumType::f16}) return launch<Factors::fp16_f16>(x, tiles, stream);
+  if (kind == ProductKind{bf16}) return launch<Factors::bf16>(x, tiles, stream);
+  if (kind == ProductKind{tf32}) return launch<Factors::tf32>(x, tiles, stream);
+  if (kind == ProductKind{e4m3}) return launch<Factors::e4m3>(x, tiles, stream);
+  if (kind == ProductKind{e5m2}) return launch<Factors::e5m2>(x, tiles, stream);
+  throw std::invalid_argument("There is no kernel for products of " + name(kind) + ".");
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> device_product_words(const ProductWords& words, int device) {
+  if (words.tiles == 0) return {};
+  use_device(device);
+  const Stream stream;
+  Buffer<std::uint32_t> a(words.a.size()), b(words.b.size()), c(words.c.size());
+  Buffer<int> ran(1);
+  a.upload(words.a.data(), words.a.size(), stream);
+  b.upload(words.b.data(), words.b.size(), stream);
+  c.upload(words.c.data(), words.c.size(), stream);
+  ran.clear(stream);
+  launch(words.kind, {.a = a.get(), .b = b.get(), .c = c.get(), .ran = ran.get(), .steps = words.steps}, words.tiles, stream);
+  std::vector<std::uint32_t> sums(words.c.size());
+  int has_run = 0;
+  c.download(sums.data(), 0, sums.size(), stream);
+  ran.download(&has_run, 0, 1, stream);
+  stream.wait();
+  return has_run == 1 ? sums : std::vector<std::uint32_t>{};
+}
+
+}  // namespace attoscope

@@ -1,0 +1,98 @@
+/// Sums of products that are put to a GPU's tensor cores: numbers made up so that ways to add differ in them, and the answers.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/arithmetic/accumulator.h"
+
+namespace attoscope {
+
+/// What is multiplied and added up: the format of the factors, and the type of sums.
+struct ProductKind {
+  Format factors = fp16;
+  SumType sums = SumType::f32;
+
+  friend constexpr bool operator==(const ProductKind&, const ProductKind&) = default;
+};
+/// All that are asked for.
+inline constexpr std::array<ProductKind, 6> product_kinds{
+    {{fp16, SumType::f32}, {fp16, SumType::f16}, {bf16}, {tf32}, {e4m3}, {e5m2}}};
+/// "fp16", or with sums in fp16 "fp16:f16".
+std::string name(const ProductKind& kind);
+/// The kind of that name. Throws std::invalid_argument with one sentence.
+ProductKind parse_product_kind(std::string_view text);
+
+/// Bits of a factor in a register; tf32 has those of fp32.
+constexpr int register_bits(const Format& f) { return f == tf32 ? 32 : 1 + f.exponent_bits + f.mantissa_bits; }
+/// Products that one instruction adds to a sum: 32 bytes of factors (mma.sync of shape m16n8k16 of fp16 and bf16, m16n8k8 of
+/// tf32, m16n8k32 of 8 bits).
+constexpr int step_length(const ProductKind& kind) { return 256 / register_bits(kind.factors); }
+
+/// What is special about the numbers of a sum.
+enum class ProductCase : std::uint8_t {
+  random,
+  wide,          ///< exponents from everywhere in the format
+  cancellation,  ///< pairs of products that cancel but for their last bits, and c against their sum
+  dominated,     ///< one product far above the others
+  subnormal,     ///< of the format, and of fp32
+  zeros,         ///< of both signs, among other numbers
+  addend,        ///< c far above or below the products
+  special,       ///< infinities and NaN, where the format has them
+  largest,       ///< the largest numbers, whose sums may overflow
+  integers       ///< small ones, and halves
+};
+inline constexpr std::array<std::string_view, 10> product_case_names{
+    "random", "wide", "cancellation", "dominated", "subnormal", "zeros", "addend", "special", "largest", "integers"};
+constexpr std::string_view name(ProductCase c) { return product_case_names[static_cast<std::size_t>(c)]; }
+
+/// Sums a . b + c: matrices A (16 x k), B (k x 8) and C (16 x 8), which an instruction multiplies at once, tile after tile. Sum
+/// i is number i % 128 of tile i / 128, row by row.
+struct ProductQuestions {
+  static constexpr int rows = 16, columns = 8, of_tile = rows * columns;
+
+  ProductKind kind;
+  int steps = 1;                   ///< instructions, one on top of the other, so that k = steps * step_length(kind)
+  int count = 0;                   ///< sums that are asked for; the last tile may have more
+  std::vector<ProductCase> cases;  ///< one a tile
+  std::vector<float> a;            ///< tiles x 16 x k
+  std::vector<float> b;            ///< tiles x 8 x k: column after column
+  std::vector<float> c;            ///< tiles x 16 x 8
+
+  int k() const { return steps * step_length(kind); }
+  int tiles() const { return static_cast<int>(cases.size()); }
+  std::span<const float> a_of(int sum) const { return part(a, sum / columns); }
+  std::span<const float> b_of(int sum) const { return part(b, sum / of_tile * columns + sum % columns); }
+  float c_of(int sum) const { return c[static_cast<std::size_t>(sum)]; }
+  ProductCase case_of(int sum) const { return cases[static_cast<std::size_t>(sum / of_tile)]; }
+
+ private:
+  std::span<const float> part(const std::vector<float>& x, int row) const {
+    const auto width = static_cast<std::size_t>(k());
+    return std::span(x).subspan(static_cast<std::size_t>(row) * width, width);
+  }
+};
+
+/// `count` sums of `steps` instructions each, every case in turn, from `first` on: the same ones for the same seed.
+ProductQuestions product_questions(const ProductKind& kind, int steps, int count, std::uint64_t seed,
+                                   ProductCase first = ProductCase::random);
+
+/// Why a GPU of this compute capability multiplies no such numbers, in one sentence; "": it does.
+std::string why_no_products(const ProductKind& kind, int major, int minor);
+
+/// The program's code for a GPU lacks an instruction that the GPU has. what() is one sentence.
+struct NoProducts : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What the tensor cores of GPU number `device` answer, one number for each sum. Throws NoProducts; std::runtime_error where
+/// there is no GPU, or it fails.
+std::vector<float> device_products(const ProductQuestions& questions, int device);
+
+}  // namespace attoscope
