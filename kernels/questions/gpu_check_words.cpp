@@ -111,8 +111,13 @@ std::string products_sentence(const GpuCheck& check) {
 }  // namespace
 
 std::string grouped(std::int64_t x) {
-  std::string text = std::to_string(x);
-  for (std::size_t at = text.size(), least = x < 0 ? 4 : 3; at > least;) text.insert(at -= 3, ",");
+  const std::string digits = std::to_string(x);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool between = i > 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0;
+    if (between) text += ',';
+    text += digits[i];
+  }
   return text;
 }
 

@@ -17,6 +17,16 @@ bool same_way(TensorCoreRule x, const TensorCoreRule& y) {
   return x == y;
 }
 
+/// Of the 32 factors of an instruction those of places 0 and 1 modulo 4, then the others.
+std::array<float, 32> in_halves(std::span<const float> x) {
+  std::array<float, 32> y;
+  for (std::size_t i = 0; i < 16; ++i) {
+    y[i] = x[i / 2 * 4 + i % 2];
+    y[16 + i] = x[i / 2 * 4 + 2 + i % 2];
+  }
+  return y;
+}
+
 /// Adds the rules of `kind`, each with all GPUs that have it.
 void add_rules(std::vector<ProductRule>& rules, const ProductKind& kind, bool as_fp16) {
   for (std::size_t i = 0; i < tensor_core_texts.size(); ++i) {
@@ -32,13 +42,13 @@ void add_rules(std::vector<ProductRule>& rules, const ProductKind& kind, bool as
 }
 
 /// What the rule gives for each question.
-std::vector<float> sums_of(const TensorCoreRule& rule, const ProductQuestions& q, const StopSign& stop) {
+std::vector<float> sums_of(const ProductRule& rule, const ProductQuestions& q, const StopSign& stop) {
   std::vector<float> sums(static_cast<std::size_t>(q.count));
   tbb::parallel_for(0, q.tiles(), [&](int tile) {
     stop.check();
     const int end = std::min(q.count, (tile + 1) * ProductQuestions::of_tile);
     for (int i = tile * ProductQuestions::of_tile; i < end; ++i)
-      sums[static_cast<std::size_t>(i)] = tensor_core_dot(rule, q.a_of(i), q.b_of(i), q.c_of(i));
+      sums[static_cast<std::size_t>(i)] = product_sum(rule, q.a_of(i), q.b_of(i), q.c_of(i));
   });
   return sums;
 }
@@ -50,7 +60,7 @@ ProductDifference difference(const ProductQuestions& q, int i, std::int64_t befo
 
 void compare(RuleAgreement& known, const ProductQuestions& q, std::span<const float> answers, std::int64_t before,
              const StopSign& stop) {
-  const std::vector<float> sums = sums_of(known.rule.rule, q, stop);
+  const std::vector<float> sums = sums_of(known.rule, q, stop);
   for (int i = 0; i < q.count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (same_sum(sums[at], answers[at])) {
@@ -69,6 +79,13 @@ std::string name(const ProductRule& rule) {
   for (std::size_t i = 0; i < rule.gpus.size(); ++i)
     names += (i == 0 ? "" : i + 1 == rule.gpus.size() ? " and " : ", ") + std::string(name(rule.gpus[i]));
   return names + (rule.as_fp16 ? " as fp16" : "");
+}
+
+float product_sum(const ProductRule& rule, std::span<const float> a, std::span<const float> b, float c) {
+  if (!rule.as_fp16) return tensor_core_dot(rule.rule, a, b, c);
+  for (std::size_t at = 0; at < a.size(); at += 32)
+    c += tensor_core_dot(rule.rule, in_halves(a.subspan(at, 32)), in_halves(b.subspan(at, 32)), 0);
+  return c;
 }
 
 std::vector<ProductRule> product_rules(const ProductKind& kind) {

@@ -17,13 +17,17 @@ namespace attoscope {
 struct ProductRule {
   std::vector<TensorCore> gpus;
   TensorCoreRule rule;
-  bool as_fp16 = false;  ///< these GPUs' rule for fp16, for factors of 8 bits that are made numbers of fp16 first
+  bool as_fp16 = false;  ///< the rule is for fp16, of which factors of 8 bits are made first: see `product_sum`
 };
 /// "h100 and h200", "h100 as fp16".
 std::string name(const ProductRule& rule);
 
-/// Every rule for such products, each once, in the order of `TensorCore`; of factors of 8 bits also those of fp16, as which a
-/// GPU may multiply them.
+/// a . b + c by the rule, as many products as instructions take. As fp16: of the 32 products of an instruction those whose
+/// place is 0 or 1 modulo 4 are added up from 0, the others on top of them, and the result is added to c in fp32, to nearest
+/// even. So does the code that ptxas makes of mma.sync of 8 bits for GPUs that have no such instruction (9.0, 10.0).
+float product_sum(const ProductRule& rule, std::span<const float> a, std::span<const float> b, float c);
+
+/// Every rule for such products, each once, in the order of `TensorCore`; of factors of 8 bits also those as fp16.
 std::vector<ProductRule> product_rules(const ProductKind& kind);
 
 /// A sum that a rule does not give.

@@ -247,7 +247,7 @@ std::vector<float> device_products(const ProductQuestions& questions, int device
   const std::vector<std::uint32_t> words = device_product_words(product_words(questions), device);
   if (words.empty() && questions.count > 0)
     throw NoProducts("This program's code for this GPU has no products of " + name(questions.kind.factors) +
-                     ": it was compiled for older GPUs.");
+                     ": it was compiled for older GPUs, or by a CUDA before 12.4.");
   std::vector<float> sums(static_cast<std::size_t>(questions.count));
   for (std::size_t i = 0; i < sums.size(); ++i)
     sums[i] = questions.kind.sums == SumType::f16 ? static_cast<float>(number_of(fp16, static_cast<std::uint16_t>(words[i])))

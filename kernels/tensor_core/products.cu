@@ -13,9 +13,22 @@ namespace {
 /// What is multiplied, and in fp16_f16 also added, in fp16: each has an instruction of its own.
 enum class Factors { fp16, fp16_f16, bf16, tf32, e4m3, e5m2 };
 
-/// The compute capability from which on GPUs have it.
-constexpr int needed_architecture(Factors f) {
-  return f == Factors::e4m3 || f == Factors::e5m2 ? 890 : f == Factors::bf16 || f == Factors::tf32 ? 800 : 750;
+// nvcc knows the instructions of 8 bits since CUDA 12.4.
+#if __CUDA_ARCH__ >= 890 && (__CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 4)
+#define ATTOSCOPE_HAS_MMA_OF_8_BITS
+#endif
+
+/// Whether the architecture that is being compiled for has it.
+constexpr bool has_instruction([[maybe_unused]] Factors f) {
+#if defined(ATTOSCOPE_HAS_MMA_OF_8_BITS)
+  return true;
+#elif __CUDA_ARCH__ >= 800
+  return f != Factors::e4m3 && f != Factors::e5m2;
+#elif __CUDA_ARCH__ >= 750
+  return f == Factors::fp16 || f == Factors::fp16_f16;
+#else
+  return false;
+#endif
 }
 
 struct ProductPointers {
@@ -45,7 +58,7 @@ __device__ void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], const s
           : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
   }
 #endif
-#if __CUDA_ARCH__ >= 890
+#ifdef ATTOSCOPE_HAS_MMA_OF_8_BITS
   if constexpr (factors == Factors::e4m3) ATTOSCOPE_MMA("m16n8k32.row.col.f32.e4m3.e4m3.f32");
   if constexpr (factors == Factors::e5m2) ATTOSCOPE_MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32");
 #endif
@@ -117,12 +130,10 @@ __device__ void add_up(const ProductPointers& x) {
 /// One warp a block, one tile a warp.
 template <Factors factors>
 __global__ void __launch_bounds__(32) products(ProductPointers x) {
-#ifdef __CUDA_ARCH__
-  if constexpr (__CUDA_ARCH__ >= needed_architecture(factors)) {
+  if constexpr (has_instruction(factors)) {
     add_up<factors>(x);
     if (blockIdx.x == 0 && threadIdx.x == 0) *x.ran = 1;
   }
-#endif
 }
 
 template <Factors factors>
