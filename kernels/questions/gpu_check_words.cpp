@@ -41,12 +41,12 @@ std::string names_of(const ProductsCheck& check) {
   return text;
 }
 
-/// ", all in cancellation and largest": the cases in which the rule does not give every sum.
+/// ", the others all in zeros and largest": the cases in which the rule does not give every sum; "": they are many.
 std::string missed_cases(const RuleAgreement& rule, const CaseCounts& count) {
   Names names;
   for (std::size_t i = 0; i < count.size(); ++i)
     if (rule.agree_of[i] < count[i]) names.emplace_back(product_case_names[i]);
-  return names.size() == product_case_names.size() ? "" : ", the others all in " + in_a_row(names);
+  return names.size() > 3 ? "" : ", the others all in " + in_a_row(names);
 }
 
 bool has_gpu(const ProductsCheck& check, TensorCore gpu) {

@@ -125,18 +125,24 @@ std::string why_no_gpu(const PanelInput& input) {
 /// What is known of the sums of this machine's GPU, and the button that checks them.
 void draw_gpu_check(const PanelInput& input, float width, const Palette& colours, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = px(25), button = px(82);
+  const float button = px(82), room = width - button - px(8);
   const GpuCheck* const known = input.side.gpu_check.get();
   const std::string text = input.side.checking_gpu ? "computing on the GPU and on the CPU ..."
                            : known != nullptr      ? gpu_check_sentence(*known)
-                                                   : "Do the GPU's tensor cores add as is written?";
-  ImGui::Dummy({width - button - px(8), height});
+                                                   : "Does the GPU add as is written?";
+  const float height = std::max(px(25), wrapped_height(Face::small, text, room) + px(8));
+  ImGui::Dummy({room, height});
   std::string lines = known != nullptr ? digests_line(known->digests) : "";
   if (known != nullptr)
     for (const ProductsCheck& kind : known->kinds) lines += "\n" + products_line(kind);
   explain(text, lines);
   const Colour colour = known == nullptr ? colours.secondary : known->as_written() ? colours.good : colours.bad;
-  draw_text({at.x, at.y + px(5)}, Face::small, colour, fitted(Face::small, text, width - button - px(8)));
+  ImGui::SetCursorScreenPos({at.x, at.y + px(4)});
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  wrapped(Face::small, text, room);
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
   ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(2)});
   const std::string why = why_no_gpu(input);
   ImGui::BeginDisabled(!why.empty() || input.side.checking_gpu);
