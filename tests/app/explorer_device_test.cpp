@@ -100,6 +100,20 @@ TEST(FirstRows, FollowHowTheTimeGrows) {
   EXPECT_EQ(rows(65536, laptop, 3 * laptop), 0);
 }
 
+TEST_F(ExplorerDevices, TheCheckOfAGpuIsAnsweredOrRefusedInASentence) {
+  Session session = small_session("auto");
+  settled(session);
+  Requests requests;
+  requests.side.gpu_check = true;
+  explorer_.ask_beside(requests, session);
+  const auto refused = [&] { return explorer_.panel_input().messages.error.find(why_no_cuda()) != std::string::npos; };
+  EXPECT_TRUE(testing::eventually([&] {
+    explorer_.update(session);
+    const PanelInput input = explorer_.panel_input();
+    return !input.side.checking_gpu && (cuda_devices().empty() ? refused() : input.side.gpu_check != nullptr);
+  })) << explorer_.panel_input().messages.error;
+}
+
 TEST_F(ExplorerDevices, TheSessionsDeviceComputesAndAnotherOneIsAskedAnew) {
   Session session = small_session("cpu");
   settled(session);
