@@ -122,50 +122,55 @@ std::string why_no_gpu(const PanelInput& input) {
   return "There is no GPU here.";
 }
 
-/// What is known of the sums of this machine's GPU, and the button that checks them.
-void draw_gpu_check(const PanelInput& input, float width, const Palette& colours, Requests& requests) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float button = px(82), room = width - button - px(8);
+/// The button that checks this machine's GPU.
+void draw_gpu_button(const PanelInput& input, float width, const Palette& colours, Requests& requests) {
+  const std::string why = why_no_gpu(input);
+  ImGui::BeginDisabled(!why.empty() || input.side.checking_gpu);
+  if (push_button("check GPU###check gpu", colours, false, {width, px(21)})) requests.side.gpu_check = true;
+  ImGui::EndDisabled();
+  explain(
+      why.empty()
+          ? "Does the GPU add as is written? Computes some experiments on it and on the CPU, and 100,000 sums of products of "
+            "every format on its tensor cores, which are compared with the rule of every GPU that has one here."
+          : why,
+      "attoscope check-gpu --json FILE");
+}
+
+/// What is known of the sums of this machine's GPU.
+void draw_gpu_check(const PanelInput& input, float width, const Palette& colours) {
   const GpuCheck* const known = input.side.gpu_check.get();
-  const std::string text = input.side.checking_gpu ? "computing on the GPU and on the CPU ..."
-                           : known != nullptr      ? gpu_check_sentence(*known)
-                                                   : "Does the GPU add as is written?";
-  const float height = std::max(px(25), wrapped_height(Face::small, text, room) + px(8));
-  ImGui::Dummy({room, height});
+  if (known == nullptr && !input.side.checking_gpu) return;
+  const std::string text = input.side.checking_gpu ? "computing on the GPU and on the CPU ..." : gpu_check_sentence(*known);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = wrapped_height(Face::small, text, width) + px(6);
+  ImGui::Dummy({width, height});
   std::string lines = known != nullptr ? digests_line(known->digests) : "";
   if (known != nullptr)
     for (const ProductsCheck& kind : known->kinds) lines += "\n" + products_line(kind);
   explain(text, lines);
   const Colour colour = known == nullptr ? colours.secondary : known->as_written() ? colours.good : colours.bad;
-  ImGui::SetCursorScreenPos({at.x, at.y + px(4)});
+  ImGui::SetCursorScreenPos({at.x, at.y + px(2)});
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  wrapped(Face::small, text, room);
+  wrapped(Face::small, text, width);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(2)});
-  const std::string why = why_no_gpu(input);
-  ImGui::BeginDisabled(!why.empty() || input.side.checking_gpu);
-  if (push_button("check GPU###check gpu", colours, false, {button, px(21)})) requests.side.gpu_check = true;
-  ImGui::EndDisabled();
-  explain(why.empty()
-              ? "Computes some experiments on the GPU and on the CPU, and 100,000 sums of products of every format on its "
-                "tensor cores, which are compared with the rule of every GPU that has one here."
-              : why,
-          "attoscope check-gpu --json FILE");
   ImGui::SetCursorScreenPos({at.x, at.y + height});
 }
 
 void draw_checked_runs(const Session& session, const PanelInput& input, const Palette& colours, Requests& requests) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float title = px(28), width = ImGui::GetContentRegionAvail().x, button = px(58);
+  const float title = px(28), width = ImGui::GetContentRegionAvail().x, button = px(58), gpu_button = px(82),
+              words = width - button - gpu_button - 2 * px(8);
   const SameBits* bits = known_bits(input, session.experiment);
-  ImGui::Dummy({width - button - px(8), title});
+  ImGui::Dummy({words, title});
   explain(
       "The same experiment on three instruction sets, with 1, 2 and all threads, with other block_q, and on every GPU. Every "
       "sum has a defined order, so no bit may change. Then a against b: how many numbers differ, and from which tile on.",
       "digest = hash of the bit patterns, row-major");
-  draw_text({at.x, at.y + px(8)}, Face::label, colours.text, "Bits of all runs, and a against b");
+  draw_text({at.x, at.y + px(8)}, Face::label, colours.text, fitted(Face::label, "Bits of all runs; a against b", words));
+  ImGui::SetCursorScreenPos({at.x + width - button - px(8) - gpu_button, at.y + px(5)});
+  draw_gpu_button(input, gpu_button, colours, requests);
   ImGui::SetCursorScreenPos({at.x + width - button, at.y + px(5)});
   ImGui::BeginDisabled(input.side.checking_bits || input.answer.computing);
   if (push_button("check###check bits", colours, false, {button, px(21)})) requests.side.same_bits = true;
@@ -173,7 +178,7 @@ void draw_checked_runs(const Session& session, const PanelInput& input, const Pa
   explain("Computes the experiment in every way that this machine offers, which takes about fifteen times as long as once.");
   ImGui::SetCursorScreenPos({at.x, at.y + title});
   draw_hardware(input, width, colours);
-  draw_gpu_check(input, width, colours, requests);
+  draw_gpu_check(input, width, colours);
   if (bits != nullptr) {
     draw_methods(*bits, width, colours);
     return draw_runs(*bits, colours);

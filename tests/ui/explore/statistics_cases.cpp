@@ -110,11 +110,12 @@ void gpu_sums(Hand& hand) {
     input.side.gpu_check = std::make_shared<const GpuCheck>(check);
     hand.stage.told = input;
     hand.move({2, 2});
-    const ImVec2 left = hand.place(chooser + "ulps", 0, 1), top = hand.place(button, 0, 0), bottom = hand.place(button, 0, 1);
+    const ImVec2 left = hand.place(chooser + "ulps", 0, 1),
+                 above = hand.place(button, 1, 1);  // the sentence is under the button
     const Picture picture = hand.picture();
     int count = 0;
-    for (int y = static_cast<int>(top.y); y < static_cast<int>(bottom.y); ++y)
-      for (int x = static_cast<int>(left.x); x < static_cast<int>(top.x) - 4; ++x) {
+    for (int y = static_cast<int>(above.y) + 2; y < static_cast<int>(above.y) + 40; ++y)
+      for (int x = static_cast<int>(left.x); x < static_cast<int>(above.x); ++x) {
         const std::uint8_t* rgb = picture.rgb.data() + (static_cast<std::ptrdiff_t>(y) * picture.width + x) * 3;
         count += (green ? rgb[1] - rgb[0] : rgb[0] - rgb[1]) > 50;
       }
