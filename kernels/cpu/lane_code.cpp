@@ -8,7 +8,7 @@
 #include "kernels/lanes/golden_lanes.h"
 
 #ifdef ATTOSCOPE_SIMT
-#include "kernels/lanes/warp.h"
+#include "kernels/lanes/team.h"
 #endif
 
 namespace attoscope {
@@ -19,15 +19,24 @@ using CpuDoubleDouble = DoubleDoubleBlock<CpuObserver<double>>;
 
 #ifdef ATTOSCOPE_SIMT
 
-/// A block is a warp, whose lanes are run one after the other, each as if it were alone.
+/// A block is a team of one warp, whose lanes are run one after the other, each as if it were alone.
 inline constexpr int group_lanes = warp_lanes;
 
 template <class T>
 void run_attention(const Job<T>& job, const RowBlock& block, const CpuObserver<T>& observer, void* scratch, double* out) {
-  alignas(16) char stage[staged_bytes];
   const RowSlice slice{block.rows, block.count, block.first};
-  for (int lane = 0; lane * Lanes<T>::rows < block.count; ++lane)
-    attention_lane(job, slice, 0, lane, LaneGroup{nullptr, lane, stage}, observer, scratch, out);
+  const TeamNeeds needs = attention_needs(job, 1, 0, observer);
+  for (int lane = 0; lane < block.count; ++lane) {
+    const LaneGroup group{.lane_ = lane, .shared_ = static_cast<char*>(scratch) + needs.scratch_bytes};
+    attention_thread(job, slice, 0, group, observer, {scratch, 0}, out);
+  }
+}
+
+template <class T>
+std::size_t attention_scratch(const Job<T>& job) {
+  const StopSign never;
+  const TeamNeeds needs = attention_needs(job, 1, 0, CpuObserver<T>{nullptr, never});
+  return needs.scratch_bytes + needs.shared_bytes;
 }
 
 template <class T>
@@ -41,9 +50,12 @@ void products_of_row(const Job<T>& job, int row, Keys keys, T* out) {
 }
 
 void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop, void* scratch, double* out) {
-  for (int lane = 0; lane * CpuDoubleDouble::rows < block.count; ++lane)
-    dd_lane(job, RowSlice{block.rows, block.count, block.first}, 0, lane, CpuObserver<double>{nullptr, stop}, scratch, out);
+  const CpuObserver<double> observer{nullptr, stop};
+  for (int lane = 0; lane < block.count; ++lane)
+    dd_thread(job, RowSlice{block.rows, block.count, block.first}, 0, LaneGroup{.lane_ = lane}, observer, scratch, out);
 }
+
+std::size_t dd_scratch(const Job<double>& job) { return dd_needs(job).scratch_bytes; }
 
 #else
 
@@ -60,8 +72,6 @@ void run_dd(const Job<double>& job, const RowBlock& block, const StopSign& stop,
   CpuDoubleDouble(job, block, {nullptr, stop}, arena).run(out);
 }
 
-#endif
-
 template <class T>
 std::size_t attention_scratch(const Job<T>& job) {
   LaneArena arena(nullptr);
@@ -76,6 +86,8 @@ std::size_t dd_scratch(const Job<double>& job) {
   CpuDoubleDouble block(job, RowBlock{}, {nullptr, never}, arena);
   return arena.used();
 }
+
+#endif
 
 /// Independent chains of fma; 24 of them hide the latency on every machine.
 template <class T>

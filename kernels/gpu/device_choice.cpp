@@ -91,7 +91,7 @@ int preferred_gpu(std::span<const DeviceInfo> gpus) {
 }
 
 int rows_at_a_time(std::span<const DeviceInfo> gpus) {
-  constexpr int rows_of_a_multiprocessor = 512;  // 8 warps of 64 rows
+  constexpr int rows_of_a_multiprocessor = 64;  // two thread blocks of 32 rows
   int rows = 0;
   for (const DeviceInfo& gpu : gpus) rows += std::max(1, gpu.multiprocessors) * rows_of_a_multiprocessor;
   return rows;

@@ -48,15 +48,15 @@ class Gpu {
 
   /// Runs [first, first + rows.size()) of the computed rows in launches; `launch(job, slice, notes, stream)` is of `shape`.
   template <class T, class Launch>
-  void run(const Job<T>& job, std::uint64_t inputs, std::span<const int> rows, int first, const WarpShape& shape, Launch launch,
-           const DeviceNotes& notes, double* out, const StopSign& stop) {
+  void run(const Job<T>& job, std::uint64_t inputs, std::span<const int> rows, int first, const BlockShape& shape,
+           Launch launch, const DeviceNotes& notes, double* out, const StopSign& stop) {
     const CopiedJob<T, Buffer<char>> mine =
         inputs_.of(job, inputs, [&](const char* host, std::size_t bytes) { return uploaded(host, bytes); });
     rows_.reserve(rows.size());
     rows_.upload(rows.data(), rows.size(), stream_);
-    const LaunchPace pace(multiprocessors_, launches_.limit_ms, shape.work);
-    in_launches(static_cast<int>(rows.size()), shape.rows, warps_that_fit(shape), pace, stop, [&](const LaunchPart& part) {
-      if (part.range.from == 0) scratch_.reserve(static_cast<std::size_t>(part.warps) * shape.scratch_bytes);
+    const LaunchPace pace(multiprocessors_, shape.held, launches_.limit_ms, shape.work);
+    in_launches(static_cast<int>(rows.size()), shape.rows, blocks_that_fit(shape), pace, stop, [&](const LaunchPart& part) {
+      if (part.range.from == 0) scratch_.reserve(static_cast<std::size_t>(part.blocks) * shape.scratch_bytes);
       const DeviceSlice slice{rows_.get() + part.first,
                               part.rows,
                               first + part.first,
@@ -113,8 +113,8 @@ class Gpu {
     return copy;
   }
 
-  /// Warps whose scratch takes a quarter of the GPU's free memory; at least 1, for which the allocation may fail.
-  int warps_that_fit(const WarpShape& shape) const {
+  /// Blocks whose scratch takes a quarter of the GPU's free memory; at least 1, for which the allocation may fail.
+  int blocks_that_fit(const BlockShape& shape) const {
     std::size_t free = 0, all = 0;
     check(cudaMemGetInfo(&free, &all));
     const std::size_t room = std::max(scratch_.bytes(), free / 4);
@@ -203,10 +203,10 @@ class GpuEngine final : public Engine {
   }
   Matrix run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
                            const StopSign& stop) override {
-    const WarpShape shape = warp_shape_double_double(job);
-    return split(job, rows, shape, Output::golden, stop, [&](Gpu& gpu, std::span<const int> mine, int first, double* out) {
-      const auto launch_slice = [](const Job<double>& j, const DeviceSlice& slice, const DeviceNotes&, const Stream& stream) {
-        launch_double_double(j, slice, stream);
+    return split(job, rows, Output::golden, stop, [&](Gpu& gpu, std::span<const int> mine, int first, double* out) {
+      const BlockShape shape = block_shape_double_double(job);
+      const auto launch_slice = [&](const Job<double>& j, const DeviceSlice& slice, const DeviceNotes&, const Stream& stream) {
+        launch_double_double(j, shape, slice, stream);
       };
       gpu.run(job, inputs, mine, first, shape, launch_slice, {}, out, stop);
     });
@@ -297,10 +297,10 @@ class GpuEngine final : public Engine {
   template <class T>
   Matrix run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
                    RunRecorder<T>* recorder, const StopSign& stop) {
-    const WarpShape shape = warp_shape(job);
-    Matrix m = split(job, rows, shape, output, stop, [&](Gpu& gpu, std::span<const int> mine, int first, double* out) {
-      const auto launch_slice = [](const Job<T>& j, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
-        launch(j, slice, notes, stream);
+    Matrix m = split(job, rows, output, stop, [&](Gpu& gpu, std::span<const int> mine, int first, double* out) {
+      const BlockShape shape = block_shape(job);
+      const auto launch_slice = [&](const Job<T>& j, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
+        launch(j, shape, slice, notes, stream);
       };
       const DeviceNotes notes = recorder ? gpu.notes_for(*recorder) : DeviceNotes{};
       gpu.run(job, inputs, mine, first, shape, launch_slice, notes, out, stop);
@@ -323,10 +323,8 @@ class GpuEngine final : public Engine {
 
   /// part(gpu, rows, index of the first, output there) for every GPU's rows; all of them together.
   template <class T, class Part>
-  Matrix split(const Job<T>& job, const std::vector<int>& rows, const WarpShape& shape, Output output, const StopSign& stop,
-               Part part) {
-    const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d_v), width = static_cast<std::size_t>(shape.rows);
-    const std::size_t warps = (count + width - 1) / width, per_gpu = (warps + gpus_.size() - 1) / gpus_.size() * width;
+  Matrix split(const Job<T>& job, const std::vector<int>& rows, Output output, const StopSign& stop, Part part) {
+    const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d_v), per_gpu = (count - 1) / gpus_.size() + 1;
     retired_->free();
     Matrix whole{static_cast<int>(count), job.d_v, zeros<double>(count * d, stop)};
     Buffer<double> first_part;

@@ -7,44 +7,49 @@
 
 namespace attoscope {
 
-/// Warps are counted in rounds of one warp per multiprocessor, which take as long as one warp. The first launch is small, the
-/// next ones follow the measured time. A launch should stay below the limit; it can exceed it only where a single step of one
-/// round takes longer.
+/// Thread blocks are counted in rounds of one block per multiprocessor, which take as long as one block. The first launch is
+/// small, the next ones follow the measured time. A launch should stay below the limit; it can exceed it only where a single
+/// step of one round takes longer.
 class LaunchPace {
  public:
   /// About a millisecond of double on a GPU with few units for it.
   static constexpr std::int64_t usual_first_work = 1 << 17;
 
-  /// `first_work`: work of the first launch, per round times rounds.
-  LaunchPace(int multiprocessors, float limit_ms, const WorkEstimate& estimate, std::int64_t first_work = usual_first_work)
-      : multiprocessors_(std::max(1, multiprocessors)), limit_ms_(limit_ms), estimate_(estimate), work_(first_work) {}
+  /// `held`: blocks that a multiprocessor runs at a time. `first_work`: work of the first launch, per round times rounds.
+  LaunchPace(int multiprocessors, int held, float limit_ms, const WorkEstimate& estimate,
+             std::int64_t first_work = usual_first_work)
+      : multiprocessors_(std::max(1, multiprocessors)),
+        held_(std::max(1, held)),
+        limit_ms_(limit_ms),
+        estimate_(estimate),
+        work_(first_work) {}
 
   const WorkEstimate& estimate() const { return estimate_; }
-  /// Warps of the next slice of rows: as many as can finish in one launch, or as a GPU holds at a time.
-  int warps() const {
-    const std::int64_t all_the_way = work_ / estimate_.whole, some_steps = std::min(held_rounds, work_ / estimate_.step);
+  /// Blocks of the next slice of rows: as many as can finish in one launch, or as a GPU holds at a time.
+  int blocks() const {
+    const std::int64_t all_the_way = work_ / estimate_.whole,
+                       some_steps = std::min<std::int64_t>(held_, work_ / estimate_.step);
     return static_cast<int>(std::clamp<std::int64_t>(std::max(all_the_way, some_steps), 1, most_rounds)) * multiprocessors_;
   }
-  /// How much of their work that many warps do in the next launch.
-  std::int64_t distance(int warps) const { return std::max(estimate_.step, work_ / rounds(warps)); }
+  /// How much of their work that many blocks do in the next launch.
+  std::int64_t distance(int blocks) const { return std::max(estimate_.step, work_ / rounds(blocks)); }
 
-  /// Records that a launch of that many warps, each doing `distance` of its work, took `ms`. The work per launch grows at most
+  /// Records that a launch of that many blocks, each doing `distance` of its work, took `ms`. The work per launch grows at most
   /// fourfold at a time, and a launch that had little to do cannot reduce it.
-  void took(int warps, std::int64_t distance, float ms) {
-    const double done = static_cast<double>(distance) * static_cast<double>(rounds(warps));
+  void took(int blocks, std::int64_t distance, float ms) {
+    const double done = static_cast<double>(distance) * static_cast<double>(rounds(blocks));
     const auto wanted = static_cast<std::int64_t>(std::min(done * aim * limit_ms_ / std::max(ms, 1e-3f), 1e15)) + 1;
     work_ = ms > limit_ms_ ? std::min(work_, wanted) : std::clamp(wanted, work_, 4 * work_);
   }
 
  private:
-  /// Warps that a multiprocessor runs at a time (see attention_kernel).
-  static constexpr std::int64_t held_rounds = 8, most_rounds = 10000;
+  static constexpr std::int64_t most_rounds = 10000;
   /// Of the limit, since one step takes longer than another.
   static constexpr double aim = 0.5;
 
-  std::int64_t rounds(int warps) const { return (warps - 1) / multiprocessors_ + 1; }
+  std::int64_t rounds(int blocks) const { return (blocks - 1) / multiprocessors_ + 1; }
 
-  int multiprocessors_;
+  int multiprocessors_, held_;
   float limit_ms_;
   WorkEstimate estimate_;
   std::int64_t work_;  ///< distance times rounds
@@ -52,7 +57,7 @@ class LaunchPace {
 
 /// One launch: rows [first, first + rows) of those to compute, and the part of their work.
 struct LaunchPart {
-  int first = 0, rows = 0, warps = 0;
+  int first = 0, rows = 0, blocks = 0;
   WorkRange range;
 };
 /// How it ended: how much work the row that got furthest has done (see PartialWork::end), and the time it took.
@@ -67,11 +72,11 @@ template <class Launch>
 void compute_slice(LaunchPart part, LaunchPace& pace, const StopSign& stop, Launch launch) {
   int reported = 0;
   for (bool over = false; !over;) {
-    part.range = {part.range.to, part.range.to + pace.distance(part.warps)};
+    part.range = {part.range.to, part.range.to + pace.distance(part.blocks)};
     stop.check();
     const LaunchEnd end = launch(part);
     over = end.reached <= part.range.to;
-    pace.took(part.warps, std::min(end.reached, part.range.to) - part.range.from, end.ms);
+    pace.took(part.blocks, std::min(end.reached, part.range.to) - part.range.from, end.ms);
     const double share = static_cast<double>(part.range.to) / static_cast<double>(pace.estimate().whole);
     const int finished = over ? part.rows : static_cast<int>(std::min(0.99, share) * part.rows);
     stop.did(static_cast<std::size_t>(std::max(0, finished - reported)));
@@ -79,14 +84,14 @@ void compute_slice(LaunchPart part, LaunchPace& pace, const StopSign& stop, Laun
   }
 }
 
-/// launch(LaunchPart) for `rows` rows in slices of at most `most_warps` warps of `warp_rows` rows, one part of their work after
-/// the other.
+/// launch(LaunchPart) for `rows` rows in slices of at most `most_blocks` blocks of `block_rows` rows, one part of their work
+/// after the other.
 template <class Launch>
-void in_launches(int rows, int warp_rows, int most_warps, LaunchPace pace, const StopSign& stop, Launch launch) {
+void in_launches(int rows, int block_rows, int most_blocks, LaunchPace pace, const StopSign& stop, Launch launch) {
   for (int first = 0; first < rows;) {
-    const int warps = std::min({pace.warps(), most_warps, (rows - first - 1) / warp_rows + 1});
-    const int here = std::min(warps * warp_rows, rows - first);
-    compute_slice({first, here, warps, {0, 0}}, pace, stop, launch);
+    const int blocks = std::min({pace.blocks(), most_blocks, (rows - first - 1) / block_rows + 1});
+    const int here = std::min(blocks * block_rows, rows - first);
+    compute_slice({first, here, blocks, {0, 0}}, pace, stop, launch);
     first += here;
   }
 }

@@ -3,10 +3,11 @@
 
 namespace attoscope {
 
-WarpShape warp_shape(const Job<float>& job) { return simt_cuda::shape_of(job); }
+BlockShape block_shape(const Job<float>& job) { return simt_cuda::shape_of(job); }
 
-void launch(const Job<float>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
-  simt_cuda::launch_attention(job, slice, notes, stream);
+void launch(const Job<float>& job, const BlockShape& shape, const DeviceSlice& slice, const DeviceNotes& notes,
+            const Stream& stream) {
+  simt_cuda::launch_attention(job, shape, slice, notes, stream);
 }
 
 }  // namespace attoscope

@@ -13,7 +13,7 @@ struct DeviceSlice {
   int count = 0;              ///< at least 1
   int first = 0;              ///< index of rows[0] among all computed rows
   WorkRange range{};
-  char* scratch = nullptr;                ///< as many bytes as the slice's warps need, as the launch before left them
+  char* scratch = nullptr;                ///< as many bytes as the slice's blocks need, as the launch before left them
   double* out = nullptr;                  ///< row-major, of the slice
   unsigned long long* reached = nullptr;  ///< raised to the largest amount of work done by a row
 };
@@ -25,20 +25,24 @@ struct DeviceNotes {
   int row_step = 1, held = 0;
 };
 
-/// How the GPU runs a job: a warp is a thread block; its rows, bytes of scratch and amount of work.
-struct WarpShape {
+/// How the current GPU runs a job: the rows of a thread block, the memory and work that it takes.
+struct BlockShape {
   int rows = 0;
-  std::size_t scratch_bytes = 0;
-  WorkEstimate work;
+  std::size_t scratch_bytes = 0, shared_bytes = 0;
+  std::size_t tile_room = 0;  ///< of shared memory, for S of a tile of keys
+  int held = 1;               ///< blocks that a multiprocessor runs at a time
+  WorkEstimate work{};
 };
-WarpShape warp_shape(const Job<float>& job);
-WarpShape warp_shape(const Job<double>& job);
-WarpShape warp_shape_double_double(const Job<double>& job);
+BlockShape block_shape(const Job<float>& job);
+BlockShape block_shape(const Job<double>& job);
+BlockShape block_shape_double_double(const Job<double>& job);
 
-/// Launches the job, whose q, k and v lie on the GPU, for a slice. Its output is complete after the last range of work.
-void launch(const Job<float>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream);
-void launch(const Job<double>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream);
+/// Launches the job, whose arrays lie on the GPU, for a slice. Its output is complete after the last range of work.
+void launch(const Job<float>& job, const BlockShape& shape, const DeviceSlice& slice, const DeviceNotes& notes,
+            const Stream& stream);
+void launch(const Job<double>& job, const BlockShape& shape, const DeviceSlice& slice, const DeviceNotes& notes,
+            const Stream& stream);
 /// Three-pass softmax in double-double, rounded to double.
-void launch_double_double(const Job<double>& job, const DeviceSlice& slice, const Stream& stream);
+void launch_double_double(const Job<double>& job, const BlockShape& shape, const DeviceSlice& slice, const Stream& stream);
 
 }  // namespace attoscope

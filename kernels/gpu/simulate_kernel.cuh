@@ -5,34 +5,53 @@
 #define ATTOSCOPE_SIMT simt_cuda
 
 #include "kernels/gpu/simulate_cuda.h"
-#include "kernels/lanes/warp.h"
+#include "kernels/lanes/team.h"
 
 namespace attoscope {
 namespace simt_cuda {
 
-/// A thread block is a warp: even few rows are then spread over all multiprocessors, and no warp waits for another. Up to 8 of
-/// them share a multiprocessor's registers, two for each scheduler; each has 32 independent sums, enough to hide fma's latency.
+/// Thread blocks of eight warps, of which a multiprocessor runs two at a time: 128 registers for each thread.
+inline constexpr int blocks_at_a_time = 2;
+
 template <class T>
-__global__ void __launch_bounds__(warp_lanes, 8)
-    attention_kernel(const __grid_constant__ Job<T> job, RowSlice slice, LaunchObserver<T> notes, char* scratch,
-                     std::size_t warp_bytes, double* out, unsigned long long* reached) {
-  const int warp = static_cast<int>(blockIdx.x);
+__global__ void __launch_bounds__(team_threads, blocks_at_a_time)
+    attention_kernel(const __grid_constant__ Job<T> job, const RowSlice slice, const LaunchObserver<T> notes, char* scratch,
+                     std::size_t scratch_bytes, std::size_t tile_room, double* out, unsigned long long* reached) {
+  const int team = static_cast<int>(blockIdx.x);
   const LaneGroup group;
-  const std::int64_t end = attention_lane(job, slice, warp, group.lane(), group, notes, scratch + warp * warp_bytes, out);
-  if (group.lane() == 0) atomicMax(reached, static_cast<unsigned long long>(end));
+  const TeamMemory memory{scratch + team * scratch_bytes, tile_room};
+  const std::int64_t end = attention_thread(job, slice, team, group, notes, memory, out);
+  if (group.thread() == 0) atomicMax(reached, static_cast<unsigned long long>(end));
+}
+
+/// Shared memory that a block may have on the current GPU.
+inline std::size_t most_shared_bytes() {
+  int device = 0, bytes = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return static_cast<std::size_t>(bytes);
 }
 
 template <class T>
-WarpShape shape_of(const Job<T>& job) {
-  return {warp_lanes * Lanes<T>::rows, attention_warp_bytes(job), work_of(job)};
+BlockShape shape_of(const Job<T>& job) {
+  BlockShape shape{.rows = team_rows, .tile_room = most_shared_bytes() - staged_bytes};
+  const TeamNeeds needs = attention_needs<LaunchObserver<T>>(job, team_warps, shape.tile_room);
+  shape.scratch_bytes = needs.scratch_bytes;
+  shape.shared_bytes = needs.shared_bytes;
+  shape.work = needs.work;
+  check(cudaFuncSetAttribute(attention_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shape.shared_bytes)));
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&shape.held, attention_kernel<T>, team_threads, shape.shared_bytes));
+  return shape;
 }
 
 template <class T>
-void launch_attention(const Job<T>& job, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
-  const WarpShape shape = shape_of(job);
+void launch_attention(const Job<T>& job, const BlockShape& shape, const DeviceSlice& slice, const DeviceNotes& notes,
+                      const Stream& stream) {
   const LaunchObserver<T> noted{notes.moved, notes.m, notes.row_step, notes.held, job.exp2.score_unit, slice.range};
-  attention_kernel<T><<<warps_of(slice.count, Lanes<T>::rows), warp_lanes, 0, stream.get()>>>(
-      job, RowSlice{slice.rows, slice.count, slice.first}, noted, slice.scratch, shape.scratch_bytes, slice.out, slice.reached);
+  attention_kernel<T><<<static_cast<unsigned>(teams_of(slice.count)), team_threads, shape.shared_bytes, stream.get()>>>(
+      job, RowSlice{slice.rows, slice.count, slice.first}, noted, slice.scratch, shape.scratch_bytes, shape.tile_room,
+      slice.out, slice.reached);
   check(cudaGetLastError());
 }
 

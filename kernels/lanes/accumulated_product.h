@@ -12,8 +12,9 @@ namespace ATTOSCOPE_ISA {
 
 /// A product, and how its terms are added. Where `p.first` is given, a lane has terms first <= k < end only, and B is 0
 /// elsewhere.
+template <class P>
 struct BlockProduct {
-  const Product<float>& p;
+  const P& p;
   const BlockSum& sum;
   int lead = 0;                                          ///< terms of the first block that come before the first one here
   LaneArray<const float> changes{};                      ///< per row: 0 where C stays as it is, else 1; null: no row stays
@@ -45,24 +46,26 @@ ATTOSCOPE_HOST_DEVICE_INLINE typename Lane<X>::Int aligned_exponent(X x, int lea
 
 #ifdef ATTOSCOPE_SIMT
 
-/// The rows of C that are summed together: fewer than in other products, since each sum needs more registers.
-inline constexpr int sum_rows = 8;
+/// The rows of C that are summed together.
+inline constexpr int sum_rows = column_group;
 
 /// Exponents of a row of the block, and of one of its vectors.
 using Exponents = std::int32_t;
 inline constexpr int exponent_vectors = vectors;
 ATTOSCOPE_HOST_DEVICE_INLINE Int exponents_of(const Exponents* x, int r) { return x[r]; }
 
-/// sum_rows rows of A as the warp has staged them.
+/// The warp's sum_rows rows of A in a slab.
+template <class P>
 struct Left {
-  const float* stage;
+  OwnSlab<P> slab;
   int least;
-  ATTOSCOPE_HOST_DEVICE_INLINE float value(int i, int k) const { return stage[k * staged_row<float> + i]; }
+  ATTOSCOPE_HOST_DEVICE_INLINE float value(int i, int k) const { return slab.value(i, k); }
   ATTOSCOPE_HOST_DEVICE_INLINE std::int32_t exponent(int i, int k) const { return aligned_exponent(value(i, k), least) + bias; }
 };
 /// B from the block's first element on.
+template <class P>
 struct Right {
-  LaneArray<const float> b;
+  decltype(P::b) b;
   int least;
   ATTOSCOPE_HOST_DEVICE_INLINE V value(int k, int r) const { return b[k * vectors + r]; }
   ATTOSCOPE_HOST_DEVICE_INLINE Exponents exponents(int k, int r) const { return aligned_exponent(value(k, r), least); }
@@ -104,8 +107,10 @@ struct Sums {
 };
 
 /// The element of C in row m and in a lane of the r-th vector, number by number: the terms k0 <= k < k1 on top of c.
-ATTOSCOPE_HOST_DEVICE_NOINLINE inline float slow_sum(const BlockProduct& x, int m, int r, int lane, int k0, int k1, float c) {
-  const Product<float>& p = x.p;
+template <class P>
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline float slow_sum(const BlockProduct<P>& x, int m, int r, int lane, int k0, int k1,
+                                                     float c) {
+  const P& p = x.p;
   if (p.first) {
     const int first = static_cast<int>(lane_of(as_vectors(p.first)[r], lane)),
               end = static_cast<int>(lane_of(as_vectors(p.end)[r], lane));
@@ -121,7 +126,7 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE inline float slow_sum(const BlockProduct& x, int 
 }
 
 /// One block, for one product's sums: `left` and `right` begin with the block's first term.
-template <int M>
+template <int M, class Left, class Right>
 class Block {
  public:
   ATTOSCOPE_HOST_DEVICE_INLINE Block(const BlockSum& sum, const Left& left, const Right& right, int count)
@@ -262,20 +267,21 @@ class Block {
 };
 
 /// Rows m0 .. m0 + M - 1 of C, with their sums in registers.
-template <int M>
+template <int M, class P>
 class RowSums {
  public:
-  ATTOSCOPE_HOST_DEVICE_INLINE RowSums(const BlockProduct& x, int m0) : x_(x), m0_(m0) {
+  ATTOSCOPE_HOST_DEVICE_INLINE RowSums(const BlockProduct<P>& x, int m0) : x_(x), m0_(m0) {
     const auto c = as_vectors(x.p.c) + static_cast<std::ptrdiff_t>(m0) * vectors;
     for (int i = 0; i < M; ++i)
       for (int r = 0; r < vectors; ++r) sums_.c[i][r] = x.p.resume && m0 + i < x.p.m ? entering(c[i * vectors + r]) : V{};
   }
 
   /// The block of the terms k0 <= k < k1.
+  template <class Left, class Right>
   ATTOSCOPE_HOST_DEVICE_INLINE void add(const Left& left, const Right& right, int k0, int k1) {
     Int wild{};
     const Sums<M> before = sums_;
-    Block<M>(x_.sum, left, right, k1 - k0).next(before, sums_, wild);
+    Block<M, Left, Right>(x_.sum, left, right, k1 - k0).next(before, sums_, wild);
     if (!any(wild)) return;
     for (int lane = 0; lane < L::width; ++lane)
       if (lane_of(wild, lane) != 0) add_slowly(before, lane, k0, k1);
@@ -309,57 +315,65 @@ class RowSums {
           set_lane(sums_.c[i][r], lane, slow_sum(x_, m0_ + i, r, lane, k0, k1, lane_of(before.c[i][r], lane)));
   }
 
-  const BlockProduct& x_;
+  const BlockProduct<P>& x_;
   int m0_;
   Sums<M> sums_;
 };
 
-/// block(k0, k1) for the terms of one block after the other. Sums in fp64 have one block.
-template <class Each>
-ATTOSCOPE_HOST_DEVICE_INLINE void each_block(const BlockProduct& x, Each block) {
-  const int length = x.sum.accumulator == Accumulator::f64 ? x.p.depth : x.sum.block;
+/// Where the block that begins with term k ends. Sums in fp64 have one block.
+template <class P>
+ATTOSCOPE_HOST_DEVICE_INLINE int end_of_block(const BlockProduct<P>& x, int k) {
+  const bool whole = x.sum.accumulator == Accumulator::f64;
+  const int end = whole ? x.p.depth : k + x.sum.block - (k == 0 ? x.lead : 0);
+  return end < x.p.depth ? end : x.p.depth;
+}
+/// block(k0, k1) for the terms of one block after the other.
+template <class P, class Each>
+ATTOSCOPE_HOST_DEVICE_INLINE void each_block(const BlockProduct<P>& x, Each block) {
   for (int k0 = 0, k1 = 0; k0 < x.p.depth; k0 = k1) {
-    k1 = k0 + length - (k0 == 0 && x.sum.accumulator != Accumulator::f64 ? x.lead : 0);
-    k1 = k1 < x.p.depth ? k1 : x.p.depth;
+    k1 = end_of_block(x, k0);
     block(k0, k1);
   }
 }
 
-/// Rows of C by `slow_sum` alone.
-ATTOSCOPE_HOST_DEVICE_NOINLINE inline void slow_rows(const BlockProduct& x) {
-  for (int m = 0; m < x.p.m; ++m) {
-    RowSums<1> sums(x, m);
-    each_block(x, [&](int k0, int k1) { sums.add_slowly(k0, k1); });
-    sums.store();
-  }
+/// Rows of C by `slow_sum` alone; the warps of a team share them.
+template <class P>
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline void slow_rows(const BlockProduct<P>& x) {
+  x.p.group.sync();  // B is complete
+  x.p.group.each_own(x.p.m, [&](int m, int end) {
+    for (; m < end; ++m) {
+      RowSums<1, P> sums(x, m);
+      each_block(x, [&](int k0, int k1) { sums.add_slowly(k0, k1); });
+      sums.store();
+    }
+  });
 }
 
 #ifdef ATTOSCOPE_SIMT
 
-/// All lanes of the warp stage the same blocks.
-ATTOSCOPE_HOST_DEVICE_NOINLINE inline void fast_rows(const BlockProduct& x) {
-  const Product<float>& p = x.p;
-  float* const stage = static_cast<float*>(p.group.stage());
-  for (int m0 = 0; m0 < p.m; m0 += column_group) {
-    RowSums<sum_rows> first(x, m0), second(x, m0 + sum_rows);
-    each_block(x, [&](int k0, int k1) {
-      stage_operand(p, m0, k0, k1 - k0, stage);
-      const Right right{p.b + std::ptrdiff_t{k0} * vectors, x.sum.least_b};
-      first.add(Left{stage, x.sum.least_a}, right, k0, k1);
-      second.add(Left{stage + sum_rows, x.sum.least_a}, right, k0, k1);
+/// Every block is a slab.
+template <class P>
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline void fast_rows(const BlockProduct<P>& x) {
+  const P& p = x.p;
+  if (x.sum.block > slab_depth<float>) return slow_rows(x);
+  for (int m0 = 0; m0 < p.m; m0 += column_group * p.group.warps()) {
+    RowSums<sum_rows, P> sums(x, m0 + column_group * p.group.warp());
+    const auto edge = [&x](int k) { return end_of_block(x, k); };
+    each_slab(p, m0, edge, [&](const OwnSlab<P>& slab) {
+      const Right<P> right{p.b + std::ptrdiff_t{slab.k0} * vectors, x.sum.least_b};
+      sums.add(Left<P>{slab, x.sum.least_a}, right, slab.k0, slab.k0 + slab.depth);
     });
-    first.store();
-    second.store();
+    sums.store();
   }
 }
 
 #else
 
-template <int M>
-inline void row_group(const BlockProduct& x, int m0) {
-  const Product<float>& p = x.p;
+template <int M, class P>
+inline void row_group(const BlockProduct<P>& x, int m0) {
+  const P& p = x.p;
   const auto* const exponents_b = reinterpret_cast<const Exponents*>(x.exponents_b);
-  RowSums<M> sums(x, m0);
+  RowSums<M, P> sums(x, m0);
   each_block(x, [&](int k0, int k1) {
     const std::ptrdiff_t at = m0 * p.m_stride + k0 * p.k_stride, k = k0;
     sums.add(Left{p.a + at, x.exponents_a + at, p.m_stride, p.k_stride},
@@ -368,8 +382,9 @@ inline void row_group(const BlockProduct& x, int m0) {
   sums.store();
 }
 
-inline void find_exponents(const BlockProduct& x) {
-  const Product<float>& p = x.p;
+template <class P>
+inline void find_exponents(const BlockProduct<P>& x) {
+  const P& p = x.p;
   for (int i = 0; i < p.m * p.depth; ++i)  // A's elements lie side by side
     x.exponents_a[i] = static_cast<std::int16_t>(aligned_exponent(p.a[i], x.sum.least_a) + bias);
   for (int i = 0; i < p.depth * vectors; ++i) {
@@ -378,8 +393,9 @@ inline void find_exponents(const BlockProduct& x) {
   }
 }
 
-inline void fast_rows(const BlockProduct& x) {
-  const Product<float>& p = x.p;
+template <class P>
+inline void fast_rows(const BlockProduct<P>& x) {
+  const P& p = x.p;
   find_exponents(x);
   int m = 0;
   for (; m + sum_rows <= p.m; m += sum_rows) row_group<sum_rows>(x, m);
@@ -391,7 +407,8 @@ inline void fast_rows(const BlockProduct& x) {
 }  // namespace blocks
 
 /// C = A * B (+ C where p.resume), every element's terms added block by block.
-ATTOSCOPE_HOST_DEVICE inline void accumulated_product(const BlockProduct& x) {
+template <class P>
+ATTOSCOPE_HOST_DEVICE inline void accumulated_product(const BlockProduct<P>& x) {
   x.sum.accumulator != Accumulator::f64&& x.sum.exact_in_float ? blocks::fast_rows(x) : blocks::slow_rows(x);
 }
 

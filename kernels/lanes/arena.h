@@ -17,6 +17,19 @@ class Arena {
     used_ += (count * sizeof(T) + 63) / 64 * 64;
     return array;
   }
+  /// A GPU's threads tell these apart (see simt_lanes.h).
+  template <class T>
+  T* take_own(std::size_t count) {
+    return take<T>(count);
+  }
+  template <class T>
+  T* take_tile(std::size_t count) {
+    return take<T>(count);
+  }
+  template <class T>
+  bool has_room_for(std::size_t) const {
+    return true;
+  }
   std::size_t used() const { return used_; }
 
  private:

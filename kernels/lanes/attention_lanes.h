@@ -22,10 +22,13 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const RounderPlan<T>& rescaled = job[Step::rescaled];
     rescale_by_1_is_free_ = !rescaled.rounds() || (job.flush <= 1 && rescaled.kind != RounderKind::stochastic &&
                                                    same(rescaled, job[Step::l]) && same(rescaled, job[Step::O]));
-    run_state_ = arena.template take<T>(static_cast<std::size_t>(runs_) * 3 * R);
-    runs_of_ = arena.template take<T>(R);
+    run_state_ = arena.template take_own<T>(static_cast<std::size_t>(runs_) * 3 * R);
+    runs_of_ = arena.template take_own<T>(R);
     run_o_ = arena.template take<T>(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(job.d_v) * R);
   }
+
+  /// Whether there is room for S of a whole tile.
+  ATTOSCOPE_HOST_DEVICE bool holds_tile() const { return this->held_.has_room; }
 
   /// Writes the block's rows of the output, row-major, once all work is done. Returns how much is done (see PartialWork::end).
   ATTOSCOPE_HOST_DEVICE std::int64_t run(double* out) {
@@ -79,14 +82,11 @@ class AttentionBlock : private TileSteps<T, Observer> {
 
   ATTOSCOPE_HOST_DEVICE void flash2_tile() {
     advance_max();
-    this->softmax_tile(state_.m, true, sums_P());
+    step(2 * job_.d_v, [&] { rescale_O(); });
+    const Array sums = job_.flush == 0 ? state_.O : job_.flush == 1 ? scratch_.PV : state_.pending;
+    this->sweep_keys(state_.m, {.sums = true, .sums_P = sums_P(), .rounds_P = true, .multiplies = true}, sums, job_.flush != 1);
     step(2 * job_.d_v, [&] {
       update_l();
-      rescale_O();
-    });
-    const Array sums = job_.flush == 0 ? state_.O : job_.flush == 1 ? scratch_.PV : state_.pending;
-    this->weighted_values(sums, job_.flush != 1);
-    step(2 * job_.d_v, [&] {
       update_O();
       report_tile();
     });
@@ -112,8 +112,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       }
       this->rescale_factors();
     });
-    this->softmax_tile(scratch_.m_tile, true, sums_P());
-    this->weighted_values(scratch_.PV, false);
+    this->sweep_keys(scratch_.m_tile, {.sums = true, .sums_P = sums_P(), .rounds_P = true, .multiplies = true}, scratch_.PV);
     step(8 * job_.d_v, [&] {
       round_columns(scratch_.PV, Step::PV, tile_.index);
       merge_tile();
@@ -125,13 +124,12 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void three_pass() {
     this->enter(0, 0, rows_.any.first, rows_.any.end);
     advance_max();
-    this->softmax_tile(state_.m, false, false);
+    this->sweep_keys(state_.m, {.sums = true});
     step(16, [&] {
       fill_rows(state_.l, Step::l, [&](int r) { return vec(tile_sum())[r]; });
       add_sink();
     });
-    this->normalise();
-    this->weighted_values(state_.O, false);
+    this->sweep_keys(state_.m, {.normalises = true, .multiplies = true}, state_.O);
     step(2 * job_.d_v, [&] {
       round_normalised_O();
       this->report();
@@ -142,7 +140,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void two_pass() {
     each_tile(0, tiles(), [&] {
       advance_max();
-      this->softmax_tile(state_.m, false, false);
+      this->sweep_keys(state_.m, {.sums = true});
       step(16, [&] {
         update_l();
         this->keep(this->kept_.P);
@@ -150,12 +148,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       });
     });
     step(16, [&] { add_sink(); });
-    each_tile(0, tiles(), [&] {
-      this->scores();
-      this->each_piece(this->costs_.weight(), [&] { this->exponentials(state_.m); });
-      this->normalise();
-      this->weighted_values(state_.O, true);
-    });
+    each_tile(0, tiles(), [&] { this->sweep_keys(state_.m, {.normalises = true, .multiplies = true}, state_.O, true); });
     this->enter(0, 0, rows_.any.first, rows_.any.end);
     step(2 * job_.d_v, [&] { round_normalised_O(); });
   }
@@ -185,8 +178,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
       const Array l_before = tile_sum();  // no tile needs it any more
       for (int r = 0; r < vectors; ++r) vec(l_before)[r] = vec(state_.l)[r];
       add_sink();
-      for (int i = 0; normalised && i < job_.d_v * vectors; ++i)
-        vec(state_.O)[i] = vec(state_.O)[i] * vec(l_before)[i % vectors] / vec(state_.l)[i % vectors];
+      if (normalised)
+        each_column([&](int i, int r) { vec(state_.O)[i] = vec(state_.O)[i] * vec(l_before)[r] / vec(state_.l)[r]; });
     });
   }
 
@@ -205,8 +198,10 @@ class AttentionBlock : private TileSteps<T, Observer> {
     }
     for (int lane = 0; lane < block_.count; ++lane) {
       const bool sees_no_key = job_.keys_of(block_.rows[lane]).empty();
-      for (int c = 0; c < job_.d_v; ++c)
-        out[static_cast<std::ptrdiff_t>(lane) * job_.d_v + c] = sees_no_key ? 0 : static_cast<double>(state_.O[c * R + lane]);
+      double* const row = out + static_cast<std::ptrdiff_t>(lane) * job_.d_v;
+      this->group_.each_own(job_.d_v, [&](int c, int end) {
+        for (; c < end; ++c) row[c] = sees_no_key ? 0 : static_cast<double>(state_.O[c * R + lane]);
+      });
     }
     if constexpr (requires(const Observer& w, const T* x) { w.state(block_, x, x); }) report_state();
   }
@@ -219,7 +214,16 @@ class AttentionBlock : private TileSteps<T, Observer> {
       vec(state_.m)[r] = vec(runs_of_)[r] > one ? vec(state_.m)[r] : lone;
       vec(state_.l)[r] = vec(runs_of_)[r] > one ? vec(state_.l)[r] : one;
     }
-    this->observer_.state(block_, first_of(state_.m), first_of(state_.l));
+    if (this->group_.leads()) this->observer_.state(block_, first_of(state_.m), first_of(state_.l));
+  }
+
+  /// f(i, r) for the vectors of the warp's columns of O: vector r of a column.
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE void each_column(F f) const {
+    this->group_.each_own(job_.d_v, [&](int c, int end) {
+      for (; c < end; ++c)
+        for (int r = 0; r < vectors; ++r) f(c * vectors + r, r);
+    });
   }
 
   // --- parts of the algorithms ----------------------------------------------------------------------------------------
@@ -280,10 +284,10 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void flush(int key) {
     add_to_O(state_.pending, key);
     const V one = splat<V>(1);
-    for (int i = 0; i < job_.d_v * vectors; ++i) {
+    each_column([&](int i, int r) {
       V& sum = vec(state_.pending)[i];
-      sum = active(i % vectors) == one ? V{} : sum;
-    }
+      sum = active(r) == one ? V{} : sum;
+    });
   }
   /// The flush after the last tile, in all rows.
   ATTOSCOPE_HOST_DEVICE void flush_rest() {
@@ -295,7 +299,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void report_tile() {
     if (job_.flush <= 1 || !this->observer_.wanted()) return this->report();
     const Array O = state_.O;
-    for (int i = 0; i < job_.d_v * R; ++i) scratch_.PV[i] = state_.pending[i];
+    this->each_own_column([&](int i) { scratch_.PV[i] = state_.pending[i]; });
     round_columns(scratch_.PV, Step::PV, -1);
     fill_columns(scratch_.PV, Step::O, [o = vec(O), pv = vec(scratch_.PV)](int i, int) { return o[i] + pv[i]; }, -1);
     state_.O = scratch_.PV;
@@ -314,13 +318,11 @@ class AttentionBlock : private TileSteps<T, Observer> {
         old_share[r] = rounder(vec(scratch_.alpha)[r] * vec(state_.l)[r], Where{r, tile_.index, -1});
         vec(sum)[r] = rounder(vec(beta)[r] * vec(sum)[r], Where{r, tile_.index, -2});
       }
-      for (int c = 0; c < job_.d_v; ++c)
-        for (int r = 0; r < vectors; ++r) {
-          V& pv = vec(scratch_.PV)[c * vectors + r];
-          V& o = vec(state_.O)[c * vectors + r];
-          pv = rounder(vec(beta)[r] * pv, Where{r, c, -1 - tile_.index});
-          o = active(r) == one ? rounder(old_share[r] * o, Where{r, c, tile_.index}) : o;
-        }
+      each_column([&](int i, int r) {
+        V &pv = vec(scratch_.PV)[i], &o = vec(state_.O)[i];
+        pv = rounder(vec(beta)[r] * pv, Where{r, i / vectors, -1 - tile_.index});
+        o = active(r) == one ? rounder(old_share[r] * o, Where{r, i / vectors, tile_.index}) : o;
+      });
     });
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r)
@@ -370,7 +372,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       run_l(run)[i] = state_.l[i];
       run_started(run)[i] = state_.started[i];
     }
-    for (int i = 0; i < job_.d_v * R; ++i) run_o(run)[i] = state_.O[i];
+    this->each_own_column([&](int i) { run_o(run)[i] = state_.O[i]; });
   }
 
   /// The runs' common state. A row with keys in one run only has that run's state; with several, m is the largest
@@ -393,21 +395,22 @@ class AttentionBlock : private TileSteps<T, Observer> {
       vec(state_.l)[r] = V{};
       vec(runs_of_)[r] = count;
     }
-    for (int i = 0; i < job_.d_v * vectors; ++i) vec(state_.O)[i] = V{};
+    each_column([&](int i, int) { vec(state_.O)[i] = V{}; });
   }
 
   /// Restores the run's state in the rows that have no other run.
   ATTOSCOPE_HOST_DEVICE void restore_single(int run) {
     const V one = splat<V>(1);
+    V single[vectors];
     for (int r = 0; r < vectors; ++r) {
-      const V single = vec(run_started(run))[r] == one ? vec(runs_of_)[r] : V{};
-      vec(state_.m)[r] = single == one ? vec(run_m(run))[r] : vec(state_.m)[r];
-      vec(state_.l)[r] = single == one ? vec(run_l(run))[r] : vec(state_.l)[r];
-      for (int c = 0; c < job_.d_v; ++c) {
-        V& o = vec(state_.O)[c * vectors + r];
-        o = single == one ? vec(run_o(run))[c * vectors + r] : o;
-      }
+      single[r] = vec(run_started(run))[r] == one ? vec(runs_of_)[r] : V{};
+      vec(state_.m)[r] = single[r] == one ? vec(run_m(run))[r] : vec(state_.m)[r];
+      vec(state_.l)[r] = single[r] == one ? vec(run_l(run))[r] : vec(state_.l)[r];
     }
+    each_column([&](int i, int r) {
+      V& o = vec(state_.O)[i];
+      o = single[r] == one ? vec(run_o(run))[i] : o;
+    });
   }
 
   /// The log-sum-exp of a run; -infinity without keys.
@@ -425,10 +428,9 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const auto o = vec(run_o(run)), l = vec(run_l(run)), started = vec(run_started(run));
     const V one = splat<V>(1);
     with(Step::rescaled, [&](auto rounder) {
-      for (int c = 0; c < job_.d_v; ++c)
-        for (int r = 0; r < vectors; ++r)
-          vec(scratch_.PV)[c * vectors + r] =
-              rounder(vec(scratch_.alpha)[r] * (o[c * vectors + r] / l[r]), Where{r, c, -2 - run});
+      each_column([&](int i, int r) {
+        vec(scratch_.PV)[i] = rounder(vec(scratch_.alpha)[r] * (o[i] / l[r]), Where{r, i / vectors, -2 - run});
+      });
     });
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) {
@@ -437,12 +439,11 @@ class AttentionBlock : private TileSteps<T, Observer> {
       }
     });
     with(Step::O, [&](auto rounder) {
-      for (int c = 0; c < job_.d_v; ++c)
-        for (int r = 0; r < vectors; ++r) {
-          V& sum = vec(state_.O)[c * vectors + r];
-          const V next = rounder(sum + vec(scratch_.PV)[c * vectors + r], Where{r, c, -2 - run});
-          sum = started[r] == one ? next : sum;
-        }
+      each_column([&](int i, int r) {
+        V& sum = vec(state_.O)[i];
+        const V next = rounder(sum + vec(scratch_.PV)[i], Where{r, i / vectors, -2 - run});
+        sum = started[r] == one ? next : sum;
+      });
     });
   }
 

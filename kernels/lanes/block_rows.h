@@ -4,6 +4,7 @@
 
 #include "kernels/lanes/arena.h"
 #include "kernels/lanes/job.h"
+#include "kernels/lanes/sum_order.h"
 #include "kernels/lanes/work_cursor.h"
 
 namespace attoscope {
@@ -15,6 +16,9 @@ ATTOSCOPE_HOST_DEVICE inline int tile_keys(const Job<T>& job) {
   return job.method.algorithm == Algorithm::three_pass ? job.n : job.method.block_k;
 }
 
+/// Ranges into which a team's warps divide the keys of a piece.
+inline constexpr int key_ranges = has_teams ? key_chunk / column_group : 1;
+
 /// The observer (CpuObserver, LaunchObserver or HeadObserver) gets the state after every tile, can stop the block, and says
 /// which part of the work to do.
 template <class T, class Observer>
@@ -23,6 +27,7 @@ class BlockRows {
   using L = Lanes<T>;
   using V = typename L::V;
   using Array = LaneArray<T>;
+  using Tiles = TileArray<T>;
   using Cursor = WorkCursor<Observer>;
   static constexpr int R = L::rows, vectors = L::vectors;
   static constexpr T infinity = std::numeric_limits<T>::infinity();
@@ -33,14 +38,15 @@ class BlockRows {
     const std::size_t d_v = static_cast<std::size_t>(job.d_v) * R, keys = static_cast<std::size_t>(tile_keys(job));
     rows_.q = arena.template take<T>(static_cast<std::size_t>(job.d) * R);
     for (Array* matrix : {&state_.O, &scratch_.PV}) *matrix = arena.template take<T>(d_v);
-    scratch_.S = arena.template take<T>(keys * R);
+    scratch_.shared = arena.template take_tile<T>(key_ranges * R);
+    held_.has_room = keys <= key_chunk || arena.template has_room_for<T>(keys * R);
+    scratch_.S = arena.template take_tile<T>((held_.has_room ? keys : key_chunk) * R);
     for (Array* row : {&state_.m, &scratch_.m_old, &scratch_.m_tile, &state_.l, &state_.l_lost, &scratch_.alpha,
                        &scratch_.max_then_sum, &scratch_.sum_lost, &rows_.number, &rows_.first, &rows_.end, &scratch_.from,
                        &scratch_.to, &state_.started, &tile_.active})
-      *row = arena.template take<T>(R);
-    if (Cursor::is_partial && job.method.order != SumOrder::sequential)
-      scratch_.parts = arena.template take<T>(static_cast<std::size_t>(max_sum_lanes) * R);
-    if (job.scales.q != nullptr) rows_.factor = arena.template take<T>(R);
+      *row = arena.template take_own<T>(R);
+    if (job.method.order != SumOrder::sequential) take_partial_sums(arena);
+    if (job.scales.q != nullptr) rows_.factor = arena.template take_own<T>(R);
     if (job.flush > 1) state_.pending = arena.template take<T>(d_v);
     if (!Cursor::is_partial && lane_stride == 1 &&
         (is_tensor_core(job.qk_sum.accumulator) || is_tensor_core(job.pv_sum.accumulator))) {
@@ -51,20 +57,33 @@ class BlockRows {
     }
     kept_.lane = observer_.kept_lane(block_);
     if constexpr (Observer::keeps)
-      for (Array* kept : {&kept_.S, &kept_.e, &kept_.P}) *kept = arena.template take<T>(keys);
+      for (Array* kept : {&kept_.S, &kept_.e, &kept_.P}) *kept = arena.template take_own<T>(keys);
+  }
+
+  /// For sums in an order other than sequential, which pieces of keys interrupt: of each row, and on a GPU of each column of O.
+  ATTOSCOPE_HOST_DEVICE void take_partial_sums(LaneArena& arena) {
+    const std::size_t all = static_cast<std::size_t>(parts_of_a_sum()) * R;
+    scratch_.parts = arena.template take_own<T>(all);
+    if (has_teams) scratch_.column_parts = arena.template take<T>(all * static_cast<std::size_t>(job_.d_v));
+  }
+  ATTOSCOPE_HOST_DEVICE int parts_of_a_sum() const {
+    return partial_sums(job_.method.order, job_.method.sum_lanes, tile_keys(job_));
   }
 
   // --- the rows -------------------------------------------------------------------------------------------------------
 
   /// Q transposed into lanes, and the keys each row sees. Lanes without a row repeat the last one. Every launch repeats this,
-  /// except for Q, which stays in scratch.
+  /// except for Q, which stays in scratch. Every warp of a team does what is done once for a row.
   ATTOSCOPE_HOST_DEVICE void load_rows() {
     rows_.any.first = rows_.all.end = job_.n;
     rows_.any.end = rows_.all.first = 0;
     for (int lane = 0; lane < R; ++lane) {
       const int row = block_.row_of(lane);
       const T* q = job_.q + static_cast<std::ptrdiff_t>(row) * job_.d;
-      for (int c = 0; cursor_.is_new() && c < job_.d; ++c) rows_.q[c * R + lane] = q[c];
+      if (cursor_.is_new())
+        group_.each_own(job_.d, [&](int c, int end) {
+          for (; c < end; ++c) rows_.q[c * R + lane] = q[c];
+        });
       if (job_.scales.q != nullptr) rows_.factor[lane] = job_.scales.q[row];
       Keys keys = job_.keys_of(row);
       if (keys.empty()) keys = {-1, -1};  // in no tile
@@ -90,8 +109,15 @@ class BlockRows {
       state_.l[lane] = state_.l_lost[lane] = state_.started[lane] = 0;
     }
     state_.restarts = true;
-    for (int i = 0; i < job_.d_v * R; ++i) state_.O[i] = 0;
-    for (int i = 0; job_.flush > 1 && i < job_.d_v * R; ++i) state_.pending[i] = 0;
+    each_own_column([&](int i) { state_.O[i] = 0; });
+    if (job_.flush > 1) each_own_column([&](int i) { state_.pending[i] = 0; });
+  }
+  /// f(i) for the numbers of the warp's columns of O.
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE void each_own_column(F f) const {
+    group_.each_own(job_.d_v, [&](int first, int end) {
+      for (int i = first * R; i < end * R; ++i) f(i);
+    });
   }
 
   /// Keys [j0, j1) of tile `tile` that some row of the block sees.
@@ -106,6 +132,7 @@ class BlockRows {
     tile_.first_key = tile_first;
     tile_.j0 = j0;
     tile_.j1 = j1;
+    held_.S = held_.e = false;
     const V low = splat<V>(static_cast<T>(j0)), high = splat<V>(static_cast<T>(j1)), one = splat<V>(1), zero{};
     tile_.any_idle = false;
     for (int r = 0; r < vectors; ++r) {
@@ -123,31 +150,38 @@ class BlockRows {
     if (cursor_.due(cost)) work();
   }
 
-  /// Calls work() for one piece of the tile's keys after the other, so that its S stays in the first-level cache between the
-  /// steps; inside work(), the tile is that piece. `cost` is the cost of one key.
+  /// Calls work() for one piece of the tile's keys after the other, so that its S stays in the first-level cache, or in a GPU's
+  /// shared memory, between the steps; inside work(), the tile is that piece. Pieces end where whole chunks of the tile do.
+  /// `cost` is the cost of one key. Returns whether this launch did all pieces.
   template <class Work>
-  ATTOSCOPE_HOST_DEVICE void each_piece(std::int64_t cost, Work work) {
-    const Array s = scratch_.S;
-    const int j0 = tile_.j0, j1 = tile_.j1;
-    const Steps due = cursor_.due_of((j1 - j0 + key_chunk - 1) / key_chunk, cost * key_chunk);
+  ATTOSCOPE_HOST_DEVICE bool each_piece(std::int64_t cost, Work work) {
+    const Tiles s = scratch_.S;
+    const int j0 = tile_.j0, j1 = tile_.j1, begin = j0 - (j0 - tile_.first_key) % key_chunk,
+              count = j0 < j1 ? (j1 - begin - 1) / key_chunk + 1 : 0;
+    const Steps due = cursor_.due_of(count, cost * key_chunk);
     for (int i = due.first; i < due.end; ++i) {
       observer_.check();
-      tile_.piece = i * key_chunk;
-      tile_.j0 = j0 + tile_.piece;
-      tile_.j1 = j1 - tile_.j0 > key_chunk ? tile_.j0 + key_chunk : j1;
-      scratch_.S = s + static_cast<std::ptrdiff_t>(tile_.piece) * R;
+      const int first = begin + i * key_chunk;
+      tile_.j0 = first > j0 ? first : j0;
+      tile_.j1 = j1 - first > key_chunk ? first + key_chunk : j1;
+      tile_.piece = tile_.j0 - j0;
+      if (held_.has_room) scratch_.S = s + static_cast<std::ptrdiff_t>(tile_.piece) * R;
       work();
     }
     scratch_.S = s;
     tile_.j0 = j0;
     tile_.j1 = j1;
     tile_.piece = 0;
+    return due.first == 0 && due.end == count;
   }
 
   /// Whether every row of the block sees all keys j0 .. j1-1.
   ATTOSCOPE_HOST_DEVICE bool all_visible(int j0, int j1) const { return rows_.all.first <= j0 && j1 <= rows_.all.end; }
 
-  ATTOSCOPE_HOST_DEVICE static auto vec(Array x) { return as_vectors(x); }
+  template <class A>
+  ATTOSCOPE_HOST_DEVICE static auto vec(A x) {
+    return as_vectors(x);
+  }
   ATTOSCOPE_HOST_DEVICE RandomBits<T> random() const { return {job_.seed, rows_.number}; }
   ATTOSCOPE_HOST_DEVICE V active(int r) const { return vec(tile_.active)[r]; }
 
@@ -169,8 +203,10 @@ class BlockRows {
   ATTOSCOPE_HOST_DEVICE void fill_keys(Step step, F f) {
     const auto s = vec(scratch_.S);
     with(step, [&](auto rounder) {
-      for (int j = 0; j < keys(); ++j)
-        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(f(j * vectors + r, r), Where{r, tile_.j0 + j, 0});
+      group_.each_own(keys(), [&](int j, int end) {
+        for (; j < end; ++j)
+          for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(f(j * vectors + r, r), Where{r, tile_.j0 + j, 0});
+      });
     });
   }
   ATTOSCOPE_HOST_DEVICE void round_keys(Step step) {
@@ -182,11 +218,13 @@ class BlockRows {
     const auto out = vec(x);
     const V one = splat<V>(1);
     with(step, [&](auto rounder) {
-      for (int c = 0; c < job_.d_v; ++c)
-        for (int r = 0; r < vectors; ++r) {
-          const V y = rounder(f(c * vectors + r, r), Where{r, c, key});
-          out[c * vectors + r] = tile_.any_idle ? (active(r) == one ? y : out[c * vectors + r]) : y;
-        }
+      group_.each_own(job_.d_v, [&](int c, int end) {
+        for (; c < end; ++c)
+          for (int r = 0; r < vectors; ++r) {
+            const V y = rounder(f(c * vectors + r, r), Where{r, c, key});
+            out[c * vectors + r] = tile_.any_idle ? (active(r) == one ? y : out[c * vectors + r]) : y;
+          }
+      });
     });
   }
   ATTOSCOPE_HOST_DEVICE void round_columns(Array x, Step step, int key) const {
@@ -203,7 +241,10 @@ class BlockRows {
   // --- what others see ------------------------------------------------------------------------------------------------
 
   ATTOSCOPE_HOST_DEVICE void report() {
+    const bool restarts = state_.restarts;
     if (!observer_.wanted()) return;
+    state_.restarts = false;
+    if (!group_.leads()) return;
     TileView<T> view{.tile = tile_.index,
                      .first_key = tile_.j0,
                      .end_key = tile_.j1,
@@ -220,8 +261,7 @@ class BlockRows {
       view.e = first_of(kept_.e);
       view.P = first_of(kept_.P);
     }
-    view.restarts = state_.restarts;
-    state_.restarts = false;
+    view.restarts = restarts;
     observer_.tile(block_, view);
   }
 
@@ -249,12 +289,18 @@ class BlockRows {
   };
   /// What only the tile itself needs.
   struct Scratch {
-    Array S, PV;  ///< S becomes e, then P
-    Array m_old, m_tile, alpha;
+    Tiles S;       ///< of the tile where there is room for it, else of a piece; it becomes e, then P
+    Tiles shared;  ///< through which the warps of a team tell each other a number of every row and range of keys
+    Array PV, m_old, m_tile, alpha;
     Array max_then_sum, sum_lost;
     Array from, to;                                    ///< the mask of a product: the keys [from, to) of its depth
     LaneArray<std::int16_t> exponents_a, exponents_b;  ///< see BlockProduct
-    Array parts;                                       ///< the partial sums of an unfinished sum in another order
+    Array parts, column_parts;                         ///< the partial sums of unfinished sums in another order
+  };
+  /// What of the tile this launch has computed and can be used again: S of all its keys, or e.
+  struct Held {
+    bool has_room = false;
+    bool S = false, e = false;
   };
   /// What the recorder gets of one lane; lane -1: of none.
   struct Kept {
@@ -278,6 +324,7 @@ class BlockRows {
   Tile tile_{};
   State state_{};
   Scratch scratch_{};
+  Held held_{};
   Kept kept_{};
 };
 

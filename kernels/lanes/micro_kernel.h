@@ -7,13 +7,15 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// A's element (m, k) is at a[m * m_stride + k * k_stride]; B and C are [.][rows of a block].
-template <class T>
+/// A's element (m, k) is at a[m * m_stride + k * k_stride]; B and C are [.][rows of a block], in the memory that their arrays
+/// say.
+template <class X, class ArrayB, class ArrayC>
 struct Product {
+  using T = X;
   const T* a = nullptr;
   std::ptrdiff_t m_stride = 0, k_stride = 0;
-  LaneArray<const T> b{};
-  LaneArray<T> c{};
+  ArrayB b{};
+  ArrayC c{};
   int m = 0, depth = 0;
   bool resume = false;  ///< continue from C instead of from 0
   /// For masked products: lane r takes part in steps first[r] <= k < end[r] only.
@@ -24,11 +26,16 @@ struct Product {
   LaneGroup group{};
 };
 
-/// `next` where the lane takes part in step k, else `hidden`.
+/// q.k: A is K, whose rows are the product's. P.V: A is V, whose columns are.
 template <class T>
-ATTOSCOPE_HOST_DEVICE_INLINE typename Lanes<T>::V taking_part(const Product<T>& p, int k, int r, typename Lanes<T>::V next,
-                                                              typename Lanes<T>::V hidden) {
-  using V = typename Lanes<T>::V;
+using KeysProduct = Product<T, LaneArray<const T>, TileArray<T>>;
+template <class T>
+using ValuesProduct = Product<T, TileArray<const T>, LaneArray<T>>;
+
+/// `next` where the lane takes part in step k, else `hidden`.
+template <class P, class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V taking_part(const P& p, int k, int r, V next, V hidden) {
+  using T = typename P::T;
   const V first = as_vectors(p.first)[r], end = as_vectors(p.end)[r];
   const V step = splat<V>(static_cast<T>(k));
   return step < first ? hidden : (step < end ? next : hidden);
@@ -38,7 +45,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE typename Lanes<T>::V taking_part(const Product<T>& 
 }  // namespace attoscope
 
 #ifdef ATTOSCOPE_SIMT
-#include "kernels/lanes/staged_product.h"
+#include "kernels/lanes/team_product.h"
 #else
 #include "kernels/lanes/vector_product.h"
 #endif

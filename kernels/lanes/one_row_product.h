@@ -26,7 +26,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void transpose(V (&x)[width]) {
 
 /// c in all lanes of row m of C.
 template <class T>
-inline void store_in_all_lanes(const Product<T>& p, int m, T c) {
+inline void store_in_all_lanes(const KeysProduct<T>& p, int m, T c) {
   using L = Lanes<T>;
   for (int r = 0; r < L::vectors; ++r)
     as_vectors(p.c)[static_cast<std::ptrdiff_t>(m) * L::vectors + r] = splat<typename L::V>(c);
@@ -34,7 +34,7 @@ inline void store_in_all_lanes(const Product<T>& p, int m, T c) {
 
 /// What rows m .. m + lanes - 1 of C are continued from.
 template <class T>
-inline typename Lanes<T>::V start_of_rows(const Product<T>& p, int m) {
+inline typename Lanes<T>::V start_of_rows(const KeysProduct<T>& p, int m) {
   using L = Lanes<T>;
   typename L::V sum{};
   for (int i = 0; p.resume && i < L::width; ++i) sum[i] = p.c[static_cast<std::ptrdiff_t>(m + i) * L::rows];
@@ -67,7 +67,7 @@ inline typename Lanes<T>::V sums_of_rows(const T* a, std::ptrdiff_t stride, cons
 
 /// As many rows of C as a vector has lanes, where A has the elements of a row side by side, as K has.
 template <class T>
-inline void rows_by_transposing(const Product<T>& p, int m) {
+inline void rows_by_transposing(const KeysProduct<T>& p, int m) {
   using L = Lanes<T>;
   const auto sum = sums_of_rows<T>(p.a + m * p.m_stride, p.m_stride, p.b, L::rows, p.depth, start_of_rows(p, m));
   for (int i = 0; i < L::width; ++i) store_in_all_lanes<T>(p, m + i, sum[i]);
@@ -93,7 +93,7 @@ inline void products_of_row(const Job<T>& job, int row, Keys keys, T* out) {
 
 /// The same times `groups`, where A has the elements of a column side by side, as V has.
 template <class T, int groups>
-inline void rows_side_by_side(const Product<T>& p, int m) {
+inline void rows_side_by_side(const KeysProduct<T>& p, int m) {
   using L = Lanes<T>;
   using V = typename L::V;
   const T* a = p.a + m;
@@ -109,7 +109,7 @@ inline void rows_side_by_side(const Product<T>& p, int m) {
 
 /// Rows of C from the first on, in whole vectors. Returns how many.
 template <class T>
-inline int whole_vectors_of_one_row(const Product<T>& p) {
+inline int whole_vectors_of_one_row(const KeysProduct<T>& p) {
   constexpr int width = Lanes<T>::width, groups = 8;
   int m = 0;
   if (p.k_stride == 1) {

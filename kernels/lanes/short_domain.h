@@ -8,8 +8,8 @@ namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
 /// Smallest nonzero and largest magnitude of `count` vectors, by the order of their bits.
-template <class T>
-ATTOSCOPE_HOST_DEVICE inline Magnitudes magnitudes(LaneArray<const T> x, int count, int mantissa_bits) {
+template <class T, class Array>
+ATTOSCOPE_HOST_DEVICE inline Magnitudes magnitudes(Array x, int count, int mantissa_bits) {
   using V = typename Lanes<T>::V;
   using Bits = typename Layout<T>::Bits;
   using U = typename Lane<V>::UInt;

@@ -1,5 +1,5 @@
-/// Lanes that are the threads of a GPU's warp, each with its own query rows; included by lanes.h where ATTOSCOPE_SIMT is
-/// defined. The host can run the same code, one lane after the other or all lanes of a warp in turns.
+/// Lanes that are the threads of a GPU's warps, each with a query row; included by lanes.h where ATTOSCOPE_SIMT is defined. The
+/// host can run the same code, one lane after the other or all threads of a team in turns.
 #pragma once
 
 #include "kernels/lanes/job.h"
@@ -20,10 +20,11 @@ using UInt64V = std::uint64_t;
 /// How many of the meter's chains one lane follows.
 inline constexpr int metered_chains = 1;
 
-/// Rows of a lane, and keys or columns whose sums a lane holds in registers. For 16 x 2 sums, one step of k reads 2 operands of
-/// the lane itself and 16 shared ones, 128 bits at a time: 6 reads for 32 fma in float, 12 in double, where a multiprocessor
-/// has time for 8 and 16 reads.
-inline constexpr int warp_lanes = 32, row_vectors = 2, column_group = 16;
+/// A team is what a GPU calls a thread block: warps that compute the same 32 rows, one in each lane. They share the work by
+/// keys (q.k, exp) and by columns (P.V, O), `column_group` adjacent ones at a time, whose sums a lane holds in registers.
+inline constexpr int warp_lanes = 32, row_vectors = 1, column_group = 8;
+inline constexpr int team_warps = 8, team_threads = team_warps * warp_lanes;
+inline constexpr bool has_teams = true;
 
 template <class T>
 struct Lanes {
@@ -31,36 +32,97 @@ struct Lanes {
   static constexpr int width = 1, vectors = row_vectors, rows = row_vectors;
 };
 
-/// An array in one lane's scratch. The lanes' elements are interleaved, so that what a warp reads at once is contiguous.
+#ifdef __CUDA_ARCH__
+/// What the threads of a team share.
+ATTOSCOPE_HOST_DEVICE_INLINE char* shared_memory() {
+  extern __shared__ double2 team_memory[];
+  return reinterpret_cast<char*>(team_memory);
+}
+#endif
+
+/// Pointers into one kind of a GPU's memory: its loads and stores then name that memory.
+struct GlobalMemory {
+  template <class X>
+  using Pointer = X*;
+  template <class X>
+  ATTOSCOPE_HOST_DEVICE_INLINE static X* at(X* x) {
+#ifdef __CUDA_ARCH__
+    return reinterpret_cast<X*>(__cvta_global_to_generic(__cvta_generic_to_global(x)));
+#else
+    return x;
+#endif
+  }
+};
+struct SharedMemory {
+#ifdef __CUDA_ARCH__
+  template <class X>
+  class Pointer {
+   public:
+    Pointer() = default;
+    __device__ __forceinline__ Pointer(X* x)
+        : offset_(static_cast<std::uint32_t>(reinterpret_cast<const char*>(x) - shared_memory())) {}
+    __device__ __forceinline__ X* get() const { return reinterpret_cast<X*>(shared_memory() + offset_); }
+    __device__ __forceinline__ Pointer operator+(std::ptrdiff_t i) const {
+      Pointer p = *this;
+      p.offset_ += static_cast<std::uint32_t>(i * static_cast<std::ptrdiff_t>(sizeof(X)));
+      return p;
+    }
+
+   private:
+    std::uint32_t offset_ = 0;  ///< bytes
+  };
+  template <class X>
+  __device__ __forceinline__ static X* at(Pointer<X> x) {
+    return x.get();
+  }
+#else
+  template <class X>
+  using Pointer = X*;
+  template <class X>
+  static X* at(X* x) {
+    return x;
+  }
+#endif
+};
+
+/// An array with numbers of every lane, which are interleaved: what a warp reads at once is contiguous.
 inline constexpr int lane_stride = warp_lanes;
-template <class X>
-class LaneArray {
+template <class X, class Memory>
+class LanesIn {
  public:
-  LaneArray() = default;
-  ATTOSCOPE_HOST_DEVICE_INLINE explicit LaneArray(X* first) : first_(first) {}
+  LanesIn() = default;
+  ATTOSCOPE_HOST_DEVICE_INLINE explicit LanesIn(X* first) : first_(first) {}
   template <class Y>
     requires(std::is_same_v<X, const Y>)
-  ATTOSCOPE_HOST_DEVICE_INLINE LaneArray(const LaneArray<Y>& y) : first_(y.get()) {}
+  ATTOSCOPE_HOST_DEVICE_INLINE LanesIn(const LanesIn<Y, Memory>& y) : first_(y.get()) {}
 
-  ATTOSCOPE_HOST_DEVICE_INLINE X& operator[](std::ptrdiff_t i) const { return first_[i * lane_stride]; }
-  ATTOSCOPE_HOST_DEVICE_INLINE X& operator*() const { return *first_; }
-  ATTOSCOPE_HOST_DEVICE_INLINE LaneArray operator+(std::ptrdiff_t i) const { return LaneArray(first_ + i * lane_stride); }
-  ATTOSCOPE_HOST_DEVICE_INLINE LaneArray& operator+=(std::ptrdiff_t i) {
-    first_ += i * lane_stride;
+  ATTOSCOPE_HOST_DEVICE_INLINE X& operator[](std::ptrdiff_t i) const { return *Memory::at(first_ + i * lane_stride); }
+  ATTOSCOPE_HOST_DEVICE_INLINE X& operator*() const { return *get(); }
+  ATTOSCOPE_HOST_DEVICE_INLINE LanesIn operator+(std::ptrdiff_t i) const {
+    LanesIn x = *this;
+    return x += i;
+  }
+  ATTOSCOPE_HOST_DEVICE_INLINE LanesIn& operator+=(std::ptrdiff_t i) {
+    first_ = first_ + i * lane_stride;
     return *this;
   }
   ATTOSCOPE_HOST_DEVICE_INLINE explicit operator bool() const { return first_ != nullptr; }
-  ATTOSCOPE_HOST_DEVICE_INLINE X* get() const { return first_; }
+  ATTOSCOPE_HOST_DEVICE_INLINE X* get() const { return Memory::at(first_); }
 
  private:
-  X* first_ = nullptr;
+  typename Memory::template Pointer<X> first_{};
 };
 template <class X>
-ATTOSCOPE_HOST_DEVICE_INLINE X* first_of(LaneArray<X> x) {
+using LaneArray = LanesIn<X, GlobalMemory>;
+/// The same in shared memory: S of some keys.
+template <class X>
+using TileArray = LanesIn<X, SharedMemory>;
+template <class X, class Memory>
+ATTOSCOPE_HOST_DEVICE_INLINE X* first_of(LanesIn<X, Memory> x) {
   return x.get();
 }
-template <class T>
-ATTOSCOPE_HOST_DEVICE_INLINE LaneArray<T> as_vectors(LaneArray<T> x) {
+template <class T, class Memory>
+ATTOSCOPE_HOST_DEVICE_INLINE LanesIn<T, Memory> as_vectors(LanesIn<T, Memory> x) {
   return x;
 }
 
@@ -94,38 +156,18 @@ ATTOSCOPE_HOST_DEVICE_INLINE float cut_to_float(std::int32_t x) {
 
 ATTOSCOPE_HOST_DEVICE_INLINE bool any(std::int32_t x) { return x != 0; }
 
-/// Hands out a lane's arrays from its warp's memory; with null memory it only counts.
-class LaneArena {
- public:
-  ATTOSCOPE_HOST_DEVICE_INLINE explicit LaneArena(void* memory, int lane = 0)
-      : memory_(static_cast<char*>(memory)), lane_(lane) {}
-
-  template <class X>
-  ATTOSCOPE_HOST_DEVICE_INLINE LaneArray<X> take(std::size_t count) {
-    const LaneArray<X> array(memory_ ? reinterpret_cast<X*>(memory_ + used_) + lane_ : nullptr);
-    used_ += (count * warp_lanes * sizeof(X) + 127) / 128 * 128;
-    return array;
-  }
-  /// Bytes of the warp.
-  ATTOSCOPE_HOST_DEVICE_INLINE std::size_t used() const { return used_; }
-
- private:
-  char* memory_;
-  int lane_;
-  std::size_t used_ = 0;
-};
-
-/// Depth and bytes of the shared memory through which the lanes of a warp share operands.
-inline constexpr int staged_depth = 32, staged_bytes = staged_depth * (column_group * 8 + 16);
-
 #ifdef __CUDA_ARCH__
 
-/// The lanes that work together: the warp of the calling thread. Every lane makes every call, in the same order.
+/// The lanes that work together: those of the calling thread's team. Every lane makes every call, in the same order.
 struct LaneGroup {
-  __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x); }
-  __device__ __forceinline__ int width() const { return warp_lanes; }
-  __device__ __forceinline__ void sync() const { __syncwarp(); }
-  __device__ __forceinline__ bool all(bool x) const { return __all_sync(0xffffffffu, x) != 0; }
+  __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x) % warp_lanes; }
+  __device__ __forceinline__ int warp() const { return static_cast<int>(threadIdx.x) / warp_lanes; }
+  __device__ __forceinline__ int warps() const { return static_cast<int>(blockDim.x) / warp_lanes; }
+  __device__ __forceinline__ int thread() const { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ int threads() const { return static_cast<int>(blockDim.x); }
+  __device__ __forceinline__ void sync() const { __syncthreads(); }
+  __device__ __forceinline__ bool all(bool x) const { return __syncthreads_and(x) != 0; }
+  /// Of the warp: the same in every warp of a team whose warps have the same x.
   __device__ __forceinline__ int least(int x) const {
     for (int distance = warp_lanes / 2; distance > 0; distance /= 2) {
       const int other = __shfl_xor_sync(0xffffffffu, x, distance);
@@ -133,38 +175,109 @@ struct LaneGroup {
     }
     return x;
   }
-  __device__ __forceinline__ int greatest(int x) const { return -least(-x); }
-  __device__ __forceinline__ void* stage() const {
-    __shared__ double2 staged[staged_bytes / sizeof(double2)];  // a thread block is one warp
-    return staged;
+  __device__ __forceinline__ char* shared() const { return shared_memory(); }
+#else
+
+/// The barrier of a team's lanes on the host.
+struct TeamBarrier {
+  virtual ~TeamBarrier() = default;
+  /// Returns once every thread has called it: the least of their numbers.
+  virtual int least(int thread, int x) = 0;
+};
+
+/// The team that a thread belongs to on the host; without a barrier the thread is alone.
+struct LaneGroup {
+  TeamBarrier* barrier = nullptr;
+  int lane_ = 0, warp_ = 0, warps_ = 1;
+  void* shared_ = nullptr;  ///< the team's memory; null where sizes are counted
+
+  int lane() const { return lane_; }
+  int warp() const { return warp_; }
+  int warps() const { return warps_; }
+  int thread() const { return barrier ? warp_ * warp_lanes + lane_ : 0; }
+  int threads() const { return barrier ? warps_ * warp_lanes : 1; }
+  int least(int x) const { return barrier ? barrier->least(thread(), x) : x; }
+  bool all(bool x) const { return least(x ? 1 : 0) == 1; }
+  void sync() const { least(0); }
+  char* shared() const { return static_cast<char*>(shared_); }
+#endif
+
+  ATTOSCOPE_HOST_DEVICE_INLINE int greatest(int x) const { return -least(-x); }
+  /// True in the one warp that does what only one has to do, such as a row's sums.
+  ATTOSCOPE_HOST_DEVICE_INLINE bool leads() const { return warp() == 0; }
+  /// f(first, end) for the warp's own among 0 .. count keys or columns, at most column_group at a time.
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE_INLINE void each_own(int count, F f) const {
+    for (int first = warp() * column_group; first < count; first += warps() * column_group)
+      f(first, count - first < column_group ? count : first + column_group);
   }
 };
 
-#else
+/// Shared memory through which a team copies operands: two slabs, of which one is read while the other is filled.
+inline constexpr int slab_bytes = 8192, slab_count = 2, staged_bytes = slab_count * slab_bytes;
 
-/// The barrier of a warp's lanes on the host.
-struct WarpBarrier {
-  virtual ~WarpBarrier() = default;
-  /// Returns once every lane has called it: the least of their numbers.
-  virtual int least(int lane, int x) = 0;
+/// Hands out a thread's arrays from its team's memory.
+class LaneArena {
+ public:
+  /// Counts what a team of so many warps needs.
+  ATTOSCOPE_HOST_DEVICE_INLINE LaneArena(int warps, std::size_t tile_room)
+      : memory_(nullptr),
+        shared_(nullptr),
+        lane_(0),
+        warp_(0),
+        warps_(static_cast<std::size_t>(warps)),
+        tile_room_(tile_room) {}
+  /// `tile_room`: how many bytes of shared memory there are beside the slabs.
+  ATTOSCOPE_HOST_DEVICE_INLINE LaneArena(void* memory, const LaneGroup& group, std::size_t tile_room = 0)
+      : memory_(static_cast<char*>(memory)),
+        shared_(group.shared()),
+        lane_(group.lane()),
+        warp_(static_cast<std::size_t>(group.warp())),
+        warps_(static_cast<std::size_t>(group.warps())),
+        tile_room_(tile_room) {}
+
+  /// `count` numbers of each of the team's rows, the same for all of its warps.
+  template <class X>
+  ATTOSCOPE_HOST_DEVICE_INLINE LaneArray<X> take(std::size_t count) {
+    const LaneArray<X> array(memory_ ? reinterpret_cast<X*>(memory_ + used_) + lane_ : nullptr);
+    used_ += bytes<X>(count);
+    return array;
+  }
+  /// The same, of which each warp has its own: what every warp computes for itself.
+  template <class X>
+  ATTOSCOPE_HOST_DEVICE_INLINE LaneArray<X> take_own(std::size_t count) {
+    const LaneArray<X> array(memory_ ? reinterpret_cast<X*>(memory_ + used_ + warp_ * bytes<X>(count)) + lane_ : nullptr);
+    used_ += warps_ * bytes<X>(count);
+    return array;
+  }
+  /// `count` numbers of each row in shared memory.
+  template <class X>
+  ATTOSCOPE_HOST_DEVICE_INLINE TileArray<X> take_tile(std::size_t count) {
+    const TileArray<X> array(memory_ ? reinterpret_cast<X*>(shared_ + staged_bytes + tile_used_) + lane_ : nullptr);
+    tile_used_ += bytes<X>(count);
+    return array;
+  }
+  /// Whether so many numbers of each row are to be held in shared memory.
+  template <class X>
+  ATTOSCOPE_HOST_DEVICE_INLINE bool has_room_for(std::size_t count) const {
+    return tile_used_ + bytes<X>(count) <= tile_room_;
+  }
+
+  /// Bytes of the team's scratch, and of its shared memory.
+  ATTOSCOPE_HOST_DEVICE_INLINE std::size_t used() const { return used_; }
+  ATTOSCOPE_HOST_DEVICE_INLINE std::size_t shared() const { return staged_bytes + tile_used_; }
+
+ private:
+  template <class X>
+  ATTOSCOPE_HOST_DEVICE_INLINE static std::size_t bytes(std::size_t count) {
+    return (count * warp_lanes * sizeof(X) + 127) / 128 * 128;
+  }
+
+  char *memory_, *shared_;
+  int lane_;
+  std::size_t warp_, warps_, tile_room_;
+  std::size_t used_ = 0, tile_used_ = 0;
 };
-
-/// The warp that a lane belongs to on the host; without a barrier the lane is alone.
-struct LaneGroup {
-  WarpBarrier* barrier = nullptr;
-  int lane_ = 0;
-  void* stage_ = nullptr;  ///< the warp's staged_bytes; null where none are needed
-
-  int lane() const { return barrier ? lane_ : 0; }
-  int width() const { return barrier ? warp_lanes : 1; }
-  int least(int x) const { return barrier ? barrier->least(lane_, x) : x; }
-  int greatest(int x) const { return -least(-x); }
-  bool all(bool x) const { return least(x ? 1 : 0) == 1; }
-  void sync() const { least(0); }
-  void* stage() const { return stage_; }
-};
-
-#endif
 
 /// What the random bits of stochastic rounding depend on: the seed, and the row of Q in every row of the lane.
 template <class T>

@@ -100,27 +100,48 @@ class OrderedSum {
   V parts_[max_sum_lanes] = {};
 };
 
-/// C = A * B like `product`, every element summed in `order`; `index` is the first term's index in the sum. Not
-/// register-blocked. With `keeps`, C has one row, and p.resume continues the sums that an earlier call stored in `parts`.
-template <bool keeps, class T>
-ATTOSCOPE_HOST_DEVICE inline void ordered_product(const Product<T>& p, const RounderPlan<T>& plan, SumOrder order, int chains,
-                                                  int index, [[maybe_unused]] LaneArray<T> parts) {
-  using L = Lanes<T>;
+/// Partial sums of an unfinished sum of at most so many terms.
+ATTOSCOPE_HOST_DEVICE inline int partial_sums(SumOrder order, int chains, int terms) {
+  int levels = 0;
+  while (order == SumOrder::pairwise && terms >> levels != 0) ++levels;
+  return order == SumOrder::pairwise ? levels : chains;
+}
+
+/// How the terms of a product are added in an order other than sequential; `index` is the first term's index in the sum.
+struct TermOrder {
+  SumOrder order = SumOrder::sequential;
+  int chains = 1, index = 0;
+};
+
+/// Row m of C = A * B like `product`, every element summed in that order. Not register-blocked. With `keeps`, p.resume
+/// continues the sums that an earlier call stored in `parts`, vector by vector.
+template <bool keeps, class P, class Rounder, class Parts>
+ATTOSCOPE_HOST_DEVICE inline void ordered_row(const P& p, int m, const TermOrder& terms, Rounder rounder,
+                                              [[maybe_unused]] Parts parts) {
+  using L = Lanes<typename P::T>;
   using V = typename L::V;
   const auto b = as_vectors(p.b);
-  const auto c = as_vectors(p.c);
+  for (int r = 0; r < L::vectors; ++r) {
+    OrderedSum<V, Rounder> sum(terms.order, terms.chains, terms.index, rounder, r, p.first_m + m, p.first_k - terms.index);
+    if constexpr (keeps)
+      if (p.resume) sum.resume(parts);
+    for (int k = 0; k < p.depth; ++k)
+      sum.add_product(splat<V>(p.a[m * p.m_stride + k * p.k_stride]), b[k * L::vectors + r],
+                      [&](V x, V otherwise) { return p.first ? taking_part(p, k, r, x, otherwise) : x; });
+    if constexpr (keeps) sum.keep(parts);
+    as_vectors(p.c)[m * L::vectors + r] = sum.total();
+  }
+}
+
+/// All rows of C = A * B so; the warps of a team share them. `parts_of(m)` is where the partial sums of row m are kept.
+template <bool keeps, class P, class T, class PartsOf>
+ATTOSCOPE_HOST_DEVICE inline void ordered_product(const P& p, const RounderPlan<T>& plan, const TermOrder& terms,
+                                                  PartsOf parts_of) {
+  p.group.sync();  // B is complete
   with_rounder(plan, p.step, p.random, [&](auto rounder) {
-    for (int m = 0; m < p.m; ++m)
-      for (int r = 0; r < L::vectors; ++r) {
-        OrderedSum<V, decltype(rounder)> sum(order, chains, index, rounder, r, p.first_m + m, p.first_k - index);
-        if constexpr (keeps)
-          if (p.resume) sum.resume(parts + r * max_sum_lanes);
-        for (int k = 0; k < p.depth; ++k)
-          sum.add_product(splat<V>(p.a[m * p.m_stride + k * p.k_stride]), b[k * L::vectors + r],
-                          [&](V x, V otherwise) { return p.first ? taking_part(p, k, r, x, otherwise) : x; });
-        if constexpr (keeps) sum.keep(parts + r * max_sum_lanes);
-        c[m * L::vectors + r] = sum.total();
-      }
+    p.group.each_own(p.m, [&](int m, int end) {
+      for (; m < end; ++m) ordered_row<keeps>(p, m, terms, rounder, parts_of(m));
+    });
   });
 }
 

@@ -18,7 +18,7 @@ class TileSteps : protected BlockRows<T, Observer> {
   using Base = BlockRows<T, Observer>;
   using Base::Base;
   using Base::job_, Base::group_, Base::observer_, Base::cursor_, Base::costs_, Base::rows_, Base::tile_, Base::state_,
-      Base::scratch_, Base::kept_;
+      Base::scratch_, Base::held_, Base::kept_;
   using Base::R, Base::vectors, Base::infinity;
   using Base::tile_max, Base::tile_sum, Base::tie_counts;
   using Base::vec, Base::active, Base::random, Base::keys, Base::keep, Base::with, Base::fill_rows, Base::fill_keys,
@@ -33,46 +33,96 @@ class TileSteps : protected BlockRows<T, Observer> {
     step(1, [&] {
       for (int r = 0; r < vectors; ++r) vec(tile_max())[r] = splat<V>(-infinity);
     });
-    each_piece(costs_.score(), [&] {
-      products();
-      const bool plain = !job_[Step::S].rounds() && job_.softcap == 0 && job_.alibi == 0 && all_visible(tile_.j0, tile_.j1);
-      if (!plain) finish_scores();
-      const V scale = splat<V>(plain ? job_.scale : T(1));
-      for (int r = 0; r < vectors; ++r) {
-        V m = vec(tile_max())[r];
-        auto s = vec(scratch_.S) + r;
-        for (int j = 0; j < keys(); ++j, s += vectors) {
-          if (plain) *s = scale * *s;
-          m = *s > m ? *s : m;
-        }
-        vec(tile_max())[r] = m;
-      }
+    const bool all = each_piece(costs_.score(), [&] {
+      const bool plain = unscaled_scores();
+      join_ranges(
+          tile_max(), [&](int first, int end, int r) { return largest_score(first, end, r, plain); },
+          [](V m, V x) { return x > m ? x : m; });
       keep(kept_.S);
     });
+    held_.S = held_.has_room && all;
     if (job_.method.tie_beta != 0) move_from_ties();
+  }
+
+  /// S of the piece, once more.
+  ATTOSCOPE_HOST_DEVICE void scores_again() {
+    if (!unscaled_scores()) return;
+    const V scale = splat<V>(job_.scale);
+    group_.each_own(keys(), [&, s = vec(scratch_.S)](int first, int end) {
+      for (int i = first * vectors; i < end * vectors; ++i) s[i] = scale * s[i];
+    });
+  }
+
+  /// q.k of the piece if S is no more than that times the scale, and true; else S, and false.
+  ATTOSCOPE_HOST_DEVICE bool unscaled_scores() {
+    products();
+    const bool plain = !job_[Step::S].rounds() && job_.softcap == 0 && job_.alibi == 0 && all_visible(tile_.j0, tile_.j1);
+    if (!plain) finish_scores();
+    return plain;
+  }
+
+  /// The largest S of some of the piece's keys; `scales`: they are q.k still.
+  ATTOSCOPE_HOST_DEVICE V largest_score(int first, int end, int r, bool scales) {
+    const V scale = splat<V>(scales ? job_.scale : T(1));
+    V m = splat<V>(-infinity);
+    auto s = vec(scratch_.S) + (first * vectors + r);
+    for (int j = first; j < end; ++j, s += vectors) {
+      if (scales) *s = scale * *s;
+      m = *s > m ? *s : m;
+    }
+    return m;
+  }
+
+  /// x = join(x, of_range(first, end, r)) for ranges of the piece's keys that come to one number a row, in ascending order. The
+  /// warps of a team share the ranges, and each gets every x.
+  template <class F, class Join>
+  ATTOSCOPE_HOST_DEVICE void join_ranges(Array x, F of_range, Join join) {
+    const auto numbers = vec(scratch_.shared);
+    group_.sync();  // all have read what was in there
+    group_.each_own(keys(), [&](int first, int end) {
+      const int range = has_teams ? first / column_group : 0;
+      for (int r = 0; r < vectors; ++r) numbers[range * vectors + r] = of_range(first, end, r);
+    });
+    group_.sync();
+    const int ranges = has_teams ? (keys() + column_group - 1) / column_group : 1;
+    for (int r = 0; r < vectors; ++r) {
+      V y = vec(x)[r];
+      for (int range = 0; range < ranges; ++range) y = join(y, numbers[range * vectors + r]);
+      vec(x)[r] = y;
+    }
+  }
+
+  /// x of the warp that leads becomes that of all.
+  ATTOSCOPE_HOST_DEVICE void hand_over(Array x) {
+    if constexpr (has_teams) {
+      group_.sync();
+      if (group_.leads()) scratch_.shared[0] = x[0];
+      group_.sync();
+      x[0] = scratch_.shared[0];
+    }
   }
 
   /// q.k of the piece.
   ATTOSCOPE_HOST_DEVICE void products() {
-    const Product<T> qk{.a = job_.k + static_cast<std::ptrdiff_t>(tile_.j0) * job_.d,
-                        .m_stride = job_.d,
-                        .k_stride = 1,
-                        .b = rows_.q,
-                        .c = scratch_.S,
-                        .m = keys(),
-                        .depth = job_.d,
-                        .step = Step::qk_step,
-                        .random = random(),
-                        .first_m = tile_.j0,
-                        .group = group_};
+    const KeysProduct<T> qk{.a = job_.k + static_cast<std::ptrdiff_t>(tile_.j0) * job_.d,
+                            .m_stride = job_.d,
+                            .k_stride = 1,
+                            .b = rows_.q,
+                            .c = scratch_.S,
+                            .m = keys(),
+                            .depth = job_.d,
+                            .step = Step::qk_step,
+                            .random = random(),
+                            .first_m = tile_.j0,
+                            .group = group_};
     if (takes_known_products()) {
       // S holds them
     } else if (job_.qk_sum.accumulator != Accumulator::fma) {
       if constexpr (std::is_same_v<T, float>) accumulate(qk, job_.qk_sum, 0, Array{});
     } else if (job_.method.order == SumOrder::sequential) {
-      product(qk, job_[Step::qk_step], products_in_domain(job_.ranges.q, job_.ranges.k, job_.d));
+      product<false>(qk, job_[Step::qk_step], products_in_domain(job_.ranges.q, job_.ranges.k, job_.d));
     } else {
-      ordered_product<false>(qk, job_[Step::qk_step], job_.method.order, job_.method.sum_lanes, 0, {});
+      ordered_product<false>(qk, job_[Step::qk_step], {job_.method.order, job_.method.sum_lanes, 0}, [](int) { return 0; });
     }
     if (job_.scales.q != nullptr || job_.scales.bias != nullptr) scale_products();
   }
@@ -90,15 +140,17 @@ class TileSteps : protected BlockRows<T, Observer> {
   /// q.k of stored numbers becomes q.k of what they stand for.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void scale_products() {
     const auto s = vec(scratch_.S);
-    for (int j = 0; job_.scales.q != nullptr && j < keys(); ++j) {
-      const V k = splat<V>(job_.scales.k[tile_.j0 + j]);
-      for (int r = 0; r < vectors; ++r) s[j * vectors + r] = s[j * vectors + r] * (vec(rows_.factor)[r] * k);
-    }
-    for (int lane = 0; job_.scales.bias != nullptr && lane < R; ++lane) {
-      const std::ptrdiff_t block = static_cast<int>(rows_.number[lane]) / job_.scales.bias_rows;
-      const T* const bias = job_.scales.bias + block * job_.n + tile_.j0;
-      for (int j = 0; j < keys(); ++j) scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] += bias[j];
-    }
+    group_.each_own(keys(), [&](int first, int end) {
+      for (int j = first; job_.scales.q != nullptr && j < end; ++j) {
+        const V k = splat<V>(job_.scales.k[tile_.j0 + j]);
+        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = s[j * vectors + r] * (vec(rows_.factor)[r] * k);
+      }
+      for (int lane = 0; job_.scales.bias != nullptr && lane < R; ++lane) {
+        const std::ptrdiff_t block = static_cast<int>(rows_.number[lane]) / job_.scales.bias_rows;
+        const T* const bias = job_.scales.bias + block * job_.n + tile_.j0;
+        for (int j = first; j < end; ++j) scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] += bias[j];
+      }
+    });
   }
 
   /// From q.k to S.
@@ -124,12 +176,14 @@ class TileSteps : protected BlockRows<T, Observer> {
   /// Puts `value` where a row does not see the key.
   ATTOSCOPE_HOST_DEVICE void hide(T value) {
     if (all_visible(tile_.j0, tile_.j1)) return;
-    for (int j = tile_.j0; j < tile_.j1; ++j) {
-      if (all_visible(j, j + 1)) continue;
-      const V key = splat<V>(static_cast<T>(j)), hidden = splat<V>(value);
-      const auto s = vec(scratch_.S) + static_cast<std::ptrdiff_t>(j - tile_.j0) * vectors;
-      for (int r = 0; r < vectors; ++r) s[r] = key < vec(rows_.first)[r] ? hidden : (key < vec(rows_.end)[r] ? s[r] : hidden);
-    }
+    group_.each_own(keys(), [&](int first, int end) {
+      for (int j = tile_.j0 + first; j < tile_.j0 + end; ++j) {
+        if (all_visible(j, j + 1)) continue;
+        const V key = splat<V>(static_cast<T>(j)), hidden = splat<V>(value);
+        const auto s = vec(scratch_.S) + static_cast<std::ptrdiff_t>(j - tile_.j0) * vectors;
+        for (int r = 0; r < vectors; ++r) s[r] = key < vec(rows_.first)[r] ? hidden : (key < vec(rows_.end)[r] ? s[r] : hidden);
+      }
+    });
   }
 
   /// tile_max becomes beta*m where it is tied and positive, 0 where it is tied and negative (arXiv 2510.04212).
@@ -138,14 +192,16 @@ class TileSteps : protected BlockRows<T, Observer> {
     step(1, [&] {
       for (int r = 0; r < vectors; ++r) vec(tie_counts())[r] = V{};
     });
-    each_piece(2, [&] {
-      for (int r = 0; r < vectors; ++r) {
+    each_piece(2 + again(), [&] {
+      if (!held_.S) scores_again();
+      const auto count_ties = [&](int first, int end, int r) {
         const V m = vec(tile_max())[r];
-        V count = vec(tie_counts())[r];
-        auto s = vec(scratch_.S) + r;
-        for (int j = 0; j < keys(); ++j, s += vectors) count = *s == m ? count + one : count;
-        vec(tie_counts())[r] = count;
-      }
+        V count{};
+        auto s = vec(scratch_.S) + (first * vectors + r);
+        for (int j = first; j < end; ++j, s += vectors) count = *s == m ? count + one : count;
+        return count;
+      };
+      join_ranges(tie_counts(), count_ties, [](V x, V y) { return x + y; });
     });
     step(1, [&] {
       for (int r = 0; r < vectors; ++r) {
@@ -203,39 +259,49 @@ class TileSteps : protected BlockRows<T, Observer> {
   ATTOSCOPE_HOST_DEVICE_NOINLINE void exponentials(Array m) {
     const auto s = vec(scratch_.S);
     const auto max = vec(m);
-    const int count = keys() * vectors, degree = job_.method.exp2_degree;
+    const int degree = job_.method.exp2_degree;
     if (exp2()) {
       const V c = splat<V>(job_.exp2.scale), shift = splat<V>(job_.exp2.shift);
       V below[vectors];
       for (int r = 0; r < vectors; ++r) below[r] = -(max[r] * c - shift);
       fill_keys(Step::shifted, [&](int i, int r) { return fused(s[i], c, below[r]); });
       if (degree == 0) {
-        ATTOSCOPE_UNROLL(unroll 4)
-        for (int i = 0; i < count; ++i) s[i] = exponential2(s[i]);
+        each_number([s](int i) { s[i] = exponential2(s[i]); });
       } else {
-        for (int i = 0; i < count; ++i) s[i] = exponential2_polynomial(s[i], degree);
+        each_number([s, degree](int i) { s[i] = exponential2_polynomial(s[i], degree); });
       }
     } else if (job_[Step::shifted].rounds()) {
       fill_keys(Step::shifted, [&](int i, int r) { return s[i] - max[r]; });
-      ATTOSCOPE_UNROLL(unroll 4)
-      for (int i = 0; i < count; ++i) s[i] = exponential(s[i]);
+      each_number([s](int i) { s[i] = exponential(s[i]); });
     } else {
-      ATTOSCOPE_UNROLL(unroll 2)
-      for (int j = 0; j < keys(); ++j)
-        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = exponential(s[j * vectors + r] - max[r]);
+      plain_exponentials(m);
     }
-    if (job_.P.lift != 1)
-      for (int i = 0; i < count; ++i) s[i] = s[i] * job_.P.lift;
+    if (job_.P.lift != 1) each_number([s, lift = job_.P.lift](int i) { s[i] = s[i] * lift; });
     round_keys(Step::e);
     hide(T{0});
     keep(kept_.e);
   }
 
+  ATTOSCOPE_HOST_DEVICE void plain_exponentials(Array m) {
+    const auto s = vec(scratch_.S);
+    const auto max = vec(m);
+    group_.each_own(keys(), [&](int j, int end) {
+      ATTOSCOPE_UNROLL(unroll 2)
+      for (; j < end; ++j)
+        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = exponential(s[j * vectors + r] - max[r]);
+    });
+  }
+  /// f(i) for the numbers of the warp's keys of the piece.
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE void each_number(F f) const {
+    group_.each_own(keys(), [&](int first, int end) {
+      ATTOSCOPE_UNROLL(unroll 4)
+      for (int i = first * vectors; i < end * vectors; ++i) f(i);
+    });
+  }
+
   ATTOSCOPE_HOST_DEVICE void round_P() {
-    if (job_.P.factor != 1) {
-      const auto s = vec(scratch_.S);
-      for (int i = 0; i < keys() * vectors; ++i) s[i] = s[i] * job_.P.factor;
-    }
+    if (job_.P.factor != 1) each_number([s = vec(scratch_.S), factor = job_.P.factor](int i) { s[i] = s[i] * factor; });
     if (job_.P.block != 0) {
       round_blocks_of_P();
     } else {
@@ -247,7 +313,8 @@ class TileSteps : protected BlockRows<T, Observer> {
   /// P in blocks of keys, counted from the tile's first: elements times the scale of their block.
   ATTOSCOPE_HOST_DEVICE_NOINLINE void round_blocks_of_P() {
     const MagicRounder<T> element(job_.P.element);
-    for (int j = 0; j < keys(); j += job_.P.block)
+    group_.sync();  // blocks are not the keys that the warps computed
+    for (int j = group_.warp() * job_.P.block; j < keys(); j += group_.warps() * job_.P.block)
       for (int r = 0; r < vectors; ++r) {
         const int end = keys() - j > job_.P.block ? j + job_.P.block : keys();
         const auto s = vec(scratch_.S) + r;
@@ -280,73 +347,88 @@ class TileSteps : protected BlockRows<T, Observer> {
 
   /// P = round(e / l).
   ATTOSCOPE_HOST_DEVICE void normalise() {
-    each_piece(costs_.share(), [&] {
-      fill_keys(Step::P, [s = vec(scratch_.S), l = vec(state_.l)](int i, int r) { return s[i] / l[r]; });
-      hide(T{0});
-      keep(kept_.P);
-    });
+    fill_keys(Step::P, [s = vec(scratch_.S), l = vec(state_.l)](int i, int r) { return s[i] / l[r]; });
+    hide(T{0});
+    keep(kept_.P);
   }
 
-  /// e, P and the row sum of the tile, which is P's if `sums_P`. tile_sum = round(sum): after every addition by l_step, at the
-  /// end by tile_sum. The exponent's max is `m`.
-  ATTOSCOPE_HOST_DEVICE_NOINLINE void softmax_tile(Array m, bool rounds_P, bool sums_P) {
-    step(1, [&] {
-      for (int r = 0; r < vectors; ++r) vec(tile_sum())[r] = vec(scratch_.sum_lost)[r] = V{};
+  /// What a sweep over the tile's keys does beside e.
+  struct Sweep {
+    bool sums = false;        ///< tile_sum = round(sum of e): after every addition by l_step, at the end by tile_sum;
+    bool sums_P = false;      ///< of P instead
+    bool rounds_P = false;    ///< P = round(e),
+    bool normalises = false;  ///< or round(e / l)
+    bool multiplies = false;  ///< target = P.V, from 0 or continuing what target holds
+  };
+
+  /// e of the tile's keys, piece by piece, and what else `sweep` says. The exponent's max is `m`. S and e are computed again
+  /// where they are no longer held.
+  ATTOSCOPE_HOST_DEVICE_NOINLINE void sweep_keys(Array m, const Sweep& sweep, Array target = {}, bool resume = false) {
+    if (sweep.sums)
+      step(1, [&] {
+        for (int r = 0; r < vectors; ++r) vec(tile_sum())[r] = vec(scratch_.sum_lost)[r] = V{};
+      });
+    const Array sums = resume ? scratch_.PV : target;
+    const bool all = each_piece(cost_of(sweep), [&] {
+      if (!held_.e) {
+        if (!held_.S) scores_again();
+        exponentials(m);
+      }
+      if (sweep.sums && !sweep.sums_P) extend_sums();
+      if (sweep.rounds_P) round_P();
+      if (sweep.normalises) normalise();
+      if (sweep.sums && sweep.sums_P) extend_sums();
+      if (sweep.multiplies) has_ordered_values() ? ordered_columns(sums) : weighted_values(target, resume || tile_.piece > 0);
     });
-    if (job_.method.order == SumOrder::sequential && !job_.method.kahan_l) {
-      each_piece(costs_.weight(), [&] {
-        exponentials(m);
-        if (!sums_P) extend_sums();
-        if (rounds_P) round_P();
-        if (sums_P) extend_sums();
+    held_.S = false;
+    held_.e = held_.has_room && all && !sweep.rounds_P && !sweep.normalises;
+    if (sweep.sums)
+      step(1, [&] {
+        hand_over(tile_sum());
+        fill_rows(tile_sum(), Step::tile_sum, [&](int r) { return vec(tile_sum())[r]; });
       });
-    } else {
-      each_piece(costs_.weight(), [&] {
-        exponentials(m);
-        if (rounds_P && sums_P) round_P();
-      });
-      sum_in_order();
-      if (rounds_P && !sums_P) each_piece(costs_.weight(), [&] { round_P(); });
-    }
-    step(1, [&] { fill_rows(tile_sum(), Step::tile_sum, [&](int r) { return vec(tile_sum())[r]; }); });
+    if (sweep.multiplies && has_ordered_values()) end_ordered_values(target, resume);
   }
 
-  /// The tile's row sum in an order other than sequential: over all keys at once, or piece by piece where the work is split
-  /// into launches.
-  ATTOSCOPE_HOST_DEVICE void sum_in_order() {
-    const auto extend = [&] {
+  /// Of one key.
+  ATTOSCOPE_HOST_DEVICE std::int64_t cost_of(const Sweep& sweep) const {
+    return again() + costs_.weight() + (sweep.sums && is_ordered() ? costs_.ordered_sum() : 0) +
+           (sweep.normalises ? costs_.share() : 0) + (sweep.multiplies ? costs_.value() : 0);
+  }
+  /// What a key's S costs where it has to be computed again.
+  ATTOSCOPE_HOST_DEVICE std::int64_t again() const { return held_.has_room ? 0 : costs_.score(); }
+  ATTOSCOPE_HOST_DEVICE bool is_ordered() const { return job_.method.order != SumOrder::sequential; }
+  ATTOSCOPE_HOST_DEVICE bool has_ordered_values() const { return is_ordered() && job_.pv_sum.accumulator == Accumulator::fma; }
+
+  /// The row sums go on over the piece's keys. One warp has each row's chain.
+  ATTOSCOPE_HOST_DEVICE void extend_sums() {
+    group_.sync();
+    if (group_.leads())
       with(Step::l_step, [&](auto rounder) {
-        for (int r = 0; r < vectors; ++r) job_.method.kahan_l ? extend_kahan(rounder, r) : extend_ordered(rounder, r);
+        for (int r = 0; r < vectors; ++r)
+          job_.method.kahan_l ? extend_kahan(rounder, r) : is_ordered() ? extend_ordered(rounder, r) : extend_chain(rounder, r);
       });
-    };
-    if constexpr (Cursor::is_partial) {
-      each_piece(costs_.ordered_sum(), extend);
-    } else {
-      extend();
-    }
+    group_.sync();
   }
 
   template <class Rounder>
   ATTOSCOPE_HOST_DEVICE void extend_ordered(Rounder rounder, int r) {
     OrderedSum<V, Rounder> sum(job_.method.order, job_.method.sum_lanes, tile_.j0 - tile_.first_key, rounder, r, tile_.index,
                                tile_.first_key);
-    if constexpr (Cursor::is_partial)
-      if (tile_.piece != 0) sum.resume(scratch_.parts + r * max_sum_lanes);
+    const auto parts = vec(scratch_.parts + r * this->parts_of_a_sum() * L::width);
+    if (tile_.piece != 0) sum.resume(parts);
     auto s = vec(scratch_.S) + r;
     for (int j = 0; j < keys(); ++j, s += vectors) sum.add(*s);
-    if constexpr (Cursor::is_partial) sum.keep(scratch_.parts + r * max_sum_lanes);
+    sum.keep(parts);
     vec(tile_sum())[r] = sum.total();
   }
 
-  ATTOSCOPE_HOST_DEVICE void extend_sums() const {
-    with(Step::l_step, [&](auto rounder) {
-      for (int r = 0; r < vectors; ++r) {
-        V sum = vec(tile_sum())[r];
-        auto s = vec(scratch_.S) + r;
-        for (int j = 0; j < keys(); ++j, s += vectors) sum = rounder(sum + *s, Where{r, tile_.j0 + j, 0});
-        vec(tile_sum())[r] = sum;
-      }
-    });
+  template <class Rounder>
+  ATTOSCOPE_HOST_DEVICE void extend_chain(Rounder rounder, int r) const {
+    V sum = vec(tile_sum())[r];
+    auto s = vec(scratch_.S) + r;
+    for (int j = 0; j < keys(); ++j, s += vectors) sum = rounder(sum + *s, Where{r, tile_.j0 + j, 0});
+    vec(tile_sum())[r] = sum;
   }
 
   template <class Rounder>
@@ -366,68 +448,71 @@ class TileSteps : protected BlockRows<T, Observer> {
 
   // --- P.V ------------------------------------------------------------------------------------------------------------
 
-  /// target = P.V over the tile's keys, from 0 or continuing what target holds.
-  ATTOSCOPE_HOST_DEVICE_NOINLINE void weighted_values(Array target, bool resume) {
+  /// target = P.V over the piece's keys, from 0 or continuing what target holds.
+  ATTOSCOPE_HOST_DEVICE void weighted_values(Array target, bool resume) {
     if constexpr (std::is_same_v<T, float>)
       if (job_.pv_sum.accumulator != Accumulator::fma) return accumulated_values(target, resume);
-    if (job_.method.order != SumOrder::sequential) {
-      ordered_values(target, resume);
-      return;
-    }
     int middle = clamp(rows_.all.first, tile_.j0, tile_.j1), last = clamp(rows_.all.end, tile_.j0, tile_.j1);
     if (last < middle) last = middle = tile_.j1;
     for (int j = tile_.j0, end = 0; j < tile_.j1; j = end) {
       const bool masked = j < middle || j >= last;
-      const int limit = j < middle ? middle : (masked ? tile_.j1 : last);
-      end = limit - j > key_chunk ? j + key_chunk : limit;
-      step(costs_.value() * key_chunk, [&] { weighted_chunk(j, end, target, resume || j > tile_.j0, masked); });
+      end = j < middle ? middle : (masked ? tile_.j1 : last);
+      weighted_chunk(j, end, target, resume || j > tile_.j0, masked);
     }
   }
 
   ATTOSCOPE_HOST_DEVICE void weighted_chunk(int j0, int j1, Array target, bool resume, bool masked) {
-    observer_.check();
-    Product<T> pv = values_of(j0, j1, target);
+    auto pv = values_of(j0, j1, target);
     pv.resume = resume;
     if (masked) {
       mask(pv, j0);
-      product<T, true>(pv, job_[Step::pv_step], pv_in_domain(pv));
+      product<true>(pv, job_[Step::pv_step], pv_in_domain(pv));
     } else {
-      product(pv, job_[Step::pv_step], pv_in_domain(pv));
+      product<false>(pv, job_[Step::pv_step], pv_in_domain(pv));
     }
   }
 
-  /// Blocks begin at the tile's first key, so that chunks of keys do; a row that sees none of its keys keeps what it has.
+  /// The tensor core's blocks begin at the tile's first key, so that pieces of keys do; a row that sees none of its keys keeps
+  /// what it has.
   ATTOSCOPE_HOST_DEVICE void accumulated_values(Array target, bool resume) {
-    for (int j = tile_.j0, end = 0; j < tile_.j1; j = end) {
-      const int chunk_end = j - (j - tile_.first_key) % key_chunk + key_chunk;
-      end = chunk_end < tile_.j1 ? chunk_end : tile_.j1;
-      step(costs_.value() * key_chunk, [&] {
-        observer_.check();
-        Product<T> pv = values_of(j, end, target);
-        pv.resume = resume || j > tile_.j0;
-        mask(pv, j);
-        accumulate(pv, job_.pv_sum, (j - tile_.first_key) % job_.pv_sum.block, tile_.any_idle ? tile_.active : Array{});
+    auto pv = values_of(tile_.j0, tile_.j1, target);
+    pv.resume = resume;
+    mask(pv, tile_.j0);
+    accumulate(pv, job_.pv_sum, (tile_.j0 - tile_.first_key) % job_.pv_sum.block, tile_.any_idle ? tile_.active : Array{});
+  }
+
+  template <class P>
+  ATTOSCOPE_HOST_DEVICE void accumulate(const P& p, const BlockSum& sum, int lead, LaneArray<const float> changes) {
+    accumulated_product(BlockProduct<P>{.p = p,
+                                        .sum = sum,
+                                        .lead = lead,
+                                        .changes = changes,
+                                        .exponents_a = scratch_.exponents_a,
+                                        .exponents_b = scratch_.exponents_b});
+  }
+
+  /// In an order other than sequential the tile's P.V is summed on its own, in `sums`: by a GPU piece by piece, one column
+  /// after the other, whose partial sums it keeps;
+  ATTOSCOPE_HOST_DEVICE void ordered_columns([[maybe_unused]] Array sums) {
+    if constexpr (has_teams) {
+      auto pv = values_of(tile_.j0, tile_.j1, sums);
+      pv.resume = tile_.piece > 0;
+      mask(pv, tile_.j0);
+      ordered_product<true>(pv, job_[Step::pv_step], order_from(tile_.j0), [&](int column) {
+        return scratch_.column_parts + static_cast<std::ptrdiff_t>(column) * this->parts_of_a_sum();
       });
     }
   }
-
-  ATTOSCOPE_HOST_DEVICE void accumulate(const Product<float>& p, const BlockSum& sum, int lead,
-                                        LaneArray<const float> changes) {
-    accumulated_product({.p = p,
-                         .sum = sum,
-                         .lead = lead,
-                         .changes = changes,
-                         .exponents_a = scratch_.exponents_a,
-                         .exponents_b = scratch_.exponents_b});
+  ATTOSCOPE_HOST_DEVICE TermOrder order_from(int key) const {
+    return {job_.method.order, job_.method.sum_lanes, key - tile_.first_key};
   }
 
-  /// In an order other than sequential the tile's P.V is summed on its own, then added to what target holds.
-  ATTOSCOPE_HOST_DEVICE void ordered_values(Array target, bool resume) {
-    const Array sums = resume ? scratch_.PV : target;
-    if constexpr (Cursor::is_partial) {
-      ordered_columns(sums);
-    } else {
-      ordered_chunk(values_of(tile_.j0, tile_.j1, sums), tile_.j0);
+  /// by a CPU here, at once; then it is added to what target holds.
+  ATTOSCOPE_HOST_DEVICE void end_ordered_values(Array target, bool resume) {
+    if constexpr (!has_teams) {
+      auto pv = values_of(tile_.j0, tile_.j1, resume ? scratch_.PV : target);
+      mask(pv, tile_.j0);
+      ordered_product<false>(pv, job_[Step::pv_step], order_from(tile_.j0), [](int) { return 0; });
     }
     const auto add = [t = vec(target), p = vec(scratch_.PV)](int i, int) { return t[i] + p[i]; };
     step(job_.d_v, [&] {
@@ -435,28 +520,7 @@ class TileSteps : protected BlockRows<T, Observer> {
     });
   }
 
-  /// One column after the other, and of each one chunk of keys after the other.
-  ATTOSCOPE_HOST_DEVICE void ordered_columns(Array sums) {
-    const int chunks = (keys() + key_chunk - 1) / key_chunk;
-    const Steps due = cursor_.due_of(job_.d_v * chunks, costs_.value() * key_chunk / job_.d_v);
-    for (int i = due.first; i < due.end; ++i) {
-      const int column = i / chunks, j0 = tile_.j0 + i % chunks * key_chunk,
-                j1 = tile_.j1 - j0 > key_chunk ? j0 + key_chunk : tile_.j1;
-      Product<T> pv = values_of(j0, j1, sums + static_cast<std::ptrdiff_t>(column) * vectors);
-      pv.a += column;
-      pv.m = 1;
-      pv.first_m = column;
-      pv.resume = j0 > tile_.j0;
-      ordered_chunk(pv, j0);
-    }
-  }
-  ATTOSCOPE_HOST_DEVICE void ordered_chunk(Product<T> pv, int j0) {
-    mask(pv, j0);
-    ordered_product<Cursor::is_partial>(pv, job_[Step::pv_step], job_.method.order, job_.method.sum_lanes, j0 - tile_.first_key,
-                                        scratch_.parts);
-  }
-
-  ATTOSCOPE_HOST_DEVICE Product<T> values_of(int j0, int j1, Array target) const {
+  ATTOSCOPE_HOST_DEVICE ValuesProduct<T> values_of(int j0, int j1, Array target) const {
     return {.a = job_.v + static_cast<std::ptrdiff_t>(j0) * job_.d_v,
             .m_stride = 1,
             .k_stride = job_.d_v,
@@ -470,7 +534,7 @@ class TileSteps : protected BlockRows<T, Observer> {
             .group = group_};
   }
 
-  ATTOSCOPE_HOST_DEVICE void mask(Product<T>& pv, int j0) const {
+  ATTOSCOPE_HOST_DEVICE void mask(ValuesProduct<T>& pv, int j0) const {
     for (int r = 0; r < vectors; ++r) {
       vec(scratch_.from)[r] = vec(rows_.first)[r] - static_cast<T>(j0);
       vec(scratch_.to)[r] = vec(rows_.end)[r] - static_cast<T>(j0);
@@ -479,14 +543,23 @@ class TileSteps : protected BlockRows<T, Observer> {
     pv.end = scratch_.to;
   }
 
-  /// Whether ShortRounder may be used; the same answer in all lanes of the group.
-  ATTOSCOPE_HOST_DEVICE bool pv_in_domain(const Product<T>& pv) const {
-    return job_[Step::pv_step].can_be_short && group_.all(own_pv_in_domain(pv));
+  /// Whether ShortRounder may be used; the same answer in all lanes of the group. Each warp looks at its own keys and columns.
+  ATTOSCOPE_HOST_DEVICE bool pv_in_domain(const ValuesProduct<T>& pv) const {
+    if (!job_[Step::pv_step].can_be_short) return false;
+    group_.sync();  // P is complete
+    return group_.all(own_pv_in_domain(pv));
   }
-  ATTOSCOPE_HOST_DEVICE bool own_pv_in_domain(const Product<T>& pv) const {
-    const Magnitudes p = magnitudes<T>(pv.b, pv.depth * vectors, job_[Step::P].mantissa_bits());
-    if (!products_in_domain(p, job_.ranges.v, pv.depth)) return false;
-    return !pv.resume || in_domain(magnitudes<T>(pv.c, job_.d_v * vectors, Layout<T>::mantissa_bits));
+  ATTOSCOPE_HOST_DEVICE bool own_pv_in_domain(const ValuesProduct<T>& pv) const {
+    bool all = true;
+    group_.each_own(pv.depth, [&](int first, int end) {
+      const Magnitudes p = magnitudes<T>(pv.b + first * R, (end - first) * vectors, job_[Step::P].mantissa_bits());
+      all = all && products_in_domain(p, job_.ranges.v, pv.depth);
+    });
+    if (!all || !pv.resume) return all;
+    group_.each_own(job_.d_v, [&](int first, int end) {
+      all = all && in_domain(magnitudes<T>(pv.c + first * R, (end - first) * vectors, Layout<T>::mantissa_bits));
+    });
+    return all;
   }
 };
 

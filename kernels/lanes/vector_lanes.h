@@ -18,6 +18,9 @@ inline constexpr int vector_bytes = 32, row_vectors = 2, column_group = 4;
 inline constexpr int vector_bytes = 16, row_vectors = 2, column_group = 4;
 #endif
 
+/// No block is shared by several threads.
+inline constexpr bool has_teams = false;
+
 /// How many of the meter's chains one run of its loop follows.
 inline constexpr int metered_chains = DeviationSums::chains;
 
@@ -40,6 +43,8 @@ struct Lanes {
 /// An array of a block's scratch: elements lie side by side.
 template <class X>
 using LaneArray = X*;
+template <class X>
+using TileArray = X*;
 using LaneArena = Arena;
 inline constexpr int lane_stride = 1;
 template <class X>
@@ -117,6 +122,15 @@ struct LaneGroup {
   int least(int x) const { return x; }
   int greatest(int x) const { return x; }
   bool all(bool x) const { return x; }
+  void sync() const {}
+  bool leads() const { return true; }
+  int warp() const { return 0; }
+  int warps() const { return 1; }
+  /// f(first, end) for all of 0 .. count: a GPU's warps share them.
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE_INLINE void each_own(int count, F f) const {
+    f(0, count);
+  }
 };
 
 }  // namespace ATTOSCOPE_ISA

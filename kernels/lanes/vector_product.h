@@ -1,4 +1,4 @@
-/// The product in a CPU's vector registers; included by micro_kernel.h.
+/// The product in a CPU's vector registers, where those of keys and of values are of one kind; included by micro_kernel.h.
 #pragma once
 
 #include "kernels/lanes/micro_kernel.h"
@@ -9,7 +9,7 @@ namespace ATTOSCOPE_ISA {
 
 /// Rows m0 .. m0 + M - 1 of C: the first `own` vectors of each, of which the others repeat the last lane.
 template <class T, int M, int own, bool masked, class Rounder>
-inline void product_rows(const Product<T>& p, int m0, Rounder rounder) {
+inline void product_rows(const KeysProduct<T>& p, int m0, Rounder rounder) {
   using L = Lanes<T>;
   using V = typename L::V;
   const V* b = as_vectors(p.b);
@@ -40,14 +40,14 @@ inline void product_rows(const Product<T>& p, int m0, Rounder rounder) {
 
 /// Rows m .. p.m - 1 of C, M at a time.
 template <class T, int M, int own, bool masked, class Rounder>
-inline void product_in_groups(const Product<T>& p, int m, Rounder rounder) {
+inline void product_in_groups(const KeysProduct<T>& p, int m, Rounder rounder) {
   for (; m + M <= p.m; m += M) product_rows<T, M, own, masked>(p, m, rounder);
   for (; m < p.m; ++m) product_rows<T, 1, own, masked>(p, m, rounder);
 }
 
 /// Where the rows of the block fill one vector, twice as many rows of C keep the fma units busy.
 template <class T, bool masked, class Rounder>
-inline void product_with(const Product<T>& p, Rounder rounder) {
+inline void product_with(const KeysProduct<T>& p, Rounder rounder) {
   if (p.group.rows > Lanes<T>::width) return product_in_groups<T, column_group, Lanes<T>::vectors, masked>(p, 0, rounder);
   int done = 0;
   if constexpr (!masked && std::is_same_v<Rounder, NoRounder>)
@@ -56,8 +56,8 @@ inline void product_with(const Product<T>& p, Rounder rounder) {
 }
 
 /// The product, rounded after every fma by `plan`; `in_domain` says that ShortRounder may be used.
-template <class T, bool masked = false>
-inline void product(const Product<T>& p, const RounderPlan<T>& plan, bool in_domain) {
+template <bool masked, class T>
+inline void product(const KeysProduct<T>& p, const RounderPlan<T>& plan, bool in_domain) {
   if (plan.can_be_short && in_domain) {
     product_with<T, masked>(p, ShortRounder<T>{plan});
   } else {

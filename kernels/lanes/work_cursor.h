@@ -76,7 +76,7 @@ class PartialWork {
   static constexpr bool is_partial = true;
 
   ATTOSCOPE_HOST_DEVICE_INLINE PartialWork(const WorkRange& range, LaneArena& arena)
-      : range_(range), saved_(arena.take<std::int64_t>(3)) {}
+      : range_(range), saved_(arena.take_own<std::int64_t>(3)) {}
 
   ATTOSCOPE_HOST_DEVICE_INLINE void begin() {
     if (range_.from == 0) return;

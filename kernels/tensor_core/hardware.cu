@@ -101,7 +101,8 @@ void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stre
   Event before, after;
   Buffer<float> state;
   mma::Arguments arguments = operands.arguments(x);
-  const LaunchPace pace{multiprocessors, cuts.limit_ms, work,
+  constexpr int held = 2;
+  const LaunchPace pace{multiprocessors, held, cuts.limit_ms, work,
                         cuts.first_work > 0 ? cuts.first_work : LaunchPace::usual_first_work};
   in_launches(rows, block_q, most_tiles, pace, CheckOnly(stop), [&](const LaunchPart& part) {
     const auto keys_before = [&](std::int64_t place) {
@@ -110,10 +111,10 @@ void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stre
     arguments.first_keys = keys_before(part.range.from);
     arguments.end_keys = keys_before(part.range.to);
     const bool over = part.range.to >= work.whole;
-    if (part.range.from == 0 && !over) state.reserve(kernel.state_floats(part.warps));
+    if (part.range.from == 0 && !over) state.reserve(kernel.state_floats(part.blocks));
     arguments.state = state.get();
     before.record(stream);
-    kernel.launch(arguments, part.first / block_q, part.warps, stream);
+    kernel.launch(arguments, part.first / block_q, part.blocks, stream);
     after.record(stream);
     after.wait();
     return LaunchEnd{over ? work.whole : part.range.to + 1, after.since(before)};

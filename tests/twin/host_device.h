@@ -3,7 +3,7 @@
 #pragma once
 
 // clang-format off: before the kernels' headers, since it says which lanes they are compiled for
-#include "tests/twin/host_warp.h"
+#include "tests/twin/host_team.h"
 // clang-format on
 
 #include <cstring>
@@ -74,6 +74,7 @@ class HostDevice {
  public:
   HostDevice(std::uint64_t seed, std::int64_t workspace_floats, int wanted_blocks)
       : dice_(seed),
+        team_(seed + 3, warps * simt_host::warp_lanes),
         warp_(seed + 1),
         row_warp_(seed + 2, row_chains),
         workspace_floats_(workspace_floats),
@@ -112,12 +113,12 @@ class HostDevice {
 
   void attention(const HeadBatch<float>& heads) { attention_on(*this, heads); }
   void attention_gradient(const HeadGradient<float>& heads) { attention_gradient_on(*this, heads); }
-  HeadLaunchSize head_launch_size(const HeadBatch<float>& heads) const { return simt_host::head_launch_size(heads); }
+  HeadLaunchSize head_launch_size(const HeadBatch<float>& heads) const { return simt_host::head_launch_size(heads, warps); }
   const HeadRule<float>* rules(const HeadBatch<float>& heads) const { return heads.rules; }
   const int* row_numbers() const { return rows_.data(); }
-  void attend(const AttendTask& task) { in_warps(task, simt_host::attend_lane); }
-  void differentiate_rows(const DifferentiateTask& task) { in_warps(task, simt_host::differentiate_rows_lane); }
-  void differentiate_keys(const DifferentiateTask& task) { in_warps(task, simt_host::differentiate_keys_lane); }
+  void attend(const AttendTask& task) { in_blocks(task, task.teams, team_, task.shared_bytes, simt_host::attend_thread); }
+  void differentiate_rows(const DifferentiateTask& task) { backward(task, simt_host::differentiate_rows_lane); }
+  void differentiate_keys(const DifferentiateTask& task) { backward(task, simt_host::differentiate_keys_lane); }
 
  private:
   struct AlignedDelete {
@@ -125,12 +126,18 @@ class HostDevice {
   };
   using AlignedMemory = std::unique_ptr<void, AlignedDelete>;
 
-  template <class Task, class Lane>
-  void in_warps(const Task& task, Lane lane) {
-    in_any_order(std::int64_t{task.part.count} * task.warps, dice_, [&](std::int64_t i) {
-      const int warp = static_cast<int>(i);
-      warp_.run([&](const simt_host::LaneGroup& group) { lane(task, warp / task.warps, warp % task.warps, group, shared_); });
+  /// `blocks` thread blocks for each head of the part.
+  template <class Task, class Thread>
+  void in_blocks(const Task& task, int blocks, HostTeam& team, std::size_t shared_bytes, Thread thread) {
+    in_any_order(std::int64_t{task.part.count} * blocks, dice_, [&](std::int64_t i) {
+      const int block = static_cast<int>(i);
+      team.run([&](const simt_host::LaneGroup& group) { thread(task, block / blocks, block % blocks, group, shared_); },
+               shared_bytes);
     });
+  }
+  template <class Lane>
+  void backward(const DifferentiateTask& task, Lane lane) {
+    in_blocks(task, task.warps, warp_, simt_host::row_stage_bytes, lane);
   }
 
   template <class Tile>
@@ -144,8 +151,9 @@ class HostDevice {
     });
   }
 
+  static constexpr int warps = 2;  ///< of a team
   Dice dice_;
-  HostWarp warp_, row_warp_;
+  HostTeam team_, warp_, row_warp_;
   std::int64_t workspace_floats_;
   int wanted_blocks_;
   std::vector<int> rows_;

@@ -1,8 +1,8 @@
-/// An engine like the one of GPUs, run by the host: the same code in the same warps, slices and shares, inputs copied once.
+/// An engine like the one of GPUs, run by the host: the same code in the same teams, slices and shares, inputs copied once.
 #pragma once
 
 // clang-format off: before the kernels' headers, since it says which lanes they are compiled for
-#include "tests/twin/host_warp.h"
+#include "tests/twin/host_team.h"
 // clang-format on
 
 #include <algorithm>
@@ -17,18 +17,21 @@ namespace attoscope::testing {
 
 struct HostEngineOptions {
   std::uint64_t seed = 1;
-  int devices = 1;          ///< that share the rows
-  int slice_warps = 3;      ///< of a launch, at most
-  int parts = 0;            ///< about how many launches the work of a slice takes; 0: whatever random launch times lead to
-  int fails_at = -1;        ///< the call or launch that gives up; -1: none
-  int* runs = nullptr;      ///< counts runs, where given
-  int* launches = nullptr;  ///< counts launches, where given
-  int* copies = nullptr;    ///< counts arrays of inputs that were copied, where given
+  int devices = 1;            ///< that share the rows
+  int slice_teams = 3;        ///< of a launch, at most
+  int warps = 2;              ///< of a team
+  std::size_t tile_room = 0;  ///< bytes of shared memory for S beside what a piece of keys takes
+  int parts = 0;              ///< about how many launches the work of a slice takes; 0: whatever random launch times lead to
+  int fails_at = -1;          ///< the call or launch that gives up; -1: none
+  int* runs = nullptr;        ///< counts runs, where given
+  int* launches = nullptr;    ///< counts launches, where given
+  int* copies = nullptr;      ///< counts arrays of inputs that were copied, where given
 };
 
 class HostEngine final : public Engine {
  public:
-  explicit HostEngine(const HostEngineOptions& how) : options_(how), warp_(how.seed), dice_(how.seed + 1) {}
+  explicit HostEngine(const HostEngineOptions& how)
+      : options_(how), team_(how.seed, how.warps * simt_host::warp_lanes), lone_warp_(how.seed + 2), dice_(how.seed + 1) {}
 
   std::string name() const override { return "run by the host"; }
 
@@ -44,10 +47,9 @@ class HostEngine final : public Engine {
                            const StopSign& stop) override {
     using Notes = simt_host::LaunchObserver<double>;
     const CopiedJob<double, HostCopy> mine = copied(job, inputs);
-    const Shape shape{simt_host::DoubleDoubleBlock<Notes>::rows, simt_host::dd_warp_bytes(job), simt_host::dd_work_of(job)};
-    return in_slices(job.d_v, rows, shape, Output::golden, stop, [&](const Lane& lane) {
-      return simt_host::dd_lane(mine.job, lane.slice, lane.warp, lane.group.lane(), Notes{.range = lane.range}, lane.scratch,
-                                lane.out);
+    return in_slices(job.d_v, rows, {lone_warp_, simt_host::dd_needs(job)}, Output::golden, stop, [&](const Thread& thread) {
+      return simt_host::dd_thread(mine.job, thread.slice, thread.team, thread.group, Notes{.range = thread.range},
+                                  thread.scratch, thread.out);
     });
   }
   void take(const Matrix& matrix, Output output) override {
@@ -137,46 +139,46 @@ class HostEngine final : public Engine {
     simt_host::LaunchObserver<T> notes;
     if (recorder) notes = {moved.data(), m.data(), recorder->row_step(), recorder->held(), job.exp2.score_unit};
     const CopiedJob<T, HostCopy> mine = copied(job, inputs);
-    const Shape shape{simt_host::Lanes<T>::rows, simt_host::attention_warp_bytes(job), simt_host::work_of(job)};
-    Matrix out = in_slices(job.d_v, rows, shape, output, stop, [&](const Lane& lane) {
-      notes.range = lane.range;
-      return simt_host::attention_lane(mine.job, lane.slice, lane.warp, lane.group.lane(), lane.group, notes, lane.scratch,
-                                       lane.out);
+    const Shape shape{team_, simt_host::attention_needs<simt_host::LaunchObserver<T>>(job, options_.warps, options_.tile_room)};
+    Matrix out = in_slices(job.d_v, rows, shape, output, stop, [&](const Thread& thread) {
+      notes.range = thread.range;
+      return simt_host::attention_thread(mine.job, thread.slice, thread.team, thread.group, notes,
+                                         {thread.scratch, options_.tile_room}, thread.out);
     });
     if (recorder) recorder->take_in({moved.begin(), moved.end()}, std::move(m));
     return out;
   }
 
-  /// What one lane of a launch is given.
-  struct Lane {
+  /// What one thread of a launch is given.
+  struct Thread {
     simt_host::RowSlice slice;
     WorkRange range;
-    int warp;
+    int team;
     simt_host::LaneGroup group;
-    void* scratch;  ///< the warp's
+    void* scratch;  ///< the team's
     double* out;    ///< the slice's
   };
   struct Shape {
-    int rows_of_lane;
-    std::size_t warp_bytes;
-    WorkEstimate work;
+    HostTeam& team;
+    simt_host::TeamNeeds needs;
+    std::size_t scratch_doubles() const { return needs.scratch_bytes / sizeof(double) + 1; }
   };
 
-  /// lane(Lane) for all rows: devices, slices, windows, warps, lanes.
+  /// thread(Thread) for all rows: devices, slices, windows, teams, threads.
   template <class F>
-  Matrix in_slices(int d, const std::vector<int>& rows, const Shape& shape, Output output, const StopSign& stop, F lane) {
+  Matrix in_slices(int d, const std::vector<int>& rows, const Shape& shape, Output output, const StopSign& stop, F thread) {
     begin();
-    const int count = static_cast<int>(rows.size()), warp_rows = shape.rows_of_lane * simt_host::warp_lanes;
-    const int share = ((count - 1) / warp_rows / options_.devices + 1) * warp_rows;
+    const int count = static_cast<int>(rows.size()), share = (count - 1) / options_.devices + 1;
     Matrix out{count, d, std::vector<double>(rows.size() * static_cast<std::size_t>(d), -1e300)};
     std::vector<double> scratch;
     for (int first = 0; first < count; first += share)
-      in_launches(std::min(share, count - first), warp_rows, options_.slice_warps, pace(shape.work), stop,
+      in_launches(std::min(share, count - first), simt_host::team_rows, options_.slice_teams, pace(shape.needs.work), stop,
                   [&](const LaunchPart& part) {
                     begin();
-                    if (part.range.from == 0) scratch.assign(part.warps * (shape.warp_bytes / sizeof(double) + 1), nowhere);
+                    if (part.range.from == 0)
+                      scratch.assign(static_cast<std::size_t>(part.blocks) * shape.scratch_doubles(), nowhere);
                     return launch({rows.data() + first + part.first, part.rows, first + part.first}, part.range, shape, scratch,
-                                  out.values.data() + static_cast<std::ptrdiff_t>(first + part.first) * d, lane);
+                                  out.values.data() + static_cast<std::ptrdiff_t>(first + part.first) * d, thread);
                   });
     this->at(output) = out.values;
     return out;
@@ -184,25 +186,29 @@ class HostEngine final : public Engine {
 
   template <class F>
   LaunchEnd launch(const simt_host::RowSlice& slice, const WorkRange& range, const Shape& shape, std::vector<double>& scratch,
-                   double* out, F lane) {
+                   double* out, F thread) {
     if (options_.launches) ++*options_.launches;
     std::int64_t reached = 0;
-    for (int warp = 0; warp < simt_host::warps_of(slice.count, shape.rows_of_lane); ++warp)
-      warp_.run([&](const simt_host::LaneGroup& group) {
-        void* const mine = scratch.data() + warp * (shape.warp_bytes / sizeof(double) + 1);
-        reached = std::max(reached, lane(Lane{slice, range, warp, group, mine, out}));
-      });
+    for (int team = 0; team < simt_host::teams_of(slice.count); ++team) {
+      void* const mine = scratch.data() + static_cast<std::size_t>(team) * shape.scratch_doubles();
+      const auto body = [&](const simt_host::LaneGroup& group) {
+        reached = std::max(reached, thread(Thread{slice, range, team, group, mine, out}));
+      };
+      shape.team.run(body, shape.needs.shared_bytes);
+    }
     const float far_too_long = 1e9f;
     return {reached, options_.parts > 0 ? far_too_long : 0.01f * static_cast<float>(dice_.between(1, 5000))};
   }
 
   LaunchPace pace(const WorkEstimate& estimate) {
-    if (options_.parts > 0) return {options_.slice_warps, 5, {estimate.whole, estimate.whole / options_.parts + 1}, 1};
-    return {options_.slice_warps, 5, {estimate.whole, estimate.whole / dice_.between(1, 30) + 1}, dice_.between(1, 200000)};
+    constexpr int held = 8;
+    if (options_.parts > 0) return {options_.slice_teams, held, 5, {estimate.whole, estimate.whole / options_.parts + 1}, 1};
+    const WorkEstimate in_steps{estimate.whole, estimate.whole / dice_.between(1, 30) + 1};
+    return {options_.slice_teams, held, 5, in_steps, dice_.between(1, 200000)};
   }
 
   HostEngineOptions options_;
-  HostWarp warp_;
+  HostTeam team_, lone_warp_;
   Dice dice_;
   int calls_ = 0;
   InputCopies<HostCopy> inputs_;

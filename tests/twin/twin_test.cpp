@@ -1,4 +1,4 @@
-// The GPU's code, run by the host in warps of 32 lanes that meet as a GPU's do: the CPU's answer, to the last bit.
+// The GPU's code, run by the host in teams of warps whose threads meet as a GPU's do: the CPU's answer, to the last bit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,9 +28,12 @@ using testing::experiments;
 using ::testing::HasSubstr;
 using testing::HostEngine;
 using testing::HostEngineOptions;
-using testing::HostWarp;
+using testing::HostTeam;
 using testing::same;
 using ::testing::StartsWith;
+
+/// Warps of a team: the bits depend on them as little as on anything else.
+constexpr int warps_of_teams[] = {1, 2, 3, 8};
 
 Options on_host_engine(const HostEngineOptions& how) {
   Options options;
@@ -53,7 +56,11 @@ TEST_F(Twin, GivesTheCpusAnswerToRandomQuestions) {
     Experiment e = testing::random_experiment(dice);
     if (dice.one_in(3)) testing::make_stochastic(e.a, dice, dice.between(1, 3));
     if (dice.one_in(5)) testing::make_stochastic(e.b, dice, 2);
-    const HostEngineOptions how{.seed = dice.bits(), .devices = dice.between(1, 3), .slice_warps = dice.between(1, 3)};
+    const HostEngineOptions how{.seed = dice.bits(),
+                                .devices = dice.between(1, 3),
+                                .slice_teams = dice.between(1, 3),
+                                .warps = warps_of_teams[dice.between(0, 3)],
+                                .tile_room = dice.one_in(2) ? 0 : static_cast<std::size_t>(dice.between(0, 100000))};
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + describe(e));
     const Result result = compute(e, on_host_engine(how));
     EXPECT_EQ(result.device, "run by the host");
@@ -80,7 +87,7 @@ TEST_F(Twin, GivesTheCpusAnswerToEveryAlgorithmPolicyAndMask) {
         e.a.precision = policy.precision;
         e.a.block_k = 1 + i % 70;
         SCOPED_TRACE(describe(e));
-        expect_same_answer(compute(e, on_host_engine({.seed = static_cast<std::uint64_t>(i), .slice_warps = 1 + i % 2})),
+        expect_same_answer(compute(e, on_host_engine({.seed = static_cast<std::uint64_t>(i), .slice_teams = 1 + i % 2})),
                            compute(e));
         if (HasFailure()) return;
       }
@@ -92,9 +99,9 @@ TEST_F(Twin, SlicesAndSharesOfSeveralGpusChangeNothing) {
   e.problem.mask = {Mask::Kind::causal, 1};
   const Result whole = compute(e);
   for (const int devices : {1, 2, 3, 7})
-    for (const int slice_warps : {1, 2, 5}) {
-      SCOPED_TRACE(std::to_string(devices) + " devices, slices of " + std::to_string(slice_warps));
-      expect_same_answer(compute(e, on_host_engine({.devices = devices, .slice_warps = slice_warps})), whole);
+    for (const int slice_teams : {1, 2, 5}) {
+      SCOPED_TRACE(std::to_string(devices) + " devices, slices of " + std::to_string(slice_teams));
+      expect_same_answer(compute(e, on_host_engine({.devices = devices, .slice_teams = slice_teams})), whole);
     }
 }
 
@@ -125,7 +132,12 @@ TEST_F(Twin, WhereTheWayIsCutChangesNothing) {
     SCOPED_TRACE(std::to_string(i) + ": " + describe(e));
     launches = 0;
     const int parts = i % 3 == 0 ? 0 : (i % 20 == 1 ? 150 : dice.between(2, 30));
-    const HostEngineOptions how{.seed = dice.bits(), .slice_warps = dice.between(1, 3), .parts = parts, .launches = &launches};
+    const HostEngineOptions how{.seed = dice.bits(),
+                                .slice_teams = dice.between(1, 3),
+                                .warps = warps_of_teams[i % 4],
+                                .tile_room = dice.one_in(2) ? 0u : 20000u,
+                                .parts = parts,
+                                .launches = &launches};
     expect_same_answer(compute(e, on_host_engine(how)), compute(e));
     most = std::max(most, launches);
     if (HasFailure()) return;
@@ -324,66 +336,63 @@ TEST_F(Twin, StopsWhenAsked) {
 }
 
 TEST_F(Twin, LanesThatMissABarrierAreNoticed) {
-  HostWarp warp(1);
+  HostTeam warp(1);
   EXPECT_THROW(warp.run([](const simt_host::LaneGroup& group) {
     if (group.lane() != 5) group.sync();
   }),
                std::logic_error);
 }
 
-TEST(Warps, EveryRowHasOneLane) {
-  for (const int rows_of_lane : {1, 2})
-    for (int count = 1; count < 300; count += 7) {
-      std::vector<int> rows(static_cast<std::size_t>(count));
-      for (int i = 0; i < count; ++i) rows[static_cast<std::size_t>(i)] = 3 * i;
-      std::multiset<int> taken;
-      const simt_host::RowSlice slice{rows.data(), count, 1000};
-      for (int warp = 0; warp < simt_host::warps_of(count, rows_of_lane); ++warp)
-        for (int lane = 0; lane < simt_host::warp_lanes; ++lane) {
-          const RowBlock block = simt_host::lane_rows(slice, rows_of_lane, warp, lane);
-          EXPECT_GE(block.row_of(0), 0);
-          EXPECT_EQ(block.row_of(rows_of_lane) % 3, 0);
-          for (int i = 0; i < block.count; ++i) {
-            taken.insert(block.rows[i]);
-            EXPECT_EQ(block.rows[i], 3 * (block.first + i - 1000));
-          }
-        }
-      EXPECT_EQ(taken, std::multiset<int>(rows.begin(), rows.end()));
-    }
+TEST(Teams, EveryRowHasOneLane) {
+  for (int count = 1; count < 300; count += 7) {
+    std::vector<int> rows(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) rows[static_cast<std::size_t>(i)] = 3 * i;
+    std::multiset<int> taken;
+    const simt_host::RowSlice slice{rows.data(), count, 1000};
+    for (int team = 0; team < simt_host::teams_of(count); ++team)
+      for (int lane = 0; lane < simt_host::warp_lanes; ++lane) {
+        const RowBlock block = simt_host::lane_row(slice, team, lane);
+        EXPECT_EQ(block.row_of(0) % 3, 0);
+        if (block.count == 0) continue;
+        taken.insert(block.rows[0]);
+        EXPECT_EQ(block.rows[0], 3 * (block.first - 1000));
+      }
+    EXPECT_EQ(taken, std::multiset<int>(rows.begin(), rows.end()));
+  }
 }
 
-/// The time of a launch on a GPU on which a round of warps needs `ms` for 1000 of its work.
-float taken(double ms, int warps, std::int64_t distance) {
-  return static_cast<float>(ms * ((warps - 1) / 132 + 1) * static_cast<double>(distance) / 1000);
+/// The time of a launch on a GPU on which a round of blocks needs `ms` for 1000 of its work.
+float taken(double ms, int blocks, std::int64_t distance) {
+  return static_cast<float>(ms * ((blocks - 1) / 132 + 1) * static_cast<double>(distance) / 1000);
 }
 
 TEST(LaunchPace, StaysBelowTheLimitOnceItKnows) {
   for (const double ms : {1e-7, 1e-5, 1e-3, 0.05, 0.4})
     for (const WorkEstimate& estimate : {WorkEstimate{2000, 500}, WorkEstimate{1000000, 4096}, WorkEstimate{400000000, 8192}}) {
-      LaunchPace pace(132, 5, estimate);
+      LaunchPace pace(132, 8, 5, estimate);
       for (int launch = 0; launch < 40; ++launch) {
-        const int warps = pace.warps();
-        const std::int64_t distance = pace.distance(warps);
-        ASSERT_GE(warps, 132) << "as many as the GPU runs at once cost no more than one";
+        const int blocks = pace.blocks();
+        const std::int64_t distance = pace.distance(blocks);
+        ASSERT_GE(blocks, 132) << "as many as the GPU runs at once cost no more than one";
         ASSERT_GE(distance, estimate.step);
         if (launch > 25 && taken(ms, 1, estimate.step) < 5) {
-          EXPECT_LE(taken(ms, warps, std::min(distance, estimate.whole)), 5) << ms << " " << estimate.whole;
+          EXPECT_LE(taken(ms, blocks, std::min(distance, estimate.whole)), 5) << ms << " " << estimate.whole;
         }
-        pace.took(warps, std::min(distance, estimate.whole), taken(ms, warps, std::min(distance, estimate.whole)));
+        pace.took(blocks, std::min(distance, estimate.whole), taken(ms, blocks, std::min(distance, estimate.whole)));
       }
     }
 }
 
 TEST(LaunchPace, SplitsTheWorkBeforeItTakesFewerRowsThanAGpuHolds) {
-  LaunchPace pace(100, 5, {1000000000, 100});
-  EXPECT_EQ(pace.warps(), 800);
+  LaunchPace pace(100, 8, 5, {1000000000, 100});
+  EXPECT_EQ(pace.blocks(), 800);
   EXPECT_LT(pace.distance(800), 100000) << "the first launch of an unknown kernel is a small one";
   pace.took(800, pace.distance(800), 50);
-  EXPECT_EQ(pace.warps(), 800);
+  EXPECT_EQ(pace.blocks(), 800);
 }
 
 TEST(LaunchPace, ASmallRestTellsNothing) {
-  LaunchPace pace(100, 5, {1000000, 1000});
+  LaunchPace pace(100, 8, 5, {1000000, 1000});
   const std::int64_t distance = pace.distance(100);
   pace.took(3, 1, 0.01f);
   EXPECT_EQ(pace.distance(100), distance);
@@ -397,9 +406,9 @@ TEST(Launches, PartsFollowEachOtherAndRowsAreCountedOnce) {
   for (const std::int64_t work : {1, 999, 1000, 70001}) {
     const Counter counter;
     std::vector<std::int64_t> done(517);
-    in_launches(517, 64, 5, {2, 5, {work, 10}, 1000}, counter, [&](const LaunchPart& part) {
-      EXPECT_LE(part.rows, 64 * part.warps);
-      EXPECT_GT(part.rows, 64 * (part.warps - 1));
+    in_launches(517, 64, 5, {2, 8, 5, {work, 10}, 1000}, counter, [&](const LaunchPart& part) {
+      EXPECT_LE(part.rows, 64 * part.blocks);
+      EXPECT_GT(part.rows, 64 * (part.blocks - 1));
       for (int row = part.first; row < part.first + part.rows; ++row) {
         EXPECT_EQ(done[static_cast<std::size_t>(row)], part.range.from);
         done[static_cast<std::size_t>(row)] = part.range.to;

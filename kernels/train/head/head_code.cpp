@@ -8,7 +8,7 @@
 #include "kernels/train/head/head_statistics_lanes.h"
 
 #ifdef ATTOSCOPE_SIMT
-#include "kernels/lanes/warp.h"
+#include "kernels/lanes/team.h"
 #endif
 
 namespace attoscope {
@@ -67,10 +67,11 @@ Job<T> job_of(const HeadBatch<T>& batch, int place, const HeadScratch<T>& scratc
 template <class T>
 void attend(const Job<T>& job, const RowBlock& block, const HeadObserver<T>& observer, char* memory, double* out) {
 #ifdef ATTOSCOPE_SIMT
-  alignas(16) char stage[staged_bytes];
-  for (int lane = 0; lane * Lanes<T>::rows < block.count; ++lane)
-    attention_lane(job, RowSlice{block.rows, block.count, block.first}, 0, lane, LaneGroup{nullptr, lane, stage}, observer,
-                   memory, out);
+  const TeamNeeds needs = attention_needs<HeadObserver<T>>(job, 1, head_tile_room);
+  for (int lane = 0; lane < block.count; ++lane) {
+    const LaneGroup group{.lane_ = lane, .shared_ = memory + needs.scratch_bytes};
+    attention_thread(job, RowSlice{block.rows, block.count, block.first}, 0, group, observer, {memory, head_tile_room}, out);
+  }
 #else
   Arena arena(memory);
   AttentionBlock<T, HeadObserver<T>>(job, block, LaneGroup{}, observer, arena).run(out);
@@ -105,7 +106,7 @@ struct Member {
   template <class T>
   Member(const HeadRule<T>& rule, const HeadMatrices<T>& head, int lane, const LaneGroup& group, void* memory)
 #ifdef ATTOSCOPE_SIMT
-      : arena(memory, lane),
+      : arena(memory, group),
 #else
       : arena(memory),
 #endif
@@ -115,14 +116,15 @@ struct Member {
   Block block;
 };
 
-/// The lanes of a head's group; `stage` has staged_bytes if they need it.
+/// The lanes of a head's group; `stage` has the bytes that they share.
 template <class Block, class T>
 std::vector<Member<Block>> group_of(const HeadRule<T>& rule, const HeadMatrices<T>& head, [[maybe_unused]] char* stage,
                                     void* memory) {
   std::vector<Member<Block>> group;
   group.reserve(group_size);
 #ifdef ATTOSCOPE_SIMT
-  for (int lane = 0; lane < group_size; ++lane) group.emplace_back(rule, head, lane, LaneGroup{nullptr, lane, stage}, memory);
+  for (int lane = 0; lane < group_size; ++lane)
+    group.emplace_back(rule, head, lane, LaneGroup{.lane_ = lane, .shared_ = stage}, memory);
 #else
   group.emplace_back(rule, head, 0, LaneGroup{}, memory);
 #endif
@@ -131,7 +133,7 @@ std::vector<Member<Block>> group_of(const HeadRule<T>& rule, const HeadMatrices<
 
 #ifdef ATTOSCOPE_SIMT
 struct Stage {
-  alignas(16) char bytes[staged_bytes];
+  alignas(16) char bytes[row_stage_bytes];
 };
 #else
 struct Stage {
@@ -184,9 +186,14 @@ void backward(const HeadGradient<T>& gradient, int place, void* memory) {
 
 template <class T>
 std::size_t attention_bytes(const Job<T>& job) {
+#ifdef ATTOSCOPE_SIMT
+  const TeamNeeds needs = attention_needs<HeadObserver<T>>(job, 1, head_tile_room);
+  return needs.scratch_bytes + needs.shared_bytes;
+#else
   LaneArena arena(nullptr);
   AttentionBlock<T, HeadObserver<T>> block(job, RowBlock{}, LaneGroup{}, HeadObserver<T>{}, arena);
   return arena.used();
+#endif
 }
 
 /// Bytes of scratch for the forward pass, and for a pass of Block.

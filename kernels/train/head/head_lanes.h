@@ -28,6 +28,9 @@ struct HeadObserver {
   }
 };
 
+/// Shared memory of a team for S of a tile in training: as much as every GPU has beside the slabs without being asked for more.
+inline constexpr std::size_t head_tile_room = 28 * 1024;
+
 /// A head's part of one of the model's matrices.
 template <class T>
 struct HeadColumns {

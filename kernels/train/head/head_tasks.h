@@ -80,16 +80,16 @@ struct ScatterTask {
   }
 };
 
-/// The forward pass of a part: `warps` warps for each head, each with its own rows.
+/// The forward pass of a part: `teams` teams of warps for each head, each with its own rows.
 struct AttendTask {
   HeadBatch<float> batch;  ///< its rules lie on the device
   HeadPart part;
-  int warps = 1;
+  int teams = 1;
   const float *q = nullptr, *k = nullptr, *v = nullptr;  ///< gathered
   const int* rows = nullptr;                             ///< 0, 1, 2, ...
   double* out = nullptr;                                 ///< [place - first][row][column]
-  char* scratch = nullptr;                               ///< [place - first][warp]
-  std::size_t warp_bytes = 0;
+  char* scratch = nullptr;                               ///< [place - first][team]
+  std::size_t team_bytes = 0, shared_bytes = 0;          ///< of a team: scratch, shared memory
 };
 
 /// The backward pass of a part: first a warp for each block of rows of a head, then one for each block of its keys.
@@ -102,10 +102,11 @@ struct DifferentiateTask {
   std::size_t warp_bytes = 0;
 };
 
-/// The warps of a head on a device and the scratch that they need.
+/// The teams and warps of a head on a device, forward and backward, and the memory that they need.
 struct HeadLaunchSize {
-  int warps = 1;                                          ///< of a head
-  std::size_t attend_bytes = 0, differentiate_bytes = 0;  ///< of scratch for a warp
+  int teams = 1, warps = 1;
+  std::size_t team_bytes = 0, shared_bytes = 0;  ///< of a team: scratch, shared memory
+  std::size_t warp_bytes = 0;                    ///< of scratch for a warp
 };
 
 /// Hands out 256-byte aligned arrays from one block of memory; with a null block it only counts.
@@ -160,14 +161,14 @@ template <class Device>
 void attention_on(Device& on, HeadBatch<float> batch) {
   const HeadLaunchSize size = on.head_launch_size(batch);
   batch.rules = on.rules(batch);
-  const std::size_t scratch = static_cast<std::size_t>(size.warps) * size.attend_bytes;
+  const std::size_t scratch = static_cast<std::size_t>(size.teams) * size.team_bytes;
   const std::size_t bytes = HeadArrays(nullptr, batch, 1, 3, true, scratch).arena.used();
   in_parts(batch, bytes, on.workspace_floats() * sizeof(float), [&](const HeadPart& part) {
     const HeadArrays counted(nullptr, batch, part.count, 3, true, scratch);
     const HeadArrays arrays(on.workspace(counted.arena.used()), batch, part.count, 3, true, scratch);
     on.each(GatherTask{.batch = batch, .part = part, .out = arrays.gathered});
-    on.attend(AttendTask{batch, part, size.warps, arrays.matrix(0), arrays.matrix(1), arrays.matrix(2), on.row_numbers(),
-                         arrays.out, arrays.scratch, size.attend_bytes});
+    on.attend(AttendTask{batch, part, size.teams, arrays.matrix(0), arrays.matrix(1), arrays.matrix(2), on.row_numbers(),
+                         arrays.out, arrays.scratch, size.team_bytes, size.shared_bytes});
     on.each(ScatterTask{batch, part, arrays.out});
   });
 }
@@ -176,21 +177,15 @@ void attention_gradient_on(Device& on, HeadGradient<float> gradient) {
   HeadBatch<float>& batch = gradient.forward;
   const HeadLaunchSize size = on.head_launch_size(batch);
   batch.rules = on.rules(batch);
-  const std::size_t scratch = static_cast<std::size_t>(size.warps) * size.differentiate_bytes;
+  const std::size_t scratch = static_cast<std::size_t>(size.warps) * size.warp_bytes;
   const std::size_t bytes = HeadArrays(nullptr, batch, 1, 4, false, scratch).arena.used();
   in_parts(batch, bytes, on.workspace_floats() * sizeof(float), [&](const HeadPart& part) {
     const HeadArrays counted(nullptr, batch, part.count, 4, false, scratch);
     const HeadArrays arrays(on.workspace(counted.arena.used()), batch, part.count, 4, false, scratch);
     on.each(GatherTask{.batch = batch, .part = part, .reverses = false, .d_o = gradient.d_o, .out = arrays.gathered});
-    const DifferentiateTask task{gradient,
-                                 part,
-                                 size.warps,
-                                 arrays.matrix(0),
-                                 arrays.matrix(1),
-                                 arrays.matrix(2),
-                                 arrays.matrix(3),
-                                 arrays.scratch,
-                                 size.differentiate_bytes};
+    const DifferentiateTask task{
+        gradient,         part,           size.warps,     arrays.matrix(0), arrays.matrix(1), arrays.matrix(2),
+        arrays.matrix(3), arrays.scratch, size.warp_bytes};
     on.differentiate_rows(task);
     on.differentiate_keys(task);
   });

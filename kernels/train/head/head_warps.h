@@ -1,37 +1,39 @@
-/// What the warps of a GPU do for attention in training, in code that the host can run too.
+/// What the warps of a GPU do for attention in training, in code that the host can run too: forward in teams, backward each for
+/// itself.
 #pragma once
 
 #include <algorithm>
 
-#include "kernels/lanes/warp.h"
+#include "kernels/lanes/team.h"
 #include "kernels/train/head/head_lanes.h"
 #include "kernels/train/head/head_tasks.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Bytes of shared memory for a warp's copy of a head's rule.
+/// Bytes of shared memory for a team's copy of a head's rule.
 inline constexpr std::size_t rule_bytes = (sizeof(HeadRule<float>) + 15) / 16 * 16;
 
-/// The warp's copy of a rule, in shared memory, since all lanes read it often.
+/// The team's copy of a rule, in shared memory, since all lanes read it often.
 ATTOSCOPE_HOST_DEVICE inline HeadRule<float>& shared_copy(const HeadRule<float>& rule, void* shared, const LaneGroup& group) {
   static_assert(std::is_trivially_copyable_v<HeadRule<float>> && sizeof(HeadRule<float>) % 4 == 0);
   const char* const from = reinterpret_cast<const char*>(&rule);
   char* const to = static_cast<char*>(shared);
-  const int step = group.width() * 4;
-  for (int i = group.lane() * 4; i < static_cast<int>(sizeof(HeadRule<float>)); i += step)
+  const int step = group.threads() * 4;
+  for (int i = group.thread() * 4; i < static_cast<int>(sizeof(HeadRule<float>)); i += step)
     __builtin_memcpy(to + i, from + i, 4);
   group.sync();
   return *reinterpret_cast<HeadRule<float>*>(shared);
 }
 
-/// One lane of warp `warp` of the part's head `index`. All lanes of the warp call it.
-ATTOSCOPE_HOST_DEVICE inline void attend_lane(const AttendTask& t, int index, int warp, const LaneGroup& group, void* shared) {
+/// One thread of team `team` of the part's head `index`. All threads of the team call it.
+ATTOSCOPE_HOST_DEVICE inline void attend_thread(const AttendTask& t, int index, int team, const LaneGroup& group,
+                                                void* shared) {
   const HeadBatch<float>& batch = t.batch;
   const int place = t.part.first + index;
   const std::int64_t first = std::int64_t{index} * batch.context * batch.d, state = std::int64_t{place} * batch.context;
   Job<float>& job = shared_copy(batch.rules[place % batch.heads], shared, group).job;
-  if (group.lane() == 0) {
+  if (group.thread() == 0) {
     job.q = t.q + first;
     job.k = t.k + first;
     job.v = t.v + first;
@@ -41,8 +43,9 @@ ATTOSCOPE_HOST_DEVICE inline void attend_lane(const AttendTask& t, int index, in
   }
   group.sync();
   const HeadObserver<float> observer{batch.m + state, batch.l + state};
-  attention_lane(job, RowSlice{t.rows, batch.context, 0}, warp, group.lane(), group, observer,
-                 t.scratch + static_cast<std::size_t>(index * t.warps + warp) * t.warp_bytes, t.out + first);
+  attention_thread(job, RowSlice{t.rows, batch.context, 0}, team, group, observer,
+                   {t.scratch + static_cast<std::size_t>(index * t.teams + team) * t.team_bytes, head_tile_room},
+                   t.out + first);
 }
 
 /// What the warps of one head have in common in its backward pass; each begins with a copy of its rule.
@@ -58,7 +61,7 @@ class HeadDifferentiation {
   /// work(gradient) with the arrays of a block of rows.
   template <class Work>
   ATTOSCOPE_HOST_DEVICE void with_block(int block, Work work) const {
-    LaneArena arena(scratch_ + static_cast<std::size_t>(block) * warp_bytes_, group_.lane());
+    LaneArena arena(scratch_ + static_cast<std::size_t>(block) * warp_bytes_, group_);
     HeadGradientBlock<float> gradient(rule_, head_, group_.lane(), group_, arena);
     work(gradient);
   }
@@ -113,17 +116,16 @@ ATTOSCOPE_HOST_DEVICE inline void differentiate_keys_lane(const DifferentiateTas
     });
 }
 
-/// What the warps of a batch need; the batch's rules lie on the host.
-inline HeadLaunchSize head_launch_size(const HeadBatch<float>& batch) {
-  static_assert(group_width<float> == warp_lanes * Lanes<float>::rows, "both passes cut a head into the same warps");
-  HeadLaunchSize size{.warps = warps_of(batch.context, Lanes<float>::rows)};
+/// What the teams, of so many warps, and the lone warps of a batch need; the batch's rules lie on the host.
+inline HeadLaunchSize head_launch_size(const HeadBatch<float>& batch, int warps = team_warps) {
+  HeadLaunchSize size{.teams = teams_of(batch.context), .warps = (batch.context - 1) / group_width<float> + 1};
   for (int head = 0; head < batch.heads; ++head) {
-    LaneArena forward(nullptr), backward(nullptr);
-    const AttentionBlock<float, HeadObserver<float>> attention(batch.rules[head].job, RowBlock{}, LaneGroup{},
-                                                               HeadObserver<float>{}, forward);
+    const TeamNeeds needs = attention_needs<HeadObserver<float>>(batch.rules[head].job, warps, head_tile_room);
+    LaneArena backward(1, 0);
     const HeadGradientBlock<float> gradient(batch.rules[head], HeadMatrices<float>{}, 0, LaneGroup{}, backward);
-    size.attend_bytes = std::max(size.attend_bytes, forward.used());
-    size.differentiate_bytes = std::max(size.differentiate_bytes, backward.used());
+    size.team_bytes = std::max(size.team_bytes, needs.scratch_bytes);
+    size.shared_bytes = std::max(size.shared_bytes, needs.shared_bytes);
+    size.warp_bytes = std::max(size.warp_bytes, backward.used());
   }
   return size;
 }

@@ -10,9 +10,12 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// How a row in memory is spread over lanes: the lanes of a group hold adjacent vectors.
+/// How a row in memory is spread over lanes: the lanes of a group hold adjacent vectors. On a GPU a group is one warp.
 #ifdef ATTOSCOPE_SIMT
-inline constexpr int group_size = warp_lanes, own_vectors = row_vectors, product_group = column_group;
+inline constexpr int group_size = warp_lanes, own_vectors = 2, product_group = 16;
+/// Depth and bytes of the shared memory through which the lanes of a warp share operands.
+inline constexpr int row_stage_depth = 32, row_stage_bytes = row_stage_depth * (product_group * 8 + 16);
+static_assert(row_stage_bytes <= staged_bytes);
 #else
 inline constexpr int group_size = 1, own_vectors = 2, product_group = row_vectors == 4 ? 8 : 4;
 #endif
@@ -82,20 +85,39 @@ struct RowProduct {
 
 #ifdef ATTOSCOPE_SIMT
 
+/// Elements from one row of staged operands to the next: a multiple of 128 bits such that eight consecutive rows lie in
+/// different banks.
+template <class T>
+inline constexpr int staged_row = product_group + 16 / static_cast<int>(sizeof(T));
+
+/// stage[k][i] = A(m0 + i, k0 + k), 0 below the last row of A. Adjacent lanes read adjacent elements.
+template <class T>
+ATTOSCOPE_HOST_DEVICE void stage_operand(const RowProduct<T>& p, int m0, int k0, int depth, T* stage) {
+  const int count = product_group * ((depth + 7) / 8 * 8), rows = p.m - m0;
+  const T* a = p.a + m0 * p.m_stride + k0 * p.k_stride;
+  p.group.sync();  // all lanes have read the previous contents
+  for (int e = p.group.thread(); e < count; e += p.group.threads()) {
+    const bool k_first = p.k_stride == 1;
+    const int i = k_first ? e / 8 % product_group : e % product_group;
+    const int k = k_first ? e / (8 * product_group) * 8 + e % 8 : e / product_group;
+    if (k < depth) stage[k * staged_row<T> + i] = i < rows ? a[i * p.m_stride + k * p.k_stride] : T{0};
+  }
+  p.group.sync();
+}
+
 /// Rows m0 .. m0 + M - 1 of the columns from c0 on. All lanes of a warp make the same calls.
 template <int M, int N, class T, class Rounder>
 ATTOSCOPE_HOST_DEVICE void row_group(const RowProduct<T>& p, int m0, int c0, const Rounder& rounder) {
   const int rows = p.m - m0 < M ? p.m - m0 : M, count = p.columns - c0;
-  const Product<T> operand{.a = p.a, .m_stride = p.m_stride, .k_stride = p.k_stride, .m = p.m, .group = p.group};
-  T* const stage = static_cast<T*>(p.group.stage());
+  T* const stage = reinterpret_cast<T*>(p.group.shared());
   T sum[M][N];
   for (int i = 0; i < M; ++i)
     for (int r = 0; r < N; ++r)
       sum[i][r] = p.resume && i < rows ? loaded_row(p.c + (m0 + i) * p.c_stride + c0, r, count, p.lane) : T{0};
   const int last = p.end_of(m0 + rows - 1);
-  for (int k0 = p.first_of(m0); k0 < last; k0 += staged_depth) {
-    const int depth = last - k0 < staged_depth ? last - k0 : staged_depth;
-    stage_operand(operand, m0, k0, depth, stage);
+  for (int k0 = p.first_of(m0); k0 < last; k0 += row_stage_depth) {
+    const int depth = last - k0 < row_stage_depth ? last - k0 : row_stage_depth;
+    stage_operand(p, m0, k0, depth, stage);
     const int whole = clamp(p.first_of(m0 + rows - 1), k0, k0 + depth), cut = clamp(p.end_of(m0), whole, k0 + depth);
     const auto take = [&](int k, auto takes_part) {
       T b[N];

@@ -1,0 +1,129 @@
+/// The code of a GPU's thread, which the host can run too: which row a lane has, what its team computes, what it records.
+#pragma once
+
+#include "kernels/lanes/attention_lanes.h"
+#include "kernels/lanes/golden_lanes.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+/// The computed rows of one launch.
+struct RowSlice {
+  const int* rows = nullptr;  ///< rows of Q
+  int count = 0;              ///< at least 1
+  int first = 0;              ///< index of rows[0] among all computed rows
+};
+
+/// Rows of a team, one in each lane, and how many teams a slice needs.
+inline constexpr int team_rows = warp_lanes;
+ATTOSCOPE_HOST_DEVICE inline int teams_of(int rows) { return (rows - 1) / team_rows + 1; }
+
+/// The row of a lane; none beyond the slice's end.
+ATTOSCOPE_HOST_DEVICE inline RowBlock lane_row(const RowSlice& slice, int team, int lane) {
+  const int at = team * team_rows + lane;
+  const bool has_row = at < slice.count;
+  return {slice.rows + (has_row ? at : slice.count - 1), has_row ? 1 : 0, slice.first + at};
+}
+
+/// The observer of a launch on a GPU: it has the launch's range of work, and records for method a, per tile, in how many rows m
+/// changed, and m of every `row_step`-th row.
+template <class T>
+struct LaunchObserver {
+  static constexpr bool keeps = false, is_partial = true;
+  unsigned long long* moved = nullptr;  ///< [tile]; null: nothing is recorded
+  float* m = nullptr;                   ///< [tile * held + row / row_step]
+  int row_step = 1, held = 0;
+  T score_unit = 1;
+  WorkRange range{};
+
+  ATTOSCOPE_HOST_DEVICE_INLINE WorkRange work_range() const { return range; }
+  ATTOSCOPE_HOST_DEVICE_INLINE void check() const {}
+  ATTOSCOPE_HOST_DEVICE_INLINE bool wanted() const { return moved != nullptr; }
+  ATTOSCOPE_HOST_DEVICE_INLINE int kept_lane(const RowBlock&) const { return -1; }
+  ATTOSCOPE_HOST_DEVICE void tile(const RowBlock& block, const TileView<T>& view) const {
+    for (int lane = 0; lane < block.count; ++lane) {
+      if (!view.sees(lane)) continue;
+      if (view.moved(lane)) count(&moved[view.tile]);
+      const int row = block.first + lane;
+      if (row % row_step == 0)
+        m[static_cast<std::ptrdiff_t>(view.tile) * held + row / row_step] =
+            static_cast<float>(view.m[lane * lane_stride] * score_unit);
+    }
+  }
+
+ private:
+  ATTOSCOPE_HOST_DEVICE static void count(unsigned long long* n) {
+#ifdef __CUDA_ARCH__
+    atomicAdd(n, 1ull);
+#else
+    std::atomic_ref(*n).fetch_add(1, std::memory_order_relaxed);
+#endif
+  }
+};
+
+/// A team's memory: its scratch on the GPU, and how much shared memory there is beside the slabs.
+struct TeamMemory {
+  void* scratch = nullptr;
+  std::size_t tile_room = 0;
+};
+
+/// What one thread of a team does for the slice, within the observer's range of work; `out` is the slice's, row-major. All
+/// threads of the team call it. Returns how much is done: everything, unless that is more than the range's `to`. The scratch
+/// holds what the launch before left in it.
+template <class T, class Observer>
+ATTOSCOPE_HOST_DEVICE std::int64_t attention_thread(const Job<T>& job, const RowSlice& slice, int team, const LaneGroup& group,
+                                                    const Observer& observer, const TeamMemory& memory, double* out) {
+  const RowBlock block = lane_row(slice, team, group.lane());
+  LaneArena arena(memory.scratch, group, memory.tile_room);
+  return AttentionBlock<T, Observer>(job, block, group, observer, arena)
+      .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d_v);
+}
+
+/// The same for three-pass softmax in double-double.
+template <class Observer>
+ATTOSCOPE_HOST_DEVICE std::int64_t dd_thread(const Job<double>& job, const RowSlice& slice, int team, const LaneGroup& group,
+                                             const Observer& observer, void* scratch, double* out) {
+  const RowBlock block = lane_row(slice, team, group.lane());
+  LaneArena arena(scratch, group);
+  return DoubleDoubleBlock<Observer>(job, block, observer, arena)
+      .run(out + static_cast<std::ptrdiff_t>(block.first - slice.first) * job.d_v);
+}
+
+/// How much work the rows of a job have. The S of a tile that is not `held` is computed again for every sweep over its keys.
+template <class T>
+WorkEstimate work_of(const Job<T>& job, bool held) {
+  const StepCosts<T> costs(job);
+  const Algorithm algorithm = job.method.algorithm;
+  const bool two_pass = algorithm == Algorithm::two_pass, three_pass = algorithm == Algorithm::three_pass;
+  const std::int64_t n = job.n, d = job.d_v, tiles = three_pass ? 1 : (n - 1) / job.method.block_k + 1;
+  const std::int64_t sweeps = two_pass || three_pass ? 2 : 1, scores = held ? (two_pass ? 2 : 1) : 1 + sweeps,
+                     weights = three_pass && held ? 1 : sweeps;
+  const std::int64_t all = costs.score() + costs.weight() + costs.share() + costs.value();
+  return {n * (scores * costs.score() + weights * costs.weight() + costs.share() + costs.value()) + tiles * 8 * d,
+          key_chunk * all};
+}
+/// The same in double-double.
+inline WorkEstimate dd_work_of(const Job<double>& job) {
+  const std::int64_t number = DoubleDoubleBlock<LaunchObserver<double>>::dd_cost;
+  return {number * (job.d + job.d_v) * job.n, key_chunk * number * job.d};
+}
+
+/// What a team of so many warps needs, of its `tile_room`, for a job, and how much work its rows are.
+struct TeamNeeds {
+  std::size_t scratch_bytes = 0, shared_bytes = 0;
+  WorkEstimate work{};
+};
+template <class Observer, class T>
+TeamNeeds attention_needs(const Job<T>& job, int warps, std::size_t tile_room, const Observer& observer = {}) {
+  LaneArena arena(warps, tile_room);
+  const AttentionBlock<T, Observer> block(job, RowBlock{}, LaneGroup{}, observer, arena);
+  return {arena.used(), arena.shared(), work_of(job, block.holds_tile())};
+}
+inline TeamNeeds dd_needs(const Job<double>& job) {
+  LaneArena arena(1, 0);
+  DoubleDoubleBlock<LaunchObserver<double>> block(job, RowBlock{}, LaunchObserver<double>{}, arena);
+  return {arena.used(), 0, dd_work_of(job)};
+}
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope
