@@ -288,8 +288,7 @@ struct RandomBits {
 
 /// The expensive kinds of rounding: one copy of their code.
 template <class T>
-ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x, Step step, const RandomBits<T>& random,
-                                                   Where at) {
+ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x, Step step, RandomBits<T> random, Where at) {
   if (p.kind != RounderKind::stochastic) return round(p.format, x);
   return round_stochastic(p.format, x, random_bits(random.seed, step, static_cast<int>(random.rows[at.r]), at.i, at.k));
 }

@@ -194,8 +194,9 @@ ATTOSCOPE_HOST_DEVICE_INLINE void product_rows(const P& p, int m0, const Rounder
     if (i < rows) c[i] = sum[i];
 }
 
+/// Both by value: what a caller keeps on its stack would be read again for every step.
 template <bool masked, class P, class Rounder>
-ATTOSCOPE_HOST_DEVICE_NOINLINE void product_with(const P& p, const Rounder& rounder) {
+ATTOSCOPE_HOST_DEVICE_NOINLINE void product_with(const P p, const Rounder rounder) {
   for (int m = 0; m < p.m; m += column_group * p.group.warps()) product_rows<masked>(p, m, rounder);
 }
 
