@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What ptxas made of kernels, read by cuobjdump from a program, a library or an object: resources, instructions, loops.
 
-    sass.py FILE [NAME]   every kernel, or those whose mangled name has the regular expression NAME in it
+    sass.py FILE [NAME]        every kernel, or those whose mangled name has the regular expression NAME in it
+    sass.py --has-cuobjdump    succeeds where there is one
 """
 import collections
 import functools
@@ -52,7 +53,9 @@ class Loop(typing.NamedTuple):
 def cuobjdump():
     """Its path, "" where there is none."""
     usual = [os.path.join(os.environ.get(name, ""), "bin") for name in ("CUDA_HOME", "CUDA_PATH")]
-    folders = [os.environ.get("PATH", ""), *usual, *map(str, pathlib.Path("/usr/local").glob("cuda*/bin")), "/opt/cuda/bin"]
+    fetched = pathlib.Path(__file__).parents[2] / ".cache/cuobjdump"  # see tests/run
+    folders = [os.environ.get("PATH", ""), *usual, *map(str, pathlib.Path("/usr/local").glob("cuda*/bin")), "/opt/cuda/bin",
+               *map(str, fetched.glob("**/bin"))]
     return shutil.which("cuobjdump", path=os.pathsep.join(folders)) or ""
 
 
@@ -152,6 +155,8 @@ def blocks_at_once(architecture, registers, threads, shared):
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
+    if sys.argv[1] == "--has-cuobjdump":
+        sys.exit(0 if cuobjdump() else 1)
     if not cuobjdump():
         sys.exit("sass.py: there is no cuobjdump, which comes with the CUDA toolkit")
     usage = {(u.architecture, u.function): u for u in resource_usage(*sys.argv[1:])}
