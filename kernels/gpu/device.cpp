@@ -29,8 +29,8 @@ int gpu_of(std::string_view word, std::string_view device) {
 
 std::string cpu_took_over(const DeviceFailure& failure, const std::string& after) {
   std::string told = failure.what();
-  if (!told.ends_with('.')) told += '.';
-  return told + " The CPU took over" + after + ".";
+  if (told.ends_with('.')) told.pop_back();
+  return told + after + ". The CPU took over.";
 }
 
 std::vector<int> devices_of(std::string_view device) {

@@ -91,6 +91,7 @@ class OneGpu {
     run.work = pace.work_of(blocks);
     run.is_alone = pace.holds(blocks) && blocks <= room;
     if (run.is_alone) {
+      reached_.clear(stream_);
       launch_part({0, count, blocks, {}});
     } else {
       in_launches(count, shape.rows, room, pace, stop,

@@ -57,7 +57,7 @@ inline TrainRecord made_up_record(const TrainPlan& plan, Dice& dice) {
   r.plan = plan;
   r.parameters = parameters(r.plan.model, 7);
   r.device = "cpu of \xce\xb1 kind";
-  if (dice.one_in(2)) r.remark = "The GPU was lost. The CPU took over after step 3.";
+  if (dice.one_in(2)) r.remark = "The GPU was lost after step 3. The CPU took over.";
   r.step = 6;
   r.seconds = 12.5;
   const TrainRuns all = runs_of(r.plan);

@@ -89,7 +89,7 @@ TEST(Takeover, AGpuThatIsLostAtAnyCallChangesNoBit) {
       FailingGpu gpu{.fails_at = dice.between(0, calls - 1)};
       PairedTraining training(plan, lost(gpu));
       to_the_end(training);
-      EXPECT_THAT(training.record().remark, StartsWith("The GPU was lost. The CPU took over")) << gpu.fails_at;
+      EXPECT_THAT(training.record().remark, StartsWith("The GPU was lost")) << gpu.fails_at;
       EXPECT_THAT(training.record().device, StartsWith("cpu"));
       expect_same_training(training, expected);
       if (::testing::Test::HasFailure()) FAIL() << "call " << gpu.fails_at << " of " << calls;
@@ -113,7 +113,7 @@ TEST(Takeover, WhereEveryStepFailsEachIsTakenByTheCpu) {
     state = training.state();
     EXPECT_EQ(record.step, step);
     EXPECT_EQ(record.remark, step == 1 ? "The GPU was lost. The CPU took over."
-                                       : "The GPU was lost. The CPU took over after step " + std::to_string(step - 1) + ".");
+                                       : "The GPU was lost after step " + std::to_string(step - 1) + ". The CPU took over.");
   }
   EXPECT_EQ(state.runs.front().weights, expected.state().runs.front().weights);
   EXPECT_EQ(record.runs[1].steps.back().loss, expected.record().runs[1].steps.back().loss);
@@ -138,7 +138,7 @@ TEST(Takeover, RepeatingStepsCanBeStoppedAndGoesOn) {
     }
   }
   EXPECT_GT(stops, 3);
-  EXPECT_EQ(training.record().remark, "The GPU was lost. The CPU took over after step 30.");
+  EXPECT_EQ(training.record().remark, "The GPU was lost after step 30. The CPU took over.");
   to_the_end(training);
   expect_same_training(training, undisturbed(plan));
 }
@@ -156,7 +156,7 @@ TEST(Takeover, AStateOrAHeadThatIsAskedForIsGivenByTheCpu) {
       EXPECT_EQ(training.state().runs[1].m, plain.state().runs[1].m);
     else
       EXPECT_EQ(training.captured(0, 1, 1, 0).k, plain.captured(0, 1, 1, 0).k);
-    EXPECT_EQ(training.record().remark, "The GPU was lost. The CPU took over after step 5.");
+    EXPECT_EQ(training.record().remark, "The GPU was lost after step 5. The CPU took over.");
     to_the_end(training);
     expect_same_training(training, undisturbed(plan));
   }
@@ -224,8 +224,8 @@ class LostCommand : public ::testing::Test {
 
 TEST_F(LostCommand, TheReportAndTheJsonSayWhoTookOver) {
   arguments.json = scratch / "t.json";
-  EXPECT_THAT(shown(4), AllOf(HasSubstr("step 6 of 6, cpu"), HasSubstr("\nThe GPU was lost. The CPU took over after step ")));
-  EXPECT_THAT(bytes_of_file(scratch / "t.json"), HasSubstr("\"remark\":\"The GPU was lost. The CPU took over after step "));
+  EXPECT_THAT(shown(4), AllOf(HasSubstr("step 6 of 6, cpu"), HasSubstr("\nThe GPU was lost after step ")));
+  EXPECT_THAT(bytes_of_file(scratch / "t.json"), HasSubstr("\"remark\":\"The GPU was lost after step "));
   EXPECT_THAT(shown(0), HasSubstr("\nThe GPU was lost. The CPU took over.\n"));
 }
 
@@ -285,7 +285,7 @@ TEST_F(LostDesk, SaysThatTheCpuTookOverAndTrainsOn) {
   gpu.fails_at = gpu.calls;
   const TrainView v = after(TrainRequest::Act::run);
   EXPECT_EQ(v.progress.state, TrainProgress::State::done);
-  EXPECT_EQ(v.progress.remark, "The GPU was lost. The CPU took over after step 1.");
+  EXPECT_EQ(v.progress.remark, "The GPU was lost after step 1. The CPU took over.");
   EXPECT_THAT(v.record->device, StartsWith("cpu"));
   session.train.recipe.seed = 9;
   EXPECT_EQ(after(TrainRequest::Act::restart).progress.remark, "The GPU was lost. The CPU took over.")
