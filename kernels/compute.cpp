@@ -73,17 +73,16 @@ class Computation {
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     result_.timing.inputs = clock.lap();
     const Job<double> golden = golden_job();
-    Measured a, b;
+    Measured a;
     if (is_one_block()) {
       find_side_by_side(fresh, x, golden);
       measure_golden(fresh);
-      a = known_a_ ? Measured{} : meter(result_.a, Output::a, true);
+      a = measure_a();
     } else {
       a = find_in_turn(fresh, x, golden);
     }
     clock.lap();
-    b = known_b_ ? Measured{} : meter(result_.b, Output::b, true);
-    compare(known_a_ ? known_a_->measured : a, known_b_ ? known_b_->measured : b);
+    Measured b = compare(a);
     remember(std::move(a), std::move(b));
     result_.timing.deviation = clock.lap();
     result_.timing.total = whole.lap();
@@ -126,16 +125,14 @@ class Computation {
         [&] { find_a(x, golden); }, [&] { find_b(x); });
   }
 
-  /// One after the other, each measured while the next is computed, which its time contains. Returns the measure of a, if it is
-  /// new.
+  /// One after the other, each measured while the next is computed, which its time contains. Returns the measure of a.
   Measured find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
     stop_.weigh(golden_work);
     if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
     stop_.weigh(1);
     Measured a;
     const double with_a = ms_of([&] { together([&] { measure_golden(fresh); }, [&] { find_a(x, golden); }); });
-    const double with_b =
-        ms_of([&] { together([&] { a = known_a_ ? Measured{} : meter(result_.a, Output::a, true); }, [&] { find_b(x); }); });
+    const double with_b = ms_of([&] { together([&] { a = measure_a(); }, [&] { find_b(x); }); });
     result_.timing.a = known_a_ ? 0 : with_a;
     result_.timing.b = known_b_ ? 0 : with_b;
     return a;
@@ -383,20 +380,55 @@ class Computation {
                      {[&](const DeviationRule& rule) { return engine_->sums(x.output, y.output, rule, stop_); }, wasserstein});
   }
 
-  void compare(const Measured& a, const Measured& b) {
+  Side golden() const { return {&truth_->measured, Output::golden}; }
+
+  /// The measure of a, and its error, if it is new.
+  Measured measure_a() {
+    if (known_a_) return result_.a_error = known_a_->error, Measured{};
+    Measured a = meter(result_.a, Output::a, true);
+    result_.a_error = compared({&a, Output::a}, golden());
+    measure_parts(result_.a_parts, a);
+    return a;
+  }
+
+  /// The error of b, and how far a is from b. Returns the measure of b, if it is new.
+  Measured compare(const Measured& new_a) {
     stop_.check();
+    Measured new_b = known_b_ ? Measured{} : meter(result_.b, Output::b, engine_ != nullptr);
+    const Measured &a = known_a_ ? known_a_->measured : new_a, &b = known_b_ ? known_b_->measured : new_b;
+    const Side mine{&a, Output::a}, other{&b, Output::b};
+    if (engine_) {
+      result_.b_error = compared(other, golden());
+      result_.a_minus_b = compared(mine, other);
+    } else {
+      compare_beside_sorting(a, b, new_b);
+    }
+    if (known_b_ == nullptr) measure_parts(result_.b_parts, b);
     result_.digests = {truth_->measured.digest, a.digest, b.digest};
     result_.inputs = truth_->inputs;
     result_.golden = truth_->golden;
     result_.golden_rms = truth_->measured.rms;
     result_.golden_nonfinite = truth_->measured.nonfinite;
-    const Side golden{&truth_->measured, Output::golden}, mine{&a, Output::a}, other{&b, Output::b};
-    together([&] { result_.a_error = known_a_ ? known_a_->error : compared(mine, golden); },
-             [&] { result_.b_error = known_b_ ? known_b_->error : compared(other, golden); });
-    if (known_a_ == nullptr) measure_parts(result_.a_parts, a);
-    if (known_b_ == nullptr) measure_parts(result_.b_parts, b);
-    result_.a_minus_b = known_a_ && known_b_ ? held_.known.a_minus_b : compared(mine, other);
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
+    return new_b;
+  }
+
+  /// What needs no order of b's values is summed while they are sorted.
+  void compare_beside_sorting(const Measured& a, const Measured& b, Measured& new_b) {
+    Deviation &error = result_.b_error, &difference = result_.a_minus_b;
+    const bool both_known = known_a_ && known_b_;
+    if (both_known) difference = held_.known.a_minus_b;
+    if (known_b_) error = known_b_->error;
+    together(
+        [&] {
+          if (!known_b_) sort_values(new_b, std::is_same_v<T, float>, stop_);
+        },
+        [&] {
+          if (!known_b_) error = unordered_deviation(b, truth_->measured, e_.format, stop_);
+          if (!both_known) difference = unordered_deviation(a, b, e_.format, stop_);
+        });
+    if (!known_b_) error.wasserstein = wasserstein(b, truth_->measured, stop_);
+    if (!both_known) difference.wasserstein = wasserstein(a, b, stop_);
   }
 
   const Experiment& e_;

@@ -25,7 +25,7 @@ class DeviationChunk {
 
   /// The sums of these chains; those of the others are 0.
   ATTOSCOPE_HOST_DEVICE DeviationSums sums(const double* x, const double* y, int count) {
-    std::int64_t counts[spare_bin + 1] = {};  // apart from the sums, which can stay in registers
+    std::int32_t counts[width][spare_bin + 1] = {};  // a lane's own: errors are alike, and a bin counted by all would be waited for
     counts_ = counts;
     int i = 0;
     for (; i + first_chain_ + metered_chains <= count; i += DeviationSums::chains) add(x + i, y + i, i);
@@ -86,8 +86,8 @@ class DeviationChunk {
     V at = (ulps + double{UlpHistogram::reach}) * double{UlpHistogram::per_ulp};
     at = at < -1.0 ? splat<V>(-1) : (at > double{UlpHistogram::inner} ? splat<V>(UlpHistogram::inner) : at);
     const V magic = splat<V>(0x1.8p52), nearest = (at + magic) - magic, below = nearest > at ? nearest - 1.0 : nearest;
-    const I bin = bits_of((below + 1.0) + magic) - bits_of(magic);
-    for (int lane = 0; lane < width; ++lane) counts_[lane_of(finite, lane) == 1.0 ? lane_of(bin, lane) : spare_bin] += 1;
+    const I bin = bits_of((finite == 1.0 ? below + 1.0 : splat<V>(spare_bin)) + magic) - bits_of(magic);
+    for (int lane = 0; lane < width; ++lane) counts_[lane][lane_of(bin, lane)] += 1;
   }
 
   ATTOSCOPE_HOST_DEVICE DeviationSums collected() const {
@@ -112,7 +112,8 @@ class DeviationChunk {
           s.worst = index;
         }
       }
-    for (int i = 0; i < spare_bin; ++i) s.ulps.counts[static_cast<unsigned>(i)] = counts_[i];
+    for (int lane = 0; lane < width; ++lane)
+      for (int i = 0; i < spare_bin; ++i) s.ulps.counts[static_cast<unsigned>(i)] += counts_[lane][i];
     return s;
   }
 
@@ -124,7 +125,7 @@ class DeviationChunk {
   V absolute_[parts] = {}, plain_[parts] = {}, square_[parts] = {}, centred_[parts] = {}, xy_[parts] = {}, xx_[parts] = {},
     yy_[parts] = {}, finite_[parts] = {}, most_ulps_[parts] = {}, worst_[parts] = {};
   V largest_[parts] = {};
-  std::int64_t* counts_ = nullptr;
+  std::int32_t (*counts_)[spare_bin + 1] = nullptr;
 };
 
 /// Eight interleaved chains of x[0] .. x[count - 1], elements first .. of the array.

@@ -211,7 +211,7 @@ void RunRecorder<T>::tile(const RowBlock& block, const TileView<T>& view) {
     if (!view.sees(lane)) continue;
     moves += view.moved(lane);
     const int row = block.first + lane;
-    if (row % map_.row_step != 0) continue;
+    if (map_.row_step > 1 && row % map_.row_step != 0) continue;
     map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] =
         static_cast<float>(view.m[lane * view.lane_stride] * job_.exp2.score_unit);
   }
