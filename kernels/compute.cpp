@@ -56,7 +56,8 @@ class Computation {
         truth_(held.truth),
         engine_(engine),
         known_a_(known_output(held.known.a.get(), e.a)),
-        known_b_(known_output(held.known.b.get(), e.b)) {
+        known_b_(known_output(held.known.b.get(), e.b)),
+        remembers_(options.cache != nullptr) {
     result_.experiment = e;
     result_.rows = computed_rows(e.problem);
     for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem, row).empty();
@@ -235,10 +236,15 @@ class Computation {
   /// Keeps the answer for the next experiment, which may change little.
   void remember(Measured a, Measured b) {
     KnownAnswer now;
-    if (engine_ == nullptr) {
+    if (engine_ == nullptr && remembers_) {
       now = {nullptr, nullptr, result_.a_minus_b, result_.rescales, result_.rescale_map, result_.trace};
-      if (known_a_ == nullptr) now.a = kept(e_.a, result_.a, std::move(a), result_.a_error, result_.a_parts);
-      if (known_b_ == nullptr) now.b = kept(e_.b, result_.b, std::move(b), result_.b_error, result_.b_parts);
+      together(
+          [&] {
+            if (known_a_ == nullptr) now.a = kept(e_.a, result_.a, std::move(a), result_.a_error, result_.a_parts);
+          },
+          [&] {
+            if (known_b_ == nullptr) now.b = kept(e_.b, result_.b, std::move(b), result_.b_error, result_.b_parts);
+          });
       if (known_a_ != nullptr) now.a = std::move(held_.known.a);
       if (known_b_ != nullptr) now.b = std::move(held_.known.b);
     }
@@ -359,8 +365,7 @@ class Computation {
       const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - moments.nonfinite;
       return {&m, sorts, {}, moments.nonfinite, rms_of(ordered_total(moments.squares), finite), digest(m, moments.digest_sum)};
     }
-    const bool as_float = std::is_same_v<T, float> && output != Output::golden;
-    return sorts ? measured(m, as_float, stop_) : unsorted(m, stop_);
+    return sorts ? measured(m, stop_) : unsorted(m, stop_);
   }
 
   /// An output with its measure.
@@ -421,7 +426,7 @@ class Computation {
     if (known_b_) error = known_b_->error;
     together(
         [&] {
-          if (!known_b_) sort_values(new_b, std::is_same_v<T, float>, stop_);
+          if (!known_b_) sort_values(new_b, stop_);
         },
         [&] {
           if (!known_b_) error = unordered_deviation(b, truth_->measured, e_.format, stop_);
@@ -438,6 +443,7 @@ class Computation {
   std::optional<Truth>& truth_;
   Engine* engine_;
   const KnownOutput *known_a_, *known_b_;  ///< null: not computed last
+  bool remembers_;                         ///< somebody may ask again
   Result result_;
 };
 

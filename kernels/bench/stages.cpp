@@ -93,11 +93,11 @@ Stage exponential_stage() {
 
 // --- what an update does beside the methods ----------------------------------------------------------------------------
 
-/// 65536 numbers, as an output of N = 1024 has; floats where `as_float`.
-std::shared_ptr<const std::vector<double>> output_values(bool as_float) {
+/// 65536 numbers, as an output of N = 1024 has, as a golden value or rounded to bf16.
+std::shared_ptr<const std::vector<double>> output_values(bool rounded) {
   auto x = std::make_shared<std::vector<double>>(raw_inputs(Problem{})->q);
-  if (as_float)
-    for (double& v : *x) v = static_cast<float>(v);
+  if (rounded)
+    for (double& v : *x) v = round(bf16, v);
   return x;
 }
 
@@ -141,11 +141,11 @@ Stage deviation_stage() {
           }};
 }
 
-Stage sort_stage(bool as_float) {
-  return {.name = std::string("W1's sort of 65536 ") + (as_float ? "floats" : "doubles") + ", one core",
-          .bytes = 2 * bytes_of(*output_values(as_float)),
+Stage sort_stage(bool rounded) {
+  return {.name = std::string("W1's sort of 65536 ") + (rounded ? "of bf16" : "doubles") + ", one core",
+          .bytes = 2 * bytes_of(*output_values(rounded)),
           .one_core = true,
-          .call = [x = output_values(as_float), as_float] { sorted_values(*x, as_float); }};
+          .call = [x = output_values(rounded)] { sorted_values(*x); }};
 }
 
 /// Floating-point operations a second of `threads` threads that do nothing but fma, the best of many short windows.

@@ -61,7 +61,7 @@ std::vector<double> paired_sorted(const Matrix& x, const Matrix& y, const StopSi
   std::vector<double> kept;
   for (std::size_t i = 0; i < x.values.size(); ++i)
     if (std::isfinite(x.values[i]) && std::isfinite(y.values[i])) kept.push_back(x.values[i]);
-  return sorted_values(kept, false, stop);
+  return sorted_values(kept, stop);
 }
 
 double mean_gap(const std::vector<double>& x, const std::vector<double>& y, const StopSign& stop) {
@@ -78,15 +78,15 @@ Deviation undefined(std::int64_t nonfinite) {
 
 }  // namespace
 
-Measured measured(const Matrix& m, bool as_float, const StopSign& stop) {
+Measured measured(const Matrix& m, const StopSign& stop) {
   Measured out = unsorted(m, stop);
-  sort_values(out, as_float, stop);
+  sort_values(out, stop);
   return out;
 }
 
-void sort_values(Measured& m, bool as_float, const StopSign& stop) {
+void sort_values(Measured& m, const StopSign& stop) {
   m.sorts = true;
-  if (m.nonfinite == 0) m.sorted = sorted_values(m.matrix->values, as_float, stop);
+  if (m.nonfinite == 0) m.sorted = sorted_values(m.matrix->values, stop);
 }
 
 Measured unsorted(const Matrix& m, const StopSign& stop) {

@@ -19,106 +19,117 @@ void take_places(Counts& counts) {
   for (std::uint32_t& c : counts) start += std::exchange(c, start);
 }
 
-/// Keys, and room for as many.
-template <class Key>
-struct Keys2 {
-  std::unique_ptr<Key[]> keys, other;
-  std::size_t count = 0;
-};
-
-/// Sorts by rank(key) < 2^(2 * bits), by its lower half first.
-template <class Key, class Rank>
-void sort_by_rank(Keys2<Key>& x, int bits, const StopSign& stop, Rank rank) {
+/// x sorted by rank(x) of two digits, by the lower one first.
+template <class T, class Rank>
+std::vector<T> sorted_by_rank(std::span<const T> x, const StopSign& stop, Rank rank) {
   std::array<Counts, 2> places{};
-  const std::uint32_t mask = (1u << bits) - 1;
-  each_element(x.count, stop, [&](std::size_t i) {
-    const std::uint32_t r = rank(x.keys[i]);
+  constexpr std::uint32_t mask = (1u << digit_bits) - 1;
+  each_element(x.size(), stop, [&](std::size_t i) {
+    const std::uint32_t r = rank(x[i]);
     ++places[0][r & mask];
-    ++places[1][r >> bits];
+    ++places[1][r >> digit_bits];
   });
   for (Counts& c : places) take_places(c);
-  each_element(x.count, stop, [&](std::size_t i) { x.other[places[0][rank(x.keys[i]) & mask]++] = x.keys[i]; });
-  each_element(x.count, stop, [&](std::size_t i) { x.keys[places[1][rank(x.other[i]) >> bits]++] = x.other[i]; });
-}
-
-/// Sorts by the bits from `first` on, a digit at a time, the lowest first.
-template <class Key>
-void sort_by_bits(Keys2<Key>& x, int first, int end, const StopSign& stop) {
-  for (; first < end; first += digit_bits) {
-    Counts places{};
-    const auto digit = [first](Key key) { return static_cast<std::size_t>(key >> first) & (Counts{}.size() - 1); };
-    each_element(x.count, stop, [&](std::size_t i) { ++places[digit(x.keys[i])]; });
-    take_places(places);
-    each_element(x.count, stop, [&](std::size_t i) { x.other[places[digit(x.keys[i])]++] = x.keys[i]; });
-    x.keys.swap(x.other);
-  }
+  const auto half = std::make_unique_for_overwrite<T[]>(x.size());
+  each_element(x.size(), stop, [&](std::size_t i) { half[places[0][rank(x[i]) & mask]++] = x[i]; });
+  std::vector<T> y = zeros<T>(x.size(), stop);
+  each_element(x.size(), stop, [&](std::size_t i) { y[places[1][rank(half[i]) >> digit_bits]++] = half[i]; });
+  return y;
 }
 
 /// Sorts what is nearly sorted; false: it is not, and still is not.
-template <class Key>
-bool sort_nearly_sorted(Keys2<Key>& x, const StopSign& stop) {
-  const std::size_t most = 4 * x.count;
+template <class T>
+bool sort_nearly_sorted(std::vector<T>& x, const StopSign& stop) {
+  const std::size_t most = 4 * x.size();
   std::size_t moves = 0;
-  Key* const keys = x.keys.get();
-  for (std::size_t i = 1; i < x.count; ++i) {
+  for (std::size_t i = 1; i < x.size(); ++i) {
     if (i % (1 << 14) == 0) stop.check();
-    if (keys[i - 1] <= keys[i]) continue;
-    const Key key = keys[i];
+    if (!(x[i - 1] > x[i])) continue;
+    const T value = x[i];
     std::size_t to = i;
     do {
-      keys[to] = keys[to - 1];
-    } while (--to > 0 && keys[to - 1] > key);
-    keys[to] = key;
+      x[to] = x[to - 1];
+    } while (--to > 0 && x[to - 1] > value);
+    x[to] = value;
     moves += i - to;
     if (moves > most) return false;
   }
   return true;
 }
 
-/// Sorts by where numbers lie between the least and the greatest, in 2^22 steps, then what these do not tell apart. False, and
-/// in any order, where they tell too little.
-template <class T, class Key>
-bool sort_by_place(Keys2<Key>& x, const StopSign& stop) {
-  const auto [least, greatest] = std::minmax_element(x.keys.get(), x.keys.get() + x.count);
-  const T low = value_of<T>(*least), scale = static_cast<T>((1 << 2 * digit_bits) - 2) / (value_of<T>(*greatest) - low);
-  if (!(scale > 0) || !std::isfinite(scale)) return false;
-  sort_by_rank(x, digit_bits, stop,
-               [=](Key key) { return static_cast<std::uint32_t>(static_cast<std::int32_t>((value_of<T>(key) - low) * scale)); });
-  return sort_nearly_sorted(x, stop);
+/// What the magnitudes among some numbers can be: multiples of 2^low as bits, the least that is not 0, and the greatest.
+template <class T>
+struct Magnitude {
+  using Bits = typename Layout<T>::Bits;
+  int low = 0;
+  Bits least = 0, greatest = 0;
+
+  Magnitude(std::span<const T> x, const StopSign& stop) {
+    constexpr Bits size = Layout<T>::sign - 1;
+    Bits all = 0, below = size;  // the least, less 1
+    each_element(x.size(), stop, [&](std::size_t i) {
+      const Bits bits = bit_as<Bits>(x[i]) & size;
+      all |= bits;
+      below = std::min(below, (bits - 1) & size);
+      greatest = std::max(greatest, bits);
+    });
+    low = all == 0 ? 0 : std::countr_zero(all);
+    least = all == 0 ? 0 : below + 1;
+  }
+  /// How many numbers of one sign there can be, 0 included.
+  Bits count() const { return (greatest >> low) - (least >> low) + 2; }
+  /// Their number, from 0 for 0 on; and the one with a number.
+  Bits number(Bits bits) const { return bits == 0 ? 0 : (bits >> low) - (least >> low) + 1; }
+  T value(Bits number) const { return number == 0 ? T(0) : bit_as<T>(((number - 1) + (least >> low)) << low); }
+};
+
+/// By counting how often each number occurs; every 0 becomes +0.
+template <class T>
+std::vector<T> sorted_by_counting(std::span<const T> x, const Magnitude<T>& m, const StopSign& stop) {
+  using Bits = typename Layout<T>::Bits;
+  const std::size_t zero = m.count() - 1;
+  std::vector<std::uint32_t> counts(2 * zero + 1);
+  each_element(x.size(), stop, [&](std::size_t i) {
+    const Bits bits = bit_as<Bits>(x[i]);
+    const std::size_t number = m.number(bits & (Layout<T>::sign - 1));
+    ++counts[(bits & Layout<T>::sign) != 0 ? zero - number : zero + number];
+  });
+  std::vector<T> y;
+  y.reserve(x.size());
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] != 0) y.insert(y.end(), counts[i], i < zero ? -m.value(zero - i) : m.value(i - zero));
+  return y;
 }
 
-/// The fewest passes that tell the keys apart: over the bits in which they differ, where these are few, as those of numbers with
-/// a short significand; else by value.
-template <class T, class Key>
-void sort_keys(Keys2<Key>& x, const StopSign& stop) {
-  Key differ = 0;
-  each_element(x.count, stop, [&](std::size_t i) { differ |= x.keys[i] ^ x.keys[0]; });
-  if (differ == 0) return;
-  const int first = std::countr_zero(differ), end = std::bit_width(differ), bits = (end - first + 1) / 2;
-  if (bits > digit_bits)
-    return sort_by_place<T>(x, stop) ? void() : sort_by_bits(x, first, end, stop);
-  sort_by_rank(x, bits, stop, [=](Key key) { return static_cast<std::uint32_t>(key >> first) & ((1u << 2 * bits) - 1); });
+/// By the bits of the keys, two digits at a time, the lowest first.
+template <class T>
+std::vector<T> sorted_by_bits(std::span<const T> x, const StopSign& stop) {
+  std::vector<T> y(x.begin(), x.end());
+  for (int first = 0; first < static_cast<int>(8 * sizeof(T)); first += 2 * digit_bits)
+    y = sorted_by_rank(std::span<const T>(y), stop, [=](T v) {
+      return static_cast<std::uint32_t>(key_of(v) >> first) & ((1u << 2 * digit_bits) - 1);
+    });
+  return y;
 }
 
-/// The values x as numbers of T, sorted, as numbers of X.
-template <class T, class X>
-std::vector<X> sorted_as(std::span<const X> x, const StopSign& stop) {
-  using Key = typename Layout<T>::Bits;
-  if (x.empty()) return {};
-  Keys2<Key> k{std::make_unique_for_overwrite<Key[]>(x.size()), std::make_unique_for_overwrite<Key[]>(x.size()), x.size()};
-  each_element(x.size(), stop, [&](std::size_t i) { k.keys[i] = key_of(static_cast<T>(x[i])); });
-  sort_keys<T>(k, stop);
-  std::vector<X> sorted = zeros<X>(x.size(), stop);
-  each_element(x.size(), stop, [&](std::size_t i) { sorted[i] = static_cast<X>(value_of<T>(k.keys[i])); });
-  return sorted;
+/// Of few numbers, as those with a short significand, each is counted. Others are sorted by where they lie within their range, in
+/// 2^22 steps, and then within a step, or, where that is much, by their bits.
+template <class T>
+std::vector<T> sorted(std::span<const T> x, const StopSign& stop) {
+  const Magnitude<T> m(x, stop);
+  if (m.count() <= x.size() / 2) return sorted_by_counting(x, m, stop);
+  constexpr int middle = 1 << (2 * digit_bits - 1);
+  const T scale = T(middle - 1) / bit_as<T>(m.greatest);
+  if (!(scale > 0) || !std::isfinite(scale)) return sorted_by_bits(x, stop);
+  std::vector<T> y = sorted_by_rank(x, stop, [=](T v) {
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(v * scale + T(middle)));
+  });
+  return sort_nearly_sorted(y, stop) ? y : sorted_by_bits(x, stop);
 }
 
 }  // namespace
 
-std::vector<double> sorted_values(const std::vector<double>& x, bool as_float, const StopSign& stop) {
-  return as_float ? sorted_as<float>(std::span(x), stop) : sorted_as<double>(std::span(x), stop);
-}
-
-std::vector<float> sorted_values(std::span<const float> x, const StopSign& stop) { return sorted_as<float>(x, stop); }
+std::vector<double> sorted_values(std::span<const double> x, const StopSign& stop) { return sorted(x, stop); }
+std::vector<float> sorted_values(std::span<const float> x, const StopSign& stop) { return sorted(x, stop); }
 
 }  // namespace attoscope

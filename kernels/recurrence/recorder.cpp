@@ -58,16 +58,20 @@ std::vector<double> expected_moves(const std::vector<TileRange>& ranges, int til
 
 /// 5, 25, 50, 75, 95 % of the numbers among at most 256 of x, evenly spread; NaN where there is none.
 std::array<float, 5> quantiles(const float* x, int count) {
-  std::vector<float> sorted;
+  std::vector<float> some;
   const int step = (count + 255) / 256;
   for (int i = 0; i < count; i += step)
-    if (x[i] == x[i]) sorted.push_back(x[i]);
-  std::sort(sorted.begin(), sorted.end());
+    if (x[i] == x[i]) some.push_back(x[i]);
   std::array<float, 5> q;
   q.fill(std::numeric_limits<float>::quiet_NaN());
   constexpr double at[] = {0.05, 0.25, 0.5, 0.75, 0.95};
-  for (std::size_t i = 0; i < q.size() && !sorted.empty(); ++i)
-    q[i] = sorted[static_cast<std::size_t>(std::lround(at[i] * static_cast<double>(sorted.size() - 1)))];
+  auto rest = some.begin();
+  for (std::size_t i = 0; i < q.size() && !some.empty(); ++i) {
+    const auto place = some.begin() + std::lround(at[i] * static_cast<double>(some.size() - 1));
+    std::nth_element(rest, place, some.end());
+    rest = place;
+    q[i] = *place;
+  }
   return q;
 }
 

@@ -28,9 +28,9 @@ Matrix row(std::vector<double> values) {
   return matrix(1, count, std::move(values));
 }
 
-/// How far x is from y; x held as floats where `as_float`.
-Deviation between(const Matrix& x, const Matrix& y, const Format& format = bf16, bool as_float = false) {
-  return deviation(measured(x, as_float), measured(y, false), format);
+/// How far x is from y.
+Deviation between(const Matrix& x, const Matrix& y, const Format& format = bf16) {
+  return deviation(measured(x), measured(y), format);
 }
 
 Matrix drawn(int rows, int cols, std::uint64_t seed) {
@@ -231,7 +231,7 @@ TEST(Deviation, FollowsItsDefinitionsAtEverySize) {
     for (double& v : x.values) v = round(bf16, static_cast<float>(v * (1 + 0.01 * dice.normal())));
     for (const bool as_float : {false, true}) {
       SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols) + (as_float ? " in float" : " in double"));
-      expect_same_statistics(between(x, y, bf16, as_float), by_definition(x, y, bf16));
+      expect_same_statistics(between(x, y), by_definition(x, y, bf16));
     }
   }
 }
@@ -296,7 +296,7 @@ TEST(SortedValues, AreInOrderHoweverMuchTheNumbersLookAlike) {
         if (alike > 0 && !dice.one_in(100)) v = std::bit_cast<double>(0x3ff0000000000000u | (dice.bits() >> (64 - alike)));
       std::vector<double> expected = x;
       std::ranges::sort(expected);
-      const std::vector<double> sorted = sorted_values(x, false);
+      const std::vector<double> sorted = sorted_values(x);
       EXPECT_TRUE(std::ranges::equal(sorted, expected)) << alike << " bits, " << count << " numbers";
     }
   }
