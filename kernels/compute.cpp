@@ -1,10 +1,12 @@
 #include "kernels/compute.h"
 
 #include <tbb/info.h>
+#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -74,19 +76,14 @@ class Computation {
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     result_.timing.inputs = clock.lap();
     const Job<double> golden = golden_job();
-    Measured a;
-    if (is_one_block()) {
-      find_side_by_side(fresh, x, golden);
-      measure_golden(fresh);
-      a = measure_a();
-    } else {
-      a = find_in_turn(fresh, x, golden);
-    }
-    clock.lap();
-    Measured b = compare(a);
+    is_one_block() ? find_side_by_side(fresh, x, golden) : find_in_turn(fresh, x, golden);
+    Measured a = known_a_ ? Measured{} : meter(result_.a, Output::a, engine_ != nullptr);
+    Measured b = known_b_ ? Measured{} : meter(result_.b, Output::b, engine_ != nullptr);
+    compare(a, b);
     remember(std::move(a), std::move(b));
-    result_.timing.deviation = clock.lap();
-    result_.timing.total = whole.lap();
+    Timing& t = result_.timing;
+    t.total = whole.lap();
+    t.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
     return std::move(result_);
   }
 
@@ -124,19 +121,19 @@ class Computation {
           if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
         },
         [&] { find_a(x, golden); }, [&] { find_b(x); });
+    measure_golden(fresh);
   }
 
-  /// One after the other, each measured while the next is computed, which its time contains. Returns the measure of a.
-  Measured find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
+  /// On a GPU one after the other. On the CPU what is measured fills the gaps between blocks of rows: what takes one thread alone
+  /// leaves the others to the rest.
+  void find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
     stop_.weigh(golden_work);
     if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
     stop_.weigh(1);
-    Measured a;
-    const double with_a = ms_of([&] { together([&] { measure_golden(fresh); }, [&] { find_a(x, golden); }); });
-    const double with_b = ms_of([&] { together([&] { a = measure_a(); }, [&] { find_b(x); }); });
-    result_.timing.a = known_a_ ? 0 : with_a;
-    result_.timing.b = known_b_ ? 0 : with_b;
-    return a;
+    together([&] { measure_golden(fresh); }, [&] { together([&] { find_a(x, golden); }, [&] { find_b(x); }); });
+    const int threads = tbb::this_task_arena::max_concurrency();
+    if (part_a_.ms() > 0) result_.timing.a = part_a_.ms() / threads;
+    if (part_b_.ms() > 0) result_.timing.b = part_b_.ms() / threads;
   }
 
   void find_a(const Operands<T>& x, const Job<double>& golden) {
@@ -278,20 +275,20 @@ class Computation {
       tbb::parallel_invoke([&] { result_.a = on_engine(a, Output::a, &recorder, own.shared()); },
                            [&] { result_.trace = traced_alone(a, golden); });
     } else {
-      result_.a = run(a, result_.rows, &recorder, stop_);
+      result_.a = run(a, result_.rows, &recorder, part_a_);
       result_.trace = recorder.take_trace();
     }
     result_.rescales = recorder.rescales();
     result_.rescale_map = recorder.take_map();
-    result_.a_parts = with_stored_golden(own);
+    result_.a_parts = with_stored_golden(own, part_a_);
   }
 
   /// The golden value on what the method stores; the deviations come later. None where it stores nothing with scales.
-  std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own) const {
+  std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own, const StopSign& stop) const {
     if (own.stored() == nullptr) return {};
     ErrorParts parts;
     parts.stored_golden = std::make_shared<const Matrix>(
-        golden_of_stored(*own.stored(), e_.problem, result_.rows, std::is_same_v<T, double>, stop_));
+        golden_of_stored(*own.stored(), e_.problem, result_.rows, std::is_same_v<T, double>, stop));
     return parts;
   }
   /// How far the golden value on the stored numbers is from golden, and `output` from that.
@@ -354,8 +351,8 @@ class Computation {
     const Operands<T>& mine = same ? x : own_operands;
     const MethodOperands<T> stored(e_.problem, e_.b, e_.format, mine, stop_);
     const Job<T> b = job(e_.problem, e_.b, e_.format, stored.get());
-    result_.b = engine_ ? on_engine(b, Output::b, nullptr, same && stored.shared()) : run(b, result_.rows, nullptr, stop_);
-    result_.b_parts = with_stored_golden(stored);
+    result_.b = engine_ ? on_engine(b, Output::b, nullptr, same && stored.shared()) : run(b, result_.rows, nullptr, part_b_);
+    result_.b_parts = with_stored_golden(stored, part_b_);
   }
 
   /// `sorts`: its values are needed in ascending order.
@@ -387,27 +384,19 @@ class Computation {
 
   Side golden() const { return {&truth_->measured, Output::golden}; }
 
-  /// The measure of a, and its error, if it is new.
-  Measured measure_a() {
-    if (known_a_) return result_.a_error = known_a_->error, Measured{};
-    Measured a = meter(result_.a, Output::a, true);
-    result_.a_error = compared({&a, Output::a}, golden());
-    measure_parts(result_.a_parts, a);
-    return a;
-  }
-
-  /// The error of b, and how far a is from b. Returns the measure of b, if it is new.
-  Measured compare(const Measured& new_a) {
+  /// The errors of a and b, and how far a is from b. On the CPU, what was measured without its values sorted.
+  void compare(Measured& new_a, Measured& new_b) {
     stop_.check();
-    Measured new_b = known_b_ ? Measured{} : meter(result_.b, Output::b, engine_ != nullptr);
     const Measured &a = known_a_ ? known_a_->measured : new_a, &b = known_b_ ? known_b_->measured : new_b;
     const Side mine{&a, Output::a}, other{&b, Output::b};
     if (engine_) {
+      result_.a_error = compared(mine, golden());
       result_.b_error = compared(other, golden());
       result_.a_minus_b = compared(mine, other);
     } else {
-      compare_beside_sorting(a, b, new_b);
+      compare_beside_sorting(new_a, new_b, a, b);
     }
+    if (known_a_ == nullptr) measure_parts(result_.a_parts, a);
     if (known_b_ == nullptr) measure_parts(result_.b_parts, b);
     result_.digests = {truth_->measured.digest, a.digest, b.digest};
     result_.inputs = truth_->inputs;
@@ -415,30 +404,37 @@ class Computation {
     result_.golden_rms = truth_->measured.rms;
     result_.golden_nonfinite = truth_->measured.nonfinite;
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
-    return new_b;
   }
 
-  /// What needs no order of b's values is summed while they are sorted.
-  void compare_beside_sorting(const Measured& a, const Measured& b, Measured& new_b) {
-    Deviation &error = result_.b_error, &difference = result_.a_minus_b;
-    const bool both_known = known_a_ && known_b_;
-    if (both_known) difference = held_.known.a_minus_b;
-    if (known_b_) error = known_b_->error;
-    together(
-        [&] {
-          if (!known_b_) sort_values(new_b, stop_);
-        },
-        [&] {
-          if (!known_b_) error = unordered_deviation(b, truth_->measured, e_.format, stop_);
-          if (!both_known) difference = unordered_deviation(a, b, e_.format, stop_);
-        });
-    if (!known_b_) error.wasserstein = wasserstein(b, truth_->measured, stop_);
-    if (!both_known) difference.wasserstein = wasserstein(a, b, stop_);
+  /// What needs no order of the values is summed while they are sorted.
+  void compare_beside_sorting(Measured& new_a, Measured& new_b, const Measured& a, const Measured& b) {
+    struct Pair {
+      Deviation& found;
+      const Deviation* known;  ///< null: not known
+      const Measured &x, &y;
+    };
+    const Measured& golden = truth_->measured;
+    const std::array<Pair, 3> pairs{{
+        {result_.a_error, known_a_ ? &known_a_->error : nullptr, a, golden},
+        {result_.b_error, known_b_ ? &known_b_->error : nullptr, b, golden},
+        {result_.a_minus_b, known_a_ && known_b_ ? &held_.known.a_minus_b : nullptr, a, b},
+    }};
+    const auto each = [&](auto f) {
+      tbb::parallel_for(std::size_t{0}, pairs.size(), [&](std::size_t i) {
+        if (pairs[i].known == nullptr) f(pairs[i]);
+      });
+    };
+    for (const Pair& p : pairs)
+      if (p.known != nullptr) p.found = *p.known;
+    tbb::parallel_invoke([&] { if (!known_a_) sort_values(new_a, stop_); }, [&] { if (!known_b_) sort_values(new_b, stop_); },
+                         [&] { each([&](const Pair& p) { p.found = unordered_deviation(p.x, p.y, e_.format, stop_); }); });
+    each([&](const Pair& p) { p.found.wasserstein = wasserstein(p.x, p.y, stop_); });
   }
 
   const Experiment& e_;
   const std::string& device_;
   CancelledSign stop_;
+  PartSign part_a_{stop_}, part_b_{stop_};
   ComputeCache::Held& held_;
   std::optional<Truth>& truth_;
   Engine* engine_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -27,10 +28,12 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
   tbb::parallel_for(
       0, (count + height - 1) / height,
       [&](int i) {
+        const auto start = std::chrono::steady_clock::now();
         const int first = i * height;
         const RowBlock rows_of_block{rows.data() + first, std::min(height, count - first), first};
         block(rows_of_block, scratch.local().at_least(scratch_bytes),
               out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
+        stop.worked(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
         stop.did(static_cast<std::size_t>(rows_of_block.count));
       },
       tbb::simple_partitioner{});

@@ -16,6 +16,8 @@ struct StopSign {
   virtual void check() const {}
   /// Reports that many more rows as finished; called from many threads.
   virtual void did(std::size_t) const {}
+  /// Reports how long one thread computed rows; called from many threads.
+  virtual void worked(double /*ms*/) const {}
 
   std::string_view isa{};  ///< the instruction set that does the work; empty: see `instruction_set`
 };

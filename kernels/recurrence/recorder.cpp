@@ -133,13 +133,19 @@ class RunRecorder<T>::Tracer {
   /// Adds the same keys to the exact values.
   void take_in(int begin, int end) {
     const double* q = golden_.q + static_cast<std::ptrdiff_t>(row_) * golden_.d;
+    const auto row_of_key = [&](int j) { return static_cast<std::ptrdiff_t>(job_.reversed ? job_.n - 1 - j : j); };
     std::visit(
         [&](auto& truth) {
-          for (int j = begin; j < end; ++j) {
-            const int key = job_.reversed ? job_.n - 1 - j : j;
-            truth.add(truth.score(q, golden_.k + static_cast<std::ptrdiff_t>(key) * golden_.d, golden_,
-                                  std::abs(row_ + golden_.diagonal - key)),
-                      golden_.v + static_cast<std::ptrdiff_t>(key) * golden_.d_v);
+          constexpr int together = 4;  // each product is a chain that waits for itself
+          for (int j = begin; j < end; j += together) {
+            const double* k[together];
+            for (int i = 0; i < together; ++i) k[i] = golden_.k + row_of_key(std::min(j + i, end - 1)) * golden_.d;
+            const auto products = truth.template products<together>(q, k, golden_.d);
+            for (int i = 0; i < together && j + i < end; ++i) {
+              const std::ptrdiff_t key = row_of_key(j + i);
+              const double distance = std::abs(row_ + golden_.diagonal - static_cast<int>(key));
+              truth.add(truth.score(products[i], q, k[i], golden_, distance), golden_.v + key * golden_.d_v);
+            }
           }
         },
         truth_);
