@@ -18,7 +18,8 @@ struct Philox {
   U x[4];
 };
 
-/// The product of an integer's lower half, the upper one being 0, with a number of 32 bits. Vectors have one instruction for it.
+/// The product of an integer's lower half, the upper one being 0, with a number of 32 bits. Vectors have one instruction for
+/// it.
 template <class U>
 ATTOSCOPE_HOST_DEVICE_INLINE U product_of_halves(U x, std::uint32_t factor) {
 #if defined(__AVX512F__)

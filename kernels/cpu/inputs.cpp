@@ -21,12 +21,13 @@ void in_pieces(std::size_t total, const StopSign& stop, F f) {
   constexpr std::size_t piece = 1 << 12;
   tbb::parallel_for(std::size_t{0}, (total + piece - 1) / piece, [&](std::size_t i) {
     stop.check();
-    f(i * piece, std::min(piece, total - i * piece));
+    timed(stop, [&] { f(i * piece, std::min(piece, total - i * piece)); });
   });
 }
 
 std::vector<double> normal(std::uint64_t seed, std::uint32_t stream, std::size_t count, const StopSign& stop) {
-  std::vector<double> x = zeros<double>(count, stop);
+  std::vector<double> x;
+  timed(stop, [&] { x = zeros<double>(count, stop); });
   in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
     instruction_set(stop.isa).normals(seed, stream, first, static_cast<std::int64_t>(size), x.data() + first);
   });

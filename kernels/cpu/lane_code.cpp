@@ -153,8 +153,8 @@ void exponentials(const float* x, std::int64_t count, float* y) {
   }
 }
 
-/// Elements 2i and 2i + 1 come from counter i. The square root is that of IEEE 754, the rest that of exponential.h. A few vectors
-/// go through each stage together: one alone would wait for every operation.
+/// Elements 2i and 2i + 1 come from counter i. The square root is that of IEEE 754, the rest that of exponential.h. A few
+/// vectors go through each stage together: one alone would wait for every operation.
 void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) {
   constexpr int W = Lanes<double>::width, together = 8;
   for (std::int64_t begin = 0; begin < count; begin += 2 * W * together) {

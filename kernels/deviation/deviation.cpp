@@ -85,8 +85,8 @@ Measured measured(const Matrix& m, const StopSign& stop) {
 }
 
 void sort_values(Measured& m, const StopSign& stop) {
+  if (m.nonfinite == 0) timed(stop, [&] { m.sorted = sorted_values(m.matrix->values, stop); });
   m.sorts = true;
-  if (m.nonfinite == 0) m.sorted = sorted_values(m.matrix->values, stop);
 }
 
 Measured unsorted(const Matrix& m, const StopSign& stop) {

@@ -106,14 +106,13 @@ template <class T>
 std::vector<T> sorted_by_bits(std::span<const T> x, const StopSign& stop) {
   std::vector<T> y(x.begin(), x.end());
   for (int first = 0; first < static_cast<int>(8 * sizeof(T)); first += 2 * digit_bits)
-    y = sorted_by_rank(std::span<const T>(y), stop, [=](T v) {
-      return static_cast<std::uint32_t>(key_of(v) >> first) & ((1u << 2 * digit_bits) - 1);
-    });
+    y = sorted_by_rank(std::span<const T>(y), stop,
+                       [=](T v) { return static_cast<std::uint32_t>(key_of(v) >> first) & ((1u << 2 * digit_bits) - 1); });
   return y;
 }
 
-/// Of few numbers, as those with a short significand, each is counted. Others are sorted by where they lie within their range, in
-/// 2^22 steps, and then within a step, or, where that is much, by their bits.
+/// Of few numbers, as those with a short significand, each is counted. Others are sorted by where they lie within their range,
+/// in 2^22 steps, and then within a step, or, where that is much, by their bits.
 template <class T>
 std::vector<T> sorted(std::span<const T> x, const StopSign& stop) {
   const Magnitude<T> m(x, stop);
@@ -121,9 +120,8 @@ std::vector<T> sorted(std::span<const T> x, const StopSign& stop) {
   constexpr int middle = 1 << (2 * digit_bits - 1);
   const T scale = T(middle - 1) / bit_as<T>(m.greatest);
   if (!(scale > 0) || !std::isfinite(scale)) return sorted_by_bits(x, stop);
-  std::vector<T> y = sorted_by_rank(x, stop, [=](T v) {
-    return static_cast<std::uint32_t>(static_cast<std::int32_t>(v * scale + T(middle)));
-  });
+  std::vector<T> y = sorted_by_rank(
+      x, stop, [=](T v) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(v * scale + T(middle))); });
   return sort_nearly_sorted(y, stop) ? y : sorted_by_bits(x, stop);
 }
 

@@ -25,7 +25,8 @@ class DeviationChunk {
 
   /// The sums of these chains; those of the others are 0.
   ATTOSCOPE_HOST_DEVICE DeviationSums sums(const double* x, const double* y, int count) {
-    std::int32_t counts[width][spare_bin + 1] = {};  // a lane's own: errors are alike, and a bin counted by all would be waited for
+    std::int32_t counts[width][spare_bin + 1] =
+        {};                         // a lane's own: errors are alike, and a bin counted by all would be waited for
     std::int64_t bins[noted] = {};  // apart from the sums, which can stay in registers
     counts_ = counts;
     bins_ = bins;
