@@ -229,10 +229,8 @@ TEST(Deviation, FollowsItsDefinitionsAtEverySize) {
     Matrix x = y;
     Dice dice(5);
     for (double& v : x.values) v = round(bf16, static_cast<float>(v * (1 + 0.01 * dice.normal())));
-    for (const bool as_float : {false, true}) {
-      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols) + (as_float ? " in float" : " in double"));
-      expect_same_statistics(between(x, y), by_definition(x, y, bf16));
-    }
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols));
+    expect_same_statistics(between(x, y), by_definition(x, y, bf16));
   }
 }
 
@@ -300,6 +298,30 @@ TEST(SortedValues, AreInOrderHoweverMuchTheNumbersLookAlike) {
       EXPECT_TRUE(std::ranges::equal(sorted, expected)) << alike << " bits, " << count << " numbers";
     }
   }
+}
+
+TEST(SortedValues, AreInOrderWhateverTheirRange) {
+  Dice dice(8);
+  for (const double outlier : {0.0, 1.0, 1e9, 1e300, infinity})
+    for (const Format& format : {fp64, bf16, fp16, e4m3}) {
+      std::vector<double> x(30000);
+      for (double& v : x) v = round(format, dice.normal());
+      for (const double v : {0.0, -0.0, outlier, -outlier}) x[static_cast<std::size_t>(dice.between(0, 29999))] = v;
+      std::vector<double> expected = x;
+      std::ranges::sort(expected);
+      EXPECT_TRUE(std::ranges::equal(sorted_values(x), expected)) << name(format) << " with " << outlier;
+    }
+}
+
+TEST(Deviation, LeavesOutTheOrderAlone) {
+  const Matrix x = drawn(200, 64, 1), y = drawn(200, 64, 2);
+  const Deviation whole = between(x, y);
+  Deviation d = unordered_deviation(unsorted(x), unsorted(y), bf16);
+  EXPECT_TRUE(std::isnan(d.wasserstein));
+  EXPECT_TRUE(std::isnan(wasserstein(unsorted(x), measured(y))));
+  d.wasserstein = wasserstein(measured(x), measured(y));
+  EXPECT_EQ(numbers_of(d), numbers_of(whole));
+  EXPECT_EQ(d.ulps.counts, whole.ulps.counts);
 }
 
 TEST(RangeOf, IsThatOfTheMagnitudes) {
