@@ -66,7 +66,8 @@ std::vector<double> paired_sorted(const Matrix& x, const Matrix& y, const StopSi
 
 double mean_gap(const std::vector<double>& x, const std::vector<double>& y, const StopSign& stop) {
   if (x.empty()) return std::numeric_limits<double>::quiet_NaN();
-  return ordered_sum(x.size(), stop, [&](std::size_t i) { return std::fabs(x[i] - y[i]); }) / static_cast<double>(x.size());
+  const auto gap = [u = x.data(), v = y.data()](std::size_t i) { return std::fabs(u[i] - v[i]); };
+  return ordered_sum(x.size(), stop, gap) / static_cast<double>(x.size());
 }
 
 Deviation undefined(std::int64_t nonfinite) {
