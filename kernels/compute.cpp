@@ -78,10 +78,15 @@ class Computation {
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     result_.timing.inputs = clock.lap();
     const Job<double> golden = golden_job();
-    is_one_block() ? find_side_by_side(fresh, x, golden) : find_in_turn(fresh, x, golden);
-    Measured a = known_a_ ? Measured{} : meter(result_.a, Output::a, engine_ != nullptr);
-    Measured b = known_b_ ? Measured{} : meter(result_.b, Output::b, engine_ != nullptr);
-    compare(a, b);
+    Measured a, b;
+    if (engine_) {
+      answer_by_engine(fresh, x, golden);
+    } else {
+      is_one_block() ? find_side_by_side(fresh, x, golden) : find_in_turn(fresh, x, golden);
+      if (!known_a_) a = meter(result_.a, false);
+      if (!known_b_) b = meter(result_.b, false);
+      compare(known_a_ ? known_a_->measured : a, known_b_ ? known_b_->measured : b);
+    }
     remember(std::move(a), std::move(b));
     Timing& t = result_.timing;
     t.total = whole.lap();
@@ -94,16 +99,19 @@ class Computation {
   std::vector<Deviation> errors_of(std::span<const Method> methods) {
     if (is_fresh_here()) {
       round_inputs();
-      find_golden(golden_job());
-      measure_golden(true);
+      if (engine_) {
+        engine_->begin();
+        ask_golden(golden_job());
+        engine_->wait(stop_);
+        take_golden();
+      } else {
+        find_golden(golden_job());
+        measure_golden(true);
+      }
     }
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     std::vector<Deviation> errors;
-    for (const Method& m : methods) {
-      const Matrix output = is_emulated(m.algorithm) ? emulated(m, x, Output::a) : given(m, Output::a, false);
-      const Measured measured = meter(output, Output::a, false);
-      errors.push_back(compared({&measured, Output::a}, {&truth_->measured, Output::golden}));
-    }
+    for (const Method& m : methods) errors.push_back(engine_ ? error_by_engine(m, x) : error_here(m, x));
     return errors;
   }
 
@@ -178,20 +186,14 @@ class Computation {
 
   void find_golden(const Job<double>& golden) {
     constexpr bool precise = std::is_same_v<T, double>;
-    if (engine_) {
-      truth_->golden = std::make_shared<Matrix>(
-          precise ? engine_->run_double_double(golden, truth_->generation, result_.rows, stop_)
-                  : engine_->run(golden, truth_->generation, result_.rows, Output::golden, nullptr, stop_));
-    } else {
-      const StopSign& stop = part(UpdatePart::golden);
-      truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop)
-                                                        : run(golden, result_.rows, nullptr, stop));
-    }
+    const StopSign& stop = part(UpdatePart::golden);
+    truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop)
+                                                      : run(golden, result_.rows, nullptr, stop));
   }
 
   void measure_golden(bool fresh) {
     if (!fresh) return;
-    truth_->measured = meter(*truth_->golden, Output::golden, wanted_.wasserstein);
+    truth_->measured = meter(*truth_->golden, wanted_.wasserstein);
     truth_->key = golden_key(e_, engine_);  // last, so that a run that is stopped before leaves no valid key
   }
 
@@ -284,13 +286,8 @@ class Computation {
     const Job<T> a = job(e_.problem, e_.a, e_.format, own.get());
     result_.holds.trace = wanted_.trace;
     RunRecorder<T> recorder(a, golden, result_.rows, wanted_.trace ? result_.trace.row : -1, std::is_same_v<T, double>);
-    if (engine_) {
-      tbb::parallel_invoke([&] { result_.a = on_engine(a, Output::a, &recorder, own.shared()); },
-                           [&] { result_.trace = traced_alone(a, golden); });
-    } else {
-      result_.a = run(a, result_.rows, &recorder, part(UpdatePart::a));
-      result_.trace.tiles = recorder.take_trace().tiles;
-    }
+    result_.a = run(a, result_.rows, &recorder, part(UpdatePart::a));
+    result_.trace.tiles = recorder.take_trace().tiles;
     tbb::this_task_arena::isolate(
         [&] { timed(part(UpdatePart::recurrence), [&] { result_.rescales = recorder.rescales(); }); });
     result_.rescale_map = recorder.take_map();
@@ -321,23 +318,19 @@ class Computation {
     return tracer.take_trace();
   }
 
-  /// `shared`: the job's inputs are the truth's operands, not some made for this job alone.
-  Matrix on_engine(const Job<T>& j, Output output, RunRecorder<T>* recorder, bool shared) {
-    return engine_->run(j, shared ? truth_->generation : 0, result_.rows, output, recorder, stop_);
-  }
-
-  /// `method` on the inputs `x`, kept as `output`.
+  /// `method` on the inputs `x`; an engine has it in place of `output`.
   Matrix emulated(const Method& method, const Operands<T>& x, Output output) {
     const MethodOperands<T> own(e_.problem, method, e_.format, x, stop_);
     const Job<T> j = job(e_.problem, method, e_.format, own.get());
-    return engine_ ? on_engine(j, output, nullptr, own.shared()) : run(j, result_.rows, nullptr, stop_);
+    if (!engine_) return run(j, result_.rows, nullptr, stop_);
+    ask(j, output, nullptr, own.shared());
+    engine_->wait(stop_);
+    return engine_->output(output);
   }
 
   /// The output of a method that is not emulated. `checks`: that of a real kernel is compared with its emulation.
   Matrix given(const Method& method, Output output, bool checks) {
-    Matrix m = method.algorithm == Algorithm::loaded ? loaded_rows() : hardware_rows(method, output, checks);
-    if (engine_) engine_->take(m, output);
-    return m;
+    return method.algorithm == Algorithm::loaded ? loaded_rows() : hardware_rows(method, output, checks);
   }
 
   Matrix hardware_rows(const Method& method, Output output, bool checks) {
@@ -365,18 +358,16 @@ class Computation {
     const Operands<T>& mine = same ? x : own_operands;
     const MethodOperands<T> stored(e_.problem, e_.b, e_.format, mine, stop_);
     const Job<T> b = job(e_.problem, e_.b, e_.format, stored.get());
-    result_.b = engine_ ? on_engine(b, Output::b, nullptr, same && stored.shared())
-                        : run(b, result_.rows, nullptr, part(UpdatePart::b));
+    if (engine_) {
+      ask(b, Output::b, nullptr, same && stored.shared());
+    } else {
+      result_.b = run(b, result_.rows, nullptr, part(UpdatePart::b));
+    }
     result_.b_parts = with_stored_golden(stored, part(UpdatePart::b));
   }
 
   /// `sorts`: its values are needed in ascending order.
-  Measured meter(const Matrix& m, Output output, bool sorts) {
-    if (engine_) {
-      const Moments moments = engine_->moments(output, stop_);
-      const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - moments.nonfinite;
-      return {&m, sorts, {}, moments.nonfinite, rms_of(ordered_total(moments.squares), finite), digest(m, moments.digest_sum)};
-    }
+  Measured meter(const Matrix& m, bool sorts) const {
     Measured x = unsorted(m, part(UpdatePart::moments));
     if (sorts) sort_values(x, part(UpdatePart::sorted));
     return x;
@@ -388,23 +379,23 @@ class Computation {
     Output output;
   };
   Deviation compared(const Side& x, const Side& y) {
+    if (!engine_) return deviation(*x.measured, *y.measured, e_.format, stop_);
     const Measured &p = *x.measured, &q = *y.measured;
-    if (!engine_) return deviation(p, q, e_.format, stop_);
+    const Comparison& c = engine_->comparison(x.output, y.output);
     const auto wasserstein = [&] {
       if (!p.sorts || !q.sorts) return std::numeric_limits<double>::quiet_NaN();
       if (p.nonfinite != 0 || q.nonfinite != 0) return paired_wasserstein(*p.matrix, *q.matrix, stop_);
-      return ordered_total(engine_->gaps(x.output, y.output, stop_)) / static_cast<double>(p.matrix->values.size());
+      return ordered_total(c.gaps) / static_cast<double>(p.matrix->values.size());
     };
-    return deviation(*p.matrix, q.rms, e_.format,
-                     {[&](const DeviationRule& rule) { return engine_->sums(x.output, y.output, rule, stop_); }, wasserstein});
+    const auto chunks = [&](const DeviationRule& rule) { return rule.centred_alone ? c.centred : c.chunks; };
+    return deviation(*p.matrix, q.rms, e_.format, {chunks, wasserstein});
   }
 
   Side golden() const { return {&truth_->measured, Output::golden}; }
 
   /// The errors of a and b, and how far a is from b. On the CPU, what was measured without its values sorted.
-  void compare(Measured& new_a, Measured& new_b) {
+  void compare(Measured& a, Measured& b) {
     stop_.check();
-    Measured &a = known_a_ ? known_a_->measured : new_a, &b = known_b_ ? known_b_->measured : new_b;
     const Side mine{&a, Output::a}, other{&b, Output::b};
     if (engine_) {
       result_.a_error = compared(mine, golden());
@@ -454,6 +445,110 @@ class Computation {
   }
 
   const PartSign& part(UpdatePart p) const { return parts_[static_cast<std::size_t>(p)]; }
+  // --- on an engine: all questions, then one wait, then the answers ---
+
+  /// `shared`: the job's inputs are the truth's operands, not some made for this job alone.
+  void ask(const Job<T>& j, Output output, RunRecorder<T>* recorder, bool shared) {
+    engine_->run(j, shared ? truth_->generation : 0, result_.rows, output, recorder, stop_);
+  }
+  void ask_golden(const Job<double>& golden) {
+    if constexpr (std::is_same_v<T, double>) {
+      engine_->run_double_double(golden, truth_->generation, result_.rows, stop_);
+    } else {
+      engine_->run(golden, truth_->generation, result_.rows, Output::golden, nullptr, stop_);
+    }
+    engine_->measure(Output::golden, stop_);
+  }
+  void take_golden() {
+    truth_->golden = std::make_shared<Matrix>(engine_->output(Output::golden));
+    truth_->measured = measured_by_engine(*truth_->golden, Output::golden, true);
+    truth_->key = golden_key(e_, engine_);
+  }
+
+  /// Method a in the engine's queue, with what must live until its answer is there.
+  struct AskedA {
+    AskedA(const Computation& c, const Operands<T>& x, const Job<double>& golden)
+        : own(c.e_.problem, c.e_.a, c.e_.format, x, c.stop_),
+          method(job(c.e_.problem, c.e_.a, c.e_.format, own.get())),
+          recorder(method, golden, c.result_.rows, traced_row(c.e_.problem), std::is_same_v<T, double>) {}
+    MethodOperands<T> own;
+    Job<T> method;
+    RunRecorder<T> recorder;
+  };
+
+  void answer_by_engine(bool fresh, const Operands<T>& x, const Job<double>& golden) {
+    engine_->begin();
+    if (fresh) ask_golden(golden);
+    result_.traffic = traffic(e_);
+    result_.trace.row = traced_row(e_.problem);
+    std::optional<AskedA> a;
+    if (is_emulated(e_.a.algorithm)) {
+      a.emplace(*this, x, golden);
+      ask(a->method, Output::a, &a->recorder, a->own.shared());
+    } else {
+      result_.timing.a = ms_of([&] { result_.a = given(e_.a, Output::a, true); });
+      engine_->take(result_.a, Output::a);
+    }
+    const bool b_is_given = !is_emulated(e_.b.algorithm);
+    const double ms = ms_of([&] { run_b(x); });
+    if (b_is_given) engine_->take(result_.b, Output::b);
+    ask_comparisons();
+    if (a) {  // while the engine computes
+      result_.trace = traced_alone(a->method, golden);
+      result_.a_parts = with_stored_golden(a->own, stop_);
+    }
+    engine_->wait(stop_);
+    if (fresh) {
+      take_golden();
+      result_.timing.golden = engine_->run_ms(Output::golden);
+    }
+    if (a) {
+      result_.a = engine_->output(Output::a);
+      result_.timing.a = engine_->run_ms(Output::a);
+      result_.rescales = a->recorder.rescales();
+      result_.rescale_map = a->recorder.take_map();
+    }
+    if (!b_is_given) result_.b = engine_->output(Output::b);
+    result_.timing.b = b_is_given ? ms : engine_->run_ms(Output::b);
+    Measured measured_a = measured_by_engine(result_.a, Output::a, true),
+             measured_b = measured_by_engine(result_.b, Output::b, true);
+    compare(measured_a, measured_b);
+  }
+  void ask_comparisons() {
+    for (const Output output : {Output::a, Output::b}) {
+      engine_->measure(output, stop_);
+      engine_->compare(output, Output::golden, e_.format, true, stop_);
+    }
+    engine_->compare(Output::a, Output::b, e_.format, true, stop_);
+  }
+
+  /// From the engine's moments of it.
+  Measured measured_by_engine(const Matrix& m, Output output, bool sorts) {
+    const Moments& moments = engine_->moments(output);
+    const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - moments.nonfinite;
+    return {&m, sorts, {}, moments.nonfinite, rms_of(ordered_total(moments.squares), finite), digest(m, moments.digest_sum)};
+  }
+
+  Deviation error_by_engine(const Method& m, const Operands<T>& x) {
+    engine_->begin();
+    if (is_emulated(m.algorithm)) {
+      const MethodOperands<T> own(e_.problem, m, e_.format, x, stop_);
+      ask(job(e_.problem, m, e_.format, own.get()), Output::a, nullptr, own.shared());
+    } else {
+      engine_->take(given(m, Output::a, false), Output::a);
+    }
+    engine_->measure(Output::a, stop_);
+    engine_->compare(Output::a, Output::golden, e_.format, false, stop_);
+    engine_->wait(stop_);
+    const Matrix output = engine_->output(Output::a);
+    const Measured measured = measured_by_engine(output, Output::a, false);
+    return compared({&measured, Output::a}, {&truth_->measured, Output::golden});
+  }
+  Deviation error_here(const Method& m, const Operands<T>& x) {
+    const Matrix output = is_emulated(m.algorithm) ? emulated(m, x, Output::a) : given(m, Output::a, false);
+    const Measured measured = meter(output, false);
+    return compared({&measured, Output::a}, {&truth_->measured, Output::golden});
+  }
 
   const Experiment& e_;
   const std::string& device_;

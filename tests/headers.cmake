@@ -20,7 +20,7 @@ if(NOT ATTOSCOPE_GUI)
   list(FILTER header_users EXCLUDE REGEX ${of_the_window})
 endif()
 if(NOT ATTOSCOPE_HAS_CUDA)
-  list(FILTER headers EXCLUDE REGEX "^kernels/(gpu/(gpu|simulate_cuda|deviation_cuda)\\.h|.*\\.cuh)$")
+  list(FILTER headers EXCLUDE REGEX "^kernels/(gpu/(gpu|device_memory|one_gpu|simulate_cuda|deviation_cuda)\\.h|.*\\.cuh)$")
   list(FILTER header_users EXCLUDE REGEX "\\.cu$")
 endif()
 

@@ -123,6 +123,7 @@ class CudaTexture final : public SharedTexture {
     use_device(device_);
     check(cudaStreamSynchronize(stream_.get()));  // the last picture is on screen: its surface can go
     surface_.reset();
+    painted_ = source.on_device;
     Mapping mapping(resource_.get(), stream_.get());
     surface_.emplace(mapping.array());
     sample_on_device(*source.on_device, source.field, source.cells, width, height, PixelImage::nothing, surface_->get(),
@@ -134,7 +135,8 @@ class CudaTexture final : public SharedTexture {
   int device_;
   UrgentStream stream_;
   Registration resource_;
-  std::optional<Surface> surface_;  ///< of the last picture, which the GPU may still be writing
+  std::optional<Surface> surface_;                 ///< of the last picture, which the GPU may still be writing
+  std::shared_ptr<const DeviceMatrices> painted_;  ///< which it may still be reading
 };
 
 }  // namespace

@@ -180,17 +180,35 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr float exp2_coefficient(int degree, int i)
   return table[degree - 1][i];
 }
 
-/// 2^x by the polynomial of `degree` 1..5 on the fraction of x, the whole part put into the exponent (as in FlashAttention-4).
-template <class V>
-ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_polynomial(V x, int degree) {
+/// 2^x by the polynomial of that degree on the fraction of x, the whole part put into the exponent (as in FlashAttention-4).
+template <int degree, class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_minimax(V x) {
   using T = typename Lane<V>::Scalar;
   using K = Exp2Constants<T>;
   const V y = within(x, K::lowest, K::highest);
   const V nearest = (y + K::magic) - K::magic;
   const V n = nearest > y ? nearest - T(1) : nearest, f = y - n;
   V q = splat<V>(T(exp2_coefficient(degree, degree - 1)));
+  ATTOSCOPE_UNROLL(unroll)
   for (int i = degree - 2; i >= 0; --i) q = fused(q, f, splat<V>(T(exp2_coefficient(degree, i))));
   return scaled_by_power(fused(q, f, splat<V>(1)), n, n + K::magic);
+}
+
+/// The same for a `degree` 1..5 that is known at run time.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_polynomial(V x, int degree) {
+  switch (degree) {
+    case 1:
+      return exponential2_minimax<1>(x);
+    case 2:
+      return exponential2_minimax<2>(x);
+    case 3:
+      return exponential2_minimax<3>(x);
+    case 4:
+      return exponential2_minimax<4>(x);
+    default:
+      return exponential2_minimax<5>(x);
+  }
 }
 
 /// ln x to 2 ulp, for every x: x = 2^k m, m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1)). NaN below 0.

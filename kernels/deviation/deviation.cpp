@@ -116,10 +116,8 @@ double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop
   return mean_gap(paired_sorted(x, y, stop), paired_sorted(y, x, stop), stop);
 }
 
-double rms_of(double squares, std::int64_t finite) { return finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0; }
-
 Deviation deviation(const Matrix& x, double y_rms, const Format& main, const MeterParts& parts) {
-  DeviationRule rule{.format = main, .floor = 0.01 * y_rms};
+  DeviationRule rule{.format = main, .floor = ulp_floor(y_rms)};
   const Sums s = whole_of(parts.chunks(rule));
   const std::int64_t nonfinite = static_cast<std::int64_t>(x.values.size()) - s.finite;
   if (s.finite == 0) return undefined(nonfinite);

@@ -41,8 +41,6 @@ struct MeterParts {
 /// x against a reference with that RMS, from its parts; of x itself only the shape is read.
 Deviation deviation(const Matrix& x, double y_rms, const Format& main, const MeterParts& parts);
 
-/// The root of the mean of `finite` squares, from their sum; 0 of none.
-double rms_of(double squares, std::int64_t finite);
 /// Wasserstein-1 over the elements in which both are finite.
 double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop = {});
 

@@ -2,7 +2,9 @@
 /// and in it to chain i mod chains; chains are added as a tree, chunks in ascending order.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/deviation/sorting.h"
@@ -14,18 +16,37 @@ namespace attoscope {
 inline constexpr std::size_t chunk_size = 4096;
 inline constexpr int chains = DeviationSums::chains;
 
-inline std::size_t chunk_count(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
+ATTOSCOPE_HOST_DEVICE inline std::size_t chunk_count(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
 
 /// The chains' common sum.
 ATTOSCOPE_HOST_DEVICE_INLINE double chain_total(const double* chain) {
   return ((chain[0] + chain[4]) + (chain[2] + chain[6])) + ((chain[1] + chain[5]) + (chain[3] + chain[7]));
 }
 
-/// The sum of all chunks, from [chunk * chains + chain].
-inline double ordered_total(const std::vector<double>& sums) {
+/// The sum of so many chunks, from [chunk * chains + chain].
+ATTOSCOPE_HOST_DEVICE inline double ordered_total(const double* sums, std::size_t chunks) {
   double sum = 0;
-  for (std::size_t i = 0; i < sums.size(); i += chains) sum += chain_total(sums.data() + i);
+  for (std::size_t i = 0; i < chunks; ++i) sum += chain_total(sums + i * chains);
   return sum;
+}
+inline double ordered_total(const std::vector<double>& sums) { return ordered_total(sums.data(), sums.size() / chains); }
+
+/// The root of the mean of `finite` squares, from their sum; 0 of none.
+ATTOSCOPE_HOST_DEVICE inline double rms_of(double squares, std::int64_t finite) {
+  return finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0;
+}
+/// Below this magnitude of the reference, whose RMS it takes, ulps are those of this magnitude.
+ATTOSCOPE_HOST_DEVICE inline double ulp_floor(double rms) { return 0.01 * rms; }
+
+/// mean (x - y) over the elements in which both are finite, from the chunks; NaN of none.
+ATTOSCOPE_HOST_DEVICE inline double mean_difference(const DeviationSums* sums, std::size_t chunks) {
+  double sum = 0;
+  std::int64_t finite = 0;
+  for (std::size_t i = 0; i < chunks; ++i) {
+    sum += chain_total(sums[i].plain);
+    finite += sums[i].finite;
+  }
+  return sum / static_cast<double>(finite);
 }
 
 /// f(i) for the elements of one chain of a chunk of 0 .. count, in order.

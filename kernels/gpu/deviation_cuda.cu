@@ -47,14 +47,26 @@ __global__ void moments_kernel(const double* x, std::size_t count, std::size_t b
   atomicAdd(&totals[1], m.digest);
 }
 
+/// The rule of a comparison with a matrix that was measured. One thread: there is a chunk in 4096 elements.
+__global__ void rule_kernel(const double* squares, const unsigned long long* totals, std::size_t count, Format main,
+                            DeviationRule* rule) {
+  const std::int64_t finite = static_cast<std::int64_t>(count) - static_cast<std::int64_t>(totals[0]);
+  *rule = {.format = main, .floor = ulp_floor(rms_of(ordered_total(squares, chunk_count(count)), finite))};
+}
+/// The same rule for what is centred on the mean difference.
+__global__ void centre_kernel(const DeviationSums* wholes, std::size_t chunks, DeviationRule* rule) {
+  rule->centre = mean_difference(wholes, chunks);
+  rule->centred_alone = true;
+}
+
 /// parts[chunk * chains + chain]: the sums of that chain alone.
 __global__ void sums_kernel(const double* x, const double* y, std::size_t count, std::size_t begin, std::size_t end,
-                            DeviationRule rule, DeviationSums* parts) {
+                            const DeviationRule* rule, DeviationSums* parts) {
   const auto [chunk, chain] = place(begin);
   if (chunk >= end) return;
   const std::size_t first = chunk * chunk_size;
   const int here = static_cast<int>(count - first < chunk_size ? count - first : chunk_size);
-  parts[chunk * chains + chain] = simt_cuda::DeviationChunk(rule, chain).sums(x + first, y + first, here);
+  parts[chunk * chains + chain] = simt_cuda::DeviationChunk(*rule, chain).sums(x + first, y + first, here);
 }
 
 /// wholes[chunk]: the sums of all its chains.
@@ -77,68 +89,103 @@ __global__ void keys_kernel(const double* x, std::size_t begin, std::size_t end,
   if (i < end) keys[i] = key_of(x[i]);
 }
 
-template <class T>
-std::vector<T> downloaded(const Buffer<T>& x, std::size_t count, const Stream& stream) {
-  std::vector<T> y(count);
-  x.download(y.data(), 0, count, stream);
-  stream.wait();
-  return y;
-}
-
 }  // namespace
 
-Moments DeviceMeter::moments(const double* x, std::size_t count, const Stream& stream) {
-  const std::size_t chunks = chunk_count(count);
-  chains_.reserve(chunks * chains);
-  totals_.reserve(2);
-  totals_.clear(stream);
-  in_pieces(chunks, most_chunks, [&](std::size_t first, std::size_t end) {
-    moments_kernel<<<blocks_for((end - first) * chains), threads_per_block, 0, stream.get()>>>(x, count, first, end,
-                                                                                               chains_.get(), totals_.get());
-  });
-  const std::vector<unsigned long long> totals = downloaded(totals_, 2, stream);
-  return {downloaded(chains_, chunks * chains, stream), static_cast<std::int64_t>(totals[0]), totals[1]};
+template <class T>
+void DeviceMeter::reserve(Buffer<T>& buffer, std::size_t size) {
+  if (size > buffer.size()) stream_.wait();
+  buffer.reserve(size);
 }
 
-std::vector<DeviationSums> DeviceMeter::sums(const double* x, const double* y, std::size_t count, const DeviationRule& rule,
-                                             const Stream& stream) {
+template <class T, class Take>
+void DeviceMeter::fetch(const Buffer<T>& x, std::size_t count, Take take) {
+  T* const staged = reinterpret_cast<T*>(staging_.take(count * sizeof(T)));
+  x.download(staged, 0, count, stream_);
+  arriving_.push_back([staged, take](EngineAnswers& answers) { take(staged, answers); });
+}
+
+void DeviceMeter::measure(Output output, const double* x, std::size_t count) {
   const std::size_t chunks = chunk_count(count);
-  parts_.reserve(chunks * chains);
-  wholes_.reserve(chunks);
+  Side& mine = side(output);
+  reserve(mine.squares, chunks * chains);
+  reserve(mine.totals, 2);
+  mine.totals.clear(stream_);
   in_pieces(chunks, most_chunks, [&](std::size_t first, std::size_t end) {
-    sums_kernel<<<blocks_for((end - first) * chains), threads_per_block, 0, stream.get()>>>(x, y, count, first, end, rule,
-                                                                                            parts_.get());
+    moments_kernel<<<blocks_for((end - first) * chains), threads_per_block, 0, stream_.get()>>>(
+        x, count, first, end, mine.squares.get(), mine.totals.get());
   });
-  join_kernel<<<blocks_for(chunks), threads_per_block, 0, stream.get()>>>(parts_.get(), chunks, wholes_.get());
+  const auto at = static_cast<std::size_t>(output);
+  fetch(mine.totals, 2, [at](const unsigned long long* totals, EngineAnswers& answers) {
+    answers.moments[at].nonfinite = static_cast<std::int64_t>(totals[0]);
+    answers.moments[at].digest_sum = totals[1];
+  });
+  fetch(mine.squares, chunks * chains, [at, chunks](const double* squares, EngineAnswers& answers) {
+    answers.moments[at].squares.assign(squares, squares + chunks * chains);
+  });
+}
+
+/// wholes_[chunk], by the rule.
+void DeviceMeter::sums(const double* x, const double* y, std::size_t count) {
+  const std::size_t chunks = chunk_count(count);
+  in_pieces(chunks, most_chunks, [&](std::size_t first, std::size_t end) {
+    sums_kernel<<<blocks_for((end - first) * chains), threads_per_block, 0, stream_.get()>>>(x, y, count, first, end,
+                                                                                             rule_.get(), parts_.get());
+  });
+  join_kernel<<<blocks_for(chunks), threads_per_block, 0, stream_.get()>>>(parts_.get(), chunks, wholes_.get());
   check(cudaGetLastError());
-  return downloaded(wholes_, chunks, stream);
 }
 
-std::vector<double> DeviceMeter::gaps(const std::uint64_t* x, const std::uint64_t* y, std::size_t count, const Stream& stream) {
-  const std::size_t chunks = chunk_count(count);
-  chains_.reserve(chunks * chains);
-  in_pieces(chunks, most_chunks, [&](std::size_t first, std::size_t end) {
-    gaps_kernel<<<blocks_for((end - first) * chains), threads_per_block, 0, stream.get()>>>(x, y, count, first, end,
-                                                                                            chains_.get());
+void DeviceMeter::compare(Output x_is, const double* x, Output y_is, const double* y, std::size_t count, const Format& main,
+                          bool sorts) {
+  const std::size_t chunks = chunk_count(count), row = static_cast<std::size_t>(x_is), column = static_cast<std::size_t>(y_is);
+  reserve(rule_, 1);
+  reserve(parts_, chunks * chains);
+  reserve(wholes_, chunks);
+  rule_kernel<<<1, 1, 0, stream_.get()>>>(side(y_is).squares.get(), side(y_is).totals.get(), count, main, rule_.get());
+  sums(x, y, count);
+  fetch(wholes_, chunks, [=](const DeviationSums* sums, EngineAnswers& answers) {
+    answers.comparisons[row][column].chunks.assign(sums, sums + chunks);
   });
-  return downloaded(chains_, chunks * chains, stream);
+  centre_kernel<<<1, 1, 0, stream_.get()>>>(wholes_.get(), chunks, rule_.get());
+  sums(x, y, count);
+  fetch(wholes_, chunks, [=](const DeviationSums* sums, EngineAnswers& answers) {
+    answers.comparisons[row][column].centred.assign(sums, sums + chunks);
+  });
+  if (!sorts) return;
+  sort(side(x_is), x, count);
+  sort(side(y_is), y, count);
+  reserve(chains_, chunks * chains);
+  in_pieces(chunks, most_chunks, [&](std::size_t first, std::size_t end) {
+    gaps_kernel<<<blocks_for((end - first) * chains), threads_per_block, 0, stream_.get()>>>(
+        side(x_is).keys.get(), side(y_is).keys.get(), count, first, end, chains_.get());
+  });
+  fetch(chains_, chunks * chains, [=](const double* gaps, EngineAnswers& answers) {
+    answers.comparisons[row][column].gaps.assign(gaps, gaps + chunks * chains);
+  });
 }
 
-void DeviceMeter::sort(const double* x, std::size_t count, Buffer<std::uint64_t>& sorted, const Stream& stream) {
-  keys_.reserve(count);
-  sorted.reserve(count);
+void DeviceMeter::sort(Side& side, const double* x, std::size_t count) {
+  if (side.is_sorted) return;
+  reserve(unsorted_, count);
+  reserve(side.keys, count);
   in_pieces(count, most_elements, [&](std::size_t first, std::size_t end) {
-    keys_kernel<<<blocks_for(end - first), threads_per_block, 0, stream.get()>>>(x, first, end, keys_.get());
+    keys_kernel<<<blocks_for(end - first), threads_per_block, 0, stream_.get()>>>(x, first, end, unsorted_.get());
   });
   std::size_t bytes = 0;
   const auto sort_keys = [&](void* scratch) {
     check(as_device_failure("The GPU refused to sort", [&] {
-      return cub::DeviceRadixSort::SortKeys(scratch, bytes, keys_.get(), sorted.get(), count, 0, 64, stream.get());
+      return cub::DeviceRadixSort::SortKeys(scratch, bytes, unsorted_.get(), side.keys.get(), count, 0, 64, stream_.get());
     }));
   };
   sort_keys(nullptr);  // asks how much scratch it takes
-  scratch_.reserve(bytes);
+  reserve(scratch_, bytes);
   sort_keys(scratch_.get());
+  side.is_sorted = true;
+}
+
+void DeviceMeter::collect(EngineAnswers& answers) {
+  for (const auto& take : arriving_) take(answers);
+  arriving_.clear();
 }
 
 }  // namespace attoscope

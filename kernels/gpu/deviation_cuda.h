@@ -1,29 +1,57 @@
 /// Comparison of matrices on a GPU. Only *.cu include this.
 #pragma once
 
+#include <functional>
+
+#include "kernels/gpu/device_memory.h"
 #include "kernels/gpu/engine.h"
-#include "kernels/gpu/gpu.h"
 
 namespace attoscope {
 
-/// Compares matrices on the GPU that was current when it was made, in memory that it keeps. Every function waits for its
-/// result.
+/// Compares matrices on the GPU that was current when it was made, in memory that it keeps. What one comparison needs of
+/// another stays on the GPU, so that nothing waits: answers are read when `collect` is called, after a wait for the stream.
 class DeviceMeter {
  public:
-  Moments moments(const double* x, std::size_t count, const Stream& stream);
-  std::vector<DeviationSums> sums(const double* x, const double* y, std::size_t count, const DeviationRule& rule,
-                                  const Stream& stream);
-  /// |x - y| in order, of keys that `sort` made.
-  std::vector<double> gaps(const std::uint64_t* x, const std::uint64_t* y, std::size_t count, const Stream& stream);
-  /// The keys of finite doubles (see `key_of`), ascending.
-  void sort(const double* x, std::size_t count, Buffer<std::uint64_t>& sorted, const Stream& stream);
+  DeviceMeter(const Stream& stream, Staging& staging) : stream_(stream), staging_(staging) {}
+
+  void measure(Output output, const double* x, std::size_t count);
+  /// y was measured since it changed. `sorts`: gaps are wanted.
+  void compare(Output x_is, const double* x, Output y_is, const double* y, std::size_t count, const Format& main, bool sorts);
+  /// The matrix is another one.
+  void changed(Output output) { sides_[static_cast<std::size_t>(output)].is_sorted = false; }
+
+  /// Forgets what was not collected.
+  void begin() { arriving_.clear(); }
+  void collect(EngineAnswers& answers);
 
  private:
-  Buffer<double> chains_;
-  Buffer<unsigned long long> totals_;
+  /// What is kept of one of the result's matrices.
+  struct Side {
+    Buffer<double> squares;
+    Buffer<unsigned long long> totals;  ///< non-finite values, digest
+    Buffer<std::uint64_t> keys;         ///< of finite doubles (see `key_of`), ascending
+    bool is_sorted = false;
+  };
+
+  Side& side(Output output) { return sides_[static_cast<std::size_t>(output)]; }
+  void sums(const double* x, const double* y, std::size_t count);
+  void sort(Side& side, const double* x, std::size_t count);
+  /// At least `size` elements; nothing in the stream uses a buffer that has to grow.
+  template <class T>
+  void reserve(Buffer<T>& buffer, std::size_t size);
+  /// `take(first, answers)` will get `count` elements of x as they are in the stream by now.
+  template <class T, class Take>
+  void fetch(const Buffer<T>& x, std::size_t count, Take take);
+
+  const Stream& stream_;
+  Staging& staging_;
+  Side sides_[output_count];
+  Buffer<DeviationRule> rule_;
   Buffer<DeviationSums> parts_, wholes_;
-  Buffer<std::uint64_t> keys_;
+  Buffer<double> chains_;
+  Buffer<std::uint64_t> unsorted_;
   Buffer<char> scratch_;
+  std::vector<std::function<void(EngineAnswers&)>> arriving_;
 };
 
 }  // namespace attoscope

@@ -4,7 +4,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
-#include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 
@@ -12,9 +12,7 @@
 #include "kernels/gpu/deviation_cuda.h"
 #include "kernels/gpu/device_matrices.h"
 #include "kernels/gpu/engine.h"
-#include "kernels/gpu/input_copies.h"
-#include "kernels/gpu/launch_pace.h"
-#include "kernels/gpu/simulate_cuda.h"
+#include "kernels/gpu/one_gpu.h"
 
 namespace attoscope {
 namespace {
@@ -27,111 +25,6 @@ float limit_ms(int device) {
   const auto known = std::ranges::find(cuda_devices(), device, &DeviceInfo::index);
   return known != cuda_devices().end() && known->draws ? display_limit_ms : other_limit_ms;
 }
-
-int multiprocessors() {
-  int device = 0, count = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
-}
-
-/// One GPU's share of the work; made, used and destroyed where that GPU is current.
-class Gpu {
- public:
-  explicit Gpu(int device) : device_(device), multiprocessors_(multiprocessors()), reached_(1) {
-    launches_.limit_ms = limit_ms(device);
-  }
-
-  int device() const { return device_; }
-  const Stream& stream() const { return stream_; }
-  const LaunchTimes& launches() const { return launches_; }
-
-  /// Runs [first, first + rows.size()) of the computed rows in launches; `launch(job, slice, notes, stream)` is of `shape`.
-  template <class T, class Launch>
-  void run(const Job<T>& job, std::uint64_t inputs, std::span<const int> rows, int first, const BlockShape& shape,
-           Launch launch, const DeviceNotes& notes, double* out, const StopSign& stop) {
-    const CopiedJob<T, Buffer<char>> mine =
-        inputs_.of(job, inputs, [&](const char* host, std::size_t bytes) { return uploaded(host, bytes); });
-    rows_.reserve(rows.size());
-    rows_.upload(rows.data(), rows.size(), stream_);
-    const LaunchPace pace(multiprocessors_, shape.held, launches_.limit_ms, shape.work);
-    in_launches(static_cast<int>(rows.size()), shape.rows, blocks_that_fit(shape), pace, stop, [&](const LaunchPart& part) {
-      if (part.range.from == 0) scratch_.reserve(static_cast<std::size_t>(part.blocks) * shape.scratch_bytes);
-      const DeviceSlice slice{rows_.get() + part.first,
-                              part.rows,
-                              first + part.first,
-                              part.range,
-                              scratch_.get(),
-                              out + static_cast<std::ptrdiff_t>(part.first) * job.d_v,
-                              reached_.get()};
-      return timed([&] { launch(mine.job, slice, notes, stream_); });
-    });
-  }
-
-  /// Cleared arrays for what launches record.
-  template <class T>
-  DeviceNotes notes_for(const RunRecorder<T>& recorder) {
-    moved_ = Buffer<unsigned long long>(static_cast<std::size_t>(recorder.tiles()));
-    m_ = Buffer<float>(static_cast<std::size_t>(recorder.tiles()) * static_cast<std::size_t>(recorder.held()));
-    moved_.clear(stream_);
-    check(cudaMemsetAsync(m_.get(), 0xff, m_.bytes(), stream_.get()));  // a NaN that no arithmetic gives
-    return {moved_.get(), m_.get(), recorder.row_step(), recorder.held()};
-  }
-  /// Adds what was recorded to `moved` and `m`.
-  void collect_notes(std::vector<std::int64_t>& moved, std::vector<float>& m) const {
-    std::vector<unsigned long long> my_moved(moved_.size());
-    std::vector<float> my_m(m_.size());
-    moved_.download(my_moved.data(), 0, my_moved.size(), stream_);
-    m_.download(my_m.data(), 0, my_m.size(), stream_);
-    stream_.wait();
-    for (std::size_t i = 0; i < moved.size(); ++i) moved[i] += static_cast<std::int64_t>(my_moved[i]);
-    for (std::size_t i = 0; i < m.size(); ++i)
-      if (bit_as<std::uint32_t>(my_m[i]) != 0xffffffffu) m[i] = my_m[i];
-  }
-
- private:
-  /// The end of the launch, once it is complete.
-  template <class Launch>
-  LaunchEnd timed(Launch launch) {
-    unsigned long long reached = 0;
-    reached_.clear(stream_);
-    start_.record(stream_);
-    launch();
-    end_.record(stream_);
-    reached_.download(&reached, 0, 1, stream_);
-    stream_.wait();
-    const float ms = end_.since(start_);
-    ++launches_.count;
-    launches_.longest_ms = std::max(launches_.longest_ms, ms);
-    return {static_cast<std::int64_t>(reached), ms};
-  }
-
-  Buffer<char> uploaded(const char* host, std::size_t bytes) const {
-    Buffer<char> copy(bytes);
-    copy.upload(host, bytes, stream_);
-    stream_.wait();  // the owner may free the array if this run is stopped
-    return copy;
-  }
-
-  /// Blocks whose scratch takes a quarter of the GPU's free memory; at least 1, for which the allocation may fail.
-  int blocks_that_fit(const BlockShape& shape) const {
-    std::size_t free = 0, all = 0;
-    check(cudaMemGetInfo(&free, &all));
-    const std::size_t room = std::max(scratch_.bytes(), free / 4);
-    return static_cast<int>(std::clamp<std::size_t>(room / shape.scratch_bytes, 1, 1 << 20));
-  }
-
-  int device_, multiprocessors_;
-  LaunchTimes launches_;
-  Stream stream_;
-  Event start_, end_;
-  Buffer<unsigned long long> reached_;
-  InputCopies<Buffer<char>> inputs_;
-  Buffer<int> rows_;
-  Buffer<char> scratch_;
-  Buffer<unsigned long long> moved_;
-  Buffer<float> m_;
-};
 
 /// work(i) for 0 .. count - 1, each in its own thread; rethrows the first exception.
 void side_by_side(std::size_t count, const std::function<void(std::size_t)>& work) {
@@ -152,91 +45,110 @@ void side_by_side(std::size_t count, const std::function<void(std::size_t)>& wor
     if (error) std::rethrow_exception(error);
 }
 
-/// Matrices that are no longer shown. Freeing them waits for all work of their GPU, so that the engine's thread does it and not
-/// that of the window.
-class Retired {
- public:
-  void add(Buffer<double> matrix) {
-    const std::scoped_lock lock(mutex_);
-    matrices_.push_back(std::move(matrix));
-  }
-  void free() {
-    std::vector<Buffer<double>> matrices;
-    const std::scoped_lock lock(mutex_);
-    matrices.swap(matrices_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<Buffer<double>> matrices_;
-};
-
 class GpuEngine final : public Engine {
  public:
   explicit GpuEngine(const std::vector<int>& devices) {
     for (const int device : devices) {
       use_device(device);
-      gpus_.push_back(std::make_unique<Gpu>(device));
+      gpus_.push_back(std::make_unique<OneGpu>(device, limit_ms(device)));
     }
+    use_device(devices.front());
+    meter_.emplace(first().stream(), first().staging());
   }
   ~GpuEngine() override {
-    for (std::unique_ptr<Gpu>& gpu : gpus_) {
+    for (std::unique_ptr<OneGpu>& gpu : gpus_) {
       ignore(cudaSetDevice(gpu->device()));
-      gpu.reset();
+      ignore(cudaStreamSynchronize(gpu->stream().get()));  // copies to its page-locked memory may be on their way
     }
+    meter_.reset();
+    outputs_ = {};
+    for (std::unique_ptr<OneGpu>& gpu : gpus_) gpu.reset();
   }
 
   std::string name() const override {
     std::string text;
     for (const auto& gpu : gpus_) text += (text.empty() ? "cuda:" : ",cuda:") + std::to_string(gpu->device());
-    const auto found = std::ranges::find(cuda_devices(), gpus_.front()->device(), &DeviceInfo::index);
+    const auto found = std::ranges::find(cuda_devices(), first().device(), &DeviceInfo::index);
     return found == cuda_devices().end() ? text : text + " " + found->name;
   }
 
-  Matrix run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-             RunRecorder<float>* recorder, const StopSign& stop) override {
-    return run_noted(job, inputs, rows, output, recorder, stop);
+  void begin() override {
+    for (const auto& gpu : gpus_) {
+      use_device(gpu->device());
+      gpu->begin();
+    }
+    meter_->begin();
+    answers_ = {};
+    recorded_ = nullptr;
+    for (OnGpu& x : outputs_) x.staged = nullptr;
   }
-  Matrix run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-             RunRecorder<double>* recorder, const StopSign& stop) override {
-    return run_noted(job, inputs, rows, output, recorder, stop);
+  void wait(const StopSign& stop) override {
+    for (const auto& gpu : gpus_) {
+      use_device(gpu->device());
+      gpu->wait();
+    }
+    stop.check();
+    meter_->collect(answers_);
+    if (recorded_) std::exchange(recorded_, nullptr)();
   }
-  Matrix run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
-                           const StopSign& stop) override {
-    return split(job, rows, Output::golden, stop, [&](Gpu& gpu, std::span<const int> mine, int first, double* out) {
+
+  void run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
+           RunRecorder<float>* recorder, const StopSign& stop) override {
+    run_noted(job, inputs, rows, output, KernelKind::in_float, recorder, stop);
+  }
+  void run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
+           RunRecorder<double>* recorder, const StopSign& stop) override {
+    run_noted(job, inputs, rows, output, KernelKind::in_double, recorder, stop);
+  }
+  void run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
+                         const StopSign& stop) override {
+    split(job, rows, Output::golden, stop, [&](OneGpu& gpu, std::span<const int> mine, int first_row, double* out) {
       const BlockShape shape = block_shape_double_double(job);
       const auto launch_slice = [&](const Job<double>& j, const DeviceSlice& slice, const DeviceNotes&, const Stream& stream) {
         launch_double_double(j, shape, slice, stream);
       };
-      gpu.run(job, inputs, mine, first, shape, launch_slice, {}, out, stop);
+      gpu.run(job, inputs, mine, first_row, Output::golden, KernelKind::in_double_double, shape, launch_slice, {}, out, stop);
     });
   }
 
   void take(const Matrix& matrix, Output output) override {
-    use_device(gpus_.front()->device());
-    Buffer<double> copy(matrix.values.size());
-    copy.upload(matrix.values.data(), matrix.values.size(), stream());
-    stream().wait();
-    hold(std::move(copy), matrix, output);
+    use_device(first().device());
+    hold(first().uploaded(matrix.values.data(), matrix.values.size() * sizeof(double)), matrix.rows, matrix.cols, output);
   }
 
-  Moments moments(Output x, const StopSign& stop) override {
+  void measure(Output x, const StopSign& stop) override {
     stop.check();
-    use_device(gpus_.front()->device());
-    return meter_.moments(at(x).values.get(), at(x).count, stream());
+    use_device(first().device());
+    meter_->measure(x, at(x).values.get(), at(x).count());
+  }
+  void compare(Output x, Output y, const Format& main, bool sorts, const StopSign& stop) override {
+    stop.check();
+    use_device(first().device());
+    meter_->compare(x, at(x).values.get(), y, at(y).values.get(), at(x).count(), main, sorts);
   }
 
-  std::vector<DeviationSums> sums(Output x, Output y, const DeviationRule& rule, const StopSign& stop) override {
-    stop.check();
-    use_device(gpus_.front()->device());
-    return meter_.sums(at(x).values.get(), at(y).values.get(), at(x).count, rule, stream());
+  Matrix output(Output x) override {
+    const OnGpu& held = at(x);
+    Matrix whole{held.rows, held.cols, {}};
+    if (held.staged) {
+      whole.values.assign(held.staged, held.staged + held.count());
+    } else {  // too much to be staged
+      whole.values.resize(held.count());
+      use_device(first().device());
+      check(cudaMemcpyAsync(whole.values.data(), held.values.get(), held.count() * sizeof(double), cudaMemcpyDeviceToHost,
+                            first().stream().get()));
+      first().stream().wait();
+    }
+    return whole;
   }
-
-  std::vector<double> gaps(Output x, Output y, const StopSign& stop) override {
-    stop.check();
-    use_device(gpus_.front()->device());
-    for (const Output output : {x, y}) sort(at(output));
-    return meter_.gaps(at(x).keys.get(), at(y).keys.get(), at(x).count, stream());
+  const Moments& moments(Output x) const override { return answers_.moments[static_cast<std::size_t>(x)]; }
+  const Comparison& comparison(Output x, Output y) const override {
+    return answers_.comparisons[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
+  }
+  double run_ms(Output x) const override {
+    double longest = 0;
+    for (const auto& gpu : gpus_) longest = std::max(longest, gpu->run_ms(x));
+    return longest;
   }
 
   LaunchTimes launches() const override {
@@ -250,7 +162,7 @@ class GpuEngine final : public Engine {
 
   std::shared_ptr<const DeviceMatrices> matrices(const Format& format, double golden_rms) override {
     auto m = std::make_shared<DeviceMatrices>();
-    m->device = gpus_.front()->device();
+    m->device = first().device();
     m->rows = at(Output::golden).rows;
     m->cols = at(Output::golden).cols;
     m->golden = at(Output::golden).values;
@@ -265,91 +177,84 @@ class GpuEngine final : public Engine {
   /// One of the result's matrices on the first GPU. A viewer may keep it longer than this engine lives.
   struct OnGpu {
     std::shared_ptr<const double> values;
-    std::size_t count = 0;
     int rows = 0, cols = 0;
-    Buffer<std::uint64_t> keys;
-    bool sorted = false;  ///< keys are of these values
+    const double* staged = nullptr;  ///< its copy on the host, after a wait
+    std::size_t count() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols); }
   };
 
   OnGpu& at(Output output) { return outputs_[static_cast<std::size_t>(output)]; }
-  const Stream& stream() const { return gpus_.front()->stream(); }
+  OneGpu& first() const { return *gpus_.front(); }
 
-  void hold(Buffer<double> values, const Matrix& shape, Output output) {
-    const auto retire = [retired = std::weak_ptr(retired_)](Buffer<double>* matrix) {
-      const std::unique_ptr<Buffer<double>> owned(matrix);
-      if (const auto engine = retired.lock()) engine->add(std::move(*owned));
-    };
-    const std::shared_ptr<Buffer<double>> owner(new Buffer<double>(std::move(values)), retire);
+  /// Keeps the matrix, and sends it to the host.
+  void hold(Pooled values, int rows, int cols, Output output) {
+    const auto owner = std::make_shared<Pooled>(std::move(values));
     OnGpu& held = at(output);
-    held.values = {owner, owner->get()};
-    held.count = shape.values.size();
-    held.rows = shape.rows;
-    held.cols = shape.cols;
-    held.sorted = false;
-  }
-
-  void sort(OnGpu& x) {
-    if (x.sorted) return;
-    meter_.sort(x.values.get(), x.count, x.keys, stream());
-    x.sorted = true;
+    held = {{owner, reinterpret_cast<const double*>(owner->get())}, rows, cols};
+    meter_->changed(output);
+    const std::size_t bytes = held.count() * sizeof(double);
+    if (bytes > Staging::most_bytes) return;
+    char* const staged = first().staging().take(bytes);
+    check(cudaMemcpyAsync(staged, owner->get(), bytes, cudaMemcpyDeviceToHost, first().stream().get()));
+    held.staged = reinterpret_cast<const double*>(staged);
   }
 
   template <class T>
-  Matrix run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-                   RunRecorder<T>* recorder, const StopSign& stop) {
-    Matrix m = split(job, rows, output, stop, [&](Gpu& gpu, std::span<const int> mine, int first, double* out) {
+  void run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output, KernelKind kind,
+                 RunRecorder<T>* recorder, const StopSign& stop) {
+    const std::size_t tiles = recorder ? static_cast<std::size_t>(recorder->tiles()) : 0,
+                      count = recorder ? tiles * static_cast<std::size_t>(recorder->held()) : 0;
+    split(job, rows, output, stop, [&](OneGpu& gpu, std::span<const int> mine, int first_row, double* out) {
       const BlockShape shape = block_shape(job);
       const auto launch_slice = [&](const Job<T>& j, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
         launch(j, shape, slice, notes, stream);
       };
       const DeviceNotes notes = recorder ? gpu.notes_for(*recorder) : DeviceNotes{};
-      gpu.run(job, inputs, mine, first, shape, launch_slice, notes, out, stop);
+      gpu.run(job, inputs, mine, first_row, output, kind, shape, launch_slice, notes, out, stop);
+      if (recorder) gpu.send_notes(tiles, count);
     });
-    if (recorder) hand_over(*recorder);
-    return m;
+    if (recorder) recorded_ = [this, recorder, tiles, count] { hand_over(*recorder, tiles, count); };
   }
 
   template <class T>
-  void hand_over(RunRecorder<T>& recorder) {
-    std::vector<std::int64_t> moved(static_cast<std::size_t>(recorder.tiles()));
-    std::vector<float> m(static_cast<std::size_t>(recorder.tiles()) * static_cast<std::size_t>(recorder.held()),
-                         std::numeric_limits<float>::quiet_NaN());
-    for (const auto& gpu : gpus_) {
-      use_device(gpu->device());
-      gpu->collect_notes(moved, m);
-    }
+  void hand_over(RunRecorder<T>& recorder, std::size_t tiles, std::size_t count) {
+    std::vector<std::int64_t> moved(tiles);
+    std::vector<float> m(count, std::numeric_limits<float>::quiet_NaN());
+    for (const auto& gpu : gpus_) gpu->add_notes(moved, m);
     recorder.take_in(moved, std::move(m));
   }
 
-  /// part(gpu, rows, index of the first, output there) for every GPU's rows; all of them together.
+  /// part(gpu, rows, index of the first, output there) for every GPU's rows. One GPU keeps the output; of several, each part
+  /// goes to the host, and all of them to the first GPU.
   template <class T, class Part>
-  Matrix split(const Job<T>& job, const std::vector<int>& rows, Output output, const StopSign& stop, Part part) {
-    const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d_v), per_gpu = (count - 1) / gpus_.size() + 1;
-    retired_->free();
-    Matrix whole{static_cast<int>(count), job.d_v, zeros<double>(count * d, stop)};
-    Buffer<double> first_part;
-    side_by_side(gpus_.size(), [&](std::size_t i) {
-      const std::size_t first = std::min(count, i * per_gpu), end = std::min(count, first + per_gpu);
-      Gpu& gpu = *gpus_[i];
-      use_device(gpu.device());
-      Buffer<double> out(std::max<std::size_t>(1, (end - first) * d));
-      part(gpu, std::span(rows).subspan(first, end - first), static_cast<int>(first), out.get());
-      out.download(whole.values.data() + first * d, 0, (end - first) * d, gpu.stream());
-      gpu.stream().wait();
-      if (gpus_.size() == 1) first_part = std::move(out);
-    });
+  void split(const Job<T>& job, const std::vector<int>& rows, Output output, const StopSign& stop, Part part) {
+    const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d_v);
     if (gpus_.size() == 1) {
-      hold(std::move(first_part), whole, output);
-    } else {
-      take(whole, output);
+      use_device(first().device());
+      Pooled out = first().matrix(count * d);
+      part(first(), std::span(rows), 0, reinterpret_cast<double*>(out.get()));
+      return hold(std::move(out), static_cast<int>(count), job.d_v, output);
     }
-    return whole;
+    const std::size_t per_gpu = (count - 1) / gpus_.size() + 1;
+    Matrix whole{static_cast<int>(count), job.d_v, zeros<double>(count * d, stop)};
+    side_by_side(gpus_.size(), [&](std::size_t i) {
+      const std::size_t from = std::min(count, i * per_gpu), end = std::min(count, from + per_gpu);
+      if (from == end) return;
+      OneGpu& gpu = *gpus_[i];
+      use_device(gpu.device());
+      const Pooled out = gpu.matrix((end - from) * d);
+      part(gpu, std::span(rows).subspan(from, end - from), static_cast<int>(from), reinterpret_cast<double*>(out.get()));
+      check(cudaMemcpyAsync(whole.values.data() + from * d, out.get(), (end - from) * d * sizeof(double),
+                            cudaMemcpyDeviceToHost, gpu.stream().get()));
+      gpu.wait();
+    });
+    take(whole, output);
   }
 
-  std::vector<std::unique_ptr<Gpu>> gpus_;
-  std::shared_ptr<Retired> retired_ = std::make_shared<Retired>();
-  DeviceMeter meter_;
+  std::vector<std::unique_ptr<OneGpu>> gpus_;
+  std::optional<DeviceMeter> meter_;
   std::array<OnGpu, output_count> outputs_;
+  EngineAnswers answers_;
+  std::function<void()> recorded_;  ///< hands over what was recorded, after a wait
 };
 
 }  // namespace

@@ -25,6 +25,13 @@ class LaunchPace {
         work_(first_work) {}
 
   const WorkEstimate& estimate() const { return estimate_; }
+  /// All work of so many blocks, and whether one launch may do it.
+  std::int64_t work_of(int blocks) const { return estimate_.whole * rounds(blocks); }
+  bool holds(int blocks) const { return work_of(blocks) <= work_; }
+  /// How much work takes what a launch aims at, where `work` took `ms`.
+  static std::int64_t work_in_time(double work, float ms, float limit_ms) {
+    return static_cast<std::int64_t>(std::min(work * aim * limit_ms / std::max(ms, 1e-3f), 1e15)) + 1;
+  }
   /// Blocks of the next slice of rows: as many as can finish in one launch, or as a GPU holds at a time.
   int blocks() const {
     const std::int64_t all_the_way = work_ / estimate_.whole,
@@ -38,7 +45,7 @@ class LaunchPace {
   /// fourfold at a time, and a launch that had little to do cannot reduce it.
   void took(int blocks, std::int64_t distance, float ms) {
     const double done = static_cast<double>(distance) * static_cast<double>(rounds(blocks));
-    const auto wanted = static_cast<std::int64_t>(std::min(done * aim * limit_ms_ / std::max(ms, 1e-3f), 1e15)) + 1;
+    const std::int64_t wanted = work_in_time(done, ms, limit_ms_);
     work_ = ms > limit_ms_ ? std::min(work_, wanted) : std::clamp(wanted, work_, 4 * work_);
   }
 

@@ -179,7 +179,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
       for (int r = 0; r < vectors; ++r) vec(l_before)[r] = vec(state_.l)[r];
       add_sink();
       if (normalised)
-        each_column([&](int i, int r) { vec(state_.O)[i] = vec(state_.O)[i] * vec(l_before)[r] / vec(state_.l)[r]; });
+        each_column(
+            [o = vec(state_.O), before = vec(l_before), l = vec(state_.l)](int i, int r) { o[i] = o[i] * before[r] / l[r]; });
     });
   }
 
@@ -189,9 +190,11 @@ class AttentionBlock : private TileSteps<T, Observer> {
     const auto o = vec(state_.O), l = vec(state_.l);
     this->enter(0, 0, rows_.any.first, rows_.any.end);
     if (divides && !job_.is_scaled_at_the_end()) {
-      fill_columns(state_.O, Step::output, [&](int i, int r) { return o[i] / l[r]; }, 0);
+      fill_columns(state_.O, Step::output, [o, l](int i, int r) { return o[i] / l[r]; }, 0);
     } else if (job_.is_scaled_at_the_end()) {
-      const auto scaled = [&](int i, int r) { return job_.scales.output(divides ? o[i] / l[r] : o[i], i / vectors); };
+      const auto scaled = [o, l, divides, &scales = job_.scales](int i, int r) {
+        return scales.output(divides ? o[i] / l[r] : o[i], i / vectors);
+      };
       fill_columns(state_.O, Step::output, scaled, 0);
     } else {
       round_columns(state_.O, Step::output, 0);
@@ -283,10 +286,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
   }
   ATTOSCOPE_HOST_DEVICE void flush(int key) {
     add_to_O(state_.pending, key);
-    const V one = splat<V>(1);
-    each_column([&](int i, int r) {
-      V& sum = vec(state_.pending)[i];
-      sum = active(r) == one ? V{} : sum;
+    each_column([pending = vec(state_.pending), active = vec(tile_.active)](int i, int r) {
+      pending[i] = active[r] == splat<V>(1) ? V{} : pending[i];
     });
   }
   /// The flush after the last tile, in all rows.
@@ -299,7 +300,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void report_tile() {
     if (job_.flush <= 1 || !this->observer_.wanted()) return this->report();
     const Array O = state_.O;
-    this->each_own_column([&](int i) { scratch_.PV[i] = state_.pending[i]; });
+    this->each_own_column([pv = scratch_.PV, pending = state_.pending](int i) { pv[i] = pending[i]; });
     round_columns(scratch_.PV, Step::PV, -1);
     fill_columns(scratch_.PV, Step::O, [o = vec(O), pv = vec(scratch_.PV)](int i, int) { return o[i] + pv[i]; }, -1);
     state_.O = scratch_.PV;
@@ -311,6 +312,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE_NOINLINE void merge_tile() {
     const V one = splat<V>(1);
     const Array beta = scratch_.m_tile, sum = tile_sum();  // beta takes the place of m~
+    const auto pv = vec(scratch_.PV), o = vec(state_.O), takes_part = vec(tile_.active);
+    const int tile = tile_.index;
     V old_share[vectors];
     fill_rows(beta, Step::alpha, [&](int r) { return this->factor(vec(scratch_.m_tile)[r] - vec(state_.m)[r]); }, 1);
     with(Step::rescaled, [&](auto rounder) {
@@ -319,19 +322,15 @@ class AttentionBlock : private TileSteps<T, Observer> {
         vec(sum)[r] = rounder(vec(beta)[r] * vec(sum)[r], Where{r, tile_.index, -2});
       }
       each_column([&](int i, int r) {
-        V &pv = vec(scratch_.PV)[i], &o = vec(state_.O)[i];
-        pv = rounder(vec(beta)[r] * pv, Where{r, i / vectors, -1 - tile_.index});
-        o = active(r) == one ? rounder(old_share[r] * o, Where{r, i / vectors, tile_.index}) : o;
+        pv[i] = rounder(vec(beta)[r] * pv[i], Where{r, i / vectors, -1 - tile});
+        o[i] = takes_part[r] == one ? rounder(old_share[r] * o[i], Where{r, i / vectors, tile}) : o[i];
       });
     });
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r)
         vec(state_.l)[r] = active(r) == one ? rounder(old_share[r] + vec(sum)[r], Where{r, tile_.index, 0}) : vec(state_.l)[r];
     });
-    fill_columns(
-        state_.O, Step::O,
-        [o = vec(state_.O), pv = vec(scratch_.PV), l = vec(state_.l)](int i, int r) { return (o[i] + pv[i]) / l[r]; },
-        tile_.index);
+    fill_columns(state_.O, Step::O, [o, pv, l = vec(state_.l)](int i, int r) { return (o[i] + pv[i]) / l[r]; }, tile);
   }
 
   /// l = round(l + round(exp(round(sink - m)))).
@@ -372,7 +371,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       run_l(run)[i] = state_.l[i];
       run_started(run)[i] = state_.started[i];
     }
-    this->each_own_column([&](int i) { run_o(run)[i] = state_.O[i]; });
+    this->each_own_column([own = run_o(run), o = state_.O](int i) { own[i] = o[i]; });
   }
 
   /// The runs' common state. A row with keys in one run only has that run's state; with several, m is the largest
@@ -395,7 +394,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       vec(state_.l)[r] = V{};
       vec(runs_of_)[r] = count;
     }
-    each_column([&](int i, int) { vec(state_.O)[i] = V{}; });
+    each_column([o = vec(state_.O)](int i, int) { o[i] = V{}; });
   }
 
   /// Restores the run's state in the rows that have no other run.
@@ -407,10 +406,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
       vec(state_.m)[r] = single[r] == one ? vec(run_m(run))[r] : vec(state_.m)[r];
       vec(state_.l)[r] = single[r] == one ? vec(run_l(run))[r] : vec(state_.l)[r];
     }
-    each_column([&](int i, int r) {
-      V& o = vec(state_.O)[i];
-      o = single[r] == one ? vec(run_o(run))[i] : o;
-    });
+    each_column(
+        [&single, one, o = vec(state_.O), own = vec(run_o(run))](int i, int r) { o[i] = single[r] == one ? own[i] : o[i]; });
   }
 
   /// The log-sum-exp of a run; -infinity without keys.
@@ -425,12 +422,11 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void add_run(int run) {
     fill_rows(
         scratch_.alpha, Step::alpha, [&](int r) { return exponential(log_sum_exp(run, r) - vec(state_.m)[r]); }, -2 - run);
-    const auto o = vec(run_o(run)), l = vec(run_l(run)), started = vec(run_started(run));
+    const auto o = vec(run_o(run)), l = vec(run_l(run)), started = vec(run_started(run)), all = vec(state_.O),
+               share = vec(scratch_.PV), alpha = vec(scratch_.alpha);
     const V one = splat<V>(1);
     with(Step::rescaled, [&](auto rounder) {
-      each_column([&](int i, int r) {
-        vec(scratch_.PV)[i] = rounder(vec(scratch_.alpha)[r] * (o[i] / l[r]), Where{r, i / vectors, -2 - run});
-      });
+      each_column([&](int i, int r) { share[i] = rounder(alpha[r] * (o[i] / l[r]), Where{r, i / vectors, -2 - run}); });
     });
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) {
@@ -440,9 +436,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
     });
     with(Step::O, [&](auto rounder) {
       each_column([&](int i, int r) {
-        V& sum = vec(state_.O)[i];
-        const V next = rounder(sum + vec(scratch_.PV)[i], Where{r, i / vectors, -2 - run});
-        sum = started[r] == one ? next : sum;
+        const V next = rounder(all[i] + share[i], Where{r, i / vectors, -2 - run});
+        all[i] = started[r] == one ? next : all[i];
       });
     });
   }

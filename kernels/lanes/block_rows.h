@@ -109,8 +109,8 @@ class BlockRows {
       state_.l[lane] = state_.l_lost[lane] = state_.started[lane] = 0;
     }
     state_.restarts = true;
-    each_own_column([&](int i) { state_.O[i] = 0; });
-    if (job_.flush > 1) each_own_column([&](int i) { state_.pending[i] = 0; });
+    each_own_column([o = state_.O](int i) { o[i] = 0; });
+    if (job_.flush > 1) each_own_column([sum = state_.pending](int i) { sum[i] = 0; });
   }
   /// f(i) for the numbers of the warp's columns of O.
   template <class F>
@@ -202,10 +202,11 @@ class BlockRows {
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_keys(Step step, F f) {
     const auto s = vec(scratch_.S);
+    const int j0 = tile_.j0;
     with(step, [&](auto rounder) {
       group_.each_own(keys(), [&](int j, int end) {
         for (; j < end; ++j)
-          for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(f(j * vectors + r, r), Where{r, tile_.j0 + j, 0});
+          for (int r = 0; r < vectors; ++r) s[j * vectors + r] = rounder(f(j * vectors + r, r), Where{r, j0 + j, 0});
       });
     });
   }
@@ -215,14 +216,15 @@ class BlockRows {
   /// x[column] = round(f(i, r)), d_v numbers per row, in the rows that take part in the tile.
   template <class F>
   ATTOSCOPE_HOST_DEVICE void fill_columns(Array x, Step step, F f, int key) const {
-    const auto out = vec(x);
+    const auto out = vec(x), active = vec(tile_.active);
+    const bool any_idle = tile_.any_idle;
     const V one = splat<V>(1);
     with(step, [&](auto rounder) {
       group_.each_own(job_.d_v, [&](int c, int end) {
         for (; c < end; ++c)
           for (int r = 0; r < vectors; ++r) {
             const V y = rounder(f(c * vectors + r, r), Where{r, c, key});
-            out[c * vectors + r] = tile_.any_idle ? (active(r) == one ? y : out[c * vectors + r]) : y;
+            out[c * vectors + r] = any_idle ? (active[r] == one ? y : out[c * vectors + r]) : y;
           }
       });
     });

@@ -52,6 +52,22 @@ struct GlobalMemory {
     return x;
 #endif
   }
+  /// *x, by a load that names global memory also where the compiler no longer knows it.
+  template <class X>
+  ATTOSCOPE_HOST_DEVICE_INLINE static X loaded(const X* x) {
+#ifdef __CUDA_ARCH__
+    const std::size_t address = __cvta_generic_to_global(x);
+    X value;
+    if constexpr (sizeof(X) == 8) {
+      asm volatile("ld.global.f64 %0, [%1];" : "=d"(value) : "l"(address) : "memory");
+    } else {
+      asm volatile("ld.global.f32 %0, [%1];" : "=f"(value) : "l"(address) : "memory");
+    }
+    return value;
+#else
+    return *x;
+#endif
+  }
 };
 struct SharedMemory {
 #ifdef __CUDA_ARCH__
@@ -75,12 +91,20 @@ struct SharedMemory {
   __device__ __forceinline__ static X* at(Pointer<X> x) {
     return x.get();
   }
+  template <class X>
+  __device__ __forceinline__ static X loaded(Pointer<X> x) {
+    return *x.get();
+  }
 #else
   template <class X>
   using Pointer = X*;
   template <class X>
   static X* at(X* x) {
     return x;
+  }
+  template <class X>
+  static X loaded(X* x) {
+    return *x;
   }
 #endif
 };
@@ -98,6 +122,10 @@ class LanesIn {
 
   ATTOSCOPE_HOST_DEVICE_INLINE X& operator[](std::ptrdiff_t i) const { return *Memory::at(first_ + i * lane_stride); }
   ATTOSCOPE_HOST_DEVICE_INLINE X& operator*() const { return *get(); }
+  /// The same as [i], for a loop that does nothing else but read.
+  ATTOSCOPE_HOST_DEVICE_INLINE std::remove_const_t<X> value(std::ptrdiff_t i) const {
+    return Memory::loaded(first_ + i * lane_stride);
+  }
   ATTOSCOPE_HOST_DEVICE_INLINE LanesIn operator+(std::ptrdiff_t i) const {
     LanesIn x = *this;
     return x += i;
@@ -288,8 +316,7 @@ struct RandomBits {
 
 /// The expensive kinds of rounding: one copy of their code.
 template <class T>
-ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x, Step step, const RandomBits<T>& random,
-                                                   Where at) {
+ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x, Step step, RandomBits<T> random, Where at) {
   if (p.kind != RounderKind::stochastic) return round(p.format, x);
   return round_stochastic(p.format, x, random_bits(random.seed, step, static_cast<int>(random.rows[at.r]), at.i, at.k));
 }

@@ -62,13 +62,14 @@ ATTOSCOPE_HOST_DEVICE_INLINE void copy_slab(const P& p, int m0, int k0, int end,
   using Layout = SlabLayout<P>;
   const int own_rows = column_group * p.group.warps(), depth = end - k0;
   // the runs of adjacent elements: along k, a row of K for each m; along m, a row of V for each k
-  const int run = (Layout::is_keys ? slab_depth<T> : own_rows) / numbers, runs = Layout::is_keys ? own_rows : slab_depth<T>;
+  constexpr int run = (Layout::is_keys ? slab_depth<T> : Layout::rows) / numbers;
+  const int runs = Layout::is_keys ? own_rows : slab_depth<T>;
   const std::ptrdiff_t stride = Layout::is_keys ? p.m_stride : p.k_stride;
   const T* const a = p.a + m0 * p.m_stride + k0 * p.k_stride;
   const int m_left = p.m - m0;
   for (int i = p.group.thread(); i < run * runs; i += p.group.threads()) {
     const int row = i / run, at = i % run * numbers, m = Layout::is_keys ? row : at, k = Layout::is_keys ? at : row;
-    if (k >= depth) continue;
+    if (k >= depth || m >= own_rows) continue;
     const bool inside = m < m_left;
     copy_to_shared<numbers* static_cast<int>(sizeof(T))>(
         slab + row * (Layout::is_keys ? Layout::m_pitch : Layout::k_pitch) + at, a + (inside ? row * stride + at : 0), inside);
@@ -141,7 +142,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
       for (int i = 0; i < column_group; ++i) a[i] = x.chunk(i, k);
       ATTOSCOPE_UNROLL(unroll)
       for (int c = 0; c < chunk; ++c)
-        add_step<masked>(p, x, x.k0 + k + c, b[k + c], rounder, [&](int i) { return a[i].x[c]; }, sum);
+        add_step<masked>(p, x, x.k0 + k + c, b.value(k + c), rounder, [&](int i) { return a[i].x[c]; }, sum);
     }
   } else {
     ATTOSCOPE_UNROLL(unroll 2 * unrolled)
@@ -149,10 +150,10 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
       Chunk<T> a[column_group / chunk];
       ATTOSCOPE_UNROLL(unroll)
       for (int i = 0; i < column_group / chunk; ++i) a[i] = x.chunk(i * chunk, k);
-      add_step<masked>(p, x, x.k0 + k, b[k], rounder, [&](int i) { return a[i / chunk].x[i % chunk]; }, sum);
+      add_step<masked>(p, x, x.k0 + k, b.value(k), rounder, [&](int i) { return a[i / chunk].x[i % chunk]; }, sum);
     }
   }
-  for (; k < x.depth; ++k) add_step<masked>(p, x, x.k0 + k, b[k], rounder, [&](int i) { return x.value(i, k); }, sum);
+  for (; k < x.depth; ++k) add_step<masked>(p, x, x.k0 + k, b.value(k), rounder, [&](int i) { return x.value(i, k); }, sum);
 }
 
 /// f(own slab) for one slab of A after the other, from row m0 on, while the next one is copied. `edge(k)` is where the slab
@@ -194,8 +195,9 @@ ATTOSCOPE_HOST_DEVICE_INLINE void product_rows(const P& p, int m0, const Rounder
     if (i < rows) c[i] = sum[i];
 }
 
+/// Both by value: what a caller keeps on its stack would be read again for every step.
 template <bool masked, class P, class Rounder>
-ATTOSCOPE_HOST_DEVICE_NOINLINE void product_with(const P& p, const Rounder& rounder) {
+ATTOSCOPE_HOST_DEVICE_NOINLINE void product_with(const P p, const Rounder rounder) {
   for (int m = 0; m < p.m; m += column_group * p.group.warps()) product_rows<masked>(p, m, rounder);
 }
 

@@ -35,64 +35,64 @@ class HostEngine final : public Engine {
 
   std::string name() const override { return "run by the host"; }
 
-  Matrix run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-             RunRecorder<float>* recorder, const StopSign& stop) override {
-    return run_noted(job, inputs, rows, output, recorder, stop);
+  void begin() override { answers_ = {}; }
+  void wait(const StopSign&) override { called(); }
+
+  void run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
+           RunRecorder<float>* recorder, const StopSign& stop) override {
+    run_noted(job, inputs, rows, output, recorder, stop);
   }
-  Matrix run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-             RunRecorder<double>* recorder, const StopSign& stop) override {
-    return run_noted(job, inputs, rows, output, recorder, stop);
+  void run(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
+           RunRecorder<double>* recorder, const StopSign& stop) override {
+    run_noted(job, inputs, rows, output, recorder, stop);
   }
-  Matrix run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
-                           const StopSign& stop) override {
+  void run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
+                         const StopSign& stop) override {
     using Notes = simt_host::LaunchObserver<double>;
     const CopiedJob<double, HostCopy> mine = copied(job, inputs);
-    return in_slices(job.d_v, rows, {lone_warp_, simt_host::dd_needs(job)}, Output::golden, stop, [&](const Thread& thread) {
+    in_slices(job.d_v, rows, {lone_warp_, simt_host::dd_needs(job)}, Output::golden, stop, [&](const Thread& thread) {
       return simt_host::dd_thread(mine.job, thread.slice, thread.team, thread.group, Notes{.range = thread.range},
                                   thread.scratch, thread.out);
     });
   }
   void take(const Matrix& matrix, Output output) override {
-    begin();
-    at(output) = matrix.values;
+    called();
+    at(output) = matrix;
   }
 
-  Moments moments(Output x, const StopSign&) override {
-    begin();
-    Moments all;
-    each_chain(at(x).size(), [&](std::size_t chunk, int chain) {
-      const ChainMoments m = chain_moments(at(x).data(), at(x).size(), chunk, chain);
+  void measure(Output output, const StopSign&) override {
+    called();
+    Moments& all = answers_.moments[static_cast<std::size_t>(output)] = {};
+    const std::vector<double>& x = at(output).values;
+    each_chain(x.size(), [&](std::size_t chunk, int chain) {
+      const ChainMoments m = chain_moments(x.data(), x.size(), chunk, chain);
       all.squares.push_back(m.squares);
       all.nonfinite += static_cast<std::int64_t>(m.nonfinite);
       all.digest_sum += m.digest;
     });
-    return all;
+    const double squares = ordered_total(all.squares);
+    floors_[static_cast<std::size_t>(output)] = ulp_floor(rms_of(squares, static_cast<std::int64_t>(x.size()) - all.nonfinite));
   }
-  std::vector<DeviationSums> sums(Output x, Output y, const DeviationRule& rule, const StopSign&) override {
-    begin();
-    const std::size_t count = at(x).size();
-    std::vector<DeviationSums> chunks(chunk_count(count));
-    each_chain(count, [&](std::size_t chunk, int chain) {
-      const std::size_t first = chunk * chunk_size;
-      const DeviationSums part =
-          simt_host::DeviationChunk(rule, chain)
-              .sums(at(x).data() + first, at(y).data() + first, static_cast<int>(std::min(chunk_size, count - first)));
-      if (chain == 0) {
-        chunks[chunk] = part;
-      } else {
-        join(chunks[chunk], part);
-      }
-    });
-    return chunks;
-  }
-  std::vector<double> gaps(Output x, Output y, const StopSign&) override {
-    begin();
-    const std::vector<std::uint64_t> p = sorted(at(x)), q = sorted(at(y));
-    std::vector<double> all;
+  void compare(Output x, Output y, const Format& main, bool sorts, const StopSign&) override {
+    called();
+    Comparison& c = answers_.comparisons[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
+    DeviationRule rule{.format = main, .floor = floors_[static_cast<std::size_t>(y)]};
+    c.chunks = sums(at(x).values, at(y).values, rule);
+    rule.centre = mean_difference(c.chunks.data(), c.chunks.size());
+    rule.centred_alone = true;
+    c.centred = sums(at(x).values, at(y).values, rule);
+    if (!sorts) return;
+    const std::vector<std::uint64_t> p = sorted(at(x).values), q = sorted(at(y).values);
     each_chain(p.size(),
-               [&](std::size_t chunk, int chain) { all.push_back(chain_gap(p.data(), q.data(), p.size(), chunk, chain)); });
-    return all;
+               [&](std::size_t chunk, int chain) { c.gaps.push_back(chain_gap(p.data(), q.data(), p.size(), chunk, chain)); });
   }
+
+  Matrix output(Output x) override { return at(x); }
+  const Moments& moments(Output x) const override { return answers_.moments[static_cast<std::size_t>(x)]; }
+  const Comparison& comparison(Output x, Output y) const override {
+    return answers_.comparisons[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
+  }
+  double run_ms(Output) const override { return 1; }
   std::shared_ptr<const DeviceMatrices> matrices(const Format&, double) override { return nullptr; }
 
  private:
@@ -102,11 +102,27 @@ class HostEngine final : public Engine {
   };
   static constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();
 
-  void begin() {
+  void called() {
     if (calls_++ == options_.fails_at) throw DeviceFailure("The GPU was lost.");
   }
 
-  std::vector<double>& at(Output output) { return outputs_[static_cast<std::size_t>(output)]; }
+  Matrix& at(Output output) { return outputs_[static_cast<std::size_t>(output)]; }
+
+  static std::vector<DeviationSums> sums(const std::vector<double>& x, const std::vector<double>& y,
+                                         const DeviationRule& rule) {
+    std::vector<DeviationSums> chunks(chunk_count(x.size()));
+    each_chain(x.size(), [&](std::size_t chunk, int chain) {
+      const std::size_t first = chunk * chunk_size;
+      const int count = static_cast<int>(std::min(chunk_size, x.size() - first));
+      const DeviationSums part = simt_host::DeviationChunk(rule, chain).sums(x.data() + first, y.data() + first, count);
+      if (chain == 0) {
+        chunks[chunk] = part;
+      } else {
+        join(chunks[chunk], part);
+      }
+    });
+    return chunks;
+  }
 
   template <class F>
   static void each_chain(std::size_t count, F f) {
@@ -130,8 +146,8 @@ class HostEngine final : public Engine {
   }
 
   template <class T>
-  Matrix run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-                   RunRecorder<T>* recorder, const StopSign& stop) {
+  void run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output, RunRecorder<T>* recorder,
+                 const StopSign& stop) {
     if (options_.runs) ++*options_.runs;
     std::vector<unsigned long long> moved(recorder ? static_cast<std::size_t>(recorder->tiles()) : 0);
     std::vector<float> m(recorder ? moved.size() * static_cast<std::size_t>(recorder->held()) : 0,
@@ -140,13 +156,12 @@ class HostEngine final : public Engine {
     if (recorder) notes = {moved.data(), m.data(), recorder->row_step(), recorder->held(), job.exp2.score_unit};
     const CopiedJob<T, HostCopy> mine = copied(job, inputs);
     const Shape shape{team_, simt_host::attention_needs<simt_host::LaunchObserver<T>>(job, options_.warps, options_.tile_room)};
-    Matrix out = in_slices(job.d_v, rows, shape, output, stop, [&](const Thread& thread) {
+    in_slices(job.d_v, rows, shape, output, stop, [&](const Thread& thread) {
       notes.range = thread.range;
       return simt_host::attention_thread(mine.job, thread.slice, thread.team, thread.group, notes,
                                          {thread.scratch, options_.tile_room}, thread.out);
     });
     if (recorder) recorder->take_in({moved.begin(), moved.end()}, std::move(m));
-    return out;
   }
 
   /// What one thread of a launch is given.
@@ -166,22 +181,21 @@ class HostEngine final : public Engine {
 
   /// thread(Thread) for all rows: devices, slices, windows, teams, threads.
   template <class F>
-  Matrix in_slices(int d, const std::vector<int>& rows, const Shape& shape, Output output, const StopSign& stop, F thread) {
-    begin();
+  void in_slices(int d, const std::vector<int>& rows, const Shape& shape, Output output, const StopSign& stop, F thread) {
+    called();
     const int count = static_cast<int>(rows.size()), share = (count - 1) / options_.devices + 1;
     Matrix out{count, d, std::vector<double>(rows.size() * static_cast<std::size_t>(d), -1e300)};
     std::vector<double> scratch;
     for (int first = 0; first < count; first += share)
       in_launches(std::min(share, count - first), simt_host::team_rows, options_.slice_teams, pace(shape.needs.work), stop,
                   [&](const LaunchPart& part) {
-                    begin();
+                    called();
                     if (part.range.from == 0)
                       scratch.assign(static_cast<std::size_t>(part.blocks) * shape.scratch_doubles(), nowhere);
                     return launch({rows.data() + first + part.first, part.rows, first + part.first}, part.range, shape, scratch,
                                   out.values.data() + static_cast<std::ptrdiff_t>(first + part.first) * d, thread);
                   });
-    this->at(output) = out.values;
-    return out;
+    this->at(output) = std::move(out);
   }
 
   template <class F>
@@ -212,7 +226,9 @@ class HostEngine final : public Engine {
   Dice dice_;
   int calls_ = 0;
   InputCopies<HostCopy> inputs_;
-  std::array<std::vector<double>, output_count> outputs_;
+  std::array<Matrix, output_count> outputs_;
+  EngineAnswers answers_;
+  std::array<double, output_count> floors_{};  ///< of ulps, where the output is a reference
 };
 
 }  // namespace attoscope::testing

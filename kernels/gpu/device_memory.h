@@ -1,0 +1,132 @@
+/// Memory that an engine uses again from update to update: of its GPU, and of the host for copies to and from it. Only *.cu
+/// include this.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernels/gpu/gpu.h"
+
+namespace attoscope {
+
+/// Buffers of one GPU that nobody uses just now: cudaMalloc and cudaFree wait for all of its work. Whoever takes one works in
+/// the stream in which it was last used, or later.
+class DevicePool {
+ public:
+  /// At least `bytes`, on the current GPU.
+  Buffer<char> take(std::size_t bytes) {
+    const std::size_t whole = (bytes + granule - 1) / granule * granule;
+    {
+      const std::scoped_lock lock(mutex_);
+      const auto fits = std::ranges::find_if(idle_, [whole](const Idle& x) { return x.buffer.bytes() == whole; });
+      if (fits != idle_.end()) {
+        Buffer<char> taken = std::move(fits->buffer);
+        idle_.erase(fits);
+        return taken;
+      }
+    }
+    return Buffer<char>(whole);
+  }
+  void give(Buffer<char> buffer) {
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back({std::move(buffer), false});
+  }
+  /// Frees what nobody took since the last call.
+  void trim() {
+    std::vector<Idle> freed;
+    const std::scoped_lock lock(mutex_);
+    const auto unused = std::ranges::partition(idle_, [](const Idle& x) { return !x.is_old; });
+    std::ranges::move(unused, std::back_inserter(freed));
+    idle_.erase(unused.begin(), unused.end());
+    for (Idle& x : idle_) x.is_old = true;
+  }
+
+ private:
+  struct Idle {
+    Buffer<char> buffer;
+    bool is_old;
+  };
+  static constexpr std::size_t granule = 4096;
+
+  std::mutex mutex_;
+  std::vector<Idle> idle_;
+};
+
+/// A buffer that goes back to its pool; it is freed where the pool is gone.
+class Pooled {
+ public:
+  Pooled() = default;
+  Pooled(const std::shared_ptr<DevicePool>& pool, std::size_t bytes) : pool_(pool), buffer_(pool->take(bytes)) {}
+  Pooled(Pooled&&) noexcept = default;
+  Pooled& operator=(Pooled&& x) noexcept {
+    std::swap(pool_, x.pool_);
+    std::swap(buffer_, x.buffer_);
+    return *this;
+  }
+  ~Pooled() {
+    if (const auto pool = pool_.lock(); pool && buffer_.get()) pool->give(std::move(buffer_));
+  }
+
+  char* get() const { return buffer_.get(); }
+
+ private:
+  std::weak_ptr<DevicePool> pool_;
+  Buffer<char> buffer_;
+};
+
+/// Page-locked memory of the host, through which copies run beside the host's work.
+class PinnedBuffer {
+ public:
+  explicit PinnedBuffer(std::size_t bytes, const CallSite place = CallSite::current()) : bytes_(bytes) {
+    check(cudaMallocHost(reinterpret_cast<void**>(&data_), bytes), place);
+  }
+  PinnedBuffer(PinnedBuffer&& x) noexcept : data_(std::exchange(x.data_, nullptr)), bytes_(x.bytes_) {}
+  PinnedBuffer& operator=(PinnedBuffer&& x) noexcept {
+    std::swap(data_, x.data_);
+    std::swap(bytes_, x.bytes_);
+    return *this;
+  }
+  ~PinnedBuffer() {
+    if (data_) ignore(cudaFreeHost(data_));
+  }
+
+  char* get() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  char* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// What is on its way to or from a GPU. Nothing is used again before `reset`, which follows a wait for the stream.
+class Staging {
+ public:
+  /// Copies of more than this are not staged: they take long enough for the host to wait.
+  static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+  char* take(std::size_t bytes) {
+    const std::size_t whole = (bytes + 255) / 256 * 256;
+    if (blocks_.empty() || used_ + whole > blocks_.back().bytes()) {
+      blocks_.emplace_back(std::max({whole, least_block, blocks_.empty() ? 0 : 2 * blocks_.back().bytes()}));
+      used_ = 0;
+    }
+    used_ += whole;
+    return blocks_.back().get() + used_ - whole;
+  }
+  /// Keeps the last block, which is the largest.
+  void reset() {
+    if (blocks_.size() > 1) blocks_.erase(blocks_.begin(), blocks_.end() - 1);
+    used_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t least_block = std::size_t{1} << 20;
+
+  std::vector<PinnedBuffer> blocks_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace attoscope

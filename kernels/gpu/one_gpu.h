@@ -1,0 +1,227 @@
+/// One GPU's share of an engine's work: inputs and scratch that stay, launches, what they recorded and how long they took. Only
+/// *.cu include this.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "kernels/gpu/device_memory.h"
+#include "kernels/gpu/engine.h"
+#include "kernels/gpu/input_copies.h"
+#include "kernels/gpu/launch_pace.h"
+#include "kernels/gpu/simulate_cuda.h"
+
+namespace attoscope {
+
+/// Kernels whose speeds have nothing to do with each other.
+enum class KernelKind : std::uint8_t { in_float, in_double, in_double_double };
+inline constexpr int kernel_kinds = 3;
+
+/// Made, used and destroyed where that GPU is current. Everything goes into its one stream.
+class OneGpu {
+ public:
+  OneGpu(int device, float limit_ms) : device_(device), multiprocessors_(multiprocessors()), reached_(1) {
+    launches_.limit_ms = limit_ms;
+  }
+
+  int device() const { return device_; }
+  const Stream& stream() const { return stream_; }
+  Staging& staging() { return staging_; }
+  const std::shared_ptr<DevicePool>& pool() const { return pool_; }
+  const LaunchTimes& launches() const { return launches_; }
+
+  /// Nothing that was asked before is in the stream any more, and its answers are forgotten.
+  void begin() {
+    if (is_busy_) wait();
+    staging_.reset();
+    pool_->trim();
+    arriving_.clear();
+  }
+  void wait() {
+    stream_.wait();
+    is_busy_ = false;
+    for (Run& run : runs_)
+      if (std::exchange(run.is_open, false)) note_time(run);
+  }
+
+  Pooled matrix(std::size_t count) { return {pool_, std::max<std::size_t>(1, count) * sizeof(double)}; }
+  /// A copy of the host's bytes, which may be gone before it is complete.
+  Pooled uploaded(const void* host, std::size_t bytes) {
+    Pooled copy(pool_, bytes);
+    is_busy_ = true;
+    if (bytes > Staging::most_bytes) {
+      check(cudaMemcpyAsync(copy.get(), host, bytes, cudaMemcpyHostToDevice, stream_.get()));
+      stream_.wait();
+    } else {
+      char* const staged = staging_.take(bytes);
+      std::memcpy(staged, host, bytes);
+      check(cudaMemcpyAsync(copy.get(), staged, bytes, cudaMemcpyHostToDevice, stream_.get()));
+    }
+    return copy;
+  }
+
+  /// Runs [first, first + rows.size()) of the computed rows in launches; `launch(job, slice, notes, stream)` is of `shape`.
+  template <class T, class Launch>
+  void run(const Job<T>& job, std::uint64_t inputs, std::span<const int> rows, int first, Output output, KernelKind kind,
+           const BlockShape& shape, Launch launch, const DeviceNotes& notes, double* out, const StopSign& stop) {
+    const CopiedJob<T, Pooled> mine =
+        inputs_.of(job, inputs, [this](const char* host, std::size_t bytes) { return uploaded(host, bytes); });
+    name_rows(rows);
+    is_busy_ = true;
+    Run& run = runs_[static_cast<std::size_t>(output)];
+    run.kind = kind;
+    run.start.record(stream_);
+    const int count = static_cast<int>(rows.size()), blocks = (count - 1) / shape.rows + 1;
+    const auto launch_part = [&](const LaunchPart& part) {
+      if (part.range.from == 0) reserve(scratch_, static_cast<std::size_t>(part.blocks) * shape.scratch_bytes);
+      const DeviceSlice slice{rows_.get() + part.first,
+                              part.rows,
+                              first + part.first,
+                              part.range,
+                              scratch_.get(),
+                              out + static_cast<std::ptrdiff_t>(part.first) * job.d_v,
+                              reached_.get()};
+      launch(mine.job, slice, notes, stream_);
+      ++launches_.count;
+    };
+    const LaunchPace pace(multiprocessors_, shape.held, launches_.limit_ms, shape.work, speed(kind));
+    const int room = blocks_that_fit(shape);
+    run.work = pace.work_of(blocks);
+    run.is_alone = pace.holds(blocks) && blocks <= room;
+    if (run.is_alone) {
+      launch_part({0, count, blocks, {}});
+    } else {
+      in_launches(count, shape.rows, room, pace, stop,
+                  [&](const LaunchPart& part) { return timed([&] { launch_part(part); }); });
+    }
+    run.end.record(stream_);
+    run.is_open = true;
+  }
+  /// Milliseconds that the output's last run took.
+  double run_ms(Output output) const { return runs_[static_cast<std::size_t>(output)].ms; }
+
+  /// Cleared arrays for what launches record.
+  template <class T>
+  DeviceNotes notes_for(const RunRecorder<T>& recorder) {
+    const auto tiles = static_cast<std::size_t>(recorder.tiles());
+    reserve(moved_, tiles);
+    reserve(m_, tiles * static_cast<std::size_t>(recorder.held()));
+    moved_.clear(stream_);
+    check(cudaMemsetAsync(m_.get(), 0xff, m_.bytes(), stream_.get()));  // a NaN that no arithmetic gives
+    return {moved_.get(), m_.get(), recorder.row_step(), recorder.held()};
+  }
+  /// Sends what was recorded of so many tiles, and of m, to the host.
+  void send_notes(std::size_t tiles, std::size_t count) {
+    const auto* const moved = sent(moved_, tiles);
+    const auto* const m = sent(m_, count);
+    arriving_ = {moved, m, tiles, count};
+  }
+  /// Adds it to `moved` and `m`, after a wait.
+  void add_notes(std::vector<std::int64_t>& moved, std::vector<float>& m) const {
+    for (std::size_t i = 0; i < arriving_.tiles; ++i) moved[i] += static_cast<std::int64_t>(arriving_.moved[i]);
+    for (std::size_t i = 0; i < arriving_.count; ++i)
+      if (bit_as<std::uint32_t>(arriving_.m[i]) != 0xffffffffu) m[i] = arriving_.m[i];
+  }
+
+ private:
+  /// The run of one output.
+  struct Run {
+    Event start, end;
+    KernelKind kind{};
+    std::int64_t work = 0;  ///< see LaunchPace
+    bool is_open = false;   ///< it is in the stream
+    bool is_alone = false;  ///< as one launch
+    float ms = 0;
+  };
+  struct Notes {
+    const unsigned long long* moved = nullptr;
+    const float* m = nullptr;
+    std::size_t tiles = 0, count = 0;
+    void clear() { *this = {}; }
+  };
+
+  static int multiprocessors() {
+    int device = 0, count = 0;
+    check(cudaGetDevice(&device));
+    check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+    return count;
+  }
+
+  std::int64_t& speed(KernelKind kind) { return first_work_[static_cast<std::size_t>(kind)]; }
+
+  /// How much work a launch may have at first the next time: what takes half of the limit at the run's speed.
+  void note_time(Run& run) {
+    run.ms = run.end.since(run.start);
+    if (run.is_alone) launches_.longest_ms = std::max(launches_.longest_ms, run.ms);
+    const std::int64_t fits = LaunchPace::work_in_time(static_cast<double>(run.work), run.ms, launches_.limit_ms);
+    speed(run.kind) = run.is_alone ? fits : std::max(speed(run.kind), fits);
+  }
+
+  /// The end of the launch, once it is complete.
+  template <class Launch>
+  LaunchEnd timed(Launch launch) {
+    auto* const reached = reinterpret_cast<unsigned long long*>(staging_.take(sizeof(unsigned long long)));
+    reached_.clear(stream_);
+    start_.record(stream_);
+    launch();
+    end_.record(stream_);
+    reached_.download(reached, 0, 1, stream_);
+    stream_.wait();
+    const float ms = end_.since(start_);
+    launches_.longest_ms = std::max(launches_.longest_ms, ms);
+    return {static_cast<std::int64_t>(*reached), ms};
+  }
+
+  /// At least `size` elements; nothing in the stream uses a buffer that has to grow.
+  template <class T>
+  void reserve(Buffer<T>& buffer, std::size_t size) {
+    if (size > buffer.size()) stream_.wait();
+    buffer.reserve(size);
+  }
+  template <class T>
+  const T* sent(const Buffer<T>& x, std::size_t count) {
+    T* const staged = reinterpret_cast<T*>(staging_.take(count * sizeof(T)));
+    x.download(staged, 0, count, stream_);
+    return staged;
+  }
+  void name_rows(std::span<const int> rows) {
+    if (std::ranges::equal(rows, named_)) return;
+    named_.clear();  // known again only once they are copied
+    reserve(rows_, rows.size());
+    int* const staged = reinterpret_cast<int*>(staging_.take(rows.size_bytes()));
+    std::ranges::copy(rows, staged);
+    rows_.upload(staged, rows.size(), stream_);
+    named_.assign(rows.begin(), rows.end());
+  }
+
+  /// Blocks whose scratch takes a quarter of the GPU's free memory; at least 1, for which the allocation may fail.
+  int blocks_that_fit(const BlockShape& shape) const {
+    std::size_t free = 0, all = 0;
+    check(cudaMemGetInfo(&free, &all));
+    const std::size_t room = std::max(scratch_.bytes(), free / 4);
+    return static_cast<int>(std::clamp<std::size_t>(room / shape.scratch_bytes, 1, 1 << 20));
+  }
+
+  int device_, multiprocessors_;
+  LaunchTimes launches_;
+  std::array<std::int64_t, kernel_kinds> first_work_{LaunchPace::usual_first_work, LaunchPace::usual_first_work,
+                                                     LaunchPace::usual_first_work};
+  Stream stream_;
+  std::shared_ptr<DevicePool> pool_ = std::make_shared<DevicePool>();
+  Staging staging_;
+  bool is_busy_ = false;
+  std::array<Run, output_count> runs_;
+  Event start_, end_;
+  Buffer<unsigned long long> reached_;
+  InputCopies<Pooled> inputs_;
+  std::vector<int> named_;
+  Buffer<int> rows_;
+  Buffer<char> scratch_;
+  Buffer<unsigned long long> moved_;
+  Buffer<float> m_;
+  Notes arriving_;
+};
+
+}  // namespace attoscope
