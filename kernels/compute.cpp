@@ -135,8 +135,8 @@ class Computation {
     measure_golden(fresh);
   }
 
-  /// On a GPU one after the other. On the CPU what is measured fills the gaps between blocks of rows: what takes one thread
-  /// alone leaves the others to the rest.
+  /// Golden, then a and b at the same time. What is measured of golden fills the gaps between their blocks of rows: what takes
+  /// one thread alone leaves the others to the rest.
   void find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
     stop_.weigh(golden_work);
     if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });

@@ -25,9 +25,10 @@ class DeviationChunk {
 
   /// The sums of these chains; those of the others are 0.
   ATTOSCOPE_HOST_DEVICE DeviationSums sums(const double* x, const double* y, int count) {
-    std::int32_t counts[width][spare_bin + 1] =
-        {};                         // a lane's own: errors are alike, and a bin counted by all would be waited for
-    std::int64_t bins[noted] = {};  // apart from the sums, which can stay in registers
+    // Apart from the sums, which can stay in registers. A lane's own counts: errors are alike, and bins counted by all lanes
+    // would be waited for.
+    std::int32_t counts[width][spare_bin + 1] = {};
+    std::int64_t bins[noted] = {};
     counts_ = counts;
     bins_ = bins;
     int i = 0;
@@ -94,7 +95,11 @@ class DeviationChunk {
     at = at < -1.0 ? splat<V>(-1) : (at > double{UlpHistogram::inner} ? splat<V>(UlpHistogram::inner) : at);
     const V magic = splat<V>(0x1.8p52), nearest = (at + magic) - magic, below = nearest > at ? nearest - 1.0 : nearest;
     const I bin = bits_of((finite == 1.0 ? below + 1.0 : splat<V>(spare_bin)) + magic) - bits_of(magic);
-    __builtin_memcpy(bins_ + noted_, &bin, sizeof bin);
+    if constexpr (width == 1) {
+      bins_[0] = bin;
+    } else {
+      __builtin_memcpy(bins_ + noted_, &bin, sizeof bin);
+    }
     noted_ += width;
   }
   /// Counts the bins of some elements at once: they come from memory faster than one by one out of vectors.
