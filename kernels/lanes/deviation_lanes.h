@@ -95,11 +95,7 @@ class DeviationChunk {
     at = at < -1.0 ? splat<V>(-1) : (at > double{UlpHistogram::inner} ? splat<V>(UlpHistogram::inner) : at);
     const V magic = splat<V>(0x1.8p52), nearest = (at + magic) - magic, below = nearest > at ? nearest - 1.0 : nearest;
     const I bin = bits_of((finite == 1.0 ? below + 1.0 : splat<V>(spare_bin)) + magic) - bits_of(magic);
-    if constexpr (width == 1) {
-      bins_[0] = bin;
-    } else {
-      __builtin_memcpy(bins_ + noted_, &bin, sizeof bin);
-    }
+    for (int lane = 0; lane < width; ++lane) bins_[noted_ + lane] = lane_of(bin, lane);
     noted_ += width;
   }
   /// Counts the bins of some elements at once: they come from memory faster than one by one out of vectors.
