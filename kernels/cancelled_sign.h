@@ -39,4 +39,18 @@ class CancelledSign final : public StopSign {
   mutable std::atomic<double> done_{0};
 };
 
+/// The same sign for a part of the work, whose time it adds up over all threads.
+class PartSign final : public StopSign {
+ public:
+  void follow(const StopSign& whole) { whole_ = &whole, isa = whole.isa; }
+  void check() const override { whole_->check(); }
+  void did(std::size_t rows) const override { whole_->did(rows); }
+  void worked(double ms) const override { ms_.fetch_add(ms, std::memory_order_relaxed); }
+  double ms() const { return ms_; }
+
+ private:
+  const StopSign* whole_ = nullptr;
+  mutable std::atomic<double> ms_{0};
+};
+
 }  // namespace attoscope

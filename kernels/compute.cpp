@@ -1,10 +1,12 @@
 #include "kernels/compute.h"
 
 #include <tbb/info.h>
+#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -56,7 +58,10 @@ class Computation {
         truth_(held.truth),
         engine_(engine),
         known_a_(known_output(held.known.a.get(), e.a)),
-        known_b_(known_output(held.known.b.get(), e.b)) {
+        known_b_(known_output(held.known.b.get(), e.b)),
+        remembers_(options.cache != nullptr),
+        wanted_(engine == nullptr ? options.wanted : Wanted{}) {
+    for (PartSign& part : parts_) part.follow(stop_);
     result_.experiment = e;
     result_.rows = computed_rows(e.problem);
     for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem, row).empty();
@@ -76,24 +81,17 @@ class Computation {
     Measured a, b;
     if (engine_) {
       answer_by_engine(fresh, x, golden);
-      result_.timing.total = whole.lap();
-      const Timing& t = result_.timing;
-      result_.timing.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
-      return std::move(result_);
-    }
-    if (is_one_block()) {
-      find_side_by_side(fresh, x, golden);
-      measure_golden(fresh);
-      a = known_a_ ? Measured{} : meter(result_.a, Output::a, true);
     } else {
-      a = find_in_turn(fresh, x, golden);
+      is_one_block() ? find_side_by_side(fresh, x, golden) : find_in_turn(fresh, x, golden);
+      if (!known_a_) a = meter(result_.a, false);
+      if (!known_b_) b = meter(result_.b, false);
+      compare(known_a_ ? known_a_->measured : a, known_b_ ? known_b_->measured : b);
     }
-    clock.lap();
-    b = known_b_ ? Measured{} : meter(result_.b, Output::b, true);
-    compare(known_a_ ? known_a_->measured : a, known_b_ ? known_b_->measured : b);
     remember(std::move(a), std::move(b));
-    result_.timing.deviation = clock.lap();
-    result_.timing.total = whole.lap();
+    Timing& t = result_.timing;
+    t.total = whole.lap();
+    std::ranges::transform(parts_, t.busy.begin(), &PartSign::ms);
+    t.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
     return std::move(result_);
   }
 
@@ -134,21 +132,19 @@ class Computation {
           if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
         },
         [&] { find_a(x, golden); }, [&] { find_b(x); });
+    measure_golden(fresh);
   }
 
-  /// One after the other, each measured while the next is computed, which its time contains. Returns the measure of a, if it is
-  /// new.
-  Measured find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
+  /// Golden, then a and b at the same time. What is measured of golden fills the gaps between their blocks of rows: what takes
+  /// one thread alone leaves the others to the rest.
+  void find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
     stop_.weigh(golden_work);
     if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
     stop_.weigh(1);
-    Measured a;
-    const double with_a = ms_of([&] { together([&] { measure_golden(fresh); }, [&] { find_a(x, golden); }); });
-    const double with_b =
-        ms_of([&] { together([&] { a = known_a_ ? Measured{} : meter(result_.a, Output::a, true); }, [&] { find_b(x); }); });
-    result_.timing.a = known_a_ ? 0 : with_a;
-    result_.timing.b = known_b_ ? 0 : with_b;
-    return a;
+    together([&] { measure_golden(fresh); }, [&] { together([&] { find_a(x, golden); }, [&] { find_b(x); }); });
+    const int threads = tbb::this_task_arena::max_concurrency();
+    if (const double ms = part(UpdatePart::a).ms(); ms > 0) result_.timing.a = ms / threads;
+    if (const double ms = part(UpdatePart::b).ms(); ms > 0) result_.timing.b = ms / threads;
   }
 
   void find_a(const Operands<T>& x, const Job<double>& golden) {
@@ -162,11 +158,12 @@ class Computation {
 
   /// Rounds the inputs for all methods; the golden value on them is not computed yet.
   void round_inputs() {
-    Operands<T> x = operands<T>(*held_.raw, e_.a.precision[Step::input], e_.format, e_.problem.seed, stop_);
+    const StopSign& stop = part(UpdatePart::rounded);
+    Operands<T> x = operands<T>(*held_.raw, e_.a.precision[Step::input], e_.format, e_.problem.seed, stop);
     truth_.reset();
     Truth t;
     t.generation = ++held_.generations;
-    t.inputs = as_tensors(x, shape_of(e_.problem), stop_);
+    t.inputs = as_tensors(x, shape_of(e_.problem), stop);
     t.operands = std::move(x);
     truth_ = std::move(t);
   }
@@ -189,20 +186,21 @@ class Computation {
 
   void find_golden(const Job<double>& golden) {
     constexpr bool precise = std::is_same_v<T, double>;
-    truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop_)
-                                                      : run(golden, result_.rows, nullptr, stop_));
+    const StopSign& stop = part(UpdatePart::golden);
+    truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop)
+                                                      : run(golden, result_.rows, nullptr, stop));
   }
 
   void measure_golden(bool fresh) {
     if (!fresh) return;
-    truth_->measured = meter(*truth_->golden, Output::golden, true);
+    truth_->measured = meter(*truth_->golden, wanted_.wasserstein);
     truth_->key = golden_key(e_, engine_);  // last, so that a run that is stopped before leaves no valid key
   }
 
   // --- what is known already ---
 
   /// The output of an emulated method, if `last` is it; null: it has to be computed.
-  const KnownOutput* known_output(const KnownOutput* last, const Method& m) const {
+  KnownOutput* known_output(KnownOutput* last, const Method& m) const {
     return engine_ == nullptr && last != nullptr && is_emulated(m.algorithm) && last->key == output_key(e_, m) ? last : nullptr;
   }
   template <class F>
@@ -220,7 +218,10 @@ class Computation {
     result_.rescales = held_.known.rescales;
     result_.rescale_map = held_.known.rescale_map;
     result_.trace = held_.known.trace;
+    result_.holds.trace = wanted_.trace || result_.trace.row == traced_row(e_.problem);
     if (result_.trace.row == traced_row(e_.problem)) return;
+    result_.trace = {traced_row(e_.problem), {}};
+    if (!wanted_.trace) return;
     const MethodOperands<T> own(e_.problem, e_.a, e_.format, x, stop_);
     result_.trace = traced_alone(job(e_.problem, e_.a, e_.format, own.get()), golden);
   }
@@ -231,10 +232,11 @@ class Computation {
   }
 
   /// The output to keep; null of a method that is not emulated.
-  std::unique_ptr<KnownOutput> kept(const Method& m, const Matrix& output, Measured measured, const Deviation& error,
+  std::unique_ptr<KnownOutput> kept(const Method& m, const Matrix& output, Measured measured,
                                     const std::optional<ErrorParts>& parts) const {
     if (!is_emulated(m.algorithm)) return nullptr;
-    auto known = std::make_unique<KnownOutput>(KnownOutput{output_key(e_, m), output, std::move(measured), error, parts});
+    auto known = std::make_unique<KnownOutput>(KnownOutput{output_key(e_, m), {}, std::move(measured), {}, parts});
+    timed(part(UpdatePart::kept), [&] { known->output = output; });
     known->measured.matrix = &known->output;
     return known;
   }
@@ -242,12 +244,20 @@ class Computation {
   /// Keeps the answer for the next experiment, which may change little.
   void remember(Measured a, Measured b) {
     KnownAnswer now;
-    if (engine_ == nullptr) {
+    if (engine_ == nullptr && remembers_) {
       now = {nullptr, nullptr, result_.a_minus_b, result_.rescales, result_.rescale_map, result_.trace};
-      if (known_a_ == nullptr) now.a = kept(e_.a, result_.a, std::move(a), result_.a_error, result_.a_parts);
-      if (known_b_ == nullptr) now.b = kept(e_.b, result_.b, std::move(b), result_.b_error, result_.b_parts);
+      if (!result_.holds.trace) now.trace.row = -1;
+      together(
+          [&] {
+            if (known_a_ == nullptr) now.a = kept(e_.a, result_.a, std::move(a), result_.a_parts);
+          },
+          [&] {
+            if (known_b_ == nullptr) now.b = kept(e_.b, result_.b, std::move(b), result_.b_parts);
+          });
       if (known_a_ != nullptr) now.a = std::move(held_.known.a);
       if (known_b_ != nullptr) now.b = std::move(held_.known.b);
+      if (now.a) now.a->error = result_.a_error;
+      if (now.b) now.b->error = result_.b_error;
     }
     held_.known = std::move(now);
   }
@@ -274,20 +284,22 @@ class Computation {
     }
     const MethodOperands<T> own(e_.problem, e_.a, e_.format, x, stop_);
     const Job<T> a = job(e_.problem, e_.a, e_.format, own.get());
-    RunRecorder<T> recorder(a, golden, result_.rows, result_.trace.row, std::is_same_v<T, double>);
-    result_.a = run(a, result_.rows, &recorder, stop_);
-    result_.trace = recorder.take_trace();
-    result_.rescales = recorder.rescales();
+    result_.holds.trace = wanted_.trace;
+    RunRecorder<T> recorder(a, golden, result_.rows, wanted_.trace ? result_.trace.row : -1, std::is_same_v<T, double>);
+    result_.a = run(a, result_.rows, &recorder, part(UpdatePart::a));
+    result_.trace.tiles = recorder.take_trace().tiles;
+    tbb::this_task_arena::isolate(
+        [&] { timed(part(UpdatePart::recurrence), [&] { result_.rescales = recorder.rescales(); }); });
     result_.rescale_map = recorder.take_map();
-    result_.a_parts = with_stored_golden(own);
+    result_.a_parts = with_stored_golden(own, part(UpdatePart::a));
   }
 
   /// The golden value on what the method stores; the deviations come later. None where it stores nothing with scales.
-  std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own) const {
+  std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own, const StopSign& stop) const {
     if (own.stored() == nullptr) return {};
     ErrorParts parts;
     parts.stored_golden = std::make_shared<const Matrix>(
-        golden_of_stored(*own.stored(), e_.problem, result_.rows, std::is_same_v<T, double>, stop_));
+        golden_of_stored(*own.stored(), e_.problem, result_.rows, std::is_same_v<T, double>, stop));
     return parts;
   }
   /// How far the golden value on the stored numbers is from golden, and `output` from that.
@@ -302,7 +314,7 @@ class Computation {
   Trace traced_alone(const Job<T>& a, const Job<double>& golden) const {
     const std::vector<int> row{traced_row(e_.problem)};
     RunRecorder<T> tracer(a, golden, row, row[0], std::is_same_v<T, double>);
-    run(a, row, &tracer, stop_);
+    run(a, row, &tracer, part(UpdatePart::recurrence));
     return tracer.take_trace();
   }
 
@@ -349,15 +361,16 @@ class Computation {
     if (engine_) {
       ask(b, Output::b, nullptr, same && stored.shared());
     } else {
-      result_.b = run(b, result_.rows, nullptr, stop_);
+      result_.b = run(b, result_.rows, nullptr, part(UpdatePart::b));
     }
-    result_.b_parts = with_stored_golden(stored);
+    result_.b_parts = with_stored_golden(stored, part(UpdatePart::b));
   }
 
   /// `sorts`: its values are needed in ascending order.
-  Measured meter(const Matrix& m, Output output, bool sorts) {
-    const bool as_float = std::is_same_v<T, float> && output != Output::golden;
-    return sorts ? measured(m, as_float, stop_) : unsorted(m, stop_);
+  Measured meter(const Matrix& m, bool sorts) const {
+    Measured x = unsorted(m, part(UpdatePart::moments));
+    if (sorts) sort_values(x, part(UpdatePart::sorted));
+    return x;
   }
 
   /// An output with its measure.
@@ -378,22 +391,60 @@ class Computation {
     return deviation(*p.matrix, q.rms, e_.format, {chunks, wasserstein});
   }
 
-  void compare(const Measured& a, const Measured& b) {
+  Side golden() const { return {&truth_->measured, Output::golden}; }
+
+  /// The errors of a and b, and how far a is from b. On the CPU, what was measured without its values sorted.
+  void compare(Measured& a, Measured& b) {
     stop_.check();
+    const Side mine{&a, Output::a}, other{&b, Output::b};
+    if (engine_) {
+      result_.a_error = compared(mine, golden());
+      result_.b_error = compared(other, golden());
+      result_.a_minus_b = compared(mine, other);
+    } else {
+      compare_beside_sorting(truth_->measured, a, b);
+    }
+    if (known_a_ == nullptr) measure_parts(result_.a_parts, a);
+    if (known_b_ == nullptr) measure_parts(result_.b_parts, b);
+    result_.holds.wasserstein = truth_->measured.sorts && a.sorts && b.sorts;
     result_.digests = {truth_->measured.digest, a.digest, b.digest};
     result_.inputs = truth_->inputs;
     result_.golden = truth_->golden;
     result_.golden_rms = truth_->measured.rms;
     result_.golden_nonfinite = truth_->measured.nonfinite;
-    const Side golden{&truth_->measured, Output::golden}, mine{&a, Output::a}, other{&b, Output::b};
-    together([&] { result_.a_error = known_a_ ? known_a_->error : compared(mine, golden); },
-             [&] { result_.b_error = known_b_ ? known_b_->error : compared(other, golden); });
-    if (known_a_ == nullptr) measure_parts(result_.a_parts, a);
-    if (known_b_ == nullptr) measure_parts(result_.b_parts, b);
-    result_.a_minus_b = known_a_ && known_b_ ? held_.known.a_minus_b : compared(mine, other);
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
   }
 
+  /// What needs no order of the values is summed while they are sorted, if that is wanted.
+  void compare_beside_sorting(Measured& golden, Measured& a, Measured& b) {
+    struct Pair {
+      Deviation& found;
+      const Deviation* known;  ///< null: not known
+      const Measured &x, &y;
+      bool ordered = x.sorts && y.sorts;  ///< so far
+    };
+    const std::array<Pair, 3> pairs{{
+        {result_.a_error, known_a_ ? &known_a_->error : nullptr, a, golden},
+        {result_.b_error, known_b_ ? &known_b_->error : nullptr, b, golden},
+        {result_.a_minus_b, known_a_ && known_b_ ? &held_.known.a_minus_b : nullptr, a, b},
+    }};
+    const std::array<Measured*, 3> measures{&golden, &a, &b};
+    const auto each = [](const auto& all, auto f) {
+      tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { f(all[i]); });
+    };
+    const auto sort = [&](Measured* m) {
+      if (wanted_.wasserstein && !m->sorts) sort_values(*m, part(UpdatePart::sorted));
+    };
+    const auto sum = [&](const Pair& p) {
+      p.found = p.known ? *p.known : unordered_deviation(p.x, p.y, e_.format, part(UpdatePart::deviations));
+    };
+    tbb::parallel_invoke([&] { each(measures, sort); }, [&] { each(pairs, sum); });
+    each(pairs, [&](const Pair& p) {
+      if (p.known == nullptr || !p.ordered) p.found.wasserstein = wasserstein(p.x, p.y, part(UpdatePart::distances));
+    });
+  }
+
+  const PartSign& part(UpdatePart p) const { return parts_[static_cast<std::size_t>(p)]; }
   // --- on an engine: all questions, then one wait, then the answers ---
 
   /// `shared`: the job's inputs are the truth's operands, not some made for this job alone.
@@ -444,7 +495,7 @@ class Computation {
     ask_comparisons();
     if (a) {  // while the engine computes
       result_.trace = traced_alone(a->method, golden);
-      result_.a_parts = with_stored_golden(a->own);
+      result_.a_parts = with_stored_golden(a->own, stop_);
     }
     engine_->wait(stop_);
     if (fresh) {
@@ -459,8 +510,9 @@ class Computation {
     }
     if (!b_is_given) result_.b = engine_->output(Output::b);
     result_.timing.b = b_is_given ? ms : engine_->run_ms(Output::b);
-    compare(measured_by_engine(result_.a, Output::a, true), measured_by_engine(result_.b, Output::b, true));
-    remember({}, {});
+    Measured measured_a = measured_by_engine(result_.a, Output::a, true),
+             measured_b = measured_by_engine(result_.b, Output::b, true);
+    compare(measured_a, measured_b);
   }
   void ask_comparisons() {
     for (const Output output : {Output::a, Output::b}) {
@@ -494,17 +546,20 @@ class Computation {
   }
   Deviation error_here(const Method& m, const Operands<T>& x) {
     const Matrix output = is_emulated(m.algorithm) ? emulated(m, x, Output::a) : given(m, Output::a, false);
-    const Measured measured = meter(output, Output::a, false);
+    const Measured measured = meter(output, false);
     return compared({&measured, Output::a}, {&truth_->measured, Output::golden});
   }
 
   const Experiment& e_;
   const std::string& device_;
   CancelledSign stop_;
+  std::array<PartSign, update_part_names.size()> parts_;
   ComputeCache::Held& held_;
   std::optional<Truth>& truth_;
   Engine* engine_;
-  const KnownOutput *known_a_, *known_b_;  ///< null: not computed last
+  KnownOutput *known_a_, *known_b_;  ///< null: not computed last
+  bool remembers_;                   ///< somebody may ask again
+  Wanted wanted_;
   Result result_;
 };
 
@@ -552,23 +607,30 @@ DeviceChoice auto_choice(const Experiment& e, const Options& options, const Comp
                         .on_gpu = held.on_gpu});
 }
 
-/// f(computation, ms) in the working type, once the inputs are drawn, which took so many milliseconds. Without an engine the
-/// CPU computes.
+/// Milliseconds that the drawing of inputs took, and all threads together.
+struct Drawing {
+  double ms = 0, busy = 0;
+};
+
+/// f(computation, drawing) in the working type, once the inputs are drawn. Without an engine the CPU computes.
 template <class F>
 void compute_on(Engine* engine, const Experiment& experiment, const Options& options, ComputeCache::Held& held, F f) {
   tbb::task_arena arena(thread_count(options.threads));
   arena.execute([&] {
     Clock clock;
+    PartSign drawing;
     if (!held.raw || !same_inputs(held.raw_of, experiment.problem)) {
       held.truth.reset();
-      held.raw = raw_inputs(experiment.problem, CancelledSign(options.cancelled, options.isa));
+      const CancelledSign stop(options.cancelled, options.isa);
+      drawing.follow(stop);
+      held.raw = raw_inputs(experiment.problem, drawing);
       held.raw_of = experiment.problem;
     }
-    const double drawing = clock.lap();
+    const Drawing drawn{clock.lap(), drawing.ms()};
     if (works_in_double(experiment)) {
-      f(Computation<double>(experiment, options, held, engine), drawing);
+      f(Computation<double>(experiment, options, held, engine), drawn);
     } else {
-      f(Computation<float>(experiment, options, held, engine), drawing);
+      f(Computation<float>(experiment, options, held, engine), drawn);
     }
   });
 }
@@ -617,11 +679,12 @@ Result compute(const Experiment& experiment, const Options& options) {
   ComputeCache::Held& held = (options.cache ? *options.cache : none).held();
   Result result;
   bool fresh = true;
-  const Answerer by = with_computation(experiment, options, held, [&](auto computation, double drawing) {
+  const Answerer by = with_computation(experiment, options, held, [&](auto computation, const Drawing& drawing) {
     fresh = computation.is_fresh_here();
     result = computation.answer();
-    result.timing.inputs += drawing;
-    result.timing.total += drawing;
+    result.timing.inputs += drawing.ms;
+    result.timing.total += drawing.ms;
+    result.timing.busy[static_cast<std::size_t>(UpdatePart::drawn)] = drawing.busy;
   });
   result.device = by.device;
   result.remark = by.remark;
@@ -635,7 +698,7 @@ std::vector<Deviation> errors_of(const Experiment& experiment, std::span<const M
   ComputeCache none;
   std::vector<Deviation> errors;
   with_computation(experiment, options, (options.cache ? *options.cache : none).held(),
-                   [&](auto computation, double) { errors = computation.errors_of(methods); });
+                   [&](auto computation, const Drawing&) { errors = computation.errors_of(methods); });
   return errors;
 }
 

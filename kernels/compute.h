@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/experiment/measures.h"
+#include "kernels/experiment/wanted.h"
 
 namespace attoscope {
 
@@ -46,6 +47,7 @@ struct Options {
   Cancelled cancelled{};          ///< none: never
   Progress progress{};            ///< none: progress is not reported
   ComputeCache* cache = nullptr;  ///< none: nothing is reused
+  Wanted wanted{};                ///< what the CPU is to compute of what can be left out
   int threads = 0;                ///< 0: all that the machine has
   std::string isa{};              ///< "sse2", "avx2", "avx512"; empty: see `instruction_set` in kernels/lanes/job.h
   std::string device = "cpu";     ///< auto, cpu, cuda, cuda:K or a list cuda:0,cuda:1 (see kernels/gpu/device.h)

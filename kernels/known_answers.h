@@ -64,7 +64,7 @@ struct KnownOutput {
 
 /// What the CPU computed last; of a method that is not emulated nothing is kept.
 struct KnownAnswer {
-  std::unique_ptr<const KnownOutput> a, b;
+  std::unique_ptr<KnownOutput> a, b;
   Deviation a_minus_b;
   Rescales rescales;
   RescaleMap rescale_map;

@@ -25,14 +25,16 @@ namespace attoscope {
 
 namespace {
 
+/// Whether it is open: not a tab behind another.
 template <class Draw>
-void panel(const char* name, ImGuiWindowFlags flags, Draw draw) {
+bool panel(const char* name, ImGuiWindowFlags flags, Draw draw) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(12), px(8)});
   const bool open = ImGui::Begin(
       name, nullptr, flags | ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoFocusOnAppearing);
   ImGui::PopStyleVar();
   if (open) draw();
   ImGui::End();
+  return open;
 }
 
 /// A part of the screen.
@@ -93,7 +95,8 @@ void draw_explore(Session& session, const PanelInput& input, UiState& state, con
     ImGui::SetNextWindowFocus();  // it may be a tab behind another
   panel(controls_window, 0, [&] { draw_controls(session, input, state, colours, requests); });
   draw_pins_panel(session, input, state, colours, requests);
-  panel(statistics_window, still, [&] { draw_statistics(session, input, state, colours, requests); });
+  requests.wanted.wasserstein =
+      panel(statistics_window, still, [&] { draw_statistics(session, input, state, colours, requests); });
   panel(heatmap_window, still, [&] {
     const Part all = rest_of_panel();
     draw_heatmap(session, input, state, colours, requests);
@@ -103,12 +106,13 @@ void draw_explore(Session& session, const PanelInput& input, UiState& state, con
     const bool has_field = session.view.picture == PictureKind::output;
     offer_export({Plot::heat_map, "heat map", all.min, all.max, csv, true, has_field}, session.view, colours, requests);
   });
-  panel(recurrence_window, still, [&] {
+  const bool follows = panel(recurrence_window, still, [&] {
     const Part all = rest_of_panel();
     const float plots_width = draw_recurrence(session, input, state, colours, requests);
     const std::shared_ptr<const Result> followed = recurrence_answer(input);
     if (followed && !followed->trace.tiles.empty()) keep_strip(session.view, *followed, all, plots_width, colours, requests);
   });
+  requests.wanted.trace = follows || session.view.picture != PictureKind::output || session.view.detail == Detail::traffic;
   draw_cell_sum(session, input, state, colours, requests);
 }
 

@@ -56,16 +56,24 @@ std::vector<std::pair<const char*, double>> parts_of(const Timing& t) {
   return {{"inputs", t.inputs}, {"golden", t.golden}, {"a", t.a}, {"b", t.b}, {"deviation", t.deviation}};
 }
 
-/// "Of a full update at N = 1024, 8.50 ms: inputs 6.1 %, golden 36.5 %, ...; 98.7 % in all"
-std::string sentence_of(const Timing& t) {
-  std::string text = fmt::format("\nOf a full update at N = 1024, {:.2f} ms:", t.total);
-  double sum = 0;
-  for (const auto& [name, ms] : parts_of(t)) {
-    text += fmt::format(" {} {:.1f} %,", name, 100 * ms / t.total);
-    sum += ms;
+/// f(name, ms) for what the threads did in an update, each on all of them, and for the rest: until the last block of rows is
+/// done, threads wait.
+template <class F>
+void each_part(const Timing& t, int threads, F f) {
+  double rest = t.total;
+  for (std::size_t i = 0; i < t.busy.size(); ++i) {
+    f(std::string(update_part_names[i]), t.busy[i] / threads);
+    rest -= t.busy[i] / threads;
   }
-  text.back() = ';';
-  return text + fmt::format(" {:.1f} % in all. a and b include what is measured beside them.\n", 100 * sum / t.total);
+  f("threads that wait, and what no row names", rest);
+}
+
+std::string where_time_goes(const Timing& t, int threads) {
+  std::string text = fmt::format("\nWhere a full update at N = 1024 goes, {:.2f} ms on {} threads\n", t.total, threads);
+  each_part(t, threads, [&](const std::string& name, double ms) {
+    text += fmt::format("{:<42}{:>10.3f}{:>8.1f} %\n", name, ms, 100 * ms / t.total);
+  });
+  return text;
 }
 
 std::string table(const BenchReport& r) {
@@ -75,14 +83,14 @@ std::string table(const BenchReport& r) {
   const auto amount = [&](double gflops) { return fmt::format("{:.{}f}", gflops / unit, tera ? 2 : 0); };
   std::string text = fmt::format("{}; FMA peak {} {} in float, {} in double\n\n", r.device, amount(r.float_peak), unit_name,
                                  amount(r.double_peak));
-  text += fmt::format("{:<38}{:>10}{:>10}{:>9}{:>10}  {}\n", "stage", "ms", unit_name, "ns", "of limit", "limit");
+  text += fmt::format("{:<44}{:>10}{:>10}{:>9}{:>10}  {}\n", "stage", "ms", unit_name, "ns", "of limit", "limit");
   for (const BenchRow& row : r.rows) {
     const std::string gflops = row.gflops > 0 ? amount(row.gflops) : "";
     const std::string percent = row.percent > 0 ? fmt::format("{:.1f} %", row.percent) : "";
     const std::string ns = row.ns > 0 ? fmt::format("{:.3f}", row.ns) : "";
-    text += fmt::format("{:<38}{:>10.3f}{:>10}{:>9}{:>10}  {}\n", row.name, row.ms, gflops, ns, percent, row.limit);
+    text += fmt::format("{:<44}{:>10.3f}{:>10}{:>9}{:>10}  {}\n", row.name, row.ms, gflops, ns, percent, row.limit);
   }
-  if (r.update) text += sentence_of(*r.update);
+  if (r.update) text += where_time_goes(*r.update, r.threads);
   return text;
 }
 
@@ -101,6 +109,7 @@ std::string json_text(const BenchReport& r) {
   if (r.update) {
     j["update_ms"]["total"] = r.update->total;
     for (const auto& [name, ms] : parts_of(*r.update)) j["update_ms"][name] = ms;
+    each_part(*r.update, r.threads, [&](const std::string& name, double ms) { j["update_ms"]["parts"][name] = ms; });
   }
   return j.dump(2) + "\n";
 }
@@ -112,7 +121,7 @@ BenchReport bench(const BenchArguments& arguments) {
   if (const std::vector<int> gpus = devices_of(arguments.device); !gpus.empty()) return device_bench(gpus.front());
   const int threads = tbb::info::default_concurrency();
   const MachineLimits limits = cpu_limits(threads);
-  BenchReport r{device_name(), limits.float_fma * 1e-9, limits.double_fma * 1e-9, {}, {}};
+  BenchReport r{device_name(), limits.float_fma * 1e-9, limits.double_fma * 1e-9, {}, {}, threads};
   const auto add = [&](const std::vector<Stage>& all) {
     for (const Stage& s : all)
       if (s.name.find(arguments.only) != std::string::npos) r.rows.push_back(measure(s, limits));

@@ -32,6 +32,7 @@ struct BenchReport {
   double float_peak = 0, double_peak = 0;  ///< GFLOP/s of all threads, or of the GPU
   std::vector<BenchRow> rows;
   std::optional<Timing> update{};  ///< the parts of a full update at N = 1024 on the CPU
+  int threads = 1;
 };
 
 /// Throws std::invalid_argument or std::runtime_error, one sentence, where there is no such device.

@@ -101,8 +101,9 @@ void Explorer::update(Session& session) {
   follow_head(experiment);
   read_rewritten(session);
   if (loader_.load(experiment.problem, messages_.error) && loader_.load_output(experiment, messages_.error) &&
-      answer_.asked() != Question{experiment, device_.usable.spec})
+      !has_asked(experiment))
     ask(experiment);
+  ask_what_is_missing();
   const Input& input = experiment.problem.input;
   const std::string& file = input.kind == InputKind::tensors ? input.file : choices_.example_file;
   choices_.tensors = loader_.describe(file, messages_.error);
@@ -165,9 +166,21 @@ void Explorer::choose_row(Experiment& e) {
 void Explorer::ask(const Experiment& experiment) {
   if (answer_.asked() && !std::exchange(remarked_, false)) messages_.error.clear(), messages_.notice.clear();
   messages_.load_failed = false;
-  answer_.ask({experiment, device_.usable.spec});
+  answer_.ask({experiment, device_.usable.spec, wanted_});
   loader_.retry();
   side_.forget();
+}
+
+bool Explorer::has_asked(const Experiment& experiment) const {
+  return answer_.asked() && answer_.asked()->experiment == experiment && answer_.asked()->device == device_.usable.spec;
+}
+
+/// A panel was opened that shows what the last answer left out.
+void Explorer::ask_what_is_missing() {
+  if (!answer_.asked() || answer_.asked()->wanted.covers(wanted_)) return;
+  Question more = *answer_.asked();
+  more.wanted = wanted_;
+  answer_.ask(more);
 }
 
 void Explorer::ask_beside(const Requests& requests, const Session& session) {

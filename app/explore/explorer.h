@@ -70,6 +70,8 @@ class Explorer {
   void add_pins(Session& session, const std::string& text);
   /// Stops what is being read, else what is being computed; the picture stays, and a sentence says what it answers.
   void cancel() { files_.busy() ? files_.cancel() : answer_.cancel(); }
+  /// What the open panels show of an answer from now on.
+  void want(const Wanted& wanted) { wanted_ = wanted; }
   /// Shows a sentence about what went well until the next question.
   void show_notice(std::string sentence) { messages_.notice = std::move(sentence); }
   /// Shows a sentence until the next answer.
@@ -104,6 +106,8 @@ class Explorer {
   void choose_device(const Session& session);
   void choose_row(Experiment& experiment);
   void ask(const Experiment& experiment);
+  bool has_asked(const Experiment& experiment) const;
+  void ask_what_is_missing();
   void ask_heads(const SideRequests& requests, const Experiment& experiment);
   std::string take_lesson_answers();
   std::string take_heads();
@@ -115,6 +119,7 @@ class Explorer {
   bool chooses_row_;       ///< with the first answer that row is traced in which most happens
   std::optional<int> replaced_row_;
   Device device_;
+  Wanted wanted_;
   FileReader files_;
   InputLoader loader_{files_};
   std::optional<Heads> shown_heads_;

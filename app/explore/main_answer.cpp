@@ -43,12 +43,13 @@ Worker<Question, MainAnswer::Answer>::Work MainAnswer::work(std::shared_ptr<Effo
              const Question& q, const Cancelled& cancelled, const std::function<void(Answer)>& publish) -> Answer {
     const Cancelled stop = [&] { return effort->unwanted || cancelled(); };
     if (const int rows = first_rows(q.experiment.problem, rows_held(q.device)))
-      publish(first_answer(compute, q.experiment, rows, {.cancelled = stop, .cache = &caches->first, .device = q.device}));
+      publish(first_answer(compute, q.experiment, rows,
+                           {.cancelled = stop, .cache = &caches->first, .wanted = q.wanted, .device = q.device}));
     effort->share = 0;
     effort->began = Clock::now().time_since_epoch().count();
     const Progress told = [&](double share) { effort->share = share; };
-    return std::make_shared<const Result>(
-        compute(q.experiment, {.cancelled = stop, .progress = told, .cache = &caches->all, .device = q.device}));
+    return std::make_shared<const Result>(compute(
+        q.experiment, {.cancelled = stop, .progress = told, .cache = &caches->all, .wanted = q.wanted, .device = q.device}));
   };
 }
 

@@ -19,6 +19,7 @@ namespace attoscope {
 struct Question {
   Experiment experiment;
   std::string device;  ///< as Options::device
+  Wanted wanted{};     ///< as Options::wanted
   friend bool operator==(const Question&, const Question&) = default;
 };
 

@@ -31,6 +31,7 @@ void handle(const Requests& requests, Session& session, Explorer& explorer, Plot
   explorer.look_into(requests.files.look);
   if (!requests.files.kernel.empty()) explorer.open_kernel(session, requests.files.kernel, requests.files.kernel_as_b);
   explorer.ask_beside(requests, session);
+  explorer.want(requests.wanted);
   if (requests.exports.plot) explorer.show_notice(exporter.ask(*requests.exports.plot, session, explorer.panel_input()));
   if (!requests.exports.figure.empty()) exporter.draw(requests.exports.figure, session.view);
   if (requests.exports.stop_figures) exporter.stop_figures();

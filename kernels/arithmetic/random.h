@@ -2,6 +2,10 @@
 /// normal numbers of the inputs are made from them by Box and Muller.
 #pragma once
 
+#if defined(__SSE2__) && !defined(__CUDACC__)
+#include <immintrin.h>
+#endif
+
 #include "kernels/arithmetic/exponential.h"
 #include "kernels/arithmetic/precision.h"
 
@@ -14,13 +18,27 @@ struct Philox {
   U x[4];
 };
 
+/// The product of an integer's lower half, the upper one being 0, with a number of 32 bits. Vectors have one instruction for
+/// it.
+template <class U>
+ATTOSCOPE_HOST_DEVICE_INLINE U product_of_halves(U x, std::uint32_t factor) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(U) == 64) return U(_mm512_mul_epu32(__m512i(x), _mm512_set1_epi64(factor)));
+#elif defined(__AVX2__)
+  if constexpr (sizeof(U) == 32) return U(_mm256_mul_epu32(__m256i(x), _mm256_set1_epi64x(factor)));
+#elif defined(__SSE2__) && !defined(__CUDACC__)
+  if constexpr (sizeof(U) == 16) return U(_mm_mul_epu32(__m128i(x), _mm_set1_epi64x(factor)));
+#endif
+  return x * std::uint64_t{factor};
+}
+
 template <class U>
 ATTOSCOPE_HOST_DEVICE_INLINE Philox<U> philox(U counter_low, U counter_high, std::uint64_t stream, std::uint64_t seed) {
   constexpr std::uint64_t mask = 0xffffffffu;
   Philox<U> p{{counter_low & mask, counter_high & mask, U{} + (stream & mask), U{} + (stream >> 32)}};
   std::uint64_t key0 = seed & mask, key1 = seed >> 32;
   for (int round = 0; round < 10; ++round) {
-    const U a = p.x[0] * std::uint64_t{0xD2511F53u}, b = p.x[2] * std::uint64_t{0xCD9E8D57u};
+    const U a = product_of_halves(p.x[0], 0xD2511F53u), b = product_of_halves(p.x[2], 0xCD9E8D57u);
     p = {{(b >> 32) ^ p.x[1] ^ key0, b & mask, (a >> 32) ^ p.x[3] ^ key1, a & mask}};
     key0 = (key0 + 0x9E3779B9u) & mask;
     key1 = (key1 + 0xBB67AE85u) & mask;

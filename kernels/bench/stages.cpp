@@ -8,14 +8,17 @@
 #include <stdexcept>
 #include <thread>
 
+#include "kernels/bench/controls.h"
 #include "kernels/cpu/inputs.h"
 #include "kernels/cpu/simulate.h"
+#include "kernels/deviation/deviation.h"
 #include "kernels/deviation/meter.h"
 #include "kernels/deviation/sorting.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
+#include "kernels/recurrence/recorder.h"
 
 namespace attoscope {
 namespace {
@@ -93,27 +96,32 @@ Stage exponential_stage() {
 
 // --- what an update does beside the methods ----------------------------------------------------------------------------
 
-/// 65536 numbers, as an output of N = 1024 has; floats where `as_float`.
-std::shared_ptr<const std::vector<double>> output_values(bool as_float) {
+/// 65536 numbers, as an output of N = 1024 has, as a golden value or rounded to bf16.
+std::shared_ptr<const std::vector<double>> output_values(bool rounded) {
   auto x = std::make_shared<std::vector<double>>(raw_inputs(Problem{})->q);
-  if (as_float)
-    for (double& v : *x) v = static_cast<float>(v);
+  if (rounded)
+    for (double& v : *x) v = round(bf16, v);
   return x;
 }
 
 double bytes_of(const std::vector<double>& x) { return sizeof(double) * static_cast<double>(x.size()); }
 
+/// The limit counts the operations of two normal numbers in double: Philox, a logarithm, a square root, sine and cosine.
 Stage drawing_stage() {
   auto problem = std::make_shared<Problem>();
-  return {.name = "inputs drawn", .items = 3.0 * problem->n * problem->d, .call = [problem] {
+  const double count = 3.0 * problem->n * problem->d;
+  constexpr double operations = 140 / 2.0;  // of one number, each of which takes the place of an fma
+  return {.name = "inputs drawn", .double_flops = 2 * operations * count, .items = count, .call = [problem] {
             ++problem->seed;
             raw_inputs(*problem);
           }};
 }
 
+/// Doubles are rounded into floats, whose range is found, and which the golden value takes as doubles.
 Stage rounding_stage() {
   const std::shared_ptr<const Tensors> raw = raw_inputs(Problem{});
-  return {.name = "inputs rounded", .items = 3.0 * static_cast<double>(raw->q.size()), .call = [raw] {
+  const double count = 3.0 * static_cast<double>(raw->q.size());
+  return {.name = "inputs rounded", .bytes = 24 * count, .items = count, .call = [raw] {
             as_tensors(operands<float>(*raw, to_main, bf16, 1), raw->shape());
           }};
 }
@@ -130,7 +138,7 @@ Stage moments_stage() {
 
 /// Both passes: the second one knows the mean.
 Stage deviation_stage() {
-  return {.name = "deviation of 65536, one core",
+  return {.name = "errors, ulps, histogram of 65536, one core",
           .bytes = 4 * bytes_of(*output_values(false)),
           .one_core = true,
           .call = [x = output_values(true), y = output_values(false)] {
@@ -141,11 +149,59 @@ Stage deviation_stage() {
           }};
 }
 
-Stage sort_stage(bool as_float) {
-  return {.name = std::string("W1's sort of 65536 ") + (as_float ? "floats" : "doubles") + ", one core",
-          .bytes = 2 * bytes_of(*output_values(as_float)),
+Stage sort_stage(bool rounded) {
+  return {.name = std::string("W1's sort of 65536 ") + (rounded ? "of bf16" : "doubles") + ", one core",
+          .bytes = 2 * bytes_of(*output_values(rounded)),
           .one_core = true,
-          .call = [x = output_values(as_float), as_float] { sorted_values(*x, as_float); }};
+          .call = [x = output_values(rounded)] { sorted_values(*x); }};
+}
+
+Stage distance_stage() {
+  Matrix x{1024, 64, *output_values(true)}, y{1024, 64, *output_values(false)};
+  auto both = std::make_shared<std::pair<Matrix, Matrix>>(std::move(x), std::move(y));
+  auto sorted = std::make_shared<std::pair<Measured, Measured>>(measured(both->first), measured(both->second));
+  return {.name = "W1 of 65536 sorted", .bytes = 2 * bytes_of(both->first.values), .call = [both, sorted] {
+            wasserstein(sorted->first, sorted->second);
+          }};
+}
+
+/// The same run, told to a recorder; or, of one row alone, what a change of the traced row costs.
+Stage recorded_stage(const std::shared_ptr<const Prepared>& p, bool alone) {
+  const std::vector<int> rows = alone ? std::vector<int>{p->rows[0]} : p->rows;
+  const double flops =
+      dense_flops(p->experiment.problem) * static_cast<double>(rows.size()) / static_cast<double>(p->rows.size());
+  return {.name = alone ? "one row of hw, traced" : "hw, recorded and a row traced", .float_flops = flops, .call = [p, rows] {
+            const Experiment& e = p->experiment;
+            const Job<float> a = job(e.problem, e.a, e.format, p->narrow);
+            const Job<double> golden = job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, p->wide);
+            RunRecorder<float> recorder(a, golden, rows, rows[0], false);
+            run(a, rows, &recorder, StopSign{});
+          }};
+}
+
+/// What is left to do once a run was recorded.
+Stage rescales_stage(const std::shared_ptr<const Prepared>& p) {
+  struct Recorded {
+    Job<float> a;
+    Job<double> golden;
+    RunRecorder<float> recorder;
+    explicit Recorded(const Prepared& p)
+        : a(job(p.experiment.problem, p.experiment.a, p.experiment.format, p.narrow)),
+          golden(job(p.experiment.problem, Method{.algorithm = Algorithm::three_pass}, bf16, p.wide)),
+          recorder(a, golden, p.rows, 0, false) {
+      run(a, p.rows, &recorder, StopSign{});
+    }
+  };
+  const auto recorded = std::make_shared<Recorded>(*p);
+  return {.name = "rescales, quantiles of the running max", .call = [p, recorded] { recorded->recorder.rescales(); }};
+}
+
+/// What is kept of a and b for the next change.
+Stage keeping_stage() {
+  const auto x = output_values(true);
+  return {.name = "an output kept, one core", .bytes = 2 * bytes_of(*x), .one_core = true, .call = [x] {
+            const std::vector<double> copy = *x;
+          }};
 }
 
 /// Floating-point operations a second of `threads` threads that do nothing but fma, the best of many short windows.
@@ -163,13 +219,13 @@ double fma_peak(bool in_double, int threads) {
   return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
-/// Bytes a second that one thread reads and writes, the best of several copies that no cache holds.
+/// Bytes a second that one thread reads and writes, the best of many copies of an output of N = 1024: what caches give.
 double copy_rate() {
   using Clock = std::chrono::steady_clock;
-  const std::vector<char> from(64 << 20, 1);
+  const std::vector<char> from(512 << 10, 1);
   std::vector<char> to(from.size());
   double best = 0;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     const auto start = Clock::now();
     std::memcpy(to.data(), from.data(), from.size());
     best = std::max(best, 2.0 * static_cast<double>(from.size()) / std::chrono::duration<double>(Clock::now() - start).count());
@@ -202,6 +258,9 @@ std::vector<Stage> stages(int n) {
   const auto p = prepared(n);
   return {golden_stage(p),
           policy_stage(p, "hw"),
+          recorded_stage(p, false),
+          recorded_stage(p, true),
+          rescales_stage(p),
           policy_stage(p, "tile"),
           policy_stage(p, "base_eager"),
           every_fma_stage(p),
@@ -215,46 +274,45 @@ std::vector<Stage> stages(int n) {
           rounding_stage(),
           moments_stage(),
           deviation_stage(),
-          sort_stage(false)};
+          sort_stage(false),
+          distance_stage(),
+          keeping_stage()};
 }
 
 Stage full_update(int n) {
   auto e = std::make_shared<Experiment>(default_experiment());
   e->problem.n = n;
-  return update_stage("full update, N = " + std::to_string(n), e->problem, [e] {
+  return update_stage("full update, N = " + std::to_string(n), e->problem, [e, cache = std::make_shared<ComputeCache>()] {
     ++e->problem.seed;
-    compute(*e);
+    compute(*e, {.cache = cache.get()});
   });
 }
 
 Timing parts_of_update(int n) {
   Experiment e = default_experiment();
   e.problem.n = n;
-  Timing best = compute(e).timing;
+  ComputeCache cache;
+  Timing best = compute(e, {.cache = &cache}).timing;
   for (int i = 0; i < 30; ++i) {
     ++e.problem.seed;
-    const Timing timing = compute(e).timing;
+    const Timing timing = compute(e, {.cache = &cache}).timing;
     if (timing.total < best.total) best = timing;
   }
   return best;
 }
 
 std::vector<Stage> updates_of_controls(int n) {
-  const auto stage = [n](const char* control, std::function<void(Experiment&)> change) -> Stage {
+  std::vector<Stage> all;
+  for (const Control& control : controls()) {
     auto e = std::make_shared<Experiment>(default_experiment());
     e->problem.n = n;
-    return {.name = std::string("update, another ") + control,
-            .call = [e, cache = std::make_shared<ComputeCache>(), change = std::move(change)] {
-              change(*e);
-              compute(*e, {.cache = cache.get()});
-            }};
-  };
-  return {
-      stage("format", [](Experiment& e) { e.format = e.format == bf16 ? fp16 : bf16; }),
-      stage("block_k of a", [](Experiment& e) { e.a.block_k = e.a.block_k == 64 ? 128 : 64; }),
-      stage("rounding of b", [](Experiment& e) { e.b.precision[Step::S] = e.b.precision[Step::S] == exact ? to_main : exact; }),
-      stage("traced row", [n](Experiment& e) { e.problem.traced_row = (traced_row(e.problem) + 1) % n; }),
-      stage("block_q", [](Experiment& e) { e = with_block_q(e, e.a.block_q == 64 ? 128 : 64); })};
+    all.push_back({.name = std::string("update, another ") + control.name,
+                   .call = [e, cache = std::make_shared<ComputeCache>(), change = control.change] {
+                     change(*e);
+                     compute(*e, {.cache = cache.get()});
+                   }});
+  }
+  return all;
 }
 
 Stage tensor_core_update(int n) {

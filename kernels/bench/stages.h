@@ -30,7 +30,7 @@ struct Stage {
 struct MachineLimits {
   double float_fma = 0, double_fma = 0;  ///< operations of all threads, or of the GPU
   double core_fma = 0;                   ///< operations of one thread, in float
-  double core_copy = 0;                  ///< bytes that one thread reads and writes when it copies
+  double core_copy = 0;                  ///< bytes that one thread reads and writes when it copies an output
 };
 /// Those of this machine's CPU with so many threads; takes half a second.
 MachineLimits cpu_limits(int threads);

@@ -1,6 +1,7 @@
 #include "kernels/cpu/inputs.h"
 
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
 
 #include <algorithm>
 
@@ -17,15 +18,16 @@ enum Stream : std::uint32_t { values = 0, outliers = 3, picks = 6, direction = 9
 /// Calls f(first, count) in parallel for pieces of 0 .. total, each starting at an even index.
 template <class F>
 void in_pieces(std::size_t total, const StopSign& stop, F f) {
-  constexpr std::size_t piece = 1 << 14;
+  constexpr std::size_t piece = 1 << 12;
   tbb::parallel_for(std::size_t{0}, (total + piece - 1) / piece, [&](std::size_t i) {
     stop.check();
-    f(i * piece, std::min(piece, total - i * piece));
+    timed(stop, [&] { f(i * piece, std::min(piece, total - i * piece)); });
   });
 }
 
 std::vector<double> normal(std::uint64_t seed, std::uint32_t stream, std::size_t count, const StopSign& stop) {
-  std::vector<double> x = zeros<double>(count, stop);
+  std::vector<double> x;
+  timed(stop, [&] { x = zeros<double>(count, stop); });
   in_pieces(count, stop, [&](std::size_t first, std::size_t size) {
     instruction_set(stop.isa).normals(seed, stream, first, static_cast<std::int64_t>(size), x.data() + first);
   });
@@ -94,26 +96,24 @@ void order_keys(Tensors& t, InputKind kind, std::uint64_t seed, const StopSign& 
   }
 }
 
+/// Tensor 0, 1, 2 (Q, K, V) before what ties tensors to each other.
+std::vector<double> drawn(const Problem& p, std::uint32_t tensor, const StopSign& stop) {
+  const std::size_t count = element_counts(p)[tensor];
+  switch (p.input.kind) {
+    case InputKind::uniform:
+      return uniform(p.seed, values + tensor, count, stop);
+    case InputKind::outliers:
+      return outlier_mix(p.seed, tensor, count, stop);
+    case InputKind::constant:
+      return constant(p.input.value, count, stop);
+    default:
+      return normal(p.seed, values + tensor, count, stop);
+  }
+}
+
 Tensors drawn(const Problem& p, const StopSign& stop) {
   Tensors t = Tensors::shaped(shape_of(p));
-  std::vector<double>* parts[] = {&t.q, &t.k, &t.v};
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    const std::size_t count = element_counts(p)[i];
-    switch (p.input.kind) {
-      case InputKind::uniform:
-        *parts[i] = uniform(p.seed, values + i, count, stop);
-        break;
-      case InputKind::outliers:
-        *parts[i] = outlier_mix(p.seed, i, count, stop);
-        break;
-      case InputKind::constant:
-        *parts[i] = constant(p.input.value, count, stop);
-        break;
-      default:
-        *parts[i] = normal(p.seed, values + i, count, stop);
-        break;
-    }
-  }
+  tbb::parallel_invoke([&] { t.q = drawn(p, 0, stop); }, [&] { t.k = drawn(p, 1, stop); }, [&] { t.v = drawn(p, 2, stop); });
   if (p.input.kind == InputKind::ones) t.v = constant(1, t.v.size(), stop);
   if (p.input.kind == InputKind::biased) each_element(t.v.size(), stop, [&](std::size_t i) { t.v[i] += p.input.value; });
   if (p.input.kind == InputKind::ties) plant_ties(t);

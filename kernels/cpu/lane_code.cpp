@@ -153,22 +153,36 @@ void exponentials(const float* x, std::int64_t count, float* y) {
   }
 }
 
-/// Elements 2i and 2i + 1 come from counter i. The square root is that of IEEE 754, the rest that of exponential.h.
+/// Elements 2i and 2i + 1 come from counter i. The square root is that of IEEE 754, the rest that of exponential.h. A few
+/// vectors go through each stage together: one alone would wait for every operation.
 void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) {
-  constexpr int W = Lanes<double>::width;
-  for (std::int64_t i = 0; i < count; i += 2 * W) {
-    UInt64V counter{};
-    for (int lane = 0; lane < W; ++lane) set_lane(counter, lane, first / 2 + static_cast<std::uint64_t>(i / 2 + lane));
-    const Philox<UInt64V> p = philox<UInt64V>(counter, counter >> 32, stream, seed);
-    const DoubleV u = 1.0 - unit_interval<DoubleV>(p.x[0], p.x[1]);  // (0, 1]
-    const SinCos<DoubleV> angle = sincos_turns(unit_interval<DoubleV>(p.x[2], p.x[3]));
-    const DoubleV square = -2.0 * logarithm(u);
-    DoubleV radius = square > 0.0 ? square : DoubleV{};
-    for (int lane = 0; lane < W; ++lane) set_lane(radius, lane, __builtin_sqrt(lane_of(radius, lane)));
-    const DoubleV x = radius * angle.cos, y = radius * angle.sin;
-    for (int lane = 0; lane < W && i + 2 * lane < count; ++lane) {
-      out[i + 2 * lane] = lane_of(x, lane);
-      if (i + 2 * lane + 1 < count) out[i + 2 * lane + 1] = lane_of(y, lane);
+  constexpr int W = Lanes<double>::width, together = 8;
+  for (std::int64_t begin = 0; begin < count; begin += 2 * W * together) {
+    const std::int64_t pairs = (count - begin + 1) / 2;
+    const int vectors = pairs < W * together ? static_cast<int>((pairs + W - 1) / W) : together;
+    DoubleV u[together], turns[together];
+    for (int v = 0; v < vectors; ++v) {
+      UInt64V counter{};
+      for (int lane = 0; lane < W; ++lane)
+        set_lane(counter, lane, first / 2 + static_cast<std::uint64_t>(begin / 2 + v * W + lane));
+      const Philox<UInt64V> p = philox<UInt64V>(counter, counter >> 32, stream, seed);
+      u[v] = 1.0 - unit_interval<DoubleV>(p.x[0], p.x[1]);  // (0, 1]
+      turns[v] = unit_interval<DoubleV>(p.x[2], p.x[3]);
+    }
+    for (int v = 0; v < vectors; ++v) {
+      const DoubleV square = -2.0 * logarithm(u[v]);
+      u[v] = square > 0.0 ? square : DoubleV{};
+    }
+    for (int v = 0; v < vectors; ++v) {
+      const SinCos<DoubleV> angle = sincos_turns(turns[v]);
+      DoubleV radius = u[v];
+      for (int lane = 0; lane < W; ++lane) set_lane(radius, lane, __builtin_sqrt(lane_of(radius, lane)));
+      const DoubleV x = radius * angle.cos, y = radius * angle.sin;
+      double* const to = out + begin + 2 * W * v;
+      for (int lane = 0; lane < W && begin + 2 * (W * v + lane) < count; ++lane) {
+        to[2 * lane] = lane_of(x, lane);
+        if (begin + 2 * (W * v + lane) + 1 < count) to[2 * lane + 1] = lane_of(y, lane);
+      }
     }
   }
 }

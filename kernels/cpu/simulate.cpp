@@ -22,15 +22,18 @@ namespace {
 template <class F>
 Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t scratch_bytes, const StopSign& stop, F block) {
   const int count = static_cast<int>(rows.size());
-  Matrix out{count, d, zeros<double>(static_cast<std::size_t>(count) * static_cast<std::size_t>(d), stop)};
+  Matrix out{count, d, {}};
+  timed(stop, [&] { out.values = zeros<double>(static_cast<std::size_t>(count) * static_cast<std::size_t>(d), stop); });
   tbb::enumerable_thread_specific<AlignedBuffer> scratch;
   tbb::parallel_for(
       0, (count + height - 1) / height,
       [&](int i) {
         const int first = i * height;
         const RowBlock rows_of_block{rows.data() + first, std::min(height, count - first), first};
-        block(rows_of_block, scratch.local().at_least(scratch_bytes),
-              out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
+        timed(stop, [&] {
+          block(rows_of_block, scratch.local().at_least(scratch_bytes),
+                out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
+        });
         stop.did(static_cast<std::size_t>(rows_of_block.count));
       },
       tbb::simple_partitioner{});
@@ -49,13 +52,14 @@ template <class T>
 std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>& p, std::uint64_t seed, int tensor,
                        const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  std::vector<T> y = zeros<T>(x.size(), stop);
+  std::vector<T> y;
+  timed(stop, [&] { y = zeros<T>(x.size(), stop); });
   constexpr std::size_t piece = 1 << 14;
   tbb::parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
     stop.check();
     const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = static_cast<std::size_t>(d);
     if (p.kind != RounderKind::stochastic) {
-      round_piece(isa, x.data() + first, count, p, y.data() + first);
+      timed(stop, [&] { round_piece(isa, x.data() + first, count, p, y.data() + first); });
       return;
     }
     for (std::size_t j = first; j < first + count; ++j)
@@ -114,7 +118,7 @@ Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, st
   x.all_heads = rounded<T>(t.all_heads, r, main);
   const auto take = [&](const std::vector<double>& from, int columns, int tensor, std::vector<T>& values, Magnitudes& range) {
     values = rounded(from, columns, p, seed, tensor, stop);
-    range = range_of<T>(values, p.mantissa_bits(), stop);
+    timed(stop, [&] { range = range_of<T>(values, p.mantissa_bits(), stop); });
   };
   tbb::parallel_invoke([&] { take(t.q, t.d, 0, x.q, x.ranges.q); }, [&] { take(t.k, t.d, 1, x.k, x.ranges.k); },
                        [&] { take(t.v, t.d_v, 2, x.v, x.ranges.v); });
@@ -135,13 +139,22 @@ Operands<T> with_reversed_keys(const Operands<T>& x, const AttentionShape& shape
 template <class T>
 std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionShape& shape, const StopSign& stop) {
   const auto doubles = [&](const std::vector<T>& part) {
-    std::vector<double> y = zeros<double>(part.size(), stop);
-    each_element(part.size(), stop, [&](std::size_t i) { y[i] = static_cast<double>(part[i]); });
+    constexpr std::size_t piece = 1 << 14;
+    std::vector<double> y;
+    y.reserve(part.size());
+    ask_for_huge_pages(y.data(), part.size() * sizeof(double));
+    for (auto from = part.begin(); from != part.end();) {
+      stop.check();
+      const auto to = from + std::min<std::ptrdiff_t>(piece, part.end() - from);
+      y.insert(y.end(), from, to);
+      from = to;
+    }
     return y;
   };
   auto t = std::make_shared<Tensors>(Tensors::shaped(shape));
   t->all_heads = x.all_heads;
-  tbb::parallel_invoke([&] { t->q = doubles(x.q); }, [&] { t->k = doubles(x.k); }, [&] { t->v = doubles(x.v); });
+  const auto take = [&](std::vector<double>& to, const std::vector<T>& from) { timed(stop, [&] { to = doubles(from); }); };
+  tbb::parallel_invoke([&] { take(t->q, x.q); }, [&] { take(t->k, x.k); }, [&] { take(t->v, x.v); });
   return t;
 }
 

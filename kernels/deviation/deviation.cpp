@@ -61,17 +61,13 @@ std::vector<double> paired_sorted(const Matrix& x, const Matrix& y, const StopSi
   std::vector<double> kept;
   for (std::size_t i = 0; i < x.values.size(); ++i)
     if (std::isfinite(x.values[i]) && std::isfinite(y.values[i])) kept.push_back(x.values[i]);
-  return sorted_values(kept, false, stop);
+  return sorted_values(kept, stop);
 }
 
 double mean_gap(const std::vector<double>& x, const std::vector<double>& y, const StopSign& stop) {
-  return ordered_sum(x.size(), stop, [&](std::size_t i) { return std::fabs(x[i] - y[i]); }) / static_cast<double>(x.size());
-}
-
-double wasserstein(const Measured& x, const Measured& y, const StopSign& stop) {
-  if (!x.sorts || !y.sorts) return std::numeric_limits<double>::quiet_NaN();
-  if (x.nonfinite == 0 && y.nonfinite == 0) return mean_gap(x.sorted, y.sorted, stop);
-  return paired_wasserstein(*x.matrix, *y.matrix, stop);
+  if (x.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto gap = [u = x.data(), v = y.data()](std::size_t i) { return std::fabs(u[i] - v[i]); };
+  return ordered_sum(x.size(), stop, gap) / static_cast<double>(x.size());
 }
 
 Deviation undefined(std::int64_t nonfinite) {
@@ -83,11 +79,15 @@ Deviation undefined(std::int64_t nonfinite) {
 
 }  // namespace
 
-Measured measured(const Matrix& m, bool as_float, const StopSign& stop) {
+Measured measured(const Matrix& m, const StopSign& stop) {
   Measured out = unsorted(m, stop);
-  out.sorts = true;
-  if (out.nonfinite == 0) out.sorted = sorted_values(m.values, as_float, stop);
+  sort_values(out, stop);
   return out;
+}
+
+void sort_values(Measured& m, const StopSign& stop) {
+  if (m.nonfinite == 0) timed(stop, [&] { m.sorted = sorted_values(m.matrix->values, stop); });
+  m.sorts = true;
 }
 
 Measured unsorted(const Matrix& m, const StopSign& stop) {
@@ -104,6 +104,12 @@ Measured unsorted(const Matrix& m, const StopSign& stop) {
   out.rms = rms_of(squares, static_cast<std::int64_t>(m.values.size()) - out.nonfinite);
   out.digest = digest(m, terms);
   return out;
+}
+
+double wasserstein(const Measured& x, const Measured& y, const StopSign& stop) {
+  if (!x.sorts || !y.sorts) return std::numeric_limits<double>::quiet_NaN();
+  if (x.nonfinite == 0 && y.nonfinite == 0) return mean_gap(x.sorted, y.sorted, stop);
+  return paired_wasserstein(*x.matrix, *y.matrix, stop);
 }
 
 double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop) {
@@ -135,11 +141,17 @@ Deviation deviation(const Matrix& x, double y_rms, const Format& main, const Met
   return d;
 }
 
-Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
+Deviation unordered_deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
   const std::vector<double>&a = x.matrix->values, &b = y.matrix->values;
-  return deviation(
-      *x.matrix, y.rms, main,
-      {[&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); }, [&] { return wasserstein(x, y, stop); }});
+  return deviation(*x.matrix, y.rms, main,
+                   {[&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); },
+                    [] { return std::numeric_limits<double>::quiet_NaN(); }});
+}
+
+Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
+  Deviation d = unordered_deviation(x, y, main, stop);
+  d.wasserstein = wasserstein(x, y, stop);
+  return d;
 }
 
 std::uint64_t digest(const Matrix& m, const StopSign& stop) { return unsorted(m, stop).digest; }

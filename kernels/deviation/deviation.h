@@ -20,14 +20,18 @@ struct Measured {
   std::uint64_t digest = 0;  ///< of the matrix
 };
 
-/// `as_float` says that every value is a float.
-Measured measured(const Matrix& m, bool as_float, const StopSign& stop = {});
-
+Measured measured(const Matrix& m, const StopSign& stop = {});
 /// The same without its values sorted: then `wasserstein` is NaN.
 Measured unsorted(const Matrix& m, const StopSign& stop = {});
+/// Sorts the values of a matrix that was measured without.
+void sort_values(Measured& m, const StopSign& stop = {});
 
 /// x against the reference y, of the same shape; ulps are those of `main` at |y|, or at 1 % of y's RMS where |y| is smaller.
 Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop = {});
+/// The same without Wasserstein-1, which is NaN: of the order of the values nothing is read.
+Deviation unordered_deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop = {});
+/// Wasserstein-1 of both; NaN where the values of one were not to be sorted.
+double wasserstein(const Measured& x, const Measured& y, const StopSign& stop = {});
 
 /// The parts of a comparison, wherever the matrices lie.
 struct MeterParts {

@@ -17,7 +17,7 @@ std::vector<T> chunk_sums(std::size_t count, const StopSign& stop, F sum) {
   std::vector<T> parts(chunk_count(count));
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
     stop.check();
-    parts[i] = sum(i * chunk_size, std::min(count, (i + 1) * chunk_size));
+    timed(stop, [&] { parts[i] = sum(i * chunk_size, std::min(count, (i + 1) * chunk_size)); });
   });
   return parts;
 }

@@ -2,74 +2,132 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <memory>
 #include <utility>
 
 namespace attoscope {
 namespace {
 
-constexpr int digit_bits = 11, digits = 1 << digit_bits;
-template <class Key>
-constexpr int digit_count = (sizeof(Key) * 8 + digit_bits - 1) / digit_bits;
+constexpr int digit_bits = 11;
+using Counts = std::array<std::uint32_t, 1 << digit_bits>;
 
-/// Sorts by the digits from `first` on, the least significant first, all histograms in one pass; digits that all keys share are
-/// skipped.
-template <class Key>
-void radix_sort(std::vector<Key>& keys, int first, const StopSign& stop) {
-  std::vector<std::array<std::uint32_t, digits>> counts(digit_count<Key>);
-  each_element(keys.size(), stop, [&](std::size_t i) {
-    for (int p = first; p < digit_count<Key>; ++p)
-      ++counts[static_cast<std::size_t>(p)][(keys[i] >> (p * digit_bits)) & (digits - 1)];
+/// Numbers of a digit into where the first of each belongs.
+void take_places(Counts& counts) {
+  std::uint32_t start = 0;
+  for (std::uint32_t& c : counts) start += std::exchange(c, start);
+}
+
+/// x sorted by rank(x) of two digits, by the lower one first.
+template <class T, class Rank>
+std::vector<T> sorted_by_rank(std::span<const T> x, const StopSign& stop, Rank rank) {
+  std::array<Counts, 2> places{};
+  constexpr std::uint32_t mask = (1u << digit_bits) - 1;
+  each_element(x.size(), stop, [&](std::size_t i) {
+    const std::uint32_t r = rank(x[i]);
+    ++places[0][r & mask];
+    ++places[1][r >> digit_bits];
   });
-  std::vector<Key> other = zeros<Key>(keys.size(), stop);
-  for (int p = first; p < digit_count<Key>; ++p) {
-    auto& count = counts[static_cast<std::size_t>(p)];
-    if (count[(keys.front() >> (p * digit_bits)) & (digits - 1)] == keys.size()) continue;
-    std::uint32_t start = 0;
-    for (std::uint32_t& c : count) start += std::exchange(c, start);
-    each_element(keys.size(), stop,
-                 [&](std::size_t i) { other[count[(keys[i] >> (p * digit_bits)) & (digits - 1)]++] = keys[i]; });
-    keys.swap(other);
-  }
+  for (Counts& c : places) take_places(c);
+  const auto half = std::make_unique_for_overwrite<T[]>(x.size());
+  each_element(x.size(), stop, [&](std::size_t i) { half[places[0][rank(x[i]) & mask]++] = x[i]; });
+  std::vector<T> y = zeros<T>(x.size(), stop);
+  each_element(x.size(), stop, [&](std::size_t i) { y[places[1][rank(half[i]) >> digit_bits]++] = half[i]; });
+  return y;
 }
 
-void sort_keys(std::vector<std::uint32_t>& keys, const StopSign& stop) { radix_sort(keys, 0, stop); }
-
-/// By the upper digits alone, which tell nearly all numbers apart; then what they do not, if it is little.
-void sort_keys(std::vector<std::uint64_t>& keys, const StopSign& stop) {
-  constexpr int upper = digit_count<std::uint64_t> / 2;
-  constexpr std::size_t little = 64;
-  const auto same = [&](std::size_t i, std::size_t j) {
-    return keys[i] >> (upper * digit_bits) == keys[j] >> (upper * digit_bits);
-  };
-  radix_sort(keys, upper, stop);
-  for (std::size_t i = 0; i + 1 < keys.size();) {
+/// Sorts what is nearly sorted; false: it is not, and still is not.
+template <class T>
+bool sort_nearly_sorted(std::vector<T>& x, const StopSign& stop) {
+  const std::size_t most = 4 * x.size();
+  std::size_t moves = 0;
+  for (std::size_t i = 1; i < x.size(); ++i) {
     if (i % (1 << 14) == 0) stop.check();
-    std::size_t end = i + 1;
-    while (end < keys.size() && same(i, end) && end - i <= little) ++end;
-    if (end - i > little) return radix_sort(keys, 0, stop);
-    if (end - i > 1) std::sort(keys.begin() + static_cast<std::ptrdiff_t>(i), keys.begin() + static_cast<std::ptrdiff_t>(end));
-    i = end;
+    if (!(x[i - 1] > x[i])) continue;
+    const T value = x[i];
+    std::size_t to = i;
+    do {
+      x[to] = x[to - 1];
+    } while (--to > 0 && x[to - 1] > value);
+    x[to] = value;
+    moves += i - to;
+    if (moves > most) return false;
   }
+  return true;
 }
 
-/// The values x as numbers of T, sorted, as numbers of X.
-template <class T, class X>
-std::vector<X> sorted_as(std::span<const X> x, const StopSign& stop) {
-  if (x.empty()) return {};
-  auto keys = zeros<typename Layout<T>::Bits>(x.size(), stop);
-  each_element(x.size(), stop, [&](std::size_t i) { keys[i] = key_of(static_cast<T>(x[i])); });
-  sort_keys(keys, stop);
-  std::vector<X> sorted = zeros<X>(x.size(), stop);
-  each_element(x.size(), stop, [&](std::size_t i) { sorted[i] = static_cast<X>(value_of<T>(keys[i])); });
-  return sorted;
+/// What the magnitudes among some numbers can be: multiples of 2^low as bits, the least that is not 0, and the greatest.
+template <class T>
+struct Magnitude {
+  using Bits = typename Layout<T>::Bits;
+  int low = 0;
+  Bits least = 0, greatest = 0;
+
+  Magnitude(std::span<const T> x, const StopSign& stop) {
+    constexpr Bits size = Layout<T>::sign - 1;
+    Bits all = 0, below = size;  // the least, less 1
+    each_element(x.size(), stop, [&](std::size_t i) {
+      const Bits bits = bit_as<Bits>(x[i]) & size;
+      all |= bits;
+      below = std::min(below, (bits - 1) & size);
+      greatest = std::max(greatest, bits);
+    });
+    low = all == 0 ? 0 : std::countr_zero(all);
+    least = all == 0 ? 0 : below + 1;
+  }
+  /// How many numbers of one sign there can be, 0 included.
+  Bits count() const { return (greatest >> low) - (least >> low) + 2; }
+  /// Their number, from 0 for 0 on; and the one with a number.
+  Bits number(Bits bits) const { return bits == 0 ? 0 : (bits >> low) - (least >> low) + 1; }
+  T value(Bits number) const { return number == 0 ? T(0) : bit_as<T>(((number - 1) + (least >> low)) << low); }
+};
+
+/// By counting how often each number occurs; every 0 becomes +0.
+template <class T>
+std::vector<T> sorted_by_counting(std::span<const T> x, const Magnitude<T>& m, const StopSign& stop) {
+  using Bits = typename Layout<T>::Bits;
+  const std::size_t zero = m.count() - 1;
+  std::vector<std::uint32_t> counts(2 * zero + 1);
+  each_element(x.size(), stop, [&](std::size_t i) {
+    const Bits bits = bit_as<Bits>(x[i]);
+    const std::size_t number = m.number(bits & (Layout<T>::sign - 1));
+    ++counts[(bits & Layout<T>::sign) != 0 ? zero - number : zero + number];
+  });
+  std::vector<T> y;
+  y.reserve(x.size());
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] != 0) y.insert(y.end(), counts[i], i < zero ? -m.value(zero - i) : m.value(i - zero));
+  return y;
+}
+
+/// By the bits of the keys, two digits at a time, the lowest first.
+template <class T>
+std::vector<T> sorted_by_bits(std::span<const T> x, const StopSign& stop) {
+  std::vector<T> y(x.begin(), x.end());
+  for (int first = 0; first < static_cast<int>(8 * sizeof(T)); first += 2 * digit_bits)
+    y = sorted_by_rank(std::span<const T>(y), stop,
+                       [=](T v) { return static_cast<std::uint32_t>(key_of(v) >> first) & ((1u << 2 * digit_bits) - 1); });
+  return y;
+}
+
+/// Of few numbers, as those with a short significand, each is counted. Others are sorted by where they lie within their range,
+/// in 2^22 steps, and then within a step, or, where that is much, by their bits.
+template <class T>
+std::vector<T> sorted(std::span<const T> x, const StopSign& stop) {
+  const Magnitude<T> m(x, stop);
+  if (m.count() <= x.size() / 2) return sorted_by_counting(x, m, stop);
+  constexpr int middle = 1 << (2 * digit_bits - 1);
+  const T scale = T(middle - 1) / bit_as<T>(m.greatest);
+  if (!(scale > 0) || !std::isfinite(scale)) return sorted_by_bits(x, stop);
+  std::vector<T> y = sorted_by_rank(
+      x, stop, [=](T v) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(v * scale + T(middle))); });
+  return sort_nearly_sorted(y, stop) ? y : sorted_by_bits(x, stop);
 }
 
 }  // namespace
 
-std::vector<double> sorted_values(const std::vector<double>& x, bool as_float, const StopSign& stop) {
-  return as_float ? sorted_as<float>(std::span(x), stop) : sorted_as<double>(std::span(x), stop);
-}
-
-std::vector<float> sorted_values(std::span<const float> x, const StopSign& stop) { return sorted_as<float>(x, stop); }
+std::vector<double> sorted_values(std::span<const double> x, const StopSign& stop) { return sorted(x, stop); }
+std::vector<float> sorted_values(std::span<const float> x, const StopSign& stop) { return sorted(x, stop); }
 
 }  // namespace attoscope

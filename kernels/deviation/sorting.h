@@ -23,8 +23,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE T value_of(typename Layout<T>::Bits key) {
   return bit_as<T>((key & L::sign) != 0 ? key ^ L::sign : ~key);
 }
 
-/// x sorted ascending by radix (no NaN in x). `as_float` says that every value is a float, which halves the work.
-std::vector<double> sorted_values(const std::vector<double>& x, bool as_float, const StopSign& stop = {});
+/// x sorted ascending (no NaN in x).
+std::vector<double> sorted_values(std::span<const double> x, const StopSign& stop = {});
 std::vector<float> sorted_values(std::span<const float> x, const StopSign& stop = {});
 
 }  // namespace attoscope

@@ -1,10 +1,12 @@
 /// The answer: what `compute` found, immutable once made.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
@@ -12,11 +14,27 @@
 #include "kernels/experiment/measures.h"
 #include "kernels/experiment/trace.h"
 #include "kernels/experiment/traffic.h"
+#include "kernels/experiment/wanted.h"
 
 namespace attoscope {
 
+/// What the threads of the CPU do in an update.
+enum class UpdatePart : std::uint8_t { drawn, rounded, golden, a, b, recurrence, moments, sorted, deviations, distances, kept };
+inline constexpr std::array<std::string_view, 11> update_part_names{"inputs drawn",
+                                                                    "inputs rounded",
+                                                                    "golden",
+                                                                    "a, recorded and traced",
+                                                                    "b",
+                                                                    "rescales, quantiles, a row traced alone",
+                                                                    "moments and digests",
+                                                                    "values sorted",
+                                                                    "errors, ulps, histograms",
+                                                                    "Wasserstein-1",
+                                                                    "kept for the next update"};
+
 struct Timing {
   double inputs = 0, golden = 0, a = 0, b = 0, deviation = 0, total = 0;  ///< ms; 0 where it was remembered
+  std::array<double, update_part_names.size()> busy{};  ///< of each `UpdatePart`: ms of all threads together, of the CPU's
 };
 
 struct Digests {
@@ -62,6 +80,7 @@ struct Result {
   Rescales rescales;
   RescaleMap rescale_map;
   Trace trace;
+  Wanted holds;  ///< what was computed of what could be left out; else NaN, and a trace without tiles
   Traffic traffic;
   Timing timing;
   Digests digests;

@@ -1,6 +1,7 @@
 /// Passed to all long work: how it is cancelled, how it reports progress, and which instruction set it uses.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string_view>
 #include <vector>
@@ -16,9 +17,19 @@ struct StopSign {
   virtual void check() const {}
   /// Reports that many more rows as finished; called from many threads.
   virtual void did(std::size_t) const {}
+  /// Reports how long one thread worked; called from many threads.
+  virtual void worked(double /*ms*/) const {}
 
   std::string_view isa{};  ///< the instruction set that does the work; empty: see `instruction_set`
 };
+
+/// Does f and reports how long it took; f must not wait for other threads, whose work it would do meanwhile.
+template <class F>
+void timed(const StopSign& stop, F f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  stop.worked(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+}
 
 /// f(i) for 0 .. count - 1, checking now and then.
 template <class F>

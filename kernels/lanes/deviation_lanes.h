@@ -25,12 +25,20 @@ class DeviationChunk {
 
   /// The sums of these chains; those of the others are 0.
   ATTOSCOPE_HOST_DEVICE DeviationSums sums(const double* x, const double* y, int count) {
-    std::int64_t counts[spare_bin + 1] = {};  // apart from the sums, which can stay in registers
+    // Apart from the sums, which can stay in registers. A lane's own counts: errors are alike, and bins counted by all lanes
+    // would be waited for.
+    std::int32_t counts[width][spare_bin + 1] = {};
+    std::int64_t bins[noted] = {};
     counts_ = counts;
+    bins_ = bins;
     int i = 0;
-    for (; i + first_chain_ + metered_chains <= count; i += DeviationSums::chains) add(x + i, y + i, i);
+    for (; i + first_chain_ + metered_chains <= count; i += DeviationSums::chains) {
+      add(x + i, y + i, i);
+      if (noted_ == noted) count_noted();
+    }
     if constexpr (metered_chains > 1)
       if (i < count) add_rest(x + i, y + i, i, count - i);
+    count_noted();
     return collected();
   }
 
@@ -86,8 +94,15 @@ class DeviationChunk {
     V at = (ulps + double{UlpHistogram::reach}) * double{UlpHistogram::per_ulp};
     at = at < -1.0 ? splat<V>(-1) : (at > double{UlpHistogram::inner} ? splat<V>(UlpHistogram::inner) : at);
     const V magic = splat<V>(0x1.8p52), nearest = (at + magic) - magic, below = nearest > at ? nearest - 1.0 : nearest;
-    const I bin = bits_of((below + 1.0) + magic) - bits_of(magic);
-    for (int lane = 0; lane < width; ++lane) counts_[lane_of(finite, lane) == 1.0 ? lane_of(bin, lane) : spare_bin] += 1;
+    const I bin = bits_of((finite == 1.0 ? below + 1.0 : splat<V>(spare_bin)) + magic) - bits_of(magic);
+    for (int lane = 0; lane < width; ++lane) bins_[noted_ + lane] = lane_of(bin, lane);
+    noted_ += width;
+  }
+  /// Counts the bins of some elements at once: they come from memory faster than one by one out of vectors.
+  ATTOSCOPE_HOST_DEVICE_INLINE void count_noted() {
+    for (int i = 0; i < noted_; i += width)
+      for (int lane = 0; lane < width; ++lane) counts_[lane][bins_[i + lane]] += 1;
+    noted_ = 0;
   }
 
   ATTOSCOPE_HOST_DEVICE DeviationSums collected() const {
@@ -112,11 +127,13 @@ class DeviationChunk {
           s.worst = index;
         }
       }
-    for (int i = 0; i < spare_bin; ++i) s.ulps.counts[static_cast<unsigned>(i)] = counts_[i];
+    for (int lane = 0; lane < width; ++lane)
+      for (int i = 0; i < spare_bin; ++i) s.ulps.counts[static_cast<unsigned>(i)] += counts_[lane][i];
     return s;
   }
 
   static constexpr int spare_bin = UlpHistogram::inner + 2;
+  static constexpr int noted = width == 1 ? 1 : 256;
   static constexpr std::int64_t highest = std::int64_t{2046} << 52;  // the exponent of the largest numbers
   const DeviationRule& rule_;
   int first_chain_;
@@ -124,7 +141,9 @@ class DeviationChunk {
   V absolute_[parts] = {}, plain_[parts] = {}, square_[parts] = {}, centred_[parts] = {}, xy_[parts] = {}, xx_[parts] = {},
     yy_[parts] = {}, finite_[parts] = {}, most_ulps_[parts] = {}, worst_[parts] = {};
   V largest_[parts] = {};
-  std::int64_t* counts_ = nullptr;
+  std::int32_t (*counts_)[spare_bin + 1] = nullptr;
+  std::int64_t* bins_ = nullptr;
+  int noted_ = 0;
 };
 
 /// Eight interleaved chains of x[0] .. x[count - 1], elements first .. of the array.

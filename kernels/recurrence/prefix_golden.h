@@ -1,6 +1,7 @@
 /// The exact output of one row over its first keys, updated key by key (Milakov, Gimelshein, arXiv 1805.02867, in precision G).
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -37,15 +38,25 @@ class PrefixGolden {
     return high(o / (golden.has_sink ? l_ + exp_of(from(golden.sink), 1) : l_));
   }
 
-  /// The score of a query and a key, with soft-capping and ALiBi; `distance` is |row - key|.
-  static G score(const double* q, const double* k, const Job<double>& golden, double distance) {
-    G sum = from(0);
-    for (int c = 0; c < golden.d; ++c) sum = sum + from(q[c]) * from(k[c]);
+  /// q.k of several keys.
+  template <int count>
+  static std::array<G, count> products(const double* q, const double* const* k, int d) {
+    std::array<G, count> sums{};
+    for (int c = 0; c < d; ++c)
+      for (int i = 0; i < count; ++i) sums[i] = sums[i] + from(q[c]) * from(k[i][c]);
+    return sums;
+  }
+
+  /// The score of a query and a key with that product, with soft-capping and ALiBi; `distance` is |row - key|.
+  static G score(G sum, const double* q, const double* k, const Job<double>& golden, double distance) {
     sum = sum * from(golden.scale);
     if constexpr (!is_double)  // in double-double, infinity becomes NaN
       if (!std::isfinite(sum.high)) return from(PrefixGolden<double>::score(q, k, golden, distance));
     if (golden.softcap != 0) sum = capped(sum, golden.softcap);
     return golden.alibi == 0 ? sum : sum - from(distance) * from(golden.alibi);
+  }
+  static G score(const double* q, const double* k, const Job<double>& golden, double distance) {
+    return score(products<1>(q, &k, golden.d)[0], q, k, golden, distance);
   }
 
  private:

@@ -58,16 +58,20 @@ std::vector<double> expected_moves(const std::vector<TileRange>& ranges, int til
 
 /// 5, 25, 50, 75, 95 % of the numbers among at most 256 of x, evenly spread; NaN where there is none.
 std::array<float, 5> quantiles(const float* x, int count) {
-  std::vector<float> sorted;
+  std::vector<float> some;
   const int step = (count + 255) / 256;
   for (int i = 0; i < count; i += step)
-    if (x[i] == x[i]) sorted.push_back(x[i]);
-  std::sort(sorted.begin(), sorted.end());
+    if (x[i] == x[i]) some.push_back(x[i]);
   std::array<float, 5> q;
   q.fill(std::numeric_limits<float>::quiet_NaN());
   constexpr double at[] = {0.05, 0.25, 0.5, 0.75, 0.95};
-  for (std::size_t i = 0; i < q.size() && !sorted.empty(); ++i)
-    q[i] = sorted[static_cast<std::size_t>(std::lround(at[i] * static_cast<double>(sorted.size() - 1)))];
+  auto rest = some.begin();
+  for (std::size_t i = 0; i < q.size() && !some.empty(); ++i) {
+    const auto place = some.begin() + std::lround(at[i] * static_cast<double>(some.size() - 1));
+    std::nth_element(rest, place, some.end());
+    rest = place;
+    q[i] = *place;
+  }
   return q;
 }
 
@@ -129,13 +133,19 @@ class RunRecorder<T>::Tracer {
   /// Adds the same keys to the exact values.
   void take_in(int begin, int end) {
     const double* q = golden_.q + static_cast<std::ptrdiff_t>(row_) * golden_.d;
+    const auto row_of_key = [&](int j) { return static_cast<std::ptrdiff_t>(job_.reversed ? job_.n - 1 - j : j); };
     std::visit(
         [&](auto& truth) {
-          for (int j = begin; j < end; ++j) {
-            const int key = job_.reversed ? job_.n - 1 - j : j;
-            truth.add(truth.score(q, golden_.k + static_cast<std::ptrdiff_t>(key) * golden_.d, golden_,
-                                  std::abs(row_ + golden_.diagonal - key)),
-                      golden_.v + static_cast<std::ptrdiff_t>(key) * golden_.d_v);
+          constexpr int together = 4;  // each product is a chain that waits for itself
+          for (int j = begin; j < end; j += together) {
+            const double* k[together];
+            for (int i = 0; i < together; ++i) k[i] = golden_.k + row_of_key(std::min(j + i, end - 1)) * golden_.d;
+            const auto products = truth.template products<together>(q, k, golden_.d);
+            for (int i = 0; i < together && j + i < end; ++i) {
+              const std::ptrdiff_t key = row_of_key(j + i);
+              const double distance = std::abs(row_ + golden_.diagonal - static_cast<int>(key));
+              truth.add(truth.score(products[i], q, k[i], golden_, distance), golden_.v + key * golden_.d_v);
+            }
           }
         },
         truth_);
@@ -211,7 +221,7 @@ void RunRecorder<T>::tile(const RowBlock& block, const TileView<T>& view) {
     if (!view.sees(lane)) continue;
     moves += view.moved(lane);
     const int row = block.first + lane;
-    if (row % map_.row_step != 0) continue;
+    if (map_.row_step > 1 && row % map_.row_step != 0) continue;
     map_.m[static_cast<std::size_t>(view.tile) * held + static_cast<std::size_t>(row / map_.row_step)] =
         static_cast<float>(view.m[lane * view.lane_stride] * job_.exp2.score_unit);
   }

@@ -26,12 +26,14 @@ using ::testing::HasSubstr;
 struct StandIn {
   std::mutex mutex;
   std::vector<std::string> asked;
+  std::vector<Wanted> wanted;
   bool gpu_is_lost = false;
 
   Result operator()(const Experiment& e, const Options& options) {
     const std::lock_guard lock(mutex);
     asked.push_back(options.device);
-    Options mine{.cancelled = options.cancelled, .cache = options.cache, .device = "cpu"};
+    wanted.push_back(options.wanted);
+    Options mine{.cancelled = options.cancelled, .cache = options.cache, .wanted = options.wanted, .device = "cpu"};
     if (gpu_is_lost) mine.engine = []() -> std::unique_ptr<Engine> { throw DeviceFailure("The GPU fell off the bus."); };
     return compute(e, mine);
   }
@@ -165,6 +167,33 @@ TEST_F(ExplorerDevices, TheWindowKnowsTheDevicesAndWhyHardwareCannotBeChosen) {
   EXPECT_NE(input.choices.no_hardware, "");
   session.experiment.problem.d = 40;
   EXPECT_EQ(settled(session).choices.no_hardware, why_no_hardware("cpu", 40));
+}
+
+/// What a closed panel shows is computed once it opens, and not before; the picture asks nothing.
+TEST_F(ExplorerDevices, ComputesWhatOpenPanelsShow) {
+  Session session = small_session("cpu");
+  const PanelInput first = settled(session);
+  EXPECT_EQ(first.answer.result->holds, Wanted{});
+  explorer_.want({.wasserstein = false, .trace = false});
+  settled(session);
+  session.view.field = Field::b_error;
+  session.view.picture = PictureKind::rescales;
+  settled(session);
+  EXPECT_EQ(compute_.wanted.size(), 1U);
+  ++session.experiment.problem.seed;
+  const Result closed = *settled(session).answer.result;
+  EXPECT_EQ(closed.holds, (Wanted{.wasserstein = false, .trace = false}));
+  EXPECT_TRUE(closed.trace.tiles.empty());
+  explorer_.want({.wasserstein = false, .trace = true});
+  const Result opened = *settled(session).answer.result;
+  EXPECT_EQ(opened.holds, (Wanted{.wasserstein = false, .trace = true}));
+  EXPECT_FALSE(opened.trace.tiles.empty());
+  EXPECT_EQ(opened.digests.a, closed.digests.a);
+  EXPECT_EQ(opened.digests.b, closed.digests.b);
+  EXPECT_EQ(opened.digests.golden, closed.digests.golden);
+  explorer_.want({});
+  EXPECT_EQ(settled(session).answer.result->holds, Wanted{});
+  EXPECT_EQ(compute_.wanted.size(), 4U);
 }
 
 }  // namespace

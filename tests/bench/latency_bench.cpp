@@ -1,15 +1,20 @@
-/// From a changed control to its answer on screen: attoscope_latency_bench [WIDTH HEIGHT]. The frames are the window's, with
-/// real panels, real answers and real pixels, but no display: glFinish stands for the swap. "beyond" is what the window adds to
-/// the computation, once without a pause after a frame, and once with the moment that it waits for an answer.
+/// From a moved slider to its picture: attoscope_latency_bench [WIDTH HEIGHT]. The frames are the window's, with real panels,
+/// real answers and real pixels, but no display: glFinish stands for the swap. Frames of 60 Hz are counted that end before the
+/// picture is there, once of the first rows and once of all; idle, and beside as many threads of other programs as there are
+/// processors. A frame costs the window what its panels take; what OpenGL takes is told apart, which without a graphics card is
+/// the CPU's.
 #include <epoxy/gl.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <stop_token>
+#include <thread>
 #include <vector>
 
 #include "app/explore/explorer.h"
@@ -49,17 +54,30 @@ class Bell {
   bool rung_ = false;
 };
 
-/// How long one answer took to be seen.
+/// How long one answer took to be seen, in ms: its first rows, and all; and a frame meanwhile, by the window and by OpenGL.
 struct Lag {
-  int frames = 0;  ///< after the one with the change, the one that shows the answer included
-  double ms = 0, beyond_ms = 0, frame_ms = 0;
+  double first = 0, all = 0, panels = 0, pixels = 0;
+};
+
+/// Other programs: each thread takes what it is given.
+class Load {
+ public:
+  explicit Load(unsigned threads) {
+    for (unsigned i = 0; i < threads; ++i)
+      threads_.emplace_back([](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+        }
+      });
+  }
+
+ private:
+  std::vector<std::jthread> threads_;
 };
 
 class Loop {
  public:
-  Loop(int width, int height, int n, bool waits) : screen_(width, height), waits_(waits) {
+  Loop(int width, int height, int n) : screen_(width, height) {
     session_.experiment.problem.n = n;
-    session_.experiment.problem.mask.kind = Mask::Kind::causal;
     for (int i = 0; i < 20; ++i) frame([] {});
     while (!answered()) frame([] {});
   }
@@ -72,21 +90,23 @@ class Loop {
       changed = Clock::now();
     });
     Lag lag;
-    const Clock::time_point began = Clock::now();
+    frames_ = 0;
+    spent_ = {};
     do {
       pause();
       frame([] {});
-      ++lag.frames;
+      if (lag.first == 0 && is_of_question()) lag.first = ms_since(changed);
     } while (!answered());
-    lag.ms = ms_since(changed);
-    lag.frame_ms = ms_since(began) / lag.frames;
-    lag.beyond_ms = lag.ms - explorer_.panel_input().answer.result->timing.total;
+    lag.all = ms_since(changed);
+    lag.panels = spent_.panels / frames_;
+    lag.pixels = spent_.pixels / frames_;
     return lag;
   }
 
  private:
   template <class Edit>
   void frame(Edit edit) {
+    const Clock::time_point began = Clock::now();
     explorer_.update(session_);
     apply_theme(session_.view.theme, session_.view.ui_scale);
     ImGuiIO& io = ImGui::GetIO();
@@ -101,17 +121,22 @@ class Loop {
     draw_ui(session_, told, *state_);
     edit();
     explorer_.update(session_);
+    spent_.panels += ms_since(began);
+    const Clock::time_point drawn = Clock::now();
     gui_.draw(palette(session_.view.theme).background);
     glFinish();
     texture_.end_frame();
+    spent_.pixels += ms_since(drawn);
+    ++frames_;
   }
 
   void pause() {
     Pace pace;
-    if (waits_ && explorer_.computing()) bell_.wait(pace.patience(0, false, true));
+    if (explorer_.computing()) bell_.wait(pace.patience(0, false, true));
   }
 
-  bool answered() const { return shown_ && shown_->experiment == session_.experiment && !is_partial(); }
+  bool is_of_question() const { return shown_ && shown_->experiment == session_.experiment; }
+  bool answered() const { return is_of_question() && !is_partial(); }
   bool is_partial() const { return static_cast<int>(shown_->rows.size()) < session_.experiment.problem.n; }
 
   Offscreen screen_;
@@ -119,7 +144,8 @@ class Loop {
   Texture texture_;
   UiStatePtr state_ = make_ui_state();
   Session session_;
-  bool waits_;
+  int frames_ = 0;
+  Lag spent_;
   Bell bell_;
   std::shared_ptr<const Result> shown_;
   Explorer explorer_{Start{}, [this] { bell_.ring(); }};  ///< last: its worker rings the bell
@@ -130,19 +156,23 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void report(int width, int height, int n, bool waits) {
+/// Frames of 60 Hz until something is on screen that is there after so long.
+int frames_of(double ms) { return static_cast<int>(std::ceil(ms * 60 / 1000)); }
+
+void report(int width, int height, int n, bool loaded) {
   constexpr int changes = 30;
-  Loop loop(width, height, n, waits);
-  std::vector<double> frames, all, beyond, frame;
-  for (int i = 0; i < changes; ++i) {
-    const Lag lag = loop.measure();
-    frames.push_back(lag.frames);
-    all.push_back(lag.ms);
-    beyond.push_back(lag.beyond_ms);
-    frame.push_back(lag.frame_ms);
-  }
-  std::printf("%6d  %-9s %6.0f  %8.1f  %8.1f  %8.1f\n", n, waits ? "a moment" : "no", median(frames), median(all),
-              median(beyond), median(frame));
+  Loop loop(width, height, n);
+  const Load load(loaded ? std::thread::hardware_concurrency() : 0);
+  std::vector<Lag> lags;
+  for (int i = 0; i < changes; ++i) lags.push_back(loop.measure());
+  const auto middle = [&](double Lag::* of) {
+    std::vector<double> values;
+    for (const Lag& lag : lags) values.push_back(lag.*of);
+    return median(values);
+  };
+  const double first = middle(&Lag::first), all = middle(&Lag::all);
+  std::printf("%6d  %-5s  %9.1f %7d  %9.1f %7d  %9.2f  %9.2f\n", n, loaded ? "load" : "idle", first, frames_of(first), all,
+              frames_of(all), middle(&Lag::panels), middle(&Lag::pixels));
 }
 
 }  // namespace
@@ -150,9 +180,10 @@ void report(int width, int height, int n, bool waits) {
 
 int main(int argc, char** argv) try {
   const int width = argc > 2 ? std::atoi(argv[1]) : 1280, height = argc > 2 ? std::atoi(argv[2]) : 800;
-  std::printf("medians at %d x %d\n     N  waits     frames  ms all    beyond    a frame\n", width, height);
-  for (const int n : {256, 1024, 2048})
-    for (const bool waits : {false, true}) attoscope::report(width, height, n, waits);
+  std::printf("medians at %d x %d, in ms\n     N         first rows  frames   all rows  frames  a frame's panels  its OpenGL\n",
+              width, height);
+  for (const int n : {1024, 2048, 4096})
+    for (const bool loaded : {false, true}) attoscope::report(width, height, n, loaded);
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

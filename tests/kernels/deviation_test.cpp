@@ -28,9 +28,9 @@ Matrix row(std::vector<double> values) {
   return matrix(1, count, std::move(values));
 }
 
-/// How far x is from y; x held as floats where `as_float`.
-Deviation between(const Matrix& x, const Matrix& y, const Format& format = bf16, bool as_float = false) {
-  return deviation(measured(x, as_float), measured(y, false), format);
+/// How far x is from y.
+Deviation between(const Matrix& x, const Matrix& y, const Format& format = bf16) {
+  return deviation(measured(x), measured(y), format);
 }
 
 Matrix drawn(int rows, int cols, std::uint64_t seed) {
@@ -229,10 +229,8 @@ TEST(Deviation, FollowsItsDefinitionsAtEverySize) {
     Matrix x = y;
     Dice dice(5);
     for (double& v : x.values) v = round(bf16, static_cast<float>(v * (1 + 0.01 * dice.normal())));
-    for (const bool as_float : {false, true}) {
-      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols) + (as_float ? " in float" : " in double"));
-      expect_same_statistics(between(x, y, bf16, as_float), by_definition(x, y, bf16));
-    }
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols));
+    expect_same_statistics(between(x, y), by_definition(x, y, bf16));
   }
 }
 
@@ -296,10 +294,34 @@ TEST(SortedValues, AreInOrderHoweverMuchTheNumbersLookAlike) {
         if (alike > 0 && !dice.one_in(100)) v = std::bit_cast<double>(0x3ff0000000000000u | (dice.bits() >> (64 - alike)));
       std::vector<double> expected = x;
       std::ranges::sort(expected);
-      const std::vector<double> sorted = sorted_values(x, false);
+      const std::vector<double> sorted = sorted_values(x);
       EXPECT_TRUE(std::ranges::equal(sorted, expected)) << alike << " bits, " << count << " numbers";
     }
   }
+}
+
+TEST(SortedValues, AreInOrderWhateverTheirRange) {
+  Dice dice(8);
+  for (const double outlier : {0.0, 1.0, 1e9, 1e300, infinity})
+    for (const Format& format : {fp64, bf16, fp16, e4m3}) {
+      std::vector<double> x(30000);
+      for (double& v : x) v = round(format, dice.normal());
+      for (const double v : {0.0, -0.0, outlier, -outlier}) x[static_cast<std::size_t>(dice.between(0, 29999))] = v;
+      std::vector<double> expected = x;
+      std::ranges::sort(expected);
+      EXPECT_TRUE(std::ranges::equal(sorted_values(x), expected)) << name(format) << " with " << outlier;
+    }
+}
+
+TEST(Deviation, LeavesOutTheOrderAlone) {
+  const Matrix x = drawn(200, 64, 1), y = drawn(200, 64, 2);
+  const Deviation whole = between(x, y);
+  Deviation d = unordered_deviation(unsorted(x), unsorted(y), bf16);
+  EXPECT_TRUE(std::isnan(d.wasserstein));
+  EXPECT_TRUE(std::isnan(wasserstein(unsorted(x), measured(y))));
+  d.wasserstein = wasserstein(measured(x), measured(y));
+  EXPECT_EQ(numbers_of(d), numbers_of(whole));
+  EXPECT_EQ(d.ulps.counts, whole.ulps.counts);
 }
 
 TEST(RangeOf, IsThatOfTheMagnitudes) {

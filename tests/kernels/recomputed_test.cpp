@@ -1,10 +1,12 @@
 // What a change of an experiment makes `compute` do again; and what it does not do again is as if it had.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "kernels/bench/controls.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
@@ -26,14 +28,14 @@ std::string computed(const Timing& t) {
   return parts;
 }
 
-/// A control, and what a change of it costs.
-struct Control {
+/// A change, and what it costs.
+struct Change {
   const char* name;
   std::function<void(Experiment&)> change;
   const char* again;
 };
 
-const std::vector<Control> controls{
+const std::vector<Change> changes{
     {"nothing", [](Experiment&) {}, ""},
     {"traced row", [](Experiment& e) { e.problem.traced_row = 3; }, ""},
     {"block_q", [](Experiment& e) { e = with_block_q(e, 16); }, ""},
@@ -61,7 +63,7 @@ Experiment start() {
 }
 
 TEST(Recomputed, IsWhatTheControlChanges) {
-  for (const Control& c : controls) {
+  for (const Change& c : changes) {
     SCOPED_TRACE(c.name);
     ComputeCache cache;
     Experiment e = start();
@@ -73,6 +75,66 @@ TEST(Recomputed, IsWhatTheControlChanges) {
     const Result back = compute(start(), {.cache = &cache});
     EXPECT_EQ(computed(back.timing), c.again);
     expect_same_answer(back, compute(start()));
+  }
+}
+
+std::vector<UpdatePart> parts_of(const Timing& t) {
+  std::vector<UpdatePart> parts;
+  for (std::size_t i = 0; i < t.busy.size(); ++i)
+    if (t.busy[i] > 0) parts.push_back(static_cast<UpdatePart>(i));
+  return parts;
+}
+
+std::string names_of(const std::vector<UpdatePart>& parts) {
+  std::string names;
+  for (const UpdatePart p : parts) names += std::string(update_part_names[static_cast<std::size_t>(p)]) + "; ";
+  return names;
+}
+
+TEST(Recomputed, IsWhatTheTableOfControlsSays) {
+  for (const Control& control : controls()) {
+    SCOPED_TRACE(control.name);
+    ComputeCache cache;
+    Experiment e = testing::small_experiment(bf16, 150, 12);
+    compute(e, {.cache = &cache});
+    for (int i = 0; i < 3; ++i) {
+      control.change(e);
+      const Result changed = compute(e, {.cache = &cache});
+      EXPECT_EQ(names_of(parts_of(changed.timing)), names_of(control.again));
+      expect_same_answer(changed, compute(e));
+    }
+  }
+}
+
+/// What is left out changes nothing else, and costs its part alone once it is wanted.
+TEST(Recomputed, IsWhatWasNotWantedBefore) {
+  using enum UpdatePart;
+  const Experiment e = testing::small_experiment(bf16, 150, 12);
+  const Result all = compute(e);
+  for (const bool b_changes : {false, true}) {
+    ComputeCache cache;
+    Experiment shown = e;
+    if (b_changes) shown.b.block_k = 5;
+    compute(shown, {.cache = &cache, .wanted = {false, false}});
+    const Result part = compute(e, {.cache = &cache, .wanted = {false, false}});
+    EXPECT_EQ(part.holds, (Wanted{false, false}));
+    EXPECT_EQ(part.timing.busy[static_cast<std::size_t>(sorted)], 0);
+    EXPECT_TRUE(std::isnan(part.a_error.wasserstein) && std::isnan(part.b_error.wasserstein));
+    EXPECT_TRUE(part.trace.tiles.empty());
+    EXPECT_EQ(part.trace.row, all.trace.row);
+    EXPECT_EQ(part.digests.golden, all.digests.golden);
+    EXPECT_EQ(part.digests.a, all.digests.a);
+    EXPECT_EQ(part.digests.b, all.digests.b);
+    EXPECT_EQ(part.a_error.mean_abs, all.a_error.mean_abs);
+    EXPECT_EQ(part.rescales.per_tile, all.rescales.per_tile);
+    const Result more = compute(e, {.cache = &cache, .wanted = {true, false}});
+    EXPECT_EQ(names_of(parts_of(more.timing)), names_of({sorted, distances}));
+    const Result whole = compute(e, {.cache = &cache});
+    EXPECT_EQ(names_of(parts_of(whole.timing)), names_of({recurrence}));
+    expect_same_answer(whole, all);
+    const Result again = compute(e, {.cache = &cache, .wanted = {false, false}});
+    EXPECT_EQ(names_of(parts_of(again.timing)), "");
+    expect_same_answer(again, all);
   }
 }
 
@@ -89,7 +151,7 @@ TEST(Recomputed, ManyChangesInARowAreAnsweredAsIfNothingWereKnown) {
     if (dice.one_in(6)) testing::make_stochastic(e.b, dice, 3);
     if (dice.one_in(4)) ++e.problem.seed;
     if (dice.one_in(2)) e.problem.traced_row = dice.between(0, e.problem.n - 1);
-    if (dice.one_in(9)) dice.any(std::vector(controls.begin() + 1, controls.end())).change(e);
+    if (dice.one_in(9)) dice.any(std::vector(changes.begin() + 1, changes.end())).change(e);
     testing::drop_impossible_accumulators(e);
     e.problem.traced_row = std::min(e.problem.traced_row, e.problem.n - 1);
     expect_same_answer(compute(e, {.cache = &cache}), compute(e));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/experiment/wanted.h"
 #include "kernels/questions/product_sum.h"
 #include "kernels/questions/scores.h"
 #include "ui/frame/gallery_answer.h"
@@ -78,6 +79,7 @@ struct ExportRequests {
 /// What the user asked of the app in this frame.
 struct Requests {
   SideRequests side;
+  Wanted wanted{.wasserstein = false, .trace = false};  ///< what the open panels show of an answer
   FileRequests files;
   ClipboardRequests clipboard;
   ExportRequests exports;

@@ -80,6 +80,7 @@ std::string why_none(const Result& r) {
     default:
       break;
   }
+  if (!r.holds.trace) return "computing";
   if (r.trace.tiles.empty())
     return fmt::format("Row {} sees no key: its output is zero, and there is nothing to follow.", r.trace.row);
   if (r.rescales.tiles <= 1)
