@@ -14,7 +14,8 @@ struct Lane<float> {
   using Scalar = float;
   using Int = std::int32_t;
   using UInt = std::uint32_t;
-  static constexpr bool has_scale = false;  ///< whether `scaled(p, n)` gives p * 2^n in one operation
+  static constexpr bool has_scale = false;     ///< whether `scaled(p, n)` gives p * 2^n in one operation
+  static constexpr bool emulates_fma = false;  ///< whether `fused` is many operations
 #ifdef __CUDA_ARCH__
   ATTOSCOPE_HOST_DEVICE_INLINE static float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 #else
@@ -26,7 +27,7 @@ struct Lane<double> {
   using Scalar = double;
   using Int = std::int64_t;
   using UInt = std::uint64_t;
-  static constexpr bool has_scale = false;
+  static constexpr bool has_scale = false, emulates_fma = false;
 #ifdef __CUDA_ARCH__
   ATTOSCOPE_HOST_DEVICE_INLINE static double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
 #else
@@ -38,6 +39,40 @@ struct Lane<double> {
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V fused(V a, V b, V c) {
   return Lane<V>::fused(a, b, c);
+}
+
+/// The same where T holds a*b.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V fused_of_exact_product(V a, V b, V c) {
+  if constexpr (Lane<V>::emulates_fma) return a * b + c;
+  return fused(a, b, c);
+}
+
+/// `fused` as what `with_fma` passes on.
+struct SureFma {
+  template <class V>
+  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V a, V b, V c) const {
+    return fused(a, b, c);
+  }
+  template <class V>
+  ATTOSCOPE_HOST_DEVICE_INLINE V in_any_order(V a, V b, V c) const {
+    return fused(a, b, c);
+  }
+  template <class V>
+  ATTOSCOPE_HOST_DEVICE_INLINE V beyond_doubt(V a, V b, V c) const {
+    return fused(a, b, c);
+  }
+};
+/// f(fma), where fma(a, b, c) is `fused` for |c| >= |a*b|; `in_any_order` for all a, b and c; `beyond_doubt` where c + a*b,
+/// with a*b rounded, has no error, or one of few bits. Where fma is emulated, these are the quicker ones.
+template <class V, class F>
+ATTOSCOPE_HOST_DEVICE_INLINE auto with_fma(const F& f) {
+  if constexpr (Lane<V>::emulates_fma) {
+    return Lane<V>::by_likely_fma(f);
+  } else {
+    SureFma fma;
+    return f(fma);
+  }
 }
 
 /// x in every lane (x - 0, which keeps every x, -0 included, and costs nothing).
@@ -104,32 +139,59 @@ template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V scaled_by_power(V p, V n, V shifted) {
   if constexpr (Lane<V>::has_scale) return Lane<V>::scaled(p, n);
   const V magic = splat<V>(ExpConstants<typename Lane<V>::Scalar>::magic);
-  const V half_shifted = fused(n, splat<V>(typename Lane<V>::Scalar(0.5)), magic);
+  const V half_shifted = fused_of_exact_product(n, splat<V>(typename Lane<V>::Scalar(0.5)), magic);
   const auto whole = bits_of(shifted) - bits_of(magic), half = bits_of(half_shifted) - bits_of(magic);
   return p * exponent_bits_to_value<V>(half) * exponent_bits_to_value<V>(whole - half);
 }
 
+/// Numbers or vectors whose operations take turns, so that none waits for the one before.
+template <class V, int count>
+struct Several {
+  V x[count];
+};
+
+/// `exponential` by a given fma. `high` has no error, since n ln2_high is next to y; n ln2_low ends at 2^-108 and r's last bit
+/// is 2^-55 at most, so that what its sum and product lose has 53 bits together.
+template <class V, int count>
+struct Exponentials {
+  Several<V, count> x;
+  template <class Fma>
+  ATTOSCOPE_HOST_DEVICE_INLINE Several<V, count> operator()(Fma& fma) const {
+    using T = typename Lane<V>::Scalar;
+    using K = ExpConstants<T>;
+    V y[count], shifted[count], n[count], high[count], r[count], q[count], p[count];
+    for (int i = 0; i < count; ++i) y[i] = within(x.x[i], K::lowest, K::highest);
+    for (int i = 0; i < count; ++i) shifted[i] = fma(y[i], splat<V>(K::log2_e), splat<V>(K::magic));
+    for (int i = 0; i < count; ++i) n[i] = shifted[i] - K::magic;
+    for (int i = 0; i < count; ++i) high[i] = fma.beyond_doubt(n[i], splat<V>(-K::ln2_high), y[i]);
+    for (int i = 0; i < count; ++i) r[i] = fma.beyond_doubt(n[i], splat<V>(-K::ln2_low), high[i]);
+    for (int i = 0; i < count; ++i) q[i] = splat<V>(K::c(K::terms - 1));
+    for (int k = K::terms - 2; k >= 0; --k)
+      for (int i = 0; i < count; ++i) q[i] = fma(q[i], r[i], splat<V>(K::c(k)));
+    for (int i = 0; i < count; ++i) {
+      if constexpr (sizeof(T) == sizeof(double)) {  // adds back what rounding r lost
+        p[i] =
+            (fma.in_any_order(r[i] * r[i], q[i], fma.beyond_doubt(n[i], splat<V>(-K::ln2_low), high[i] - r[i])) + r[i]) + T{1};
+      } else {
+        p[i] = fma.in_any_order(r[i] * r[i], q[i], r[i]) + T{1};
+      }
+    }
+    Several<V, count> e;
+    for (int i = 0; i < count; ++i) e.x[i] = scaled_by_power(p[i], n[i], shifted[i]);
+    return e;
+  }
+};
+
 /// e^x, at most 1.03 ulp from the true value in float and 1 ulp in double, subnormal results included; NaN gives NaN.
 /// Cody-Waite reduction x = n ln 2 + r, then 1 + (r + r^2 q(r)), then two scalings by powers of two, of which only the second
 /// can round.
+template <class V, int count>
+ATTOSCOPE_HOST_DEVICE_INLINE Several<V, count> exponential(const Several<V, count>& x) {
+  return with_fma<V>(Exponentials<V, count>{x});
+}
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V exponential(V x) {
-  using T = typename Lane<V>::Scalar;
-  using K = ExpConstants<T>;
-  const V y = within(x, K::lowest, K::highest);
-  const V shifted = fused(y, splat<V>(K::log2_e), splat<V>(K::magic));
-  const V n = shifted - K::magic;
-  const V high = fused(n, splat<V>(-K::ln2_high), y);
-  const V r = fused(n, splat<V>(-K::ln2_low), high);
-  V q = splat<V>(K::c(K::terms - 1));
-  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c(i)));
-  V p;
-  if constexpr (sizeof(T) == sizeof(double)) {  // adds back what rounding r lost
-    p = (fused(r * r, q, fused(n, splat<V>(-K::ln2_low), high - r)) + r) + T{1};
-  } else {
-    p = fused(r * r, q, r) + T{1};
-  }
-  return scaled_by_power(p, n, shifted);
+  return exponential(Several<V, 1>{{x}}).x[0];
 }
 
 template <class T>
@@ -157,15 +219,28 @@ struct Exp2Constants<double> {
   }
 };
 
+/// 1 + x c[0] + x^2 c[1] + ..., where the terms fall.
+template <class V, class Coefficient>
+struct FallingPolynomial {
+  V x;
+  int terms;
+  Coefficient c;
+  template <class Fma>
+  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(Fma& fma) const {
+    V q = splat<V>(c(terms - 1));
+    for (int i = terms - 2; i >= 0; --i) q = fma(q, x, splat<V>(c(i)));
+    return fma(q, x, splat<V>(1));
+  }
+};
+
 /// 2^x, at most 1.03 ulp from the true value; NaN gives NaN.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V exponential2(V x) {
   using K = Exp2Constants<typename Lane<V>::Scalar>;
   const V y = within(x, K::lowest, K::highest);
-  const V shifted = y + K::magic, n = shifted - K::magic, r = y - n;
-  V q = splat<V>(K::c(K::terms - 1));
-  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c(i)));
-  return scaled_by_power(fused(q, r, splat<V>(1)), n, shifted);
+  const V shifted = y + K::magic, n = shifted - K::magic;
+  const auto c = [](int i) { return K::c(i); };
+  return scaled_by_power(with_fma<V>(FallingPolynomial<V, decltype(c)>{y - n, K::terms, c}), n, shifted);
 }
 
 /// Minimax polynomials of 2^f on [0, 1), relative error, p(0) = 1: the coefficient of f^(i+1). Worst
@@ -188,9 +263,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_polynomial(V x, int degree) {
   const V y = within(x, K::lowest, K::highest);
   const V nearest = (y + K::magic) - K::magic;
   const V n = nearest > y ? nearest - T(1) : nearest, f = y - n;
-  V q = splat<V>(T(exp2_coefficient(degree, degree - 1)));
-  for (int i = degree - 2; i >= 0; --i) q = fused(q, f, splat<V>(T(exp2_coefficient(degree, i))));
-  return scaled_by_power(fused(q, f, splat<V>(1)), n, n + K::magic);
+  const auto c = [degree](int i) { return T(exp2_coefficient(degree, i)); };
+  return scaled_by_power(with_fma<V>(FallingPolynomial<V, decltype(c)>{f, degree, c}), n, n + K::magic);
 }
 
 /// ln x to 2 ulp, for every x: x = 2^k m, m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1)). NaN below 0.

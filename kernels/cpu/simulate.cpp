@@ -251,6 +251,7 @@ namespace {
 template <class T>
 struct LaneCode {
   int rows;
+  bool emulates_fma;
   std::size_t (*scratch)(const Job<T>&);
   void (*run)(const Job<T>&, const RowBlock&, const CpuObserver<T>&, void*, double*);
   void (*products)(const Job<T>&, int, Keys, T*);
@@ -278,9 +279,26 @@ std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& r
   return products;
 }
 
+/// Of Q, K and V, with the bits that their numbers take.
 template <class T>
-Matrix run_on_lanes(const Job<T>& job, const std::vector<int>& rows, Recorder<T>* recorder, const LaneCode<T>& code,
+OperandRanges measured_ranges(const Job<T>& job, const StopSign& stop) {
+  const auto range = [&](const T* x, int rows, int columns) {
+    const std::span<const T> all(x, static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+    typename Layout<T>::Bits bits = 0;
+    each_element(all.size(), stop, [&](std::size_t i) { bits |= std::bit_cast<typename Layout<T>::Bits>(all[i]); });
+    return range_of(all, used_mantissa_bits<T>(bits), stop);
+  };
+  return {range(job.q, job.queries, job.d), range(job.k, job.n, job.d), range(job.v, job.n, job.d_v)};
+}
+
+template <class T>
+Matrix run_on_lanes(Job<T> job, const std::vector<int>& rows, Recorder<T>* recorder, const LaneCode<T>& code,
                     const StopSign& stop) {
+  OperandRanges measured;
+  if (code.emulates_fma && rows.size() > 1) {
+    measured = measured_ranges(job, stop);
+    job.measured = &measured;
+  }
   const std::vector<T> products = products_of_lone_row(job, rows, code, stop);
   const CpuObserver<T> observer{recorder, stop, products.empty() ? nullptr : products.data()};
   return in_blocks(rows, code.rows, job.d_v, code.scratch(job), stop,
@@ -291,12 +309,13 @@ Matrix run_on_lanes(const Job<T>& job, const std::vector<int>& rows, Recorder<T>
 
 Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  return run_on_lanes<float>(job, rows, recorder, {isa.float_rows, isa.float_scratch, isa.run_float, isa.products_float}, stop);
+  return run_on_lanes<float>(job, rows, recorder,
+                             {isa.float_rows, isa.emulates_fma, isa.float_scratch, isa.run_float, isa.products_float}, stop);
 }
 Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  return run_on_lanes<double>(job, rows, recorder, {isa.double_rows, isa.double_scratch, isa.run_double, isa.products_double},
-                              stop);
+  return run_on_lanes<double>(
+      job, rows, recorder, {isa.double_rows, isa.emulates_fma, isa.double_scratch, isa.run_double, isa.products_double}, stop);
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {

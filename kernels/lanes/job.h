@@ -21,6 +21,15 @@ struct OperandRanges {
   Magnitudes q{}, k{}, v{};
 };
 
+/// The mantissa bits that numbers of T take, from all their bits by `or`.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE int used_mantissa_bits(typename Layout<T>::Bits all) {
+  constexpr int bits = Layout<T>::mantissa_bits;
+  for (int unused = 0; unused < bits; ++unused)
+    if ((all >> unused & 1) != 0) return bits - unused;
+  return 0;
+}
+
 /// The exponents of a method that takes exp2.
 template <class T>
 struct JobExp2 {
@@ -87,6 +96,7 @@ struct Job {
   BlockSum qk_sum{}, pv_sum{};  ///< other than fma in float alone
   int flush = 1;                ///< see Method::flush; 0: never
   OperandRanges ranges{};
+  const OperandRanges* measured = nullptr;  ///< with the bits that the numbers take, where an emulated fma asks for them
 
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_scaled_at_the_end() const {
@@ -225,6 +235,7 @@ struct MomentSums {
 struct InstructionSet {
   const char* name = "";
   int float_rows = 0, double_rows = 0, dd_rows = 0;  ///< rows of a block
+  bool emulates_fma = false;                         ///< it wants Job::measured
   /// Bytes of scratch that a thread needs for `run_*`.
   std::size_t (*float_scratch)(const Job<float>&) = nullptr;
   std::size_t (*double_scratch)(const Job<double>&) = nullptr;

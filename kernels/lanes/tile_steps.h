@@ -114,7 +114,8 @@ class TileSteps : protected BlockRows<T, Observer> {
                             .step = Step::qk_step,
                             .random = random(),
                             .first_m = tile_.j0,
-                            .group = group_};
+                            .group = group_,
+                            .ranges = ranges_of(&OperandRanges::k, &OperandRanges::q)};
     if (takes_known_products()) {
       // S holds them
     } else if (job_.qk_sum.accumulator != Accumulator::fma) {
@@ -286,6 +287,14 @@ class TileSteps : protected BlockRows<T, Observer> {
     const auto s = vec(scratch_.S);
     const auto max = vec(m);
     group_.each_own(keys(), [&](int j, int end) {
+      if constexpr (Lane<V>::emulates_fma) {  // many operations, each of which waits for the one before
+        for (; j + 2 <= end; j += 2) {
+          Several<V, 2 * vectors> x;
+          for (int i = 0; i < 2 * vectors; ++i) x.x[i] = s[j * vectors + i] - max[i % vectors];
+          x = exponential(x);
+          for (int i = 0; i < 2 * vectors; ++i) s[j * vectors + i] = x.x[i];
+        }
+      }
       ATTOSCOPE_UNROLL(unroll 2)
       for (; j < end; ++j)
         for (int r = 0; r < vectors; ++r) s[j * vectors + r] = exponential(s[j * vectors + r] - max[r]);
@@ -531,7 +540,16 @@ class TileSteps : protected BlockRows<T, Observer> {
             .step = Step::pv_step,
             .random = random(),
             .first_k = j0,
-            .group = group_};
+            .group = group_,
+            .ranges = ranges_of(&OperandRanges::v)};
+  }
+  /// Of a product's factors, as far as they are operands.
+  ATTOSCOPE_HOST_DEVICE auto ranges_of([[maybe_unused]] Magnitudes OperandRanges::* a,
+                                       [[maybe_unused]] Magnitudes OperandRanges::* b = nullptr) const {
+    typename KeysProduct<T>::Ranges ranges{};
+    if constexpr (Lane<V>::emulates_fma)
+      if (job_.measured != nullptr) ranges = {&(job_.measured->*a), b != nullptr ? &(job_.measured->*b) : nullptr};
+    return ranges;
   }
 
   ATTOSCOPE_HOST_DEVICE void mask(ValuesProduct<T>& pv, int j0) const {
