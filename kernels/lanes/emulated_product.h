@@ -67,11 +67,118 @@ inline bool may_be_split(const Magnitudes& a, const Magnitudes& b, const Magnitu
   return unit >= 0x1p-900 && top * 0x1p-50 + product * power_of_two<double>(a.mantissa_bits - 51) <= 0x1p53 * unit;
 }
 
+/// Sums that are exact in two parts: B = high + low, where `high` are multiples of `grid`, and C = `high_sum` + a rest.
+struct PartsOfSums {
+  static constexpr int size = key_chunk * Lanes<double>::vectors;
+  double grid = 0;
+  DoubleV high[size], low[size];
+
+  PartsOfSums(const KeysProduct<double>& p, double spacing) : grid(spacing) {
+    const DoubleV magic = splat<DoubleV>(0x1.8p52 * grid);
+    for (int i = 0; i < p.depth * Lanes<double>::vectors; ++i) {
+      const DoubleV x = as_vectors(p.b)[i];
+      high[i] = (x + magic) - magic;
+      low[i] = x - high[i];
+    }
+  }
+};
+
+/// Rows m0 .. m0 + M - 1 of C, whose factors A are multiples of `unit`.
+template <int M, int own>
+inline void product_rows_in_parts(const KeysProduct<double>& p, int m0, const PartsOfSums& parts, double unit) {
+  constexpr int vectors = Lanes<double>::vectors;
+  const DoubleV magic = splat<DoubleV>(0x1.8p52 * parts.grid * unit);
+  DoubleV* c = as_vectors(p.c) + static_cast<std::ptrdiff_t>(m0) * vectors;
+  const double* a = p.a + m0 * p.m_stride;
+  DoubleV sum[M][own], high[M][own], rest[M][own];
+  for (int i = 0; i < M; ++i)
+    for (int r = 0; r < own; ++r) {
+      sum[i][r] = p.resume ? c[i * vectors + r] : DoubleV{};
+      high[i][r] = (sum[i][r] + magic) - magic;
+      rest[i][r] = sum[i][r] - high[i][r];
+    }
+  for (int k = 0; k < p.depth; ++k, a += p.k_stride)
+    for (int i = 0; i < M; ++i) {
+      const DoubleV x = splat<DoubleV>(a[i * p.m_stride]);
+      for (int r = 0; r < own; ++r) {
+        const DoubleV all_of_rest = rest[i][r] + x * parts.low[k * vectors + r];
+        high[i][r] = high[i][r] + x * parts.high[k * vectors + r];
+        sum[i][r] = high[i][r] + all_of_rest;
+        rest[i][r] = sum[i][r] - high[i][r];
+      }
+    }
+  for (int i = 0; i < M; ++i) {
+    for (int r = 0; r < own; ++r) c[i * vectors + r] = sum[i][r];
+    const DoubleV last = splat<DoubleV>(sum[i][own - 1][Lanes<double>::width - 1]);
+    for (int r = own; r < vectors; ++r) c[i * vectors + r] = last;
+  }
+}
+
+/// Bounds of the numbers of a product P.V.
+struct SizesOfSums {
+  double top = 0;        ///< no sum is larger,
+  double largest_b = 0;  ///< and none of P's numbers than this;
+  double unit_b = 0;     ///< they are multiples of a power of two that is no smaller,
+  double unit_c = 0;     ///< and what C is continued from of one no smaller than this
+
+  /// The grid that allows the smallest units of A where its numbers are about 1.
+  double grid() const {
+    int exponent = 0;
+    __builtin_frexp(top * unit_b / key_chunk, &exponent);
+    return power_of_two<double>((exponent - 1) / 2);
+  }
+  /// Whether all are doubles: the sums of `high`, multiples of grid * a.unit; and the rest, a multiple of the smallest unit, which
+  /// is at most 4 grid * a.unit at first, then grows by grid / 2 times what A has, and by what the sums lose.
+  bool allow_parts(double grid, const ValueSpan& a) const {
+    const double of_products = unit_b * a.unit, unit = of_products < unit_c ? of_products : unit_c;
+    const double rest = grid * (4 * a.unit + a.sum / 2) + top * (key_chunk * 0x1p-52);
+    return a.sum > 0 && largest_b <= 0x1p51 * grid && top + rest <= 0x1p53 * grid * a.unit && rest <= 0x1p53 * unit;
+  }
+};
+
+/// The spans of V's columns m and m + 1 in the product's keys, as of one column.
+inline ValueSpan span_of(const KeysProduct<double>& p, int m) {
+  ValueSpan all;
+  for (int i = p.first_k / keys_of_a_span; i <= (p.first_k + p.depth - 1) / keys_of_a_span; ++i) {
+    const ValueSpan* const pair = p.ranges.spans + (static_cast<std::ptrdiff_t>(i) * p.m + m);
+    const double unit = pair[0].unit < pair[1].unit ? pair[0].unit : pair[1].unit;
+    all.unit = unit < all.unit ? unit : all.unit;
+    all.sum += pair[0].sum > pair[1].sum ? pair[0].sum : pair[1].sum;
+  }
+  return all;
+}
+
+template <int own, bool masked>
+inline void split_product_with(const KeysProduct<double>& p, const SizesOfSums& sizes, SplitTerm term) {
+  const PartsOfSums parts(p, sizes.grid());
+  int m = 0;
+  for (; m + 2 <= p.m; m += 2) {
+    const ValueSpan span = span_of(p, m);
+    if (!masked && sizes.allow_parts(parts.grid, span)) {
+      product_rows_in_parts<2, own>(p, m, parts, span.unit);
+    } else {
+      product_rows<double, 2, own, masked>(p, m, NoRounder{}, term);
+    }
+  }
+  for (; m < p.m; ++m) product_rows<double, 1, own, masked>(p, m, NoRounder{}, term);
+}
+
+/// The largest sum of B's magnitudes in a lane.
+inline double largest_sum(const KeysProduct<double>& p) {
+  constexpr int vectors = Lanes<double>::vectors;
+  DoubleV sum[vectors]{};
+  for (int i = 0; i < p.depth * vectors; ++i) sum[i % vectors] += magnitude(as_vectors(p.b)[i]);
+  double largest = 0;
+  for (int r = 0; r < vectors; ++r)
+    for (int lane = 0; lane < Lanes<double>::width; ++lane) largest = sum[r][lane] > largest ? sum[r][lane] : largest;
+  return largest;
+}
+
 /// P.V in double with V of few bits, as golden values have it. Returns whether it did it.
 template <bool masked>
 bool split_product(const KeysProduct<double>& p, const Magnitudes& a, const Magnitudes& b) {
   constexpr int vectors = Lanes<double>::vectors;
-  if (p.depth > key_chunk) return false;
+  if (p.depth > key_chunk || p.ranges.spans == nullptr) return false;
   const Magnitudes c = p.resume ? measured<double>(as_vectors(p.c), p.m * vectors) : Magnitudes{};
   if (!may_be_split(a, b, c, p.depth)) return false;
   DoubleV high[key_chunk * vectors], low[key_chunk * vectors];
@@ -81,7 +188,15 @@ bool split_product(const KeysProduct<double>& p, const Magnitudes& a, const Magn
     high[i] = DoubleV(UInt64V(x) & ~low_bits);
     low[i] = x - high[i];
   }
-  product_with<double, masked>(p, NoRounder{}, SplitTerm{high, low});
+  const SizesOfSums sizes{.top = 1.01 * (c.largest + a.largest * largest_sum(p)),
+                          .largest_b = b.largest,
+                          .unit_b = b.smallest * 0x1p-53,
+                          .unit_c = c.largest == 0 ? std::numeric_limits<double>::infinity() : c.smallest * 0x1p-53};
+  if (p.group.rows > Lanes<double>::width) {
+    split_product_with<vectors, masked>(p, sizes, SplitTerm{high, low});
+  } else {
+    split_product_with<1, masked>(p, sizes, SplitTerm{high, low});
+  }
   return true;
 }
 

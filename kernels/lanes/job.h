@@ -21,6 +21,20 @@ struct OperandRanges {
   Magnitudes q{}, k{}, v{};
 };
 
+/// What is known of a column of V in so many keys, where an emulated fma asks for it.
+inline constexpr int keys_of_a_span = 64;
+struct ValueSpan {
+  double sum = 0;                                          ///< of the magnitudes, or a little more
+  double unit = std::numeric_limits<double>::infinity();  ///< all are multiples of this power of two
+};
+
+/// What is known of Q, K and V there: their ranges, with the mantissa bits that the numbers take, and in double the spans of V,
+/// [key / keys_of_a_span * d_v + column].
+struct MeasuredOperands {
+  OperandRanges ranges{};
+  const ValueSpan* spans = nullptr;
+};
+
 /// The mantissa bits that numbers of T take, from all their bits by `or`.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE int used_mantissa_bits(typename Layout<T>::Bits all) {
@@ -96,7 +110,7 @@ struct Job {
   BlockSum qk_sum{}, pv_sum{};  ///< other than fma in float alone
   int flush = 1;                ///< see Method::flush; 0: never
   OperandRanges ranges{};
-  const OperandRanges* measured = nullptr;  ///< with the bits that the numbers take, where an emulated fma asks for them
+  const MeasuredOperands* measured = nullptr;
 
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_scaled_at_the_end() const {

@@ -8,9 +8,10 @@
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
-/// Of A and B with the bits that their numbers take, where they are known: an emulated fma asks for them.
+/// Of A and B, where they are known: an emulated fma asks for them. The spans are those of V, from the first key on.
 struct FactorRanges {
   const Magnitudes *a = nullptr, *b = nullptr;
+  const ValueSpan* spans = nullptr;
 };
 struct NoRanges {};
 

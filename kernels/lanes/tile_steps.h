@@ -115,7 +115,7 @@ class TileSteps : protected BlockRows<T, Observer> {
                             .random = random(),
                             .first_m = tile_.j0,
                             .group = group_,
-                            .ranges = ranges_of(&OperandRanges::k, &OperandRanges::q)};
+                            .ranges = known_ranges(false)};
     if (takes_known_products()) {
       // S holds them
     } else if (job_.qk_sum.accumulator != Accumulator::fma) {
@@ -541,15 +541,17 @@ class TileSteps : protected BlockRows<T, Observer> {
             .random = random(),
             .first_k = j0,
             .group = group_,
-            .ranges = ranges_of(&OperandRanges::v)};
+            .ranges = known_ranges(true)};
   }
-  /// Of a product's factors, as far as they are operands.
-  ATTOSCOPE_HOST_DEVICE auto ranges_of([[maybe_unused]] Magnitudes OperandRanges::* a,
-                                       [[maybe_unused]] Magnitudes OperandRanges::* b = nullptr) const {
-    typename KeysProduct<T>::Ranges ranges{};
-    if constexpr (Lane<V>::emulates_fma)
-      if (job_.measured != nullptr) ranges = {&(job_.measured->*a), b != nullptr ? &(job_.measured->*b) : nullptr};
-    return ranges;
+  /// What is known of a product's factors, of which P is none of the operands.
+  ATTOSCOPE_HOST_DEVICE auto known_ranges([[maybe_unused]] bool of_values) const {
+    typename KeysProduct<T>::Ranges known{};
+    if constexpr (Lane<V>::emulates_fma) {
+      const MeasuredOperands* const x = job_.measured;
+      if (x != nullptr && of_values) known = {.a = &x->ranges.v, .spans = x->spans};
+      if (x != nullptr && !of_values) known = {.a = &x->ranges.k, .b = &x->ranges.q};
+    }
+    return known;
   }
 
   ATTOSCOPE_HOST_DEVICE void mask(ValuesProduct<T>& pv, int j0) const {
