@@ -105,7 +105,10 @@ class LikelyFma<DoubleV> {
   }
   ATTOSCOPE_HOST_DEVICE_INLINE DoubleV in_any_order(DoubleV a, DoubleV b, DoubleV c) {
     const DoubleV product = a * b, sum = c + product;
-    return rounded(sum, lost_by_sum(c, product, sum) + lost_by_product(cut_halves(a), rounded_halves(b), product));
+    const DoubleV of_product = lost_by_product(cut_halves(a), rounded_halves(b), product);
+    const DoubleV lost = lost_by_sum(c, product, sum) + of_product;
+    doubt_ |= Int32V(of_product != 0.0) & (Int32V(UInt64V(lost) << 12) == 0);  // one of both is a double
+    return sum + lost;
   }
   /// For |c| >= |a*b|, or a double as the sum of c and the rounded product, where what both lost is a double together.
   ATTOSCOPE_HOST_DEVICE_INLINE DoubleV beyond_doubt(DoubleV a, DoubleV b, DoubleV c) const {

@@ -136,28 +136,32 @@ struct SizesOfSums {
   }
 };
 
-/// The spans of V's columns m and m + 1 in the product's keys, as of one column.
-inline ValueSpan span_of(const KeysProduct<double>& p, int m) {
+/// The spans of some of V's columns, from m on, in the product's keys, as if of one column.
+inline ValueSpan span_of(const KeysProduct<double>& p, int m, int columns) {
   ValueSpan all;
   for (int i = p.first_k / keys_of_a_span; i <= (p.first_k + p.depth - 1) / keys_of_a_span; ++i) {
-    const ValueSpan* const pair = p.ranges.spans + (static_cast<std::ptrdiff_t>(i) * p.m + m);
-    const double unit = pair[0].unit < pair[1].unit ? pair[0].unit : pair[1].unit;
-    all.unit = unit < all.unit ? unit : all.unit;
-    all.sum += pair[0].sum > pair[1].sum ? pair[0].sum : pair[1].sum;
+    double sum = 0;
+    for (int column = m; column < m + columns; ++column) {
+      const ValueSpan& one = p.ranges.spans[static_cast<std::ptrdiff_t>(i) * p.m + column];
+      all.unit = one.unit < all.unit ? one.unit : all.unit;
+      sum = one.sum > sum ? one.sum : sum;
+    }
+    all.sum += sum;
   }
   return all;
 }
 
 template <int own, bool masked>
 inline void split_product_with(const KeysProduct<double>& p, const SizesOfSums& sizes, SplitTerm term) {
+  constexpr int group = 4 / own;  // with more sums than four vectors registers run out
   const PartsOfSums parts(p, sizes.grid());
   int m = 0;
-  for (; m + 2 <= p.m; m += 2) {
-    const ValueSpan span = span_of(p, m);
+  for (; m + group <= p.m; m += group) {
+    const ValueSpan span = span_of(p, m, group);
     if (!masked && sizes.allow_parts(parts.grid, span)) {
-      product_rows_in_parts<2, own>(p, m, parts, span.unit);
+      product_rows_in_parts<group, own>(p, m, parts, span.unit);
     } else {
-      product_rows<double, 2, own, masked>(p, m, NoRounder{}, term);
+      product_rows<double, group, own, masked>(p, m, NoRounder{}, term);
     }
   }
   for (; m < p.m; ++m) product_rows<double, 1, own, masked>(p, m, NoRounder{}, term);

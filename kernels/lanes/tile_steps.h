@@ -288,11 +288,13 @@ class TileSteps : protected BlockRows<T, Observer> {
     const auto max = vec(m);
     group_.each_own(keys(), [&](int j, int end) {
       if constexpr (Lane<V>::emulates_fma) {  // many operations, each of which waits for the one before
-        for (; j + 2 <= end; j += 2) {
-          Several<V, 2 * vectors> x;
-          for (int i = 0; i < 2 * vectors; ++i) x.x[i] = s[j * vectors + i] - max[i % vectors];
+        constexpr int count = 4;
+        static_assert(count % vectors == 0);
+        for (; j + count / vectors <= end; j += count / vectors) {
+          Several<V, count> x;
+          for (int i = 0; i < count; ++i) x.x[i] = s[j * vectors + i] - max[i % vectors];
           x = exponential(x);
-          for (int i = 0; i < 2 * vectors; ++i) s[j * vectors + i] = x.x[i];
+          for (int i = 0; i < count; ++i) s[j * vectors + i] = x.x[i];
         }
       }
       ATTOSCOPE_UNROLL(unroll 2)

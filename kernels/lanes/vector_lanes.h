@@ -15,7 +15,7 @@ inline constexpr int vector_bytes = 64, row_vectors = 4, column_group = 4;
 #elif defined(__AVX2__)
 inline constexpr int vector_bytes = 32, row_vectors = 2, column_group = 4;
 #else
-inline constexpr int vector_bytes = 16, row_vectors = 2, column_group = 4;
+inline constexpr int vector_bytes = 16, row_vectors = 4, column_group = 2;
 #endif
 
 /// No block is shared by several threads.

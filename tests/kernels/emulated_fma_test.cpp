@@ -99,6 +99,42 @@ T exponent(Dice& dice) {
   }
 }
 
+/// Of u in (0, 1], which the drawing of inputs takes, and of anything.
+template <class T>
+void expect_logarithms() {
+  using V = typename Lanes<T>::V;
+  Dice dice(4);
+  int wrong = 0;
+  for (int i = 0; i < 200000; ++i) {
+    V x{};
+    for (int lane = 0; lane < Lanes<T>::width; ++lane)
+      x[lane] = dice.one_in(3) ? factor<T>(dice) : static_cast<T>(1 - std::ldexp(dice.unit(), -dice.any(std::array{0, 0, 0, 20, 50})));
+    const V y = logarithm(x);
+    for (int lane = 0; lane < Lanes<T>::width; ++lane)
+      if (!same<T>(y[lane], logarithm(x[lane])) && wrong++ < 10) ADD_FAILURE() << "the logarithm of " << std::hexfloat << x[lane];
+  }
+  EXPECT_EQ(wrong, 0);
+}
+TEST(EmulatedFma, GivesLogarithmsTheBitsOfTheirNumbersInFloat) { expect_logarithms<float>(); }
+TEST(EmulatedFma, GivesLogarithmsTheBitsOfTheirNumbersInDouble) { expect_logarithms<double>(); }
+
+TEST(EmulatedFma, GivesSinesAndCosinesTheBitsOfTheirNumbers) {
+  Dice dice(5);
+  int wrong = 0;
+  for (int i = 0; i < 200000; ++i) {
+    DoubleV turns{};
+    for (int lane = 0; lane < Lanes<double>::width; ++lane)
+      turns[lane] = dice.one_in(4) ? dice.between(0, 63) / 64.0 : std::ldexp(dice.unit(), -dice.any(std::array{0, 0, 20, 50}));
+    const SinCos<DoubleV> found = sincos_turns(turns);
+    for (int lane = 0; lane < Lanes<double>::width; ++lane) {
+      const SinCos<double> one = sincos_turns(turns[lane]);
+      if (!(same(found.sin[lane], one.sin) && same(found.cos[lane], one.cos)) && wrong++ < 10)
+        ADD_FAILURE() << "sine or cosine of " << std::hexfloat << turns[lane] << " turns";
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
 template <class T>
 void expect_exponentials() {
   using V = typename Lanes<T>::V;
