@@ -283,7 +283,8 @@ std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& r
 double last_bit(double x) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), fraction = bits & ((std::uint64_t{1} << 52) - 1);
   const int field = static_cast<int>(bits >> 52 & 0x7ff);
-  const int exponent = field == 0 ? -1074 + std::countr_zero(fraction) : field - 1023 + (fraction == 0 ? 0 : std::countr_zero(fraction) - 52);
+  const int exponent =
+      field == 0 ? -1074 + std::countr_zero(fraction) : field - 1023 + (fraction == 0 ? 0 : std::countr_zero(fraction) - 52);
   return std::ldexp(1.0, exponent);
 }
 

@@ -5,6 +5,8 @@
 /// "Emulation of FMA and correctly rounded sums", IEEE Trans. Computers 57 (2008)).
 #pragma once
 
+#include "kernels/lanes/lanes.h"
+
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 

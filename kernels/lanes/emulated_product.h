@@ -2,6 +2,7 @@
 /// vector_product.h.
 #pragma once
 
+#include "kernels/lanes/micro_kernel.h"
 #include "kernels/lanes/work_cursor.h"
 
 namespace attoscope {
@@ -127,8 +128,8 @@ struct SizesOfSums {
     __builtin_frexp(top * unit_b / key_chunk, &exponent);
     return power_of_two<double>((exponent - 1) / 2);
   }
-  /// Whether all are doubles: the sums of `high`, multiples of grid * a.unit; and the rest, a multiple of the smallest unit, which
-  /// is at most 4 grid * a.unit at first, then grows by grid / 2 times what A has, and by what the sums lose.
+  /// Whether all are doubles: the sums of `high`, multiples of grid * a.unit; and the rest, a multiple of the smallest unit,
+  /// which is at most 4 grid * a.unit at first, then grows by grid / 2 times what A has, and by what the sums lose.
   bool allow_parts(double grid, const ValueSpan& a) const {
     const double of_products = unit_b * a.unit, unit = of_products < unit_c ? of_products : unit_c;
     const double rest = grid * (4 * a.unit + a.sum / 2) + top * (key_chunk * 0x1p-52);

@@ -24,7 +24,7 @@ struct OperandRanges {
 /// What is known of a column of V in so many keys, where an emulated fma asks for it.
 inline constexpr int keys_of_a_span = 64;
 struct ValueSpan {
-  double sum = 0;                                          ///< of the magnitudes, or a little more
+  double sum = 0;                                         ///< of the magnitudes, or a little more
   double unit = std::numeric_limits<double>::infinity();  ///< all are multiples of this power of two
 };
 

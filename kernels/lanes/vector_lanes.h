@@ -133,14 +133,14 @@ struct LaneGroup {
   }
 };
 
-}  // namespace ATTOSCOPE_ISA
-}  // namespace attoscope
-
-#if !defined(__AVX2__)
-#include "kernels/lanes/emulated_fma.h"
+#if !defined(__AVX2__)  // see emulated_fma.h
+FloatV emulated_fma(FloatV a, FloatV b, FloatV c);
+DoubleV emulated_fma(DoubleV a, DoubleV b, DoubleV c);
+template <class V, class F>
+auto by_likely_fma(const F& f);
 #endif
 
-namespace attoscope {
+}  // namespace ATTOSCOPE_ISA
 
 template <>
 struct Lane<ATTOSCOPE_ISA::FloatV> {
@@ -302,3 +302,7 @@ inline void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>
 
 }  // namespace ATTOSCOPE_ISA
 }  // namespace attoscope
+
+#if !defined(__AVX2__)
+#include "kernels/lanes/emulated_fma.h"
+#endif

@@ -19,8 +19,13 @@ static_assert(Lane<DoubleV>::emulates_fma && Lane<FloatV>::emulates_fma, "tests 
 template <class T>
 T factor(Dice& dice) {
   using Bits = typename Layout<T>::Bits;
-  constexpr T limits[] = {0, std::numeric_limits<T>::min(), std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::max(),
-                          std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN(), 1};
+  constexpr T limits[] = {0,
+                          std::numeric_limits<T>::min(),
+                          std::numeric_limits<T>::denorm_min(),
+                          std::numeric_limits<T>::max(),
+                          std::numeric_limits<T>::infinity(),
+                          std::numeric_limits<T>::quiet_NaN(),
+                          1};
   const T sign = dice.one_in(2) ? -1 : 1;
   switch (dice.between(0, 9)) {
     case 0:
@@ -50,9 +55,8 @@ T summand(Dice& dice, T a, T b) {
     case 2:
       return std::ldexp(dice.one_in(2) ? product : rest, dice.between(-60, 60));
     case 3:  // the product is half its last bit, or next to that
-      return std::ldexp(static_cast<T>(dice.between(8, 15)), std::isfinite(product) && product != 0
-                                                                 ? std::ilogb(product) + Layout<T>::mantissa_bits - 2
-                                                                 : 0);
+      return std::ldexp(static_cast<T>(dice.between(8, 15)),
+                        std::isfinite(product) && product != 0 ? std::ilogb(product) + Layout<T>::mantissa_bits - 2 : 0);
     case 4:
       return -rest;
     default:
@@ -108,10 +112,12 @@ void expect_logarithms() {
   for (int i = 0; i < 200000; ++i) {
     V x{};
     for (int lane = 0; lane < Lanes<T>::width; ++lane)
-      x[lane] = dice.one_in(3) ? factor<T>(dice) : static_cast<T>(1 - std::ldexp(dice.unit(), -dice.any(std::array{0, 0, 0, 20, 50})));
+      x[lane] = dice.one_in(3) ? factor<T>(dice)
+                               : static_cast<T>(1 - std::ldexp(dice.unit(), -dice.any(std::array{0, 0, 0, 20, 50})));
     const V y = logarithm(x);
     for (int lane = 0; lane < Lanes<T>::width; ++lane)
-      if (!same<T>(y[lane], logarithm(x[lane])) && wrong++ < 10) ADD_FAILURE() << "the logarithm of " << std::hexfloat << x[lane];
+      if (!same<T>(y[lane], logarithm(x[lane])) && wrong++ < 10)
+        ADD_FAILURE() << "the logarithm of " << std::hexfloat << x[lane];
   }
   EXPECT_EQ(wrong, 0);
 }
@@ -197,8 +203,9 @@ Question<T> question(Dice& dice) {
   }
   const int bits_p = dice.any(std::array{1, 8, 53, 53, 53});
   for (T& p : q.p)
-    p = static_cast<T>(dice.one_in(zeros) ? 0 : round(Format{11, bits_p - 1}, std::exp2(-dice.between(0, spread_p)) *
-                                                                                 std::exp(dice.normal()) / 1024));
+    p = static_cast<T>(dice.one_in(zeros) ? 0
+                                          : round(Format{11, bits_p - 1},
+                                                  std::exp2(-dice.between(0, spread_p)) * std::exp(dice.normal()) / 1024));
   for (T& c : q.c) c = static_cast<T>(dice.one_in(zeros) ? 0 : std::ldexp(dice.normal(), dice.any(std::array{-5, -5, -40})));
   if (dice.one_in(9)) q.p[dice.between(0, q.depth - 1)] = factor<T>(dice);
   if (dice.one_in(9)) q.c[dice.between(0, q.columns - 1)] = factor<T>(dice);
@@ -237,8 +244,15 @@ void expect_products(int questions) {
     Question<T> q = question<T>(dice);
     T before[8 * rows];
     std::ranges::copy(q.c, before);
-    KeysProduct<T> product{.a = q.v.data(), .m_stride = 1, .k_stride = q.columns, .b = q.p, .c = q.c, .m = q.columns,
-                           .depth = q.depth, .resume = q.resume, .first_k = q.first_key,
+    KeysProduct<T> product{.a = q.v.data(),
+                           .m_stride = 1,
+                           .k_stride = q.columns,
+                           .b = q.p,
+                           .c = q.c,
+                           .m = q.columns,
+                           .depth = q.depth,
+                           .resume = q.resume,
+                           .first_k = q.first_key,
                            .group = LaneGroup{dice.one_in(4) ? Lanes<T>::width : rows}};
     product.ranges = {.a = &q.of_v, .spans = q.spans.data()};
     if (!emulated_product<false>(product, RounderPlan<T>{}, false)) continue;
@@ -247,7 +261,8 @@ void expect_products(int questions) {
     for (int column = 0; column < q.columns; ++column)
       for (int row = 0; row < own; ++row) {
         T sum = q.resume ? before[column * rows + row] : T(0);
-        for (int k = 0; k < q.depth; ++k) sum = std::fma(q.v[static_cast<std::size_t>(k * q.columns + column)], q.p[k * rows + row], sum);
+        for (int k = 0; k < q.depth; ++k)
+          sum = std::fma(q.v[static_cast<std::size_t>(k * q.columns + column)], q.p[k * rows + row], sum);
         if (!same(sum, q.c[column * rows + row]) && wrong++ < 10)
           ADD_FAILURE() << "question " << i << ", column " << column << ", row " << row << std::hexfloat << ": "
                         << q.c[column * rows + row] << " instead of " << sum;
