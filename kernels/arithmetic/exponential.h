@@ -14,7 +14,8 @@ struct Lane<float> {
   using Scalar = float;
   using Int = std::int32_t;
   using UInt = std::uint32_t;
-  static constexpr bool has_scale = false;  ///< whether `scaled(p, n)` gives p * 2^n in one operation
+  static constexpr bool has_scale = false;     ///< whether `scaled(p, n)` gives p * 2^n in one operation
+  static constexpr bool emulates_fma = false;  ///< whether `fused` is many operations
 #ifdef __CUDA_ARCH__
   ATTOSCOPE_HOST_DEVICE_INLINE static float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 #else
@@ -26,7 +27,7 @@ struct Lane<double> {
   using Scalar = double;
   using Int = std::int64_t;
   using UInt = std::uint64_t;
-  static constexpr bool has_scale = false;
+  static constexpr bool has_scale = false, emulates_fma = false;
 #ifdef __CUDA_ARCH__
   ATTOSCOPE_HOST_DEVICE_INLINE static double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
 #else
@@ -38,6 +39,40 @@ struct Lane<double> {
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V fused(V a, V b, V c) {
   return Lane<V>::fused(a, b, c);
+}
+
+/// The same where T holds a*b.
+template <class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V fused_of_exact_product(V a, V b, V c) {
+  if constexpr (Lane<V>::emulates_fma) return a * b + c;
+  return fused(a, b, c);
+}
+
+/// `fused` as what `with_fma` passes on.
+struct SureFma {
+  template <class V>
+  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V a, V b, V c) const {
+    return fused(a, b, c);
+  }
+  template <class V>
+  ATTOSCOPE_HOST_DEVICE_INLINE V in_any_order(V a, V b, V c) const {
+    return fused(a, b, c);
+  }
+  template <class V>
+  ATTOSCOPE_HOST_DEVICE_INLINE V beyond_doubt(V a, V b, V c) const {
+    return fused(a, b, c);
+  }
+};
+/// f(fma), where fma(a, b, c) is `fused` for |c| >= |a*b|; `in_any_order` for all a, b and c; `beyond_doubt` where c + a*b,
+/// with a*b rounded, has no error, or one of few bits. Where fma is emulated, these are the quicker ones.
+template <class V, class F>
+ATTOSCOPE_HOST_DEVICE_INLINE auto with_fma(const F& f) {
+  if constexpr (Lane<V>::emulates_fma) {
+    return Lane<V>::by_likely_fma(f);
+  } else {
+    SureFma fma;
+    return f(fma);
+  }
 }
 
 /// x in every lane (x - 0, which keeps every x, -0 included, and costs nothing).
@@ -104,32 +139,59 @@ template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V scaled_by_power(V p, V n, V shifted) {
   if constexpr (Lane<V>::has_scale) return Lane<V>::scaled(p, n);
   const V magic = splat<V>(ExpConstants<typename Lane<V>::Scalar>::magic);
-  const V half_shifted = fused(n, splat<V>(typename Lane<V>::Scalar(0.5)), magic);
+  const V half_shifted = fused_of_exact_product(n, splat<V>(typename Lane<V>::Scalar(0.5)), magic);
   const auto whole = bits_of(shifted) - bits_of(magic), half = bits_of(half_shifted) - bits_of(magic);
   return p * exponent_bits_to_value<V>(half) * exponent_bits_to_value<V>(whole - half);
 }
 
+/// Numbers or vectors whose operations take turns, so that none waits for the one before.
+template <class V, int count>
+struct Several {
+  V x[count];
+};
+
+/// `exponential` by a given fma. `high` has no error, since n ln2_high is next to y; n ln2_low ends at 2^-108 and r's last bit
+/// is 2^-55 at most, so that what its sum and product lose has 53 bits together.
+template <class V, int count>
+struct Exponentials {
+  Several<V, count> x;
+  template <class Fma>
+  ATTOSCOPE_HOST_DEVICE_INLINE Several<V, count> operator()(Fma& fma) const {
+    using T = typename Lane<V>::Scalar;
+    using K = ExpConstants<T>;
+    V y[count], shifted[count], n[count], high[count], r[count], q[count], p[count];
+    for (int i = 0; i < count; ++i) y[i] = within(x.x[i], K::lowest, K::highest);
+    for (int i = 0; i < count; ++i) shifted[i] = fma(y[i], splat<V>(K::log2_e), splat<V>(K::magic));
+    for (int i = 0; i < count; ++i) n[i] = shifted[i] - K::magic;
+    for (int i = 0; i < count; ++i) high[i] = fma.beyond_doubt(n[i], splat<V>(-K::ln2_high), y[i]);
+    for (int i = 0; i < count; ++i) r[i] = fma.beyond_doubt(n[i], splat<V>(-K::ln2_low), high[i]);
+    for (int i = 0; i < count; ++i) q[i] = splat<V>(K::c(K::terms - 1));
+    for (int k = K::terms - 2; k >= 0; --k)
+      for (int i = 0; i < count; ++i) q[i] = fma(q[i], r[i], splat<V>(K::c(k)));
+    for (int i = 0; i < count; ++i) {
+      if constexpr (sizeof(T) == sizeof(double)) {  // adds back what rounding r lost
+        p[i] =
+            (fma.in_any_order(r[i] * r[i], q[i], fma.beyond_doubt(n[i], splat<V>(-K::ln2_low), high[i] - r[i])) + r[i]) + T{1};
+      } else {
+        p[i] = fma.in_any_order(r[i] * r[i], q[i], r[i]) + T{1};
+      }
+    }
+    Several<V, count> e;
+    for (int i = 0; i < count; ++i) e.x[i] = scaled_by_power(p[i], n[i], shifted[i]);
+    return e;
+  }
+};
+
 /// e^x, at most 1.03 ulp from the true value in float and 1 ulp in double, subnormal results included; NaN gives NaN.
 /// Cody-Waite reduction x = n ln 2 + r, then 1 + (r + r^2 q(r)), then two scalings by powers of two, of which only the second
 /// can round.
+template <class V, int count>
+ATTOSCOPE_HOST_DEVICE_INLINE Several<V, count> exponential(const Several<V, count>& x) {
+  return with_fma<V>(Exponentials<V, count>{x});
+}
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V exponential(V x) {
-  using T = typename Lane<V>::Scalar;
-  using K = ExpConstants<T>;
-  const V y = within(x, K::lowest, K::highest);
-  const V shifted = fused(y, splat<V>(K::log2_e), splat<V>(K::magic));
-  const V n = shifted - K::magic;
-  const V high = fused(n, splat<V>(-K::ln2_high), y);
-  const V r = fused(n, splat<V>(-K::ln2_low), high);
-  V q = splat<V>(K::c(K::terms - 1));
-  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c(i)));
-  V p;
-  if constexpr (sizeof(T) == sizeof(double)) {  // adds back what rounding r lost
-    p = (fused(r * r, q, fused(n, splat<V>(-K::ln2_low), high - r)) + r) + T{1};
-  } else {
-    p = fused(r * r, q, r) + T{1};
-  }
-  return scaled_by_power(p, n, shifted);
+  return exponential(Several<V, 1>{{x}}).x[0];
 }
 
 template <class T>
@@ -157,15 +219,28 @@ struct Exp2Constants<double> {
   }
 };
 
+/// 1 + x c[0] + x^2 c[1] + ..., where the terms fall.
+template <int terms, class V, class Coefficient>
+struct FallingPolynomial {
+  V x;
+  Coefficient c;
+  template <class Fma>
+  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(Fma& fma) const {
+    V q = splat<V>(c(terms - 1));
+    ATTOSCOPE_UNROLL(unroll)
+    for (int i = terms - 2; i >= 0; --i) q = fma(q, x, splat<V>(c(i)));
+    return fma(q, x, splat<V>(1));
+  }
+};
+
 /// 2^x, at most 1.03 ulp from the true value; NaN gives NaN.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V exponential2(V x) {
   using K = Exp2Constants<typename Lane<V>::Scalar>;
   const V y = within(x, K::lowest, K::highest);
-  const V shifted = y + K::magic, n = shifted - K::magic, r = y - n;
-  V q = splat<V>(K::c(K::terms - 1));
-  for (int i = K::terms - 2; i >= 0; --i) q = fused(q, r, splat<V>(K::c(i)));
-  return scaled_by_power(fused(q, r, splat<V>(1)), n, shifted);
+  const V shifted = y + K::magic, n = shifted - K::magic;
+  const auto c = [](int i) { return K::c(i); };
+  return scaled_by_power(with_fma<V>(FallingPolynomial<K::terms, V, decltype(c)>{y - n, c}), n, shifted);
 }
 
 /// Minimax polynomials of 2^f on [0, 1), relative error, p(0) = 1: the coefficient of f^(i+1). Worst
@@ -188,10 +263,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_minimax(V x) {
   const V y = within(x, K::lowest, K::highest);
   const V nearest = (y + K::magic) - K::magic;
   const V n = nearest > y ? nearest - T(1) : nearest, f = y - n;
-  V q = splat<V>(T(exp2_coefficient(degree, degree - 1)));
-  ATTOSCOPE_UNROLL(unroll)
-  for (int i = degree - 2; i >= 0; --i) q = fused(q, f, splat<V>(T(exp2_coefficient(degree, i))));
-  return scaled_by_power(fused(q, f, splat<V>(1)), n, n + K::magic);
+  const auto c = [](int i) { return T(exp2_coefficient(degree, i)); };
+  return scaled_by_power(with_fma<V>(FallingPolynomial<degree, V, decltype(c)>{f, c}), n, n + K::magic);
 }
 
 /// The same for a `degree` 1..5 that is known at run time.
@@ -211,30 +284,40 @@ ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_polynomial(V x, int degree) {
   }
 }
 
+/// `logarithm` by a given fma.
+template <class V>
+struct Logarithm {
+  V x;
+  template <class Fma>
+  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(Fma& fma) const {
+    using T = typename Lane<V>::Scalar;
+    using Int = typename Lane<V>::Int;
+    using L = Layout<T>;
+    using K = ExpConstants<T>;
+    constexpr bool is_float = sizeof(T) == 4;
+    constexpr T smallest_normal = is_float ? T(0x1p-126) : T(0x1p-1022), lift = is_float ? T(0x1p64) : T(0x1p128);
+    const V normal = x > T(0) ? (x < smallest_normal ? x * lift : x) : splat<V>(1);  // 1 where there is no logarithm
+    const V lifted = x < smallest_normal ? splat<V>(is_float ? T(64) : T(128)) : V{};
+    // the exponent of x / sqrt(1/2), rounded down
+    const Int k = (bits_of(normal) - bits_of(splat<V>(T(0x1.6a09e667f3bcdp-1)))) >> L::mantissa_bits;
+    const V m = from_bits<V>(bits_of(normal) - (k << L::mantissa_bits));
+    const V k_value = (from_bits<V>(bits_of(splat<V>(K::magic)) + k) - K::magic) - lifted;
+    const V f = (m - T(1)) / (m + T(1)), f2 = f * f;
+    constexpr int last = is_float ? 11 : 25;
+    V s = splat<V>(T(2.0 / last));
+    for (int i = last - 2; i >= 3; i -= 2) s = fma(s, f2, splat<V>(T(2.0 / i)));
+    const V tail = fma.in_any_order(f * f2, s, k_value * K::ln2_low);
+    const V result = fma.in_any_order(k_value, splat<V>(K::ln2_high), fused_of_exact_product(f, splat<V>(2), tail));
+    const V infinity = splat<V>(std::numeric_limits<T>::infinity()), nan = splat<V>(std::numeric_limits<T>::quiet_NaN());
+    const V edge = x == T(0) ? -infinity : (x > T(0) ? infinity : nan);
+    return x > T(0) ? (x < infinity ? result : edge) : edge;
+  }
+};
+
 /// ln x to 2 ulp, for every x: x = 2^k m, m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1)). NaN below 0.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V logarithm(V x) {
-  using T = typename Lane<V>::Scalar;
-  using Int = typename Lane<V>::Int;
-  using L = Layout<T>;
-  using K = ExpConstants<T>;
-  constexpr bool is_float = sizeof(T) == 4;
-  constexpr T smallest_normal = is_float ? T(0x1p-126) : T(0x1p-1022), lift = is_float ? T(0x1p64) : T(0x1p128);
-  const V normal = x > T(0) ? (x < smallest_normal ? x * lift : x) : splat<V>(1);  // 1 where there is no logarithm
-  const V lifted = x < smallest_normal ? splat<V>(is_float ? T(64) : T(128)) : V{};
-  // the exponent of x / sqrt(1/2), rounded down
-  const Int k = (bits_of(normal) - bits_of(splat<V>(T(0x1.6a09e667f3bcdp-1)))) >> L::mantissa_bits;
-  const V m = from_bits<V>(bits_of(normal) - (k << L::mantissa_bits));
-  const V k_value = (from_bits<V>(bits_of(splat<V>(K::magic)) + k) - K::magic) - lifted;
-  const V f = (m - T(1)) / (m + T(1)), f2 = f * f;
-  constexpr int last = is_float ? 11 : 25;
-  V s = splat<V>(T(2.0 / last));
-  for (int i = last - 2; i >= 3; i -= 2) s = fused(s, f2, splat<V>(T(2.0 / i)));
-  const V tail = fused(f * f2, s, k_value * K::ln2_low);
-  const V result = fused(k_value, splat<V>(K::ln2_high), fused(f, splat<V>(2), tail));
-  const V infinity = splat<V>(std::numeric_limits<T>::infinity()), nan = splat<V>(std::numeric_limits<T>::quiet_NaN());
-  const V edge = x == T(0) ? -infinity : (x > T(0) ? infinity : nan);
-  return x > T(0) ? (x < infinity ? result : edge) : edge;
+  return with_fma<V>(Logarithm<V>{x});
 }
 
 /// cap * tanh(x / cap), from exp: (1 - t) / (1 + t) with t = exp(-2 |x / cap|).
@@ -251,25 +334,35 @@ struct SinCos {
   V sin, cos;
 };
 
+/// `sincos_turns` by a given fma.
+template <class V>
+struct SinCosOfTurns {
+  V u;
+  template <class Fma>
+  ATTOSCOPE_HOST_DEVICE_INLINE SinCos<V> operator()(Fma& fma) const {
+    const V shifted = u * 4.0 + 0x1.8p52, quarter = shifted - 0x1.8p52;
+    const V x = (u * 4.0 - quarter) * 0x1.921fb54442d18p+0, x2 = x * x;
+    constexpr double s[] = {-1.0 / 6,        1.0 / 120,          -1.0 / 5040,           1.0 / 362880,
+                            -1.0 / 39916800, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
+    constexpr double c[] = {-1.0 / 2,       1.0 / 24,          -1.0 / 720,           1.0 / 40320,
+                            -1.0 / 3628800, 1.0 / 479001600.0, -1.0 / 87178291200.0, 1.0 / 20922789888000.0};
+    V ps = splat<V>(s[6]), pc = splat<V>(c[7]);
+    for (int i = 5; i >= 0; --i) ps = fma(ps, x2, splat<V>(s[i]));
+    for (int i = 6; i >= 0; --i) pc = fma(pc, x2, splat<V>(c[i]));
+    const V sine = fma(x * x2, ps, x), cosine = fma(x2, pc, splat<V>(1.0));
+    const V odd = quarter - ((quarter * 0.5 + 0x1.8p52) - 0x1.8p52) * 2.0;  // 0, or +-1 in odd quarters
+    const V a = odd != 0.0 ? cosine : sine, b = odd != 0.0 ? sine : cosine;
+    // quarters 0..4: sin gets - in 2 and 3, cos in 1 and 2
+    const V sin_sign = quarter == 2.0 ? splat<V>(-1.0) : (quarter == 3.0 ? splat<V>(-1.0) : splat<V>(1.0));
+    const V cos_sign = quarter == 1.0 ? splat<V>(-1.0) : (quarter == 2.0 ? splat<V>(-1.0) : splat<V>(1.0));
+    return {a * sin_sign, b * cos_sign};
+  }
+};
+
 /// sin and cos of 2 pi u, u in [0, 1), to about 1 ulp of 1.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE SinCos<V> sincos_turns(V u) {
-  const V shifted = u * 4.0 + 0x1.8p52, quarter = shifted - 0x1.8p52;
-  const V x = (u * 4.0 - quarter) * 0x1.921fb54442d18p+0, x2 = x * x;
-  constexpr double s[] = {-1.0 / 6,        1.0 / 120,          -1.0 / 5040,           1.0 / 362880,
-                          -1.0 / 39916800, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
-  constexpr double c[] = {-1.0 / 2,       1.0 / 24,          -1.0 / 720,           1.0 / 40320,
-                          -1.0 / 3628800, 1.0 / 479001600.0, -1.0 / 87178291200.0, 1.0 / 20922789888000.0};
-  V ps = splat<V>(s[6]), pc = splat<V>(c[7]);
-  for (int i = 5; i >= 0; --i) ps = fused(ps, x2, splat<V>(s[i]));
-  for (int i = 6; i >= 0; --i) pc = fused(pc, x2, splat<V>(c[i]));
-  const V sine = fused(x * x2, ps, x), cosine = fused(x2, pc, splat<V>(1.0));
-  const V odd = quarter - ((quarter * 0.5 + 0x1.8p52) - 0x1.8p52) * 2.0;  // 0, or +-1 in odd quarters
-  const V a = odd != 0.0 ? cosine : sine, b = odd != 0.0 ? sine : cosine;
-  // quarters 0..4: sin gets - in 2 and 3, cos in 1 and 2
-  const V sin_sign = quarter == 2.0 ? splat<V>(-1.0) : (quarter == 3.0 ? splat<V>(-1.0) : splat<V>(1.0));
-  const V cos_sign = quarter == 1.0 ? splat<V>(-1.0) : (quarter == 2.0 ? splat<V>(-1.0) : splat<V>(1.0));
-  return {a * sin_sign, b * cos_sign};
+  return with_fma<V>(SinCosOfTurns<V>{u});
 }
 
 }  // namespace attoscope

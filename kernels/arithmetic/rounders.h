@@ -86,7 +86,7 @@ struct ShortRounder {
   template <class V>
   ATTOSCOPE_HOST_DEVICE_INLINE V operator()(V x, Where = {}) const {
     const V y = x * down;
-    return fused(x, splat<V>(up), -y);
+    return fused_of_exact_product(x, splat<V>(up), -y);
   }
 };
 

@@ -197,6 +197,7 @@ InstructionSet lane_code() {
           .float_rows = group_lanes * Lanes<float>::rows,
           .double_rows = group_lanes * Lanes<double>::rows,
           .dd_rows = group_lanes * CpuDoubleDouble::rows,
+          .emulates_fma = Lane<FloatV>::emulates_fma,
           .float_scratch = attention_scratch<float>,
           .double_scratch = attention_scratch<double>,
           .dd_scratch = dd_scratch,

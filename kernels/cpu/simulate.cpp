@@ -264,6 +264,7 @@ namespace {
 template <class T>
 struct LaneCode {
   int rows;
+  bool emulates_fma;
   std::size_t (*scratch)(const Job<T>&);
   void (*run)(const Job<T>&, const RowBlock&, const CpuObserver<T>&, void*, double*);
   void (*products)(const Job<T>&, int, Keys, T*);
@@ -291,9 +292,57 @@ std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& r
   return products;
 }
 
+/// The last bit of x, not 0, as a power of two.
+double last_bit(double x) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), fraction = bits & ((std::uint64_t{1} << 52) - 1);
+  const int field = static_cast<int>(bits >> 52 & 0x7ff);
+  const int exponent =
+      field == 0 ? -1074 + std::countr_zero(fraction) : field - 1023 + (fraction == 0 ? 0 : std::countr_zero(fraction) - 52);
+  return std::ldexp(1.0, exponent);
+}
+
+/// Of V in double, see MeasuredOperands.
+std::vector<ValueSpan> spans_of(const Job<double>& job) {
+  const std::size_t columns = static_cast<std::size_t>(job.d_v), keys = static_cast<std::size_t>(job.n);
+  std::vector<ValueSpan> spans((keys + keys_of_a_span - 1) / keys_of_a_span * columns);
+  tbb::parallel_for(std::size_t{0}, spans.size() / columns, [&](std::size_t i) {
+    for (std::size_t j = i * keys_of_a_span; j < std::min(keys, (i + 1) * keys_of_a_span); ++j)
+      for (std::size_t c = 0; c < columns; ++c) {
+        ValueSpan& span = spans[i * columns + c];
+        const double v = job.v[j * columns + c];
+        span.sum += std::fabs(v) * 1.01;
+        if (v != 0) span.unit = std::min(span.unit, last_bit(v));
+      }
+  });
+  return spans;
+}
+std::vector<ValueSpan> spans_of(const Job<float>&) { return {}; }
+
+/// The ranges of Q, K and V, with the mantissa bits that their numbers take.
 template <class T>
-Matrix run_on_lanes(const Job<T>& job, const std::vector<int>& rows, Recorder<T>* recorder, const LaneCode<T>& code,
+OperandRanges measured_ranges(const Job<T>& job, const StopSign& stop) {
+  const auto range = [&](const T* x, int rows, int columns) {
+    const std::span<const T> all(x, static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+    typename Layout<T>::Bits bits = 0;
+    each_element(all.size(), stop, [&](std::size_t i) { bits |= std::bit_cast<typename Layout<T>::Bits>(all[i]); });
+    return range_of(all, used_mantissa_bits<T>(bits), stop);
+  };
+  OperandRanges ranges;
+  tbb::parallel_invoke([&] { ranges.q = range(job.q, job.queries, job.d); }, [&] { ranges.k = range(job.k, job.n, job.d); },
+                       [&] { ranges.v = range(job.v, job.n, job.d_v); });
+  return ranges;
+}
+
+template <class T>
+Matrix run_on_lanes(Job<T> job, const std::vector<int>& rows, Recorder<T>* recorder, const LaneCode<T>& code,
                     const StopSign& stop) {
+  MeasuredOperands measured;
+  std::vector<ValueSpan> spans;
+  if (code.emulates_fma && rows.size() > 1) {
+    spans = spans_of(job);
+    measured = {measured_ranges(job, stop), spans.empty() ? nullptr : spans.data()};
+    job.measured = &measured;
+  }
   const std::vector<T> products = products_of_lone_row(job, rows, code, stop);
   const CpuObserver<T> observer{recorder, stop, products.empty() ? nullptr : products.data()};
   return in_blocks(rows, code.rows, job.d_v, code.scratch(job), stop,
@@ -304,12 +353,13 @@ Matrix run_on_lanes(const Job<T>& job, const std::vector<int>& rows, Recorder<T>
 
 Matrix run(const Job<float>& job, const std::vector<int>& rows, Recorder<float>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  return run_on_lanes<float>(job, rows, recorder, {isa.float_rows, isa.float_scratch, isa.run_float, isa.products_float}, stop);
+  return run_on_lanes<float>(job, rows, recorder,
+                             {isa.float_rows, isa.emulates_fma, isa.float_scratch, isa.run_float, isa.products_float}, stop);
 }
 Matrix run(const Job<double>& job, const std::vector<int>& rows, Recorder<double>* recorder, const StopSign& stop) {
   const InstructionSet isa = instruction_set(stop.isa);
-  return run_on_lanes<double>(job, rows, recorder, {isa.double_rows, isa.double_scratch, isa.run_double, isa.products_double},
-                              stop);
+  return run_on_lanes<double>(
+      job, rows, recorder, {isa.double_rows, isa.emulates_fma, isa.double_scratch, isa.run_double, isa.products_double}, stop);
 }
 
 Matrix run_double_double(const Job<double>& job, const std::vector<int>& rows, const StopSign& stop) {

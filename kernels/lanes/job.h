@@ -21,6 +21,29 @@ struct OperandRanges {
   Magnitudes q{}, k{}, v{};
 };
 
+/// What is known of a column of V in so many keys, where an emulated fma asks for it.
+inline constexpr int keys_of_a_span = 64;
+struct ValueSpan {
+  double sum = 0;                                         ///< of the magnitudes, or a little more
+  double unit = std::numeric_limits<double>::infinity();  ///< all are multiples of this power of two
+};
+
+/// What is known of Q, K and V there: their ranges, with the mantissa bits that the numbers take, and in double the spans of V,
+/// [key / keys_of_a_span * d_v + column].
+struct MeasuredOperands {
+  OperandRanges ranges{};
+  const ValueSpan* spans = nullptr;
+};
+
+/// The mantissa bits that numbers of T take, from all their bits by `or`.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE int used_mantissa_bits(typename Layout<T>::Bits all) {
+  constexpr int bits = Layout<T>::mantissa_bits;
+  for (int unused = 0; unused < bits; ++unused)
+    if ((all >> unused & 1) != 0) return bits - unused;
+  return 0;
+}
+
 /// The exponents of a method that takes exp2.
 template <class T>
 struct JobExp2 {
@@ -87,6 +110,7 @@ struct Job {
   BlockSum qk_sum{}, pv_sum{};  ///< other than fma in float alone
   int flush = 1;                ///< see Method::flush; 0: never
   OperandRanges ranges{};
+  const MeasuredOperands* measured = nullptr;
 
   ATTOSCOPE_HOST_DEVICE_INLINE const RounderPlan<T>& operator[](Step s) const { return plans[static_cast<int>(s)]; }
   ATTOSCOPE_HOST_DEVICE_INLINE bool is_scaled_at_the_end() const {
@@ -225,6 +249,7 @@ struct MomentSums {
 struct InstructionSet {
   const char* name = "";
   int float_rows = 0, double_rows = 0, dd_rows = 0;  ///< rows of a block
+  bool emulates_fma = false;                         ///< it wants Job::measured
   /// Bytes of scratch that a thread needs for `run_*`.
   std::size_t (*float_scratch)(const Job<float>&) = nullptr;
   std::size_t (*double_scratch)(const Job<double>&) = nullptr;

@@ -2,10 +2,18 @@
 /// after every fma by a functor.
 #pragma once
 
+#include "kernels/lanes/job.h"
 #include "kernels/lanes/lanes.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
+
+/// Of A and B, where they are known: an emulated fma asks for them. The spans are those of V, from the first key on.
+struct FactorRanges {
+  const Magnitudes *a = nullptr, *b = nullptr;
+  const ValueSpan* spans = nullptr;
+};
+struct NoRanges {};
 
 /// A's element (m, k) is at a[m * m_stride + k * k_stride]; B and C are [.][rows of a block], in the memory that their arrays
 /// say.
@@ -24,6 +32,8 @@ struct Product {
   RandomBits<T> random{};
   int first_m = 0, first_k = 0;  ///< added to m and k in Where
   LaneGroup group{};
+  using Ranges = std::conditional_t<Lane<typename Lanes<X>::V>::emulates_fma, FactorRanges, NoRanges>;
+  Ranges ranges{};
 };
 
 /// q.k: A is K, whose rows are the product's. P.V: A is V, whose columns are.

@@ -114,7 +114,8 @@ class TileSteps : protected BlockRows<T, Observer> {
                             .step = Step::qk_step,
                             .random = random(),
                             .first_m = tile_.j0,
-                            .group = group_};
+                            .group = group_,
+                            .ranges = known_ranges(false)};
     if (takes_known_products()) {
       // S holds them
     } else if (job_.qk_sum.accumulator != Accumulator::fma) {
@@ -286,6 +287,16 @@ class TileSteps : protected BlockRows<T, Observer> {
     const auto s = vec(scratch_.S);
     const auto max = vec(m);
     group_.each_own(keys(), [&](int j, int end) {
+      if constexpr (Lane<V>::emulates_fma) {  // many operations, each of which waits for the one before
+        constexpr int count = 4;
+        static_assert(count % vectors == 0);
+        for (; j + count / vectors <= end; j += count / vectors) {
+          Several<V, count> x;
+          for (int i = 0; i < count; ++i) x.x[i] = s[j * vectors + i] - max[i % vectors];
+          x = exponential(x);
+          for (int i = 0; i < count; ++i) s[j * vectors + i] = x.x[i];
+        }
+      }
       ATTOSCOPE_UNROLL(unroll 2)
       for (; j < end; ++j)
         for (int r = 0; r < vectors; ++r) s[j * vectors + r] = exponential(s[j * vectors + r] - max[r]);
@@ -531,7 +542,18 @@ class TileSteps : protected BlockRows<T, Observer> {
             .step = Step::pv_step,
             .random = random(),
             .first_k = j0,
-            .group = group_};
+            .group = group_,
+            .ranges = known_ranges(true)};
+  }
+  /// What is known of a product's factors, of which P is none of the operands.
+  ATTOSCOPE_HOST_DEVICE auto known_ranges([[maybe_unused]] bool of_values) const {
+    typename KeysProduct<T>::Ranges known{};
+    if constexpr (Lane<V>::emulates_fma) {
+      const MeasuredOperands* const x = job_.measured;
+      if (x != nullptr && of_values) known = {.a = &x->ranges.v, .spans = x->spans};
+      if (x != nullptr && !of_values) known = {.a = &x->ranges.k, .b = &x->ranges.q};
+    }
+    return known;
   }
 
   ATTOSCOPE_HOST_DEVICE void mask(ValuesProduct<T>& pv, int j0) const {

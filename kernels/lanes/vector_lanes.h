@@ -15,7 +15,7 @@ inline constexpr int vector_bytes = 64, row_vectors = 4, column_group = 4;
 #elif defined(__AVX2__)
 inline constexpr int vector_bytes = 32, row_vectors = 2, column_group = 4;
 #else
-inline constexpr int vector_bytes = 16, row_vectors = 2, column_group = 4;
+inline constexpr int vector_bytes = 16, row_vectors = 4, column_group = 2;
 #endif
 
 /// No block is shared by several threads.
@@ -133,6 +133,13 @@ struct LaneGroup {
   }
 };
 
+#if !defined(__AVX2__)  // see emulated_fma.h
+FloatV emulated_fma(FloatV a, FloatV b, FloatV c);
+DoubleV emulated_fma(DoubleV a, DoubleV b, DoubleV c);
+template <class V, class F>
+auto by_likely_fma(const F& f);
+#endif
+
 }  // namespace ATTOSCOPE_ISA
 
 template <>
@@ -159,11 +166,19 @@ struct Lane<ATTOSCOPE_ISA::FloatV> {
     return FloatV(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
 #elif defined(__AVX2__)
     return FloatV(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
-#else  // the library's, lane by lane
-    for (unsigned i = 0; i < sizeof(a) / sizeof(a[0]); ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
-    return c;
+#else
+    return ATTOSCOPE_ISA::emulated_fma(a, b, c);
 #endif
   }
+#if defined(__AVX2__)
+  static constexpr bool emulates_fma = false;
+#else
+  static constexpr bool emulates_fma = true;
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE_INLINE static auto by_likely_fma(const F& f) {
+    return ATTOSCOPE_ISA::by_likely_fma<FloatV>(f);
+  }
+#endif
 };
 template <>
 struct Lane<ATTOSCOPE_ISA::DoubleV> {
@@ -189,10 +204,18 @@ struct Lane<ATTOSCOPE_ISA::DoubleV> {
 #elif defined(__AVX2__)
     return DoubleV(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
 #else
-    for (unsigned i = 0; i < sizeof(a) / sizeof(a[0]); ++i) c[i] = __builtin_fma(a[i], b[i], c[i]);
-    return c;
+    return ATTOSCOPE_ISA::emulated_fma(a, b, c);
 #endif
   }
+#if defined(__AVX2__)
+  static constexpr bool emulates_fma = false;
+#else
+  static constexpr bool emulates_fma = true;
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE_INLINE static auto by_likely_fma(const F& f) {
+    return ATTOSCOPE_ISA::by_likely_fma<DoubleV>(f);
+  }
+#endif
 };
 
 namespace ATTOSCOPE_ISA {
@@ -279,3 +302,7 @@ inline void with_rounder(const RounderPlan<T>& p, Step step, const RandomBits<T>
 
 }  // namespace ATTOSCOPE_ISA
 }  // namespace attoscope
+
+#if !defined(__AVX2__)
+#include "kernels/lanes/emulated_fma.h"
+#endif

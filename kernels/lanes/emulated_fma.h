@@ -1,0 +1,165 @@
+/// a*b + c with one rounding, in vectors of an instruction set that has no fma. Included by vector_lanes.h.
+///
+/// The exact sum of a*b and c is a sum of two or three numbers (T. J. Dekker, Numer. Math. 18 (1971), D. E. Knuth's 2Sum); all
+/// but the largest are added with rounding to odd, so that the last addition rounds the exact sum (S. Boldo, G. Melquiond,
+/// "Emulation of FMA and correctly rounded sums", IEEE Trans. Computers 57 (2008)).
+#pragma once
+
+#include "kernels/lanes/lanes.h"
+
+namespace attoscope {
+namespace ATTOSCOPE_ISA {
+
+/// What a + b, rounded to `sum`, lost.
+ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lost_by_sum(DoubleV a, DoubleV b, DoubleV sum) {
+  const DoubleV z = sum - a;
+  return (a - (sum - z)) + (b - z);
+}
+/// The same for |a| >= |b|, or where a + b is a double.
+ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lost_by_quick_sum(DoubleV a, DoubleV b, DoubleV sum) { return b - (sum - a); }
+
+/// x as a sum of two numbers.
+struct Halves {
+  DoubleV high, low;
+};
+inline constexpr std::uint64_t low_27_bits = (std::uint64_t{1} << 27) - 1;
+/// Of 26 bits each, for |x| below about 2^1020.
+ATTOSCOPE_HOST_DEVICE_INLINE Halves rounded_halves(DoubleV x) {
+  const DoubleV high = DoubleV((UInt64V(x) + (std::uint64_t{1} << 26)) & ~low_27_bits);
+  return {high, x - high};
+}
+/// Of 26 and 27 bits.
+ATTOSCOPE_HOST_DEVICE_INLINE Halves cut_halves(DoubleV x) {
+  const DoubleV high = DoubleV(UInt64V(x) & ~low_27_bits);
+  return {high, x - high};
+}
+/// What a*b, rounded to `product`, lost; one of a and b is cut, the other rounded. Nothing may underflow.
+ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lost_by_product(Halves a, Halves b, DoubleV product) {
+  return ((a.high * b.high - product) + a.high * b.low + a.low * b.high) + a.low * b.low;
+}
+
+/// x + lost, of which x is the nearest double, rounded to odd. In an odd double, and in one that lost nothing, it is x.
+ATTOSCOPE_HOST_DEVICE_INLINE DoubleV rounded_to_odd(DoubleV x, DoubleV lost) {
+  const UInt64V bits = UInt64V(x), is_even = (bits & 1) - 1, is_negative = UInt64V(x < 0.0);
+  const UInt64V away = UInt64V(lost < 0.0) - UInt64V(lost > 0.0);  // -1, 0 or 1: where the sum lies in a positive x
+  return DoubleV(bits + (((away ^ is_negative) - is_negative) & is_even));
+}
+
+/// Whether any lane of a comparison holds.
+ATTOSCOPE_HOST_DEVICE_INLINE bool any_of(Int64V x) { return _mm_movemask_pd(__m128d(x)) != 0; }
+ATTOSCOPE_HOST_DEVICE_INLINE DoubleV magnitude(DoubleV x) { return DoubleV(UInt64V(x) & ~Layout<double>::sign); }
+
+/// The library's fma, lane by lane.
+[[gnu::noinline]] inline DoubleV fused_by_library(DoubleV a, DoubleV b, DoubleV c) {
+  for (int i = 0; i < 2; ++i) c[i] = __builtin_fma(a[i], b[i], c[i]);
+  return c;
+}
+
+/// a*b + c: where a part could overflow or underflow, by the library. The product of a zero and a number is exact.
+ATTOSCOPE_HOST_DEVICE_INLINE DoubleV emulated_fma(DoubleV a, DoubleV b, DoubleV c) {
+  constexpr double low = 0x1p-900, high = 0x1p900;
+  const DoubleV product = a * b, size = magnitude(product), zero{};
+  const Int64V is_zero = (a == zero) | (b == zero);
+  const Int64V is_inside =
+      ((size >= low) | is_zero) & (size <= high) & (magnitude(a) <= high) & (magnitude(b) <= high) & (magnitude(c) <= high);
+  if (any_of(~is_inside)) [[unlikely]]
+    return fused_by_library(a, b, c);
+  const DoubleV small = lost_by_product(cut_halves(a), rounded_halves(b), product);
+  const DoubleV middle = c + small, sum = product + middle;
+  const DoubleV rest = lost_by_sum(c, small, middle), lost = lost_by_sum(product, middle, sum), tail = rest + lost;
+  const DoubleV result = sum + rounded_to_odd(tail, lost_by_sum(rest, lost, tail));
+  return is_zero ? c + product : result;
+}
+
+/// The lower and upper lanes of x as doubles, and back.
+ATTOSCOPE_HOST_DEVICE_INLINE DoubleV lower_doubles(FloatV x) { return DoubleV(_mm_cvtps_pd(__m128(x))); }
+ATTOSCOPE_HOST_DEVICE_INLINE DoubleV upper_doubles(FloatV x) {
+  return DoubleV(_mm_cvtps_pd(_mm_movehl_ps(__m128(x), __m128(x))));
+}
+ATTOSCOPE_HOST_DEVICE_INLINE FloatV as_floats(DoubleV lower, DoubleV upper) {
+  return FloatV(_mm_movelh_ps(_mm_cvtpd_ps(__m128d(lower)), _mm_cvtpd_ps(__m128d(upper))));
+}
+
+/// a*b + c of floats, rounded to odd as a double: their product is a double.
+ATTOSCOPE_HOST_DEVICE_INLINE DoubleV odd_fma_of_floats(DoubleV a, DoubleV b, DoubleV c) {
+  const DoubleV product = a * b, sum = c + product;
+  return rounded_to_odd(sum, lost_by_sum(c, product, sum));
+}
+ATTOSCOPE_HOST_DEVICE_INLINE FloatV emulated_fma(FloatV a, FloatV b, FloatV c) {
+  return as_floats(odd_fma_of_floats(lower_doubles(a), lower_doubles(b), lower_doubles(c)),
+                   odd_fma_of_floats(upper_doubles(a), upper_doubles(b), upper_doubles(c)));
+}
+
+/// a*b + c in a few operations, right unless it is in doubt afterwards: as soon as one of its results may have been rounded
+/// twice. For chains of them, of which hardly any is: see `by_likely_fma`.
+template <class V>
+class LikelyFma;
+
+/// Here the parts that the sum and the product lost are added first. That sum, rounded, may decide the last rounding wrongly
+/// only where it is half the distance of two doubles, a power of two. Nothing may overflow; what underflows is in doubt too.
+template <>
+class LikelyFma<DoubleV> {
+ public:
+  /// For |c| >= |a*b|.
+  ATTOSCOPE_HOST_DEVICE_INLINE DoubleV operator()(DoubleV a, DoubleV b, DoubleV c) {
+    const DoubleV product = a * b, sum = c + product;
+    return rounded(sum, lost_by_quick_sum(c, product, sum) + lost_by_product(cut_halves(a), rounded_halves(b), product));
+  }
+  ATTOSCOPE_HOST_DEVICE_INLINE DoubleV in_any_order(DoubleV a, DoubleV b, DoubleV c) {
+    const DoubleV product = a * b, sum = c + product;
+    const DoubleV of_product = lost_by_product(cut_halves(a), rounded_halves(b), product);
+    const DoubleV lost = lost_by_sum(c, product, sum) + of_product;
+    doubt_ |= Int32V(of_product != 0.0) & (Int32V(UInt64V(lost) << 12) == 0);  // one of both is a double
+    return sum + lost;
+  }
+  /// For |c| >= |a*b|, or a double as the sum of c and the rounded product, where what both lost is a double together.
+  ATTOSCOPE_HOST_DEVICE_INLINE DoubleV beyond_doubt(DoubleV a, DoubleV b, DoubleV c) const {
+    const DoubleV product = a * b, sum = c + product;
+    return sum + (lost_by_quick_sum(c, product, sum) + lost_by_product(cut_halves(a), rounded_halves(b), product));
+  }
+  bool is_in_doubt() const { return _mm_movemask_pd(__m128d(doubt_)) != 0; }
+
+ private:
+  ATTOSCOPE_HOST_DEVICE_INLINE DoubleV rounded(DoubleV sum, DoubleV lost) {
+    doubt_ |= Int32V(UInt64V(lost) << 12) == 0;  // of each double the upper half counts
+    return sum + lost;
+  }
+  Int32V doubt_{};
+};
+
+/// Here the sum is a double's, rounded a second time to float: wrongly only where it is halfway between two floats.
+template <>
+class LikelyFma<FloatV> {
+ public:
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV a, FloatV b, FloatV c) {
+    const DoubleV lower = lower_doubles(a) * lower_doubles(b) + lower_doubles(c),
+                  upper = upper_doubles(a) * upper_doubles(b) + upper_doubles(c);
+    const FloatV rest = FloatV(_mm_shuffle_ps(__m128(lower), __m128(upper), 0b10001000));  // the lower halves of the doubles
+    doubt_ |= (Int32V(rest) & rest_bits) == half;
+    return as_floats(lower, upper);
+  }
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV in_any_order(FloatV a, FloatV b, FloatV c) { return (*this)(a, b, c); }
+  ATTOSCOPE_HOST_DEVICE_INLINE FloatV beyond_doubt(FloatV a, FloatV b, FloatV c) { return (*this)(a, b, c); }
+  bool is_in_doubt() const { return _mm_movemask_ps(__m128(doubt_)) != 0; }
+
+ private:
+  static constexpr std::int32_t rest_bits = (1 << 29) - 1, half = 1 << 28;  ///< of a double, beyond those of a float
+  Int32V doubt_{};
+};
+
+/// f(fma) for an fma that is right.
+template <class F>
+[[gnu::noinline]] auto by_sure_fma(const F& f) {
+  SureFma fma;
+  return f(fma);
+}
+/// The same in less time where no result is in doubt.
+template <class V, class F>
+ATTOSCOPE_HOST_DEVICE_INLINE auto by_likely_fma(const F& f) {
+  LikelyFma<V> fma;
+  const auto y = f(fma);
+  return fma.is_in_doubt() ? by_sure_fma(f) : y;
+}
+
+}  // namespace ATTOSCOPE_ISA
+}  // namespace attoscope

@@ -1,0 +1,290 @@
+/// What stands in for fma where an instruction set has none, against the library's fma and against the same lines for a number.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/lanes/micro_kernel.h"
+#include "tests/support/support.h"
+
+namespace attoscope {
+namespace {
+
+using namespace ATTOSCOPE_ISA;
+using testing::Dice;
+using testing::same;
+
+static_assert(Lane<DoubleV>::emulates_fma && Lane<FloatV>::emulates_fma, "tests are compiled without fma");
+
+/// Anything, short fractions, the ends of the format, and numbers from its middle.
+template <class T>
+T factor(Dice& dice) {
+  using Bits = typename Layout<T>::Bits;
+  constexpr T limits[] = {0,
+                          std::numeric_limits<T>::min(),
+                          std::numeric_limits<T>::denorm_min(),
+                          std::numeric_limits<T>::max(),
+                          std::numeric_limits<T>::infinity(),
+                          std::numeric_limits<T>::quiet_NaN(),
+                          1};
+  const T sign = dice.one_in(2) ? -1 : 1;
+  switch (dice.between(0, 9)) {
+    case 0:
+      return sign * dice.any(limits);
+    case 1:
+      return std::bit_cast<T>(static_cast<Bits>(dice.bits()));
+    case 2:
+      return sign * std::ldexp(static_cast<T>(dice.between(1, 40)), dice.between(-4, 4));
+    case 3:
+      return sign * std::nextafter(std::ldexp(T(1), dice.between(-4, 4)), static_cast<T>(dice.between(0, 1) * 100));
+    case 4:
+      return sign * std::ldexp(static_cast<T>(1 + dice.unit()), dice.between(Layout<T>::min_exponent, Layout<T>::max_exponent));
+    default:
+      return sign * std::ldexp(static_cast<T>(1 + dice.unit()), dice.between(-3, 3));
+  }
+}
+
+/// A summand that makes a*b + c hard to round: as large as the product or its rest, of the other sign, or far larger.
+template <class T>
+T summand(Dice& dice, T a, T b) {
+  const T product = a * b, rest = std::fma(a, b, -product);
+  switch (dice.between(0, 7)) {
+    case 0:
+      return -product;
+    case 1:
+      return std::nextafter(-product, T(0));
+    case 2:
+      return std::ldexp(dice.one_in(2) ? product : rest, dice.between(-60, 60));
+    case 3:  // the product is half its last bit, or next to that
+      return std::ldexp(static_cast<T>(dice.between(8, 15)),
+                        std::isfinite(product) && product != 0 ? std::ilogb(product) + Layout<T>::mantissa_bits - 2 : 0);
+    case 4:
+      return -rest;
+    default:
+      return factor<T>(dice);
+  }
+}
+
+template <class T>
+void expect_fma() {
+  using V = typename Lanes<T>::V;
+  Dice dice(1);
+  int wrong = 0;
+  for (int i = 0; i < 400000; ++i) {
+    V a{}, b{}, c{};
+    for (int lane = 0; lane < Lanes<T>::width; ++lane) {
+      a[lane] = factor<T>(dice);
+      b[lane] = factor<T>(dice);
+      c[lane] = summand<T>(dice, a[lane], b[lane]);
+    }
+    const V found = fused(a, b, c);
+    for (int lane = 0; lane < Lanes<T>::width; ++lane)
+      if (!same<T>(found[lane], std::fma(a[lane], b[lane], c[lane])) && wrong++ < 10)
+        ADD_FAILURE() << std::hexfloat << a[lane] << " * " << b[lane] << " + " << c[lane] << " is " << found[lane];
+  }
+  EXPECT_EQ(wrong, 0);
+}
+TEST(EmulatedFma, GivesTheLibrarysBitsInFloat) { expect_fma<float>(); }
+TEST(EmulatedFma, GivesTheLibrarysBitsInDouble) { expect_fma<double>(); }
+
+/// Near multiples of ln 2 and of halves of it, short fractions, tiny numbers, anything.
+template <class T>
+T exponent(Dice& dice) {
+  switch (dice.between(0, 7)) {
+    case 0:
+      return static_cast<T>(dice.between(-64, 64)) / 8;
+    case 1:
+      return static_cast<T>(dice.between(-200, 200) * 0.34657359027997264);
+    case 2:
+      return std::ldexp(static_cast<T>(dice.unit()), -dice.between(0, 8 * sizeof(T) * 17));
+    case 3:
+      return factor<T>(dice);
+    default:
+      return static_cast<T>(60 * dice.unit() - 50);
+  }
+}
+
+/// Of u in (0, 1], which the drawing of inputs takes, and of anything.
+template <class T>
+void expect_logarithms() {
+  using V = typename Lanes<T>::V;
+  Dice dice(4);
+  int wrong = 0;
+  for (int i = 0; i < 200000; ++i) {
+    V x{};
+    for (int lane = 0; lane < Lanes<T>::width; ++lane)
+      x[lane] = dice.one_in(3) ? factor<T>(dice)
+                               : static_cast<T>(1 - std::ldexp(dice.unit(), -dice.any(std::array{0, 0, 0, 20, 50})));
+    const V y = logarithm(x);
+    for (int lane = 0; lane < Lanes<T>::width; ++lane)
+      if (!same<T>(y[lane], logarithm(x[lane])) && wrong++ < 10)
+        ADD_FAILURE() << "the logarithm of " << std::hexfloat << x[lane];
+  }
+  EXPECT_EQ(wrong, 0);
+}
+TEST(EmulatedFma, GivesLogarithmsTheBitsOfTheirNumbersInFloat) { expect_logarithms<float>(); }
+TEST(EmulatedFma, GivesLogarithmsTheBitsOfTheirNumbersInDouble) { expect_logarithms<double>(); }
+
+TEST(EmulatedFma, GivesSinesAndCosinesTheBitsOfTheirNumbers) {
+  Dice dice(5);
+  int wrong = 0;
+  for (int i = 0; i < 200000; ++i) {
+    DoubleV turns{};
+    for (int lane = 0; lane < Lanes<double>::width; ++lane)
+      turns[lane] = dice.one_in(4) ? dice.between(0, 63) / 64.0 : std::ldexp(dice.unit(), -dice.any(std::array{0, 0, 20, 50}));
+    const SinCos<DoubleV> found = sincos_turns(turns);
+    for (int lane = 0; lane < Lanes<double>::width; ++lane) {
+      const SinCos<double> one = sincos_turns(turns[lane]);
+      if (!(same(found.sin[lane], one.sin) && same(found.cos[lane], one.cos)) && wrong++ < 10)
+        ADD_FAILURE() << "sine or cosine of " << std::hexfloat << turns[lane] << " turns";
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+template <class T>
+void expect_exponentials() {
+  using V = typename Lanes<T>::V;
+  constexpr int count = 4;
+  Dice dice(2);
+  int wrong = 0;
+  for (int i = 0; i < 100000; ++i) {
+    Several<V, count> x{};
+    for (V& v : x.x)
+      for (int lane = 0; lane < Lanes<T>::width; ++lane) v[lane] = exponent<T>(dice);
+    const Several<V, count> e = exponential(x);
+    for (int k = 0; k < count; ++k) {
+      const V power = exponential2(x.x[k]), polynomial = exponential2_polynomial(x.x[k], 1 + i % 5);
+      for (int lane = 0; lane < Lanes<T>::width; ++lane) {
+        const T one = x.x[k][lane];
+        const bool right = same<T>(e.x[k][lane], exponential(one)) && same<T>(power[lane], exponential2(one)) &&
+                           same<T>(polynomial[lane], exponential2_polynomial(one, 1 + i % 5));
+        if (!right && wrong++ < 10) ADD_FAILURE() << "the exponentials of " << std::hexfloat << one;
+      }
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+TEST(EmulatedFma, GivesExponentialsTheBitsOfTheirNumbersInFloat) { expect_exponentials<float>(); }
+TEST(EmulatedFma, GivesExponentialsTheBitsOfTheirNumbersInDouble) { expect_exponentials<double>(); }
+
+TEST(LikelyFma, IsInDoubtWhereTheLastBitsDecide) {
+  LikelyFma<DoubleV> fma;
+  const double odd = 1 + 0x1p-52, half = 0x1p-53;
+  fma(splat<DoubleV>(half), splat<DoubleV>(1 + 0x1p-40), splat<DoubleV>(odd));
+  EXPECT_FALSE(fma.is_in_doubt());
+  fma(splat<DoubleV>(half), splat<DoubleV>(1), splat<DoubleV>(odd));
+  EXPECT_TRUE(fma.is_in_doubt());
+}
+
+/// P.V of a block, as it stands in the lanes.
+template <class T>
+struct Question {
+  int columns, depth, first_key;
+  std::vector<T> v;
+  alignas(64) T p[key_chunk * Lanes<T>::rows];
+  alignas(64) T c[8 * Lanes<T>::rows];
+  bool resume;
+  std::vector<ValueSpan> spans;
+  Magnitudes of_v;
+};
+
+template <class T>
+Question<T> question(Dice& dice) {
+  Question<T> q{.columns = dice.between(1, 8),
+                .depth = dice.one_in(3) ? key_chunk : dice.between(1, key_chunk),
+                .first_key = dice.one_in(2) ? key_chunk : dice.between(0, 200),
+                .resume = dice.one_in(2)};
+  const int bits = dice.any(std::array{4, 8, 8, 11, 24}), spread = dice.any(std::array{0, 0, 0, 3, 30}),
+            spread_p = dice.any(std::array{0, 0, 6, 30, 250}), zeros = dice.any(std::array{3, 50, 1000000});
+  q.v.resize(static_cast<std::size_t>(q.depth * q.columns));
+  for (T& v : q.v) {
+    const double x = std::ldexp(dice.normal(), dice.between(-spread, spread));
+    v = static_cast<T>(dice.one_in(zeros) ? 0 : round(Format{11, bits - 1}, x));
+  }
+  const int bits_p = dice.any(std::array{1, 8, 53, 53, 53});
+  for (T& p : q.p)
+    p = static_cast<T>(dice.one_in(zeros) ? 0
+                                          : round(Format{11, bits_p - 1},
+                                                  std::exp2(-dice.between(0, spread_p)) * std::exp(dice.normal()) / 1024));
+  for (T& c : q.c) c = static_cast<T>(dice.one_in(zeros) ? 0 : std::ldexp(dice.normal(), dice.any(std::array{-5, -5, -40})));
+  if (dice.one_in(9)) q.p[dice.between(0, q.depth - 1)] = factor<T>(dice);
+  if (dice.one_in(9)) q.c[dice.between(0, q.columns - 1)] = factor<T>(dice);
+
+  const int first = q.first_key / keys_of_a_span, last = (q.first_key + q.depth - 1) / keys_of_a_span;
+  q.spans.resize(static_cast<std::size_t>((last + 1) * q.columns));
+  typename Layout<T>::Bits all = 0;
+  q.of_v.smallest = std::numeric_limits<double>::infinity();
+  for (int i = first * keys_of_a_span; i <= q.first_key + q.depth - 1; ++i)
+    for (int column = 0; i >= q.first_key && column < q.columns; ++column) {
+      const T v = q.v[static_cast<std::size_t>((i - q.first_key) * q.columns + column)];
+      ValueSpan& span = q.spans[static_cast<std::size_t>(i / keys_of_a_span * q.columns + column)];
+      const double size = std::fabs(static_cast<double>(v));
+      span.sum += size;
+      all |= std::bit_cast<typename Layout<T>::Bits>(v);
+      q.of_v.largest = std::max(q.of_v.largest, size);
+      if (size == 0) continue;
+      q.of_v.smallest = std::min(q.of_v.smallest, size);
+      double unit = std::ldexp(1.0, std::ilogb(size));
+      while (std::fmod(size, unit) != 0) unit /= 2;
+      span.unit = std::min(span.unit, unit);
+    }
+  if (q.of_v.largest == 0) q.of_v.smallest = 0;
+  q.of_v.mantissa_bits = used_mantissa_bits<T>(all);
+  return q;
+}
+
+/// How many of so many questions were answered with one rounding after every term, and how many of them in parts.
+template <class T>
+void expect_products(int questions) {
+  using V = typename Lanes<T>::V;
+  constexpr int rows = Lanes<T>::rows;
+  Dice dice(3);
+  int without_emulation = 0, wrong = 0;
+  for (int i = 0; i < questions; ++i) {
+    Question<T> q = question<T>(dice);
+    T before[8 * rows];
+    std::ranges::copy(q.c, before);
+    KeysProduct<T> product{.a = q.v.data(),
+                           .m_stride = 1,
+                           .k_stride = q.columns,
+                           .b = q.p,
+                           .c = q.c,
+                           .m = q.columns,
+                           .depth = q.depth,
+                           .resume = q.resume,
+                           .first_k = q.first_key,
+                           .group = LaneGroup{dice.one_in(4) ? Lanes<T>::width : rows}};
+    product.ranges = {.a = &q.of_v, .spans = q.spans.data()};
+    if (!emulated_product<false>(product, RounderPlan<T>{}, false)) continue;
+    ++without_emulation;
+    const int own = product.group.rows;
+    for (int column = 0; column < q.columns; ++column)
+      for (int row = 0; row < own; ++row) {
+        T sum = q.resume ? before[column * rows + row] : T(0);
+        for (int k = 0; k < q.depth; ++k)
+          sum = std::fma(q.v[static_cast<std::size_t>(k * q.columns + column)], q.p[k * rows + row], sum);
+        if (!same(sum, q.c[column * rows + row]) && wrong++ < 10)
+          ADD_FAILURE() << "question " << i << ", column " << column << ", row " << row << std::hexfloat << ": "
+                        << q.c[column * rows + row] << " instead of " << sum;
+      }
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(without_emulation, questions / 5);
+  EXPECT_LT(without_emulation, questions);
+}
+TEST(EmulatedProduct, GivesTheBitsOfChainsOfFmaInFloat) { expect_products<float>(6000); }
+TEST(EmulatedProduct, GivesTheBitsOfChainsOfFmaInDouble) { expect_products<double>(12000); }
+
+TEST(EmulatedProduct, IsInPartsWhereGoldenValuesAre) {
+  // a chunk of 64 keys of 1024, N(0, 1) in bf16
+  const SizesOfSums sizes{.top = 1, .largest_b = 0x1p-6, .unit_b = 0x1p-67, .unit_c = 0x1p-70};
+  const double grid = sizes.grid();
+  EXPECT_TRUE(sizes.allow_parts(grid, {.sum = 52, .unit = 0x1p-14}));
+  EXPECT_FALSE(sizes.allow_parts(grid, {.sum = 52, .unit = 0x1p-20})) << "too fine for the grid";
+  EXPECT_FALSE(sizes.allow_parts(grid / 1024, {.sum = 52, .unit = 0x1p-14})) << "sums pass 2^53 spacings";
+  EXPECT_FALSE(sizes.allow_parts(grid * 1024, {.sum = 52, .unit = 0x1p-14})) << "the rest passes 2^53 units";
+  EXPECT_FALSE(sizes.allow_parts(grid, {})) << "zeros have no unit";
+}
+
+}  // namespace
+}  // namespace attoscope
