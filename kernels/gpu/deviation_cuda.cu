@@ -87,6 +87,8 @@ std::vector<T> downloaded(const Buffer<T>& x, std::size_t count, const Stream& s
 
 }  // namespace
 
+void load_deviations() { load_file_of(moments_kernel); }
+
 Moments DeviceMeter::moments(const double* x, std::size_t count, const Stream& stream) {
   const std::size_t chunks = chunk_count(count);
   chains_.reserve(chunks * chains);

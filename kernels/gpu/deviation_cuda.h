@@ -6,6 +6,9 @@
 
 namespace attoscope {
 
+/// Loads the file of its kernels on the current GPU.
+void load_deviations();
+
 /// Compares matrices on the GPU that was current when it was made, in memory that it keeps. Every function waits for its
 /// result.
 class DeviceMeter {
