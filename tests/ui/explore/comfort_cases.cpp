@@ -270,7 +270,9 @@ void compiling(Hand& hand) {
   hand.click(button);
   hand.check(shown(CompilingInput::State::running), "it goes on");
   slow.let(2);
-  hand.check(shown(CompilingInput::State::none) && !hand.exists(button), "all is there, and nothing is said any more");
+  hand.check(shown(CompilingInput::State::none), "all is there");
+  hand.frames(60);
+  hand.check(!hand.exists(button), "and nothing is said any more");
   hand.settle();
   hand.check(hand.stage.panel_input().answer.result->experiment == hand.experiment(), "and answered");
   hand.stage.code = missing_code_of;
