@@ -14,6 +14,7 @@
 
 #include "app/files/files.h"
 #include "app/train/text.h"
+#include "kernels/gpu/code_loader.h"
 #include "kernels/train/ending.h"
 
 namespace attoscope {
@@ -261,8 +262,12 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
 
 /// From the first step, under the order's plan.
 /// The device that trains, once it has its code.
-TrainDevice TrainThread::made(const std::string& device, const Cancelled& outdated) const {
+TrainDevice TrainThread::made(const std::string& device, const Cancelled& outdated) {
   TrainDevice made = make_(device, 0);
+  if (made.code == nullptr) return made;
+  remark_ = "The driver compiles the training's code for " + made.code->gpu() + ", once: about half a minute.";
+  publish(true);
+  remark_.clear();
   wait_for_code(made, outdated);
   return made;
 }

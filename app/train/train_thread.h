@@ -125,7 +125,7 @@ class TrainThread {
   void remark_on_takeover();
   std::string lasting() const;
   void obey(const TrainOrder& order, const Cancelled& outdated);
-  TrainDevice made(const std::string& device, const Cancelled& outdated) const;
+  TrainDevice made(const std::string& device, const Cancelled& outdated);
   void begin(const TrainOrder& order, const Cancelled& outdated);
   void open(const TrainOrder& order, const Cancelled& outdated);
   void explore(const TrainOrder& order, const Cancelled& outdated);
