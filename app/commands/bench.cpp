@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "app/commands/device_bench.h"
+#include "app/commands/first_use.h"
 #include "app/files/files.h"
 #include "app/words/devices.h"
 #include "kernels/bench/stages.h"
@@ -118,7 +119,10 @@ std::string json_text(const BenchReport& r) {
 
 BenchReport bench(const BenchArguments& arguments) {
   check_device("--device", arguments.device);
-  if (const std::vector<int> gpus = devices_of(arguments.device); !gpus.empty()) return device_bench(gpus.front());
+  if (const std::vector<int> gpus = devices_of(arguments.device); !gpus.empty()) {
+    compile_code(gpus);
+    return device_bench(gpus.front());
+  }
   const int threads = tbb::info::default_concurrency();
   const MachineLimits limits = cpu_limits(threads);
   BenchReport r{device_name(), limits.float_fma * 1e-9, limits.double_fma * 1e-9, {}, {}, threads};

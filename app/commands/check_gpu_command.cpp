@@ -4,6 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/files/files.h"
 #include "app/files/interrupts.h"
@@ -45,6 +46,7 @@ void check_places(const CheckGpuArguments& x) {
 }
 
 GpuCheck answer(const GpuCheckQuestion& question, const CheckedGpu& gpu, const CheckGpuOutput& output, bool told) {
+  compile_code(question.device);
   const Interrupts interrupts;
   ProgressLine line(output.terminal);
   const auto tell = [&](const GpuCheck& so_far) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/files/interrupts.h"
 #include "app/files/paths.h"
@@ -64,6 +65,7 @@ HeadsJob heads_job(const HeadsArguments& x) {
 
 void run_heads(const HeadsJob& job, const HeadsArguments& x, std::ostream* terminal,
                const std::function<void(const Options&, const std::function<void()>& done)>& work) {
+  compile_code(x.device);
   const Interrupts interrupts;
   CountedHeads progress(terminal, job.question.heads.size());
   std::size_t found = 0;

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/files/interrupts.h"
 #include "app/json/json.h"
@@ -51,6 +52,7 @@ ScheduleLists lists_of(const InvarianceArguments& x) {
 /// Counts schedules on the terminal while it computes.
 Invariance answer(const Experiment& e, const std::vector<Schedule>& list, const InvarianceArguments& x, int threads,
                   std::ostream* terminal) {
+  compile_code(x.device);
   const Interrupts interrupts;
   ProgressLine line(terminal);
   std::mutex mutex;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "app/commands/first_use.h"
 #include "app/files/files.h"
 #include "app/files/interrupts.h"
 #include "app/json/json.h"
@@ -17,7 +18,9 @@
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/gpu/device.h"
 #include "kernels/questions/attribution.h"
+#include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
 namespace {
@@ -89,6 +92,13 @@ Answer answer(const Experiment& experiment, const RunArguments& x, int threads) 
   }
 }
 
+/// Has their code compiled where they are newer than the program. Of "auto" `compute` decides by the question.
+void prepare_gpus(const Experiment& experiment, const std::string& device) {
+  const bool on_gpu = has_hardware(experiment);
+  if (device != "auto" || on_gpu) compile_code(devices_of(device));
+  if (on_gpu) compile_code(missing_code(devices_of(device), hardware_code(experiment.format)));
+}
+
 std::string json_of(const Answer& answer) {
   Json json = result_json(answer.result);
   if (answer.attribution) json["attribution"] = attribution_json(*answer.attribution);
@@ -109,6 +119,7 @@ void run(const RunArguments& x, std::ostream& out) {
   const Experiment experiment = experiment_of(x);
   const std::vector<FieldFile> fields = field_files(x);
   check_places(x, fields);
+  prepare_gpus(experiment, x.device);
   const Answer found = answer(experiment, x, threads);
   StagedFiles files;
   if (!x.save.empty()) stage_matrices(files, x.save, found.result);

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/figures/bundle.h"
 #include "app/files/files.h"
@@ -24,6 +25,7 @@
 #include "app/sweep/table.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
+#include "kernels/gpu/device.h"
 
 namespace attoscope {
 namespace {
@@ -87,6 +89,7 @@ std::optional<Answered> computed(const SweepArguments& x, std::ostream* terminal
   const auto prepare = [&] {
     check_device("--device", x.device);
     answered.sweep = sweep_of(x);
+    compile_code(devices_of(x.device));
   };
   if (!ranks.agree(prepare)) return std::nullopt;
   const auto [shard, shards] = shard_of(x.shard);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
 #include "app/files/files.h"
 #include "app/files/interrupts.h"
@@ -373,7 +374,9 @@ void train(const TrainArguments& x, const TrainStreams& streams, const MakeDevic
   const Interrupts interrupts;  // before there are threads
   CheckpointSaver saver(x.checkpoint, x.resume, task.resumed ? task.resumed->record.step : 0, streams.warnings);
   try {
-    train_and_write(x, task, make(x.device, task.threads), saver, interrupts, streams);
+    const TrainDevice device = make(x.device, task.threads);
+    compile_code(device.code);
+    train_and_write(x, task, device, saver, interrupts, streams);
   } catch (const DeviceFailure& failure) {
     throw std::runtime_error(without_period(failure.what()) + "; " + saver.note());
   }

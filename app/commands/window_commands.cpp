@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/commands/first_use.h"
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/link/link_url.h"
@@ -93,6 +94,7 @@ void render_picture(const RenderArguments& x, std::ostream& out) {
   std::vector<std::string> remarks;
   Session session = session_from(x.session, remarks).session;
   if (x.device) session.device = *x.device;
+  compile_code(usable_device(session.device).spec);
   render(session, {.file = x.out, .width = size.width, .height = size.height, .example_file = example_file()});
   for (const std::string& remark : remarks) out << remark << '\n';
   out << x.out + ": " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels\n";

@@ -17,9 +17,7 @@ namespace {
 constexpr std::uint64_t limit_bytes = 64 << 20;
 static_assert(std::is_trivially_copyable_v<HeadRow>);
 
-bool is_kept(const Experiment& e) {
-  return e.a.algorithm != Algorithm::hardware && e.b.algorithm != Algorithm::hardware && !depends_on_other_heads(e);
-}
+bool is_kept(const Experiment& e) { return !has_hardware(e) && !depends_on_other_heads(e); }
 
 /// What the row depends on: not on the traced row, where all are computed.
 std::string question_of(const char* schema, const Experiment& experiment) {

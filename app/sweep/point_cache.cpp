@@ -86,10 +86,7 @@ std::string PointCache::question_of(const Experiment& experiment) const {
   return std::string(schema) + " " + answered_by(arithmetic_) + json_text(experiment_json(e), -1);
 }
 
-bool PointCache::keeps(const Experiment& e) const {
-  return values_.keeps() && e.a.algorithm != Algorithm::hardware && e.b.algorithm != Algorithm::hardware &&
-         !depends_on_other_heads(e);
-}
+bool PointCache::keeps(const Experiment& e) const { return values_.keeps() && !has_hardware(e) && !depends_on_other_heads(e); }
 
 std::optional<PointSummary> PointCache::find(const Experiment& experiment) const {
   if (!keeps(experiment)) return std::nullopt;

@@ -14,6 +14,7 @@
 
 #include "app/files/files.h"
 #include "app/train/text.h"
+#include "kernels/gpu/code_loader.h"
 #include "kernels/train/ending.h"
 
 namespace attoscope {
@@ -228,7 +229,7 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
       return;
     case Act::run:
     case Act::one_step:
-      if (!history_.begun() || !(order.plan == history_.record().plan)) begin(order);
+      if (!history_.begun() || !(order.plan == history_.record().plan)) begin(order, outdated);
       running_ = order.request.act == Act::run && !history_.over();
       if (order.request.act == Act::one_step) step({});
       break;
@@ -236,7 +237,7 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
       running_ = false;
       break;
     case Act::restart:
-      begin(order);
+      begin(order, outdated);
       running_ = true;
       break;
     case Act::go_back:
@@ -251,7 +252,7 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
     case Act::save:
       return save(order.request.file);
     case Act::open:
-      return open(order);
+      return open(order, outdated);
     case Act::explore:
       return explore(order, outdated);
   }
@@ -260,19 +261,30 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
 }
 
 /// From the first step, under the order's plan.
-void TrainThread::begin(const TrainOrder& order) {
+/// The device that trains, once it has its code.
+TrainDevice TrainThread::made(const std::string& device, const Cancelled& outdated) {
+  TrainDevice made = make_(device, 0);
+  if (made.code == nullptr) return made;
+  remark_ = "The driver compiles the training's code for " + made.code->gpu() + ", once: about half a minute.";
+  publish(true);
+  remark_.clear();
+  wait_for_code(made, outdated);
+  return made;
+}
+
+void TrainThread::begin(const TrainOrder& order, const Cancelled& outdated) {
   running_ = false;
   own_step_ = -1;
-  history_.start(order.plan, make_(order.device, 0));
+  history_.start(order.plan, made(order.device, outdated));
   renewed();
 }
 
-void TrainThread::open(const TrainOrder& order) {
+void TrainThread::open(const TrainOrder& order, const Cancelled& outdated) {
   Checkpoint checkpoint = read_checkpoint(order.request.file);
   TrainPlan& plan = checkpoint.record.plan;
   plan.text = read_same_text(plan.text, plan.text.file);
   own_step_ = -1;
-  history_.open(checkpoint, make_(order.device, 0));
+  history_.open(checkpoint, made(order.device, outdated));
   renewed();
   note_ = "Opened " + order.request.file + " at step " + std::to_string(history_.record().step) + ".";
   const std::lock_guard lock(mutex_);

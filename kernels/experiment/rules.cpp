@@ -169,6 +169,8 @@ LoadedPlace loaded_place(const Experiment& e) {
   return e.b.algorithm == Algorithm::loaded ? LoadedPlace::b : LoadedPlace::nowhere;
 }
 
+bool has_hardware(const Experiment& e) { return e.a.algorithm == Algorithm::hardware || e.b.algorithm == Algorithm::hardware; }
+
 bool has_loaded(const Experiment& e) { return loaded_place(e) != LoadedPlace::nowhere; }
 
 bool depends_on_other_heads(const Experiment& e) {

@@ -95,6 +95,8 @@ LoadedPlace loaded_place(const Experiment& e);
 Experiment exchanged(Experiment e);
 /// True if a or b is a loaded output.
 bool has_loaded(const Experiment& e);
+/// Whether a or b is the kernel that runs on a GPU.
+bool has_hardware(const Experiment& e);
 /// True if some scale may be of all heads of a file, whose bits the input's digest does not hold.
 bool depends_on_other_heads(const Experiment& e);
 Experiment with_loaded(Experiment e, LoadedPlace place);

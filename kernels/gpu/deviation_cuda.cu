@@ -91,6 +91,8 @@ __global__ void keys_kernel(const double* x, std::size_t begin, std::size_t end,
 
 }  // namespace
 
+void load_deviations() { load_file_of(moments_kernel); }
+
 template <class T>
 void DeviceMeter::reserve(Buffer<T>& buffer, std::size_t size) {
   if (size > buffer.size()) stream_.wait();

@@ -8,6 +8,9 @@
 
 namespace attoscope {
 
+/// Loads the file of its kernels on the current GPU.
+void load_deviations();
+
 /// Compares matrices on the GPU that was current when it was made, in memory that it keeps. What one comparison needs of
 /// another stays on the GPU, so that nothing waits: answers are read when `collect` is called, after a wait for the stream.
 class DeviceMeter {

@@ -7,6 +7,7 @@
 #include "kernels/gpu/device_choice.h"
 #include "kernels/gpu/driver.h"
 #include "kernels/gpu/engine.h"
+#include "kernels/gpu/gpu_code.h"
 
 namespace attoscope {
 namespace {
@@ -64,6 +65,8 @@ const std::string& why_no_cuda() {
 }
 
 int cuda_of_driver() { return 0; }
+
+std::vector<CodePart> attention_code(int) { return {}; }
 
 void sample_on_device(const DeviceMatrices&, Field, const CellRect&, int, int, float, unsigned long long, void*) {
   throw std::runtime_error(why_no_cuda());

@@ -19,7 +19,8 @@ struct DeviceInfo {
   int major = 0, minor = 0;  ///< compute capability
   std::size_t memory = 0;    ///< bytes
   int multiprocessors = 0;
-  bool draws = false;  ///< a screen, as far as CUDA knows
+  bool draws = false;     ///< a screen, as far as CUDA knows
+  bool compiles = false;  ///< its driver has to compile this program's code, at the first use
 };
 
 /// A GPU failed in the middle of its work: it ran out of memory, or was lost. what() is one sentence. The CPU can take over.

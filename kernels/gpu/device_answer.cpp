@@ -39,6 +39,26 @@ std::string least_driver(const CudaVersions& v) {
   return "a driver for CUDA " + std::to_string(v.runtime / 1000) + " or newer";
 }
 
+/// 90 of "90", "90a" and "90-real"; 0 of what is no number.
+int architecture_of(std::string_view word) {
+  int number = 0;
+  for (const char c : word) {
+    if (c < '0' || c > '9') break;
+    number = 10 * number + (c - '0');
+  }
+  return number;
+}
+
+/// f(word) for each of "80-real,90-real,120-virtual".
+template <class F>
+void each_architecture(std::string_view architectures, F f) {
+  for (std::size_t at = 0; at < architectures.size();) {
+    const std::size_t end = std::min(architectures.find_first_of(",;", at), architectures.size());
+    f(architectures.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 std::string without_period(std::string_view message) {
   return std::string(message.ends_with('.') ? message.substr(0, message.size() - 1) : message);
 }
@@ -47,13 +67,11 @@ std::string without_period(std::string_view message) {
 
 std::string architectures_text(std::string_view architectures) {
   std::vector<std::string> code, ptx;
-  for (std::size_t at = 0; at < architectures.size();) {
-    const std::size_t end = std::min(architectures.find_first_of(",;", at), architectures.size());
-    const std::string_view word = architectures.substr(at, end - at), number = word.substr(0, word.find('-'));
+  each_architecture(architectures, [&](std::string_view word) {
+    const std::string_view number = word.substr(0, word.find('-'));
     if (!word.ends_with("-virtual")) code.push_back(shown(number));
     if (!word.ends_with("-real") && shown(number) != number) ptx.push_back(shown(number));
-    at = end + 1;
-  }
+  });
   return (code.empty() ? "" : "code for " + listed(code)) + (code.empty() || ptx.empty() ? "" : ", ") +
          (ptx.empty() ? "" : "PTX of " + listed(ptx));
 }
@@ -113,6 +131,16 @@ std::string why_no_code(const DeviceAnswer& answer, const CudaVersions& versions
 void mark_drawing(std::vector<DeviceInfo>& gpus, bool wayland) {
   if (!wayland || std::ranges::any_of(gpus, &DeviceInfo::draws)) return;
   for (DeviceInfo& gpu : gpus) gpu.draws = true;
+}
+
+bool is_compiled_by_driver(const LoadedCode& code, std::string_view architectures) {
+  bool is_held = false, is_known = true;
+  each_architecture(architectures, [&](std::string_view word) {
+    const int number = architecture_of(word);
+    is_known = is_known && number != 0;
+    is_held = is_held || (number == code.binary && !word.ends_with("-virtual"));
+  });
+  return is_known ? !is_held : code.binary != code.ptx;  // of "native" no numbers are known
 }
 
 DeviceList device_list(std::span<const DeviceAnswer> answers, const CudaVersions& versions, std::string_view architectures) {

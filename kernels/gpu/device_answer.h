@@ -53,6 +53,13 @@ struct DeviceList {
 };
 DeviceList device_list(std::span<const DeviceAnswer> answers, const CudaVersions& versions, std::string_view architectures);
 
+/// The code of a kernel as it was loaded on a GPU: 90 for 9.0.
+struct LoadedCode {
+  int binary = 0, ptx = 0;  ///< the architectures that it is for, and that its PTX was for
+};
+/// Whether the driver compiled it, since the program does not hold it.
+bool is_compiled_by_driver(const LoadedCode& code, std::string_view architectures);
+
 /// Sets which of the GPUs draw: under Wayland the driver limits no launch, and so does not tell; then any of them may.
 void mark_drawing(std::vector<DeviceInfo>& gpus, bool wayland);
 

@@ -1,12 +1,16 @@
 // Which GPUs there are, and whether each takes this program's code: the runtime is asked, by a kernel's attributes.
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
+#include "kernels/gpu/deviation_cuda.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/device_answer.h"
+#include "kernels/gpu/device_matrices.h"
 #include "kernels/gpu/driver.h"
 #include "kernels/gpu/gpu.h"
+#include "kernels/gpu/simulate_cuda.h"
 
 namespace attoscope {
 namespace {
@@ -39,11 +43,16 @@ CudaVersions versions() {
   return v;
 }
 
-/// Whether the GPU takes our code. Loading it makes a context there.
-cudaError_t loaded_on(int device) {
+/// Whether the GPU takes our code, and `compiles`: its driver has to compile it. Loading it makes a context there.
+cudaError_t loaded_on(int device, bool& compiles) {
   cudaFuncAttributes attributes{};
-  const cudaError_t refused = cudaSetDevice(device);
-  return refused != cudaSuccess ? refused : cudaFuncGetAttributes(&attributes, probe_kernel);
+  cudaError_t refused = cudaSetDevice(device);
+  if (refused == cudaSuccess) refused = cudaFuncGetAttributes(&attributes, probe_kernel);
+  const char* const forced = std::getenv("CUDA_FORCE_PTX_JIT");
+  compiles = refused == cudaSuccess &&
+             ((forced != nullptr && std::string_view(forced) == "1") ||
+              is_compiled_by_driver({attributes.binaryVersion, attributes.ptxVersion}, ATTOSCOPE_ARCHITECTURES));
+  return refused;
 }
 
 DeviceAnswer answer_of(cudaError_t error, DeviceInfo device) {
@@ -65,7 +74,12 @@ DeviceAnswer answer_of(int index, const std::vector<DeviceAnswer>& before) {
   const auto alike = std::ranges::find_if(before, [&](const DeviceAnswer& a) {
     return a.error == CudaError::none && a.device.major == p.major && a.device.minor == p.minor;
   });
-  return answer_of(alike != before.end() ? cudaSuccess : loaded_on(index), std::move(device));
+  if (alike == before.end()) {
+    const cudaError_t refused = loaded_on(index, device.compiles);
+    return answer_of(refused, std::move(device));
+  }
+  device.compiles = alike->device.compiles;
+  return answer_of(cudaSuccess, std::move(device));
 }
 
 DeviceList listed_devices() {
@@ -92,5 +106,11 @@ const DeviceList& known() {
 const std::vector<DeviceInfo>& cuda_devices() { return known().devices; }
 const std::string& why_no_cuda() { return known().reason; }
 int cuda_of_driver() { return versions().driver; }
+
+std::vector<CodePart> attention_code(int gpu) {
+  return {code_part(gpu, "attention in float", load_attention_in_float),
+          code_part(gpu, "attention in double", load_attention_in_double), code_part(gpu, "deviations", load_deviations),
+          code_part(gpu, "pictures", load_pictures)};
+}
 
 }  // namespace attoscope

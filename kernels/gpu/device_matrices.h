@@ -17,4 +17,7 @@ class DeviceMatrices {
   Format format{};  ///< whose ulps count
 };
 
+/// Loads the file of the kernels that make pictures of them on the current GPU.
+void load_pictures();
+
 }  // namespace attoscope

@@ -4,10 +4,12 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "kernels/gpu/device.h"
+#include "kernels/gpu/gpu_code.h"
 
 namespace attoscope {
 
@@ -52,6 +54,21 @@ inline void ignore(cudaError_t error) noexcept {
 /// Makes `device` the calling thread's GPU. The former one is not restored, since that alone could create a context, and take
 /// memory, on a GPU that is not used.
 inline void use_device(int device, const CallSite place = CallSite::current()) { check(cudaSetDevice(device), place); }
+
+/// Loads the file of this kernel on the current GPU, which takes its driver long where it has to compile it.
+template <class Kernel>
+void load_file_of(Kernel* kernel, const CallSite place = CallSite::current()) {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)), place);
+}
+
+/// The same on GPU `gpu`, as a part of its code.
+inline CodePart code_part(int gpu, std::string name, std::function<void()> load) {
+  return {std::move(name), [gpu, load = std::move(load)] {
+            use_device(gpu);
+            load();
+          }};
+}
 
 /// A stream of the GPU that is current where it is made; it does not synchronise with other streams.
 class Stream {

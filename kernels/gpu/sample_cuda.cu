@@ -59,6 +59,8 @@ SampleTask task_of(const DeviceMatrices& m, Field field, const CellRect& rect, i
 
 }  // namespace
 
+void load_pictures() { load_file_of(row_of_pixels<IntoSurface>); }
+
 void sample_on_device(const DeviceMatrices& matrices, Field field, const CellRect& rect, int width, int height, float outside,
                       unsigned long long surface, void* stream) {
   use_device(matrices.device);

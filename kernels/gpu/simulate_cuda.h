@@ -7,6 +7,10 @@
 
 namespace attoscope {
 
+/// Load the kernels' files on the current GPU.
+void load_attention_in_float();
+void load_attention_in_double();
+
 /// Rows of a launch, the part of their work that it does, and where the output goes; all arrays lie on the GPU.
 struct DeviceSlice {
   const int* rows = nullptr;  ///< rows of Q

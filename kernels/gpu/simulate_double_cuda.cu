@@ -16,6 +16,8 @@ __global__ void __launch_bounds__(warp_lanes, 8)
 
 }  // namespace simt_cuda
 
+void load_attention_in_double() { load_file_of(simt_cuda::attention_kernel<double>); }
+
 BlockShape block_shape(const Job<double>& job) { return simt_cuda::shape_of(job); }
 
 BlockShape block_shape_double_double(const Job<double>& job) {

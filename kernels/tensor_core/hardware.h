@@ -11,6 +11,7 @@
 
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/stop_sign.h"
+#include "kernels/gpu/gpu_code.h"
 
 namespace attoscope {
 
@@ -44,6 +45,9 @@ struct HardwareRun {
   std::int64_t changed = 0;   ///< elements in which the second run gave other bits
   double run_to_run_ulp = 0;  ///< max difference of the two runs, in ulps of fp32
 };
+
+/// What it needs on a GPU for inputs of this format.
+CodeFor* hardware_code(const Format& format);
 
 /// `method` on the rows `rows` (ascending) of `inputs`, which are rounded to `format` where they are not such numbers, on the
 /// GPU `device`. Throws std::invalid_argument where there is a `hardware_reason`, std::runtime_error where the GPU refuses,

@@ -35,6 +35,8 @@ struct HardwareCuts {
 std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop,
                                                  const HardwareCuts& cuts = {});
 
+CodeFor hardware_code_bf16, hardware_code_fp16;
+
 /// What cudaLaunchKernel takes.
 struct HardwareKernel {
   const void* function = nullptr;

@@ -8,7 +8,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/cancelled_sign.h"
 #include "kernels/gpu/device.h"
+#include "kernels/gpu/gpu_code.h"
 #include "kernels/train/ending.h"
 #include "kernels/train/plan/plan_changes.h"
 
@@ -375,7 +377,13 @@ TrainDevice primitives_on(const std::string& device, int threads) {
   if (gpus.size() > 1) throw std::invalid_argument("device is " + device + ", expected one device: a run is trained by one");
   const MakePrimitives cpu = [threads] { return cpu_primitives(threads); };
   if (gpus.empty()) return {cpu, {}, device == "auto" ? why_no_cuda() : ""};
-  return {[gpu = gpus.front()] { return gpu_primitives(gpu); }, cpu};
+  return {[gpu = gpus.front()] { return gpu_primitives(gpu); }, cpu, "", missing_code(gpus, training_code)};
+}
+
+void wait_for_code(const TrainDevice& device, const Cancelled& cancelled) {
+  if (device.code == nullptr) return;
+  device.code->start();
+  device.code->wait(std::chrono::hours(24), CancelledSign(cancelled));
 }
 
 /// begin(make) gives the parts at their first step.

@@ -108,6 +108,19 @@ TEST(DeviceAnswer, UnderWaylandAnyGpuMayDraw) {
   EXPECT_THAT(drawing({silent, silent}, false), ElementsAre(false, false));
 }
 
+/// The code that runs is known by its numbers: where the program does not hold it, the driver made it.
+TEST(DeviceAnswer, TellsWhatTheDriverCompiled) {
+  EXPECT_TRUE(is_compiled_by_driver({120, 90}, "80-real,90"));
+  EXPECT_TRUE(is_compiled_by_driver({120, 120}, "90-real,120-virtual")) << "only as PTX";
+  EXPECT_TRUE(is_compiled_by_driver({90, 80}, "80-virtual"));
+  EXPECT_FALSE(is_compiled_by_driver({90, 90}, "80-real,90-real,120-virtual"));
+  EXPECT_FALSE(is_compiled_by_driver({80, 80}, "80-real,90-virtual")) << "8.0's code, on 8.6 too";
+  EXPECT_FALSE(is_compiled_by_driver({90, 90}, "90"));
+  EXPECT_FALSE(is_compiled_by_driver({90, 90}, "90a-real"));
+  EXPECT_FALSE(is_compiled_by_driver({86, 86}, "native"));
+  EXPECT_TRUE(is_compiled_by_driver({89, 86}, "native")) << "built on another machine";
+}
+
 TEST(DeviceAnswer, ArchitecturesAreShownAsCapabilities) {
   EXPECT_EQ(architectures_text("75-real,80-real,90-real,120-virtual"), "code for 7.5, 8.0 and 9.0, PTX of 12.0");
   EXPECT_EQ(architectures_text("90"), "code for 9.0, PTX of 9.0");

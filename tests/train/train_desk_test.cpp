@@ -17,6 +17,7 @@
 #include "kernels/experiment/presets.h"
 #include "tests/support/eventually.h"
 #include "tests/support/full_disk.h"
+#include "tests/support/slow_code.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/train_support.h"
 
@@ -443,6 +444,30 @@ TEST_F(Desk, NoFrameWaitsForTheThreadThatTrains) {
   answer.release(100);
   EXPECT_TRUE(until_quiet());
   desk.reset();  // before the semaphores go
+}
+
+TEST_F(Desk, WaitsForTheCodeOfItsDeviceAndSaysSo) {
+  SlowCode slow({"training's products", "training's attention"});
+  CodeLoader code("NVIDIA RTX", slow.parts());
+  desk.emplace([] {}, TrainKeeping{scratch_ / "data"},
+               [&](const std::string&, int) {
+                 TrainDevice device = primitives_on("cpu", 2);
+                 device.code = &code;
+                 return device;
+               });
+  const auto is_told = [](const TrainView& v) { return v.progress.remark.find("NVIDIA RTX") != std::string::npos; };
+  request(Act::run);
+  EXPECT_TRUE(until(is_told));
+  EXPECT_TRUE(desk->busy());
+  request(Act::pause);
+  EXPECT_TRUE(until_quiet()) << "a driver that compiles holds nobody up";
+  EXPECT_EQ(desk->view().record, nullptr);
+  EXPECT_FALSE(is_told(desk->view()));
+  EXPECT_EQ(code.progress().done, 0);
+  slow.let(2);
+  EXPECT_NE(after(Act::one_step).record, nullptr);
+  EXPECT_TRUE(code.ready());
+  desk.reset();  // before the code goes
 }
 
 TEST(KeptStates, AreThinnedEvenlyAndKeepBothEnds) {

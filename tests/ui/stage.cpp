@@ -61,7 +61,8 @@ void Stage::open(Session opened) {
   state = make_ui_state();
   sessions_.emplace(places, session, document);
   dialog_.emplace([] {});
-  explorer_.emplace(Start{.session = session, .example_file = example_file(), .first = first_start}, [] {});
+  explorer_.emplace(
+      Start{.session = session, .example_file = example_file(), .first = first_start}, [] {}, attoscope::compute, code);
   sweeper_.emplace([] {}, points_directory);
   train_.emplace([] {}, TrainKeeping{data_directory});
 }

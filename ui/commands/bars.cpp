@@ -22,6 +22,7 @@
 #include "ui/sweep/words.h"
 #include "ui/train/series.h"
 #include "ui/train/words.h"
+#include "ui/widgets/compiling.h"
 #include "ui/widgets/progress.h"
 #include "ui/widgets/stale.h"
 #include "ui/widgets/widgets.h"
@@ -210,6 +211,9 @@ class StatusItems {
     x_ += width + px(22);
   }
   float x() const { return x_; }
+  /// Where something else is drawn, and how wide it is.
+  ImVec2 at() const { return {x_, at_.y}; }
+  void leave(float width) { x_ += width + px(22); }
 
  private:
   ImVec2 at_;
@@ -257,6 +261,15 @@ std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInpu
           {fmt::format("{} lessons read", read), 110, "Lessons of which every step was on screen."}};
 }
 
+/// All that is said about the answer, or, where it would reach beyond `end`, nothing.
+void add_numbers(StatusItems& items, const std::vector<StatusNumber>& numbers, float end, const Palette& colours) {
+  float width = 0;
+  for (const StatusNumber& n : numbers) width += std::max(px(n.width), text_width(Face::mono_small, n.text)) + px(22);
+  if (items.x() + width >= end) return;  // a message that would be cut takes their place
+  for (const StatusNumber& n : numbers)
+    items.add(Face::mono_small, n.lit ? colours.accent : colours.secondary, n.text, px(n.width), n.what.c_str());
+}
+
 /// What computed the numbers of the workspace on show.
 const std::string& shown_device(const Session& session, const PanelInput& input) {
   const bool trains = session.view.workspace == Workspace::train && input.train.record;
@@ -291,14 +304,14 @@ void draw_status_bar(const Session& session, const PanelInput& input, const Pale
               choice.empty() ? "What computes." : choice.c_str());
     const bool slow = input.answer.computing && input.answer.computing_seconds > shown_after;
     const float end = at.x + view->Size.x - px(12), right = end - (slow ? px(progress_width + 16) : 0);
-    // A message that would be cut takes the place of what is said about the answer.
-    const std::vector<StatusNumber> numbers = status_numbers(session, input);
-    float width = 0;
-    for (const StatusNumber& n : numbers) width += std::max(px(n.width), text_width(Face::mono_small, n.text)) + px(22);
-    if (items.x() + width + text_width(Face::small, input.messages.error) < right)
-      for (const StatusNumber& n : numbers)
-        items.add(Face::mono_small, n.lit ? colours.accent : colours.secondary, n.text, px(n.width), n.what.c_str());
     const std::string& sentence = input.messages.error.empty() ? input.messages.notice : input.messages.error;
+    if (shows_compiling(input.compiling)) {
+      const float room = (right - items.x()) * (sentence.empty() ? 1 : 0.5f);
+      ImGui::SetCursorScreenPos(items.at());
+      items.leave(draw_compiling(input.compiling, colours, room, height, requests));
+    } else {
+      add_numbers(items, status_numbers(session, input), right - text_width(Face::small, input.messages.error), colours);
+    }
     const std::string hint = "drop a .safetensors or .npy file anywhere";
     const float hint_left = right - text_width(Face::small, hint);
     if (!sentence.empty())

@@ -10,6 +10,10 @@ namespace attoscope {
 /// Every block and piece of a product, in blocks of LargeTile or SmallTile.
 void launch_product(const ProductTask& task, bool large, const Stream& stream);
 
+/// Load their files on the current GPU.
+void load_products();
+void load_heads();
+
 /// What the warps of a batch need; the batch's rules lie on the host.
 HeadLaunchSize gpu_head_launch_size(const HeadBatch<float>& batch);
 void launch_attend(const AttendTask& task, const Stream& stream);

@@ -46,6 +46,8 @@ void launch_backward(void (*kernel)(DifferentiateTask), const DifferentiateTask&
 
 }  // namespace
 
+void load_heads() { load_file_of(simt_cuda::attend_kernel); }
+
 void launch_attend(const AttendTask& task, const Stream& stream) {
   launch(simt_cuda::attend_kernel, task, task.teams, simt_cuda::team_threads, task.shared_bytes, stream);
 }

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/gpu/gpu_code.h"
 #include "kernels/train/head/head.h"
 #include "kernels/train/plan/parameters.h"
 
@@ -141,6 +142,8 @@ class Primitives {
 std::unique_ptr<Primitives<float>> cpu_primitives(int threads = 0, std::string_view isa = {});
 /// On a GPU. Throws DeviceFailure, also if the program has no GPU code.
 std::unique_ptr<Primitives<float>> gpu_primitives(int device);
+/// What it needs there.
+CodeFor training_code;
 
 /// An array on a device that lives as long as this object.
 template <class T, class X>

@@ -44,6 +44,8 @@ void launch(const ProductTask& task, const Stream& stream) {
 
 }  // namespace
 
+void load_products() { load_file_of(product_kernel<LargeTile>); }
+
 void launch_product(const ProductTask& task, bool large, const Stream& stream) {
   large ? launch<LargeTile>(task, stream) : launch<SmallTile>(task, stream);
 }
