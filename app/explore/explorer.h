@@ -80,7 +80,8 @@ class Explorer {
   struct Device {
     std::string requested;  ///< by the session: what `usable` was chosen for
     UsableDevice usable;
-    int d = 0;  ///< the head dimension that `ChoicesInput::no_hardware` is about
+    int d = 0;  ///< the head dimension, and the main format, that `ChoicesInput::no_hardware` is about
+    Format format;
   };
 
   /// Which heads were shown last.

@@ -16,15 +16,16 @@
 namespace attoscope::mma {
 
 /// What one launch reads and writes. Q is count x D of the queries asked for, K and V are n x D, O is count x D; a head follows
-/// the other.
+/// the other. Q, K and V are the bytes of their elements' codes.
 struct Arguments {
-  const std::uint16_t *q = nullptr, *k = nullptr, *v = nullptr;
+  const std::uint8_t *q = nullptr, *k = nullptr, *v = nullptr;
   const int* rows = nullptr;  ///< [count], ascending: which row of the sequence a query is
   float* o = nullptr;
   int count = 0, n = 0;
   int first_tile = 0;  ///< of block_q queries: where this launch begins
   bool causal = false;
   float c = 0;                             ///< scale * log2 e
+  float shift = 0;                         ///< P, and l with it, carries a factor 2^shift
   int first_keys = 0, end_keys = 1 << 30;  ///< the tiles of keys that this launch processes
   float* state = nullptr;  ///< O, m and l between two launches: state_floats of every tile of queries, head after head
 };
@@ -40,8 +41,8 @@ class WarpRows {
   using Lanes = typename Warp::template Lanes<X>;
   using F = Lanes<float>;
   using U = Lanes<std::uint32_t>;
-  using Tile = TileLayout<Shape::D>;
-  static constexpr int M = Shape::row_tiles, D = Shape::D, Bc = Shape::block_k;
+  using Tile = TileLayout<Shape::row_bytes>;
+  static constexpr int M = Shape::row_tiles, D = Shape::D, Bc = Shape::block_k, element_bytes = Shape::element_bytes;
 
  public:
   ATTOSCOPE_WARP WarpRows(Warp& warp, const Arguments& x, int first_query) : warp_(warp), x_(x) {
@@ -49,7 +50,7 @@ class WarpRows {
     first_query_ = first_query + first_row;
     by_rows_ = warp.each([](int lane) { return Tile::lane(named_by_rows(lane)); }, warp.lane());
     by_keys_ = warp.each([](int lane) { return Tile::lane(named_by_keys(lane)); }, warp.lane());
-    q_offset_ = first_row * Tile::row_bytes;
+    q_offset_ = first_row * Shape::row_bytes;
     const F zero = warp.all(0.0f), nothing = warp.all(-__builtin_inff());
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
       ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
@@ -89,8 +90,13 @@ class WarpRows {
         const F l = warp_.quad_sum(l_[i][h]);
         const Lanes<int> query = queries(i, h);
         ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
-          const Lanes<int> column = warp_.each([c](int lane) { return 8 * c + c_cell(lane, 0).col; }, warp_.lane());
-          warp_.template store<D>(x_, query, column, warp_.divided(o_[i][c][2 * h], l), warp_.divided(o_[i][c][2 * h + 1], l));
+          // two adjacent columns: of 8-bit elements one of an even and one of an odd fragment
+          constexpr bool apart = element_bytes == 1;
+          const int first = apart ? c / 2 * 2 : c, second = apart ? first + 1 : c, e = 2 * h + (apart ? c % 2 : 0);
+          const Lanes<int> column = warp_.each(
+              [=](int lane) { return value_column<element_bytes>(first, c_cell(lane, e).col); }, warp_.lane());
+          warp_.template store<D>(x_, query, column, warp_.divided(o_[i][first][e], l),
+                                  warp_.divided(o_[i][second][apart ? e : e + 1], l));
         }
       }
     }
@@ -129,7 +135,7 @@ class WarpRows {
       }
     }
     const int k_offset = Shape::k_offset(stage);
-    ATTOSCOPE_UNROLL(unroll) for (int step = 0; step < D / 16; ++step) {
+    ATTOSCOPE_UNROLL(unroll) for (int step = 0; step < Shape::row_bytes / step_bytes; ++step) {
       U a[M][4];
       ATTOSCOPE_UNROLL(unroll)
       for (int i = 0; i < M; ++i) warp_.template load<false>(address(by_rows_, q_offset_, i, step), a[i]);
@@ -165,14 +171,15 @@ class WarpRows {
     }
   }
 
-  /// Updates m and l, rescales O, and replaces S by P = 2^(S c - m c), for row h of the lane's two in row tile i.
+  /// Updates m and l, rescales O, and replaces S by P = 2^(S c - m c + shift), for row h of the lane's two in row tile i.
   ATTOSCOPE_WARP void exponentials(int i, int h, F (&s)[Bc / 8][4]) {
     F m = m_[i][h];
     ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 8; ++j) m = warp_.max(m, warp_.max(s[j][2 * h], s[j][2 * h + 1]));
     m = warp_.quad_max(m);
     const float c = x_.c;
     const F alpha = warp_.exp2(warp_.each([c](float before, float now) { return (before - now) * c; }, m_[i][h], m));
-    const F minus_mc = warp_.each([c](float now) { return -now * c; }, m);
+    const float shift = x_.shift;
+    const F minus_mc = warp_.each([=](float now) { return shift - now * c; }, m);
     m_[i][h] = m;
     F sum = warp_.all(0.0f);
     ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 8; ++j) {
@@ -189,25 +196,54 @@ class WarpRows {
     }
   }
 
-  /// O += P V: two adjacent 8-key pieces of S, in the layout of C, are one 16-key piece of P in the layout of A.
+  /// O += P V: adjacent 8-key pieces of S, in the layout of C, are one piece of P in the layout of A.
   ATTOSCOPE_WARP void accumulate(int stage, const F (&p)[M][Bc / 8][4]) {
-    const int v_offset = Shape::v_offset(stage);
-    ATTOSCOPE_UNROLL(unroll) for (int step = 0; step < Bc / 16; ++step) {
+    ATTOSCOPE_UNROLL(unroll) for (int step = 0; step < Bc * element_bytes / step_bytes; ++step) {
       U a[M][4];
       ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
-        ATTOSCOPE_UNROLL(unroll) for (int r = 0; r < 4; ++r) {
-          const F(&piece)[4] = p[i][2 * step + r / 2];
-          a[i][r] = warp_.packed(piece[2 * (r % 2)], piece[2 * (r % 2) + 1]);
-        }
+        ATTOSCOPE_UNROLL(unroll) for (int r = 0; r < 4; ++r) a[i][r] = probabilities(p[i], step, r);
       }
-      ATTOSCOPE_UNROLL(unroll) for (int n = 0; n < D / 16; ++n) {
-        U b[4];
-        warp_.template load<true>(address(by_rows_, v_offset, step, n), b);
-        ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
-          warp_.multiply_add(o_[i][2 * n], a[i], b[0], b[1]);
-          warp_.multiply_add(o_[i][2 * n + 1], a[i], b[2], b[3]);
-        }
+      ATTOSCOPE_UNROLL(unroll) for (int n = 0; n < Shape::row_bytes / step_bytes; ++n) {
+        if constexpr (element_bytes == 2)
+          accumulate_16(a, Shape::v_offset(stage), step, n);
+        else
+          accumulate_8(a, Shape::v_offset(stage), step, n);
       }
+    }
+  }
+
+  /// Register r of A, where A is the `step`-th piece of P.
+  ATTOSCOPE_WARP U probabilities(const F (&p)[Bc / 8][4], int step, int r) const {
+    const int e = 2 * (r % 2);
+    if constexpr (element_bytes == 2) {
+      const F(&piece)[4] = p[2 * step + r / 2];
+      return warp_.packed(piece[e], piece[e + 1]);
+    } else {
+      const F(&piece)[4] = p[4 * step + r / 2 * 2], (&next)[4] = p[4 * step + r / 2 * 2 + 1];
+      return warp_.packed(piece[e], piece[e + 1], next[e], next[e + 1]);
+    }
+  }
+
+  /// For 16 columns of V and 16 keys.
+  ATTOSCOPE_WARP void accumulate_16(const U (&a)[M][4], int v_offset, int step, int n) {
+    U b[4];
+    warp_.template load<true>(address(by_rows_, v_offset, step, n), b);
+    ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+      warp_.multiply_add(o_[i][2 * n], a[i], b[0], b[1]);
+      warp_.multiply_add(o_[i][2 * n + 1], a[i], b[2], b[3]);
+    }
+  }
+
+  /// For 32 columns of V and 32 keys.
+  ATTOSCOPE_WARP void accumulate_8(const U (&a)[M][4], int v_offset, int step, int n) {
+    U first[4], last[4];  // of the first 16 keys, and of the last
+    warp_.template load<true>(address(by_rows_, v_offset, 2 * step, n), first);
+    warp_.template load<true>(address(by_rows_, v_offset, 2 * step + 1, n), last);
+    ATTOSCOPE_UNROLL(unroll) for (int f = 0; f < 4; ++f) {
+      const auto bytes = [f](std::uint32_t x, std::uint32_t y) { return alternate_bytes(x, y, f % 2); };
+      const int at = f / 2 * 2;
+      const U b0 = warp_.each(bytes, first[at], first[at + 1]), b1 = warp_.each(bytes, last[at], last[at + 1]);
+      ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) warp_.multiply_add(o_[i][4 * n + f], a[i], b0, b1);
     }
   }
 
@@ -220,13 +256,13 @@ class WarpRows {
 
 /// Copies `rows` rows of x from `first` on to `offset` in shared memory; those from `end` on become 0.
 template <class Shape, int rows, class Block>
-ATTOSCOPE_WARP void copy_tile(Block& block, const std::uint16_t* x, int first, int end, int offset) {
-  using Tile = TileLayout<Shape::D>;
+ATTOSCOPE_WARP void copy_tile(Block& block, const std::uint8_t* x, int first, int end, int offset) {
+  using Tile = TileLayout<Shape::row_bytes>;
   block.each_thread([&](int thread) {
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < Shape::copies(rows); ++i) {
       const int index = thread + i * Shape::threads, row = index / Tile::chunks, chunk = index % Tile::chunks;
       const bool inside = first + row < end;
-      const std::int64_t from = static_cast<std::int64_t>(inside ? first + row : end - 1) * Shape::D + chunk * chunk_elements;
+      const std::int64_t from = static_cast<std::int64_t>(inside ? first + row : end - 1) * Shape::row_bytes + chunk * chunk_bytes;
       block.copy(thread, offset + Tile::offset(row, chunk), x, from, inside);
     }
   });
