@@ -65,6 +65,9 @@ class Kernel {
 
   void launch(mma::Arguments x, int first_tile, int tiles, const Stream& stream) const {
     x.first_tile = first_tile;
+    x.tiles = tiles;
+    x.of_block = x.causal ? first_tile + tiles - 1 : first_tile;  // the longest first
+    x.step = x.causal ? -1 : 1;
     void* parameters[] = {&x};
     const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(heads_)), block(static_cast<unsigned>(kernel_.threads));
     check(cudaLaunchKernel(kernel_.function, grid, block, parameters, static_cast<std::size_t>(kernel_.shared_bytes),

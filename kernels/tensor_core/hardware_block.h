@@ -23,6 +23,8 @@ struct Arguments {
   float* o = nullptr;
   int count = 0, n = 0;
   int first_tile = 0;  ///< of block_q queries: where this launch begins
+  int tiles = 0;       ///< that this launch processes of every head
+  int of_block = 0, step = 1;  ///< block i processes tile of_block + step * i
   bool causal = false;
   float c = 0;                             ///< scale * log2 e
   float shift = 0;                         ///< P, and l with it, carries a factor 2^shift
@@ -45,23 +47,20 @@ class WarpRows {
   static constexpr int M = Shape::row_tiles, D = Shape::D, Bc = Shape::block_k, element_bytes = Shape::element_bytes;
 
  public:
-  ATTOSCOPE_WARP WarpRows(Warp& warp, const Arguments& x, int first_query) : warp_(warp), x_(x) {
-    const int first_row = warp.index() * Shape::warp_rows;
-    first_query_ = first_query + first_row;
+  ATTOSCOPE_WARP WarpRows(Warp& warp, const Arguments& x) : warp_(warp), x_(x) {
+    warp_.put(Shape::tile_offset, warp_.all(static_cast<float>(warp_.tile(x))));
     by_rows_ = warp.each([](int lane) { return Tile::lane(named_by_rows(lane)); }, warp.lane());
     by_keys_ = warp.each([](int lane) { return Tile::lane(named_by_keys(lane)); }, warp.lane());
-    q_offset_ = first_row * Shape::row_bytes;
     const F zero = warp.all(0.0f), nothing = warp.all(-__builtin_inff());
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
       ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
         m_[i][h] = nothing;
-        l_[i][h] = zero;
+        warp_.put(Shape::l_offset(i, h), zero);
       }
       ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
         ATTOSCOPE_UNROLL(unroll) for (int e = 0; e < 4; ++e) o_[i][c][e] = zero;
       }
     }
-    first_end_ = end_key(x.causal, x.rows[first_query_ < x.count ? first_query_ : x.count - 1], x.n);
   }
 
   /// Continues from what `keep` stored.
@@ -74,9 +73,11 @@ class WarpRows {
 
   /// Processes the keys from first_key on, which lie in `stage`.
   ATTOSCOPE_WARP void take(int first_key, int stage) {
+    by_rows_ = warp_.afresh(by_rows_);
+    by_keys_ = warp_.afresh(by_keys_);
     F s[M][Bc / 8][4];
     scores(stage, s);
-    if (first_key + Bc > first_end_) hide(first_key, s);
+    if (first_key + Bc > end_of(first_query())) hide(first_key, s);
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
       ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) exponentials(i, h, s[i]);
     }
@@ -85,10 +86,11 @@ class WarpRows {
 
   /// O = O / l to memory.
   ATTOSCOPE_WARP void finish() {
+    const int first_query = this->first_query();
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
       ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
-        const F l = warp_.quad_sum(l_[i][h]);
-        const Lanes<int> query = queries(i, h);
+        const F l = warp_.quad_sum(warp_.got(Shape::l_offset(i, h)));
+        const Lanes<int> query = queries(warp_.lane(), first_query, i, h);
         ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
           // two adjacent columns: of 8-bit elements one of an even and one of an odd fragment
           constexpr bool apart = element_bytes == 1;
@@ -109,7 +111,9 @@ class WarpRows {
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
       ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
         use(i * slots + h, m_[i][h]);
-        use(i * slots + 2 + h, l_[i][h]);
+        F l = warp_.got(Shape::l_offset(i, h));
+        use(i * slots + 2 + h, l);
+        warp_.put(Shape::l_offset(i, h), l);
       }
       ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
         ATTOSCOPE_UNROLL(unroll) for (int e = 0; e < 4; ++e) use(i * slots + 4 + 4 * c + e, o_[i][c][e]);
@@ -117,10 +121,19 @@ class WarpRows {
     }
   }
 
-  /// The query of row 8 * h of the lane's rows in row tile i.
-  ATTOSCOPE_WARP Lanes<int> queries(int i, int h) const {
-    const int first = first_query_ + 16 * i;
-    return warp_.each([first, h](int lane) { return first + c_cell(lane, 2 * h).row; }, warp_.lane());
+  /// The warp's first query. It is found anew where it is needed, as is what follows from it: registers are short.
+  ATTOSCOPE_WARP int first_query() const {
+    return static_cast<int>(warp_.one(warp_.got(Shape::tile_offset))) * Shape::block_q + warp_.index() * Shape::warp_rows;
+  }
+  /// The keys 0 .. end that a query sees; beyond the last query those of the last.
+  ATTOSCOPE_WARP int end_of(int query) const {
+    return end_key(x_.causal, x_.causal ? x_.rows[query < x_.count ? query : x_.count - 1] : 0, x_.n);
+  }
+
+  /// The query of row 8 * h of the lane's rows in row tile i, where the warp's first is first_query.
+  ATTOSCOPE_WARP Lanes<int> queries(const Lanes<int>& lanes, int first_query, int i, int h) const {
+    const int first = first_query + 16 * i;
+    return warp_.each([first, h](int lane) { return first + c_cell(lane, 2 * h).row; }, lanes);
   }
 
   ATTOSCOPE_WARP Lanes<int> address(const Lanes<int>& at, int offset, int row_block, int col_block) const {
@@ -134,11 +147,11 @@ class WarpRows {
         ATTOSCOPE_UNROLL(unroll) for (int e = 0; e < 4; ++e) s[i][j][e] = warp_.all(0.0f);
       }
     }
-    const int k_offset = Shape::k_offset(stage);
+    const int k_offset = Shape::k_offset(stage), q_offset = warp_.index() * Shape::warp_rows * Shape::row_bytes;
     ATTOSCOPE_UNROLL(unroll) for (int step = 0; step < Shape::row_bytes / step_bytes; ++step) {
       U a[M][4];
       ATTOSCOPE_UNROLL(unroll)
-      for (int i = 0; i < M; ++i) warp_.template load<false>(address(by_rows_, q_offset_, i, step), a[i]);
+      for (int i = 0; i < M; ++i) warp_.template load<false>(address(by_rows_, q_offset, i, step), a[i]);
       ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 16; ++j) {
         U b[4];
         warp_.template load<false>(address(by_keys_, k_offset, j, step), b);
@@ -152,19 +165,18 @@ class WarpRows {
 
   /// -infinity where a query does not see a key.
   ATTOSCOPE_WARP void hide(int first_key, F (&s)[M][Bc / 8][4]) {
-    const Arguments& x = x_;
+    const int first = first_query();
+    const Lanes<int> lanes = warp_.lane_afresh();
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
       ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
-        const Lanes<int> end = warp_.each(
-            [&x](int query) { return end_key(x.causal, x.causal ? x.rows[query < x.count ? query : x.count - 1] : 0, x.n); },
-            queries(i, h));
+        const Lanes<int> end = warp_.each([this](int query) { return end_of(query); }, queries(lanes, first, i, h));
         ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 8; ++j) {
           ATTOSCOPE_UNROLL(unroll) for (int e = 2 * h; e < 2 * h + 2; ++e) {
             const int key = first_key + 8 * j;
             s[i][j][e] =
                 warp_.each([key, e](int lane, int stop,
                                     float score) { return key + c_cell(lane, e).col < stop ? score : -__builtin_inff(); },
-                           warp_.lane(), end, s[i][j][e]);
+                           lanes, end, s[i][j][e]);
           }
         }
       }
@@ -188,7 +200,7 @@ class WarpRows {
         sum = warp_.each([](float x, float y) { return x + y; }, sum, s[j][e]);
       }
     }
-    l_[i][h] = warp_.fused(l_[i][h], alpha, sum);
+    warp_.put(Shape::l_offset(i, h), warp_.fused(warp_.got(Shape::l_offset(i, h)), alpha, sum));
     ATTOSCOPE_UNROLL(unroll) for (int n = 0; n < D / 8; ++n) {
       ATTOSCOPE_UNROLL(unroll)
       for (int e = 2 * h; e < 2 * h + 2; ++e)
@@ -249,21 +261,26 @@ class WarpRows {
 
   Warp& warp_;
   const Arguments& x_;
-  int first_query_ = 0, first_end_ = 0, q_offset_ = 0;
   Lanes<int> by_rows_, by_keys_;
-  F o_[M][D / 8][4], m_[M][2], l_[M][2];
+  F o_[M][D / 8][4], m_[M][2];
 };
 
-/// Copies `rows` rows of x from `first` on to `offset` in shared memory; those from `end` on become 0.
+/// Copies `rows` rows of x, which has `end` of every head, from `first` on to `offset` in shared memory; those from `end` on
+/// become 0.
 template <class Shape, int rows, class Block>
 ATTOSCOPE_WARP void copy_tile(Block& block, const std::uint8_t* x, int first, int end, int offset) {
   using Tile = TileLayout<Shape::row_bytes>;
+  const int before = block.head() * end;  // rows of other heads
+  constexpr int step = Shape::threads % Tile::chunks == 0 ? Shape::threads / Tile::chunks : 0;  // rows from copy to copy
+  static_assert(step % 8 == 0, "the swizzle is the same for all of a thread's rows");
   block.each_thread([&](int thread) {
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < Shape::copies(rows); ++i) {
-      const int index = thread + i * Shape::threads, row = index / Tile::chunks, chunk = index % Tile::chunks;
-      const bool inside = first + row < end;
-      const std::int64_t from = static_cast<std::int64_t>(inside ? first + row : end - 1) * Shape::row_bytes + chunk * chunk_bytes;
-      block.copy(thread, offset + Tile::offset(row, chunk), x, from, inside);
+      const int index = step > 0 ? thread : thread + i * Shape::threads, chunk = index % Tile::chunks;
+      const int row = index / Tile::chunks, wanted = first + row + i * step;
+      const bool inside = wanted < end;
+      const std::int64_t from =
+          static_cast<std::int64_t>(before + (inside ? wanted : end - 1)) * Shape::row_bytes + chunk * chunk_bytes;
+      block.copy(thread, offset + Tile::offset(row, chunk) + i * step * Shape::row_bytes, x, from, inside);
     }
   });
 }
@@ -278,22 +295,22 @@ ATTOSCOPE_WARP void attend(Block& block, const Arguments& x) {
   const int end = end_key(x.causal, x.rows[last_query], x.n), tiles = (end + Shape::block_k - 1) / Shape::block_k;
   const int first_keys = x.first_keys, end_keys = tiles < x.end_keys ? tiles : x.end_keys;
   if (first_keys >= end_keys) return;  // earlier launches did everything
-  float* const state = x.state + static_cast<std::int64_t>(block.tile() - x.first_tile) * state_floats<Shape>;
+  const auto state = [&] { return block.template state<Shape>(x); };
   const auto copy_keys = [&](int tile) {
     copy_tile<Shape, Shape::block_k>(block, x.k, tile * Shape::block_k, x.n, Shape::k_offset(tile % Shape::stages));
     copy_tile<Shape, Shape::block_k>(block, x.v, tile * Shape::block_k, x.n, Shape::v_offset(tile % Shape::stages));
   };
   copy_tile<Shape, Shape::block_q>(block, x.q, first_query, x.count, 0);
   copy_keys(first_keys);
-  auto rows = block.template warp_rows<Shape>(x, first_query);
-  if (first_keys > 0) block.each_warp(rows, [&](auto& warp) { warp.restore(state); });
+  auto rows = block.template warp_rows<Shape>(x);
+  if (first_keys > 0) block.each_warp(rows, [&](auto& warp) { warp.restore(state()); });
   for (int tile = first_keys; tile < end_keys; ++tile) {
     block.wait_for_copies();
     block.barrier();
     if (tile + 1 < end_keys) copy_keys(tile + 1);
     block.each_warp(rows, [&](auto& warp) { warp.take(tile * Shape::block_k, tile % Shape::stages); });
   }
-  block.each_warp(rows, [&](auto& warp) { end_keys == tiles ? warp.finish() : warp.keep(state); });
+  block.each_warp(rows, [&](auto& warp) { end_keys == tiles ? warp.finish() : warp.keep(state()); });
 }
 
 }  // namespace attoscope::mma

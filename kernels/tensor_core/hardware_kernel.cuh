@@ -18,6 +18,15 @@ constexpr bool has_attention([[maybe_unused]] Factors elements) {
 #endif
 }
 
+/// x, of which the compiler knows no more: what follows from it is computed where it is needed, instead of once, before the
+/// loop, in registers that are then missing.
+__device__ __forceinline__ int afresh(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+/// The same of threadIdx.x.
+__device__ __forceinline__ int thread_afresh() { return afresh(static_cast<int>(threadIdx.x)) & 1023; }
+
 /// Everything that a warp does; a Lanes<X> is the X of the calling thread.
 template <Factors elements>
 class GpuWarp {
@@ -27,13 +36,21 @@ class GpuWarp {
 
   __device__ __forceinline__ explicit GpuWarp(std::uint32_t shared) : shared_(shared) {}
 
-  __device__ __forceinline__ int index() const { return static_cast<int>(threadIdx.x) / warp_lanes; }
-  __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x) % warp_lanes; }
+  __device__ __forceinline__ int index() const { return thread_afresh() / warp_lanes; }
+  /// The block's tile of queries.
+  __device__ __forceinline__ int tile(const Arguments& x) const {
+    return x.of_block + x.step * afresh(static_cast<int>(blockIdx.x));
+  }
+  __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x % warp_lanes); }
+  __device__ __forceinline__ int lane_afresh() const { return thread_afresh() % warp_lanes; }
   __device__ __forceinline__ float all(float x) const { return x; }
+  __device__ __forceinline__ float one(float x) const { return x; }
   template <class F, class... X>
   __device__ __forceinline__ auto each(F f, const X&... x) const {
     return f(x...);
   }
+
+  __device__ __forceinline__ int afresh(int x) const { return mma::afresh(x); }
 
   template <bool transposed>
   __device__ __forceinline__ void load(int offset, std::uint32_t (&r)[4]) const {
@@ -98,22 +115,37 @@ class GpuWarp {
     return x + __shfl_xor_sync(~0u, x, 2);
   }
 
+  /// The lane's number among those of the whole block at `offset` in shared memory.
+  __device__ __forceinline__ float got(int offset) const {
+    float x;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(own_place(offset)) : "memory");
+    return x;
+  }
+  __device__ __forceinline__ void put(int offset, float x) const {
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(own_place(offset)), "f"(x) : "memory");
+  }
+
   /// One number of every lane; `place` counts numbers of a whole warp, from those of warp 0.
   __device__ __forceinline__ float kept(const float* state, int place) const {
-    return state[(place + index()) * warp_lanes + lane()];
+    return state[place * warp_lanes + static_cast<int>(threadIdx.x)];
   }
   __device__ __forceinline__ void keep(float* state, int place, float x) const {
-    state[(place + index()) * warp_lanes + lane()] = x;
+    state[place * warp_lanes + static_cast<int>(threadIdx.x)] = x;
   }
 
   /// Stores O of two adjacent columns.
   template <int D>
   __device__ __forceinline__ void store(const Arguments& x, int query, int column, float first, float second) const {
-    if (query < x.count)
-      *reinterpret_cast<float2*>(x.o + static_cast<std::int64_t>(query) * D + column) = make_float2(first, second);
+    if (query >= x.count) return;
+    float* const o = x.o + (static_cast<std::int64_t>(blockIdx.y) * x.count + query) * D + column;
+    *reinterpret_cast<float2*>(o) = make_float2(first, second);
   }
 
  private:
+  __device__ __forceinline__ std::uint32_t own_place(int offset) const {
+    return shared_ + static_cast<std::uint32_t>(offset + 4 * thread_afresh());
+  }
+
   std::uint32_t shared_;
 };
 
@@ -121,22 +153,26 @@ template <Factors elements>
 class GpuBlock {
  public:
   __device__ __forceinline__ GpuBlock(const Arguments& x, const void* shared)
-      : tile_(x.first_tile + static_cast<int>(x.causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x)),  // the longest first
-        shared_(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
-        warp_(shared_) {}
+      : x_(x), shared_(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))), warp_(shared_) {}
 
-  __device__ __forceinline__ int tile() const { return tile_; }
+  __device__ __forceinline__ int tile() const { return warp_.tile(x_); }
+  __device__ __forceinline__ int head() const { return afresh(static_cast<int>(blockIdx.y)); }
+  template <class Shape>
+  __device__ __forceinline__ float* state(const Arguments& x) const {
+    const std::int64_t place = static_cast<std::int64_t>(head()) * x.tiles + tile() - x.first_tile;
+    return x.state + place * state_floats<Shape>;
+  }
   template <class F>
   __device__ __forceinline__ void each_thread(F f) const {
-    f(static_cast<int>(threadIdx.x));
+    f(thread_afresh());
   }
   template <class Rows, class F>
   __device__ __forceinline__ void each_warp(Rows& rows, F f) const {
     f(rows);
   }
   template <class Shape>
-  __device__ __forceinline__ WarpRows<Shape, GpuWarp<elements>> warp_rows(const Arguments& x, int first_query) {
-    return WarpRows<Shape, GpuWarp<elements>>(warp_, x, first_query);
+  __device__ __forceinline__ WarpRows<Shape, GpuWarp<elements>> warp_rows(const Arguments& x) {
+    return WarpRows<Shape, GpuWarp<elements>>(warp_, x);
   }
   /// 16 bytes from byte `from` of x to `offset`, zeros where not `inside`; complete after `wait_for_copies` and a barrier.
   __device__ __forceinline__ void copy(int, int offset, const std::uint8_t* x, std::int64_t from, bool inside) const {
@@ -148,7 +184,7 @@ class GpuBlock {
   __device__ __forceinline__ void barrier() const { __syncthreads(); }
 
  private:
-  int tile_;
+  const Arguments& x_;
   std::uint32_t shared_;
   GpuWarp<elements> warp_;
 };
@@ -158,12 +194,6 @@ template <class Shape, Factors elements>
 __global__ void __launch_bounds__(Shape::threads, Shape::threads <= 128 ? 2 : 1) attention(Arguments x) {
   if constexpr (has_attention(elements)) {
     extern __shared__ __align__(128) unsigned char shared[];
-    const std::int64_t head = blockIdx.y;
-    x.q += head * x.count * Shape::row_bytes;
-    x.o += head * x.count * Shape::D;
-    x.k += head * x.n * Shape::row_bytes;
-    x.v += head * x.n * Shape::row_bytes;
-    x.state += head * gridDim.x * state_floats<Shape>;
     GpuBlock<elements> block(x, shared);
     attend<Shape>(block, x);
   }

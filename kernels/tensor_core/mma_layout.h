@@ -105,22 +105,34 @@ struct Shape {
   static constexpr int element_bytes = element_bytes_, row_bytes = D * element_bytes;
   static constexpr int warp_rows = 16 * row_tiles, block_q = warps * warp_rows, threads = warps * warp_lanes;
   static constexpr int q_bytes = block_q * row_bytes, tile_bytes = block_k * row_bytes;
-  static constexpr int shared_bytes = q_bytes + 2 * stages * tile_bytes;
+  static constexpr int own_bytes = 4 * threads;  ///< of a number that every thread keeps for itself
+  static constexpr int shared_bytes = q_bytes + 2 * stages * tile_bytes + (2 * row_tiles + 1) * own_bytes;
   /// Chunks that a thread copies of a tile.
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int copies(int rows) { return rows * row_bytes / chunk_bytes / threads; }
   static_assert(q_bytes % (chunk_bytes * threads) == 0 && tile_bytes % (chunk_bytes * threads) == 0);
 
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int k_offset(int stage) { return q_bytes + 2 * stage * tile_bytes; }
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int v_offset(int stage) { return k_offset(stage) + tile_bytes; }
+  /// What lies in shared memory since registers are short: l of row `half` of a lane's two in a row tile, and the tile.
+  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int l_offset(int row_tile, int half) {
+    return k_offset(stages) + (2 * row_tile + half) * own_bytes;
+  }
+  static constexpr int tile_offset = q_bytes + 2 * stages * tile_bytes + 2 * row_tiles * own_bytes;
 };
 
 /// f(Shape{}) for the shape that the user chose; returns false where there is none. 128 x 64 has two row tiles per warp: a
-/// fragment of K or V then serves two products, which halves the reads of shared memory.
+/// fragment of K or V then serves two products, which halves the reads of shared memory. Of 8 bits they are half as many
+/// anyway, and the registers would not suffice at d = 128 where ptxas makes products of fp16 of them.
 template <int element_bytes, class F>
 bool with_shape(int d, int block_q, int block_k, F f) {
   const auto with_tile = [&]<int D>() {
     if (block_q == 64 && block_k == 64) return f(Shape<D, 4, 1, 64, element_bytes>{}), true;
-    if (block_q == 128 && block_k == 64) return f(Shape<D, 4, 2, 64, element_bytes>{}), true;
+    if (block_q == 128 && block_k == 64) {
+      if constexpr (element_bytes == 2 || D <= 96)
+        return f(Shape<D, 4, 2, 64, element_bytes>{}), true;
+      else
+        return f(Shape<D, 8, 1, 64, element_bytes>{}), true;
+    }
     if (block_q == 128 && block_k == 128) return f(Shape<D, 8, 1, 128, element_bytes>{}), true;
     return false;
   };

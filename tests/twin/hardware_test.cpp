@@ -179,8 +179,9 @@ void expect_the_plan() {
         using S = decltype(shape);
         EXPECT_EQ(S::block_q, tile.block_q);
         EXPECT_EQ(S::block_k, tile.block_k);
-        EXPECT_EQ(S::shared_bytes, element_bytes * d * (tile.block_q + 4 * tile.block_k)) << "Q, and K and V twice";
-        EXPECT_LE(S::shared_bytes, 80 * 1024 * element_bytes);
+        EXPECT_EQ(S::shared_bytes, element_bytes * d * (tile.block_q + 4 * tile.block_k) + 4 * S::threads * (2 * S::row_tiles + 1))
+            << "Q, and K and V twice; what threads keep there";
+        EXPECT_LE(S::shared_bytes, element_bytes == 2 ? 163 * 1024 : 99 * 1024);
       });
       EXPECT_TRUE(found);
     }
@@ -322,7 +323,7 @@ TEST(Rule, GivesEveryBitWhereScoresAreIntegers) {
     const std::vector<ProductRule> rules = product_rules({format});
     for (const ProductRule& rule : rules) {
       std::int64_t apart = 0;
-      for (const plain::IntegerScores& question : integer_questions(format, !sanitized)) {
+      for (const plain::IntegerScores& question : integer_questions(format, !sanitized && &rule == rules.data())) {
         const HardwareLaunch launch = plain::integer_scores(question);
         HostFindings findings;
         const std::vector<float> o = host_output(launch, findings, {.rule = &rule});

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -129,25 +130,33 @@ class HostWarp {
   using F = Lanes<float>;
   using U = Lanes<std::uint32_t>;
 
-  HostWarp(int index, const HostNumbers& numbers, HostShared& shared, HostFindings& findings)
-      : index_(index), numbers_(numbers), shared_(shared), findings_(findings) {}
+  HostWarp(int tile, int index, const HostNumbers& numbers, HostShared& shared, HostFindings& findings)
+      : tile_(tile), index_(index), numbers_(numbers), shared_(shared), findings_(findings) {}
 
+  int tile(const mma::Arguments&) const { return tile_; }
   int index() const { return index_; }
   Lanes<int> lane() const {
     Lanes<int> all;
     for (int i = 0; i < 32; ++i) all[static_cast<std::size_t>(i)] = i;
     return all;
   }
+  Lanes<int> lane_afresh() const { return lane(); }
   F all(float x) const {
     F y;
     y.fill(x);
     return y;
   }
+  float one(const F& x) const { return x[0]; }
   template <class Fn, class... X>
   auto each(Fn f, const std::array<X, 32>&... x) const {
     Lanes<decltype(f(x[0]...))> y{};
     for (std::size_t i = 0; i < 32; ++i) y[i] = f(x[i]...);
     return y;
+  }
+
+  template <class X>
+  X afresh(const X& x) const {
+    return x;
   }
 
   template <bool transposed>
@@ -211,6 +220,9 @@ class HostWarp {
     return across_quads(x, [](float a, float b) { return a + b; });
   }
 
+  F got(int offset) const { return own_.at(offset); }
+  void put(int offset, const F& x) { own_[offset] = x; }
+
   F kept(const float* state, int place) const {
     F x;
     std::copy_n(state + (place + index_) * 32, 32, x.begin());
@@ -273,7 +285,8 @@ class HostWarp {
       }
   }
 
-  int index_;
+  int tile_, index_;
+  std::map<int, F> own_;  // by offset, what its lanes keep in shared memory
   const HostNumbers& numbers_;
   HostShared& shared_;
   HostFindings& findings_;
@@ -285,10 +298,15 @@ class HostBlock {
   HostBlock(const HardwareLaunch& launch, const mma::Arguments& x, const HostNumbers& numbers, int tile, int warps,
             int shared_bytes, bool backwards, HostFindings& findings)
       : x_(x), row_bytes_(launch.d * numbers.bytes()), tile_(tile), backwards_(backwards), findings_(findings), shared_(shared_bytes, findings) {
-    for (int i = 0; i < warps; ++i) warps_.emplace_back(i, numbers, shared_, findings);
+    for (int i = 0; i < warps; ++i) warps_.emplace_back(tile, i, numbers, shared_, findings);
   }
 
   int tile() const { return tile_; }
+  int head() const { return 0; }
+  template <class Shape>
+  float* state(const mma::Arguments& x) const {
+    return x.state + (tile_ - x.first_tile) * mma::state_floats<Shape>;
+  }
   template <class F>
   void each_thread(F f) {
     destinations_.assign(warps_.size() * 32, {});
@@ -296,10 +314,10 @@ class HostBlock {
     count_copy_conflicts();
   }
   template <class Shape>
-  auto warp_rows(const mma::Arguments& x, int first_query) {
+  auto warp_rows(const mma::Arguments& x) {
     std::vector<mma::WarpRows<Shape, HostWarp>> rows;
     rows.reserve(warps_.size());
-    for (HostWarp& warp : warps_) rows.emplace_back(warp, x, first_query);
+    for (HostWarp& warp : warps_) rows.emplace_back(warp, x);
     return rows;
   }
   template <class Rows, class F>
