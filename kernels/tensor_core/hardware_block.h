@@ -48,7 +48,9 @@ class WarpRows {
 
  public:
   ATTOSCOPE_WARP WarpRows(Warp& warp, const Arguments& x) : warp_(warp), x_(x) {
-    warp_.put(Shape::tile_offset, warp_.all(static_cast<float>(warp_.tile(x))));
+    // a multiple of 16, exact in fp32 up to 2^28
+    warp_.put(Shape::query_offset,
+              warp_.all(static_cast<float>(warp_.tile(x) * Shape::block_q + warp_.index() * Shape::warp_rows)));
     by_rows_ = warp.each([](int lane) { return Tile::lane(named_by_rows(lane)); }, warp.lane());
     by_keys_ = warp.each([](int lane) { return Tile::lane(named_by_keys(lane)); }, warp.lane());
     const F zero = warp.all(0.0f), nothing = warp.all(-__builtin_inff());
@@ -121,10 +123,8 @@ class WarpRows {
     }
   }
 
-  /// The warp's first query. It is found anew where it is needed, as is what follows from it: registers are short.
-  ATTOSCOPE_WARP int first_query() const {
-    return static_cast<int>(warp_.one(warp_.got(Shape::tile_offset))) * Shape::block_q + warp_.index() * Shape::warp_rows;
-  }
+  /// The warp's first query, which, as what follows from it, is found anew where it is needed: registers are short.
+  ATTOSCOPE_WARP int first_query() const { return static_cast<int>(warp_.one(warp_.got(Shape::query_offset))); }
   /// The keys 0 .. end that a query sees; beyond the last query those of the last.
   ATTOSCOPE_WARP int end_of(int query) const {
     return end_key(x_.causal, x_.causal ? x_.rows[query < x_.count ? query : x_.count - 1] : 0, x_.n);

@@ -113,11 +113,12 @@ struct Shape {
 
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int k_offset(int stage) { return q_bytes + 2 * stage * tile_bytes; }
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int v_offset(int stage) { return k_offset(stage) + tile_bytes; }
-  /// What lies in shared memory since registers are short: l of row `half` of a lane's two in a row tile, and the tile.
+  /// What lies in shared memory since registers are short: l of row `half` of a lane's two in a row tile, and
+  /// the warp's first query.
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int l_offset(int row_tile, int half) {
     return k_offset(stages) + (2 * row_tile + half) * own_bytes;
   }
-  static constexpr int tile_offset = q_bytes + 2 * stages * tile_bytes + 2 * row_tiles * own_bytes;
+  static constexpr int query_offset = q_bytes + 2 * stages * tile_bytes + 2 * row_tiles * own_bytes;
 };
 
 /// f(Shape{}) for the shape that the user chose; returns false where there is none. 128 x 64 has two row tiles per warp: a
