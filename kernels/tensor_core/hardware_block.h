@@ -57,7 +57,7 @@ class WarpRows {
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
       ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
         m_[i][h] = nothing;
-        warp_.put(Shape::l_offset(i, h), zero);
+        set_l(i, h, zero);
       }
       ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
         ATTOSCOPE_UNROLL(unroll) for (int e = 0; e < 4; ++e) o_[i][c][e] = zero;
@@ -91,7 +91,7 @@ class WarpRows {
     const int first_query = this->first_query();
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
       ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
-        const F l = warp_.quad_sum(warp_.got(Shape::l_offset(i, h)));
+        const F l = warp_.quad_sum(this->l(i, h));
         const Lanes<int> query = queries(warp_.lane(), first_query, i, h);
         ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
           // two adjacent columns: of 8-bit elements one of an even and one of an odd fragment
@@ -113,14 +113,27 @@ class WarpRows {
     ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
       ATTOSCOPE_UNROLL(unroll) for (int h = 0; h < 2; ++h) {
         use(i * slots + h, m_[i][h]);
-        F l = warp_.got(Shape::l_offset(i, h));
-        use(i * slots + 2 + h, l);
-        warp_.put(Shape::l_offset(i, h), l);
+        F sum = l(i, h);
+        use(i * slots + 2 + h, sum);
+        set_l(i, h, sum);
       }
       ATTOSCOPE_UNROLL(unroll) for (int c = 0; c < D / 8; ++c) {
         ATTOSCOPE_UNROLL(unroll) for (int e = 0; e < 4; ++e) use(i * slots + 4 + 4 * c + e, o_[i][c][e]);
       }
     }
+  }
+
+  ATTOSCOPE_WARP F l(int i, int h) {
+    if constexpr (Shape::l_is_shared)
+      return warp_.got(Shape::l_offset(i, h));
+    else
+      return l_[i][h];
+  }
+  ATTOSCOPE_WARP void set_l(int i, int h, const F& x) {
+    if constexpr (Shape::l_is_shared)
+      warp_.put(Shape::l_offset(i, h), x);
+    else
+      l_[i][h] = x;
   }
 
   /// The warp's first query, which, as what follows from it, is found anew where it is needed: registers are short.
@@ -200,7 +213,7 @@ class WarpRows {
         sum = warp_.each([](float x, float y) { return x + y; }, sum, s[j][e]);
       }
     }
-    warp_.put(Shape::l_offset(i, h), warp_.fused(warp_.got(Shape::l_offset(i, h)), alpha, sum));
+    set_l(i, h, warp_.fused(l(i, h), alpha, sum));
     ATTOSCOPE_UNROLL(unroll) for (int n = 0; n < D / 8; ++n) {
       ATTOSCOPE_UNROLL(unroll)
       for (int e = 2 * h; e < 2 * h + 2; ++e)
@@ -262,7 +275,7 @@ class WarpRows {
   Warp& warp_;
   const Arguments& x_;
   Lanes<int> by_rows_, by_keys_;
-  F o_[M][D / 8][4], m_[M][2];
+  F o_[M][D / 8][4], m_[M][2], l_[M][2];
 };
 
 /// Copies `rows` rows of x, which has `end` of every head, from `first` on to `offset` in shared memory; those from `end` on

@@ -105,20 +105,20 @@ struct Shape {
   static constexpr int element_bytes = element_bytes_, row_bytes = D * element_bytes;
   static constexpr int warp_rows = 16 * row_tiles, block_q = warps * warp_rows, threads = warps * warp_lanes;
   static constexpr int q_bytes = block_q * row_bytes, tile_bytes = block_k * row_bytes;
-  static constexpr int own_bytes = 4 * threads;  ///< of a number that every thread keeps for itself
-  static constexpr int shared_bytes = q_bytes + 2 * stages * tile_bytes + (2 * row_tiles + 1) * own_bytes;
+  // What every thread keeps for itself in shared memory, where registers are short: its warp's first query; of two row tiles
+  // also l of its four rows.
+  static constexpr bool l_is_shared = row_tiles > 1;
+  static constexpr int own_bytes = 4 * threads, query_offset = q_bytes + 2 * stages * tile_bytes;
+  static constexpr int shared_bytes = query_offset + own_bytes * (l_is_shared ? 1 + 2 * row_tiles : 1);
   /// Chunks that a thread copies of a tile.
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int copies(int rows) { return rows * row_bytes / chunk_bytes / threads; }
   static_assert(q_bytes % (chunk_bytes * threads) == 0 && tile_bytes % (chunk_bytes * threads) == 0);
 
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int k_offset(int stage) { return q_bytes + 2 * stage * tile_bytes; }
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int v_offset(int stage) { return k_offset(stage) + tile_bytes; }
-  /// What lies in shared memory since registers are short: l of row `half` of a lane's two in a row tile, and
-  /// the warp's first query.
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int l_offset(int row_tile, int half) {
-    return k_offset(stages) + (2 * row_tile + half) * own_bytes;
+    return query_offset + (1 + 2 * row_tile + half) * own_bytes;
   }
-  static constexpr int query_offset = q_bytes + 2 * stages * tile_bytes + 2 * row_tiles * own_bytes;
 };
 
 /// f(Shape{}) for the shape that the user chose; returns false where there is none. 128 x 64 has two row tiles per warp: a
