@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """What ptxas made of the tensor-core kernel: no stack, the instructions of a tile of keys, and how many blocks run at once.
 
-    hardware_sass_test.py FILE...   programs, libraries or objects; what they have no code for is not tested
+    hardware_sass_test.py [--table] FILE...   programs, libraries or objects; what they have no code for is not tested
+
+--table prints what README.md has: the counts, and the bounds that follow from them.
 """
 import re
 import sys
+import typing
 
 import sass
 
@@ -72,36 +75,73 @@ def faults(kernel, code):
     return found
 
 
-def row(kernel, code):
-    """A line of the table in README.md."""
-    loop = main_loop(code).instructions
-    counts = [sass.count(loop, *names) for names in (("HMMA", "QMMA"), ("LDSM",), ("MUFU",), ("F2FP",), ("PRMT",), ("LDGSTS",))]
-    cells = [str(kernel), kernel.usage.registers, kernel.shared, kernel.blocks_at_once(), len(loop), *counts]
+class Gpu(typing.NamedTuple):
+    """What the bounds are made of, from the makers' data sheets; per multiprocessor and clock where it says so."""
+    name: str
+    architecture: int
+    multiprocessors: int
+    ghz: float
+    hmma: int  # multiplications of HMMA with sums in fp32
+    qmma: int
+    fp32: int  # lanes of the FADD, FMUL and FFMA
+
+
+GPUS = (Gpu("H200", 90, 132, 1.83, 2048, 0, 128), Gpu("A100", 80, 108, 1.41, 1024, 0, 64), Gpu("RTX 4090", 89, 128, 2.52, 256, 512, 128),
+        Gpu("RTX 3060", 86, 28, 1.78, 256, 0, 128))
+
+
+def clocks(gpu, kernel, loop):
+    """What a warp's tile of keys takes at least of a multiprocessor, part by part."""
+    copied = sass.count(loop, "LDGSTS") * 32 * 16
+    return {"tensor cores": (sass.count(loop, "HMMA") * 2048 / gpu.hmma if kernel.format != "e4m3" or kernel.converts()
+                             else sass.count(loop, "QMMA") * 4096 / gpu.qmma),
+            "shared memory": (sass.count(loop, "LDSM") * 512 + copied) / 128,
+            "MUFU": sass.count(loop, "MUFU") * 2,
+            "fp32": sass.count(loop, "FADD", "FMUL", "FFMA") * 32 / gpu.fp32,
+            "issue": len(loop) / 4}
+
+
+def bound_row(gpu, kernel, loop):
+    """A line of the table of bounds: TFLOP/s if one part were all that takes time, and if none ran beside another."""
+    parts = clocks(gpu, kernel, loop)
+    flop = 4 * 16 * kernel.row_tiles * kernel.block_k * kernel.d
+    teraflops = {name: flop / clock * gpu.multiprocessors * gpu.ghz / 1e3 for name, clock in parts.items()}
+    least = min(teraflops, key=teraflops.get)
+    return f"| {gpu.name} | {kernel.format} | {kernel.d} | " + " | ".join(f"{t:.0f}" for t in teraflops.values()) + f" | {least} |"
+
+
+def row(kernel, loop):
+    """A line of the table of counts."""
+    counts = [sass.count(loop, *names) for names in (("HMMA", "QMMA"), ("LDSM",), ("MUFU",), ("FADD", "FMUL", "FFMA"), ("F2FP",), ("PRMT",))]
+    copied = 2 * kernel.block_k * kernel.row_bytes
+    cells = [kernel, kernel.usage.registers, kernel.shared, kernel.blocks_at_once(), len(loop), *counts, counts[1] * 512, copied]
     return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def tables(kernels):
+    """The lines of both, of the shapes that README.md shows."""
+    shown = [(k, main_loop(code).instructions) for k, code in kernels if not k.is_empty() and k.d in (64, 128) and k.block_k == 64]
+    chosen = [(gpu, k, loop) for gpu in GPUS for k, loop in shown if k.architecture == gpu.architecture and k.block_q == 128]
+    return [row(*x) for x in shown] + [bound_row(*x) for x in chosen]
 
 
 def main():
     if not sass.cuobjdump():
         print("SKIPPED: there is no cuobjdump, which comes with the CUDA toolkit")
         return sass.SKIPPED
-    failed = tested = 0
-    for file in sys.argv[1:]:
+    kernels = []
+    for file in (x for x in sys.argv[1:] if x != "--table"):
         codes = {(c.architecture, c.function): c for c in sass.sass_of(file, KERNEL.pattern)}
-        for usage in sass.resource_usage(file, KERNEL.pattern):
-            kernel, code = Kernel(usage), codes[usage.architecture, usage.function]
-            if usage.architecture not in sass.MULTIPROCESSORS:
-                continue
-            tested += 1
-            for fault in faults(kernel, code):
-                failed += 1
-                print(f"FAILED: {kernel} | {fault}")
-            if not kernel.is_empty():
-                print(row(kernel, code))
-    print(f"{tested} kernels, {failed} faults")
-    if tested == 0:
+        kernels += [(Kernel(u), codes[u.architecture, u.function]) for u in sass.resource_usage(file, KERNEL.pattern)
+                    if u.architecture in sass.MULTIPROCESSORS]
+    if "--table" in sys.argv:
+        print("\n".join(tables(kernels)))
+    found = [f"FAILED: {kernel} | {fault}" for kernel, code in kernels for fault in faults(kernel, code)]
+    print("\n".join([*found, f"{len(kernels)} kernels, {len(found)} faults"]))
+    if not kernels:
         print("SKIPPED: there is no code of ptxas for the tensor-core kernel")
         return sass.SKIPPED
-    return 1 if failed else 0
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
