@@ -83,8 +83,7 @@ std::string why_no_hardware_dimension(int d) {
 
 std::string hardware_reason(const Problem& problem, const Format& format, const Method& method) {
   const HardwareTile tile{method.block_q, method.block_k};
-  if (format != bf16 && format != fp16 && format != e4m3)
-    return takes("bf16, fp16 and e4m3", "the main format", name(format));
+  if (format != bf16 && format != fp16 && format != e4m3) return takes("bf16, fp16 and e4m3", "the main format", name(format));
   if (std::string reason = why_no_hardware_dimension(problem.d); !reason.empty()) return reason;
   if (!shape_of(problem).is_square()) return "The hardware kernel takes as many keys as queries, and d columns of V.";
   if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end())
@@ -109,8 +108,8 @@ std::string why_no_hardware(std::string_view device, int d, const Format& format
 std::string why_no_hardware(const DeviceInfo& gpu, const Format& format) {
   const bool of_8_bits = format == e4m3;
   if (10 * gpu.major + gpu.minor >= (of_8_bits ? 89 : 80)) return {};
-  return "The hardware method needs compute capability " + std::string(of_8_bits ? "8.9 for e4m3" : "8.0") + ", and " + gpu.name +
-         " has " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) + ".";
+  return "The hardware method needs compute capability " + std::string(of_8_bits ? "8.9 for e4m3" : "8.0") + ", and " +
+         gpu.name + " has " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) + ".";
 }
 
 std::string_view hardware_instruction(const Format& format) {

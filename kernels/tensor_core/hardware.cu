@@ -50,8 +50,7 @@ HardwareKernel kernel_of(const HardwareLaunch& x) {
 /// The kernel for x, allowed the shared memory that it needs.
 class Kernel {
  public:
-  explicit Kernel(const HardwareLaunch& x)
-      : kernel_(kernel_of(x)), heads_(x.heads) {
+  explicit Kernel(const HardwareLaunch& x) : kernel_(kernel_of(x)), heads_(x.heads) {
     int device = 0, limit = 0;
     check(cudaGetDevice(&device));
     check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));

@@ -22,8 +22,8 @@ struct Arguments {
   const int* rows = nullptr;  ///< [count], ascending: which row of the sequence a query is
   float* o = nullptr;
   int count = 0, n = 0;
-  int first_tile = 0;  ///< of block_q queries: where this launch begins
-  int tiles = 0;       ///< that this launch processes of every head
+  int first_tile = 0;          ///< of block_q queries: where this launch begins
+  int tiles = 0;               ///< that this launch processes of every head
   int of_block = 0, step = 1;  ///< block i processes tile of_block + step * i
   bool causal = false;
   float c = 0;                             ///< scale * log2 e
@@ -97,8 +97,8 @@ class WarpRows {
           // two adjacent columns: of 8-bit elements one of an even and one of an odd fragment
           constexpr bool apart = element_bytes == 1;
           const int first = apart ? c / 2 * 2 : c, second = apart ? first + 1 : c, e = 2 * h + (apart ? c % 2 : 0);
-          const Lanes<int> column = warp_.each(
-              [=](int lane) { return value_column<element_bytes>(first, c_cell(lane, e).col); }, warp_.lane());
+          const Lanes<int> column =
+              warp_.each([=](int lane) { return value_column<element_bytes>(first, c_cell(lane, e).col); }, warp_.lane());
           warp_.template store<D>(x_, query, column, warp_.divided(o_[i][first][e], l),
                                   warp_.divided(o_[i][second][apart ? e : e + 1], l));
         }
@@ -283,7 +283,7 @@ class WarpRows {
 template <class Shape, int rows, class Block>
 ATTOSCOPE_WARP void copy_tile(Block& block, const std::uint8_t* x, int first, int end, int offset) {
   using Tile = TileLayout<Shape::row_bytes>;
-  const int before = block.head() * end;  // rows of other heads
+  const int before = block.head() * end;                                                        // rows of other heads
   constexpr int step = Shape::threads % Tile::chunks == 0 ? Shape::threads / Tile::chunks : 0;  // rows from copy to copy
   static_assert(step % 8 == 0, "the swizzle is the same for all of a thread's rows");
   block.each_thread([&](int thread) {

@@ -53,7 +53,8 @@ __device__ __forceinline__ void multiply_add(float (&c)[4], const std::uint32_t 
 }
 
 /// The same with sums in fp16: two of them in a word.
-__device__ __forceinline__ void multiply_add_f16(std::uint32_t (&c)[2], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+__device__ __forceinline__ void multiply_add_f16(std::uint32_t (&c)[2], const std::uint32_t (&a)[4],
+                                                 const std::uint32_t (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
   asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
       : "+r"(c[0]), "+r"(c[1])

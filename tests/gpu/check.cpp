@@ -220,7 +220,8 @@ void check_hardware(const std::vector<Experiment>& experiments, const std::strin
 void check_cuts_and_heads(const Arguments& x, const std::vector<Format>& formats, Tally& tally) {
   const int gpu = devices_of(x.device).front();
   tally.section("the tensor-core kernel, cut along keys");
-  for (const KernelAnswer& answer : compare_cut_launches(gpu, formats, x.quick)) tally.note(answer.fault, [&] { return answer.name; });
+  for (const KernelAnswer& answer : compare_cut_launches(gpu, formats, x.quick))
+    tally.note(answer.fault, [&] { return answer.name; });
   if (x.quick) return;
   std::vector<KernelAnswer> answers;
   const std::string skipped = compare_many_heads(gpu, answers);

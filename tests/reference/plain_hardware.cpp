@@ -23,7 +23,8 @@ std::shared_ptr<const Tensors> tensors(const IntegerScores& x) {
   const auto size = static_cast<std::size_t>(x.n) * static_cast<std::size_t>(x.d);
   all->q.assign(size, 0.0);
   for (std::size_t row = 0; row < size; row += static_cast<std::size_t>(x.d))
-    for (int i = 0; i < 6; ++i) all->q[row + static_cast<std::size_t>(i * x.d / 6 + dice.between(0, x.d / 6 - 1))] = dice.one_in(2) ? 1 : -1;
+    for (int i = 0; i < 6; ++i)
+      all->q[row + static_cast<std::size_t>(i * x.d / 6 + dice.between(0, x.d / 6 - 1))] = dice.one_in(2) ? 1 : -1;
   for (std::size_t i = 0; i < size; ++i) all->k.push_back(dice.one_in(2) ? 1 : -1);
   for (std::size_t i = 0; i < size; ++i) all->v.push_back(dice.normal());
   return all;
@@ -34,7 +35,8 @@ std::vector<float> numbers(const std::vector<std::uint8_t>& codes, const Format&
   std::vector<float> x;
   const std::size_t bytes = format == e4m3 ? 1 : 2;
   for (std::size_t i = 0; i < codes.size(); i += bytes)
-    x.push_back(static_cast<float>(number_of(format, static_cast<std::uint16_t>(codes[i] | (bytes == 2 ? codes[i + 1] << 8 : 0)))));
+    x.push_back(
+        static_cast<float>(number_of(format, static_cast<std::uint16_t>(codes[i] | (bytes == 2 ? codes[i + 1] << 8 : 0)))));
   return x;
 }
 
@@ -105,11 +107,9 @@ Experiment integer_experiment(const IntegerScores& x, Accumulator sums) {
   e.problem.input.file = "integer scores";
   e.problem.input.tensors = tensors(x);
   e.format = x.format;
-  e.a = emulation_of({.algorithm = Algorithm::hardware,
-                      .block_q = x.tile.block_q,
-                      .block_k = x.tile.block_k,
-                      .p_exponent = x.p_exponent},
-                     sums);
+  e.a = emulation_of(
+      {.algorithm = Algorithm::hardware, .block_q = x.tile.block_q, .block_k = x.tile.block_k, .p_exponent = x.p_exponent},
+      sums);
   e.a.precision[Step::output] = exact;
   return e;
 }

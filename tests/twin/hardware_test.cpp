@@ -120,14 +120,16 @@ TEST(Layout, LoadsAreTheOperandsOfProducts) {
       }
 }
 
-/// V of 8 bits: a register of B has, at every place, the key that A has there, and the column that O's fragment is said to have.
+/// V of 8 bits: a register of B has, at every place, the key that A has there, and the column that O's fragment is said to
+/// have.
 TEST(Layout, BytesOfValuesAreTheOperandsOfProducts) {
   for (int lane = 0; lane < 32; ++lane)
-    for (int f = 0; f < 4; ++f)                // of the fragments of 32 columns
-      for (int first : {0, 16})                // the step's first or last 16 keys: register 0 or 1 of B
+    for (int f = 0; f < 4; ++f)  // of the fragments of 32 columns
+      for (int first : {0, 16})  // the step's first or last 16 keys: register 0 or 1 of B
         for (int byte = 0; byte < 4; ++byte) {
           const mma::Cell b = mma::b_cell<1>(lane, first / 4 + byte);
-          const int j = f / 2 * 2 + byte / 2, taken = byte % 2 * 2 + f % 2;  // which byte `alternate_bytes` takes of which register
+          const int j = f / 2 * 2 + byte / 2,
+                    taken = byte % 2 * 2 + f % 2;  // which byte `alternate_bytes` takes of which register
           EXPECT_EQ(loaded(lane, j, taken, false, true),
                     (mma::Cell{mma::key_at<1>(b.row) - first, mma::value_column<1>(f, b.col)}));
         }
@@ -179,7 +181,8 @@ void expect_the_plan() {
         using S = decltype(shape);
         EXPECT_EQ(S::block_q, tile.block_q);
         EXPECT_EQ(S::block_k, tile.block_k);
-        EXPECT_EQ(S::shared_bytes, element_bytes * d * (tile.block_q + 4 * tile.block_k) + 4 * S::threads * (S::row_tiles == 1 ? 1 : 5))
+        EXPECT_EQ(S::shared_bytes,
+                  element_bytes * d * (tile.block_q + 4 * tile.block_k) + 4 * S::threads * (S::row_tiles == 1 ? 1 : 5))
             << "Q, and K and V twice; what threads keep there";
         EXPECT_LE(S::shared_bytes, element_bytes == 2 ? 163 * 1024 : 99 * 1024);
       });
@@ -460,8 +463,8 @@ TEST(Method, NeedsADevice) {
 }
 
 TEST(Emulation, IsHwWithTheSameTile) {
-  const Method m =
-      emulation_of({.algorithm = Algorithm::hardware, .block_q = 128, .block_k = 128, .p_exponent = 8, .precision = policy("hw").precision});
+  const Method m = emulation_of(
+      {.algorithm = Algorithm::hardware, .block_q = 128, .block_k = 128, .p_exponent = 8, .precision = policy("hw").precision});
   EXPECT_EQ(m.algorithm, Algorithm::flash2);
   EXPECT_EQ(m.block_k, 128);
   EXPECT_EQ(m.p_exponent, 8);

@@ -33,9 +33,7 @@ struct HostFindings {
 class HostShared {
  public:
   HostShared(int bytes, HostFindings& findings)
-      : bytes_(static_cast<std::size_t>(bytes), 0xff),
-        chunks_(static_cast<std::size_t>(bytes) / 16),
-        findings_(findings) {}
+      : bytes_(static_cast<std::size_t>(bytes), 0xff), chunks_(static_cast<std::size_t>(bytes) / 16), findings_(findings) {}
 
   using Bytes = std::array<std::uint8_t, 16>;
 
@@ -297,7 +295,12 @@ class HostBlock {
  public:
   HostBlock(const HardwareLaunch& launch, const mma::Arguments& x, const HostNumbers& numbers, int tile, int warps,
             int shared_bytes, bool backwards, HostFindings& findings)
-      : x_(x), row_bytes_(launch.d * numbers.bytes()), tile_(tile), backwards_(backwards), findings_(findings), shared_(shared_bytes, findings) {
+      : x_(x),
+        row_bytes_(launch.d * numbers.bytes()),
+        tile_(tile),
+        backwards_(backwards),
+        findings_(findings),
+        shared_(shared_bytes, findings) {
     for (int i = 0; i < warps; ++i) warps_.emplace_back(tile, i, numbers, shared_, findings);
   }
 
