@@ -336,12 +336,13 @@ class Computation {
   }
 
   Matrix hardware_rows(const Method& method, Output output, bool checks) {
-    if (const std::string why = why_no_hardware(device_, e_.problem.d); !why.empty()) throw std::runtime_error(why);
-    HardwareRun real =
-        run_hardware(e_.problem, e_.format, method, *truth_->inputs, result_.rows, devices_of(device_).front(), stop_);
+    if (const std::string why = why_no_hardware(device_, e_.problem.d, e_.format); !why.empty()) throw std::runtime_error(why);
+    const DeviceInfo& gpu = *std::ranges::find(cuda_devices(), devices_of(device_).front(), &DeviceInfo::index);
+    HardwareRun real = run_hardware(e_.problem, e_.format, method, *truth_->inputs, result_.rows, gpu.index, stop_);
     if (checks && !result_.hardware) {
       const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
-      result_.hardware = hardware_check(real, emulated(emulation_of(method), x, output), e_.format, stop_);
+      const Method emulation = emulation_of(method, hardware_sums(e_.format, gpu.major, gpu.minor));
+      result_.hardware = hardware_check(real, emulated(emulation, x, output), e_.format, stop_);
     }
     return std::move(real.output);
   }

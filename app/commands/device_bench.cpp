@@ -93,7 +93,8 @@ BenchRow hardware_row(const Format& format, int d, const HardwareTile& tile, boo
   return row;
 }
 
-void append_hardware(BenchReport& r, int gpu) {
+void append_hardware(BenchReport& r, const DeviceInfo& info) {
+  const int gpu = info.index;
   r.rows.push_back(hardware_row(bf16, 128, {128, 64}, false, gpu));
   for (const HardwareTile& tile : hardware_tiles()) {
     if (!(tile == HardwareTile{128, 64})) r.rows.push_back(hardware_row(bf16, 128, tile, false, gpu));
@@ -101,21 +102,23 @@ void append_hardware(BenchReport& r, int gpu) {
   }
   r.rows.push_back(hardware_row(fp16, 128, {128, 64}, false, gpu));
   r.rows.push_back(hardware_row(bf16, 128, {128, 64}, true, gpu));
+  if (!why_no_hardware(info, e4m3).empty()) return;
+  for (const int d : {64, 128}) r.rows.push_back(hardware_row(e4m3, d, {128, 64}, false, gpu));
 }
 
 }  // namespace
 
 BenchReport device_bench(int gpu) {
   const auto info = std::ranges::find(cuda_devices(), gpu, &DeviceInfo::index);
-  BenchReport r{fmt::format("{}; stages at N = {}, d = {}; {} at N = {} with {} heads", info->name, stage_n, stage_d,
-                            hardware_instruction, hardware_n, hardware_heads),
+  BenchReport r{fmt::format("{}; stages at N = {}, d = {}; mma.sync at N = {} with {} heads", info->name, stage_n, stage_d,
+                            hardware_n, hardware_heads),
                 device_fma_peak(false, gpu) * 1e-9,
                 device_fma_peak(true, gpu) * 1e-9,
                 {}};
   append_stages(r, gpu);
   r.rows.push_back(update_row(r, gpu));
   append_transfers(r, gpu);
-  if (info->major >= 8) append_hardware(r, gpu);
+  if (why_no_hardware(*info, bf16).empty()) append_hardware(r, *info);
   return r;
 }
 

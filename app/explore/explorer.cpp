@@ -146,7 +146,8 @@ PanelInput Explorer::panel_input() const {
 /// Brings the device that computes up to date with the one that the session asks for.
 void Explorer::choose_device(const Session& session) {
   const int d = value_columns(session.experiment.problem);
-  if (device_.requested == session.device && device_.d == d) return;
+  const Format& format = session.experiment.format;
+  if (device_.requested == session.device && device_.d == d && device_.format == format) return;
   if (device_.requested != session.device) {
     if (messages_.error == device_.usable.remark) messages_.error.clear();
     device_.usable = usable_device(session.device);
@@ -155,7 +156,8 @@ void Explorer::choose_device(const Session& session) {
   }
   device_.requested = session.device;
   device_.d = d;
-  choices_.no_hardware = why_no_hardware(device_.usable.spec, d);
+  device_.format = format;
+  choices_.no_hardware = why_no_hardware(device_.usable.spec, d, format);
 }
 
 /// Has the code compiled that the device misses; until it is there the CPU answers what it can.

@@ -95,7 +95,8 @@ class Explorer {
     UsableDevice usable;
     std::string now;             ///< what computes: `usable`, or the CPU until its code is compiled
     CodeLoader* code = nullptr;  ///< that is missing
-    int d = 0;                   ///< the head dimension that `ChoicesInput::no_hardware` is about
+    int d = 0;                   ///< the head dimension, and the main format, that `ChoicesInput::no_hardware` is about
+    Format format;
   };
 
   /// Which heads were shown last.

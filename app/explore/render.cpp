@@ -47,7 +47,7 @@ PanelInput input_of(const Session& session, std::shared_ptr<const Result> result
   const UsableDevice device = usable_device(session.device);
   input.answer.device = result ? result->device : cpu;
   input.choices.devices = device_entries(cpu);
-  input.choices.no_hardware = why_no_hardware(device.spec, session.experiment.problem.d);
+  input.choices.no_hardware = why_no_hardware(device.spec, session.experiment.problem.d, session.experiment.format);
   input.messages.error = result && !result->remark.empty() ? result->remark : device.remark;
   input.answer.result = std::move(result);
   input.choices.probes = probe_entries();

@@ -35,15 +35,20 @@ std::string takes(const std::string& what, const std::string& name, const std::s
   return "The hardware kernel takes " + what + ", and " + name + " is " + value + ".";
 }
 
-/// The rows `rows` of x, d columns, each element rounded to `format`, as codes.
-std::vector<std::uint16_t> codes(const std::vector<double>& x, const std::vector<int>& rows, int d, const Format& format,
-                                 const StopSign& stop) {
-  const std::size_t width = static_cast<std::size_t>(d);
-  std::vector<std::uint16_t> y = zeros<std::uint16_t>(rows.size() * width, stop);
+int bytes_of(const Format& format) { return format == e4m3 ? 1 : 2; }
+
+/// The rows `rows` of x, d columns, each element rounded to `format`, as the bytes of codes.
+std::vector<std::uint8_t> codes(const std::vector<double>& x, const std::vector<int>& rows, int d, const Format& format,
+                                const StopSign& stop) {
+  const std::size_t width = static_cast<std::size_t>(d), bytes = static_cast<std::size_t>(bytes_of(format));
+  std::vector<std::uint8_t> y = zeros<std::uint8_t>(rows.size() * width * bytes, stop);
   tbb::parallel_for(std::size_t{0}, rows.size(), [&](std::size_t i) {
     if (i % 256 == 0) stop.check();
     const double* from = x.data() + static_cast<std::size_t>(rows[i]) * width;
-    for (std::size_t c = 0; c < width; ++c) y[i * width + c] = code_of(format, round(format, from[c]));
+    for (std::size_t c = 0; c < width; ++c) {
+      const std::uint16_t code = code_of(format, round(format, from[c]));
+      for (std::size_t b = 0; b < bytes; ++b) y[(i * width + c) * bytes + b] = static_cast<std::uint8_t>(code >> (8 * b));
+    }
   });
   return y;
 }
@@ -78,7 +83,7 @@ std::string why_no_hardware_dimension(int d) {
 
 std::string hardware_reason(const Problem& problem, const Format& format, const Method& method) {
   const HardwareTile tile{method.block_q, method.block_k};
-  if (format != bf16 && format != fp16) return takes("bf16 and fp16", "the main format", name(format));
+  if (format != bf16 && format != fp16 && format != e4m3) return takes("bf16, fp16 and e4m3", "the main format", name(format));
   if (std::string reason = why_no_hardware_dimension(problem.d); !reason.empty()) return reason;
   if (!shape_of(problem).is_square()) return "The hardware kernel takes as many keys as queries, and d columns of V.";
   if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end())
@@ -92,22 +97,38 @@ std::string hardware_reason(const Problem& problem, const Format& format, const 
   return {};
 }
 
-std::string why_no_hardware(std::string_view device, int d) {
+std::string why_no_hardware(std::string_view device, int d, const Format& format) {
   if (cuda_devices().empty()) return "The hardware method needs an NVIDIA GPU. " + why_no_cuda();
   const std::vector<int> gpus = devices_of(device);
   if (gpus.empty()) return "The hardware method needs a GPU, and the device is " + std::string(device) + ".";
-  const DeviceInfo& gpu = *std::ranges::find(cuda_devices(), gpus.front(), &DeviceInfo::index);
-  if (gpu.major < 8)
-    return "The hardware method needs compute capability 8.0, and " + gpu.name + " has " + std::to_string(gpu.major) + "." +
-           std::to_string(gpu.minor) + ".";
-  return why_no_hardware_dimension(d);
+  const std::string reason = why_no_hardware(*std::ranges::find(cuda_devices(), gpus.front(), &DeviceInfo::index), format);
+  return reason.empty() ? why_no_hardware_dimension(d) : reason;
 }
 
-Method emulation_of(const Method& hardware) {
+std::string why_no_hardware(const DeviceInfo& gpu, const Format& format) {
+  const bool of_8_bits = format == e4m3;
+  if (10 * gpu.major + gpu.minor >= (of_8_bits ? 89 : 80)) return {};
+  return "The hardware method needs compute capability " + std::string(of_8_bits ? "8.9 for e4m3" : "8.0") + ", and " +
+         gpu.name + " has " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) + ".";
+}
+
+std::string_view hardware_instruction(const Format& format) {
+  return bytes_of(format) == 1 ? "mma.sync.m16n8k32" : "mma.sync.m16n8k16";
+}
+
+Accumulator hardware_sums(const Format& format, int major, int minor) {
+  if (format != e4m3) return Accumulator::fma;
+  if (major == 8 && minor == 9) return Accumulator::ada;
+  return major == 12 ? Accumulator::rtx50 : Accumulator::fma;
+}
+
+Method emulation_of(const Method& hardware, Accumulator sums) {
   return {.algorithm = Algorithm::flash2,
           .block_q = hardware.block_q,
           .block_k = hardware.block_k,
           .exponential = ExponentialKind::exp2,
+          .p_exponent = hardware.p_exponent,
+          .accumulator = {.qk = sums, .pv = sums},
           .precision = [&] {
             Precision p = policy("hw").precision;
             p[Step::output] = hardware.precision[Step::output];
@@ -117,7 +138,7 @@ Method emulation_of(const Method& hardware) {
 
 HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, const Format& format, const StopSign& stop) {
   HardwareCheck check{
-      .instruction = std::string(hardware_instruction), .changed = run.changed, .run_to_run_ulp = run.run_to_run_ulp};
+      .instruction = std::string(hardware_instruction(format)), .changed = run.changed, .run_to_run_ulp = run.run_to_run_ulp};
   const Measured x = unsorted(run.output, stop), y = unsorted(emulated, stop);
   check.emulator_max_ulp = deviation(x, y, format, stop).max_ulp;
   check.emulator_mean_ulp = mean_ulps(run.output, y, format, stop);
@@ -125,9 +146,9 @@ HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, con
 }
 
 std::uint16_t code_of(const Format& format, double x) {
-  const int infinity = ((1 << format.exponent_bits) - 1) << format.mantissa_bits;
-  if (std::isnan(x)) return static_cast<std::uint16_t>(infinity | 1 << (format.mantissa_bits - 1));
-  const int sign = std::signbit(x) ? 1 << 15 : 0;
+  const int one = 1 << format.mantissa_bits, infinity = ((1 << format.exponent_bits) - 1) * one;
+  if (std::isnan(x)) return static_cast<std::uint16_t>(infinity | (format.top_code_nan ? one - 1 : one / 2));
+  const int sign = std::signbit(x) ? one << format.exponent_bits : 0;
   if (std::isinf(x)) return static_cast<std::uint16_t>(sign | infinity);
   if (x == 0) return static_cast<std::uint16_t>(sign);
   const int e = std::max(std::ilogb(x), min_exponent(format));
@@ -137,12 +158,13 @@ std::uint16_t code_of(const Format& format, double x) {
 }
 
 double number_of(const Format& format, std::uint16_t code) {
-  const int exponent = code >> format.mantissa_bits & ((1 << format.exponent_bits) - 1),
-            mantissa = code & ((1 << format.mantissa_bits) - 1);
-  const double sign = code >> 15 ? -1 : 1;
-  if (exponent == (1 << format.exponent_bits) - 1)
-    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
-  const int significand = exponent == 0 ? mantissa : mantissa + (1 << format.mantissa_bits);
+  const int one = 1 << format.mantissa_bits, top = (1 << format.exponent_bits) - 1;
+  const int exponent = code >> format.mantissa_bits & top, mantissa = code & (one - 1);
+  const double sign = code >> (format.exponent_bits + format.mantissa_bits) & 1 ? -1 : 1;
+  if (exponent == top && (!format.top_code_nan || mantissa == one - 1))
+    return format.top_code_nan || mantissa != 0 ? std::numeric_limits<double>::quiet_NaN()
+                                                : sign * std::numeric_limits<double>::infinity();
+  const int significand = exponent == 0 ? mantissa : mantissa + one;
   return sign * std::ldexp(significand, min_exponent(format) + std::max(exponent - 1, 0) - format.mantissa_bits);
 }
 
@@ -159,6 +181,7 @@ HardwareLaunch hardware_launch(const Problem& problem, const Format& format, con
           .d = problem.d,
           .causal = problem.mask.kind == Mask::Kind::causal,
           .c = static_cast<float>(scale_of(problem) * 0x1.71547652b82fep+0),  // log2 e
+          .shift = static_cast<float>(method.p_exponent),
           .format = format,
           .tile = {method.block_q, method.block_k}};
 }

@@ -7,6 +7,7 @@
 #include "kernels/gpu/launch_pace.h"
 #include "kernels/tensor_core/hardware_block.h"
 #include "kernels/tensor_core/hardware_launch.h"
+#include "kernels/tensor_core/products.h"
 
 namespace attoscope {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 class OnDevice {
  public:
   OnDevice(const HardwareLaunch& x, const Stream& stream)
-      : q_(x.q.size()), k_(x.k.size()), v_(x.v.size()), rows_(x.rows.size()), o_(x.q.size()) {
+      : q_(x.q.size()), k_(x.k.size()), v_(x.v.size()), rows_(x.rows.size()), o_(x.outputs()) {
     q_.upload(x.q.data(), x.q.size(), stream);
     k_.upload(x.k.data(), x.k.size(), stream);
     v_.upload(x.v.data(), x.v.size(), stream);
@@ -31,24 +32,29 @@ class OnDevice {
             .count = static_cast<int>(x.rows.size()),
             .n = x.n,
             .causal = x.causal,
-            .c = x.c};
+            .c = x.c,
+            .shift = x.shift};
   }
   const Buffer<float>& o() const { return o_; }
 
  private:
-  Buffer<std::uint16_t> q_, k_, v_;
+  Buffer<std::uint8_t> q_, k_, v_;
   Buffer<int> rows_;
   Buffer<float> o_;
 };
 
+HardwareKernel kernel_of(const HardwareLaunch& x) {
+  return x.format == bf16 ? bf16_kernel(x.d, x.tile) : x.format == fp16 ? fp16_kernel(x.d, x.tile) : e4m3_kernel(x.d, x.tile);
+}
+
 /// The kernel for x, allowed the shared memory that it needs.
 class Kernel {
  public:
-  explicit Kernel(const HardwareLaunch& x)
-      : kernel_(x.format == bf16 ? bf16_kernel(x.d, x.tile) : fp16_kernel(x.d, x.tile)), heads_(x.heads) {
+  explicit Kernel(const HardwareLaunch& x) : kernel_(kernel_of(x)), heads_(x.heads) {
     int device = 0, limit = 0;
     check(cudaGetDevice(&device));
     check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    if (x.format == e4m3) device_products(product_questions({e4m3}, 1, 1, 0), device);  // throws where the code lacks it
     if (kernel_.shared_bytes > limit)
       throw std::invalid_argument("A tile of " + std::to_string(x.tile.block_q) + " x " + std::to_string(x.tile.block_k) +
                                   " with d = " + std::to_string(x.d) + " takes " + std::to_string(kernel_.shared_bytes) +
@@ -58,6 +64,9 @@ class Kernel {
 
   void launch(mma::Arguments x, int first_tile, int tiles, const Stream& stream) const {
     x.first_tile = first_tile;
+    x.tiles = tiles;
+    x.of_block = x.causal ? first_tile + tiles - 1 : first_tile;  // the longest first
+    x.step = x.causal ? -1 : 1;
     void* parameters[] = {&x};
     const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(heads_)), block(static_cast<unsigned>(kernel_.threads));
     check(cudaLaunchKernel(kernel_.function, grid, block, parameters, static_cast<std::size_t>(kernel_.shared_bytes),
@@ -133,8 +142,8 @@ HardwareLaunch normal_launch(int n, int d, int heads, bool causal, const Format&
                                      Method{.algorithm = Algorithm::hardware, .block_q = tile.block_q, .block_k = tile.block_k},
                                      *raw_inputs(problem), rows, StopSign{});
   x.heads = heads;
-  for (std::vector<std::uint16_t>* part : {&x.q, &x.k, &x.v}) {
-    const std::vector<std::uint16_t> head = *part;
+  for (std::vector<std::uint8_t>* part : {&x.q, &x.k, &x.v}) {
+    const std::vector<std::uint8_t> head = *part;
     for (int i = 1; i < heads; ++i) part->insert(part->end(), head.begin(), head.end());
   }
   return x;
@@ -158,8 +167,8 @@ std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int ru
   std::vector<std::vector<float>> outputs;
   for (int run = 0; run < runs; ++run) {
     run_in_slices(x, operands, stream, stop, cuts);
-    outputs.push_back(zeros<float>(x.q.size(), stop));
-    operands.o().download(outputs.back().data(), 0, x.q.size(), stream);
+    outputs.push_back(zeros<float>(x.outputs(), stop));
+    operands.o().download(outputs.back().data(), 0, x.outputs(), stream);
     stream.wait();
   }
   return outputs;

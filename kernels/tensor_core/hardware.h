@@ -1,5 +1,6 @@
-/// A real attention kernel on a GPU's tensor cores: FlashAttention forward by mma.m16n8k16 with fp32 accumulation, P rounded to
-/// the type of Q, K and V, exp2 by the GPU's own approximation. Its bits depend on the device, not on this program's rules.
+/// A real attention kernel on a GPU's tensor cores: FlashAttention forward by mma.sync (m16n8k16 of bf16 and fp16, m16n8k32 of
+/// e4m3) with fp32 accumulation, P rounded to the type of Q, K and V, exp2 by the GPU's own approximation. Its bits depend on
+/// the device, not on this program's rules.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,10 @@
 
 namespace attoscope {
 
+struct DeviceInfo;
+
 /// The instruction that multiplies, as shown to the user.
-inline constexpr std::string_view hardware_instruction = "mma.sync.m16n8k16";
+std::string_view hardware_instruction(const Format& format);
 
 /// Queries and keys that a thread block processes at a time. 128 x 64 reads shared memory least; but one head of 8192 queries
 /// is only 64 blocks of 128, half of a large GPU, so that a single head is faster in blocks of 64 queries.
@@ -33,11 +36,20 @@ std::string why_no_hardware_dimension(int d);
 /// device (see `why_no_hardware`).
 std::string hardware_reason(const Problem& problem, const Format& format, const Method& method);
 
-/// Why the method `hardware` cannot run on `device` (see Options::device) with head dimension d: one sentence; empty: it can.
-std::string why_no_hardware(std::string_view device, int d);
+/// Why the method `hardware` cannot run on `device` (see Options::device) with head dimension d and main format `format`: one
+/// sentence; empty: it can, where there is no `hardware_reason`.
+std::string why_no_hardware(std::string_view device, int d, const Format& format);
+/// The same of one GPU, by its compute capability.
+std::string why_no_hardware(const DeviceInfo& gpu, const Format& format);
 
-/// The emulated method that is closest to the kernel: flash2 `hw` with the same tile and exp2.
-Method emulation_of(const Method& hardware);
+/// What adds up as the kernel's products do on a GPU of this compute capability, as far as a rule is known that matters: of
+/// e4m3 `ada` on 8.9 and `rtx50` on 12.x, whose instructions keep few bits or are modelled to keep more. Otherwise fma: the
+/// tensor cores' sums of bf16 and fp16 are nearly those of fp32, and so are those of e4m3 where ptxas makes the instruction of
+/// products of fp16 (9.0, 10.0: see `product_sum`).
+Accumulator hardware_sums(const Format& format, int major, int minor);
+
+/// The emulated method that is closest to the kernel: flash2 `hw` with the same tile, p_exponent and exp2, and these sums.
+Method emulation_of(const Method& hardware, Accumulator sums = Accumulator::fma);
 
 /// The output of the kernel, and how it differs from that of a second run.
 struct HardwareRun {
@@ -58,7 +70,7 @@ HardwareRun run_hardware(const Problem& problem, const Format& format, const Met
 /// How far the kernel's runs are from each other and from the emulation, in ulps as `deviation` counts them.
 HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, const Format& format, const StopSign& stop = {});
 
-/// Milliseconds of one launch over `heads` heads of N(0,1) inputs, the best of `repeats`; format bf16 or fp16.
+/// Milliseconds of one launch over `heads` heads of N(0,1) inputs, the best of `repeats`; format bf16, fp16 or e4m3.
 double hardware_ms(int n, int d, int heads, bool causal, const Format& format, const HardwareTile& tile, int device,
                    int repeats);
 

@@ -1,5 +1,5 @@
 #include "kernels/tensor_core/hardware_kernel.cuh"
 
 namespace attoscope {
-HardwareKernel bf16_kernel(int d, const HardwareTile& tile) { return mma::kernel_of<true>(d, tile); }
+HardwareKernel bf16_kernel(int d, const HardwareTile& tile) { return mma::kernel_of<mma::Factors::bf16>(d, tile); }
 }  // namespace attoscope

@@ -1,15 +1,34 @@
-/// hardware_block.h on a GPU: cp.async, ldmatrix, mma.sync. Only the two .cu files that instantiate it include this.
+/// hardware_block.h on a GPU: cp.async, ldmatrix, mma.sync. Only the three .cu files that instantiate it include this.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/tensor_core/hardware_block.h"
 #include "kernels/tensor_core/hardware_launch.h"
+#include "kernels/tensor_core/mma_instruction.cuh"
 
 namespace attoscope::mma {
 
+/// Whether the architecture that is being compiled for has cp.async, ldmatrix and mma.sync of such elements.
+constexpr bool has_attention([[maybe_unused]] Factors elements) {
+#if __CUDA_ARCH__ >= 800
+  return has_instruction(elements);
+#else
+  return false;
+#endif
+}
+
+/// x, of which the compiler knows no more: what follows from it is computed where it is needed, instead of once, before the
+/// loop, in registers that are then missing.
+__device__ __forceinline__ int afresh(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+/// The same of threadIdx.x.
+__device__ __forceinline__ int thread_afresh() { return afresh(static_cast<int>(threadIdx.x)) & 1023; }
+
 /// Everything that a warp does; a Lanes<X> is the X of the calling thread.
-template <bool is_bf16>
+template <Factors elements>
 class GpuWarp {
  public:
   template <class X>
@@ -17,13 +36,21 @@ class GpuWarp {
 
   __device__ __forceinline__ explicit GpuWarp(std::uint32_t shared) : shared_(shared) {}
 
-  __device__ __forceinline__ int index() const { return static_cast<int>(threadIdx.x) / warp_lanes; }
-  __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x) % warp_lanes; }
+  __device__ __forceinline__ int index() const { return thread_afresh() / warp_lanes; }
+  /// The block's tile of queries.
+  __device__ __forceinline__ int tile(const Arguments& x) const {
+    return x.of_block + x.step * afresh(static_cast<int>(blockIdx.x));
+  }
+  __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x % warp_lanes); }
+  __device__ __forceinline__ int lane_afresh() const { return thread_afresh() % warp_lanes; }
   __device__ __forceinline__ float all(float x) const { return x; }
+  __device__ __forceinline__ float one(float x) const { return x; }
   template <class F, class... X>
   __device__ __forceinline__ auto each(F f, const X&... x) const {
     return f(x...);
   }
+
+  __device__ __forceinline__ int afresh(int x) const { return mma::afresh(x); }
 
   template <bool transposed>
   __device__ __forceinline__ void load(int offset, std::uint32_t (&r)[4]) const {
@@ -43,25 +70,29 @@ class GpuWarp {
 
   __device__ __forceinline__ void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                                std::uint32_t b1) const {
-    if constexpr (is_bf16) {
-      asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-    } else {
-      asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-    }
+    const std::uint32_t b[2] = {b0, b1};
+    mma::multiply_add<elements>(c, a, b);
   }
 
   /// Both rounded to the inputs' type, to nearest even; `low` in the low half.
   __device__ __forceinline__ std::uint32_t packed(float low, float high) const {
     std::uint32_t r;
-    if constexpr (is_bf16) {
+    if constexpr (elements == Factors::bf16) {
       asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
     } else {
       asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
     }
+    return r;
+  }
+  /// All four rounded to e4m3, to nearest even, 448 where that is too small; the first in the lowest bits.
+  __device__ __forceinline__ std::uint32_t packed(float x0, float x1, float x2, float x3) const {
+    std::uint32_t r;
+    asm("{ .reg .b16 low, high;\n"
+        "cvt.rn.satfinite.e4m3x2.f32 low, %2, %1;\n"
+        "cvt.rn.satfinite.e4m3x2.f32 high, %4, %3;\n"
+        "mov.b32 %0, {low, high}; }"
+        : "=r"(r)
+        : "f"(x0), "f"(x1), "f"(x2), "f"(x3));
     return r;
   }
 
@@ -84,48 +115,67 @@ class GpuWarp {
     return x + __shfl_xor_sync(~0u, x, 2);
   }
 
+  /// The lane's number among those of the whole block at `offset` in shared memory.
+  __device__ __forceinline__ float got(int offset) const {
+    float x;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(own_place(offset)) : "memory");
+    return x;
+  }
+  __device__ __forceinline__ void put(int offset, float x) const {
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(own_place(offset)), "f"(x) : "memory");
+  }
+
   /// One number of every lane; `place` counts numbers of a whole warp, from those of warp 0.
   __device__ __forceinline__ float kept(const float* state, int place) const {
-    return state[(place + index()) * warp_lanes + lane()];
+    return state[place * warp_lanes + static_cast<int>(threadIdx.x)];
   }
   __device__ __forceinline__ void keep(float* state, int place, float x) const {
-    state[(place + index()) * warp_lanes + lane()] = x;
+    state[place * warp_lanes + static_cast<int>(threadIdx.x)] = x;
   }
 
   /// Stores O of two adjacent columns.
   template <int D>
   __device__ __forceinline__ void store(const Arguments& x, int query, int column, float first, float second) const {
-    if (query < x.count)
-      *reinterpret_cast<float2*>(x.o + static_cast<std::int64_t>(query) * D + column) = make_float2(first, second);
+    if (query >= x.count) return;
+    float* const o = x.o + (static_cast<std::int64_t>(blockIdx.y) * x.count + query) * D + column;
+    *reinterpret_cast<float2*>(o) = make_float2(first, second);
   }
 
  private:
+  __device__ __forceinline__ std::uint32_t own_place(int offset) const {
+    return shared_ + static_cast<std::uint32_t>(offset + 4 * thread_afresh());
+  }
+
   std::uint32_t shared_;
 };
 
-template <bool is_bf16>
+template <Factors elements>
 class GpuBlock {
  public:
   __device__ __forceinline__ GpuBlock(const Arguments& x, const void* shared)
-      : tile_(x.first_tile + static_cast<int>(x.causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x)),  // the longest first
-        shared_(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
-        warp_(shared_) {}
+      : x_(x), shared_(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))), warp_(shared_) {}
 
-  __device__ __forceinline__ int tile() const { return tile_; }
+  __device__ __forceinline__ int tile() const { return warp_.tile(x_); }
+  __device__ __forceinline__ int head() const { return afresh(static_cast<int>(blockIdx.y)); }
+  template <class Shape>
+  __device__ __forceinline__ float* state(const Arguments& x) const {
+    const std::int64_t place = static_cast<std::int64_t>(head()) * x.tiles + tile() - x.first_tile;
+    return x.state + place * state_floats<Shape>;
+  }
   template <class F>
   __device__ __forceinline__ void each_thread(F f) const {
-    f(static_cast<int>(threadIdx.x));
+    f(thread_afresh());
   }
   template <class Rows, class F>
   __device__ __forceinline__ void each_warp(Rows& rows, F f) const {
     f(rows);
   }
   template <class Shape>
-  __device__ __forceinline__ WarpRows<Shape, GpuWarp<is_bf16>> warp_rows(const Arguments& x, int first_query) {
-    return WarpRows<Shape, GpuWarp<is_bf16>>(warp_, x, first_query);
+  __device__ __forceinline__ WarpRows<Shape, GpuWarp<elements>> warp_rows(const Arguments& x) {
+    return WarpRows<Shape, GpuWarp<elements>>(warp_, x);
   }
-  /// 16 bytes from element `from` of x to `offset`, zeros where not `inside`; complete after `wait_for_copies` and a barrier.
-  __device__ __forceinline__ void copy(int, int offset, const std::uint16_t* x, std::int64_t from, bool inside) const {
+  /// 16 bytes from byte `from` of x to `offset`, zeros where not `inside`; complete after `wait_for_copies` and a barrier.
+  __device__ __forceinline__ void copy(int, int offset, const std::uint8_t* x, std::int64_t from, bool inside) const {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_ + static_cast<std::uint32_t>(offset)),
                  "l"(__cvta_generic_to_global(x + from)), "r"(inside ? 16 : 0)
                  : "memory");
@@ -134,33 +184,27 @@ class GpuBlock {
   __device__ __forceinline__ void barrier() const { __syncthreads(); }
 
  private:
-  int tile_;
+  const Arguments& x_;
   std::uint32_t shared_;
-  GpuWarp<is_bf16> warp_;
+  GpuWarp<elements> warp_;
 };
 
 /// blockIdx.x is the tile of queries, blockIdx.y the head.
-template <class Shape, bool is_bf16>
+template <class Shape, Factors elements>
 __global__ void __launch_bounds__(Shape::threads, Shape::threads <= 128 ? 2 : 1) attention(Arguments x) {
-#if __CUDA_ARCH__ >= 800
-  extern __shared__ __align__(128) unsigned char shared[];
-  const std::int64_t head = blockIdx.y;
-  x.q += head * x.count * Shape::D;
-  x.o += head * x.count * Shape::D;
-  x.k += head * x.n * Shape::D;
-  x.v += head * x.n * Shape::D;
-  x.state += head * gridDim.x * state_floats<Shape>;
-  GpuBlock<is_bf16> block(x, shared);
-  attend<Shape>(block, x);
-#endif
+  if constexpr (has_attention(elements)) {
+    extern __shared__ __align__(128) unsigned char shared[];
+    GpuBlock<elements> block(x, shared);
+    attend<Shape>(block, x);
+  }
 }
 
-template <bool is_bf16>
+template <Factors elements>
 HardwareKernel kernel_of(int d, const HardwareTile& tile) {
   HardwareKernel kernel;
-  with_shape(d, tile.block_q, tile.block_k, [&kernel](auto shape) {
+  with_shape<elements == Factors::e4m3 ? 1 : 2>(d, tile.block_q, tile.block_k, [&kernel](auto shape) {
     using S = decltype(shape);
-    kernel = {reinterpret_cast<const void*>(attention<S, is_bf16>), S::threads, S::shared_bytes, state_floats<S>};
+    kernel = {reinterpret_cast<const void*>(attention<S, elements>), S::threads, S::shared_bytes, state_floats<S>};
   });
   return kernel;
 }

@@ -1,24 +1,28 @@
-/// The interface between hardware.cpp, which any compiler builds, and hardware.cu: 16-bit codes in, fp32 out.
+/// The interface between hardware.cpp, which any compiler builds, and hardware.cu: codes of 16 or 8 bits in, fp32 out.
 #pragma once
 
 #include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
 
-/// The code of x in `format` (bf16 or fp16), in which x must be representable; all NaN get the same code.
+/// The code of x in `format`, one that the kernel takes, in which x must be representable; all NaN get the same code.
 std::uint16_t code_of(const Format& format, double x);
 /// The number that a code stands for.
 double number_of(const Format& format, std::uint16_t code);
 
 /// One question for the kernel.
 struct HardwareLaunch {
-  std::vector<std::uint16_t> q, k, v;  ///< codes; heads x rows x d, heads x n x d
-  std::vector<int> rows;               ///< of the sequence, ascending, one a query
+  std::vector<std::uint8_t> q, k, v;  ///< the bytes of codes, the lower one first; heads x rows x d, heads x n x d
+  std::vector<int> rows;              ///< of the sequence, ascending, one a query
   int n = 0, d = 0, heads = 1;
   bool causal = false;
-  float c = 0;  ///< scale * log2 e
+  float c = 0;      ///< scale * log2 e
+  float shift = 0;  ///< P, and l with it, carries a factor 2^shift
   Format format = bf16;
   HardwareTile tile{};
+
+  /// Numbers of O, of all heads.
+  std::size_t outputs() const { return static_cast<std::size_t>(heads) * rows.size() * static_cast<std::size_t>(d); }
 };
 
 /// The question that `run_hardware` asks.
@@ -46,5 +50,6 @@ struct HardwareKernel {
 /// The kernel of one input type; `function` is null where there is none.
 HardwareKernel bf16_kernel(int d, const HardwareTile& tile);
 HardwareKernel fp16_kernel(int d, const HardwareTile& tile);
+HardwareKernel e4m3_kernel(int d, const HardwareTile& tile);
 
 }  // namespace attoscope

@@ -1,26 +1,61 @@
-/// Which lane of a warp holds which element in mma.m16n8k16 and ldmatrix, where a tile's elements lie in shared memory, and
-/// which keys a query sees: all index arithmetic of the tensor-core kernel, the same code on host and device.
+/// Which lane of a warp holds which element in mma.sync (m16n8k16 of 16-bit, m16n8k32 of 8-bit elements) and ldmatrix, where a
+/// tile's elements lie in shared memory, and which keys a query sees: all index arithmetic of the tensor-core kernel, the same
+/// code on host and device.
 #pragma once
+
+#include <cstdint>
 
 #include "kernels/arithmetic/format.h"
 
 namespace attoscope::mma {
 
-inline constexpr int warp_lanes = 32, bytes_per_element = 2, chunk_bytes = 16, chunk_elements = 8;
+/// One instruction takes `step_bytes` of a row of A and of a column of B, whatever the elements are.
+inline constexpr int warp_lanes = 32, chunk_bytes = 16, step_bytes = 32;
 
 struct Cell {
   int row = 0, col = 0;
   friend constexpr bool operator==(const Cell&, const Cell&) = default;
 };
 
-/// Element i = 0..7 of A (16 x 16) in `lane`: half i % 2 of register i / 2.
+/// Element i = 0.. of A (16 x step_bytes / element_bytes) in `lane`: a register has 4 / element_bytes of them, from its lowest
+/// bits up.
+template <int element_bytes>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell a_cell(int lane, int i) {
-  return {lane / 4 + 8 * (i / 2 % 2), lane % 4 * 2 + i % 2 + 8 * (i / 4)};
+  constexpr int each = 4 / element_bytes;
+  return {lane / 4 + 8 * (i / each % 2), lane % 4 * each + i % each + 4 * each * (i / (2 * each))};
 }
-/// Element i = 0..3 of B (16 x 8): half i % 2 of register i / 2.
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell b_cell(int lane, int i) { return {lane % 4 * 2 + i % 2 + 8 * (i / 2), lane / 4}; }
+/// Element i = 0.. of B (step_bytes / element_bytes x 8).
+template <int element_bytes>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell b_cell(int lane, int i) {
+  constexpr int each = 4 / element_bytes;
+  return {lane % 4 * each + i % each + 4 * each * (i / each), lane / 4};
+}
 /// Element i = 0..3 of C (16 x 8), a register each.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell c_cell(int lane, int i) { return {lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2}; }
+
+// P.V of 8-bit elements. A lane has two adjacent keys of every 8 in the layout of C, and A wants four: it gets those of two
+// neighbouring pieces of 8 keys. ldmatrix transposes pairs of bytes, so that a lane gets two adjacent columns of V for just
+// those keys, and keeps the even and the odd ones apart. Neither moves a key from one 16 keys of a step to the other.
+
+/// The key, of the step's, at place `place` of A's columns and B's rows.
+template <int element_bytes>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr int key_at(int place) {
+  return element_bytes == 2 ? place : place / 16 * 16 + place % 4 / 2 * 8 + place % 16 / 4 * 2 + place % 2;
+}
+/// The column of V that is column `col` of B, and of O's fragment `fragment` of 8 columns.
+template <int element_bytes>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr int value_column(int fragment, int col) {
+  return element_bytes == 2 ? 8 * fragment + col : fragment / 2 * 16 + 2 * col + fragment % 2;
+}
+/// The even (first = 0) or odd (1) bytes of x, then those of y, from the lowest up.
+ATTOSCOPE_HOST_DEVICE_INLINE std::uint32_t alternate_bytes(std::uint32_t x, std::uint32_t y, int first) {
+#ifdef __CUDA_ARCH__
+  return __byte_perm(x, y, first == 0 ? 0x6420 : 0x7531);
+#else
+  const auto halves = [first](std::uint32_t z) { return (z >> (8 * first) & 0xff) | (z >> (8 * first + 8) & 0xff00); };
+  return halves(x) | halves(y) << 16;
+#endif
+}
 
 /// ldmatrix.x4: `lane` names the address of one row of one of four 8 x 8 matrices.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell named_row(int lane) { return {lane % 8, lane / 8}; }  // col: which matrix
@@ -29,61 +64,77 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell received(int lane, int i, bool trans
   return transposed ? Cell{lane % 4 * 2 + i, lane / 4} : Cell{lane / 4, lane % 4 * 2 + i};
 }
 
-/// The row and the 8-element chunk that `lane` names where 16 x 16 elements are read: as A, or (transposed) as B from V,
-/// whose keys are rows.
+/// The row and the chunk that `lane` names where 16 rows of step_bytes are read: as A, or (transposed) as B from V, whose keys
+/// are rows.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell named_by_rows(int lane) { return {lane % 16, lane / 16}; }
 /// The same as B from K: matrices 0 and 1 are the halves of the first 8 keys' chunk pair, 2 and 3 those of the next 8.
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr Cell named_by_keys(int lane) { return {lane % 8 + 8 * (lane / 16), lane / 8 % 2}; }
 
-/// A tile of rows of D 16-bit elements in shared memory. Chunks of 16 bytes are swizzled within their row so that neither
-/// eight lanes of a copy (one row's chunks) nor eight rows of an 8 x 8 matrix (one column of chunks) meet in a bank.
-template <int D>
+/// A tile of rows in shared memory. Chunks of 16 bytes are swizzled within their row so that neither eight lanes of a copy
+/// (adjacent chunks) nor eight rows of an 8 x 8 matrix (one column of chunks) meet in a bank.
+template <int row_bytes>
 struct TileLayout {
-  static_assert(D % 32 == 0 && D <= 128);
-  static constexpr int chunks = D / chunk_elements, row_bytes = D * bytes_per_element;
+  static_assert(row_bytes % 32 == 0 && row_bytes <= 256);
+  static constexpr int chunks = row_bytes / chunk_bytes;
+  /// Among how many places of the 128 bytes of all banks a column of chunks is spread by the swizzle; what the rows' own
+  /// length spreads needs none.
+  static constexpr int places = row_bytes % 128 == 0 ? 8 : row_bytes % 64 == 0 ? 4 : 2;
 
-  /// What a row's chunk numbers are xor-ed with. Rows of 32 or 96 elements start in one of two halves of the banks by
-  /// themselves, so that only every other row needs another key.
-  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int key(int row) { return D % 64 == 0 ? row % 8 : row / 2 % 4; }
+  /// What a row's chunk numbers are xor-ed with.
+  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int key(int row) { return row / (8 / places) % places; }
   /// Byte of chunk `chunk` of `row`.
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int offset(int row, int chunk) {
     return row * row_bytes + chunk_bytes * (chunk ^ key(row));
   }
 
-  /// `offset` in the first 16 x 16 block for the row and chunk (0 or 1) `at`: one number that a lane keeps for all blocks.
+  /// `offset` in the first 16 rows of step_bytes for the row and chunk (0 or 1) `at`: one number that a lane keeps for all.
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int lane(Cell at) { return offset(at.row, at.col); }
   /// The same for the block `row_block` blocks further down and `col_block` to the right. The swizzled bits of an offset are
-  /// those below a row's (or two rows') alignment, so that a block to the right is one xor and constants.
+  /// those below the alignment of rows, so that a block to the right is one xor and constants.
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int block_offset(int lane, int row_block, int col_block) {
-    constexpr int swizzled = (D % 64 == 0 ? 128 : 64) - 1;
-    const int right = 2 * chunk_bytes * col_block;
+    constexpr int swizzled = places * chunk_bytes - 1;
+    const int right = step_bytes * col_block;
     return (lane ^ (right & swizzled)) + (right & ~swizzled) + row_block * 16 * row_bytes;
   }
 };
 
 /// Warps of 16 * row_tiles queries each; keys in tiles of block_k, two of K and two of V in shared memory.
-template <int D_, int warps_, int row_tiles_, int block_k_>
+template <int D_, int warps_, int row_tiles_, int block_k_, int element_bytes_>
 struct Shape {
   static constexpr int D = D_, warps = warps_, row_tiles = row_tiles_, block_k = block_k_, stages = 2;
+  static constexpr int element_bytes = element_bytes_, row_bytes = D * element_bytes;
   static constexpr int warp_rows = 16 * row_tiles, block_q = warps * warp_rows, threads = warps * warp_lanes;
-  static constexpr int q_bytes = block_q * D * bytes_per_element, tile_bytes = block_k * D * bytes_per_element;
-  static constexpr int shared_bytes = q_bytes + 2 * stages * tile_bytes;
+  static constexpr int q_bytes = block_q * row_bytes, tile_bytes = block_k * row_bytes;
+  // What every thread keeps for itself in shared memory, where registers are short: its warp's first query; of two row tiles
+  // also l of its four rows.
+  static constexpr bool l_is_shared = row_tiles > 1;
+  static constexpr int own_bytes = 4 * threads, query_offset = q_bytes + 2 * stages * tile_bytes;
+  static constexpr int shared_bytes = query_offset + own_bytes * (l_is_shared ? 1 + 2 * row_tiles : 1);
   /// Chunks that a thread copies of a tile.
-  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int copies(int rows) { return rows * D / chunk_elements / threads; }
-  static_assert(block_q * D % (chunk_elements * threads) == 0 && block_k * D % (chunk_elements * threads) == 0);
+  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int copies(int rows) { return rows * row_bytes / chunk_bytes / threads; }
+  static_assert(q_bytes % (chunk_bytes * threads) == 0 && tile_bytes % (chunk_bytes * threads) == 0);
 
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int k_offset(int stage) { return q_bytes + 2 * stage * tile_bytes; }
   ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int v_offset(int stage) { return k_offset(stage) + tile_bytes; }
+  ATTOSCOPE_HOST_DEVICE_INLINE static constexpr int l_offset(int row_tile, int half) {
+    return query_offset + (1 + 2 * row_tile + half) * own_bytes;
+  }
 };
 
 /// f(Shape{}) for the shape that the user chose; returns false where there is none. 128 x 64 has two row tiles per warp: a
-/// fragment of K or V then serves two products, which halves the reads of shared memory.
-template <class F>
+/// fragment of K or V then serves two products, which halves the reads of shared memory. Of 8 bits they are half as many
+/// anyway, and the registers would not suffice at d = 128 where ptxas makes products of fp16 of them.
+template <int element_bytes, class F>
 bool with_shape(int d, int block_q, int block_k, F f) {
   const auto with_tile = [&]<int D>() {
-    if (block_q == 64 && block_k == 64) return f(Shape<D, 4, 1, 64>{}), true;
-    if (block_q == 128 && block_k == 64) return f(Shape<D, 4, 2, 64>{}), true;
-    if (block_q == 128 && block_k == 128) return f(Shape<D, 8, 1, 128>{}), true;
+    if (block_q == 64 && block_k == 64) return f(Shape<D, 4, 1, 64, element_bytes>{}), true;
+    if (block_q == 128 && block_k == 64) {
+      if constexpr (element_bytes == 2 || D <= 96)
+        return f(Shape<D, 4, 2, 64, element_bytes>{}), true;
+      else
+        return f(Shape<D, 8, 1, 64, element_bytes>{}), true;
+    }
+    if (block_q == 128 && block_k == 128) return f(Shape<D, 8, 1, 128, element_bytes>{}), true;
     return false;
   };
   switch (d) {

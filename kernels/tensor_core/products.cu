@@ -5,31 +5,13 @@
 #include <stdexcept>
 
 #include "kernels/gpu/gpu.h"
+#include "kernels/tensor_core/mma_instruction.cuh"
 #include "kernels/tensor_core/product_words.h"
 
 namespace attoscope {
 namespace {
 
-/// What is multiplied, and in fp16_f16 also added, in fp16: each has an instruction of its own.
-enum class Factors { fp16, fp16_f16, bf16, tf32, e4m3, e5m2 };
-
-// nvcc knows the instructions of 8 bits since CUDA 12.4.
-#if __CUDA_ARCH__ >= 890 && (__CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 4)
-#define ATTOSCOPE_HAS_MMA_OF_8_BITS
-#endif
-
-/// Whether the architecture that is being compiled for has it.
-constexpr bool has_instruction([[maybe_unused]] Factors f) {
-#if defined(ATTOSCOPE_HAS_MMA_OF_8_BITS)
-  return true;
-#elif __CUDA_ARCH__ >= 800
-  return f != Factors::e4m3 && f != Factors::e5m2;
-#elif __CUDA_ARCH__ >= 750
-  return f == Factors::fp16 || f == Factors::fp16_f16;
-#else
-  return false;
-#endif
-}
+using mma::Factors;
 
 struct ProductPointers {
   const std::uint32_t *a, *b;
@@ -37,46 +19,6 @@ struct ProductPointers {
   int* ran;  ///< becomes 1 where the code has the instruction
   int steps;
 };
-
-// C += A B of 32 bytes of factors a row. Elsewhere an instruction does not compile, and nothing calls these.
-#define ATTOSCOPE_MMA(instruction)                                                                       \
-  asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                   \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
-
-template <Factors factors>
-__device__ void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
-#if __CUDA_ARCH__ >= 800
-  if constexpr (factors == Factors::fp16) ATTOSCOPE_MMA("m16n8k16.row.col.f32.f16.f16.f32");
-  if constexpr (factors == Factors::bf16) ATTOSCOPE_MMA("m16n8k16.row.col.f32.bf16.bf16.f32");
-  if constexpr (factors == Factors::tf32) ATTOSCOPE_MMA("m16n8k8.row.col.f32.tf32.tf32.f32");
-#elif __CUDA_ARCH__ >= 750
-  if constexpr (factors == Factors::fp16) {
-    for (int half = 0; half < 2; ++half)
-      asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-          : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
-  }
-#endif
-#ifdef ATTOSCOPE_HAS_MMA_OF_8_BITS
-  if constexpr (factors == Factors::e4m3) ATTOSCOPE_MMA("m16n8k32.row.col.f32.e4m3.e4m3.f32");
-  if constexpr (factors == Factors::e5m2) ATTOSCOPE_MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32");
-#endif
-}
-
-/// The same with sums in fp16: two of them in a word.
-__device__ void multiply_add_f16(std::uint32_t (&c)[2], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
-#if __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
-      : "+r"(c[0]), "+r"(c[1])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#elif __CUDA_ARCH__ >= 750
-  for (int half = 0; half < 2; ++half)
-    asm("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3}, {%4}, {%0, %1};"
-        : "+r"(c[0]), "+r"(c[1])
-        : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
-#endif
-}
 
 /// A lane's part of its warp's tile: rows g and g + 8 of A, column g of B, of each the words t and t + 4 of a step; of C the
 /// columns 2t and 2t + 1 of both rows. The same for every format, since each step takes 32 bytes of a row.
@@ -113,7 +55,7 @@ __device__ void add_up(const ProductPointers& x) {
     std::uint32_t c[2] = {lane.c(0) | lane.c(1) << 16, lane.c(2) | lane.c(3) << 16};
     for (int step = 0; step < x.steps; ++step) {
       lane.load(step, a, b);
-      multiply_add_f16(c, a, b);
+      mma::multiply_add_f16(c, a, b);
     }
     for (int i = 0; i < 4; ++i) lane.c(i) = c[i / 2] >> (16 * (i % 2)) & 0xffffU;
   } else {
@@ -121,7 +63,7 @@ __device__ void add_up(const ProductPointers& x) {
     for (int i = 0; i < 4; ++i) c[i] = bit_as<float>(lane.c(i));
     for (int step = 0; step < x.steps; ++step) {
       lane.load(step, a, b);
-      multiply_add<factors>(c, a, b);
+      mma::multiply_add<factors>(c, a, b);
     }
     for (int i = 0; i < 4; ++i) lane.c(i) = bit_as<std::uint32_t>(c[i]);
   }
@@ -130,7 +72,7 @@ __device__ void add_up(const ProductPointers& x) {
 /// One warp a block, one tile a warp.
 template <Factors factors>
 __global__ void __launch_bounds__(32) products(ProductPointers x) {
-  if constexpr (has_instruction(factors)) {
+  if constexpr (mma::has_instruction(factors)) {
     add_up<factors>(x);
     if (blockIdx.x == 0 && threadIdx.x == 0) *x.ran = 1;
   }

@@ -255,10 +255,10 @@ TEST_F(ExplorerDevices, TheWindowKnowsTheDevicesAndWhyHardwareCannotBeChosen) {
   ASSERT_FALSE(input.choices.devices.empty());
   EXPECT_EQ(input.choices.devices[0].spec, "cpu");
   EXPECT_EQ(input.choices.devices.size(), device_entries("").size());
-  EXPECT_EQ(input.choices.no_hardware, why_no_hardware("cpu", 8));
+  EXPECT_EQ(input.choices.no_hardware, why_no_hardware("cpu", 8, bf16));
   EXPECT_NE(input.choices.no_hardware, "");
   session.experiment.problem.d = 40;
-  EXPECT_EQ(settled(session).choices.no_hardware, why_no_hardware("cpu", 40));
+  EXPECT_EQ(settled(session).choices.no_hardware, why_no_hardware("cpu", 40, bf16));
 }
 
 /// What a closed panel shows is computed once it opens, and not before; the picture asks nothing.

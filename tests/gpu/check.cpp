@@ -217,16 +217,41 @@ void check_hardware(const std::vector<Experiment>& experiments, const std::strin
 }
 
 /// The tensor-core kernel cut along keys; without --quick, also with so many heads that 32 bits do not count their numbers.
-void check_cuts_and_heads(const Arguments& x, Tally& tally) {
+void check_cuts_and_heads(const Arguments& x, const std::vector<Format>& formats, Tally& tally) {
   const int gpu = devices_of(x.device).front();
   tally.section("the tensor-core kernel, cut along keys");
-  for (const KernelAnswer& answer : compare_cut_launches(gpu, x.quick)) tally.note(answer.fault, [&] { return answer.name; });
+  for (const KernelAnswer& answer : compare_cut_launches(gpu, formats, x.quick))
+    tally.note(answer.fault, [&] { return answer.name; });
   if (x.quick) return;
   std::vector<KernelAnswer> answers;
   const std::string skipped = compare_many_heads(gpu, answers);
   if (!skipped.empty()) std::printf("the tensor-core kernel, many heads: skipped, %s\n", skipped.c_str());
   if (!answers.empty()) tally.section("the tensor-core kernel, many heads");
   for (const KernelAnswer& answer : answers) tally.note(answer.fault, [&] { return answer.name; });
+}
+
+/// Where only the sums of products are rounded: the bits of a plain attention by the rule that the products' own check finds.
+void check_rules(int gpu, const std::vector<Format>& formats, bool quick, Tally& tally) {
+  tally.section("the tensor-core kernel by a written rule");
+  for (const Format& format : formats) {
+    std::string rule;
+    const std::vector<KernelAnswer> answers = compare_with_the_rule(gpu, format, quick, rule);
+    std::printf("the tensor-core kernel, %s: %s\n", name(format).c_str(), rule.c_str());
+    for (const KernelAnswer& answer : answers) tally.note(answer.fault, [&] { return answer.name; });
+  }
+}
+
+void check_tensor_kernel(const Arguments& x, const std::vector<Format>& formats, Tally& tally) {
+  tally.section("the tensor-core kernel");
+  std::vector<Experiment> experiments;
+  for (const Format& format : formats) {
+    std::vector<Experiment> of_format = hardware_ones({&format, 1});
+    if (x.quick) of_format.resize(6);
+    experiments.insert(experiments.end(), of_format.begin(), of_format.end());
+  }
+  check_hardware(experiments, x.device, tally);
+  check_rules(devices_of(x.device).front(), formats, x.quick, tally);
+  check_cuts_and_heads(x, formats, tally);
 }
 
 std::string sanitizer() {
@@ -356,16 +381,15 @@ void compare_devices(const Arguments& x, Tally& tally) {
 void check_gpu(const Arguments& x, Tally& tally) {
   tally.section("pictures");
   check_pictures(x.device, tally);
-  const std::string reason = why_no_hardware(x.device, 64);
-  if (reason.empty()) {
-    tally.section("the tensor-core kernel");
-    std::vector<Experiment> experiments = hardware_ones();
-    if (x.quick) experiments.resize(12);
-    check_hardware(experiments, x.device, tally);
-    check_cuts_and_heads(x, tally);
-  } else {
-    std::printf("the tensor-core kernel: skipped. %s\n", reason.c_str());
+  std::vector<Format> formats;
+  for (const Format& format : {bf16, fp16, e4m3}) {
+    const std::string reason = why_no_hardware(x.device, 64, format);
+    if (reason.empty())
+      formats.push_back(format);
+    else
+      std::printf("the tensor-core kernel, %s: skipped. %s\n", name(format).c_str(), reason.c_str());
   }
+  if (!formats.empty()) check_tensor_kernel(x, formats, tally);
   if (x.quick) return;
   print_training_speed(x.device);
   print_growth_with_rows(x.device);

@@ -104,10 +104,10 @@ std::vector<Experiment> sample_of_all() {
   return some;
 }
 
-std::vector<Experiment> hardware_ones() {
+std::vector<Experiment> hardware_ones(std::span<const Format> formats) {
   std::vector<Experiment> all;
   constexpr int lengths[] = {1, 63, 200, 257, 1000, 1025};
-  for (const Format& format : {bf16, fp16})
+  for (const Format& format : formats)
     for (const int d : {32, 64, 96, 128})
       for (const HardwareTile& tile : hardware_tiles())
         for (const Mask::Kind mask : {Mask::Kind::none, Mask::Kind::causal}) {

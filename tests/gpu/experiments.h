@@ -1,6 +1,7 @@
 /// The questions that CPU and GPU must answer alike.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "kernels/experiment/experiment.h"
@@ -19,6 +20,6 @@ std::vector<Experiment> many_rows();
 std::vector<Experiment> sample_of_all();
 
 /// What the tensor-core kernel takes: types, head dimensions, tiles, masks, odd lengths, chosen rows; a is its emulation.
-std::vector<Experiment> hardware_ones();
+std::vector<Experiment> hardware_ones(std::span<const Format> formats);
 
 }  // namespace attoscope::gpu_check

@@ -10,6 +10,7 @@
 #include "kernels/gpu/device.h"
 #include "kernels/system_memory.h"
 #include "kernels/tensor_core/hardware_launch.h"
+#include "tests/reference/plain_hardware.h"
 
 namespace attoscope::gpu_check {
 namespace {
@@ -43,8 +44,8 @@ std::string difference(std::span<const float> x, std::span<const float> y) {
 }
 
 /// The first head's numbers of the same kind in all heads.
-std::vector<std::uint16_t> repeated(const std::vector<std::uint16_t>& head, int heads) {
-  std::vector<std::uint16_t> all;
+std::vector<std::uint8_t> repeated(const std::vector<std::uint8_t>& head, int heads) {
+  std::vector<std::uint8_t> all;
   all.reserve(head.size() * static_cast<std::size_t>(heads));
   for (int i = 0; i < heads; ++i) all.insert(all.end(), head.begin(), head.end());
   return all;
@@ -52,18 +53,49 @@ std::vector<std::uint16_t> repeated(const std::vector<std::uint16_t>& head, int 
 
 }  // namespace
 
-std::vector<KernelAnswer> compare_cut_launches(int device, bool quick) {
+std::vector<KernelAnswer> compare_cut_launches(int device, std::span<const Format> formats, bool quick) {
   const int n = quick ? 512 : 16384, rows = quick ? 80 : 512;
   std::vector<KernelAnswer> answers;
-  for (const Format& format : {bf16, fp16})
+  for (const Format& format : formats)
     for (const int d : {64, 128})
       for (const bool causal : {false, true}) {
-        if (quick && (format != bf16 || d != 64)) continue;
+        if (quick && (format == fp16 || d != 64)) continue;
         const HardwareLaunch x = question(n, d, rows, causal, format);
         const std::vector<float> whole = hardware_outputs(x, 1, device, {}, uncut)[0];
         answers.push_back(
             {"N = " + std::to_string(n) + ", d = " + std::to_string(d) + ", " + name(format) + (causal ? ", causal" : ""),
              difference(whole, hardware_outputs(x, 1, device, {}, tile_by_tile)[0])});
+      }
+  return answers;
+}
+
+std::vector<KernelAnswer> compare_with_the_rule(int device, const Format& format, bool quick, std::string& rule) {
+  const ProductQuestions products = product_questions({format}, 2, 4096, 1);
+  ProductsCheck check = no_products_yet(products.kind);
+  compare(check, products, device_products(products, device), {});
+  if (check.fitting().empty()) {
+    rule = "not compared, since its products are added by no rule that is written here";
+    return {};
+  }
+  const ProductRule& fits = check.fitting().front()->rule;
+  rule = "products are added as " + name(fits);
+  std::vector<KernelAnswer> answers;
+  for (const int d : {32, 64, 96, 128})
+    for (const HardwareTile& tile : hardware_tiles())
+      for (const bool causal : {false, true}) {
+        const int i = static_cast<int>(answers.size());
+        if (quick && i >= 6) break;
+        const plain::IntegerScores question{.format = format,
+                                            .n = 1 + (i + 3) * 137 % 311,
+                                            .d = quick ? 32 * (1 + i % 4) : d,
+                                            .tile = tile,
+                                            .causal = causal,
+                                            .p_exponent = i % 2 * 8,
+                                            .seed = static_cast<std::uint64_t>(i)};
+        const HardwareLaunch x = plain::integer_scores(question);
+        answers.push_back({"N = " + std::to_string(question.n) + ", d = " + std::to_string(question.d) + ", " + name(format) +
+                               (causal ? ", causal" : ""),
+                           difference(plain::hardware_output(x, fits), hardware_outputs(x, 1, device, {})[0])});
       }
   return answers;
 }
@@ -79,7 +111,7 @@ std::string compare_many_heads(int device, std::vector<KernelAnswer>& answers) {
   for (int i = 0; i < rows; ++i) x.rows[static_cast<std::size_t>(i)] = i;  // the first ones: they see few keys, which is fast
   const std::vector<float> alone = hardware_outputs(x, 1, device, {})[0];
   x.heads = heads;
-  for (std::vector<std::uint16_t>* part : {&x.q, &x.k, &x.v}) *part = repeated(*part, heads);
+  for (std::vector<std::uint8_t>* part : {&x.q, &x.k, &x.v}) *part = repeated(*part, heads);
   const std::vector<float> all = hardware_outputs(x, 1, device, {})[0];
   for (const int head : {0, 1, heads / 2, heads - 1})
     answers.push_back({"head " + std::to_string(head) + " of " + std::to_string(heads),

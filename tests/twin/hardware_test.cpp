@@ -12,6 +12,8 @@
 #include "kernels/compute.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/gpu/device.h"
+#include "tests/reference/plain_hardware.h"
 #include "tests/support/support.h"
 #include "tests/twin/host_block.h"
 
@@ -19,6 +21,7 @@ namespace attoscope::testing {
 namespace {
 
 constexpr int head_dimensions[] = {32, 64, 96, 128};
+constexpr Format formats[] = {bf16, fp16, e4m3};
 
 Experiment hardware_experiment(int n, int d, HardwareTile tile, bool causal, Format format) {
   Experiment e = default_experiment();
@@ -61,10 +64,15 @@ TEST(Layout, IsTheOneOfThePtxManual) {
     const int group = lane >> 2, in_group = lane & 3;
     for (int i = 0; i < 8; ++i) {
       const bool lower = i < 2 || (i >= 4 && i < 6);
-      EXPECT_EQ(mma::a_cell(lane, i), (mma::Cell{lower ? group : group + 8, in_group * 2 + (i & 1) + (i < 4 ? 0 : 8)}));
+      EXPECT_EQ(mma::a_cell<2>(lane, i), (mma::Cell{lower ? group : group + 8, in_group * 2 + (i & 1) + (i < 4 ? 0 : 8)}));
+      EXPECT_EQ(mma::b_cell<1>(lane, i), (mma::Cell{in_group * 4 + (i & 3) + (i < 4 ? 0 : 16), group}));
+    }
+    for (int i = 0; i < 16; ++i) {
+      const bool lower = i < 4 || (i >= 8 && i < 12);
+      EXPECT_EQ(mma::a_cell<1>(lane, i), (mma::Cell{lower ? group : group + 8, in_group * 4 + (i & 3) + (i < 8 ? 0 : 16)}));
     }
     for (int i = 0; i < 4; ++i) {
-      EXPECT_EQ(mma::b_cell(lane, i), (mma::Cell{in_group * 2 + (i & 1) + (i < 2 ? 0 : 8), group}));
+      EXPECT_EQ(mma::b_cell<2>(lane, i), (mma::Cell{in_group * 2 + (i & 1) + (i < 2 ? 0 : 8), group}));
       EXPECT_EQ(mma::c_cell(lane, i), (mma::Cell{i < 2 ? group : group + 8, in_group * 2 + (i & 1)}));
     }
     for (int i = 0; i < 2; ++i) {
@@ -75,36 +83,83 @@ TEST(Layout, IsTheOneOfThePtxManual) {
   }
 }
 
-/// What a lane names in ldmatrix arrives in the register where mma expects it.
-TEST(Layout, LoadsAreTheOperandsOfProducts) {
+/// The row, and the byte in it, of byte `byte` of what ldmatrix puts into register j of `lane`.
+mma::Cell loaded(int lane, int j, int byte, bool by_keys, bool transposed) {
+  const mma::Cell in = mma::received(lane, byte / 2, transposed);
+  const int namer = j * 8 + in.row;
+  const mma::Cell at = by_keys ? mma::named_by_keys(namer) : mma::named_by_rows(namer);
+  return {at.row, at.col * 16 + in.col * 2 + byte % 2};
+}
+
+/// What a lane names in ldmatrix arrives in the register where mma expects it: Q as A, K as B.
+template <int element_bytes>
+void expect_operands_of_scores() {
   for (int lane = 0; lane < 32; ++lane)
     for (int j = 0; j < 4; ++j)
-      for (int half = 0; half < 2; ++half) {
-        const auto element = [&](bool by_keys, bool transposed) {  // row and column of the 16 x 16 block
-          const mma::Cell in = mma::received(lane, half, transposed);
-          const int namer = j * 8 + in.row;
-          const mma::Cell at = by_keys ? mma::named_by_keys(namer) : mma::named_by_rows(namer);
-          return mma::Cell{at.row, at.col * 8 + in.col};
+      for (int byte = 0; byte < 4; ++byte) {
+        const int i = byte / element_bytes, each = 4 / element_bytes;
+        const auto element = [&](bool by_keys) {
+          const mma::Cell at = loaded(lane, j, byte, by_keys, false);
+          EXPECT_EQ(at.col % element_bytes, byte % element_bytes);
+          return mma::Cell{at.row, at.col / element_bytes};
         };
-        EXPECT_EQ(element(false, false), mma::a_cell(lane, 2 * j + half));
-        const mma::Cell b = mma::b_cell(lane, 2 * (j % 2) + half);  // registers 0, 1 are one B, 2 and 3 the next
-        EXPECT_EQ(element(true, false), (mma::Cell{b.col + 8 * (j / 2), b.row})) << "K: keys are columns of B";
-        EXPECT_EQ(element(false, true), (mma::Cell{b.row, b.col + 8 * (j / 2)})) << "V: keys are rows of B";
+        EXPECT_EQ(element(false), mma::a_cell<element_bytes>(lane, each * j + i));
+        const mma::Cell b = mma::b_cell<element_bytes>(lane, each * (j % 2) + i);  // registers 0, 1 are one B, 2 and 3 the next
+        EXPECT_EQ(element(true), (mma::Cell{b.col + 8 * (j / 2), b.row})) << "keys are columns of B";
       }
 }
 
-template <int D>
+TEST(Layout, LoadsAreTheOperandsOfProducts) {
+  expect_operands_of_scores<2>();
+  expect_operands_of_scores<1>();
+  for (int lane = 0; lane < 32; ++lane)
+    for (int j = 0; j < 4; ++j)
+      for (int half = 0; half < 2; ++half) {
+        const mma::Cell at = loaded(lane, j, 2 * half, false, true), b = mma::b_cell<2>(lane, 2 * (j % 2) + half);
+        EXPECT_EQ(at, (mma::Cell{b.row, 2 * (b.col + 8 * (j / 2))})) << "V: keys are rows of B";
+      }
+}
+
+/// V of 8 bits: a register of B has, at every place, the key that A has there, and the column that O's fragment is said to
+/// have.
+TEST(Layout, BytesOfValuesAreTheOperandsOfProducts) {
+  for (int lane = 0; lane < 32; ++lane)
+    for (int f = 0; f < 4; ++f)  // of the fragments of 32 columns
+      for (int first : {0, 16})  // the step's first or last 16 keys: register 0 or 1 of B
+        for (int byte = 0; byte < 4; ++byte) {
+          const mma::Cell b = mma::b_cell<1>(lane, first / 4 + byte);
+          const int j = f / 2 * 2 + byte / 2,
+                    taken = byte % 2 * 2 + f % 2;  // which byte `alternate_bytes` takes of which register
+          EXPECT_EQ(loaded(lane, j, taken, false, true),
+                    (mma::Cell{mma::key_at<1>(b.row) - first, mma::value_column<1>(f, b.col)}));
+        }
+  EXPECT_EQ(mma::alternate_bytes(0x33221100, 0x77665544, 0), 0x66442200U);
+  EXPECT_EQ(mma::alternate_bytes(0x33221100, 0x77665544, 1), 0x77553311U);
+}
+
+/// P of 8 bits: A has at every place the key which that lane has in two neighbouring fragments of S.
+TEST(Layout, BytesOfProbabilitiesAreWhereTheirLaneHasThem) {
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 16; ++i) {
+      const int r = i / 4, piece = r / 2 * 2 + i % 4 / 2;
+      const mma::Cell s = mma::c_cell(lane, 2 * (r % 2) + i % 2), a = mma::a_cell<1>(lane, i);
+      EXPECT_EQ(mma::key_at<1>(a.col), 8 * piece + s.col);
+      EXPECT_EQ(a.row, s.row);
+    }
+}
+
+template <int row_bytes>
 void expect_a_permutation() {
-  using Tile = mma::TileLayout<D>;
+  using Tile = mma::TileLayout<row_bytes>;
   std::vector<int> seen(128 * Tile::chunks, 0);
   for (int row = 0; row < 128; ++row)
     for (int chunk = 0; chunk < Tile::chunks; ++chunk) {
       const int offset = Tile::offset(row, chunk);
       ASSERT_EQ(offset % 16, 0);
-      ASSERT_LT(offset, 128 * Tile::row_bytes);
+      ASSERT_LT(offset, 128 * row_bytes);
       ++seen[static_cast<std::size_t>(offset / 16)];
       EXPECT_EQ(Tile::block_offset(Tile::lane({row % 16, chunk % 2}), row / 16, chunk / 2), offset)
-          << D << ": " << row << ", " << chunk;
+          << row_bytes << ": " << row << ", " << chunk;
     }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), static_cast<std::ptrdiff_t>(seen.size()));
 }
@@ -114,27 +169,37 @@ TEST(Layout, SwizzleIsAPermutationAndSplits) {
   expect_a_permutation<64>();
   expect_a_permutation<96>();
   expect_a_permutation<128>();
+  expect_a_permutation<192>();
+  expect_a_permutation<256>();
 }
 
-TEST(Layout, SharedMemoryIsWhatThePlanSays) {
+template <int element_bytes>
+void expect_the_plan() {
   for (const int d : head_dimensions)
     for (const HardwareTile& tile : hardware_tiles()) {
-      const bool found = mma::with_shape(d, tile.block_q, tile.block_k, [&](auto shape) {
+      const bool found = mma::with_shape<element_bytes>(d, tile.block_q, tile.block_k, [&](auto shape) {
         using S = decltype(shape);
         EXPECT_EQ(S::block_q, tile.block_q);
         EXPECT_EQ(S::block_k, tile.block_k);
-        EXPECT_EQ(S::shared_bytes, 2 * d * (tile.block_q + 4 * tile.block_k)) << "Q, and K and V twice, of two bytes each";
-        EXPECT_LE(S::shared_bytes, 160 * 1024);
+        EXPECT_EQ(S::shared_bytes,
+                  element_bytes * d * (tile.block_q + 4 * tile.block_k) + 4 * S::threads * (S::row_tiles == 1 ? 1 : 5))
+            << "Q, and K and V twice; what threads keep there";
+        EXPECT_LE(S::shared_bytes, element_bytes == 2 ? 163 * 1024 : 99 * 1024);
       });
       EXPECT_TRUE(found);
     }
-  EXPECT_FALSE(mma::with_shape(48, 64, 64, [](auto) {}));
-  EXPECT_FALSE(mma::with_shape(64, 64, 128, [](auto) {}));
+  EXPECT_FALSE(mma::with_shape<element_bytes>(48, 64, 64, [](auto) {}));
+  EXPECT_FALSE(mma::with_shape<element_bytes>(64, 64, 128, [](auto) {}));
+}
+
+TEST(Layout, SharedMemoryIsWhatThePlanSays) {
+  expect_the_plan<2>();
+  expect_the_plan<1>();
 }
 
 TEST(Code, IsTheFormatsOwn) {
-  for (const Format& f : {bf16, fp16})
-    for (int code = 0; code < 1 << 16; ++code) {
+  for (const Format& f : formats)
+    for (int code = 0; code < (f == e4m3 ? 1 << 8 : 1 << 16); ++code) {
       const double x = number_of(f, static_cast<std::uint16_t>(code));
       if (x != x) {
         EXPECT_NE(number_of(f, code_of(f, x)), number_of(f, code_of(f, x)));
@@ -148,10 +213,14 @@ TEST(Code, IsTheFormatsOwn) {
   EXPECT_EQ(code_of(fp16, 65504.0), 0x7bff);
   EXPECT_EQ(number_of(fp16, 0x0001), 0x1p-24);
   EXPECT_EQ(number_of(bf16, 0x7f7f), 0x1.fep127);
+  EXPECT_EQ(code_of(e4m3, 1.0), 0x38);
+  EXPECT_EQ(code_of(e4m3, -448.0), 0xfe);
+  EXPECT_EQ(code_of(e4m3, std::numeric_limits<double>::quiet_NaN()), 0x7f);
+  EXPECT_EQ(number_of(e4m3, 0x01), 0x1p-9);
 }
 
 TEST(Model, AgreesWithTheEmulationForEveryShape) {
-  for (const Format& format : {bf16, fp16})
+  for (const Format& format : formats)
     for (const int d : head_dimensions)
       for (const HardwareTile& tile : hardware_tiles())
         for (const bool causal : {false, true})
@@ -164,8 +233,9 @@ TEST(Model, AgreesForEveryLength) {
   for (const int n : {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 257})
     for (const bool causal : {false, true})
       for (const HardwareTile& tile : hardware_tiles())
-        expect_like_the_emulation(hardware_experiment(n, 32, tile, causal, bf16),
-                                  "n = " + std::to_string(n) + (causal ? ", causal" : ""));
+        for (const Format& format : {bf16, e4m3})
+          expect_like_the_emulation(hardware_experiment(n, 32, tile, causal, format),
+                                    name(format) + ", n = " + std::to_string(n) + (causal ? ", causal" : ""));
 }
 
 TEST(Model, ScoresFarApartAndFarFromZero) {
@@ -178,8 +248,8 @@ TEST(Model, ScoresFarApartAndFarFromZero) {
   }
 }
 
-TEST(Model, SomeRowsAreThoseOfAll) {
-  Experiment e = hardware_experiment(200, 64, {64, 64}, true, bf16);
+void expect_some_rows_of_all(const Format& format) {
+  Experiment e = hardware_experiment(200, 64, {64, 64}, true, format);
   HostFindings findings;
   const std::vector<float> all = host_output(launch_of(e, compute(e)), findings);
   e.problem.rows = 70;
@@ -192,18 +262,24 @@ TEST(Model, SomeRowsAreThoseOfAll) {
       ASSERT_EQ(some[i * 64 + c], all[static_cast<std::size_t>(r.rows[i]) * 64 + c]) << r.rows[i];
 }
 
-TEST(Model, SlicesHeadsAndTheOrderOfWarpsChangeNothing) {
-  const Experiment e = hardware_experiment(300, 32, {64, 64}, true, fp16);
+TEST(Model, SomeRowsAreThoseOfAll) {
+  expect_some_rows_of_all(bf16);
+  expect_some_rows_of_all(e4m3);
+}
+
+void expect_the_same_in_pieces(const Format& format) {
+  const Experiment e = hardware_experiment(300, 32, {64, 64}, true, format);
   HardwareLaunch launch = launch_of(e, compute(e));
   HostFindings findings;
   const std::vector<float> whole = host_output(launch, findings);
-  EXPECT_EQ(host_output(launch, findings, 1), whole);
-  EXPECT_EQ(host_output(launch, findings, 2, true), whole);
+  EXPECT_EQ(host_output(launch, findings, {.slice = 1}), whole);
+  EXPECT_EQ(host_output(launch, findings, {.slice = 2, .backwards = true}), whole);
   for (const int keys : {1, 2, 3}) {
-    EXPECT_EQ(host_output(launch, findings, 1 << 20, false, keys), whole) << keys << " tiles of keys a launch";
-    EXPECT_EQ(host_output(launch, findings, 2, true, keys), whole) << keys << " tiles of keys a launch";
+    EXPECT_EQ(host_output(launch, findings, {.keys = keys}), whole) << keys << " tiles of keys a launch";
+    EXPECT_EQ(host_output(launch, findings, {.slice = 2, .backwards = true, .keys = keys}), whole)
+        << keys << " tiles of keys a launch";
   }
-  const std::vector<std::uint16_t> q = launch.q, k = launch.k, v = launch.v;
+  const std::vector<std::uint8_t> q = launch.q, k = launch.k, v = launch.v;
   launch.heads = 2;
   launch.q.insert(launch.q.end(), q.begin(), q.end());
   launch.k.insert(launch.k.end(), k.begin(), k.end());
@@ -214,12 +290,84 @@ TEST(Model, SlicesHeadsAndTheOrderOfWarpsChangeNothing) {
   EXPECT_EQ(findings.fault_count, 0);
 }
 
+TEST(Model, SlicesHeadsAndTheOrderOfWarpsChangeNothing) {
+  expect_the_same_in_pieces(fp16);
+  expect_the_same_in_pieces(e4m3);
+}
+
+std::int64_t differing(const std::vector<float>& x, const std::vector<float>& y) {
+  std::int64_t count = x.size() == y.size() ? 0 : 1 << 30;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) count += !same_sum(x[i], y[i]);
+  return count;
+}
+
+std::vector<plain::IntegerScores> integer_questions(const Format& format, bool all) {
+  std::vector<plain::IntegerScores> questions;
+  for (const int d : head_dimensions)
+    for (const HardwareTile& tile : hardware_tiles())
+      for (const bool causal : {false, true}) {
+        const int i = static_cast<int>(questions.size());
+        questions.push_back({.format = format,
+                             .n = 1 + i * 37 % 211,
+                             .d = d,
+                             .tile = tile,
+                             .causal = causal,
+                             .p_exponent = i % 3 == 0 ? 0 : 8,
+                             .seed = static_cast<std::uint64_t>(i)});
+      }
+  if (!all) questions.erase(questions.begin() + 4, questions.end());
+  return questions;
+}
+
+/// Where only the products' sums are rounded, the kernel's lines give the bits of a plain attention under every rule, and no
+/// other rule's.
+TEST(Rule, GivesEveryBitWhereScoresAreIntegers) {
+  for (const Format& format : formats) {
+    const std::vector<ProductRule> rules = product_rules({format});
+    for (const ProductRule& rule : rules) {
+      std::int64_t apart = 0;
+      for (const plain::IntegerScores& question : integer_questions(format, !sanitized && &rule == rules.data())) {
+        const HardwareLaunch launch = plain::integer_scores(question);
+        HostFindings findings;
+        const std::vector<float> o = host_output(launch, findings, {.rule = &rule});
+        EXPECT_EQ(differing(o, plain::hardware_output(launch, rule)), 0)
+            << name(format) << " by " << name(rule) << ", n = " << question.n << ", d = " << question.d;
+        apart += differing(o, plain::hardware_output(launch, &rule == rules.data() ? rules.back() : rules.front()));
+      }
+      EXPECT_GT(apart, 0) << name(format) << " by " << name(rule);
+    }
+  }
+}
+
+/// So does the emulation, with the sums that the kernel has on such a GPU.
+TEST(Rule, IsTheEmulations) {
+  const std::vector<ProductRule> rules = product_rules({e4m3});
+  for (const auto& [sums, gpu] : {std::pair{Accumulator::ada, TensorCore::ada}, {Accumulator::rtx50, TensorCore::rtx50}}) {
+    const auto rule = std::ranges::find_if(
+        rules, [gpu = gpu](const ProductRule& r) { return !r.as_fp16 && std::ranges::count(r.gpus, gpu) > 0; });
+    ASSERT_NE(rule, rules.end());
+    for (const plain::IntegerScores& question : integer_questions(e4m3, !sanitized)) {
+      const std::vector<float> o = plain::hardware_output(plain::integer_scores(question), *rule);
+      const Result r = compute(plain::integer_experiment(question, sums));
+      EXPECT_EQ(differing(o, {r.a.values.begin(), r.a.values.end()}), 0)
+          << name(sums) << ", n = " << question.n << ", d = " << question.d;
+    }
+  }
+}
+
+TEST(Rule, OfTheDevice) {
+  EXPECT_EQ(hardware_sums(bf16, 8, 9), Accumulator::fma);
+  EXPECT_EQ(hardware_sums(e4m3, 8, 9), Accumulator::ada);
+  EXPECT_EQ(hardware_sums(e4m3, 9, 0), Accumulator::fma);
+  EXPECT_EQ(hardware_sums(e4m3, 12, 0), Accumulator::rtx50);
+}
+
 /// The model itself: it sees what it is there to see.
 TEST(Model, FindsRacesAndIndicesOutOfBounds) {
   HostFindings findings;
   HostShared shared(64, findings);
-  const std::uint16_t codes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-  shared.copy(16, codes);
+  const std::uint8_t bytes[16] = {1, 2, 3, 4, 5, 6, 7, 8};
+  shared.copy(16, bytes);
   shared.read(16);  // still on its way
   EXPECT_EQ(findings.fault_count, 1);
   shared.arrive();
@@ -232,7 +380,7 @@ TEST(Model, FindsRacesAndIndicesOutOfBounds) {
   EXPECT_EQ(findings.fault_count, 3);
   shared.read(64);
   shared.read(8);
-  shared.copy(-16, codes);
+  shared.copy(-16, bytes);
   EXPECT_EQ(findings.fault_count, 6);
 }
 
@@ -247,8 +395,9 @@ TEST(Reason, OneSentenceForWhatTheKernelDoesNotTake) {
     EXPECT_EQ(text.empty() ? ' ' : text.back(), '.');
     return text;
   };
-  EXPECT_EQ(reason([](Experiment& e) { e.format = e4m3; }),
-            "The hardware kernel takes bf16 and fp16, and the main format is e4m3.");
+  EXPECT_EQ(hardware_reason(good.problem, e4m3, good.a), "");
+  EXPECT_EQ(reason([](Experiment& e) { e.format = e5m2; }),
+            "The hardware kernel takes bf16, fp16 and e4m3, and the main format is e5m2.");
   EXPECT_EQ(reason([](Experiment& e) { e.problem.d = 48; }),
             "The hardware kernel takes head dimensions 32, 64, 96, 128, and d is 48.");
   EXPECT_EQ(reason([](Experiment& e) { e.a.block_k = 32; }),
@@ -260,11 +409,23 @@ TEST(Reason, OneSentenceForWhatTheKernelDoesNotTake) {
   EXPECT_NE(reason([](Experiment& e) { e.problem.alibi = 1; }), "");
 }
 
+TEST(Reason, NamesTheGpuWhatItHasAndWhatIsNeeded) {
+  const auto reason = [](int major, int minor, const Format& format) {
+    return why_no_hardware({.name = "NVIDIA X", .major = major, .minor = minor}, format);
+  };
+  EXPECT_EQ(reason(8, 0, bf16), "");
+  EXPECT_EQ(reason(8, 9, e4m3), "");
+  EXPECT_EQ(reason(9, 0, e4m3), "");
+  EXPECT_EQ(reason(7, 5, bf16), "The hardware method needs compute capability 8.0, and NVIDIA X has 7.5.");
+  EXPECT_EQ(reason(8, 6, e4m3), "The hardware method needs compute capability 8.9 for e4m3, and NVIDIA X has 8.6.");
+}
+
 TEST(Check, CountsUlpsOfBothKinds) {
   HardwareRun run{.output = {1, 3, {1.0, 2.0, -4.0}}, .changed = 2, .run_to_run_ulp = 3};
   const Matrix emulated{1, 3, {1.0, 2.0 + 2 * epsilon(bf16), -4.0}};
   const HardwareCheck check = hardware_check(run, emulated, bf16);
   EXPECT_EQ(check.instruction, "mma.sync.m16n8k16");
+  EXPECT_EQ(hardware_check(run, emulated, e4m3).instruction, "mma.sync.m16n8k32");
   EXPECT_EQ(check.changed, 2);
   EXPECT_EQ(check.run_to_run_ulp, 3);
   EXPECT_EQ(check.emulator_max_ulp, 1);
@@ -302,10 +463,11 @@ TEST(Method, NeedsADevice) {
 }
 
 TEST(Emulation, IsHwWithTheSameTile) {
-  const Method m =
-      emulation_of({.algorithm = Algorithm::hardware, .block_q = 128, .block_k = 128, .precision = policy("hw").precision});
+  const Method m = emulation_of(
+      {.algorithm = Algorithm::hardware, .block_q = 128, .block_k = 128, .p_exponent = 8, .precision = policy("hw").precision});
   EXPECT_EQ(m.algorithm, Algorithm::flash2);
   EXPECT_EQ(m.block_k, 128);
+  EXPECT_EQ(m.p_exponent, 8);
   EXPECT_EQ(m.exponential, ExponentialKind::exp2);
   EXPECT_EQ(m.precision, policy("hw").precision);
 }

@@ -6,11 +6,15 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "kernels/tensor_core/hardware_block.h"
 #include "kernels/tensor_core/hardware_launch.h"
+#include "kernels/tensor_core/product_rules.h"
 
 namespace attoscope::testing {
 
@@ -29,37 +33,37 @@ struct HostFindings {
 class HostShared {
  public:
   HostShared(int bytes, HostFindings& findings)
-      : codes_(static_cast<std::size_t>(bytes) / 2, 0xffff),
-        chunks_(static_cast<std::size_t>(bytes) / 16),
-        findings_(findings) {}
+      : bytes_(static_cast<std::size_t>(bytes), 0xff), chunks_(static_cast<std::size_t>(bytes) / 16), findings_(findings) {}
 
-  /// The eight codes at `offset`, which a warp reads now.
-  std::array<std::uint16_t, 8> read(int offset) {
-    std::array<std::uint16_t, 8> row{};
+  using Bytes = std::array<std::uint8_t, 16>;
+
+  /// The chunk at `offset`, which a warp reads now.
+  Bytes read(int offset) {
+    Bytes row{};
     Chunk* chunk = at(offset, "ldmatrix");
     if (!chunk) return row;
     if (chunk->in_flight) findings_.fault("read of a chunk that is still being copied, at " + std::to_string(offset));
     if (chunk->arrived == epoch_)
       findings_.fault("read of a copy before the barrier that follows its arrival, at " + std::to_string(offset));
     chunk->read = epoch_;
-    std::copy_n(codes_.begin() + offset / 2, 8, row.begin());
+    std::copy_n(bytes_.begin() + offset, row.size(), row.begin());
     return row;
   }
 
-  void copy(int offset, const std::uint16_t* from) {
+  void copy(int offset, const std::uint8_t* from) {
     Chunk* chunk = at(offset, "cp.async");
     if (!chunk) return;
     if (chunk->in_flight) findings_.fault("two copies to one place at once, at " + std::to_string(offset));
     if (chunk->read == epoch_) findings_.fault("overwritten while another warp may read it, at " + std::to_string(offset));
     chunk->in_flight = true;
     Pending p{offset, {}};
-    if (from) std::copy_n(from, 8, p.codes.begin());
+    if (from) std::copy_n(from, p.bytes.size(), p.bytes.begin());
     pending_.push_back(p);
   }
 
   void arrive() {
     for (const Pending& p : pending_) {
-      std::copy(p.codes.begin(), p.codes.end(), codes_.begin() + p.offset / 2);
+      std::copy(p.bytes.begin(), p.bytes.end(), bytes_.begin() + p.offset);
       Chunk& chunk = chunks_[static_cast<std::size_t>(p.offset) / 16];
       chunk.in_flight = false;
       chunk.arrived = epoch_;
@@ -75,21 +79,46 @@ class HostShared {
   };
   struct Pending {
     int offset = 0;
-    std::array<std::uint16_t, 8> codes;
+    Bytes bytes;
   };
 
   Chunk* at(int offset, const char* who) {
     if (offset % 16 == 0 && offset >= 0 && offset / 16 < static_cast<int>(chunks_.size()))
       return &chunks_[static_cast<std::size_t>(offset) / 16];
-    findings_.fault(std::string(who) + " at " + std::to_string(offset) + " of " + std::to_string(codes_.size() * 2) + " bytes");
+    findings_.fault(std::string(who) + " at " + std::to_string(offset) + " of " + std::to_string(bytes_.size()) + " bytes");
     return nullptr;
   }
 
-  std::vector<std::uint16_t> codes_;  // NaN until something arrives
+  std::vector<std::uint8_t> bytes_;  // NaN until something arrives
   std::vector<Chunk> chunks_;
   std::vector<Pending> pending_;
   HostFindings& findings_;
   int epoch_ = 0;
+};
+
+/// The numbers of a format, and how their products are added up.
+class HostNumbers {
+ public:
+  /// `rule`: null for exact sums, rounded once.
+  HostNumbers(const Format& format, const ProductRule* rule) : format_(format), rule_(rule) {
+    for (int code = 0; code < 1 << (8 * bytes()); ++code)
+      numbers_.push_back(static_cast<float>(number_of(format, static_cast<std::uint16_t>(code))));
+  }
+
+  int bytes() const { return format_ == e4m3 ? 1 : 2; }
+  float number(std::size_t code) const { return numbers_[code]; }
+  std::uint32_t code(float x) const { return code_of(format_, round(format_, x)); }
+  float sum(std::span<const float> a, std::span<const float> b, float c) const {
+    if (rule_) return product_sum(*rule_, a, b, c);
+    double exact = static_cast<double>(c);
+    for (std::size_t k = 0; k < a.size(); ++k) exact += static_cast<double>(a[k]) * static_cast<double>(b[k]);
+    return static_cast<float>(exact);
+  }
+
+ private:
+  Format format_;
+  const ProductRule* rule_;
+  std::vector<float> numbers_;
 };
 
 class HostWarp {
@@ -99,20 +128,23 @@ class HostWarp {
   using F = Lanes<float>;
   using U = Lanes<std::uint32_t>;
 
-  HostWarp(int index, const Format& format, const std::vector<float>& numbers, HostShared& shared, HostFindings& findings)
-      : index_(index), format_(format), numbers_(numbers), shared_(shared), findings_(findings) {}
+  HostWarp(int tile, int index, const HostNumbers& numbers, HostShared& shared, HostFindings& findings)
+      : tile_(tile), index_(index), numbers_(numbers), shared_(shared), findings_(findings) {}
 
+  int tile(const mma::Arguments&) const { return tile_; }
   int index() const { return index_; }
   Lanes<int> lane() const {
     Lanes<int> all;
     for (int i = 0; i < 32; ++i) all[static_cast<std::size_t>(i)] = i;
     return all;
   }
+  Lanes<int> lane_afresh() const { return lane(); }
   F all(float x) const {
     F y;
     y.fill(x);
     return y;
   }
+  float one(const F& x) const { return x[0]; }
   template <class Fn, class... X>
   auto each(Fn f, const std::array<X, 32>&... x) const {
     Lanes<decltype(f(x[0]...))> y{};
@@ -120,52 +152,52 @@ class HostWarp {
     return y;
   }
 
+  template <class X>
+  X afresh(const X& x) const {
+    return x;
+  }
+
   template <bool transposed>
   void load(const Lanes<int>& offset, U (&r)[4]) {
-    std::uint16_t matrix[4][8][8];
+    std::uint8_t matrix[4][8][16];
     int banks[4] = {};
     for (int lane = 0; lane < 32; ++lane) {
       const mma::Cell named = mma::named_row(lane);
       const int at = offset[static_cast<std::size_t>(lane)];
       banks[named.col] |= 1 << (at / 16 % 8);
-      const auto codes = shared_.read(at);
-      std::copy(codes.begin(), codes.end(), matrix[named.col][named.row]);
+      const auto bytes = shared_.read(at);
+      std::copy(bytes.begin(), bytes.end(), matrix[named.col][named.row]);
     }
     for (const int touched : banks) findings_.conflicts += touched != 255;
     ++findings_.loads;
     for (int j = 0; j < 4; ++j)
       for (int lane = 0; lane < 32; ++lane) {
-        const mma::Cell low = mma::received(lane, 0, transposed), high = mma::received(lane, 1, transposed);
-        r[j][static_cast<std::size_t>(lane)] = matrix[j][low.row][low.col] | std::uint32_t{matrix[j][high.row][high.col]} << 16;
+        std::uint32_t& word = r[j][static_cast<std::size_t>(lane)];
+        word = 0;
+        for (int i = 0; i < 4; ++i) {  // pairs of bytes move
+          const mma::Cell from = mma::received(lane, i / 2, transposed);
+          word |= std::uint32_t{matrix[j][from.row][2 * from.col + i % 2]} << (8 * i);
+        }
       }
   }
 
   void multiply_add(F (&c)[4], const U (&a)[4], const U& b0, const U& b1) {
-    float A[16][16], B[16][8];
-    for (int lane = 0; lane < 32; ++lane) {
-      const std::size_t at = static_cast<std::size_t>(lane);
-      for (int i = 0; i < 8; ++i) {
-        const mma::Cell cell = mma::a_cell(lane, i);
-        A[cell.row][cell.col] = half(a[i / 2][at], i % 2);
-      }
-      for (int i = 0; i < 4; ++i) {
-        const mma::Cell cell = mma::b_cell(lane, i);
-        B[cell.row][cell.col] = half(i < 2 ? b0[at] : b1[at], i % 2);
-      }
-    }
-    for (int lane = 0; lane < 32; ++lane)
-      for (int i = 0; i < 4; ++i) {
-        const mma::Cell cell = mma::c_cell(lane, i);
-        float& sum = c[i][static_cast<std::size_t>(lane)];
-        double exact = static_cast<double>(sum);
-        for (int k = 0; k < 16; ++k) exact += static_cast<double>(A[cell.row][k]) * static_cast<double>(B[k][cell.col]);
-        sum = static_cast<float>(exact);
-      }
+    if (numbers_.bytes() == 2)
+      multiply_add<2>(c, a, b0, b1);
+    else
+      multiply_add<1>(c, a, b0, b1);
     ++findings_.products;
   }
 
   U packed(const F& low, const F& high) const {
-    return each([this](float x, float y) { return code(x) | code(y) << 16; }, low, high);
+    return each([this](float x, float y) { return numbers_.code(x) | numbers_.code(y) << 16; }, low, high);
+  }
+  U packed(const F& x0, const F& x1, const F& x2, const F& x3) const {
+    return each(
+        [this](float p, float q, float r, float s) {
+          return numbers_.code(p) | numbers_.code(q) << 8 | numbers_.code(r) << 16 | numbers_.code(s) << 24;
+        },
+        x0, x1, x2, x3);
   }
   F exp2(const F& x) const {
     return each([](float y) { return std::exp2(y); }, x);
@@ -185,6 +217,9 @@ class HostWarp {
   F quad_sum(const F& x) const {
     return across_quads(x, [](float a, float b) { return a + b; });
   }
+
+  F got(int offset) const { return own_.at(offset); }
+  void put(int offset, const F& x) { own_[offset] = x; }
 
   F kept(const float* state, int place) const {
     F x;
@@ -219,12 +254,38 @@ class HostWarp {
     }
     return x;
   }
-  float half(std::uint32_t pair, int high) const { return numbers_[high ? pair >> 16 : pair & 0xffff]; }
-  std::uint32_t code(float x) const { return code_of(format_, round(format_, x)); }
+  /// Element i of registers that have 4 / bytes each.
+  template <int bytes>
+  float element(const U& x, std::size_t lane, int i) const {
+    return numbers_.number(x[lane] >> (8 * bytes * i) & ((std::uint64_t{1} << (8 * bytes)) - 1));
+  }
 
-  int index_;
-  Format format_;
-  const std::vector<float>& numbers_;
+  template <int bytes>
+  void multiply_add(F (&c)[4], const U (&a)[4], const U& b0, const U& b1) {
+    constexpr int each = 4 / bytes, width = mma::step_bytes / bytes;
+    float A[16][width], B[8][width];
+    for (int lane = 0; lane < 32; ++lane) {
+      const std::size_t at = static_cast<std::size_t>(lane);
+      for (int i = 0; i < 4 * each; ++i) {
+        const mma::Cell cell = mma::a_cell<bytes>(lane, i);
+        A[cell.row][cell.col] = element<bytes>(a[i / each], at, i % each);
+      }
+      for (int i = 0; i < 2 * each; ++i) {
+        const mma::Cell cell = mma::b_cell<bytes>(lane, i);
+        B[cell.col][cell.row] = element<bytes>(i < each ? b0 : b1, at, i % each);
+      }
+    }
+    for (int lane = 0; lane < 32; ++lane)
+      for (int i = 0; i < 4; ++i) {
+        const mma::Cell cell = mma::c_cell(lane, i);
+        float& sum = c[i][static_cast<std::size_t>(lane)];
+        sum = numbers_.sum(A[cell.row], B[cell.col], sum);
+      }
+  }
+
+  int tile_, index_;
+  std::map<int, F> own_;  // by offset, what its lanes keep in shared memory
+  const HostNumbers& numbers_;
   HostShared& shared_;
   HostFindings& findings_;
 };
@@ -232,13 +293,23 @@ class HostWarp {
 /// One thread block. `backwards`: its warps take turns from the last to the first.
 class HostBlock {
  public:
-  HostBlock(const HardwareLaunch& launch, const mma::Arguments& x, const std::vector<float>& numbers, int tile, int warps,
+  HostBlock(const HardwareLaunch& launch, const mma::Arguments& x, const HostNumbers& numbers, int tile, int warps,
             int shared_bytes, bool backwards, HostFindings& findings)
-      : x_(x), d_(launch.d), tile_(tile), backwards_(backwards), findings_(findings), shared_(shared_bytes, findings) {
-    for (int i = 0; i < warps; ++i) warps_.emplace_back(i, launch.format, numbers, shared_, findings);
+      : x_(x),
+        row_bytes_(launch.d * numbers.bytes()),
+        tile_(tile),
+        backwards_(backwards),
+        findings_(findings),
+        shared_(shared_bytes, findings) {
+    for (int i = 0; i < warps; ++i) warps_.emplace_back(tile, i, numbers, shared_, findings);
   }
 
   int tile() const { return tile_; }
+  int head() const { return 0; }
+  template <class Shape>
+  float* state(const mma::Arguments& x) const {
+    return x.state + (tile_ - x.first_tile) * mma::state_floats<Shape>;
+  }
   template <class F>
   void each_thread(F f) {
     destinations_.assign(warps_.size() * 32, {});
@@ -246,20 +317,20 @@ class HostBlock {
     count_copy_conflicts();
   }
   template <class Shape>
-  auto warp_rows(const mma::Arguments& x, int first_query) {
+  auto warp_rows(const mma::Arguments& x) {
     std::vector<mma::WarpRows<Shape, HostWarp>> rows;
     rows.reserve(warps_.size());
-    for (HostWarp& warp : warps_) rows.emplace_back(warp, x, first_query);
+    for (HostWarp& warp : warps_) rows.emplace_back(warp, x);
     return rows;
   }
   template <class Rows, class F>
   void each_warp(Rows& rows, F f) {
     for (std::size_t i = 0; i < rows.size(); ++i) f(rows[backwards_ ? rows.size() - 1 - i : i]);
   }
-  void copy(int thread, int offset, const std::uint16_t* x, std::int64_t from, bool inside) {
+  void copy(int thread, int offset, const std::uint8_t* x, std::int64_t from, bool inside) {
     const std::int64_t rows = x == x_.q ? x_.count : x_.n;
-    if (from < 0 || from % 8 != 0 || from + 8 > rows * d_) {
-      findings_.fault("copy from element " + std::to_string(from) + " of " + std::to_string(rows * d_));
+    if (from < 0 || from % 16 != 0 || from + 16 > rows * row_bytes_) {
+      findings_.fault("copy from byte " + std::to_string(from) + " of " + std::to_string(rows * row_bytes_));
       return;
     }
     destinations_[static_cast<std::size_t>(thread)].push_back(offset);
@@ -281,7 +352,7 @@ class HostBlock {
   }
 
   const mma::Arguments& x_;
-  int d_, tile_;
+  int row_bytes_, tile_;
   bool backwards_;
   HostFindings& findings_;
   HostShared shared_;
@@ -289,38 +360,44 @@ class HostBlock {
   std::vector<std::vector<int>> destinations_;  // of each thread's copies
 };
 
-/// O of every query of every head, as the kernel's own lines find it; `slice` tiles of queries and `keys` of keys a
-/// launch.
-inline std::vector<float> host_output(const HardwareLaunch& launch, HostFindings& findings, int slice = 1 << 20,
-                                      bool backwards = false, int keys = 1 << 20) {
-  std::vector<float> numbers(1 << 16), o(launch.q.size(), -1.0f);
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = static_cast<float>(number_of(launch.format, static_cast<std::uint16_t>(i)));
-  const std::size_t q_size = launch.q.size() / static_cast<std::size_t>(launch.heads),
-                    kv_size = launch.k.size() / static_cast<std::size_t>(launch.heads);
-  mma::with_shape(launch.d, launch.tile.block_q, launch.tile.block_k, [&](auto shape) {
+/// How `host_output` runs the kernel.
+struct HostRun {
+  int slice = 1 << 20;  ///< tiles of queries a launch
+  bool backwards = false;
+  int keys = 1 << 20;                 ///< tiles of keys a launch
+  const ProductRule* rule = nullptr;  ///< of the sums of products; null: exact, rounded once
+};
+
+/// O of every query of every head, as the kernel's own lines find it.
+inline std::vector<float> host_output(const HardwareLaunch& launch, HostFindings& findings, const HostRun& run = {}) {
+  const HostNumbers numbers(launch.format, run.rule);
+  std::vector<float> o(launch.outputs(), -1.0f);
+  const auto heads = static_cast<std::size_t>(launch.heads);
+  const std::size_t o_size = o.size() / heads, q_size = launch.q.size() / heads, kv_size = launch.k.size() / heads;
+  const auto all_heads = [&](auto shape) {
     using S = decltype(shape);
-    for (std::size_t head = 0; head < static_cast<std::size_t>(launch.heads); ++head) {
-      findings.written.assign(q_size, 0);
+    for (std::size_t head = 0; head < heads; ++head) {
+      findings.written.assign(o_size, 0);
       mma::Arguments x{.q = launch.q.data() + head * q_size,
                        .k = launch.k.data() + head * kv_size,
                        .v = launch.v.data() + head * kv_size,
                        .rows = launch.rows.data(),
-                       .o = o.data() + head * q_size,
+                       .o = o.data() + head * o_size,
                        .count = static_cast<int>(launch.rows.size()),
                        .n = launch.n,
                        .causal = launch.causal,
-                       .c = launch.c};
+                       .c = launch.c,
+                       .shift = launch.shift};
       const int tiles = (x.count + S::block_q - 1) / S::block_q;
-      for (x.first_tile = 0; x.first_tile < tiles; x.first_tile += slice) {
-        const int here = std::min(slice, tiles - x.first_tile);
+      for (x.first_tile = 0; x.first_tile < tiles; x.first_tile += run.slice) {
+        const int here = std::min(run.slice, tiles - x.first_tile);
         std::vector<float> state(static_cast<std::size_t>(here) * mma::state_floats<S>,
                                  std::numeric_limits<float>::quiet_NaN());
         x.state = state.data();
         for (x.first_keys = 0; x.first_keys * S::block_k < x.n; x.first_keys = x.end_keys) {
-          x.end_keys = x.first_keys + keys;
+          x.end_keys = x.first_keys + run.keys;
           for (int i = 0; i < here; ++i) {
-            HostBlock block(launch, x, numbers, x.first_tile + i, S::warps, S::shared_bytes, backwards, findings);
+            HostBlock block(launch, x, numbers, x.first_tile + i, S::warps, S::shared_bytes, run.backwards, findings);
             mma::attend<S>(block, x);
           }
         }
@@ -328,7 +405,11 @@ inline std::vector<float> host_output(const HardwareLaunch& launch, HostFindings
       for (const int count : findings.written)
         if (count != 1) findings.fault("an element of O written " + std::to_string(count) + " times");
     }
-  });
+  };
+  if (numbers.bytes() == 2)
+    mma::with_shape<2>(launch.d, launch.tile.block_q, launch.tile.block_k, all_heads);
+  else
+    mma::with_shape<1>(launch.d, launch.tile.block_q, launch.tile.block_k, all_heads);
   return o;
 }
 
