@@ -162,16 +162,21 @@ class WarpRows {
     }
     const int k_offset = Shape::k_offset(stage), q_offset = warp_.index() * Shape::warp_rows * Shape::row_bytes;
     ATTOSCOPE_UNROLL(unroll) for (int step = 0; step < Shape::row_bytes / step_bytes; ++step) {
-      U a[M][4];
-      ATTOSCOPE_UNROLL(unroll)
-      for (int i = 0; i < M; ++i) warp_.template load<false>(address(by_rows_, q_offset, i, step), a[i]);
-      ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 16; ++j) {
-        U b[4];
-        warp_.template load<false>(address(by_keys_, k_offset, j, step), b);
-        ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
-          warp_.multiply_add(s[i][2 * j], a[i], b[0], b[1]);
-          warp_.multiply_add(s[i][2 * j + 1], a[i], b[2], b[3]);
-        }
+      if (warp_.always(x_)) score_step(k_offset, q_offset, step, s);
+    }
+  }
+
+  ATTOSCOPE_WARP void score_step(int k_offset, int q_offset, int step, F (&s)[M][Bc / 8][4]) {
+    U a[M][4];
+    ATTOSCOPE_UNROLL(unroll)
+    for (int i = 0; i < M; ++i) warp_.template load<false>(address(by_rows_, q_offset, i, step), a[i]);
+    ATTOSCOPE_UNROLL(unroll) for (int j = 0; j < Bc / 16; ++j) {
+      if (!warp_.always(x_)) continue;
+      U b[4];
+      warp_.template load<false>(address(by_keys_, k_offset, j, step), b);
+      ATTOSCOPE_UNROLL(unroll) for (int i = 0; i < M; ++i) {
+        warp_.multiply_add(s[i][2 * j], a[i], b[0], b[1]);
+        warp_.multiply_add(s[i][2 * j + 1], a[i], b[2], b[3]);
       }
     }
   }
@@ -229,6 +234,7 @@ class WarpRows {
         ATTOSCOPE_UNROLL(unroll) for (int r = 0; r < 4; ++r) a[i][r] = probabilities(p[i], step, r);
       }
       ATTOSCOPE_UNROLL(unroll) for (int n = 0; n < Shape::row_bytes / step_bytes; ++n) {
+        if (!warp_.always(x_)) continue;
         if constexpr (element_bytes == 2)
           accumulate_16(a, Shape::v_offset(stage), step, n);
         else

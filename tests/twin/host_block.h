@@ -138,6 +138,7 @@ class HostWarp {
     for (int i = 0; i < 32; ++i) all[static_cast<std::size_t>(i)] = i;
     return all;
   }
+  bool always(const mma::Arguments&) const { return true; }
   Lanes<int> lane_afresh() const { return lane(); }
   F all(float x) const {
     F y;
