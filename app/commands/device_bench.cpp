@@ -18,8 +18,9 @@ constexpr int stage_n = 65536, stage_d = 64;
 constexpr int update_n = 4096;
 constexpr int hardware_n = 8192, hardware_heads = 16;
 
-/// What a percentage is of: the fma of q.k and P.V at the measured peak. The rest of a tile (exp, sums, copies, golden's q.k that
-/// is computed again) takes as many instructions again, so that none of these rows can come near 100 % (see tests/gpu/README.md).
+/// What a percentage is of: the fma of q.k and P.V at the measured peak. The rest of a tile (exp, sums, copies, golden's q.k
+/// that is computed again) takes as many instructions again, so that none of these rows can come near 100 % (see
+/// tests/gpu/README.md).
 const char* const products_alone = "FMA of the products alone";
 
 std::string spec_of(int gpu) { return "cuda:" + std::to_string(gpu); }

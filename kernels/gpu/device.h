@@ -28,7 +28,8 @@ struct DeviceFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// "The GPU was lost. The CPU took over.": what is told of a failure that stopped nothing; `after` may say when (" after step 3").
+/// "The GPU was lost. The CPU took over.": what is told of a failure that stopped nothing; `after` may say when (" after step
+/// 3").
 std::string cpu_took_over(const DeviceFailure& failure, const std::string& after = {});
 
 /// Runs `library`, which reports a GPU's failures by exceptions of its own: they become a DeviceFailure that begins with

@@ -51,8 +51,8 @@ class Engine {
   virtual void begin() = 0;
   virtual void wait(const StopSign& stop) = 0;
 
-  /// The output of the job for `rows`, kept on the device as `output`. A recorder, if any, gets by `wait` what was recorded of m
-  /// and must live until then. `inputs` is the generation of the job's arrays: their copies are used again while it stays the
+  /// The output of the job for `rows`, kept on the device as `output`. A recorder, if any, gets by `wait` what was recorded of
+  /// m and must live until then. `inputs` is the generation of the job's arrays: their copies are used again while it stays the
   /// same, and then an array's address must stand for the same numbers. 0: the arrays are copied for this run alone.
   virtual void run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
                    RunRecorder<float>* recorder, const StopSign& stop) = 0;

@@ -223,8 +223,8 @@ class GpuEngine final : public Engine {
     recorder.take_in(moved, std::move(m));
   }
 
-  /// part(gpu, rows, index of the first, output there) for every GPU's rows. One GPU keeps the output; of several, each part goes
-  /// to the host, and all of them to the first GPU.
+  /// part(gpu, rows, index of the first, output there) for every GPU's rows. One GPU keeps the output; of several, each part
+  /// goes to the host, and all of them to the first GPU.
   template <class T, class Part>
   void split(const Job<T>& job, const std::vector<int>& rows, Output output, const StopSign& stop, Part part) {
     const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d_v);

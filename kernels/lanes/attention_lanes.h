@@ -179,9 +179,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
       for (int r = 0; r < vectors; ++r) vec(l_before)[r] = vec(state_.l)[r];
       add_sink();
       if (normalised)
-        each_column([o = vec(state_.O), before = vec(l_before), l = vec(state_.l)](int i, int r) {
-          o[i] = o[i] * before[r] / l[r];
-        });
+        each_column(
+            [o = vec(state_.O), before = vec(l_before), l = vec(state_.l)](int i, int r) { o[i] = o[i] * before[r] / l[r]; });
     });
   }
 
@@ -407,9 +406,8 @@ class AttentionBlock : private TileSteps<T, Observer> {
       vec(state_.m)[r] = single[r] == one ? vec(run_m(run))[r] : vec(state_.m)[r];
       vec(state_.l)[r] = single[r] == one ? vec(run_l(run))[r] : vec(state_.l)[r];
     }
-    each_column([&single, one, o = vec(state_.O), own = vec(run_o(run))](int i, int r) {
-      o[i] = single[r] == one ? own[i] : o[i];
-    });
+    each_column(
+        [&single, one, o = vec(state_.O), own = vec(run_o(run))](int i, int r) { o[i] = single[r] == one ? own[i] : o[i]; });
   }
 
   /// The log-sum-exp of a run; -infinity without keys.
@@ -428,8 +426,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
                share = vec(scratch_.PV), alpha = vec(scratch_.alpha);
     const V one = splat<V>(1);
     with(Step::rescaled, [&](auto rounder) {
-      each_column(
-          [&](int i, int r) { share[i] = rounder(alpha[r] * (o[i] / l[r]), Where{r, i / vectors, -2 - run}); });
+      each_column([&](int i, int r) { share[i] = rounder(alpha[r] * (o[i] / l[r]), Where{r, i / vectors, -2 - run}); });
     });
     with(Step::l, [&](auto rounder) {
       for (int r = 0; r < vectors; ++r) {

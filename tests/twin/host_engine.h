@@ -71,8 +71,7 @@ class HostEngine final : public Engine {
       all.digest_sum += m.digest;
     });
     const double squares = ordered_total(all.squares);
-    floors_[static_cast<std::size_t>(output)] =
-        ulp_floor(rms_of(squares, static_cast<std::int64_t>(x.size()) - all.nonfinite));
+    floors_[static_cast<std::size_t>(output)] = ulp_floor(rms_of(squares, static_cast<std::int64_t>(x.size()) - all.nonfinite));
   }
   void compare(Output x, Output y, const Format& main, bool sorts, const StopSign&) override {
     called();
@@ -109,7 +108,8 @@ class HostEngine final : public Engine {
 
   Matrix& at(Output output) { return outputs_[static_cast<std::size_t>(output)]; }
 
-  static std::vector<DeviationSums> sums(const std::vector<double>& x, const std::vector<double>& y, const DeviationRule& rule) {
+  static std::vector<DeviationSums> sums(const std::vector<double>& x, const std::vector<double>& y,
+                                         const DeviationRule& rule) {
     std::vector<DeviationSums> chunks(chunk_count(x.size()));
     each_chain(x.size(), [&](std::size_t chunk, int chain) {
       const std::size_t first = chunk * chunk_size;
@@ -146,8 +146,8 @@ class HostEngine final : public Engine {
   }
 
   template <class T>
-  void run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
-                 RunRecorder<T>* recorder, const StopSign& stop) {
+  void run_noted(const Job<T>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output, RunRecorder<T>* recorder,
+                 const StopSign& stop) {
     if (options_.runs) ++*options_.runs;
     std::vector<unsigned long long> moved(recorder ? static_cast<std::size_t>(recorder->tiles()) : 0);
     std::vector<float> m(recorder ? moved.size() * static_cast<std::size_t>(recorder->held()) : 0,
