@@ -243,14 +243,15 @@ void check_rules(int gpu, const std::vector<Format>& formats, bool quick, Tally&
 
 void check_tensor_kernel(const Arguments& x, const std::vector<Format>& formats, Tally& tally) {
   tally.section("the tensor-core kernel");
+  const DeviceInfo& gpu = *std::ranges::find(cuda_devices(), devices_of(x.device).front(), &DeviceInfo::index);
   std::vector<Experiment> experiments;
   for (const Format& format : formats) {
-    std::vector<Experiment> of_format = hardware_ones({&format, 1});
+    std::vector<Experiment> of_format = hardware_ones({&format, 1}, gpu.major, gpu.minor);
     if (x.quick) of_format.resize(6);
     experiments.insert(experiments.end(), of_format.begin(), of_format.end());
   }
   check_hardware(experiments, x.device, tally);
-  check_rules(devices_of(x.device).front(), formats, x.quick, tally);
+  check_rules(gpu.index, formats, x.quick, tally);
   check_cuts_and_heads(x, formats, tally);
 }
 

@@ -104,7 +104,7 @@ std::vector<Experiment> sample_of_all() {
   return some;
 }
 
-std::vector<Experiment> hardware_ones(std::span<const Format> formats) {
+std::vector<Experiment> hardware_ones(std::span<const Format> formats, int major, int minor) {
   std::vector<Experiment> all;
   constexpr int lengths[] = {1, 63, 200, 257, 1000, 1025};
   for (const Format& format : formats)
@@ -119,7 +119,7 @@ std::vector<Experiment> hardware_ones(std::span<const Format> formats) {
           e.format = format;
           e.a.block_q = tile.block_q;
           e.a.block_k = tile.block_k;
-          e.a = emulation_of(e.a);
+          e.a = emulation_of(e.a, hardware_sums(format, major, minor));
           e.a.precision[Step::output] = exact;
           e.b = e.a;
           e.b.algorithm = Algorithm::hardware;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/arithmetic/format.h"
+#include "kernels/experiment/experiment.h"
 
 namespace attoscope::gpu_check {
 
