@@ -167,25 +167,32 @@ void expect_exponentials() {
 TEST(EmulatedFma, GivesExponentialsTheBitsOfTheirNumbersInFloat) { expect_exponentials<float>(); }
 TEST(EmulatedFma, GivesExponentialsTheBitsOfTheirNumbersInDouble) { expect_exponentials<double>(); }
 
-TEST(LikelyFma, IsInDoubtWhereTheLastBitsDecide) {
-  LikelyFma<DoubleV> fma;
-  const double odd = 1 + 0x1p-52, half = 0x1p-53;
-  fma(splat<DoubleV>(half), splat<DoubleV>(1 + 0x1p-40), splat<DoubleV>(odd));
+/// Half of an odd number's last bit, less 2^(-2 n) of it, which is rounded to that half: (1 + 2^-n) (1 - 2^-n).
+template <class T>
+void expect_doubt(int n) {
+  using V = typename Lanes<T>::V;
+  const T half = std::ldexp(T(1), -Layout<T>::mantissa_bits - 1), odd = 1 + 2 * half, x = std::ldexp(T(1), -n);
+  const V a = splat<V>(half * (1 + x)), b = splat<V>(1 - x), c = splat<V>(odd);
+  LikelyFma<V> fma;
+  EXPECT_EQ(fma(a, splat<V>(T(0.75)), c)[0], odd);
   EXPECT_FALSE(fma.is_in_doubt());
-  fma(splat<DoubleV>(half), splat<DoubleV>(1), splat<DoubleV>(odd));
+  EXPECT_EQ(fma(a, b, c)[0], odd + 2 * half) << "halfway, to even";
   EXPECT_TRUE(fma.is_in_doubt());
+  EXPECT_EQ(with_fma<V>([=](auto& any) { return any(a, b, c); })[0], odd);
 }
+TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInFloat) { expect_doubt<float>(18); }
+TEST(LikelyFma, IsInDoubtWhereItMayBeRoundedTwiceInDouble) { expect_doubt<double>(27); }
 
 /// P.V of a block, as it stands in the lanes.
 template <class T>
 struct Question {
   int columns, depth, first_key;
-  std::vector<T> v;
-  alignas(64) T p[key_chunk * Lanes<T>::rows];
-  alignas(64) T c[8 * Lanes<T>::rows];
-  bool resume;
-  std::vector<ValueSpan> spans;
-  Magnitudes of_v;
+  std::vector<T> v{};
+  alignas(64) T p[key_chunk * Lanes<T>::rows]{};
+  alignas(64) T c[8 * Lanes<T>::rows]{};
+  bool resume = false;
+  std::vector<ValueSpan> spans{};
+  Magnitudes of_v{};
 };
 
 template <class T>
@@ -233,10 +240,9 @@ Question<T> question(Dice& dice) {
   return q;
 }
 
-/// How many of so many questions were answered with one rounding after every term, and how many of them in parts.
+/// Of so many questions, those that are answered at all: by chains of fma, bit for bit.
 template <class T>
 void expect_products(int questions) {
-  using V = typename Lanes<T>::V;
   constexpr int rows = Lanes<T>::rows;
   Dice dice(3);
   int without_emulation = 0, wrong = 0;
