@@ -384,7 +384,7 @@ class Computation {
   Deviation compared(const Side& x, const Side& y) {
     if (!engine_) return deviation(*x.measured, *y.measured, e_.format, stop_);
     const Measured &p = *x.measured, &q = *y.measured;
-    const Comparison& c = engine_->comparison(x.output, y.output);
+    const ComparisonSums& c = engine_->comparison(x.output, y.output);
     const auto wasserstein = [&] {
       if (!p.sorts || !q.sorts) return std::numeric_limits<double>::quiet_NaN();
       if (p.nonfinite != 0 || q.nonfinite != 0) return paired_wasserstein(*p.matrix, *q.matrix, stop_);

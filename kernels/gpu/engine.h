@@ -26,7 +26,7 @@ struct Moments {
 };
 
 /// The chunks of x against y, in order.
-struct Comparison {
+struct ComparisonSums {
   std::vector<DeviationSums> chunks;
   std::vector<DeviationSums> centred;  ///< the same with centred_alone, on the mean difference
   std::vector<double> gaps;            ///< |x - y| of their values in ascending order, by chunk and chain; where all are finite
@@ -72,7 +72,7 @@ class Engine {
 
   virtual Matrix output(Output x) = 0;
   virtual const Moments& moments(Output x) const = 0;
-  virtual const Comparison& comparison(Output x, Output y) const = 0;
+  virtual const ComparisonSums& comparison(Output x, Output y) const = 0;
   /// Milliseconds that the output's run took on the device.
   virtual double run_ms(Output x) const = 0;
 
@@ -86,7 +86,7 @@ class Engine {
 /// The answers that an engine keeps.
 struct EngineAnswers {
   std::array<Moments, output_count> moments;
-  std::array<std::array<Comparison, output_count>, output_count> comparisons;  ///< [x][y]
+  std::array<std::array<ComparisonSums, output_count>, output_count> comparisons;  ///< [x][y]
 };
 
 /// The engine of these GPUs (see `devices_of`), of which there is at least one. Throws DeviceFailure.

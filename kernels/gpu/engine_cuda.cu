@@ -142,7 +142,7 @@ class GpuEngine final : public Engine {
     return whole;
   }
   const Moments& moments(Output x) const override { return answers_.moments[static_cast<std::size_t>(x)]; }
-  const Comparison& comparison(Output x, Output y) const override {
+  const ComparisonSums& comparison(Output x, Output y) const override {
     return answers_.comparisons[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
   }
   double run_ms(Output x) const override {

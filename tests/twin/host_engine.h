@@ -26,6 +26,7 @@ struct HostEngineOptions {
   int* runs = nullptr;        ///< counts runs, where given
   int* launches = nullptr;    ///< counts launches, where given
   int* copies = nullptr;      ///< counts arrays of inputs that were copied, where given
+  int* waits = nullptr;       ///< counts waits for the device, where given
 };
 
 class HostEngine final : public Engine {
@@ -36,7 +37,10 @@ class HostEngine final : public Engine {
   std::string name() const override { return "run by the host"; }
 
   void begin() override { answers_ = {}; }
-  void wait(const StopSign&) override { called(); }
+  void wait(const StopSign&) override {
+    if (options_.waits) ++*options_.waits;
+    called();
+  }
 
   void run(const Job<float>& job, std::uint64_t inputs, const std::vector<int>& rows, Output output,
            RunRecorder<float>* recorder, const StopSign& stop) override {
@@ -75,7 +79,7 @@ class HostEngine final : public Engine {
   }
   void compare(Output x, Output y, const Format& main, bool sorts, const StopSign&) override {
     called();
-    Comparison& c = answers_.comparisons[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
+    ComparisonSums& c = answers_.comparisons[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
     DeviationRule rule{.format = main, .floor = floors_[static_cast<std::size_t>(y)]};
     c.chunks = sums(at(x).values, at(y).values, rule);
     rule.centre = mean_difference(c.chunks.data(), c.chunks.size());
@@ -89,7 +93,7 @@ class HostEngine final : public Engine {
 
   Matrix output(Output x) override { return at(x); }
   const Moments& moments(Output x) const override { return answers_.moments[static_cast<std::size_t>(x)]; }
-  const Comparison& comparison(Output x, Output y) const override {
+  const ComparisonSums& comparison(Output x, Output y) const override {
     return answers_.comparisons[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
   }
   double run_ms(Output) const override { return 1; }

@@ -221,7 +221,8 @@ TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
   int copies = 0;
   HostEngine engine({.copies = &copies});
   const auto on_engine = [&](std::uint64_t generation) {
-    return engine.run(job(e.problem, e.a, e.format, x), generation, rows, Output::a, nullptr, {}).values;
+    engine.run(job(e.problem, e.a, e.format, x), generation, rows, Output::a, nullptr, {});
+    return engine.output(Output::a).values;
   };
   const auto on_cpu = [&] { return run(job(e.problem, e.a, e.format, x), rows, nullptr, {}).values; };
 
@@ -279,6 +280,20 @@ TEST_F(Twin, ErrorsOfManyMethodsAreTheCpus) {
   const std::vector<Deviation> mine = errors_of(e, methods, on_host_engine({})), cpus = errors_of(e, methods);
   ASSERT_EQ(mine.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) expect_same_errors(mine[i], cpus[i]);
+}
+
+TEST_F(Twin, AnUpdateWaitsOnce) {
+  int waits = 0;
+  ComputeCache cache;
+  Options options = on_host_engine({.waits = &waits});
+  options.cache = &cache;
+  Experiment e = testing::small_experiment(bf16, 70, 12);
+  for (int update = 1; update <= 3; ++update) {
+    if (update == 2) ++e.problem.seed;
+    if (update == 3) e.b.block_k += 1;
+    expect_same_answer(compute(e, options), compute(e));
+    EXPECT_EQ(waits, update);
+  }
 }
 
 TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
