@@ -46,7 +46,6 @@ void check_places(const CheckGpuArguments& x) {
 }
 
 GpuCheck answer(const GpuCheckQuestion& question, const CheckedGpu& gpu, const CheckGpuOutput& output, bool told) {
-  compile_code(question.device);
   const Interrupts interrupts;
   ProgressLine line(output.terminal);
   const auto tell = [&](const GpuCheck& so_far) {
@@ -83,6 +82,7 @@ bool check_gpu(const CheckGpuArguments& x, const CheckGpuOutput& output) {
   question_of(x);
   check_one_gpu(x.device);
   check_places(x);
+  compile_code(x.device);
   return check_gpu(x, checked_gpu(x.device), output);
 }
 

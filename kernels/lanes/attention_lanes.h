@@ -140,10 +140,9 @@ class AttentionBlock : private TileSteps<T, Observer> {
   ATTOSCOPE_HOST_DEVICE void two_pass() {
     each_tile(0, tiles(), [&] {
       advance_max();
-      this->sweep_keys(state_.m, {.sums = true});
+      this->sweep_keys(state_.m, {.sums = true, .e_is_P = true});
       step(16, [&] {
         update_l();
-        this->keep(this->kept_.P);
         this->report();
       });
     });

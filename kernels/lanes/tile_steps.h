@@ -367,6 +367,7 @@ class TileSteps : protected BlockRows<T, Observer> {
   struct Sweep {
     bool sums = false;        ///< tile_sum = round(sum of e): after every addition by l_step, at the end by tile_sum;
     bool sums_P = false;      ///< of P instead
+    bool e_is_P = false;      ///< the recorder gets e as P, too
     bool rounds_P = false;    ///< P = round(e),
     bool normalises = false;  ///< or round(e / l)
     bool multiplies = false;  ///< target = P.V, from 0 or continuing what target holds
@@ -386,6 +387,7 @@ class TileSteps : protected BlockRows<T, Observer> {
         exponentials(m);
       }
       if (sweep.sums && !sweep.sums_P) extend_sums();
+      if (sweep.e_is_P) keep(kept_.P);
       if (sweep.rounds_P) round_P();
       if (sweep.normalises) normalise();
       if (sweep.sums && sweep.sums_P) extend_sums();
