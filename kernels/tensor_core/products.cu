@@ -1,11 +1,14 @@
 // Sums of products by mma.sync: kernel, launcher, and the function of product_words.h around them. A warp has one tile, and
 // adds its steps one on top of the other.
+// clang-format off: before the others, which shows that it compiles alone
+#include "kernels/tensor_core/mma_instruction.cuh"
+// clang-format on
+
 #include <cuda_runtime.h>
 
 #include <stdexcept>
 
 #include "kernels/gpu/gpu.h"
-#include "kernels/tensor_core/mma_instruction.cuh"
 #include "kernels/tensor_core/product_words.h"
 
 namespace attoscope {
