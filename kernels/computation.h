@@ -1,0 +1,575 @@
+/// An experiment's answer on one device, from inputs to deviations. Included by compute.cpp alone.
+#pragma once
+
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/cancelled_sign.h"
+#include "kernels/compute.h"
+#include "kernels/cpu/inputs.h"
+#include "kernels/cpu/scaled_operands.h"
+#include "kernels/cpu/simulate.h"
+#include "kernels/deviation/deviation.h"
+#include "kernels/deviation/meter.h"
+#include "kernels/experiment/rules.h"
+#include "kernels/experiment/traffic.h"
+#include "kernels/gpu/device.h"
+#include "kernels/gpu/engine.h"
+#include "kernels/known_answers.h"
+#include "kernels/recurrence/recorder.h"
+#include "kernels/tensor_core/hardware.h"
+
+namespace attoscope {
+
+/// Measures laps.
+class Clock {
+ public:
+  /// Milliseconds since the last call.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// One experiment's answer in the working type T, by the CPU or by an engine; what is known already is not computed again. Who
+/// computes, and what follows where a device fails, is compute.cpp's.
+template <class T>
+class Computation {
+ public:
+  /// `engine` is null on the CPU.
+  Computation(const Experiment& e, const Options& options, ComputeCache::Held& held, Engine* engine)
+      : e_(e),
+        device_(options.device),
+        stop_(options.cancelled, options.progress, options.isa),
+        held_(held),
+        truth_(held.truth),
+        engine_(engine),
+        known_a_(known_output(held.known.a.get(), e.a)),
+        known_b_(known_output(held.known.b.get(), e.b)),
+        remembers_(options.cache != nullptr),
+        wanted_(engine == nullptr ? options.wanted : Wanted{}) {
+    for (PartSign& part : parts_) part.follow(stop_);
+    result_.experiment = e;
+    result_.rows = computed_rows(e.problem);
+    for (const int row : result_.rows) result_.rows_without_keys += visible_keys(e.problem, row).empty();
+  }
+
+  bool is_fresh_here() const { return is_fresh(e_, held_, engine_); }
+
+  Result answer() {
+    Clock whole, clock;
+    const bool fresh = is_fresh_here();
+    const int unknown = (known_a_ == nullptr) + (known_b_ == nullptr);
+    stop_.expect(static_cast<double>(result_.rows.size()) * ((fresh ? golden_work : 0) + unknown));
+    if (fresh) round_inputs();
+    const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
+    result_.timing.inputs = clock.lap();
+    const Job<double> golden = golden_job();
+    Measured a, b;
+    if (engine_) {
+      answer_by_engine(fresh, x, golden);
+    } else {
+      is_one_block() ? find_side_by_side(fresh, x, golden) : find_in_turn(fresh, x, golden);
+      if (!known_a_) a = meter(result_.a, false);
+      if (!known_b_) b = meter(result_.b, false);
+      compare(known_a_ ? known_a_->measured : a, known_b_ ? known_b_->measured : b);
+    }
+    remember(std::move(a), std::move(b));
+    Timing& t = result_.timing;
+    t.total = whole.lap();
+    std::ranges::transform(parts_, t.busy.begin(), &PartSign::ms);
+    t.deviation = std::max(0.0, t.total - t.inputs - t.golden - t.a - t.b);
+    return std::move(result_);
+  }
+
+  /// How far each of these methods is from the golden value, in place of a.
+  std::vector<Deviation> errors_of(std::span<const Method> methods) {
+    if (is_fresh_here()) {
+      round_inputs();
+      if (engine_) {
+        engine_->begin();
+        ask_golden(golden_job());
+        engine_->wait(stop_);
+        take_golden();
+      } else {
+        find_golden(golden_job());
+        measure_golden(true);
+      }
+    }
+    const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
+    std::vector<Deviation> errors;
+    for (const Method& m : methods) errors.push_back(engine_ ? error_by_engine(m, x) : error_here(m, x));
+    return errors;
+  }
+
+ private:
+  /// A golden row in rows of a or b: double against float, double-double against double.
+  static constexpr double golden_work = std::is_same_v<T, double> ? 8 : 2;
+
+  /// Whether the rows fill one core's lanes at most.
+  bool is_one_block() const {
+    return engine_ == nullptr && static_cast<int>(result_.rows.size()) <= instruction_set(stop_.isa).double_rows;
+  }
+
+  /// Golden, a and b at the same time: a block of rows keeps one core busy.
+  void find_side_by_side(bool fresh, const Operands<T>& x, const Job<double>& golden) {
+    stop_.weigh(1);
+    tbb::parallel_invoke(
+        [&] {
+          if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
+        },
+        [&] { find_a(x, golden); }, [&] { find_b(x); });
+    measure_golden(fresh);
+  }
+
+  /// Golden, then a and b at the same time. What is measured of golden fills the gaps between their blocks of rows: what takes
+  /// one thread alone leaves the others to the rest.
+  void find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
+    stop_.weigh(golden_work);
+    if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
+    stop_.weigh(1);
+    together([&] { measure_golden(fresh); }, [&] { together([&] { find_a(x, golden); }, [&] { find_b(x); }); });
+    const int threads = tbb::this_task_arena::max_concurrency();
+    if (const double ms = part(UpdatePart::a).ms(); ms > 0) result_.timing.a = ms / threads;
+    if (const double ms = part(UpdatePart::b).ms(); ms > 0) result_.timing.b = ms / threads;
+  }
+
+  void find_a(const Operands<T>& x, const Job<double>& golden) {
+    if (known_a_) return take_known_a(x, golden);
+    result_.timing.a = ms_of([&] { run_a(x, golden); });
+  }
+  void find_b(const Operands<T>& x) {
+    if (known_b_) return take_known_b();
+    result_.timing.b = ms_of([&] { run_b(x); });
+  }
+
+  /// Rounds the inputs for all methods; the golden value on them is not computed yet.
+  void round_inputs() {
+    const StopSign& stop = part(UpdatePart::rounded);
+    Operands<T> x = operands<T>(*held_.raw, e_.a.precision[Step::input], e_.format, e_.problem.seed, stop);
+    truth_.reset();
+    Truth t;
+    t.generation = ++held_.generations;
+    t.inputs = as_tensors(x, shape_of(e_.problem), stop);
+    t.operands = std::move(x);
+    truth_ = std::move(t);
+  }
+
+  Job<double> golden_job() const {
+    Job<double> j = job(e_.problem, Method{.algorithm = Algorithm::three_pass}, e_.format, Operands<double>{});
+    j.q = truth_->inputs->q.data();
+    j.k = truth_->inputs->k.data();
+    j.v = truth_->inputs->v.data();
+    return j;
+  }
+
+  /// Both, in any order; at the same time on the CPU, where work of one thread alone leaves the others to the rest.
+  template <class F, class G>
+  void together(F f, G g) const {
+    if (engine_ == nullptr) return tbb::parallel_invoke(f, g);
+    f();
+    g();
+  }
+
+  void find_golden(const Job<double>& golden) {
+    constexpr bool precise = std::is_same_v<T, double>;
+    const StopSign& stop = part(UpdatePart::golden);
+    truth_->golden = std::make_shared<Matrix>(precise ? run_double_double(golden, result_.rows, stop)
+                                                      : run(golden, result_.rows, nullptr, stop));
+  }
+
+  void measure_golden(bool fresh) {
+    if (!fresh) return;
+    truth_->measured = meter(*truth_->golden, wanted_.wasserstein);
+    truth_->key = golden_key(e_, engine_);  // last, so that a run that is stopped before leaves no valid key
+  }
+
+  // --- what is known already ---
+
+  /// The output of an emulated method, if `last` is it; null: it has to be computed.
+  KnownOutput* known_output(KnownOutput* last, const Method& m) const {
+    return engine_ == nullptr && last != nullptr && is_emulated(m.algorithm) && last->key == output_key(e_, m) ? last : nullptr;
+  }
+  template <class F>
+  static double ms_of(F f) {
+    Clock clock;
+    f();
+    return clock.lap();
+  }
+
+  /// a as it was; the trace too, if it is of the same row.
+  void take_known_a(const Operands<T>& x, const Job<double>& golden) {
+    result_.traffic = traffic(e_);
+    result_.a = known_a_->output;
+    result_.a_parts = known_a_->parts;
+    result_.rescales = held_.known.rescales;
+    result_.rescale_map = held_.known.rescale_map;
+    result_.trace = held_.known.trace;
+    result_.holds.trace = wanted_.trace || result_.trace.row == traced_row(e_.problem);
+    if (result_.trace.row == traced_row(e_.problem)) return;
+    result_.trace = {traced_row(e_.problem), {}};
+    if (!wanted_.trace) return;
+    const MethodOperands<T> own(e_.problem, e_.a, e_.format, x, stop_);
+    result_.trace = traced_alone(job(e_.problem, e_.a, e_.format, own.get()), golden);
+  }
+
+  void take_known_b() {
+    result_.b = known_b_->output;
+    result_.b_parts = known_b_->parts;
+  }
+
+  /// The output to keep; null of a method that is not emulated.
+  std::unique_ptr<KnownOutput> kept(const Method& m, const Matrix& output, Measured measured,
+                                    const std::optional<ErrorParts>& parts) const {
+    if (!is_emulated(m.algorithm)) return nullptr;
+    auto known = std::make_unique<KnownOutput>(KnownOutput{output_key(e_, m), {}, std::move(measured), {}, parts});
+    timed(part(UpdatePart::kept), [&] { known->output = output; });
+    known->measured.matrix = &known->output;
+    return known;
+  }
+
+  /// Keeps the answer for the next experiment, which may change little.
+  void remember(Measured a, Measured b) {
+    KnownAnswer now;
+    if (engine_ == nullptr && remembers_) {
+      now = {nullptr, nullptr, result_.a_minus_b, result_.rescales, result_.rescale_map, result_.trace};
+      if (!result_.holds.trace) now.trace.row = -1;
+      together(
+          [&] {
+            if (known_a_ == nullptr) now.a = kept(e_.a, result_.a, std::move(a), result_.a_parts);
+          },
+          [&] {
+            if (known_b_ == nullptr) now.b = kept(e_.b, result_.b, std::move(b), result_.b_parts);
+          });
+      if (known_a_ != nullptr) now.a = std::move(held_.known.a);
+      if (known_b_ != nullptr) now.b = std::move(held_.known.b);
+      if (now.a) now.a->error = result_.a_error;
+      if (now.b) now.b->error = result_.b_error;
+    }
+    held_.known = std::move(now);
+  }
+
+  // --- what has to be computed ---
+
+  /// The computed rows of what the experiment's `loaded` holds.
+  Matrix loaded_rows() const {
+    const std::ptrdiff_t d_v = value_columns(e_.problem);
+    Matrix m{static_cast<int>(result_.rows.size()), value_columns(e_.problem),
+             zeros<double>(result_.rows.size() * static_cast<std::size_t>(d_v), stop_)};
+    for (std::size_t i = 0; i < result_.rows.size(); ++i)
+      std::copy_n(e_.loaded.values->begin() + result_.rows[i] * d_v, d_v,
+                  m.values.begin() + static_cast<std::ptrdiff_t>(i) * d_v);
+    return m;
+  }
+
+  void run_a(const Operands<T>& x, const Job<double>& golden) {
+    result_.traffic = traffic(e_);
+    result_.trace.row = traced_row(e_.problem);
+    if (!is_emulated(e_.a.algorithm)) {
+      result_.a = given(e_.a, Output::a, true);
+      return;
+    }
+    const MethodOperands<T> own(e_.problem, e_.a, e_.format, x, stop_);
+    const Job<T> a = job(e_.problem, e_.a, e_.format, own.get());
+    result_.holds.trace = wanted_.trace;
+    RunRecorder<T> recorder(a, golden, result_.rows, wanted_.trace ? result_.trace.row : -1, std::is_same_v<T, double>);
+    result_.a = run(a, result_.rows, &recorder, part(UpdatePart::a));
+    result_.trace.tiles = recorder.take_trace().tiles;
+    tbb::this_task_arena::isolate(
+        [&] { timed(part(UpdatePart::recurrence), [&] { result_.rescales = recorder.rescales(); }); });
+    result_.rescale_map = recorder.take_map();
+    result_.a_parts = with_stored_golden(own, part(UpdatePart::a));
+  }
+
+  /// The golden value on what the method stores; the deviations come later. None where it stores nothing with scales.
+  std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own, const StopSign& stop) const {
+    if (own.stored() == nullptr) return {};
+    ErrorParts parts;
+    parts.stored_golden = std::make_shared<const Matrix>(
+        golden_of_stored(*own.stored(), e_.problem, result_.rows, std::is_same_v<T, double>, stop));
+    return parts;
+  }
+  /// How far the golden value on the stored numbers is from golden, and `output` from that.
+  void measure_parts(std::optional<ErrorParts>& parts, const Measured& output) const {
+    if (!parts) return;
+    const Measured stored = unsorted(*parts->stored_golden, stop_);
+    parts->storage = deviation(stored, truth_->measured, e_.format, stop_);
+    parts->arithmetic = deviation(output, stored, e_.format, stop_);
+  }
+
+  /// The trace, which an engine does not record: the row is run again on the CPU, with the same bits.
+  Trace traced_alone(const Job<T>& a, const Job<double>& golden) const {
+    const std::vector<int> row{traced_row(e_.problem)};
+    RunRecorder<T> tracer(a, golden, row, row[0], std::is_same_v<T, double>);
+    run(a, row, &tracer, part(UpdatePart::recurrence));
+    return tracer.take_trace();
+  }
+
+  /// `method` on the inputs `x`; an engine has it in place of `output`.
+  Matrix emulated(const Method& method, const Operands<T>& x, Output output) {
+    const MethodOperands<T> own(e_.problem, method, e_.format, x, stop_);
+    const Job<T> j = job(e_.problem, method, e_.format, own.get());
+    if (!engine_) return run(j, result_.rows, nullptr, stop_);
+    ask(j, output, nullptr, own.shared());
+    engine_->wait(stop_);
+    return engine_->output(output);
+  }
+
+  /// The output of a method that is not emulated. `checks`: that of a real kernel is compared with its emulation.
+  Matrix given(const Method& method, Output output, bool checks) {
+    return method.algorithm == Algorithm::loaded ? loaded_rows() : hardware_rows(method, output, checks);
+  }
+
+  Matrix hardware_rows(const Method& method, Output output, bool checks) {
+    if (const std::string why = why_no_hardware(device_, e_.problem.d, e_.format); !why.empty()) throw std::runtime_error(why);
+    const DeviceInfo& gpu = *std::ranges::find(cuda_devices(), devices_of(device_).front(), &DeviceInfo::index);
+    HardwareRun real = run_hardware(e_.problem, e_.format, method, *truth_->inputs, result_.rows, gpu.index, stop_);
+    if (checks && !result_.hardware) {
+      const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
+      const Method emulation = emulation_of(method, hardware_sums(e_.format, gpu.major, gpu.minor));
+      result_.hardware = hardware_check(real, emulated(emulation, x, output), e_.format, stop_);
+    }
+    return std::move(real.output);
+  }
+
+  /// b gets the common inputs, rounded once more by its own input step.
+  void run_b(const Operands<T>& x) {
+    if (!is_emulated(e_.b.algorithm)) {
+      result_.b = given(e_.b, Output::b, true);
+      return;
+    }
+    const RounderPlan<T> own = plan<T>(e_.b.precision[Step::input], e_.format);
+    const RounderPlan<T> shared = plan<T>(e_.a.precision[Step::input], e_.format);
+    const bool same = !own.rounds() || (shared.rounds() && own.format == shared.format);
+    Operands<T> own_operands;
+    if (!same) own_operands = operands<T>(*truth_->inputs, e_.b.precision[Step::input], e_.format, e_.problem.seed, stop_);
+    const Operands<T>& mine = same ? x : own_operands;
+    const MethodOperands<T> stored(e_.problem, e_.b, e_.format, mine, stop_);
+    const Job<T> b = job(e_.problem, e_.b, e_.format, stored.get());
+    if (engine_) {
+      ask(b, Output::b, nullptr, same && stored.shared());
+    } else {
+      result_.b = run(b, result_.rows, nullptr, part(UpdatePart::b));
+    }
+    result_.b_parts = with_stored_golden(stored, part(UpdatePart::b));
+  }
+
+  /// `sorts`: its values are needed in ascending order.
+  Measured meter(const Matrix& m, bool sorts) const {
+    Measured x = unsorted(m, part(UpdatePart::moments));
+    if (sorts) sort_values(x, part(UpdatePart::sorted));
+    return x;
+  }
+
+  /// An output with its measure.
+  struct Side {
+    const Measured* measured;
+    Output output;
+  };
+  Deviation compared(const Side& x, const Side& y) {
+    if (!engine_) return deviation(*x.measured, *y.measured, e_.format, stop_);
+    const Measured &p = *x.measured, &q = *y.measured;
+    const ComparisonSums& c = engine_->comparison(x.output, y.output);
+    const auto wasserstein = [&] {
+      if (!p.sorts || !q.sorts) return std::numeric_limits<double>::quiet_NaN();
+      if (p.nonfinite != 0 || q.nonfinite != 0) return paired_wasserstein(*p.matrix, *q.matrix, stop_);
+      return ordered_total(c.gaps) / static_cast<double>(p.matrix->values.size());
+    };
+    const auto chunks = [&](const DeviationRule& rule) { return rule.centred_alone ? c.centred : c.chunks; };
+    return deviation(*p.matrix, q.rms, e_.format, {chunks, wasserstein});
+  }
+
+  Side golden() const { return {&truth_->measured, Output::golden}; }
+
+  /// The errors of a and b, and how far a is from b. On the CPU, what was measured without its values sorted.
+  void compare(Measured& a, Measured& b) {
+    stop_.check();
+    const Side mine{&a, Output::a}, other{&b, Output::b};
+    if (engine_) {
+      result_.a_error = compared(mine, golden());
+      result_.b_error = compared(other, golden());
+      result_.a_minus_b = compared(mine, other);
+    } else {
+      compare_beside_sorting(truth_->measured, a, b);
+    }
+    if (known_a_ == nullptr) measure_parts(result_.a_parts, a);
+    if (known_b_ == nullptr) measure_parts(result_.b_parts, b);
+    result_.holds.wasserstein = truth_->measured.sorts && a.sorts && b.sorts;
+    result_.digests = {truth_->measured.digest, a.digest, b.digest};
+    result_.inputs = truth_->inputs;
+    result_.golden = truth_->golden;
+    result_.golden_rms = truth_->measured.rms;
+    result_.golden_nonfinite = truth_->measured.nonfinite;
+    if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
+  }
+
+  /// What needs no order of the values is summed while they are sorted, if that is wanted.
+  void compare_beside_sorting(Measured& golden, Measured& a, Measured& b) {
+    struct Pair {
+      Deviation& found;
+      const Deviation* known;  ///< null: not known
+      const Measured &x, &y;
+      bool ordered = x.sorts && y.sorts;  ///< so far
+    };
+    const std::array<Pair, 3> pairs{{
+        {result_.a_error, known_a_ ? &known_a_->error : nullptr, a, golden},
+        {result_.b_error, known_b_ ? &known_b_->error : nullptr, b, golden},
+        {result_.a_minus_b, known_a_ && known_b_ ? &held_.known.a_minus_b : nullptr, a, b},
+    }};
+    const std::array<Measured*, 3> measures{&golden, &a, &b};
+    const auto each = [](const auto& all, auto f) {
+      tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { f(all[i]); });
+    };
+    const auto sort = [&](Measured* m) {
+      if (wanted_.wasserstein && !m->sorts) sort_values(*m, part(UpdatePart::sorted));
+    };
+    const auto sum = [&](const Pair& p) {
+      p.found = p.known ? *p.known : unordered_deviation(p.x, p.y, e_.format, part(UpdatePart::deviations));
+    };
+    tbb::parallel_invoke([&] { each(measures, sort); }, [&] { each(pairs, sum); });
+    each(pairs, [&](const Pair& p) {
+      if (p.known == nullptr || !p.ordered) p.found.wasserstein = wasserstein(p.x, p.y, part(UpdatePart::distances));
+    });
+  }
+
+  const PartSign& part(UpdatePart p) const { return parts_[static_cast<std::size_t>(p)]; }
+
+  // --- on an engine: all questions, then one wait, then the answers ---
+
+  /// `shared`: the job's inputs are the truth's operands, not some made for this job alone.
+  void ask(const Job<T>& j, Output output, RunRecorder<T>* recorder, bool shared) {
+    engine_->run(j, shared ? truth_->generation : 0, result_.rows, output, recorder, stop_);
+  }
+  void ask_golden(const Job<double>& golden) {
+    if constexpr (std::is_same_v<T, double>) {
+      engine_->run_double_double(golden, truth_->generation, result_.rows, stop_);
+    } else {
+      engine_->run(golden, truth_->generation, result_.rows, Output::golden, nullptr, stop_);
+    }
+    engine_->measure(Output::golden, stop_);
+  }
+  void take_golden() {
+    truth_->golden = std::make_shared<Matrix>(engine_->output(Output::golden));
+    truth_->measured = measured_by_engine(*truth_->golden, Output::golden, true);
+    truth_->key = golden_key(e_, engine_);
+  }
+
+  /// Method a in the engine's queue, with what must live until its answer is there.
+  struct AskedA {
+    AskedA(const Computation& c, const Operands<T>& x, const Job<double>& golden)
+        : own(c.e_.problem, c.e_.a, c.e_.format, x, c.stop_),
+          method(job(c.e_.problem, c.e_.a, c.e_.format, own.get())),
+          recorder(method, golden, c.result_.rows, traced_row(c.e_.problem), std::is_same_v<T, double>) {}
+    MethodOperands<T> own;
+    Job<T> method;
+    RunRecorder<T> recorder;
+  };
+
+  void answer_by_engine(bool fresh, const Operands<T>& x, const Job<double>& golden) {
+    engine_->begin();
+    if (fresh) ask_golden(golden);
+    result_.traffic = traffic(e_);
+    result_.trace.row = traced_row(e_.problem);
+    std::optional<AskedA> a;
+    if (is_emulated(e_.a.algorithm)) {
+      a.emplace(*this, x, golden);
+      ask(a->method, Output::a, &a->recorder, a->own.shared());
+    } else {
+      result_.timing.a = ms_of([&] { result_.a = given(e_.a, Output::a, true); });
+      engine_->take(result_.a, Output::a);
+    }
+    const bool b_is_given = !is_emulated(e_.b.algorithm);
+    const double ms = ms_of([&] { run_b(x); });
+    if (b_is_given) engine_->take(result_.b, Output::b);
+    ask_comparisons();
+    if (a) {  // while the engine computes
+      result_.trace = traced_alone(a->method, golden);
+      result_.a_parts = with_stored_golden(a->own, stop_);
+    }
+    engine_->wait(stop_);
+    if (fresh) {
+      take_golden();
+      result_.timing.golden = engine_->run_ms(Output::golden);
+    }
+    if (a) {
+      result_.a = engine_->output(Output::a);
+      result_.timing.a = engine_->run_ms(Output::a);
+      result_.rescales = a->recorder.rescales();
+      result_.rescale_map = a->recorder.take_map();
+    }
+    if (!b_is_given) result_.b = engine_->output(Output::b);
+    result_.timing.b = b_is_given ? ms : engine_->run_ms(Output::b);
+    Measured measured_a = measured_by_engine(result_.a, Output::a, true),
+             measured_b = measured_by_engine(result_.b, Output::b, true);
+    compare(measured_a, measured_b);
+  }
+  void ask_comparisons() {
+    for (const Output output : {Output::a, Output::b}) {
+      engine_->measure(output, stop_);
+      engine_->compare(output, Output::golden, e_.format, true, stop_);
+    }
+    engine_->compare(Output::a, Output::b, e_.format, true, stop_);
+  }
+
+  /// From the engine's moments of it.
+  Measured measured_by_engine(const Matrix& m, Output output, bool sorts) {
+    const Moments& moments = engine_->moments(output);
+    const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - moments.nonfinite;
+    return {&m, sorts, {}, moments.nonfinite, rms_of(ordered_total(moments.squares), finite), digest(m, moments.digest_sum)};
+  }
+
+  Deviation error_by_engine(const Method& m, const Operands<T>& x) {
+    engine_->begin();
+    if (is_emulated(m.algorithm)) {
+      const MethodOperands<T> own(e_.problem, m, e_.format, x, stop_);
+      ask(job(e_.problem, m, e_.format, own.get()), Output::a, nullptr, own.shared());
+    } else {
+      engine_->take(given(m, Output::a, false), Output::a);
+    }
+    engine_->measure(Output::a, stop_);
+    engine_->compare(Output::a, Output::golden, e_.format, false, stop_);
+    engine_->wait(stop_);
+    const Matrix output = engine_->output(Output::a);
+    const Measured measured = measured_by_engine(output, Output::a, false);
+    return compared({&measured, Output::a}, {&truth_->measured, Output::golden});
+  }
+  Deviation error_here(const Method& m, const Operands<T>& x) {
+    const Matrix output = is_emulated(m.algorithm) ? emulated(m, x, Output::a) : given(m, Output::a, false);
+    const Measured measured = meter(output, false);
+    return compared({&measured, Output::a}, {&truth_->measured, Output::golden});
+  }
+
+  const Experiment& e_;
+  const std::string& device_;
+  CancelledSign stop_;
+  std::array<PartSign, update_part_names.size()> parts_;
+  ComputeCache::Held& held_;
+  std::optional<Truth>& truth_;
+  Engine* engine_;
+  KnownOutput *known_a_, *known_b_;  ///< null: not computed last
+  bool remembers_;                   ///< somebody may ask again
+  Wanted wanted_;
+  Result result_;
+};
+
+}  // namespace attoscope
