@@ -126,8 +126,8 @@ def tables(kernels):
 
 
 def main():
-    if not sass.cuobjdump():
-        print("SKIPPED: there is no cuobjdump, which comes with the CUDA toolkit")
+    if not sass.can_read():
+        print("SKIPPED: cuobjdump and nvdisasm, which come with the CUDA toolkit, are not both here")
         return sass.SKIPPED
     kernels = []
     for file in (x for x in sys.argv[1:] if x != "--table"):

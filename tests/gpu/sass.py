@@ -2,7 +2,7 @@
 """What ptxas made of kernels, read by cuobjdump from a program, a library or an object: resources, instructions, loops.
 
     sass.py FILE [NAME]        every kernel, or those whose mangled name has the regular expression NAME in it
-    sass.py --has-cuobjdump    succeeds where there is one
+    sass.py --can-read         succeeds where there are cuobjdump and the nvdisasm that it calls
 """
 import collections
 import functools
@@ -50,18 +50,22 @@ class Loop(typing.NamedTuple):
     instructions: list
 
 
-def cuobjdump():
-    """Its path, "" where there is none."""
+def folders():
+    """Where a CUDA toolkit's programs may lie, as PATH has them: the search path, usual places, and what tests/run fetched."""
     usual = [os.path.join(os.environ.get(name, ""), "bin") for name in ("CUDA_HOME", "CUDA_PATH")]
-    fetched = pathlib.Path(__file__).parents[2] / ".cache/cuobjdump"  # see tests/run
-    folders = [os.environ.get("PATH", ""), *usual, *map(str, pathlib.Path("/usr/local").glob("cuda*/bin")), "/opt/cuda/bin",
-               *map(str, fetched.glob("**/bin"))]
-    return shutil.which("cuobjdump", path=os.pathsep.join(folders)) or ""
+    fetched = pathlib.Path(__file__).parents[2] / ".cache/sass"
+    return os.pathsep.join([os.environ.get("PATH", ""), *usual, *map(str, pathlib.Path("/usr/local").glob("cuda*/bin")), "/opt/cuda/bin",
+                            *map(str, fetched.glob("**/bin"))])
+
+
+def can_read():
+    """Whether there are cuobjdump and nvdisasm, without which it prints no instructions."""
+    return all(shutil.which(program, path=folders()) for program in ("cuobjdump", "nvdisasm"))
 
 
 @functools.lru_cache(maxsize=2)
 def dumped(file, what):
-    done = subprocess.run([cuobjdump(), what, str(file)], capture_output=True, text=True)
+    done = subprocess.run(["cuobjdump", what, str(file)], capture_output=True, text=True, env={**os.environ, "PATH": folders()})
     if done.returncode != 0:
         raise RuntimeError(f"cuobjdump {what} {file}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
@@ -155,10 +159,10 @@ def blocks_at_once(architecture, registers, threads, shared):
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    if sys.argv[1] == "--has-cuobjdump":
-        sys.exit(0 if cuobjdump() else 1)
-    if not cuobjdump():
-        sys.exit("sass.py: there is no cuobjdump, which comes with the CUDA toolkit")
+    if sys.argv[1] == "--can-read":
+        sys.exit(0 if can_read() else 1)
+    if not can_read():
+        sys.exit("sass.py: cuobjdump and nvdisasm, which come with the CUDA toolkit, are not both here")
     usage = {(u.architecture, u.function): u for u in resource_usage(*sys.argv[1:])}
     for code in sass_of(*sys.argv[1:]):
         known = usage[code.architecture, code.function]
