@@ -67,7 +67,7 @@ class Computation {
         known_a_(known_output(held.known.a.get(), e.a)),
         known_b_(known_output(held.known.b.get(), e.b)),
         remembers_(options.cache != nullptr),
-        wanted_(engine == nullptr ? options.wanted : Wanted{}) {
+        wanted_(options.wanted) {
     for (PartSign& part : parts_) part.follow(stop_);
     result_.experiment = e;
     result_.rows = computed_rows(e.problem);
@@ -331,6 +331,7 @@ class Computation {
     const Job<T> j = job(e_.problem, method, e_.format, own.get());
     if (!engine_) return run(j, result_.rows, nullptr, stop_);
     ask(j, output, nullptr, own.shared());
+    engine_->send(output);
     engine_->wait(stop_);
     return engine_->output(output);
   }
@@ -386,17 +387,17 @@ class Computation {
     const Measured* measured;
     Output output;
   };
-  Deviation compared(const Side& x, const Side& y) {
-    if (!engine_) return deviation(*x.measured, *y.measured, e_.format, stop_);
+  /// x against y, from the engine's sums; Wasserstein-1 is NaN where no gaps were asked for.
+  Deviation compared_by_engine(const Side& x, const Side& y) {
     const Measured &p = *x.measured, &q = *y.measured;
     const ComparisonSums& c = engine_->comparison(x.output, y.output);
     const auto wasserstein = [&] {
-      if (!p.sorts || !q.sorts) return std::numeric_limits<double>::quiet_NaN();
+      if (c.gaps.empty()) return std::numeric_limits<double>::quiet_NaN();
       if (p.nonfinite != 0 || q.nonfinite != 0) return paired_wasserstein(*p.matrix, *q.matrix, stop_);
-      return ordered_total(c.gaps) / static_cast<double>(p.matrix->values.size());
+      return ordered_total(c.gaps) / static_cast<double>(element_count());
     };
     const auto chunks = [&](const DeviationRule& rule) { return rule.centred_alone ? c.centred : c.chunks; };
-    return deviation(*p.matrix, q.rms, e_.format, {chunks, wasserstein});
+    return deviation(row_count(), value_columns(e_.problem), q.rms, e_.format, {chunks, wasserstein});
   }
 
   Side golden() const { return {&truth_->measured, Output::golden}; }
@@ -406,15 +407,15 @@ class Computation {
     stop_.check();
     const Side mine{&a, Output::a}, other{&b, Output::b};
     if (engine_) {
-      result_.a_error = compared(mine, golden());
-      result_.b_error = compared(other, golden());
-      result_.a_minus_b = compared(mine, other);
+      result_.a_error = compared_by_engine(mine, golden());
+      result_.b_error = compared_by_engine(other, golden());
+      result_.a_minus_b = compared_by_engine(mine, other);
     } else {
       compare_beside_sorting(truth_->measured, a, b);
     }
     if (known_a_ == nullptr) measure_parts(result_.a_parts, a);
     if (known_b_ == nullptr) measure_parts(result_.b_parts, b);
-    result_.holds.wasserstein = truth_->measured.sorts && a.sorts && b.sorts;
+    result_.holds.wasserstein = engine_ ? wanted_.wasserstein : truth_->measured.sorts && a.sorts && b.sorts;
     result_.digests = {truth_->measured.digest, a.digest, b.digest};
     result_.inputs = truth_->inputs;
     result_.golden = truth_->golden;
@@ -467,10 +468,11 @@ class Computation {
       engine_->run(golden, truth_->generation, result_.rows, Output::golden, nullptr, stop_);
     }
     engine_->measure(Output::golden, stop_);
+    engine_->send(Output::golden);
   }
   void take_golden() {
     truth_->golden = std::make_shared<Matrix>(engine_->output(Output::golden));
-    truth_->measured = measured_by_engine(*truth_->golden, Output::golden, true);
+    truth_->measured = measured_by_engine(truth_->golden.get(), Output::golden);
     truth_->key = golden_key(e_, engine_);
   }
 
@@ -494,16 +496,18 @@ class Computation {
     if (is_emulated(e_.a.algorithm)) {
       a.emplace(*this, x, golden);
       ask(a->method, Output::a, &a->recorder, a->own.shared());
+      engine_->send(Output::a);
     } else {
       result_.timing.a = ms_of([&] { result_.a = given(e_.a, Output::a, true); });
       engine_->take(result_.a, Output::a);
     }
     const bool b_is_given = !is_emulated(e_.b.algorithm);
     const double ms = ms_of([&] { run_b(x); });
-    if (b_is_given) engine_->take(result_.b, Output::b);
+    b_is_given ? engine_->take(result_.b, Output::b) : engine_->send(Output::b);
     ask_comparisons();
     if (a) {  // while the engine computes
-      result_.trace = traced_alone(a->method, golden);
+      result_.holds.trace = wanted_.trace;
+      if (wanted_.trace) result_.trace = traced_alone(a->method, golden);
       result_.a_parts = with_stored_golden(a->own, stop_);
     }
     engine_->wait(stop_);
@@ -519,23 +523,29 @@ class Computation {
     }
     if (!b_is_given) result_.b = engine_->output(Output::b);
     result_.timing.b = b_is_given ? ms : engine_->run_ms(Output::b);
-    Measured measured_a = measured_by_engine(result_.a, Output::a, true),
-             measured_b = measured_by_engine(result_.b, Output::b, true);
+    Measured measured_a = measured_by_engine(&result_.a, Output::a), measured_b = measured_by_engine(&result_.b, Output::b);
     compare(measured_a, measured_b);
   }
   void ask_comparisons() {
     for (const Output output : {Output::a, Output::b}) {
       engine_->measure(output, stop_);
-      engine_->compare(output, Output::golden, e_.format, true, stop_);
+      engine_->compare(output, Output::golden, e_.format, wanted_.wasserstein, stop_);
     }
-    engine_->compare(Output::a, Output::b, e_.format, true, stop_);
+    engine_->compare(Output::a, Output::b, e_.format, wanted_.wasserstein, stop_);
   }
 
-  /// From the engine's moments of it.
-  Measured measured_by_engine(const Matrix& m, Output output, bool sorts) {
+  int row_count() const { return static_cast<int>(result_.rows.size()); }
+  std::int64_t element_count() const { return static_cast<std::int64_t>(row_count()) * value_columns(e_.problem); }
+
+  /// From the engine's moments of it; `m` is null where it stays with the engine.
+  Measured measured_by_engine(const Matrix* m, Output output) {
     const Moments& moments = engine_->moments(output);
-    const std::int64_t finite = static_cast<std::int64_t>(m.values.size()) - moments.nonfinite;
-    return {&m, sorts, {}, moments.nonfinite, rms_of(ordered_total(moments.squares), finite), digest(m, moments.digest_sum)};
+    return {m,
+            false,
+            {},
+            moments.nonfinite,
+            rms_of(ordered_total(moments.squares), element_count() - moments.nonfinite),
+            digest(row_count(), value_columns(e_.problem), moments.digest_sum)};
   }
 
   Deviation error_by_engine(const Method& m, const Operands<T>& x) {
@@ -549,14 +559,12 @@ class Computation {
     engine_->measure(Output::a, stop_);
     engine_->compare(Output::a, Output::golden, e_.format, false, stop_);
     engine_->wait(stop_);
-    const Matrix output = engine_->output(Output::a);
-    const Measured measured = measured_by_engine(output, Output::a, false);
-    return compared({&measured, Output::a}, {&truth_->measured, Output::golden});
+    const Measured measured = measured_by_engine(nullptr, Output::a);
+    return compared_by_engine({&measured, Output::a}, golden());
   }
   Deviation error_here(const Method& m, const Operands<T>& x) {
     const Matrix output = is_emulated(m.algorithm) ? emulated(m, x, Output::a) : given(m, Output::a, false);
-    const Measured measured = meter(output, false);
-    return compared({&measured, Output::a}, {&truth_->measured, Output::golden});
+    return deviation(meter(output, false), truth_->measured, e_.format, stop_);
   }
 
   const Experiment& e_;

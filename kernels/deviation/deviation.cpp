@@ -102,7 +102,7 @@ Measured unsorted(const Matrix& m, const StopSign& stop) {
     terms += s.digest;
   }
   out.rms = rms_of(squares, static_cast<std::int64_t>(m.values.size()) - out.nonfinite);
-  out.digest = digest(m, terms);
+  out.digest = digest(m.rows, m.cols, terms);
   return out;
 }
 
@@ -116,10 +116,10 @@ double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop
   return mean_gap(paired_sorted(x, y, stop), paired_sorted(y, x, stop), stop);
 }
 
-Deviation deviation(const Matrix& x, double y_rms, const Format& main, const MeterParts& parts) {
+Deviation deviation(int rows, int cols, double y_rms, const Format& main, const MeterParts& parts) {
   DeviationRule rule{.format = main, .floor = ulp_floor(y_rms)};
   const Sums s = whole_of(parts.chunks(rule));
-  const std::int64_t nonfinite = static_cast<std::int64_t>(x.values.size()) - s.finite;
+  const std::int64_t nonfinite = static_cast<std::int64_t>(rows) * cols - s.finite;
   if (s.finite == 0) return undefined(nonfinite);
   const double count = static_cast<double>(s.finite);
   Deviation d;
@@ -135,15 +135,15 @@ Deviation deviation(const Matrix& x, double y_rms, const Format& main, const Met
   d.wasserstein = parts.wasserstein();
   d.max_ulp = s.max_ulp;
   d.nonfinite = nonfinite;
-  d.worst_row = static_cast<int>(s.worst / static_cast<std::size_t>(x.cols));
-  d.worst_col = static_cast<int>(s.worst % static_cast<std::size_t>(x.cols));
+  d.worst_row = static_cast<int>(s.worst / static_cast<std::size_t>(cols));
+  d.worst_col = static_cast<int>(s.worst % static_cast<std::size_t>(cols));
   d.ulps = s.ulps;
   return d;
 }
 
 Deviation unordered_deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
   const std::vector<double>&a = x.matrix->values, &b = y.matrix->values;
-  return deviation(*x.matrix, y.rms, main,
+  return deviation(x.matrix->rows, x.matrix->cols, y.rms, main,
                    {[&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); },
                     [] { return std::numeric_limits<double>::quiet_NaN(); }});
 }
@@ -156,8 +156,8 @@ Deviation deviation(const Measured& x, const Measured& y, const Format& main, co
 
 std::uint64_t digest(const Matrix& m, const StopSign& stop) { return unsorted(m, stop).digest; }
 
-std::uint64_t digest(const Matrix& m, std::uint64_t sum_of_terms) {
-  return static_cast<std::uint64_t>(m.rows) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(m.cols) + sum_of_terms;
+std::uint64_t digest(int rows, int cols, std::uint64_t sum_of_terms) {
+  return static_cast<std::uint64_t>(rows) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(cols) + sum_of_terms;
 }
 
 }  // namespace attoscope

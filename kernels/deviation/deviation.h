@@ -38,15 +38,15 @@ struct MeterParts {
   std::function<std::vector<DeviationSums>(const DeviationRule&)> chunks;  ///< in order
   std::function<double()> wasserstein;
 };
-/// x against a reference with that RMS, from its parts; of x itself only the shape is read.
-Deviation deviation(const Matrix& x, double y_rms, const Format& main, const MeterParts& parts);
+/// x of rows x cols numbers against a reference with that RMS, from its parts.
+Deviation deviation(int rows, int cols, double y_rms, const Format& main, const MeterParts& parts);
 
 /// Wasserstein-1 over the elements in which both are finite.
 double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop = {});
 
 /// The 64-bit hash of the values' bits in row-major order; every NaN counts as the same.
 std::uint64_t digest(const Matrix& m, const StopSign& stop = {});
-/// The same from the sum of its elements' `digest_term`.
-std::uint64_t digest(const Matrix& m, std::uint64_t sum_of_terms);
+/// The same of rows x cols numbers, from the sum of their `digest_term`.
+std::uint64_t digest(int rows, int cols, std::uint64_t sum_of_terms);
 
 }  // namespace attoscope

@@ -29,7 +29,7 @@ struct Moments {
 struct ComparisonSums {
   std::vector<DeviationSums> chunks;
   std::vector<DeviationSums> centred;  ///< the same with centred_alone, on the mean difference
-  std::vector<double> gaps;            ///< |x - y| of their values in ascending order, by chunk and chain; where all are finite
+  std::vector<double> gaps;  ///< |x - y| of their values in ascending order, by chunk and chain; empty where not asked for
 };
 
 /// What an engine's launches were like.
@@ -63,6 +63,8 @@ class Engine {
                                  const StopSign& stop) = 0;
   /// Keeps as `output` a matrix that was computed elsewhere.
   virtual void take(const Matrix& matrix, Output output) = 0;
+  /// The kept matrix is wanted on the host; others stay on the device.
+  virtual void send(Output output) = 0;
 
   virtual void measure(Output x, const StopSign& stop) = 0;
   /// x against y, which was measured since it changed; ulps are those of `main`. `sorts`: gaps are wanted.
@@ -70,6 +72,7 @@ class Engine {
 
   // --- answers, after `wait` ---
 
+  /// One that was sent.
   virtual Matrix output(Output x) = 0;
   virtual const Moments& moments(Output x) const = 0;
   virtual const ComparisonSums& comparison(Output x, Output y) const = 0;

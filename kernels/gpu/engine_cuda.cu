@@ -116,6 +116,16 @@ class GpuEngine final : public Engine {
     hold(first().uploaded(matrix.values.data(), matrix.values.size() * sizeof(double)), matrix.rows, matrix.cols, output);
   }
 
+  void send(Output x) override {
+    OnGpu& held = at(x);
+    const std::size_t bytes = held.count() * sizeof(double);
+    if (bytes > Staging::most_bytes) return;
+    use_device(first().device());
+    char* const staged = first().staging().take(bytes);
+    check(cudaMemcpyAsync(staged, held.values.get(), bytes, cudaMemcpyDeviceToHost, first().stream().get()));
+    held.staged = reinterpret_cast<const double*>(staged);
+  }
+
   void measure(Output x, const StopSign& stop) override {
     stop.check();
     use_device(first().device());
@@ -185,17 +195,10 @@ class GpuEngine final : public Engine {
   OnGpu& at(Output output) { return outputs_[static_cast<std::size_t>(output)]; }
   OneGpu& first() const { return *gpus_.front(); }
 
-  /// Keeps the matrix, and sends it to the host.
   void hold(Pooled values, int rows, int cols, Output output) {
     const auto owner = std::make_shared<Pooled>(std::move(values));
-    OnGpu& held = at(output);
-    held = {{owner, reinterpret_cast<const double*>(owner->get())}, rows, cols};
+    at(output) = {{owner, reinterpret_cast<const double*>(owner->get())}, rows, cols};
     meter_->changed(output);
-    const std::size_t bytes = held.count() * sizeof(double);
-    if (bytes > Staging::most_bytes) return;
-    char* const staged = first().staging().take(bytes);
-    check(cudaMemcpyAsync(staged, owner->get(), bytes, cudaMemcpyDeviceToHost, first().stream().get()));
-    held.staged = reinterpret_cast<const double*>(staged);
   }
 
   template <class T>

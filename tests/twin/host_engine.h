@@ -6,6 +6,7 @@
 // clang-format on
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "kernels/deviation/meter.h"
 #include "kernels/gpu/engine.h"
@@ -27,6 +28,7 @@ struct HostEngineOptions {
   int* launches = nullptr;    ///< counts launches, where given
   int* copies = nullptr;      ///< counts arrays of inputs that were copied, where given
   int* waits = nullptr;       ///< counts waits for the device, where given
+  int* sent = nullptr;        ///< counts matrices that come back, where given
 };
 
 class HostEngine final : public Engine {
@@ -36,7 +38,10 @@ class HostEngine final : public Engine {
 
   std::string name() const override { return "run by the host"; }
 
-  void begin() override { answers_ = {}; }
+  void begin() override {
+    answers_ = {};
+    is_sent_ = {};
+  }
   void wait(const StopSign&) override {
     if (options_.waits) ++*options_.waits;
     called();
@@ -62,6 +67,12 @@ class HostEngine final : public Engine {
   void take(const Matrix& matrix, Output output) override {
     called();
     at(output) = matrix;
+  }
+
+  void send(Output output) override {
+    if (options_.sent) ++*options_.sent;
+    called();
+    is_sent_[static_cast<std::size_t>(output)] = true;
   }
 
   void measure(Output output, const StopSign&) override {
@@ -91,7 +102,10 @@ class HostEngine final : public Engine {
                [&](std::size_t chunk, int chain) { c.gaps.push_back(chain_gap(p.data(), q.data(), p.size(), chunk, chain)); });
   }
 
-  Matrix output(Output x) override { return at(x); }
+  Matrix output(Output x) override {
+    if (!is_sent_[static_cast<std::size_t>(x)]) throw std::logic_error("This matrix was not sent.");
+    return at(x);
+  }
   const Moments& moments(Output x) const override { return answers_.moments[static_cast<std::size_t>(x)]; }
   const ComparisonSums& comparison(Output x, Output y) const override {
     return answers_.comparisons[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)];
@@ -231,6 +245,7 @@ class HostEngine final : public Engine {
   int calls_ = 0;
   InputCopies<HostCopy> inputs_;
   std::array<Matrix, output_count> outputs_;
+  std::array<bool, output_count> is_sent_{};
   EngineAnswers answers_;
   std::array<double, output_count> floors_{};  ///< of ulps, where the output is a reference
 };

@@ -222,6 +222,7 @@ TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
   HostEngine engine({.copies = &copies});
   const auto on_engine = [&](std::uint64_t generation) {
     engine.run(job(e.problem, e.a, e.format, x), generation, rows, Output::a, nullptr, {});
+    engine.send(Output::a);
     return engine.output(Output::a).values;
   };
   const auto on_cpu = [&] { return run(job(e.problem, e.a, e.format, x), rows, nullptr, {}).values; };
@@ -294,6 +295,33 @@ TEST_F(Twin, AnUpdateWaitsOnce) {
     expect_same_answer(compute(e, options), compute(e));
     EXPECT_EQ(waits, update);
   }
+}
+
+/// Matrices come back for an answer, none for errors alone; what no panel shows is not computed.
+TEST_F(Twin, OnlyWhatIsShownComesBack) {
+  int sent = 0;
+  ComputeCache cache;
+  Options options = on_host_engine({.sent = &sent});
+  options.cache = &cache;
+  Experiment e = testing::small_experiment(bf16, 70, 12);
+  const Result all = compute(e);
+  options.wanted = {.wasserstein = false, .trace = false};
+  const Result part = compute(e, options);
+  EXPECT_EQ(sent, 3);
+  EXPECT_EQ(part.holds, options.wanted);
+  EXPECT_TRUE(std::isnan(part.a_error.wasserstein) && std::isnan(part.b_error.wasserstein) &&
+              std::isnan(part.a_minus_b.wasserstein));
+  EXPECT_TRUE(part.trace.tiles.empty());
+  EXPECT_EQ(part.trace.row, all.trace.row);
+  EXPECT_EQ(part.digests.a, all.digests.a);
+  EXPECT_EQ(part.a_error.mean_abs, all.a_error.mean_abs);
+  EXPECT_EQ(part.rescales.per_tile, all.rescales.per_tile);
+  options.wanted = {};
+  expect_same_answer(compute(e, options), all);
+  EXPECT_EQ(sent, 5) << "the golden value is here already";
+  const std::vector<Method> methods(4, e.a);
+  expect_same_errors(errors_of(e, methods, options).front(), errors_of(e, methods).front());
+  EXPECT_EQ(sent, 5) << "a table of errors reads no matrix";
 }
 
 TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
