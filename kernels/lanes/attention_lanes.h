@@ -202,7 +202,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
       const bool sees_no_key = job_.keys_of(block_.rows[lane]).empty();
       double* const row = out + static_cast<std::ptrdiff_t>(lane) * job_.d_v;
       this->group_.each_own(job_.d_v, [&](int c, int end) {
-        for (; c < end; ++c) row[c] = sees_no_key ? 0 : static_cast<double>(state_.O[c * R + lane]);
+        for (; c < end; ++c) *in_global(row + c) = sees_no_key ? 0 : static_cast<double>(state_.O[c * R + lane]);
       });
     }
     if constexpr (requires(const Observer& w, const T* x) { w.state(block_, x, x); }) report_state();

@@ -82,9 +82,9 @@ class BlockRows {
       const T* q = job_.q + static_cast<std::ptrdiff_t>(row) * job_.d;
       if (cursor_.is_new())
         group_.each_own(job_.d, [&](int c, int end) {
-          for (; c < end; ++c) rows_.q[c * R + lane] = q[c];
+          for (; c < end; ++c) rows_.q[c * R + lane] = *in_global(q + c);
         });
-      if (job_.scales.q != nullptr) rows_.factor[lane] = job_.scales.q[row];
+      if (job_.scales.q != nullptr) rows_.factor[lane] = *in_global(job_.scales.q + row);
       Keys keys = job_.keys_of(row);
       if (keys.empty()) keys = {-1, -1};  // in no tile
       rows_.number[lane] = static_cast<T>(row);

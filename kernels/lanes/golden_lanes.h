@@ -52,7 +52,7 @@ class DoubleDoubleBlock {
     for (int lane = 0; lane < W; ++lane) {
       const int row = block_.row_of(lane);
       for (int c = 0; cursor_.is_new() && c < job_.d; ++c)
-        set_lane(q_[c], lane, job_.q[static_cast<std::ptrdiff_t>(row) * job_.d + c]);
+        set_lane(q_[c], lane, *in_global(job_.q + static_cast<std::ptrdiff_t>(row) * job_.d + c));
       const Keys keys = job_.keys_of(row);
       set_lane(rows_, lane, row);
       set_lane(first_, lane, keys.first);
@@ -179,7 +179,7 @@ class DoubleDoubleBlock {
   ATTOSCOPE_HOST_DEVICE void store(int column, D o, double* out) const {
     const V value = o.high + o.low;
     for (int lane = 0; lane < block_.count; ++lane)
-      out[static_cast<std::ptrdiff_t>(lane) * job_.d_v + column] =
+      *in_global(out + static_cast<std::ptrdiff_t>(lane) * job_.d_v + column) =
           lane_of(first_, lane) < lane_of(end_, lane) ? lane_of(value, lane) : 0;
   }
 

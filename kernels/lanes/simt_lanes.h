@@ -47,10 +47,9 @@ struct GlobalMemory {
   template <class X>
   ATTOSCOPE_HOST_DEVICE_INLINE static X* at(X* x) {
 #ifdef __CUDA_ARCH__
-    return reinterpret_cast<X*>(__cvta_global_to_generic(__cvta_generic_to_global(x)));
-#else
-    return x;
+    __builtin_assume(__isGlobal(x));
 #endif
+    return x;
   }
   /// *x, by a load that names global memory also where the compiler no longer knows it.
   template <class X>
@@ -69,6 +68,11 @@ struct GlobalMemory {
 #endif
   }
 };
+/// A pointer into what cudaMalloc gave: loads and stores through it name global memory.
+template <class X>
+ATTOSCOPE_HOST_DEVICE_INLINE X* in_global(X* x) {
+  return GlobalMemory::at(x);
+}
 struct SharedMemory {
 #ifdef __CUDA_ARCH__
   template <class X>
@@ -325,15 +329,16 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x,
 template <class T>
 struct GeneralRounder {
   const RounderPlan<T>& plan;
+  RounderKind kind;  ///< by value: a call could change what `plan` refers to, for all that a compiler knows
   BitsRounder<T> bits;
   MagicRounder<T> magic;
   Step step;
   RandomBits<T> random;
   ATTOSCOPE_HOST_DEVICE_INLINE GeneralRounder(const RounderPlan<T>& p, Step s, const RandomBits<T>& d)
-      : plan(p), bits(p), magic(p), step(s), random(d) {}
+      : plan(p), kind(p.kind), bits(p), magic(p), step(s), random(d) {}
 
   ATTOSCOPE_HOST_DEVICE_INLINE T operator()(T x, Where at = {}) const {
-    switch (plan.kind) {
+    switch (kind) {
       case RounderKind::none:
         return x;
       case RounderKind::bits:

@@ -43,10 +43,10 @@ struct LaunchObserver {
   ATTOSCOPE_HOST_DEVICE void tile(const RowBlock& block, const TileView<T>& view) const {
     for (int lane = 0; lane < block.count; ++lane) {
       if (!view.sees(lane)) continue;
-      if (view.moved(lane)) count(&moved[view.tile]);
+      if (view.moved(lane)) count(in_global(moved + view.tile));
       const int row = block.first + lane;
       if (row % row_step == 0)
-        m[static_cast<std::ptrdiff_t>(view.tile) * held + row / row_step] =
+        *in_global(m + static_cast<std::ptrdiff_t>(view.tile) * held + row / row_step) =
             static_cast<float>(view.m[lane * lane_stride] * score_unit);
     }
   }

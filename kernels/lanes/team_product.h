@@ -54,9 +54,15 @@ ATTOSCOPE_HOST_DEVICE_INLINE void wait_for_copies() {
 #endif
 }
 
-/// Copies A's elements (m0 .., k0 <= k < end) into `slab`, `numbers` at a time; rows beyond A's last one become 0. `m_stride`
-/// and `k_stride` are A's, of which one is 1.
-template <int numbers, class P>
+/// From one row of K, or of V, to the next one in global memory; the other stride is 1.
+template <class P>
+ATTOSCOPE_HOST_DEVICE_INLINE std::ptrdiff_t pitch_of(const P& p) {
+  return SlabLayout<P>::is_keys ? p.m_stride : p.k_stride;
+}
+
+/// Copies A's elements (m0 .., k0 <= k < end) into `slab`, `numbers` at a time; rows beyond A's last one become 0. `pitch` is
+/// A's, where it is known to the compiler; 0: it is not.
+template <int numbers, int pitch, class P>
 ATTOSCOPE_HOST_DEVICE_INLINE void copy_slab(const P& p, int m0, int k0, int end, typename P::T* slab) {
   using T = typename P::T;
   using Layout = SlabLayout<P>;
@@ -64,8 +70,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE void copy_slab(const P& p, int m0, int k0, int end,
   // the runs of adjacent elements: along k, a row of K for each m; along m, a row of V for each k
   constexpr int run = (Layout::is_keys ? slab_depth<T> : Layout::rows) / numbers;
   const int runs = Layout::is_keys ? own_rows : slab_depth<T>;
-  const std::ptrdiff_t stride = Layout::is_keys ? p.m_stride : p.k_stride;
-  const T* const a = p.a + m0 * p.m_stride + k0 * p.k_stride;
+  const std::ptrdiff_t stride = pitch != 0 ? pitch : pitch_of(p);
+  const T* const a = p.a + (Layout::is_keys ? m0 * stride + k0 : m0 + k0 * stride);
   const int m_left = p.m - m0;
   for (int i = p.group.thread(); i < run * runs; i += p.group.threads()) {
     const int row = i / run, at = i % run * numbers, m = Layout::is_keys ? row : at, k = Layout::is_keys ? at : row;
@@ -86,12 +92,18 @@ ATTOSCOPE_HOST_DEVICE_INLINE bool has_whole_chunks(const P& p, int k0, int end) 
   return aligned && p.k_stride % chunk == 0 && p.m % chunk == 0;
 }
 
+/// The usual head dimensions have a copy of the code whose addresses take no multiplication.
 template <class P>
 ATTOSCOPE_HOST_DEVICE_INLINE void stage_slab(const P& p, int m0, int k0, int end, typename P::T* slab) {
-  if (has_whole_chunks(p, k0, end)) {
-    copy_slab<chunk_numbers<typename P::T>>(p, m0, k0, end, slab);
-  } else {
-    copy_slab<1>(p, m0, k0, end, slab);
+  constexpr int chunk = chunk_numbers<typename P::T>;
+  if (!has_whole_chunks(p, k0, end)) return copy_slab<1, 0>(p, m0, k0, end, slab);
+  switch (pitch_of(p)) {
+    case 64:
+      return copy_slab<chunk, 64>(p, m0, k0, end, slab);
+    case 128:
+      return copy_slab<chunk, 128>(p, m0, k0, end, slab);
+    default:
+      return copy_slab<chunk, 0>(p, m0, k0, end, slab);
   }
 }
 
@@ -110,25 +122,37 @@ struct OwnSlab {
   ATTOSCOPE_HOST_DEVICE_INLINE T value(int i, int k) const { return first[i * Layout::m_pitch + k * Layout::k_pitch]; }
 };
 
-/// sum[i] += A(m0 + i, k) * B(k), rounded, for one step; `a(i)` is A's element.
-template <bool masked, class P, class Rounder, class A>
-ATTOSCOPE_HOST_DEVICE_INLINE void add_step(const P& p, const OwnSlab<P>& x, int k, typename P::T b, const Rounder& rounder, A a,
-                                           typename P::T (&sum)[column_group]) {
-  ATTOSCOPE_UNROLL(unroll)
-  for (int i = 0; i < column_group; ++i) {
-    const auto next = rounder(fused(a(i), b, sum[i]), Where{0, p.first_m + x.m0 + i, p.first_k + k});
-    if constexpr (masked) {
-      sum[i] = taking_part(p, k, 0, next, sum[i]);
-    } else {
-      sum[i] = next;
-    }
+/// The steps in which a lane takes part, held in registers.
+template <bool masked, class T>
+struct OwnSteps {
+  T first, end;
+  template <class P>
+  ATTOSCOPE_HOST_DEVICE_INLINE explicit OwnSteps(const P& p) : first(*p.first), end(*p.end) {}
+  ATTOSCOPE_HOST_DEVICE_INLINE T next(int k, T sum, T next) const {
+    const T step = static_cast<T>(k);
+    return step < first || !(step < end) ? sum : next;
   }
+};
+template <class T>
+struct OwnSteps<false, T> {
+  template <class P>
+  ATTOSCOPE_HOST_DEVICE_INLINE explicit OwnSteps(const P&) {}
+  ATTOSCOPE_HOST_DEVICE_INLINE T next(int, T, T next) const { return next; }
+};
+
+/// sum[i] += A(m0 + i, k) * B(k), rounded, for one step; `a(i)` is A's element.
+template <class P, class Steps, class Rounder, class A>
+ATTOSCOPE_HOST_DEVICE_INLINE void add_step(const P& p, const OwnSlab<P>& x, const Steps& steps, int k, typename P::T b,
+                                           const Rounder& rounder, A a, typename P::T (&sum)[column_group]) {
+  ATTOSCOPE_UNROLL(unroll)
+  for (int i = 0; i < column_group; ++i)
+    sum[i] = steps.next(k, sum[i], rounder(fused(a(i), b, sum[i]), Where{0, p.first_m + x.m0 + i, p.first_k + k}));
 }
 
 /// The slab's steps k in order, on top of the sums.
 template <bool masked, class P, class Rounder>
-ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, const Rounder& rounder,
-                                           typename P::T (&sum)[column_group]) {
+ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, const OwnSteps<masked, typename P::T>& steps,
+                                           const Rounder& rounder, typename P::T (&sum)[column_group]) {
   using T = typename P::T;
   constexpr int chunk = chunk_numbers<T>;
   [[maybe_unused]] constexpr int unrolled = std::is_same_v<Rounder, NoRounder> && !masked ? 2 : 1;
@@ -142,7 +166,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
       for (int i = 0; i < column_group; ++i) a[i] = x.chunk(i, k);
       ATTOSCOPE_UNROLL(unroll)
       for (int c = 0; c < chunk; ++c)
-        add_step<masked>(p, x, x.k0 + k + c, b.value(k + c), rounder, [&](int i) { return a[i].x[c]; }, sum);
+        add_step(p, x, steps, x.k0 + k + c, b.value(k + c), rounder, [&](int i) { return a[i].x[c]; }, sum);
     }
   } else {
     ATTOSCOPE_UNROLL(unroll 2 * unrolled)
@@ -150,10 +174,10 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
       Chunk<T> a[column_group / chunk];
       ATTOSCOPE_UNROLL(unroll)
       for (int i = 0; i < column_group / chunk; ++i) a[i] = x.chunk(i * chunk, k);
-      add_step<masked>(p, x, x.k0 + k, b.value(k), rounder, [&](int i) { return a[i / chunk].x[i % chunk]; }, sum);
+      add_step(p, x, steps, x.k0 + k, b.value(k), rounder, [&](int i) { return a[i / chunk].x[i % chunk]; }, sum);
     }
   }
-  for (; k < x.depth; ++k) add_step<masked>(p, x, x.k0 + k, b.value(k), rounder, [&](int i) { return x.value(i, k); }, sum);
+  for (; k < x.depth; ++k) add_step(p, x, steps, x.k0 + k, b.value(k), rounder, [&](int i) { return x.value(i, k); }, sum);
 }
 
 /// f(own slab) for one slab of A after the other, from row m0 on, while the next one is copied. `edge(k)` is where the slab
@@ -189,7 +213,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE void product_rows(const P& p, int m0, const Rounder
   ATTOSCOPE_UNROLL(unroll)
   for (int i = 0; i < column_group; ++i) sum[i] = p.resume && i < rows ? c[i] : T{0};
   const auto edge = [&p](int k) { return p.depth - k < slab_depth<T> ? p.depth : k + slab_depth<T>; };
-  each_slab(p, m0, edge, [&](const OwnSlab<P>& x) { add_slab<masked>(p, x, rounder, sum); });
+  const OwnSteps<masked, T> steps(p);
+  each_slab(p, m0, edge, [&](const OwnSlab<P>& x) { add_slab<masked>(p, x, steps, rounder, sum); });
   ATTOSCOPE_UNROLL(unroll)
   for (int i = 0; i < column_group; ++i)
     if (i < rows) c[i] = sum[i];

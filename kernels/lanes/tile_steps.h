@@ -143,13 +143,13 @@ class TileSteps : protected BlockRows<T, Observer> {
     const auto s = vec(scratch_.S);
     group_.each_own(keys(), [&](int first, int end) {
       for (int j = first; job_.scales.q != nullptr && j < end; ++j) {
-        const V k = splat<V>(job_.scales.k[tile_.j0 + j]);
+        const V k = splat<V>(*in_global(job_.scales.k + tile_.j0 + j));
         for (int r = 0; r < vectors; ++r) s[j * vectors + r] = s[j * vectors + r] * (vec(rows_.factor)[r] * k);
       }
       for (int lane = 0; job_.scales.bias != nullptr && lane < R; ++lane) {
         const std::ptrdiff_t block = static_cast<int>(rows_.number[lane]) / job_.scales.bias_rows;
         const T* const bias = job_.scales.bias + block * job_.n + tile_.j0;
-        for (int j = first; j < end; ++j) scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] += bias[j];
+        for (int j = first; j < end; ++j) scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] += *in_global(bias + j);
       }
     });
   }
@@ -160,18 +160,29 @@ class TileSteps : protected BlockRows<T, Observer> {
     if (job_.softcap == 0 && job_.alibi == 0) {
       fill_keys(Step::S, [s = vec(scratch_.S), scale](int i, int) { return scale * s[i]; });
     } else {
-      fill_keys(Step::S,
-                [this, s = vec(scratch_.S), scale](int i, int r) { return biased(scale * s[i], tile_.j0 + i / vectors, r); });
+      const T softcap = job_.softcap;
+      fill_keys(Step::S, [softcap, bias = key_bias(), s = vec(scratch_.S), scale](int i, int r) {
+        const V x = scale * s[i];
+        return bias.added(softcap != 0 ? soft_capped(x, softcap) : x, i / vectors, r);
+      });
     }
     hide(-infinity);
   }
 
-  /// Soft-capping, then ALiBi's -slope * |row + diagonal - key| by one fma.
-  ATTOSCOPE_HOST_DEVICE V biased(V s, int key, int r) const {
-    if (job_.softcap != 0) s = soft_capped(s, job_.softcap);
-    if (job_.alibi == 0) return s;
-    const V distance = vec(rows_.number)[r] - static_cast<T>((job_.reversed ? job_.n - 1 - key : key) - job_.diagonal);
-    return fused(distance < T{0} ? -distance : distance, splat<V>(-job_.alibi), s);
+  /// ALiBi's -slope * |row + diagonal - key| for the piece's keys, by one fma. By value, as the loops need it.
+  struct KeyBias {
+    decltype(vec(Array{})) rows;
+    T slope;
+    int first, step;  ///< key j of the piece is first + step * j, where the row is 0
+    ATTOSCOPE_HOST_DEVICE_INLINE V added(V s, int j, int r) const {
+      if (slope == 0) return s;
+      const V distance = rows[r] - static_cast<T>(first + step * j);
+      return fused(distance < T{0} ? -distance : distance, splat<V>(-slope), s);
+    }
+  };
+  ATTOSCOPE_HOST_DEVICE KeyBias key_bias() const {
+    const int first = (job_.reversed ? job_.n - 1 - tile_.j0 : tile_.j0) - job_.diagonal;
+    return {vec(rows_.number), job_.alibi, first, job_.reversed ? -1 : 1};
   }
 
   /// Puts `value` where a row does not see the key.

@@ -51,6 +51,11 @@ template <class X>
 X* first_of(X* x) {
   return x;
 }
+/// A CPU's memory is one.
+template <class X>
+X* in_global(X* x) {
+  return x;
+}
 /// The elements from x on.
 template <class V, class X>
 V loaded(const X* x) {

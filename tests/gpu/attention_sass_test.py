@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What ptxas made of the emulated kernels is what the plan in README.md counts on: registers, stack, blocks at once, no stack
-access in the loops that count, most instructions of the products' loops fma, operands copied 16 bytes at a time.
+access in the loops that count, most instructions of the products' loops fma, operands copied 16 bytes at a time, arrays
+read and written as global or shared memory.
 
     attention_sass_test.py FILE     a program, library or object with the kernels
 """
@@ -11,6 +12,7 @@ import sass
 
 FMA = ("FFMA", "DFMA")
 LOCAL = ("LDL", "STL")
+GENERIC = ("LD", "ST", "ATOM")  # the address may lie in any memory
 
 
 class Plan(typing.NamedTuple):
@@ -65,6 +67,10 @@ def faults(usage, code, plan):
     for loop in loops:
         local = sass.count(loop.instructions, *LOCAL)
         hold(local == 0 or (old and sass.count(loop.instructions, "CALL") > 0), f"the loop at {loop.first:#x} ({len(loop.instructions)} instructions) accesses the stack {local} times")
+    generic = [loop.first for loop in loops if sass.count(loop.instructions, *GENERIC)]
+    hold(not generic, f"the loops at {', '.join(map(hex, generic))} do not say in which memory an array lies")
+    stores = sass.count(code.instructions, "ST", "ATOM")
+    hold(stores <= 4, f"{stores} stores do not say into which memory, expected at most 4: of a thread's own objects")
     full = [loop for loop in loops if is_full(loop)]
     hold(len(full) >= plan.full_products, f"{len(full)} loops are half fma, expected {plan.full_products}: q.k and P.V")
     if plan.full_products and usage.architecture >= 80:
