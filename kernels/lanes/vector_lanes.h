@@ -145,10 +145,24 @@ template <class V, class F>
 auto by_likely_fma(const F& f);
 #endif
 
+/// Whether the vectors' fma is emulated, and then the one that is right in most cases.
+template <class V>
+struct FmaOfLanes {
+#if defined(__AVX2__)
+  static constexpr bool emulates_fma = false;
+#else
+  static constexpr bool emulates_fma = true;
+  template <class F>
+  ATTOSCOPE_HOST_DEVICE_INLINE static auto by_likely_fma(const F& f) {
+    return ATTOSCOPE_ISA::by_likely_fma<V>(f);
+  }
+#endif
+};
+
 }  // namespace ATTOSCOPE_ISA
 
 template <>
-struct Lane<ATTOSCOPE_ISA::FloatV> {
+struct Lane<ATTOSCOPE_ISA::FloatV> : ATTOSCOPE_ISA::FmaOfLanes<ATTOSCOPE_ISA::FloatV> {
   using Scalar = float;
   using Int = ATTOSCOPE_ISA::Int32V;
   using UInt = ATTOSCOPE_ISA::UInt32V;
@@ -175,18 +189,9 @@ struct Lane<ATTOSCOPE_ISA::FloatV> {
     return ATTOSCOPE_ISA::emulated_fma(a, b, c);
 #endif
   }
-#if defined(__AVX2__)
-  static constexpr bool emulates_fma = false;
-#else
-  static constexpr bool emulates_fma = true;
-  template <class F>
-  ATTOSCOPE_HOST_DEVICE_INLINE static auto by_likely_fma(const F& f) {
-    return ATTOSCOPE_ISA::by_likely_fma<FloatV>(f);
-  }
-#endif
 };
 template <>
-struct Lane<ATTOSCOPE_ISA::DoubleV> {
+struct Lane<ATTOSCOPE_ISA::DoubleV> : ATTOSCOPE_ISA::FmaOfLanes<ATTOSCOPE_ISA::DoubleV> {
   using Scalar = double;
   using Int = ATTOSCOPE_ISA::Int64V;
   using UInt = ATTOSCOPE_ISA::UInt64V;
@@ -212,15 +217,6 @@ struct Lane<ATTOSCOPE_ISA::DoubleV> {
     return ATTOSCOPE_ISA::emulated_fma(a, b, c);
 #endif
   }
-#if defined(__AVX2__)
-  static constexpr bool emulates_fma = false;
-#else
-  static constexpr bool emulates_fma = true;
-  template <class F>
-  ATTOSCOPE_HOST_DEVICE_INLINE static auto by_likely_fma(const F& f) {
-    return ATTOSCOPE_ISA::by_likely_fma<DoubleV>(f);
-  }
-#endif
 };
 
 namespace ATTOSCOPE_ISA {
