@@ -60,6 +60,7 @@ class GpuEngine final : public Engine {
       ignore(cudaSetDevice(gpu->device()));
       ignore(cudaStreamSynchronize(gpu->stream().get()));  // copies to its page-locked memory may be on their way
     }
+    shares_.clear();
     meter_.reset();
     outputs_ = {};
     for (std::unique_ptr<OneGpu>& gpu : gpus_) gpu.reset();
@@ -77,6 +78,7 @@ class GpuEngine final : public Engine {
       use_device(gpu->device());
       gpu->begin();
     }
+    shares_.clear();
     meter_->begin();
     answers_ = {};
     recorded_ = nullptr;
@@ -87,6 +89,7 @@ class GpuEngine final : public Engine {
       use_device(gpu->device());
       gpu->wait();
     }
+    shares_.clear();
     stop.check();
     meter_->collect(answers_);
     if (recorded_) std::exchange(recorded_, nullptr)();
@@ -102,7 +105,7 @@ class GpuEngine final : public Engine {
   }
   void run_double_double(const Job<double>& job, std::uint64_t inputs, const std::vector<int>& rows,
                          const StopSign& stop) override {
-    split(job, rows, Output::golden, stop, [&](OneGpu& gpu, std::span<const int> mine, int first_row, double* out) {
+    split(job, rows, Output::golden, [&](OneGpu& gpu, std::span<const int> mine, int first_row, double* out) {
       const BlockShape shape = block_shape_double_double(job);
       const auto launch_slice = [&](const Job<double>& j, const DeviceSlice& slice, const DeviceNotes&, const Stream& stream) {
         launch_double_double(j, shape, slice, stream);
@@ -206,7 +209,7 @@ class GpuEngine final : public Engine {
                  RunRecorder<T>* recorder, const StopSign& stop) {
     const std::size_t tiles = recorder ? static_cast<std::size_t>(recorder->tiles()) : 0,
                       count = recorder ? tiles * static_cast<std::size_t>(recorder->held()) : 0;
-    split(job, rows, output, stop, [&](OneGpu& gpu, std::span<const int> mine, int first_row, double* out) {
+    split(job, rows, output, [&](OneGpu& gpu, std::span<const int> mine, int first_row, double* out) {
       const BlockShape shape = block_shape(job);
       const auto launch_slice = [&](const Job<T>& j, const DeviceSlice& slice, const DeviceNotes& notes, const Stream& stream) {
         launch(j, shape, slice, notes, stream);
@@ -226,36 +229,50 @@ class GpuEngine final : public Engine {
     recorder.take_in(moved, std::move(m));
   }
 
-  /// part(gpu, rows, index of the first, output there) for every GPU's rows. One GPU keeps the output; of several, each part
-  /// goes to the host, and all of them to the first GPU.
+  /// part(gpu, rows, index of the first, output there) for every GPU's rows. The first GPU keeps the output, and gets the
+  /// others' shares as soon as they are complete.
   template <class T, class Part>
-  void split(const Job<T>& job, const std::vector<int>& rows, Output output, const StopSign& stop, Part part) {
-    const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d_v);
-    if (gpus_.size() == 1) {
-      use_device(first().device());
-      Pooled out = first().matrix(count * d);
-      part(first(), std::span(rows), 0, reinterpret_cast<double*>(out.get()));
-      return hold(std::move(out), static_cast<int>(count), job.d_v, output);
-    }
-    const std::size_t per_gpu = (count - 1) / gpus_.size() + 1;
-    Matrix whole{static_cast<int>(count), job.d_v, zeros<double>(count * d, stop)};
+  void split(const Job<T>& job, const std::vector<int>& rows, Output output, Part part) {
+    const std::size_t count = rows.size(), d = static_cast<std::size_t>(job.d_v), per_gpu = (count - 1) / gpus_.size() + 1;
+    use_device(first().device());
+    Pooled whole = first().matrix(count * d);
+    double* const out = reinterpret_cast<double*>(whole.get());
+    std::vector<Share> shares(gpus_.size());
     side_by_side(gpus_.size(), [&](std::size_t i) {
+      OneGpu& gpu = *gpus_[i];
       const std::size_t from = std::min(count, i * per_gpu), end = std::min(count, from + per_gpu);
       if (from == end) return;
-      OneGpu& gpu = *gpus_[i];
       use_device(gpu.device());
-      const Pooled out = gpu.matrix((end - from) * d);
-      part(gpu, std::span(rows).subspan(from, end - from), static_cast<int>(from), reinterpret_cast<double*>(out.get()));
-      check(cudaMemcpyAsync(whole.values.data() + from * d, out.get(), (end - from) * d * sizeof(double),
-                            cudaMemcpyDeviceToHost, gpu.stream().get()));
-      gpu.wait();
+      Share& mine = shares[i];
+      if (i > 0) mine = {gpu.matrix((end - from) * d), out + from * d, (end - from) * d};
+      part(gpu, std::span(rows).subspan(from, end - from), static_cast<int>(from),
+           i > 0 ? reinterpret_cast<double*>(mine.numbers.get()) : out);
+      if (i > 0) mine.complete.emplace().record(gpu.stream());
     });
-    take(whole, output);
+    use_device(first().device());
+    for (Share& share : shares) collect(std::move(share));
+    hold(std::move(whole), static_cast<int>(count), job.d_v, output);
+  }
+
+  /// What another GPU than the first found, to be copied to where it belongs.
+  struct Share {
+    Pooled numbers;
+    double* to = nullptr;  ///< on the first GPU
+    std::size_t count = 0;
+    std::optional<Event> complete{};
+  };
+  void collect(Share share) {
+    if (share.count == 0) return;
+    check(cudaStreamWaitEvent(first().stream().get(), share.complete->get(), 0));
+    check(cudaMemcpyAsync(share.to, share.numbers.get(), share.count * sizeof(double), cudaMemcpyDeviceToDevice,
+                          first().stream().get()));
+    shares_.push_back(std::move(share));
   }
 
   std::vector<std::unique_ptr<OneGpu>> gpus_;
   std::optional<DeviceMeter> meter_;
   std::array<OnGpu, output_count> outputs_;
+  std::vector<Share> shares_;  ///< on their way to the first GPU until a wait
   EngineAnswers answers_;
   std::function<void()> recorded_;  ///< hands over what was recorded, after a wait
 };
