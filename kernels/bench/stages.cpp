@@ -144,8 +144,9 @@ Stage deviation_stage() {
           .call = [x = output_values(true), y = output_values(false)] {
             for (const bool centred_alone : {false, true})
               for (std::size_t i = 0; i < x->size(); i += chunk_size)
-                instruction_set().deviation(x->data() + i, y->data() + i, static_cast<int>(chunk_size),
-                                            {.format = bf16, .floor = 0.01, .centred_alone = centred_alone});
+                instruction_set().deviation(
+                    x->data() + i, y->data() + i, static_cast<int>(chunk_size),
+                    {.format = bf16, .floor = 0.01, .centred_alone = centred_alone, .all_finite = true});
           }};
 }
 

@@ -1,4 +1,5 @@
 /// One instruction set's lane code, compiled once for each with that set's flags.
+#include <algorithm>
 #include <chrono>
 
 #include "kernels/arithmetic/random.h"
@@ -120,19 +121,39 @@ double fma_rate(double seconds) {
   return steps * chains * 2 * Lanes<T>::width / elapsed;
 }
 
+/// Numbers for every lane, rounded to its type.
+inline void load_narrowed(const double* x, DoubleV& v) { v = loaded<DoubleV>(x); }
+inline void load_narrowed(const double* x, FloatV& v) {
+#ifdef ATTOSCOPE_SIMT
+  v = static_cast<float>(*x);
+#else
+  using Wide = double __attribute__((vector_size(2 * sizeof(FloatV))));
+  Wide wide;
+  __builtin_memcpy(&wide, x, sizeof wide);
+  v = __builtin_convertvector(wide, FloatV);
+#endif
+}
+
 /// x rounded into T by the plan, which is not stochastic.
 template <class T>
 void round_values(const double* x, std::int64_t count, const RounderPlan<T>& plan, T* out) {
   using V = typename Lanes<T>::V;
   constexpr int width = Lanes<T>::width;
   with_rounder(plan, Step::input, RandomBits<T>{}, [&](auto rounder) {
-    for (std::int64_t i = 0; i < count; i += width) {
-      const int here = count - i < width ? static_cast<int>(count - i) : width;
-      V v{};
-      for (int lane = 0; lane < here; ++lane) set_lane(v, lane, static_cast<T>(x[i + lane]));
+    V v{};
+    std::int64_t i = 0;
+    for (; i + width <= count; i += width) {
+      load_narrowed(x + i, v);
       v = rounder(v);
-      for (int lane = 0; lane < here; ++lane) out[i + lane] = lane_of(v, lane);
+      __builtin_memcpy(out + i, &v, sizeof v);
     }
+    double rest[width] = {};
+    const auto left = static_cast<std::size_t>(count - i);
+    std::copy_n(x + i, left, rest);
+    load_narrowed(rest, v);
+    v = rounder(v);
+    for (std::size_t lane = 0; lane < left; ++lane)
+      out[i + static_cast<std::int64_t>(lane)] = lane_of(v, static_cast<int>(lane));
   });
 }
 
@@ -211,6 +232,8 @@ InstructionSet lane_code() {
           .round_double = round_values<double>,
           .deviation = deviation,
           .moments = moments,
+          .gaps = gaps,
+          .magnitudes = magnitudes,
           .exponentials = exponentials,
           .float_fma_rate = fma_rate<float>,
           .double_fma_rate = fma_rate<double>};

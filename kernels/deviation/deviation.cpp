@@ -66,8 +66,15 @@ std::vector<double> paired_sorted(const Matrix& x, const Matrix& y, const StopSi
 
 double mean_gap(const std::vector<double>& x, const std::vector<double>& y, const StopSign& stop) {
   if (x.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const auto gap = [u = x.data(), v = y.data()](std::size_t i) { return std::fabs(u[i] - v[i]); };
-  return ordered_sum(x.size(), stop, gap) / static_cast<double>(x.size());
+  const InstructionSet isa = instruction_set(stop.isa);
+  const auto parts = chunk_sums<double>(x.size(), stop, [&](std::size_t first, std::size_t end) {
+    double chain[chains];
+    isa.gaps(x.data() + first, y.data() + first, static_cast<int>(end - first), chain);
+    return chain_total(chain);
+  });
+  double sum = 0;
+  for (const double part : parts) sum += part;
+  return sum / static_cast<double>(x.size());
 }
 
 Deviation undefined(std::int64_t nonfinite) {
@@ -117,7 +124,7 @@ double paired_wasserstein(const Matrix& x, const Matrix& y, const StopSign& stop
 }
 
 Deviation deviation(int rows, int cols, double y_rms, const Format& main, const MeterParts& parts) {
-  DeviationRule rule{.format = main, .floor = ulp_floor(y_rms)};
+  DeviationRule rule{.format = main, .floor = ulp_floor(y_rms), .all_finite = parts.all_finite};
   const Sums s = whole_of(parts.chunks(rule));
   const std::int64_t nonfinite = static_cast<std::int64_t>(rows) * cols - s.finite;
   if (s.finite == 0) return undefined(nonfinite);
@@ -144,8 +151,9 @@ Deviation deviation(int rows, int cols, double y_rms, const Format& main, const 
 Deviation unordered_deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {
   const std::vector<double>&a = x.matrix->values, &b = y.matrix->values;
   return deviation(x.matrix->rows, x.matrix->cols, y.rms, main,
-                   {[&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); },
-                    [] { return std::numeric_limits<double>::quiet_NaN(); }});
+                   {.chunks = [&](const DeviationRule& rule) { return chunks_of(a, b, rule, stop); },
+                    .wasserstein = [] { return std::numeric_limits<double>::quiet_NaN(); },
+                    .all_finite = x.nonfinite + y.nonfinite == 0});
 }
 
 Deviation deviation(const Measured& x, const Measured& y, const Format& main, const StopSign& stop) {

@@ -37,6 +37,7 @@ double wasserstein(const Measured& x, const Measured& y, const StopSign& stop = 
 struct MeterParts {
   std::function<std::vector<DeviationSums>(const DeviationRule&)> chunks;  ///< in order
   std::function<double()> wasserstein;
+  bool all_finite = false;  ///< both matrices are known to be
 };
 /// x of rows x cols numbers against a reference with that RMS, from its parts.
 Deviation deviation(int rows, int cols, double y_rms, const Format& main, const MeterParts& parts);

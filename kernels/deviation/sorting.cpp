@@ -7,29 +7,33 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/lanes/job.h"
+
 namespace attoscope {
 namespace {
 
-constexpr int digit_bits = 11;
+/// How many numbers have each digit of so many bits.
+template <int digit_bits>
 using Counts = std::array<std::uint32_t, 1 << digit_bits>;
 
-/// Numbers of a digit into where the first of each belongs.
-void take_places(Counts& counts) {
+/// These into where the first of each belongs.
+template <std::size_t size>
+void take_places(std::array<std::uint32_t, size>& counts) {
   std::uint32_t start = 0;
   for (std::uint32_t& c : counts) start += std::exchange(c, start);
 }
 
 /// x sorted by rank(x) of two digits, by the lower one first.
-template <class T, class Rank>
+template <int digit_bits, class T, class Rank>
 std::vector<T> sorted_by_rank(std::span<const T> x, const StopSign& stop, Rank rank) {
-  std::array<Counts, 2> places{};
+  std::array<Counts<digit_bits>, 2> places{};
   constexpr std::uint32_t mask = (1u << digit_bits) - 1;
   each_element(x.size(), stop, [&](std::size_t i) {
     const std::uint32_t r = rank(x[i]);
     ++places[0][r & mask];
     ++places[1][r >> digit_bits];
   });
-  for (Counts& c : places) take_places(c);
+  for (Counts<digit_bits>& c : places) take_places(c);
   const auto half = std::make_unique_for_overwrite<T[]>(x.size());
   each_element(x.size(), stop, [&](std::size_t i) { half[places[0][rank(x[i]) & mask]++] = x[i]; });
   std::vector<T> y = zeros<T>(x.size(), stop);
@@ -61,18 +65,30 @@ bool sort_nearly_sorted(std::vector<T>& x, const StopSign& stop) {
 template <class T>
 struct Magnitude {
   using Bits = typename Layout<T>::Bits;
+  static constexpr std::size_t piece = 1 << 17;  ///< between two looks at the sign to stop
   int low = 0;
   Bits least = 0, greatest = 0;
 
   Magnitude(std::span<const T> x, const StopSign& stop) {
     constexpr Bits size = Layout<T>::sign - 1;
     Bits all = 0, below = size;  // the least, less 1
-    each_element(x.size(), stop, [&](std::size_t i) {
-      const Bits bits = bit_as<Bits>(x[i]) & size;
-      all |= bits;
-      below = std::min(below, (bits - 1) & size);
-      greatest = std::max(greatest, bits);
-    });
+    if constexpr (std::is_same_v<T, double>) {
+      const InstructionSet isa = instruction_set(stop.isa);
+      for (std::size_t first = 0; first < x.size(); first += piece) {
+        stop.check();
+        const BitsOfMagnitudes found = isa.magnitudes(x.data() + first, std::min(piece, x.size() - first));
+        all |= found.all;
+        below = std::min(below, found.below);
+        greatest = std::max(greatest, found.greatest);
+      }
+    } else {
+      each_element(x.size(), stop, [&](std::size_t i) {
+        const Bits bits = bit_as<Bits>(x[i]) & size;
+        all |= bits;
+        below = std::min(below, (bits - 1) & size);
+        greatest = std::max(greatest, bits);
+      });
+    }
     low = all == 0 ? 0 : std::countr_zero(all);
     least = all == 0 ? 0 : below + 1;
   }
@@ -104,25 +120,34 @@ std::vector<T> sorted_by_counting(std::span<const T> x, const Magnitude<T>& m, c
 /// By the bits of the keys, two digits at a time, the lowest first.
 template <class T>
 std::vector<T> sorted_by_bits(std::span<const T> x, const StopSign& stop) {
+  constexpr int digit_bits = 11;
   std::vector<T> y(x.begin(), x.end());
   for (int first = 0; first < static_cast<int>(8 * sizeof(T)); first += 2 * digit_bits)
-    y = sorted_by_rank(std::span<const T>(y), stop,
-                       [=](T v) { return static_cast<std::uint32_t>(key_of(v) >> first) & ((1u << 2 * digit_bits) - 1); });
+    y = sorted_by_rank<digit_bits>(std::span<const T>(y), stop, [=](T v) {
+      return static_cast<std::uint32_t>(key_of(v) >> first) & ((1u << 2 * digit_bits) - 1);
+    });
   return y;
 }
 
-/// Of few numbers, as those with a short significand, each is counted. Others are sorted by where they lie within their range,
-/// in 2^22 steps, and then within a step, or, where that is much, by their bits.
+/// By where they lie within their range, in 2^(2 digit_bits) steps, and then within a step, or, where that is much, by their
+/// bits.
+template <int digit_bits, class T>
+std::vector<T> sorted_by_place(std::span<const T> x, const Magnitude<T>& m, const StopSign& stop) {
+  constexpr int middle = 1 << (2 * digit_bits - 1);
+  const T scale = T(middle - 1) / bit_as<T>(m.greatest);
+  if (!(scale > 0) || !std::isfinite(scale)) return sorted_by_bits(x, stop);
+  std::vector<T> y = sorted_by_rank<digit_bits>(
+      x, stop, [=](T v) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(v * scale + T(middle))); });
+  return sort_nearly_sorted(y, stop) ? y : sorted_by_bits(x, stop);
+}
+
+/// Of few numbers, as those with a short significand, each is counted. Others are sorted by where they lie, in about 16 steps
+/// for each: of fewer a cache holds what is written next.
 template <class T>
 std::vector<T> sorted(std::span<const T> x, const StopSign& stop) {
   const Magnitude<T> m(x, stop);
   if (m.count() <= x.size() / 2) return sorted_by_counting(x, m, stop);
-  constexpr int middle = 1 << (2 * digit_bits - 1);
-  const T scale = T(middle - 1) / bit_as<T>(m.greatest);
-  if (!(scale > 0) || !std::isfinite(scale)) return sorted_by_bits(x, stop);
-  std::vector<T> y = sorted_by_rank(
-      x, stop, [=](T v) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(v * scale + T(middle))); });
-  return sort_nearly_sorted(y, stop) ? y : sorted_by_bits(x, stop);
+  return x.size() <= 1 << 17 ? sorted_by_place<10>(x, m, stop) : sorted_by_place<11>(x, m, stop);
 }
 
 }  // namespace

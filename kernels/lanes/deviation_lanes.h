@@ -25,6 +25,15 @@ class DeviationChunk {
 
   /// The sums of these chains; those of the others are 0.
   ATTOSCOPE_HOST_DEVICE DeviationSums sums(const double* x, const double* y, int count) {
+    if constexpr (metered_chains > 1)
+      if (rule_.all_finite) return rule_.centred_alone ? sums_of<true, true>(x, y, count) : sums_of<true, false>(x, y, count);
+    return sums_of<false, false>(x, y, count);
+  }
+
+ private:
+  /// `all_finite` and `centred_alone` as in the rule; false: the rule says it.
+  template <bool all_finite, bool centred_alone>
+  ATTOSCOPE_HOST_DEVICE DeviationSums sums_of(const double* x, const double* y, int count) {
     // Apart from the sums, which can stay in registers. A lane's own counts: errors are alike, and bins counted by all lanes
     // would be waited for.
     std::int32_t counts[width][spare_bin + 1] = {};
@@ -33,7 +42,7 @@ class DeviationChunk {
     bins_ = bins;
     int i = 0;
     for (; i + first_chain_ + metered_chains <= count; i += DeviationSums::chains) {
-      add(x + i, y + i, i);
+      add<all_finite, centred_alone>(x + i, y + i, i);
       if (noted_ == noted) count_noted();
     }
     if constexpr (metered_chains > 1)
@@ -42,7 +51,6 @@ class DeviationChunk {
     return collected();
   }
 
- private:
   /// Missing elements are NaN, which is not counted.
   ATTOSCOPE_HOST_DEVICE void add_rest(const double* x, const double* y, int first, int count) {
     double rest[2][DeviationSums::chains];
@@ -50,19 +58,23 @@ class DeviationChunk {
       rest[0][i] = i < count ? x[i] : std::numeric_limits<double>::quiet_NaN();
       rest[1][i] = i < count ? y[i] : 0;
     }
-    add(rest[0], rest[1], first);
+    add<false, false>(rest[0], rest[1], first);
   }
 
-  ATTOSCOPE_HOST_DEVICE void add(const double* x, const double* y, int first) {
+  template <bool all_finite, bool centred_alone>
+  ATTOSCOPE_HOST_DEVICE_INLINE void add(const double* x, const double* y, int first) {
     for (int p = 0; p < parts; ++p) {
       V u = loaded<V>(x + first_chain_ + p * width), v = loaded<V>(y + first_chain_ + p * width);
-      // x - x is 0 only for finite x
-      const V zero{}, one = splat<V>(1), finite = u - u == zero ? (v - v == zero ? one : zero) : zero;
-      u = finite == one ? u : zero;
-      v = finite == one ? v : zero;
+      const V zero{}, one = splat<V>(1);
+      V finite = one;
+      if constexpr (!all_finite) {
+        finite = u - u == zero ? (v - v == zero ? one : zero) : zero;  // x - x is 0 only for finite x
+        u = finite == one ? u : zero;
+        v = finite == one ? v : zero;
+      }
       const V d = u - v, off = d - rule_.centre;
-      centred_[p] += finite == one ? off * off : zero;
-      if (rule_.centred_alone) continue;
+      centred_[p] += all_finite ? off * off : (finite == one ? off * off : zero);
+      if (centred_alone || rule_.centred_alone) continue;
       const V size = d < zero ? -d : d;
       absolute_[p] += size;
       plain_[p] += d;
@@ -71,7 +83,7 @@ class DeviationChunk {
       xx_[p] += u * u;
       yy_[p] += v * v;
       finite_[p] += finite;
-      note_largest(p, finite == one ? size : splat<V>(-1), first);
+      note_largest(p, all_finite ? size : (finite == one ? size : splat<V>(-1)), first);
       count_ulps(p, d, v, finite);
     }
   }
@@ -145,6 +157,48 @@ class DeviationChunk {
   std::int64_t* bins_ = nullptr;
   int noted_ = 0;
 };
+
+/// The sums of |x - y|, in eight interleaved chains.
+ATTOSCOPE_HOST_DEVICE inline void gaps(const double* x, const double* y, int count, double* chain) {
+  constexpr int chains = DeviationSums::chains, width = Lanes<double>::width, parts = chains / width;
+  DoubleV sum[parts] = {};
+  int i = 0;
+  for (; i + chains <= count; i += chains)
+    for (int p = 0; p < parts; ++p) {
+      const DoubleV d = loaded<DoubleV>(x + i + p * width) - loaded<DoubleV>(y + i + p * width), zero{};
+      sum[p] += d < zero ? -d : d;
+    }
+  for (int c = 0; c < chains; ++c) chain[c] = lane_of(sum[c / width], c % width);
+  for (int c = 0; i < count; ++i, ++c) chain[c] += x[i] < y[i] ? y[i] - x[i] : x[i] - y[i];
+}
+
+/// What the magnitudes of x[0] .. x[count - 1] have in common.
+inline BitsOfMagnitudes magnitudes(const double* x, std::size_t count) {
+  constexpr std::size_t width = Lanes<double>::width;
+  constexpr std::int64_t size = std::numeric_limits<std::int64_t>::max();
+  BitsOfMagnitudes m;
+  const auto note = [&m](std::uint64_t all, std::uint64_t below, std::uint64_t greatest) {
+    m.all |= all;
+    m.below = below < m.below ? below : m.below;
+    m.greatest = greatest > m.greatest ? greatest : m.greatest;
+  };
+  Int64V all{}, below = Int64V{} + size, greatest{};
+  std::size_t i = 0;
+  for (; i + width <= count; i += width) {
+    const Int64V bits = bits_of(loaded<DoubleV>(x + i)) & size, less = (bits - 1) & size;
+    all |= bits;
+    below = less < below ? less : below;
+    greatest = bits > greatest ? bits : greatest;
+  }
+  for (int lane = 0; lane < Lanes<double>::width; ++lane)
+    note(static_cast<std::uint64_t>(lane_of(all, lane)), static_cast<std::uint64_t>(lane_of(below, lane)),
+         static_cast<std::uint64_t>(lane_of(greatest, lane)));
+  for (; i < count; ++i) {
+    const std::uint64_t bits = bit_as<std::uint64_t>(x[i]) & static_cast<std::uint64_t>(size);
+    note(bits, (bits - 1) & static_cast<std::uint64_t>(size), bits);
+  }
+  return m;
+}
 
 /// Eight interleaved chains of x[0] .. x[count - 1], elements first .. of the array.
 ATTOSCOPE_HOST_DEVICE inline MomentSums moments(const double* x, std::size_t first, int count) {

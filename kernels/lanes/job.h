@@ -194,6 +194,7 @@ struct DeviationRule {
   double floor = 0;            ///< ulps are at least those of this magnitude
   double centre = 0;           ///< what `centred` measures differences from
   bool centred_alone = false;  ///< no other sum is wanted
+  bool all_finite = false;     ///< every element of both is known to be finite
 };
 
 /// What a chunk of x and a reference y adds to their deviation; sums in interleaved chains (element i into chain i mod chains).
@@ -245,6 +246,13 @@ struct MomentSums {
   std::uint64_t digest = 0;  ///< the sum of the elements' terms (see `digest_term`)
 };
 
+/// What the bits of some numbers have in common, signs aside.
+struct BitsOfMagnitudes {
+  std::uint64_t all = 0;                         ///< any of them
+  std::uint64_t below = ~std::uint64_t{0} >> 1;  ///< the least that is not 0, less 1
+  std::uint64_t greatest = 0;
+};
+
 /// One instruction set's lane code.
 struct InstructionSet {
   const char* name = "";
@@ -271,6 +279,9 @@ struct InstructionSet {
   DeviationSums (*deviation)(const double* x, const double* y, int count, const DeviationRule&) = nullptr;
   /// Of x[0] .. x[count - 1], which are elements first .. of the array; first is a multiple of the chains.
   MomentSums (*moments)(const double* x, std::size_t first, int count) = nullptr;
+  /// The sums of |x - y|, in interleaved chains.
+  void (*gaps)(const double* x, const double* y, int count, double* chains) = nullptr;
+  BitsOfMagnitudes (*magnitudes)(const double* x, std::size_t count) = nullptr;
   /// y = exp(x), count a multiple of 16.
   void (*exponentials)(const float* x, std::int64_t count, float* y) = nullptr;
   /// Floating-point operations a second of one thread doing nothing but fma for about `seconds`.

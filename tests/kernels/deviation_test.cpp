@@ -285,10 +285,71 @@ TEST(Moments, OfEveryInstructionSetAreThoseOfOneChainAfterTheOther) {
   }
 }
 
+/// f(instruction set, x, y) for finite x and y of many lengths.
+template <class F>
+void each_pair_of_finite(F f) {
+  Dice dice(8);
+  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
+    if (!has_instruction_set(isa)) continue;
+    for (std::size_t count = 0; count < 70; ++count) {
+      SCOPED_TRACE(std::string(isa) + " " + std::to_string(count));
+      f(instruction_set(isa), any_numbers(dice, count, false), any_numbers(dice, count, false));
+    }
+  }
+}
+
+TEST(Deviation, OfWhatIsKnownToBeFiniteIsTheSame) {
+  const auto same_or_nan = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };  // sums overflow
+  each_pair_of_finite([&](const InstructionSet& isa, const std::vector<double>& x, const std::vector<double>& y) {
+    for (const bool centred_alone : {false, true}) {
+      DeviationRule rule{.format = bf16, .floor = 0.01, .centre = 0.1, .centred_alone = centred_alone};
+      const DeviationSums any = isa.deviation(x.data(), y.data(), static_cast<int>(x.size()), rule);
+      rule.all_finite = true;
+      const DeviationSums known = isa.deviation(x.data(), y.data(), static_cast<int>(x.size()), rule);
+      for (const auto sum : {&DeviationSums::absolute, &DeviationSums::plain, &DeviationSums::square, &DeviationSums::centred,
+                             &DeviationSums::xy, &DeviationSums::xx, &DeviationSums::yy})
+        EXPECT_TRUE(std::ranges::equal(any.*sum, known.*sum, same_or_nan));
+      if (centred_alone) continue;
+      EXPECT_EQ(any.max_abs, known.max_abs);
+      EXPECT_EQ(any.max_ulp, known.max_ulp);
+      EXPECT_EQ(any.worst, known.worst);
+      EXPECT_EQ(any.finite, known.finite);
+      EXPECT_EQ(any.ulps.counts, known.ulps.counts);
+    }
+  });
+}
+
+TEST(Gaps, OfEveryInstructionSetAreThoseOfOneChainAfterTheOther) {
+  each_pair_of_finite([](const InstructionSet& isa, const std::vector<double>& x, const std::vector<double>& y) {
+    double found[chains], expected[chains] = {};
+    isa.gaps(x.data(), y.data(), static_cast<int>(x.size()), found);
+    for (std::size_t i = 0; i < x.size(); ++i) expected[i % chains] += std::fabs(x[i] - y[i]);
+    EXPECT_TRUE(std::ranges::equal(found, expected)) << "no sum of magnitudes is NaN";
+  });
+}
+
+TEST(BitsOfMagnitudes, OfEveryInstructionSetAreThoseOfOneNumberAfterTheOther) {
+  each_pair_of_finite([](const InstructionSet& isa, std::vector<double> x, const std::vector<double>&) {
+    if (x.size() > 3) x[1] = -(x[2] = 0.0);
+    constexpr std::uint64_t size = ~std::uint64_t{0} >> 1;
+    BitsOfMagnitudes expected;
+    for (const double v : x) {
+      const std::uint64_t bits = std::bit_cast<std::uint64_t>(v) & size;
+      expected.all |= bits;
+      expected.greatest = std::max(expected.greatest, bits);
+      if (bits != 0) expected.below = std::min(expected.below, bits - 1);
+    }
+    const BitsOfMagnitudes found = isa.magnitudes(x.data(), x.size());
+    EXPECT_EQ(found.all, expected.all);
+    EXPECT_EQ(found.below, expected.below);
+    EXPECT_EQ(found.greatest, expected.greatest);
+  });
+}
+
 TEST(SortedValues, AreInOrderHoweverMuchTheNumbersLookAlike) {
   Dice dice(6);
   for (const int alike : {0, 1, 20, 40, 52}) {  // so many low bits of the mantissa differ, and nothing else; 0: anything
-    for (const std::size_t count : {0, 1, 2, 63, 64, 65, 66, 1000, 70000}) {
+    for (const std::size_t count : {0, 1, 2, 63, 64, 65, 66, 1000, 70000, 140000}) {
       std::vector<double> x = any_numbers(dice, count, false);
       for (double& v : x)
         if (alike > 0 && !dice.one_in(100)) v = std::bit_cast<double>(0x3ff0000000000000u | (dice.bits() >> (64 - alike)));
