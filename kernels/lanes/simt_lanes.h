@@ -51,7 +51,7 @@ struct GlobalMemory {
 #endif
     return x;
   }
-  /// *x, by a load that names global memory also where the compiler no longer knows it.
+  /// *x, by a load that stays where it is written.
   template <class X>
   ATTOSCOPE_HOST_DEVICE_INLINE static X loaded(const X* x) {
 #ifdef __CUDA_ARCH__
@@ -126,7 +126,7 @@ class LanesIn {
 
   ATTOSCOPE_HOST_DEVICE_INLINE X& operator[](std::ptrdiff_t i) const { return *Memory::at(first_ + i * lane_stride); }
   ATTOSCOPE_HOST_DEVICE_INLINE X& operator*() const { return *get(); }
-  /// The same as [i], for a loop that does nothing else but read.
+  /// The same as [i], in place: no load is moved across it.
   ATTOSCOPE_HOST_DEVICE_INLINE std::remove_const_t<X> value(std::ptrdiff_t i) const {
     return Memory::loaded(first_ + i * lane_stride);
   }

@@ -156,7 +156,9 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
   using T = typename P::T;
   constexpr int chunk = chunk_numbers<T>;
   [[maybe_unused]] constexpr int unrolled = std::is_same_v<Rounder, NoRounder> && !masked ? 2 : 1;
-  const auto b = as_vectors(p.b) + x.k0;
+  const auto vectors = as_vectors(p.b) + x.k0;
+  // Where a step may call a function, loads that the compiler cannot move leave it more registers.
+  const auto b = [vectors](int k) { return std::is_same_v<Rounder, GeneralRounder<T>> ? vectors.value(k) : vectors[k]; };
   int k = 0;
   if constexpr (SlabLayout<P>::is_keys) {
     ATTOSCOPE_UNROLL(unroll unrolled)
@@ -166,7 +168,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
       for (int i = 0; i < column_group; ++i) a[i] = x.chunk(i, k);
       ATTOSCOPE_UNROLL(unroll)
       for (int c = 0; c < chunk; ++c)
-        add_step(p, x, steps, x.k0 + k + c, b.value(k + c), rounder, [&](int i) { return a[i].x[c]; }, sum);
+        add_step(p, x, steps, x.k0 + k + c, b(k + c), rounder, [&](int i) { return a[i].x[c]; }, sum);
     }
   } else {
     ATTOSCOPE_UNROLL(unroll 2 * unrolled)
@@ -174,10 +176,10 @@ ATTOSCOPE_HOST_DEVICE_INLINE void add_slab(const P& p, const OwnSlab<P>& x, cons
       Chunk<T> a[column_group / chunk];
       ATTOSCOPE_UNROLL(unroll)
       for (int i = 0; i < column_group / chunk; ++i) a[i] = x.chunk(i * chunk, k);
-      add_step(p, x, steps, x.k0 + k, b.value(k), rounder, [&](int i) { return a[i / chunk].x[i % chunk]; }, sum);
+      add_step(p, x, steps, x.k0 + k, b(k), rounder, [&](int i) { return a[i / chunk].x[i % chunk]; }, sum);
     }
   }
-  for (; k < x.depth; ++k) add_step(p, x, steps, x.k0 + k, b.value(k), rounder, [&](int i) { return x.value(i, k); }, sum);
+  for (; k < x.depth; ++k) add_step(p, x, steps, x.k0 + k, b(k), rounder, [&](int i) { return x.value(i, k); }, sum);
 }
 
 /// f(own slab) for one slab of A after the other, from row m0 on, while the next one is copied. `edge(k)` is where the slab
