@@ -205,6 +205,7 @@ TEST_F(ExplorerFirstUse, IsStoppedAfterThePresentPartAndGoneOnWith) {
   using enum CompilingInput::State;
   Session session = small_session("auto");
   settled(session);
+  ASSERT_TRUE(testing::eventually([&] { return !slow_.begun().empty(); })) << "before, it would stop at once";
   explorer_.stop_compiling();
   EXPECT_EQ(settled(session).compiling.state, stopping);
   slow_.let(1);
