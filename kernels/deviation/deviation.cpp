@@ -67,13 +67,11 @@ std::vector<double> paired_sorted(const Matrix& x, const Matrix& y, const StopSi
 double mean_gap(const std::vector<double>& x, const std::vector<double>& y, const StopSign& stop) {
   if (x.empty()) return std::numeric_limits<double>::quiet_NaN();
   const InstructionSet isa = instruction_set(stop.isa);
-  const auto parts = chunk_sums<double>(x.size(), stop, [&](std::size_t first, std::size_t end) {
+  const double sum = chunk_sums_total(x.size(), stop, [&](std::size_t first, std::size_t end) {
     double chain[chains];
     isa.gaps(x.data() + first, y.data() + first, static_cast<int>(end - first), chain);
     return chain_total(chain);
   });
-  double sum = 0;
-  for (const double part : parts) sum += part;
   return sum / static_cast<double>(x.size());
 }
 

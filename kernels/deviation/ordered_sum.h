@@ -22,6 +22,14 @@ std::vector<T> chunk_sums(std::size_t count, const StopSign& stop, F sum) {
   return parts;
 }
 
+/// The sum of sum(first, end) over all chunks of 0 .. count, in order.
+template <class F>
+double chunk_sums_total(std::size_t count, const StopSign& stop, F sum) {
+  double total = 0;
+  for (const double part : chunk_sums<double>(count, stop, sum)) total += part;
+  return total;
+}
+
 /// Sum of f(i) over first .. end, which are one chunk or a part of it from its beginning.
 template <class F>
 double chunk_sum(std::size_t first, std::size_t end, F f) {
@@ -36,11 +44,7 @@ double chunk_sum(std::size_t first, std::size_t end, F f) {
 /// Sum of f(i) over 0 .. count, in the fixed order.
 template <class F>
 double ordered_sum(std::size_t count, const StopSign& stop, F f) {
-  const auto parts =
-      chunk_sums<double>(count, stop, [&](std::size_t first, std::size_t end) { return chunk_sum(first, end, f); });
-  double sum = 0;
-  for (const double part : parts) sum += part;
-  return sum;
+  return chunk_sums_total(count, stop, [&](std::size_t first, std::size_t end) { return chunk_sum(first, end, f); });
 }
 
 }  // namespace attoscope

@@ -173,7 +173,7 @@ class TileSteps : protected BlockRows<T, Observer> {
   struct KeyBias {
     decltype(vec(Array{})) rows;
     T slope;
-    int first, step;  ///< key j of the piece is first + step * j, where the row is 0
+    int first, step;  ///< key j of the piece lies at first + step * j, counted as `rows` are
     ATTOSCOPE_HOST_DEVICE_INLINE V added(V s, int j, int r) const {
       if (slope == 0) return s;
       const V distance = rows[r] - static_cast<T>(first + step * j);

@@ -35,8 +35,10 @@ using ::testing::StartsWith;
 /// Warps of a team: the bits depend on them as little as on anything else.
 constexpr int warps_of_teams[] = {1, 2, 3, 8};
 
-Options on_host_engine(const HostEngineOptions& how) {
+/// Answers are remembered in `cache`, where there is one.
+Options on_host_engine(const HostEngineOptions& how, ComputeCache* cache = nullptr) {
   Options options;
+  options.cache = cache;
   options.engine = [how] { return std::make_unique<HostEngine>(how); };
   return options;
 }
@@ -170,8 +172,7 @@ TEST_F(Twin, StopsBetweenAnyTwoLaunches) {
 TEST_F(Twin, RemembersGoldenValueAndInputsOnlyWhileTheyAreTheQuestions) {
   ComputeCache cache;
   int runs = 0;
-  Options options = on_host_engine({.runs = &runs});
-  options.cache = &cache;
+  Options options = on_host_engine({.runs = &runs}, &cache);
   Dice dice(77);
   Experiment e = testing::small_experiment(bf16, 130, 20);
   for (int step = 0; step < experiments(40); ++step) {
@@ -252,8 +253,7 @@ TEST_F(Twin, NewNumbersAtAnOldAddressAreCopiedAgain) {
 TEST_F(Twin, InputsAreCopiedOnceForEveryAnswerAboutThem) {
   ComputeCache cache;
   int copies = 0;
-  Options options = on_host_engine({.copies = &copies});
-  options.cache = &cache;
+  Options options = on_host_engine({.copies = &copies}, &cache);
   const auto copied = [&](const Experiment& e) {
     const int before = copies;
     compute(e, options);
@@ -286,8 +286,7 @@ TEST_F(Twin, ErrorsOfManyMethodsAreTheCpus) {
 TEST_F(Twin, AnUpdateWaitsOnce) {
   int waits = 0;
   ComputeCache cache;
-  Options options = on_host_engine({.waits = &waits});
-  options.cache = &cache;
+  Options options = on_host_engine({.waits = &waits}, &cache);
   Experiment e = testing::small_experiment(bf16, 70, 12);
   for (int update = 1; update <= 3; ++update) {
     if (update == 2) ++e.problem.seed;
@@ -301,8 +300,7 @@ TEST_F(Twin, AnUpdateWaitsOnce) {
 TEST_F(Twin, OnlyWhatIsShownComesBack) {
   int sent = 0;
   ComputeCache cache;
-  Options options = on_host_engine({.sent = &sent});
-  options.cache = &cache;
+  Options options = on_host_engine({.sent = &sent}, &cache);
   Experiment e = testing::small_experiment(bf16, 70, 12);
   const Result all = compute(e);
   options.wanted = {.wasserstein = false, .trace = false};
@@ -330,8 +328,7 @@ TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
   int failed = 0;
   for (int call = 0; call < 400; ++call) {
     ComputeCache cache;
-    Options options = on_host_engine({.parts = 6, .fails_at = call});
-    options.cache = &cache;
+    Options options = on_host_engine({.parts = 6, .fails_at = call}, &cache);
     const Result result = compute(e, options);
     SCOPED_TRACE("call " + std::to_string(call));
     expect_same_answer(result, whole);
@@ -348,8 +345,7 @@ TEST_F(Twin, TheCpuTakesOverWheneverTheGpuGivesUp) {
 /// A GPU that the host runs is slow: its first answer is not counted, the second is, the CPU is tried and stays.
 TEST_F(Twin, AutoChoosesByWhatBothTook) {
   ComputeCache cache;
-  Options options = on_host_engine({});
-  options.cache = &cache;
+  Options options = on_host_engine({}, &cache);
   options.device = "auto";
   std::vector<std::string> devices, choices;
   for (int seed = 1; seed <= 5; ++seed) {
