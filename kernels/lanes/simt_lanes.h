@@ -328,29 +328,46 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE T rounded_at_length(const RounderPlan<T>& p, T x,
 /// Any kind of rounding, chosen at run time: a copy of every loop for every kind would be too much code.
 template <class T>
 struct GeneralRounder {
+  enum class Way : std::int32_t { none, bits, magic, at_length };
+
   const RounderPlan<T>& plan;
-  RounderKind kind;  ///< by value: a call could change what `plan` refers to, for all that a compiler knows
+  Way way;  ///< by value: a call could change what `plan` refers to, for all that a compiler knows
   BitsRounder<T> bits;
   MagicRounder<T> magic;
   Step step;
   RandomBits<T> random;
   ATTOSCOPE_HOST_DEVICE_INLINE GeneralRounder(const RounderPlan<T>& p, Step s, const RandomBits<T>& d)
-      : plan(p), kind(p.kind), bits(p), magic(p), step(s), random(d) {}
+      : plan(p), way(way_of(p.kind)), bits(p), magic(p), step(s), random(d) {}
 
   ATTOSCOPE_HOST_DEVICE_INLINE T operator()(T x, Where at = {}) const {
+    switch (way) {
+      case Way::none:
+        return x;
+      case Way::bits:
+        return bits(x);
+      case Way::magic:
+        return magic(x);
+      case Way::at_length:
+        break;
+    }
+    return rounded_at_length(plan, x, step, random, at);
+  }
+
+ private:
+  ATTOSCOPE_HOST_DEVICE_INLINE static Way way_of(RounderKind kind) {
     switch (kind) {
       case RounderKind::none:
-        return x;
+        return Way::none;
       case RounderKind::bits:
-        return bits(x);
+        return Way::bits;
       case RounderKind::half:
       case RounderKind::magic:
-        return magic(x);
+        return Way::magic;
       case RounderKind::slow:
       case RounderKind::stochastic:
         break;
     }
-    return rounded_at_length(plan, x, step, random, at);
+    return Way::at_length;
   }
 };
 
