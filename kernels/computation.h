@@ -85,16 +85,12 @@ class Computation {
     const Operands<T>& x = std::get<Operands<T>>(truth_->operands);
     result_.timing.inputs = clock.lap();
     const Job<double> golden = golden_job();
-    Measured a, b;
     if (engine_) {
       answer_by_engine(fresh, x, golden);
+      held_.known = {};
     } else {
-      is_one_block() ? find_side_by_side(fresh, x, golden) : find_in_turn(fresh, x, golden);
-      if (!known_a_) a = meter(result_.a, false);
-      if (!known_b_) b = meter(result_.b, false);
-      compare(known_a_ ? known_a_->measured : a, known_b_ ? known_b_->measured : b);
+      answer_here(fresh, x, golden);
     }
-    remember(std::move(a), std::move(b));
     Timing& t = result_.timing;
     t.total = whole.lap();
     std::ranges::transform(parts_, t.busy.begin(), &PartSign::ms);
@@ -131,27 +127,52 @@ class Computation {
     return engine_ == nullptr && static_cast<int>(result_.rows.size()) <= instruction_set(stop_.isa).double_rows;
   }
 
-  /// Golden, a and b at the same time: a block of rows keeps one core busy.
-  void find_side_by_side(bool fresh, const Operands<T>& x, const Job<double>& golden) {
-    stop_.weigh(1);
-    tbb::parallel_invoke(
-        [&] {
-          if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
-        },
-        [&] { find_a(x, golden); }, [&] { find_b(x); });
-    measure_golden(fresh);
+  /// A new output's measure, and a copy of it for the next experiment if that will be asked.
+  struct Found {
+    Measured measured;
+    Matrix copy;
+  };
+  Found found(const Matrix& output, const Method& m) const {
+    Found f{meter(output, wanted_.wasserstein), {}};
+    if (remembers_ && is_emulated(m.algorithm)) timed(part(UpdatePart::kept), [&] { f.copy = output; });
+    return f;
   }
 
-  /// Golden, then a and b at the same time. What is measured of golden fills the gaps between their blocks of rows: what takes
-  /// one thread alone leaves the others to the rest.
-  void find_in_turn(bool fresh, const Operands<T>& x, const Job<double>& golden) {
-    stop_.weigh(golden_work);
-    if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
-    stop_.weigh(1);
-    together([&] { measure_golden(fresh); }, [&] { together([&] { find_a(x, golden); }, [&] { find_b(x); }); });
-    const int threads = tbb::this_task_arena::max_concurrency();
-    if (const double ms = part(UpdatePart::a).ms(); ms > 0) result_.timing.a = ms / threads;
-    if (const double ms = part(UpdatePart::b).ms(); ms > 0) result_.timing.b = ms / threads;
+  /// Golden, a and b at the same time where a block of rows keeps one core busy; else golden, then a and b. What is measured of
+  /// each fills the gaps between the others' blocks of rows: what takes one thread alone leaves the others to the rest.
+  void answer_here(bool fresh, const Operands<T>& x, const Job<double>& golden) {
+    Found a, b;
+    const auto find_truth = [&] {
+      if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
+    };
+    const auto find_others = [&](auto beside) {
+      stop_.weigh(1);
+      tbb::parallel_invoke(
+          beside,
+          [&] {
+            find_a(x, golden);
+            if (!known_a_) a = found(result_.a, e_.a);
+          },
+          [&] {
+            find_b(x);
+            if (!known_b_) b = found(result_.b, e_.b);
+          });
+    };
+    if (is_one_block()) {
+      find_others([&] {
+        find_truth();
+        measure_golden(fresh);
+      });
+    } else {
+      stop_.weigh(golden_work);
+      find_truth();
+      find_others([&] { measure_golden(fresh); });
+      const int threads = tbb::this_task_arena::max_concurrency();
+      if (const double ms = part(UpdatePart::a).ms(); ms > 0) result_.timing.a = ms / threads;
+      if (const double ms = part(UpdatePart::b).ms(); ms > 0) result_.timing.b = ms / threads;
+    }
+    compare(known_a_ ? known_a_->measured : a.measured, known_b_ ? known_b_->measured : b.measured);
+    remember(std::move(a), std::move(b));
   }
 
   void find_a(const Operands<T>& x, const Job<double>& golden) {
@@ -181,14 +202,6 @@ class Computation {
     j.k = truth_->inputs->k.data();
     j.v = truth_->inputs->v.data();
     return j;
-  }
-
-  /// Both, in any order; at the same time on the CPU, where work of one thread alone leaves the others to the rest.
-  template <class F, class G>
-  void together(F f, G g) const {
-    if (engine_ == nullptr) return tbb::parallel_invoke(f, g);
-    f();
-    g();
   }
 
   void find_golden(const Job<double>& golden) {
@@ -239,30 +252,22 @@ class Computation {
   }
 
   /// The output to keep; null of a method that is not emulated.
-  std::unique_ptr<KnownOutput> kept(const Method& m, const Matrix& output, Measured measured,
-                                    const std::optional<ErrorParts>& parts) const {
+  std::unique_ptr<KnownOutput> kept(const Method& m, Found found, const std::optional<ErrorParts>& parts) const {
     if (!is_emulated(m.algorithm)) return nullptr;
-    auto known = std::make_unique<KnownOutput>(KnownOutput{output_key(e_, m), {}, std::move(measured), {}, parts});
-    timed(part(UpdatePart::kept), [&] { known->output = output; });
+    auto known = std::make_unique<KnownOutput>(
+        KnownOutput{output_key(e_, m), std::move(found.copy), std::move(found.measured), {}, parts});
     known->measured.matrix = &known->output;
     return known;
   }
 
   /// Keeps the answer for the next experiment, which may change little.
-  void remember(Measured a, Measured b) {
+  void remember(Found a, Found b) {
     KnownAnswer now;
-    if (engine_ == nullptr && remembers_) {
+    if (remembers_) {
       now = {nullptr, nullptr, result_.a_minus_b, result_.rescales, result_.rescale_map, result_.trace};
       if (!result_.holds.trace) now.trace.row = -1;
-      together(
-          [&] {
-            if (known_a_ == nullptr) now.a = kept(e_.a, result_.a, std::move(a), result_.a_parts);
-          },
-          [&] {
-            if (known_b_ == nullptr) now.b = kept(e_.b, result_.b, std::move(b), result_.b_parts);
-          });
-      if (known_a_ != nullptr) now.a = std::move(held_.known.a);
-      if (known_b_ != nullptr) now.b = std::move(held_.known.b);
+      now.a = known_a_ ? std::move(held_.known.a) : kept(e_.a, std::move(a), result_.a_parts);
+      now.b = known_b_ ? std::move(held_.known.b) : kept(e_.b, std::move(b), result_.b_parts);
       if (now.a) now.a->error = result_.a_error;
       if (now.b) now.b->error = result_.b_error;
     }
@@ -402,7 +407,7 @@ class Computation {
 
   Side golden() const { return {&truth_->measured, Output::golden}; }
 
-  /// The errors of a and b, and how far a is from b. On the CPU, what was measured without its values sorted.
+  /// The errors of a and b, and how far a is from b.
   void compare(Measured& a, Measured& b) {
     stop_.check();
     const Side mine{&a, Output::a}, other{&b, Output::b};
@@ -411,7 +416,7 @@ class Computation {
       result_.b_error = compared_by_engine(other, golden());
       result_.a_minus_b = compared_by_engine(mine, other);
     } else {
-      compare_beside_sorting(truth_->measured, a, b);
+      compare_here(truth_->measured, a, b);
     }
     if (known_a_ == nullptr) measure_parts(result_.a_parts, a);
     if (known_b_ == nullptr) measure_parts(result_.b_parts, b);
@@ -424,13 +429,13 @@ class Computation {
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
   }
 
-  /// What needs no order of the values is summed while they are sorted, if that is wanted.
-  void compare_beside_sorting(Measured& golden, Measured& a, Measured& b) {
+  /// The same on the CPU. What was known without its values sorted is sorted, if that is wanted now.
+  void compare_here(Measured& golden, Measured& a, Measured& b) {
     struct Pair {
       Deviation& found;
       const Deviation* known;  ///< null: not known
       const Measured &x, &y;
-      bool ordered = x.sorts && y.sorts;  ///< so far
+      bool ordered = x.sorts && y.sorts;  ///< before this answer
     };
     const std::array<Pair, 3> pairs{{
         {result_.a_error, known_a_ ? &known_a_->error : nullptr, a, golden},
@@ -441,14 +446,11 @@ class Computation {
     const auto each = [](const auto& all, auto f) {
       tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { f(all[i]); });
     };
-    const auto sort = [&](Measured* m) {
+    each(measures, [&](Measured* m) {
       if (wanted_.wasserstein && !m->sorts) sort_values(*m, part(UpdatePart::sorted));
-    };
-    const auto sum = [&](const Pair& p) {
-      p.found = p.known ? *p.known : unordered_deviation(p.x, p.y, e_.format, part(UpdatePart::deviations));
-    };
-    tbb::parallel_invoke([&] { each(measures, sort); }, [&] { each(pairs, sum); });
+    });
     each(pairs, [&](const Pair& p) {
+      p.found = p.known ? *p.known : unordered_deviation(p.x, p.y, e_.format, part(UpdatePart::deviations));
       if (p.known == nullptr || !p.ordered) p.found.wasserstein = wasserstein(p.x, p.y, part(UpdatePart::distances));
     });
   }

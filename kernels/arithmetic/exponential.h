@@ -284,40 +284,54 @@ ATTOSCOPE_HOST_DEVICE_INLINE V exponential2_polynomial(V x, int degree) {
   }
 }
 
-/// `logarithm` by a given fma.
-template <class V>
-struct Logarithm {
-  V x;
+/// `logarithm_of_normal` by a given fma, of x / 2^lifted.
+template <class V, int count>
+struct Logarithms {
+  Several<V, count> x, lifted{};
   template <class Fma>
-  ATTOSCOPE_HOST_DEVICE_INLINE V operator()(Fma& fma) const {
+  ATTOSCOPE_HOST_DEVICE_INLINE Several<V, count> operator()(Fma& fma) const {
     using T = typename Lane<V>::Scalar;
-    using Int = typename Lane<V>::Int;
-    using L = Layout<T>;
     using K = ExpConstants<T>;
-    constexpr bool is_float = sizeof(T) == 4;
-    constexpr T smallest_normal = is_float ? T(0x1p-126) : T(0x1p-1022), lift = is_float ? T(0x1p64) : T(0x1p128);
-    const V normal = x > T(0) ? (x < smallest_normal ? x * lift : x) : splat<V>(1);  // 1 where there is no logarithm
-    const V lifted = x < smallest_normal ? splat<V>(is_float ? T(64) : T(128)) : V{};
-    // the exponent of x / sqrt(1/2), rounded down
-    const Int k = (bits_of(normal) - bits_of(splat<V>(T(0x1.6a09e667f3bcdp-1)))) >> L::mantissa_bits;
-    const V m = from_bits<V>(bits_of(normal) - (k << L::mantissa_bits));
-    const V k_value = (from_bits<V>(bits_of(splat<V>(K::magic)) + k) - K::magic) - lifted;
-    const V f = (m - T(1)) / (m + T(1)), f2 = f * f;
-    constexpr int last = is_float ? 11 : 25;
-    V s = splat<V>(T(2.0 / last));
-    for (int i = last - 2; i >= 3; i -= 2) s = fma(s, f2, splat<V>(T(2.0 / i)));
-    const V tail = fma.in_any_order(f * f2, s, k_value * K::ln2_low);
-    const V result = fma.in_any_order(k_value, splat<V>(K::ln2_high), fused_of_exact_product(f, splat<V>(2), tail));
-    const V infinity = splat<V>(std::numeric_limits<T>::infinity()), nan = splat<V>(std::numeric_limits<T>::quiet_NaN());
-    const V edge = x == T(0) ? -infinity : (x > T(0) ? infinity : nan);
-    return x > T(0) ? (x < infinity ? result : edge) : edge;
+    constexpr int mantissa_bits = Layout<T>::mantissa_bits, terms = sizeof(T) == 4 ? 5 : 12;
+    constexpr double c[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
+                            2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23, 2.0 / 25};
+    V k[count], f[count], f2[count], s[count];
+    for (int i = 0; i < count; ++i) {
+      // the exponent of x / sqrt(1/2), rounded down
+      const auto exponent = (bits_of(x.x[i]) - bits_of(splat<V>(T(0x1.6a09e667f3bcdp-1)))) >> mantissa_bits;
+      const V m = from_bits<V>(bits_of(x.x[i]) - (exponent << mantissa_bits));
+      k[i] = (from_bits<V>(bits_of(splat<V>(K::magic)) + exponent) - K::magic) - lifted.x[i];
+      f[i] = (m - T(1)) / (m + T(1)), f2[i] = f[i] * f[i];
+      s[i] = splat<V>(T(c[terms - 1]));
+    }
+    for (int j = terms - 2; j >= 0; --j)
+      for (int i = 0; i < count; ++i) s[i] = fma(s[i], f2[i], splat<V>(T(c[j])));
+    Several<V, count> y;
+    for (int i = 0; i < count; ++i) {
+      const V tail = fma.in_any_order(f[i] * f2[i], s[i], k[i] * K::ln2_low);
+      y.x[i] = fma.in_any_order(k[i], splat<V>(K::ln2_high), fused_of_exact_product(f[i], splat<V>(2), tail));
+    }
+    return y;
   }
 };
 
-/// ln x to 2 ulp, for every x: x = 2^k m, m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1)). NaN below 0.
+/// ln x to 2 ulp, for positive normal x: x = 2^k m, m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1)).
+template <class V, int count>
+ATTOSCOPE_HOST_DEVICE_INLINE Several<V, count> logarithm_of_normal(const Several<V, count>& x) {
+  return with_fma<V>(Logarithms<V, count>{x});
+}
+/// The same for every x. NaN below 0.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V logarithm(V x) {
-  return with_fma<V>(Logarithm<V>{x});
+  using T = typename Lane<V>::Scalar;
+  constexpr bool is_float = sizeof(T) == 4;
+  constexpr T smallest_normal = is_float ? T(0x1p-126) : T(0x1p-1022), lift = is_float ? T(0x1p64) : T(0x1p128);
+  const V normal = x > T(0) ? (x < smallest_normal ? x * lift : x) : splat<V>(1);  // 1 where there is no logarithm
+  const V lifted = x < smallest_normal ? splat<V>(is_float ? T(64) : T(128)) : V{};
+  const V result = with_fma<V>(Logarithms<V, 1>{{{normal}}, {{lifted}}}).x[0];
+  const V infinity = splat<V>(std::numeric_limits<T>::infinity()), nan = splat<V>(std::numeric_limits<T>::quiet_NaN());
+  const V edge = x == T(0) ? -infinity : (x > T(0) ? infinity : nan);
+  return x > T(0) ? (x < infinity ? result : edge) : edge;
 }
 
 /// cap * tanh(x / cap), from exp: (1 - t) / (1 + t) with t = exp(-2 |x / cap|).
@@ -335,24 +349,39 @@ struct SinCos {
 };
 
 /// `sincos_turns` by a given fma.
-template <class V>
+template <class V, int count>
 struct SinCosOfTurns {
-  V u;
+  Several<V, count> u;
   template <class Fma>
-  ATTOSCOPE_HOST_DEVICE_INLINE SinCos<V> operator()(Fma& fma) const {
-    const V shifted = u * 4.0 + 0x1.8p52, quarter = shifted - 0x1.8p52;
-    const V x = (u * 4.0 - quarter) * 0x1.921fb54442d18p+0, x2 = x * x;
+  ATTOSCOPE_HOST_DEVICE_INLINE Several<SinCos<V>, count> operator()(Fma& fma) const {
     constexpr double s[] = {-1.0 / 6,        1.0 / 120,          -1.0 / 5040,           1.0 / 362880,
                             -1.0 / 39916800, 1.0 / 6227020800.0, -1.0 / 1307674368000.0};
     constexpr double c[] = {-1.0 / 2,       1.0 / 24,          -1.0 / 720,           1.0 / 40320,
                             -1.0 / 3628800, 1.0 / 479001600.0, -1.0 / 87178291200.0, 1.0 / 20922789888000.0};
-    V ps = splat<V>(s[6]), pc = splat<V>(c[7]);
-    for (int i = 5; i >= 0; --i) ps = fma(ps, x2, splat<V>(s[i]));
-    for (int i = 6; i >= 0; --i) pc = fma(pc, x2, splat<V>(c[i]));
-    const V sine = fma(x * x2, ps, x), cosine = fma(x2, pc, splat<V>(1.0));
+    V quarter[count], x[count], x2[count], ps[count], pc[count];
+    for (int i = 0; i < count; ++i) {
+      const V shifted = u.x[i] * 4.0 + 0x1.8p52;
+      quarter[i] = shifted - 0x1.8p52;
+      x[i] = (u.x[i] * 4.0 - quarter[i]) * 0x1.921fb54442d18p+0, x2[i] = x[i] * x[i];
+      ps[i] = splat<V>(s[6]), pc[i] = splat<V>(c[7]);
+    }
+    for (int k = 5; k >= 0; --k)
+      for (int i = 0; i < count; ++i) ps[i] = fma(ps[i], x2[i], splat<V>(s[k]));
+    for (int k = 6; k >= 0; --k)
+      for (int i = 0; i < count; ++i) pc[i] = fma(pc[i], x2[i], splat<V>(c[k]));
+    Several<SinCos<V>, count> y;
+    for (int i = 0; i < count; ++i) {
+      const V sine = fma(x[i] * x2[i], ps[i], x[i]), cosine = fma(x2[i], pc[i], splat<V>(1.0));
+      y.x[i] = turned(sine, cosine, quarter[i]);
+    }
+    return y;
+  }
+
+ private:
+  /// Quarters 0..4 of a turn further: sin gets - in 2 and 3, cos in 1 and 2.
+  ATTOSCOPE_HOST_DEVICE_INLINE static SinCos<V> turned(V sine, V cosine, V quarter) {
     const V odd = quarter - ((quarter * 0.5 + 0x1.8p52) - 0x1.8p52) * 2.0;  // 0, or +-1 in odd quarters
     const V a = odd != 0.0 ? cosine : sine, b = odd != 0.0 ? sine : cosine;
-    // quarters 0..4: sin gets - in 2 and 3, cos in 1 and 2
     const V sin_sign = quarter == 2.0 ? splat<V>(-1.0) : (quarter == 3.0 ? splat<V>(-1.0) : splat<V>(1.0));
     const V cos_sign = quarter == 1.0 ? splat<V>(-1.0) : (quarter == 2.0 ? splat<V>(-1.0) : splat<V>(1.0));
     return {a * sin_sign, b * cos_sign};
@@ -360,9 +389,13 @@ struct SinCosOfTurns {
 };
 
 /// sin and cos of 2 pi u, u in [0, 1), to about 1 ulp of 1.
+template <class V, int count>
+ATTOSCOPE_HOST_DEVICE_INLINE Several<SinCos<V>, count> sincos_turns(const Several<V, count>& u) {
+  return with_fma<V>(SinCosOfTurns<V, count>{u});
+}
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE SinCos<V> sincos_turns(V u) {
-  return with_fma<V>(SinCosOfTurns<V>{u});
+  return sincos_turns(Several<V, 1>{{u}}).x[0];
 }
 
 }  // namespace attoscope

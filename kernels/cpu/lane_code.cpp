@@ -174,35 +174,44 @@ void exponentials(const float* x, std::int64_t count, float* y) {
   }
 }
 
+/// Pairs x and y, one after the other, as far as `count` numbers go.
+inline void store_pairs(DoubleV x, DoubleV y, std::int64_t count, double* out) {
+  for (int lane = 0; lane < Lanes<double>::width && 2 * lane < count; ++lane) {
+    out[2 * lane] = lane_of(x, lane);
+    if (2 * lane + 1 < count) out[2 * lane + 1] = lane_of(y, lane);
+  }
+}
+
+inline DoubleV square_root(DoubleV x) {
+  for (int lane = 0; lane < Lanes<double>::width; ++lane) set_lane(x, lane, __builtin_sqrt(lane_of(x, lane)));
+  return x;
+}
+
 /// Elements 2i and 2i + 1 come from counter i. The square root is that of IEEE 754, the rest that of exponential.h. A few
 /// vectors go through each stage together: one alone would wait for every operation.
 void normals(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::int64_t count, double* out) {
-  constexpr int W = Lanes<double>::width, together = 8;
-  for (std::int64_t begin = 0; begin < count; begin += 2 * W * together) {
-    const std::int64_t pairs = (count - begin + 1) / 2;
-    const int vectors = pairs < W * together ? static_cast<int>((pairs + W - 1) / W) : together;
-    DoubleV u[together], turns[together];
-    for (int v = 0; v < vectors; ++v) {
-      UInt64V counter{};
-      for (int lane = 0; lane < W; ++lane)
-        set_lane(counter, lane, first / 2 + static_cast<std::uint64_t>(begin / 2 + v * W + lane));
-      const Philox<UInt64V> p = philox<UInt64V>(counter, counter >> 32, stream, seed);
-      u[v] = 1.0 - unit_interval<DoubleV>(p.x[0], p.x[1]);  // (0, 1]
-      turns[v] = unit_interval<DoubleV>(p.x[2], p.x[3]);
+  constexpr int W = Lanes<double>::width, at_once = Lane<DoubleV>::emulates_fma ? 2 : 1, groups = 8 / at_once;
+  for (std::int64_t begin = 0; begin < count; begin += 2 * W * at_once * groups) {
+    Several<DoubleV, at_once> u[groups], turns[groups];
+    UInt64V counter{};
+    for (int lane = 0; lane < W; ++lane)
+      set_lane(counter, lane, (first + static_cast<std::uint64_t>(begin)) / 2 + static_cast<std::uint64_t>(lane));
+    for (int g = 0; g < groups; ++g)
+      for (int i = 0; i < at_once; ++i, counter += std::uint64_t{W}) {
+        const Philox<UInt64V> p = philox<UInt64V>(counter, counter >> 32, stream, seed);
+        u[g].x[i] = 1.0 - unit_interval<DoubleV>(p.x[0], p.x[1]);  // (0, 1]
+        turns[g].x[i] = unit_interval<DoubleV>(p.x[2], p.x[3]);
+      }
+    for (auto& some : u) {
+      some = logarithm_of_normal(some);
+      for (DoubleV& x : some.x) x = -2.0 * x > 0.0 ? -2.0 * x : DoubleV{};
     }
-    for (int v = 0; v < vectors; ++v) {
-      const DoubleV square = -2.0 * logarithm(u[v]);
-      u[v] = square > 0.0 ? square : DoubleV{};
-    }
-    for (int v = 0; v < vectors; ++v) {
-      const SinCos<DoubleV> angle = sincos_turns(turns[v]);
-      DoubleV radius = u[v];
-      for (int lane = 0; lane < W; ++lane) set_lane(radius, lane, __builtin_sqrt(lane_of(radius, lane)));
-      const DoubleV x = radius * angle.cos, y = radius * angle.sin;
-      double* const to = out + begin + 2 * W * v;
-      for (int lane = 0; lane < W && begin + 2 * (W * v + lane) < count; ++lane) {
-        to[2 * lane] = lane_of(x, lane);
-        if (begin + 2 * (W * v + lane) + 1 < count) to[2 * lane + 1] = lane_of(y, lane);
+    std::int64_t at = begin;
+    for (int g = 0; g < groups && at < count; ++g) {
+      const auto angles = sincos_turns(turns[g]);
+      for (int i = 0; i < at_once && at < count; ++i, at += 2 * W) {
+        const DoubleV radius = square_root(u[g].x[i]);
+        store_pairs(radius * angles.x[i].cos, radius * angles.x[i].sin, count - at, out + at);
       }
     }
   }

@@ -23,21 +23,49 @@ void take_places(std::array<std::uint32_t, size>& counts) {
   for (std::uint32_t& c : counts) start += std::exchange(c, start);
 }
 
+/// Of ranks of two digits; each is called for a piece that is not stopped, and is a function of its own, so that its loop keeps
+/// everything in registers.
+template <int digit_bits>
+struct Digits {
+  static constexpr std::uint32_t mask = (1u << digit_bits) - 1;
+  std::array<Counts<digit_bits>, 2> places{};
+
+  template <class T, class Rank>
+  [[gnu::noinline]] void count(std::span<const T> x, Rank rank) {
+    for (const T v : x) {
+      const std::uint32_t r = rank(v);
+      ++places[0][r & mask];
+      ++places[1][r >> digit_bits];
+    }
+  }
+  /// Puts each number where its digit, 0 the lower one, belongs.
+  template <int digit, class T, class Rank>
+  [[gnu::noinline]] void place(std::span<const T> x, Rank rank, T* to) {
+    for (const T v : x) to[places[digit][digit == 0 ? rank(v) & mask : rank(v) >> digit_bits]++] = v;
+  }
+};
+
+/// f(piece) for all of x, checking now and then.
+template <class T, class F>
+void each_piece(std::span<const T> x, const StopSign& stop, F f) {
+  constexpr std::size_t piece = 1 << 17;
+  for (std::size_t first = 0; first < x.size(); first += piece) {
+    stop.check();
+    f(x.subspan(first, std::min(piece, x.size() - first)));
+  }
+}
+
 /// x sorted by rank(x) of two digits, by the lower one first.
 template <int digit_bits, class T, class Rank>
 std::vector<T> sorted_by_rank(std::span<const T> x, const StopSign& stop, Rank rank) {
-  std::array<Counts<digit_bits>, 2> places{};
-  constexpr std::uint32_t mask = (1u << digit_bits) - 1;
-  each_element(x.size(), stop, [&](std::size_t i) {
-    const std::uint32_t r = rank(x[i]);
-    ++places[0][r & mask];
-    ++places[1][r >> digit_bits];
-  });
-  for (Counts<digit_bits>& c : places) take_places(c);
+  Digits<digit_bits> digits;
+  each_piece(x, stop, [&](std::span<const T> piece) { digits.count(piece, rank); });
+  for (Counts<digit_bits>& c : digits.places) take_places(c);
   const auto half = std::make_unique_for_overwrite<T[]>(x.size());
-  each_element(x.size(), stop, [&](std::size_t i) { half[places[0][rank(x[i]) & mask]++] = x[i]; });
+  each_piece(x, stop, [&](std::span<const T> piece) { digits.template place<0>(piece, rank, half.get()); });
   std::vector<T> y = zeros<T>(x.size(), stop);
-  each_element(x.size(), stop, [&](std::size_t i) { y[places[1][rank(half[i]) >> digit_bits]++] = half[i]; });
+  each_piece(std::span<const T>(half.get(), x.size()), stop,
+             [&](std::span<const T> piece) { digits.template place<1>(piece, rank, y.data()); });
   return y;
 }
 

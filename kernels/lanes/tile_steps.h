@@ -2,10 +2,7 @@
 /// pass from one step to the next in the lanes' arrays, so that a launch may end between any two steps or pieces of keys.
 #pragma once
 
-#include "kernels/lanes/accumulated_product.h"
-#include "kernels/lanes/block_rows.h"
-#include "kernels/lanes/short_domain.h"
-#include "kernels/lanes/sum_order.h"
+#include "kernels/lanes/scores.h"
 
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
@@ -13,216 +10,20 @@ namespace ATTOSCOPE_ISA {
 ATTOSCOPE_HOST_DEVICE constexpr int clamp(int x, int low, int high) { return x < low ? low : (x > high ? high : x); }
 
 template <class T, class Observer>
-class TileSteps : protected BlockRows<T, Observer> {
+class TileSteps : protected Scores<T, Observer> {
  protected:
-  using Base = BlockRows<T, Observer>;
+  using Base = Scores<T, Observer>;
   using Base::Base;
   using Base::job_, Base::group_, Base::observer_, Base::cursor_, Base::costs_, Base::rows_, Base::tile_, Base::state_,
       Base::scratch_, Base::held_, Base::kept_;
   using Base::R, Base::vectors, Base::infinity;
-  using Base::tile_max, Base::tile_sum, Base::tie_counts;
+  using Base::scores_again, Base::hide, Base::again, Base::accumulate, Base::known_ranges;
+  using Base::tile_max, Base::tile_sum;
   using Base::vec, Base::active, Base::random, Base::keys, Base::keep, Base::with, Base::fill_rows, Base::fill_keys,
-      Base::fill_columns, Base::round_keys, Base::all_visible, Base::step, Base::each_piece;
+      Base::fill_columns, Base::round_keys, Base::step, Base::each_piece;
   using typename Base::Array, typename Base::L, typename Base::V, typename Base::Cursor;
 
-  // --- scores and the max ---------------------------------------------------------------------------------------------
-
-  /// S of the tile, -infinity where a row does not see the key, and its max in tile_max; a NaN score never becomes the max. If
-  /// the method mitigates ties, a tied max is replaced.
-  ATTOSCOPE_HOST_DEVICE_NOINLINE void scores() {
-    step(1, [&] {
-      for (int r = 0; r < vectors; ++r) vec(tile_max())[r] = splat<V>(-infinity);
-    });
-    const bool all = each_piece(costs_.score(), [&] {
-      const bool plain = unscaled_scores();
-      join_ranges(
-          tile_max(), [&](int first, int end, int r) { return largest_score(first, end, r, plain); },
-          [](V m, V x) { return x > m ? x : m; });
-      keep(kept_.S);
-    });
-    held_.S = held_.has_room && all;
-    if (job_.method.tie_beta != 0) move_from_ties();
-  }
-
-  /// S of the piece, once more.
-  ATTOSCOPE_HOST_DEVICE void scores_again() {
-    if (!unscaled_scores()) return;
-    const V scale = splat<V>(job_.scale);
-    group_.each_own(keys(), [&, s = vec(scratch_.S)](int first, int end) {
-      for (int i = first * vectors; i < end * vectors; ++i) s[i] = scale * s[i];
-    });
-  }
-
-  /// q.k of the piece if S is no more than that times the scale, and true; else S, and false.
-  ATTOSCOPE_HOST_DEVICE bool unscaled_scores() {
-    products();
-    const bool plain = !job_[Step::S].rounds() && job_.softcap == 0 && job_.alibi == 0 && all_visible(tile_.j0, tile_.j1);
-    if (!plain) finish_scores();
-    return plain;
-  }
-
-  /// The largest S of some of the piece's keys; `scales`: they are q.k still.
-  ATTOSCOPE_HOST_DEVICE V largest_score(int first, int end, int r, bool scales) {
-    const V scale = splat<V>(scales ? job_.scale : T(1));
-    V m = splat<V>(-infinity);
-    auto s = vec(scratch_.S) + (first * vectors + r);
-    for (int j = first; j < end; ++j, s += vectors) {
-      if (scales) *s = scale * *s;
-      m = *s > m ? *s : m;
-    }
-    return m;
-  }
-
-  /// x = join(x, of_range(first, end, r)) for ranges of the piece's keys that come to one number a row, in ascending order. The
-  /// warps of a team share the ranges, and each gets every x.
-  template <class F, class Join>
-  ATTOSCOPE_HOST_DEVICE void join_ranges(Array x, F of_range, Join join) {
-    const auto numbers = vec(scratch_.shared);
-    group_.sync();  // all have read what was in there
-    group_.each_own(keys(), [&](int first, int end) {
-      const int range = has_teams ? first / column_group : 0;
-      for (int r = 0; r < vectors; ++r) numbers[range * vectors + r] = of_range(first, end, r);
-    });
-    group_.sync();
-    const int ranges = has_teams ? (keys() + column_group - 1) / column_group : 1;
-    for (int r = 0; r < vectors; ++r) {
-      V y = vec(x)[r];
-      for (int range = 0; range < ranges; ++range) y = join(y, numbers[range * vectors + r]);
-      vec(x)[r] = y;
-    }
-  }
-
-  /// x of the warp that leads becomes that of all.
-  ATTOSCOPE_HOST_DEVICE void hand_over(Array x) {
-    if constexpr (has_teams) {
-      group_.sync();
-      if (group_.leads()) scratch_.shared[0] = x[0];
-      group_.sync();
-      x[0] = scratch_.shared[0];
-    }
-  }
-
-  /// q.k of the piece.
-  ATTOSCOPE_HOST_DEVICE void products() {
-    const KeysProduct<T> qk{.a = job_.k + static_cast<std::ptrdiff_t>(tile_.j0) * job_.d,
-                            .m_stride = job_.d,
-                            .k_stride = 1,
-                            .b = rows_.q,
-                            .c = scratch_.S,
-                            .m = keys(),
-                            .depth = job_.d,
-                            .step = Step::qk_step,
-                            .random = random(),
-                            .first_m = tile_.j0,
-                            .group = group_,
-                            .ranges = known_ranges(false)};
-    if (takes_known_products()) {
-      // S holds them
-    } else if (job_.qk_sum.accumulator != Accumulator::fma) {
-      if constexpr (std::is_same_v<T, float>) accumulate(qk, job_.qk_sum, 0, Array{});
-    } else if (job_.method.order == SumOrder::sequential) {
-      product<false>(qk, job_[Step::qk_step], products_in_domain(job_.ranges.q, job_.ranges.k, job_.d));
-    } else {
-      ordered_product<false>(qk, job_[Step::qk_step], {job_.method.order, job_.method.sum_lanes, 0}, [](int) { return 0; });
-    }
-    if (job_.scales.q != nullptr || job_.scales.bias != nullptr) scale_products();
-  }
-
-  /// Whether the products of the only row were known, and are in S now.
-  ATTOSCOPE_HOST_DEVICE bool takes_known_products() const {
-    if constexpr (requires(const Observer& x) { x.products; }) {
-      for (int j = 0; observer_.products != nullptr && j < keys(); ++j)
-        for (int r = 0; r < vectors; ++r) vec(scratch_.S)[j * vectors + r] = splat<V>(observer_.products[tile_.j0 + j]);
-      return observer_.products != nullptr;
-    }
-    return false;
-  }
-
-  /// q.k of stored numbers becomes q.k of what they stand for.
-  ATTOSCOPE_HOST_DEVICE_NOINLINE void scale_products() {
-    const auto s = vec(scratch_.S);
-    group_.each_own(keys(), [&](int first, int end) {
-      for (int j = first; job_.scales.q != nullptr && j < end; ++j) {
-        const V k = splat<V>(*in_global(job_.scales.k + tile_.j0 + j));
-        for (int r = 0; r < vectors; ++r) s[j * vectors + r] = s[j * vectors + r] * (vec(rows_.factor)[r] * k);
-      }
-      for (int lane = 0; job_.scales.bias != nullptr && lane < R; ++lane) {
-        const std::ptrdiff_t block = static_cast<int>(rows_.number[lane]) / job_.scales.bias_rows;
-        const T* const bias = job_.scales.bias + block * job_.n + tile_.j0;
-        for (int j = first; j < end; ++j) scratch_.S[static_cast<std::ptrdiff_t>(j) * R + lane] += *in_global(bias + j);
-      }
-    });
-  }
-
-  /// From q.k to S.
-  ATTOSCOPE_HOST_DEVICE void finish_scores() {
-    const V scale = splat<V>(job_.scale);
-    if (job_.softcap == 0 && job_.alibi == 0) {
-      fill_keys(Step::S, [s = vec(scratch_.S), scale](int i, int) { return scale * s[i]; });
-    } else {
-      const T softcap = job_.softcap;
-      fill_keys(Step::S, [softcap, bias = key_bias(), s = vec(scratch_.S), scale](int i, int r) {
-        const V x = scale * s[i];
-        return bias.added(softcap != 0 ? soft_capped(x, softcap) : x, i / vectors, r);
-      });
-    }
-    hide(-infinity);
-  }
-
-  /// ALiBi's -slope * |row + diagonal - key| for the piece's keys, by one fma. By value, as the loops need it.
-  struct KeyBias {
-    decltype(vec(Array{})) rows;
-    T slope;
-    int first, step;  ///< key j of the piece lies at first + step * j, counted as `rows` are
-    ATTOSCOPE_HOST_DEVICE_INLINE V added(V s, int j, int r) const {
-      if (slope == 0) return s;
-      const V distance = rows[r] - static_cast<T>(first + step * j);
-      return fused(distance < T{0} ? -distance : distance, splat<V>(-slope), s);
-    }
-  };
-  ATTOSCOPE_HOST_DEVICE KeyBias key_bias() const {
-    const int first = (job_.reversed ? job_.n - 1 - tile_.j0 : tile_.j0) - job_.diagonal;
-    return {vec(rows_.number), job_.alibi, first, job_.reversed ? -1 : 1};
-  }
-
-  /// Puts `value` where a row does not see the key.
-  ATTOSCOPE_HOST_DEVICE void hide(T value) {
-    if (all_visible(tile_.j0, tile_.j1)) return;
-    group_.each_own(keys(), [&](int first, int end) {
-      for (int j = tile_.j0 + first; j < tile_.j0 + end; ++j) {
-        if (all_visible(j, j + 1)) continue;
-        const V key = splat<V>(static_cast<T>(j)), hidden = splat<V>(value);
-        const auto s = vec(scratch_.S) + static_cast<std::ptrdiff_t>(j - tile_.j0) * vectors;
-        for (int r = 0; r < vectors; ++r) s[r] = key < vec(rows_.first)[r] ? hidden : (key < vec(rows_.end)[r] ? s[r] : hidden);
-      }
-    });
-  }
-
-  /// tile_max becomes beta*m where it is tied and positive, 0 where it is tied and negative (arXiv 2510.04212).
-  ATTOSCOPE_HOST_DEVICE void move_from_ties() {
-    const V one = splat<V>(1), beta = splat<V>(static_cast<T>(job_.method.tie_beta));
-    step(1, [&] {
-      for (int r = 0; r < vectors; ++r) vec(tie_counts())[r] = V{};
-    });
-    each_piece(2 + again(), [&] {
-      if (!held_.S) scores_again();
-      const auto count_ties = [&](int first, int end, int r) {
-        const V m = vec(tile_max())[r];
-        V count{};
-        auto s = vec(scratch_.S) + (first * vectors + r);
-        for (int j = first; j < end; ++j, s += vectors) count = *s == m ? count + one : count;
-        return count;
-      };
-      join_ranges(tie_counts(), count_ties, [](V x, V y) { return x + y; });
-    });
-    step(1, [&] {
-      for (int r = 0; r < vectors; ++r) {
-        const V m = vec(tile_max())[r];
-        const V moved = m > T{0} ? beta * m : (m > -infinity ? (m < T{0} ? V{} : m) : m);  // hidden keys are -infinity too
-        vec(tile_max())[r] = vec(tie_counts())[r] > one ? moved : m;
-      }
-    });
-  }
+  // --- the running max ------------------------------------------------------------------------------------------------
 
   /// m = round(max(m, max S)); m_old is the former m. flash4 keeps a stale m that is at most tau (in log2) too small.
   ATTOSCOPE_HOST_DEVICE void running_max() {
@@ -419,10 +220,18 @@ class TileSteps : protected BlockRows<T, Observer> {
     return again() + costs_.weight() + (sweep.sums && is_ordered() ? costs_.ordered_sum() : 0) +
            (sweep.normalises ? costs_.share() : 0) + (sweep.multiplies ? costs_.value() : 0);
   }
-  /// What a key's S costs where it has to be computed again.
-  ATTOSCOPE_HOST_DEVICE std::int64_t again() const { return held_.has_room ? 0 : costs_.score(); }
   ATTOSCOPE_HOST_DEVICE bool is_ordered() const { return job_.method.order != SumOrder::sequential; }
   ATTOSCOPE_HOST_DEVICE bool has_ordered_values() const { return is_ordered() && job_.pv_sum.accumulator == Accumulator::fma; }
+
+  /// x of the warp that leads becomes that of all.
+  ATTOSCOPE_HOST_DEVICE void hand_over(Array x) {
+    if constexpr (has_teams) {
+      group_.sync();
+      if (group_.leads()) scratch_.shared[0] = x[0];
+      group_.sync();
+      x[0] = scratch_.shared[0];
+    }
+  }
 
   /// The row sums go on over the piece's keys. One warp has each row's chain.
   ATTOSCOPE_HOST_DEVICE void extend_sums() {
@@ -505,16 +314,6 @@ class TileSteps : protected BlockRows<T, Observer> {
     accumulate(pv, job_.pv_sum, (tile_.j0 - tile_.first_key) % job_.pv_sum.block, tile_.any_idle ? tile_.active : Array{});
   }
 
-  template <class P>
-  ATTOSCOPE_HOST_DEVICE void accumulate(const P& p, const BlockSum& sum, int lead, LaneArray<const float> changes) {
-    accumulated_product(BlockProduct<P>{.p = p,
-                                        .sum = sum,
-                                        .lead = lead,
-                                        .changes = changes,
-                                        .exponents_a = scratch_.exponents_a,
-                                        .exponents_b = scratch_.exponents_b});
-  }
-
   /// In an order other than sequential the tile's P.V is summed on its own, in `sums`: by a GPU piece by piece, one column
   /// after the other, whose partial sums it keeps;
   ATTOSCOPE_HOST_DEVICE void ordered_columns([[maybe_unused]] Array sums) {
@@ -558,17 +357,6 @@ class TileSteps : protected BlockRows<T, Observer> {
             .group = group_,
             .ranges = known_ranges(true)};
   }
-  /// What is known of a product's factors, of which P is none of the operands.
-  ATTOSCOPE_HOST_DEVICE auto known_ranges([[maybe_unused]] bool of_values) const {
-    typename KeysProduct<T>::Ranges known{};
-    if constexpr (Lane<V>::emulates_fma) {
-      const MeasuredOperands* const x = job_.measured;
-      if (x != nullptr && of_values) known = {.a = &x->ranges.v, .spans = x->spans};
-      if (x != nullptr && !of_values) known = {.a = &x->ranges.k, .b = &x->ranges.q};
-    }
-    return known;
-  }
-
   ATTOSCOPE_HOST_DEVICE void mask(ValuesProduct<T>& pv, int j0) const {
     for (int r = 0; r < vectors; ++r) {
       vec(scratch_.from)[r] = vec(rows_.first)[r] - static_cast<T>(j0);

@@ -103,6 +103,11 @@ T exponent(Dice& dice) {
   }
 }
 
+template <class T>
+bool is_normal(T x) {
+  return x > 0 && std::isnormal(x);
+}
+
 /// Of u in (0, 1], which the drawing of inputs takes, and of anything.
 template <class T>
 void expect_logarithms() {
@@ -114,9 +119,9 @@ void expect_logarithms() {
     for (int lane = 0; lane < Lanes<T>::width; ++lane)
       x[lane] = dice.one_in(3) ? factor<T>(dice)
                                : static_cast<T>(1 - std::ldexp(dice.unit(), -dice.any(std::array{0, 0, 0, 20, 50})));
-    const V y = logarithm(x);
+    const V y = logarithm(x), beside = logarithm_of_normal(Several<V, 2>{{x, splat<V>(T(i + 1))}}).x[0];
     for (int lane = 0; lane < Lanes<T>::width; ++lane)
-      if (!same<T>(y[lane], logarithm(x[lane])) && wrong++ < 10)
+      if (!(same<T>(y[lane], logarithm(x[lane])) && (!is_normal(x[lane]) || same<T>(beside[lane], y[lane]))) && wrong++ < 10)
         ADD_FAILURE() << "the logarithm of " << std::hexfloat << x[lane];
   }
   EXPECT_EQ(wrong, 0);
@@ -131,7 +136,7 @@ TEST(EmulatedFma, GivesSinesAndCosinesTheBitsOfTheirNumbers) {
     DoubleV turns{};
     for (int lane = 0; lane < Lanes<double>::width; ++lane)
       turns[lane] = dice.one_in(4) ? dice.between(0, 63) / 64.0 : std::ldexp(dice.unit(), -dice.any(std::array{0, 0, 20, 50}));
-    const SinCos<DoubleV> found = sincos_turns(turns);
+    const SinCos<DoubleV> found = sincos_turns(Several<DoubleV, 2>{{1 - turns, turns}}).x[1];
     for (int lane = 0; lane < Lanes<double>::width; ++lane) {
       const SinCos<double> one = sincos_turns(turns[lane]);
       if (!(same(found.sin[lane], one.sin) && same(found.cos[lane], one.cos)) && wrong++ < 10)

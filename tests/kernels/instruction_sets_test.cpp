@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "kernels/arithmetic/random.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/result.h"
 #include "kernels/lanes/job.h"
@@ -60,6 +61,32 @@ TEST(InstructionSets, GiveOneAnswerToRandomQuestionsStochasticOnesToo) {
     }
   }
   EXPECT_GE(compared, experiments(300));
+}
+
+/// Element i of a stream, by the same lines for a number.
+double normal_number(std::uint64_t seed, std::uint32_t stream, std::uint64_t i) {
+  const auto p = philox<std::uint64_t>(i / 2, i / 2 >> 32, stream, seed);
+  const double square = -2 * logarithm(1 - unit_interval<double>(p.x[0], p.x[1])), radius = std::sqrt(square > 0 ? square : 0);
+  const SinCos<double> angle = sincos_turns(unit_interval<double>(p.x[2], p.x[3]));
+  return radius * (i % 2 == 0 ? angle.cos : angle.sin);
+}
+
+TEST(InstructionSets, DrawAnyPieceOfAStreamWithTheBitsOfItsNumbers) {
+  for (const char* isa : {"sse2", "avx2", "avx512", "simt"}) {
+    if (!machine_runs(isa)) continue;
+    Dice dice(28000);
+    for (int i = 0; i < 400; ++i) {
+      const std::uint64_t seed = dice.bits(), first = dice.bits() >> dice.between(1, 60) << 1;
+      const auto stream = static_cast<std::uint32_t>(dice.between(0, 20));
+      const int count = dice.between(0, 300);
+      std::vector<double> x(static_cast<std::size_t>(count) + 1, 1e300);
+      instruction_set(isa).normals(seed, stream, first, count, x.data());
+      ASSERT_EQ(x.back(), 1e300) << isa << " wrote beyond " << count;
+      for (int k = 0; k < count; ++k)
+        ASSERT_EQ(x[static_cast<std::size_t>(k)], normal_number(seed, stream, first + static_cast<std::uint64_t>(k)))
+            << isa << ", seed " << seed << ", number " << k << " from " << first;
+    }
+  }
 }
 
 /// The rows of `some` as `all` has them.
