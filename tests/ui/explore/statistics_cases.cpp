@@ -29,13 +29,19 @@ void show(Session& s, Detail detail) { s.view.detail = detail; }
 
 void chooses(Hand& hand) {
   const auto to = [](Detail detail) { return [detail](Session& s) { show(s, detail); }; };
-  hand.changes("scatter", [&] { hand.click(chooser + "scatter"); }, to(Detail::scatter));
-  hand.changes("why", [&] { hand.click(chooser + "why"); }, to(Detail::why));
-  hand.changes("bits", [&] { hand.click(chooser + "bits"); }, to(Detail::same_bits));
-  hand.changes("traffic", [&] { hand.click(chooser + "traffic"); }, to(Detail::traffic));
-  hand.changes("ulps", [&] { hand.click(chooser + "ulps"); }, to(Detail::ulps));
+  hand.changes(
+      "scatter", [&] { hand.click(chooser + "scatter"); }, to(Detail::scatter));
+  hand.changes(
+      "why", [&] { hand.click(chooser + "why"); }, to(Detail::why));
+  hand.changes(
+      "bits", [&] { hand.click(chooser + "bits"); }, to(Detail::same_bits));
+  hand.changes(
+      "traffic", [&] { hand.click(chooser + "traffic"); }, to(Detail::traffic));
+  hand.changes(
+      "ulps", [&] { hand.click(chooser + "ulps"); }, to(Detail::ulps));
   hand.leaves("ulps again", [&] { hand.click(chooser + "ulps"); });
-  hand.changes("the badge shows the runs", [&] { hand.click(statistics + "same bits"); }, to(Detail::same_bits));
+  hand.changes(
+      "the badge shows the runs", [&] { hand.click(statistics + "same bits"); }, to(Detail::same_bits));
 }
 
 /// What is seen of a colour in a part of the picture, in pixels.
@@ -77,7 +83,9 @@ void bits(Hand& hand) {
 
 void other_bits(Hand& hand) {
   SameBits found = same_bits(hand.experiment());
-  found.runs[3].a ^= 1;
+  std::ranges::find_if(found.runs.begin() + 1, found.runs.end(), [](const SameBitsRun& run) {
+    return run.skipped.empty();
+  })->a ^= 1;
   PanelInput input = hand.stage.panel_input();
   input.side.same_bits = std::make_shared<const SameBits>(found);
   hand.stage.told = input;
@@ -184,7 +192,8 @@ void stored(Hand& hand) {
   hand.frames(2);
   const std::string item = scrolled_to(hand, "why K stored");
   hand.check(hand.explained(hand.id(item)), "K stored is explained");
-  hand.changes("K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
+  hand.changes(
+      "K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
 }
 
 /// Storage and arithmetic have lines below the errors of methods that store with scales.
