@@ -29,19 +29,13 @@ void show(Session& s, Detail detail) { s.view.detail = detail; }
 
 void chooses(Hand& hand) {
   const auto to = [](Detail detail) { return [detail](Session& s) { show(s, detail); }; };
-  hand.changes(
-      "scatter", [&] { hand.click(chooser + "scatter"); }, to(Detail::scatter));
-  hand.changes(
-      "why", [&] { hand.click(chooser + "why"); }, to(Detail::why));
-  hand.changes(
-      "bits", [&] { hand.click(chooser + "bits"); }, to(Detail::same_bits));
-  hand.changes(
-      "traffic", [&] { hand.click(chooser + "traffic"); }, to(Detail::traffic));
-  hand.changes(
-      "ulps", [&] { hand.click(chooser + "ulps"); }, to(Detail::ulps));
+  hand.changes("scatter", [&] { hand.click(chooser + "scatter"); }, to(Detail::scatter));
+  hand.changes("why", [&] { hand.click(chooser + "why"); }, to(Detail::why));
+  hand.changes("bits", [&] { hand.click(chooser + "bits"); }, to(Detail::same_bits));
+  hand.changes("traffic", [&] { hand.click(chooser + "traffic"); }, to(Detail::traffic));
+  hand.changes("ulps", [&] { hand.click(chooser + "ulps"); }, to(Detail::ulps));
   hand.leaves("ulps again", [&] { hand.click(chooser + "ulps"); });
-  hand.changes(
-      "the badge shows the runs", [&] { hand.click(statistics + "same bits"); }, to(Detail::same_bits));
+  hand.changes("the badge shows the runs", [&] { hand.click(statistics + "same bits"); }, to(Detail::same_bits));
 }
 
 /// What is seen of a colour in a part of the picture, in pixels.
@@ -192,8 +186,7 @@ void stored(Hand& hand) {
   hand.frames(2);
   const std::string item = scrolled_to(hand, "why K stored");
   hand.check(hand.explained(hand.id(item)), "K stored is explained");
-  hand.changes(
-      "K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
+  hand.changes("K stored made exact", [&] { hand.click(item); }, [](Session& s) { s.experiment.a.scaling.K = {}; });
 }
 
 /// Storage and arithmetic have lines below the errors of methods that store with scales.
