@@ -23,49 +23,42 @@ void take_places(std::array<std::uint32_t, size>& counts) {
   for (std::uint32_t& c : counts) start += std::exchange(c, start);
 }
 
-/// Of ranks of two digits; each is called for a piece that is not stopped, and is a function of its own, so that its loop keeps
-/// everything in registers.
+/// How many ranks have each of two digits, then where the next of each belongs. The loops are functions of their own: inlined
+/// beside a look at the sign to stop, they would fetch the rank's constants from memory for each number.
 template <int digit_bits>
 struct Digits {
   static constexpr std::uint32_t mask = (1u << digit_bits) - 1;
   std::array<Counts<digit_bits>, 2> places{};
 
   template <class T, class Rank>
-  [[gnu::noinline]] void count(std::span<const T> x, Rank rank) {
-    for (const T v : x) {
-      const std::uint32_t r = rank(v);
+  [[gnu::noinline]] void count(const T* x, const T* end, Rank rank) {
+    for (; x != end; ++x) {
+      const std::uint32_t r = rank(*x);
       ++places[0][r & mask];
       ++places[1][r >> digit_bits];
     }
   }
   /// Puts each number where its digit, 0 the lower one, belongs.
   template <int digit, class T, class Rank>
-  [[gnu::noinline]] void place(std::span<const T> x, Rank rank, T* to) {
-    for (const T v : x) to[places[digit][digit == 0 ? rank(v) & mask : rank(v) >> digit_bits]++] = v;
+  [[gnu::noinline]] void place(const T* x, const T* end, Rank rank, T* to) {
+    for (; x != end; ++x) to[places[digit][digit == 0 ? rank(*x) & mask : rank(*x) >> digit_bits]++] = *x;
   }
 };
-
-/// f(piece) for all of x, checking now and then.
-template <class T, class F>
-void each_piece(std::span<const T> x, const StopSign& stop, F f) {
-  constexpr std::size_t piece = 1 << 17;
-  for (std::size_t first = 0; first < x.size(); first += piece) {
-    stop.check();
-    f(x.subspan(first, std::min(piece, x.size() - first)));
-  }
-}
 
 /// x sorted by rank(x) of two digits, by the lower one first.
 template <int digit_bits, class T, class Rank>
 std::vector<T> sorted_by_rank(std::span<const T> x, const StopSign& stop, Rank rank) {
   Digits<digit_bits> digits;
-  each_piece(x, stop, [&](std::span<const T> piece) { digits.count(piece, rank); });
+  each_range(x.size(), stop, [&](std::size_t first, std::size_t end) { digits.count(x.data() + first, x.data() + end, rank); });
   for (Counts<digit_bits>& c : digits.places) take_places(c);
   const auto half = std::make_unique_for_overwrite<T[]>(x.size());
-  each_piece(x, stop, [&](std::span<const T> piece) { digits.template place<0>(piece, rank, half.get()); });
+  each_range(x.size(), stop, [&](std::size_t first, std::size_t end) {
+    digits.template place<0>(x.data() + first, x.data() + end, rank, half.get());
+  });
   std::vector<T> y = zeros<T>(x.size(), stop);
-  each_piece(std::span<const T>(half.get(), x.size()), stop,
-             [&](std::span<const T> piece) { digits.template place<1>(piece, rank, y.data()); });
+  each_range(x.size(), stop, [&](std::size_t first, std::size_t end) {
+    digits.template place<1>(half.get() + first, half.get() + end, rank, y.data());
+  });
   return y;
 }
 
@@ -93,7 +86,6 @@ bool sort_nearly_sorted(std::vector<T>& x, const StopSign& stop) {
 template <class T>
 struct Magnitude {
   using Bits = typename Layout<T>::Bits;
-  static constexpr std::size_t piece = 1 << 17;  ///< between two looks at the sign to stop
   int low = 0;
   Bits least = 0, greatest = 0;
 
@@ -102,13 +94,12 @@ struct Magnitude {
     Bits all = 0, below = size;  // the least, less 1
     if constexpr (std::is_same_v<T, double>) {
       const InstructionSet isa = instruction_set(stop.isa);
-      for (std::size_t first = 0; first < x.size(); first += piece) {
-        stop.check();
-        const BitsOfMagnitudes found = isa.magnitudes(x.data() + first, std::min(piece, x.size() - first));
+      each_range(x.size(), stop, [&](std::size_t first, std::size_t end) {
+        const BitsOfMagnitudes found = isa.magnitudes(x.data() + first, end - first);
         all |= found.all;
         below = std::min(below, found.below);
         greatest = std::max(greatest, found.greatest);
-      }
+      });
     } else {
       each_element(x.size(), stop, [&](std::size_t i) {
         const Bits bits = bit_as<Bits>(x[i]) & size;

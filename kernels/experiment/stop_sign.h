@@ -31,15 +31,22 @@ void timed(const StopSign& stop, F f) {
   stop.worked(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
 }
 
+/// f(first, end) for ranges that make up 0 .. count, checking before each.
+template <class F>
+void each_range(std::size_t count, const StopSign& stop, F f) {
+  constexpr std::size_t most = 1 << 17;
+  for (std::size_t first = 0; first < count; first += most) {
+    stop.check();
+    f(first, count - first < most ? count : first + most);
+  }
+}
+
 /// f(i) for 0 .. count - 1, checking now and then.
 template <class F>
 void each_element(std::size_t count, const StopSign& stop, F f) {
-  constexpr std::size_t piece = 1 << 17;
-  for (std::size_t first = 0; first < count; first += piece) {
-    stop.check();
-    const std::size_t end = count - first < piece ? count : first + piece;
+  each_range(count, stop, [&](std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) f(i);
-  }
+  });
 }
 
 /// `count` zeros, checking now and then: filling new memory can take tens of milliseconds.
