@@ -301,7 +301,8 @@ struct Logarithms {
       const auto exponent = (bits_of(x.x[i]) - bits_of(splat<V>(T(0x1.6a09e667f3bcdp-1)))) >> mantissa_bits;
       const V m = from_bits<V>(bits_of(x.x[i]) - (exponent << mantissa_bits));
       k[i] = (from_bits<V>(bits_of(splat<V>(K::magic)) + exponent) - K::magic) - lifted.x[i];
-      f[i] = (m - T(1)) / (m + T(1)), f2[i] = f[i] * f[i];
+      f[i] = (m - T(1)) / (m + T(1));
+      f2[i] = f[i] * f[i];
       s[i] = splat<V>(T(c[terms - 1]));
     }
     for (int j = terms - 2; j >= 0; --j)
@@ -362,8 +363,10 @@ struct SinCosOfTurns {
     for (int i = 0; i < count; ++i) {
       const V shifted = u.x[i] * 4.0 + 0x1.8p52;
       quarter[i] = shifted - 0x1.8p52;
-      x[i] = (u.x[i] * 4.0 - quarter[i]) * 0x1.921fb54442d18p+0, x2[i] = x[i] * x[i];
-      ps[i] = splat<V>(s[6]), pc[i] = splat<V>(c[7]);
+      x[i] = (u.x[i] * 4.0 - quarter[i]) * 0x1.921fb54442d18p+0;
+      x2[i] = x[i] * x[i];
+      ps[i] = splat<V>(s[6]);
+      pc[i] = splat<V>(c[7]);
     }
     for (int k = 5; k >= 0; --k)
       for (int i = 0; i < count; ++i) ps[i] = fma(ps[i], x2[i], splat<V>(s[k]));

@@ -20,42 +20,31 @@ struct Philox {
 
 inline constexpr std::uint64_t lower_half = 0xffffffffu;
 
-/// The product of an integer's lower half with a number of 32 bits. Vectors have one instruction for it, which ignores the
-/// upper half; elsewhere that has to be 0.
+/// The product of an integer's lower half with a number of 32 bits. Vectors have one instruction for it.
 template <class U>
-struct HalvesProduct {
-  static constexpr bool ignores_upper =
-#if defined(__SSE2__) && !defined(__CUDACC__)
-      sizeof(U) > sizeof(std::uint64_t);
-#else
-      false;
-#endif
-  ATTOSCOPE_HOST_DEVICE_INLINE static U of(U x, std::uint32_t factor) {
+ATTOSCOPE_HOST_DEVICE_INLINE U product_of_halves(U x, std::uint32_t factor) {
 #if defined(__AVX512F__)
-    if constexpr (sizeof(U) == 64) return U(_mm512_mul_epu32(__m512i(x), _mm512_set1_epi64(factor)));
+  if constexpr (sizeof(U) == 64) return U(_mm512_mul_epu32(__m512i(x), _mm512_set1_epi64(factor)));
 #elif defined(__AVX2__)
-    if constexpr (sizeof(U) == 32) return U(_mm256_mul_epu32(__m256i(x), _mm256_set1_epi64x(factor)));
+  if constexpr (sizeof(U) == 32) return U(_mm256_mul_epu32(__m256i(x), _mm256_set1_epi64x(factor)));
 #elif defined(__SSE2__) && !defined(__CUDACC__)
-    if constexpr (sizeof(U) == 16) return U(_mm_mul_epu32(__m128i(x), _mm_set1_epi64x(factor)));
+  if constexpr (sizeof(U) == 16) return U(_mm_mul_epu32(__m128i(x), _mm_set1_epi64x(factor)));
 #endif
-    return x * std::uint64_t{factor};
-  }
-  ATTOSCOPE_HOST_DEVICE_INLINE static U factor_of(U x) { return ignores_upper ? x : x & lower_half; }
-};
+  return (x & lower_half) * std::uint64_t{factor};
+}
 
+/// Between the rounds the upper halves hold anything.
 template <class U>
 ATTOSCOPE_HOST_DEVICE_INLINE Philox<U> philox(U counter_low, U counter_high, std::uint64_t stream, std::uint64_t seed) {
-  using Product = HalvesProduct<U>;
-  Philox<U> p{{counter_low & lower_half, counter_high & lower_half, U{} + (stream & lower_half), U{} + (stream >> 32)}};
+  Philox<U> p{{counter_low, counter_high, U{} + stream, U{} + (stream >> 32)}};
   std::uint64_t key0 = seed & lower_half, key1 = seed >> 32;
   for (int round = 0; round < 10; ++round) {
-    const U a = Product::of(p.x[0], 0xD2511F53u), b = Product::of(p.x[2], 0xCD9E8D57u);
-    p = {{(b >> 32) ^ p.x[1] ^ key0, Product::factor_of(b), (a >> 32) ^ p.x[3] ^ key1, Product::factor_of(a)}};
+    const U a = product_of_halves(p.x[0], 0xD2511F53u), b = product_of_halves(p.x[2], 0xCD9E8D57u);
+    p = {{(b >> 32) ^ p.x[1] ^ key0, b, (a >> 32) ^ p.x[3] ^ key1, a}};
     key0 = (key0 + 0x9E3779B9u) & lower_half;
     key1 = (key1 + 0xBB67AE85u) & lower_half;
   }
-  if constexpr (Product::ignores_upper)
-    for (U& x : p.x) x &= lower_half;
+  for (U& x : p.x) x = x & lower_half;
   return p;
 }
 

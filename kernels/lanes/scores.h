@@ -207,7 +207,7 @@ class Scores : protected BlockRows<T, Observer> {
     });
   }
 
-  // --- what products need ---------------------------------------------------------------------------------------------
+  // --- shared with P.V ------------------------------------------------------------------------------------------------
 
   /// What a key's S costs where it has to be computed again.
   ATTOSCOPE_HOST_DEVICE std::int64_t again() const { return held_.has_room ? 0 : costs_.score(); }
