@@ -123,9 +123,7 @@ class Computation {
   static constexpr double golden_work = std::is_same_v<T, double> ? 8 : 2;
 
   /// Whether the rows fill one core's lanes at most.
-  bool is_one_block() const {
-    return engine_ == nullptr && static_cast<int>(result_.rows.size()) <= instruction_set(stop_.isa).double_rows;
-  }
+  bool is_one_block() const { return static_cast<int>(result_.rows.size()) <= instruction_set(stop_.isa).double_rows; }
 
   /// A new output's measure, and a copy of it for the next experiment if that will be asked.
   struct Found {
@@ -138,35 +136,33 @@ class Computation {
     return f;
   }
 
-  /// Golden, a and b at the same time where a block of rows keeps one core busy; else golden, then a and b. What is measured of
-  /// each fills the gaps between the others' blocks of rows: what takes one thread alone leaves the others to the rest.
+  /// Golden, then a and b at the same time; all three where a block of rows keeps one core busy. What is measured of each fills
+  /// the gaps between the others' blocks: what takes one thread alone leaves the others to the rest.
   void answer_here(bool fresh, const Operands<T>& x, const Job<double>& golden) {
     Found a, b;
+    const bool golden_first = !is_one_block();
     const auto find_truth = [&] {
       if (fresh) result_.timing.golden = ms_of([&] { find_golden(golden); });
     };
-    const auto find_others = [&](auto beside) {
-      stop_.weigh(1);
-      tbb::parallel_invoke(
-          beside,
-          [&] {
-            find_a(x, golden);
-            if (!known_a_) a = found(result_.a, e_.a);
-          },
-          [&] {
-            find_b(x);
-            if (!known_b_) b = found(result_.b, e_.b);
-          });
-    };
-    if (is_one_block()) {
-      find_others([&] {
-        find_truth();
-        measure_golden(fresh);
-      });
-    } else {
+    if (golden_first) {
       stop_.weigh(golden_work);
       find_truth();
-      find_others([&] { measure_golden(fresh); });
+    }
+    stop_.weigh(1);
+    tbb::parallel_invoke(
+        [&] {
+          if (!golden_first) find_truth();
+          measure_golden(fresh);
+        },
+        [&] {
+          find_a(x, golden);
+          if (!known_a_) a = found(result_.a, e_.a);
+        },
+        [&] {
+          find_b(x);
+          if (!known_b_) b = found(result_.b, e_.b);
+        });
+    if (golden_first) {
       const int threads = tbb::this_task_arena::max_concurrency();
       if (const double ms = part(UpdatePart::a).ms(); ms > 0) result_.timing.a = ms / threads;
       if (const double ms = part(UpdatePart::b).ms(); ms > 0) result_.timing.b = ms / threads;
