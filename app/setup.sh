@@ -73,7 +73,7 @@ build_in() {
 build_with_clang() {
   command -v clang++ >/dev/null || { say "There is no clang++ (package clang), so nothing is built with it."; return 1; }
   build_in "$root/build/clang" "$1" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
-    -DATTOSCOPE_TESTS=ON -DATTOSCOPE_GUI=OFF -DATTOSCOPE_CUDA=OFF -DATTOSCOPE_MPI=OFF -DATTOSCOPE_SANITIZE=fuzzer
+    -DATTOSCOPE_TESTS=ON -DATTOSCOPE_GUI=OFF -DATTOSCOPE_CUDA=OFF -DATTOSCOPE_MPI=OFF -DATTOSCOPE_SANITIZE=fuzzer -DATTOSCOPE_TOGETHER=ON
 }
 
 mkdir -p "$root/build"

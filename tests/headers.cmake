@@ -1,5 +1,5 @@
-# Every header compiles alone. Where a source of its folder includes it first, as NAME.cpp does NAME.h, that source shows it (in
-# clang's builds, where nothing is precompiled, down to the standard's headers); the others have one small source each.
+# Every header compiles alone. Where a source of its folder includes it first, as NAME.cpp does NAME.h, that source shows it, but for
+# what is precompiled; the others have one small source each.
 if(ATTOSCOPE_SANITIZE)
   return()
 endif()

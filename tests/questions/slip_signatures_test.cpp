@@ -1,10 +1,12 @@
 /// What lesson 11 says of the rows that a mistake changes: each is planted, at seeds that nobody chose.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/questions/planted_slips.h"

@@ -1,0 +1,142 @@
+#include "tests/questions/planted_slips.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attoscope::planted {
+
+Tensors drawn(const AttentionShape& shape, std::uint64_t seed) {
+  testing::Dice dice(seed);
+  const auto matrix = [&](int rows, int columns) {
+    Values x;
+    for (int i = 0; i < rows * columns; ++i) x.push_back(std::round(dice.normal() * 64) / 64);
+    return x;
+  };
+  Tensors t = Tensors::shaped(shape);
+  t.q = matrix(t.n, t.d), t.k = matrix(t.n_k, t.d), t.v = matrix(t.n_k, t.d_v);
+  return t;
+}
+Tensors drawn(int n, int d, std::uint64_t seed) { return drawn(AttentionShape::square(n, d), seed); }
+Problem problem(const AttentionShape& shape, Mask mask, std::uint64_t seed) {
+  Problem p = with_shape(Problem{}, shape);
+  p.mask = mask;
+  p.input = testing::given(drawn(shape, seed));
+  return p;
+}
+Problem problem(int n, int d, Mask mask, std::uint64_t seed) { return problem(AttentionShape::square(n, d), mask, seed); }
+
+Seen seen(const Problem& p) { return {*p.input.tensors, p}; }
+
+Values softmax(const Seen& x, const Entry& score, const Entry& value, double extra_l) {
+  Values o;
+  for (int i = 0; i < x.t.n; ++i) {
+    double m = -infinity, l = 0;
+    Values scores, row(static_cast<std::size_t>(x.t.d_v));
+    for (int j = 0; j < x.t.n_k; ++j) scores.push_back(score(i, j)), m = std::max(m, scores.back());
+    for (int j = 0; j < x.t.n_k; ++j) {
+      const double e = m == -infinity ? 0 : std::exp(scores[static_cast<std::size_t>(j)] - m);
+      l += e;
+      for (int c = 0; c < x.t.d_v; ++c) row[static_cast<std::size_t>(c)] += e * value(j, c);
+    }
+    if (extra_l > 0) l += extra_l * std::exp(-m);
+    for (const double r : row) o.push_back(r / l);
+  }
+  return o;
+}
+Values softmax(const Seen& x, const Entry& score) {
+  return softmax(x, score, [&](int j, int c) { return x.v(j, c); });
+}
+Values right(const Seen& x) {
+  return softmax(x, [&](int i, int j) { return x.score(i, j); });
+}
+Values masked(const Seen& x, const std::function<bool(int, int)>& sees) {
+  return softmax(x, [&](int i, int j) { return sees(i, j) ? x.S(i, j) : -infinity; });
+}
+Values rescored(const Seen& x, const Entry& S) {
+  return softmax(x, [&](int i, int j) { return x.sees(i, j) ? S(i, j) : -infinity; });
+}
+
+Values stale(const Seen& x, int tile, bool rescales_O, bool rescales_l) {
+  Values o;
+  for (int i = 0; i < x.t.n; ++i) {
+    double m = -infinity, l = 0;
+    Values row(static_cast<std::size_t>(x.t.d));
+    for (int first = 0; first < x.t.n; first += tile) {
+      double top = m;
+      const int end = std::min(x.t.n, first + tile);
+      for (int j = first; j < end; ++j) top = std::max(top, x.score(i, j));
+      const double alpha = m == -infinity ? 0 : std::exp(m - top);
+      if (rescales_l) l *= alpha;
+      if (rescales_O)
+        for (double& r : row) r *= alpha;
+      m = top;
+      for (int j = first; j < end; ++j) {
+        const double e = m == -infinity ? 0 : std::exp(x.score(i, j) - m);
+        l += e;
+        for (int c = 0; c < x.t.d; ++c) row[static_cast<std::size_t>(c)] += e * x.v(j, c);
+      }
+    }
+    for (const double r : row) o.push_back(r / l);
+  }
+  return o;
+}
+
+Values stale_max(const Seen& x, int tile, Max kind) {
+  Values o;
+  for (int i = 0; i < x.t.n; ++i) {
+    double m = -infinity, l = 0, alpha_before = 1;
+    Values row(static_cast<std::size_t>(x.t.d));
+    for (int first = 0; first < visible_keys(x.p.mask, i, x.t.n).end; first += tile) {
+      double top = m;
+      const int end = std::min(x.t.n, first + tile);
+      for (int j = first; j < end; ++j) top = std::max(top, x.score(i, j));
+      double alpha = m == -infinity ? 0 : std::exp(m - top);
+      const double now = first == 0 ? 1 : alpha;
+      if (kind == Max::alpha_one_tile_late) alpha = alpha_before;
+      alpha_before = now;
+      const double used = kind == Max::P_of_the_tile_before && first > 0 ? m : top;
+      l *= alpha;
+      for (double& r : row) r *= alpha;
+      for (int j = first; j < end && top > -infinity; ++j) {
+        const double e = std::exp(x.score(i, j) - used);
+        l += e;
+        for (int c = 0; c < x.t.d; ++c) row[static_cast<std::size_t>(c)] += e * x.v(j, c);
+      }
+      if (kind == Max::never_stored || (kind == Max::never_after_the_first_tile && first > 0)) continue;
+      m = top;
+    }
+    for (const double r : row) o.push_back(r / l);
+  }
+  return o;
+}
+
+std::vector<Format> planted_formats() {
+  return testing::sanitized ? std::vector<Format>{bf16} : std::vector<Format>{bf16, fp16, fp32};
+}
+
+std::shared_ptr<const Values> stored(Values o, const Format& f) {
+  for (double& x : o) x = round(f, x);
+  return std::make_shared<const Values>(std::move(o));
+}
+
+Experiment with_output(const Problem& p, Values o, const Format& f) {
+  Experiment e = default_experiment();
+  e.problem = p;
+  e.format = f;
+  e.a.algorithm = Algorithm::loaded;
+  e.loaded = {.file = "o.npy",
+              .index = 0,
+              .digest = 1,
+              .type = f == bf16   ? "BF16"
+                      : f == fp16 ? "F16"
+                                  : "F32",
+              .n = p.n,
+              .d = value_columns(p),
+              .values = stored(std::move(o), f)};
+  return e;
+}
+Diagnosis diagnosis(const Problem& p, Values o, const Format& f, const OtherHeads& heads) {
+  return diagnose(compute(with_output(p, std::move(o), f)), heads);
+}
+
+}  // namespace attoscope::planted
