@@ -60,7 +60,8 @@ LessonAnswerPtr half(const LessonQuestion& question) {
   LessonAnswer a{.question = question};
   a.title = "made up";
   a.points = {{0.5, 0}, {0.25, 0}, {1, 0}};
-  if (!question.vary.empty()) a.axes = {{.key = "format", .title = "format", .numeric = false, .values = {"x", "y", "z"}}};
+  if (!question.vary.empty())
+    a.axes = {{.key = "format", .title = "format", .numeric = false, .values = {"x", "y", "z"}, .numbers = {}}};
   return std::make_shared<const LessonAnswer>(std::move(a));
 }
 
