@@ -267,7 +267,6 @@ TEST(KernelPresets, AreExperimentsAndFoundAgainByTheirMethod) {
   for (const KernelPreset& kernel : kernel_presets())
     for (const int d : {32, 64, 96, 128, 192, 256})
       for (const auto mask : {Mask::Kind::none, Mask::Kind::causal}) {
-        if (testing::sanitized && d != 64 && d != 192) continue;
         Experiment e = default_experiment();
         e.problem.n = 40;
         e.problem.d = d;
