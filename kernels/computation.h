@@ -125,13 +125,14 @@ class Computation {
   /// Whether the rows fill one core's lanes at most.
   bool is_one_block() const { return static_cast<int>(result_.rows.size()) <= instruction_set(stop_.isa).double_rows; }
 
-  /// A new output's measure, and a copy of it for the next experiment if that will be asked.
+  /// A new output's measure, and a copy of it for the next experiment if that will be asked. The values of one that is new
+  /// alone are sorted later, beside its comparisons.
   struct Found {
     Measured measured;
     Matrix copy;
   };
   Found found(const Matrix& output, const Method& m) const {
-    Found f{meter(output, wanted_.wasserstein), {}};
+    Found f{meter(output, wanted_.wasserstein && !known_a_ && !known_b_), {}};
     if (remembers_ && is_emulated(m.algorithm)) timed(part(UpdatePart::kept), [&] { f.copy = output; });
     return f;
   }
@@ -425,7 +426,7 @@ class Computation {
     if (engine_) result_.on_device = engine_->matrices(e_.format, result_.golden_rms);
   }
 
-  /// The same on the CPU. What was known without its values sorted is sorted, if that is wanted now.
+  /// The same on the CPU. What is not sorted is, if that is wanted, while what needs no order is summed.
   void compare_here(Measured& golden, Measured& a, Measured& b) {
     struct Pair {
       Deviation& found;
@@ -442,11 +443,14 @@ class Computation {
     const auto each = [](const auto& all, auto f) {
       tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { f(all[i]); });
     };
-    each(measures, [&](Measured* m) {
+    const auto sort = [&](Measured* m) {
       if (wanted_.wasserstein && !m->sorts) sort_values(*m, part(UpdatePart::sorted));
-    });
-    each(pairs, [&](const Pair& p) {
+    };
+    const auto sum = [&](const Pair& p) {
       p.found = p.known ? *p.known : unordered_deviation(p.x, p.y, e_.format, part(UpdatePart::deviations));
+    };
+    tbb::parallel_invoke([&] { each(measures, sort); }, [&] { each(pairs, sum); });
+    each(pairs, [&](const Pair& p) {
       if (p.known == nullptr || !p.ordered) p.found.wasserstein = wasserstein(p.x, p.y, part(UpdatePart::distances));
     });
   }
