@@ -25,6 +25,7 @@
   F(glfwGetMonitorPos)                 \
   F(glfwGetMonitorWorkarea)            \
   F(glfwGetMonitors)                   \
+  F(glfwGetPlatform)                   \
   F(glfwGetPrimaryMonitor)             \
   F(glfwGetTime)                       \
   F(glfwGetVideoMode)                  \
@@ -33,6 +34,8 @@
   F(glfwGetWindowPos)                  \
   F(glfwGetWindowSize)                 \
   F(glfwGetWindowUserPointer)          \
+  F(glfwGetX11Display)                 \
+  F(glfwGetX11Window)                  \
   F(glfwInit)                          \
   F(glfwMakeContextCurrent)            \
   F(glfwPollEvents)                    \

@@ -34,19 +34,21 @@ using namespace testing;  // attoscope::testing
 
 /// `train` of a model that takes milliseconds, on a text in `scratch`, but for what the options say.
 std::vector<std::string> tiny(const TemporaryDirectory& scratch, const std::vector<std::string>& options = {}) {
+  const std::string text = scratch / "text.txt";
+  if (!std::filesystem::exists(text))
+    scratch.write("text.txt", some_text());  // once: later calls may come when the disk is full
   std::vector<std::string> all{"train", "--quiet"};
-  for (const auto& [option, value] :
-       std::initializer_list<std::pair<const char*, std::string>>{{"--text", scratch.write("text.txt", some_text())},
-                                                                  {"--layers", "1"},
-                                                                  {"--width", "16"},
-                                                                  {"--heads", "2"},
-                                                                  {"--context", "16"},
-                                                                  {"--batch", "2"},
-                                                                  {"--steps", "6"},
-                                                                  {"--warmup", "1"},
-                                                                  {"--measure-every", "2"},
-                                                                  {"--device", "cpu"},
-                                                                  {"--threads", "2"}})
+  for (const auto& [option, value] : std::initializer_list<std::pair<const char*, std::string>>{{"--text", text},
+                                                                                                {"--layers", "1"},
+                                                                                                {"--width", "16"},
+                                                                                                {"--heads", "2"},
+                                                                                                {"--context", "16"},
+                                                                                                {"--batch", "2"},
+                                                                                                {"--steps", "6"},
+                                                                                                {"--warmup", "1"},
+                                                                                                {"--measure-every", "2"},
+                                                                                                {"--device", "cpu"},
+                                                                                                {"--threads", "2"}})
     if (std::ranges::find(options, option) == options.end()) all.insert(all.end(), {option, value});
   all.insert(all.end(), options.begin(), options.end());
   return all;
