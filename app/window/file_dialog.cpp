@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,15 @@ namespace {
 
 /// Those that the library knows.
 constexpr std::array programs{"zenity", "matedialog", "qarma", "kdialog"};
+
+/// False where ATTOSCOPE_DIALOGS is none. Throws std::runtime_error if it is neither that nor desktop.
+bool dialogs_are_wanted() {
+  const char* const value = std::getenv("ATTOSCOPE_DIALOGS");
+  const std::string_view asked = value == nullptr || *value == '\0' ? "desktop" : value;
+  if (asked != "none" && asked != "desktop")
+    throw std::runtime_error("ATTOSCOPE_DIALOGS is '" + std::string(asked) + "': expected none or desktop");
+  return asked == "desktop";
+}
 
 /// Looks along PATH, which takes microseconds; the library starts a shell for each.
 bool has_program() {
@@ -74,6 +84,6 @@ FileDialog::Answer run(const FileDialog::Question& q, const std::function<bool()
 
 }  // namespace
 
-FileDialog::FileDialog(std::function<void()> answered) : available_(has_program()), worker_(run, std::move(answered)) {}
+FileDialog::FileDialog(std::function<void()> answered) : available_(dialogs_are_wanted() && has_program()), worker_(run, std::move(answered)) {}
 
 }  // namespace attoscope

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <span>
 #include <string>
@@ -123,6 +124,7 @@ void keep_libraries() {
 }
 
 int run(const std::vector<std::string>& words) {
+  setenv("ATTOSCOPE_DIALOGS", "none", 1);  // the cases type paths, also where this desktop has a dialog
   const std::vector<Case> cases = wanted_cases(words);
   Engine engine;
   Stage stage(1280, 800);

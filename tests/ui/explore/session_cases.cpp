@@ -359,8 +359,12 @@ struct Desktop {
                                    "' ]; do sleep 0.02; done\ncat '" + answer + "'\nrm '" + answer + "'\n");
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
     setenv("PATH", ((folder / ".") + ":" + path_before).c_str(), 1);
+    setenv("ATTOSCOPE_DIALOGS", "desktop", 1);
   }
-  ~Desktop() { setenv("PATH", path_before.c_str(), 1); }
+  ~Desktop() {
+    setenv("PATH", path_before.c_str(), 1);
+    setenv("ATTOSCOPE_DIALOGS", "none", 1);
+  }
 
   std::string path_before, answer;
 };
@@ -370,6 +374,11 @@ void dialogs(Hand& hand) {
   const Desktop desktop(office.folder);
   hand.open(small_session());
   hand.check(office.files().has_dialogs, "the desktop can ask");
+  setenv("ATTOSCOPE_DIALOGS", "none", 1);
+  hand.open(small_session());
+  hand.check(!office.files().has_dialogs, "nobody asks where dialogs are not wanted");
+  setenv("ATTOSCOPE_DIALOGS", "desktop", 1);
+  hand.open(small_session());
   const auto asks = [&](int chord, const std::string& answer) {
     hand.key(chord);
     hand.frames(4);
