@@ -52,20 +52,91 @@ expected_build() {
   echo "$steps steps to build: about $((steps * each / 10 / $(nproc) / 60 + 1)) min, less where the compiler's cache knows them."
 }
 
-# build_in DIRECTORY TARGET CMAKE_OPTION...: configures, says whether there will be GPU kernels, and builds. A configured directory
-# keeps its generator. The CUDA toolkit is used where it is, never installed.
-build_in() {
-  local directory=$1 target=$2
-  shift 2
+# configure DIRECTORY CMAKE_OPTION...: says whether there will be GPU kernels. A configured directory keeps its generator. The CUDA
+# toolkit is used where it is, never installed.
+configure() {
+  local directory=$1
+  shift
   local generator=()
   [[ -f $directory/CMakeCache.txt ]] || ! command -v ninja >/dev/null || generator=(-G Ninja)
+  rm -f "$directory/gpu_attempt"
   cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >"$root/build/configure.log" 2>&1 ||
     { cat "$root/build/configure.log"; return 1; }
   sed -n 's/^-- \(GPU kernels: .*\)/\1/p; s/^-- \(There are no licences .*\)/\1/p' "$root/build/configure.log"
-  expected_build "$directory" "$target"
+}
+
+# Sets `build_command` to what builds TARGET in DIRECTORY. Compiled files are found again from other clones too.
+prepare_build() {
+  expected_build "$1" "$2"
   export NINJA_STATUS='[%f of %t, %e s] '
-  # compiled files are found again from other clones too
-  CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros cmake --build "$directory" --target "$target" --parallel "$(nproc)"
+  build_command=(env CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS='pch_defines,time_macros'
+    cmake --build "$1" --target "$2" --parallel "$(nproc)")
+}
+
+# build_in DIRECTORY TARGET CMAKE_OPTION...: configures and builds, or fails.
+build_in() {
+  local directory=$1 target=$2
+  shift 2
+  configure "$directory" "$@" || return
+  prepare_build "$directory" "$target"
+  "${build_command[@]}"
+}
+
+# Succeeds if this process may use the terminal: its group is the one in the foreground.
+in_foreground() {
+  local group terminal_group
+  read -r _ _ _ _ group _ _ terminal_group _ <"/proc/$$/stat" && [[ -t 0 && -t 1 && $group == "$terminal_group" ]]
+}
+
+# logged LOG COMMAND...: what it prints goes to the LOG, too. A terminal is a terminal for it all the same: ninja goes on in one line.
+logged() {
+  local log=$1
+  shift
+  if command -v script >/dev/null && in_foreground; then
+    SHELL=$BASH script -qefc "$(printf '%q ' "$@")" "$log"
+  else
+    "$@" 2>&1 | tee "$log"
+  fi
+}
+
+# The first line of a log that says what is wrong.
+first_error() {
+  tr '\r' '\n' <"$1" | sed 's/\x1b\[[0-9;]*[A-Za-z]//g' |
+    grep -m1 -E '(error|fatal)( *#[0-9A-Z-]+)? *:|undefined reference|Invalid record|died due to|No space left' || echo "it fails without a word"
+}
+
+# without_gpu DIRECTORY TARGET LOG CMAKE_OPTION...: after a build with GPU kernels that failed: one without, which configure explains by
+# the LOG's first error, now and the next time. If that fails, too, the kernels were not what is wrong.
+without_gpu() {
+  local directory=$1 target=$2 log=$3
+  shift 3
+  { cat "$directory/gpu_attempt"; echo "$(first_error "$log") (all of it: $log)"; } >"$directory/gpu_failed"
+  if configure "$directory" "$@"; then
+    prepare_build "$directory" "$target"
+    "${build_command[@]}" && return
+  fi
+  rm "$directory/gpu_failed"
+  say "Without GPU kernels it does not build either, so that they will be tried again."
+  return 1
+}
+
+# build_for_users DIRECTORY TARGET CMAKE_OPTION...: as build_in, but without GPU kernels where it fails with them and nobody insists on
+# them. They are tried again when nvcc, its compiler of C++ or the kernels are others.
+build_for_users() {
+  local directory=$1 target=$2 log=$1/gpu.log status=0
+  shift 2
+  if configure "$directory" "$@"; then
+    prepare_build "$directory" "$target"
+    [[ -f $directory/gpu_attempt ]] || { "${build_command[@]}"; return; }
+    logged "$log" "${build_command[@]}" || status=$?
+    # more than 128: ended by a signal, such as that of Ctrl-C
+    [[ $status -gt 0 && $status -le 128 ]] || return "$status"
+    ! grep -q 'interrupted by user' <(tail -n 5 "$log") || return "$status"
+  else
+    [[ -f $directory/gpu_attempt ]] || return
+    cp "$root/build/configure.log" "$log"
+  fi
+  without_gpu "$directory" "$target" "$log" "$@"
 }
 
 # build_with_clang TARGET...: the program without its window, and tests, under ASan and UBSan of clang, in build/clang. Fails with a

@@ -31,19 +31,25 @@ inline std::string short_path(const char* path) {
   return before == std::string::npos ? whole : whole.substr(before + 1);
 }
 
-/// A line of the program: std::source_location, which clang 14 does not have.
+/// A line of the program: std::source_location, which clang 14 does not have. In code that nvcc 12 compiles, which fails at
+/// such default arguments, it names no line, and the file is empty.
 struct CallSite {
   const char* file;
   int line;
+#if defined(__CUDACC__) && __CUDACC_VER_MAJOR__ < 13
+  static constexpr CallSite current() { return {"", 0}; }
+#else
   static constexpr CallSite current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+#endif
+  /// " at kernels/gpu/simulate_cuda.cu:12", or nothing where the place is not known.
+  std::string words() const { return *file == '\0' ? "" : " at " + short_path(file) + ":" + std::to_string(line); }
 };
 
 /// Throws DeviceError with the caller's place unless `error` is success.
 inline void check(cudaError_t error, const CallSite place = CallSite::current()) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // clears it, so that no later call reports it
-  throw DeviceError(error, "The GPU refused at " + short_path(place.file) + ":" + std::to_string(place.line) + ": " +
-                               cudaGetErrorString(error) + ".");
+  throw DeviceError(error, "The GPU refused" + place.words() + ": " + cudaGetErrorString(error) + ".");
 }
 
 /// For destructors, which cannot throw: clears the error, so that no later call reports it.

@@ -8,8 +8,7 @@ namespace attoscope::mma {
 /// What is multiplied, and in fp16_f16 also added, in fp16: each has an instruction of its own.
 enum class Factors { fp16, fp16_f16, bf16, tf32, e4m3, e5m2 };
 
-// nvcc knows the instructions of 8 bits since CUDA 12.4.
-#if __CUDA_ARCH__ >= 890 && (__CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 4)
+#if __CUDA_ARCH__ >= 890
 #define ATTOSCOPE_HAS_MMA_OF_8_BITS
 #endif
 
