@@ -3,6 +3,12 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Where the tree cannot be written, what is built and fetched goes to the user's cache.
+builds=$root/build
+if [[ ! -w $root ]]; then
+  builds=${XDG_CACHE_HOME:-$HOME/.cache}/attoscope/build
+  export ATTOSCOPE_IMGUI_BUNDLE=${ATTOSCOPE_IMGUI_BUNDLE:-$builds/imgui-bundle}
+fi
 
 program_packages=(
   g++ cmake ninja-build ccache pkg-config python3-pip python3-venv
@@ -60,9 +66,9 @@ configure() {
   local generator=()
   [[ -f $directory/CMakeCache.txt ]] || ! command -v ninja >/dev/null || generator=(-G Ninja)
   rm -f "$directory/gpu_attempt"
-  cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >"$root/build/configure.log" 2>&1 ||
-    { cat "$root/build/configure.log"; return 1; }
-  sed -n 's/^-- \(GPU kernels: .*\)/\1/p; s/^-- \(There are no licences .*\)/\1/p' "$root/build/configure.log"
+  cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >"$builds/configure.log" 2>&1 ||
+    { cat "$builds/configure.log"; return 1; }
+  sed -n 's/^-- \(GPU kernels: .*\)/\1/p; s/^-- \(There are no licences .*\)/\1/p' "$builds/configure.log"
 }
 
 # Sets `build_command` to what builds TARGET in DIRECTORY. Compiled files are found again from other clones too.
@@ -134,7 +140,7 @@ build_for_users() {
     ! grep -q 'interrupted by user' <(tail -n 5 "$log") || return "$status"
   else
     [[ -f $directory/gpu_attempt ]] || return
-    cp "$root/build/configure.log" "$log"
+    cp "$builds/configure.log" "$log"
   fi
   without_gpu "$directory" "$target" "$log" "$@"
 }
@@ -143,8 +149,8 @@ build_for_users() {
 # sentence where there is no clang.
 build_with_clang() {
   command -v clang++ >/dev/null || { say "There is no clang++ (package clang), so nothing is built with it."; return 1; }
-  build_in "$root/build/clang" "$1" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
+  build_in "$builds/clang" "$1" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
     -DATTOSCOPE_TESTS=ON -DATTOSCOPE_GUI=OFF -DATTOSCOPE_CUDA=OFF -DATTOSCOPE_MPI=OFF -DATTOSCOPE_SANITIZE=fuzzer -DATTOSCOPE_TOGETHER=ON
 }
 
-mkdir -p "$root/build"
+mkdir -p "$builds"
