@@ -53,7 +53,7 @@ Rounded rounded(const Format& f, const std::vector<double>& values) {
   x.values.reserve(values.size());
   for (const double value : values) {
     const double number = round(f, value);
-    x.changed += number != value ? 1 : 0;
+    x.changed += number != value && !std::isnan(value) ? 1 : 0;
     x.values.push_back(static_cast<float>(number));
   }
   return x;
@@ -96,8 +96,9 @@ std::vector<float> dot_products(const TensorCoreRule& rule, const Operands& o) {
   return d;
 }
 
-/// Whether recorded products decide these sums: where only those with c = 0 were recorded, one block of them does.
+/// Whether recorded products decide these sums: where only one block was recorded, or only with c = 0, only such sums.
 bool is_recorded(const TensorCoreRule& rule, const Operands& o) {
+  if (rule.evidence == SumEvidence::recorded_to_32) return o.k <= 32;
   if (rule.evidence != SumEvidence::recorded_without_c) return rule.evidence == SumEvidence::recorded;
   return o.k <= rule.block && std::ranges::all_of(o.c.values, [](float c) { return c == 0; });
 }
@@ -123,8 +124,9 @@ std::string table_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
       fmt::format("{} ({}): products of {}, sums in {}; {}\n", name(q.gpu),
                   tensor_core_texts[static_cast<std::size_t>(q.gpu)].what, name(r.factors),
                   sum_type_names[static_cast<std::size_t>(q.sums)], is_recorded(r, o) ? "recorded" : "model, not recorded");
-  table += fmt::format("blocks of {}, cut {} bits below the largest exponent, rounded {}; c {}\n", r.block, r.aligned_bits,
-                       text(r.rounding), text(r.carry));
+  table += fmt::format("blocks of {}{}, cut {} bits below the largest exponent, rounded {}; c {}\n", r.block,
+                       r.carry == CarryPlace::after_the_halves ? ", products 0 and 1 of every four before 2 and 3" : "",
+                       r.aligned_bits, text(r.rounding), text(r.carry));
   table += fmt::format("{} dot products of K = {}; rounded first: {} of {} values of a changed, {} of b, {} of c\n", o.rows,
                        o.k, o.a.changed, o.a.values.size(), o.b.changed, o.c.changed);
   if (nonfinite > 0) table += fmt::format("{} of them are infinite or NaN\n", nonfinite);

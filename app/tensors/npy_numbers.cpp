@@ -1,7 +1,5 @@
 #include "app/tensors/npy_numbers.h"
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -19,18 +17,6 @@ int checked_size(const StoredTensor& t, std::uint64_t size) {
   refuse_shape(t, "sizes from 1 to 2147483647");
 }
 
-std::string place(const NpyNumbers& x, std::size_t at) {
-  const auto cols = static_cast<std::size_t>(x.cols);
-  return "row " + std::to_string(at / cols) + (x.cols > 1 ? ", column " + std::to_string(at % cols) : "");
-}
-
-void check_numbers(const std::string& path, const NpyNumbers& x) {
-  const auto nan = std::ranges::find_if(x.values, [](double value) { return std::isnan(value); });
-  if (nan == x.values.end()) return;
-  throw std::runtime_error(path + " holds NaN at " + place(x, static_cast<std::size_t>(nan - x.values.begin())) +
-                           ", expected numbers");
-}
-
 NpyNumbers read(const std::string& path, std::size_t rank, const char* expected) {
   const InputFile file(path);
   StoredTensor t = read_npy(file);
@@ -39,7 +25,6 @@ NpyNumbers read(const std::string& path, std::size_t rank, const char* expected)
   NpyNumbers x{checked_size(t, t.shape[0]), checked_size(t, t.shape[1]), {}};
   check_memory(path, 2, x.rows, x.cols);
   x.values = read_matrix(file, t, {1, x.rows, x.cols}, 0);
-  check_numbers(path, x);
   return x;
 }
 

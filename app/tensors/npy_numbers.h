@@ -13,7 +13,8 @@ struct NpyNumbers {
 };
 
 /// Reads a matrix, or a vector. Throws std::runtime_error in a sentence that names the file, what it has and what was expected:
-/// also for an empty one, a NaN, and one that would take more than half of the machine's memory.
+/// also for an empty one, and one that would take more than half of the machine's memory. NaN and infinities are read as they
+/// are.
 NpyNumbers read_npy_matrix(const std::string& path);
 NpyNumbers read_npy_vector(const std::string& path);
 

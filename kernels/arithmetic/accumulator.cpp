@@ -85,10 +85,17 @@ std::string gpus_with(const Format& factors) {
   return one_of(names);
 }
 
+/// These multiply 8 bits with sums in fp16 as two halves of fp16.
+bool adds_halves(TensorCore gpu, const Format& factors, SumType sums) {
+  const bool recorded = gpu == TensorCore::h100 || gpu == TensorCore::h200 || gpu == TensorCore::b200;
+  return recorded && is_fp8(factors) && sums == SumType::f16;
+}
+
 SumEvidence evidence_of(TensorCore gpu, const Format& factors, SumType sums) {
   const bool hopper = gpu == TensorCore::h100 || gpu == TensorCore::h200;
   if (gpu == TensorCore::rtx50) return SumEvidence::model;
   if (!is_fp8(factors)) return SumEvidence::recorded;
+  if (adds_halves(gpu, factors, sums)) return SumEvidence::recorded_to_32;
   if (sums == SumType::f16) return gpu == TensorCore::ada ? SumEvidence::recorded : SumEvidence::model;
   return hopper ? SumEvidence::recorded_without_c : SumEvidence::recorded;
 }
@@ -137,6 +144,10 @@ TensorCoreRule tensor_core_rule(TensorCore gpu, const Format& factors, SumType s
                       .evidence = evidence_of(gpu, factors, sums)};
   if (sums == SumType::f16) {
     rule.rounding = SumRounding::fp16_nearest_even;
+    if (adds_halves(gpu, factors, sums)) {
+      rule.carry = CarryPlace::after_the_halves;
+      rule.aligned_bits = row.aligned_bits;
+    }
   } else if (fp8) {
     rule.rounding = row.rounding_of_fp8;
     if (gpu == TensorCore::b200) rule.carry = CarryPlace::after_the_block;
@@ -150,17 +161,21 @@ std::string_view text(SumRounding r) {
 }
 
 std::string_view text(CarryPlace c) {
-  return c == CarryPlace::in_the_block ? "in the block" : "after the block, in fp32 to nearest even";
+  constexpr std::array<std::string_view, 3> texts{"in the block", "after the block, in fp32 to nearest even",
+                                                  "after both halves of the block, in fp16 to nearest even"};
+  return texts[static_cast<std::size_t>(c)];
 }
 
 std::string rule_text(const TensorCoreRule& r) {
   const std::string carry = r.carry == CarryPlace::in_the_block ? "" : ", c " + std::string(text(r.carry));
-  return "blocks of " + std::to_string(r.block) + ", " + std::to_string(r.aligned_bits) + " bits, " +
+  const std::string halves = r.carry == CarryPlace::after_the_halves ? " in halves" : "";
+  return "blocks of " + std::to_string(r.block) + halves + ", " + std::to_string(r.aligned_bits) + " bits, " +
          std::string(text(r.rounding)) + carry + "; " + std::string(text(r.evidence));
 }
 
 std::string_view text(SumEvidence e) {
-  constexpr std::array<std::string_view, 3> texts{"recorded", "recorded for c = 0; with another c, model, not recorded",
+  constexpr std::array<std::string_view, 4> texts{"recorded", "recorded for K up to 32; beyond, model, not recorded",
+                                                  "recorded for c = 0; with another c, model, not recorded",
                                                   "model, not recorded"};
   return texts[static_cast<std::size_t>(e)];
 }

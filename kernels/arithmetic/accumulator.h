@@ -92,13 +92,17 @@ enum class SumRounding : std::uint8_t {
 
 /// Where c enters.
 enum class CarryPlace : std::uint8_t {
-  in_the_block,    ///< as one more significand of the block
-  after_the_block  ///< the block starts from 0; its result is added to c in fp32, to nearest even
+  in_the_block,     ///< as one more significand of the block
+  after_the_block,  ///< the block starts from 0; its result is added to c in fp32, to nearest even
+  /// Factors become fp16, and a block has two halves, each added as a block: the products at places 0 and 1 modulo 4 from 0,
+  /// those at places 2 and 3 on top of them. The second sum is added to c in the type of sums, to nearest even.
+  after_the_halves
 };
 
 /// What a rule is known from.
 enum class SumEvidence : std::uint8_t {
-  recorded,            ///< it gives every product that was recorded on this GPU
+  recorded,        ///< it gives every product that was recorded on this GPU
+  recorded_to_32,  ///< the same of products with K up to 32; beyond, where c is the result of the block before, it is a model
   recorded_without_c,  ///< the same of products with c = 0; with another c, so from the second block on, it is a model
   model                ///< nothing recorded decides it: "model, not recorded"
 };
@@ -115,6 +119,12 @@ struct TensorCoreRule {
   friend constexpr bool operator==(const TensorCoreRule&, const TensorCoreRule&) = default;
 };
 inline constexpr int longest_block = 32;
+/// Blocks in the sense of `TensorCoreBlock` in a block of L products.
+constexpr int parts_of_a_block(const TensorCoreRule& r) { return r.carry == CarryPlace::after_the_halves ? 2 : 1; }
+/// The format whose smallest exponent factors of this format have at least, as they are aligned.
+constexpr Format aligned_as(CarryPlace carry, const Format& factors) {
+  return carry == CarryPlace::after_the_halves && factors.exponent_bits <= fp16.exponent_bits ? fp16 : factors;
+}
 
 /// The format that a block's result has.
 constexpr Format result_format(SumRounding r) {
@@ -129,11 +139,12 @@ TensorCoreRule tensor_core_rule(TensorCore gpu, const Format& factors, SumType s
 
 /// "towards zero to fp32", for people and files.
 std::string_view text(SumRounding r);
-/// "in the block", "after the block, in fp32 to nearest even".
+/// "in the block", "after the block, in fp32 to nearest even", "after both halves of the block, in fp16 to nearest even".
 std::string_view text(CarryPlace c);
 /// "blocks of 16, 25 bits, towards zero to fp32; recorded".
 std::string rule_text(const TensorCoreRule& rule);
-/// "recorded", "recorded for c = 0; with another c, model, not recorded", "model, not recorded".
+/// "recorded", "recorded for K up to 32; beyond, model, not recorded", "recorded for c = 0; with another c, model, not
+/// recorded", "model, not recorded".
 std::string_view text(SumEvidence e);
 
 }  // namespace attoscope

@@ -30,20 +30,53 @@ constexpr BlockSum block_sum(Accumulator accumulator, const TensorCoreRule& rule
           .aligned_bits = rule.aligned_bits,
           .rounding = rule.rounding,
           .carry = rule.carry,
-          .least_a = min_exponent(a),
-          .least_b = min_exponent(b),
+          .least_a = min_exponent(aligned_as(rule.carry, a)),
+          .least_b = min_exponent(aligned_as(rule.carry, b)),
           .least_c = min_exponent(c),
           .exact_in_float = significand_bits(a) + significand_bits(b) <= 24};
 }
 
-/// Factors of a block, in steps: a[i * a_step] * b[i * b_step], i < count.
+/// Factors of a block, in steps: a[i * a_step] * b[i * b_step], i < count. They lie side by side in it, from `place` on.
 struct BlockFactors {
   const float *a = nullptr, *b = nullptr;
   std::ptrdiff_t a_step = 1, b_step = 1;
-  int count = 0;
+  int count = 0, place = 0;
 
   ATTOSCOPE_HOST_DEVICE_INLINE float left(int i) const { return a[i * a_step]; }
   ATTOSCOPE_HOST_DEVICE_INLINE float right(int i) const { return b[i * b_step]; }
+};
+
+/// Which of `count` factors, the first of them at `place` of its block, are in one half of the block: `after_the_halves`.
+class HalfOfPlaces {
+ public:
+  ATTOSCOPE_HOST_DEVICE_INLINE HalfOfPlaces(int place, int count, int half)
+      : place_(place), half_(half), before_(below(place)), count_(below(place + count) - before_) {}
+  ATTOSCOPE_HOST_DEVICE_INLINE int count() const { return count_; }
+  /// The number, among all of them, of the half's i-th.
+  ATTOSCOPE_HOST_DEVICE_INLINE int operator[](int i) const {
+    const int j = before_ + i;
+    return j / 2 * 4 + 2 * half_ + j % 2 - place_;
+  }
+
+ private:
+  /// Places of the half below this one.
+  ATTOSCOPE_HOST_DEVICE_INLINE int below(int place) const {
+    const int past = place % 4 - 2 * half_;
+    return place / 4 * 2 + (past < 0 ? 0 : past > 2 ? 2 : past);
+  }
+  int place_, half_, before_, count_;
+};
+
+/// One half of a block's factors.
+struct HalfFactors {
+  const BlockFactors& all;
+  HalfOfPlaces places;
+  int count;
+
+  ATTOSCOPE_HOST_DEVICE_INLINE HalfFactors(const BlockFactors& factors, int half)
+      : all(factors), places(factors.place, factors.count, half), count(places.count()) {}
+  ATTOSCOPE_HOST_DEVICE_INLINE float left(int i) const { return all.left(places[i]); }
+  ATTOSCOPE_HOST_DEVICE_INLINE float right(int i) const { return all.right(places[i]); }
 };
 
 namespace detail {
@@ -80,16 +113,21 @@ ATTOSCOPE_HOST_DEVICE_INLINE float rounded_sum(SumRounding rounding, double sum)
   return cut_to_fp32(sum, rounding == SumRounding::e8m13_towards_zero ? 10 : 0);
 }
 
+/// x; a NaN has tensor cores' bits.
+ATTOSCOPE_HOST_DEVICE_INLINE float with_one_nan(float x) { return x != x ? bit_as<float>(std::uint32_t{0x7fffffff}) : x; }
+
 /// Where a factor or c is no finite number: the terms that are not finite, as IEEE adds them.
-ATTOSCOPE_HOST_DEVICE_INLINE float special_sum(const BlockFactors& f, float c) {
+template <class Factors>
+ATTOSCOPE_HOST_DEVICE_INLINE float special_sum(const Factors& f, float c) {
   float sum = is_finite(c) ? 0.0F : c;
   for (int i = 0; i < f.count; ++i)
     if (!is_finite(f.left(i)) || !is_finite(f.right(i))) sum = sum + f.left(i) * f.right(i);
-  return sum != sum ? bit_as<float>(std::uint32_t{0x7fffffff}) : sum;
+  return with_one_nan(sum);
 }
 
 /// The largest exponent among the products; no_exponent: all are 0. `finite` becomes false where a factor is not.
-ATTOSCOPE_HOST_DEVICE_INLINE int largest_exponent(const BlockSum& s, const BlockFactors& f, bool& finite) {
+template <class Factors>
+ATTOSCOPE_HOST_DEVICE_INLINE int largest_exponent(const BlockSum& s, const Factors& f, bool& finite) {
   int largest = no_exponent;
   for (int i = 0; i < f.count; ++i) {
     const float a = f.left(i), b = f.right(i);
@@ -100,38 +138,53 @@ ATTOSCOPE_HOST_DEVICE_INLINE int largest_exponent(const BlockSum& s, const Block
   return largest;
 }
 
-}  // namespace detail
-
-/// c of the next block: that of these factors, as long as a block at most, on top of c.
-ATTOSCOPE_HOST_DEVICE_NOINLINE inline float next_sum(const BlockSum& s, const BlockFactors& f, float c) {
-  const bool inside = s.carry == CarryPlace::in_the_block;
-  bool finite = detail::is_finite(c);
-  int exponent = detail::largest_exponent(s, f, finite);
-  if (!finite) return detail::special_sum(f, c);
+/// The factors' sum on top of c, which is one of the terms where it is `inside`.
+template <class Factors>
+ATTOSCOPE_HOST_DEVICE_INLINE float sum_on_top(const BlockSum& s, const Factors& f, float c, bool inside) {
+  bool finite = is_finite(c);
+  int exponent = largest_exponent(s, f, finite);
+  if (!finite) return special_sum(f, c);
   if (inside && c != 0) {
-    const int own = detail::aligned_exponent(c, s.least_c);
+    const int own = aligned_exponent(c, s.least_c);
     exponent = own > exponent ? own : exponent;
   }
-  if (exponent == detail::no_exponent) return inside ? 0.0F : c + 0.0F;
+  if (exponent == no_exponent) return inside ? 0.0F : c + 0.0F;
   const double scale = power_of_two<double>(s.aligned_bits - exponent);
   double sum = inside ? static_cast<std::int32_t>(c * scale) : 0;
   for (int i = 0; i < f.count; ++i)
     sum += static_cast<std::int32_t>(static_cast<double>(f.left(i)) * static_cast<double>(f.right(i)) * scale);
-  const float result = detail::rounded_sum(s.rounding, sum * power_of_two<double>(exponent - s.aligned_bits));
+  const float result = rounded_sum(s.rounding, sum * power_of_two<double>(exponent - s.aligned_bits));
   return inside ? result : c + result;
 }
 
-/// c as it enters the first block of a product.
-ATTOSCOPE_HOST_DEVICE_INLINE float first_carry(const BlockSum& s, float c) {
-  return s.rounding == SumRounding::fp16_nearest_even ? round(detail::half(), c) : c;
+/// x in the type of sums.
+ATTOSCOPE_HOST_DEVICE_INLINE float in_type_of_sums(const BlockSum& s, float x) {
+  return s.rounding == SumRounding::fp16_nearest_even ? round(half(), x) : x;
 }
+
+/// The sum of two numbers of fp16 has its bits also where it is rounded to fp32 first, which has more than twice as many.
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline float sum_of_halves(const BlockSum& s, const BlockFactors& f, float c) {
+  float sum = 0;
+  for (int half = 0; half < 2; ++half) sum = sum_on_top(s, HalfFactors(f, half), sum, true);
+  return with_one_nan(in_type_of_sums(s, c + sum));
+}
+
+}  // namespace detail
+
+/// c of the next block: that of these factors, as long as a block at most, on top of c.
+ATTOSCOPE_HOST_DEVICE_NOINLINE inline float next_sum(const BlockSum& s, const BlockFactors& f, float c) {
+  if (s.carry == CarryPlace::after_the_halves) return detail::sum_of_halves(s, f, c);
+  return detail::sum_on_top(s, f, c, s.carry == CarryPlace::in_the_block);
+}
+
+/// c as it enters the first block of a product.
+ATTOSCOPE_HOST_DEVICE_INLINE float first_carry(const BlockSum& s, float c) { return detail::in_type_of_sums(s, c); }
 
 /// The same for sums in fp64: a chain of fma, rounded to fp32 once. NaN has tensor cores' bits.
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline float next_fp64_sum(const BlockFactors& f, float c) {
   double sum = c;
   for (int i = 0; i < f.count; ++i) sum = fused(static_cast<double>(f.left(i)), static_cast<double>(f.right(i)), sum);
-  const auto rounded = static_cast<float>(sum);
-  return rounded != rounded ? bit_as<float>(std::uint32_t{0x7fffffff}) : rounded;
+  return detail::with_one_nan(static_cast<float>(sum));
 }
 
 }  // namespace attoscope

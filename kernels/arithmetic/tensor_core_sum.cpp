@@ -45,12 +45,13 @@ void add_term(TensorCoreBlock& block, int index, const Parts& p) {
 
 /// All terms of the block that are not 0, before they are aligned.
 void collect_terms(TensorCoreBlock& block, const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b) {
+  const Format format = aligned_as(rule.carry, rule.factors);
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] == 0 || b[i] == 0) continue;
-    const Parts x = parts_of(rule.factors, a[i]), y = parts_of(rule.factors, b[i]);
+    const Parts x = parts_of(format, a[i]), y = parts_of(format, b[i]);
     add_term(block, static_cast<int>(i), {x.significand * y.significand, x.unit + y.unit, x.exponent + y.exponent});
   }
-  if (rule.carry == CarryPlace::in_the_block && block.carried != 0)
+  if (rule.carry != CarryPlace::after_the_block && block.carried != 0)
     add_term(block, -1, parts_of(carry_format(rule.rounding), block.carried));
 }
 
@@ -60,6 +61,44 @@ void add_aligned(TensorCoreBlock& block, int aligned_bits) {
   block.exponent = std::ranges::max(terms, {}, &TensorCoreTerm::exponent).exponent;
   block.unit = block.exponent - aligned_bits;
   for (TensorCoreTerm& t : terms) block.sum += t.aligned = aligned(t.significand, t.unit, block.unit);
+}
+
+/// The block of these terms on top of `carried`, before anything is added to it.
+TensorCoreBlock block_of(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float carried) {
+  TensorCoreBlock block;
+  block.carried = carried;
+  if (const float special = special_sum(a, b, carried); special != 0) {  // NaN is not 0
+    block.result = special;
+    return block;
+  }
+  collect_terms(block, rule, a, b);
+  add_aligned(block, rule.aligned_bits);
+  block.result = rounded_sum(rule.rounding, block.sum, block.unit);
+  return block;
+}
+
+/// Adds c to the block's result, in the type of sums.
+void add_after(TensorCoreBlock& block, const TensorCoreRule& rule, float c) {
+  block.added = c;
+  block.result = round(carry_format(rule.rounding), c + block.result);
+  if (std::isnan(block.result)) block.result = tensor_core_nan();
+}
+
+/// The factors of a half of the block; 0 at the places of the other.
+std::vector<float> half_of(std::span<const float> x, std::size_t half) {
+  std::vector<float> kept(x.begin(), x.end());
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (i % 4 / 2 != half) kept[i] = 0;
+  return kept;
+}
+
+/// Both halves of a block.
+std::array<TensorCoreBlock, 2> halves_of(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b,
+                                         float c) {
+  const TensorCoreBlock first = block_of(rule, half_of(a, 0), half_of(b, 0), 0);
+  TensorCoreBlock second = block_of(rule, half_of(a, 1), half_of(b, 1), first.result);
+  add_after(second, rule, c);
+  return {first, second};
 }
 
 }  // namespace
@@ -86,17 +125,9 @@ float rounded_sum(SumRounding rounding, std::int64_t sum, int unit) {
 }
 
 TensorCoreBlock tensor_core_block(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
-  TensorCoreBlock block;
-  block.carried = c;
-  if (const float special = special_sum(a, b, c); special != 0) {  // NaN is not 0
-    block.result = special;
-    return block;
-  }
-  collect_terms(block, rule, a, b);
-  add_aligned(block, rule.aligned_bits);
-  block.result = rounded_sum(rule.rounding, block.sum, block.unit);
-  if (rule.carry == CarryPlace::after_the_block) block.result = c + block.result;
-  if (std::isnan(block.result)) block.result = tensor_core_nan();
+  if (rule.carry == CarryPlace::after_the_halves) return halves_of(rule, a, b, c)[1];
+  TensorCoreBlock block = block_of(rule, a, b, c);
+  if (rule.carry == CarryPlace::after_the_block && std::isfinite(c)) add_after(block, rule, c);
   return block;
 }
 
@@ -107,7 +138,11 @@ std::vector<TensorCoreBlock> tensor_core_blocks(const TensorCoreRule& rule, std:
   c = round(carry_format(rule.rounding), c);
   for (std::size_t at = 0; at < a.size(); at += length) {
     const std::size_t now = std::min(length, a.size() - at);
-    blocks.push_back(tensor_core_block(rule, a.subspan(at, now), b.subspan(at, now), c));
+    const std::span<const float> x = a.subspan(at, now), y = b.subspan(at, now);
+    if (rule.carry == CarryPlace::after_the_halves)
+      for (const TensorCoreBlock& half : halves_of(rule, x, y, c)) blocks.push_back(half);
+    else
+      blocks.push_back(tensor_core_block(rule, x, y, c));
     c = blocks.back().result;
   }
   return blocks;

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,26 +32,28 @@ struct TensorCoreTerm {
 };
 double value(const TensorCoreTerm& t);
 
-/// One block: its terms, without those that are 0, and what became of them.
+/// One block, or half of one (`after_the_halves`): its terms, without those that are 0, and what became of them.
 struct TensorCoreBlock {
   std::array<TensorCoreTerm, longest_block + 1> storage;
   int count = 0;
-  int exponent = 0;      ///< the largest of its terms; 0 where there is none
-  int unit = 0;          ///< 2^unit is what the last aligned bit counts
-  std::int64_t sum = 0;  ///< of what was aligned, in these units; not read where a term is no number
-  float carried = 0;     ///< c as it came in
-  float result = 0;      ///< c of the next block
+  int exponent = 0;              ///< the largest of its terms; 0 where there is none
+  int unit = 0;                  ///< 2^unit is what the last aligned bit counts
+  std::int64_t sum = 0;          ///< of what was aligned, in these units; not read where a term is no number
+  float carried = 0;             ///< c as it came in; of a half what it starts from
+  float result = 0;              ///< c of the next block; of a first half what the second starts from
+  std::optional<float> added{};  ///< c, where it is added to the sum once that is rounded
 
   std::span<const TensorCoreTerm> terms() const { return {storage.data(), static_cast<std::size_t>(count)}; }
 };
 /// What was cut off a term: its value less what is left of it. Exact.
 double lost(const TensorCoreBlock& block, const TensorCoreTerm& t);
 
-/// The block of these factors, numbers of the rule's format and at most its block's length, on top of `c`.
+/// The block of these factors, numbers of the rule's format and at most its block's length, on top of `c`. Of a rule with
+/// halves it is the second half.
 TensorCoreBlock tensor_core_block(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c);
 
-/// Every block of a . b + c, in order; a and b are as long as each other, the last block may be short. `c` is rounded to the
-/// type of sums first.
+/// Every block of a . b + c, in order, or every half of one; a and b are as long as each other, the last block may be short.
+/// `c` is rounded to the type of sums first.
 std::vector<TensorCoreBlock> tensor_core_blocks(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b,
                                                 float c);
 

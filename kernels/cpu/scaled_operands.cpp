@@ -36,15 +36,20 @@ void rotate(std::vector<T>& x, int n, int d, std::uint64_t seed, const NearestRo
   });
 }
 
-/// The mean of rows [first, end), d numbers.
+/// The mean of rows [first, end), d numbers, before it is rounded.
 template <class T>
-std::vector<T> mean_of_rows(const std::vector<T>& x, int first, int end, int d, const NearestRounder<T>& rounder) {
+std::vector<T> mean_of_rows(const std::vector<T>& x, int first, int end, int d) {
   std::vector<double> sums(at(d), 0.0);
   for (int row = first; row < end; ++row)
     for (int c = 0; c < d; ++c) sums[at(c)] += static_cast<double>(x[place(row, d) + at(c)]);
   std::vector<T> mean;
-  for (const double sum : sums) mean.push_back(rounder(static_cast<T>(sum / (end - first))));
+  for (const double sum : sums) mean.push_back(static_cast<T>(sum / (end - first)));
   return mean;
+}
+
+template <class T>
+void round_all(std::vector<T>& x, const NearestRounder<T>& rounder) {
+  for (T& y : x) y = rounder(y);
 }
 
 template <class T>
@@ -54,14 +59,16 @@ void subtract(std::vector<T>& x, int first, int end, const std::vector<T>& mean,
     x[i] = rounder(x[i] - mean[i % d]);
 }
 
+/// Of K and V the rounded mean is subtracted.
 template <class T>
 std::vector<T> without_mean(std::vector<T>& x, int n, int d, const NearestRounder<T>& rounder) {
-  std::vector<T> mean = mean_of_rows(x, 0, n, d, rounder);
+  std::vector<T> mean = mean_of_rows(x, 0, n, d);
+  round_all(mean, rounder);
   subtract(x, 0, n, mean, rounder);
   return mean;
 }
 
-/// Takes the mean of every `rows` rows out of Q: mean . K, [block of rows * n_k + key].
+/// Takes the mean of every `rows` rows out of Q, which is rounded only after that: mean . K, [block of rows * n_k + key].
 template <class T>
 std::vector<T> without_block_means(std::vector<T>& q, const std::vector<T>& k, const AttentionShape& shape, int rows,
                                    const NearestRounder<T>& rounder, const StopSign& stop) {
@@ -70,8 +77,9 @@ std::vector<T> without_block_means(std::vector<T>& q, const std::vector<T>& k, c
   std::vector<T> products = zeros<T>(place(blocks, n_k), stop);
   tbb::parallel_for(0, blocks, [&, n = n, n_k = n_k, d = d](int b) {
     const int first = b * rows, end = std::min(n, first + rows);
-    const std::vector<T> mean = mean_of_rows(q, first, end, d, rounder);
+    std::vector<T> mean = mean_of_rows(q, first, end, d);
     subtract(q, first, end, mean, rounder);
+    round_all(mean, rounder);
     for (int key = 0; key < n_k; ++key) {
       if (key % 256 == 0) stop.check();
       double sum = 0;

@@ -151,8 +151,9 @@ Method method_of(const Kernel& k, const Problem& p, const Format& main) {
 
 /// Either kind.
 Method method_called(std::string_view name, const Problem& p, const Format& main) {
-  const Kernel* const k = plain_kernel(name);
-  return k != nullptr ? method_of(*k, p, main) : scaled_method(name);
+  if (const Kernel* const k = plain_kernel(name)) return method_of(*k, p, main);
+  const bool fa3_tiles = std::ranges::find(scaled_kernels(), name, &ScaledKernel::name)->fa3_tiles;
+  return fa3_tiles ? with_tiles(scaled_method(name), tiles_of(fa3_fp8_sm90, p)) : scaled_method(name);
 }
 
 }  // namespace

@@ -16,6 +16,9 @@ constexpr std::string_view ocp = "OCP Microscaling Formats 1.0, section 6.3";
 constexpr std::string_view te = "NVIDIA/TransformerEngine, docs; NVIDIA/Model-Optimizer";
 constexpr std::string_view vllm = "vllm-project/vllm, KV cache";
 
+/// SageAttention 2 shifts its exponents by the constant 8.807f, a little less than log2 448.
+constexpr std::string_view sage2_P = "e4m3/x447.8898/shift";
+
 constexpr std::array<ScaledKernel, 17> table{{
     {.name = "sage1",
      .what = "SageAttention: Q and K in int8 by blocks, K without its mean, P and V in fp16 with sums of fp16 in a tile. Q is "
@@ -31,32 +34,36 @@ constexpr std::array<ScaledKernel, 17> table{{
      .rounded_P = to_format(fp16)},
     {.name = "sage2",
      .what =
-         "SageAttention 2 on sm_89: Q and K in int8 with a scale a thread, V in e4m3 with a scale a channel, P in e4m3 up to "
-         "448. l is summed in the order of the keys here, in that of threads there; 1/l is rounded there",
+         "SageAttention 2 on sm_89 with sums in fp32: Q and K in int8 with a scale a thread, V in e4m3 with a scale a channel, "
+         "P in e4m3 up to 447.89, which is 2 to the kernel's constant 8.807. The library runs sage2pp there unless it is told "
+         "otherwise. l is summed in the order of the keys here, in that of threads there; 1/l is rounded there",
      .source = sage,
      .Q = "int8/thread:32/away/plus:1e-07",
      .K = "int8/thread:64/away/plus:1e-07",
      .V = "e4m3/channel/ratio",
-     .P = "e4m3/x448/shift",
+     .P = sage2_P,
      .block_k = 64,
      .smooth_K = true,
      .pv = Accumulator::ada,
      .flush = 1},
     {.name = "sage2pp",
-     .what = "SageAttention 2++: as sage2, with V scaled to 2.25 and P.V summed in fp16 over the 64 keys of a tile",
+     .what =
+         "SageAttention 2++, the library's default on sm_89: as sage2, with V scaled to 2.25 and P.V summed in fp16 over the "
+         "64 keys of a tile",
      .source = "thu-ml/SageAttention, core.py, csrc/qattn/attn_utils.cuh; arXiv 2505.21136",
      .Q = "int8/thread:32/away/plus:1e-07",
      .K = "int8/thread:64/away/plus:1e-07",
      .V = "e4m3/channel/most:2.25/ratio",
-     .P = "e4m3/x448/shift",
+     .P = sage2_P,
      .block_k = 64,
      .smooth_K = true,
      .pv = Accumulator::ada_f16,
      .flush = 1},
     {.name = "sage3",
      .what =
-         "SageAttention 3: everything in e2m1 with e4m3 scales of 16 elements, K without its mean, Q without that of 128 rows; "
-         "P is divided by its scale before that is rounded. Sums are fma chains: no rule of block-scaled tensor cores is known",
+         "SageAttention 3: everything in e2m1 with e4m3 scales of 16 elements, K without its mean, Q without that of 128 rows, "
+         "which is subtracted before it is rounded; P is divided by its scale before that is rounded. Keys are taken from the "
+         "last to the first, there tile by tile. Sums are fma chains: no rule of block-scaled tensor cores is known",
      .source = sage3_source,
      .Q = "e2m1/block:16/e4m3/reciprocal",
      .K = "e2m1/block:16/e4m3/reciprocal",
@@ -64,6 +71,7 @@ constexpr std::array<ScaledKernel, 17> table{{
      .P = "e2m1/block:16/e4m3/x2688/unrounded/shift",
      .smooth_Q = 128,
      .smooth_K = true,
+     .reverse_keys = true,
      .flush = 1},
     {.name = "fa3_fp8",
      .what = "FlashAttention-3 in e4m3 on an H100: one scale for each of Q, K and V, P up to 256, one accumulator over all "
@@ -74,14 +82,14 @@ constexpr std::array<ScaledKernel, 17> table{{
      .K = "e4m3/head",
      .V = "e4m3/head",
      .P = "e4m3/x256/shift",
-     .block_k = 160,
+     .fa3_tiles = true,
      .qk = Accumulator::h100,
      .pv = Accumulator::h100,
      .flush = 0},
     {.name = "fa3_fp8_block",
-     .what =
-         "the same with a scale for each tile of Q, K and V, as the paper measures it. V's scales are in the operand of an fma "
-         "chain here",
+     .what = "the same in tiles of 128 x 128, with a scale for each tile of Q, K and V, as the paper measures it. V's scales "
+             "are in the operand of an fma "
+             "chain here",
      .source = fa3_paper,
      .Q = "e4m3/rows:128",
      .K = "e4m3/rows:128",
@@ -110,20 +118,19 @@ constexpr std::array<ScaledKernel, 17> table{{
      .pv = Accumulator::h100,
      .flush = 0},
     {.name = "cudnn_fp8",
-     .what = "cuDNN in e4m3 as its reference computes it: P times 16 (its caller's scale 256 times 2^-4), a max that stays "
-             "while the "
-             "new one exceeds it by at most 4. Sums are fma chains",
+     .what = "cuDNN in e4m3 as its reference computes it: P times 2 (its caller's scale 32 times 2^-4), a max that stays while "
+             "the new one exceeds it by at most 4 powers of two, so that no P is above 32. Sums are fma chains",
      .source = cudnn,
      .Q = "e4m3/head",
      .K = "e4m3/head",
      .V = "e4m3/head",
-     .P = "e4m3/x16",
+     .P = "e4m3/x2",
      .lazy_max = true,
      .flush = 1},
     {.name = "cudnn_mxfp8",
      .what =
          "cuDNN in MXFP8 as its reference computes it: blocks of 32 with power-of-two scales rounded up, P times 16, the lazy "
-         "max. Whether 4 is in natural units or powers of two in the kernel is not known; sums are fma chains",
+         "max of cudnn_fp8, so that no P is above 256. Sums are fma chains",
      .source = cudnn,
      .Q = "e4m3/block:32/e8m0/ceil",
      .K = "e4m3/block:32/e8m0/ceil",
@@ -203,12 +210,12 @@ Scaling scaling_of(std::string_view text) { return text.empty() ? Scaling{} : pa
 std::span<const ScaledKernel> scaled_kernels() { return table; }
 
 Method method_of(const ScaledKernel& k) {
-  constexpr double log2_e = 0x1.71547652b82fep+0;
   Method m{.algorithm = k.lazy_max ? Algorithm::flash4 : Algorithm::flash2,
            .block_q = k.block_q,
            .block_k = k.block_k,
-           .tau = k.lazy_max ? 4 * log2_e : 8,
+           .tau = k.lazy_max ? 4.0 : 8.0,
            .exponential = k.lazy_max ? ExponentialKind::natural : ExponentialKind::exp2,
+           .reverse_keys = k.reverse_keys,
            .accumulator = {k.qk, k.pv},
            .flush = k.flush,
            .precision = policy("hw").precision};

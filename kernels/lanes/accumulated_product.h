@@ -19,6 +19,9 @@ struct BlockProduct {
   int lead = 0;                                          ///< terms of the first block that come before the first one here
   LaneArray<const float> changes{};                      ///< per row: 0 where C stays as it is, else 1; null: no row stays
   LaneArray<std::int16_t> exponents_a{}, exponents_b{};  ///< a CPU's scratch for as many numbers as A and B have
+
+  /// The place in its block of the term k0, the first one here of that block.
+  ATTOSCOPE_HOST_DEVICE_INLINE int place(int k0) const { return k0 == 0 ? lead : 0; }
 };
 
 namespace blocks {
@@ -100,10 +103,35 @@ struct Right {
 
 #endif
 
+/// To nearest in fp16.
+ATTOSCOPE_HOST_DEVICE_INLINE V in_fp16(V x) {
+  return MagicRounder<float>(RounderPlan<float>{.kind = RounderKind::half,
+                                                .format = detail::half(),
+                                                .dropped = Layout<float>::mantissa_bits - detail::half().mantissa_bits,
+                                                .largest = largest<float>(detail::half()),
+                                                .beyond = std::numeric_limits<float>::infinity()})(x);
+}
+
 /// Sums of M rows of C.
 template <int M>
 struct Sums {
   V c[M][vectors];
+};
+
+/// One half of a block's terms (`after_the_halves`), of A and of B.
+template <class Left>
+struct HalfOfLeft {
+  const Left& all;
+  const HalfOfPlaces& places;
+  ATTOSCOPE_HOST_DEVICE_INLINE auto value(int i, int k) const { return all.value(i, places[k]); }
+  ATTOSCOPE_HOST_DEVICE_INLINE auto exponent(int i, int k) const { return all.exponent(i, places[k]); }
+};
+template <class Right>
+struct HalfOfRight {
+  const Right& all;
+  const HalfOfPlaces& places;
+  ATTOSCOPE_HOST_DEVICE_INLINE auto value(int k, int r) const { return all.value(places[k], r); }
+  ATTOSCOPE_HOST_DEVICE_INLINE auto exponents(int k, int r) const { return all.exponents(places[k], r); }
 };
 
 /// The element of C in row m and in a lane of the r-th vector, number by number: the terms k0 <= k < k1 on top of c.
@@ -111,6 +139,7 @@ template <class P>
 ATTOSCOPE_HOST_DEVICE_NOINLINE inline float slow_sum(const BlockProduct<P>& x, int m, int r, int lane, int k0, int k1,
                                                      float c) {
   const P& p = x.p;
+  const int beginning = x.place(k0) - k0;
   if (p.first) {
     const int first = static_cast<int>(lane_of(as_vectors(p.first)[r], lane)),
               end = static_cast<int>(lane_of(as_vectors(p.end)[r], lane));
@@ -121,7 +150,8 @@ ATTOSCOPE_HOST_DEVICE_NOINLINE inline float slow_sum(const BlockProduct<P>& x, i
                        .b = first_of(p.b + (std::ptrdiff_t{k0} * vectors + r) * L::width + lane),
                        .a_step = p.k_stride,
                        .b_step = std::ptrdiff_t{vectors} * L::width * lane_stride,
-                       .count = k1 > k0 ? k1 - k0 : 0};
+                       .count = k1 > k0 ? k1 - k0 : 0,
+                       .place = beginning + k0};
   return x.sum.accumulator == Accumulator::f64 ? next_fp64_sum(f, c) : next_sum(x.sum, f, c);
 }
 
@@ -130,7 +160,7 @@ template <int M, class Left, class Right>
 class Block {
  public:
   ATTOSCOPE_HOST_DEVICE_INLINE Block(const BlockSum& sum, const Left& left, const Right& right, int count)
-      : sum_(sum), left_(left), right_(right), count_(count), inside_(sum.carry == CarryPlace::in_the_block) {}
+      : sum_(sum), left_(left), right_(right), count_(count), inside_(sum.carry != CarryPlace::after_the_block) {}
 
   /// The next sums; `wild` is not 0 in lanes where they are not right.
   ATTOSCOPE_HOST_DEVICE_INLINE void next(const Sums<M>& before, Sums<M>& after, Int& wild) {
@@ -249,13 +279,7 @@ class Block {
   ATTOSCOPE_HOST_DEVICE_INLINE static V half(Int total, V scale) {
     const V cut = cut_to_float(total);
     const Int odd = truncated(cut) == total ? Int{} : Int{} + 1;
-    return MagicRounder<float>(RounderPlan<float>{.kind = RounderKind::half,
-                                                  .format = detail::half(),
-                                                  .dropped = Layout<float>::mantissa_bits - detail::half().mantissa_bits,
-                                                  .largest = largest<float>(detail::half()),
-                                                  .beyond = std::numeric_limits<float>::infinity()})(
-               from_bits<V>(bits_of(cut) | odd) * unit_of(scale)) +
-           V{};  // +0 for -0
+    return in_fp16(from_bits<V>(bits_of(cut) | odd) * unit_of(scale)) + V{};  // +0 for -0
   }
 
   const BlockSum& sum_;
@@ -281,7 +305,10 @@ class RowSums {
   ATTOSCOPE_HOST_DEVICE_INLINE void add(const Left& left, const Right& right, int k0, int k1) {
     Int wild{};
     const Sums<M> before = sums_;
-    Block<M, Left, Right>(x_.sum, left, right, k1 - k0).next(before, sums_, wild);
+    if (x_.sum.carry == CarryPlace::after_the_halves)
+      add_halves(left, right, k0, k1, wild);
+    else
+      Block<M, Left, Right>(x_.sum, left, right, k1 - k0).next(before, sums_, wild);
     if (!any(wild)) return;
     for (int lane = 0; lane < L::width; ++lane)
       if (lane_of(wild, lane) != 0) add_slowly(before, lane, k0, k1);
@@ -307,6 +334,24 @@ class RowSums {
     if (x_.sum.rounding != SumRounding::fp16_nearest_even) return c;
     for (int lane = 0; lane < L::width; ++lane) set_lane(c, lane, first_carry(x_.sum, lane_of(c, lane)));
     return c;
+  }
+  /// One half from 0, the other on top, and their sum added to c.
+  template <class Left, class Right>
+  ATTOSCOPE_HOST_DEVICE_INLINE void add_halves(const Left& left, const Right& right, int k0, int k1, Int& wild) {
+    Sums<M> sum{};
+    for (int half = 0; half < 2; ++half) {
+      const HalfOfPlaces places(x_.place(k0), k1 - k0, half);
+      const HalfOfLeft<Left> a{left, places};
+      const HalfOfRight<Right> b{right, places};
+      const Sums<M> first = sum;
+      Block<M, HalfOfLeft<Left>, HalfOfRight<Right>>(x_.sum, a, b, places.count()).next(first, sum, wild);
+    }
+    for (int i = 0; i < M; ++i)
+      for (int r = 0; r < vectors; ++r) {
+        const V c = in_fp16(sums_.c[i][r] + sum.c[i][r]) + V{};
+        wild = wild | (c == c ? Int{} : Int{} + 1);
+        sums_.c[i][r] = c;
+      }
   }
   ATTOSCOPE_HOST_DEVICE_NOINLINE void add_slowly(const Sums<M>& before, int lane, int k0, int k1) {
     for (int i = 0; i < M; ++i)

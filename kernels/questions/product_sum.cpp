@@ -101,12 +101,14 @@ class ColumnSum {
 void set_blocks(ProductSum& s, const Factors& f, int place) {
   const TensorCoreRule& rule = *s.rule;
   const int count = (static_cast<int>(f.a.size()) + rule.block - 1) / rule.block;
-  s.earlier_blocks = std::max(0, count - most_shown_blocks);
-  const std::size_t skipped = at(s.earlier_blocks * rule.block);
+  const int parts = parts_of_a_block(rule), earlier = std::max(0, count - most_shown_blocks / parts);
+  s.earlier_blocks = earlier * parts;
+  const std::size_t skipped = at(earlier * rule.block);
   const std::span<const float> a(f.a), b(f.b);
   const float before = plain_tensor_core_dot(rule, a.first(skipped), b.first(skipped), s.start);
   s.blocks = tensor_core_blocks(rule, a.subspan(skipped), b.subspan(skipped), before);
-  for (int i = s.earlier_blocks; i < count; ++i) s.first_places.push_back(place + s.step * (i * rule.block - f.lead));
+  for (int i = s.earlier_blocks; i < count * parts; ++i)
+    s.first_places.push_back(place + s.step * (i / parts * rule.block - f.lead));
   s.result = s.blocks.empty() ? before : s.blocks.back().result;
   s.exact = s.start;
   for (std::size_t i = 0; i < a.size(); ++i) s.exact += static_cast<double>(a[i]) * static_cast<double>(b[i]);

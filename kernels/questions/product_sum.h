@@ -29,7 +29,7 @@ struct ProductSum {
   ProductSumQuestion question;
   std::string why_none;  ///< why there is no sum to show: one sentence; else empty
   std::optional<TensorCoreRule> rule{};
-  std::vector<TensorCoreBlock> blocks{};  ///< the last ones, at most `most_shown_blocks`
+  std::vector<TensorCoreBlock> blocks{};  ///< the last ones, at most `most_shown_blocks`; of a rule with halves these
   int earlier_blocks = 0;                 ///< those before them
   std::vector<int> first_places{};        ///< of each block's first factor
   int step = 1;                           ///< from one factor's place to the next: -1 where keys are taken in reverse

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/arithmetic/block_sum.h"
 #include "kernels/arithmetic/tensor_core_dot.h"
 
 namespace attoscope {
@@ -20,9 +21,9 @@ bool same_way(TensorCoreRule x, const TensorCoreRule& y) {
 /// Of the 32 factors of an instruction those of places 0 and 1 modulo 4, then the others.
 std::array<float, 32> in_halves(std::span<const float> x) {
   std::array<float, 32> y;
-  for (std::size_t i = 0; i < 16; ++i) {
-    y[i] = x[i / 2 * 4 + i % 2];
-    y[16 + i] = x[i / 2 * 4 + 2 + i % 2];
+  for (int half = 0; half < 2; ++half) {
+    const HalfOfPlaces places(0, 32, half);
+    for (int i = 0; i < 16; ++i) y[static_cast<std::size_t>(16 * half + i)] = x[static_cast<std::size_t>(places[i])];
   }
   return y;
 }

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "kernels/arithmetic/tensor_core_sum.h"
@@ -67,9 +69,6 @@ std::vector<float> through_files(const RecordedProducts& p) {
 
 TEST(Dot, GivesEveryRecordedRow) {
   for (const RecordedProducts& p : recorded_products()) {
-    if (tensor_core_rule(parse_tensor_core(p.gpu), parse_format(p.format), parse_sum_type(p.result)).evidence ==
-        SumEvidence::model)
-      continue;
     const std::vector<float> d = through_files(p);
     ASSERT_EQ(d.size(), p.d.size());
     int missed = 0;
@@ -108,12 +107,16 @@ TEST(Dot, SaysWhereNothingWasRecorded) {
   const Files files;
   EXPECT_THAT(attoscope(files.command({}, "rtx50")).out, HasSubstr("model, not recorded"));
   EXPECT_THAT(attoscope(files.command({}, "h100", "e4m3")).out, Not(HasSubstr("model, not recorded")));
-  EXPECT_THAT(attoscope(files.command({"--result", "f16"}, "b200", "e4m3")).out, HasSubstr("model, not recorded"));
+  EXPECT_THAT(attoscope(files.command({"--result", "f16", "--c", files.c}, "b200", "e4m3")).out,
+              AllOf(Not(HasSubstr("model, not recorded")), HasSubstr("products 0 and 1 of every four before 2 and 3"),
+                    HasSubstr("c after both halves of the block, in fp16 to nearest even")));
   const std::vector<double> long_row(33, 1.0);
   const std::string a = files.scratch.write("long.npy", npy_of("(1, 33)", long_row));
   EXPECT_THAT(attoscope({"dot", "h100", "--format", "e4m3", "--a", a, "--b", a, "--out", files.d}).out,
               HasSubstr("model, not recorded"))
       << "the second block starts from the first one's result";
+  EXPECT_THAT(attoscope({"dot", "b200", "--format", "e4m3", "--result", "f16", "--a", a, "--b", a, "--out", files.d}).out,
+              HasSubstr("model, not recorded"));
 }
 
 TEST(Dot, CountsWhatItRounds) {
@@ -187,14 +190,22 @@ TEST(DotRefuses, ShapesThatDiffer) {
   expect_nothing_written(files, files.command(), 1, "empty.npy has shape [2, 0], expected sizes from 1");
 }
 
-TEST(DotRefuses, WhatIsNoNumber) {
+/// NaN, infinities of both signs and 0 times infinity give tensor cores' NaN.
+TEST(Dot, TakesNaNAndInfinities) {
   Files files;
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  files.b = files.scratch.write("nan.npy", npy_of<float>("(2, 3)", {1, 2, 3, 4, nan, 6}));
-  expect_nothing_written(files, files.command(), 1, "nan.npy holds NaN at row 1, column 1, expected numbers");
-  files.b = files.a;
-  const std::string c = files.scratch.write("nan_c.npy", npy_of<float>("(2,)", {1, nan}));
-  expect_nothing_written(files, files.command({"--c", c}), 1, "nan_c.npy holds NaN at row 1, expected numbers");
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  files.b = files.scratch.write("nan.npy", npy_of<float>("(2, 3)", {1, infinity, 3, 4, -nan, 6}));
+  const std::string c = files.scratch.write("nan_c.npy", npy_of<float>("(2,)", {-infinity, 0}));
+  const Outcome outcome = attoscope(files.command({"--json", "-"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["changed"]["b"], 0);
+  EXPECT_EQ(json::parse(outcome.out)["nonfinite"], 2);
+  std::vector<float> d = vector_in(files.d, 2);
+  EXPECT_EQ(d[0], infinity);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(d[1]), 0x7fffffffU);
+  ASSERT_EQ(attoscope(files.command({"--c", c})).code, 0);
+  d = vector_in(files.d, 2);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(d[0]), 0x7fffffffU);
 }
 
 TEST(DotRefuses, FilesThatCannotBeReadOrWritten) {

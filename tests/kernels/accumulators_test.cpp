@@ -284,11 +284,41 @@ TEST(KernelPresets, AreExperimentsAndFoundAgainByTheirMethod) {
   EXPECT_THROW(kernel_preset("fa5"), std::invalid_argument);
 }
 
+/// cuDNN's max stays while the new one exceeds it by at most 4 powers of two: no P saturates. With 4 natural units, and P times
+/// 16, some could.
+TEST(KernelPresets, OfCudnnSaturateNothing) {
+  for (const char* const name : {"cudnn_fp8", "cudnn_mxfp8"}) {
+    const Method m = with_kernel(default_experiment(), kernel_preset(name)).a;
+    EXPECT_LE(m.scaling.P.factor * std::exp2(m.tau), static_cast<double>(largest(e4m3))) << name;
+    EXPECT_EQ(m.tau, 4) << name;
+  }
+  EXPECT_GT(16 * std::exp(4.0), static_cast<double>(largest(e4m3)));
+}
+
+/// SageAttention 2's exponents are shifted by its constant, not by log2 448; both have other bits.
+TEST(KernelPresets, OfSage2ShiftByTheKernelsConstant) {
+  for (const char* const name : {"sage2", "sage2pp"}) {
+    Experiment e = with_kernel(default_experiment(), kernel_preset(name));
+    EXPECT_EQ(static_cast<float>(std::log2(e.a.scaling.P.factor)), 8.807F);
+    e.problem.n = 200;
+    const std::uint64_t own = compute(e).digests.a;
+    e.a.scaling.P.factor = 448;
+    EXPECT_NE(compute(e).digests.a, own);
+  }
+}
+
 TEST(KernelPresets, TakeTheTilesOfTheirHeadDimensionAndMask) {
   Experiment e = default_experiment();
   e.problem.d = 128;
   EXPECT_EQ(tiles_of(with_kernel(e, kernel_preset("fa2_rtx40")).a), (TileSizes{128, 32}));
   EXPECT_EQ(tiles_of(with_kernel(e, kernel_preset("fa3_fp8_h100")).a), (TileSizes{128, 224}));
+  EXPECT_EQ(tiles_of(with_kernel(e, kernel_preset("fa3_fp8")).a), (TileSizes{128, 224}));
+  for (const int d : {32, 64, 96, 128, 192, 256}) {
+    e.problem.d = d;
+    EXPECT_EQ(tiles_of(with_kernel(e, kernel_preset("fa3_fp8")).a), tiles_of(with_kernel(e, kernel_preset("fa3_fp8_h100")).a))
+        << d;
+  }
+  e.problem.d = 128;
   e.problem.mask.kind = Mask::Kind::causal;
   EXPECT_EQ(tiles_of(with_kernel(e, kernel_preset("fa2_rtx40")).a), (TileSizes{64, 64}));
   EXPECT_EQ(with_kernel(e, kernel_preset("fa3_fp8_h100")).format, e4m3);

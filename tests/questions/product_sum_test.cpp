@@ -114,6 +114,33 @@ TEST(ProductSum, OfQKIsTheKernelsScore) {
   }
 }
 
+/// 8 bits with sums in fp16: every block is there as its two halves, and ends in the kernel's score or O.
+TEST(ProductSum, OfHalves) {
+  Dice dice(5);
+  for (int i = 0; i < 60; ++i) {
+    Experiment e = experiment(dice, Algorithm::flash2, dice.any(std::array{0, 1, 2}));
+    e.format = dice.any(std::array{e4m3, e5m2});
+    e.a.exponential = ExponentialKind::exp2;
+    e.a.p_exponent = 0;
+    e.a.accumulator.qk = e.a.accumulator.pv = dice.any(std::array{Accumulator::h100_f16, Accumulator::b200_f16});
+    e.b = e.a;
+    const AttentionProduct product = dice.any(std::array{AttentionProduct::qk, AttentionProduct::pv});
+    const ProductSum s = product_sum(question_of(e, product, dice));
+    ASSERT_EQ(s.blocks.size() % 2, 0U);
+    ASSERT_EQ(s.blocks.size(), s.first_places.size());
+    float c = round(fp16, s.start);
+    for (std::size_t k = 0; k < s.blocks.size(); k += 2) {
+      EXPECT_EQ(s.blocks[k].carried, 0);
+      EXPECT_EQ(s.blocks[k + 1].carried, s.blocks[k].result);
+      EXPECT_EQ(s.blocks[k + 1].added, c);
+      EXPECT_EQ(s.first_places[k], s.first_places[k + 1]);
+      c = s.blocks[k + 1].result;
+    }
+    const bool qk = product == AttentionProduct::qk;
+    EXPECT_EQ(bits(qk ? s.S : s.O_after), bits(qk || s.continues_O ? s.result : s.O_before + s.result)) << testing::describe(e);
+  }
+}
+
 TEST(ProductSum, FindsThePlacesOfItsFactors) {
   Experiment e;
   e.problem.n = 100;

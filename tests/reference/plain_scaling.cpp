@@ -137,17 +137,19 @@ void rotate(std::vector<T>& x, int n, int d, std::uint64_t seed, const Rounding&
   }
 }
 
-/// Takes the mean of rows first .. end - 1 out of x; returns it.
+/// Takes the mean of rows first .. end - 1 out of x, rounded before that or after it; returns it, rounded.
 template <class T>
-std::vector<T> take_mean(std::vector<T>& x, int first, int end, int d, const Rounding& r, const Format& main) {
+std::vector<T> take_mean(std::vector<T>& x, int first, int end, int d, const Rounding& r, const Format& main,
+                         bool rounded_before = true) {
   std::vector<T> mean;
   for (int c = 0; c < d; ++c) {
     double sum = 0;
     for (int row = first; row < end; ++row) sum += static_cast<double>(x[static_cast<std::size_t>(row * d + c)]);
-    mean.push_back(rounded(r, main, static_cast<T>(sum / (end - first))));
+    const T unrounded = static_cast<T>(sum / (end - first));
+    mean.push_back(rounded(r, main, unrounded));
     for (int row = first; row < end; ++row) {
       T& y = x[static_cast<std::size_t>(row * d + c)];
-      y = rounded(r, main, y - mean.back());
+      y = rounded(r, main, y - (rounded_before ? mean.back() : unrounded));
     }
   }
   return mean;
@@ -160,7 +162,7 @@ void smooth(Stored<T>& x, const AttentionShape& shape, const Scalings& s, const 
   if (s.smooth_V) x.o_offset = take_mean(x.v, 0, shape.n_k, shape.d_v, s.smoothed, main);
   for (int first = 0; s.smooth_Q > 0 && first < n; first += s.smooth_Q) {
     const int end = s.smooth_Q < n - first ? first + s.smooth_Q : n;
-    const std::vector<T> mean = take_mean(x.q, first, end, d, s.smoothed, main);
+    const std::vector<T> mean = take_mean(x.q, first, end, d, s.smoothed, main, false);
     for (int row = first; row < end; ++row)
       for (int key = 0; key < shape.n_k; ++key) {
         double sum = 0;

@@ -59,27 +59,41 @@ std::optional<float> special(std::span<const float> a, std::span<const float> b,
   return std::isnan(sum) ? std::bit_cast<float>(0x7fffffffU) : sum;
 }
 
+/// The terms of one block, and c where it is inside, aligned, added and rounded; `f` is the factors' format.
+float block(const TensorCoreRule& rule, const Format& f, std::span<const float> a, std::span<const float> b, float c) {
+  if (const auto wild = special(a, b, c)) return *wild;
+  std::vector<Term> terms;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i] != 0 && b[i] != 0)
+      terms.push_back({static_cast<double>(a[i]) * static_cast<double>(b[i]), exponent(a[i], f) + exponent(b[i], f)});
+  const bool inside = rule.carry != CarryPlace::after_the_block;
+  const Format type = rule.rounding == SumRounding::fp16_nearest_even ? fp16 : fp32;
+  if (inside && c != 0) terms.push_back({c, exponent(c, type)});
+  const float sum = terms.empty() ? 0.0F : result(rule.rounding, aligned_sum(terms, rule.aligned_bits));
+  return inside ? sum : c + sum;
+}
+
+/// Products 0, 1, 4, 5, ... as fp16 from 0, then 2, 3, 6, 7, ... on top, then c in fp16.
+float two_halves(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
+  std::vector<float> first_a, first_b, second_a, second_b;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    (i % 4 < 2 ? first_a : second_a).push_back(a[i]);
+    (i % 4 < 2 ? first_b : second_b).push_back(b[i]);
+  }
+  const float first = block(rule, fp16, first_a, first_b, 0), both = block(rule, fp16, second_a, second_b, first);
+  const float sum = static_cast<float>(nearest(fp16, static_cast<double>(c) + static_cast<double>(both)));
+  return std::isnan(sum) ? std::bit_cast<float>(0x7fffffffU) : sum;
+}
+
 }  // namespace
 
 float tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
-  const Format type = rule.rounding == SumRounding::fp16_nearest_even ? fp16 : fp32;
   const auto length = static_cast<std::size_t>(rule.block);
-  c = nearest(type, c);
+  c = nearest(rule.rounding == SumRounding::fp16_nearest_even ? fp16 : fp32, c);
   for (std::size_t at = 0; at < a.size(); at += length) {
-    std::vector<Term> terms;
     const std::size_t count = std::min(length, a.size() - at);
-    if (const auto wild = special(a.subspan(at, count), b.subspan(at, count), c)) {
-      c = *wild;
-      continue;
-    }
-    for (std::size_t i = at; i < at + count; ++i)
-      if (a[i] != 0 && b[i] != 0)
-        terms.push_back({static_cast<double>(a[i]) * static_cast<double>(b[i]),
-                         exponent(a[i], rule.factors) + exponent(b[i], rule.factors)});
-    const bool inside = rule.carry == CarryPlace::in_the_block;
-    if (inside && c != 0) terms.push_back({c, exponent(c, type)});
-    const float block = terms.empty() ? 0.0F : result(rule.rounding, aligned_sum(terms, rule.aligned_bits));
-    c = inside ? block : c + block;
+    const std::span<const float> x = a.subspan(at, count), y = b.subspan(at, count);
+    c = rule.carry == CarryPlace::after_the_halves ? two_halves(rule, x, y, c) : block(rule, rule.factors, x, y, c);
   }
   return c;
 }

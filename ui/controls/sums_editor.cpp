@@ -70,7 +70,8 @@ std::string evidence_text(const Experiment& e, const Method& m, std::span<const 
   for (const AttentionProduct p : products)
     if (const auto rule = rule_of(e, m, p)) least = std::max(least, rule->evidence);
   if (least == SumEvidence::recorded) return "";
-  return least == SumEvidence::model ? "model, not recorded" : "recorded for c = 0";
+  if (least == SumEvidence::model) return "model, not recorded";
+  return least == SumEvidence::recorded_to_32 ? "recorded for K up to 32" : "recorded for c = 0";
 }
 
 /// What it is, without the remark that the list has beside it.

@@ -96,12 +96,20 @@ void choose_block(CellSumState& state, const ProductSum& s, const Palette& colou
 }
 
 std::string block_sentence(const TensorCoreBlock& block, const SumTable& table) {
-  if (block.count == 0) return fmt::format("Every product is 0, so that {} stays.", block.carried);
+  if (block.count == 0) return fmt::format("Every product is 0, so that {} stays.", block.result);
   if (!std::isfinite(block.result)) return fmt::format("The result is {}.", block.result);
   const std::string cut = table.lost == 0
                               ? std::string("Nothing is cut off")
                               : fmt::format("What lies below 2^{} is cut off, {} in all", block.unit, compact(table.lost));
   return fmt::format("{}; the result, c of the next block, is {}.", cut, block.result);
+}
+
+/// The same of a block's first half.
+std::string half_sentence(const TensorCoreBlock& block) {
+  return fmt::format(
+      "The first half of a block, products 0 and 1 of every four, from 0; its result, from which the second "
+      "half starts, is {}.",
+      block.result);
 }
 
 void draw_block(CellSumState& state, const ProductSum& s, const Palette& colours) {
@@ -113,7 +121,8 @@ void draw_block(CellSumState& state, const ProductSum& s, const Palette& colours
       sum_table(*s.rule, block, {.a = pv ? "V" : "k", .b = pv ? "P" : "q", .first = s.first_places[i], .step = s.step},
                 sum_columns(width));
   choose_block(state, s, colours);
-  say(colours.text, block_sentence(block, table));
+  const bool first_half = s.rule->carry == CarryPlace::after_the_halves && !block.added;
+  say(colours.text, first_half ? half_sentence(block) : block_sentence(block, table));
   draw_sum_table(block, table, width, colours);
 }
 

@@ -12,11 +12,12 @@ namespace {
 std::uint64_t magnitude_of(std::int64_t x) { return static_cast<std::uint64_t>(x < 0 ? -x : x); }
 
 SumRow row_of_term(const TensorCoreBlock& block, const TensorCoreTerm& t, const SumPlaces& p) {
-  return {.label = t.index < 0 ? "c" : fmt::format("{}·{} {}", p.a, p.b, p.first + p.step * t.index),
-          .value = value(t),
-          .magnitude = magnitude_of(t.significand),
-          .unit = t.unit,
-          .kept_from = block.unit};
+  return {
+      .label = t.index < 0 ? (block.added ? "first half" : "c") : fmt::format("{}·{} {}", p.a, p.b, p.first + p.step * t.index),
+      .value = value(t),
+      .magnitude = magnitude_of(t.significand),
+      .unit = t.unit,
+      .kept_from = block.unit};
 }
 
 /// A number of f, of which nothing is lost.
@@ -77,7 +78,8 @@ SumTable sum_table(const TensorCoreRule& rule, const TensorCoreBlock& block, con
   table.terms = table.rows.size();
   table.rows.push_back(row_of_sum(rule, block));
   const Format result = result_format(rule.rounding);
-  if (rule.carry == CarryPlace::after_the_block) table.rows.push_back(row_of_number("c", block.carried, fp32));
+  if (block.added)
+    table.rows.push_back(row_of_number(rule.carry == CarryPlace::after_the_halves ? "c of all" : "c", *block.added, fp32));
   table.rows.push_back(row_of_number("result", std::isfinite(block.result) ? block.result : 0.0F, result));
   table.rows.back().value = block.result;
   set_columns(table, columns);

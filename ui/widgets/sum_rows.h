@@ -13,7 +13,7 @@ namespace attoscope {
 
 /// A number in binary: magnitude * 2^unit.
 struct SumRow {
-  std::string label;  ///< "a·b 0", "c", "sum", "result"
+  std::string label;  ///< "a·b 0", "c", "first half", "sum", "c of all", "result"
   double value = 0;
   std::uint64_t magnitude = 0;
   int unit = 0;

@@ -150,11 +150,15 @@ std::string sentence(const Asked& q, const TensorCoreBlock& block, const SumTabl
          (exact == block.result ? ", the exact sum." : fmt::format(", off by {}.", compact(block.result - exact)));
 }
 
-/// a . b + c of all blocks up to this one, in double: exact but for its last bits.
-double exact_up_to(const Asked& q, std::size_t end) {
-  double sum = q.c;
+/// a . b + c of all blocks up to this one, in double: exact but for its last bits. Of a block's first half that half alone.
+double exact_up_to(const Asked& q, const TensorCoreRule& rule, const TensorCoreBlock& block, std::size_t end) {
+  double sum = 0;
+  if (rule.carry == CarryPlace::after_the_halves && !block.added) {
+    for (const TensorCoreTerm& t : block.terms()) sum += value(t);
+    return sum;
+  }
   for (std::size_t i = 0; i < std::min(end, q.a.size()); ++i) sum += static_cast<double>(q.a[i]) * static_cast<double>(q.b[i]);
-  return sum;
+  return q.c + sum;
 }
 
 void draw_sum(LessonScene& scene, Asked q) {
@@ -163,13 +167,16 @@ void draw_sum(LessonScene& scene, Asked q) {
   const int count = static_cast<int>(blocks.size());
   q.block = std::min(q.block, count);
   const TensorCoreBlock& block = blocks[static_cast<std::size_t>(q.block - 1)];
-  const SumTable table = sum_table(rule, block, {.first = (q.block - 1) * rule.block}, sum_columns(scene.width));
-  const auto end = static_cast<std::size_t>(q.block * rule.block);
-  draw_said(scene, scene.colours.secondary, sentence(q, block, table, exact_up_to(q, end), count));
+  const int first = (q.block - 1) / parts_of_a_block(rule) * rule.block;
+  const SumTable table = sum_table(rule, block, {.first = first}, sum_columns(scene.width));
+  const double exact = exact_up_to(q, rule, block, static_cast<std::size_t>(first + rule.block));
+  draw_said(scene, scene.colours.secondary, sentence(q, block, table, exact, count));
   draw_sum_table(block, table, scene.width, scene.colours);
   choose_block(scene, q.block, count);
-  const std::string rule_text = fmt::format("blocks of {}, {} bits below the largest exponent, rounded {}; {}", rule.block,
-                                            rule.aligned_bits, text(rule.rounding), text(rule.evidence));
+  const std::string halves =
+      rule.carry == CarryPlace::after_the_halves ? " in halves, products 0 and 1 of every four first" : "";
+  const std::string rule_text = fmt::format("blocks of {}{}, {} bits below the largest exponent, rounded {}; {}", rule.block,
+                                            halves, rule.aligned_bits, text(rule.rounding), text(rule.evidence));
   ImGui::PushStyleColor(ImGuiCol_Text, scene.colours.faint);
   wrapped(Face::label, rule_text, scene.width);
   ImGui::PopStyleColor();
