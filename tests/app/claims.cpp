@@ -10,6 +10,7 @@
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
+#include "kernels/experiment/scaled_kernels.h"
 
 namespace attoscope::testing {
 namespace {
@@ -23,22 +24,38 @@ std::string text_of(const nlohmann::json& entry, const char* key) {
   return entry[key];
 }
 
+constexpr double far = std::numeric_limits<double>::infinity();
+
+/// Throws where `entry` has a key that no claim has, or no bounds for what it claims.
+void check_claim(const nlohmann::json& entry, const Claim& c) {
+  constexpr std::array known{"in",      "says", "of",      "over",         "at_least",         "at_most",
+                             "seeds",   "mean", "without", "without_over", "without_at_least", "without_at_most",
+                             "controls"};
+  for (const auto& [key, value] : entry.items())
+    if (std::ranges::find(known, key) == known.end())
+      throw std::runtime_error("claims: " + entry.dump() + " has the unknown key '" + key + "'");
+  if (!c.controls.empty()) return;
+  if (c.at_least == -far && c.at_most == far)
+    throw std::runtime_error("claims: " + entry.dump() + " claims nothing, expected at_least or at_most");
+  if (!c.without.empty() && c.without_at_least == -far && c.without_at_most == far)
+    throw std::runtime_error("claims: " + entry.dump() + " says nothing of what is without the cause");
+}
+
 Claim claim_of(const nlohmann::json& entry) {
-  constexpr double far = std::numeric_limits<double>::infinity();
   Claim c{.in = text_of(entry, "in"),
           .says = text_of(entry, "says"),
-          .of = text_of(entry, "of"),
+          .of = entry.contains("controls") ? "" : text_of(entry, "of"),
           .over = entry.value("over", ""),
           .at_least = entry.value("at_least", -far),
           .at_most = entry.value("at_most", far),
           .seeds = entry.value("seeds", 20),
-          .mean = entry.value("mean", false)};
-  constexpr std::array known{"in", "says", "of", "over", "at_least", "at_most", "seeds", "mean"};
-  for (const auto& [key, value] : entry.items())
-    if (std::ranges::find(known, key) == known.end())
-      throw std::runtime_error("claims: " + entry.dump() + " has the unknown key '" + key + "'");
-  if (c.at_least == -far && c.at_most == far)
-    throw std::runtime_error("claims: " + entry.dump() + " claims nothing, expected at_least or at_most");
+          .mean = entry.value("mean", false),
+          .without = entry.value("without", ""),
+          .without_over = entry.value("without_over", ""),
+          .without_at_least = entry.value("without_at_least", -far),
+          .without_at_most = entry.value("without_at_most", far),
+          .controls = entry.value("controls", "")};
+  check_claim(entry, c);
   return c;
 }
 
@@ -71,12 +88,58 @@ std::string prose_of_lesson(const std::string& text) {
 
 Place place_of(std::string name, const std::string& markdown) { return {std::move(name), sentences_of(markdown)}; }
 
-std::vector<fs::path> files_of(const std::string& folder, const char* extension) {
+std::vector<fs::path> files_in(const fs::path& folder, const char* extension) {
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(assets_directory()) / folder))
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == extension) files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
+}
+
+std::vector<fs::path> files_of(const std::string& folder, const char* extension) {
+  return files_in(fs::path(assets_directory()) / folder, extension);
+}
+
+/// Markdown without its fences.
+std::string without_code(const std::string& text) {
+  std::string prose;
+  bool in_fence = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.starts_with("```")) in_fence = !in_fence, prose += "\n";
+    if (!in_fence && !line.starts_with("```") && !line.starts_with("#")) prose += line + "\n";
+  }
+  return prose;
+}
+
+/// The READMEs of the tree, in the order of their names; the first folders are those of the sources.
+std::vector<Place> readmes() {
+  std::vector<std::string> names{"README.md"};
+  for (const char* const top : {"app", "assets", "kernels", "tests", "ui"})
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(top))
+      if (entry.path().filename() == "README.md" &&
+          entry.path().generic_string().find("/data/") == std::string::npos)  // licences
+        names.push_back(entry.path().generic_string());
+  std::ranges::sort(names);
+  std::vector<Place> all;
+  for (const std::string& name : names) all.push_back(place_of(name, without_code(read_file(name, largest_text))));
+  return all;
+}
+
+/// The string literals of C++, those that follow each other joined.
+std::string literals_of(const std::string& code) {
+  static const std::regex quoted(R"rx("((?:[^"\\\n]|\\.)*)")rx");
+  std::string all;
+  std::size_t last = 0;
+  for (std::sregex_iterator it(code.begin(), code.end(), quoted); it != std::sregex_iterator(); ++it) {
+    const auto at = static_cast<std::size_t>(it->position());
+    const bool joined = code.find_first_not_of(" \n\t", last) == at;
+    all += (joined ? "" : "\n\n") + (*it)[1].str();
+    last = at + static_cast<std::size_t>(it->length());
+  }
+  return all;
 }
 
 }  // namespace
@@ -138,6 +201,63 @@ bool compares(std::string_view sentence) {
       R"(\b(times|twice|half|larger|smaller|worse|better|fewer|greater|higher|lower|more than|less than|below|above|closer|)"
       R"(as large|as far|as often|as good|rises|falls|grows|shrinks|disagrees)\b)");
   return std::regex_search(sentence.begin(), sentence.end(), words);
+}
+
+std::vector<Reason> parse_reasons(const std::string& text) {
+  constexpr std::array kinds{"proof", "definition", "program", "quoted"};
+  const nlohmann::json json = nlohmann::json::parse(text);
+  if (json.value("schema", "") != "attoscope.reasons/1")
+    throw std::runtime_error("reasons: schema is '" + json.value("schema", "") + "', expected 'attoscope.reasons/1'");
+  std::vector<Reason> all;
+  for (const auto& [place, entries] : json.at("reasons").items())
+    for (const nlohmann::json& entry : entries) {
+      all.push_back({place, text_of(entry, "says"), text_of(entry, "kind")});
+      if (std::ranges::find(kinds, all.back().kind) == kinds.end())
+        throw std::runtime_error("reasons: kind is '" + all.back().kind + "', expected proof, definition, program or quoted");
+    }
+  return all;
+}
+
+const std::vector<Reason>& shipped_reasons() {
+  static const std::vector<Reason> all = parse_reasons(read_file("tests/data/reasons.json", largest_text));
+  return all;
+}
+
+std::vector<Place> places_of_reasons() {
+  std::vector<Place> all = readmes();
+  for (Place& p : places())
+    if (p.name != "README.md") all.push_back(std::move(p));
+  std::vector<fs::path> figures = files_in("app/papers", ".cpp");
+  figures.emplace_back("app/train/seed_figures.cpp");
+  for (const fs::path& file : figures)
+    all.push_back(place_of(file.generic_string(), literals_of(read_file(file.string(), largest_text))));
+  for (const ScaledKernel& k : scaled_kernels()) all.push_back(place_of("--like " + std::string(k.name), std::string(k.what)));
+  return all;
+}
+
+bool gives_reason(std::string_view sentence) {
+  // "so" and "since" only where they join two clauses: "says so" and "since 2.1" give no reason
+  static const std::regex words(
+      R"(\b(because|causes?|caused|explains?|explained|explanation|therefore|hence|thus|reasons?|due to|comes? from)\b)"
+      R"(|(^\W*|[,;:(]\s*(and |but )?)(since|so(?! (far|many|much)\b))\b)",
+      std::regex::icase);
+  return std::regex_search(sentence.begin(), sentence.end(), words);
+}
+
+std::string unmarked(std::string sentence) {
+  std::erase_if(sentence, [](char c) { return c == '*' || c == '`'; });
+  return sentence;
+}
+
+std::vector<std::string> reasons_in(const Place& place) {
+  std::vector<std::string> found;
+  bool because = false;  // the table around has such a column
+  for (const std::string& sentence : place.sentences) {
+    because = sentence.starts_with("|") && (because || sentence.find("| because |") != std::string::npos);
+    const bool numbers = sentence.find_first_not_of("|-: ") == std::string::npos;
+    if (!numbers && (because || gives_reason(sentence))) found.push_back(unmarked(sentence));
+  }
+  return found;
 }
 
 unsigned first_seed(const Claim& claim) {
