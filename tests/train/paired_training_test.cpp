@@ -155,7 +155,7 @@ WeightDeviation by_hand(const std::vector<float>& x, const std::vector<float>& y
   WeightDeviation d;
   double squares = 0, size = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double off = double{x[i]} - double{y[i]};
+    const double off = x[i] - y[i];  // in fp32, as the meter follows it
     squares += off * off, size += double{y[i]} * double{y[i]};
     d.max_abs = std::max(d.max_abs, std::abs(off));
     d.wasserstein += std::abs(double{sorted_x[i]} - double{sorted_y[i]}) / static_cast<double>(x.size());
