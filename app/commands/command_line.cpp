@@ -225,8 +225,7 @@ std::string gradient_help(const char* whose) {
 
 void add_train_plan(CLI::App& c, TrainArguments& x) {
   begin_group(c, "Text and model");
-  c.add_option("--text", x.text,
-               "file of UTF-8 text to learn (Debian's /usr/share/common-licenses, joined when the program was built)");
+  c.add_option("--text", x.text, "file of UTF-8 text to learn (the chronicle, which comes with the program)");
   add_fields(c, model_options, x.of_model);
   begin_group(c, "Training");
   add_fields(c, recipe_options, x.of_recipe);

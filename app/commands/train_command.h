@@ -20,7 +20,7 @@ inline constexpr std::array<FieldOption, 5> model_options{{
     {"--context", "context", "characters that attention sees at most (128)"},
     {"--norm", "norm", "layer or rms (layer)"},
 }};
-inline constexpr std::array<FieldOption, 10> recipe_options{{
+inline constexpr std::array<FieldOption, 11> recipe_options{{
     {"--batch", "batch", "sequences a step (8)"},
     {"--steps", "steps", "of the whole training (400)"},
     {"--rate", "rate", "learning rate after the warm-up (0.001)"},
@@ -31,6 +31,7 @@ inline constexpr std::array<FieldOption, 10> recipe_options{{
     {"--seed", "seed", "of the first weights (1)"},
     {"--data-seed", "data_seed", "of the batches (1)"},
     {"--loss-scale", "loss_scale", "to begin with, a power of two, where the format has less than 8 exponent bits (65536)"},
+    {"--held-out", "held_out", "share of the text, its end, on which the loss is measured after training (0.1)"},
 }};
 
 /// The options as typed.

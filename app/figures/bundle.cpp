@@ -1,12 +1,12 @@
 #include "app/figures/bundle.h"
 
-#include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "app/files/zip.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/letters.h"
 
 namespace attoscope {
 namespace {
@@ -20,7 +20,7 @@ bool is_zip(const std::string& file) { return file.ends_with(".zip"); }
 std::string stem_of(const std::string& file) {
   std::string stem = fs::path(file).stem().string();
   for (char& c : stem)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
+    if (!is_letter_or_digit(c) && c != '-' && c != '_') c = '_';
   return stem.empty() ? "figure" : stem;
 }
 

@@ -104,8 +104,8 @@ int run_gnuplot(const std::string& program, const fs::path& directory, const Can
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "log.txt", O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  std::string name = "gnuplot", script = "script.gp";
-  std::array<char*, 3> arguments{name.data(), script.data(), nullptr};
+  std::string name = "gnuplot", no_settings = "-d", script = "script.gp";  // -d: the user's own settings are not read
+  std::array<char*, 4> arguments{name.data(), no_settings.data(), script.data(), nullptr};
   pid_t child = 0;
   const int error = ::posix_spawn(&child, program.c_str(), &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);

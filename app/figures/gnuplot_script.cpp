@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <span>
 
 #include "app/figures/gnuplot.h"
 #include "app/figures/gnuplot_text.h"
+#include "kernels/experiment/letters.h"
 
 namespace attoscope {
 
@@ -19,7 +19,7 @@ std::string gnuplot_literal(std::string_view text) {
     const auto code = static_cast<unsigned char>(c);
     if (code < 0x20 || code == 0x7f)
       result += ' ';
-    else if (code >= 0x80 || std::isalpha(code) || c == ' ')
+    else if (code >= 0x80 || is_letter(c) || c == ' ')
       result += c;
     else
       result += fmt::format("\\{:03o}", code);

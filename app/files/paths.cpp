@@ -69,15 +69,6 @@ std::string example_file() {
   return fs::is_regular_file(file, error) ? file.string() : "";
 }
 
-std::string shipped_text_file() {
-  const fs::path assets = assets_directory(), built = environment("ATTOSCOPE_ASSETS").empty() ? ATTOSCOPE_SHIPPED_TEXT : "";
-  for (const fs::path& candidate : {assets.empty() ? fs::path() : assets / "texts" / "common_licences.txt", built}) {
-    std::error_code error;
-    if (fs::is_regular_file(candidate, error)) return candidate.string();
-  }
-  return "";
-}
-
 std::string pictures_directory() {
   const fs::path home = environment("HOME"), config = environment("XDG_CONFIG_HOME");
   const fs::path dirs = (config.is_absolute() ? config : home / ".config") / "user-dirs.dirs";

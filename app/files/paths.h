@@ -12,10 +12,6 @@ std::string assets_directory();
 /// Path of the shipped tensors; empty where there are none.
 std::string example_file();
 
-/// Path of the text that models learn where no other is named: texts/common_licences.txt among the assets, else where the build
-/// put it; empty where there is none.
-std::string shipped_text_file();
-
 /// Where pictures go: $XDG_PICTURES_DIR, else the folder that ~/.config/user-dirs.dirs names, else ~/Pictures; empty where none
 /// of them is there.
 std::string pictures_directory();

@@ -122,6 +122,7 @@ AskedFigure parse_asked_figure(const std::string& text) {
     reader.object("plan", [&](FieldReader& inner) {
       TrainPlan& plan = asked.plan.emplace(default_train_plan());
       plan.with_exact = false;  // an older figure has no such key, and no such run
+      plan.recipe.held_out = 0;
       visit_train_plan(inner, plan);
     });
   reader.list("digests", asked.digests, most_runs, [](FieldReader& inner, WeightDigest& d) {

@@ -15,6 +15,7 @@
 #include "app/tensors/tensor_names.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/all_heads.h"
+#include "kernels/experiment/letters.h"
 #include "kernels/experiment/stop_sign.h"
 
 namespace attoscope {
@@ -56,8 +57,6 @@ std::shared_ptr<const AllHeads> all_heads_of(const std::string& files, std::size
 
 /// "layer7.head12" as "layer 7, head 12".
 std::string spoken(std::string_view name) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   std::string text;
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (name[i] == '.') {

@@ -1,15 +1,10 @@
 #include "app/tensors/name_words.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace attoscope {
 
-std::string Word::lower() const {
-  std::string small = text;
-  std::ranges::transform(small, small.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
-  return small;
-}
+std::string Word::lower() const { return in_small_letters(text); }
 
 std::vector<Word> words_of(const std::string& name) {
   std::vector<Word> words;

@@ -10,11 +10,9 @@
 #include <string_view>
 #include <vector>
 
-namespace attoscope {
+#include "kernels/experiment/letters.h"
 
-/// True for what digits are; letters without marks.
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+namespace attoscope {
 
 /// A run of letters or of digits in a name.
 struct Word {

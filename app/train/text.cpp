@@ -6,26 +6,21 @@
 #include <stdexcept>
 
 #include "app/files/files.h"
-#include "app/files/paths.h"
 #include "app/words/numbers.h"
+#include "kernels/train/plan/chronicle.h"
 
 namespace attoscope {
 namespace {
 
-constexpr const char* shipped_name = "Debian's common licences";
+constexpr const char* own_name = "the chronicle";
 
 }  // namespace
 
 TextSource read_text(const std::string& file) {
-  const std::string path = file.empty() ? shipped_text_file() : file;
-  if (path.empty())
-    throw std::runtime_error(
-        "this program came without a text of its own, since it was built where Debian's common licences are "
-        "missing: name a file, by --text FILE on the command line");
-  const std::string bytes = read_file(path, max_text);
+  const std::string bytes = file.empty() ? chronicle() : read_file(file, max_text);
   TextSource source{file, XXH3_64bits(bytes.data(), bytes.size()), nullptr};
   try {
-    source.corpus = corpus_of(bytes, path);
+    source.corpus = corpus_of(bytes, file);
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(error.what());
   }
@@ -39,6 +34,6 @@ TextSource read_same_text(const TextSource& source, const std::string& file) {
                            hex16(read.digest) + ", expected " + hex16(source.digest) + ", which the training began with");
 }
 
-std::string text_name(const TextSource& source) { return source.file.empty() ? shipped_name : source.file; }
+std::string text_name(const TextSource& source) { return source.file.empty() ? own_name : source.file; }
 
 }  // namespace attoscope

@@ -65,6 +65,7 @@ Json run_json(const RunRecord& r) {
           {"gradient", grad_policy_name(m.gradient)},
           {"seed", r.run.seed},
           {"stopped", r.stopped},
+          {"heldout_loss", number_json(r.heldout_loss)},
           {"steps", steps_json(r.steps)},
           {"health", health_json(r.health)}};
 }
@@ -140,11 +141,13 @@ std::vector<RunHealth> health_of(const JsonPlace& table, int last_step, std::siz
 }
 
 RunRecord run_of(const JsonPlace& json, const RunPlan& run, const TrainRecord& record) {
-  json.expect_keys({"name", "format", "algorithm", "policy", "gradient", "seed", "stopped", "steps", "health"});
+  json.expect_keys({"name", "format", "algorithm", "policy", "gradient", "seed", "stopped", "steps", "health"},
+                   {"heldout_loss"});
   json.at("name").expect_text(run.name);
   const auto heads = static_cast<std::size_t>(record.plan.model.layers * record.plan.model.heads);
   return {run, steps_of(json.at("steps"), record.plan.recipe.steps),
-          health_of(json.at("health"), record.plan.recipe.steps, heads), json.at("stopped").text()};
+          health_of(json.at("health"), record.plan.recipe.steps, heads), json.at("stopped").text(),
+          json.json().contains("heldout_loss") ? json.at("heldout_loss").number() : std::numeric_limits<double>::quiet_NaN()};
 }
 
 std::vector<float> profile_of(const JsonPlace& json) {
@@ -178,6 +181,7 @@ PairRecord pair_of(const JsonPlace& json, const PairPlan& pair, const TrainRecor
 
 TrainPlan plan_of(const JsonPlace& json) {
   TrainPlan plan;
+  plan.recipe.held_out = 0;
   if (!json.json().is_object()) json.refuse("an object");
   std::vector<std::string> remarks;
   FieldReader reader(json.json(), json.path(), remarks);
@@ -185,7 +189,9 @@ TrainPlan plan_of(const JsonPlace& json) {
   reader.remark_unknown();
   if (!remarks.empty()) throw std::runtime_error(remarks[0].substr(0, remarks[0].find(';')));
   Parsed whole = json.json();
-  whole.emplace("with_exact", false);  // what was kept before there was such a key trained no exact attention
+  whole.emplace("with_exact",
+                false);  // what was kept before there were such keys trained no exact attention, and all of the text
+  if (whole.contains("recipe") && whole["recipe"].is_object()) whole["recipe"].emplace("held_out", 0.0);
   if (Parsed(train_plan_json(plan)) != whole) throw std::runtime_error(json.path() + " lacks some of its keys");
   try {
     validate(plan);

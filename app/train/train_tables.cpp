@@ -39,6 +39,9 @@ std::string question(const TrainRecord& r) {
   if (r.seconds > 0) text += fmt::format(", {:.3g} s in all: {:.3g} steps a second", r.seconds, r.step / r.seconds);
   text += fmt::format("\nloss of a {:.4f}, of b {:.4f}, difference {}\n", last_loss(r.runs[0]), last_loss(r.runs[1]),
                       number(last_loss(r.runs[0]) - last_loss(r.runs[1])));
+  if (!std::isnan(r.runs[0].heldout_loss) || !std::isnan(r.runs[1].heldout_loss))
+    text += fmt::format("held-out loss of a {:.4f}, of b {:.4f}, difference {}\n", r.runs[0].heldout_loss,
+                        r.runs[1].heldout_loss, number(r.runs[0].heldout_loss - r.runs[1].heldout_loss));
   if (!r.remark.empty()) text += r.remark + "\n";
   for (const Fork& f : r.forks) text += fmt::format("changed at step {}: {}\n", f.step, f.sentence);
   for (const RunRecord& run : r.runs)
@@ -172,6 +175,7 @@ void add_run(Lines& lines, const TrainRecord& r, const RunRecord& run) {
     for (const auto& [key, member] : step_numbers) lines.add(s.step, name, "all", key, s.*member);
     lines.add(s.step, name, "all", "skipped", s.skipped ? 1 : 0);
   }
+  if (!std::isnan(run.heldout_loss)) lines.add(r.step, name, "all", "heldout_loss", run.heldout_loss);
   for (const RunHealth& health : run.health) add_health(lines, r, name, health);
 }
 

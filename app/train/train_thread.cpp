@@ -4,7 +4,6 @@
 #include <sys/file.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <exception>
@@ -14,6 +13,7 @@
 
 #include "app/files/files.h"
 #include "app/train/text.h"
+#include "kernels/experiment/letters.h"
 #include "kernels/gpu/code_loader.h"
 #include "kernels/train/ending.h"
 
@@ -29,7 +29,7 @@ std::string file_name(const CapturePlace& p) {
                      std::to_string(p.sequence) + " step " + std::to_string(p.step);
   std::string file;
   for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)))
+    if (is_letter_or_digit(c))
       file += c;
     else if (!file.ends_with('-'))
       file += '-';

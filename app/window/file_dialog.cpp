@@ -84,6 +84,7 @@ FileDialog::Answer run(const FileDialog::Question& q, const std::function<bool()
 
 }  // namespace
 
-FileDialog::FileDialog(std::function<void()> answered) : available_(dialogs_are_wanted() && has_program()), worker_(run, std::move(answered)) {}
+FileDialog::FileDialog(std::function<void()> answered)
+    : available_(dialogs_are_wanted() && has_program()), worker_(run, std::move(answered)) {}
 
 }  // namespace attoscope

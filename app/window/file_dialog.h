@@ -23,8 +23,8 @@ class FileDialog {
     std::string file;  ///< empty: none was chosen
   };
 
-  /// `answered` is called from another thread when `take` has something to take. Throws std::runtime_error in one sentence if the
-  /// environment's ATTOSCOPE_DIALOGS is neither `desktop` (the default) nor `none`, with which paths are typed.
+  /// `answered` is called from another thread when `take` has something to take. Throws std::runtime_error in one sentence if
+  /// the environment's ATTOSCOPE_DIALOGS is neither `desktop` (the default) nor `none`, with which paths are typed.
   explicit FileDialog(std::function<void()> answered);
 
   /// True if this desktop has such a program (zenity, kdialog or one of their kin) and ATTOSCOPE_DIALOGS is not `none`.

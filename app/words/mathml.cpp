@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <stdexcept>
 #include <vector>
+
+#include "kernels/experiment/letters.h"
 
 namespace attoscope {
 namespace {
@@ -48,7 +49,7 @@ class Reader {
 
  private:
   void skip() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+    while (at_ < text_.size() && std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos) ++at_;
   }
   bool follows(std::string_view word) const { return text_.substr(at_).starts_with(word); }
 
@@ -89,15 +90,15 @@ class Reader {
     const char c = text_[at_];
     if (c == '{') return group();
     if (c == '\\') return command();
-    if (std::isdigit(static_cast<unsigned char>(c)) != 0) return number();
-    if (std::isalpha(static_cast<unsigned char>(c)) != 0) return ++at_, element("mi", std::string(1, c));
+    if (is_digit(c)) return number();
+    if (is_letter(c)) return ++at_, element("mi", std::string(1, c));
     if (c == '.') return ++at_, element("mo", ".");
     ++at_;
     return sign(std::string_view(&c, 1));
   }
   std::string number() {
     const std::size_t first = at_;
-    const auto is_part = [&](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.'; };
+    const auto is_part = [&](char c) { return is_digit(c) || c == '.'; };
     while (at_ < text_.size() && is_part(text_[at_])) ++at_;
     return element("mn", text_.substr(first, at_ - first));
   }
@@ -110,7 +111,7 @@ class Reader {
 
   std::string command() {
     const std::size_t first = ++at_;
-    while (at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+    while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
     const std::string_view name = text_.substr(first, at_ - first);
     if (name == "frac") {
       const std::string above = argument();

@@ -34,15 +34,6 @@ class Clock {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-void check_text(const TrainPlan& plan) {
-  const Corpus* const corpus = plan.text.corpus.get();
-  if (corpus == nullptr)
-    throw std::invalid_argument("text.file is '" + plan.text.file + "', expected a text that has been read");
-  if (corpus->text.size() <= index(plan.model.context))
-    throw std::invalid_argument("model.context is " + std::to_string(plan.model.context) + ", expected less than the text's " +
-                                std::to_string(corpus->text.size()) + " characters");
-}
-
 const TrainPlan& checked(const TrainPlan& plan) {
   validate(plan);
   check_text(plan);
@@ -60,8 +51,8 @@ TrainPlan with_details_of(TrainPlan recorded, const TrainPlan& plan) {
 /// Throws unless the plan has the record's text, model and batches.
 void check_question(const TrainPlan& plan, const TrainPlan& recorded) {
   if (const std::string changes = question_changes(recorded, plan); !changes.empty())
-    throw std::invalid_argument("training goes on with the same text, model, batch and data seed, and these differ: " +
-                                changes);
+    throw std::invalid_argument(
+        "training goes on with the same text, model, batch, data seed and held-out part, and these differ: " + changes);
 }
 
 bool is_direct(const std::vector<PairRecord>& pairs, std::size_t run) {
@@ -164,6 +155,7 @@ struct PairedTraining::Parts {
   void commit(const Attempt& attempt);
   void follow(const Attempt& attempt);
   void measure(const Attempt& attempt);
+  void measure_held_out();
   PairPoint point(std::size_t pair, const Attempt& attempt) const;
   RunHealth health(std::size_t run, const StepReport& report) const;
 
@@ -238,6 +230,7 @@ void PairedTraining::Parts::go_on_from(const TrainRecord& old, const PairedTrain
   record.forks = until(old.forks, state.step);
   const std::string changes = plan_changes(with_details_of(old.plan, record.plan), record.plan);
   if (!changes.empty()) record.forks.push_back({state.step, changes});
+  measure_held_out();
 }
 
 PairedTraining::Parts::Attempt PairedTraining::Parts::attempt(bool measures, const Cancelled& cancelled) {
@@ -308,6 +301,13 @@ void PairedTraining::Parts::measure(const Attempt& attempt) {
   for (std::size_t i = 0; i < meters.size(); ++i)
     if (attempt.reports[index(record.pairs[i].pair.x)] && attempt.reports[index(record.pairs[i].pair.y)])
       record.pairs[i].points.push_back(point(i, attempt));
+}
+
+/// After the last step: every run that took it.
+void PairedTraining::Parts::measure_held_out() {
+  if (!record.finished()) return;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (record.runs[i].stopped.empty()) record.runs[i].heldout_loss = runs[i].trainer.heldout_loss();
 }
 
 bool PairedTraining::Parts::step(const Cancelled& cancelled) {
@@ -446,8 +446,10 @@ auto PairedTraining::surviving(const Cancelled& cancelled, Work work) const {
 
 bool PairedTraining::step(const Cancelled& cancelled) {
   const bool taken = surviving(cancelled, [&] { return parts_->step(cancelled); });
-  if (taken) surviving({}, [&] { spare_->keep_up(*parts_); });
-  return taken;
+  if (!taken) return false;
+  surviving({}, [&] { parts_->measure_held_out(); });
+  surviving({}, [&] { spare_->keep_up(*parts_); });
+  return true;
 }
 
 const TrainRecord& PairedTraining::record() const { return parts_->record; }

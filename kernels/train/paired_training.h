@@ -61,10 +61,10 @@ class PairedTraining {
  public:
   /// From the first step. Throws std::invalid_argument as `validate` does, or where the plan's corpus is missing or too short.
   PairedTraining(const TrainPlan& plan, const TrainDevice& device);
-  /// From a state of an earlier record, perhaps under another plan with the same text, model, batch and data seed. Its runs
-  /// continue from the states of the runs with the same name, new ones from b's. Changes are recorded as a Fork, except those
-  /// that change no number (`measure_every`, `checkpoint_every`). If the state is older than the record's end, the record is
-  /// cut back to it. Throws std::invalid_argument in a sentence where they do not fit.
+  /// From a state of an earlier record, perhaps under another plan with the same text, model, batch, data seed and held-out
+  /// part. Its runs continue from the states of the runs with the same name, new ones from b's. Changes are recorded as a Fork,
+  /// except those that change no number (`measure_every`, `checkpoint_every`). If the state is older than the record's end, the
+  /// record is cut back to it. Throws std::invalid_argument in a sentence where they do not fit.
   PairedTraining(const TrainPlan& plan, const TrainRecord& record, const PairedTrainingState& state, const TrainDevice& device);
   ~PairedTraining();
   PairedTraining(PairedTraining&&) noexcept;

@@ -1,6 +1,7 @@
 /// The curves and measures of a plan while it trains; immutable once published.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct RunRecord {
   std::vector<StepReport> steps;  ///< every step, without its statistics
   std::vector<RunHealth> health;  ///< every measured step
   std::string stopped;            ///< why it stopped: one sentence; empty: it did not
+  /// The loss on the text that is held out, after the last step; NaN before that, and where nothing is held out.
+  double heldout_loss = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Two models at a measured step.

@@ -102,7 +102,7 @@ Trainer::Parts::Parts(const TrainPlan& train_plan, const RunPlan& run_plan, std:
 }
 
 Batch Trainer::Parts::next_batch() const {
-  return batch_at(*plan.text.corpus, plan.recipe.data_seed, next(), plan.recipe.batch, plan.model.context);
+  return batch_at(training_text(plan), plan.recipe.data_seed, next(), plan.recipe.batch, plan.model.context);
 }
 
 double Trainer::Parts::forward() { return model.forward(weights.get(), next_batch(), rounding_seed_of(run.seed, next())); }
@@ -282,6 +282,20 @@ void Trainer::restore(const TrainState& state) {
   p.updates = state.updates;
   p.first_loss = state.first_loss;
   p.prepared.reset();
+}
+
+double Trainer::heldout_loss() {
+  constexpr int least_pieces = 64;
+  Parts& p = *parts_;
+  const std::span<const std::uint16_t> text = held_out_text(p.plan);
+  if (text.empty()) return std::numeric_limits<double>::quiet_NaN();
+  p.prepared.reset();
+  const int sequences = p.plan.recipe.batch, batches = (least_pieces + sequences - 1) / sequences;
+  double sum = 0;
+  for (int i = 0; i < batches; ++i)
+    sum += p.model.forward(p.weights.get(), spaced_batch(text, i, batches, sequences, p.plan.model.context),
+                           rounding_seed_of(p.run.seed, 0));
+  return sum / batches;
 }
 
 CapturedHead Trainer::captured(int layer, int head, int sequence) {

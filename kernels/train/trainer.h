@@ -73,6 +73,9 @@ class Trainer {
   TrainState state() const;
   /// Throws std::invalid_argument where it is no state of this model.
   void restore(const TrainState& state);
+  /// The loss on the text that is held out, under the present weights: the mean over pieces that are evenly spaced in it, at
+  /// least 64. NaN where nothing is held out. The state does not change; discards what was prepared.
+  double heldout_loss();
   /// The inputs of a head in the next step's batch; the state does not change.
   CapturedHead captured(int layer, int head, int sequence);
 

@@ -182,6 +182,19 @@ TEST(Gnuplot, LabelsAreShownAsTheyAre) {
                                     HasSubstr("x-2 a_1^{2} @ 5 % &#39;x&#39;")));
 }
 
+TEST(Gnuplot, DoesNotReadTheUsersOwnSettings) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  const std::string script = gnuplot_script(hostile("x"), PictureFormat::svg, "f"), picture = drawn(script, "f.svg");
+  scratch.write(".gnuplot", "set label 'of the user' at graph 0.5,0.5\nset samples 7\n");
+  const char* const known = std::getenv("HOME");
+  const std::string home = known == nullptr ? "" : known;
+  ::setenv("HOME", (scratch / "").c_str(), 1);
+  const std::string elsewhere = drawn(script, "f.svg");
+  known == nullptr ? ::unsetenv("HOME") : ::setenv("HOME", home.c_str(), 1);
+  EXPECT_EQ(elsewhere, picture);
+}
+
 TEST(FigureCommand, WithoutGnuplotTheDataAreWrittenAndThePackageIsNamed) {
   const TemporaryDirectory scratch;
   const std::string path = std::getenv("PATH");

@@ -418,8 +418,7 @@ std::set<std::string> chosen_numbers(const Lesson& lesson) {
     for (const std::string& number : numbers_in(text)) chosen.insert(number);
   };
   const auto spaced = [](std::string text) {
-    std::ranges::replace_if(
-        text, [](char c) { return c == '=' || c == ':' || c == ',' || c == '&'; }, ' ');
+    std::ranges::replace_if(text, [](char c) { return c == '=' || c == ':' || c == ',' || c == '&'; }, ' ');
     return text;
   };
   for (const LessonView& view : views_of(lesson)) {

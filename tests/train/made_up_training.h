@@ -62,7 +62,7 @@ inline TrainRecord made_up_record(const TrainPlan& plan, Dice& dice) {
   r.seconds = 12.5;
   const TrainRuns all = runs_of(r.plan);
   for (const RunPlan& run : all.runs) {
-    RunRecord known{run, {}, {}, dice.one_in(2) ? "Run a diverged at step 7: \"why\"." : ""};
+    RunRecord known{run, {}, {}, dice.one_in(2) ? "Run a diverged at step 7: \"why\"." : "", any_double(dice)};
     for (int step = 1; step <= r.step; ++step)
       known.steps.push_back({step, any_double(dice), any_double(dice), any_double(dice), any_double(dice), dice.one_in(2), {}});
     for (int step = 3; step <= r.step; step += 3) {
@@ -127,6 +127,7 @@ inline void expect_same(const TrainRecord& x, const TrainRecord& y) {
     const RunRecord &u = x.runs[i], &v = y.runs[i];
     EXPECT_EQ(u.run, v.run);
     EXPECT_EQ(u.stopped, v.stopped);
+    EXPECT_TRUE(same(u.heldout_loss, v.heldout_loss));
     ASSERT_EQ(u.steps.size(), v.steps.size());
     for (std::size_t s = 0; s < u.steps.size(); ++s) {
       const StepReport &p = u.steps[s], &q = v.steps[s];

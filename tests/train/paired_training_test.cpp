@@ -67,6 +67,7 @@ void expect_same_curves(const TrainRecord& x, const TrainRecord& y) {
   for (std::size_t i = 0; i < x.runs.size(); ++i) {
     const RunRecord &u = x.runs[i], &v = y.runs[i];
     EXPECT_EQ(u.stopped, v.stopped);
+    EXPECT_TRUE(same(u.heldout_loss, v.heldout_loss));
     EXPECT_TRUE(std::ranges::equal(u.steps, v.steps, [](const StepReport& p, const StepReport& q) {
       return p.step == q.step && same(p.loss, q.loss) && same(p.gradient_norm, q.gradient_norm) && p.skipped == q.skipped;
     })) << u.run.name;
@@ -154,7 +155,7 @@ WeightDeviation by_hand(const std::vector<float>& x, const std::vector<float>& y
   WeightDeviation d;
   double squares = 0, size = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double off = double{x[i]} - double{y[i]};
+    const double off = x[i] - y[i];  // in fp32, as the meter follows it
     squares += off * off, size += double{y[i]} * double{y[i]};
     d.max_abs = std::max(d.max_abs, std::abs(off));
     d.wasserstein += std::abs(double{sorted_x[i]} - double{sorted_y[i]}) / static_cast<double>(x.size());
@@ -302,6 +303,7 @@ TEST(PairedTraining, AForkKeepsItsQuestion) {
   EXPECT_THAT(refusal([](auto& p, auto&) { p.model.context = 12; }), HasSubstr("model: context 16 -> 12"));
   EXPECT_THAT(refusal([](auto& p, auto&) { p.recipe.batch = 3; }), HasSubstr("recipe: batch 2 -> 3"));
   EXPECT_THAT(refusal([](auto& p, auto&) { p.recipe.data_seed = 7; }), HasSubstr("data_seed 1 -> 7"));
+  EXPECT_THAT(refusal([](auto& p, auto&) { p.recipe.held_out = 0; }), HasSubstr("held_out 0.1 -> 0"));
   EXPECT_THAT(refusal([](auto& p, auto&) { p.text.digest = 255; }), HasSubstr("text: digest 1 -> ff"));
   EXPECT_THAT(refusal([](auto& p, auto&) { p.recipe.steps = 2; }), HasSubstr("recipe.steps is 2, expected at least 3"));
   EXPECT_THAT(refusal([](auto&, auto& s) { s.step = 4; }), HasSubstr("step 4, expected one from 0 to the record's 3"));
@@ -524,7 +526,28 @@ TEST(PairedTraining, RefusesWhatItCannotTrain) {
   EXPECT_THAT(refusal([](auto& p) { p.text.corpus = nullptr; }), HasSubstr("text.file is 'words', expected a text"));
   EXPECT_THAT(refusal([](auto& p) { p.text.corpus = std::make_shared<Corpus>(Corpus{{U'a', U'b'}, {0, 1, 0}}); }),
               HasSubstr("model.context is 16, expected less than the text's 3 characters"));
+  EXPECT_THAT(refusal([](auto& p) { p.recipe.held_out = 0.004; }),
+              HasSubstr("recipe.held_out is 0.004, expected a share of the text's 40"));
   EXPECT_THAT(refusal([](auto& p) { p.model.width = 17; }), HasSubstr("model.width"));
+}
+
+TEST(PairedTraining, TheLossOnHeldOutTextIsMeasuredAfterTheLastStep) {
+  for (const TrainKind kind : {TrainKind::methods, TrainKind::replay}) {
+    TrainPlan plan = tiny_plan(kind);
+    PairedTraining training(plan, cpu());
+    run_until(training, 7);
+    for (const RunRecord& run : training.record().runs) EXPECT_TRUE(std::isnan(run.heldout_loss)) << run.run.name;
+    training.step();
+    const TrainRecord record = training.record();
+    for (const RunRecord& run : record.runs) EXPECT_NEAR(run.heldout_loss, std::log(19.), 1) << run.run.name;
+    EXPECT_TRUE(
+        same(PairedTraining(plan, record, training.state(), cpu()).record().runs[1].heldout_loss, record.runs[1].heldout_loss));
+    plan.recipe.steps = 9;
+    const PairedTraining longer(plan, record, training.state(), cpu());
+    EXPECT_TRUE(std::isnan(longer.record().runs[1].heldout_loss));
+    plan.recipe.held_out = 0;
+    EXPECT_TRUE(std::isnan(trained(plan).record().runs[1].heldout_loss));
+  }
 }
 
 TEST(PairedTraining, DevicesAreNamed) {

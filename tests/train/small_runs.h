@@ -36,7 +36,7 @@ struct FloatModel {
   }
   double forward(int step = 1) {
     const Recipe& recipe = plan.recipe;
-    return model.forward(weights.get(), batch_at(*plan.text.corpus, recipe.data_seed, step, recipe.batch, plan.model.context),
+    return model.forward(weights.get(), batch_at(training_text(plan), recipe.data_seed, step, recipe.batch, plan.model.context),
                          0);
   }
   std::vector<float> gradient_of(float scale, int step = 1) {

@@ -181,7 +181,7 @@ class LostCommand : public ::testing::Test {
   LostCommand() {
     arguments.text = scratch.write("text.txt", some_text());
     arguments.of_model = {"1", "16", "2", "16", {}};
-    arguments.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}};
+    arguments.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}, {}};
     arguments.measure_every = "2";
     arguments.checkpoint_every = "2";
     arguments.device = "auto";

@@ -65,7 +65,7 @@ std::vector<std::string> resumed(const std::string& file, const std::vector<std:
 TrainPlan plan_of_tiny(const TemporaryDirectory& scratch) {
   TrainArguments x;
   x.of_model = {"1", "16", "2", "16", {}};
-  x.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}};
+  x.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}, {}};
   x.measure_every = "2";
   TrainPlan plan = train_plan_of(x);
   plan.text = read_text(scratch / "text.txt");
@@ -83,7 +83,7 @@ nlohmann::json timeless(nlohmann::json json) {
 TEST(TrainCommand, OptionsBecomeThePlan) {
   TrainArguments x;
   x.of_model = {"3", "48", "6", "24", "rms"};
-  x.of_recipe = {"5", "77", "0.01", {}, "7", "0", "0.2", "18446744073709551615", "9", "1024"};
+  x.of_recipe = {"5", "77", "0.01", {}, "7", "0", "0.2", "18446744073709551615", "9", "1024", "0.25"};
   x.methods.typed["format"] = "fp16";
   x.methods.typed["policy"] = "hw";
   x.methods.typed["block_k"] = "8";
@@ -105,7 +105,8 @@ TEST(TrainCommand, OptionsBecomeThePlan) {
                               .clip = 0,
                               .seed = UINT64_MAX,
                               .data_seed = 9,
-                              .loss_scale = 1024}));
+                              .loss_scale = 1024,
+                              .held_out = 0.25}));
   EXPECT_EQ(p.a.format, fp16);
   EXPECT_EQ(p.b.format, fp32);
   Precision hw = policy("hw").precision;
@@ -179,6 +180,7 @@ TEST(TrainCommand, WrongUsageIsOneSentence) {
   refused({"--rate", "inf"}, "--rate is 'inf'");
   refused({"--final-rate", "1"}, "recipe.final_rate");
   refused({"--loss-scale", "1000"}, "recipe.loss_scale");
+  refused({"--held-out", "0.6"}, "--held-out is '0.6'");
   refused({"--norm", "batch"}, "--norm is 'batch', expected layer or rms");
   refused({"--kind", "duel"}, "--kind is 'duel', expected methods, reference, bisect or replay");
   refused({"--bisect", "word"}, "--bisect is 'word'");
@@ -231,6 +233,9 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
   const nlohmann::json json = json_of_file(scratch / "t.json");
   EXPECT_EQ(json["schema"], "attoscope.train/1");
   EXPECT_EQ(json["text"]["name"], scratch / "text.txt");
+  EXPECT_EQ(json["plan"]["recipe"]["held_out"], 0.1);
+  for (const nlohmann::json& run : json["runs"]) EXPECT_GT(run["heldout_loss"], 1) << run["name"];
+  EXPECT_THAT(outcome.out, HasSubstr("\nheld-out loss of a " + json["runs"][0]["heldout_loss"].dump().substr(0, 4)));
   EXPECT_EQ(json["runs"].size(), 6U);
   EXPECT_EQ(json["pairs"].size(), 7U);
   EXPECT_EQ(json["step"], 6);
@@ -249,7 +254,8 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
   }
   EXPECT_EQ(found, record.pairs[0].points.size());
   EXPECT_THAT(bytes_of_file(scratch / "t.csv"),
-              AllOf(StartsWith("step,pair,tensor,measure,value\n"), HasSubstr("run b in fp16,layer 0 head 1,query_norm,")));
+              AllOf(StartsWith("step,pair,tensor,measure,value\n"), HasSubstr("run b in fp16,layer 0 head 1,query_norm,"),
+                    HasSubstr("6,run b,all,heldout_loss,")));
 }
 
 TEST(TrainCommand, ACheckpointThatCannotBeWrittenWarnsAndTrainingGoesOn) {
@@ -303,7 +309,7 @@ TEST(TrainCommand, AFullDiskThatHasRoomAgainGetsTheNextCheckpoint) {
   disk.emplace(1000);
   x.text = text;
   x.of_model = {"1", "16", "2", "16", {}};
-  x.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}};
+  x.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}, {}};
   x.checkpoint_every = "2";
   x.checkpoint = scratch / "c";
   x.device = "cpu";

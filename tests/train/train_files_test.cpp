@@ -73,15 +73,19 @@ TEST(TrainJson, NamesWhatItCannotUse) {
   EXPECT_EQ(sentence_of<std::runtime_error>([&] { train_record(lacking); }), "pairs is missing");
 }
 
-TEST(TrainJson, KeptBeforeExactAttentionWasTrainedIsReadAsSuch) {
+TEST(TrainJson, KeptBeforeExactAttentionWasTrainedOrTextHeldOutIsReadAsSuch) {
   Dice dice(3);
   TrainPlan plan = odd_plan(TrainKind::methods);
   plan.with_exact = false;
+  plan.recipe.held_out = 0;
   nlohmann::json old = nlohmann::json::parse(json_text(train_json(made_up_record(plan, dice)), -1));
   old["plan"].erase("with_exact");
+  old["plan"]["recipe"].erase("held_out");
+  for (nlohmann::json& run : old["runs"]) run.erase("heldout_loss");
   const TrainRecord read = train_record(old);
   EXPECT_EQ(read.plan, plan);
   EXPECT_EQ(read.runs.size(), 2U);
+  for (const RunRecord& run : read.runs) EXPECT_TRUE(std::isnan(run.heldout_loss));
   EXPECT_EQ(read.pairs.size(), 1U);
 }
 
@@ -179,7 +183,7 @@ TEST(TrainText, IsReadOrRefusedInOneSentence) {
   EXPECT_EQ(source.corpus->text.size(), some_text().size());
   EXPECT_EQ(source.digest, XXH3_64bits(some_text().data(), some_text().size()));
   EXPECT_EQ(text_name(source), file);
-  EXPECT_EQ(text_name(TextSource{}), "Debian's common licences");
+  EXPECT_EQ(text_name(TextSource{}), "the chronicle");
   EXPECT_EQ(read_same_text(source, scratch.write("copy.txt", some_text())).corpus->text, source.corpus->text);
   EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_same_text(source, scratch.write("other.txt", some_text() + "x")); }),
               AllOf(HasSubstr("other.txt has changed"), HasSubstr("expected " + hex16(source.digest))));
@@ -188,19 +192,6 @@ TEST(TrainText, IsReadOrRefusedInOneSentence) {
   EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch.write("short.txt", "abc")); }), HasSubstr("short.txt"));
   EXPECT_THAT(sentence_of<std::runtime_error>([&] { read_text(scratch.write("bytes.txt", some_text() + "\xff")); }),
               HasSubstr("bytes.txt"));
-}
-
-TEST(TrainText, TheShippedOneIsAmongTheAssets) {
-  const TemporaryDirectory scratch;
-  std::filesystem::create_directories(scratch / "texts");
-  setenv("ATTOSCOPE_ASSETS", (scratch / "").c_str(), 1);
-  const std::string missing = sentence_of<std::runtime_error>([] { read_text(""); });
-  const std::string file = scratch.write("texts/common_licences.txt", some_text());
-  const TextSource shipped = read_text("");
-  unsetenv("ATTOSCOPE_ASSETS");
-  EXPECT_THAT(missing, AllOf(HasSubstr("without a text of its own"), HasSubstr("--text")));
-  EXPECT_EQ(shipped.file, "");
-  EXPECT_EQ(shipped.corpus->text, read_text(file).corpus->text);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST(Corpus, BatchesAreTextFromEverywhereFollowedByItself) {
   const auto corpus = corpus_of(some_text(2000), "t");
   std::set<std::size_t> places;
   for (int step = 1; step <= 300; ++step) {
-    const Batch batch = batch_at(*corpus, 5, step, 2, 50);
+    const Batch batch = batch_at(corpus->text, 5, step, 2, 50);
     for (const auto first : {batch.input.begin(), batch.input.begin() + 50}) {
       const auto found = std::search(corpus->text.begin(), corpus->text.end(), first, first + 50);
       ASSERT_NE(found, corpus->text.end());
@@ -84,11 +84,43 @@ TEST(Corpus, BatchesAreTextFromEverywhereFollowedByItself) {
 
 TEST(Corpus, BatchesDependOnSeedAndStepAlone) {
   const auto corpus = corpus_of(some_text(2000), "t");
-  const Batch four = batch_at(*corpus, 5, 9, 4, 30), two = batch_at(*corpus, 5, 9, 2, 30);
-  EXPECT_EQ(batch_at(*corpus, 5, 9, 4, 30).input, four.input);
+  const Batch four = batch_at(corpus->text, 5, 9, 4, 30), two = batch_at(corpus->text, 5, 9, 2, 30);
+  EXPECT_EQ(batch_at(corpus->text, 5, 9, 4, 30).input, four.input);
   EXPECT_TRUE(std::equal(two.input.begin(), two.input.end(), four.input.begin()));
-  EXPECT_NE(batch_at(*corpus, 6, 9, 4, 30).input, four.input);
-  EXPECT_NE(batch_at(*corpus, 5, 10, 4, 30).input, four.input);
+  EXPECT_NE(batch_at(corpus->text, 6, 9, 4, 30).input, four.input);
+  EXPECT_NE(batch_at(corpus->text, 5, 10, 4, 30).input, four.input);
+}
+
+TEST(Corpus, SpacedBatchesGoThroughTheWholeText) {
+  const auto corpus = corpus_of(some_text(2000), "t");
+  std::vector<std::uint16_t> inputs;
+  for (int i = 0; i < 5; ++i) {
+    const Batch batch = spaced_batch(corpus->text, i, 5, 4, 100);
+    ASSERT_EQ(batch.input.size(), 400u);
+    inputs.insert(inputs.end(), batch.input.begin(), batch.input.end());
+    for (std::size_t s = 0; s < 4; ++s)
+      for (std::size_t k = 0; k + 1 < 100; ++k) EXPECT_EQ(batch.target[100 * s + k], batch.input[100 * s + k + 1]);
+  }
+  for (std::size_t piece = 0; piece < 20; ++piece) {
+    const std::size_t first = piece * (corpus->text.size() - 100) / 20;
+    EXPECT_TRUE(std::equal(inputs.begin() + static_cast<std::ptrdiff_t>(100 * piece),
+                           inputs.begin() + static_cast<std::ptrdiff_t>(100 * piece + 100),
+                           corpus->text.begin() + static_cast<std::ptrdiff_t>(first)))
+        << piece;
+  }
+}
+
+TEST(Corpus, WhatIsHeldOutIsTheEnd) {
+  TrainPlan plan;
+  plan.text.corpus = corpus_of(some_text(2000), "t");
+  const std::vector<std::uint16_t>& text = plan.text.corpus->text;
+  plan.recipe.held_out = 0.25;
+  EXPECT_EQ(held_out_text(plan).size(), text.size() / 4);
+  EXPECT_EQ(training_text(plan).size() + held_out_text(plan).size(), text.size());
+  EXPECT_EQ(training_text(plan).data(), text.data());
+  EXPECT_EQ(held_out_text(plan).data() + held_out_text(plan).size(), text.data() + text.size());
+  plan.recipe.held_out = 0;
+  EXPECT_TRUE(held_out_text(plan).empty());
 }
 
 TEST(Parameters, LieAlignedOneBehindTheOther) {
@@ -289,7 +321,7 @@ TEST(MixedPrecision, TheGradientOfABatchIsTheSumOfItsSequences) {
   plan.recipe.batch = 1;
   FloatModel one(plan);
   const std::vector<float> sum = both.gradient_of(1);
-  const Batch batch = batch_at(*plan.text.corpus, plan.recipe.data_seed, 1, 2, plan.model.context);
+  const Batch batch = batch_at(training_text(plan), plan.recipe.data_seed, 1, 2, plan.model.context);
   const auto part = [&](std::ptrdiff_t first) {
     const Batch alone{{batch.input.begin() + first, batch.input.begin() + first + 16},
                       {batch.target.begin() + first, batch.target.begin() + first + 16}};

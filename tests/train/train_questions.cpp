@@ -90,6 +90,7 @@ TrainPlan made_up_plan(const ModelShape& model, int batch, const TrainMethod& me
   plan.text.corpus = corpus_of(text, "a made-up text");
   plan.model = model;
   plan.recipe.batch = batch;
+  plan.recipe.held_out = 0;
   plan.recipe.warmup = 2;
   plan.recipe.rate = 1e-2;
   plan.a = plan.b = method;

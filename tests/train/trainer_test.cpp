@@ -266,6 +266,40 @@ TEST(Trainer, CapturesTheNextStepsHeadsAndStays) {
   EXPECT_EQ(doubled.v, second.v);
 }
 
+TEST(Trainer, TheLossOnHeldOutTextIsTheMeanOverItsPieces) {
+  TrainPlan plan = small_plan();
+  EXPECT_TRUE(std::isnan(plain_trainer(plan).heldout_loss())) << "nothing is held out";
+  plan.recipe.held_out = 0.2;
+  Trainer trainer = plain_trainer(plan);
+  losses_of(trainer, 3);
+  const TrainState state = trainer.state();
+  const double loss = trainer.heldout_loss();
+  EXPECT_EQ(trainer.state(), state);
+  EXPECT_EQ(trainer.heldout_loss(), loss);
+  FloatModel model(plan);
+  model.weights.write(state.weights);
+  double sum = 0;
+  for (int i = 0; i < 32; ++i)
+    sum += model.model.forward(model.weights.get(), spaced_batch(held_out_text(plan), i, 32, 2, plan.model.context), 0);
+  EXPECT_EQ(loss, sum / 32);
+  trainer.prepare(false);
+  trainer.heldout_loss();
+  EXPECT_THROW(trainer.commit(), std::logic_error);
+}
+
+TEST(Trainer, HeldOutTextIsNotTrainedOn) {
+  TrainPlan plan = small_plan(), other = plan;
+  plan.recipe.held_out = other.recipe.held_out = 0.5;
+  Corpus changed = *plan.text.corpus;
+  const std::size_t first = training_text(plan).size();
+  std::reverse(changed.text.begin() + static_cast<std::ptrdiff_t>(first), changed.text.end());
+  other.text.corpus = std::make_shared<const Corpus>(changed);
+  Trainer one = plain_trainer(plan), two = plain_trainer(other);
+  EXPECT_EQ(losses_of(one, 20), losses_of(two, 20));
+  EXPECT_EQ(one.state(), two.state());
+  EXPECT_NE(one.heldout_loss(), two.heldout_loss());
+}
+
 TEST(Trainer, CountsInEveryHeadWhenAsked) {
   Trainer trainer = cpu_trainer(small_plan());
   EXPECT_TRUE(trainer.step(false).heads.empty());

@@ -1,13 +1,13 @@
 #include "ui/commands/commands.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/experiment_parameters.h"
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/letters.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/commands/offers.h"
@@ -125,11 +125,7 @@ void add_sums(const Experiment& e, Method Experiment::* method, std::string_view
   }
 }
 
-std::string lower(std::string_view text) {
-  std::string low(text);
-  std::ranges::transform(low, low.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return low;
-}
+std::string lower(std::string_view text) { return in_small_letters(std::string(text)); }
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
@@ -145,12 +141,10 @@ std::vector<std::string> words_of(std::string_view text) {
 
 /// How well a word is found in a text: whole words before beginnings of words before parts before scattered letters.
 double word_fitness(const std::string& word, const std::string& text) {
-  const auto is_letter = [&](std::size_t i) {
-    return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0;
-  };
+  const auto in_word = [&](std::size_t i) { return i < text.size() && is_letter_or_digit(text[i]); };
   double best = -1;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    const bool begins = at == 0 || !is_letter(at - 1), ends = !is_letter(at + word.size());
+    const bool begins = at == 0 || !in_word(at - 1), ends = !in_word(at + word.size());
     if (!begins && word.size() == 1) continue;  // a single letter within a word is no match
     best = std::max(
         best, 40.0 + (begins ? 40 : 0) + (begins && ends ? 20 : 0) - 0.1 * static_cast<double>(std::min<std::size_t>(at, 50)));
@@ -231,7 +225,7 @@ std::vector<Command> assignments(std::string_view query, const KeyTarget& target
           [path = s.path, value = asked->value](KeyTarget& t) { set(t, path, value); });
   std::ranges::stable_sort(ranked, std::greater{}, &std::pair<double, Command>::first);
   const bool is_gpu = std::ranges::find(accumulator_names, asked->value) != accumulator_names.end();
-  const bool has_digit = !is_gpu && std::ranges::any_of(asked->value, [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool has_digit = !is_gpu && std::ranges::any_of(asked->value, is_digit);
   std::vector<Command> best;
   for (auto& [fit, command] : ranked)
     if (best.size() < 4 && fit >= 60 && (has_digit || can(command, target))) best.push_back(std::move(command));

@@ -29,7 +29,7 @@ struct TrainProgress {
   std::vector<int> kept;        ///< steps whose states are held: to resume, to fork, to look into, ascending
   std::string wrong;            ///< one sentence about the plan; empty: it can be trained
   std::string remark;           ///< one sentence about what could not be done
-  std::string text;             ///< "common licences, 412,345 characters, 97 different"
+  std::string text;             ///< "the chronicle, 400,315 characters, 65 different"
   int vocabulary = 0;           ///< 0: the text was not read
   std::string left_over;        ///< checkpoint of what the window before this one trained, to be opened; empty: none
 };

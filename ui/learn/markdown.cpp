@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -114,13 +113,14 @@ std::string complaint_about(const FormulaPlace& f, float& width) {
 
 /// Text that Markdown shows as it is.
 std::string escaped(std::string_view text) {
+  constexpr std::string_view signs = R"(!"#$%&'()*+,-./:;<=>?@[\]^_`{|}~)";  // all of ASCII, in every locale
   std::string result;
   for (const char c : text) {
     if (c == '\n' || c == '\r') {
       result += ' ';
       continue;
     }
-    if (std::ispunct(static_cast<unsigned char>(c)) != 0) result += '\\';
+    if (signs.find(c) != std::string_view::npos) result += '\\';
     result += c;
   }
   return result;

@@ -1,11 +1,11 @@
 // A list of all parameters that can be varied, by groups, found by typing.
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <string>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "kernels/experiment/letters.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/widgets.h"
 
@@ -13,18 +13,9 @@ namespace attoscope {
 
 namespace {
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
-
 bool fits(const SweepParameter& p, const std::string& search) {
-  return lower(p.key + " " + p.title + " " + p.what + " " + p.group).find(lower(search)) != std::string::npos;
+  return in_small_letters(p.key + " " + p.title + " " + p.what + " " + p.group).find(in_small_letters(search)) !=
+         std::string::npos;
 }
 
 /// One parameter: its key, and what it is.
@@ -83,7 +74,7 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
   if (s.sweep().offer)
     for (const SweepParameter& p : s.sweep().offer->parameters) {
       if (!fits(p, search)) continue;
-      if (group != p.group) section(s.colours, upper(group = p.group));
+      if (group != p.group) section(s.colours, in_capitals(group = p.group));
       if (entry(p, varied.key == p.key, s.colours) || (entered && first)) changed |= choose(p, varied);
       first = false;
     }

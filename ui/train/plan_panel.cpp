@@ -156,6 +156,10 @@ void other_options(const TrainScene& s) {
       [&] { whole_field("##scale_growth", r.scale_growth, 1, max_train_steps); },
       "Steps without overflow after which the loss scale doubles.");
   option(
+      s, "held out", r.held_out != usual.held_out,
+      [&] { real_field("##held_out", r.held_out, {.min = 0, .max = max_held_out}, 0.05); },
+      "The share of the text, its end, that training does not see. The loss on it is measured after the last step.");
+  option(
       s, "measure every", plan.measure_every != TrainPlan{}.measure_every,
       [&] { whole_field("##measure_every", plan.measure_every, 1, max_train_steps); },
       "Steps between two measurements of the weights and heads.");
@@ -172,8 +176,8 @@ int options_changed(const TrainPlan& plan) {
   return (r.final_rate != usual.final_rate) + (r.beta1 != usual.beta1) + (r.beta2 != usual.beta2) +
          (r.epsilon != usual.epsilon) + (r.weight_decay != usual.weight_decay) + (r.clip != usual.clip) +
          (r.seed != usual.seed) + (r.data_seed != usual.data_seed) + (r.loss_scale != usual.loss_scale) +
-         (r.scale_growth != usual.scale_growth) + (plan.measure_every != TrainPlan{}.measure_every) +
-         (plan.checkpoint_every != TrainPlan{}.checkpoint_every);
+         (r.scale_growth != usual.scale_growth) + (r.held_out != usual.held_out) +
+         (plan.measure_every != TrainPlan{}.measure_every) + (plan.checkpoint_every != TrainPlan{}.checkpoint_every);
 }
 
 void more_button(const TrainScene& s, float width) {
@@ -232,7 +236,7 @@ void edit_text(const TrainScene& s, float width) {
   explain("The path of your own UTF-8 text file; Enter reads it. It is learned character by character.");
   ImGui::SameLine(0, px(8));
   if (push_button("embedded###embedded text", s.colours, text.file.empty(), {button, 0}) && !text.file.empty()) text = {};
-  explain("The text that comes with the program: Debian's common licences, joined.");
+  explain("The text that comes with the program: the chronicle of an invented country, the same on every machine.");
   ImGui::PushStyleColor(ImGuiCol_Text, s.colours.secondary);
   wrapped(Face::small, s.progress().text.empty() ? "The text is being read." : s.progress().text, width);
   ImGui::PopStyleColor();

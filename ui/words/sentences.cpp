@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/letters.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/words/numbers.h"
@@ -25,7 +25,7 @@ std::string short_name(Algorithm a) {
 }
 
 std::string capital(std::string text) {
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  if (!text.empty()) text[0] = capital_letter(text[0]);
   return text;
 }
 
@@ -151,7 +151,7 @@ std::string field_title(Field field, const MethodNames& names) {
   const std::string_view title = text(field).title;
   std::string result;
   for (std::size_t i = 0; i < title.size(); ++i) {
-    const auto letter = [&](std::size_t k) { return k < title.size() && std::isalnum(static_cast<unsigned char>(title[k])); };
+    const auto letter = [&](std::size_t k) { return k < title.size() && is_letter_or_digit(title[k]); };
     const bool alone = !(i > 0 && letter(i - 1)) && !letter(i + 1);
     if (alone && title[i] == 'a')
       result += names.a;

@@ -65,6 +65,17 @@ std::uint64_t below(std::uint64_t count, const Philox<std::uint64_t>& random) {
 
 constexpr std::uint64_t batch_stream = 0x62617463;
 
+/// How many places a piece may begin at: its last target is one further than its input.
+std::uint64_t places_in(std::span<const std::uint16_t> text, int context) {
+  return text.size() - static_cast<std::size_t>(context);
+}
+
+void add_piece(Batch& batch, std::span<const std::uint16_t> text, std::uint64_t place, int context) {
+  const auto first = text.begin() + static_cast<std::ptrdiff_t>(place);
+  batch.input.insert(batch.input.end(), first, first + context);
+  batch.target.insert(batch.target.end(), first + 1, first + 1 + context);
+}
+
 }  // namespace
 
 std::shared_ptr<const Corpus> corpus_of(std::string_view text, const std::string& name) {
@@ -81,16 +92,22 @@ std::shared_ptr<const Corpus> corpus_of(std::string_view text, const std::string
   return corpus;
 }
 
-Batch batch_at(const Corpus& corpus, std::uint64_t seed, int step, int sequences, int context) {
-  const std::uint64_t places = corpus.text.size() - static_cast<std::size_t>(context);  // the last target is one further
+Batch batch_at(std::span<const std::uint16_t> text, std::uint64_t seed, int step, int sequences, int context) {
+  const std::uint64_t places = places_in(text, context);
   Batch batch;
   for (int s = 0; s < sequences; ++s) {
     const auto random =
         philox<std::uint64_t>(static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(s), batch_stream, seed);
-    const auto first = corpus.text.begin() + static_cast<std::ptrdiff_t>(below(places, random));
-    batch.input.insert(batch.input.end(), first, first + context);
-    batch.target.insert(batch.target.end(), first + 1, first + 1 + context);
+    add_piece(batch, text, below(places, random), context);
   }
+  return batch;
+}
+
+Batch spaced_batch(std::span<const std::uint16_t> text, int index, int count, int sequences, int context) {
+  const std::uint64_t places = places_in(text, context), each = static_cast<std::uint64_t>(sequences);
+  Batch batch;
+  const std::uint64_t first = static_cast<std::uint64_t>(index) * each, pieces = static_cast<std::uint64_t>(count) * each;
+  for (std::uint64_t piece = first; piece < first + each; ++piece) add_piece(batch, text, piece * places / pieces, context);
   return batch;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ struct Batch {
 
 /// The batch of a step: `sequences` pieces of the text from random places, which depend on the seed and the step alone. The
 /// text must be longer than `context`.
-Batch batch_at(const Corpus& corpus, std::uint64_t seed, int step, int sequences, int context);
+Batch batch_at(std::span<const std::uint16_t> text, std::uint64_t seed, int step, int sequences, int context);
+
+/// Batch `index` of `count`: pieces from places that are evenly spaced over the text, which must be longer than `context`.
+Batch spaced_batch(std::span<const std::uint16_t> text, int index, int count, int sequences, int context);
 
 }  // namespace attoscope

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/text.h"
 #include "kernels/train/plan/train_fields.h"
 
 namespace attoscope {
@@ -160,6 +161,21 @@ struct RangeCheck {
   void flag(std::string_view, bool) const {}
 };
 
+/// How many characters of the plan's text training sees.
+std::size_t trained_characters(const TrainPlan& plan) {
+  const std::size_t all = plan.text.corpus->text.size();
+  return all - static_cast<std::size_t>(static_cast<double>(all) * plan.recipe.held_out);
+}
+
+/// Throws where what is held out, or the rest, is too short for one sequence.
+void check_held_out(const TrainPlan& plan) {
+  const std::size_t all = plan.text.corpus->text.size(), held_out = held_out_text(plan).size();
+  if (held_out == 0 || std::min(held_out, all - held_out) > static_cast<std::size_t>(plan.model.context)) return;
+  refuse("recipe.held_out", shortest(plan.recipe.held_out),
+         "a share of the text's " + std::to_string(all) + " characters that is more than model.context, which is " +
+             std::to_string(plan.model.context) + ", or 0");
+}
+
 }  // namespace
 
 bool TrainMethod::is_exact(int layer, int head) const {
@@ -171,6 +187,14 @@ TrainMethod with_exact_heads(TrainMethod method, const ModelShape& model) {
   method.exact.clear();
   for (int layer = 0; layer < model.layers; ++layer) method.exact.push_back({layer, -1});
   return method;
+}
+
+std::span<const std::uint16_t> training_text(const TrainPlan& plan) {
+  return std::span(plan.text.corpus->text).first(trained_characters(plan));
+}
+
+std::span<const std::uint16_t> held_out_text(const TrainPlan& plan) {
+  return std::span(plan.text.corpus->text).subspan(trained_characters(plan));
 }
 
 TrainPlan default_train_plan() {
@@ -195,6 +219,15 @@ void validate(const TrainPlan& plan) {
   check_method(plan, plan.b, "b");
   if (plan.kind == TrainKind::bisect && runs_of(plan).runs.size() == 2)
     refuse("bisect", std::string(bisect_names[static_cast<std::size_t>(plan.bisect)]), "a kind of which a rounds something");
+}
+
+void check_text(const TrainPlan& plan) {
+  const Corpus* const corpus = plan.text.corpus.get();
+  if (corpus == nullptr) refuse("text.file", "'" + plan.text.file + "'", "a text that has been read");
+  if (corpus->text.size() <= static_cast<std::size_t>(plan.model.context))
+    refuse("model.context", std::to_string(plan.model.context),
+           "less than the text's " + std::to_string(corpus->text.size()) + " characters");
+  check_held_out(plan);
 }
 
 TrainRuns runs_of(const TrainPlan& plan) {

@@ -32,6 +32,7 @@ struct ModelShape {
 };
 inline constexpr int max_layers = 12, max_width = 768, max_heads = 16, max_context = 1024, max_batch = 256;
 inline constexpr int max_train_steps = 1'000'000;
+inline constexpr double max_held_out = 0.5;
 
 /// AdamW (arXiv 1711.05101) with warm-up, a cosine down to `final_rate`, and clipping of the gradient's norm.
 struct Recipe {
@@ -46,6 +47,7 @@ struct Recipe {
   std::uint64_t data_seed = 1;  ///< of the batches
   double loss_scale = 65536;    ///< to begin with, a power of two; formats with 8 exponent bits or more need none
   int scale_growth = 200;       ///< steps without overflow after which the loss scale doubles
+  double held_out = 0.1;        ///< the share of the text, its end, that training does not see: the last loss is that on it
 
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
@@ -146,7 +148,7 @@ inline constexpr std::array<std::string_view, 4> bisect_names{"step", "gradient"
 
 /// The text to train on. The file is read outside kernels/; `corpus` then holds what was read.
 struct TextSource {
-  std::string file;                      ///< empty: the text that comes with the program
+  std::string file;                      ///< empty: the text that comes with the program (kernels/train/plan/chronicle.h)
   std::uint64_t digest = 0;              ///< of its bytes, so that a changed file is a new question
   std::shared_ptr<const Corpus> corpus;  ///< not compared
 
@@ -168,11 +170,18 @@ struct TrainPlan {
   friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };
 
-/// bf16, flash2 `eager` against `base_eager`, with exact attention beside them, the shipped text, 2 layers x 128.
+/// The part of the plan's text that training sees, and its end, which is held out. The plan has its corpus.
+std::span<const std::uint16_t> training_text(const TrainPlan& plan);
+std::span<const std::uint16_t> held_out_text(const TrainPlan& plan);
+
+/// bf16, flash2 `eager` against `base_eager`, with exact attention beside them, the program's text, 2 layers x 128.
 TrainPlan default_train_plan();
 
 /// Throws std::invalid_argument in one sentence that names the key ("model.width"), the value and what was expected.
 void validate(const TrainPlan& plan);
+
+/// Throws in the same way where the plan's corpus is missing, or a part of it is too short for the model's context.
+void check_text(const TrainPlan& plan);
 
 /// One of the models that a plan trains.
 struct RunPlan {

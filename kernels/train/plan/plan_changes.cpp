@@ -134,6 +134,7 @@ std::string question_changes(const TrainPlan& from, const TrainPlan& to) {
   asked.model = to.model;
   asked.recipe.batch = to.recipe.batch;
   asked.recipe.data_seed = to.recipe.data_seed;
+  asked.recipe.held_out = to.recipe.held_out;
   return plan_changes(from, asked);
 }
 

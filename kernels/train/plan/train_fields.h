@@ -32,6 +32,7 @@ void visit_recipe(V& v, R& recipe) {
   v.integer("data_seed", recipe.data_seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
   v.real("loss_scale", recipe.loss_scale, RealRange{.min = 1, .max = 0x1p40});
   v.integer("scale_growth", recipe.scale_growth, 1, max_train_steps);
+  v.real("held_out", recipe.held_out, RealRange{.min = 0, .max = max_held_out});
 }
 
 template <class V, class G>

@@ -122,7 +122,7 @@ TrainView ready_view(const TrainPlan& plan) {
   TrainView view;
   view.progress.steps = plan.recipe.steps;
   view.progress.vocabulary = made_vocabulary;
-  view.progress.text = "common licences, 303,412 characters, 96 different";
+  view.progress.text = "the chronicle, 400,315 characters, 65 different";
   return view;
 }
 

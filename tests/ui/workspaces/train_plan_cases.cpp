@@ -141,7 +141,7 @@ void model_and_recipe(Hand& hand) {
     const char *id, *text;
     void (*mutate)(TrainPlan&);
   };
-  constexpr std::array<Field, 12> fields{{
+  constexpr std::array<Field, 13> fields{{
       {"##final_rate", "0.0002", [](TrainPlan& p) { p.recipe.final_rate = 0.0002; }},
       {"##beta1", "0.8", [](TrainPlan& p) { p.recipe.beta1 = 0.8; }},
       {"##beta2", "0.99", [](TrainPlan& p) { p.recipe.beta2 = 0.99; }},
@@ -152,6 +152,7 @@ void model_and_recipe(Hand& hand) {
       {"##data_seed", "18", [](TrainPlan& p) { p.recipe.data_seed = 18; }},
       {"##loss_scale", "1024", [](TrainPlan& p) { p.recipe.loss_scale = 1024; }},
       {"##scale_growth", "50", [](TrainPlan& p) { p.recipe.scale_growth = 50; }},
+      {"##held_out", "0.2", [](TrainPlan& p) { p.recipe.held_out = 0.2; }},
       {"##measure_every", "5", [](TrainPlan& p) { p.measure_every = 5; }},
       {"##checkpoint_every", "40", [](TrainPlan& p) { p.checkpoint_every = 40; }},
   }};
