@@ -49,8 +49,8 @@ struct BlockFactors {
 /// Which of `count` factors, the first of them at `place` of its block, are in one half of the block: `after_the_halves`.
 class HalfOfPlaces {
  public:
-  ATTOSCOPE_HOST_DEVICE_INLINE HalfOfPlaces(int place, int count, int half)
-      : place_(place), half_(half), before_(below(place)), count_(below(place + count) - before_) {}
+  ATTOSCOPE_HOST_DEVICE_INLINE HalfOfPlaces(int place, int count, int which)
+      : place_(place), half_(which), before_(below(place)), count_(below(place + count) - before_) {}
   ATTOSCOPE_HOST_DEVICE_INLINE int count() const { return count_; }
   /// The number, among all of them, of the half's i-th.
   ATTOSCOPE_HOST_DEVICE_INLINE int operator[](int i) const {
@@ -73,8 +73,8 @@ struct HalfFactors {
   HalfOfPlaces places;
   int count;
 
-  ATTOSCOPE_HOST_DEVICE_INLINE HalfFactors(const BlockFactors& factors, int half)
-      : all(factors), places(factors.place, factors.count, half), count(places.count()) {}
+  ATTOSCOPE_HOST_DEVICE_INLINE HalfFactors(const BlockFactors& factors, int which)
+      : all(factors), places(factors.place, factors.count, which), count(places.count()) {}
   ATTOSCOPE_HOST_DEVICE_INLINE float left(int i) const { return all.left(places[i]); }
   ATTOSCOPE_HOST_DEVICE_INLINE float right(int i) const { return all.right(places[i]); }
 };
