@@ -236,7 +236,7 @@ std::string draw_bits_view(LessonScene& scene) {
   if (!problem.empty()) return problem;
   const auto shows = [&](std::string_view part) { return std::ranges::find(parts, part) != parts.end(); };
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  bool changed = edit_value(scene, scene.state.bits->complaint, x, formats);
+  bool changed = !is_on_page(scene) && edit_value(scene, scene.state.bits->complaint, x, formats);
   std::vector<Stored> all;
   for (const Format& f : formats) all.push_back(stored_in(f, x));
   draw_said(scene, scene.colours.secondary, sentence(all, x));

@@ -115,7 +115,7 @@ std::string draw_heatmap_view(LessonScene& scene) {
   if (!result) return "";
   HeatState& heat = scene.state.heatmap->heat;
   refresh_values(heat, result, field);
-  switch_field(scene, field);
+  if (!is_on_page(scene)) switch_field(scene, field);
   draw_verdict(scene, *result);
   draw_picture(scene, heat, height);
   return "";
