@@ -48,7 +48,7 @@ p, li, td { overflow-wrap: break-word; } .live { text-decoration: underline dott
 table { border-collapse: collapse; } th, td { border-bottom: 1px solid var(--line); padding: .25rem .7rem; text-align: left; }
 .right { text-align: right; } .table { margin: 1rem 0; overflow-x: auto; }
 .formula { align-items: baseline; column-gap: .1em; display: flex; flex-wrap: wrap; justify-content: center; margin: 1rem 0; }
-.formula span { max-width: 100%; overflow-x: auto; overflow-y: hidden; padding: .35rem .1rem; } .apart { margin: 0 .8em; }
+.formula span { max-width: 100%; overflow-x: auto; overflow-y: hidden; padding: .35rem .1rem; } .apart { margin-left: 1.4em; }
 figure { margin: 1.2rem 0; } img { border: 1px solid var(--line); border-radius: 6px; height: auto; max-width: 100%; }
 figcaption, .part { color: var(--soft); font-size: .9rem; margin: .2rem 0 .6rem; }
 .strip { display: grid; gap: .6rem; grid-template-columns: 1fr 1fr; } .strip figcaption { grid-column: 1 / -1; }

@@ -63,6 +63,7 @@ std::string inline_html(std::string_view text, const Number& number) {
 std::string formula_html(std::string_view formula) {
   static constexpr std::array<std::string_view, 6> relations{"=", "\\le ", "\\ge ", "\\approx ", "\\propto ", "<"};
   constexpr std::string_view gap = "\\qquad";
+  constexpr std::size_t shortest = 16;  // a left side alone stays with what it is
   std::string html = "<div class=\"formula\">", kind;
   std::size_t first = 0;
   const auto end_part = [&](std::size_t end) {
@@ -75,7 +76,8 @@ std::string formula_html(std::string_view formula) {
     const auto begins = [&](std::string_view sign) { return rest.starts_with(sign); };
     depth += begins("{") || begins("(") || begins("\\left") ? 1 : begins("}") || begins(")") || begins("\\right") ? -1 : 0;
     const bool wide = begins(gap);
-    if (depth > 0 || (!wide && std::ranges::none_of(relations, begins))) continue;
+    const bool parts = wide || (at - first >= shortest && std::ranges::any_of(relations, begins));
+    if (depth > 0 || !parts) continue;
     end_part(at);
     first = at + (wide ? gap.size() : 0);
     kind = wide ? " class=\"apart\"" : "";

@@ -66,9 +66,9 @@ TEST(Html, OfMarkdown) {
 
 TEST(Html, PartsOfFormulasGoBelowEachOther) {
   EXPECT_EQ(plain_html("$$a = \\frac{b = c}{d} \\le e, \\qquad (f = g) \\approx h$$\n"),
-            "<div class=\"formula\"><span>" + mathml("a ", true) + "</span><span>" + mathml("= \\frac{b = c}{d} ", true) +
-                "</span><span>" + mathml("\\le e, ", true) + "</span><span class=\"apart\">" + mathml(" (f = g) ", true) +
-                "</span><span>" + mathml("\\approx h", true) + "</span></div>\n");
+            "<div class=\"formula\"><span>" + mathml("a = \\frac{b = c}{d} ", true) + "</span><span>" +
+                mathml("\\le e, ", true) + "</span><span class=\"apart\">" + mathml(" (f = g) \\approx h", true) +
+                "</span></div>\n");
 }
 
 /// Numbers that nobody computed: 0.5 for every question.
@@ -162,8 +162,8 @@ TEST(LessonPages, SpeakInSentencesAndFitAPhone) {
     EXPECT_EQ(captions.size(), figures.size()) << lessons[i].name;
     for (const std::string& caption : captions) EXPECT_TRUE(is_sentence(caption)) << lessons[i].name << ": " << caption;
     EXPECT_EQ(all_of(html, "(<table>)").size(), all_of(html, "(<div class=\"table\"><table>)").size()) << lessons[i].name;
-    for (const char* const scrolled : {"pre, details {", ".table {", ".formula span {"})
-      EXPECT_THAT(html, ContainsRegex(std::string("\\") + scrolled + "[^}]*overflow-x: auto")) << scrolled;
+    for (const char* const scrolled : {"pre, details", "[.]table", "[.]formula span"})
+      EXPECT_EQ(all_of(html, std::string(scrolled) + " [{][^}]*(overflow-x: auto)").size(), 1U) << scrolled;
     for (const std::string& width : all_of(html, "[^-](?:min-)?width: ([0-9.]+(?:px|rem|em))")) ADD_FAILURE() << width;
   }
 }
@@ -215,6 +215,7 @@ controls: n, format, policy, input, scaling.K, a.scaling.hadamard, a.O
 ```
 ```policy
 n: 64
+block_k: 16
 ```
 ```sum
 gpu: h100
@@ -239,6 +240,7 @@ controls: format
 ```plot
 kind: trace
 n: 64
+block_k: 16
 controls: mask, block_k
 ```
 ```plot

@@ -223,7 +223,7 @@ TEST(LinkUrl, OfABrokenSessionSaysWhatIsWrongAndWhere) {
            {start, "is damaged at byte 0 of 0, expected one that zlib deflated"},
            {start + "ab*d", "has '*' as character 3 of its session, expected base64url"},
            {good.substr(0, good.size() - 1), "expected the whole of it"},
-           {good.substr(0, good.size() - 4), "is damaged at byte"},
+           {good.substr(0, good.size() - 4), "expected the whole of it"},
            {damaged, "is damaged at byte"},
            {good + "AAAA", "is damaged at byte"},
            {good + "&session=" + good.substr(start.size()), "has two sessions, expected one"},
