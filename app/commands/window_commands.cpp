@@ -44,7 +44,7 @@ std::string without_head(const std::string& spec) {
 }
 
 /// A link as a message shows it: its beginning where it is long.
-std::string shown(const std::string& link) {
+std::string quoted_link(const std::string& link) {
   constexpr std::size_t enough = 80;
   return in_quotes(link.size() <= enough ? link : link.substr(0, enough) + "...");
 }
@@ -57,7 +57,7 @@ LinkMessage typed_message(const OpenArguments& x) {
     if (x.files.size() > 1) throw std::runtime_error("was not expected beside other files");
     return parse_link_url(first);
   } catch (const std::runtime_error& error) {
-    throw std::invalid_argument("the link " + shown(first) + " " + error.what());
+    throw std::invalid_argument("the link " + quoted_link(first) + " " + error.what());
   }
 }
 
@@ -67,7 +67,7 @@ void check_session(const LinkMessage& message, const std::string& link) {
     std::vector<std::string> remarks;
     parse_session(message.session, remarks);
   } catch (const std::runtime_error& error) {
-    throw std::invalid_argument("the link " + shown(link) + " has a session that " + error.what());
+    throw std::invalid_argument("the link " + quoted_link(link) + " has a session that " + error.what());
   }
 }
 
