@@ -339,8 +339,11 @@ void Explorer::follow_link(Session& session, const std::string& text) {
     std::vector<std::string> remarks;
     Session opened = parse_session(text, remarks);
     return [this, opened, remarks](Session& shown) {
-      Session whole = in_place_of(shown, opened);
+      const bool to_lesson = opened.view.workspace == Workspace::learn;
+      Session whole = to_lesson ? shown : in_place_of(shown, opened);
       whole.lesson = shown.lesson;
+      whole.view.workspace = opened.view.workspace;
+      if (to_lesson) whole.lesson.name = opened.lesson.name, whole.lesson.step = opened.lesson.step;
       whole.device = shown.device;
       adopt(shown, std::move(whole), remarks);
     };

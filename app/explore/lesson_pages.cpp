@@ -155,7 +155,16 @@ std::string picture_html(const Lesson& lesson, const PageView& view, const std::
                      view_picture_name(lesson, view, Theme::light), html_escaped(description));
 }
 
-std::string figure_html(const Lesson& lesson, const LessonView& view, const SaidOfView& said) {
+/// A link that opens a step of a lesson in the program, where its views can be moved.
+std::string step_link(const Lesson& lesson, int step) {
+  Session session;
+  session.view.workspace = Workspace::learn;
+  session.lesson.name = lesson.name;
+  session.lesson.step = step;
+  return link_url({.files = {}, .settings = {}, .session = short_session_text(session)});
+}
+
+std::string figure_html(const Lesson& lesson, int step, const LessonView& view, const SaidOfView& said) {
   std::string html = has_parts(view) ? "<figure class=\"strip\">" : "<figure>";
   for (const PageView& v : pictures_of(view)) {
     if (v.narrow && !has_parts(view)) continue;
@@ -163,12 +172,12 @@ std::string figure_html(const Lesson& lesson, const LessonView& view, const Said
     html +=
         has_parts(view) ? "<div>" + picture + "<p class=\"part\">" + html_escaped(as_sentence(line)) + "</p></div>" : picture;
   }
-  return html + "<figcaption>" + html_escaped(caption_of(view)) + " <a href=\"" +
-         html_escaped(setting_link({.experiment = view.experiment})) +
-         "\">Open this setting in Attoscope.</a></figcaption></figure>\n";
+  return html + "<figcaption>" + html_escaped(caption_of(view)) + " <a href=\"" + html_escaped(step_link(lesson, step)) +
+         "\">Open this step in Attoscope.</a></figcaption></figure>\n";
 }
 
-std::string block_html(const Lesson& lesson, const LessonBlock& block, const AnswerLesson& answer, const SaidOfView& said) {
+std::string block_html(const Lesson& lesson, int step, const LessonBlock& block, const AnswerLesson& answer,
+                       const SaidOfView& said) {
   if (block.view.empty())
     return html_of(block.markdown, [&](int i) {
       return i >= 0 && i < static_cast<int>(block.numbers.size())
@@ -177,7 +186,7 @@ std::string block_html(const Lesson& lesson, const LessonBlock& block, const Ans
     });
   const LessonView& view = block.view.front();
   if (!view.problem.empty()) return "<p>" + html_escaped(view.problem) + "</p>\n";
-  return view.kind == LessonViewKind::quiz ? quiz_html(view, answer) : figure_html(lesson, view, said);
+  return view.kind == LessonViewKind::quiz ? quiz_html(view, answer) : figure_html(lesson, step, view, said);
 }
 
 std::string turning(const Lessons& lessons, std::size_t index) {
@@ -248,10 +257,11 @@ Session session_of(const LessonQuestion& question) {
 std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SaidOfView& said) {
   const Lesson& lesson = lessons[index];
   std::string body = turning(lessons, index) + "<h1>" + html_escaped(lesson.title) + "</h1>\n";
-  for (const LessonStep& step : lesson.steps) {
+  for (int i = 0; const LessonStep& step : lesson.steps) {
     body += "<section>\n<h2>" + html_escaped(step.title) + "</h2>\n";
-    for (const LessonBlock& block : step.blocks) body += block_html(lesson, block, answer, said);
+    for (const LessonBlock& block : step.blocks) body += block_html(lesson, i, block, answer, said);
     body += "</section>\n";
+    ++i;
   }
   return page(lesson.title, body + turning(lessons, index));
 }
@@ -260,8 +270,8 @@ std::string lessons_index(const Lessons& lessons) {
   std::string body =
       "<h1>Lessons of Attoscope</h1>\n<p>Every number was computed when these pages were written, by "
       "attoscope " ATTOSCOPE_VERSION
-      ". Where that program is installed, a number is a link that opens its setting, in which "
-      "everything can be changed; the pictures here stand still.</p>\n<ol>\n";
+      ". Where that program is installed, a number is a link that opens its setting, and "
+      "a picture has one that opens its step, where it can be moved; here the pictures stand still.</p>\n<ol>\n";
   for (const Lesson& lesson : lessons)
     body += "<li><a href=\"" + file_of(lesson) + "\">" + html_escaped(lesson.title) + "</a></li>\n";
   return page("Lessons of Attoscope", body + "</ol>\n");

@@ -249,6 +249,16 @@ TEST_F(ExplorerFiles, ALinkShowsTheSettingOfItsNumber) {
     EXPECT_EQ(session.lesson.name, "read");
   }
   Session session = small_session();
+  Session to_lesson;
+  to_lesson.view.workspace = Workspace::learn;
+  to_lesson.lesson.name = "06-tiles";
+  to_lesson.lesson.step = 2;
+  explorer_.follow_link(session, short_session_text(to_lesson));
+  EXPECT_EQ(session.view.workspace, Workspace::learn);
+  EXPECT_EQ(session.lesson.name, "06-tiles");
+  EXPECT_EQ(session.lesson.step, 2);
+  EXPECT_EQ(session.experiment.problem.n, 48) << "the experiment stays";
+  session = small_session();
   explorer_.follow_link(session, "{");
   EXPECT_THAT(explorer_.panel_input().messages.error, StartsWith("The link: is not JSON at byte"));
   EXPECT_TRUE(session == small_session());
