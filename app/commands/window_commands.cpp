@@ -43,6 +43,12 @@ std::string without_head(const std::string& spec) {
   return names_head ? spec.substr(0, colon) : spec;
 }
 
+/// A link as a message shows it: its beginning where it is long.
+std::string quoted_link(const std::string& link) {
+  constexpr std::size_t enough = 80;
+  return in_quotes(link.size() <= enough ? link : link.substr(0, enough) + "...");
+}
+
 /// What was typed, or clicked: a link takes the place of files and settings.
 LinkMessage typed_message(const OpenArguments& x) {
   const std::string& first = x.files.front();
@@ -51,13 +57,24 @@ LinkMessage typed_message(const OpenArguments& x) {
     if (x.files.size() > 1) throw std::runtime_error("was not expected beside other files");
     return parse_link_url(first);
   } catch (const std::runtime_error& error) {
-    throw std::invalid_argument("the link " + in_quotes(first) + " " + error.what());
+    throw std::invalid_argument("the link " + quoted_link(first) + " " + error.what());
+  }
+}
+
+/// Throws std::invalid_argument in a sentence unless the session of a link can be shown.
+void check_session(const LinkMessage& message, const std::string& link) {
+  try {
+    std::vector<std::string> remarks;
+    parse_session(message.session, remarks);
+  } catch (const std::runtime_error& error) {
+    throw std::invalid_argument("the link " + quoted_link(link) + " has a session that " + error.what());
   }
 }
 
 /// The files and settings of a message; what makes no sense is refused before it is sent.
 LinkMessage message_of(const OpenArguments& x) {
   LinkMessage message = typed_message(x);
+  if (!message.session.empty()) return check_session(message, x.files.front()), message;
   if (message.files.size() == 2 || message.files.size() > 4)
     throw std::invalid_argument(std::to_string(message.files.size()) +
                                 " files were given, expected a session, an output, tensors, or q.npy k.npy v.npy o.npy");

@@ -309,23 +309,46 @@ void Explorer::show(Session& session, Session opened, std::vector<std::string> r
   messages_.remarks = std::move(remarks);
 }
 
+namespace {
+
+/// A session that takes the place of another in the same window.
+Session in_place_of(const Session& shown, Session whole) {
+  whole.view.theme = shown.view.theme;
+  whole.view.ui_scale = shown.view.ui_scale;
+  whole.view.panels = shown.view.panels;
+  whole.view.show_pins = shown.view.show_pins;
+  whole.view.welcome = shown.view.welcome;
+  whole.origin = shown.origin;
+  if (whole.pins.empty()) whole.pins = shown.pins;
+  return whole;
+}
+
+}  // namespace
+
 void Explorer::paste(Session& session, const std::string& text) {
   const auto parse = [this, text](const ReadWatch&) -> FileReader::Then {
     std::vector<std::string> remarks;
     Session opened = parse_session(text, remarks);
+    return [this, opened, remarks](Session& shown) { adopt(shown, in_place_of(shown, opened), remarks); };
+  };
+  read(session, text.size() <= quick_text, parse, "The clipboard: ");
+}
+
+void Explorer::follow_link(Session& session, const std::string& text) {
+  const auto parse = [this, text](const ReadWatch&) -> FileReader::Then {
+    std::vector<std::string> remarks;
+    Session opened = parse_session(text, remarks);
     return [this, opened, remarks](Session& shown) {
-      Session whole = opened;
-      whole.view.theme = shown.view.theme;
-      whole.view.ui_scale = shown.view.ui_scale;
-      whole.view.panels = shown.view.panels;
-      whole.view.show_pins = shown.view.show_pins;
-      whole.view.welcome = shown.view.welcome;
-      whole.origin = shown.origin;
-      if (whole.pins.empty()) whole.pins = shown.pins;
+      const bool to_lesson = opened.view.workspace == Workspace::learn;
+      Session whole = to_lesson ? shown : in_place_of(shown, opened);
+      whole.lesson = shown.lesson;
+      whole.view.workspace = opened.view.workspace;
+      if (to_lesson) whole.lesson.name = opened.lesson.name, whole.lesson.step = opened.lesson.step;
+      whole.device = shown.device;
       adopt(shown, std::move(whole), remarks);
     };
   };
-  read(session, text.size() <= quick_text, parse, "The clipboard: ");
+  read(session, true, parse, "The link: ");
 }
 
 void Explorer::add_pins(Session& session, const std::string& text) {

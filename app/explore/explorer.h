@@ -74,6 +74,9 @@ class Explorer {
   void open_kernel(Session& session, const std::string& spec, bool as_b);
   /// A session from its text; theme and size of the window stay. If that fails, all stays and a sentence says why.
   void paste(Session& session, const std::string& text);
+  /// The same for the session of a link; progress in lessons, what computes and, where it has none, the pins stay too. One in
+  /// Learn opens the step of its lesson, and all else stays.
+  void follow_link(Session& session, const std::string& text);
   /// Asks what the panels want to know beside the answer; what is not yet known is given up when the session asks something
   /// else.
   void ask_beside(const Requests& requests, const Session& session);

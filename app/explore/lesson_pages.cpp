@@ -6,13 +6,23 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <stdexcept>
 
+#include "app/explore/lesson_captions.h"
 #include "app/explore/lessons.h"
-#include "app/explore/render.h"
+#include "app/explore/sum_number.h"
+#include "app/explore/train_number.h"
 #include "app/files/files.h"
+#include "app/files/png.h"
+#include "app/link/link_url.h"
+#include "app/session/session.h"
+#include "app/tensors/tensors.h"
 #include "app/words/html.h"
 #include "app/words/mathml.h"
+#include "kernels/experiment/rules.h"
+#include "ui/frame/panel_input.h"
 #include "ui/learn/live_numbers.h"
 
 namespace attoscope {
@@ -34,9 +44,15 @@ nav { color: var(--soft); font-size: .9rem; } a { color: var(--b); }
 code, .live { font-family: ui-monospace, monospace; font-size: .92em; } .live.a { color: var(--a); } .live.b { color: var(--b); }
 pre, details { background: var(--card); border-radius: 6px; overflow-x: auto; padding: .8rem 1rem; }
 details { margin: 1rem 0; } summary { cursor: pointer; }
+p, li, td { overflow-wrap: break-word; } .live { text-decoration: underline dotted; white-space: nowrap; }
 table { border-collapse: collapse; } th, td { border-bottom: 1px solid var(--line); padding: .25rem .7rem; text-align: left; }
-.right { text-align: right; } .formula { margin: 1rem 0; overflow-x: auto; text-align: center; }
+.right { text-align: right; } .table { margin: 1rem 0; overflow-x: auto; }
+.formula { align-items: baseline; column-gap: .1em; display: flex; flex-wrap: wrap; justify-content: center; margin: 1rem 0; }
+.formula span { max-width: 100%; overflow-x: auto; overflow-y: hidden; padding: .35rem .1rem; } .apart { margin-left: 1.4em; }
 figure { margin: 1.2rem 0; } img { border: 1px solid var(--line); border-radius: 6px; height: auto; max-width: 100%; }
+figcaption, .part { color: var(--soft); font-size: .9rem; margin: .2rem 0 .6rem; }
+.strip { display: grid; gap: .6rem; grid-template-columns: 1fr 1fr; } .strip figcaption { grid-column: 1 / -1; }
+@media (max-width: 600px) { body { padding: 1rem; } .strip { grid-template-columns: 1fr; } }
 )";
 
 std::string page(const std::string& title, const std::string& body) {
@@ -49,13 +65,25 @@ std::string page(const std::string& title, const std::string& body) {
 
 std::string file_of(const Lesson& lesson) { return lesson.name + ".html"; }
 
+/// A link that opens a setting in the program.
+std::string setting_link(const LessonQuestion& question) {
+  return link_url({.files = {}, .settings = {}, .session = short_session_text(session_of(question))});
+}
+
+/// A number with a link to its setting.
+std::string linked_number(const LessonQuestion& question, const std::string& text, const std::string& title) {
+  const std::string& measure = question.measure;
+  const std::string kind = measure.starts_with("a.") ? " a" : measure.starts_with("b.") ? " b" : "";
+  return fmt::format("<a class=\"live{}\" href=\"{}\" title=\"{}\">{}</a>", kind, html_escaped(setting_link(question)),
+                     html_escaped(as_sentence(title) + " The link opens its setting in Attoscope."), html_escaped(text));
+}
+
 std::string number_html(const LessonNumber& number, const AnswerLesson& answer) {
-  std::string text = number.written;
-  if (number.problem.empty())
-    if (const LessonAnswerPtr a = answer(number.question); a->problem.empty() && !a->points.empty())
-      text = live_text(number.written, a->points[0].mean);
-  const std::string kind = number.target.starts_with("a.") ? " a" : number.target.starts_with("b.") ? " b" : "";
-  return "<span class=\"live" + kind + "\" title=\"" + html_escaped(number.target) + "\">" + html_escaped(text) + "</span>";
+  if (!number.problem.empty()) return html_escaped(number.written);
+  const LessonAnswerPtr a = answer(number.question);
+  const bool known = a->problem.empty() && !a->points.empty();
+  return linked_number(number.question, known ? live_text(number.written, a->points[0].mean) : number.written,
+                       known ? a->title : number.target);
 }
 
 std::string short_number(double x) {
@@ -63,7 +91,14 @@ std::string short_number(double x) {
   return size == 0 || (size >= 1e-3 && size < 1e5) ? fmt::format("{:.4g}", x) : fmt::format("{:.3g}", x);
 }
 
-/// What the right answer is, and the number of every choice.
+/// The question of one choice of a quiz.
+LessonQuestion question_of(const LessonAnswer& all, std::size_t choice) {
+  LessonQuestion q{.experiment = all.question.experiment, .measure = all.question.measure};
+  vary_in_lesson(q.experiment, all.axes[0].key, all.axes[0].values[choice]);
+  return q;
+}
+
+/// The right answer, and the number of every choice.
 std::string answer_html(const LessonView& quiz, const AnswerLesson& answer) {
   if (const std::string_view equals = written(quiz, "equals"); !equals.empty())
     return "<p><strong>" + html_escaped(equals) + "</strong></p>\n";
@@ -71,14 +106,17 @@ std::string answer_html(const LessonView& quiz, const AnswerLesson& answer) {
   if (!written(quiz, "vary").empty()) question.vary = {std::string(written(quiz, "vary"))};
   const LessonAnswerPtr found = answer(question);
   if (!found->problem.empty() || found->points.empty()) return "<p>" + html_escaped(found->problem) + "</p>\n";
-  if (found->axes.empty()) return "<p><strong>" + short_number(found->points[0].mean) + "</strong></p>\n";
+  const auto linked = [&](const LessonQuestion& q, std::size_t i) {
+    return linked_number(q, short_number(found->points[i].mean), found->title);
+  };
+  if (found->axes.empty()) return "<p><strong>" + linked(question, 0) + "</strong></p>\n";
   const bool greatest = written(quiz, "best") == "greatest";
   const auto by_number = [&](const LessonPoint& p) { return greatest ? -p.mean : p.mean; };
   const auto best = static_cast<std::size_t>(std::ranges::min_element(found->points, {}, by_number) - found->points.begin());
   std::string html =
       "<p><strong>" + html_escaped(found->axes[0].values[best]) + "</strong>. " + html_escaped(found->title) + ":</p>\n<ul>\n";
   for (std::size_t i = 0; i < found->points.size(); ++i)
-    html += "<li>" + html_escaped(found->axes[0].values[i]) + ": " + short_number(found->points[i].mean) + "</li>\n";
+    html += "<li>" + html_escaped(found->axes[0].values[i]) + ": " + linked(question_of(*found, i), i) + "</li>\n";
   return html + "</ul>\n";
 }
 
@@ -97,22 +135,49 @@ std::string quiz_html(const LessonView& quiz, const AnswerLesson& answer) {
          answer_html(quiz, answer) + "<p>" + html_escaped(written(quiz, "explanation")) + "</p>\n</details>\n";
 }
 
-/// What a picture shows, for those who cannot see it.
-std::string description(const LessonView& view) {
-  std::string text(name(view.kind));
-  for (const LessonParameter& p : view.parameters) text += ", " + p.key + " " + p.value;
-  return text;
+/// A stepper of which a page shows several steps.
+bool has_parts(const LessonView& view) {
+  const bool steps = view.kind == LessonViewKind::recurrence || written(view, "kind") == "loop";
+  return steps && written(view, "at").empty();
 }
 
-std::string picture_html(const Lesson& lesson, const LessonView& view) {
-  return fmt::format(
-      "<figure><picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"{}\"><img src=\"{}\" alt=\"{}\" "
-      "loading=\"lazy\"></picture></figure>\n",
-      view_picture_name(lesson, view, Theme::dark), view_picture_name(lesson, view, Theme::light),
-      html_escaped(description(view)));
+/// A picture in both themes and, where it has another for phones, both widths.
+std::string picture_html(const Lesson& lesson, const PageView& view, const std::string& description) {
+  std::string sources;
+  const auto add = [&](const PageView& v, const char* width) {
+    for (const Theme theme : {Theme::dark, Theme::light})
+      sources += fmt::format("<source media=\"{}(prefers-color-scheme: {})\" srcset=\"{}\">", width,
+                             theme == Theme::dark ? "dark" : "light", view_picture_name(lesson, v, theme));
+  };
+  if (!view.narrow) add({view.view, view.part, true}, "(max-width: 600px) and ");
+  add(view, "");
+  return fmt::format("<picture>{}<img src=\"{}\" alt=\"{}\" loading=\"lazy\"></picture>", sources,
+                     view_picture_name(lesson, view, Theme::light), html_escaped(description));
 }
 
-std::string block_html(const Lesson& lesson, const LessonBlock& block, const AnswerLesson& answer) {
+/// A link that opens a step of a lesson in the program, where its views can be moved.
+std::string step_link(const Lesson& lesson, int step) {
+  Session session;
+  session.view.workspace = Workspace::learn;
+  session.lesson.name = lesson.name;
+  session.lesson.step = step;
+  return link_url({.files = {}, .settings = {}, .session = short_session_text(session)});
+}
+
+std::string figure_html(const Lesson& lesson, int step, const LessonView& view, const SaidOfView& said) {
+  std::string html = has_parts(view) ? "<figure class=\"strip\">" : "<figure>";
+  for (const PageView& v : pictures_of(view)) {
+    if (v.narrow && !has_parts(view)) continue;
+    const std::string line = said(v), picture = picture_html(lesson, v, description_of(view, line));
+    html +=
+        has_parts(view) ? "<div>" + picture + "<p class=\"part\">" + html_escaped(as_sentence(line)) + "</p></div>" : picture;
+  }
+  return html + "<figcaption>" + html_escaped(caption_of(view)) + " <a href=\"" + html_escaped(step_link(lesson, step)) +
+         "\">Open this step in Attoscope.</a></figcaption></figure>\n";
+}
+
+std::string block_html(const Lesson& lesson, int step, const LessonBlock& block, const AnswerLesson& answer,
+                       const SaidOfView& said) {
   if (block.view.empty())
     return html_of(block.markdown, [&](int i) {
       return i >= 0 && i < static_cast<int>(block.numbers.size())
@@ -121,7 +186,7 @@ std::string block_html(const Lesson& lesson, const LessonBlock& block, const Ans
     });
   const LessonView& view = block.view.front();
   if (!view.problem.empty()) return "<p>" + html_escaped(view.problem) + "</p>\n";
-  return is_drawn(view) ? picture_html(lesson, view) : quiz_html(view, answer);
+  return view.kind == LessonViewKind::quiz ? quiz_html(view, answer) : figure_html(lesson, step, view, said);
 }
 
 std::string turning(const Lessons& lessons, std::size_t index) {
@@ -133,17 +198,17 @@ std::string turning(const Lessons& lessons, std::size_t index) {
   return html + "</nav>\n";
 }
 
-/// The views of a lesson that are drawn.
-std::vector<LessonView> drawn_views(const Lesson& lesson) {
-  std::vector<LessonView> views;
+/// All pictures of a lesson.
+std::vector<PageView> pictures_of(const Lesson& lesson) {
+  std::vector<PageView> views;
   for (const LessonStep& step : lesson.steps)
     for (const LessonBlock& block : step.blocks)
-      if (!block.view.empty() && block.view.front().problem.empty() && is_drawn(block.view.front()))
-        views.push_back(block.view.front());
+      if (!block.view.empty() && block.view.front().problem.empty())
+        std::ranges::copy(attoscope::pictures_of(block.view.front()), std::back_inserter(views));
   return views;
 }
 
-/// Remembers what was answered.
+/// Remembers answers.
 class Answers {
  public:
   LessonAnswerPtr operator()(const LessonQuestion& question) {
@@ -160,19 +225,43 @@ class Answers {
 
 }  // namespace
 
-bool is_drawn(const LessonView& view) { return view.kind != LessonViewKind::quiz; }
-
-std::string view_picture_name(const Lesson& lesson, const LessonView& view, Theme theme) {
-  return fmt::format("{}-{}-{}.png", lesson.name, view.index + 1, theme == Theme::dark ? "dark" : "light");
+std::vector<PageView> pictures_of(const LessonView& view) {
+  if (view.kind == LessonViewKind::quiz) return {};
+  if (!has_parts(view)) return {{view, page_parts, false}, {view, page_parts, true}};
+  std::vector<PageView> parts;
+  for (int part = 1; part <= page_parts; ++part) parts.push_back({view, part, true});
+  return parts;
 }
 
-std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer) {
+std::string view_picture_name(const Lesson& lesson, const PageView& view, Theme theme) {
+  const std::string which = has_parts(view.view) ? fmt::format("-step{}", view.part) : view.narrow ? "-narrow" : "";
+  return fmt::format("{}-{}{}-{}.png", lesson.name, view.view.index + 1, which, theme == Theme::dark ? "dark" : "light");
+}
+
+Session session_of(const LessonQuestion& question) {
+  Session session;
+  Experiment& e = session.experiment = question.experiment;
+  Input read = e.problem.input;
+  load_tensors(read);
+  if (read.tensors) e.problem = fitted(e.problem, read.tensors->shape());
+  if (is_train_number(question.measure)) {
+    session.train = train_number_plan(question.measure, e);
+    session.view.workspace = Workspace::train;
+  } else if (is_sum_number(question.measure)) {
+    const std::string gpu = question.measure.substr(std::string_view("sum.").size());
+    vary_in_lesson(e, "accumulator", gpu.substr(0, gpu.find('.')));
+  }
+  return session;
+}
+
+std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SaidOfView& said) {
   const Lesson& lesson = lessons[index];
   std::string body = turning(lessons, index) + "<h1>" + html_escaped(lesson.title) + "</h1>\n";
-  for (const LessonStep& step : lesson.steps) {
+  for (int i = 0; const LessonStep& step : lesson.steps) {
     body += "<section>\n<h2>" + html_escaped(step.title) + "</h2>\n";
-    for (const LessonBlock& block : step.blocks) body += block_html(lesson, block, answer);
+    for (const LessonBlock& block : step.blocks) body += block_html(lesson, i, block, answer, said);
     body += "</section>\n";
+    ++i;
   }
   return page(lesson.title, body + turning(lessons, index));
 }
@@ -180,7 +269,9 @@ std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerL
 std::string lessons_index(const Lessons& lessons) {
   std::string body =
       "<h1>Lessons of Attoscope</h1>\n<p>Every number was computed when these pages were written, by "
-      "attoscope " ATTOSCOPE_VERSION ".</p>\n<ol>\n";
+      "attoscope " ATTOSCOPE_VERSION
+      ". Where that program is installed, a number is a link that opens its setting, and "
+      "a picture has one that opens its step, where it can be moved; here the pictures stand still.</p>\n<ol>\n";
   for (const Lesson& lesson : lessons)
     body += "<li><a href=\"" + file_of(lesson) + "\">" + html_escaped(lesson.title) + "</a></li>\n";
   return page("Lessons of Attoscope", body + "</ol>\n");
@@ -191,17 +282,22 @@ void write_lesson_pages(const std::string& directory, std::ostream& out) {
   if (lessons.empty()) throw std::runtime_error("there are no lessons: assets/lessons was not installed with the program");
   StagedFiles files;
   files.make_directory(directory);
-  Answers answers;
   const auto place = [&](const std::string& name) { return (fs::path(directory) / name).string(); };
   for (std::size_t i = 0; i < lessons.size(); ++i) {
-    const std::vector<LessonView> views = drawn_views(lessons[i]);
+    Answers answers;  // of one lesson: each holds whole results
+    const AnswerLesson find = [&](const LessonQuestion& q) { return answers(q); };
+    const std::vector<PageView> views = pictures_of(lessons[i]);
+    std::map<std::string, std::string> said;
     for (const Theme theme : themes) {
-      const std::vector<Picture> pictures = render_views(views, theme);
-      for (std::size_t v = 0; v < views.size(); ++v)
-        files.add(place(view_picture_name(lessons[i], views[v], theme)), to_png(pictures[v]));
+      const std::vector<PagePicture> pictures = render_views(views, theme, find);
+      for (std::size_t v = 0; v < views.size(); ++v) {
+        files.add(place(view_picture_name(lessons[i], views[v], theme)), to_png(pictures[v].picture));
+        said[view_picture_name(lessons[i], views[v], Theme::light)] = pictures[v].said;
+      }
     }
-    files.add(place(file_of(lessons[i])), lesson_page(lessons, i, [&](const LessonQuestion& q) { return answers(q); }));
-    out << lessons[i].name << ": " << views.size() << " views\n" << std::flush;
+    const auto said_of = [&](const PageView& v) { return said[view_picture_name(lessons[i], v, Theme::light)]; };
+    files.add(place(file_of(lessons[i])), lesson_page(lessons, i, find, said_of));
+    out << lessons[i].name << ": " << views.size() << " pictures in two themes\n" << std::flush;
   }
   files.add(place("index.html"), lessons_index(lessons));
   files.commit();

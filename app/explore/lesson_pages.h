@@ -1,28 +1,34 @@
-/// The lessons as static pages: text, formulas, live numbers and pictures of the views, without scripts and without a network.
+/// The lessons as static pages: text, formulas, pictures of the views without their controls, and numbers that link to their
+/// settings; without scripts and without a network.
 #pragma once
 
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
-#include "app/files/png.h"
+#include "app/explore/render.h"
 #include "ui/frame/lesson.h"
 #include "ui/session/session.h"
 
 namespace attoscope {
 
-/// Finds the answer to a question of a lesson, which may be remembered.
-using AnswerLesson = std::function<LessonAnswerPtr(const LessonQuestion&)>;
+/// The line that a picture says about itself; empty: none.
+using SaidOfView = std::function<std::string(const PageView&)>;
 
 /// The page of the `index`-th lesson. Pictures are called `view_picture_name`. Throws std::invalid_argument in a sentence where
 /// a formula cannot be written.
-std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer);
+std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SaidOfView& said);
 /// The list of all lessons.
 std::string lessons_index(const Lessons& lessons);
-/// "06-tiles-3-dark.png"
-std::string view_picture_name(const Lesson& lesson, const LessonView& view, Theme theme);
-/// True if a page shows the view as a picture; a quiz is text.
-bool is_drawn(const LessonView& view);
+/// The pictures of a view: one for each width of a page, or those of a stepper, which fit a phone and stand side by side where
+/// there is more room; none of a quiz, which is text.
+std::vector<PageView> pictures_of(const LessonView& view);
+/// "06-tiles-3-dark.png", "06-tiles-3-narrow-dark.png", "06-tiles-4-step2-dark.png"
+std::string view_picture_name(const Lesson& lesson, const PageView& view, Theme theme);
+
+/// The session that computes what a number of a lesson is: in Explore, or, of a training, in Train. Reads tensors' shapes.
+Session session_of(const LessonQuestion& question);
 
 /// Writes all pages and pictures into a directory, which it makes; says on `out` how far it is. Throws std::runtime_error in a
 /// sentence.

@@ -1,6 +1,7 @@
 #include "app/explore/render.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "app/explore/explorer.h"
@@ -27,7 +28,9 @@
 #include "ui/frame/panel_input.h"
 #include "ui/frame/pixel_image.h"
 #include "ui/frame/requests.h"
+#include "ui/frame/ui_state.h"
 #include "ui/frame/why.h"
+#include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
 #include "ui/session/session.h"
 #include "ui/ui.h"
@@ -65,12 +68,12 @@ PanelInput input_of(const Session& session, std::shared_ptr<const Result> result
   return input;
 }
 
-/// What the page asked for and is not yet known.
-void answer_lesson(const std::vector<LessonQuestion>& questions, PanelInput& input) {
+/// Answers the questions of the page that are not yet answered.
+void answer_lesson(const std::vector<LessonQuestion>& questions, PanelInput& input, const AnswerLesson& find) {
   LessonAnswers known = input.learn.answers ? *input.learn.answers : LessonAnswers{};
   for (const LessonQuestion& q : questions)
     if (std::ranges::find(known, q, [](const LessonAnswerPtr& a) { return a->question; }) == known.end())
-      known.push_back(std::make_shared<const LessonAnswer>(answer(q, {})));
+      known.push_back(find(q));
   input.learn.answers = std::make_shared<const LessonAnswers>(std::move(known));
 }
 
@@ -91,7 +94,8 @@ void answer(const Requests& requests, const Session& session, PanelInput& input)
     input.side.b_as_a = std::make_shared<const Result>(compute(exchanged(session.experiment)));
   if (requests.side.heads && !input.side.heads.rows) input.side.heads = all_heads<HeadRow>(session.experiment);
   if (requests.side.kv && !input.side.kv.rows) input.side.kv = all_heads<KvRow>(session.experiment);
-  answer_lesson(requests.lesson, input);
+  answer_lesson(requests.lesson, input,
+                [](const LessonQuestion& q) { return std::make_shared<const LessonAnswer>(answer(q, {})); });
   if (requests.side.clipping)
     input.side.clipping = std::make_shared<const Clipping>(clipping(session.experiment, clipping_rows));
 }
@@ -131,52 +135,69 @@ std::shared_ptr<const Lessons> lesson_of(const LessonView& view) {
   return std::make_shared<const Lessons>(Lessons{std::move(lesson)});
 }
 
-/// The picture without the even ground around what is drawn, but for a margin; the bar below the page is left out.
-Picture cut_out(const Picture& whole, int bar) {
+/// The picture without the even ground around what is drawn, but for a margin.
+Picture cut_out(const Picture& whole) {
   constexpr int margin = 12;
   const auto at = [&](int x, int y) { return whole.rgb.data() + 3 * (static_cast<std::ptrdiff_t>(y) * whole.width + x); };
   const std::uint8_t* const ground = at(2, 2);
   int x0 = whole.width, x1 = 0, y0 = whole.height, y1 = 0;
-  for (int y = 0; y < whole.height - bar; ++y)
+  for (int y = 0; y < whole.height; ++y)
     for (int x = 0; x < whole.width; ++x)
       if (!std::equal(ground, ground + 3, at(x, y)))
         x0 = std::min(x0, x), x1 = std::max(x1, x + 1), y0 = std::min(y0, y), y1 = std::max(y1, y + 1);
   if (x0 >= x1) return whole;
   x0 = std::max(0, x0 - margin), y0 = std::max(0, y0 - margin);
-  x1 = std::min(whole.width, x1 + margin), y1 = std::min(whole.height - bar, y1 + margin);
+  x1 = std::min(whole.width, x1 + margin), y1 = std::min(whole.height, y1 + margin);
   Picture part{x1 - x0, y1 - y0, {}};
   for (int y = y0; y < y1; ++y) part.rgb.insert(part.rgb.end(), at(x0, y), at(x0, y) + 3 * (x1 - x0));
   return part;
 }
 
-}  // namespace
+/// Draws one view at a time on screens of the two widths.
+class PageStudio {
+ public:
+  PageStudio(Theme theme, const AnswerLesson& answer) : theme_(theme), answer_(answer) {}
 
-std::vector<Picture> render_views(std::span<const LessonView> views, Theme theme) {
-  constexpr int width = 1320, height = 1700, bar = 68;
-  std::vector<Picture> pictures;
-  if (views.empty()) return pictures;
-  Offscreen screen(width, height, -1);
-  Gui gui;
-  Texture texture;
-  for (const LessonView& view : views) {
+  PagePicture draw(const PageView& wanted, Offscreen& screen) {
     Session session;
-    session.view.theme = theme;
+    session.view.theme = theme_;
     session.view.workspace = Workspace::learn;
     session.lesson.presenting = true;
     PanelInput input;
     input.learn.vary = vary_in_lesson;
-    input.learn.lessons = lesson_of(view);
+    input.learn.lessons = lesson_of(wanted.view);
+    input.learn.page_part = wanted.part;
     input.paint = [&](ImDrawList* list, const ImVec2& min, const ImVec2& max, const PixelImage& image,
-                      const Colouring& colouring) { texture.paint(list, min, max, image, colouring); };
+                      const Colouring& colouring) { texture_.paint(list, min, max, image, colouring); };
     const UiStatePtr state = make_ui_state();
     for (int i = 0; i < settling_frames; ++i) {
-      apply_theme(theme, shown_scale(session));
+      apply_theme(theme_, shown_scale(session));
       begin_frame(screen);
-      answer_lesson(draw_ui(session, input, *state).lesson, input);
-      gui.draw(palette(theme).background);
-      texture.end_frame();
+      answer_lesson(draw_ui(session, input, *state).lesson, input, answer_);
+      gui_.draw(palette(theme_).background);
+      texture_.end_frame();
     }
-    pictures.push_back(cut_out(screen.read(), bar));
+    return {cut_out(screen.read()), state->learn->views[wanted.view.index].said};
+  }
+
+ private:
+  Theme theme_;
+  const AnswerLesson& answer_;
+  Gui gui_;
+  Texture texture_;
+};
+
+}  // namespace
+
+std::vector<PagePicture> render_views(std::span<const PageView> views, Theme theme, const AnswerLesson& answer) {
+  constexpr std::array sizes{std::pair{1320, 1700}, std::pair{640, 2600}};  // wide, narrow
+  std::vector<PagePicture> pictures(views.size());
+  for (const bool narrow : {false, true}) {
+    if (std::ranges::none_of(views, [&](const PageView& v) { return v.narrow == narrow; })) continue;
+    Offscreen screen(sizes[narrow ? 1 : 0].first, sizes[narrow ? 1 : 0].second, -1);
+    PageStudio studio(theme, answer);
+    for (std::size_t i = 0; i < views.size(); ++i)
+      if (views[i].narrow == narrow) pictures[i] = studio.draw(views[i], screen);
   }
   return pictures;
 }

@@ -1,6 +1,7 @@
 /// The window as a picture, without a display.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,7 +28,21 @@ void render(Session session, std::shared_ptr<const Result> result, const Shot& s
 /// The same, with the answer computed first. Loads the input's tensors.
 void render(Session session, const Shot& shot);
 
-/// Views of lessons, each as a picture of its own, with what they ask computed. Throws std::runtime_error in one sentence.
-std::vector<Picture> render_views(std::span<const LessonView> views, Theme theme);
+/// Finds the answer to a question of a lesson, which may be remembered.
+using AnswerLesson = std::function<LessonAnswerPtr(const LessonQuestion&)>;
+
+/// A view for a page without a program, where nothing can be pressed.
+struct PageView {
+  LessonView view;
+  int part = 1;         ///< of `page_parts`: how far a stepper has come
+  bool narrow = false;  ///< drawn for the width of a phone
+};
+struct PagePicture {
+  Picture picture;
+  std::string said;  ///< the line that the view says about itself; may be empty
+};
+
+/// Each view as a picture of its own, no control in it. Throws std::runtime_error in one sentence.
+std::vector<PagePicture> render_views(std::span<const PageView> views, Theme theme, const AnswerLesson& answer);
 
 }  // namespace attoscope

@@ -106,6 +106,7 @@ void open_files(const std::vector<std::string>& files, const SessionDesk& desk) 
 }
 
 void open_sent(const LinkMessage& message, const SessionDesk& desk) {
+  if (!message.session.empty()) return desk.explorer.follow_link(desk.session, message.session);
   attempt(desk.explorer, [&] {
     ExperimentOptions options;
     options.typed = message.settings;

@@ -24,7 +24,8 @@ struct SessionDesk {
 /// A session's file, a file of tensors or of a kernel's output, or three .npy that belong together.
 void open_files(const std::vector<std::string>& files, const SessionDesk& desk);
 
-/// What another program sent: its settings become the experiment's, then its files are opened in Explore.
+/// Follows another program's message, or a link that was clicked: its settings become the experiment's, then its files are
+/// opened in Explore; or its session is shown.
 void open_sent(const LinkMessage& message, const SessionDesk& desk);
 
 /// What was trained, saved or opened since the last call is told; Q, K, V that were asked for are opened in Explore.

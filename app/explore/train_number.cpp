@@ -93,9 +93,14 @@ const PairPoint& last_point(const TrainRecord& record, Role role) {
   return pair->points.back();
 }
 
-double direct_number(const Experiment& e, const Cancelled& cancelled) {
+TrainPlan direct_plan(const Experiment& e) {
   TrainPlan plan = small_plan(e);
   plan.kind = TrainKind::replay;
+  return plan;
+}
+
+double direct_number(const Experiment& e, const Cancelled& cancelled) {
+  const TrainPlan plan = direct_plan(e);
   const WeightDeviation d = last_point(trained(plan, {.cancelled = cancelled}).record, Role::direct).deviations.at(0);
   return d.rel_l2 / d.step_size;
 }
@@ -117,6 +122,12 @@ std::string train_number_title(std::string_view measure) {
   if (asked.pair == nullptr) return "a's step off by, as a share of the step";
   return "weights of " + std::string(asked.pair->title) + ", " + std::string(asked.distance->title) + ", after " +
          std::to_string(trained_model.steps) + " steps";
+}
+
+TrainPlan train_number_plan(std::string_view measure, const Experiment& experiment) {
+  check_train_number(measure);
+  const Asked asked = asked_of(measure);
+  return asked.pair == nullptr ? direct_plan(experiment) : plan_of(asked, experiment);
 }
 
 double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled) {

@@ -6,6 +6,7 @@
 
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
+#include "kernels/train/plan/plan.h"
 
 namespace attoscope {
 
@@ -25,5 +26,8 @@ std::string train_number_title(std::string_view measure);
 /// Trains what the measure needs: a and b round as the experiment's do, in its format, with eight tiles of keys, from its seed.
 /// Throws as `trained` does; Stopped when cancelled.
 double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled);
+
+/// The plan that is trained for it, for somebody who wants to look further.
+TrainPlan train_number_plan(std::string_view measure, const Experiment& experiment);
 
 }  // namespace attoscope

@@ -35,19 +35,32 @@ std::vector<std::string> files_of(const nlohmann::json& message) {
   return files;
 }
 
+/// A session, beside which nothing else is asked for.
+std::string session_of(const nlohmann::json& message) {
+  const auto is_given = [&](const char* key) { return message.contains(key) && !message[key].empty(); };
+  if (is_given("open") || is_given("settings")) refuse("has a session beside files or settings, expected a session alone");
+  std::string session = text_of(message["session"], "session");
+  if (session.empty() || session.size() > longest_session)
+    refuse("has a session of " + std::to_string(session.size()) + " bytes, expected 1 to " + std::to_string(longest_session));
+  return session;
+}
+
 }  // namespace
 
 std::string message_text(const LinkMessage& message) {
   Json files = Json::array(), settings = Json::object();
   for (const std::string& file : message.files) files.push_back(json_string(file));
   for (const auto& [key, value] : message.settings) settings[key] = json_string(value);
-  return json_text({{"schema", schema}, {"open", std::move(files)}, {"settings", std::move(settings)}}, -1);
+  Json json{{"schema", schema}, {"open", std::move(files)}, {"settings", std::move(settings)}};
+  if (!message.session.empty()) json["session"] = json_string(message.session);
+  return json_text(json, -1);
 }
 
 LinkMessage parse_message(std::string_view bytes) {
   if (bytes.size() > longest_message) refuse("is longer than " + std::to_string(longest_message) + " bytes");
   const nlohmann::json message = parse_json(bytes, 3, most_values);
   check_schema(message, schema);
+  if (message.contains("session")) return {.files = {}, .settings = {}, .session = session_of(message)};
   LinkMessage parsed{.files = files_of(message)};
   const auto settings = message.find("settings");
   if (settings == message.end()) return parsed;

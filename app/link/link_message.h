@@ -1,4 +1,4 @@
-/// What programs tell a running window: which files to open, and what their problem is.
+/// Messages of programs to a running window: which files to open, and what their problem is, or which session to show.
 #pragma once
 
 #include <map>
@@ -14,10 +14,13 @@ inline constexpr std::string_view link_settings[]{"mask", "scale", "softcap", "a
 struct LinkMessage {
   std::vector<std::string> files;                              ///< absolute paths
   std::map<std::string, std::string, std::less<>> settings{};  ///< by the keys of `link_settings`, as they are typed
+  std::string session{};  ///< text of a session that is shown instead of files and settings; empty: none
 };
 
 /// Bytes that a message may have.
 inline constexpr std::size_t longest_message = 1 << 16;
+/// Bytes that the text of a session in it may have: pages name what differs from a new session, some hundred bytes.
+inline constexpr std::size_t longest_session = 1 << 14;
 
 /// The message as one line of JSON, and back. Throws std::runtime_error with half a sentence where the bytes are no message.
 std::string message_text(const LinkMessage& message);

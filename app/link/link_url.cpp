@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "app/link/packed_text.h"
 #include "app/words/numbers.h"
 
 namespace attoscope {
@@ -54,12 +55,17 @@ std::string link_url(const LinkMessage& message) {
   };
   for (const std::string& file : message.files) add("file", file);
   for (const auto& [key, value] : message.settings) add(key, value);
+  if (!message.session.empty()) add("session", packed_text(message.session));
   return url;
 }
 
 LinkMessage parse_link_url(std::string_view url) {
-  if (!url.starts_with(beginning) || url.size() > longest_message)
-    throw std::runtime_error("is not understood, expected " + std::string(beginning) + "file=FILE");
+  const std::string start(beginning);
+  if (!url.starts_with(beginning))
+    throw std::runtime_error("is not understood, expected " + start + "file=FILE or " + start + "session=SESSION");
+  if (url.size() > longest_message)
+    throw std::runtime_error("has " + std::to_string(url.size()) + " bytes, expected at most " +
+                             std::to_string(longest_message));
   LinkMessage message;
   for (std::string_view rest = url.substr(beginning.size()); !rest.empty();) {
     const std::string_view field = rest.substr(0, rest.find('&'));
@@ -67,7 +73,15 @@ LinkMessage parse_link_url(std::string_view url) {
     const std::size_t equals = field.find('=');
     if (equals == std::string_view::npos) throw std::runtime_error("has the field " + in_quotes(field) + " without a value");
     const std::string key(field.substr(0, equals)), value = decoded(field.substr(equals + 1));
-    key == "file" ? message.files.push_back(value) : void(message.settings[key] = value);
+    if (key == "file") {
+      message.files.push_back(value);
+    } else if (key == "session") {
+      if (!message.session.empty()) throw std::runtime_error("has two sessions, expected one");
+      message.session = unpacked_text(value, longest_session);
+      if (message.session.empty()) throw std::runtime_error("has an empty session, expected its text");
+    } else {
+      message.settings[key] = value;
+    }
   }
   return parse_message(message_text(message));  // what holds for a message holds for a link
 }

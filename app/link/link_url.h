@@ -1,4 +1,5 @@
-/// A message to the window as a link that can be clicked: "attoscope:open?file=/tmp/o.npy&mask=causal".
+/// A message to the window as a link that can be clicked: "attoscope:open?file=/tmp/o.npy&mask=causal", or
+/// "attoscope:open?session=" and the session's text as `packed_text` writes it.
 #pragma once
 
 #include <string>

@@ -42,6 +42,31 @@ bool is_newer(const Parsed& json) {
   return version && *version > 1;
 }
 
+/// Paths of shipped files begin so in links: they are the same wherever the program is installed.
+constexpr std::string_view shipped = "shipped:";
+void find_shipped(Experiment& experiment) {
+  std::string& file = experiment.problem.input.file;
+  if (file.starts_with(shipped))
+    file = (std::filesystem::path(assets_directory()) / file.substr(shipped.size())).lexically_normal().string();
+}
+void name_shipped(Experiment& experiment) {
+  std::string& file = experiment.problem.input.file;
+  const std::string assets = assets_directory() + "/";
+  if (assets.size() > 1 && file.starts_with(assets)) file = std::string(shipped) + file.substr(assets.size());
+}
+
+/// The fields of an object that differ from another's.
+Json difference(const Json& json, const Json& usual) {
+  Json found = Json::object();
+  for (const auto& [key, value] : json.items()) {
+    const auto known = usual.find(key);
+    if (known != usual.end() && *known == value) continue;
+    const bool inner = known != usual.end() && known->is_object() && value.is_object();
+    found[key] = inner ? difference(value, *known) : value;
+  }
+  return found;
+}
+
 /// Puts a session file that could not be read in full beside itself, before a new one takes its place.
 void remark_aside(const std::string& path, std::vector<std::string>& remarks) {
   const std::string copy = keep_aside(path);
@@ -65,6 +90,7 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   reader.text("document", read.document);
   visit_session(reader, session);
   reader.remark_unknown();
+  find_shipped(session.experiment);
   check_whole(session.experiment, "experiment", remarks);
   for (std::size_t i = 0; i < session.pins.size(); ++i)
     check_whole(session.pins[i].experiment, "pins[" + std::to_string(i) + "].experiment", remarks);
@@ -95,6 +121,18 @@ std::string session_text(const Session& session, const std::string& document) {
   Writer writer(json);
   visit_session(writer, session);
   return json_text(json);
+}
+
+std::string short_session_text(const Session& session) {
+  Session named = session, fresh;
+  name_shipped(named.experiment);
+  Json json = Json::object(), usual = Json::object();
+  Writer writer(json), usual_writer(usual);
+  visit_session(writer, named);
+  visit_session(usual_writer, fresh);
+  Json text{{"schema", schema}};
+  text.update(difference(json, usual));
+  return json_text(text, -1);
 }
 
 Session read_session(const std::string& path, std::vector<std::string>& remarks) {

@@ -21,6 +21,9 @@ inline constexpr std::size_t quick_text = 1 << 18;
 Session parse_session(std::string_view text, std::vector<std::string>& remarks);
 /// `document`: the file that a window's last session belongs to; empty: none, and not written.
 std::string session_text(const Session& session, const std::string& document = {});
+/// The same in few bytes, for a link: only fields that differ from a new session's, and shipped files by their names among the
+/// assets, "shipped:examples/NAME", which `parse_session` finds wherever the program is installed.
+std::string short_session_text(const Session& session);
 
 /// The same for files; sentences begin with the file's name.
 Session read_session(const std::string& path, std::vector<std::string>& remarks);

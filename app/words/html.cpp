@@ -1,6 +1,7 @@
 #include "app/words/html.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -57,6 +58,34 @@ std::string inline_html(std::string_view text, const Number& number) {
   return html;
 }
 
+/// A displayed formula in parts that go below each other where there is no room: each begins with a relation, or behind a wide
+/// gap.
+std::string formula_html(std::string_view formula) {
+  static constexpr std::array<std::string_view, 6> relations{"=", "\\le ", "\\ge ", "\\approx ", "\\propto ", "<"};
+  constexpr std::string_view gap = "\\qquad";
+  constexpr std::size_t shortest = 16;  // a left side alone stays with what it is
+  std::string html = "<div class=\"formula\">", kind;
+  std::size_t first = 0;
+  const auto end_part = [&](std::size_t end) {
+    if (formula.substr(first, end - first).find_first_not_of(' ') != std::string_view::npos)
+      html += "<span" + kind + ">" + mathml(formula.substr(first, end - first), true) + "</span>";
+  };
+  int depth = 0;
+  for (std::size_t at = 0; at < formula.size(); ++at) {
+    const std::string_view rest = formula.substr(at);
+    const auto begins = [&](std::string_view sign) { return rest.starts_with(sign); };
+    depth += begins("{") || begins("(") || begins("\\left") ? 1 : begins("}") || begins(")") || begins("\\right") ? -1 : 0;
+    const bool wide = begins(gap);
+    const bool parts = wide || (at - first >= shortest && std::ranges::any_of(relations, begins));
+    if (depth > 0 || !parts) continue;
+    end_part(at);
+    first = at + (wide ? gap.size() : 0);
+    kind = wide ? " class=\"apart\"" : "";
+  }
+  end_part(formula.size());
+  return html + "</div>\n";
+}
+
 /// The cells of a line of a table.
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
@@ -80,7 +109,7 @@ std::string trimmed(std::string_view text) {
 
 std::string table_html(const std::vector<std::string_view>& lines, const Number& number) {
   const std::vector<std::string_view> rule = lines.size() > 1 ? cells_of(lines[1]) : std::vector<std::string_view>{};
-  std::string html = "<table>\n";
+  std::string html = "<div class=\"table\"><table>\n";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i == 1) continue;
     const std::string cell = i == 0 ? "th" : "td";
@@ -92,7 +121,7 @@ std::string table_html(const std::vector<std::string_view>& lines, const Number&
     }
     html += "</tr>\n";
   }
-  return html + "</table>\n";
+  return html + "</table></div>\n";
 }
 
 /// Lines from one that opens a fence to the one that closes it.
@@ -154,7 +183,7 @@ std::string html_of(std::string_view markdown, const Number& number) {
       while (at < lines.size() && !lines[at].empty() && !lines[at].starts_with("- ") && !lines[at].starts_with("|"))
         paragraph += (paragraph.empty() ? "" : "\n") + std::string(lines[at++]);
       const bool formula = paragraph.starts_with("$$") && paragraph.ends_with("$$");
-      html += formula ? "<div class=\"formula\">" + inline_html(paragraph, number) + "</div>\n"
+      html += formula ? formula_html(std::string_view(paragraph).substr(2, paragraph.size() - 4))
                       : "<p>" + inline_html(paragraph, number) + "</p>\n";
     }
   }

@@ -5,8 +5,12 @@
 #include <filesystem>
 
 #include "app/explore/explorer.h"
+#include "app/explore/lesson_pages.h"
+#include "app/explore/lessons.h"
 #include "app/session/session.h"
+#include "app/sweep/sweep.h"
 #include "app/tensors/tensors.h"
+#include "kernels/compute.h"
 #include "tests/support/eventually.h"
 #include "tests/tensors/tensor_files.h"
 
@@ -227,6 +231,37 @@ TEST_F(ExplorerFiles, LongTextIsPastedByAndBy) {
   EXPECT_THAT(settled(session).messages.error, StartsWith("The clipboard: is not JSON"));
   explorer_.add_pins(session, long_text("a"));
   EXPECT_THAT(settled(session).messages.error, HasSubstr("a session without pins"));
+}
+
+/// The experiment on screen gives the number of the page from which its link is.
+TEST_F(ExplorerFiles, ALinkShowsTheSettingOfItsNumber) {
+  for (const char* const number :
+       {"a.mean_abs?n=64&policy=eager", "b.max_abs?input=example:3&mask=causal&scaling.K=int8/token"}) {
+    const LessonQuestion question = parse_live(number);
+    Session session = small_session();
+    session.view.theme = Theme::light;
+    session.lesson.name = "read";
+    explorer_.follow_link(session, short_session_text(session_of(question)));
+    EXPECT_THAT(settled(session).messages.error, IsEmpty());
+    const double shown = value_of(parse_measure(question.measure), summary(compute(session.experiment)));
+    EXPECT_EQ(shown, answer(question, {}).points.at(0).mean) << number;
+    EXPECT_EQ(session.view.theme, Theme::light);
+    EXPECT_EQ(session.lesson.name, "read");
+  }
+  Session session = small_session();
+  Session to_lesson;
+  to_lesson.view.workspace = Workspace::learn;
+  to_lesson.lesson.name = "06-tiles";
+  to_lesson.lesson.step = 2;
+  explorer_.follow_link(session, short_session_text(to_lesson));
+  EXPECT_EQ(session.view.workspace, Workspace::learn);
+  EXPECT_EQ(session.lesson.name, "06-tiles");
+  EXPECT_EQ(session.lesson.step, 2);
+  EXPECT_EQ(session.experiment.problem.n, 48) << "the experiment stays";
+  session = small_session();
+  explorer_.follow_link(session, "{");
+  EXPECT_THAT(explorer_.panel_input().messages.error, StartsWith("The link: is not JSON at byte"));
+  EXPECT_TRUE(session == small_session());
 }
 
 TEST_F(ExplorerFiles, MessagesAreOneLine) {

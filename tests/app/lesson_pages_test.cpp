@@ -5,19 +5,28 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cctype>
+#include <regex>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "app/explore/lessons.h"
 #include "app/explore/render.h"
+#include "app/link/link_url.h"
+#include "app/session/session.h"
 #include "app/words/html.h"
 #include "app/words/mathml.h"
 #include "tests/app/outcome.h"
 #include "tests/support/temporary_directory.h"
+#include "ui/frame/panel_input.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace testing;  // attoscope::testing
@@ -47,12 +56,19 @@ TEST(Html, OfMarkdown) {
             "<p>One <em>two</em> <strong>three</strong> <code>&lt;4&gt;</code></p>\n");
   EXPECT_EQ(plain_html("- a\n- b\n  c\n"), "<ul>\n<li>a</li>\n<li>b\n  c</li>\n</ul>\n");
   EXPECT_EQ(plain_html("| a | $x|$ |\n|---|---:|\n| `b|` | <num3/> |\n"),
-            "<table>\n<tr><th>a</th><th class=\"right\">" + mathml("x|", false) +
-                "</th></tr>\n<tr><td><code>b|</code></td><td class=\"right\">#3</td></tr>\n</table>\n");
+            "<div class=\"table\"><table>\n<tr><th>a</th><th class=\"right\">" + mathml("x|", false) +
+                "</th></tr>\n<tr><td><code>b|</code></td><td class=\"right\">#3</td></tr>\n</table></div>\n");
   EXPECT_EQ(plain_html("```sh\na < b\n```\n"), "<pre><code>a &lt; b\n</code></pre>\n");
   EXPECT_EQ(plain_html("[a](b.html)\n\n$$x$$\n"),
-            "<p><a href=\"b.html\">a</a></p>\n<div class=\"formula\">" + mathml("x", true) + "</div>\n");
+            "<p><a href=\"b.html\">a</a></p>\n<div class=\"formula\"><span>" + mathml("x", true) + "</span></div>\n");
   EXPECT_EQ(plain_html("2 * 3 and a lone $ and [x\n"), "<p>2 * 3 and a lone $ and [x</p>\n");
+}
+
+TEST(Html, PartsOfFormulasGoBelowEachOther) {
+  EXPECT_EQ(plain_html("$$a = \\frac{b = c}{d} \\le e, \\qquad (f = g) \\approx h$$\n"),
+            "<div class=\"formula\"><span>" + mathml("a = \\frac{b = c}{d} ", true) + "</span><span>" +
+                mathml("\\le e, ", true) + "</span><span class=\"apart\">" + mathml(" (f = g) \\approx h", true) +
+                "</span></div>\n");
 }
 
 /// Numbers that nobody computed: 0.5 for every question.
@@ -61,30 +77,61 @@ LessonAnswerPtr half(const LessonQuestion& question) {
   a.title = "made up";
   a.points = {{0.5, 0}, {0.25, 0}, {1, 0}};
   if (!question.vary.empty())
-    a.axes = {{.key = "format", .title = "format", .numeric = false, .values = {"x", "y", "z"}, .numbers = {}}};
+    a.axes = {{.key = "format", .title = "format", .numeric = false, .values = {"bf16", "tf32", "fp16"}, .numbers = {}}};
   return std::make_shared<const LessonAnswer>(std::move(a));
 }
 
+std::string says_nothing(const PageView&) { return ""; }
+
+/// All that a pattern's first group matches.
+std::vector<std::string> all_of(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  std::vector<std::string> found;
+  for (std::sregex_iterator i(text.begin(), text.end(), expression), end; i != end; ++i) found.push_back((*i)[1].str());
+  return found;
+}
+
+bool is_sentence(const std::string& text) {
+  return text.size() > 20 && std::isupper(static_cast<unsigned char>(text[0])) != 0 && text.ends_with('.') &&
+         text.find(' ') != std::string::npos;
+}
+
+/// The questions of all numbers that a page shows: those of its text, and each choice of its quizzes.
+std::vector<LessonQuestion> questions_of(const Lesson& lesson) {
+  std::vector<LessonQuestion> all;
+  for (const LessonStep& step : lesson.steps)
+    for (const LessonBlock& block : step.blocks)
+      for (const LessonNumber& number : block.numbers) all.push_back(number.question);
+  return all;
+}
+
 TEST(LessonPages, HoldTextNumbersQuestionsAndPictures) {
-  Lesson lesson =
-      parse_lesson("07-x",
-                   "# T & U\n\n## S?\n\nIt is [1.5](live:a.mean_abs) $x$.\n\n```heatmap\nfield: a_error\n```\n\n"
-                   "```quiz\nquestion: Which?\nvary: format=x,y,z\nmeasure: a.rms\nbest: least\nexplanation: So.\n```\n\n"
-                   "```quiz\nquestion: How much?\nask: number\nequals: 7\nexplanation: Seven.\n```\n");
-  const std::string html = lesson_page({lesson}, 0, half);
-  EXPECT_THAT(html, AllOf(HasSubstr("<h1>T &amp; U</h1>"), HasSubstr("<h2>S?</h2>"),
-                          HasSubstr("<span class=\"live a\" title=\"a.mean_abs\">0.5</span>"), HasSubstr("<math>")));
+  Lesson lesson = parse_lesson(
+      "07-x",
+      "# T & U\n\n## S?\n\nIt is [1.5](live:a.mean_abs) $x$.\n\n```heatmap\nfield: a_error\n```\n\n"
+      "```quiz\nquestion: Which?\nvary: format=bf16,tf32,fp16\nmeasure: a.rms\nbest: least\nexplanation: So.\n```\n\n"
+      "```quiz\nquestion: How much?\nask: number\nequals: 7\nexplanation: Seven.\n```\n");
+  resolve(lesson);
+  const std::string html = lesson_page({lesson}, 0, half, says_nothing);
+  EXPECT_THAT(
+      html,
+      AllOf(HasSubstr("<h1>T &amp; U</h1>"), HasSubstr("<h2>S?</h2>"),
+            ContainsRegex(
+                "<a class=\"live a\" href=\"attoscope:open[?]session=[-_A-Za-z0-9]+\" title=\"Made up[.] [^\"]*\">0.5</a>"),
+            HasSubstr("<math>")));
   EXPECT_THAT(html, AllOf(HasSubstr("srcset=\"07-x-1-dark.png\""), HasSubstr("src=\"07-x-1-light.png\""),
-                          HasSubstr("alt=\"heatmap, field a_error\"")));
-  EXPECT_THAT(html, AllOf(HasSubstr("Which? <em>(x, y, z)</em>"), HasSubstr("<strong>y</strong>"), HasSubstr("<li>z: 1</li>"),
-                          HasSubstr("<strong>7</strong>"), HasSubstr("Seven.")));
+                          HasSubstr("07-x-1-narrow-dark.png"),
+                          HasSubstr("alt=\"The heat map shows a - golden, a row for each query.\"")));
+  EXPECT_THAT(html,
+              AllOf(HasSubstr("Which? <em>(bf16, tf32, fp16)</em>"), HasSubstr("<strong>tf32</strong>"),
+                    ContainsRegex("<li>fp16: <a [^>]*>1</a></li>"), HasSubstr("<strong>7</strong>"), HasSubstr("Seven.")));
 }
 
 TEST(LessonPages, OfTheShippedLessonsNeedNoNetworkAndNoScript) {
   const Lessons lessons = read_lessons(lessons_directory());
   std::set<std::string> pictures;
   for (std::size_t i = 0; i < lessons.size(); ++i) {
-    const std::string html = lesson_page(lessons, i, half);
+    const std::string html = lesson_page(lessons, i, half, says_nothing);
     EXPECT_THAT(html, Not(HasSubstr("<script"))) << lessons[i].name;
     for (const char* const outside : {"src=\"http", "srcset=\"http", "@import", "url("})
       EXPECT_THAT(html, Not(HasSubstr(outside))) << lessons[i].name;
@@ -92,29 +139,171 @@ TEST(LessonPages, OfTheShippedLessonsNeedNoNetworkAndNoScript) {
     EXPECT_THAT(html, Not(HasSubstr("live:"))) << lessons[i].name;
     for (const LessonStep& step : lessons[i].steps)
       for (const LessonBlock& block : step.blocks)
-        if (!block.view.empty() && is_drawn(block.view[0])) {
-          for (const Theme theme : {Theme::light, Theme::dark}) {
-            const std::string name = view_picture_name(lessons[i], block.view[0], theme);
-            EXPECT_TRUE(pictures.insert(name).second) << name;
-            EXPECT_THAT(html, HasSubstr(name));
-          }
-        }
+        for (const LessonView& view : block.view)
+          for (const PageView& picture : pictures_of(view))
+            for (const Theme theme : {Theme::light, Theme::dark}) {
+              const std::string name = view_picture_name(lessons[i], picture, theme);
+              EXPECT_TRUE(pictures.insert(name).second) << name;
+              EXPECT_THAT(html, HasSubstr(name));
+            }
     EXPECT_THAT(lessons_index(lessons), HasSubstr(lessons[i].name + ".html"));
   }
 }
 
-TEST(LessonPages, DrawEachViewAlone) {
-  Lesson lesson = parse_lesson("x", "# T\n## S\n```plot\nkind: loop\nn: 64\n```\n\n```bits\nvalue: 0.1\n```\n");
+TEST(LessonPages, SpeakInSentencesAndFitAPhone) {
+  const Lessons lessons = read_lessons(lessons_directory());
+  for (std::size_t i = 0; i < lessons.size(); ++i) {
+    const std::string html = lesson_page(lessons, i, half, [](const PageView&) { return "it says so"; });
+    const std::vector<std::string> alts = all_of(html, "<img [^>]*alt=\"([^\"]*)\""), figures = all_of(html, "(<figure)");
+    EXPECT_EQ(alts.size(), all_of(html, "(<img )").size());
+    for (const std::string& alt : alts) EXPECT_TRUE(is_sentence(alt)) << lessons[i].name << ": " << alt;
+    const std::vector<std::string> captions =
+        all_of(html, "<figcaption>([^<]*[.]) <a href=\"attoscope:open[?]session=[-_\\w]+\">");
+    EXPECT_EQ(captions.size(), figures.size()) << lessons[i].name;
+    for (const std::string& caption : captions) EXPECT_TRUE(is_sentence(caption)) << lessons[i].name << ": " << caption;
+    EXPECT_EQ(all_of(html, "(<table>)").size(), all_of(html, "(<div class=\"table\"><table>)").size()) << lessons[i].name;
+    for (const char* const scrolled : {"pre, details", "[.]table", "[.]formula span"})
+      EXPECT_EQ(all_of(html, std::string(scrolled) + " [{][^}]*(overflow-x: auto)").size(), 1U) << scrolled;
+    for (const std::string& width : all_of(html, "[^-](?:min-)?width: ([0-9.]+(?:px|rem|em))")) ADD_FAILURE() << width;
+  }
+}
+
+TEST(LessonPages, EachNumberLinksToItsSetting) {
+  const Lessons lessons = read_lessons(lessons_directory());
+  for (std::size_t i = 0; i < lessons.size(); ++i) {
+    const std::vector<LessonQuestion> questions = questions_of(lessons[i]);
+    const std::string html = lesson_page(lessons, i, half, says_nothing);
+    const std::vector<std::string> links = all_of(html, "<a class=\"live[^\"]*\" href=\"([^\"]*)\"");
+    EXPECT_GE(links.size(), questions.size()) << lessons[i].name;
+    const std::set<std::string> known(links.begin(), links.end());
+    for (const LessonQuestion& q : questions) {
+      const Session session = session_of(q);
+      const std::string link = link_url({.files = {}, .settings = {}, .session = short_session_text(session)});
+      EXPECT_TRUE(known.contains(link)) << q.measure;
+      EXPECT_LT(link.size(), 1200u) << q.measure;
+      std::vector<std::string> remarks;
+      const Session read = parse_session(parse_link_url(link).session, remarks);
+      EXPECT_TRUE(read == session) << lessons[i].name << ": " << q.measure << ": " << parse_link_url(link).session;
+      EXPECT_TRUE(remarks.empty()) << remarks.front();
+    }
+  }
+}
+
+/// A view of each kind, with all controls that it has in the window.
+constexpr const char* every_view = R"(# T
+## S
+```recurrence
+scores: 1 3 2 5
+algorithms: two_pass, flash2
+block_k: 2
+```
+```code
+algorithm: flash2
+```
+```bits
+value: 0.1
+formats: fp16, bf16
+```
+```bits
+storage: int8/token
+numbers: 1, 2, 3
+outlier: 4
+```
+```heatmap
+n: 64
+controls: n, format, policy, input, scaling.K, a.scaling.hadamard, a.O
+```
+```policy
+n: 64
+block_k: 16
+```
+```sum
+gpu: h100
+a: 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2
+b: 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2
+```
+```plot
+kind: loop
+n: 64
+```
+```plot
+kind: bytes
+over: M
+```
+```plot
+kind: exp
+```
+```plot
+kind: staircase
+controls: format
+```
+```plot
+kind: trace
+n: 64
+block_k: 16
+controls: mask, block_k
+```
+```plot
+kind: sweep
+n: 64
+vary: block_k=16:64:x2
+controls: seed
+```
+)";
+
+std::vector<PageView> pictures_of(const Lesson& lesson) {
+  std::vector<PageView> all;
+  for (const LessonBlock& block : lesson.steps[0].blocks)
+    for (const LessonView& view : block.view)
+      for (const PageView& picture : attoscope::pictures_of(view)) all.push_back(picture);
+  return all;
+}
+
+LessonAnswerPtr computed(const LessonQuestion& question) { return std::make_shared<const LessonAnswer>(answer(question, {})); }
+
+TEST(LessonPages, PaintNoControls) {
+  Lesson lesson = parse_lesson("x", every_view);
   resolve(lesson);
-  const std::array views{lesson.steps[0].blocks.at(0).view.at(0), lesson.steps[0].blocks.at(1).view.at(0)};
-  const std::vector<Picture> light = render_views(views, Theme::light), dark = render_views(views, Theme::dark);
-  ASSERT_EQ(light.size(), 2u);
+  const std::vector<PageView> views = pictures_of(lesson);
+  ASSERT_EQ(views.size(), 2 * 4 + 11 * 2u);
+  const int before = controls_drawn();
+  const std::vector<PagePicture> pictures = render_views(views, Theme::light, computed);
+  EXPECT_EQ(controls_drawn(), before);
   for (std::size_t i = 0; i < views.size(); ++i) {
-    EXPECT_GT(light[i].width, 400);
-    EXPECT_GT(light[i].height, 100);
-    EXPECT_LT(light[i].height, 1600) << "the ground around it is cut off";
-    EXPECT_GT(light[i].rgb[0], 200);
-    EXPECT_LT(dark[i].rgb[0], 80);
+    const LessonView& view = views[i].view;
+    EXPECT_TRUE(view.problem.empty()) << view.problem;
+    EXPECT_EQ(pictures[i].said.empty(), view.kind == LessonViewKind::code) << name(view.kind) << " " << pictures[i].said;
+    EXPECT_LE(pictures[i].picture.width, views[i].narrow ? 640 : 1320);
+    EXPECT_LT(pictures[i].picture.height, views[i].narrow ? 2500 : 1600) << "the ground around it is cut off";
+  }
+}
+
+/// A stepper's pictures lead to its last step, and each shows another step.
+TEST(LessonPages, SteppersAreShownAtSeveralSteps) {
+  Lesson lesson = parse_lesson("x", every_view);
+  resolve(lesson);
+  std::vector<PageView> views = pictures_of(lesson);
+  views.resize(page_parts);
+  std::set<std::string> said;
+  const std::vector<PagePicture> pictures = render_views(views, Theme::dark, computed);
+  for (const PagePicture& p : pictures) said.insert(p.said);
+  EXPECT_EQ(said.size(), 4u);
+  EXPECT_THAT(pictures.front().said, Not(HasSubstr("Step 0 of")));
+  EXPECT_THAT(pictures.back().said, HasSubstr("after the last score"));
+}
+
+TEST(LessonPages, DrawEachViewAlone) {
+  Lesson lesson = parse_lesson("x", "# T\n## S\n```plot\nkind: loop\nn: 64\nat: 1\n```\n\n```bits\nvalue: 0.1\n```\n");
+  resolve(lesson);
+  const std::vector<PageView> views = pictures_of(lesson);
+  ASSERT_EQ(views.size(), 4u);
+  const std::vector<PagePicture> light = render_views(views, Theme::light, computed),
+                                 dark = render_views(views, Theme::dark, computed);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    EXPECT_GT(light[i].picture.width, 400);
+    EXPECT_GT(light[i].picture.height, 100);
+    EXPECT_GT(light[i].picture.rgb[0], 200);
+    EXPECT_LT(dark[i].picture.rgb[0], 80);
   }
 }
 

@@ -17,7 +17,10 @@
 #include <thread>
 #include <vector>
 
+#include "app/files/paths.h"
 #include "app/link/link_url.h"
+#include "app/link/packed_text.h"
+#include "app/session/session.h"
 #include "tests/app/outcome.h"
 #include "tests/support/eventually.h"
 #include "tests/support/support.h"
@@ -126,7 +129,10 @@ TEST(LiveLink, HostileBytesGetASentence) {
            {schema + R"("open":["/a\u0000b"]})", "zero byte"},
            {schema + R"("open":["/a"],"settings":[]})", "no object"},
            {schema + R"("open":["/a"],"settings":{"problem.n":"5"}})", "unknown setting 'problem.n'"},
-           {schema + R"("open":["/a"],"settings":{"mask":1}})", "that is no text"}})
+           {schema + R"("open":["/a"],"settings":{"mask":1}})", "that is no text"},
+           {schema + R"("open":["/a"],"session":"{}"})", "session beside files"},
+           {schema + R"("session":7})", "that is no text"},
+           {schema + R"("session":""})", "a session of 0 bytes"}})
     EXPECT_THAT(answer_to(place.path, bytes), HasSubstr(words)) << bytes.substr(0, 80);
   EXPECT_FALSE(link.take());
   Dice dice(3);
@@ -188,6 +194,69 @@ TEST(LinkUrl, IsReadBack) {
         "attoscope:open?file=/a%4", "attoscope:open?file=/a%4x", "attoscope:run?file=/a", "http:open?file=/a",
         "attoscope:open?file=/a&problem.n=5", "attoscope:open?file=/a%00b"})
     EXPECT_NE(sentence_of<std::runtime_error>([&] { parse_link_url(broken); }), "") << broken;
+}
+
+TEST(LinkUrl, OfASessionIsReadBack) {
+  Session session;
+  session.experiment.problem.n = 77;
+  Input& input = session.experiment.problem.input;
+  input.kind = InputKind::tensors;
+  input.file = example_file();
+  input.index = 3;
+  const std::string text = short_session_text(session);
+  EXPECT_THAT(text, HasSubstr("\"shipped:examples/"));
+  const std::string url = link_url({.files = {}, .settings = {}, .session = text});
+  EXPECT_THAT(url, ::testing::MatchesRegex("attoscope:open[?]session=[-_A-Za-z0-9]+"));
+  EXPECT_LT(url.size(), 400u);
+  const LinkMessage message = parse_link_url(url);
+  EXPECT_TRUE(message.files.empty());
+  std::vector<std::string> remarks;
+  EXPECT_TRUE(parse_session(message.session, remarks) == session);
+  EXPECT_THAT(remarks, ::testing::IsEmpty());
+}
+
+TEST(LinkUrl, OfABrokenSessionSaysWhatIsWrongAndWhere) {
+  const std::string start = "attoscope:open?session=", good = link_url({.files = {}, .settings = {}, .session = "{}"});
+  std::string damaged = good;
+  damaged[start.size() + 5] = damaged[start.size() + 5] == 'A' ? 'B' : 'A';
+  for (const auto& [url, words] : std::vector<std::pair<std::string, std::string>>{
+           {start, "is damaged at byte 0 of 0, expected one that zlib deflated"},
+           {start + "ab*d", "has '*' as character 3 of its session, expected base64url"},
+           {good.substr(0, good.size() - 1), "expected the whole of it"},
+           {good.substr(0, good.size() - 4), "expected the whole of it"},
+           {damaged, "is damaged at byte"},
+           {good + "AAAA", "is damaged at byte"},
+           {good + "&session=" + good.substr(start.size()), "has two sessions, expected one"},
+           {good + "&file=/a", "has a session beside files or settings, expected a session alone"},
+           {good + "&mask=causal", "has a session beside files or settings"},
+           {start + packed_text(std::string(longest_session + 1, ' ')), "unpacks to more than 16384 bytes, expected at most"},
+           {start + std::string(longest_message, 'A'), "expected at most 65536"},
+           {"attoscope:open", "expected attoscope:open?file=FILE or attoscope:open?session=SESSION"}})
+    EXPECT_THAT(sentence_of<std::runtime_error>([&] { parse_link_url(url); }), HasSubstr(words)) << url.substr(0, 99);
+}
+
+TEST(OpenCommand, SendsTheSessionOfALink) {
+  const TemporaryDirectory scratch;
+  ::setenv("XDG_RUNTIME_DIR", (scratch / "").c_str(), 1);
+  LiveLink link(link_path(), [] {});
+  const auto url = [](const std::string& text) { return link_url({.files = {}, .settings = {}, .session = text}); };
+  const std::string text = short_session_text(Session{});
+  const Outcome outcome = attoscope({"open", url(text)});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::optional<LinkMessage> message = link.take();
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->session, text);
+  for (const auto& [broken, words] :
+       std::vector<std::pair<std::string, std::string>>{{url("{"), "has a session that is not JSON at byte"},
+                                                        {url("{}"), "has a session that"},
+                                                        {url(text) + "*", "as character"}}) {
+    const Outcome refused = attoscope({"open", broken});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr(words));
+    EXPECT_LT(refused.err.size(), 400u);
+  }
+  EXPECT_FALSE(link.take());
+  ::unsetenv("XDG_RUNTIME_DIR");
 }
 
 TEST(OpenCommand, SendsWholePathsAndSettings) {

@@ -192,24 +192,40 @@ std::vector<std::string> lesson_texts() {
   return texts;
 }
 
+/// Reads the session of a link as the window does; its short text is the same session.
+void read_linked_session(const std::string& text) {
+  std::vector<std::string> remarks;
+  const Session session = parse_session(text, remarks);
+  remarks.clear();
+  expect_that(parse_session(short_session_text(session), remarks) == session, "a short text of another session");
+}
+
 /// What a program says to a window, and the window to it; a link that is clicked.
 void load_links(std::string_view bytes) {
   if (bytes.starts_with(link_scheme)) {
     const LinkMessage message = parse_link_url(bytes);
     const LinkMessage again = parse_link_url(link_url(message));
-    expect_that(again.files == message.files && again.settings == message.settings, "a link that is not read back");
-  } else if (bytes.find("\"open\"") != std::string_view::npos) {
+    expect_that(again.files == message.files && again.settings == message.settings && again.session == message.session,
+                "a link that is not read back");
+    if (!message.session.empty()) read_linked_session(message.session);
+  } else if (bytes.find("\"open\"") != std::string_view::npos || bytes.find("\"session\"") != std::string_view::npos) {
     const LinkMessage message = parse_message(bytes), again = parse_message(message_text(message));
-    expect_that(again.files == message.files && again.settings == message.settings, "a message that is not read back");
+    expect_that(again.files == message.files && again.settings == message.settings && again.session == message.session,
+                "a message that is not read back");
   } else {
     parse_answer(bytes);
   }
 }
 
 std::vector<std::string> links() {
+  Session session;
+  session.experiment.problem.n = 77;
+  const LinkMessage linked{.files = {}, .settings = {}, .session = short_session_text(session)};
   const LinkMessage message{.files = {"/tmp/a b.npy", "/tmp/\xff"}, .settings = {{"mask", "window:7"}, {"scale", "0.5"}}};
-  return {message_text(message), message_text({.files = {"/q", "/k", "/v", "/o"}}), link_url(message), answer_text(""),
-          answer_text("no \xff")};
+  return {message_text(message),  message_text({.files = {"/q", "/k", "/v", "/o"}}),
+          link_url(message),      answer_text(""),
+          answer_text("no \xff"), link_url(linked),
+          message_text(linked),   link_url({.files = {}, .settings = {}, .session = short_session_text(Session{})})};
 }
 
 }  // namespace attoscope::testing

@@ -106,11 +106,15 @@ struct MessagesInput {
   std::vector<std::string> remarks;  ///< what was not understood of the session that was opened, one sentence each
 };
 
+/// A stepper stands on a page as so many pictures: a part of its steps later each, the last one at its end.
+inline constexpr int page_parts = 4;
+
 /// The Learn workspace.
 struct LearnInput {
   std::shared_ptr<const std::vector<Lesson>> lessons;                               ///< null: none
   std::shared_ptr<const std::vector<std::shared_ptr<const LessonAnswer>>> answers;  ///< all that is known; null: nothing yet
-  Vary vary;  ///< may be empty: then nothing can be changed in a lesson's experiment
+  Vary vary;          ///< may be empty: then nothing can be changed in a lesson's experiment
+  int page_part = 0;  ///< of `page_parts`, on a page without a program, where nothing can be pressed; 0: in the window
 };
 
 /// The papers' figures.

@@ -159,13 +159,15 @@ void draw_lesson(Session& session, const PanelInput& input, UiState& state, cons
   LearnState& learn = state_for(state, input.learn.lessons, open.lesson->name);
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const bool has_list = !is_presenting(session) && size.x >= px(narrowest_with_list);
-  const float left = has_list ? px(list_width) : 0, page_height = size.y - px(bar_height);
+  const bool on_page = input.learn.page_part > 0;
+  const float left = has_list ? px(list_width) : 0, page_height = size.y - (on_page ? 0 : px(bar_height));
   if (left > 0) {
     draw_list(session.lesson, open, *input.learn.lessons, colours, size.y);
     ImGui::GetWindowDrawList()->AddLine({from.x + left, from.y}, {from.x + left, from.y + size.y}, colours.line);
   }
   ImGui::SetCursorScreenPos({from.x + left, from.y});
   const float beyond = draw_page(session, open, input, learn, colours, requests, {size.x - left, page_height});
+  if (on_page) return;
   ImGui::SetCursorScreenPos({from.x + left, from.y + page_height});
   ExportRequest page{fmt::format("lesson {} step {}", open.index + 1, open.step + 1),
                      from.x + left,

@@ -202,7 +202,10 @@ void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 s
   const Grid g(picture.experiment);
   const Places p = places(from, size);
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
-  draw_text(from, Face::small, colours.faint, "Q, K, V, O in HBM; between them S, of which one tile exists at a time");
+  const std::string_view outside = "Q, K, V, O in HBM; between them S, of which one tile exists at a time";
+  const float room = p.chip.x - from.x - px(8);
+  const bool whole = text_width(Face::small, outside) <= room;
+  draw_text(from, Face::small, colours.faint, whole ? outside : outside.substr(0, outside.find(';')));
   draw_text({p.chip.x, from.y}, Face::small, colours.faint, "on chip (SRAM)");
   draw_matrices(p, g, s, colours);
   draw_cells(picture, at, p, g, colours);

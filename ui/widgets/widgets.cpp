@@ -158,7 +158,16 @@ void explain(std::string_view what, std::string_view formula) {
   ImGui::EndTooltip();
 }
 
+namespace {
+
+int drawn_controls = 0;
+
+}  // namespace
+
+int controls_drawn() { return drawn_controls; }
+
 bool push_button(const char* text, const Palette& colours, bool on, ImVec2 size) {
+  ++drawn_controls;
   const WithFace f(Face::label);
   const ImGuiStyle& style = ImGui::GetStyle();
   if (size.x == 0) size.x = ImGui::CalcTextSize(text, nullptr, true).x + px(20);
@@ -176,6 +185,7 @@ bool push_button(const char* text, const Palette& colours, bool on, ImVec2 size)
 }
 
 bool quiet_button(const char* text, const Palette& colours, float width) {
+  ++drawn_controls;
   const WithFace f(Face::label);
   ImGui::PushStyleColor(ImGuiCol_Button, 0);
   ImGui::PushStyleColor(ImGuiCol_Text, colours.secondary);
@@ -268,6 +278,7 @@ void draw_track(ImVec2 at, ImVec2 size, float share, const Palette& colours) {
 }  // namespace
 
 bool track(const Slider& spec, const Palette& colours, int& value, ImVec2 size) {
+  ++drawn_controls;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::string id_text = std::string("##") + spec.name;
   const ImGuiID id = ImGui::GetID(id_text.c_str());
@@ -310,6 +321,7 @@ bool slider(const Slider& spec, const Palette& colours, int& value) {
 }
 
 WithField::WithField(Face face, float height) : face_(face) {
+  ++drawn_controls;
   const float padding = std::floor((px(height) - ImGui::GetFontSize()) / 2);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(8), padding});
 }

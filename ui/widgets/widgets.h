@@ -73,6 +73,9 @@ bool titled_entry(std::string_view name, std::string_view title, std::string_vie
 /// Explains the item before: what it changes, and the formula in mono.
 void explain(std::string_view what, std::string_view formula = {});
 
+/// Buttons, tracks, menus and fields that were drawn so far: on a page without a program there are none.
+int controls_drawn();
+
 /// One text and one explanation per choice.
 struct Choice {
   std::string_view label, what;

@@ -1,4 +1,6 @@
 // The live view `recurrence`: the stepper.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -58,12 +60,14 @@ std::string draw_recurrence_view(LessonScene& scene) {
   if (!problem.empty()) return problem;
   refresh(state, std::move(questions));
   if (state.rows.empty()) return state.problem;
-  const int tick = std::min(at, static_cast<int>(state.clock.size()) - 1);
+  const int last = static_cast<int>(state.clock.size()) - 1, tick = shown_step(scene, at, last);
   const Stepped stepped{state.rows, state.clock[static_cast<std::size_t>(tick)], followed(scene, state)};
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  draw_step_choices(scene, state);
+  scene.state.said = fmt::format("Step {} of {}: {}, {}.", tick, last, name(stepped.row().question.algorithm),
+                                 step_place(stepped.row(), stepped.index()));
+  if (!is_on_page(scene)) draw_step_choices(scene, state);
   problem = draw_score_row(scene, state, stepped);
-  draw_step_transport(scene, state, stepped, tick);
+  if (!is_on_page(scene)) draw_step_transport(scene, state, stepped, tick);
   draw_step_lanes(scene, stepped);
   draw_step_detail(scene, stepped);
   ImGui::PopStyleVar();

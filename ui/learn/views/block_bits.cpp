@@ -253,9 +253,11 @@ std::string draw_block_bits(LessonScene& scene) {
   if (!problem.empty()) return problem;
   const StoredBlock block = stored_block(q.numbers, q.storage, q.head_amax);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  choose_storage(scene, q);
-  type_numbers(scene);
-  choose_outlier(scene);
+  if (!is_on_page(scene)) {
+    choose_storage(scene, q);
+    type_numbers(scene);
+    choose_outlier(scene);
+  }
   if (!scene.state.bits->complaint.empty()) label(Face::label, scene.colours.bad, scene.state.bits->complaint);
   draw_said(scene, scene.colours.secondary, sentence(q, block));
   draw_scale(scene, q, block);

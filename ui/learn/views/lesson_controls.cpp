@@ -269,7 +269,7 @@ bool draw_control(LessonScene& scene, const std::string& key) {
 
 std::string draw_lesson_controls(LessonScene& scene) {
   const std::vector<std::string> keys = list_of(scene, "controls");
-  if (keys.empty()) return "";
+  if (keys.empty() || is_on_page(scene)) return "";
   const float gap = px(24), columns = std::max(1.0f, std::floor((scene.width + gap) / px(352))),
               cell = std::floor((scene.width + gap) / columns - gap);
   const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -125,7 +125,7 @@ std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height)
   int M = whole_of(scene, "memory", wanted == "M" ? 24576 : 0, 0, 1 << 30, problem);
   if (!problem.empty()) return problem;
   const Over& over = *std::ranges::find(overs, wanted, &Over::name);
-  if (over.set == nullptr || M > 0) {
+  if (!is_on_page(scene) && (over.set == nullptr || M > 0)) {
     const WithWidth half(std::min(scene.width, px(400)));
     if (slider({"M", 1 << over.first, 1 << 20, 1, 1 << 30, true}, scene.colours, M)) change(scene, "memory", std::to_string(M));
     explain("How many elements fit on chip at once: FlashAttention's rule then makes the tiles as large as possible.",

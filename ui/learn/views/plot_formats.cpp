@@ -171,7 +171,7 @@ std::string draw_exp_plot(LessonScene& scene, float height) {
   if (!problem.empty()) return problem;
   const auto [low, high] = decades(formats);
   const double x0 = low * std::log(10.0), x1 = high * std::log(10.0);
-  {
+  if (!is_on_page(scene)) {
     const WithWidth half(std::min(scene.width, px(480)));
     const int first = std::max(least_score, static_cast<int>(std::ceil(x0))), last = std::min(most_score, static_cast<int>(x1));
     if (slider({"score x", first, last, least_score, most_score}, scene.colours, score))

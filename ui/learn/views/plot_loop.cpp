@@ -30,13 +30,14 @@ std::string draw_loop_plot(LessonScene& scene, LoopState& state, float height) {
   const int wanted = whole_of(scene, "at", 0, 0, farthest, problem);
   if (!problem.empty()) return problem;
   refresh_loop(state.picture, scene.experiment, loop_order(scene.experiment.a.algorithm));
-  choose_tiles(scene);
-  int at = std::clamp(wanted, 0, std::max(0, static_cast<int>(state.picture.steps.size()) - 1));
+  if (!is_on_page(scene)) choose_tiles(scene);
+  int at = shown_step(scene, wanted, static_cast<int>(state.picture.steps.size()) - 1);
   draw_said(scene, scene.colours.secondary, loop_sentence(state.picture, at));
   const ImVec2 from = ImGui::GetCursorScreenPos();
   draw_loop_picture(state.picture, at, from, {scene.width, height}, scene.colours);
   ImGui::SetCursorScreenPos(from);
   ImGui::Dummy({scene.width, height});
+  if (is_on_page(scene)) return "";
   if (draw_loop_transport(state.picture, at, state.playing, state.next, scene.width, scene.colours))
     change(scene, "at", std::to_string(at));
   if (state.playing) scene.requests.animate = true;

@@ -1,5 +1,7 @@
 #include "ui/learn/views/row_plots.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "ui/learn/views/view_parts.h"
@@ -11,12 +13,30 @@ namespace {
 
 constexpr int all_curves = 2 * static_cast<int>(bit(Curve::b_error)) - 1;
 
+/// Lines of the worked step on a page.
+constexpr int worked_lines = 4;
+
+/// The shaded tile and its worked step, without a scrubber.
+void draw_shaded(const View& view, const Result& r, ImVec2 at, float width, const Palette& colours) {
+  const int index = scrubbed(r, view);
+  const auto& tiles = r.trace.tiles;
+  draw_text(at, Face::label, colours.secondary,
+            fmt::format("The shaded tile, {} of {}:", tiles[static_cast<std::size_t>(index)].tile, tiles.back().tile));
+  draw_worked(r, index, {at.x, at.y + px(22)}, width, colours, worked_lines);
+}
+
 /// The plots, the scrubber, the worked step of its tile.
-void draw_strip(View& view, RowPlots& state, std::span<const StripPlot> plots, ImVec2 size, const Palette& colours) {
+void draw_strip(const LessonScene& scene, View& view, RowPlots& state, std::span<const StripPlot> plots, ImVec2 size) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float foot = scrubber_height(size.x), plots_height = size.y - foot - px(8);
-  draw_recurrence_plots(view, state.strip, plots, {size.x, plots_height}, colours);
-  draw_scrubber(view, state.playback, *state.strip.result, {at.x, at.y + size.y - foot}, {size.x, foot}, colours);
+  const Result& r = *state.strip.result;
+  const bool on_page = is_on_page(scene);
+  const float foot = on_page ? px(22 + 18 * worked_lines) : scrubber_height(size.x), plots_height = size.y - foot - px(8);
+  draw_recurrence_plots(view, state.strip, plots, {size.x, plots_height}, scene.colours);
+  const ImVec2 below{at.x, at.y + size.y - foot};
+  if (on_page)
+    draw_shaded(view, r, below, size.x, scene.colours);
+  else
+    draw_scrubber(view, state.playback, r, below, {size.x, foot}, scene.colours);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(size);
 }
@@ -41,7 +61,7 @@ std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::share
   }
   const View before = view;
   scene.requests.animate |= advance(state.playback, view, result.get(), ImGui::GetTime());
-  draw_strip(view, state, plots, size, scene.colours);
+  draw_strip(scene, view, state, plots, size);
   if (view.scrubbed_tile != before.scrubbed_tile) change(scene, "tile", std::to_string(view.scrubbed_tile));
   if (view.hidden_curves != before.hidden_curves) change(scene, "hidden", std::to_string(view.hidden_curves));
   return "";

@@ -187,8 +187,18 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
                       s.name, s.format.exponent_bits, s.format.mantissa_bits),
           fmt::format("(-1)^s 2^(E - {}) 1.M", (1 << (s.format.exponent_bits - 1)) - 1));
   float left = boxes.x;
-  const float under = at.y + height + px(4);
-  for (const Piece& p : formula(s, colours)) left += draw_text({left, under}, Face::mono, p.colour, p.text);
+  float under = at.y + height + px(4);
+  const std::vector<Piece> pieces = formula(s, colours);
+  float needed = 0;
+  for (const Piece& p : pieces) needed += text_width(Face::mono, p.text);
+  const bool breaks = boxes.x + needed > at.x + scene.width;  // before the equals sign
+  for (const Piece& p : pieces) {
+    if (breaks && p.text == " = ") {
+      under += px(18);
+      left = boxes.x;
+    }
+    left += draw_text({left, under}, Face::mono, p.colour, p.text);
+  }
   const Loss loss = loss_of(s, x);
   const float lost = text_width(Face::mono, loss.text);
   const bool beside = left + px(16) + lost < at.x + scene.width;
@@ -236,7 +246,7 @@ std::string draw_bits_view(LessonScene& scene) {
   if (!problem.empty()) return problem;
   const auto shows = [&](std::string_view part) { return std::ranges::find(parts, part) != parts.end(); };
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  bool changed = edit_value(scene, scene.state.bits->complaint, x, formats);
+  bool changed = !is_on_page(scene) && edit_value(scene, scene.state.bits->complaint, x, formats);
   std::vector<Stored> all;
   for (const Format& f : formats) all.push_back(stored_in(f, x));
   draw_said(scene, scene.colours.secondary, sentence(all, x));

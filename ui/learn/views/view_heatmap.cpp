@@ -49,17 +49,19 @@ void draw_verdict(LessonScene& scene, const Result& result) {
   const Verdict v = verdict(result);
   const bool bad = v.tone == Verdict::Tone::bad;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGui::Dummy({scene.width, px(24)});
   const float head = draw_text({at.x, at.y + px(2)}, Face::body, bad ? scene.colours.bad : scene.colours.text, v.headline);
   const std::string numbers =
       "mean |error|  a " + scientific(result.a_error.mean_abs) + "  b " + scientific(result.b_error.mean_abs);
   scene.state.said = v.headline + ": " + numbers;
+  const bool beside = head + text_width(Face::mono, numbers) + px(16) <= scene.width;  // else the numbers stand below
+  ImGui::Dummy({scene.width, px(beside ? 24 : 44)});
   const float room = scene.width - head - text_width(Face::mono, numbers) - px(32);
   const bool whole = text_width(Face::label, v.sentence) <= room;
   const std::string sentence = whole ? v.sentence : v.sentence.substr(0, v.sentence.find(':'));
   if (text_width(Face::label, sentence) <= room)
     draw_text({at.x + head + px(12), at.y + px(4)}, Face::label, scene.colours.secondary, sentence);
-  draw_text({at.x + scene.width, at.y + px(4)}, Face::mono, scene.colours.secondary, numbers, 1);
+  const ImVec2 place = beside ? ImVec2{at.x + scene.width, at.y + px(4)} : ImVec2{at.x, at.y + px(24)};
+  draw_text(place, Face::mono, scene.colours.secondary, numbers, beside ? 1 : 0);
 }
 
 /// The cell under the mouse, its crosshair and what it holds.
@@ -115,7 +117,7 @@ std::string draw_heatmap_view(LessonScene& scene) {
   if (!result) return "";
   HeatState& heat = scene.state.heatmap->heat;
   refresh_values(heat, result, field);
-  switch_field(scene, field);
+  if (!is_on_page(scene)) switch_field(scene, field);
   draw_verdict(scene, *result);
   draw_picture(scene, heat, height);
   return "";

@@ -91,6 +91,48 @@ std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float
   return problem;
 }
 
+/// A step's rounding in a word; empty where the method has no such step.
+std::string rounding_of(const Experiment& e, const Method& m, Step step) {
+  if (m.algorithm == Algorithm::three_pass && (step == Step::alpha || step == Step::rescaled)) return "";
+  const Rounding& r = m.precision[step];
+  return r == to_main ? name(e.format) : rounding_text(r);
+}
+
+/// Where both methods round, as text: a page has it in the place of the editor.
+void draw_roundings(const LessonScene& scene, float width) {
+  const Experiment& e = scene.experiment;
+  const MethodNames names = method_names(e);
+  const auto line = [&](Face face, std::string_view title, const std::array<std::string, 2>& texts) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::Dummy({width, px(16)});
+    draw_text(at, face, scene.colours.secondary, title);
+    for (const std::size_t i : {0U, 1U}) {
+      const Colour own = i == 0 ? scene.colours.a : scene.colours.b;
+      draw_text({at.x + width * (i == 0 ? 0.68f : 1), at.y}, face, texts[i] == "exact" ? scene.colours.faint : own,
+                fitted(face, texts[i], width * 0.32f), 1);
+    }
+  };
+  line(Face::label, "rounded to", {short_name_of_a(names), names.b_after_a});
+  for (int i = 0; i < step_count; ++i) {
+    const auto step = static_cast<Step>(i);
+    line(Face::mono, name(step), {rounding_of(e, e.a, step), rounding_of(e, e.b, step)});
+  }
+}
+
+/// The view on a page: the outcome stands beside the roundings, or below them where there is little room.
+std::string draw_policy_page(LessonScene& scene, float height) {
+  const bool beside = scene.width >= px(520);
+  const float gap = px(24), left = beside ? std::floor(scene.width * 0.42f) : scene.width;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_roundings(scene, left);
+  const ImVec2 to = beside ? ImVec2{at.x + left + gap, at.y} : ImVec2{at.x, ImGui::GetCursorScreenPos().y + px(16)};
+  ImGui::SetCursorScreenPos(to);
+  ImGui::BeginGroup();
+  std::string problem = draw_outcome(scene, scene.state.policy->plots, beside ? scene.width - left - gap : left, height);
+  ImGui::EndGroup();
+  return problem;
+}
+
 }  // namespace
 
 std::string draw_policy_view(LessonScene& scene) {
@@ -99,6 +141,7 @@ std::string draw_policy_view(LessonScene& scene) {
   const float height = px(static_cast<float>(whole_of(scene, "height", 520, 400, 1000, problem)));
   if (problem.empty()) problem = draw_lesson_controls(scene);
   if (!problem.empty()) return problem;
+  if (is_on_page(scene)) return draw_policy_page(scene, height);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float left = std::floor(std::min(px(316), scene.width * 0.46f)), gap = px(24);
   Experiment edited = scene.experiment;

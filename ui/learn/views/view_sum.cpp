@@ -125,6 +125,14 @@ void type_numbers(LessonScene& scene, const char* key, std::string_view otherwis
   if (complaint.empty()) change(scene, key, typed);
 }
 
+void choose_all(LessonScene& scene, const Asked& q) {
+  choose_gpu(scene, q);
+  choose_types(scene, q);
+  type_numbers(scene, "a", "1", scene.width);
+  type_numbers(scene, "b", "1", scene.width);
+  type_numbers(scene, "c", "0", px(240));
+}
+
 /// Which of several blocks is shown.
 void choose_block(LessonScene& scene, int shown, int count) {
   if (count < 2) return;
@@ -172,7 +180,7 @@ void draw_sum(LessonScene& scene, Asked q) {
   const double exact = exact_up_to(q, rule, block, static_cast<std::size_t>(first + rule.block));
   draw_said(scene, scene.colours.secondary, sentence(q, block, table, exact, count));
   draw_sum_table(block, table, scene.width, scene.colours);
-  choose_block(scene, q.block, count);
+  if (!is_on_page(scene)) choose_block(scene, q.block, count);
   const std::string halves =
       rule.carry == CarryPlace::after_the_halves ? " in halves, products 0 and 1 of every four first" : "";
   const std::string rule_text = fmt::format("blocks of {}{}, {} bits below the largest exponent, rounded {}; {}", rule.block,
@@ -190,11 +198,7 @@ std::string draw_sum_view(LessonScene& scene) {
   const Asked q = asked_of(scene, problem);
   if (!problem.empty()) return problem;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(8)});
-  choose_gpu(scene, q);
-  choose_types(scene, q);
-  type_numbers(scene, "a", "1", scene.width);
-  type_numbers(scene, "b", "1", scene.width);
-  type_numbers(scene, "c", "0", px(240));
+  if (!is_on_page(scene)) choose_all(scene, q);
   if (!scene.state.sum->complaint.empty()) label(Face::label, scene.colours.bad, scene.state.sum->complaint);
   if (const std::string why = why_no_tensor_core(q.gpu, q.format, q.sums); !why.empty())
     draw_said(scene, scene.colours.bad, why + ".");

@@ -6,6 +6,13 @@
 
 namespace attoscope {
 
+bool is_on_page(const LessonScene& scene) { return scene.input.learn.page_part > 0; }
+
+int shown_step(const LessonScene& scene, int at, int last) {
+  if (is_on_page(scene) && written(scene.view, "at").empty()) at = last * scene.input.learn.page_part / page_parts;
+  return std::clamp(at, 0, std::max(0, last));
+}
+
 std::string value_of(const LessonScene& scene, std::string_view key, std::string_view otherwise) {
   const auto& changes = scene.edits.changes;
   const auto changed = std::ranges::find(changes, key, &LessonParameter::key);

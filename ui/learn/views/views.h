@@ -54,6 +54,11 @@ struct LessonScene {
   float width;  ///< that it may fill, in pixels
 };
 
+/// True on a page without a program: a view then draws no control.
+bool is_on_page(const LessonScene& scene);
+/// The step, from 0 to `last`, that a scene shows: `at`, or on a page, where the lesson names none, the end of its part.
+int shown_step(const LessonScene& scene, int at, int last);
+
 /// The value of a key: the reader's where he changed it, else the lesson's, else `otherwise`.
 std::string value_of(const LessonScene& scene, std::string_view key, std::string_view otherwise = {});
 /// The same as a whole number within [least, most]; where it is none, `problem` says so in a sentence and `otherwise` stands.

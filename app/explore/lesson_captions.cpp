@@ -1,0 +1,131 @@
+#include "app/explore/lesson_captions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
+#include "app/explore/sum_number.h"
+#include "app/explore/train_number.h"
+#include "app/sweep/axis.h"
+#include "app/sweep/sweep.h"
+#include "kernels/deviation/fields.h"
+
+namespace attoscope {
+namespace {
+
+std::string value_of(const LessonView& view, std::string_view key, std::string_view otherwise) {
+  const std::string_view value = written(view, key);
+  return std::string(value.empty() ? otherwise : value);
+}
+
+/// "a, b and c" of texts, or of the words of "a, b, c".
+std::string listed_with_and(const std::vector<std::string>& texts) {
+  std::string list;
+  for (std::size_t i = 0; i < texts.size(); ++i) list += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
+  return list;
+}
+std::string listed_with_and(std::string list) {
+  if (const std::size_t last = list.rfind(", "); last != std::string::npos) list.replace(last, 2, " and ");
+  return list;
+}
+
+std::string field_title(const std::string& name) {
+  const auto found = std::ranges::find(field_texts, name, &FieldText::name);
+  return std::string(found == field_texts.end() ? std::string_view(name) : found->title);
+}
+
+std::string measure_title(const std::string& measure) {
+  if (is_train_number(measure)) return train_number_title(measure);
+  return is_sum_number(measure) ? sum_number_title(measure) : title_of(parse_measure(measure));
+}
+
+std::string sweep_caption(const LessonView& view) {
+  std::vector<std::string> axes;
+  for (const std::string_view key : {"vary", "vary2"})
+    if (const std::string_view text = written(view, key); !text.empty())
+      axes.emplace_back(axis_key(parse_axis(text).key).title);
+  return fmt::format("The plot shows {} over {}.", measure_title(value_of(view, "measure", "a.mean_abs")),
+                     listed_with_and(axes));
+}
+
+std::string plot_caption(const LessonView& view) {
+  const std::string kind = value_of(view, "kind", "");
+  if (kind == "sweep") return sweep_caption(view);
+  if (kind == "bytes")
+    return fmt::format("The plot shows bytes between HBM and the chip over {}.", value_of(view, "over", "n"));
+  if (kind == "staircase")
+    return fmt::format("The plots show numbers as {} stores them, and the rounding error.", name(view.experiment.format));
+  struct Kind {
+    std::string_view name;
+    const char* sentence;
+  };
+  static constexpr std::array<Kind, 5> kinds{
+      {{"trace", "The plots follow one row tile by tile: its running max, its row sum and its error."},
+       {"error", "The plot follows the error of one row tile by tile."},
+       {"rescales", "The plot counts how often the running max of a row moves."},
+       {"loop", "The pictures show the double loop: the blocks and tiles that lie in HBM and on the chip."},
+       {"exp", "The plot shows exp(x) and the limits of the formats."}}};
+  const auto* const found = std::ranges::find(kinds, kind, &Kind::name);
+  return found == kinds.end() ? "The plot shows the row." : found->sentence;
+}
+
+std::string bits_caption(const LessonView& view) {
+  if (const std::string storage = value_of(view, "storage", ""); !storage.empty())
+    return fmt::format("The picture shows the bits of a block that is stored as {}.", storage);
+  return fmt::format("The picture shows the bits of {} in {}.", value_of(view, "value", "0.1"),
+                     listed_with_and(value_of(view, "formats", value_of(view, "format", "fp16"))));
+}
+
+/// The sentence of a view's kind.
+std::string kind_caption(const LessonView& view) {
+  switch (view.kind) {
+    case LessonViewKind::recurrence:
+      return fmt::format("Step by step, {} take{} in the scores {}.", listed_with_and(value_of(view, "algorithms", "flash2")),
+                         value_of(view, "algorithms", "").find(',') == std::string::npos ? "s" : "",
+                         value_of(view, "scores", "random:16:1"));
+    case LessonViewKind::code:
+      return fmt::format("The picture shows {} as pseudo-code.", name(view.experiment.a.algorithm));
+    case LessonViewKind::bits:
+      return bits_caption(view);
+    case LessonViewKind::heatmap:
+      return fmt::format("The heat map shows {}, a row for each query.", field_title(value_of(view, "field", "a_error")));
+    case LessonViewKind::policy:
+      return "The list says where both methods round, and the plots show the row sum and the error of one row.";
+    case LessonViewKind::plot:
+      return plot_caption(view);
+    case LessonViewKind::sum:
+      return fmt::format("The picture shows a dot product of {} numbers as tensor cores of {} add it up.",
+                         value_of(view, "format", "fp16"), value_of(view, "gpu", "h100"));
+    case LessonViewKind::quiz:
+      break;
+  }
+  return "The question has several answers.";
+}
+
+/// "Here n is 1024 and policy is eager."; empty where all is as usual.
+std::string setting_sentence(const LessonView& view) {
+  std::vector<std::string> parts;
+  for (const LessonParameter& p : view.parameters)
+    if (!is_own_key(view.kind, p.key)) parts.push_back(p.key + " is " + p.value);
+  return parts.empty() ? "" : " Here " + listed_with_and(parts) + ".";
+}
+
+}  // namespace
+
+std::string as_sentence(std::string text) {
+  if (text.empty()) return text;
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  if (!text.ends_with('.') && !text.ends_with('?')) text += '.';
+  return text;
+}
+
+std::string caption_of(const LessonView& view) { return kind_caption(view) + setting_sentence(view); }
+
+std::string description_of(const LessonView& view, const std::string& said) {
+  return said.empty() ? caption_of(view) : kind_caption(view) + " It reads: " + as_sentence(said);
+}
+
+}  // namespace attoscope
