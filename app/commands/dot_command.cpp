@@ -96,7 +96,7 @@ std::vector<float> dot_products(const TensorCoreRule& rule, const Operands& o) {
   return d;
 }
 
-/// Whether recorded products decide these sums: where only one block was recorded, or only with c = 0, only such sums.
+/// True if recorded products decide these sums: where only one block was recorded, or only with c = 0, only such sums.
 bool is_recorded(const TensorCoreRule& rule, const Operands& o) {
   if (rule.evidence == SumEvidence::recorded_to_32) return o.k <= 32;
   if (rule.evidence != SumEvidence::recorded_without_c) return rule.evidence == SumEvidence::recorded;

@@ -59,7 +59,7 @@ void subtract(std::vector<T>& x, int first, int end, const std::vector<T>& mean,
     x[i] = rounder(x[i] - mean[i % d]);
 }
 
-/// Of K and V the rounded mean is subtracted.
+/// Subtracts the rounded mean of K and V.
 template <class T>
 std::vector<T> without_mean(std::vector<T>& x, int n, int d, const NearestRounder<T>& rounder) {
   std::vector<T> mean = mean_of_rows(x, 0, n, d);

@@ -1,4 +1,4 @@
-// What the texts give as a reason: every such sentence has two experiments, one of them without the cause, or is listed as a
+// The reasons that texts give: every such sentence has two experiments, one of them without the cause, or is listed as a
 // proof, a definition, a statement about a program or a quotation. And the controls that no live number can make.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ double mean_of(const std::vector<double>& x) {
   return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
 }
 
-/// What `number` gives at each seed; several numbers of a seed stand side by side.
+/// The values of `number` at each seed; several numbers of a seed stand side by side.
 std::vector<double> over_seeds(const std::function<std::vector<double>(std::uint64_t)>& numbers) {
   std::vector<double> sums;
   for (int i = 0; i < seeds_of_controls; ++i) {

@@ -63,7 +63,7 @@ std::vector<double> claimed_numbers(const Claim& c, const std::string& of, const
   return {sum / c.seeds};
 }
 
-/// What is wrong with one of the experiments of a claim, or "".
+/// The fault of one of the experiments of a claim, or "".
 std::string fault_of(const Claim& c, const std::string& of, const std::string& over, double least, double most) {
   for (const double x : claimed_numbers(c, of, over))
     if (!(x >= least && x <= most))
@@ -72,7 +72,7 @@ std::string fault_of(const Claim& c, const std::string& of, const std::string& o
   return "";
 }
 
-/// What is wrong with a claim, or "".
+/// The fault of a claim, or "".
 std::string fault_of(const Claim& c) {
   if (!c.controls.empty()) return "";  // a test of its own
   const std::string fault = fault_of(c, c.of, c.over, c.at_least, c.at_most);

@@ -98,7 +98,7 @@ std::string rounding_of(const Experiment& e, const Method& m, Step step) {
   return r == to_main ? name(e.format) : rounding_text(r);
 }
 
-/// Where both methods round, as text: a page has it in the place of the editor.
+/// The places where both methods round, as text: a page has it in the place of the editor.
 void draw_roundings(const LessonScene& scene, float width) {
   const Experiment& e = scene.experiment;
   const MethodNames names = method_names(e);
