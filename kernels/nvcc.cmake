@@ -1,4 +1,4 @@
-# Which nvcc compiles the GPU kernels, together with which compiler of C++, and for which GPUs: functions alone, which
+# Chooses the nvcc that compiles the GPU kernels, the compiler of C++, and for which GPUs: functions alone, which
 # tests/gpu/toolkits tries with stand-ins.
 set(oldest_nvcc 12.4)
 set(release_architectures 75 80 86 89 90 100 120 999)  # 999 stands for the GPUs to come
@@ -62,7 +62,7 @@ function(numbered_compilers out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# Why this nvcc does not compile a source together with the compiler `host`: what it says of it first. Empty: it does.
+# Sets `out` to the first error where this nvcc does not compile a source together with the compiler `host`. Empty: it does.
 function(why_not_together nvcc host out)
   execute_process(COMMAND ${nvcc} -std=c++20 -ccbin ${host} -c probe.cu -o probe.o WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/nvcc
     OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE failed)
@@ -160,8 +160,8 @@ function(digest_of_attempt nvcc host folder out)
   set(${out} ${digest} PARENT_SCOPE)
 endfunction()
 
-# Why these kernels did not compile the last time, by the file gpu_failed that app/setup.sh leaves in a build folder: a digest, and a
-# line of words. Empty: nobody has tried them.
+# Sets `out` to the reason why these kernels did not compile the last time, by the file gpu_failed that app/setup.sh leaves in a build
+# folder: a digest, and a line of words. Empty: nobody has tried them.
 function(why_failed_before build digest out)
   set(${out} "" PARENT_SCOPE)
   if(EXISTS ${build}/gpu_failed)

@@ -46,7 +46,7 @@ struct BlockFactors {
   ATTOSCOPE_HOST_DEVICE_INLINE float right(int i) const { return b[i * b_step]; }
 };
 
-/// Which of `count` factors, the first of them at `place` of its block, are in one half of the block: `after_the_halves`.
+/// One half of a block (`after_the_halves`): those of its factors that are among `count`, the first of them at `place`.
 class HalfOfPlaces {
  public:
   ATTOSCOPE_HOST_DEVICE_INLINE HalfOfPlaces(int place, int count, int which)

@@ -80,7 +80,7 @@ struct Scalings {
   bool smooth_K = false;  ///< K loses its mean over the keys, which softmax does not see (SageAttention)
   int smooth_Q = 0;       ///< Q loses its mean over so many rows; mean . K is added to S (SageAttention 2); 0: off
   bool smooth_V = false;  ///< V loses its mean over the keys; it is added to O (SageAttention 2)
-  /// How the means, what they leave of the tensors, and mean . K are rounded. Q's mean is subtracted before it is rounded.
+  /// Rounds the means, the tensors less their means, and mean . K. Q's mean is subtracted before it is rounded.
   Rounding smoothed = exact;
 
   constexpr Scaling& operator[](ScaledTensor t) {

@@ -229,7 +229,7 @@ std::vector<double> in_bf16_accumulators(const Tensors& t, const std::vector<dou
   return O;
 }
 
-/// How far the mean errors of the columns lie from 0, as the RMS of their standard errors: 1 where rows are independent.
+/// The distance of the mean errors of columns from 0, RMS, in standard errors: 1 where rows are independent.
 double stripes(std::uint64_t seed, Own own) {
   constexpr int n = 512;
   const Experiment e = drawn(InputKind::normal, n, "exact", seed, 1);

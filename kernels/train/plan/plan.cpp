@@ -161,7 +161,7 @@ struct RangeCheck {
   void flag(std::string_view, bool) const {}
 };
 
-/// How many characters of the plan's text training sees.
+/// The number of characters of the plan's text that training sees.
 std::size_t trained_characters(const TrainPlan& plan) {
   const std::size_t all = plan.text.corpus->text.size();
   return all - static_cast<std::size_t>(static_cast<double>(all) * plan.recipe.held_out);
