@@ -23,6 +23,9 @@ FINISHED = re.compile(r"\s*\d+/\d+ Test\s+#\d+: (.+?) \.+\s*(Passed|\*\*\*.+?)\s
 STARTED = re.compile(r"\s+Start\s+\d+: ")
 SECONDS_BETWEEN_LINES = 20
 USUAL_SECONDS = 0.4  # of a test that never ran here
+# LeakSanitizer itself crashes in one of some hundred runs, at the end of a program that has other threads. It then says nothing of leaks.
+CRASH_OF_LEAK_SANITIZER = "LeakSanitizer has encountered a fatal error"
+RUNS_AFTER_A_CRASH = 3
 
 
 def digest(paths):
@@ -120,12 +123,14 @@ class Progress:
 
 
 def run(build, tests, options, history, stamps):
-    """Lets ctest run these tests, prints what does not pass, notes what does; ctest's exit code."""
+    """Lets ctest run these tests, prints what does not pass, notes what does; ctest's exit code and the names of the tests that failed
+    in LeakSanitizer's crash; [] where another failed, too."""
     progress = Progress(len(tests), history.expected(tests))
     print(f"{len(tests)} tests: about {said(progress.expected / os.cpu_count())}.", flush=True)
     by_name = {test["name"]: test for test in tests}
     command = ["ctest", "--test-dir", build, "--parallel", str(os.cpu_count()), "--output-on-failure", "--no-tests=error",
                "--no-label-summary", *options]
+    failed, crashed = [], []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as ctest:
         for line in ctest.stdout:
             ended = FINISHED.match(line)
@@ -134,9 +139,24 @@ def run(build, tests, options, history, stamps):
                 history.seconds[name] = float(seconds)
                 history.passed[name] = stamps.of(by_name[name]) if outcome == "Passed" else None
                 progress.add(float(seconds))
+                failed += [name] if outcome not in ("Passed", "***Skipped") else []
+            elif CRASH_OF_LEAK_SANITIZER in line:
+                crashed += failed[-1:]
             if not STARTED.match(line) and line.strip() and not (ended and outcome == "Passed"):
                 progress.print(line)
-    return ctest.returncode
+    return ctest.returncode, crashed if set(crashed) == set(failed) else []
+
+
+def run_and_repeat(build, tests, options, history, stamps):
+    """As run(), and again the tests in which LeakSanitizer crashed; the exit code of the last run."""
+    outcome, crashed = run(build, tests, options, history, stamps)
+    for _ in range(RUNS_AFTER_A_CRASH - 1):
+        if not crashed:
+            break
+        print(f"LeakSanitizer crashed in {', '.join(crashed)}: again.", flush=True)
+        outcome, crashed = run(build, [test for test in tests if test["name"] in crashed],
+                               ["-R", f"^({'|'.join(map(re.escape, crashed))})$"], history, stamps)
+    return outcome
 
 
 def listed(build, options):
@@ -168,7 +188,7 @@ def main():
         tests = [tests[n - 1] for n in numbers]
         options = ["-I", ",".join(map(str, [0, 0, 0, *numbers]))]  # no range, then these alone
     try:
-        return run(build, tests, options, history, stamps)
+        return run_and_repeat(build, tests, options, history, stamps)
     finally:
         history.save()
 
