@@ -41,10 +41,14 @@ struct Counter {
   const Grid& grid;
   double element, d, d_v, bytes = 0, flops = 0;
 
-  void move(double elements) { bytes += elements * element; }
-  LoopStep step(int block, int tile, bool outer_begins) {
+  /// Returns how many bytes these elements have.
+  double move(double elements) {
+    bytes += elements * element;
+    return elements * element;
+  }
+  LoopStep step(int block, int tile, bool outer_begins, double stored) {
     flops += 2 * (d + d_v) * grid.rows_of(block) * grid.keys_of(tile);
-    return {block, tile, outer_begins, bytes, flops};
+    return {block, tile, outer_begins, bytes, stored, flops};
   }
 };
 
@@ -56,10 +60,12 @@ void add_query_block(const Grid& grid, Counter& c, int block, std::vector<LoopSt
   for (int tile = 0; tile < grid.key_tiles(); ++tile) {
     if (!grid.meets(block, tile)) continue;
     c.move((c.d + c.d_v) * grid.keys_of(tile));
-    steps.push_back(c.step(block, tile, steps.size() == before));
+    steps.push_back(c.step(block, tile, steps.size() == before, 0));
   }
-  c.move(rows * c.d_v + rows);
-  if (!steps.empty()) steps.back().bytes = c.bytes;
+  const double stored = c.move(rows * c.d_v + rows);
+  if (steps.empty()) return;
+  steps.back().bytes = c.bytes;
+  steps.back().stored += stored;
 }
 
 /// K and V of a tile in; for each block Q, O, l, m in, and O, l, m out.
@@ -68,8 +74,10 @@ void add_key_tile(const Grid& grid, Counter& c, int tile, std::vector<LoopStep>&
   const std::size_t before = steps.size();
   for (int block = 0; block < grid.query_blocks(); ++block) {
     if (!grid.meets(block, tile)) continue;
-    c.move(grid.rows_of(block) * (c.d + 2 * c.d_v + 4));
-    steps.push_back(c.step(block, tile, steps.size() == before));
+    const double rows = grid.rows_of(block);
+    c.move(rows * (c.d + c.d_v + 2));
+    const double stored = c.move(rows * (c.d_v + 2));
+    steps.push_back(c.step(block, tile, steps.size() == before, stored));
   }
   if (!steps.empty()) steps.back().bytes = c.bytes;
 }

@@ -40,6 +40,21 @@ TEST(LoopSteps, MoveWhatTrafficCounts) {
   }
 }
 
+/// FlashAttention-2 stores O and the log-sum-exp of each row once, FlashAttention-1 O, l and m of each row for every tile.
+TEST(LoopSteps, StoreWhatTheAlgorithmsStore) {
+  Experiment e = default_experiment();
+  e.problem.n = 300;
+  e.problem.d = 32;
+  const auto stored = [&](LoopOrder order) {
+    double sum = 0;
+    for (const LoopStep& s : loop_steps(e, order)) sum += s.stored;
+    return sum / element_bytes(e.format);
+  };
+  EXPECT_EQ(stored(LoopOrder::queries_outside), 300 * (32 + 1));
+  EXPECT_EQ(stored(LoopOrder::keys_outside), 5 * 300 * (32 + 2));
+  EXPECT_EQ(loop_steps(e, LoopOrder::queries_outside)[0].stored, 0) << "the block's O stays on the chip until its last tile";
+}
+
 TEST(LoopSteps, ComputeEveryPairWithoutAMask) {
   Experiment e = default_experiment();
   e.problem.n = 300;

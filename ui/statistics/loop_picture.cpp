@@ -141,7 +141,7 @@ void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& 
   list->AddRect(p.chip, {p.chip.x + p.chip_size.x, p.chip.y + p.chip_size.y}, colours.line, px(3), px(1));
   float highest = 0, widest = 0;
   for (const OnChipPart& part : parts) highest += part.rows, widest = std::max(widest, part.columns);
-  const float room = p.chip_size.y - px(12) - 5 * px(6), width = p.chip_size.x - px(12) - px(52);
+  const float room = p.chip_size.y - px(12) - 5 * px(6) - p.text, width = p.chip_size.x - px(12) - px(60);
   float y = p.chip.y + px(8);
   for (const OnChipPart& part : parts) {
     const float height = std::max(px(6), room * part.rows / highest), w = std::max(px(6), width * part.columns / widest);
@@ -153,10 +153,20 @@ void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& 
   }
 }
 
-/// True if O of the block leaves the chip after this step.
-bool O_leaves(const LoopPicture& picture, int at) {
-  const auto next = static_cast<std::size_t>(at) + 1;
-  return picture.order == LoopOrder::keys_outside || next >= picture.steps.size() || picture.steps[next].outer_begins;
+/// "O, l, m: 8.45 kB": what leaves the chip after this step, or "".
+std::string stored_text(const LoopPicture& picture, int at) {
+  const double bytes = picture.steps[static_cast<std::size_t>(at)].stored;
+  if (bytes == 0) return "";
+  return (picture.order == LoopOrder::keys_outside ? "O, l, m: " : "O, log-sum-exp: ") + bytes_text(bytes);
+}
+
+/// An arrow from the chip to HBM, and beside it what leaves.
+void draw_stored(const LoopPicture& picture, int at, const Places& p, const Palette& colours) {
+  const std::string text = stored_text(picture, at);
+  if (text.empty()) return;
+  const float y = p.chip.y + p.chip_size.y - px(4) - p.text / 2;
+  draw_arrow({p.chip.x + px(6), y}, {p.chip.x - px(22), y}, colours.golden);
+  draw_text({p.chip.x + px(10), y - p.text / 2}, Face::small, colours.text, fitted(Face::small, text, p.chip_size.x - px(14)));
 }
 
 std::string moved(const LoopPicture& picture, int at) {
@@ -189,7 +199,7 @@ std::string loop_sentence(const LoopPicture& picture, int at) {
   const char* const loads = queries ? (s.outer_begins ? "loads Q, K, V" : "loads K, V")
                                     : (s.outer_begins ? "loads K, V, Q, O, l, m" : "loads Q, O, l, m");
   return fmt::format("Query block {} of {}, key tile {} of {}: {}{}. ", s.query_block + 1, g.blocks, s.key_tile + 1, g.tiles,
-                     loads, O_leaves(picture, at) ? ", stores O" : "") +
+                     loads, s.stored > 0 ? ", stores O" : "") +
          moved(picture, at);
 }
 
@@ -210,10 +220,7 @@ void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 s
   draw_matrices(p, g, s, colours);
   draw_cells(picture, at, p, g, colours);
   draw_chip(picture, at, p, g, colours);
-  if (O_leaves(picture, at)) {
-    const float y = p.chip.y + p.chip_size.y - px(10);
-    draw_arrow({p.chip.x - px(4), y}, {p.chip.x - px(22), y}, colours.golden);
-  }
+  draw_stored(picture, at, p, colours);
 }
 
 bool draw_loop_transport(const LoopPicture& picture, int& at, bool& playing, double& next, float width,
