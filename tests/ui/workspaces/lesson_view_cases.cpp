@@ -503,6 +503,19 @@ void loop(Hand& hand) {
   expect_problem(hand, "plot\nkind: loop\nat: x", "at is 'x', expected a whole number from 0 to 1048576");
 }
 
+/// Two heaps and their distance, which N, the number of weights, changes.
+void heaps(Hand& hand) {
+  const std::string block = "plot\nkind: heaps\nn: ";
+  show(hand, block + "16\ncontrols: n");
+  const std::string few = said(hand);
+  hand.check(has(few, "16 weights of each model: sorted, they are "), few);
+  hand.changes("N", [&] { hand.type(page + "N", "1024"); }, changed({{"n", "1024"}}));
+  hand.frames(2);
+  hand.check(has(said(hand), "1024 weights") && said(hand).substr(4) != few.substr(2), said(hand));
+  for (const char* const n : {"1", "20000"}) show(hand, block + n);
+  hand.check(hand.stage.state->learn->problems.empty(), "any number of weights");
+}
+
 void formats(Hand& hand) {
   show(hand, "plot\nkind: staircase\nformat: e4m3\nfrom: 1\nto: 4");
   hand.check(said(hand) == "e4m3 from 1 to 4: its numbers are 0.125 to 0.5 apart; no error exceeds half of that.", said(hand));
@@ -585,6 +598,7 @@ constexpr std::array cases{
     Case{"lesson views", "odd sweeps", odd_sweeps},
     Case{"lesson views", "bytes", bytes},
     Case{"lesson views", "loop", loop},
+    Case{"lesson views", "heaps", heaps},
     Case{"lesson views", "formats", formats},
     Case{"lesson views", "states", states},
     Case{"lesson views", "tooltips", tooltips},

@@ -28,6 +28,14 @@ struct LoopState {
   double next = 0;
 };
 
+/// Weights of two models, sorted, and how far apart they are.
+struct HeapsState {
+  int n = 0;  ///< of each
+  std::uint64_t seed = 0;
+  std::vector<float> x, y;
+  double distance = 0;  ///< Wasserstein-1
+};
+
 /// A measure of a sweep: curves over numbers, or a line of dots for each name.
 std::string draw_sweep_plot(LessonScene& scene, float height);
 /// The traffic of the three algorithms over N, M, d or a side of the tile.
@@ -38,6 +46,9 @@ std::string draw_loop_plot(LessonScene& scene, LoopState& state, float height);
 std::string draw_staircase(LessonScene& scene, float height);
 /// exp(x), and where formats overflow and underflow.
 std::string draw_exp_plot(LessonScene& scene, float height);
+
+/// The first weights of two models that differ in their seed, as two heaps whose sorted values are joined; N is how many.
+std::string draw_heaps_plot(LessonScene& scene, HeapsState& state, float height);
 
 /// Names at the right of the plot on screen, each beside the end of its curve or as near as there is room.
 struct CurveName {

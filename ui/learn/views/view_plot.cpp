@@ -20,6 +20,7 @@ struct PlotViewState {
   RowPlots row;
   BytesState bytes;
   LoopState loop;
+  HeapsState heaps;
 };
 
 void draw_plot_head(const LessonScene& scene, std::string_view title, std::string_view unit) {
@@ -106,7 +107,8 @@ std::string draw_row_kind(LessonScene& scene, RowPlots& state, const RowKind& ki
   return problem;
 }
 
-constexpr std::array<std::string_view, 8> kinds{"trace", "error", "rescales", "bytes", "loop", "sweep", "staircase", "exp"};
+constexpr std::array<std::string_view, 9> kinds{"trace", "error",     "rescales", "bytes", "loop",
+                                                "sweep", "staircase", "exp",      "heaps"};
 
 }  // namespace
 
@@ -123,6 +125,7 @@ std::string draw_plot_view(LessonScene& scene) {
   if (kind == "sweep") return draw_sweep_plot(scene, height);
   if (kind == "staircase") return draw_staircase(scene, height);
   if (kind == "exp") return draw_exp_plot(scene, height);
+  if (kind == "heaps") return draw_heaps_plot(scene, state.heaps, height);
   return draw_row_kind(scene, state.row, *std::ranges::find(row_kinds, kind, &RowKind::name), height);
 }
 
