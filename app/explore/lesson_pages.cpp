@@ -198,6 +198,10 @@ std::string turning(const Lessons& lessons, std::size_t index) {
   return html + "</nav>\n";
 }
 
+std::string needs_html(const Lesson& lesson) {
+  return lesson.needs.empty() ? "" : "<p class=\"part\">" + html_escaped(lesson.needs) + "</p>\n";
+}
+
 /// All pictures of a lesson.
 std::vector<PageView> pictures_of(const Lesson& lesson) {
   std::vector<PageView> views;
@@ -256,7 +260,7 @@ Session session_of(const LessonQuestion& question) {
 
 std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerLesson& answer, const SaidOfView& said) {
   const Lesson& lesson = lessons[index];
-  std::string body = turning(lessons, index) + "<h1>" + html_escaped(lesson.title) + "</h1>\n";
+  std::string body = turning(lessons, index) + "<h1>" + html_escaped(lesson.title) + "</h1>\n" + needs_html(lesson);
   for (int i = 0; const LessonStep& step : lesson.steps) {
     body += "<section>\n<h2>" + html_escaped(step.title) + "</h2>\n";
     for (const LessonBlock& block : step.blocks) body += block_html(lesson, i, block, answer, said);
@@ -273,7 +277,7 @@ std::string lessons_index(const Lessons& lessons) {
       ". Where that program is installed, a number is a link that opens its setting, and "
       "a picture has one that opens its step, where it can be moved; here the pictures stand still.</p>\n<ol>\n";
   for (const Lesson& lesson : lessons)
-    body += "<li><a href=\"" + file_of(lesson) + "\">" + html_escaped(lesson.title) + "</a></li>\n";
+    body += "<li><a href=\"" + file_of(lesson) + "\">" + html_escaped(lesson.title) + "</a>" + needs_html(lesson) + "</li>\n";
   return page("Lessons of Attoscope", body + "</ol>\n");
 }
 

@@ -1,5 +1,6 @@
 #include "app/explore/requests.h"
 
+#include "app/explore/lesson_pages.h"
 #include "app/session/session.h"
 #include "imgui.h"
 
@@ -21,9 +22,17 @@ std::string from_clipboard() {
   return text != nullptr ? text : "";
 }
 
+/// Opens the setting of a lesson's number as the link of a page does.
+void open_number(const LessonQuestion& question, Session& session, Explorer& explorer) try {
+  explorer.follow_link(session, short_session_text(session_of(question)));
+} catch (const std::exception& error) {
+  explorer.show_error(error.what());
+}
+
 }  // namespace
 
 void handle(const Requests& requests, Session& session, Explorer& explorer, PlotExporter& exporter) {
+  if (requests.open_number) open_number(*requests.open_number, session, explorer);
   if (requests.cancel) explorer.cancel();
   if (requests.stop_compiling) explorer.stop_compiling();
   if (requests.compile) explorer.compile();

@@ -166,7 +166,7 @@ std::string html_of(std::string_view markdown, const Number& number) {
   const std::vector<std::string_view> lines = lines_of(markdown);
   std::string html;
   for (std::size_t at = 0; at < lines.size();) {
-    if (lines[at].empty()) {
+    if (lines[at].empty() || lines[at].starts_with("> ")) {
       ++at;
     } else if (lines[at].starts_with("```")) {
       html += code_html(lines, at);
@@ -180,7 +180,8 @@ std::string html_of(std::string_view markdown, const Number& number) {
       html += "<h3>" + inline_html(lines[at++].substr(4), number) + "</h3>\n";
     } else {
       std::string paragraph;
-      while (at < lines.size() && !lines[at].empty() && !lines[at].starts_with("- ") && !lines[at].starts_with("|"))
+      while (at < lines.size() && !lines[at].empty() && !lines[at].starts_with("- ") && !lines[at].starts_with("|") &&
+             !lines[at].starts_with("> "))
         paragraph += (paragraph.empty() ? "" : "\n") + std::string(lines[at++]);
       const bool formula = paragraph.starts_with("$$") && paragraph.ends_with("$$");
       html += formula ? formula_html(std::string_view(paragraph).substr(2, paragraph.size() - 4))

@@ -130,6 +130,8 @@ class LessonReader {
     } else {
       add_problem("A lesson begins with '# ' and its title; line " + std::to_string(line_number()) + " does not.");
     }
+    while (at_ < lines_.size() && trimmed(lines_[at_]).empty()) ++at_;
+    if (at_ < lines_.size() && lines_[at_].starts_with("Needs ")) lesson_.needs = trimmed(lines_[at_++]);
   }
   void begin_step(std::string_view title) {
     end_text();

@@ -94,12 +94,13 @@ struct LessonStep {
 struct Lesson {
   std::string name;  ///< of its file, without .md: "04-online-normaliser"
   std::string title;
+  std::string needs;              ///< "Needs lesson 2. Takes 20 minutes.", or empty
   std::vector<LessonStep> steps;  ///< at least one
 };
 using Lessons = std::vector<Lesson>;
 
-/// The lesson that a text holds: `# Title`, then steps that begin with `## `. What cannot be used is told by the sentence in
-/// its place; nothing throws.
+/// The lesson that a text holds: `# Title`, then, if it has one, a line that begins with "Needs ", then steps that begin with
+/// `## `. What cannot be used is told by the sentence in its place; nothing throws.
 Lesson parse_lesson(std::string name, std::string_view text);
 
 /// The experiment of a view before its keys: n 256, d 64, bf16, `hw` against `base_eager`.

@@ -47,7 +47,7 @@ void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& 
   if (ImGui::InvisibleButton(lesson.title.c_str(), {width, height}) && open.index != index) open_lesson(state, lesson);
   const bool current = open.index == index, hovered = ImGui::IsItemHovered();
   const int seen = steps_seen(state, lesson), all = static_cast<int>(lesson.steps.size());
-  explain(fmt::format("Opens this lesson: {} steps, {} of them read.", all, seen));
+  explain(fmt::format("Opens this lesson: {} steps, {} of them read. {}", all, seen, lesson.needs));
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (current || hovered)
     list->AddRectFilled(at, {at.x + width, at.y + height}, current ? colours.raised : faded(colours.raised, 0.5f));

@@ -303,19 +303,27 @@ void MarkdownText::draw(const std::string& markdown, const Palette& colours, con
   renderer_->number = nullptr;
 }
 
-void draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula) {
+bool draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula) {
   const float ascent = ImGui::GetFontBaked()->Ascent;
   ImGui::PushFont(fonts().mono, size::mono * reading_size / size::body);
-  begin_in_line(ImGui::CalcTextSize(text.c_str()).x);
+  const ImVec2 size = ImGui::CalcTextSize(text.c_str());
+  begin_in_line(size.x);
   const float y = ImGui::GetCursorPosY();
   ImGui::SetCursorPosY(y + ascent - ImGui::GetFontBaked()->Ascent);
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopStyleColor();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool pressed = ImGui::InvisibleButton("number", size);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddText({at.x, at.y + ImGui::GetCurrentWindow()->DC.CurrLineTextBaseOffset}, colour, text.data(),
+                text.data() + text.size());
+  if (ImGui::IsItemHovered()) {
+    list->AddLine({at.x, at.y + size.y}, {at.x + size.x, at.y + size.y}, colour);
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  }
   ImGui::PopFont();
   explain(what, formula);
   ImGui::SameLine(0, 0);
   ImGui::SetCursorPosY(y);
+  return pressed;
 }
 
 }  // namespace attoscope

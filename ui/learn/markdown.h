@@ -40,7 +40,8 @@ class MarkdownText {
   std::unique_ptr<Renderer> renderer_;
 };
 
-/// Draws a number in the line of Markdown at the cursor, on its baseline, and explains it; to be called from `number`.
-void draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula);
+/// Draws a number in the line of Markdown at the cursor, on its baseline, and explains it; to be called from `number`. True if
+/// it was pressed.
+bool draw_in_line(const std::string& text, Colour colour, std::string_view what, std::string_view formula);
 
 }  // namespace attoscope

@@ -48,16 +48,24 @@ Colour colour_of(const std::string& measure, const Palette& colours) {
   return colours.text;
 }
 
+/// Draws a live number; one that is pressed opens its setting.
 void draw_number(Page& page, const LessonNumber& number) {
-  if (!number.problem.empty()) return draw_in_line(number.written, page.colours.bad, number.problem, number.target);
+  if (!number.problem.empty()) {
+    draw_in_line(number.written, page.colours.bad, number.problem, number.target);
+    return;
+  }
   page.requests.lesson.push_back(number.question);
   const LessonAnswer* answer = answer_of(page.input.learn.answers.get(), number.question);
-  if (answer == nullptr)
-    return draw_in_line(number.written, page.colours.faint, "This number is being computed.", number.target);
-  if (!answer->problem.empty() || answer->points.empty())
-    return draw_in_line(number.written, page.colours.bad, answer->problem, number.target);
-  draw_in_line(live_text(number.written, answer->points[0].mean), colour_of(number.question.measure, page.colours),
-               "Computed just now: " + answer->title + ". The lesson was written with " + number.written + ".", number.target);
+  std::string text = number.written, what = "This number is being computed.";
+  Colour colour = page.colours.faint;
+  if (answer != nullptr && !answer->points.empty()) {
+    text = live_text(number.written, answer->points[0].mean);
+    colour = colour_of(number.question.measure, page.colours);
+    what = "Computed just now: " + answer->title + ". The lesson was written with " + number.written + ".";
+  }
+  if (answer != nullptr && !answer->problem.empty()) colour = page.colours.bad, what = answer->problem;
+  if (draw_in_line(text, colour, what + " A click opens its setting; Learn then stays at this step.", number.target))
+    page.requests.open_number = number.question;
 }
 
 void draw_text_block(Page& page, const LessonBlock& block) {
@@ -71,8 +79,10 @@ void draw_text_block(Page& page, const LessonBlock& block) {
   }
   page.state.problems.insert(page.state.problems.end(), text.problems.begin(), text.problems.end());
   page.state.markdown.draw(text.text, page.colours, [&](int index) {
-    if (index >= 0 && index < static_cast<int>(block.numbers.size()))
-      draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
+    if (index < 0 || index >= static_cast<int>(block.numbers.size())) return;
+    ImGui::PushID(index);
+    draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
+    ImGui::PopID();
   });
   for (const LessonNumber& number : block.numbers) {
     const LessonAnswer* answer = answer_of(page.input.learn.answers.get(), number.question);
@@ -206,6 +216,11 @@ void draw_title(const Page& page) {
     while (at < end && *at == ' ') ++at;
   }
   ImGui::PopFont();
+  if (const std::string& needs = page.place.lesson->needs; page.place.step == 0 && !needs.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, page.colours.secondary);
+    wrapped(Face::label, needs, ImGui::GetContentRegionAvail().x);
+    ImGui::PopStyleColor();
+  }
   ImGui::Dummy({0, 0});
 }
 

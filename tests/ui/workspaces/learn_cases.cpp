@@ -282,7 +282,7 @@ void every_page(Hand& hand) {
     hand.check(steps_seen(hand.session().lesson, lesson) == static_cast<int>(lesson.steps.size()), lesson.name + " was read");
 }
 
-/// Numbers of the text are asked for and come.
+/// Numbers of the text are asked for and come; a click opens the setting.
 void live_numbers(Hand& hand) {
   open_learn(hand);
   const std::shared_ptr<const Lessons> lessons = hand.stage.panel_input().learn.lessons;
@@ -298,6 +298,15 @@ void live_numbers(Hand& hand) {
         };
         for (int i = 0; i < 2000 && !known(); ++i) hand.frames(1);
         hand.check(known(), lesson.name + ": " + block.numbers.front().target + " is answered");
+        const LessonQuestion question = asked;
+        hand.frames(2);
+        hand.click(anywhere + "number");
+        hand.settle();
+        const Experiment& e = hand.experiment();
+        hand.check(hand.view().workspace == Workspace::explore && e.format == question.experiment.format &&
+                       e.problem.n == question.experiment.problem.n && e.a.precision == question.experiment.a.precision,
+                   "a click on a number opens its setting");
+        hand.check(hand.session().lesson.step == step, "and Learn stays at its step");
         return;
       }
 }
