@@ -61,6 +61,7 @@ TEST(Html, OfMarkdown) {
   EXPECT_EQ(plain_html("```sh\na < b\n```\n"), "<pre><code>a &lt; b\n</code></pre>\n");
   EXPECT_EQ(plain_html("[a](b.html)\n\n$$x$$\n"),
             "<p><a href=\"b.html\">a</a></p>\n<div class=\"formula\"><span>" + mathml("x", true) + "</span></div>\n");
+  EXPECT_EQ(plain_html("> Drag *it*,\n> far.\n\na\n> Drop it.\n"), "<p>a</p>\n") << "speaks of controls";
   EXPECT_EQ(plain_html("2 * 3 and a lone $ and [x\n"), "<p>2 * 3 and a lone $ and [x</p>\n");
 }
 
@@ -108,17 +109,19 @@ std::vector<LessonQuestion> questions_of(const Lesson& lesson) {
 TEST(LessonPages, HoldTextNumbersQuestionsAndPictures) {
   Lesson lesson = parse_lesson(
       "07-x",
-      "# T & U\n\n## S?\n\nIt is [1.5](live:a.mean_abs) $x$.\n\n```heatmap\nfield: a_error\n```\n\n"
+      "# T & U\n\nNeeds lesson 2. Takes 9 minutes.\n\n## S?\n\nIt is [1.5](live:a.mean_abs) $x$.\n\n```heatmap\nfield: "
+      "a_error\n```\n\n"
       "```quiz\nquestion: Which?\nvary: format=bf16,tf32,fp16\nmeasure: a.rms\nbest: least\nexplanation: So.\n```\n\n"
       "```quiz\nquestion: How much?\nask: number\nequals: 7\nexplanation: Seven.\n```\n");
   resolve(lesson);
   const std::string html = lesson_page({lesson}, 0, half, says_nothing);
   EXPECT_THAT(
       html,
-      AllOf(HasSubstr("<h1>T &amp; U</h1>"), HasSubstr("<h2>S?</h2>"),
+      AllOf(HasSubstr("<h1>T &amp; U</h1>\n<p class=\"part\">Needs lesson 2. Takes 9 minutes.</p>"), HasSubstr("<h2>S?</h2>"),
             ContainsRegex(
                 "<a class=\"live a\" href=\"attoscope:open[?]session=[-_A-Za-z0-9]+\" title=\"Made up[.] [^\"]*\">0.5</a>"),
             HasSubstr("<math>")));
+  EXPECT_THAT(lessons_index({lesson}), HasSubstr("Takes 9 minutes."));
   EXPECT_THAT(html, AllOf(HasSubstr("srcset=\"07-x-1-dark.png\""), HasSubstr("src=\"07-x-1-light.png\""),
                           HasSubstr("07-x-1-narrow-dark.png"),
                           HasSubstr("alt=\"The heat map shows a - golden, a row for each query.\"")));
@@ -147,6 +150,19 @@ TEST(LessonPages, OfTheShippedLessonsNeedNoNetworkAndNoScript) {
               EXPECT_THAT(html, HasSubstr(name));
             }
     EXPECT_THAT(lessons_index(lessons), HasSubstr(lessons[i].name + ".html"));
+  }
+}
+
+/// A page has no controls: no sentence tells its reader to use one.
+TEST(LessonPages, SpeakOfNoControls) {
+  const std::regex controls(
+      "[^.]*\\b(Move|Drag|drag|Click|click|Choose|Type|Step through|Step to|Set the|Use the|Change N|slider)\\b[^.]*[.]");
+  const Lessons lessons = read_lessons(lessons_directory());
+  for (std::size_t i = 0; i < lessons.size(); ++i) {
+    const std::string html = lesson_page(lessons, i, half, says_nothing);
+    const std::string text = std::regex_replace(html.substr(html.find("<h1>")), std::regex("<[^>]*>"), "");
+    std::smatch found;
+    EXPECT_FALSE(std::regex_search(text, found, controls)) << lessons[i].name << ": " << found.str();
   }
 }
 

@@ -21,7 +21,8 @@ inline std::string_view value_after(std::string_view line, std::string_view key)
   return line.starts_with(key) && line.substr(key.size()).starts_with(": ") ? line.substr(key.size() + 2) : std::string_view();
 }
 
-/// The lines that are read: outside fences, and of quizzes the question and the explanation. Ends before the sources.
+/// The lines that are read: outside fences, and of quizzes the question and the explanation; not what a lesson needs. Ends
+/// before the sources.
 inline std::vector<std::string> read_lines(std::string_view text) {
   std::vector<std::string> lines;
   bool in_fence = false;
@@ -30,6 +31,7 @@ inline std::vector<std::string> read_lines(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.starts_with("**Sources**")) break;
+    if (line.starts_with("Needs ")) continue;
     if (line.starts_with("```")) {
       in_fence = !in_fence;
     } else if (!in_fence) {

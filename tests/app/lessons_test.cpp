@@ -51,6 +51,14 @@ TEST(Lesson, BeginsAStepAtEveryHeading) {
   EXPECT_THAT(lesson.steps[2].blocks, IsEmpty());
 }
 
+TEST(Lesson, SaysWhatItNeeds) {
+  const Lesson lesson = parse_lesson("x", "# T\n\nNeeds lesson 2. Takes 20 minutes.\n\n## A\n\nNeeds no reader.\n");
+  EXPECT_EQ(lesson.needs, "Needs lesson 2. Takes 20 minutes.");
+  ASSERT_EQ(lesson.steps.size(), 1u);
+  EXPECT_EQ(lesson.steps[0].blocks.at(0).markdown, "Needs no reader.\n");
+  EXPECT_EQ(parse_lesson("x", "# T\n\n## A\n").needs, "");
+}
+
 TEST(Lesson, KeepsPlainCodeWithItsHeadings) {
   const Lesson lesson = parse_lesson("x", "# T\n## A\n```cpp\n## no heading\nint x;\n```\nafter\n");
   ASSERT_EQ(lesson.steps.size(), 1u);
