@@ -153,11 +153,11 @@ void draw_chip(const LoopPicture& picture, int at, const Places& p, const Grid& 
   }
 }
 
-/// "O, l, m: 8.45 kB": what leaves the chip after this step, or "".
+/// "8.45 kB: O, l, m": what leaves the chip after this step, or "".
 std::string stored_text(const LoopPicture& picture, int at) {
   const double bytes = picture.steps[static_cast<std::size_t>(at)].stored;
   if (bytes == 0) return "";
-  return (picture.order == LoopOrder::keys_outside ? "O, l, m: " : "O, log-sum-exp: ") + bytes_text(bytes);
+  return bytes_text(bytes) + (picture.order == LoopOrder::keys_outside ? ": O, l, m" : ": O, log-sum-exp");
 }
 
 /// An arrow from the chip to HBM, and beside it what leaves.

@@ -509,7 +509,7 @@ void heaps(Hand& hand) {
   show(hand, block + "16\ncontrols: n");
   const std::string few = said(hand);
   hand.check(has(few, "16 weights of each model: sorted, they are "), few);
-  hand.changes("N", [&] { hand.type(page + "N", "1024"); }, changed({{"n", "1024"}}));
+  hand.changes("N", [&] { hand.type(page + "##N", "1024"); }, changed({{"n", "1024"}}));
   hand.frames(2);
   hand.check(has(said(hand), "1024 weights") && said(hand).substr(4) != few.substr(2), said(hand));
   for (const char* const n : {"1", "20000"}) show(hand, block + n);
