@@ -48,6 +48,9 @@ std::string wrong_heads(const CallJudgement& call) {
 std::string wrong_sentence(const CallJudgement& call) {
   const JudgedRow& worst = call.worst_row();
   const std::string in = call.heads > 1 ? " (" + wrong_heads(call) + ")" : "";
+  if (call.also && call.also->rounded)
+    return fmt::format("Wrong: rounded as {0} (P in {0}); as {1}, which the tensors are, it is {2} off{3}.",
+                       name(call.also->format), name(call.claim.format), times(worst.found.ratio), in);
   if (worst.slip) return "Wrong: " + worst.slip->text + in + ".";
   if (worst.found.nonfinite > 0)
     return fmt::format("Wrong: {} elements are NaN or infinite{}.", grouped(worst.found.nonfinite), in);
@@ -81,6 +84,9 @@ std::string wrong_evidence(const CallJudgement& call) {
 std::string advice(const CallJudgement& call, const std::string& accepting) {
   const JudgedRow& worst = call.worst_row();
   const std::string head = call.heads > 1 ? fmt::format("head {}, ", worst.head) : "";
+  if (call.also && call.also->rounded)
+    return fmt::format("If it is meant to round to {0}, give it tensors of that type, or say so by --format {0}.",
+                       name(call.also->format));
   if (worst.slip)
     return fmt::format(
         "With that mistake made on purpose, the exact output is as near to yours as rounding allows ({} the "

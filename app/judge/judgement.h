@@ -29,11 +29,19 @@ struct JudgedRow {
   std::optional<Slip> slip{};
 };
 
+/// The same output held to a narrower D, which all numbers of Q, K and V fit.
+struct AlsoJudged {
+  Format format;
+  bool rounded = false;
+  double ratio = 0;  ///< of the head that is furthest off
+};
+
 struct CallJudgement {
   AttentionShape shape{};
   int heads = 0;
   KernelClaim claim;
-  std::string why_format;  ///< "Q, K and V are stored in bf16"
+  std::string why_format;            ///< "since Q is stored in it"
+  std::optional<AlsoJudged> also{};  ///< where the output is wrong in a wide D that the tensors are of
   std::vector<JudgedRow> table;
   std::vector<RivalError> family;          ///< of each rival the worst of all heads
   std::array<std::string, 3> sentences{};  ///< the conclusion, the evidence, what to try

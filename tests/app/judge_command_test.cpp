@@ -19,6 +19,7 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::AnyOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -109,6 +110,50 @@ TEST(JudgeCommand, TellsTheSlipInTheFirstSentence) {
       attoscope({"judge", "--q", call.file("q"), "--k", call.file("k"), "--v", call.file("v"), "--o", call.file("a")});
   EXPECT_EQ(wrong.code, 3);
   EXPECT_THAT(wrong.out, StartsWith("Wrong: a causal mask where none is wanted.\n"));
+}
+
+/// D is what the tensors are of. Arrays of fp32 without bf16 in their library may hold its numbers: O then says which is meant.
+TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
+  const TemporaryDirectory scratch;
+  for (const char* output : {"bf16", "fp32"}) {
+    ASSERT_EQ(attoscope({"run", "--n", "40", "--d", "8", "--format", "bf16", "--save", scratch / output, "--set", std::string("a.output=") + output}).code, 0);
+  }
+  const auto numbers = [&](const std::string& run, const std::string& name) {
+    const std::string bytes = bytes_of_file(scratch / (run + "/" + name + ".npy"));
+    std::vector<double> found(40 * 8);
+    std::memcpy(found.data(), bytes.data() + bytes.size() - found.size() * 8, found.size() * 8);
+    const std::vector<float> narrowed(found.begin(), found.end());
+    return std::string(reinterpret_cast<const char*>(narrowed.data()), narrowed.size() * 4);
+  };
+  const auto as_safetensors = [&](const std::string& run, const std::string& metadata) {
+    std::string header = "{" + metadata, data;
+    int at = 0;
+    for (const auto& [name, file] : {std::pair{"q", "q"}, {"k", "k"}, {"v", "v"}, {"o", "a"}}) {
+      header += (at == 0 ? "" : ",") + entry(name, "F32", "[40,8]", at, at + 1280);
+      at += 1280, data += numbers(run, file);
+    }
+    header += "}";
+    return scratch.write("x.safetensors", little_endian(header.size(), 8) + header + data);
+  };
+  const auto told = [&](const std::string& file) { return json::parse(attoscope({"judge", "--input", file, "--json", "-"}).out); };
+  const std::string arrays = "\"__metadata__\":{\"numbers\":\"arrays\"},";
+
+  json found = told(as_safetensors("bf16", arrays));
+  EXPECT_EQ(found["verdict"], "rounded");
+  EXPECT_EQ(found["format"], "bf16");
+  EXPECT_EQ(found["also"], nullptr);
+  for (const auto& [run, metadata] : {std::pair{"bf16", ""}, {"fp32", ""}, {"fp32", arrays.c_str()}}) {
+    SCOPED_TRACE(std::string(run) + metadata);
+    found = told(as_safetensors(run, metadata));
+    EXPECT_EQ(found["verdict"], "wrong");
+    EXPECT_EQ(found["format"], "fp32");
+    EXPECT_EQ(found["also"]["format"], "bf16");
+    EXPECT_EQ(found["also"]["verdict"], "rounded");
+    EXPECT_LE(found["also"]["ratio"], 1);
+    EXPECT_THAT(found["sentences"][0].get<std::string>(),
+                AllOf(StartsWith("Wrong: rounded as bf16 (P in bf16); as fp32, which the tensors are, it is "), EndsWith(" off.")));
+    EXPECT_THAT(found["sentences"][2].get<std::string>(), HasSubstr("--format bf16"));
+  }
 }
 
 /// One query against a cache, a chunk of a prompt, more queries than keys, V of other columns: what correct kernels give passes

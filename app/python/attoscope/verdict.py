@@ -152,7 +152,7 @@ def judge(
         tensors_file = _path(save) if save is not None else os.path.join(folder, "tensors.safetensors") if folder else ""
         page = os.path.join(folder, "report.html") if asked is True else _path(asked) if asked else None
         if in_memory:
-            save_safetensors(tensors_file, in_memory)
+            save_safetensors(tensors_file, {name: value for name, value in {**given, **multipliers}.items() if name in in_memory})
         kept = not in_memory or save is not None
         places = {name: f"{tensors_file}:{name}" if name in in_memory else _path(value)
                   for name, value in {**given, **multipliers}.items()}
