@@ -32,7 +32,8 @@ Json row_json(const JudgedRow& row) {
 
 Json also_json(const std::optional<AlsoJudged>& also) {
   if (!also) return nullptr;
-  return {{"format", name(also->format)}, {"verdict", also->rounded ? "rounded" : "wrong"}, {"ratio", number_json(also->ratio)}};
+  return {
+      {"format", name(also->format)}, {"verdict", also->rounded ? "rounded" : "wrong"}, {"ratio", number_json(also->ratio)}};
 }
 
 }  // namespace

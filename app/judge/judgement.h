@@ -10,6 +10,7 @@
 #include "app/judge/judged_files.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/judge.h"
+#include "kernels/judge/power.h"
 
 namespace attoscope {
 
@@ -48,6 +49,7 @@ struct CallJudgement {
   std::vector<std::string> derivation;     ///< how the tolerance came about
   std::size_t worst = 0;                   ///< the row of the table that is furthest off
   Judged detail;                           ///< of that head
+  SeenMistakes seen;                       ///< what would have been seen in that head
   std::vector<double> output;              ///< of that head, n x d_v
 
   bool rounded() const;

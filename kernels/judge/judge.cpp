@@ -11,8 +11,8 @@
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/fits.h"
 #include "kernels/slips/error_places.h"
-#include "kernels/slips/other_roundings.h"
 
 namespace attoscope {
 namespace {
@@ -51,6 +51,14 @@ class Judge {
     sum_up(judged.head, findings({}));
     if (!judged.head.rounded) explain_by_rounding(judged.head);
     return judged;
+  }
+
+  double ratio_to(const Judged& judged, const RoundedRow& expected) {
+    see_inputs();
+    tolerance_ = &judged.tolerance;
+    if (!may_fit(expected)) return infinity;
+    const std::vector<RowFinding> all = findings(expected);
+    return fits(all) ? std::ranges::max_element(all, {}, &RowFinding::ratio)->ratio : infinity;
   }
 
  private:
@@ -121,11 +129,11 @@ class Judge {
   void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all) const {
     std::vector<bool> rows(all.size()), columns(at(cols_));
     std::vector<int> names(all.size());
-    double square = 0;
+    double square = 0, of_rows = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const RowFinding& f = all[i];
       names[i] = static_cast<int>(i);
-      h.ratio = std::max({h.ratio, f.ratio, f.row_ratio});
+      h.ratio = std::max(h.ratio, f.ratio), of_rows = std::max(of_rows, f.row_ratio);
       h.row_ratio.push_back(f.ratio);
       h.suspects += f.suspects, h.nonfinite += f.nonfinite, square += f.square;
       h.max_abs = std::max(h.max_abs, f.max_abs);
@@ -137,7 +145,7 @@ class Judge {
     }
     h.rms = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(1, h.elements - h.nonfinite)));
     h.whole = whole_of(all);
-    h.ratio = std::max(h.ratio, h.whole / tolerance_->whole);
+    if (h.suspects == 0) h.ratio = std::max({h.ratio, of_rows, h.whole / tolerance_->whole});
     h.where = error_places(rows, columns, names, p_.n);
     if (h.where.empty() && h.whole > tolerance_->whole) h.where = "everywhere, a little";
     h.rounded = h.suspect_rows == 0 && h.nonfinite == 0 && h.whole <= tolerance_->whole;
@@ -217,10 +225,15 @@ Judged judge(const JudgedOutput& output, const Options& options) {
   return judged;
 }
 
-std::optional<Slip> slip_of(const JudgedOutput& output, const OtherHeads& heads, const Options& options) {
+double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options) {
+  return Judge(output, options).ratio_to(judged, expected);
+}
+
+std::optional<Slip> slip_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
   std::optional<Slip> slip = diagnose(compute(experiment_of(output), options), heads, options).slip;
   if (slip && slip->kind == Slip::Kind::format) slip.reset();
-  return slip;
+  if (slip || !judged.head.incomparable.empty()) return slip;
+  return fitted_slip(output, judged, options);
 }
 
 }  // namespace attoscope

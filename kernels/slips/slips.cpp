@@ -189,7 +189,9 @@ class SlipFinder {
     left = all.mean_left();
     const double ratio = all.largest / limit_of(suspect, all);
     if (!(ratio <= (all.drop() < 10 ? 2 : 5))) return {};
-    return Slip{suspect.kind, suspect.text, ratio, true};
+    Slip slip{suspect.kind, suspect.text, ratio, true};
+    if (suspect.kind == Slip::Kind::mask && suspect.problem) slip.mask = suspect.problem->mask;
+    return slip;
   }
 
   /// Inside the line only slips that change little are suspected.

@@ -283,6 +283,25 @@ void products(const VariantHead& head, int row, std::vector<double>& out) {
   }
 }
 
+std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row) {
+  const Keys keys = variant.keys(row);
+  std::vector<double> all, s(static_cast<std::size_t>(head.shape.n_k));
+  if (keys.empty()) return s;
+  products(head, row, all);
+  to_scores(head, variant, row, keys, all, nullptr);
+  std::copy(all.begin() + keys.first, all.begin() + keys.end, s.begin() + keys.first);
+  return s;
+}
+
+std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& variant, int row) {
+  const Keys keys = variant.keys(row);
+  std::vector<double> e = scores(head, variant, row);
+  if (keys.empty()) return e;
+  const double m = to_weights(variant, keys, false, e), l = sum_of(e, keys) + sink_weight(variant, m);
+  for (int j = keys.first; j < keys.end; ++j) e[static_cast<std::size_t>(j)] /= l;
+  return e;
+}
+
 void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out, double* slack) {
   const Keys visible = variant.keys(row), keys = variant.hidden_score ? Keys{0, head.shape.n_k} : visible;
   std::fill_n(out, head.shape.d_v, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);

@@ -72,6 +72,12 @@ struct SoftmaxVariant {
 /// q.k of `row` with every key.
 void products(const VariantHead& head, int row, std::vector<double>& out);
 
+/// S of the row's visible keys, n_k values, those of hidden keys 0.
+std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row);
+
+/// P of `row`, n_k values, those of hidden keys 0, where `variant` makes scores from products as kernels do.
+std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& variant, int row);
+
 /// d_v values; all NaN where the row sees no key. Where `slack` is given, d_v zeros: how far from these values correct kernels
 /// with such roundings may get for other reasons than P and O's last rounding: scores so near the middle of two numbers that an
 /// fp32 sum may round them the other way (for each such key P |V - O| times the step), the error of tanh, and O's partial

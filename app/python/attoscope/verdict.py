@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 import sys
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
@@ -37,7 +38,7 @@ class Verdict:
     @property
     def sentences(self) -> List[str]:
         """The conclusion, the evidence, and what to try."""
-        return [str(sentence) for sentence in self.json["sentences"]]
+        return [_in_python(str(sentence)) for sentence in self.json["sentences"]]
 
     @property
     def sentence(self) -> str:
@@ -81,6 +82,11 @@ class Verdict:
 
 
 _COLUMNS = ("head", "verdict", "ratio", "suspects", "elements", "max_abs", "where", "slip")
+
+
+def _in_python(sentence: str) -> str:
+    """`--policy tile` as `policy="tile"`."""
+    return re.sub(r"--(\w+) ([\w:.+-]*\w)", r'\1="\2"', sentence)
 
 
 def _html_table(rows: List[Dict[str, Any]]) -> str:
