@@ -189,7 +189,7 @@ CallJudgement judge_call(const JudgedFiles& files, const JudgeQuestion& question
     Judged judged = judge(output, options);
     check_inputs(judged, head);
     take_family(call.family, judged.tolerance.family);
-    call.table.push_back({head, std::move(judged.head)});
+    call.table.push_back({head, judged.head});
     if (head == first || call.table.back().found.ratio > call.worst_row().found.ratio) {
       call.worst = call.table.size() - 1;
       call.output = *output.values;

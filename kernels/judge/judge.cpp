@@ -230,9 +230,9 @@ double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedR
 }
 
 std::optional<Slip> slip_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
-  std::optional<Slip> slip = diagnose(compute(experiment_of(output), options), heads, options).slip;
-  if (slip && slip->kind == Slip::Kind::format) slip.reset();
-  if (slip || !judged.head.incomparable.empty()) return slip;
+  const Diagnosis found = diagnose(compute(experiment_of(output), options), heads, options);
+  if (found.slip && found.slip->kind != Slip::Kind::format) return found.slip;
+  if (!judged.head.incomparable.empty()) return {};
   return fitted_slip(output, judged, options);
 }
 

@@ -208,6 +208,9 @@ TEST(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
   EXPECT_THAT(sentence, HasSubstr("a mask off by one key"));
   EXPECT_LT(percent, 3);
   EXPECT_EQ(scaled(1.2 * percent / 100)["verdict"], "wrong") << sentence;
+  const json fitted = scaled(0.07);
+  EXPECT_EQ(fitted["table"][0]["slip"]["kind"], "number");
+  EXPECT_THAT(fitted["sentences"][0].get<std::string>(), HasSubstr("scores were multiplied by 0.133"));
   EXPECT_EQ(scaled(0.05 * percent / 100)["verdict"], "rounded") << sentence;
 }
 
