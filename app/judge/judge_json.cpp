@@ -30,6 +30,12 @@ Json row_json(const JudgedRow& row) {
           {"slip", slip_json(row.slip)}};
 }
 
+Json also_json(const std::optional<AlsoJudged>& also) {
+  if (!also) return nullptr;
+  return {
+      {"format", name(also->format)}, {"verdict", also->rounded ? "rounded" : "wrong"}, {"ratio", number_json(also->ratio)}};
+}
+
 }  // namespace
 
 Json judgement_json(const CallJudgement& call, const std::string& command, const std::string& link) {
@@ -44,6 +50,7 @@ Json judgement_json(const CallJudgement& call, const std::string& command, const
           {"derivation", call.derivation},
           {"format", name(call.claim.format)},
           {"stored", stored_text(call.claim)},
+          {"also", also_json(call.also)},
           {"n", call.shape.n},
           {"n_k", call.shape.n_k},
           {"d", call.shape.d},

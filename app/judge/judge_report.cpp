@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/files/png.h"
+#include "app/judge/judge_words.h"
 #include "app/judge/judgement.h"
 #include "app/words/mathml.h"
 
@@ -127,8 +128,10 @@ std::string worst_elements_html(const CallJudgement& call) {
   for (const auto& [share, i] : std::span(all).first(shown)) {
     const int row = i / call.shape.d_v, c = i % call.shape.d_v;
     const double o = call.output[static_cast<std::size_t>(i)];
-    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{:.6g}</td><td>{:.6g}</td><td>{:.2g}</td><td>{:.3g}</td></tr>\n", row, c,
-                        o, call.detail.tolerance.golden(row, c), call.detail.tolerance.of(row, c, o), -share);
+    html +=
+        fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", row, c, number_text(o, 6),
+                    number_text(call.detail.tolerance.golden(row, c), 6), number_text(call.detail.tolerance.of(row, c, o), 2),
+                    std::isfinite(o) ? fmt::format("{:.3g}", -share) : "infinite");
   }
   return html + "</table>\n";
 }

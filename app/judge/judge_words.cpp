@@ -8,6 +8,7 @@
 
 #include "app/judge/judgement.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope {
 namespace {
@@ -16,7 +17,8 @@ constexpr std::size_t most_lines = 16;
 
 std::string times(double ratio) {
   if (!std::isfinite(ratio)) return "infinitely many times";
-  return ratio < 9.95    ? fmt::format("{:.1f} times", ratio)
+  return ratio < 1.995   ? fmt::format("{:.2f} times", ratio)
+         : ratio < 9.95  ? fmt::format("{:.1f} times", ratio)
          : ratio < 99999 ? fmt::format("{:.0f} times", ratio)
                          : "more than 100,000 times";
 }
@@ -48,6 +50,9 @@ std::string wrong_heads(const CallJudgement& call) {
 std::string wrong_sentence(const CallJudgement& call) {
   const JudgedRow& worst = call.worst_row();
   const std::string in = call.heads > 1 ? " (" + wrong_heads(call) + ")" : "";
+  if (call.also && call.also->rounded)
+    return fmt::format("Wrong: rounded as {0} (P in {0}); as {1}, which the tensors are, it is {2} off{3}.",
+                       name(call.also->format), name(call.claim.format), times(worst.found.ratio), in);
   if (worst.slip) return "Wrong: " + worst.slip->text + in + ".";
   if (worst.found.nonfinite > 0)
     return fmt::format("Wrong: {} elements are NaN or infinite{}.", grouped(worst.found.nonfinite), in);
@@ -65,29 +70,34 @@ std::string element_text(const CallJudgement& call) {
   if (row < 0) return "";
   const double o =
       call.output[static_cast<std::size_t>(row) * static_cast<std::size_t>(call.shape.d_v) + static_cast<std::size_t>(c)];
-  return fmt::format("; the first is {}row {}, column {}: {:.6g}, where the truth is {:.6g} and {:.2g} is tolerated",
-                     head_text(call, call.worst_row().head), row, c, o, t.golden(row, c), t.of(row, c, o));
+  return fmt::format("; the first such row is {}, where O is {} in column {}, the truth {}, and {} is tolerated", row,
+                     number_text(o, 6), c, number_text(t.golden(row, c), 6), number_text(t.of(row, c, o), 2));
 }
 
 std::string wrong_evidence(const CallJudgement& call) {
   const HeadJudgement& h = call.worst_row().found;
+  const std::string in = call.heads > 1 ? fmt::format("In head {}, the worst, ", call.worst_row().head) : "";
   if (h.suspects == 0)
-    return fmt::format("Its errors' root mean square is {} what may be expected of rounding; {} would be tolerated.",
-                       times(h.whole), fmt::format("{:.2f}", call.detail.tolerance.whole));
-  return fmt::format("{} elements are beyond their tolerance, {}, by up to {}{}.", grouped(h.suspects),
+    return fmt::format("{} errors' root mean square is {} what may be expected of rounding; {} would be tolerated.",
+                       in.empty() ? "Its" : in + "the", times(h.whole), fmt::format("{:.2f}", call.detail.tolerance.whole));
+  return fmt::format("{}{} elements are beyond their tolerance, {}, by up to {}{}.", in, grouped(h.suspects),
                      h.where.empty() ? "here and there" : h.where, times(h.ratio), element_text(call));
 }
 
 std::string advice(const CallJudgement& call, const std::string& accepting) {
   const JudgedRow& worst = call.worst_row();
   const std::string head = call.heads > 1 ? fmt::format("head {}, ", worst.head) : "";
+  if (call.also && call.also->rounded)
+    return fmt::format("If it is meant to round to {0}, give it tensors of that type, or say so by --format {0}.",
+                       name(call.also->format));
   if (worst.slip)
     return fmt::format(
         "With that mistake made on purpose, the exact output is as near to yours as rounding allows ({} the "
-        "limit): look for it in the kernel.",
-        times(worst.slip->ratio));
+        "limit): look for it in the kernel.{}",
+        times(worst.slip->ratio), worst.slip->mask ? " If it is meant: --mask " + mask_text(*worst.slip->mask) + "." : "");
   if (!accepting.empty())
-    return "A kernel that rounds more would be as far off: if yours is meant to, say so by " + accepting + ".";
+    return "Its errors have no sign, and a kernel that rounds more would be as far off. If yours is meant to, say so by " +
+           accepting + "; that hides mistakes of this size.";
   if (worst.found.first_row < 0)
     return "No usual mistake explains it; compare with --policy if the kernel rounds at other places.";
   return fmt::format("No usual mistake explains it: look at {}row {} first.", head, worst.found.first_row);
@@ -113,13 +123,28 @@ std::string rounded_evidence(const CallJudgement& call) {
       h.max_abs);
 }
 
+/// The mistakes that these tensors show.
+std::string seen_text(const CallJudgement& call) {
+  const SeenMistakes& seen = call.seen;
+  const std::string on = call.heads > 1 ? fmt::format("In head {} ", call.worst_row().head) : "On these tensors ",
+                    key = seen.masked ? "a mask off by one key" : "a last key left out",
+                    scale = fmt::format("a scale off by {:.2g} %", 100 * seen.scale);
+  if (seen.scale < 1)
+    return on + scale + (seen.key ? " or " + key + " would have been seen." : " would have been seen, " + key + " would not.");
+  return on + (seen.key ? key + " would have been seen, a wrong scale would not: larger scores show more."
+                        : "neither a wrong scale nor " + key + " would have been seen: larger scores show more.");
+}
+
 }  // namespace
+
+std::string number_text(double x, int digits) {
+  if (std::isnan(x)) return "NaN";
+  return fmt::format("{:.{}g}", std::abs(x) < 1e-200 ? 0 : x, digits);
+}
 
 std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting) {
   if (!call.rounded()) return {wrong_sentence(call), wrong_evidence(call), advice(call, accepting)};
-  return {
-      rounded_sentence(call), rounded_evidence(call),
-      "A mistake that is smaller than rounding cannot be seen on these tensors: larger scores and other lengths show more."};
+  return {rounded_sentence(call), rounded_evidence(call), seen_text(call)};
 }
 
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question) {

@@ -16,6 +16,9 @@ std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const 
 /// How the tolerance came about, a sentence each.
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question);
 
+/// A number of O or of a tolerance, "NaN" for any NaN; smaller ones than any format has are 0.
+std::string number_text(double x, int digits);
+
 /// The sentences, the heads and the derivation for a terminal.
 std::string judgement_report(const CallJudgement& call);
 

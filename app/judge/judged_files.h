@@ -23,6 +23,9 @@ class JudgedFiles {
   /// What Q's numbers are of; F64 where it has eight bits and Q, K or V a scale, with which they are of no type.
   ElementType type_of_q() const;
   ElementType type_of_o() const { return files_->tensor(layer(), 3).tensor.type; }
+  /// False where Q's type says nothing of D: bf16 could not be written there, or the numbers are multiplied by a scale.
+  bool has_scaled_inputs() const;
+  bool tells_format() const { return files_->tensor(layer(), 0).tensor.tells_format && !has_scaled_inputs(); }
 
   /// Q of this head, and K and V of the one that it shares with its group.
   std::shared_ptr<const Tensors> inputs(int head) const;

@@ -7,6 +7,7 @@
 
 #include "app/judge/judge_words.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/error_sign.h"
 
 namespace attoscope {
 namespace {
@@ -38,21 +39,41 @@ Format narrowest(const Numbers& x, const Format& as_stored) {
   return as_stored == fp64 && fits(x, fp32) ? fp32 : as_stored;
 }
 
-/// D and the output's format, where nobody names D: those of the tensors.
-void find_formats(CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, int head) {
-  const Format of_q = narrowest(*files.inputs(head), format_of(files.type_of_q())),
-               of_o = narrowest(*files.output(head), format_of(files.type_of_o()));
+/// D, why, and the narrower format that else may be meant.
+struct FoundFormat {
+  Format d;
+  std::string why;
+  std::optional<Format> narrower{};
+};
+
+/// D where nobody names it: what Q is stored in. Where that may hold a narrower format's numbers, it is this one if O is in it,
+/// too.
+FoundFormat format_of_call(const JudgedFiles& files, int head, const Format& of_o) {
+  const bool doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
+                                 fits(*files.inputs(head), fp32) && significand_bits(of_o) <= significand_bits(fp32);
+  const Format stored = doubles_hold_fp32 ? fp32 : format_of(files.type_of_q());
+  if (is_wide(stored) && !is_wide(format_of(files.type_of_o())) && !files.output_scale(head))
+    return {format_of(files.type_of_o()), "since O is stored in it"};
+  const Format narrow = narrowest(*files.inputs(head), stored);
+  if (narrow == stored) return {stored, "since Q is stored in it"};
+  if (files.tells_format()) return {stored, "since Q is stored in it", narrow};
+  if (files.has_scaled_inputs() || narrow == fp32 || of_o == narrow || files.output_scale(head))
+    return {narrow, "since all numbers of Q, K and V fit it"};
+  return {stored, "since Q is stored in it and not all numbers of O fit " + name(narrow), narrow};
+}
+
+/// D and the output's format; returns the narrower D that else may be meant.
+std::optional<Format> find_formats(CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, int head) {
   call.claim.declared = question.declared;
   call.claim.scale = files.output_scale(head);
   call.claim.whole = call.claim.scale && is_whole(files.type_of_o());
-  const bool tells_d = is_wide(of_q) && !is_wide(of_o) && !call.claim.scale;
-  call.claim.format = question.format ? *question.format : tells_d ? of_o : of_q;
-  const bool widened = !(of_q == format_of(files.type_of_q()));
-  call.why_format = question.format                ? "as asked for"
-                    : !(call.claim.format == of_q) ? "since O is in it"
-                    : widened                      ? "since all numbers of Q, K and V fit it"
-                                                   : "since Q is stored in it";
-  call.claim.stored = of_o;
+  const Format narrow_o = narrowest(*files.output(head), format_of(files.type_of_o()));
+  FoundFormat found = format_of_call(files, head, narrow_o);
+  if (question.format) found = {*question.format, "as asked for"};
+  call.claim.format = found.d, call.why_format = found.why;
+  const bool holds_d = is_wide(found.d) && is_wide(format_of(files.type_of_o())) && !question.format;
+  call.claim.stored = holds_d ? found.d : narrow_o;
+  return found.narrower;
 }
 
 /// The longest list of rivals there is: of each its largest errors over the heads.
@@ -80,23 +101,22 @@ void check_inputs(const Judged& judged, int head) {
                            ", so that nothing can be judged by it");
 }
 
-/// Another D or policy under which the output would be rounded, as an option; "": none.
-std::string option_that_accepts(const JudgedOutput& output, const Options& options) {
-  for (const Format& coarser : {tf32, fp16, bf16}) {
-    if (epsilon(coarser) <= epsilon(output.claim.format) || output.claim.declared) continue;
+/// The D or policy, at most two steps coarser than the one in use, under which the output would be rounded, as an option; "":
+/// there is none, or the error has a sign, and is a mistake's.
+std::string option_that_accepts(const JudgedOutput& output, const Judged& judged, const Options& options) {
+  if (output.claim.declared || error_has_sign(output, judged)) return "";
+  const auto accepts = [&](const auto& change) {
     JudgedOutput other = output;
-    other.claim.format = coarser;
-    if (judge(other, options).head.rounded) return "--format " + name(coarser);
-  }
-  std::string option;
-  double nearest = 0;  // the policy that is no further off than it has to be
-  for (const char* name : {"tile", "eager", "all_tile", "all_direct", "base_eager", "base_ops", "base_all"}) {
-    JudgedOutput other = output;
-    other.claim.declared = with_policy(Method{}, policy(name));
-    const HeadJudgement found = judge(other, options).head;
-    if (found.rounded && found.ratio > nearest) nearest = found.ratio, option = std::string("--policy ") + name;
-  }
-  return option;
+    change(other.claim);
+    return judge(other, options).head.rounded;
+  };
+  if (is_wide(output.claim.format))
+    for (const Format& coarser : {tf32, bf16})
+      if (accepts([&](KernelClaim& claim) { claim.format = coarser; })) return "--format " + name(coarser);
+  for (const char* name : {"tile", "eager"})
+    if (accepts([&](KernelClaim& claim) { claim.declared = with_policy(Method{}, policy(name)); }))
+      return std::string("--policy ") + name;
+  return "";
 }
 
 /// Rows of the table that are wrong, the worst first.
@@ -108,15 +128,37 @@ std::vector<std::size_t> wrong_rows(const CallJudgement& call) {
   return rows;
 }
 
+/// The whole call with another D.
+AlsoJudged judged_as(const Format& format, const CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question,
+                     const Options& options) {
+  CallJudgement other;
+  other.claim = call.claim, other.claim.format = format;
+  AlsoJudged also{.format = format, .rounded = true};
+  for (const JudgedRow& row : call.table) {
+    JudgedOutput output = judged_output(other, files, question, row.head);
+    output.claim.stored = narrowest(*output.values, call.claim.stored);
+    const HeadJudgement found = judge(output, options).head;
+    also.rounded = also.rounded && found.rounded, also.ratio = std::max(also.ratio, found.ratio);
+  }
+  return also;
+}
+
+/// The slip in one head of the table, whose judgement is made again where it is not the worst.
+std::optional<Slip> slip_in(const CallJudgement& call, std::size_t i, const JudgedFiles& files, const JudgeQuestion& question,
+                            const OtherHeads& others, const Options& options) {
+  const JudgedOutput output = judged_output(call, files, question, call.table[i].head);
+  return slip_of(output, i == call.worst ? call.detail : judge(output, options), others, options);
+}
+
 /// Looks for slips in the worst heads; returns the option that would accept the worst one, where no slip explains it.
 std::string explain(CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question, const Options& options) {
   std::vector<std::size_t> rows = wrong_rows(call);
-  if (rows.empty()) return "";
+  if (rows.empty() || (call.also && call.also->rounded)) return "";
   const OtherHeads others = files.other_heads();
   for (const std::size_t i : std::span(rows).first(std::min(rows.size(), most_searched)))
-    call.table[i].slip = slip_of(judged_output(call, files, question, call.table[i].head), others, options);
+    call.table[i].slip = slip_in(call, i, files, question, others, options);
   if (call.worst_row().slip) return "";
-  return option_that_accepts(judged_output(call, files, question, call.worst_row().head), options);
+  return option_that_accepts(judged_output(call, files, question, call.worst_row().head), call.detail, options);
 }
 
 }  // namespace
@@ -141,13 +183,13 @@ CallJudgement judge_call(const JudgedFiles& files, const JudgeQuestion& question
   CallJudgement call;
   call.shape = files.shape(), call.heads = files.heads();
   const int first = std::max(question.head, 0), end = question.head < 0 ? files.heads() : first + 1;
-  find_formats(call, files, question, first);
+  const std::optional<Format> narrower = find_formats(call, files, question, first);
   for (int head = first; head < end; ++head) {
     const JudgedOutput output = judged_output(call, files, question, head);
     Judged judged = judge(output, options);
     check_inputs(judged, head);
     take_family(call.family, judged.tolerance.family);
-    call.table.push_back({head, std::move(judged.head)});
+    call.table.push_back({head, judged.head});
     if (head == first || call.table.back().found.ratio > call.worst_row().found.ratio) {
       call.worst = call.table.size() - 1;
       call.output = *output.values;
@@ -155,6 +197,8 @@ CallJudgement judge_call(const JudgedFiles& files, const JudgeQuestion& question
     }
     progress(head + 1 - first, end - first);
   }
+  if (narrower && !call.rounded()) call.also = judged_as(*narrower, call, files, question, options);
+  if (call.rounded()) call.seen = seen_mistakes(judged_output(call, files, question, call.worst_row().head), call.detail);
   const std::string accepting = explain(call, files, question, options);
   call.sentences = judgement_sentences(call, accepting);
   call.derivation = derivation_of(call, question);

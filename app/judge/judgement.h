@@ -10,6 +10,7 @@
 #include "app/judge/judged_files.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/judge.h"
+#include "kernels/judge/power.h"
 
 namespace attoscope {
 
@@ -29,17 +30,26 @@ struct JudgedRow {
   std::optional<Slip> slip{};
 };
 
+/// The same output held to a narrower D, which all numbers of Q, K and V fit.
+struct AlsoJudged {
+  Format format;
+  bool rounded = false;
+  double ratio = 0;  ///< of the head that is furthest off
+};
+
 struct CallJudgement {
   AttentionShape shape{};
   int heads = 0;
   KernelClaim claim;
-  std::string why_format;  ///< "Q, K and V are stored in bf16"
+  std::string why_format;            ///< "since Q is stored in it"
+  std::optional<AlsoJudged> also{};  ///< where the output is wrong in a wide D that the tensors are of
   std::vector<JudgedRow> table;
   std::vector<RivalError> family;          ///< of each rival the worst of all heads
   std::array<std::string, 3> sentences{};  ///< the conclusion, the evidence, what to try
   std::vector<std::string> derivation;     ///< how the tolerance came about
   std::size_t worst = 0;                   ///< the row of the table that is furthest off
   Judged detail;                           ///< of that head
+  SeenMistakes seen;                       ///< what would have been seen in that head
   std::vector<double> output;              ///< of that head, n x d_v
 
   bool rounded() const;

@@ -197,7 +197,8 @@ StoredTensor read_npy(const InputFile& file) {
   StoredTensor t{.label = file.path(),
                  .fortran_order = *header.fortran_order,
                  .shape = std::move(*header.shape),
-                 .offset = place.begin + place.length};
+                 .offset = place.begin + place.length,
+                 .tells_format = false};
   set_type(t, *header.descr);
   const std::uint64_t expected = byte_count(t.shape, bytes_of(t.type), t.label);
   if (file.size() - t.offset == expected) return t;

@@ -168,12 +168,20 @@ struct CheckedHeader {
   std::uint64_t data = 0, data_bytes = 0;  ///< where the tensors' bytes begin, and how many there are
   std::string path;
 
+  /// True if Python wrote it from arrays of a library that has no bf16: see `save_safetensors` of the package.
+  bool from_arrays() const {
+    const auto metadata = tensors.find("__metadata__");
+    return metadata != tensors.end() && metadata->is_object() && metadata->value("numbers", Parsed()) == "arrays";
+  }
   std::string label(const std::string& tensor) const { return path + ": tensor " + in_quotes(tensor); }
   StoredTensor stored(const std::string& tensor) const {
     const Parsed& entry = tensors[tensor];
     const std::string l = label(tensor);
-    return {l,     readable_type(dtype_of(entry, l), l), false,
-            false, whole_numbers(entry, "shape", l),     data + range_of(entry, data_bytes, l).begin};
+    return {.label = l,
+            .type = readable_type(dtype_of(entry, l), l),
+            .shape = whole_numbers(entry, "shape", l),
+            .offset = data + range_of(entry, data_bytes, l).begin,
+            .tells_format = !from_arrays()};
   }
 };
 

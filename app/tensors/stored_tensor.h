@@ -33,6 +33,7 @@ struct StoredTensor {
   bool fortran_order = false;  ///< first index fastest
   std::vector<std::uint64_t> shape;
   std::uint64_t offset = 0;  ///< of the first byte
+  bool tells_format = true;  ///< false: bf16 could not be said there, and F32 or F64 may hold numbers of any narrower format
 };
 
 /// What a tensor holds.

@@ -11,8 +11,8 @@
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/fits.h"
 #include "kernels/slips/error_places.h"
-#include "kernels/slips/other_roundings.h"
 
 namespace attoscope {
 namespace {
@@ -48,9 +48,17 @@ class Judge {
     judged.head.elements = static_cast<std::int64_t>(o_.size());
     judged.head.incomparable = why_incomparable();
     if (!judged.head.incomparable.empty()) return judged;
-    sum_up(judged.head, findings([](int, double*) { return false; }));
+    sum_up(judged.head, findings({}));
     if (!judged.head.rounded) explain_by_rounding(judged.head);
     return judged;
+  }
+
+  double ratio_to(const Judged& judged, const RoundedRow& expected) {
+    see_inputs();
+    tolerance_ = &judged.tolerance;
+    if (!may_fit(expected)) return infinity;
+    const std::vector<RowFinding> all = findings(expected);
+    return fits(all) ? std::ranges::max_element(all, {}, &RowFinding::ratio)->ratio : infinity;
   }
 
  private:
@@ -73,21 +81,22 @@ class Judge {
     if (inputs_->q != given.q || inputs_->k != given.k || inputs_->v != given.v) given_ = p_.input.tensors;
   }
 
-  /// A row held to what a kernel is expected to give, or to the truth where that is not known, or the row sees no key.
-  RowFinding row_finding(int row, const ExpectedRow& expected) const {
-    std::vector<double> centre(at(cols_));
-    if (!expected(row, centre.data()) || std::isnan(centre[0]))
+  /// A row held to what a kernel is expected to give, or to the truth where there is none, or the row sees no key.
+  RowFinding row_finding(int row, const RoundedRow& expected) const {
+    std::vector<double> centre(at(cols_), std::nan("")), slack(at(cols_));
+    if (expected) expected(row, centre.data(), slack.data());
+    if (std::isnan(centre[0]))
       std::copy_n(tolerance_->golden.values.begin() + static_cast<std::ptrdiff_t>(row) * cols_, cols_, centre.begin());
-    return finding(row, centre.data());
+    return finding(row, centre.data(), slack.data());
   }
 
-  RowFinding finding(int row, const double* centre) const {
+  RowFinding finding(int row, const double* centre, const double* slack) const {
     RowFinding f;
     f.bad.resize(at(cols_));
     double worst = -1;
     for (int c = 0; c < cols_; ++c) {
       const double o = o_[at(row) * at(cols_) + at(c)], error = std::abs(o - centre[c]);
-      const double ratio = std::isfinite(o) ? error / tolerance_->of(row, c, o) : infinity;
+      const double ratio = std::isfinite(o) ? error / (tolerance_->of(row, c, o) + slack[c]) : infinity;
       if (ratio > worst) worst = ratio, f.worst_col = c;
       f.ratio = std::max(f.ratio, ratio);
       if (!(ratio <= 1)) f.bad[at(c)] = true, ++f.suspects;
@@ -95,14 +104,14 @@ class Judge {
         ++f.nonfinite;
         continue;
       }
-      const double z = error / tolerance_->expected(row, c);
+      const double z = error / std::hypot(tolerance_->expected(row, c), slack[c]);
       f.square += error * error, f.relative += z * z, f.max_abs = std::max(f.max_abs, error);
     }
     f.row_ratio = std::sqrt(f.relative / cols_) / std::max(tolerance_->row[at(row)], 1e-300);
     return f;
   }
 
-  std::vector<RowFinding> findings(const ExpectedRow& expected) const {
+  std::vector<RowFinding> findings(const RoundedRow& expected) const {
     std::vector<RowFinding> all(at(p_.n));
     tbb::parallel_for(0, p_.n, [&](int row) {
       stop_.check();
@@ -120,11 +129,11 @@ class Judge {
   void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all) const {
     std::vector<bool> rows(all.size()), columns(at(cols_));
     std::vector<int> names(all.size());
-    double square = 0;
+    double square = 0, of_rows = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const RowFinding& f = all[i];
       names[i] = static_cast<int>(i);
-      h.ratio = std::max({h.ratio, f.ratio, f.row_ratio});
+      h.ratio = std::max(h.ratio, f.ratio), of_rows = std::max(of_rows, f.row_ratio);
       h.row_ratio.push_back(f.ratio);
       h.suspects += f.suspects, h.nonfinite += f.nonfinite, square += f.square;
       h.max_abs = std::max(h.max_abs, f.max_abs);
@@ -136,45 +145,37 @@ class Judge {
     }
     h.rms = std::sqrt(square / static_cast<double>(std::max<std::int64_t>(1, h.elements - h.nonfinite)));
     h.whole = whole_of(all);
-    h.ratio = std::max(h.ratio, h.whole / tolerance_->whole);
+    if (h.suspects == 0) h.ratio = std::max({h.ratio, of_rows, h.whole / tolerance_->whole});
     h.where = error_places(rows, columns, names, p_.n);
     if (h.where.empty() && h.whole > tolerance_->whole) h.where = "everywhere, a little";
     h.rounded = h.suspect_rows == 0 && h.nonfinite == 0 && h.whole <= tolerance_->whole;
   }
 
-  /// Whether the output is rounded from what that kernel computes. Where scores are rounded, one near the middle of two numbers
-  /// may become either, which moves its row: a few rows may then be off, if all is clearly nearer to it than to the truth.
-  bool fits(const OtherRounding& other, const std::vector<RowFinding>& all, double whole_of_truth) const {
-    int off = 0;
-    for (const RowFinding& f : all) {
-      if (f.nonfinite > 0 || f.ratio > 4) return false;
-      off += f.is_bad();
-    }
-    const double whole = whole_of(all);
-    const bool may_be_off = other.rounds_scores && whole <= 0.9 * whole_of_truth;
-    return off <= (may_be_off ? std::max(1, p_.n / 200) : 0) && whole <= tolerance_->whole;
+  /// Whether the output is rounded from what that kernel computes.
+  bool fits(const std::vector<RowFinding>& all) const {
+    return std::ranges::none_of(all, [](const RowFinding& f) { return f.nonfinite > 0 || f.is_bad(); }) &&
+           whole_of(all) <= tolerance_->whole;
   }
 
   /// A quick look at some rows.
-  bool may_fit(const ExpectedRow& expected) const {
-    int off = 0;
+  bool may_fit(const RoundedRow& expected) const {
     for (int k = 0; k < 8; ++k)
-      off += row_finding(static_cast<int>((2 * k + 1) * static_cast<std::int64_t>(p_.n) / 16), expected).is_bad();
-    return off <= 1;
+      if (row_finding(static_cast<int>((2 * k + 1) * static_cast<std::int64_t>(p_.n) / 16), expected).is_bad()) return false;
+    return true;
   }
 
   void explain_by_rounding(HeadJudgement& h) const {
     if (h.nonfinite > 0 || output_.claim.declared) return;
-    for (const OtherRounding& other : other_roundings(p_, inputs_, given_, output_.claim.format)) {
+    for (const OtherRounding& other : other_roundings(p_, inputs_, given_, output_.claim.format, output_.claim.stored)) {
       stop_.check();
-      const ExpectedRow expected = other.begin();
+      const RoundedRow expected = other.begin();
       if (!may_fit(expected)) continue;
       const std::vector<RowFinding> all = findings(expected);
-      if (!fits(other, all, h.whole)) continue;
+      if (!fits(all)) continue;
       HeadJudgement fitted;
       fitted.elements = h.elements;
       sum_up(fitted, all);
-      fitted.rounded = true, fitted.as = other.text, fitted.where.clear(), fitted.first_row = -1;
+      fitted.as = other.text;
       fitted.max_abs = h.max_abs, fitted.rms = h.rms;
       h = std::move(fitted);
       return;
@@ -203,19 +204,36 @@ Experiment experiment_of(const JudgedOutput& output) {
   return e;
 }
 
+/// As the kernel says that it rounds, or else as others do.
+Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& options) {
+  Judged judged = Judge(output, options).judgement();
+  if (judged.head.rounded || !judged.head.incomparable.empty() || !output.claim.declared) return judged;
+  JudgedOutput undeclared = output;
+  undeclared.claim.declared.reset();
+  Judged other = Judge(undeclared, options).judgement();
+  if (!other.head.rounded) return judged;
+  if (other.head.as.empty()) other.head.as = "its softmax is in fp32, other than declared";
+  return other;
+}
+
 }  // namespace
 
 Judged judge(const JudgedOutput& output, const Options& options) {
   Judged judged;
   tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] { judged = Judge(output, options).judgement(); });
+  arena.execute([&] { judged = judged_as_declared_or_not(output, options); });
   return judged;
 }
 
-std::optional<Slip> slip_of(const JudgedOutput& output, const OtherHeads& heads, const Options& options) {
-  std::optional<Slip> slip = diagnose(compute(experiment_of(output), options), heads, options).slip;
-  if (slip && slip->kind == Slip::Kind::format) slip.reset();
-  return slip;
+double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options) {
+  return Judge(output, options).ratio_to(judged, expected);
+}
+
+std::optional<Slip> slip_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
+  const Diagnosis found = diagnose(compute(experiment_of(output), options), heads, options);
+  if (found.slip && found.slip->kind != Slip::Kind::format) return found.slip;
+  if (!judged.head.incomparable.empty()) return {};
+  return fitted_slip(output, judged, options);
 }
 
 }  // namespace attoscope

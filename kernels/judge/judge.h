@@ -9,6 +9,7 @@
 
 #include "kernels/judge/rivals.h"
 #include "kernels/judge/tolerance.h"
+#include "kernels/slips/other_roundings.h"
 #include "kernels/slips/slips.h"
 
 namespace attoscope {
@@ -23,9 +24,11 @@ struct JudgedOutput {
 /// The judgement on one head.
 struct HeadJudgement {
   bool rounded = false;
-  std::string incomparable;   ///< why nothing can be said of it: half a sentence; "": it can
-  std::string as;             ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
-  double ratio = 0;           ///< largest error over its tolerance, or that of a row or of all, if larger; infinite for NaN
+  std::string incomparable;  ///< why nothing can be said of it: half a sentence; "": it can
+  std::string as;            ///< "its scores are rounded to bf16": what else than the usual explains it; "" none
+  /// Largest error over its tolerance, infinite for NaN; where no element is beyond its own, that of a row or of all, if
+  /// larger.
+  double ratio = 0;
   std::int64_t suspects = 0;  ///< elements beyond their tolerance
   std::int64_t elements = 0, nonfinite = 0;
   int suspect_rows = 0;                ///< rows with a suspect, or that are too far off as a whole
@@ -45,7 +48,12 @@ struct Judged {
 /// Throws std::invalid_argument for a problem that is not valid, Stopped when cancelled.
 Judged judge(const JudgedOutput& output, const Options& options = {});
 
-/// The slip that explains a wrong output best, if one does; see `diagnose`.
-std::optional<Slip> slip_of(const JudgedOutput& output, const OtherHeads& heads = {}, const Options& options = {});
+/// How well the exact output `expected` explains the output that `judged` is the judgement on: the largest distance over its
+/// tolerance; infinite where an element, a row or all together are further off than a correct kernel would be. Throws Stopped.
+double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options = {});
+
+/// The slip that explains a wrong output best, if one does: see `diagnose`, and where it finds none `fitted_slip`.
+std::optional<Slip> slip_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},
+                            const Options& options = {});
 
 }  // namespace attoscope

@@ -8,6 +8,8 @@
 namespace attoscope {
 namespace {
 
+constexpr double approximate_tanh = 0x1p-11;  ///< largest relative error of tanh.approx.f32 (PTX ISA, instruction tanh)
+
 using SharedTensors = std::shared_ptr<const Tensors>;
 
 bool is_power_of_two(double x) {
@@ -22,80 +24,158 @@ struct Prescaled {
 
 class Collection {
  public:
-  Collection(const Problem& p, SharedTensors inputs, const Format& format)
-      : p_(p), inputs_(std::move(inputs)), format_(format), right_(right_softmax(p)) {}
+  Collection(const Problem& p, SharedTensors inputs, const Format& format, const Format& stored)
+      : p_(p), inputs_(std::move(inputs)), format_(format), stored_(stored), right_(right_softmax(p)) {}
 
   std::vector<OtherRounding> take(SharedTensors given) {
-    const double scale = scale_of(p_), root = std::sqrt(std::abs(scale));
-    const std::string to = " rounded to " + name(format_);
-    add_eager("its scores are" + to + " before the softmax, as in PyTorch's eager attention", {}, format_);
-    if (!is_power_of_two(scale)) {
-      add_eager("its q.k are" + to + ", and again once they are scaled, as in PyTorch's eager attention", format_, format_);
-      add_eager("its q.k are" + to + " before they are scaled", format_, {});
-      add_prescaled("its Q is scaled and" + to + " before q.k", {scale, 1}, false);
-      add_prescaled("its K is scaled and" + to + " before q.k", {1, scale}, false);
-    }
-    add_prescaled("its Q is scaled, log2 e included, and" + to + " before q.k", {scale * std::numbers::log2e, 1}, false);
-    if (scale > 0 && !is_power_of_two(root)) {
-      add_prescaled("its Q and K are each scaled by the root of the scale and" + to, {root, root}, false);
-      add_prescaled("its Q and K, each scaled by the root of the scale, and its scores are" + to, {root, root}, true);
-    }
-    if (given) add("its Q, K, V are used as they are, not" + to, right_, std::move(given));
+    const bool narrow = significand_bits(format_) <= 16;  // else fp32's own errors hide what is stored
+    if (narrow) add_stored_scores();
+    add_stored_operands(narrow);
+    if (given) add("its Q, K, V are used as they are, not" + to_, right_, std::move(given));
+    if (narrow) add_stored_outputs();
     return std::move(all_);
   }
 
  private:
-  /// Scores that are rounded take few values, and so does P: what P's rounding leaves is then alike for many keys, and no
-  /// longer small against the other errors. So with P rounded as softmax gives it, and with P as it is.
-  void add_eager(const std::string& text, std::optional<Format> products, std::optional<Format> scores) {
-    SoftmaxVariant variant = right_;
-    variant.products = products, variant.scores = scores;
-    add(text, variant);
-    variant.probabilities = format_;
-    add(text, variant);
+  void add_stored_scores() {
+    SoftmaxVariant v = right_;
+    v.scores = format_;
+    add_eager("its scores are" + to_ + " before the softmax, as in PyTorch's eager attention", v);
+    if (p_.alibi != 0) {
+      v.scores.reset(), v.biased = format_;
+      add_biased("its scores are" + to_ + " with ALiBi's bias", v);
+    }
+    const double scale = scale_of(p_), divisor = round(format_, 1 / scale);
+    v = right_, v.products = v.scores = format_;
+    if (!is_power_of_two(scale))
+      add_eager("its q.k are" + to_ + ", and again once they are scaled, as in PyTorch's eager attention", v);
+    if (divisor != 0 && 1 / divisor != scale) {
+      v.scale = 1 / divisor;
+      add_eager(
+          "its q.k are" + to_ + ", and again once they are divided by" + to_ + " 1 / scale, as in GPT-2's eager attention", v);
+    }
+    if (is_power_of_two(scale)) return;
+    v = right_, v.products = format_;
+    add_eager("its q.k are" + to_ + " before they are scaled", v);
   }
+
+  /// Kernels have the scale in their working type.
+  double working(double x) const { return significand_bits(format_) <= 24 ? round(fp32, x) : x; }
+
+  void add_stored_operands(bool narrow) {
+    const double scale = working(scale_of(p_)), root = working(std::sqrt(std::abs(scale)));
+    const auto add_both = [&](const std::string& text, Prescaled by) {
+      add_prescaled(text + to_ + " before q.k", by, right_);
+      SoftmaxVariant v = right_;
+      v.scores = format_;
+      if (!narrow) return;
+      each_eager(text + to_ + " before q.k, and so are its scores", v,
+                 [&](const std::string& t, const SoftmaxVariant& x) { add_prescaled(t, by, x); });
+    };
+    if (!is_power_of_two(scale)) {
+      add_both("its Q is scaled and", {scale, 1});
+      add_both("its K is scaled and", {1, scale});
+    }
+    add_prescaled("its Q is scaled, log2 e included, and" + to_ + " before q.k", {working(scale * std::numbers::log2e), 1},
+                  right_);
+    if (scale > 0 && !is_power_of_two(root)) add_both("its Q and K are each scaled by the root of the scale and", {root, root});
+  }
+
+  void add_stored_outputs() {
+    SoftmaxVariant v = right_;
+    if (p_.softcap != 0) {
+      v.tanh_error = approximate_tanh;
+      add("its soft cap's tanh has 11 bits, as the instruction tanh.approx has", v);
+    }
+    const std::string to = " rounded to " + name(stored_);
+    v = right_, v.runs.count = 4, v.partials = stored_;
+    add("its partial outputs of parts of the keys are" + to, v);
+    v = right_, v.undivided = format_;
+    add("its O is" + to_ + " before it is divided by l", v);
+    v = right_, v.truncated_O = stored_;
+    add("its O is cut off to " + name(stored_) + " instead of rounded", v);
+    v = right_, v.truncated_P = format_;
+    add("its P is cut off to " + name(format_) + " instead of rounded", v);
+    v.sums_truncated_P = true;
+    add("its P is cut off to " + name(format_) + " instead of rounded, also in l", v);
+  }
+
+  /// The forms of `v` in which each operation after the scores stores its result, too, and those in which it does not.
+  ///
+  /// Scores that are rounded take few values, and so does P: P's rounding then leaves alike errors for many keys, no longer
+  /// small against the others. Therefore P is rounded as softmax gives it, and left as it is.
+  template <class Add>
+  void each_eager(const std::string& text, const SoftmaxVariant& v, const Add& add) {
+    for (const bool stores_later : {true, false}) {
+      if (stores_later && p_.softcap == 0 && p_.alibi == 0 && !p_.sink) continue;
+      SoftmaxVariant x = v;
+      std::string whole = text;
+      if (stores_later) {
+        if (p_.softcap != 0) x.capped = format_;
+        if (p_.alibi != 0) x.biased = format_;
+        whole += ", and so is what each later operation makes of them";
+      }
+      for (const bool stores_differences : {true, false}) {
+        if (stores_differences && !p_.sink) continue;
+        x.differences = stores_differences ? std::optional(format_) : std::nullopt;
+        x.probabilities = format_;
+        add(whole, x);
+        x.probabilities.reset();
+        add(whole, x);
+      }
+    }
+  }
+  void add_eager(const std::string& text, const SoftmaxVariant& v) {
+    each_eager(text, v, [&](const std::string& t, const SoftmaxVariant& x) { add_biased(t, x); });
+  }
+  /// ALiBi's bias counts from the query, or from the first key, which rounds otherwise.
+  void add_biased(const std::string& text, SoftmaxVariant v) {
+    add(text, v);
+    if (!v.biased || p_.mask.kind == Mask::Kind::none || p_.mask.kind == Mask::Kind::padding) return;
+    v.bias_by_key = true;
+    add(text, v);
+  }
+
   void add(std::string text, SoftmaxVariant variant) { add(std::move(text), std::move(variant), inputs_); }
   void add(std::string text, SoftmaxVariant variant, SharedTensors t) {
-    const bool rounds = variant.scores || variant.products;
-    all_.push_back({std::move(text), rounds, [variant = std::move(variant), t = std::move(t)]() -> ExpectedRow {
+    all_.push_back({std::move(text), [variant = std::move(variant), t = std::move(t)]() -> RoundedRow {
                       return attending(variant, variant_head(*t));
                     }});
   }
 
-  static ExpectedRow attending(const SoftmaxVariant& variant, VariantHead head) {
-    return [variant, made = std::make_shared<const VariantHead>(std::move(head))](int row, double* out) {
-      attend(*made, variant, row, out);
-      return true;
+  static RoundedRow attending(const SoftmaxVariant& variant, VariantHead head) {
+    return [variant, made = std::make_shared<const VariantHead>(std::move(head))](int row, double* out, double* slack) {
+      attend(*made, variant, row, out, slack);
     };
   }
 
-  void add_prescaled(std::string text, Prescaled by, bool rounds_scores) {
-    SoftmaxVariant variant = right_;
-    variant.scale = scale_of(p_) / (by.q * by.k);
-    if (rounds_scores) variant.scores = format_;
+  void add_prescaled(std::string text, Prescaled by, SoftmaxVariant variant) {
+    variant.scale = working(scale_of(p_)) / (by.q * by.k);
+    variant.sums_in_sequence = format_ == fp32;
     const auto times = [format = format_](const std::vector<double>& x, double factor) {
       std::vector<double> y = x;
       if (factor != 1)
         for (double& z : y) z = round(format, z * factor);
       return y;
     };
-    all_.push_back({std::move(text), rounds_scores, [variant, by, times, t = inputs_]() -> ExpectedRow {
+    all_.push_back({std::move(text), [variant = std::move(variant), by, times, t = inputs_]() -> RoundedRow {
                       return attending(variant, variant_head(t->shape(), times(t->q, by.q), times(t->k, by.k), t->v));
                     }});
   }
 
   const Problem& p_;
   SharedTensors inputs_;
-  Format format_;
+  Format format_, stored_;
   SoftmaxVariant right_;
+  std::string to_ = " rounded to " + name(format_);
   std::vector<OtherRounding> all_;
 };
 
 }  // namespace
 
 std::vector<OtherRounding> other_roundings(const Problem& problem, std::shared_ptr<const Tensors> inputs,
-                                           std::shared_ptr<const Tensors> given, const Format& format) {
-  return Collection(problem, std::move(inputs), format).take(std::move(given));
+                                           std::shared_ptr<const Tensors> given, const Format& format, const Format& stored) {
+  return Collection(problem, std::move(inputs), format, stored).take(std::move(given));
 }
 
 }  // namespace attoscope

@@ -110,9 +110,12 @@ class SlipFinder {
       return f.unexplained == 0 && f.compared > 0 && f.drop() >= drop && f.largest <= 4 * errors_.limit() &&
              rms <= 2 * errors_.limit_rms();
     };
-    for (const OtherRounding& other : other_roundings(e_.problem, r_.inputs, nullptr, e_.format)) {
+    for (const OtherRounding& other : other_roundings(e_.problem, r_.inputs, nullptr, e_.format, e_.format)) {
       errors_.check();
-      const ExpectedRow expected = other.begin();
+      const ExpectedRow expected = [row_of = other.begin()](int row, double* out) {
+        row_of(row, out, nullptr);
+        return true;
+      };
       if (explained(errors_.fit(expected, some), 1.5) && explained(errors_.fit(expected, many), 1.75)) return other.text;
     }
     return {};
@@ -186,7 +189,9 @@ class SlipFinder {
     left = all.mean_left();
     const double ratio = all.largest / limit_of(suspect, all);
     if (!(ratio <= (all.drop() < 10 ? 2 : 5))) return {};
-    return Slip{suspect.kind, suspect.text, ratio, true};
+    Slip slip{suspect.kind, suspect.text, ratio, true};
+    if (suspect.kind == Slip::Kind::mask && suspect.problem) slip.mask = suspect.problem->mask;
+    return slip;
   }
 
   /// Inside the line only slips that change little are suspected.

@@ -32,15 +32,20 @@ struct Slip {
     head,
     layout,
     overflow,
-    format
+    format,
+    row_factor,
+    key_counts,
+    number
   };
   Kind kind = Kind::scale;
-  std::string text;         ///< "a causal mask that lets every query see one key more"
-  double ratio = 0;         ///< largest distance from what this slip would give, in units of the limit
-  bool has_output = false;  ///< `with_slip_output` knows what it would give
+  std::string text;            ///< "a causal mask that lets every query see one key more"
+  double ratio = 0;            ///< largest distance from what this slip would give, in units of the limit
+  bool has_output = false;     ///< `with_slip_output` knows what it would give
+  std::optional<Mask> mask{};  ///< the one that the kernel applies, where that is all
 };
-inline constexpr std::array<std::string_view, 12> slip_names{
-    "scale", "exponential", "division", "mask", "bias", "operands", "rescale", "tail", "head", "layout", "overflow", "format"};
+inline constexpr std::array<std::string_view, 15> slip_names{"scale",    "exponential", "division",   "mask",       "bias",
+                                                             "operands", "rescale",     "tail",       "head",       "layout",
+                                                             "overflow", "format",      "row_factor", "key_counts", "number"};
 constexpr std::string_view name(Slip::Kind k) { return slip_names[static_cast<std::size_t>(k)]; }
 
 /// The problem's Q, K, V as a kernel may have taken them that reads their stored scales wrongly. `read` may throw.

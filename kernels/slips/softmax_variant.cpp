@@ -3,34 +3,114 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 namespace attoscope {
 namespace {
 
+constexpr double unit = 0x1p-24;  ///< relative error of fp32
+constexpr double sum_error = 8;   ///< of q.k by fp32 or a tensor core, in units of |q| |k|
+constexpr double noise_bound =
+    4 / std::numbers::sqrt3;  ///< four standard deviations of an error that is even up to its largest
+
+/// One score on its way to the softmax, as a kernel that computes in fp32 and stores some steps in another format has it.
+struct Score {
+  double x;
+  double error;     ///< what fp32 may make of x
+  double step = 0;  ///< how far stored numbers may be from those of exact steps
+
+  /// x as stored: where fp32's error reaches the middle of two numbers it may become either.
+  void store(const std::optional<Format>& format) {
+    if (!format) return;
+    const double stored = round(*format, x), apart = ulp(*format, x);
+    if (step > 0 || apart / 2 - std::abs(x - stored) <= error) step += apart;
+    x = stored, error = 0;
+  }
+  void times(double factor) { x *= factor, step *= std::abs(factor), error = error * std::abs(factor) + unit * std::abs(x); }
+  void plus(double y) { x += y, error += unit * std::abs(x); }
+  void tanh() { x = std::tanh(x), error += unit * std::abs(x); }
+};
+
+/// What is not known of a row's scores: by how much a number that is stored may differ, and the largest error of tanh.
+struct Uncertain {
+  std::vector<double> steps, noise;
+};
+
+/// The largest error, as chance goes, of an fp32 sum of d terms in sequence: its partial sums grow evenly to `sum`, and wander
+/// by the square root of their number times the terms' size, which is |q| |k| / sqrt(d).
+double error_of_sequence(double sum, double lengths, int d) {
+  return unit * std::hypot(std::abs(sum) * std::sqrt(d / 3.0), lengths / std::numbers::sqrt2);
+}
+
+void cap(const SoftmaxVariant& variant, Score& s, double* noise) {
+  const double factor = variant.cap_factor.value_or(variant.softcap);
+  s.times(1 / variant.softcap);
+  s.store(variant.capped);
+  s.tanh();
+  if (noise) *noise = std::hypot(*noise, variant.tanh_error * factor * s.x);
+  s.store(variant.capped);
+  s.times(factor);
+  s.store(variant.capped);
+}
+
+double alibi_bias(const SoftmaxVariant& variant, int row, int key) {
+  const double bias =
+      variant.alibi * (variant.bias_by_key ? key : -std::abs(static_cast<double>(row) + variant.diagonal - key));
+  return variant.biased ? round(*variant.biased, bias) : bias;
+}
+
+double length_of(const double* x, int count) {
+  double square = 0;
+  for (int c = 0; c < count; ++c) square += x[c] * x[c];
+  return std::sqrt(square);
+}
+
+const double* query_of(const VariantHead& head, int row) {
+  return head.q.data() + static_cast<std::ptrdiff_t>(row) * head.shape.d;
+}
+
 /// Scores of the keys [first, end) in place of their products.
-void to_scores(const SoftmaxVariant& variant, int row, Keys keys, std::vector<double>& s) {
-  const double cap = variant.softcap, factor = variant.cap_factor.value_or(cap);
+void to_scores(const VariantHead& head, const SoftmaxVariant& variant, int row, Keys keys, std::vector<double>& s,
+               Uncertain* uncertain) {
+  const double q_length = length_of(query_of(head, row), head.shape.d), of_sum = sum_error * unit * q_length;
   for (int j = keys.first; j < keys.end; ++j) {
-    double x = s[static_cast<std::size_t>(j)];
-    if (variant.products) x = round(*variant.products, x);
-    if (cap != 0 && variant.caps_before_scale) x = cap * std::tanh(x / cap);
-    x *= variant.scale;
-    if (variant.scores) x = round(*variant.scores, x);
-    if (cap != 0 && !variant.caps_before_scale) x = factor * std::tanh(x / cap);
-    s[static_cast<std::size_t>(j)] = x - variant.alibi * std::abs(row + variant.diagonal - j);
+    const auto key = static_cast<std::size_t>(j);
+    Score x{.x = s[key], .error = of_sum * head.k_length[key]};
+    x.store(variant.products);
+    if (variant.softcap != 0 && variant.caps_before_scale) cap(variant, x, nullptr);
+    x.times(variant.scale);
+    x.store(variant.scores);
+    if (uncertain && variant.sums_in_sequence)
+      uncertain->noise[key] = std::abs(variant.scale) * error_of_sequence(s[key], q_length * head.k_length[key], head.shape.d);
+    if (variant.softcap != 0 && !variant.caps_before_scale) cap(variant, x, uncertain ? &uncertain->noise[key] : nullptr);
+    if (variant.alibi != 0) {
+      x.plus(alibi_bias(variant, row, j));
+      x.store(variant.biased);
+    }
+    s[key] = x.x;
+    if (uncertain) uncertain->steps[key] = x.step;
   }
 }
 
 /// Scores of all keys, those that the mask hides with a finite one.
-void to_finite_scores(const SoftmaxVariant& variant, int row, Keys visible, std::vector<double>& s) {
+void to_finite_scores(const VariantHead& head, const SoftmaxVariant& variant, int row, Keys visible, std::vector<double>& s) {
   const int n_k = static_cast<int>(s.size());
-  to_scores(variant, row, {0, n_k}, s);
+  to_scores(head, variant, row, {0, n_k}, s, nullptr);
   for (int j = 0; j < n_k; ++j)
     if (j < visible.first || j >= visible.end) {
       double& x = s[static_cast<std::size_t>(j)];
       x = *variant.hidden_score + (variant.adds_hidden ? x : 0);
     }
+}
+
+/// Replaces S by exp of the stored S - m, where m is the largest score or the sink; returns m.
+double to_weights_of_differences(const SoftmaxVariant& variant, Keys keys, std::vector<double>& s) {
+  const auto first = s.begin() + keys.first, end = s.begin() + keys.end;
+  double m = *std::max_element(first, end);
+  if (variant.sink) m = std::max(m, *variant.sink);
+  for (auto x = first; x != end; ++x) *x = std::exp(round(*variant.differences, *x - m));
+  return m;
 }
 
 /// Replaces S by exp(S - m), each key with the max in use at that key; returns the last such max.
@@ -101,8 +181,9 @@ void add_values(const VariantHead& head, const SoftmaxVariant& variant, const st
   }
 }
 
-/// The runs' outputs, each over its own sum, merged.
-void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const std::vector<double>& e, Keys keys, double* out) {
+/// The runs' outputs, each over its own sum, merged; `sink` is its weight beside those in `e`.
+void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const std::vector<double>& e, double sink, Keys keys,
+                double* out, double* slack) {
   const int count = variant.runs.count, length = (head.shape.n_k + count - 1) / count;
   std::vector<std::pair<Keys, double>> runs;  // with its sum
   double largest = 0, all = 0;
@@ -113,17 +194,80 @@ void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const st
   }
   const auto weight = [&](double l) { return std::pow(l / largest, variant.runs.power); };
   for (const auto& [part, l] : runs) all += weight(l);
-  for (const auto& [part, l] : runs) add_values(head, variant, e, part, weight(l) / (l * all), out);
+  if (variant.runs.power == 1) all += sink / largest;
+  std::vector<double> partial(static_cast<std::size_t>(head.shape.d_v));
+  for (const auto& [part, l] : runs) {
+    std::ranges::fill(partial, 0.0);
+    add_values(head, variant, e, part, 1 / l, partial.data());
+    const double share = weight(l) / all;
+    for (int c = 0; c < head.shape.d_v; ++c) {
+      const double o = partial[static_cast<std::size_t>(c)];
+      out[c] += share * o;
+      if (slack && variant.partials) slack[c] += share * ulp(*variant.partials, o) / 2;
+    }
+  }
+}
+
+/// What scores that are not known for certain may change; `e` are the weights and l their sum.
+void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::vector<double>& e, double l, Keys keys,
+               const double* out, double* slack) {
+  std::vector<double> square(static_cast<std::size_t>(head.shape.d_v));
+  for (int j = keys.first; j < keys.end; ++j) {
+    const auto key = static_cast<std::size_t>(j);
+    const double step = e[key] / l * uncertain.steps[key], noise = e[key] / l * uncertain.noise[key];
+    if (step == 0 && noise == 0) continue;
+    const double* v = head.v.data() + static_cast<std::ptrdiff_t>(j) * head.shape.d_v;
+    for (int c = 0; c < head.shape.d_v; ++c) {
+      const double lever = std::abs(v[c] - out[c]);
+      slack[c] += step * lever, square[static_cast<std::size_t>(c)] += noise * lever * noise * lever;
+    }
+  }
+  for (int c = 0; c < head.shape.d_v; ++c) slack[c] += noise_bound * std::sqrt(square[static_cast<std::size_t>(c)]);
+}
+
+/// Scores whose max differs by a step may all be rounded otherwise once it is subtracted.
+void follow_the_max(const SoftmaxVariant& variant, Keys keys, const std::vector<double>& s, std::vector<double>& steps) {
+  const auto top = std::max_element(s.begin() + keys.first, s.begin() + keys.end) - s.begin();
+  const bool moves = steps[static_cast<std::size_t>(top)] > 0;
+  for (int j = keys.first; j < keys.end; ++j) {
+    double& step = steps[static_cast<std::size_t>(j)];
+    if (moves || step > 0) step += ulp(*variant.differences, s[static_cast<std::size_t>(j)] - s[static_cast<std::size_t>(top)]);
+  }
+}
+
+double sink_weight(const SoftmaxVariant& variant, double m) {
+  if (!variant.sink) return 0;
+  const double difference = *variant.sink - m;
+  return std::exp(variant.differences ? round(*variant.differences, difference) : difference);
+}
+
+/// The weights of P.V as cut numbers are on average, and those of l where they are others.
+void cut(const SoftmaxVariant& variant, Keys keys, std::vector<double>& e, std::vector<double>& of_l) {
+  if (!variant.sums_truncated_P) of_l = e;
+  for (int j = keys.first; j < keys.end; ++j) {
+    double& x = e[static_cast<std::size_t>(j)];
+    x = std::max(0.0, x - ulp(*variant.truncated_P, x) / 2);
+  }
+}
+
+/// The half units that cut numbers lose on average, and those that O may be off by before its division.
+void end_row(const VariantHead& head, const SoftmaxVariant& variant, double l, double* out, double* slack) {
+  for (int c = 0; c < head.shape.d_v; ++c) {
+    if (slack && variant.undivided) slack[c] += ulp(*variant.undivided, out[c] * l) / l / 2;
+    if (variant.truncated_O && out[c] != 0) out[c] -= std::copysign(ulp(*variant.truncated_O, out[c]) / 2, out[c]);
+  }
 }
 
 }  // namespace
 
 VariantHead variant_head(const AttentionShape& shape, const std::vector<double>& q, const std::vector<double>& k,
                          const std::vector<double>& v) {
-  VariantHead head{shape, q, std::vector<double>(k.size()), v};
+  VariantHead head{shape, q, std::vector<double>(k.size()), v, {}};
   const auto rows = static_cast<std::size_t>(shape.n_k), columns = static_cast<std::size_t>(shape.d);
-  for (std::size_t j = 0; j < rows; ++j)
+  for (std::size_t j = 0; j < rows; ++j) {
     for (std::size_t c = 0; c < columns; ++c) head.k_columns[c * rows + j] = k[j * columns + c];
+    head.k_length.push_back(length_of(k.data() + j * columns, shape.d));
+  }
   return head;
 }
 VariantHead variant_head(const Tensors& t) { return variant_head(t.shape(), t.q, t.k, t.v); }
@@ -131,7 +275,7 @@ VariantHead variant_head(const Tensors& t) { return variant_head(t.shape(), t.q,
 void products(const VariantHead& head, int row, std::vector<double>& out) {
   const int n_k = head.shape.n_k;
   out.assign(static_cast<std::size_t>(n_k), 0);
-  const double* q = head.q.data() + static_cast<std::ptrdiff_t>(row) * head.shape.d;
+  const double* q = query_of(head, row);
   for (int c = 0; c < head.shape.d; ++c) {
     const double* k = head.k_columns.data() + static_cast<std::ptrdiff_t>(c) * n_k;
     const double x = q[c];
@@ -139,28 +283,52 @@ void products(const VariantHead& head, int row, std::vector<double>& out) {
   }
 }
 
-void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out) {
+std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row) {
+  const Keys keys = variant.keys(row);
+  std::vector<double> all, s(static_cast<std::size_t>(head.shape.n_k));
+  if (keys.empty()) return s;
+  products(head, row, all);
+  to_scores(head, variant, row, keys, all, nullptr);
+  std::copy(all.begin() + keys.first, all.begin() + keys.end, s.begin() + keys.first);
+  return s;
+}
+
+std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& variant, int row) {
+  const Keys keys = variant.keys(row);
+  std::vector<double> e = scores(head, variant, row);
+  if (keys.empty()) return e;
+  const double m = to_weights(variant, keys, false, e), l = sum_of(e, keys) + sink_weight(variant, m);
+  for (int j = keys.first; j < keys.end; ++j) e[static_cast<std::size_t>(j)] /= l;
+  return e;
+}
+
+void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out, double* slack) {
   const Keys visible = variant.keys(row), keys = variant.hidden_score ? Keys{0, head.shape.n_k} : visible;
   std::fill_n(out, head.shape.d_v, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);
   if (keys.empty()) return;
   std::vector<double> e;
   products(head, row, e);
+  Uncertain uncertain;
+  if (slack) uncertain.steps.resize(e.size()), uncertain.noise.resize(e.size());
   if (variant.hidden_score)
-    to_finite_scores(variant, row, visible, e);
+    to_finite_scores(head, variant, row, visible, e);
   else
-    to_scores(variant, row, keys, e);
+    to_scores(head, variant, row, keys, e, slack ? &uncertain : nullptr);
   if (variant.stale_max != StaleMax::none) {
     TileWeights(variant, keys, e).apply(e);
     return add_values(head, variant, e, keys, 1 / sum_of(e, keys), out);
   }
+  if (slack && variant.differences) follow_the_max(variant, keys, e, uncertain.steps);
   std::vector<double> of_l = variant.stale_O != variant.stale_l ? e : std::vector<double>{};
-  const double m = to_weights(variant, keys, variant.stale_O, e);
+  const double m =
+      variant.differences ? to_weights_of_differences(variant, keys, e) : to_weights(variant, keys, variant.stale_O, e);
   if (!of_l.empty()) to_weights(variant, keys, variant.stale_l, of_l);
-  if (variant.runs.count > 0) return merge_runs(head, variant, e, keys, out);
+  if (variant.truncated_P) cut(variant, keys, e, of_l);
+  const double sink = sink_weight(variant, m);
+  if (variant.runs.count > 0) return merge_runs(head, variant, e, sink, keys, out, slack);
   if (variant.repeated_from >= 0)
     for (int j = std::max(keys.first, variant.repeated_from); j < keys.end; ++j) e[static_cast<std::size_t>(j)] *= 2;
-  double l = sum_of(of_l.empty() ? e : of_l, keys);
-  if (variant.sink) l += std::exp(*variant.sink - m);
+  double l = sum_of(of_l.empty() ? e : of_l, keys) + sink;
   if (variant.extra_keys > 0) l += variant.extra_keys * std::exp(-m);
   if (variant.probabilities) {
     for (int j = keys.first; j < keys.end; ++j)
@@ -168,6 +336,8 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
     l = 1;
   }
   add_values(head, variant, e, keys, variant.divides ? 1 / l : 1, out);
+  if (slack) add_slack(head, uncertain, e, l, keys, out, slack);
+  end_row(head, variant, l, out, slack);
 }
 
 SoftmaxVariant right_softmax(const Problem& p) {

@@ -14,6 +14,7 @@ namespace attoscope {
 struct VariantHead {
   AttentionShape shape;
   std::vector<double> q, k_columns, v;  ///< n x d, d x n_k, n_k x d_v
+  std::vector<double> k_length;         ///< n_k: the Euclidean norm of each key
 };
 VariantHead variant_head(const AttentionShape& shape, const std::vector<double>& q, const std::vector<double>& k,
                          const std::vector<double>& v);
@@ -51,15 +52,37 @@ struct SoftmaxVariant {
   StaleMax stale_max = StaleMax::none;      ///< of tiles of stale_tile keys
   int repeated_from = -1;                   ///< keys from this one on are counted twice, in l and in O; negative: none
   std::function<int(int key)> value_row{};  ///< the row of V that a key is combined with, negative: zeros; none: its own
-  /// What q.k, S before soft cap and ALiBi, and the normalised P are rounded to; none: nothing.
-  std::optional<Format> products{}, scores{}, probabilities{};
+  /// What is rounded, in this order; none: it is not.
+  std::optional<Format> products{};       ///< q.k
+  std::optional<Format> scores{};         ///< S before soft cap and ALiBi
+  std::optional<Format> capped{};         ///< S / cap, its tanh, and cap times that
+  std::optional<Format> biased{};         ///< ALiBi's bias, and S with it
+  std::optional<Format> differences{};    ///< S - m, where m is the largest of the row's scores and the sink
+  std::optional<Format> probabilities{};  ///< the normalised P
+  std::optional<Format> partials{};       ///< the output of each of `runs`
+  std::optional<Format> undivided{};      ///< O before it is divided by l
+  bool bias_by_key = false;               ///< ALiBi's bias is slope * key, which differs by a number for each row
+  /// P, or O, is cut off to this format: the mean of what that gives is half a unit in the last place nearer to 0.
+  std::optional<Format> truncated_P{}, truncated_O{};
+  bool sums_truncated_P = false;  ///< l does as well
+  double tanh_error = 0;          ///< largest relative error of the soft cap's tanh
+  bool sums_in_sequence = false;  ///< each q.k is an fp32 sum of d terms in sequence, whose error shows
 };
 
 /// q.k of `row` with every key.
 void products(const VariantHead& head, int row, std::vector<double>& out);
 
-/// d_v values; all NaN where the row sees no key.
-void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out);
+/// S of the row's visible keys, n_k values, those of hidden keys 0.
+std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row);
+
+/// P of `row`, n_k values, those of hidden keys 0, where `variant` makes scores from products as kernels do.
+std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& variant, int row);
+
+/// d_v values; all NaN where the row sees no key. Where `slack` is given, d_v zeros: how far from these values correct kernels
+/// with such roundings may get for other reasons than P and O's last rounding: scores so near the middle of two numbers that an
+/// fp32 sum may round them the other way (for each such key P |V - O| times the step), the error of tanh, and O's partial
+/// results.
+void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out, double* slack = nullptr);
 
 /// The correct arithmetic of a problem.
 SoftmaxVariant right_softmax(const Problem& problem);

@@ -19,6 +19,7 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::AnyOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -108,7 +109,109 @@ TEST(JudgeCommand, TellsTheSlipInTheFirstSentence) {
   const Outcome wrong =
       attoscope({"judge", "--q", call.file("q"), "--k", call.file("k"), "--v", call.file("v"), "--o", call.file("a")});
   EXPECT_EQ(wrong.code, 3);
-  EXPECT_THAT(wrong.out, StartsWith("Wrong: a causal mask where none is wanted.\n"));
+  EXPECT_THAT(wrong.out,
+              AllOf(StartsWith("Wrong: a causal mask where none is wanted.\n"), HasSubstr("If it is meant: --mask causal.")));
+}
+
+/// D is what the tensors are of. Arrays of fp32 without bf16 in their library may hold its numbers: O then says which is meant.
+TEST(JudgeCommand, HoldsWideTensorsToTheirOwnFormat) {
+  const TemporaryDirectory scratch;
+  for (const char* output : {"bf16", "fp32"}) {
+    ASSERT_EQ(attoscope({"run", "--n", "40", "--d", "8", "--format", "bf16", "--save", scratch / output, "--set",
+                         std::string("a.output=") + output})
+                  .code,
+              0);
+  }
+  const auto numbers = [&](const std::string& run, const std::string& name) {
+    const std::string bytes = bytes_of_file(scratch / (run + "/" + name + ".npy"));
+    std::vector<double> found(40 * 8);
+    std::memcpy(found.data(), bytes.data() + bytes.size() - found.size() * 8, found.size() * 8);
+    const std::vector<float> narrowed(found.begin(), found.end());
+    return std::string(reinterpret_cast<const char*>(narrowed.data()), narrowed.size() * 4);
+  };
+  const auto as_safetensors = [&](const std::string& run, const std::string& metadata) {
+    std::string header = "{" + metadata, data;
+    int at = 0;
+    for (const auto& [name, file] : {std::pair{"q", "q"}, {"k", "k"}, {"v", "v"}, {"o", "a"}}) {
+      header += (at == 0 ? "" : ",") + entry(name, "F32", "[40,8]", at, at + 1280);
+      at += 1280, data += numbers(run, file);
+    }
+    header += "}";
+    return scratch.write("x.safetensors", little_endian(header.size(), 8) + header + data);
+  };
+  const auto told = [&](const std::string& file) {
+    return json::parse(attoscope({"judge", "--input", file, "--json", "-"}).out);
+  };
+  const std::string arrays = "\"__metadata__\":{\"numbers\":\"arrays\"},";
+
+  json found = told(as_safetensors("bf16", arrays));
+  EXPECT_EQ(found["verdict"], "rounded");
+  EXPECT_EQ(found["format"], "bf16");
+  EXPECT_EQ(found["also"], nullptr);
+  for (const auto& [run, metadata] : {std::pair{"bf16", ""}, {"fp32", ""}, {"fp32", arrays.c_str()}}) {
+    SCOPED_TRACE(std::string(run) + metadata);
+    found = told(as_safetensors(run, metadata));
+    EXPECT_EQ(found["verdict"], "wrong");
+    EXPECT_EQ(found["format"], "fp32");
+    EXPECT_EQ(found["also"]["format"], "bf16");
+    EXPECT_EQ(found["also"]["verdict"], "rounded");
+    EXPECT_LE(found["also"]["ratio"], 1);
+    EXPECT_THAT(
+        found["sentences"][0].get<std::string>(),
+        AllOf(StartsWith("Wrong: rounded as bf16 (P in bf16); as fp32, which the tensors are, it is "), EndsWith(" off.")));
+    EXPECT_THAT(found["sentences"][2].get<std::string>(), HasSubstr("--format bf16"));
+  }
+}
+
+/// Another format or policy is proposed where the errors look like rounding, not where they follow the truth.
+TEST(JudgeCommand, ProposesACoarserKernelOnlyForErrorsWithoutASign) {
+  const TemporaryDirectory scratch;
+  const auto tried = [&](const std::vector<std::string>& kernel) {
+    std::vector<std::string> all{"run", "--n", "200", "--d", "64", "--seed", "5", "--save", scratch / "o"};
+    all.insert(all.end(), kernel.begin(), kernel.end());
+    EXPECT_EQ(attoscope(all).code, 0);
+    const auto file = [&](const char* name) { return scratch / ("o/" + std::string(name) + ".npy"); };
+    return json::parse(
+        attoscope({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--json", "-"}).out);
+  };
+  const auto advice = [](const json& found) { return found["sentences"][2].get<std::string>(); };
+  const json tile = tried({"--format", "bf16", "--policy", "tile", "--block-k", "16"});
+  EXPECT_EQ(tile["verdict"], "wrong");
+  EXPECT_THAT(advice(tile), AllOf(HasSubstr("say so by --policy tile"), HasSubstr("hides mistakes of this size")));
+  const json coarse = tried({"--format", "bf16", "--policy", "all_tile", "--block-k", "16"});
+  EXPECT_EQ(coarse["verdict"], "wrong");
+  EXPECT_THAT(advice(coarse), Not(HasSubstr("--policy")));
+  const json saturated = tried({"--format", "bf16", "--policy", "tile", "--set", "a.P=e4m3", "--set", "a.p_exponent=12"});
+  EXPECT_EQ(saturated["verdict"], "wrong");
+  EXPECT_THAT(advice(saturated), Not(HasSubstr("--")));
+}
+
+/// The last sentence names the smallest mistakes that these tensors show: just above it one is wrong, far below it none.
+TEST(JudgeCommand, SaysWhichMistakesWouldHaveBeenSeen) {
+  const TemporaryDirectory scratch;
+  const auto scaled = [&](double by) {
+    const std::string scale = std::to_string(0.125 * (1 + by));
+    EXPECT_EQ(attoscope({"run", "--n", "200", "--d", "64", "--format", "bf16", "--mask", "causal", "--scale", scale, "--save",
+                         scratch / "o"})
+                  .code,
+              0);
+    const auto file = [&](const char* name) { return scratch / ("o/" + std::string(name) + ".npy"); };
+    return json::parse(attoscope({"judge", "--q", file("q"), "--k", file("k"), "--v", file("v"), "--o", file("a"), "--mask",
+                                  "causal", "--scale", "0.125", "--json", "-"})
+                           .out);
+  };
+  const json found = scaled(0);
+  ASSERT_EQ(found["verdict"], "rounded");
+  const std::string sentence = found["sentences"][2];
+  double percent = 0;
+  ASSERT_EQ(std::sscanf(sentence.c_str(), "On these tensors a scale off by %lf %%", &percent), 1) << sentence;
+  EXPECT_THAT(sentence, HasSubstr("a mask off by one key"));
+  EXPECT_LT(percent, 3);
+  EXPECT_EQ(scaled(1.2 * percent / 100)["verdict"], "wrong") << sentence;
+  const json fitted = scaled(0.07);
+  EXPECT_EQ(fitted["table"][0]["slip"]["kind"], "number");
+  EXPECT_THAT(fitted["sentences"][0].get<std::string>(), HasSubstr("scores were multiplied by 0.133"));
+  EXPECT_EQ(scaled(0.05 * percent / 100)["verdict"], "rounded") << sentence;
 }
 
 /// One query against a cache, a chunk of a prompt, more queries than keys, V of other columns: what correct kernels give passes

@@ -96,7 +96,7 @@ class Files(Case):
         file = os.path.join(self.folder, "a.safetensors")
         save_safetensors(file, {"q": [[1.0, 2.0]], "o": FakeTorch("bfloat16", (1, 2), b"abcd")}, {"mask": "causal"})
         self.assertEqual(read_safetensors(file), ({"q": ("F64", [1, 2], struct.pack("<2d", 1, 2)), "o": ("BF16", [1, 2], b"abcd")},
-                                                  {"mask": "causal"}))
+                                                  {"mask": "causal", "numbers": "arrays"}))
         self.assertEqual(os.listdir(self.folder), ["a.safetensors"])
 
     def test_a_file_that_cannot_be_written_leaves_nothing(self):

@@ -185,8 +185,15 @@ def save_safetensors(file: "os.PathLike[str] | str", tensors: Mapping[str, Any],
     True
     """
     found = {name: tensor_of(value, name) for name, value in tensors.items()}
+    if any(_lacks_bf16(value) for name, value in tensors.items() if name in ("q", "k", "v")):
+        metadata = {**(metadata or {}), "numbers": "arrays"}
     entries = {name: (tensor.type, tensor.shape, len(tensor.data)) for name, tensor in found.items()}
     write_whole(file, [safetensors_header(entries, metadata), *(tensor.data for tensor in found.values())])
+
+
+def _lacks_bf16(value: Any) -> bool:
+    """True for lists, buffers and arrays of libraries without bf16, whose type does not say which format a kernel computes in."""
+    return isinstance(value, (list, tuple, memoryview)) and not isinstance(value, Tensor) or type(value).__module__.partition(".")[0] in ("numpy", "cupy", "array")
 
 
 def write_whole(file: "os.PathLike[str] | str", parts: "List[bytes] | Iterator[bytes]") -> None:

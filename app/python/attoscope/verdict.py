@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 import sys
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
@@ -37,7 +38,7 @@ class Verdict:
     @property
     def sentences(self) -> List[str]:
         """The conclusion, the evidence, and what to try."""
-        return [str(sentence) for sentence in self.json["sentences"]]
+        return [_in_python(str(sentence)) for sentence in self.json["sentences"]]
 
     @property
     def sentence(self) -> str:
@@ -81,6 +82,11 @@ class Verdict:
 
 
 _COLUMNS = ("head", "verdict", "ratio", "suspects", "elements", "max_abs", "where", "slip")
+
+
+def _in_python(sentence: str) -> str:
+    """`--policy tile` as `policy="tile"`."""
+    return re.sub(r"--(\w+) ([\w:.+-]*\w)", r'\1="\2"', sentence)
 
 
 def _html_table(rows: List[Dict[str, Any]]) -> str:
@@ -152,7 +158,7 @@ def judge(
         tensors_file = _path(save) if save is not None else os.path.join(folder, "tensors.safetensors") if folder else ""
         page = os.path.join(folder, "report.html") if asked is True else _path(asked) if asked else None
         if in_memory:
-            save_safetensors(tensors_file, in_memory)
+            save_safetensors(tensors_file, {name: value for name, value in {**given, **multipliers}.items() if name in in_memory})
         kept = not in_memory or save is not None
         places = {name: f"{tensors_file}:{name}" if name in in_memory else _path(value)
                   for name, value in {**given, **multipliers}.items()}

@@ -1,0 +1,78 @@
+#include "kernels/judge/error_sign.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/slips/softmax_variant.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double deviations = 4;
+
+/// A sum over rows of numbers whose signs are random, or are not.
+struct SignedSum {
+  double sum = 0, square = 0;
+  void add(double x) { sum += x, square += x * x; }
+  bool has_sign() const { return std::abs(sum) > deviations * std::sqrt(square); }
+};
+
+class ErrorSign {
+ public:
+  ErrorSign(const JudgedOutput& output, const Judged& judged)
+      : o_(*output.values),
+        golden_(judged.tolerance.golden),
+        variant_(right_softmax(output.problem)),
+        head_(variant_head(*output.problem.input.tensors)),
+        of_key_(static_cast<std::size_t>(head_.shape.n_k)) {}
+
+  bool found() {
+    for (int row = 0; row < golden_.rows; ++row) add_row(row);
+    const auto has_sign = [](const SignedSum& s) { return s.has_sign(); };
+    return infinite_ || of_truth_.has_sign() || of_place_.has_sign() || std::ranges::any_of(of_key_, has_sign);
+  }
+
+ private:
+  void add_row(int row) {
+    const auto columns = static_cast<std::size_t>(golden_.cols);
+    const double* truth = golden_.values.data() + static_cast<std::size_t>(row) * columns;
+    std::vector<double> error(columns);
+    double square = 0, product = 0;
+    for (std::size_t c = 0; c < columns; ++c) {
+      error[c] = o_[static_cast<std::size_t>(row) * columns + c] - truth[c];
+      square += error[c] * error[c], product += error[c] * truth[c];
+    }
+    if (!std::isfinite(square)) infinite_ = true;
+    if (infinite_ || square == 0) return;
+    of_truth_.add(product);
+    of_place_.add(product * (2.0 * row / golden_.rows - 1));
+    add_keys(row, error, product);
+  }
+
+  /// Of each key the sum over columns of the error times P (V - O).
+  void add_keys(int row, const std::vector<double>& error, double product) {
+    const std::vector<double> P = weights(head_, variant_, row);
+    for (std::size_t j = 0; j < P.size(); ++j) {
+      if (P[j] == 0) continue;
+      const double* v = head_.v.data() + j * error.size();
+      double along = 0;
+      for (std::size_t c = 0; c < error.size(); ++c) along += error[c] * v[c];
+      of_key_[j].add(P[j] * (along - product));
+    }
+  }
+
+  const std::vector<double>& o_;
+  const Matrix& golden_;
+  SoftmaxVariant variant_;
+  VariantHead head_;
+  SignedSum of_truth_, of_place_;
+  std::vector<SignedSum> of_key_;
+  bool infinite_ = false;
+};
+
+}  // namespace
+
+bool error_has_sign(const JudgedOutput& output, const Judged& judged) { return ErrorSign(output, judged).found(); }
+
+}  // namespace attoscope

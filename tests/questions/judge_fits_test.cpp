@@ -1,0 +1,107 @@
+// Mistakes that are fitted, not listed: a scale, an l that is off, keys that count another number of times.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/judge/judge.h"
+#include "tests/questions/planted_kernels.h"
+
+namespace attoscope {
+namespace {
+
+using namespace planted;
+using ::testing::HasSubstr;
+
+/// A row's weights exp(S - m), with what a mistaken kernel makes of them, and of their sum.
+struct Mistake {
+  std::function<double(int i, int j, bool sees)> count = [](int, int, bool sees) { return sees ? 1.0 : 0.0; };
+  std::function<double(int i, double l, double m)> sum = [](int, double l, double) { return l; };
+  double scale = 1;
+};
+
+/// P rounded to f before P.V, the row sum not.
+Values kernel(const Problem& p, const Format& f, const Mistake& mistake) {
+  const Seen x = seen(p);
+  Values o, sums;
+  for (int i = 0; i < x.t.n; ++i) {
+    double m = -infinity, l = 0;
+    Values row(static_cast<std::size_t>(x.t.d_v));
+    for (int j = 0; j < x.t.n_k; ++j)
+      if (mistake.count(i, j, x.sees(i, j)) > 0) m = std::max(m, mistake.scale * x.S(i, j));
+    for (int j = 0; j < x.t.n_k; ++j) {
+      const double count = mistake.count(i, j, x.sees(i, j)),
+                   e = count > 0 ? count * std::exp(mistake.scale * x.S(i, j) - m) : 0;
+      l += e;
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] += round(f, e) * x.v(j, static_cast<int>(c));
+    }
+    l = mistake.sum(i, l, m);
+    for (const double y : row) o.push_back(y / l);
+  }
+  return o;
+}
+
+std::optional<Slip> found(const Problem& p, const Format& f, const Mistake& mistake) {
+  const JudgedOutput output{p, stored(kernel(p, f, mistake), f), {.format = f, .stored = f, .declared = {}}};
+  const Judged judged = judge(output);
+  EXPECT_FALSE(judged.head.rounded);
+  return slip_of(output, judged);
+}
+
+class JudgeFits : public ::testing::TestWithParam<Format> {
+ protected:
+  void expect(const Problem& p, const Mistake& mistake, Slip::Kind kind, const std::string& words) const {
+    const std::optional<Slip> slip = found(p, GetParam(), mistake);
+    ASSERT_TRUE(slip) << words;
+    EXPECT_EQ(name(slip->kind), name(kind)) << slip->text;
+    EXPECT_THAT(slip->text, HasSubstr(words));
+  }
+};
+
+TEST_P(JudgeFits, AScale) {
+  const Problem p = problem(200, 80, causal);
+  expect(p, {.scale = std::sqrt(80.0 / 96)}, Slip::Kind::number, "0.1021 = 1/sqrt(96) instead of 0.1118");
+  expect(p, {.scale = 1.07}, Slip::Kind::number, "scores were multiplied by 0.11");
+}
+
+TEST_P(JudgeFits, ASumThatIsOff) {
+  const Problem p = problem(200, 64, {});
+  const auto more = [](int, double l, double m) { return l + 20.5 * std::exp(-m); };
+  expect(p, {.sum = more}, Slip::Kind::row_factor, "l is too large by 20.");
+  expect(p, {.sum = [](int, double l, double) { return 4 * l; }}, Slip::Kind::row_factor, "the output is 0.25 times the truth");
+  expect(p, {.sum = [](int i, double l, double) { return i % 16 < 8 ? l * (1.5 + 0.1 * (i % 5)) : l; }}, Slip::Kind::row_factor,
+         "each wrong row is the truth times a number");
+}
+
+TEST_P(JudgeFits, KeysThatCountOtherwise) {
+  const auto runs = [](int first, int end, double count) -> Mistake {
+    return {.count = [=](int, int j, bool sees) { return !sees ? 0.0 : j >= first && j < end ? count : 1.0; }};
+  };
+  const Problem p = problem(250, 64, {});
+  expect(p, runs(128, 192, 0), Slip::Kind::key_counts, "keys 128 to 191 count 0 times");
+  expect(p, runs(83, 101, 2), Slip::Kind::key_counts, "keys 83 to 100 count 2 times");
+  expect(p, runs(208, 240, 0.24), Slip::Kind::key_counts, "keys 208 to 239 count 0.2");
+  const Problem narrow = problem(250, 64, window(40));
+  expect(narrow, {.count = [](int, int j, bool sees) { return sees || j < 32 ? 1.0 : 0.0; }}, Slip::Kind::key_counts,
+         "hidden keys 0 to 31 count 1 time");
+}
+
+/// Noise has no name.
+TEST_P(JudgeFits, NothingIsFittedToNoise) {
+  const Problem p = problem(200, 64, causal);
+  testing::Dice dice(3);
+  Values o = kernel(p, GetParam(), {});
+  for (double& x : o) x *= 1 + 0.05 * dice.normal();
+  const JudgedOutput output{p, stored(std::move(o), GetParam()), {.format = GetParam(), .stored = GetParam(), .declared = {}}};
+  const std::optional<Slip> slip = slip_of(output, judge(output));
+  EXPECT_FALSE(slip) << slip->text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, JudgeFits, ::testing::Values(bf16, fp16),
+                         [](const auto& format) { return name(format.param); });
+
+}  // namespace
+}  // namespace attoscope
