@@ -48,6 +48,7 @@ TEST(Exercise, TellsTheFirstStepWhereAnAnswerPartsFromTheRun) {
       << "values are compared, not texts";
   EXPECT_EQ(judge_blank(l, "exp(m - m_old) * l_old + exp(s - m)").sentence,
             "At step 1 (s = 1) yours gives l = NaN, the recurrence 1. The wrong sign.");
+  EXPECT_EQ(judge_blank(l, "1/l_old").sentence, "At step 1 (s = 1) yours gives l = ∞, the recurrence 1.");
   EXPECT_EQ(judge_blank(l, "l_old").sentence, "At step 1 (s = 1) yours gives l = 0, the recurrence 1.");
   EXPECT_THAT(judge_blank(l, "(exp(m_old - m) * l_old + exp(s - m)) * 1.000001").sentence,
               HasSubstr("yours gives l = 1.000001, the recurrence 1."))

@@ -19,7 +19,8 @@ constexpr double tolerance = 1e-9;  ///< share by which two ways to compute a nu
 
 bool same(double x, double y) {
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
-  return x == y || std::fabs(x - y) <= tolerance * std::max(std::fabs(x), std::fabs(y));
+  if (std::isinf(x) || std::isinf(y)) return x == y;
+  return std::fabs(x - y) <= tolerance * std::max(std::fabs(x), std::fabs(y));
 }
 
 std::string number(double x, int digits) {

@@ -35,24 +35,26 @@ void draw_verdict(const LessonScene& scene, const Verdict& verdict, float width)
   if (!verdict.sentence.empty()) draw_sentence(verdict.right ? scene.colours.good : scene.colours.bad, verdict.sentence, width);
 }
 
-/// What the reader may write, in a line.
+/// What the reader may write.
 void draw_names(const LessonScene& scene, const std::vector<Blank>& blanks, float width) {
+  std::string text;
   for (const Blank& blank : blanks) {
-    std::string names;
-    for (const std::string& name : blank.names)
-      names += (names.empty() ? "" : ", ") + name + (name == "α" ? " (or alpha)" : "");
-    const std::string head = blanks.size() > 1 ? blank.target + " of " : "Of ";
-    ImGui::PushStyleColor(ImGuiCol_Text, scene.colours.faint);
-    wrapped(Face::label, head + names + ", with + - * / max exp and parentheses.", width);
-    ImGui::PopStyleColor();
+    text += text.empty() ? "" : "; ";
+    text += blanks.size() > 1 ? blank.target + " of " : "Of ";
+    for (std::size_t i = 0; i < blank.names.size(); ++i)
+      text += (i == 0 ? "" : ", ") + blank.names[i] + (blank.names[i] == "α" ? " (or alpha)" : "");
   }
+  ImGui::PushStyleColor(ImGuiCol_Text, scene.colours.faint);
+  wrapped(Face::label, text + "; with + - * / max exp and parentheses.", width);
+  ImGui::PopStyleColor();
+  ImGui::Dummy({0, px(2)});
 }
 
 // --- blanks -----------------------------------------------------------------------------------------------------------
 
 /// A line of the code or an equation, with its field. True if Enter was pressed there.
 bool draw_line(LessonScene& scene, ExerciseViewState& state, const ExerciseLine& line, float width) {
-  constexpr float least_field = 96;
+  constexpr float least_field = 96, widest_field = 440, height = control_height + 2;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float text_y = at.y + (px(control_height) - line_height(Face::mono)) / 2;
   draw_text({at.x, text_y}, Face::mono, scene.colours.text, line.before);
@@ -60,7 +62,7 @@ bool draw_line(LessonScene& scene, ExerciseViewState& state, const ExerciseLine&
   if (line.blank >= 0) {
     const auto i = static_cast<std::size_t>(line.blank);
     const float x = text_width(Face::mono, line.before), after = text_width(Face::mono, line.after),
-                field = std::max(px(least_field), width - x - after - px(4));
+                field = std::clamp(width - x - after - px(4), px(least_field), px(widest_field));
     ImGui::SetCursorScreenPos({at.x + x, at.y});
     const WithField face(Face::mono);
     ImGui::PushStyleColor(ImGuiCol_FrameBg, scene.colours.panel);
@@ -71,7 +73,7 @@ bool draw_line(LessonScene& scene, ExerciseViewState& state, const ExerciseLine&
     draw_text({at.x + x + field + px(4), text_y}, Face::mono, scene.colours.text, line.after);
   }
   ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({width, px(line.blank >= 0 ? control_height : 20)});
+  ImGui::Dummy({width, px(height)});
   return entered;
 }
 
@@ -81,8 +83,9 @@ void draw_blanks(LessonScene& scene, ExerciseViewState& state, float width) {
   if (state.shown != answers) state.typed = state.shown = answers;
   state.typed.resize(x.blanks.size());
   bool runs = false;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(x.is_code ? 0 : 6)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   for (const ExerciseLine& line : x.lines) runs = draw_line(scene, state, line, width) || runs;
+  ImGui::Dummy({0, px(6)});
   ImGui::PopStyleVar();
   runs = push_button("Run###run", on_card(scene.colours)) || runs;
   explain(
