@@ -21,7 +21,7 @@ constexpr std::size_t most_blanks = 4, most_mistakes = 8, most_formats = 8;
   throw std::invalid_argument(std::string(key) + " is " + in_quotes(value) + ", expected " + expected);
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
   return text;
@@ -116,8 +116,8 @@ Blank code_blank(Exercise& x, const std::vector<CodeLine>& code, const std::stri
 Blank equation_blank(Exercise& x, std::string_view text, bool merges) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) refuse("blank", text, "a name, = and a right expression");
-  Blank blank{.target = std::string(trimmed(text.substr(0, equals))),
-              .solution = std::string(trimmed(text.substr(equals + 1))),
+  Blank blank{.target = std::string(without_blanks(text.substr(0, equals))),
+              .solution = std::string(without_blanks(text.substr(equals + 1))),
               .truth = merges ? "the whole row" : "the recurrence",
               .names = {},
               .mistakes = {},
@@ -142,7 +142,8 @@ void take_mistake(Exercise& x, std::string_view text) {
   const std::size_t bar = text.find('|');
   if (bar == std::string_view::npos || x.blanks.empty() || x.blanks.back().mistakes.size() == most_mistakes)
     refuse("mistake", text, "a blank before it, then an expression, | and a sentence, at most 8 for each blank");
-  x.blanks.back().mistakes.push_back({std::string(trimmed(text.substr(0, bar))), std::string(trimmed(text.substr(bar + 1)))});
+  x.blanks.back().mistakes.push_back(
+      {std::string(without_blanks(text.substr(0, bar))), std::string(without_blanks(text.substr(bar + 1)))});
 }
 
 void take_blanks(Exercise& x, const LessonView& view) {

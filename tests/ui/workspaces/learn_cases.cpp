@@ -227,10 +227,10 @@ void making(Hand& hand) {
   hand.check(hand.picture().rgb != wrong.rgb, "the answer is judged");
   hand.changes(
       "no name", [&] { hand.fill(anywhere + "##blank 1", "exp(m_old)"); },
-      answered(0, {{"answer2", "alpha*l + P"}, {"answer", "exp(m_old)"}}));
+      answered(0, {{"answer", "exp(m_old)"}, {"answer2", "alpha*l + P"}}));
   hand.changes(
       "all of it", [&] { hand.fill(anywhere + "##blank 1", "exp(m' - m)"); },
-      answered(0, {{"answer2", "alpha*l + P"}, {"answer", "exp(m' - m)"}}));
+      answered(0, {{"answer", "exp(m' - m)"}, {"answer2", "alpha*l + P"}}));
 
   hand.leaves("no key is chosen", [&] { hand.click(anywhere + "###later"); });
   hand.leaves("a key", [&] { hand.click(anywhere + "###key 2"); });

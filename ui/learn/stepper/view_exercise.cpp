@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <numeric>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
@@ -109,23 +112,35 @@ void move_key(LessonScene& scene, std::vector<int> order, std::size_t from, std:
   change(scene, answer_key(0), order_text(order));
 }
 
-/// The keys as buttons, in their order: a click chooses one, a drag moves it.
+/// A key as a button, its value below: a click chooses it, a drag moves it.
+void draw_key(LessonScene& scene, ExerciseViewState& state, const std::vector<int>& order, std::size_t place, float size) {
+  const int key = order[place];
+  const StepQuestion& row = state.exercise->row;
+  const double score = row.scores[static_cast<std::size_t>(key)], value = row.values[static_cast<std::size_t>(key)];
+  ImGui::BeginGroup();
+  if (push_button(fmt::format("{:.4g}###key {}", score, key + 1).c_str(), on_card(scene.colours), key == state.chosen,
+                  {size, px(28)}))
+    state.chosen = key;
+  const float dragged = ImGui::GetMouseDragDelta(0, 0).x;
+  if (ImGui::IsItemActive() && std::abs(dragged) > size * 0.6f) {
+    state.chosen = key;
+    move_key(scene, order, place, dragged < 0 ? -1 : 1);
+    ImGui::ResetMouseDragDelta();
+  }
+  explain(fmt::format("A key of score {:.4g} and value {:.4g}. A click chooses it, a drag moves it.", score, value));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({size, line_height(Face::mono_small)});
+  draw_text({at.x + size / 2, at.y - px(4)}, Face::mono_small, scene.colours.secondary, fmt::format("v {:.3g}", value), 0.5f);
+  ImGui::EndGroup();
+}
+
+/// The keys, the first that is read at the left.
 void draw_keys(LessonScene& scene, ExerciseViewState& state, const std::vector<int>& order, float width) {
   const float gap = px(4), count = static_cast<float>(order.size()),
               size = std::floor(std::min(px(64), (width - gap * (count - 1)) / count));
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const int key = order[i];
     if (i > 0) ImGui::SameLine(0, gap);
-    const std::string text = fmt::format("{:.4g}###key {}", state.exercise->row.scores[static_cast<std::size_t>(key)], key + 1);
-    if (push_button(text.c_str(), on_card(scene.colours), key == state.chosen, {size, px(28)})) state.chosen = key;
-    const float dragged = ImGui::GetMouseDragDelta(0, 0).x;
-    if (ImGui::IsItemActive() && std::abs(dragged) > (size + gap) * 0.6f) {
-      state.chosen = key;
-      move_key(scene, order, i, dragged < 0 ? -1 : 1);
-      ImGui::ResetMouseDragDelta();
-    }
-    explain(fmt::format("A key: its score, and its value {:.4g}. A click chooses it, a drag moves it.",
-                        state.exercise->row.values[static_cast<std::size_t>(key)]));
+    draw_key(scene, state, order, i, size);
   }
 }
 
