@@ -209,6 +209,8 @@ formats: e4m3, fp16, bf16, fp32
 /// What the reader makes is kept in the session, and judged: by typing, by clicks, by the mouse and by keys.
 void making(Hand& hand) {
   open_text(hand, exercises);
+  hand.stage.resize(1280, 1200);  // all three in sight
+  hand.frames(2);
   using Changes = std::vector<LessonParameter>;
   const auto answered = [](int view, Changes changes) {
     return [view, changes](Session& s) {
@@ -408,8 +410,11 @@ void live_numbers(Hand& hand) {
 /// Every control of the list, of a page with quizzes and of the bar below explains itself; so do those of exercises.
 void tooltips(Hand& hand) {
   open_text(hand, exercises);
+  hand.stage.resize(1280, 1200);
+  hand.frames(2);
   for (const char* const control : {"##blank 1", "###run", "###key 1", "###earlier", "###later", "###choice fp16"})
     hand.check(hand.explained(hand.id(anywhere + control)), std::string(control) + " says nothing");
+  hand.stage.resize(1280, 800);
   open_text(hand, quiz);
   int count = 0;
   for (const auto& [id, label] : hand.items("//Learn")) {
