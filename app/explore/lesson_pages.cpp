@@ -182,7 +182,8 @@ std::string exercise_html(const LessonView& view, const AnswerLesson& answer) {
   else
     solved = x.kind == ExerciseKind::order ? order_html(x, answer) : formats_html(x);
   return paragraph(x.question) + (x.kind == ExerciseKind::blanks ? lines_html(x, false) : row_html(x)) +
-         "<details>\n<summary>Answer</summary>\n" + solved + paragraph(x.explanation) + "</details>\n";
+         "<details>\n<summary>Answer</summary>\n" + solved + (x.explanation.empty() ? "" : paragraph(x.explanation)) +
+         "</details>\n";
 }
 
 /// A stepper of which a page shows several steps.

@@ -170,16 +170,31 @@ TEST(Exercise, FormatsAreRunAndTheLeastIsFound) {
   EXPECT_EQ(least_formats(x), std::vector<Format>{bf16});
 }
 
-TEST(Exercise, StandsOnAPageWithItsAnswerFolded) {
-  Lesson lesson =
-      parse_lesson("x", "# T\n\n## S\n\n```exercise\n" + code_of("flash2", "blank: l\n") + "explanation: E.\n```\n");
+/// The page of one exercise: before and behind the fold.
+std::pair<std::string, std::string> page_of(const std::string& body) {
+  Lesson lesson = parse_lesson("x", "# T\n\n## S\n\n```exercise\n" + body + "```\n");
   resolve(lesson);
-  const std::string html =
-      lesson_page({lesson}, 0, [](const LessonQuestion&) { return LessonAnswerPtr(); }, [](const PageView&) { return ""; });
-  const std::size_t fold = html.find("<details>");
-  ASSERT_NE(fold, std::string::npos);
-  EXPECT_THAT(html.substr(0, fold), AllOf(HasSubstr("<p>Q?</p>"), HasSubstr("  l = ____\n"), Not(HasSubstr("α·l"))));
-  EXPECT_THAT(html.substr(fold), AllOf(HasSubstr("  l = α·l + P\n"), HasSubstr("<p>E.</p>")));
+  const auto found = [](const LessonQuestion& q) { return std::make_shared<const LessonAnswer>(answer(q, {})); };
+  const std::string html = lesson_page({lesson}, 0, found, [](const PageView&) { return ""; });
+  const std::size_t fold = std::min(html.find("<details>"), html.size());
+  return {html.substr(0, fold), html.substr(fold)};
+}
+
+TEST(Exercise, StandsOnAPageWithItsAnswerFolded) {
+  const auto [open, folded] = page_of(code_of("flash2", "blank: l\n") + "explanation: E.\n");
+  EXPECT_THAT(open, AllOf(HasSubstr("<p>Q?</p>"), HasSubstr("  l = ____\n"), Not(HasSubstr("α·l"))));
+  EXPECT_THAT(folded, AllOf(HasSubstr("  l = α·l + P\n"), HasSubstr("<p>E.</p>")));
+}
+
+TEST(Exercise, StandsOnAPageWithItsRowAndWhatWasRun) {
+  const auto [keys, order] = page_of("question: Q?\nkind: order\npolicy: tile\nscores: 0.3 4 0 6 0.5 0.2 0.1\n");
+  EXPECT_THAT(keys, HasSubstr("<p>Scores: 0.3 (value 0.1429), 4 (value 0.2857), "));
+  EXPECT_THAT(order, AllOf(HasSubstr("<p><strong>"), HasSubstr(": 100.0 % of "), Not(HasSubstr("<p></p>\n<p>"))));
+  const auto [row_shown, formats] =
+      page_of(row + "kind: format\nalgorithm: three_pass\npolicy: base_eager\nformats: e4m3, bf16, fp32\n");
+  EXPECT_THAT(row_shown, HasSubstr("<p>Scores: 1 (value 0.25), "));
+  EXPECT_THAT(formats, AllOf(HasSubstr("<li>All 9 rounded numbers survive in e4m3, of 8 bits. Every choice"),
+                             HasSubstr("They survive in e4m3 too, of 8 bits.</li>")));
 }
 
 }  // namespace

@@ -241,13 +241,12 @@ void making(Hand& hand) {
   hand.changes(
       "a drag", [&] { hand.drag(hand.place(anywhere + "###key 4", 0.5f), hand.place(anywhere + "###key 3", 0.4f)); },
       answered(1, {{"answer", "0 1 3 2"}}));
-  hand.changes(
-      "a key of the keyboard",
-      [&] {
-        hand.key(ImGuiKey_Space);
-        hand.click(anywhere + "###earlier");
-      },
-      answered(1, {{"answer", "0 3 1 2"}}));
+  hand.leaves("the keyboard chooses the key beside", [&] {
+    hand.click(anywhere + "###key 1");
+    hand.key(ImGuiKey_RightArrow);
+    hand.key(ImGuiKey_Space);
+  });
+  hand.changes("and moves it", [&] { hand.click(anywhere + "###later"); }, answered(1, {{"answer", "0 3 1 2"}}));
 
   hand.changes("a format", [&] { hand.click(anywhere + "###choice fp16"); }, answered(2, {{"answer", "fp16"}}));
   hand.changes("another", [&] { hand.click(anywhere + "###choice bf16"); }, answered(2, {{"answer", "bf16"}}));
