@@ -1,4 +1,4 @@
-/// A row whose keys come in another order: what that does to its error.
+/// A row whose keys come in another order, and its error then.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace attoscope {
 struct OrderedRow {
   std::vector<int> order;  ///< keys as they are numbered in the experiment, in the order in which they are read
   double error = 0;        ///< largest |output - exact output| of a column; NaN or infinite where an output is
-  int rescales = 0;        ///< how often the running max moved from one tile to the next
+  int rescales = 0;        ///< moves of the running max from one tile to the next
 };
 
 inline constexpr int most_ordered_keys = 8;

@@ -1,4 +1,4 @@
-/// What a format does to the numbers of one row: those beyond its largest, and those that become 0.
+/// Numbers of one row that a format loses: those beyond its largest, and those that become 0.
 #pragma once
 
 #include <optional>

@@ -180,7 +180,7 @@ std::vector<std::string> command_texts() {
   return texts;
 }
 
-/// What is typed into an exercise is judged in a sentence, whatever it is.
+/// Anything that is typed into an exercise is judged in a sentence.
 void try_exercise(const LessonView& view) {
   if (!view.problem.empty()) return;
   const Exercise x = exercise_of(view);

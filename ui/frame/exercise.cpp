@@ -70,9 +70,9 @@ StepQuestion row_of(const LessonView& view, std::size_t fewest, std::size_t most
 
 // --- blanks -----------------------------------------------------------------------------------------------------------
 
-/// Where the code gives a name its value.
+/// A line of the code that gives a name its value.
 struct Statement {
-  std::size_t line = 0, first = 0, size = 0;  ///< of the right-hand side, in the line's text
+  std::size_t line = 0, first = 0, size = 0;  ///< line of the code; the right-hand side in its text
   StepKind kind{};
 };
 std::optional<Statement> statement_of(const std::vector<CodeLine>& code, const std::string& target) {

@@ -1,4 +1,4 @@
-/// Exercises of lessons as values: what the reader is to make, and what his answer does when it is run.
+/// Exercises of lessons as values, and answers to them, run.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace attoscope {
 /// A place at which a blank is filled.
 struct BlankCase {
   std::string place;           ///< "step 3 (s = 2)"
-  std::vector<double> values;  ///< of the blank's names
-  double right = 0;            ///< what the run has there
+  std::vector<double> values;  ///< one for each of the blank's names
+  double right = 0;            ///< value that the run has there
 };
 
 /// An expression that readers often write, and the sentence that belongs to it.
@@ -27,13 +27,13 @@ struct Mistake {
 struct Blank {
   std::string target;
   std::string solution;            ///< a right expression
-  std::string truth;               ///< who has the right value: "the recurrence"
-  std::vector<std::string> names;  ///< that may be used
+  std::string truth;               ///< subject of the right value: "the recurrence"
+  std::vector<std::string> names;  ///< names that may be used
   std::vector<Mistake> mistakes;
   std::vector<BlankCase> cases;  ///< in the order of the run
 };
 
-/// What came out, in a sentence.
+/// Right or wrong, and the sentence that belongs to the answer.
 struct Verdict {
   bool right = false;
   std::string sentence;
@@ -52,11 +52,11 @@ enum class ExerciseKind : std::uint8_t { blanks, order, format };
 struct Exercise {
   ExerciseKind kind{};
   std::string question, explanation;
-  std::vector<ExerciseLine> lines;  ///< of blanks
+  std::vector<ExerciseLine> lines;  ///< code or equations, with the blanks
   bool is_code = false;             ///< they are an algorithm's
   std::vector<Blank> blanks;        ///< in the order of the lines
   StepQuestion row{};               ///< the scores and values; of orders and formats with the lesson's method
-  std::vector<Format> formats;      ///< to choose from
+  std::vector<Format> formats;      ///< the choices
   double tolerance = 0;             ///< share by which an order's error may stay under the largest
 };
 
@@ -78,10 +78,10 @@ inline constexpr std::string_view order_measure = "order.largest";
 /// Keys as they are kept: "2 0 1", and back; empty where the text does not name each of `keys` keys once.
 std::string order_text(const std::vector<int>& order);
 std::vector<int> order_of(std::string_view text, std::size_t keys);
-/// What an order does, beside the largest error.
+/// Compares an order's error with the largest.
 Verdict judge_order(const Exercise& exercise, const OrderedRow& mine, double largest);
 
-/// What becomes of the row in a format of the exercise, and whether a shorter one suffices.
+/// Runs the row in a format, by its name: the numbers that it loses, or a format of fewer bits that loses none.
 Verdict judge_format(const Exercise& exercise, std::string_view answer);
 /// The formats with the fewest bits in which no number is lost.
 std::vector<Format> least_formats(const Exercise& exercise);

@@ -29,7 +29,7 @@ StepQuestion in_double(StepQuestion q, std::size_t first, std::size_t end) {
   return q;
 }
 
-/// The row, then the other one, each with what its places begin with.
+/// The row, then the other one, each with the words that its places begin with.
 std::array<std::pair<StepQuestion, std::string>, 2> both(const StepQuestion& row) {
   const StepQuestion other = other_row(row.algorithm);
   return {{{in_double(row, 0, row.scores.size()), ""}, {in_double(other, 0, other.scores.size()), "another row, "}}};
@@ -39,7 +39,7 @@ double part_of(const RowState& state, const std::string& target) {
   return target == "m" ? state.m : target == "l" ? state.l : state.O[0];
 }
 
-/// What the lines of an algorithm know, in the order in which they came to know it.
+/// Names that an algorithm's lines have given a value, in the order in which they did.
 class Known {
  public:
   void set(std::string_view name, double value) {
@@ -70,7 +70,7 @@ struct Letters {
   std::string P() const { return has_tiles ? "P" : "P_j"; }
 };
 
-/// What is known before a step runs that its line takes.
+/// Sets the names that a step's line takes, before it runs.
 void learn_before(Known& known, const Letters& letters, const Steps& row, std::size_t i) {
   const RowStep& step = row.steps[i];
   if (step.keys.end > step.keys.first) {
@@ -83,7 +83,7 @@ void learn_before(Known& known, const Letters& letters, const Steps& row, std::s
   if (step.kind == StepKind::sum && letters.keeps_old_l) known.set("l'", row.steps[i - 1].state.l);
 }
 
-/// And what is known after it.
+/// Sets the names that it gave a value.
 void learn_after(Known& known, const Letters& letters, const Steps& row, const RowStep& step) {
   const auto j = static_cast<std::size_t>(std::max(0, step.keys.first));
   if (step.kind == StepKind::tile_max) known.set("m~", row.S[j]);

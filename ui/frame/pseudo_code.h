@@ -18,7 +18,7 @@ struct CodeLine {
 };
 /// Of the five algorithms that the stepper knows; empty for others.
 std::vector<CodeLine> pseudo_code(Algorithm algorithm);
-inline constexpr std::size_t most_code_lines = 9;  ///< of the longest of them
+inline constexpr std::size_t most_code_lines = 9;  ///< lines of the longest of them
 /// "safe softmax, three passes".
 std::string_view code_title(Algorithm algorithm);
 

@@ -206,7 +206,7 @@ formats: e4m3, fp16, bf16, fp32
 ```
 )";
 
-/// What the reader makes is kept in the session, and judged: by typing, by clicks, by the mouse and by keys.
+/// Answers are kept in the session, and judged; they are given by typing, by clicks, by the mouse and by keys.
 void making(Hand& hand) {
   open_text(hand, exercises);
   hand.stage.resize(1280, 1200);  // all three in sight

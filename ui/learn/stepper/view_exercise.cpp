@@ -1,4 +1,4 @@
-// Exercises in which the reader makes something: expressions in blanks, an order of keys, a format; and what that does.
+// The live view `exercise`: the reader fills blanks, orders keys or chooses a format, and it is run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct ExerciseViewState {
   std::optional<Exercise> exercise;
   std::vector<std::string> typed, shown;  ///< in each blank; shown: the answers that `typed` was filled with
   std::vector<std::string> judged;        ///< the answers that `verdicts` are about
-  std::vector<Verdict> verdicts;          ///< of each of them; of one that was not given without a sentence
-  OrderedRow row;                         ///< of the order that is judged
+  std::vector<Verdict> verdicts;          ///< one for each answer; without a sentence where none was given
+  OrderedRow row;                         ///< run of the order that is judged
   int chosen = -1;                        ///< the key that the buttons move; -1: none
 };
 
@@ -38,7 +38,7 @@ void draw_verdict(const LessonScene& scene, const Verdict& verdict, float width)
   if (!verdict.sentence.empty()) draw_sentence(verdict.right ? scene.colours.good : scene.colours.bad, verdict.sentence, width);
 }
 
-/// What the reader may write.
+/// Names and signs that the reader may write.
 void draw_names(const LessonScene& scene, const std::vector<Blank>& blanks, float width) {
   std::string text;
   for (const Blank& blank : blanks) {
