@@ -101,6 +101,7 @@ std::string kind_caption(const LessonView& view) {
       return fmt::format("The picture shows a dot product of {} numbers as tensor cores of {} add it up.",
                          value_of(view, "format", "fp16"), value_of(view, "gpu", "h100"));
     case LessonViewKind::quiz:
+    case LessonViewKind::exercise:
       break;
   }
   return "The question has several answers.";

@@ -22,6 +22,7 @@
 #include "app/words/html.h"
 #include "app/words/mathml.h"
 #include "kernels/experiment/rules.h"
+#include "ui/frame/exercise.h"
 #include "ui/frame/panel_input.h"
 #include "ui/learn/live_numbers.h"
 
@@ -135,6 +136,56 @@ std::string quiz_html(const LessonView& quiz, const AnswerLesson& answer) {
          answer_html(quiz, answer) + "<p>" + html_escaped(written(quiz, "explanation")) + "</p>\n</details>\n";
 }
 
+/// The lines of an exercise with its blanks, or with what belongs there.
+std::string lines_html(const Exercise& x, bool solved) {
+  std::string text;
+  for (const ExerciseLine& line : x.lines) {
+    const std::string filling = line.blank < 0 ? "" : solved ? x.blanks[static_cast<std::size_t>(line.blank)].solution : "____";
+    text += line.before + filling + line.after + "\n";
+  }
+  return text.empty() ? "" : "<pre><code>" + html_escaped(text) + "</code></pre>\n";
+}
+
+/// "70000 (value 0.5), ...": the row that keys or formats are chosen for.
+std::string row_html(const Exercise& x) {
+  std::string text;
+  for (std::size_t j = 0; j < x.row.scores.size(); ++j)
+    text += fmt::format("{}{} (value {})", j == 0 ? "" : ", ", short_number(x.row.scores[j]), short_number(x.row.values[j]));
+  return "<p>Scores: " + text + ".</p>\n";
+}
+
+std::string paragraph(const std::string& text) { return "<p>" + html_escaped(text) + "</p>\n"; }
+
+/// The order that has the largest error, as scores.
+std::string order_html(const Exercise& x, const AnswerLesson& answer) {
+  const LessonAnswerPtr found = answer(order_question(x));
+  if (!found->problem.empty() || found->axes.empty()) return paragraph(found->problem);
+  const std::vector<int> order = order_of(found->axes[0].values[0], x.row.scores.size());
+  std::string scores;
+  for (const int key : order)
+    scores += (scores.empty() ? "" : ", ") + short_number(x.row.scores[static_cast<std::size_t>(key)]);
+  return "<p><strong>" + scores + "</strong></p>\n" +
+         paragraph(judge_order(x, row_in_order(step_experiment(x.row), order), found->points[0].mean).sentence);
+}
+
+std::string formats_html(const Exercise& x) {
+  std::string html = "<ul>\n";
+  for (const Format& f : x.formats) html += "<li>" + html_escaped(judge_format(x, name(f)).sentence) + "</li>\n";
+  return html + "</ul>\n";
+}
+
+std::string exercise_html(const LessonView& view, const AnswerLesson& answer) {
+  const Exercise x = exercise_of(view);
+  std::string solved;
+  if (x.kind == ExerciseKind::blanks)
+    solved = lines_html(x, true);
+  else
+    solved = x.kind == ExerciseKind::order ? order_html(x, answer) : formats_html(x);
+  return paragraph(x.question) + (x.kind == ExerciseKind::blanks ? lines_html(x, false) : row_html(x)) +
+         "<details>\n<summary>Answer</summary>\n" + solved + (x.explanation.empty() ? "" : paragraph(x.explanation)) +
+         "</details>\n";
+}
+
 /// A stepper of which a page shows several steps.
 bool has_parts(const LessonView& view) {
   const bool steps = view.kind == LessonViewKind::recurrence || written(view, "kind") == "loop";
@@ -186,6 +237,7 @@ std::string block_html(const Lesson& lesson, int step, const LessonBlock& block,
     });
   const LessonView& view = block.view.front();
   if (!view.problem.empty()) return "<p>" + html_escaped(view.problem) + "</p>\n";
+  if (view.kind == LessonViewKind::exercise) return exercise_html(view, answer);
   return view.kind == LessonViewKind::quiz ? quiz_html(view, answer) : figure_html(lesson, step, view, said);
 }
 
@@ -230,7 +282,7 @@ class Answers {
 }  // namespace
 
 std::vector<PageView> pictures_of(const LessonView& view) {
-  if (view.kind == LessonViewKind::quiz) return {};
+  if (is_question(view.kind)) return {};
   if (!has_parts(view)) return {{view, page_parts, false}, {view, page_parts, true}};
   std::vector<PageView> parts;
   for (int part = 1; part <= page_parts; ++part) parts.push_back({view, part, true});

@@ -22,7 +22,7 @@ std::string lesson_page(const Lessons& lessons, std::size_t index, const AnswerL
 /// The list of all lessons.
 std::string lessons_index(const Lessons& lessons);
 /// The pictures of a view: one for each width of a page, or those of a stepper, which fit a phone and stand side by side where
-/// there is more room; none of a quiz, which is text.
+/// there is more room; none of a quiz or an exercise, which are text.
 std::vector<PageView> pictures_of(const LessonView& view);
 /// "06-tiles-3-dark.png", "06-tiles-3-narrow-dark.png", "06-tiles-4-step2-dark.png"
 std::string view_picture_name(const Lesson& lesson, const PageView& view, Theme theme);

@@ -15,6 +15,7 @@
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
+#include "ui/frame/exercise.h"
 
 namespace attoscope {
 namespace {
@@ -72,6 +73,7 @@ void resolve(LessonView& view) {
       if (!is_own_key(view.kind, p.key)) vary(view.experiment, p.key, p.key == "input" ? with_example(p.value) : p.value);
     check_sweep(view);
     check(view.experiment);
+    if (view.kind == LessonViewKind::exercise) exercise_of(view);
   } catch (const std::exception& error) {
     view.problem = in_line(view.line, std::string(name(view.kind)) + ": " + error.what());
   }
@@ -189,6 +191,14 @@ void answer_own(LessonAnswer& a, const Options& options) {
   }
 }
 
+/// The largest error of all orders of a row's keys, and the order that has it.
+void answer_order(LessonAnswer& a, const Options& options) {
+  const OrderedRow worst = worst_order(a.question.experiment, options.cancelled);
+  a.title = "the largest error of all orders";
+  a.axes = {{.key = "order", .title = "order", .values = {order_text(worst.order)}, .numbers = {}}};
+  a.points = {{worst.error, 0}};
+}
+
 /// One number over its seeds, or the whole answer.
 void answer_plain(LessonAnswer& a, const Options& options) {
   Experiment e = ready(a.question.experiment);
@@ -274,6 +284,8 @@ LessonAnswer answer(const LessonQuestion& question, const Options& options) {
   try {
     if (is_own_number(question.measure))
       answer_own(a, options);
+    else if (question.measure == order_measure)
+      answer_order(a, options);
     else
       question.vary.empty() ? answer_plain(a, options) : answer_sweep(a, options);
   } catch (const Stopped&) {

@@ -64,7 +64,8 @@ std::string replaced(const std::string& text, const char* pattern, const char* b
   return std::regex_replace(text, std::regex(pattern), by);
 }
 
-/// The lines of a lesson that are prose: no code, no tables, no headings; of quizzes question and explanation.
+/// The lines of a lesson that are prose: no code, no tables, no headings; of questions what is asked, the explanation and the
+/// sentences of mistakes.
 std::string prose_of_lesson(const std::string& text) {
   std::string prose;
   bool in_fence = false;
@@ -79,6 +80,8 @@ std::string prose_of_lesson(const std::string& text) {
     } else if (in_fence) {
       for (const std::string key : {"question: ", "explanation: "})
         if (line.starts_with(key)) prose += line.substr(key.size()) + "\n\n";
+      if (const std::size_t bar = line.find(" | "); line.starts_with("mistake: ") && bar != std::string::npos)
+        prose += line.substr(bar + 3) + "\n\n";
     } else {
       prose += line.starts_with("|") || line.starts_with("#") ? "\n" : line + "\n";
     }

@@ -21,7 +21,7 @@ inline std::string_view value_after(std::string_view line, std::string_view key)
   return line.starts_with(key) && line.substr(key.size()).starts_with(": ") ? line.substr(key.size() + 2) : std::string_view();
 }
 
-/// The lines that are read: outside fences, and of quizzes the question and the explanation; not what a lesson needs. Ends
+/// The lines that are read: outside fences, and of questions what is asked and the explanation; not what a lesson needs. Ends
 /// before the sources.
 inline std::vector<std::string> read_lines(std::string_view text) {
   std::vector<std::string> lines;
@@ -42,6 +42,16 @@ inline std::vector<std::string> read_lines(std::string_view text) {
     }
   }
   return lines;
+}
+
+/// The sentences of an exercise's mistakes: each is read alone.
+inline std::string mistakes_in(std::string_view text) {
+  std::string sentences;
+  for (std::size_t at = text.find("\nmistake: "); at != std::string_view::npos; at = text.find("\nmistake: ", at + 1)) {
+    const std::size_t bar = text.find('|', at), end = text.find('\n', at + 1);
+    if (bar < end) sentences += std::string(text.substr(bar + 1, end - bar - 1)) + "\n";
+  }
+  return sentences;
 }
 
 /// Takes what stands between `open` and `close` out of `text`, a blank in its place.
@@ -77,6 +87,7 @@ inline Prose prose_of(std::string_view text) {
     take_live_numbers(step);
     prose.words += step;
   }
+  prose.words += mistakes_in(text);
   return prose;
 }
 

@@ -25,6 +25,7 @@
 #include "tests/fuzz/loaders.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
+#include "ui/frame/exercise.h"
 #include "ui/frame/lesson.h"
 
 namespace attoscope::testing {
@@ -179,9 +180,24 @@ std::vector<std::string> command_texts() {
   return texts;
 }
 
+/// Anything that is typed into an exercise is judged in a sentence.
+void try_exercise(const LessonView& view) {
+  if (!view.problem.empty()) return;
+  const Exercise x = exercise_of(view);
+  std::vector<std::string> sentences;
+  for (const Blank& blank : x.blanks) sentences.push_back(judge_blank(blank, x.question).sentence);
+  if (!x.formats.empty()) sentences.push_back(judge_format(x, x.question).sentence);
+  for (const std::string& said : sentences) expect_that(printable(said) == said, "no sentence for people: " + printable(said));
+}
+
 void load_lessons(std::string_view bytes) {
-  const Lesson lesson = parse_lesson("name", bytes);
+  Lesson lesson = parse_lesson("name", bytes);
+  resolve(lesson);
   expect_that(!lesson.steps.empty(), "a lesson without a step");
+  for (const LessonStep& step : lesson.steps)
+    for (const LessonBlock& block : step.blocks)
+      for (const LessonView& view : block.view)
+        if (view.kind == LessonViewKind::exercise) try_exercise(view);
   parse_live(bytes.substr(0, bytes.find('\n')));
 }
 

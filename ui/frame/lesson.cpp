@@ -19,6 +19,9 @@ constexpr std::array<std::string_view, 16> plot_keys{"kind",     "vary",   "vary
                                                      "to",       "tile",   "hidden", "at"};
 constexpr std::array<std::string_view, 10> quiz_keys{"question", "vary",  "measure",   "best",        "ask",
                                                      "equals",   "seeds", "tolerance", "explanation", "answer"};
+constexpr std::array<std::string_view, 14> exercise_keys{"question", "kind",    "of",        "scores",     "values",
+                                                         "blank",    "mistake", "formats",   "answer",     "answer2",
+                                                         "answer3",  "answer4", "tolerance", "explanation"};
 constexpr std::array<std::string_view, 7> sum_keys{"gpu", "format", "result", "a", "b", "c", "block"};
 
 /// Languages of blocks that are plain code.
@@ -208,7 +211,7 @@ class LessonReader {
       if (key == "vary" && !written(view, key).empty()) key = "vary2";
       if (colon == std::string_view::npos || key.empty()) {
         complain(quoted(line) + " has no key, expected 'key: value'");
-      } else if (!written(view, key).empty()) {
+      } else if (!written(view, key).empty() && !may_repeat(view.kind, key)) {
         complain(quoted(key) + " is given twice, expected once");
       } else if (const std::string_view value = trimmed(line.substr(colon + 1)); value.empty()) {
         complain(quoted(key) + " has no value, expected 'key: value'");
@@ -217,6 +220,9 @@ class LessonReader {
       }
     }
     complain("the block is never closed, expected a line of " + std::string(fence.length, fence.sign));
+  }
+  static bool may_repeat(LessonViewKind kind, std::string_view key) {
+    return kind == LessonViewKind::exercise && (key == "blank" || key == "mistake");
   }
   static std::string listed_views() {
     std::string text;
@@ -249,6 +255,8 @@ std::span<const std::string_view> own_keys(LessonViewKind kind) {
       return plot_keys;
     case LessonViewKind::quiz:
       return quiz_keys;
+    case LessonViewKind::exercise:
+      return exercise_keys;
     case LessonViewKind::sum:
       break;
   }

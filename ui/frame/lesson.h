@@ -16,10 +16,12 @@
 namespace attoscope {
 
 /// The languages of fenced blocks that are live views.
-enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz, sum };
-inline constexpr std::array<std::string_view, 8> lesson_view_names{"recurrence", "code", "bits", "heatmap",
-                                                                   "policy",     "plot", "quiz", "sum"};
+enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz, sum, exercise };
+inline constexpr std::array<std::string_view, 9> lesson_view_names{"recurrence", "code", "bits", "heatmap", "policy",
+                                                                   "plot",       "quiz", "sum",  "exercise"};
 constexpr std::string_view name(LessonViewKind k) { return lesson_view_names[static_cast<std::size_t>(k)]; }
+/// True of views that ask the reader something: they stand in the text, and on a page they are text.
+constexpr bool is_question(LessonViewKind k) { return k == LessonViewKind::quiz || k == LessonViewKind::exercise; }
 /// The keys that are a kind's own; every other key of a view is one of the experiment's (`attoscope sweep --vary`).
 std::span<const std::string_view> own_keys(LessonViewKind kind);
 bool is_own_key(LessonViewKind kind, std::string_view key);
@@ -27,7 +29,8 @@ bool is_own_key(LessonViewKind kind, std::string_view key);
 /// A live view as it is written.
 struct LessonView {
   LessonViewKind kind{};
-  std::vector<LessonParameter> parameters;  ///< in the order written; a second `vary` is called vary2
+  std::vector<LessonParameter> parameters;  ///< in the order written; a second `vary` is called vary2, an exercise
+                                            ///< may have several `blank` and `mistake`
   int line = 0;                             ///< of the file, of the opening fence
   int index = 0;                            ///< of the lesson's views, from 0: how a session names it
   Experiment experiment{};                  ///< of the experiment keys; set when the lessons are loaded

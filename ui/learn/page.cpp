@@ -124,6 +124,8 @@ std::string draw_view(LessonScene& scene) {
       return draw_plot_view(scene);
     case LessonViewKind::quiz:
       return draw_quiz_view(scene);
+    case LessonViewKind::exercise:
+      return draw_exercise_view(scene);
     case LessonViewKind::sum:
       break;
   }
@@ -181,9 +183,9 @@ void draw_block(Page& page, const LessonBlock& block) {
   ImGui::Dummy({0, px(8)});
 }
 
-/// True if the block stands in the column of views where there is one: all views but quizzes, which are part of the text.
+/// True if the block stands in the column of views where there is one: all views but questions, which are part of the text.
 bool stands_beside(const LessonBlock& block) {
-  return !block.view.empty() && block.view.front().kind != LessonViewKind::quiz && block.view.front().problem.empty();
+  return !block.view.empty() && !is_question(block.view.front().kind) && block.view.front().problem.empty();
 }
 
 /// True if no displayed formula has to shrink by more than a fifth in a column of this width, and no table stands in a narrow

@@ -9,6 +9,7 @@
 #include "imgui_internal.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
+#include "ui/frame/exercise.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
@@ -52,7 +53,13 @@ void open_text(Hand& hand, const std::string& text) {
       for (const LessonNumber& number : block.numbers)
         if (number.problem.empty()) answers.push_back(std::make_shared<const LessonAnswer>(answer(number.question, {})));
       for (const LessonView& view : block.view) {
-        if (view.kind != LessonViewKind::quiz || !view.problem.empty()) continue;
+        if (!is_question(view.kind) || !view.problem.empty()) continue;
+        if (view.kind == LessonViewKind::exercise) {
+          const Exercise x = exercise_of(view);
+          if (x.kind == ExerciseKind::order)
+            answers.push_back(std::make_shared<const LessonAnswer>(answer(order_question(x), {})));
+          continue;
+        }
         LessonQuestion q{.experiment = view.experiment, .measure = std::string(written(view, "measure"))};
         if (const auto vary = written(view, "vary"); !vary.empty()) q.vary = {std::string(vary)};
         answers.push_back(std::make_shared<const LessonAnswer>(answer(q, {})));
@@ -165,6 +172,103 @@ void by_hand(Hand& hand) {
   hand.check(problems(hand).empty(), "nothing is wrong");
   open_text(hand, "# Test\n\n## Step\n\n```quiz\nquestion: 2 + 2?\nask: number\nequals: four\n```\n");
   hand.check(says(hand, "equals is 'four', expected a number"), "a word is refused");
+}
+
+constexpr const char* exercises = R"(# Test
+
+## Step
+
+```exercise
+question: What is l after a score?
+kind: blanks
+of: code
+algorithm: flash2
+scores: 1 3 2 5
+blank: α
+blank: l
+mistake: l + P | Nothing is rescaled.
+explanation: It is the recurrence.
+```
+
+```exercise
+question: Which order has the largest error?
+kind: order
+policy: tile
+scores: 0.3 4 0 6
+```
+
+```exercise
+question: Which format survives?
+kind: format
+policy: base_eager
+scores: 500 490 480 460
+formats: e4m3, fp16, bf16, fp32
+```
+)";
+
+/// Answers are kept in the session, and judged; they are given by typing, by clicks, by the mouse and by keys.
+void making(Hand& hand) {
+  open_text(hand, exercises);
+  hand.stage.resize(1280, 1200);  // all three in sight
+  hand.frames(2);
+  using Changes = std::vector<LessonParameter>;
+  const auto answered = [](int view, Changes changes) {
+    return [view, changes](Session& s) {
+      std::erase_if(s.lesson.views, [&](const LessonViewEdits& v) { return v.view == view; });
+      s.lesson.views.push_back({"test", view, changes});
+    };
+  };
+  hand.leaves("typing alone", [&] {
+    hand.press(hand.place(anywhere + "##blank 2", 0.5f));
+    hand.type_only("l + P");
+  });
+  hand.changes("run", [&] { hand.click(anywhere + "###run"); }, answered(0, {{"answer2", "l + P"}}));
+  const Picture wrong = hand.picture();
+  hand.changes(
+      "Enter runs too", [&] { hand.fill(anywhere + "##blank 2", "alpha*l + P"); }, answered(0, {{"answer2", "alpha*l + P"}}));
+  hand.check(hand.picture().rgb != wrong.rgb, "the answer is judged");
+  hand.changes(
+      "no name", [&] { hand.fill(anywhere + "##blank 1", "exp(m_old)"); },
+      answered(0, {{"answer", "exp(m_old)"}, {"answer2", "alpha*l + P"}}));
+  hand.changes(
+      "all of it", [&] { hand.fill(anywhere + "##blank 1", "exp(m' - m)"); },
+      answered(0, {{"answer", "exp(m' - m)"}, {"answer2", "alpha*l + P"}}));
+
+  hand.leaves("no key is chosen", [&] { hand.click(anywhere + "###later"); });
+  hand.leaves("a key", [&] { hand.click(anywhere + "###key 2"); });
+  hand.changes("later", [&] { hand.click(anywhere + "###later"); }, answered(1, {{"answer", "0 2 1 3"}}));
+  hand.changes("earlier", [&] { hand.click(anywhere + "###earlier"); }, answered(1, {{"answer", "0 1 2 3"}}));
+  hand.changes(
+      "a drag", [&] { hand.drag(hand.place(anywhere + "###key 4", 0.5f), hand.place(anywhere + "###key 3", 0.4f)); },
+      answered(1, {{"answer", "0 1 3 2"}}));
+  hand.leaves("the keyboard chooses the key beside", [&] {
+    hand.click(anywhere + "###key 1");
+    hand.key(ImGuiKey_RightArrow);
+    hand.key(ImGuiKey_Space);
+  });
+  hand.changes("and moves it", [&] { hand.click(anywhere + "###later"); }, answered(1, {{"answer", "0 3 1 2"}}));
+
+  hand.changes("a format", [&] { hand.click(anywhere + "###choice fp16"); }, answered(2, {{"answer", "fp16"}}));
+  hand.changes("another", [&] { hand.click(anywhere + "###choice bf16"); }, answered(2, {{"answer", "bf16"}}));
+  hand.changes("as it was", [&] { hand.click(learn + "###restore"); }, [](Session& s) { s.lesson.views.clear(); });
+  hand.check(problems(hand).empty(), "nothing is wrong");
+}
+
+/// Answers of a session that no window could have given.
+void strange_answers(Hand& hand) {
+  open_text(hand, exercises);
+  hand.session().lesson.views = {{"test", 0, {{"answer", std::string(5000, '(')}, {"answer2", "\xff"}}},
+                                 {"test", 1, {{"answer", "0 0 7"}}},
+                                 {"test", 2, {{"answer", "fp17"}}}};
+  hand.frames(3);
+  hand.check(problems(hand).empty(), "nothing is wrong with the lesson");
+  hand.changes(
+      "a key is moved from where it was",
+      [&] {
+        hand.click(anywhere + "###key 1");
+        hand.click(anywhere + "###later");
+      },
+      [](Session& s) { s.lesson.views[1].changes = {{"answer", "1 0 2 3"}}; });
 }
 
 constexpr const char* broken = R"(# Test
@@ -311,8 +415,14 @@ void live_numbers(Hand& hand) {
       }
 }
 
-/// Every control of the list, of a page with quizzes and of the bar below explains itself.
+/// Every control of the list, of a page with quizzes and of the bar below explains itself; so do those of exercises.
 void tooltips(Hand& hand) {
+  open_text(hand, exercises);
+  hand.stage.resize(1280, 1200);
+  hand.frames(2);
+  for (const char* const control : {"##blank 1", "###run", "###key 1", "###earlier", "###later", "###choice fp16"})
+    hand.check(hand.explained(hand.id(anywhere + control)), std::string(control) + " says nothing");
+  hand.stage.resize(1280, 800);
   open_text(hand, quiz);
   int count = 0;
   for (const auto& [id, label] : hand.items("//Learn")) {
@@ -329,6 +439,8 @@ constexpr std::array cases{
     Case{"learn", "presenting", presenting},
     Case{"learn", "quizzes", quizzes},
     Case{"learn", "by hand", by_hand},
+    Case{"learn", "exercises", making},
+    Case{"learn", "strange answers", strange_answers},
     Case{"learn", "broken", what_is_broken},
     Case{"learn", "no lessons", without_lessons},
     Case{"learn", "figure", figure},

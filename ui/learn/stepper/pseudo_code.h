@@ -1,4 +1,4 @@
-/// The algorithms as a student writes them, each line tied to what it does.
+/// The algorithms as a student writes them, drawn.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,13 @@
 
 #include "imgui.h"
 #include "kernels/questions/stepper.h"
+#include "ui/frame/pseudo_code.h"  // IWYU pragma: export
 #include "ui/widgets/theme.h"
 
 namespace attoscope {
 
-struct CodeLine {
-  std::string text;                ///< with its indent
-  std::optional<StepKind> kind{};  ///< that it does; none: a line of the loop
-  int pass = -1;                   ///< a loop over the scores: which
-};
-/// Of the five algorithms that the stepper knows; empty for others.
-std::vector<CodeLine> pseudo_code(Algorithm algorithm);
-/// The same with what the row's method does with scales.
+/// `pseudo_code` of the row's algorithm with what its method does with scales.
 std::vector<CodeLine> pseudo_code(const Steps& row);
-/// "safe softmax, three passes".
-std::string_view code_title(Algorithm algorithm);
 
 /// The line that runs, and the loop that it runs in.
 struct Running {

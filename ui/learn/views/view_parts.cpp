@@ -112,6 +112,36 @@ void draw_instead(const LessonScene& scene, ImVec2 size, std::string_view senten
   ImGui::Dummy(size);
 }
 
+void draw_sentence(Colour colour, std::string_view text, float width) {
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  wrapped(Face::body, text, width);
+  ImGui::PopStyleColor();
+}
+
+Palette on_card(const Palette& colours) {
+  Palette p = colours;
+  p.raised = colours.panel;
+  return p;
+}
+
+void draw_card(const LessonScene& scene, const std::function<void(float width)>& draw) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float padding = px(16);
+  list->ChannelsSplit(2);
+  list->ChannelsSetCurrent(1);
+  ImGui::SetCursorScreenPos({at.x + padding, at.y + padding});
+  ImGui::BeginGroup();
+  draw(scene.width - 2 * padding);
+  ImGui::EndGroup();
+  const float bottom = ImGui::GetItemRectMax().y + padding;
+  list->ChannelsSetCurrent(0);
+  list->AddRectFilled(at, {at.x + scene.width, bottom}, scene.colours.raised, px(4));
+  list->ChannelsMerge();
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({scene.width, bottom - at.y});
+}
+
 std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size) {
   const LessonAnswerPtr answer = ask(scene, {.experiment = scene.experiment});
   if (answer && answer->result) return answer->result;

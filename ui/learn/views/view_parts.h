@@ -1,6 +1,7 @@
 /// What the views of lessons have in common.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,13 @@ void change_to(LessonScene& scene, const Experiment& edited);
 
 /// What a view says about itself, in a line, or two where it is narrow: the same height for every text.
 void draw_said(LessonScene& scene, Colour colour, std::string_view text);
+
+/// A sentence in lines of at most `width`.
+void draw_sentence(Colour colour, std::string_view text, float width);
+/// The colours of controls on a card, which is as raised as they usually are.
+Palette on_card(const Palette& colours);
+/// A card as wide as the scene, with what `draw` draws within `width`.
+void draw_card(const LessonScene& scene, const std::function<void(float width)>& draw);
 
 /// The answer to the scene's experiment; until there is one, a sentence over `size`, and null.
 std::shared_ptr<const Result> answered(LessonScene& scene, ImVec2 size);

@@ -7,7 +7,7 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
-#include "ui/learn/views/views.h"
+#include "ui/learn/views/view_parts.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -94,19 +94,6 @@ std::string plain(double x) {
   return size == 0 || (size >= 1e-3 && size < 1e5) ? fmt::format("{:.4g}", x) : scientific(x);
 }
 
-void sentence(Colour colour, std::string_view text, float width) {
-  ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  wrapped(Face::body, text, width);
-  ImGui::PopStyleColor();
-}
-
-/// The colours of controls on a card, which is as raised as they usually are.
-Palette on_card(const Palette& colours) {
-  Palette p = colours;
-  p.raised = colours.panel;
-  return p;
-}
-
 /// The choices as buttons; those that were answered are coloured, with their numbers below.
 void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answer, float width) {
   const std::optional<std::size_t> best = best_of(answer, quiz.least);
@@ -139,7 +126,7 @@ void draw_choices(LessonScene& scene, const Quiz& quiz, const LessonAnswer& answ
   ImGui::EndGroup();
   if (!answered || !best) return;
   const bool right = choices[*best] == quiz.answer;
-  sentence(
+  draw_sentence(
       right ? scene.colours.good : scene.colours.bad,
       (right ? "Yes. " : "No: " + choices[*best] + ". ") + "Below each choice, as computed just now: " + answer.title + ".",
       width);
@@ -162,8 +149,8 @@ void draw_field(LessonScene& scene, const Quiz& quiz, double truth, const std::s
   const std::optional<double> given = number_of(quiz.answer);
   if (!given || std::isnan(truth)) return;
   const bool right = std::abs(*given - truth) <= quiz.tolerance * std::abs(truth);
-  sentence(right ? scene.colours.good : scene.colours.bad,
-           fmt::format("{}: {} is {}.", right ? "Yes" : "Not within the tolerance", title, plain(truth)), width);
+  draw_sentence(right ? scene.colours.good : scene.colours.bad,
+                fmt::format("{}: {} is {}.", right ? "Yes" : "Not within the tolerance", title, plain(truth)), width);
 }
 
 /// What stands below the question. One sentence where there is no right answer.
@@ -190,23 +177,11 @@ std::string draw_quiz_view(LessonScene& scene) {
   std::string problem;
   const Quiz quiz = quiz_of(scene, problem);
   if (!problem.empty()) return problem;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float padding = px(16), width = scene.width - 2 * padding;
-  list->ChannelsSplit(2);
-  list->ChannelsSetCurrent(1);
-  ImGui::SetCursorScreenPos({at.x + padding, at.y + padding});
-  ImGui::BeginGroup();
-  sentence(scene.colours.text, quiz.question, width);
-  problem = draw_answer(scene, quiz, width);
-  if (!quiz.answer.empty() && !quiz.explanation.empty()) sentence(scene.colours.secondary, quiz.explanation, width);
-  ImGui::EndGroup();
-  const float bottom = ImGui::GetItemRectMax().y + padding;
-  list->ChannelsSetCurrent(0);
-  list->AddRectFilled(at, {at.x + scene.width, bottom}, scene.colours.raised, px(4));
-  list->ChannelsMerge();
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({scene.width, bottom - at.y});
+  draw_card(scene, [&](float width) {
+    draw_sentence(scene.colours.text, quiz.question, width);
+    problem = draw_answer(scene, quiz, width);
+    if (!quiz.answer.empty() && !quiz.explanation.empty()) draw_sentence(scene.colours.secondary, quiz.explanation, width);
+  });
   return problem;
 }
 

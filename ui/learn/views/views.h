@@ -23,6 +23,7 @@ struct PolicyViewState;
 struct PlotViewState;
 struct QuizViewState;
 struct SumViewState;
+struct ExerciseViewState;
 
 /// What one view remembers between frames; each kind makes its own where its file defines it.
 struct LessonViewState {
@@ -33,6 +34,7 @@ struct LessonViewState {
   std::shared_ptr<PlotViewState> plot;
   std::shared_ptr<QuizViewState> quiz;
   std::shared_ptr<SumViewState> sum;
+  std::shared_ptr<ExerciseViewState> exercise;
   std::string said;                       ///< the line that the view says about itself, with its numbers
   std::map<int, LessonAnswerPtr> latest;  ///< newest answer of each of the view's questions, shown until a newer one comes
 
@@ -88,5 +90,6 @@ std::string draw_policy_view(LessonScene& scene);
 std::string draw_plot_view(LessonScene& scene);
 std::string draw_quiz_view(LessonScene& scene);
 std::string draw_sum_view(LessonScene& scene);
+std::string draw_exercise_view(LessonScene& scene);
 
 }  // namespace attoscope

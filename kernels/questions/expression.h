@@ -1,0 +1,36 @@
+/// Formulas that a reader types: numbers, names, + - * / max exp and parentheses, in double.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attoscope {
+
+inline constexpr std::size_t longest_expression = 200;  ///< in bytes
+inline constexpr int deepest_expression = 32;           ///< parentheses, functions and signs within each other
+
+/// A formula over names. Greek letters may be spelled out: alpha for α. The dot · multiplies as * does.
+class Expression {
+ public:
+  /// Throws std::invalid_argument in one sentence that says at which character, counted from 1.
+  Expression(std::string_view text, std::span<const std::string> names);
+  /// Its value where each name, in the order given, has one of `values`.
+  double operator()(std::span<const double> values) const;
+
+ private:
+  friend class ExpressionReader;
+  enum class Kind : std::uint8_t { number, name, negate, exponential, add, subtract, multiply, divide, maximum };
+  /// A number, or what is done with the one or two values that were left before.
+  struct Operation {
+    Kind kind{};
+    double number = 0;
+    std::size_t name = 0;  ///< its place among the names
+  };
+  std::vector<Operation> operations_;  ///< in postfix order
+};
+
+}  // namespace attoscope

@@ -1,0 +1,154 @@
+// Answers to exercises, run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include "kernels/experiment/text.h"
+#include "kernels/questions/expression.h"
+#include "kernels/questions/lost_numbers.h"
+#include "ui/frame/exercise.h"
+
+namespace attoscope {
+namespace {
+
+constexpr double tolerance = 1e-9;  ///< share by which two ways to compute a number in double may differ
+
+bool same(double x, double y) {
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  if (std::isinf(x) || std::isinf(y)) return x == y;
+  return std::fabs(x - y) <= tolerance * std::max(std::fabs(x), std::fabs(y));
+}
+
+std::string number(double x, int digits) {
+  if (std::isnan(x)) return "NaN";
+  if (std::isinf(x)) return x < 0 ? "-∞" : "∞";
+  return fmt::format("{:.{}g}", x, digits);
+}
+
+/// "yours gives l = 1.14, the recurrence 1.52", with as many digits as tell them apart.
+std::string both_numbers(const Blank& blank, double mine, double right) {
+  int digits = 4;
+  while (digits < 17 && number(mine, digits) == number(right, digits)) ++digits;
+  return fmt::format("yours gives {} = {}, {} {}", blank.target, number(mine, digits), blank.truth, number(right, digits));
+}
+
+std::string as_sentence(std::string text) {
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
+
+std::vector<double> values_of(const Blank& blank, std::string_view expression) {
+  const Expression e(expression, blank.names);
+  std::vector<double> values;
+  for (const BlankCase& c : blank.cases) values.push_back(e(c.values));
+  return values;
+}
+
+/// The sentence of the mistake with these values, after a blank; or nothing.
+std::string told(const Blank& blank, const std::vector<double>& mine) {
+  const auto found = std::ranges::find_if(
+      blank.mistakes, [&](const Mistake& m) { return std::ranges::equal(values_of(blank, m.expression), mine, same); });
+  return found == blank.mistakes.end() ? "" : " " + found->sentence;
+}
+
+int bits_of(const Format& f) { return 1 + f.exponent_bits + f.mantissa_bits; }
+
+LostNumbers lost_in(const Exercise& x, const Format& format) {
+  StepQuestion q = x.row;
+  q.format = format;
+  return lost_numbers(q);
+}
+
+/// "S = 500 of key 1".
+std::string lost_text(const LostNumber& lost) {
+  return fmt::format("{} = {}{}", name(lost.step), number(lost.before, 4),
+                     lost.key < 0 ? "" : fmt::format(" of key {}", lost.key + 1));
+}
+
+std::string lost_sentences(const Format& format, const LostNumbers& lost) {
+  std::string text;
+  if (lost.overflow)
+    text = fmt::format("In {} {} of {} rounded numbers overflow: the first is {}, the largest number is {}.", name(format),
+                       lost.overflowed, lost.rounded, lost_text(*lost.overflow), number(largest(format), 4));
+  if (lost.underflow)
+    text += fmt::format("{}In {} {} of {} rounded numbers become 0: the first is {}, the smallest number is {}.",
+                        text.empty() ? "" : " ", name(format), lost.underflowed, lost.rounded, lost_text(*lost.underflow),
+                        number(smallest_subnormal(format), 2));
+  return text;
+}
+
+}  // namespace
+
+std::string answer_key(std::size_t blank) { return blank == 0 ? "answer" : "answer" + std::to_string(blank + 1); }
+
+Verdict judge_blank(const Blank& blank, std::string_view answer) {
+  std::vector<double> mine;
+  try {
+    mine = values_of(blank, answer);
+  } catch (const std::invalid_argument& error) {
+    return {false, as_sentence(error.what())};
+  }
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    if (const BlankCase& c = blank.cases[i]; !same(mine[i], c.right))
+      return {false, fmt::format("At {} {}.{}", c.place, both_numbers(blank, mine[i], c.right), told(blank, mine))};
+  return {true, fmt::format("Right at all {} places where it was run.", mine.size())};
+}
+
+LessonQuestion order_question(const Exercise& x) {
+  return {.experiment = step_experiment(x.row), .measure = std::string(order_measure)};
+}
+
+std::string order_text(const std::vector<int>& order) {
+  std::string text;
+  for (const int key : order) text += (text.empty() ? "" : " ") + std::to_string(key);
+  return text;
+}
+
+std::vector<int> order_of(std::string_view text, std::size_t keys) {
+  std::vector<int> order;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::optional<int> key = to_number<int>(text.substr(0, end));
+    if (!key || *key < 0 || *key >= static_cast<int>(keys) || std::ranges::find(order, *key) != order.end()) return {};
+    order.push_back(*key);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return order.size() == keys ? order : std::vector<int>{};
+}
+
+Verdict judge_order(const Exercise& x, const OrderedRow& mine, double most) {
+  const std::string rescales = fmt::format("{} rescale{}", mine.rescales, mine.rescales == 1 ? "" : "s"),
+                    error = fmt::format("This order has {} and an error of {}", rescales, number(mine.error, 3));
+  const double share = most == mine.error ? 1 : mine.error / most;
+  const bool right = share >= 1 - x.tolerance;
+  return {right, fmt::format("{}: {:.1f} % of {}, the largest of all orders.", error, 100 * share, number(most, 3))};
+}
+
+Verdict judge_format(const Exercise& x, std::string_view answer) {
+  const auto chosen = std::ranges::find_if(x.formats, [&](const Format& f) { return name(f) == answer; });
+  if (chosen == x.formats.end()) return {false, as_sentence(in_quotes(answer) + " is no choice here")};
+  const LostNumbers lost = lost_in(x, *chosen);
+  if (!lost.survives()) return {false, lost_sentences(*chosen, lost)};
+  const Format least = least_formats(x).front();
+  const std::string all = fmt::format("All {} rounded numbers survive in {}", lost.rounded, answer);
+  if (bits_of(least) < bits_of(*chosen))
+    return {false, fmt::format("{}, of {} bits. They survive in {} too, of {} bits.", all, bits_of(*chosen), name(least),
+                               bits_of(least))};
+  return {true, fmt::format("{}, of {} bits. Every choice of fewer bits loses some.", all, bits_of(least))};
+}
+
+std::vector<Format> least_formats(const Exercise& x) {
+  std::vector<Format> least;
+  for (const Format& f : x.formats) {
+    if (!lost_in(x, f).survives()) continue;
+    if (!least.empty() && bits_of(f) < bits_of(least.front())) least.clear();
+    if (least.empty() || bits_of(f) == bits_of(least.front())) least.push_back(f);
+  }
+  return least;
+}
+
+}  // namespace attoscope
