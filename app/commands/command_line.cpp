@@ -229,6 +229,8 @@ void add_train_plan(CLI::App& c, TrainArguments& x) {
   add_fields(c, model_options, x.of_model);
   begin_group(c, "Training");
   add_fields(c, recipe_options, x.of_recipe);
+  c.add_option("--seeds", x.seeds,
+               "train so often, from --seed and --data-seed on, and tell the least, mean and greatest of every number");
   add_methods(c, x.methods, "eager");
   c.get_option("--set")->description(
       "one choice on top, such as a.O=fp32, a.grad.dS=fp32, a.grad.delta_from=probabilities; repeatable");

@@ -10,6 +10,7 @@
 
 #include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
+#include "app/commands/train_seeds_command.h"
 #include "app/files/files.h"
 #include "app/files/interrupts.h"
 #include "app/papers/named_bundle.h"
@@ -370,7 +371,9 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
 }
 
 void train(const TrainArguments& x, const TrainStreams& streams, const MakeDevice& make) {
+  const int seeds = seed_count(x);
   Task task = task_of(x);
+  if (seeds > 0) return train_seeds(x, {task.plan, seeds, task.until, task.threads}, streams);
   const Interrupts interrupts;  // before there are threads
   CheckpointSaver saver(x.checkpoint, x.resume, task.resumed ? task.resumed->record.step : 0, streams.warnings);
   try {

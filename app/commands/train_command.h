@@ -42,7 +42,7 @@ struct TrainArguments {
   ExperimentOptions methods{};  ///< format, algorithm, policy, tiles, options of a, baseline, set
   Typed gradient, baseline_format, baseline_gradient;
   std::vector<std::string> exact{};  ///< "L" or "L:H"
-  Typed kind, bisect, with_exact, measure_every, checkpoint_every, until;
+  Typed kind, bisect, with_exact, measure_every, checkpoint_every, until, seeds;
   std::string resume, checkpoint;       ///< files; "": none
   std::string json, csv, save, figure;  ///< where to write; "" nowhere, json and csv "-" to standard output
   std::vector<std::string> save_qkv{};  ///< "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors"

@@ -36,8 +36,7 @@ struct FigureRecord {
   std::string line;
   TrainRecord record;
 };
-/// Wasserstein-1 and relative L2 of every line over steps, mean and standard deviation over the seeds; the caption says what is
-/// seen.
+/// Wasserstein-1 and relative L2 of every line over steps, mean, least and greatest over the seeds; the caption says what is seen.
 Figure weights_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
 Figure references_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
 /// a rounds where this policy does, in the backward pass as its kernels do.

@@ -66,6 +66,7 @@ Json run_json(const RunRecord& r) {
           {"seed", r.run.seed},
           {"stopped", r.stopped},
           {"heldout_loss", number_json(r.heldout_loss)},
+          {"skipped_steps", skipped_steps(r)},
           {"steps", steps_json(r.steps)},
           {"health", health_json(r.health)}};
 }
@@ -142,7 +143,7 @@ std::vector<RunHealth> health_of(const JsonPlace& table, int last_step, std::siz
 
 RunRecord run_of(const JsonPlace& json, const RunPlan& run, const TrainRecord& record) {
   json.expect_keys({"name", "format", "algorithm", "policy", "gradient", "seed", "stopped", "steps", "health"},
-                   {"heldout_loss"});
+                   {"heldout_loss", "skipped_steps"});
   json.at("name").expect_text(run.name);
   const auto heads = static_cast<std::size_t>(record.plan.model.layers * record.plan.model.heads);
   return {run, steps_of(json.at("steps"), record.plan.recipe.steps),

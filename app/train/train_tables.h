@@ -7,6 +7,11 @@
 
 namespace attoscope {
 
+/// Three digits; "-" where it is NaN.
+std::string short_number(double x);
+/// Three lines: a, b, and the model, its text and its seeds.
+std::string train_conditions(const TrainPlan& plan);
+
 /// The table of `attoscope train`: how far the weights of each pair are apart in the end, against the reference bands; suspects
 /// in order of what they explain; the direct effect of one step.
 std::string train_report(const TrainRecord& record);

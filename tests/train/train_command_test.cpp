@@ -258,6 +258,52 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
                     HasSubstr("6,run b,all,heldout_loss,")));
 }
 
+TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
+  const TemporaryDirectory scratch;
+  const std::vector<std::string> half{"--format", "fp16", "--loss-scale", "1099511627776", "--kind", "reference"};
+  std::vector<std::string> options = half;
+  options.insert(options.end(), {"--seeds", "3", "--seed", "5", "--data-seed", "2", "--json", scratch / "all.json", "--csv",
+                                 scratch / "all.csv"});
+  const Outcome all = attoscope(tiny(scratch, options));
+  ASSERT_EQ(all.code, 0) << all.err;
+  const nlohmann::json json = json_of_file(scratch / "all.json");
+  EXPECT_EQ(json["schema"], "attoscope.train_seeds/1");
+  ASSERT_EQ(json["seeds"].size(), 3U);
+  double least = 1e9, sum = 0, most = 0, distance = 0;
+  for (int i = 0; i < 3; ++i) {
+    std::vector<std::string> own = half;
+    const std::string file = scratch / "one.json";
+    own.insert(own.end(), {"--seed", std::to_string(5 + i), "--data-seed", std::to_string(2 + i), "--json", file});
+    ASSERT_EQ(attoscope(tiny(scratch, own)).code, 0);
+    const nlohmann::json one = json_of_file(file), &seed = json["seeds"][static_cast<std::size_t>(i)];
+    EXPECT_EQ(seed["seed"], 5 + i);
+    EXPECT_GT(seed["skipped_steps"], 0) << "the loss scale overflows fp16 from the first step on";
+    EXPECT_EQ(seed["skipped_steps"], one["runs"][0]["skipped_steps"]);
+    EXPECT_EQ(seed["heldout_loss"], one["runs"][0]["heldout_loss"]);
+    EXPECT_EQ(seed["runs"].size(), one["runs"].size());
+    EXPECT_EQ(seed["runs"].back()["heldout_loss"], one["runs"].back()["heldout_loss"]);
+    const double loss = one["runs"][0]["steps"]["loss"].back();
+    least = std::min(least, loss), most = std::max(most, loss), sum += loss;
+    distance = std::max(distance, one["pairs"][1]["points"]["wasserstein"].back()[0].get<double>());
+  }
+  const nlohmann::json& losses = json["bands"]["runs"][0]["loss"];
+  EXPECT_EQ(losses["least"].back(), least);
+  EXPECT_EQ(losses["greatest"].back(), most);
+  EXPECT_NEAR(losses["mean"].back(), sum / 3, 1e-12);
+  EXPECT_EQ(json["bands"]["pairs"][1]["name"], "another seed") << "of every seed, whatever the other seed is called";
+  EXPECT_EQ(json["bands"]["pairs"][1]["wasserstein"]["greatest"].back(), distance);
+  EXPECT_THAT(bytes_of_file(scratch / "all.csv"), AllOf(StartsWith("seed,step,pair,"), HasSubstr("\n7,6,run b,all,heldout_loss,")));
+  EXPECT_THAT(all.out, AllOf(HasSubstr("over 3 seeds"), HasSubstr("skipped steps of a"), HasSubstr("held-out loss of b")));
+}
+
+TEST(TrainCommand, SeedsAreNoSingleTraining) {
+  const TemporaryDirectory scratch;
+  for (const char* const option : {"--checkpoint", "--resume", "--save"})
+    expect_refused(tiny(scratch, {"--seeds", "2", option, scratch / "c"}), 2,
+                   std::string("--seeds is '2', expected it without ") + option + ", which is about one training");
+  expect_refused(tiny(scratch, {"--seeds", "0"}), 2, "--seeds is '0', expected");
+}
+
 TEST(TrainCommand, ACheckpointThatCannotBeWrittenWarnsAndTrainingGoesOn) {
   const TemporaryDirectory scratch;
   const std::vector<std::string> options{"--checkpoint",     "/dev/full", "--checkpoint-every", "2", "--json",

@@ -90,7 +90,7 @@ TEST_F(TrainFigures, HoldTheMeanOfTheirSeeds) {
   EXPECT_GE(s.high.back(), s.y.back());
   EXPECT_LE(s.low.back(), s.y.back());
   EXPECT_THAT(f.caption, HasSubstr("1 times at the end, so that much of a - b is not the attention's own rounding"));
-  EXPECT_THAT(f.caption, HasSubstr("mean and standard deviation over seeds 1 to 3"));
+  EXPECT_THAT(f.caption, HasSubstr("mean, least and greatest over seeds 1 to 3"));
 }
 
 TEST_F(TrainFigures, AreDrawnAgainFromTheirJson) {
