@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "app/train/seed_bands.h"
 #include "app/train/weight_measures.h"
@@ -19,6 +20,86 @@ double last_distance(const std::vector<SeedLine>& lines, std::string_view label)
 double first_distance(const std::vector<SeedLine>& lines, std::string_view label) {
   const auto line = std::ranges::find(lines, label, &SeedLine::label);
   return line == lines.end() || line->found.empty() ? NAN : band_of(line->found.front(), &WeightDeviation::wasserstein).mean;
+}
+
+/// The pair fp16 - fp32 of a training beside references; null: there is none.
+const PairRecord* half_and_single(const TrainRecord& r) {
+  const auto pair = std::ranges::find(r.pairs, "fp16 - fp32", [](const PairRecord& p) { return p.pair.name; });
+  return pair == r.pairs.end() || pair->points.empty() ? nullptr : &*pair;
+}
+
+/// The steps that the loss scale of its fp16 skipped.
+std::vector<int> skips_of(const TrainRecord& r) {
+  std::vector<int> steps;
+  if (const PairRecord* const pair = half_and_single(r))
+    for (const StepReport& s : r.runs[static_cast<std::size_t>(pair->pair.x)].steps)
+      if (s.skipped) steps.push_back(s.step);
+  return steps;
+}
+
+/// Wasserstein-1 of fp16 - fp32 over that of a - b at every seed, at the end; that of `unskipped` where `without_skips`.
+std::vector<double> half_over_ab(std::span<const FigureRecord> records, bool without_skips) {
+  std::vector<double> ratios;
+  for (const FigureRecord& r : records) {
+    const PairRecord* pair = half_and_single(r.record);
+    if (pair == nullptr || r.record.pairs[0].points.empty()) continue;
+    const auto control = std::ranges::find_if(records, [&](const FigureRecord& x) {
+      return x.line == unskipped && x.record.plan.recipe.seed == r.record.plan.recipe.seed;
+    });
+    if (without_skips) pair = control == records.end() ? nullptr : &control->record.pairs[0];
+    if (pair == nullptr || pair->points.empty()) continue;
+    ratios.push_back(pair->points.back().deviations[0].wasserstein / r.record.pairs[0].points.back().deviations[0].wasserstein);
+  }
+  return ratios;
+}
+
+/// A curve's y at x, between two of its points; NaN beyond them.
+double y_at(const Series& s, double x) {
+  for (std::size_t i = 1; i < s.x.size(); ++i)
+    if (s.x[i - 1] <= x && x <= s.x[i]) return s.y[i - 1] + (s.y[i] - s.y[i - 1]) * (x - s.x[i - 1]) / (s.x[i] - s.x[i - 1]);
+  return NAN;
+}
+
+/// The steps that fp16 skipped at any seed, on the curve of fp16 - fp32.
+void mark_skips(std::span<const FigureRecord> records, Figure& f) {
+  for (FigurePanel& panel : f.panels) {
+    const auto curve = std::ranges::find(panel.series, "fp16 - fp32", &Series::label);
+    if (curve == panel.series.end()) continue;
+    Series marks{.label = "step that fp16 skipped", .ink = curve->ink, .shape = Shape::marks};
+    for (const FigureRecord& r : records)
+      for (const int step : skips_of(r.record)) marks.x.push_back(step), marks.y.push_back(y_at(*curve, step));
+    if (!marks.x.empty()) panel.series.push_back(std::move(marks));
+  }
+}
+
+/// "0.2 to 0.3", or "0.2" where both are the same.
+std::string range_text(const std::vector<double>& values) {
+  const SeedBand band = band_of(values);
+  const std::string least = fmt::format("{:.2g}", band.least), greatest = fmt::format("{:.2g}", band.greatest);
+  return least == greatest ? least : least + " to " + greatest;
+}
+
+/// What the skipped steps of fp16 do to its distance from fp32, beside the control in which none is skipped.
+std::string skips_text(std::span<const FigureRecord> records) {
+  std::vector<double> first;
+  std::size_t count = 0;
+  for (const FigureRecord& r : records) {
+    const std::vector<int> skips = skips_of(r.record);
+    if (!skips.empty()) first.push_back(skips.front());
+    count += skips.size();
+  }
+  if (half_over_ab(records, false).empty()) return "";
+  const std::string at_end = "fp16 - fp32 is " + range_text(half_over_ab(records, false)) + " times a - b at the end";
+  if (first.empty()) return "No step of fp16 is skipped; " + at_end + ". ";
+  int skipped_in_control = 0;
+  for (const FigureRecord& r : records)
+    if (r.line == unskipped) skipped_in_control += skipped_steps(r.record.runs[0]);
+  const std::string control = half_over_ab(records, true).empty()
+                                  ? ""
+                                  : fmt::format(", and with a loss scale of {:g}, which skips {}, {} times", low_loss_scale,
+                                                skipped_in_control, range_text(half_over_ab(records, true)));
+  return fmt::format("The loss scale of fp16 skips {} steps over all seeds (marked), the first at step {:.0f} to {:.0f}; {}{}. ",
+                     count, band_of(first).least, band_of(first).greatest, at_end, control);
 }
 
 std::string seeds_text(const FigureSettings& settings) {
@@ -56,14 +137,15 @@ Figure weights_over_seeds(const FigureSettings& settings, std::span<const Figure
 Figure references_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records) {
   const std::vector<SeedLine> lines = seed_lines(records);
   Figure f = bands_figure("train-reference", lines);
+  mark_skips(records, f);
   const double ab = last_distance(lines, "a - b"), seed = last_distance(lines, "another seed"),
                precision = last_distance(lines, "bf16 - fp32"), half = last_distance(lines, in_half);
   const bool agrees = ab < seed && seed < precision && precision > 2 * ab;
   f.caption = fmt::format(
       "Distance of the weights beside that of another seed and of other formats. In Wasserstein-1 a - b is {:.2g} times "
       "bf16 - fp32 and {:.2g} times another seed. The paper's figure 8 orders them a - b, initialisation, precision, with "
-      "precision 2 to 5 times a - b: this figure {}. With a and b in fp16, a - b is 1/{:.2g} of bf16 - fp32; ",
-      ab / precision, ab / seed, agrees ? "agrees" : "does not agree", precision / half);
+      "precision 2 to 5 times a - b: this figure {}. With a and b in fp16, a - b is 1/{:.2g} of bf16 - fp32. {}",
+      ab / precision, ab / seed, agrees ? "agrees" : "does not agree", precision / half, skips_text(records));
   f.caption += conditions_of(settings, records);
   return f;
 }
