@@ -65,7 +65,7 @@ void mark_skips(std::span<const FigureRecord> records, Figure& f) {
   for (FigurePanel& panel : f.panels) {
     const auto curve = std::ranges::find(panel.series, "fp16 - fp32", &Series::label);
     if (curve == panel.series.end()) continue;
-    Series marks{.label = "step that fp16 skipped", .ink = curve->ink, .shape = Shape::marks};
+    Series marks{.label = "step that fp16 skipped", .ink = Ink::b, .shape = Shape::marks};
     for (const FigureRecord& r : records)
       for (const int step : skips_of(r.record)) marks.x.push_back(step), marks.y.push_back(y_at(*curve, step));
     if (!marks.x.empty()) panel.series.push_back(std::move(marks));
@@ -98,8 +98,9 @@ std::string skips_text(std::span<const FigureRecord> records) {
                                   ? ""
                                   : fmt::format(", and with a loss scale of {:g}, which skips {}, {} times", low_loss_scale,
                                                 skipped_in_control, range_text(half_over_ab(records, true)));
-  return fmt::format("The loss scale of fp16 skips {} steps over all seeds (marked), the first at step {:.0f} to {:.0f}; {}{}. ",
-                     count, band_of(first).least, band_of(first).greatest, at_end, control);
+  return fmt::format(
+      "The loss scale of fp16 skips {} steps over all seeds (marked), the first at step {:.0f} to {:.0f}; {}{}. ", count,
+      band_of(first).least, band_of(first).greatest, at_end, control);
 }
 
 std::string seeds_text(const FigureSettings& settings) {

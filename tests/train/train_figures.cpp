@@ -93,7 +93,7 @@ TEST_F(TrainFigures, HoldTheMeanOfTheirSeeds) {
   EXPECT_THAT(f.caption, HasSubstr("mean, least and greatest over seeds 1 to 3"));
 }
 
-/// The figure of references in a short form: the first step that fp16 skips comes at once.
+/// The figure of references in a short form, with a loss scale under which fp16 skips the first step.
 TEST(TrainFiguresOverSeeds, MarkTheStepsThatFp16Skips) {
   std::vector<FigureRecord> records;
   int skipped = 0, control = 0;
