@@ -234,7 +234,12 @@ void add_train_plan(CLI::App& c, TrainArguments& x) {
   add_methods(c, x.methods, "eager");
   c.get_option("--set")->description(
       "one choice on top, such as a.O=fp32, a.grad.dS=fp32, a.grad.delta_from=probabilities; repeatable");
+  c.get_option("--block-k")->description("keys of a tile of a and b (32)");
   c.add_option("--baseline-format", x.baseline_format, "main format of b (a's)");
+  c.add_option("--weights", x.weights, "how weights are stored: exact is fp32, or bf16, bf16/stochastic (exact)");
+  c.add_option("--optimiser", x.optimiser, "how the two moments of AdamW are stored, likewise (exact)");
+  c.add_option("--baseline-weights", x.baseline_weights, "the same of b alone (a's)");
+  c.add_option("--baseline-optimiser", x.baseline_optimiser, "the same of b alone (a's)");
   c.add_option("--baseline-gradient", x.baseline_gradient, gradient_help("b"));
   begin_group(c, "Method a");
   c.add_option("--gradient", x.gradient, gradient_help("a"));

@@ -88,6 +88,19 @@ void set_main_format(TrainMethod& m, const Format& format) {
   m.format = format;
 }
 
+/// How weights and moments are stored: both methods' as one option says, b's as its own.
+void set_stored(TrainPlan& plan, const TrainArguments& x) {
+  const auto set = [](const char* option, const Typed& typed, std::initializer_list<Rounding*> stored) {
+    if (!typed) return;
+    const Rounding rounding = of_option(option, [&] { return parse_rounding(*typed); });
+    for (Rounding* const r : stored) *r = rounding;
+  };
+  set("--weights", x.weights, {&plan.a.weights, &plan.b.weights});
+  set("--optimiser", x.optimiser, {&plan.a.optimiser, &plan.b.optimiser});
+  set("--baseline-weights", x.baseline_weights, {&plan.b.weights});
+  set("--baseline-optimiser", x.baseline_optimiser, {&plan.b.optimiser});
+}
+
 void set_train_methods(TrainPlan& plan, const TrainArguments& x, bool fresh) {
   if (const auto* t = x.methods.find("format")) {
     const Format format = of_option("--format", [&] { return parse_format(*t); });
@@ -366,6 +379,7 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
   if (x.measure_every) plan.measure_every = whole_number("--measure-every", *x.measure_every, 1, max_train_steps);
   if (x.checkpoint_every) plan.checkpoint_every = whole_number("--checkpoint-every", *x.checkpoint_every, 1, max_train_steps);
   set_train_methods(plan, x, resumed == nullptr);
+  set_stored(plan, x);
   validate(plan);
   return plan;
 }

@@ -37,8 +37,8 @@ struct FigureRecord {
   std::string line;
   TrainRecord record;
 };
-/// Wasserstein-1 and relative L2 of every line over steps, mean, least and greatest over the seeds; the caption says what is seen. In
-/// that of references the steps that fp16's loss scale skipped are marked.
+/// Wasserstein-1 and relative L2 of every line over steps, mean, least and greatest over the seeds; the caption says what is
+/// seen. In that of references the steps that fp16's loss scale skipped are marked.
 Figure weights_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
 Figure references_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
 /// a rounds where this policy does, in the backward pass as its kernels do.

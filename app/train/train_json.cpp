@@ -190,9 +190,14 @@ TrainPlan plan_of(const JsonPlace& json) {
   reader.remark_unknown();
   if (!remarks.empty()) throw std::runtime_error(remarks[0].substr(0, remarks[0].find(';')));
   Parsed whole = json.json();
-  whole.emplace("with_exact",
-                false);  // what was kept before there were such keys trained no exact attention, and all of the text
-  if (whole.contains("recipe") && whole["recipe"].is_object()) whole["recipe"].emplace("held_out", 0.0);
+  // what was kept before there were such keys trained no exact attention, all of the text, and stored fp32
+  whole.emplace("with_exact", false);
+  const auto add = [&](const char* part, const char* key, const Parsed& value) {
+    if (whole.contains(part) && whole[part].is_object()) whole[part].emplace(key, value);
+  };
+  add("recipe", "held_out", 0.0);
+  for (const char* const method : {"a", "b"})
+    for (const char* const key : {"weights", "optimiser"}) add(method, key, "exact");
   if (Parsed(train_plan_json(plan)) != whole) throw std::runtime_error(json.path() + " lacks some of its keys");
   try {
     validate(plan);

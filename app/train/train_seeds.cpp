@@ -46,8 +46,9 @@ std::string table_line(const std::string& name, const std::vector<double>& value
 }
 
 std::string lines_of_seeds(Records records) {
-  std::string text = fmt::format("\n  {:<12}{:>8}{:>14}{:>14}{:>20}{:>20}{:>24}\n", "seed", "steps", "skipped by a",
-                                 "skipped by b", "held-out loss of a", "held-out loss of b", "Wasserstein-1 of " + records[0].pairs[0].pair.name);
+  std::string text =
+      fmt::format("\n  {:<12}{:>8}{:>14}{:>14}{:>20}{:>20}{:>24}\n", "seed", "steps", "skipped by a", "skipped by b",
+                  "held-out loss of a", "held-out loss of b", "Wasserstein-1 of " + records[0].pairs[0].pair.name);
   for (const TrainRecord& r : records) {
     const std::vector<PairPoint>& points = r.pairs[0].points;
     text += fmt::format("  {:<12}{:>8}{:>14}{:>14}{:>20}{:>20}{:>24}\n", seed_text(r), r.step, skipped_steps(r.runs[0]),
@@ -58,8 +59,8 @@ std::string lines_of_seeds(Records records) {
 }
 
 std::string bands_table(Records records) {
-  std::string text = fmt::format("\n  {:<36}{:>14}{:>14}{:>14}\n", fmt::format("over {} seeds", records.size()), "least",
-                                 "mean", "greatest");
+  std::string text =
+      fmt::format("\n  {:<36}{:>14}{:>14}{:>14}\n", fmt::format("over {} seeds", records.size()), "least", "mean", "greatest");
   for (std::size_t i = 0; i < records[0].runs.size(); ++i) {
     const std::string& name = records[0].runs[i].run.name;
     text += table_line("held-out loss of " + name, of_runs(records, i, heldout));
@@ -94,7 +95,8 @@ Json seed_json(const TrainRecord& r) {
   for (const PairRecord& p : r.pairs) {
     if (p.points.empty()) continue;
     Json pair{{"name", p.pair.name}, {"step", p.points.back().step}};
-    for (const auto& [key, member] : weight_numbers) pair[std::string(key)] = number_json(p.points.back().deviations[0].*member);
+    for (const auto& [key, member] : weight_numbers)
+      pair[std::string(key)] = number_json(p.points.back().deviations[0].*member);
     json["pairs"].push_back(std::move(pair));
   }
   return json;
@@ -117,9 +119,8 @@ Json losses_json(Records records, std::size_t i) {
   for (const TrainRecord& r : records) longest = std::max(longest, r.runs[i].steps.size());
   std::vector<SeedBand> bands;
   for (std::size_t step = 0; step < longest; ++step)
-    bands.push_back(band_of(of_runs(records, i, [&](const RunRecord& run) {
-      return step < run.steps.size() ? run.steps[step].loss : NAN;
-    })));
+    bands.push_back(band_of(
+        of_runs(records, i, [&](const RunRecord& run) { return step < run.steps.size() ? run.steps[step].loss : NAN; })));
   return {{"name", records[0].runs[i].run.name}, {"loss", bands_json(bands)}};
 }
 

@@ -19,6 +19,7 @@ std::string train_method_text(const TrainMethod& m) {
   const std::string_view gradient = grad_policy_name(m.gradient);
   std::string text =
       fmt::format("{}, backward {}, {}", method_text(m.method), gradient.empty() ? "(own rounding)" : gradient, name(m.format));
+  text += stored_text(m);
   for (const HeadPlace& p : m.exact)
     text += fmt::format(", layer {}{} exact", p.layer, p.head < 0 ? "" : fmt::format(" head {}", p.head));
   return text;
@@ -31,7 +32,8 @@ std::string skipped_text(const TrainRecord& r) {
   std::string text;
   for (const RunRecord& run : r.runs)
     if (scales_loss(run.run.method.format))
-      text += fmt::format("{}{} {}", text.empty() ? "steps skipped by the loss scale: " : ", ", run.run.name, skipped_steps(run));
+      text +=
+          fmt::format("{}{} {}", text.empty() ? "steps skipped by the loss scale: " : ", ", run.run.name, skipped_steps(run));
   return text.empty() ? text : text + "\n";
 }
 
@@ -83,8 +85,8 @@ std::string pair_rows(const TrainRecord& r) {
   for (const PairRecord& p : r.pairs) {
     const WeightDeviation* const d = newest(p);
     if (d == nullptr || p.pair.role == Role::suspect) continue;
-    text += fmt::format("  {:<28}{:>16}{:>12}{:>12}{:>16}{}\n", p.pair.name, short_number(d->wasserstein), short_number(d->rel_l2),
-                        short_number(d->max_abs), short_number(d->directionality),
+    text += fmt::format("  {:<28}{:>16}{:>12}{:>12}{:>16}{}\n", p.pair.name, short_number(d->wasserstein),
+                        short_number(d->rel_l2), short_number(d->max_abs), short_number(d->directionality),
                         is_band(p) ? fmt::format("{:>16}", short_number(first->rel_l2 / d->rel_l2)) : "");
   }
   return text;
@@ -117,8 +119,8 @@ std::string ranking(const TrainRecord& r) {
   std::string text = fmt::format("\n  {:<28}{:>12}{:>12}{:>16}{}\n", "a with this made exact", "max |dW|", "rel L2",
                                  "left of a - b", r.runs[0].stopped.empty() ? "" : fmt::format("{:>12}", "failure"));
   for (const PairRecord* const p : suspects)
-    text += fmt::format("  {:<28}{:>12}{:>12}{:>14} %{}\n", p->pair.name, short_number(left(p).max_abs), short_number(left(p).rel_l2),
-                        short_number(100 * left(p).rel_l2 / points.back().deviations[0].rel_l2),
+    text += fmt::format("  {:<28}{:>12}{:>12}{:>14} %{}\n", p->pair.name, short_number(left(p).max_abs),
+                        short_number(left(p).rel_l2), short_number(100 * left(p).rel_l2 / points.back().deviations[0].rel_l2),
                         failure(r, r.runs[static_cast<std::size_t>(p->pair.x)]));
   return text;
 }
@@ -184,6 +186,13 @@ void add_run(Lines& lines, const TrainRecord& r, const RunRecord& run) {
 }
 
 }  // namespace
+
+std::string stored_text(const TrainMethod& m) {
+  std::string text;
+  if (m.weights != exact) text += ", weights " + rounding_text(m.weights);
+  if (m.optimiser != exact) text += ", optimiser " + rounding_text(m.optimiser);
+  return text;
+}
 
 std::string short_number(double x) { return std::isnan(x) ? "-" : fmt::format("{:.3g}", x); }
 

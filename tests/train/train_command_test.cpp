@@ -83,7 +83,7 @@ nlohmann::json timeless(nlohmann::json json) {
 TEST(TrainCommand, OptionsBecomeThePlan) {
   TrainArguments x;
   x.of_model = {"3", "48", "6", "24", "rms"};
-  x.of_recipe = {"5", "77", "0.01", {}, "7", "0", "0.2", "18446744073709551615", "9", "1024", "0.25"};
+  x.of_recipe = {"5", "77", "0.01", {}, "7", "0", "0.2", "18446744073709551615", "9", "1024", "0.25", "0.8", "0.99", "1e-6"};
   x.methods.typed["format"] = "fp16";
   x.methods.typed["policy"] = "hw";
   x.methods.typed["block_k"] = "8";
@@ -101,6 +101,9 @@ TEST(TrainCommand, OptionsBecomeThePlan) {
                               .rate = 0.01,
                               .final_rate = 0.001,
                               .warmup = 7,
+                              .beta1 = 0.8,
+                              .beta2 = 0.99,
+                              .epsilon = 1e-6,
                               .weight_decay = 0.2,
                               .clip = 0,
                               .seed = UINT64_MAX,
@@ -258,6 +261,20 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
                     HasSubstr("6,run b,all,heldout_loss,")));
 }
 
+TEST(TrainCommand, StoresWeightsAndMomentsAsAsked) {
+  const TemporaryDirectory scratch;
+  const Outcome o = attoscope(tiny(scratch, {"--weights", "bf16/stochastic", "--optimiser", "bf16", "--baseline-weights",
+                                             "exact", "--json", scratch / "t.json"}));
+  ASSERT_EQ(o.code, 0) << o.err;
+  const nlohmann::json plan = json_of_file(scratch / "t.json")["plan"];
+  EXPECT_EQ(plan["a"]["weights"], "bf16/stochastic");
+  EXPECT_EQ(plan["b"]["weights"], "exact");
+  EXPECT_EQ(plan["a"]["optimiser"], "bf16");
+  EXPECT_EQ(plan["b"]["optimiser"], "bf16");
+  EXPECT_THAT(o.out, HasSubstr("bf16, weights bf16/stochastic, optimiser bf16\nb: "));
+  expect_refused(tiny(scratch, {"--weights", "bf17"}), 2, "--weights");
+}
+
 TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   const TemporaryDirectory scratch;
   const std::vector<std::string> half{"--format", "fp16", "--loss-scale", "1099511627776", "--kind", "reference"};
@@ -292,7 +309,8 @@ TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   EXPECT_NEAR(losses["mean"].back(), sum / 3, 1e-12);
   EXPECT_EQ(json["bands"]["pairs"][1]["name"], "another seed") << "of every seed, whatever the other seed is called";
   EXPECT_EQ(json["bands"]["pairs"][1]["wasserstein"]["greatest"].back(), distance);
-  EXPECT_THAT(bytes_of_file(scratch / "all.csv"), AllOf(StartsWith("seed,step,pair,"), HasSubstr("\n7,6,run b,all,heldout_loss,")));
+  EXPECT_THAT(bytes_of_file(scratch / "all.csv"),
+              AllOf(StartsWith("seed,step,pair,"), HasSubstr("\n7,6,run b,all,heldout_loss,")));
   EXPECT_THAT(all.out, AllOf(HasSubstr("over 3 seeds"), HasSubstr("skipped steps of a"), HasSubstr("held-out loss of b")));
 }
 
