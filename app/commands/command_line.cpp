@@ -36,6 +36,7 @@
 #include "kernels/arithmetic/accumulator.h"
 #include "kernels/experiment/experiment_fields.h"
 #include "kernels/questions/kv_cache.h"
+#include "kernels/train/plan/named_plans.h"
 
 namespace attoscope {
 namespace {
@@ -224,6 +225,11 @@ std::string gradient_help(const char* whose) {
 }
 
 void add_train_plan(CLI::App& c, TrainArguments& x) {
+  begin_group(c, "Plan");
+  std::string plans;
+  for (const NamedPlan& p : named_plans())
+    plans += (plans.empty() ? "" : "; ") + std::string(p.name) + ": " + std::string(p.what);
+  c.add_option("--plan", x.plan, "start from a named plan, which the other options then change. " + plans);
   begin_group(c, "Text and model");
   c.add_option("--text", x.text, "file of UTF-8 text to learn (the chronicle, which comes with the program)");
   add_fields(c, model_options, x.of_model);

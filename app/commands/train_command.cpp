@@ -27,6 +27,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/train/ending.h"
+#include "kernels/train/plan/named_plans.h"
 #include "kernels/train/plan/train_fields.h"
 
 namespace attoscope {
@@ -368,7 +369,10 @@ void train_and_write(const TrainArguments& x, Task& task, const TrainDevice& dev
 }  // namespace
 
 TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
-  TrainPlan plan = resumed != nullptr ? *resumed : default_train_plan();
+  if (x.plan && resumed != nullptr) refuse("--plan", *x.plan, "it without --resume, whose plan goes on");
+  TrainPlan plan = resumed != nullptr ? *resumed
+                   : x.plan           ? of_option("--plan", [&] { return named_plan(*x.plan); })
+                                      : default_train_plan();
   set_typed(model_options, x.of_model, [&](FieldSetter& setter) { visit_model_shape(setter, plan.model); });
   set_typed(recipe_options, x.of_recipe, [&](FieldSetter& setter) { visit_recipe(setter, plan.recipe); });
   if (was_typed(x, "--rate") && !was_typed(x, "--final-rate")) plan.recipe.final_rate = plan.recipe.rate / 10;
@@ -378,7 +382,7 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
     set_field("--with-exact", "with_exact", *x.with_exact, [&](FieldSetter& s) { s.flag("with_exact", plan.with_exact); });
   if (x.measure_every) plan.measure_every = whole_number("--measure-every", *x.measure_every, 1, max_train_steps);
   if (x.checkpoint_every) plan.checkpoint_every = whole_number("--checkpoint-every", *x.checkpoint_every, 1, max_train_steps);
-  set_train_methods(plan, x, resumed == nullptr);
+  set_train_methods(plan, x, resumed == nullptr && !x.plan);
   set_stored(plan, x);
   validate(plan);
   return plan;

@@ -39,7 +39,7 @@ inline constexpr std::array<FieldOption, 14> recipe_options{{
 
 /// The options as typed.
 struct TrainArguments {
-  Typed text;
+  Typed text, plan;  ///< the plan is a named one
   std::array<Typed, model_options.size()> of_model{};
   std::array<Typed, recipe_options.size()> of_recipe{};
   ExperimentOptions methods{};  ///< format, algorithm, policy, tiles, options of a, baseline, set

@@ -18,6 +18,7 @@
 #include "app/train/train_json.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/train/plan/named_plans.h"
 #include "tests/app/disk_full.h"
 #include "tests/app/outcome.h"
 #include "tests/support/temporary_directory.h"
@@ -273,6 +274,20 @@ TEST(TrainCommand, StoresWeightsAndMomentsAsAsked) {
   EXPECT_EQ(plan["b"]["optimiser"], "bf16");
   EXPECT_THAT(o.out, HasSubstr("bf16, weights bf16/stochastic, optimiser bf16\nb: "));
   expect_refused(tiny(scratch, {"--weights", "bf17"}), 2, "--weights");
+}
+
+TEST(TrainCommand, ANamedPlanIsChangedByTheOtherOptions) {
+  TrainArguments x;
+  x.plan = "spike";
+  TrainPlan expected = named_plan("spike");
+  EXPECT_EQ(train_plan_of(x), expected);
+  x.of_model[3] = "48";
+  x.optimiser = "bf16";
+  expected.model.context = 48;
+  expected.a.optimiser = expected.b.optimiser;
+  EXPECT_EQ(train_plan_of(x), expected);
+  EXPECT_THROW(train_plan_of(x, &expected), std::invalid_argument) << "a checkpoint has its own plan";
+  expect_refused({"train", "--plan", "peak"}, 2, "--plan: 'peak' is no plan, expected spike");
 }
 
 TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
