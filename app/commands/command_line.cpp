@@ -36,6 +36,7 @@
 #include "kernels/arithmetic/accumulator.h"
 #include "kernels/experiment/experiment_fields.h"
 #include "kernels/questions/kv_cache.h"
+#include "kernels/train/plan/named_plans.h"
 
 namespace attoscope {
 namespace {
@@ -224,15 +225,27 @@ std::string gradient_help(const char* whose) {
 }
 
 void add_train_plan(CLI::App& c, TrainArguments& x) {
+  begin_group(c, "Plan");
+  std::string plans;
+  for (const NamedPlan& p : named_plans())
+    plans += (plans.empty() ? "" : "; ") + std::string(p.name) + ": " + std::string(p.what);
+  c.add_option("--plan", x.plan, "start from a named plan, which the other options then change. " + plans);
   begin_group(c, "Text and model");
   c.add_option("--text", x.text, "file of UTF-8 text to learn (the chronicle, which comes with the program)");
   add_fields(c, model_options, x.of_model);
   begin_group(c, "Training");
   add_fields(c, recipe_options, x.of_recipe);
+  c.add_option("--seeds", x.seeds,
+               "train so often, from --seed and --data-seed on, and tell the least, mean and greatest of every number");
   add_methods(c, x.methods, "eager");
   c.get_option("--set")->description(
       "one choice on top, such as a.O=fp32, a.grad.dS=fp32, a.grad.delta_from=probabilities; repeatable");
+  c.get_option("--block-k")->description("keys of a tile of a and b (32)");
   c.add_option("--baseline-format", x.baseline_format, "main format of b (a's)");
+  c.add_option("--weights", x.weights, "how weights are stored: exact is fp32, or bf16, bf16/stochastic (exact)");
+  c.add_option("--optimiser", x.optimiser, "how the two moments of AdamW are stored, likewise (exact)");
+  c.add_option("--baseline-weights", x.baseline_weights, "the same of b alone (a's)");
+  c.add_option("--baseline-optimiser", x.baseline_optimiser, "the same of b alone (a's)");
   c.add_option("--baseline-gradient", x.baseline_gradient, gradient_help("b"));
   begin_group(c, "Method a");
   c.add_option("--gradient", x.gradient, gradient_help("a"));

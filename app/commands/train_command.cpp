@@ -10,6 +10,7 @@
 
 #include "app/commands/first_use.h"
 #include "app/commands/progress_line.h"
+#include "app/commands/train_seeds_command.h"
 #include "app/files/files.h"
 #include "app/files/interrupts.h"
 #include "app/papers/named_bundle.h"
@@ -26,6 +27,7 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/train/ending.h"
+#include "kernels/train/plan/named_plans.h"
 #include "kernels/train/plan/train_fields.h"
 
 namespace attoscope {
@@ -85,6 +87,19 @@ void set_backward(TrainMethod& method, const char* option, const Typed& named, b
 void set_main_format(TrainMethod& m, const Format& format) {
   m.method = with_main_format(m.method, m.format, format);
   m.format = format;
+}
+
+/// How weights and moments are stored: both methods' as one option says, b's as its own.
+void set_stored(TrainPlan& plan, const TrainArguments& x) {
+  const auto set = [](const char* option, const Typed& typed, std::initializer_list<Rounding*> stored) {
+    if (!typed) return;
+    const Rounding rounding = of_option(option, [&] { return parse_rounding(*typed); });
+    for (Rounding* const r : stored) *r = rounding;
+  };
+  set("--weights", x.weights, {&plan.a.weights, &plan.b.weights});
+  set("--optimiser", x.optimiser, {&plan.a.optimiser, &plan.b.optimiser});
+  set("--baseline-weights", x.baseline_weights, {&plan.b.weights});
+  set("--baseline-optimiser", x.baseline_optimiser, {&plan.b.optimiser});
 }
 
 void set_train_methods(TrainPlan& plan, const TrainArguments& x, bool fresh) {
@@ -354,7 +369,10 @@ void train_and_write(const TrainArguments& x, Task& task, const TrainDevice& dev
 }  // namespace
 
 TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
-  TrainPlan plan = resumed != nullptr ? *resumed : default_train_plan();
+  if (x.plan && resumed != nullptr) refuse("--plan", *x.plan, "it without --resume, whose plan goes on");
+  TrainPlan plan = resumed != nullptr ? *resumed
+                   : x.plan           ? of_option("--plan", [&] { return named_plan(*x.plan); })
+                                      : default_train_plan();
   set_typed(model_options, x.of_model, [&](FieldSetter& setter) { visit_model_shape(setter, plan.model); });
   set_typed(recipe_options, x.of_recipe, [&](FieldSetter& setter) { visit_recipe(setter, plan.recipe); });
   if (was_typed(x, "--rate") && !was_typed(x, "--final-rate")) plan.recipe.final_rate = plan.recipe.rate / 10;
@@ -364,13 +382,16 @@ TrainPlan train_plan_of(const TrainArguments& x, const TrainPlan* resumed) {
     set_field("--with-exact", "with_exact", *x.with_exact, [&](FieldSetter& s) { s.flag("with_exact", plan.with_exact); });
   if (x.measure_every) plan.measure_every = whole_number("--measure-every", *x.measure_every, 1, max_train_steps);
   if (x.checkpoint_every) plan.checkpoint_every = whole_number("--checkpoint-every", *x.checkpoint_every, 1, max_train_steps);
-  set_train_methods(plan, x, resumed == nullptr);
+  set_train_methods(plan, x, resumed == nullptr && !x.plan);
+  set_stored(plan, x);
   validate(plan);
   return plan;
 }
 
 void train(const TrainArguments& x, const TrainStreams& streams, const MakeDevice& make) {
+  const int seeds = seed_count(x);
   Task task = task_of(x);
+  if (seeds > 0) return train_seeds(x, {task.plan, seeds, task.until, task.threads}, streams);
   const Interrupts interrupts;  // before there are threads
   CheckpointSaver saver(x.checkpoint, x.resume, task.resumed ? task.resumed->record.step : 0, streams.warnings);
   try {

@@ -17,10 +17,10 @@ inline constexpr std::array<FieldOption, 5> model_options{{
     {"--layers", "layers", "of the model (2)"},
     {"--width", "width", "of the residual stream, a multiple of --heads (128)"},
     {"--heads", "heads", "of attention (4)"},
-    {"--context", "context", "characters that attention sees at most (128)"},
+    {"--context", "context", "characters that attention sees at most (256)"},
     {"--norm", "norm", "layer or rms (layer)"},
 }};
-inline constexpr std::array<FieldOption, 11> recipe_options{{
+inline constexpr std::array<FieldOption, 14> recipe_options{{
     {"--batch", "batch", "sequences a step (8)"},
     {"--steps", "steps", "of the whole training (400)"},
     {"--rate", "rate", "learning rate after the warm-up (0.001)"},
@@ -32,17 +32,21 @@ inline constexpr std::array<FieldOption, 11> recipe_options{{
     {"--data-seed", "data_seed", "of the batches (1)"},
     {"--loss-scale", "loss_scale", "to begin with, a power of two, where the format has less than 8 exponent bits (65536)"},
     {"--held-out", "held_out", "share of the text, its end, on which the loss is measured after training (0.1)"},
+    {"--beta1", "beta1", "decay of AdamW's first moment (0.9)"},
+    {"--beta2", "beta2", "decay of AdamW's second moment (0.95)"},
+    {"--epsilon", "epsilon", "what AdamW adds to the root of its second moment (1e-8)"},
 }};
 
 /// The options as typed.
 struct TrainArguments {
-  Typed text;
+  Typed text, plan;  ///< the plan is a named one
   std::array<Typed, model_options.size()> of_model{};
   std::array<Typed, recipe_options.size()> of_recipe{};
   ExperimentOptions methods{};  ///< format, algorithm, policy, tiles, options of a, baseline, set
   Typed gradient, baseline_format, baseline_gradient;
-  std::vector<std::string> exact{};  ///< "L" or "L:H"
-  Typed kind, bisect, with_exact, measure_every, checkpoint_every, until;
+  Typed weights, optimiser, baseline_weights, baseline_optimiser;  ///< roundings of what is stored
+  std::vector<std::string> exact{};                                ///< "L" or "L:H"
+  Typed kind, bisect, with_exact, measure_every, checkpoint_every, until, seeds;
   std::string resume, checkpoint;       ///< files; "": none
   std::string json, csv, save, figure;  ///< where to write; "" nowhere, json and csv "-" to standard output
   std::vector<std::string> save_qkv{};  ///< "RUN:LAYER:HEAD[:SEQUENCE]=FILE.safetensors"

@@ -62,11 +62,12 @@ std::string plot_caption(const LessonView& view) {
     std::string_view name;
     const char* sentence;
   };
-  static constexpr std::array<Kind, 6> kinds{
+  static constexpr std::array<Kind, 7> kinds{
       {{"trace", "The plots follow one row tile by tile: its running max, its row sum and its error."},
        {"error", "The plot follows the error of one row tile by tile."},
        {"rescales", "The plot counts how often the running max of a row moves."},
        {"loop", "The pictures show the double loop: the blocks and tiles that lie in HBM and on the chip."},
+       {"losses", "The plot shows the losses of two models over training steps."},
        {"exp", "The plot shows exp(x) and the limits of the formats."},
        {"heaps", "The picture shows the weights of two models that start from different seeds, sorted and joined."}}};
   const auto* const found = std::ranges::find(kinds, kind, &Kind::name);

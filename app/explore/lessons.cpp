@@ -172,10 +172,23 @@ LessonPoint own_point(const Experiment& base, const LessonQuestion& q, const Opt
   return point_of(found);
 }
 
+/// The losses of both models of the plan `spike`.
+void answer_losses(LessonAnswer& a, const Options& options) {
+  LessonAxis steps{.key = "step", .title = "training step", .numeric = true, .values = {}, .numbers = {}},
+      runs{.key = "run", .title = "model", .numeric = false, .values = {"a", "b"}, .numbers = {}};
+  for (const auto& [of_a, of_b] : spike_losses(a.question.experiment.problem.seed, options.cancelled)) {
+    steps.numbers.push_back(static_cast<double>(steps.numbers.size() + 1));
+    steps.values.push_back(std::to_string(steps.numbers.size()));
+    a.points.insert(a.points.end(), {LessonPoint{of_a, 0}, LessonPoint{of_b, 0}});
+  }
+  a.axes = {std::move(steps), std::move(runs)};
+}
+
 /// Such a number, along no parameter or one.
 void answer_own(LessonAnswer& a, const Options& options) {
   const LessonQuestion& q = a.question;
   a.title = is_sum_number(q.measure) ? sum_number_title(q.measure) : train_number_title(q.measure);
+  if (q.measure == train_losses) return answer_losses(a, options);
   if (q.vary.empty()) {
     a.points = {own_point(q.experiment, q, options)};
     return;

@@ -8,6 +8,7 @@
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/train/plan/named_plans.h"
 
 namespace attoscope {
 namespace {
@@ -33,6 +34,9 @@ constexpr std::array<DistanceText, 3> distances{{{"rel_l2", "relative L2", &Weig
                                                  {"max_abs", "max |dW|", &WeightDeviation::max_abs}}};
 /// The direct effect of a's arithmetic on one step, as a share of that step.
 constexpr std::string_view direct = "direct";
+
+/// The plan `spike`: how far the loss of a model rises above its least before; infinite where it diverges.
+constexpr std::array<std::string_view, 2> rises{"train.spike.rise.a", "train.spike.rise.b"};
 
 struct Asked {
   const PairText* pair = nullptr;
@@ -105,12 +109,46 @@ double direct_number(const Experiment& e, const Cancelled& cancelled) {
   return d.rel_l2 / d.step_size;
 }
 
+TrainPlan spike_plan(std::uint64_t seed) {
+  TrainPlan plan = named_plan("spike");
+  plan.recipe.seed = plan.recipe.data_seed = seed;
+  return plan;
+}
+
+bool is_of_spike(std::string_view measure) {
+  return measure == train_losses || std::ranges::find(rises, measure) != rises.end();
+}
+
+TrainRecord spike_record(std::uint64_t seed, const Cancelled& cancelled) {
+  return trained(spike_plan(seed), {.cancelled = cancelled}).record;
+}
+
+double rise(std::string_view measure, std::uint64_t seed, const Cancelled& cancelled) {
+  const TrainRecord record = spike_record(seed, cancelled);
+  const RunRecord& run = record.runs[measure == rises[0] ? 0 : 1];
+  if (!run.stopped.empty()) return INFINITY;
+  double least = INFINITY, most = 0;
+  for (const StepReport& s : run.steps) {
+    least = std::fmin(least, s.loss);
+    most = std::fmax(most, s.loss - least);
+  }
+  return most;
+}
+
 }  // namespace
+
+std::vector<std::pair<double, double>> spike_losses(std::uint64_t seed, const Cancelled& cancelled) {
+  const TrainRecord record = spike_record(seed, cancelled);
+  std::vector<std::pair<double, double>> losses(static_cast<std::size_t>(record.plan.recipe.steps), {NAN, NAN});
+  for (const StepReport& s : record.runs[0].steps) losses[static_cast<std::size_t>(s.step - 1)].first = s.loss;
+  for (const StepReport& s : record.runs[1].steps) losses[static_cast<std::size_t>(s.step - 1)].second = s.loss;
+  return losses;
+}
 
 bool is_train_number(std::string_view measure) { return measure.starts_with(prefix); }
 
 void check_train_number(std::string_view measure) {
-  if (measure == std::string(prefix) + std::string(direct) || asked_of(measure).pair != nullptr) return;
+  if (measure == std::string(prefix) + std::string(direct) || is_of_spike(measure) || asked_of(measure).pair != nullptr) return;
   std::string known = std::string(prefix) + std::string(direct);
   for (const PairText& p : pairs)
     for (const DistanceText& d : distances) known.append(", ").append(prefix).append(p.name).append(d.name);
@@ -118,6 +156,8 @@ void check_train_number(std::string_view measure) {
 }
 
 std::string train_number_title(std::string_view measure) {
+  if (measure == train_losses) return "loss";
+  if (is_of_spike(measure)) return std::string("largest rise of the loss of ") + measure.back();
   const Asked asked = asked_of(measure);
   if (asked.pair == nullptr) return "a's step off by, as a share of the step";
   return "weights of " + std::string(asked.pair->title) + ", " + std::string(asked.distance->title) + ", after " +
@@ -126,12 +166,14 @@ std::string train_number_title(std::string_view measure) {
 
 TrainPlan train_number_plan(std::string_view measure, const Experiment& experiment) {
   check_train_number(measure);
+  if (is_of_spike(measure)) return spike_plan(experiment.problem.seed);
   const Asked asked = asked_of(measure);
   return asked.pair == nullptr ? direct_plan(experiment) : plan_of(asked, experiment);
 }
 
 double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled) {
   check_train_number(measure);
+  if (is_of_spike(measure)) return rise(measure, experiment.problem.seed, cancelled);
   const Asked asked = asked_of(measure);
   if (asked.pair == nullptr) return direct_number(experiment, cancelled);
   const TrainPlan plan = plan_of(asked, experiment);

@@ -3,6 +3,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
@@ -26,6 +28,11 @@ std::string train_number_title(std::string_view measure);
 /// Trains what the measure needs: a and b round as the experiment's do, in its format, with eight tiles of keys, from its seed.
 /// Throws as `trained` does; Stopped when cancelled.
 double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled);
+
+/// A measure that is no number but a curve a model.
+inline constexpr std::string_view train_losses = "train.spike.losses";
+/// The losses of a and b in every step of the plan `spike` at a seed; NaN after a divergence.
+std::vector<std::pair<double, double>> spike_losses(std::uint64_t seed, const Cancelled& cancelled);
 
 /// The plan that is trained for it, for somebody who wants to look further.
 TrainPlan train_number_plan(std::string_view measure, const Experiment& experiment);

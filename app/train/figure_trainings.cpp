@@ -1,4 +1,6 @@
 // What the named figures train.
+#include <utility>
+
 #include "app/train/train_figures.h"
 #include "app/train/weight_measures.h"
 #include "kernels/experiment/presets.h"
@@ -34,16 +36,22 @@ TrainPlan of(TrainPlan plan, const TrainMethod& x, const TrainMethod& y) {
   plan.b = y;
   return plan;
 }
-/// The trainings of `weights` at a seed.
-void add_seed(const FigureSettings& settings, int seed, std::vector<FigureTraining>& all) {
-  const TrainPlan plan = small_plan(settings, seed);
-  const TrainMethod of_a = with_exact_attention(plan.a), of_b = with_exact_attention(plan.b);
-  TrainMethod cut = of_a;
+
+/// Two models with exact attention that differ in their tiles alone.
+FigureTraining tiles_apart(const TrainPlan& plan) {
+  const TrainMethod whole = with_exact_attention(plan.a);
+  TrainMethod cut = whole;
   cut.method.block_k /= 2;
-  all.push_back({"a - b", plan});
-  all.push_back({"a - exact", of(plan, plan.a, of_a)});
-  all.push_back({"b - exact", of(plan, plan.b, of_b)});
-  all.push_back({other_tiles, of(plan, of_a, cut)});
+  return {other_tiles, of(plan, whole, cut)};
+}
+
+/// b in fp16 and in fp32 with a loss scale under which no gradient of fp16 overflows.
+FigureTraining without_skips(TrainPlan plan) {
+  plan = of(std::move(plan), plan.b, plan.b);
+  plan.a.format = fp16;
+  plan.b.format = fp32;
+  plan.recipe.loss_scale = low_loss_scale;
+  return {unskipped, plan};
 }
 
 }  // namespace
@@ -56,18 +64,28 @@ void use_policy(TrainPlan& plan, const std::string& policy_of_a) {
 
 std::vector<FigureTraining> weights_trainings(const FigureSettings& settings) {
   std::vector<FigureTraining> all;
-  for (int seed = 1; seed <= settings.seeds; ++seed) add_seed(settings, seed, all);
+  for (int seed = 1; seed <= settings.seeds; ++seed) {
+    const TrainPlan plan = small_plan(settings, seed);
+    all.push_back({"a - b", plan});
+    all.push_back({"a - exact", of(plan, plan.a, with_exact_attention(plan.a))});
+    all.push_back({"b - exact", of(plan, plan.b, with_exact_attention(plan.b))});
+    all.push_back(tiles_apart(plan));
+  }
   return all;
 }
 
 std::vector<FigureTraining> reference_trainings(const FigureSettings& settings) {
   std::vector<FigureTraining> all;
   for (int seed = 1; seed <= settings.seeds; ++seed) {
-    add_seed(settings, seed, all);
     TrainPlan plan = small_plan(settings, seed);
+    plan.recipe.steps = 1500;  // long enough for the loss scale of fp16 to skip steps
+    plan.measure_every = 50;
+    all.push_back({"a - b", plan});
+    all.back().plan.kind = TrainKind::reference;
+    all.push_back(tiles_apart(plan));
+    all.push_back(without_skips(plan));
     plan.a.format = plan.b.format = fp16;
     all.push_back({in_half, plan});
-    all[all.size() - 5].plan.kind = TrainKind::reference;
   }
   return all;
 }

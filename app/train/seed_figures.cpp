@@ -1,90 +1,110 @@
-// Figures of trainings at several seeds: a line for each pair, its mean and its spread.
+// The named figures of trainings at several seeds: a line for each pair, its mean, least and greatest.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
-#include "app/train/train_figures.h"
+#include "app/train/seed_bands.h"
 #include "app/train/weight_measures.h"
-#include "ui/frame/pair_look.h"
 
 namespace attoscope {
 namespace {
 
-/// The points of a line, all seeds of a step together.
-struct Line {
-  std::string label;
-  std::vector<int> steps;
-  std::vector<std::vector<WeightDeviation>> found;  ///< [step][seed]
-};
-
-void add_pair(std::vector<Line>& lines, const std::string& label, const PairRecord& pair) {
-  auto line = std::ranges::find(lines, label, &Line::label);
-  if (line == lines.end()) line = lines.insert(lines.end(), Line{label, {}, {}});
-  for (const PairPoint& p : pair.points) {
-    const auto at = static_cast<std::size_t>(std::ranges::find(line->steps, p.step) - line->steps.begin());
-    if (at == line->steps.size()) line->steps.push_back(p.step), line->found.emplace_back();
-    line->found[at].push_back(p.deviations[0]);
-  }
-}
-
-std::vector<Line> lines_of(std::span<const FigureRecord> records) {
-  std::vector<Line> lines;
-  for (const FigureRecord& r : records)
-    for (std::size_t i = 0; i < r.record.pairs.size(); ++i)
-      add_pair(lines, i == 0 ? r.line : pair_label(r.record.pairs[i].pair), r.record.pairs[i]);
-  return lines;
-}
-
-struct Spread {
-  double mean = 0, deviation = 0;
-};
-Spread spread_of(const std::vector<WeightDeviation>& found, double WeightDeviation::* value) {
-  const double count = static_cast<double>(found.size());
-  Spread s;
-  for (const WeightDeviation& d : found) s.mean += d.*value / count;
-  for (const WeightDeviation& d : found) s.deviation += (d.*value - s.mean) * (d.*value - s.mean);
-  s.deviation = found.size() > 1 ? std::sqrt(s.deviation / (count - 1)) : 0;
-  return s;
-}
-
-Series series_of(const Line& line, std::size_t i, double WeightDeviation::* value) {
-  constexpr std::array inks{Ink::a, Ink::one, Ink::two, Ink::golden, Ink::three, Ink::four, Ink::five, Ink::six, Ink::b};
-  Series s;
-  s.label = line.label;
-  s.ink = inks[i % inks.size()];
-  s.dashed = line.label == other_tiles || line.label == "another seed";
-  for (std::size_t k = 0; k < line.steps.size(); ++k) {
-    const Spread at = spread_of(line.found[k], value);
-    s.x.push_back(line.steps[k]);
-    s.y.push_back(at.mean);
-    s.low.push_back(std::max(at.mean - at.deviation, at.mean / 4));  // a bar below 0 has no place on a log axis
-    s.high.push_back(at.mean + at.deviation);
-  }
-  if (!line.found.empty() && line.found[0].size() < 2) s.low.clear(), s.high.clear();
-  return s;
-}
-
-Figure figure_of(const char* name, const std::vector<Line>& lines) {
-  Figure f = over_steps(name, lines.size(), "", [&](std::size_t i, auto value) { return series_of(lines[i], i, value); });
-  for (FigurePanel& panel : f.panels) panel.y.log = true;
-  return f;
-}
-
 /// Wasserstein-1 of a line where it was measured last; NaN where there is no such line.
-double last_distance(const std::vector<Line>& lines, std::string_view label) {
-  const auto line = std::ranges::find(lines, label, &Line::label);
-  return line == lines.end() || line->found.empty() ? NAN : spread_of(line->found.back(), &WeightDeviation::wasserstein).mean;
+double last_distance(const std::vector<SeedLine>& lines, std::string_view label) {
+  const auto line = std::ranges::find(lines, label, &SeedLine::label);
+  return line == lines.end() || line->found.empty() ? NAN : band_of(line->found.back(), &WeightDeviation::wasserstein).mean;
 }
-double first_distance(const std::vector<Line>& lines, std::string_view label) {
-  const auto line = std::ranges::find(lines, label, &Line::label);
-  return line == lines.end() || line->found.empty() ? NAN : spread_of(line->found.front(), &WeightDeviation::wasserstein).mean;
+double first_distance(const std::vector<SeedLine>& lines, std::string_view label) {
+  const auto line = std::ranges::find(lines, label, &SeedLine::label);
+  return line == lines.end() || line->found.empty() ? NAN : band_of(line->found.front(), &WeightDeviation::wasserstein).mean;
+}
+
+/// The pair fp16 - fp32 of a training beside references; null: there is none.
+const PairRecord* half_and_single(const TrainRecord& r) {
+  const auto pair = std::ranges::find(r.pairs, "fp16 - fp32", [](const PairRecord& p) { return p.pair.name; });
+  return pair == r.pairs.end() || pair->points.empty() ? nullptr : &*pair;
+}
+
+/// The steps that the loss scale of its fp16 skipped.
+std::vector<int> skips_of(const TrainRecord& r) {
+  std::vector<int> steps;
+  if (const PairRecord* const pair = half_and_single(r))
+    for (const StepReport& s : r.runs[static_cast<std::size_t>(pair->pair.x)].steps)
+      if (s.skipped) steps.push_back(s.step);
+  return steps;
+}
+
+/// Wasserstein-1 of fp16 - fp32 over that of a - b at every seed, at the end; that of `unskipped` where `without_skips`.
+std::vector<double> half_over_ab(std::span<const FigureRecord> records, bool without_skips) {
+  std::vector<double> ratios;
+  for (const FigureRecord& r : records) {
+    const PairRecord* pair = half_and_single(r.record);
+    if (pair == nullptr || r.record.pairs[0].points.empty()) continue;
+    const auto control = std::ranges::find_if(records, [&](const FigureRecord& x) {
+      return x.line == unskipped && x.record.plan.recipe.seed == r.record.plan.recipe.seed;
+    });
+    if (without_skips) pair = control == records.end() ? nullptr : &control->record.pairs[0];
+    if (pair == nullptr || pair->points.empty()) continue;
+    ratios.push_back(pair->points.back().deviations[0].wasserstein / r.record.pairs[0].points.back().deviations[0].wasserstein);
+  }
+  return ratios;
+}
+
+/// A curve's y at x, between two of its points; NaN beyond them.
+double y_at(const Series& s, double x) {
+  for (std::size_t i = 1; i < s.x.size(); ++i)
+    if (s.x[i - 1] <= x && x <= s.x[i]) return s.y[i - 1] + (s.y[i] - s.y[i - 1]) * (x - s.x[i - 1]) / (s.x[i] - s.x[i - 1]);
+  return NAN;
+}
+
+/// The steps that fp16 skipped at any seed, on the curve of fp16 - fp32.
+void mark_skips(std::span<const FigureRecord> records, Figure& f) {
+  for (FigurePanel& panel : f.panels) {
+    const auto curve = std::ranges::find(panel.series, "fp16 - fp32", &Series::label);
+    if (curve == panel.series.end()) continue;
+    Series marks{.label = "step that fp16 skipped", .ink = Ink::b, .shape = Shape::marks};
+    for (const FigureRecord& r : records)
+      for (const int step : skips_of(r.record)) marks.x.push_back(step), marks.y.push_back(y_at(*curve, step));
+    if (!marks.x.empty()) panel.series.push_back(std::move(marks));
+  }
+}
+
+/// "0.2 to 0.3", or "0.2" where both are the same.
+std::string range_text(const std::vector<double>& values) {
+  const SeedBand band = band_of(values);
+  const std::string least = fmt::format("{:.2g}", band.least), greatest = fmt::format("{:.2g}", band.greatest);
+  return least == greatest ? least : least + " to " + greatest;
+}
+
+/// What the skipped steps of fp16 do to its distance from fp32, beside the control in which none is skipped.
+std::string skips_text(std::span<const FigureRecord> records) {
+  std::vector<double> first;
+  std::size_t count = 0;
+  for (const FigureRecord& r : records) {
+    const std::vector<int> skips = skips_of(r.record);
+    if (!skips.empty()) first.push_back(skips.front());
+    count += skips.size();
+  }
+  if (half_over_ab(records, false).empty()) return "";
+  const std::string at_end = "fp16 - fp32 is " + range_text(half_over_ab(records, false)) + " times a - b at the end";
+  if (first.empty()) return "No step of fp16 is skipped; " + at_end + ". ";
+  int skipped_in_control = 0;
+  for (const FigureRecord& r : records)
+    if (r.line == unskipped) skipped_in_control += skipped_steps(r.record.runs[0]);
+  const std::string control = half_over_ab(records, true).empty()
+                                  ? ""
+                                  : fmt::format(", and with a loss scale of {:g}, which skips {}, {} times", low_loss_scale,
+                                                skipped_in_control, range_text(half_over_ab(records, true)));
+  return fmt::format(
+      "The loss scale of fp16 skips {} steps over all seeds (marked), the first at step {:.0f} to {:.0f}; {}{}. ", count,
+      band_of(first).least, band_of(first).greatest, at_end, control);
 }
 
 std::string seeds_text(const FigureSettings& settings) {
-  return settings.seeds == 1 ? "seed 1" : fmt::format("mean and standard deviation over seeds 1 to {}", settings.seeds);
+  return settings.seeds == 1 ? "seed 1" : fmt::format("mean, least and greatest over seeds 1 to {}", settings.seeds);
 }
 
 /// What was trained, for a caption: the record of a and b, without its seed.
@@ -98,8 +118,8 @@ std::string conditions_of(const FigureSettings& settings, std::span<const Figure
 }  // namespace
 
 Figure weights_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records) {
-  const std::vector<Line> lines = lines_of(records);
-  Figure f = figure_of("train-weights", lines);
+  const std::vector<SeedLine> lines = seed_lines(records);
+  Figure f = bands_figure("train-weights", lines);
   const double ab = last_distance(lines, "a - b"), control = last_distance(lines, other_tiles);
   f.caption = fmt::format(
       "Distance of the weights of two models that learn the same batches from the same first weights. At the end a - b is "
@@ -116,16 +136,17 @@ Figure weights_over_seeds(const FigureSettings& settings, std::span<const Figure
 }
 
 Figure references_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records) {
-  const std::vector<Line> lines = lines_of(records);
-  Figure f = figure_of("train-reference", lines);
+  const std::vector<SeedLine> lines = seed_lines(records);
+  Figure f = bands_figure("train-reference", lines);
+  mark_skips(records, f);
   const double ab = last_distance(lines, "a - b"), seed = last_distance(lines, "another seed"),
                precision = last_distance(lines, "bf16 - fp32"), half = last_distance(lines, in_half);
   const bool agrees = ab < seed && seed < precision && precision > 2 * ab;
   f.caption = fmt::format(
       "Distance of the weights beside that of another seed and of other formats. In Wasserstein-1 a - b is {:.2g} times "
       "bf16 - fp32 and {:.2g} times another seed. The paper's figure 8 orders them a - b, initialisation, precision, with "
-      "precision 2 to 5 times a - b: this figure {}. With a and b in fp16, a - b is 1/{:.2g} of bf16 - fp32; ",
-      ab / precision, ab / seed, agrees ? "agrees" : "does not agree", precision / half);
+      "precision 2 to 5 times a - b: this figure {}. With a and b in fp16, a - b is 1/{:.2g} of bf16 - fp32. {}",
+      ab / precision, ab / seed, agrees ? "agrees" : "does not agree", precision / half, skips_text(records));
   f.caption += conditions_of(settings, records);
   return f;
 }

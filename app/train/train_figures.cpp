@@ -10,6 +10,7 @@
 
 #include "app/session/report.h"
 #include "app/train/text.h"
+#include "app/train/train_tables.h"
 #include "app/train/weight_measures.h"
 #include "ui/frame/pair_look.h"
 
@@ -46,7 +47,7 @@ Series over(Series s, const Series& unit) {
 std::string training_conditions(const TrainRecord& record) {
   const TrainPlan& p = record.plan;
   const ModelShape& m = p.model;
-  const auto words = [](const TrainMethod& x) { return name(x.format) + " " + method_text(x.method); };
+  const auto words = [](const TrainMethod& x) { return name(x.format) + " " + method_text(x.method) + stored_text(x); };
   std::string text = fmt::format(
       "a is {}, b is {}; character-level GPT of {} layers x {}, {} heads, context {}, batch {}, {} of {} steps, seed {}, "
       "learns {}",

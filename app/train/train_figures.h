@@ -26,8 +26,9 @@ struct FigureTraining {
   TrainPlan plan;
 };
 /// What the named figures train: small models with eight tiles of keys, a under the chosen policy, at every seed. `weights`: a
-/// and b, each of them and attention that rounds nothing but its inputs, and that attention with other tiles. `references`:
-/// also another initialisation, other formats, and a and b in fp16.
+/// and b, each of them and attention that rounds nothing but its inputs, and that attention with other tiles. `references`, for
+/// longer: a and b beside another initialisation and other formats, other tiles, fp16 and fp32 with a loss scale under which
+/// nothing overflows, and a and b in fp16.
 std::vector<FigureTraining> weights_trainings(const FigureSettings& settings);
 std::vector<FigureTraining> reference_trainings(const FigureSettings& settings);
 
@@ -36,8 +37,8 @@ struct FigureRecord {
   std::string line;
   TrainRecord record;
 };
-/// Wasserstein-1 and relative L2 of every line over steps, mean and standard deviation over the seeds; the caption says what is
-/// seen.
+/// Wasserstein-1 and relative L2 of every line over steps, mean, least and greatest over the seeds; the caption says what is
+/// seen. In that of references the steps that fp16's loss scale skipped are marked.
 Figure weights_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
 Figure references_over_seeds(const FigureSettings& settings, std::span<const FigureRecord> records);
 /// a rounds where this policy does, in the backward pass as its kernels do.

@@ -66,6 +66,7 @@ Json run_json(const RunRecord& r) {
           {"seed", r.run.seed},
           {"stopped", r.stopped},
           {"heldout_loss", number_json(r.heldout_loss)},
+          {"skipped_steps", skipped_steps(r)},
           {"steps", steps_json(r.steps)},
           {"health", health_json(r.health)}};
 }
@@ -142,7 +143,7 @@ std::vector<RunHealth> health_of(const JsonPlace& table, int last_step, std::siz
 
 RunRecord run_of(const JsonPlace& json, const RunPlan& run, const TrainRecord& record) {
   json.expect_keys({"name", "format", "algorithm", "policy", "gradient", "seed", "stopped", "steps", "health"},
-                   {"heldout_loss"});
+                   {"heldout_loss", "skipped_steps"});
   json.at("name").expect_text(run.name);
   const auto heads = static_cast<std::size_t>(record.plan.model.layers * record.plan.model.heads);
   return {run, steps_of(json.at("steps"), record.plan.recipe.steps),
@@ -189,9 +190,14 @@ TrainPlan plan_of(const JsonPlace& json) {
   reader.remark_unknown();
   if (!remarks.empty()) throw std::runtime_error(remarks[0].substr(0, remarks[0].find(';')));
   Parsed whole = json.json();
-  whole.emplace("with_exact",
-                false);  // what was kept before there were such keys trained no exact attention, and all of the text
-  if (whole.contains("recipe") && whole["recipe"].is_object()) whole["recipe"].emplace("held_out", 0.0);
+  // what was kept before there were such keys trained no exact attention, all of the text, and stored fp32
+  whole.emplace("with_exact", false);
+  const auto add = [&](const char* part, const char* key, const Parsed& value) {
+    if (whole.contains(part) && whole[part].is_object()) whole[part].emplace(key, value);
+  };
+  add("recipe", "held_out", 0.0);
+  for (const char* const method : {"a", "b"})
+    for (const char* const key : {"weights", "optimiser"}) add(method, key, "exact");
   if (Parsed(train_plan_json(plan)) != whole) throw std::runtime_error(json.path() + " lacks some of its keys");
   try {
     validate(plan);

@@ -14,13 +14,12 @@
 namespace attoscope {
 namespace {
 
-std::string number(double x) { return std::isnan(x) ? "-" : fmt::format("{:.3g}", x); }
-
 /// "flash2 eager, backward grad_eager, bf16, layer 1 exact"
 std::string train_method_text(const TrainMethod& m) {
   const std::string_view gradient = grad_policy_name(m.gradient);
   std::string text =
       fmt::format("{}, backward {}, {}", method_text(m.method), gradient.empty() ? "(own rounding)" : gradient, name(m.format));
+  text += stored_text(m);
   for (const HeadPlace& p : m.exact)
     text += fmt::format(", layer {}{} exact", p.layer, p.head < 0 ? "" : fmt::format(" head {}", p.head));
   return text;
@@ -28,20 +27,27 @@ std::string train_method_text(const TrainMethod& m) {
 
 double last_loss(const RunRecord& run) { return run.steps.empty() ? NAN : run.steps.back().loss; }
 
+/// "steps skipped by the loss scale: a 0, b in fp16 3"; "" where no run scales its loss.
+std::string skipped_text(const TrainRecord& r) {
+  std::string text;
+  for (const RunRecord& run : r.runs)
+    if (scales_loss(run.run.method.format))
+      text +=
+          fmt::format("{}{} {}", text.empty() ? "steps skipped by the loss scale: " : ", ", run.run.name, skipped_steps(run));
+  return text.empty() ? text : text + "\n";
+}
+
 std::string question(const TrainRecord& r) {
   const TrainPlan& p = r.plan;
-  const ModelShape& m = p.model;
-  std::string text = fmt::format("a: {}\nb: {}\n", train_method_text(p.a), train_method_text(p.b));
-  text += fmt::format("{} layers x {}, {} heads, context {}, {} norm, batch {}, {}, seed {}, data seed {}\n", m.layers, m.width,
-                      m.heads, m.context, norm_names[static_cast<std::size_t>(m.norm)], p.recipe.batch, text_name(p.text),
-                      p.recipe.seed, p.recipe.data_seed);
+  std::string text = train_conditions(p);
   text += fmt::format("step {} of {}, {}", r.step, p.recipe.steps, r.device);
   if (r.seconds > 0) text += fmt::format(", {:.3g} s in all: {:.3g} steps a second", r.seconds, r.step / r.seconds);
   text += fmt::format("\nloss of a {:.4f}, of b {:.4f}, difference {}\n", last_loss(r.runs[0]), last_loss(r.runs[1]),
-                      number(last_loss(r.runs[0]) - last_loss(r.runs[1])));
+                      short_number(last_loss(r.runs[0]) - last_loss(r.runs[1])));
   if (!std::isnan(r.runs[0].heldout_loss) || !std::isnan(r.runs[1].heldout_loss))
     text += fmt::format("held-out loss of a {:.4f}, of b {:.4f}, difference {}\n", r.runs[0].heldout_loss,
-                        r.runs[1].heldout_loss, number(r.runs[0].heldout_loss - r.runs[1].heldout_loss));
+                        r.runs[1].heldout_loss, short_number(r.runs[0].heldout_loss - r.runs[1].heldout_loss));
+  text += skipped_text(r);
   if (!r.remark.empty()) text += r.remark + "\n";
   for (const Fork& f : r.forks) text += fmt::format("changed at step {}: {}\n", f.step, f.sentence);
   for (const RunRecord& run : r.runs)
@@ -62,8 +68,8 @@ std::string exact_shares(const TrainRecord& r) {
     if (p.pair.role == Role::from_exact && newest(p) != nullptr) from_exact.push_back(newest(p));
   if (from_exact.size() != 2 || !(whole->rel_l2 > 0)) return "";
   const auto shares = [&](const char* label, double WeightDeviation::* value) {
-    return fmt::format("  {:<28}{:>14} x a - b{:>14} x a - b\n", label, number(from_exact[0]->*value / (whole->*value)),
-                       number(from_exact[1]->*value / (whole->*value)));
+    return fmt::format("  {:<28}{:>14} x a - b{:>14} x a - b\n", label, short_number(from_exact[0]->*value / (whole->*value)),
+                       short_number(from_exact[1]->*value / (whole->*value)));
   };
   return fmt::format("\n  {:<28}{:>22}{:>22}\n", "beside exact attention", "a - exact", "b - exact") +
          shares("Wasserstein-1", &WeightDeviation::wasserstein) + shares("rel L2", &WeightDeviation::rel_l2);
@@ -79,9 +85,9 @@ std::string pair_rows(const TrainRecord& r) {
   for (const PairRecord& p : r.pairs) {
     const WeightDeviation* const d = newest(p);
     if (d == nullptr || p.pair.role == Role::suspect) continue;
-    text += fmt::format("  {:<28}{:>16}{:>12}{:>12}{:>16}{}\n", p.pair.name, number(d->wasserstein), number(d->rel_l2),
-                        number(d->max_abs), number(d->directionality),
-                        is_band(p) ? fmt::format("{:>16}", number(first->rel_l2 / d->rel_l2)) : "");
+    text += fmt::format("  {:<28}{:>16}{:>12}{:>12}{:>16}{}\n", p.pair.name, short_number(d->wasserstein),
+                        short_number(d->rel_l2), short_number(d->max_abs), short_number(d->directionality),
+                        is_band(p) ? fmt::format("{:>16}", short_number(first->rel_l2 / d->rel_l2)) : "");
   }
   return text;
 }
@@ -113,8 +119,8 @@ std::string ranking(const TrainRecord& r) {
   std::string text = fmt::format("\n  {:<28}{:>12}{:>12}{:>16}{}\n", "a with this made exact", "max |dW|", "rel L2",
                                  "left of a - b", r.runs[0].stopped.empty() ? "" : fmt::format("{:>12}", "failure"));
   for (const PairRecord* const p : suspects)
-    text += fmt::format("  {:<28}{:>12}{:>12}{:>14} %{}\n", p->pair.name, number(left(p).max_abs), number(left(p).rel_l2),
-                        number(100 * left(p).rel_l2 / points.back().deviations[0].rel_l2),
+    text += fmt::format("  {:<28}{:>12}{:>12}{:>14} %{}\n", p->pair.name, short_number(left(p).max_abs),
+                        short_number(left(p).rel_l2), short_number(100 * left(p).rel_l2 / points.back().deviations[0].rel_l2),
                         failure(r, r.runs[static_cast<std::size_t>(p->pair.x)]));
   return text;
 }
@@ -130,9 +136,9 @@ std::string direct_effect(const TrainRecord& r) {
   std::ranges::stable_sort(tensors, std::ranges::greater{}, share);
   tensors.resize(std::min<std::size_t>(tensors.size(), 5));
   std::string text = fmt::format("\n  {:<28}{:>24}\n  {:<28}{:>24}\n", "a's step off by", "share of b's own step",
-                                 "all tensors", number(share(0)));
+                                 "all tensors", short_number(share(0)));
   for (const std::size_t i : tensors)
-    text += fmt::format("  {:<28}{:>24}\n", r.parameters.tensors[i - 1].name, number(share(i)));
+    text += fmt::format("  {:<28}{:>24}\n", r.parameters.tensors[i - 1].name, short_number(share(i)));
   return text;
 }
 
@@ -180,6 +186,23 @@ void add_run(Lines& lines, const TrainRecord& r, const RunRecord& run) {
 }
 
 }  // namespace
+
+std::string stored_text(const TrainMethod& m) {
+  std::string text;
+  if (m.weights != exact) text += ", weights " + rounding_text(m.weights);
+  if (m.optimiser != exact) text += ", optimiser " + rounding_text(m.optimiser);
+  return text;
+}
+
+std::string short_number(double x) { return std::isnan(x) ? "-" : fmt::format("{:.3g}", x); }
+
+std::string train_conditions(const TrainPlan& p) {
+  const ModelShape& m = p.model;
+  return fmt::format("a: {}\nb: {}\n{} layers x {}, {} heads, context {}, {} norm, batch {}, {}, seed {}, data seed {}\n",
+                     train_method_text(p.a), train_method_text(p.b), m.layers, m.width, m.heads, m.context,
+                     norm_names[static_cast<std::size_t>(m.norm)], p.recipe.batch, text_name(p.text), p.recipe.seed,
+                     p.recipe.data_seed);
+}
 
 std::string train_report(const TrainRecord& record) {
   std::string text = question(record);

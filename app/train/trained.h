@@ -15,6 +15,7 @@ struct TrainOptions {
   std::function<void()> stepped{};  ///< told after every step
   std::string device = "cpu";       ///< as Options::device; of a list its first
   int steps = 0;                    ///< stop after so many; 0: as the plan says
+  int threads = 0;                  ///< 0: all
 };
 
 /// What training gave.

@@ -43,5 +43,7 @@ Figure over_steps(const char* name, std::size_t count, const std::string& per, F
 /// Lines of the figures over seeds that are no pair of a single plan.
 inline constexpr const char* other_tiles = "other tiles";
 inline constexpr const char* in_half = "a - b in fp16";
+inline constexpr const char* unskipped = "fp16 - fp32, loss scale 64";
+inline constexpr double low_loss_scale = 64;
 
 }  // namespace attoscope

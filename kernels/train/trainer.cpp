@@ -30,8 +30,12 @@ std::string number(double x) {
   return text;
 }
 
-std::uint64_t rounding_seed_of(std::uint64_t seed, int step) {
-  constexpr std::uint64_t stream = 0x73746570;
+/// Of attention in a step.
+constexpr std::uint64_t attention_stream = 0x73746570;
+/// Of what its update stores.
+constexpr std::uint64_t update_stream = 0x75706474;
+
+std::uint64_t rounding_seed_of(std::uint64_t seed, int step, std::uint64_t stream = attention_stream) {
   const auto p = philox<std::uint64_t>(static_cast<std::uint32_t>(step), 0, stream, seed);
   return (p.x[0] << 32) | p.x[1];
 }
@@ -66,6 +70,7 @@ struct Trainer::Parts {
   Batch next_batch() const;
   double forward();
   void check_loss(double loss) const;
+  void round_stored();
   void check_gradient(const GradientSize& size) const;
   void skip();
   void update();
@@ -82,6 +87,7 @@ struct Trainer::Parts {
   RunPlan run;
   std::unique_ptr<Primitives<float>> on;
   Model<float> model;
+  RounderPlan<float> to_weights, to_moments;
   DeviceArray<float, float> weights, m, v, gradient;
   int step = 0, steps_since_overflow = 0, updates = 0;
   double loss_scale, first_loss = std::numeric_limits<double>::quiet_NaN();
@@ -93,12 +99,28 @@ Trainer::Parts::Parts(const TrainPlan& train_plan, const RunPlan& run_plan, std:
       run(run_plan),
       on(std::move(primitives)),
       model(plan.model, static_cast<int>(plan.text.corpus->characters.size()), plan.recipe.batch, run.method, *on),
+      to_weights(attoscope::plan<float>(run.method.weights, run.method.format)),
+      to_moments(attoscope::plan<float>(run.method.optimiser, run.method.format)),
       weights(*on, model.parameters().size),
       m(*on, weights.size()),
       v(*on, weights.size()),
       gradient(*on, weights.size()),
       loss_scale(scales() ? plan.recipe.loss_scale : 1) {
   weights.write(first_weights(model.parameters(), plan.model, run.seed));
+  round_stored();
+}
+
+/// Rounds weights and moments that no update of this run has stored, to nearest; what one has stored stays as it is.
+void Trainer::Parts::round_stored() {
+  const auto round = [&](DeviceArray<float, float>& x, const Rounding& rounding) {
+    Rounding nearest = rounding;
+    nearest.stochastic = false;
+    const RounderPlan<float> to = attoscope::plan<float>(nearest, run.method.format);
+    if (to.rounds()) on->rounded(x.get(), static_cast<std::int64_t>(x.size()), to, x.get());
+  };
+  round(weights, run.method.weights);
+  round(m, run.method.optimiser);
+  round(v, run.method.optimiser);
 }
 
 Batch Trainer::Parts::next_batch() const {
@@ -151,8 +173,12 @@ void Trainer::Parts::update() {
   s.correction2 = static_cast<float>(1 / (1 - power(recipe.beta2, updates)));
   s.rate = static_cast<float>(prepared->rate);
   s.epsilon = static_cast<float>(recipe.epsilon);
+  s.weights = to_weights;
+  s.moments = to_moments;
+  s.seed = rounding_seed_of(run.seed, next(), update_stream);
   for (const ParameterTensor& tensor : model.parameters().tensors) {
     s.count = static_cast<std::int64_t>(tensor.size());
+    s.first = static_cast<std::int64_t>(tensor.first);
     s.w = weights.get() + tensor.first;
     s.m = m.get() + tensor.first;
     s.v = v.get() + tensor.first;
@@ -276,6 +302,7 @@ void Trainer::restore(const TrainState& state) {
   p.weights.write(state.weights);
   p.m.write(state.m);
   p.v.write(state.v);
+  p.round_stored();
   p.step = state.step;
   p.loss_scale = p.scales() ? state.loss_scale : 1;
   p.steps_since_overflow = state.steps_since_overflow;

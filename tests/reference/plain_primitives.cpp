@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "kernels/arithmetic/exponential.h"
+#include "kernels/arithmetic/random.h"
 
 namespace attoscope::plain {
 namespace {
@@ -384,11 +385,16 @@ GradientSize Device<T>::gradient_size(const T* g, std::int64_t count, double uns
 template <class T>
 void Device<T>::adam(const AdamStep<T>& s) {
   for (std::int64_t i = 0; i < s.count; ++i) {
+    const auto store = [&](const RounderPlan<T>& plan, int array, T x) {
+      if (plan.kind == RounderKind::none) return x;
+      if (plan.kind != RounderKind::stochastic) return round(plan.format, x);
+      return round_stochastic(plan.format, x, random_bits(s.seed, Step::input, array, static_cast<int>(s.first + i), 0));
+    };
     const T g = (s.g[i] * s.unscale) * s.clip;
-    s.m[i] = std::fma(s.beta1, s.m[i], (1 - s.beta1) * g);
-    s.v[i] = std::fma(s.beta2, s.v[i], (1 - s.beta2) * (g * g));
+    s.m[i] = store(s.moments, 1, std::fma(s.beta1, s.m[i], (1 - s.beta1) * g));
+    s.v[i] = store(s.moments, 2, std::fma(s.beta2, s.v[i], (1 - s.beta2) * (g * g)));
     const T update = (s.m[i] * s.correction1) / (std::sqrt(s.v[i] * s.correction2) + s.epsilon);
-    s.w[i] = std::fma(-s.rate, std::fma(s.decay, s.w[i], update), s.w[i]);
+    s.w[i] = store(s.weights, 0, std::fma(-s.rate, std::fma(s.decay, s.w[i], update), s.w[i]));
   }
 }
 

@@ -196,6 +196,12 @@ std::vector<double> adam(Primitives<T>& on, std::uint64_t seed) {
     *factor = static_cast<T>(ask.dice.unit());
   step.correction1 = T(1) + static_cast<T>(ask.dice.unit());
   step.correction2 = T(1) + static_cast<T>(ask.dice.unit());
+  for (RounderPlan<T>* const stored : {&step.weights, &step.moments}) {
+    const Rounding kept{Rounding::Kind::format, ask.dice.one_in(2) ? bf16 : fp16, ask.dice.one_in(2)};
+    if (!ask.dice.one_in(3)) *stored = plan<T>(kept, bf16);
+  }
+  step.first = ask.dice.between(0, 1000);
+  step.seed = seed;
   on.adam(step);
   on.adam(step);
   for (const auto* written : {&w, &m, &v}) ask.read(*written);

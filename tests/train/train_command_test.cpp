@@ -18,6 +18,7 @@
 #include "app/train/train_json.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/train/plan/named_plans.h"
 #include "tests/app/disk_full.h"
 #include "tests/app/outcome.h"
 #include "tests/support/temporary_directory.h"
@@ -83,7 +84,7 @@ nlohmann::json timeless(nlohmann::json json) {
 TEST(TrainCommand, OptionsBecomeThePlan) {
   TrainArguments x;
   x.of_model = {"3", "48", "6", "24", "rms"};
-  x.of_recipe = {"5", "77", "0.01", {}, "7", "0", "0.2", "18446744073709551615", "9", "1024", "0.25"};
+  x.of_recipe = {"5", "77", "0.01", {}, "7", "0", "0.2", "18446744073709551615", "9", "1024", "0.25", "0.8", "0.99", "1e-6"};
   x.methods.typed["format"] = "fp16";
   x.methods.typed["policy"] = "hw";
   x.methods.typed["block_k"] = "8";
@@ -101,6 +102,9 @@ TEST(TrainCommand, OptionsBecomeThePlan) {
                               .rate = 0.01,
                               .final_rate = 0.001,
                               .warmup = 7,
+                              .beta1 = 0.8,
+                              .beta2 = 0.99,
+                              .epsilon = 1e-6,
                               .weight_decay = 0.2,
                               .clip = 0,
                               .seed = UINT64_MAX,
@@ -256,6 +260,81 @@ TEST(TrainCommand, WritesTheSameTrainingAsJsonAndTable) {
   EXPECT_THAT(bytes_of_file(scratch / "t.csv"),
               AllOf(StartsWith("step,pair,tensor,measure,value\n"), HasSubstr("run b in fp16,layer 0 head 1,query_norm,"),
                     HasSubstr("6,run b,all,heldout_loss,")));
+}
+
+TEST(TrainCommand, StoresWeightsAndMomentsAsAsked) {
+  const TemporaryDirectory scratch;
+  const Outcome o = attoscope(tiny(scratch, {"--weights", "bf16/stochastic", "--optimiser", "bf16", "--baseline-weights",
+                                             "exact", "--json", scratch / "t.json"}));
+  ASSERT_EQ(o.code, 0) << o.err;
+  const nlohmann::json plan = json_of_file(scratch / "t.json")["plan"];
+  EXPECT_EQ(plan["a"]["weights"], "bf16/stochastic");
+  EXPECT_EQ(plan["b"]["weights"], "exact");
+  EXPECT_EQ(plan["a"]["optimiser"], "bf16");
+  EXPECT_EQ(plan["b"]["optimiser"], "bf16");
+  EXPECT_THAT(o.out, HasSubstr("bf16, weights bf16/stochastic, optimiser bf16\nb: "));
+  expect_refused(tiny(scratch, {"--weights", "bf17"}), 2, "--weights");
+}
+
+TEST(TrainCommand, ANamedPlanIsChangedByTheOtherOptions) {
+  TrainArguments x;
+  x.plan = "spike";
+  TrainPlan expected = named_plan("spike");
+  EXPECT_EQ(train_plan_of(x), expected);
+  x.of_model[3] = "48";
+  x.optimiser = "bf16";
+  expected.model.context = 48;
+  expected.a.optimiser = expected.b.optimiser;
+  EXPECT_EQ(train_plan_of(x), expected);
+  EXPECT_THROW(train_plan_of(x, &expected), std::invalid_argument) << "a checkpoint has its own plan";
+  expect_refused({"train", "--plan", "peak"}, 2, "--plan: 'peak' is no plan, expected spike");
+}
+
+TEST(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
+  const TemporaryDirectory scratch;
+  const std::vector<std::string> half{"--format", "fp16", "--loss-scale", "1099511627776", "--kind", "reference"};
+  std::vector<std::string> options = half;
+  options.insert(options.end(), {"--seeds", "3", "--seed", "5", "--data-seed", "2", "--json", scratch / "all.json", "--csv",
+                                 scratch / "all.csv"});
+  const Outcome all = attoscope(tiny(scratch, options));
+  ASSERT_EQ(all.code, 0) << all.err;
+  const nlohmann::json json = json_of_file(scratch / "all.json");
+  EXPECT_EQ(json["schema"], "attoscope.train_seeds/1");
+  ASSERT_EQ(json["seeds"].size(), 3U);
+  double least = 1e9, sum = 0, most = 0, distance = 0;
+  for (int i = 0; i < 3; ++i) {
+    std::vector<std::string> own = half;
+    const std::string file = scratch / "one.json";
+    own.insert(own.end(), {"--seed", std::to_string(5 + i), "--data-seed", std::to_string(2 + i), "--json", file});
+    ASSERT_EQ(attoscope(tiny(scratch, own)).code, 0);
+    const nlohmann::json one = json_of_file(file), &seed = json["seeds"][static_cast<std::size_t>(i)];
+    EXPECT_EQ(seed["seed"], 5 + i);
+    EXPECT_GT(seed["skipped_steps"], 0) << "the loss scale overflows fp16 from the first step on";
+    EXPECT_EQ(seed["skipped_steps"], one["runs"][0]["skipped_steps"]);
+    EXPECT_EQ(seed["heldout_loss"], one["runs"][0]["heldout_loss"]);
+    EXPECT_EQ(seed["runs"].size(), one["runs"].size());
+    EXPECT_EQ(seed["runs"].back()["heldout_loss"], one["runs"].back()["heldout_loss"]);
+    const double loss = one["runs"][0]["steps"]["loss"].back();
+    least = std::min(least, loss), most = std::max(most, loss), sum += loss;
+    distance = std::max(distance, one["pairs"][1]["points"]["wasserstein"].back()[0].get<double>());
+  }
+  const nlohmann::json& losses = json["bands"]["runs"][0]["loss"];
+  EXPECT_EQ(losses["least"].back(), least);
+  EXPECT_EQ(losses["greatest"].back(), most);
+  EXPECT_NEAR(losses["mean"].back(), sum / 3, 1e-12);
+  EXPECT_EQ(json["bands"]["pairs"][1]["name"], "another seed") << "of every seed, whatever the other seed is called";
+  EXPECT_EQ(json["bands"]["pairs"][1]["wasserstein"]["greatest"].back(), distance);
+  EXPECT_THAT(bytes_of_file(scratch / "all.csv"),
+              AllOf(StartsWith("seed,step,pair,"), HasSubstr("\n7,6,run b,all,heldout_loss,")));
+  EXPECT_THAT(all.out, AllOf(HasSubstr("over 3 seeds"), HasSubstr("skipped steps of a"), HasSubstr("held-out loss of b")));
+}
+
+TEST(TrainCommand, SeedsAreNoSingleTraining) {
+  const TemporaryDirectory scratch;
+  for (const char* const option : {"--checkpoint", "--resume", "--save"})
+    expect_refused(tiny(scratch, {"--seeds", "2", option, scratch / "c"}), 2,
+                   std::string("--seeds is '2', expected it without ") + option + ", which is about one training");
+  expect_refused(tiny(scratch, {"--seeds", "0"}), 2, "--seeds is '0', expected");
 }
 
 TEST(TrainCommand, ACheckpointThatCannotBeWrittenWarnsAndTrainingGoesOn) {

@@ -90,7 +90,37 @@ TEST_F(TrainFigures, HoldTheMeanOfTheirSeeds) {
   EXPECT_GE(s.high.back(), s.y.back());
   EXPECT_LE(s.low.back(), s.y.back());
   EXPECT_THAT(f.caption, HasSubstr("1 times at the end, so that much of a - b is not the attention's own rounding"));
-  EXPECT_THAT(f.caption, HasSubstr("mean and standard deviation over seeds 1 to 3"));
+  EXPECT_THAT(f.caption, HasSubstr("mean, least and greatest over seeds 1 to 3"));
+}
+
+/// The figure of references in a short form, with a loss scale under which fp16 skips the first step.
+TEST(TrainFiguresOverSeeds, MarkTheStepsThatFp16Skips) {
+  std::vector<FigureRecord> records;
+  int skipped = 0, control = 0;
+  for (FigureTraining& t : reference_trainings({.seeds = 2})) {
+    EXPECT_EQ(t.plan.recipe.steps, 1500);
+    t.plan.recipe.steps = 20;
+    t.plan.measure_every = 5;
+    if (t.plan.recipe.loss_scale != 64) t.plan.recipe.loss_scale = 0x1p34;
+    records.push_back({t.line, trained(t.plan).record});
+    const TrainRecord& r = records.back().record;
+    if (t.line == "fp16 - fp32, loss scale 64") control += skipped_steps(r.runs[0]);
+    if (t.line == "a - b")
+      for (const RunRecord& run : r.runs) skipped += run.run.name == "b in fp16" ? skipped_steps(run) : 0;
+  }
+  ASSERT_GT(skipped, 2);
+  EXPECT_EQ(control, 0);
+  const Figure f = references_over_seeds({.seeds = 2}, records);
+  for (const FigurePanel& panel : f.panels) {
+    const Series &curve = *std::ranges::find(panel.series, "fp16 - fp32", &Series::label),
+                 &marks = *std::ranges::find(panel.series, "step that fp16 skipped", &Series::label);
+    EXPECT_EQ(marks.shape, Shape::marks);
+    ASSERT_EQ(marks.x.size(), static_cast<std::size_t>(skipped)) << "all seeds";
+    EXPECT_EQ(marks.x[0], 1) << "the first step overflows";
+    EXPECT_EQ(marks.y[0], curve.y[0]) << "a mark lies on the curve";
+  }
+  EXPECT_THAT(f.caption, HasSubstr("The loss scale of fp16 skips " + std::to_string(skipped) + " steps over all seeds"));
+  EXPECT_THAT(f.caption, HasSubstr("with a loss scale of 64, which skips 0, "));
 }
 
 TEST_F(TrainFigures, AreDrawnAgainFromTheirJson) {
@@ -137,7 +167,7 @@ TEST_F(TrainFigures, RefuseWhatTheyCannotUse) {
   plan.model.heads = 3;
   EXPECT_THAT(attoscope({"figure", bundle("train-weights"), "--out", scratch_ / "f.svg"}).err, HasSubstr("model.width is 16"));
   EXPECT_EQ(named_figures().size(), 21u);
-  EXPECT_EQ(point_count({.name = "train-reference"}), 5u * 5 * 120) << "five trainings of 120 steps at five seeds";
+  EXPECT_EQ(point_count({.name = "train-reference"}), 5u * 4 * 1500) << "four trainings of 1,500 steps at five seeds";
 }
 
 }  // namespace

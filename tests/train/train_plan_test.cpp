@@ -41,6 +41,11 @@ TEST(TrainPlan, DefaultIsFlashAgainstTheBaselineAndValid) {
   EXPECT_EQ(grad_policy_name(plan.b.gradient), "grad_base_eager");
 }
 
+TEST(TrainPlan, DefaultCutsTheKeysIntoEightTiles) {
+  const TrainPlan plan = default_train_plan();
+  for (const TrainMethod* const x : {&plan.a, &plan.b}) EXPECT_GE(plan.model.context / x->method.block_k, 8);
+}
+
 TEST(TrainPlan, SharesRunsThatAreTheSame) {
   const TrainRuns all = runs_of(with([](TrainPlan& p) { p.kind = TrainKind::reference; }));
   ASSERT_EQ(all.pairs.size(), 5u);
@@ -169,6 +174,8 @@ TEST(TrainPlan, RefusesInASentenceThatNamesKeyValueAndWhatWasExpected) {
   EXPECT_THAT(of([](TrainPlan& p) { p.b.format = fp64; }),
               AllOf(HasSubstr("b.format is fp64"), HasSubstr("24 significant bits")));
   EXPECT_THAT(of([](TrainPlan& p) { p.a.gradient[GradStep::dS] = to_format(fp64); }), HasSubstr("24 significant bits"));
+  EXPECT_THAT(of([](TrainPlan& p) { p.b.weights = to_format(fp64); }), HasSubstr("24 significant bits"));
+  EXPECT_THAT(of([](TrainPlan& p) { p.a.optimiser = to_format(fp64); }), HasSubstr("24 significant bits"));
   EXPECT_THAT(of([](TrainPlan& p) { p.a.exact = {{2, 0}}; }), AllOf(HasSubstr("a.exact is 2:0"), HasSubstr("of the model")));
   EXPECT_THAT(of([](TrainPlan& p) {
                 p.kind = TrainKind::bisect;

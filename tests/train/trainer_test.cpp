@@ -62,6 +62,58 @@ TEST(Trainer, TakesTheSameStepsAsOnPlainPrimitives) {
     for (const TrainMethod& method : {eager_in(format), baseline_in(format)}) expect_plain_steps(small_plan(method));
 }
 
+constexpr Rounding to_bf16 = to_format(bf16), bf16_stochastic{Rounding::Kind::format, bf16, true};
+
+bool all_in(const Format& format, const std::vector<float>& x) {
+  return std::ranges::all_of(x, [&](float y) { return round(format, y) == y; });
+}
+
+TEST(Trainer, StoresWeightsAndMomentsAsTheMethodSays) {
+  std::set<double> ends;
+  for (const Rounding& weights : {exact, to_bf16, bf16_stochastic})
+    for (const Rounding& moments : {exact, to_bf16, bf16_stochastic}) {
+      TrainPlan plan = small_plan();
+      plan.a.weights = weights;
+      plan.a.optimiser = moments;
+      expect_plain_steps(plan);
+      Trainer trainer = cpu_trainer(plan);
+      EXPECT_EQ(all_in(bf16, trainer.weights()), weights != exact) << "from the first step on";
+      ends.insert(losses_of(trainer, 12).back());
+      const TrainState s = trainer.state();
+      EXPECT_EQ(all_in(bf16, s.weights), weights != exact);
+      EXPECT_EQ(all_in(bf16, s.m), moments != exact);
+      EXPECT_EQ(all_in(bf16, s.v), moments != exact);
+      Trainer again = cpu_trainer(plan);
+      again.restore(s);
+      EXPECT_EQ(again.state(), s);
+      EXPECT_EQ(losses_of(again, 3), losses_of(trainer, 3)) << "the same random numbers";
+    }
+  EXPECT_EQ(ends.size(), 9u) << "each is another arithmetic";
+}
+
+/// A step far below the spacing of bf16: nearest rounding keeps every weight, stochastic rounding moves some of them, and their
+/// mean moves as that of fp32 does.
+TEST(Trainer, StochasticRoundingKeepsStepsThatNearestRoundingLoses) {
+  TrainPlan plan = small_plan();
+  plan.recipe.rate = plan.recipe.final_rate = 1e-6;
+  plan.recipe.warmup = 0;
+  plan.recipe.weight_decay = 0;
+  const auto moved = [&](const Rounding& weights) {
+    plan.a.weights = weights;
+    Trainer trainer = cpu_trainer(plan);
+    const std::vector<float> before = trainer.weights();
+    losses_of(trainer, 20);
+    const std::vector<float> after = trainer.weights();
+    double sum = 0;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (std::abs(before[i]) > 0.01) sum += std::abs(double(after[i]) - before[i]);
+    return sum;
+  };
+  EXPECT_EQ(moved(to_bf16), 0);
+  EXPECT_GT(moved(exact), 0);
+  EXPECT_GT(moved(bf16_stochastic), moved(exact)) << "by whole spacings of bf16";
+}
+
 TEST(Trainer, TakesPlainStepsWithOddSizesAndExactHeads) {
   TrainPlan plan = small_plan(small_tiled(bf16, Algorithm::flash2, "hw"));
   plan.a.exact = {{0, -1}, {1, 1}};

@@ -128,7 +128,8 @@ void runs_title(const TrainScene& s, const Box& box) {
     draw_aside(box, look.worst ? text_of(look.of_runs).unit : fmt::format("layer {}, head {}", look.layer, look.head),
                s.colours);
   } else {
-    draw_aside(box, text_of(look.of_runs).unit, s.colours);
+    const std::string runs = runs_text(*s.record());
+    draw_aside(box, runs.empty() ? text_of(look.of_runs).unit : runs, s.colours);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "ui/controls/controls.h"
 #include "ui/frame/panel_input.h"
 #include "ui/train/panels.h"
+#include "ui/widgets/rounding_cell.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
 
@@ -37,9 +38,8 @@ void edit_main_format(const MethodColumn& c) {
   ImGui::PopStyleColor();
   if (!open)
     return explain(
-        "The main format D: of what enters and leaves every matrix product, and of the steps that round to D. Weights, "
-        "optimiser and "
-        "accumulators are fp32.",
+        "The main format D: of what enters and leaves every matrix product, and of the steps that round to D. "
+        "Accumulators are fp32.",
         fmt::format("eps = {:g}, max = {:g}", epsilon(c.method.format), largest(c.method.format)));
   for (const NamedFormat& named : named_formats) {
     const Format& format = named.format;
@@ -52,6 +52,12 @@ void edit_main_format(const MethodColumn& c) {
             fmt::format("eps = {:g}, max = {:g}", epsilon(format), largest(format)));
   }
   ImGui::EndCombo();
+}
+
+/// How an update rounds what it stores.
+void edit_stored(const TrainScene& s, const MethodColumn& c, const char* name, Rounding& rounding, const char* what) {
+  edit_rounding(rounding, {name, c.colour, c.left, c.width, px(field_height), "fp32", Rounding{}, false, what}, c.method.format,
+                s.colours, s.state.typed_format);
 }
 
 /// A change of the forward pass; the backward pass follows while it is the usual one.
@@ -122,7 +128,7 @@ void edit_train_methods(const TrainScene& s, float width) {
       MethodColumn{"a", s.plan().a, s.colours.a, from.x + width - 2 * column - gap, column},
       MethodColumn{"b", s.plan().b, s.colours.b, from.x + width - column, column}};
   Asked a = asked();
-  constexpr std::array rows{"format", "algorithm", "options", "forward", "sums"};
+  constexpr std::array rows{"format", "algorithm", "options", "forward", "sums", "weights", "optimiser"};
   method_rows(s, columns, rows, [&](std::size_t row, const MethodColumn& c) {
     if (row == 0) edit_main_format(c);
     if (row == 1)
@@ -131,6 +137,9 @@ void edit_train_methods(const TrainScene& s, float width) {
     if (row == 2) edit_method_options(c.method.method, c.method.format, s.colours, c.width, px(field_height));
     if (row == 3) edit_forward(c.method, [&] { return edit_policy(c.method.method, c.colour, c.width); });
     if (row == 4) edit_sums({.format = c.method.format, .a = c.method.method}, c.method.method, s.colours, c.colour, c.width);
+    if (row == 5) edit_stored(s, c, rows[row], c.method.weights, "The weights, as an update stores them. Exact is fp32. ");
+    if (row == 6)
+      edit_stored(s, c, rows[row], c.method.optimiser, "AdamW's two moments, as an update stores them. Exact is fp32. ");
   });
   edit_backward(s, columns);
   edit_exact_heads(s, columns);

@@ -161,6 +161,17 @@ std::vector<RankedSuspect> ranked_suspects(const TrainRecord& r, TrainMeasure me
   return ranked;
 }
 
+std::string runs_text(const TrainRecord& r) {
+  std::string losses, skipped;
+  for (const RunRecord& run : r.runs) {
+    if (std::isfinite(run.heldout_loss))
+      losses += fmt::format("{}{} {}", losses.empty() ? "held-out loss " : ", ", run.run.name, value_text(run.heldout_loss, 3));
+    if (scales_loss(run.run.method.format))
+      skipped += fmt::format("{}{} {}", skipped.empty() ? "skipped steps " : ", ", run.run.name, skipped_steps(run));
+  }
+  return losses + (losses.empty() || skipped.empty() ? "" : "; ") + skipped;
+}
+
 std::string progress_words(const TrainProgress& p) {
   const std::string all = std::to_string(p.steps);
   std::string text = fmt::format("step {:{}} of {}", p.step, static_cast<int>(all.size()), all);

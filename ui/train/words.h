@@ -26,6 +26,9 @@ struct RankedSuspect {
 /// The suspects of a bisection, the most telling first: that without which least of the deviation is left.
 std::vector<RankedSuspect> ranked_suspects(const TrainRecord& record, TrainMeasure measure, int tensor, int step);
 
+/// "held-out loss a 0.672, b 0.675; skipped steps a 0, b 3": of every run; "" where there is neither yet.
+std::string runs_text(const TrainRecord& record);
+
 /// "step   240 of 400,  18.3 steps/s, 12 s left".
 std::string progress_words(const TrainProgress& progress);
 /// One sentence on what a kind of training compares.

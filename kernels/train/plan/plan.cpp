@@ -50,10 +50,9 @@ void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string
   e.format = x.format;
   e.a = e.b = x.method;
   validate(e);
-  const bool wide = std::any_of(x.gradient.steps.begin(), x.gradient.steps.end(), [&](const Rounding& r) {
-    return r.kind == Rounding::Kind::format && r.format.mantissa_bits > 23;
-  });
-  if (wide || works_in_double(e))
+  const auto is_wide = [](const Rounding& r) { return r.kind == Rounding::Kind::format && r.format.mantissa_bits > 23; };
+  const bool wide = std::any_of(x.gradient.steps.begin(), x.gradient.steps.end(), is_wide);
+  if (wide || is_wide(x.weights) || is_wide(x.optimiser) || works_in_double(e))
     refuse(key + ".format", name(x.format), "formats of at most 24 significant bits: weights are fp32");
   for (const HeadPlace& place : x.exact)
     if (place.layer >= plan.model.layers || place.head >= plan.model.heads)
@@ -199,9 +198,11 @@ std::span<const std::uint16_t> held_out_text(const TrainPlan& plan) {
 
 TrainPlan default_train_plan() {
   TrainPlan plan;
+  constexpr int key_tiles = 8;
   plan.with_exact = true;
   plan.a.method = attention(Algorithm::flash2, "eager");
   plan.b.method = attention(Algorithm::three_pass, "base_eager");
+  plan.a.method.block_k = plan.b.method.block_k = plan.model.context / key_tiles;
   plan.a.gradient = usual_grad_policy(plan.a.method).precision;
   plan.b.gradient = usual_grad_policy(plan.b.method).precision;
   return plan;

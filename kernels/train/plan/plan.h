@@ -24,7 +24,7 @@ struct ModelShape {
   int layers = 2;
   int width = 128;  ///< of the residual stream: a multiple of `heads`
   int heads = 4;
-  int context = 128;  ///< characters that attention sees at most
+  int context = 256;  ///< characters that attention sees at most
   Norm norm = Norm::layer;
 
   constexpr int head_dimension() const { return width / heads; }
@@ -123,12 +123,14 @@ struct HeadPlace {
   friend bool operator==(const HeadPlace&, const HeadPlace&) = default;
 };
 
-/// How a model is computed: matrix products in `format` with fp32 accumulation, attention by `method`, weights and optimiser in
-/// fp32.
+/// How a model is computed: matrix products in `format` with fp32 accumulation, attention by `method`; weights and the moments
+/// of the optimiser in fp32, or rounded as they are stored.
 struct TrainMethod {
   Format format = bf16;  ///< the main format D
   Method method{};
   GradPrecision gradient{};
+  Rounding weights{};    ///< of the weights, when an update stores them
+  Rounding optimiser{};  ///< of AdamW's two moments, likewise; the update reads what is stored
   std::vector<HeadPlace> exact{};
 
   bool is_exact(int layer, int head) const;
@@ -174,7 +176,8 @@ struct TrainPlan {
 std::span<const std::uint16_t> training_text(const TrainPlan& plan);
 std::span<const std::uint16_t> held_out_text(const TrainPlan& plan);
 
-/// bf16, flash2 `eager` against `base_eager`, with exact attention beside them, the program's text, 2 layers x 128.
+/// bf16, flash2 `eager` against `base_eager`, with exact attention beside them, the program's text, 2 layers x 128, and a
+/// context that is cut into eight tiles of keys.
 TrainPlan default_train_plan();
 
 /// Throws std::invalid_argument in one sentence that names the key ("model.width"), the value and what was expected.

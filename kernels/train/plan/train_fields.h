@@ -46,6 +46,8 @@ void visit_train_method(V& v, M& x) {
   v.format("format", x.format);
   v.object("method", [&](auto& inner) { visit_method(inner, x.method); });
   v.object("gradient", [&](auto& inner) { visit_gradient(inner, x.gradient); });
+  v.rounding("weights", x.weights);
+  v.rounding("optimiser", x.optimiser);
   v.list("exact", x.exact, max_layers * (max_heads + 1), [](auto& inner, auto& place) {
     inner.integer("layer", place.layer, 0, max_layers - 1);
     inner.integer("head", place.head, -1, max_heads - 1);

@@ -152,6 +152,7 @@ class CpuPrimitives final : public Primitives<float> {
     each_piece(step.count, [&](std::int64_t first, std::int64_t here) {
       AdamStep<float> part = step;
       part.count = here;
+      part.first += first;
       part.w += first;
       part.m += first;
       part.v += first;

@@ -8,8 +8,8 @@
 ///   sum over tokens: cut in pieces of `piece` tokens (a sequence each), one chain in ascending order from 0 for every piece;
 ///     to the first piece's sum the others are added in ascending order.
 /// exp and log are those of kernels/arithmetic/exponential.h, square roots and divisions those of IEEE 754; 1e-5 and other
-/// constants are rounded to T. Results in the main format D are rounded once, to nearest even, after the operation; nothing is
-/// rounded stochastically.
+/// constants are rounded to T. Results in the main format D are rounded once, to nearest even, after the operation; only what
+/// an optimiser stores may be rounded stochastically.
 #pragma once
 
 #include <cstdint>
@@ -81,14 +81,19 @@ struct CrossEntropy {
 };
 
 /// One step of AdamW over a range of the flat array; all in T. g is the gradient of the scaled loss.
-///   g' = (g * unscale) * clip;  m = fma(beta1, m, (1 - beta1) * g');  v = fma(beta2, v, (1 - beta2) * (g' * g'))
-///   w = fma(-rate, fma(decay, w, (m * correction1) / (sqrt(v * correction2) + epsilon)), w)
+///   g' = (g * unscale) * clip;  m = store(fma(beta1, m, (1 - beta1) * g'));  v = store(fma(beta2, v, (1 - beta2) * (g' * g')))
+///   w = store(fma(-rate, fma(decay, w, (m * correction1) / (sqrt(v * correction2) + epsilon)), w))
+/// store rounds as `weights` and `moments` say; the random bits of element i of the flat array are
+/// random_bits(seed, Step::input, 0 for w, 1 for m, 2 for v, i, 0).
 template <class T>
 struct AdamStep {
   std::int64_t count = 0;
   T *w = nullptr, *m = nullptr, *v = nullptr;
   const T* g = nullptr;
   T unscale = 1, clip = 1, beta1 = 0, beta2 = 0, correction1 = 1, correction2 = 1, rate = 0, epsilon = 0, decay = 0;
+  RounderPlan<T> weights{}, moments{};
+  std::int64_t first = 0;  ///< place of w[0] in the flat array
+  std::uint64_t seed = 0;
 };
 
 /// The size of the gradient over all tensors, after multiplication by `unscale`, which removes the loss scale.

@@ -3,6 +3,8 @@
 /// vector of lanes; T its element.
 #pragma once
 
+#include "kernels/arithmetic/plan_rounder.h"
+#include "kernels/arithmetic/random.h"
 #include "kernels/deviation/meter.h"
 #include "kernels/train/primitives/primitives.h"
 
@@ -294,18 +296,44 @@ ATTOSCOPE_HOST_DEVICE_INLINE V gelu_slope(V x) {
   return fused(x * (s * (T(1) - s)), slope, s);
 }
 
+/// Which of an optimiser's arrays an element is of.
+enum class Stored : int { w, m, v };
+
+/// x as AdamW stores it; `i` is its place in the flat array.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE T stored_element(const RounderPlan<T>& plan, T x, std::uint64_t seed, Stored which,
+                                              std::int64_t i) {
+  if (plan.kind != RounderKind::stochastic) return rounded(plan, x);
+  return round_stochastic(plan.format, x, random_bits(seed, Step::input, static_cast<int>(which), static_cast<int>(i), 0));
+}
+
+/// The same for every lane, element i and those after it.
+template <class T, class V>
+ATTOSCOPE_HOST_DEVICE_INLINE V stored(const RounderPlan<T>& plan, V x, std::uint64_t seed, Stored which, std::int64_t i) {
+  constexpr int lanes = WholeLanes<V>::lanes;
+  if (!plan.rounds()) return x;
+  if constexpr (lanes == 1) {
+    return stored_element(plan, x, seed, which, i);
+  } else {
+    for (int lane = 0; lane < lanes; ++lane) x[lane] = stored_element(plan, T(x[lane]), seed, which, i + lane);
+    return x;
+  }
+}
+
 /// AdamW of the weights `at`.
 template <class At, class T>
 ATTOSCOPE_HOST_DEVICE_INLINE void adam_step(const AdamStep<T>& s, At at) {
   const auto g = (at.of(s.g) * s.unscale) * s.clip;
   using V = std::remove_const_t<decltype(g)>;
   const V w = at.of(s.w);
-  const V m = fused(splat<V>(s.beta1), at.of(s.m), g * (T(1) - s.beta1));
-  const V v = fused(splat<V>(s.beta2), at.of(s.v), (g * g) * (T(1) - s.beta2));
+  const std::int64_t i = s.first + at.first;
+  const V m = stored(s.moments, fused(splat<V>(s.beta1), at.of(s.m), g * (T(1) - s.beta1)), s.seed, Stored::m, i);
+  const V v = stored(s.moments, fused(splat<V>(s.beta2), at.of(s.v), (g * g) * (T(1) - s.beta2)), s.seed, Stored::v, i);
   const V update = (m * s.correction1) / (square_root(v * s.correction2) + s.epsilon);
   at.put(s.m, m);
   at.put(s.v, v);
-  at.put(s.w, fused(splat<V>(-s.rate), fused(splat<V>(s.decay), w, update), w));
+  const V next = fused(splat<V>(-s.rate), fused(splat<V>(s.decay), w, update), w);
+  at.put(s.w, stored(s.weights, next, s.seed, Stored::w, i));
 }
 
 /// What `at_once` chains of a chunk of the gradient add to its size (see kernels/deviation/meter.h); V is double or a vector of

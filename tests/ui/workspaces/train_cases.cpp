@@ -441,7 +441,7 @@ void revisited(Hand& hand, const TemporaryDirectory& scratch, const Wait& wait) 
   wait([](const TrainView& v) { return v.record->finished() && v.progress.state == TrainProgress::State::done; },
        "it goes on under it");
   const TrainRecord& r = *hand.stage.panel_input().train.record;
-  hand.check(r.forks.size() == 1 && r.forks[0].step == 3 && r.forks[0].sentence == "a: block_k 64 -> 4", "the fork is noted");
+  hand.check(r.forks.size() == 1 && r.forks[0].step == 3 && r.forks[0].sentence == "a: block_k 32 -> 4", "the fork is noted");
   hand.session().train_look.run = 1, hand.session().train_look.head = 1, hand.session().train_look.step = 4;
   hand.frames(2);
   hand.click(numbers + "###open head");

@@ -67,6 +67,14 @@ void methods(Hand& hand) {
         hand.pick("fp32");
       },
       [](Session& s) { s.train.b.gradient[GradStep::dQ] = to_format(fp32); });
+  hand.changes("weights of a", [&] { hand.click(plan_panel + "a/weights"); }, [](Session& s) { s.train.a.weights = to_main; });
+  hand.changes(
+      "moments of b",
+      [&] {
+        hand.click(plan_panel + "b/optimiser", 1);
+        hand.pick("fp16");
+      },
+      [](Session& s) { s.train.b.optimiser = to_format(fp16); });
   hand.changes(
       "an option of a",
       [&] {

@@ -297,7 +297,29 @@ std::string said(const SweepPlot& s) {
   return text + (s.answer.question.seeds > 1 ? fmt::format("; {} seeds, ± standard deviation", s.answer.question.seeds) : "");
 }
 
+/// The answer to a question as curves or rows.
+void draw_answer(LessonScene& scene, const LessonQuestion& question, float height) {
+  const LessonAnswerPtr answer = ask(scene, question);
+  if (!answer || !answer->problem.empty() || answer->axes.empty() || answer->points.empty()) {
+    draw_instead(scene, {scene.width, height}, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
+    return;
+  }
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const SweepPlot s = plot_of(*answer, scene.colours);
+  draw_said(scene, scene.colours.secondary, said(s));
+  draw_plot_head(scene, answer->title, "over " + s.axis().title);
+  s.axis().numeric ? draw_curves(scene, s, height) : draw_rows(scene, s, height);
+  if (!(answer->question == question))
+    ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + scene.width, ImGui::GetCursorScreenPos().y},
+                                              faded(scene.colours.panel, 0.35f));
+}
+
 }  // namespace
+
+std::string draw_losses_plot(LessonScene& scene, float height) {
+  draw_answer(scene, {.experiment = scene.experiment, .measure = "train.spike.losses", .vary = {}, .seeds = 1}, height);
+  return "";
+}
 
 std::string draw_sweep_plot(LessonScene& scene, float height) {
   std::string problem;
@@ -308,19 +330,7 @@ std::string draw_sweep_plot(LessonScene& scene, float height) {
     if (const std::string text = value_of(scene, key); !text.empty()) question.vary.push_back(text);
   if (question.vary.empty()) problem = refusal("vary", "", "KEY=VALUES, such as block_k=16:1024:x2 or format=bf16,fp16");
   if (!problem.empty()) return problem;
-  const LessonAnswerPtr answer = ask(scene, question);
-  if (!answer || !answer->problem.empty() || answer->axes.empty() || answer->points.empty()) {
-    draw_instead(scene, {scene.width, height}, !answer ? "computing" : answer->problem.empty() ? "no answer" : answer->problem);
-    return "";
-  }
-  const ImVec2 from = ImGui::GetCursorScreenPos();
-  const SweepPlot s = plot_of(*answer, scene.colours);
-  draw_said(scene, scene.colours.secondary, said(s));
-  draw_plot_head(scene, answer->title, "over " + s.axis().title);
-  s.axis().numeric ? draw_curves(scene, s, height) : draw_rows(scene, s, height);
-  if (!(answer->question == question))
-    ImGui::GetWindowDrawList()->AddRectFilled(from, {from.x + scene.width, ImGui::GetCursorScreenPos().y},
-                                              faded(scene.colours.panel, 0.35f));
+  draw_answer(scene, question, height);
   return "";
 }
 

@@ -38,6 +38,8 @@ struct HeapsState {
 
 /// A measure of a sweep: curves over numbers, or a line of dots for each name.
 std::string draw_sweep_plot(LessonScene& scene, float height);
+/// The losses of the plan `spike`, step by step.
+std::string draw_losses_plot(LessonScene& scene, float height);
 /// The traffic of the three algorithms over N, M, d or a side of the tile.
 std::string draw_bytes_plot(LessonScene& scene, BytesState& state, float height);
 /// Blocks of queries times tiles of keys between HBM and the chip, moved by a slider.

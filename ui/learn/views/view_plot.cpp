@@ -107,8 +107,8 @@ std::string draw_row_kind(LessonScene& scene, RowPlots& state, const RowKind& ki
   return problem;
 }
 
-constexpr std::array<std::string_view, 9> kinds{"trace", "error",     "rescales", "bytes", "loop",
-                                                "sweep", "staircase", "exp",      "heaps"};
+constexpr std::array<std::string_view, 10> kinds{"trace", "error",  "rescales",  "bytes", "loop",
+                                                 "sweep", "losses", "staircase", "exp",   "heaps"};
 
 }  // namespace
 
@@ -123,6 +123,7 @@ std::string draw_plot_view(LessonScene& scene) {
   if (kind == "bytes") return draw_bytes_plot(scene, state.bytes, height);
   if (kind == "loop") return draw_loop_plot(scene, state.loop, height);
   if (kind == "sweep") return draw_sweep_plot(scene, height);
+  if (kind == "losses") return draw_losses_plot(scene, height);
   if (kind == "staircase") return draw_staircase(scene, height);
   if (kind == "exp") return draw_exp_plot(scene, height);
   if (kind == "heaps") return draw_heaps_plot(scene, state.heaps, height);

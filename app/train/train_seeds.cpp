@@ -1,0 +1,188 @@
+#include "app/train/train_seeds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "app/json/field_writer.h"
+#include "app/train/seed_bands.h"
+#include "app/train/text.h"
+#include "app/train/train_json.h"
+#include "app/train/train_tables.h"
+#include "kernels/train/record_fields.h"
+
+namespace attoscope {
+namespace {
+
+using Records = std::span<const TrainRecord>;
+
+std::string seed_text(const TrainRecord& r) { return std::to_string(r.plan.recipe.seed); }
+
+std::vector<SeedLine> lines_of(Records records) {
+  std::vector<FigureRecord> all;
+  for (const TrainRecord& r : records) all.push_back({r.pairs[0].pair.name, r});
+  return seed_lines(all);
+}
+
+/// A number of the i-th run of every seed.
+template <class F>
+std::vector<double> of_runs(Records records, std::size_t i, F number) {
+  std::vector<double> values;
+  for (const TrainRecord& r : records) values.push_back(number(r.runs[i]));
+  return values;
+}
+
+double skipped(const RunRecord& run) { return skipped_steps(run); }
+double heldout(const RunRecord& run) { return run.heldout_loss; }
+
+std::string table_line(const std::string& name, const std::vector<double>& values) {
+  const SeedBand band = band_of(values);
+  if (std::isnan(band.mean)) return "";
+  return fmt::format("  {:<36}{:>14}{:>14}{:>14}\n", name, short_number(band.least), short_number(band.mean),
+                     short_number(band.greatest));
+}
+
+std::string lines_of_seeds(Records records) {
+  std::string text =
+      fmt::format("\n  {:<12}{:>8}{:>14}{:>14}{:>20}{:>20}{:>24}\n", "seed", "steps", "skipped by a", "skipped by b",
+                  "held-out loss of a", "held-out loss of b", "Wasserstein-1 of " + records[0].pairs[0].pair.name);
+  for (const TrainRecord& r : records) {
+    const std::vector<PairPoint>& points = r.pairs[0].points;
+    text += fmt::format("  {:<12}{:>8}{:>14}{:>14}{:>20}{:>20}{:>24}\n", seed_text(r), r.step, skipped_steps(r.runs[0]),
+                        skipped_steps(r.runs[1]), short_number(r.runs[0].heldout_loss), short_number(r.runs[1].heldout_loss),
+                        short_number(points.empty() ? NAN : points.back().deviations[0].wasserstein));
+  }
+  return text;
+}
+
+std::string bands_table(Records records) {
+  std::string text =
+      fmt::format("\n  {:<36}{:>14}{:>14}{:>14}\n", fmt::format("over {} seeds", records.size()), "least", "mean", "greatest");
+  for (std::size_t i = 0; i < records[0].runs.size(); ++i) {
+    const std::string& name = records[0].runs[i].run.name;
+    text += table_line("held-out loss of " + name, of_runs(records, i, heldout));
+    text += table_line("skipped steps of " + name, of_runs(records, i, skipped));
+  }
+  for (const SeedLine& line : lines_of(records))
+    for (std::size_t m = 1; m < 3 && !line.found.empty(); ++m) {
+      std::vector<double> values;
+      for (const WeightDeviation& d : line.found.back()) values.push_back(d.*weight_numbers[m].second);
+      text += table_line(fmt::format("{}, {}", line.label, m == 1 ? "Wasserstein-1" : "rel L2"), values);
+    }
+  return text;
+}
+
+Json run_json(const RunRecord& run) {
+  return {{"name", run.run.name},
+          {"loss", number_json(run.steps.empty() ? NAN : run.steps.back().loss)},
+          {"skipped_steps", skipped_steps(run)},
+          {"heldout_loss", number_json(run.heldout_loss)},
+          {"stopped", run.stopped}};
+}
+
+Json seed_json(const TrainRecord& r) {
+  Json json{{"seed", r.plan.recipe.seed},
+            {"data_seed", r.plan.recipe.data_seed},
+            {"step", r.step},
+            {"skipped_steps", skipped_steps(r.runs[0])},
+            {"heldout_loss", number_json(r.runs[0].heldout_loss)},
+            {"runs", Json::array()},
+            {"pairs", Json::array()}};
+  for (const RunRecord& run : r.runs) json["runs"].push_back(run_json(run));
+  for (const PairRecord& p : r.pairs) {
+    if (p.points.empty()) continue;
+    Json pair{{"name", p.pair.name}, {"step", p.points.back().step}};
+    for (const auto& [key, member] : weight_numbers)
+      pair[std::string(key)] = number_json(p.points.back().deviations[0].*member);
+    json["pairs"].push_back(std::move(pair));
+  }
+  return json;
+}
+
+/// Curves of least, mean and greatest.
+Json bands_json(const std::vector<SeedBand>& bands) {
+  Json json{{"least", Json::array()}, {"mean", Json::array()}, {"greatest", Json::array()}};
+  for (const SeedBand& b : bands) {
+    json["least"].push_back(number_json(b.least));
+    json["mean"].push_back(number_json(b.mean));
+    json["greatest"].push_back(number_json(b.greatest));
+  }
+  return json;
+}
+
+/// The loss of the i-th run at every step that a seed took.
+Json losses_json(Records records, std::size_t i) {
+  std::size_t longest = 0;
+  for (const TrainRecord& r : records) longest = std::max(longest, r.runs[i].steps.size());
+  std::vector<SeedBand> bands;
+  for (std::size_t step = 0; step < longest; ++step)
+    bands.push_back(band_of(
+        of_runs(records, i, [&](const RunRecord& run) { return step < run.steps.size() ? run.steps[step].loss : NAN; })));
+  return {{"name", records[0].runs[i].run.name}, {"loss", bands_json(bands)}};
+}
+
+Json line_json(const SeedLine& line) {
+  Json json{{"name", line.label}, {"step", line.steps}};
+  for (const auto& [key, member] : weight_numbers) {
+    std::vector<SeedBand> bands;
+    for (const std::vector<WeightDeviation>& found : line.found) bands.push_back(band_of(found, member));
+    json[std::string(key)] = bands_json(bands);
+  }
+  return json;
+}
+
+}  // namespace
+
+TrainPlan at_seed(TrainPlan plan, int i) {
+  plan.recipe.seed += static_cast<std::uint64_t>(i);
+  plan.recipe.data_seed += static_cast<std::uint64_t>(i);
+  return plan;
+}
+
+std::string seeds_report(Records records) {
+  std::string text = train_conditions(records[0].plan) + records[0].device + "\n";
+  for (const TrainRecord& r : records)
+    for (const RunRecord& run : r.runs)
+      if (!run.stopped.empty()) text += "seed " + seed_text(r) + ": " + run.stopped + "\n";
+  return text + lines_of_seeds(records) + bands_table(records);
+}
+
+std::string seeds_csv(Records records) {
+  std::string text;
+  for (const TrainRecord& r : records) {
+    const std::string table = train_csv(r);
+    for (std::size_t at = 0; at < table.size();) {
+      const std::size_t end = table.find('\n', at) + 1;
+      if (at > 0 || text.empty()) text += (at == 0 ? "seed" : seed_text(r)) + "," + table.substr(at, end - at);
+      at = end;
+    }
+  }
+  return text;
+}
+
+Json seeds_json(Records records) {
+  Json json{{"schema", train_seeds_schema},
+            {"version", ATTOSCOPE_VERSION},
+            {"text", {{"name", text_name(records[0].plan.text)}}},
+            {"plan", train_plan_json(records[0].plan)},
+            {"device", records[0].device},
+            {"seeds", Json::array()},
+            {"bands", {{"runs", Json::array()}, {"pairs", Json::array()}}}};
+  for (const TrainRecord& r : records) json["seeds"].push_back(seed_json(r));
+  for (std::size_t i = 0; i < records[0].runs.size(); ++i) json["bands"]["runs"].push_back(losses_json(records, i));
+  for (const SeedLine& line : lines_of(records)) json["bands"]["pairs"].push_back(line_json(line));
+  return json;
+}
+
+Figure seeds_figure(Records records) {
+  Figure f = bands_figure("train-weights", lines_of(records));
+  f.caption = fmt::format("Difference of the weights of two models over training, mean, least and greatest over {} seeds; ",
+                          records.size()) +
+              training_conditions(records[0]);
+  return f;
+}
+
+}  // namespace attoscope
