@@ -253,7 +253,7 @@ TEST(PairedTraining, AForkIsNotedAndGoesItsOwnWay) {
   PairedTraining fork(plan, record, state, cpu());
   ASSERT_EQ(fork.record().forks.size(), 1u);
   EXPECT_EQ(fork.record().forks.front().step, 4);
-  EXPECT_EQ(fork.record().forks.front().sentence, "a: block_k 64 -> 8, policy eager -> hw");
+  EXPECT_EQ(fork.record().forks.front().sentence, "a: block_k 32 -> 8, policy eager -> hw");
   run_until(fork, 8);
   EXPECT_EQ(fork.weights(1), training.weights(1)) << "b goes on as it was";
   EXPECT_NE(fork.weights(0), training.weights(0));

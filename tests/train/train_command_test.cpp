@@ -282,7 +282,7 @@ TEST(TrainCommand, ANamedPlanIsChangedByTheOtherOptions) {
   TrainPlan expected = named_plan("spike");
   EXPECT_EQ(train_plan_of(x), expected);
   x.of_model[3] = "48";
-  x.optimiser = "bf16";
+  x.optimiser = "bf16/stochastic";
   expected.model.context = 48;
   expected.a.optimiser = expected.b.optimiser;
   EXPECT_EQ(train_plan_of(x), expected);

@@ -142,7 +142,7 @@ void words(Hand& hand) {
   for (const std::size_t step : {2u, 5u}) r->runs[1].steps[step].skipped = true;
   is(runs_text(*r), "skipped steps b 2");
   r->runs[0].heldout_loss = 1.5, r->runs[1].heldout_loss = 0.67214;
-  is(runs_text(*r), "held-out loss a 1.500, b 0.6721; skipped steps b 2");
+  is(runs_text(*r), "held-out loss a 1.500, b 0.672; skipped steps b 2");
   hand.check(runs_csv(*r).starts_with("run,step,loss,gradient_norm,rate,loss_scale,skipped\na,1,"), runs_csv(*r).substr(0, 80));
   hand.check(deviation_csv(*r).find("\na - b,10,layer 0 W_Q,") != std::string::npos, "every tensor is a line");
   hand.check(tensors_csv(*r, 0, -1).find("\nlayer 1 W_2,512,128,") != std::string::npos, tensors_csv(*r, 0, -1));
