@@ -54,6 +54,7 @@
   F(glfwSetMonitorCallback)            \
   F(glfwSetMouseButtonCallback)        \
   F(glfwSetScrollCallback)             \
+  F(glfwSetWindowAttrib)               \
   F(glfwSetWindowCloseCallback)        \
   F(glfwSetWindowContentScaleCallback) \
   F(glfwSetWindowFocusCallback)        \
