@@ -37,6 +37,7 @@
   F(glfwGetX11Display)                 \
   F(glfwGetX11Window)                  \
   F(glfwInit)                          \
+  F(glfwInitHint)                      \
   F(glfwMakeContextCurrent)            \
   F(glfwPollEvents)                    \
   F(glfwPostEmptyEvent)                \

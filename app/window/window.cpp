@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -48,6 +49,9 @@ ImVec2 fitting(int width, int height) {
 }  // namespace
 
 MainWindow::Library::Library() {
+#ifdef GLFW_PLATFORM  // from 3.4 on it tries Wayland first, whose library complains on standard error where it is not in use
+  if (std::getenv("WAYLAND_DISPLAY") == nullptr) glfwInitHint(GLFW_PLATFORM, GLFW_PLATFORM_X11);
+#endif
   if (!glfwInit()) fail("There is no display to open a window on");
 }
 MainWindow::Library::~Library() { glfwTerminate(); }
