@@ -27,10 +27,12 @@ std::shared_ptr<const std::vector<double>> JudgedFiles::output(int head) const {
   return std::make_shared<const std::vector<double>>(files_->output(head));
 }
 
-bool JudgedFiles::has_scaled_inputs() const {
+bool JudgedFiles::has_scales() const {
   const auto has_scale = [&](int part) { return files_->part(layer(), part).scale.has_value(); };
-  return takes_scale(files_->tensor(layer(), 0).tensor.type) && (has_scale(0) || has_scale(1) || has_scale(2));
+  return has_scale(0) || has_scale(1) || has_scale(2);
 }
+
+bool JudgedFiles::has_scaled_inputs() const { return takes_scale(files_->tensor(layer(), 0).tensor.type) && has_scales(); }
 
 ElementType JudgedFiles::type_of_q() const {
   return has_scaled_inputs() ? ElementType::F64 : files_->tensor(layer(), 0).tensor.type;

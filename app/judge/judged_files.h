@@ -23,9 +23,12 @@ class JudgedFiles {
   /// What Q's numbers are of; F64 where it has eight bits and Q, K or V a scale, with which they are of no type.
   ElementType type_of_q() const;
   ElementType type_of_o() const { return files_->tensor(layer(), 3).tensor.type; }
-  /// False where Q's type says nothing of D: bf16 could not be written there, or the numbers are multiplied by a scale.
+  /// True if one of Q, K, V is multiplied by a scale.
+  bool has_scales() const;
+  /// True if Q has eight bits, and one of Q, K, V a scale.
   bool has_scaled_inputs() const;
-  bool tells_format() const { return files_->tensor(layer(), 0).tensor.tells_format && !has_scaled_inputs(); }
+  /// False where Q's type says nothing of D: bf16 could not be written there, or numbers are multiplied by a scale.
+  bool tells_format() const { return files_->tensor(layer(), 0).tensor.tells_format && !has_scales(); }
 
   /// Q of this head, and K and V of the one that it shares with its group.
   std::shared_ptr<const Tensors> inputs(int head) const;

@@ -52,9 +52,10 @@ FoundFormat format_of_call(const JudgedFiles& files, int head, const Format& of_
   const bool doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
                                  fits(*files.inputs(head), fp32) && significand_bits(of_o) <= significand_bits(fp32);
   const Format stored = doubles_hold_fp32 ? fp32 : format_of(files.type_of_q());
-  if (is_wide(stored) && !is_wide(format_of(files.type_of_o())) && !files.output_scale(head))
-    return {format_of(files.type_of_o()), "since O is stored in it"};
   const Format narrow = narrowest(*files.inputs(head), stored);
+  const Format o = files.tells_format() ? format_of(files.type_of_o()) : of_o;
+  if (is_wide(stored) && !is_wide(o) && !files.output_scale(head) && (files.tells_format() || narrow == stored))
+    return {o, "since O is in it"};
   if (narrow == stored) return {stored, "since Q is stored in it"};
   if (files.tells_format()) return {stored, "since Q is stored in it", narrow};
   if (files.has_scaled_inputs() || narrow == fp32 || of_o == narrow || files.output_scale(head))
