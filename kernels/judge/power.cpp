@@ -9,7 +9,7 @@
 namespace attoscope {
 namespace {
 
-constexpr int most_rows = 64;
+constexpr int sampled_rows = 64;
 constexpr double small_change = 0x1p-10, margin = 1.5;
 
 /// How far a row of a mistaken kernel is off: 1 is just seen.
@@ -39,7 +39,7 @@ SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged) {
   };
   std::vector<double> out(static_cast<std::size_t>(t.golden.cols));
   double by_scale = 0, by_key = 0;
-  const int step = (p.n + most_rows - 1) / most_rows;
+  const int step = (p.n + sampled_rows - 1) / sampled_rows;
   for (int row = p.n - 1; row >= 0; row -= step) {
     const Keys keys = right.keys(row);
     if (keys.empty()) continue;
