@@ -65,7 +65,8 @@ void mark_skips(std::span<const FigureRecord> records, Figure& f) {
   for (FigurePanel& panel : f.panels) {
     const auto curve = std::ranges::find(panel.series, "fp16 - fp32", &Series::label);
     if (curve == panel.series.end()) continue;
-    Series marks{.label = "step that fp16 skipped", .ink = Ink::b, .shape = Shape::marks};
+    Series marks;
+    marks.label = "step that fp16 skipped", marks.ink = Ink::b, marks.shape = Shape::marks;
     for (const FigureRecord& r : records)
       for (const int step : skips_of(r.record)) marks.x.push_back(step), marks.y.push_back(y_at(*curve, step));
     if (!marks.x.empty()) panel.series.push_back(std::move(marks));

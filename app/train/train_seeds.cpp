@@ -75,7 +75,7 @@ std::string bands_table(Records records) {
   return text;
 }
 
-Json run_json(const RunRecord& run) {
+Json ended_run_json(const RunRecord& run) {
   return {{"name", run.run.name},
           {"loss", number_json(run.steps.empty() ? NAN : run.steps.back().loss)},
           {"skipped_steps", skipped_steps(run)},
@@ -91,7 +91,7 @@ Json seed_json(const TrainRecord& r) {
             {"heldout_loss", number_json(r.runs[0].heldout_loss)},
             {"runs", Json::array()},
             {"pairs", Json::array()}};
-  for (const RunRecord& run : r.runs) json["runs"].push_back(run_json(run));
+  for (const RunRecord& run : r.runs) json["runs"].push_back(ended_run_json(run));
   for (const PairRecord& p : r.pairs) {
     if (p.points.empty()) continue;
     Json pair{{"name", p.pair.name}, {"step", p.points.back().step}};
