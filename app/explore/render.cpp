@@ -130,7 +130,7 @@ Picture draw(Session session, PanelInput input, int width, int height) {
 
 /// A lesson that consists of this view.
 std::shared_ptr<const Lessons> lesson_of(const LessonView& view) {
-  Lesson lesson{.name = "view", .title = {}, .steps = {{}}};
+  Lesson lesson{.name = "view", .title = {}, .needs = {}, .steps = {{}}};
   lesson.steps[0].blocks.push_back({.markdown = {}, .numbers = {}, .view = {view}, .line = view.line});
   return std::make_shared<const Lessons>(Lessons{std::move(lesson)});
 }

@@ -54,7 +54,7 @@ TEST(Exercise, TellsTheFirstStepWhereAnAnswerPartsFromTheRun) {
               HasSubstr("yours gives l = 1.000001, the recurrence 1."))
       << "as many digits as tell them apart";
   EXPECT_THAT(judge_blank(l, "m_nev").sentence, StartsWith("'m_nev' is no name here at character 1, expected one of s, v, "));
-  const Verdict right = judge_blank(l, "exp(s-m) + l_old/exp(m-m_old)");
+  const AnswerVerdict right = judge_blank(l, "exp(s-m) + l_old/exp(m-m_old)");
   EXPECT_TRUE(right.right) << right.sentence;
 }
 

@@ -276,17 +276,17 @@ TEST(LessonsText, BlanksAreFilledByTheSolutionAlone) {
   each_exercise([](const Lesson&, const Exercise& x) {
     EXPECT_FALSE(x.explanation.empty());
     for (const Blank& blank : x.blanks) {
-      const Verdict solved = judge_blank(blank, blank.solution);
+      const AnswerVerdict solved = judge_blank(blank, blank.solution);
       EXPECT_TRUE(solved.right) << solved.sentence;
       EXPECT_GE(blank.mistakes.size(), 2u) << blank.target;
       for (const Mistake& m : blank.mistakes) {
-        const Verdict wrong = judge_blank(blank, m.expression);
+        const AnswerVerdict wrong = judge_blank(blank, m.expression);
         EXPECT_FALSE(wrong.right) << m.expression;
         EXPECT_THAT(wrong.sentence, AllOf(HasSubstr(" yours gives " + blank.target + " = "), EndsWith(". " + m.sentence)));
         // the same values, otherwise written, are the same mistake
         EXPECT_EQ(judge_blank(blank, "0 + (" + m.expression + ")*1").sentence, wrong.sentence);
       }
-      const Verdict other = judge_blank(blank, "(" + blank.solution + ") + 1/3");
+      const AnswerVerdict other = judge_blank(blank, "(" + blank.solution + ") + 1/3");
       EXPECT_FALSE(other.right);
       for (const Mistake& m : blank.mistakes) EXPECT_THAT(other.sentence, Not(HasSubstr(m.sentence)));
     }
@@ -321,7 +321,7 @@ TEST(LessonsText, OneFormatSurvivesWithTheFewestBits) {
     int right = 0;
     std::set<std::string> said;
     for (const Format& f : x.formats) {
-      const Verdict v = judge_format(x, name(f));
+      const AnswerVerdict v = judge_format(x, name(f));
       right += v.right ? 1 : 0;
       said.insert(v.sentence);
     }

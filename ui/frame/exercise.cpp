@@ -130,10 +130,10 @@ Blank equation_blank(Exercise& x, std::string_view text, bool merges) {
 
 /// Throws where the blank's own expressions are not what the lesson says.
 void check(const Blank& blank) {
-  if (const Verdict v = judge_blank(blank, blank.solution); !v.right)
+  if (const AnswerVerdict v = judge_blank(blank, blank.solution); !v.right)
     throw std::invalid_argument("the solution of " + in_quotes(blank.target) + " is not right: " + v.sentence);
   for (const Mistake& m : blank.mistakes)
-    if (const Verdict v = judge_blank(blank, m.expression); v.right || !v.sentence.ends_with(m.sentence))
+    if (const AnswerVerdict v = judge_blank(blank, m.expression); v.right || !v.sentence.ends_with(m.sentence))
       throw std::invalid_argument("mistake " + in_quotes(m.expression) +
                                   (v.right ? " is right" : " is not told: " + v.sentence));
 }

@@ -34,11 +34,11 @@ struct Blank {
 };
 
 /// Right or wrong, and the sentence that belongs to the answer.
-struct Verdict {
+struct AnswerVerdict {
   bool right = false;
   std::string sentence;
 
-  friend bool operator==(const Verdict&, const Verdict&) = default;
+  friend bool operator==(const AnswerVerdict&, const AnswerVerdict&) = default;
 };
 
 /// A line with a blank in it, or without one.
@@ -69,7 +69,7 @@ std::string answer_key(std::size_t blank);
 
 /// Runs an expression at every place of a blank: the first place where it parts from the run, with both numbers, and the
 /// sentence of the mistake that has the same values everywhere.
-Verdict judge_blank(const Blank& blank, std::string_view answer);
+AnswerVerdict judge_blank(const Blank& blank, std::string_view answer);
 
 /// The question whose answer is the largest error of all orders of an exercise's keys: its only point; the order is the only
 /// value of its only axis.
@@ -79,10 +79,10 @@ inline constexpr std::string_view order_measure = "order.largest";
 std::string order_text(const std::vector<int>& order);
 std::vector<int> order_of(std::string_view text, std::size_t keys);
 /// Compares an order's error with the largest.
-Verdict judge_order(const Exercise& exercise, const OrderedRow& mine, double largest);
+AnswerVerdict judge_order(const Exercise& exercise, const OrderedRow& mine, double largest);
 
 /// Runs the row in a format, by its name: the numbers that it loses, or a format of fewer bits that loses none.
-Verdict judge_format(const Exercise& exercise, std::string_view answer);
+AnswerVerdict judge_format(const Exercise& exercise, std::string_view answer);
 /// The formats with the fewest bits in which no number is lost.
 std::vector<Format> least_formats(const Exercise& exercise);
 

@@ -85,7 +85,7 @@ std::string lost_sentences(const Format& format, const LostNumbers& lost) {
 
 std::string answer_key(std::size_t blank) { return blank == 0 ? "answer" : "answer" + std::to_string(blank + 1); }
 
-Verdict judge_blank(const Blank& blank, std::string_view answer) {
+AnswerVerdict judge_blank(const Blank& blank, std::string_view answer) {
   std::vector<double> mine;
   try {
     mine = values_of(blank, answer);
@@ -120,7 +120,7 @@ std::vector<int> order_of(std::string_view text, std::size_t keys) {
   return order.size() == keys ? order : std::vector<int>{};
 }
 
-Verdict judge_order(const Exercise& x, const OrderedRow& mine, double most) {
+AnswerVerdict judge_order(const Exercise& x, const OrderedRow& mine, double most) {
   const std::string rescales = fmt::format("{} rescale{}", mine.rescales, mine.rescales == 1 ? "" : "s"),
                     error = fmt::format("This order has {} and an error of {}", rescales, number(mine.error, 3));
   const double share = most == mine.error ? 1 : mine.error / most;
@@ -128,7 +128,7 @@ Verdict judge_order(const Exercise& x, const OrderedRow& mine, double most) {
   return {right, fmt::format("{}: {:.1f} % of {}, the largest of all orders.", error, 100 * share, number(most, 3))};
 }
 
-Verdict judge_format(const Exercise& x, std::string_view answer) {
+AnswerVerdict judge_format(const Exercise& x, std::string_view answer) {
   const auto chosen = std::ranges::find_if(x.formats, [&](const Format& f) { return name(f) == answer; });
   if (chosen == x.formats.end()) return {false, as_sentence(in_quotes(answer) + " is no choice here")};
   const LostNumbers lost = lost_in(x, *chosen);

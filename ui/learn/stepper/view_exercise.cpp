@@ -21,7 +21,7 @@ struct ExerciseViewState {
   std::optional<Exercise> exercise;
   std::vector<std::string> typed, shown;  ///< in each blank; shown: the answers that `typed` was filled with
   std::vector<std::string> judged;        ///< the answers that `verdicts` are about
-  std::vector<Verdict> verdicts;          ///< one for each answer; without a sentence where none was given
+  std::vector<AnswerVerdict> verdicts;    ///< one for each answer; without a sentence where none was given
   OrderedRow row;                         ///< run of the order that is judged
   int chosen = -1;                        ///< the key that the buttons move; -1: none
 };
@@ -34,7 +34,7 @@ std::vector<std::string> answers_of(const LessonScene& scene, std::size_t count)
   return answers;
 }
 
-void draw_verdict(const LessonScene& scene, const Verdict& verdict, float width) {
+void draw_verdict(const LessonScene& scene, const AnswerVerdict& verdict, float width) {
   if (!verdict.sentence.empty()) draw_sentence(verdict.right ? scene.colours.good : scene.colours.bad, verdict.sentence, width);
 }
 
@@ -216,11 +216,11 @@ void draw_on_card(LessonScene& scene, ExerciseViewState& state, float width) {
   else
     x.kind == ExerciseKind::order ? draw_order(scene, state, width) : draw_formats(scene, state, width);
   for (std::size_t i = 0; i < state.verdicts.size(); ++i) {
-    Verdict verdict = state.verdicts[i];
+    AnswerVerdict verdict = state.verdicts[i];
     if (x.blanks.size() > 1 && !verdict.sentence.empty()) verdict.sentence = x.blanks[i].target + ": " + verdict.sentence;
     draw_verdict(scene, verdict, width);
   }
-  const bool solved = !state.verdicts.empty() && std::ranges::all_of(state.verdicts, &Verdict::right);
+  const bool solved = !state.verdicts.empty() && std::ranges::all_of(state.verdicts, &AnswerVerdict::right);
   if (solved && !x.explanation.empty()) draw_sentence(scene.colours.secondary, x.explanation, width);
 }
 
