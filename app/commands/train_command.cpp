@@ -89,7 +89,7 @@ void set_main_format(TrainMethod& m, const Format& format) {
   m.format = format;
 }
 
-/// How weights and moments are stored: both methods' as one option says, b's as its own.
+/// Sets the storage of weights and moments: one option for both methods, one for b alone.
 void set_stored(TrainPlan& plan, const TrainArguments& x) {
   const auto set = [](const char* option, const Typed& typed, std::initializer_list<Rounding*> stored) {
     if (!typed) return;

@@ -40,7 +40,7 @@ std::vector<TrainRecord> records_of(const TrainArguments& x, const SeedTask& tas
   return records;
 }
 
-/// Why numbers are missing, in a sentence; empty: none are.
+/// The reason for which numbers are missing, in a sentence; empty: none are.
 std::string missing(const std::vector<TrainRecord>& records, const SeedTask& task) {
   for (const TrainRecord& r : records)
     if (const std::string why = ended(r); !why.empty()) return fmt::format("seed {}: {}", r.plan.recipe.seed, why);

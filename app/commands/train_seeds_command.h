@@ -5,7 +5,7 @@
 
 namespace attoscope {
 
-/// What is trained at every seed.
+/// A training that is run at every seed.
 struct SeedTask {
   TrainPlan plan;  ///< with its text; of the first seed
   int seeds = 1, until = 0, threads = 0;

@@ -80,7 +80,7 @@ std::string range_text(const std::vector<double>& values) {
   return least == greatest ? least : least + " to " + greatest;
 }
 
-/// What the skipped steps of fp16 do to its distance from fp32, beside the control in which none is skipped.
+/// The effect of fp16's skipped steps on its distance from fp32, beside the control in which none is skipped.
 std::string skips_text(std::span<const FigureRecord> records) {
   std::vector<double> first;
   std::size_t count = 0;

@@ -50,7 +50,7 @@ class ErrorSign {
     add_keys(row, error, product);
   }
 
-  /// Of each key the sum over columns of the error times P (V - O).
+  /// Adds for each key the sum over columns of the error times P (V - O).
   void add_keys(int row, const std::vector<double>& error, double product) {
     const std::vector<double> P = weights(head_, variant_, row);
     for (std::size_t j = 0; j < P.size(); ++j) {

@@ -151,7 +151,7 @@ class Judge {
     h.rounded = h.suspect_rows == 0 && h.nonfinite == 0 && h.whole <= tolerance_->whole;
   }
 
-  /// Whether the output is rounded from what that kernel computes.
+  /// True if the output is rounded from what that kernel computes.
   bool fits(const std::vector<RowFinding>& all) const {
     return std::ranges::none_of(all, [](const RowFinding& f) { return f.nonfinite > 0 || f.is_bad(); }) &&
            whole_of(all) <= tolerance_->whole;

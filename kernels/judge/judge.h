@@ -48,7 +48,7 @@ struct Judged {
 /// Throws std::invalid_argument for a problem that is not valid, Stopped when cancelled.
 Judged judge(const JudgedOutput& output, const Options& options = {});
 
-/// How well the exact output `expected` explains the output that `judged` is the judgement on: the largest distance over its
+/// The fit of the exact output `expected` to the output that `judged` is the judgement on: the largest distance over its
 /// tolerance; infinite where an element, a row or all together are further off than a correct kernel would be. Throws Stopped.
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options = {});
 

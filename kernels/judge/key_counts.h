@@ -1,4 +1,4 @@
-/// How often a kernel counted each key, found from its output.
+/// The times that a kernel counted each key, found from its output.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 constexpr int sampled_rows = 64;
 constexpr double small_change = 0x1p-10, margin = 1.5;
 
-/// How far a row of a mistaken kernel is off: 1 is just seen.
+/// The distance of a mistaken kernel's row: 1 is just seen.
 double row_ratio(const Tolerance& t, int row, const std::vector<double>& out) {
   double largest = 0, square = 0;
   for (int c = 0; c < t.golden.cols; ++c) {

@@ -1,4 +1,4 @@
-/// Which mistakes the judgement would have seen on the tensors at hand.
+/// Mistakes that the judgement would have seen on the tensors at hand.
 #pragma once
 
 #include <limits>

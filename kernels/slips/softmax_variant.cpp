@@ -32,7 +32,7 @@ struct Score {
   void tanh() { x = std::tanh(x), error += unit * std::abs(x); }
 };
 
-/// What is not known of a row's scores: by how much a number that is stored may differ, and the largest error of tanh.
+/// The doubt in a row's scores: by how much a number that is stored may differ, and the largest error of tanh.
 struct Uncertain {
   std::vector<double> steps, noise;
 };
@@ -208,7 +208,7 @@ void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, const st
   }
 }
 
-/// What scores that are not known for certain may change; `e` are the weights and l their sum.
+/// Adds what scores that are not known for certain may change; `e` are the weights and l their sum.
 void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::vector<double>& e, double l, Keys keys,
                const double* out, double* slack) {
   std::vector<double> square(static_cast<std::size_t>(head.shape.d_v));

@@ -52,7 +52,7 @@ struct SoftmaxVariant {
   StaleMax stale_max = StaleMax::none;      ///< of tiles of stale_tile keys
   int repeated_from = -1;                   ///< keys from this one on are counted twice, in l and in O; negative: none
   std::function<int(int key)> value_row{};  ///< the row of V that a key is combined with, negative: zeros; none: its own
-  /// What is rounded, in this order; none: it is not.
+  /// These are rounded, in this order; none: it is not.
   std::optional<Format> products{};       ///< q.k
   std::optional<Format> scores{};         ///< S before soft cap and ALiBi
   std::optional<Format> capped{};         ///< S / cap, its tanh, and cap times that

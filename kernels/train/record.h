@@ -34,7 +34,7 @@ struct RunRecord {
   /// The loss on the text that is held out, after the last step; NaN before that, and where nothing is held out.
   double heldout_loss = std::numeric_limits<double>::quiet_NaN();
 };
-/// How many steps the loss scale skipped: their gradients overflowed.
+/// The number of steps that the loss scale skipped: their gradients overflowed.
 inline int skipped_steps(const RunRecord& run) {
   return static_cast<int>(std::ranges::count(run.steps, true, &StepReport::skipped));
 }

@@ -30,9 +30,9 @@ std::string number(double x) {
   return text;
 }
 
-/// Of attention in a step.
+/// The stream of attention in a step.
 constexpr std::uint64_t attention_stream = 0x73746570;
-/// Of what its update stores.
+/// The stream of what its update stores.
 constexpr std::uint64_t update_stream = 0x75706474;
 
 std::uint64_t rounding_seed_of(std::uint64_t seed, int step, std::uint64_t stream = attention_stream) {

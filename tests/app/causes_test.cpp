@@ -477,7 +477,7 @@ struct HalfBesideMethods {
   int skipped = 0;
 };
 
-/// Of the trainings of figure 8 in 1,000 steps, with their loss scale and with that of the control.
+/// Ratios of the trainings of figure 8 in 1,000 steps, with their loss scale and with that of the control.
 std::pair<HalfBesideMethods, HalfBesideMethods> half_beside_methods(std::uint64_t seed) {
   double ab = 0;
   HalfBesideMethods with, without;

@@ -20,7 +20,7 @@ using namespace planted;
 
 constexpr float lowest = -std::numeric_limits<float>::infinity();
 
-/// Where an eager attention multiplies by the scale.
+/// The place where an eager attention multiplies by the scale.
 enum class Scaled { scores, queries, keys, roots, divided, unstored };
 constexpr Scaled scaled_forms[]{Scaled::scores, Scaled::queries, Scaled::keys,
                                 Scaled::roots,  Scaled::divided, Scaled::unstored};

@@ -16,7 +16,7 @@ struct CodeLine {
   std::optional<StepKind> kind{};  ///< that it does; none: a line of the loop
   int pass = -1;                   ///< a loop over the scores: which
 };
-/// Of the five algorithms that the stepper knows; empty for others.
+/// The code of the five algorithms that the stepper knows; empty for others.
 std::vector<CodeLine> pseudo_code(Algorithm algorithm);
 inline constexpr std::size_t most_code_lines = 9;  ///< lines of the longest of them
 /// "safe softmax, three passes".

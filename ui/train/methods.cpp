@@ -54,7 +54,7 @@ void edit_main_format(const MethodColumn& c) {
   ImGui::EndCombo();
 }
 
-/// How an update rounds what it stores.
+/// The rounding of what an update stores.
 void edit_stored(const TrainScene& s, const MethodColumn& c, const char* name, Rounding& rounding, const char* what) {
   edit_rounding(rounding, {name, c.colour, c.left, c.width, px(field_height), "fp32", Rounding{}, false, what}, c.method.format,
                 s.colours, s.state.typed_format);

@@ -123,8 +123,8 @@ struct HeadPlace {
   friend bool operator==(const HeadPlace&, const HeadPlace&) = default;
 };
 
-/// How a model is computed: matrix products in `format` with fp32 accumulation, attention by `method`; weights and the moments
-/// of the optimiser in fp32, or rounded as they are stored.
+/// The computation of a model: matrix products in `format` with fp32 accumulation, attention by `method`; weights and the
+/// moments of the optimiser in fp32, or rounded as they are stored.
 struct TrainMethod {
   Format format = bf16;  ///< the main format D
   Method method{};

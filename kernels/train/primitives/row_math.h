@@ -296,7 +296,7 @@ ATTOSCOPE_HOST_DEVICE_INLINE V gelu_slope(V x) {
   return fused(x * (s * (T(1) - s)), slope, s);
 }
 
-/// Which of an optimiser's arrays an element is of.
+/// The optimiser's array that an element is of.
 enum class Stored : int { w, m, v };
 
 /// x as AdamW stores it; `i` is its place in the flat array.

@@ -34,7 +34,7 @@ void refresh_heaps(HeapsState& state, const Problem& problem) {
   state.distance = wasserstein(state.x, state.y);
 }
 
-/// Where the parts of the picture stand: the numbers from `low` to `high` lie between x0 and x1.
+/// The places of the picture's parts: the numbers from `low` to `high` lie between x0 and x1.
 struct HeapsRoom {
   float x0, x1, top, bottom;
   double low, high;
