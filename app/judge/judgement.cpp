@@ -132,11 +132,10 @@ std::vector<std::size_t> wrong_rows(const CallJudgement& call) {
 /// The whole call with another D.
 AlsoJudged judged_as(const Format& format, const CallJudgement& call, const JudgedFiles& files, const JudgeQuestion& question,
                      const Options& options) {
-  CallJudgement other;
-  other.claim = call.claim, other.claim.format = format;
   AlsoJudged also{.format = format, .rounded = true};
   for (const JudgedRow& row : call.table) {
-    JudgedOutput output = judged_output(other, files, question, row.head);
+    JudgedOutput output = judged_output(call, files, question, row.head);
+    output.claim.format = format;
     output.claim.stored = narrowest(*output.values, call.claim.stored);
     const HeadJudgement found = judge(output, options).head;
     also.rounded = also.rounded && found.rounded, also.ratio = std::max(also.ratio, found.ratio);

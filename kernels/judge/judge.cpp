@@ -204,6 +204,13 @@ Experiment experiment_of(const JudgedOutput& output) {
   return e;
 }
 
+/// Calls `work` on as many threads as the options allow.
+template <class Work>
+auto on_threads(const Options& options, const Work& work) {
+  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+  return arena.execute(work);
+}
+
 /// As the kernel says that it rounds, or else as others do.
 Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& options) {
   Judged judged = Judge(output, options).judgement();
@@ -219,14 +226,11 @@ Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& opti
 }  // namespace
 
 Judged judge(const JudgedOutput& output, const Options& options) {
-  Judged judged;
-  tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
-  arena.execute([&] { judged = judged_as_declared_or_not(output, options); });
-  return judged;
+  return on_threads(options, [&] { return judged_as_declared_or_not(output, options); });
 }
 
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options) {
-  return Judge(output, options).ratio_to(judged, expected);
+  return on_threads(options, [&] { return Judge(output, options).ratio_to(judged, expected); });
 }
 
 std::optional<Slip> slip_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
