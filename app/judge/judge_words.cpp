@@ -56,9 +56,9 @@ std::string wrong_sentence(const CallJudgement& call) {
   if (worst.slip) return "Wrong: " + worst.slip->text + in + ".";
   if (worst.found.nonfinite > 0)
     return fmt::format("Wrong: {} elements are NaN or infinite{}.", grouped(worst.found.nonfinite), in);
-  if (call.suspects() == 0)
+  if (call.suspect_elements() == 0)
     return "Wrong: no single element is out of bounds, but together they are further off than rounding explains" + in + ".";
-  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.", grouped(call.suspects()),
+  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.", grouped(call.suspect_elements()),
                      grouped(call.elements()), name(call.claim.format), in);
 }
 
@@ -143,11 +143,13 @@ std::string number_text(double x, int digits) {
 }
 
 std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting) {
+  if (const std::string why = call.incomparable(); !why.empty()) return {"Not comparable: " + why + ".", "", ""};
   if (!call.rounded()) return {wrong_sentence(call), wrong_evidence(call), advice(call, accepting)};
   return {rounded_sentence(call), rounded_evidence(call), seen_text(call)};
 }
 
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question) {
+  if (call.family.empty()) return {};
   const auto worst = std::ranges::max_element(call.family, {}, &RivalError::max_abs);
   return {fmt::format("D is {}, {}; O is in {}.", name(call.claim.format), call.why_format, stored_text(call.claim)),
           fmt::format("The truth is attention of Q, K and V in fp64{}.",
@@ -162,6 +164,13 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
           "half a unit in the last place of O's format.",
           fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",
                       call.detail.tolerance.whole, call.detail.tolerance.whole / 1.25)};
+}
+
+std::string verdict_text(const CallJudgement& call) {
+  std::string text;
+  for (const std::string& s : call.sentences)
+    if (!s.empty()) text += (text.empty() ? "" : " ") + s;
+  return text;
 }
 
 std::string judgement_report(const CallJudgement& call) {

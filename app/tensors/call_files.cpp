@@ -190,6 +190,16 @@ void CallFiles::check_outputs() const {
     if (!layer.has_output) output_of(layer);
 }
 
+bool CallFiles::take_outputs(const std::vector<Output>& outputs) {
+  const auto fits = [](const Layer& layer, const Output& o) {
+    return o.shape.count() == layer.q.count() && o.shape.n == layer.q.n && o.shape.d == layer.v.d;
+  };
+  if (!std::ranges::equal(layers_, outputs, fits)) return false;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    parts_[i][3] = outputs[i].part, layers_[i].o = outputs[i].shape, layers_[i].has_output = true;
+  return true;
+}
+
 void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHints& given) {
   LayoutHints hints = given;
   if (parts[3].tensor.file) hints.sibling = &parts[3].tensor.tensor;

@@ -70,7 +70,11 @@ class Fits {
   std::optional<Slip> named(Kind kind, std::string text, const RoundedRow& expected) const {
     const double ratio = ratio_to(output_, judged_, expected, options_);
     if (!std::isfinite(ratio)) return {};
-    return std::make_optional(Slip{.kind = kind, .text = std::move(text), .ratio = ratio, .mask = {}});
+    const ExpectedRow output = [expected](int row, double* out) {
+      expected(row, out, nullptr);
+      return true;
+    };
+    return std::make_optional(Slip{.kind = kind, .text = std::move(text), .ratio = ratio, .output = output, .mask = {}});
   }
 
   RoundedRow times_of_row(std::function<double(int row)> factor) const {

@@ -138,7 +138,7 @@ class Judge {
       h.suspects += f.suspects, h.nonfinite += f.nonfinite, square += f.square;
       h.max_abs = std::max(h.max_abs, f.max_abs);
       if (!f.is_bad()) continue;
-      ++h.suspect_rows;
+      h.wrong_rows.push_back(static_cast<int>(i));
       if (h.first_row < 0) h.first_row = static_cast<int>(i), h.worst_col = f.worst_col;
       rows[i] = true;
       for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = columns[c] || f.bad[c] || f.suspects == 0;
@@ -148,7 +148,7 @@ class Judge {
     if (h.suspects == 0) h.ratio = std::max({h.ratio, of_rows, h.whole / tolerance_->whole});
     h.where = error_places(rows, columns, names, p_.n);
     if (h.where.empty() && h.whole > tolerance_->whole) h.where = "everywhere, a little";
-    h.rounded = h.suspect_rows == 0 && h.nonfinite == 0 && h.whole <= tolerance_->whole;
+    h.rounded = h.wrong_rows.empty() && h.nonfinite == 0 && h.whole <= tolerance_->whole;
   }
 
   /// True if the output is rounded from what that kernel computes.
@@ -192,7 +192,22 @@ class Judge {
   const Tolerance* tolerance_ = nullptr;
 };
 
-/// The experiment that `diagnose` looks at: the output against the usual kernel.
+/// The part of the error's root mean square that this leaves.
+double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedRow& expected) {
+  const Matrix& golden = judged.tolerance.golden;
+  std::vector<double> row(at(golden.cols));
+  double before = 0, left = 0;
+  for (int i = 0; i < golden.rows; ++i) {
+    if (!expected(i, row.data())) continue;
+    for (int c = 0; c < golden.cols; ++c) {
+      const double o = (*output.values)[at(i) * at(golden.cols) + at(c)];
+      before += (o - golden(i, c)) * (o - golden(i, c)), left += (o - row[at(c)]) * (o - row[at(c)]);
+    }
+  }
+  return before > 0 ? std::sqrt(left / before) : 1;
+}
+
+/// The experiment that `find_slips` looks at: the output against the usual kernel.
 Experiment experiment_of(const JudgedOutput& output) {
   Experiment e = with_format(default_experiment(), output.claim.format);
   e.problem = output.problem;
@@ -233,11 +248,15 @@ double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedR
   return on_threads(options, [&] { return Judge(output, options).ratio_to(judged, expected); });
 }
 
-std::optional<Slip> slip_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
-  const Diagnosis found = diagnose(compute(experiment_of(output), options), heads, options);
-  if (found.slip && found.slip->kind != Slip::Kind::format) return found.slip;
-  if (!judged.head.incomparable.empty()) return {};
-  return fitted_slip(output, judged, options);
+SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
+  SlipSearch search = find_slips(compute(experiment_of(output), options), heads, options);
+  const bool of_kernel = search.found && search.found->kind != Slip::Kind::format;
+  if (of_kernel || !judged.head.incomparable.empty()) return search;
+  std::optional<Slip> fitted = fitted_slip(output, judged, options);
+  if (!fitted) return search;
+  if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output)});
+  search.found = std::move(fitted);
+  return search;
 }
 
 }  // namespace attoscope
