@@ -379,9 +379,8 @@ TEST(Causes, TwoDrawsOfOneDistributionAreApartByTheirNumber) {
     for (std::size_t i = 0; i < x.size(); ++i) sum += std::abs(x[i] - y[i]);
     return sum / count;
   };
-  const std::vector<double> w = over_seeds([&](std::uint64_t seed) {
-    return std::vector<double>{apart(seed, 1000), apart(seed, 16000)};
-  });
+  const std::vector<double> w =
+      over_seeds([&](std::uint64_t seed) { return std::vector<double>{apart(seed, 1000), apart(seed, 16000)}; });
   EXPECT_GT(w[0] / w[1], 2.5) << "16 times as many: a quarter";
   EXPECT_LT(w[0] / w[1], 6);
 }
@@ -425,9 +424,8 @@ double early_over_late(std::uint64_t seed, int begin, int window) {
 }
 
 TEST(Causes, AKeyTooManyIsFeltWhereFewAreSeen) {
-  const std::vector<double> ratio = over_seeds([](std::uint64_t seed) {
-    return std::vector<double>{early_over_late(seed, 0, 256), early_over_late(seed, 128, 64)};
-  });
+  const std::vector<double> ratio = over_seeds(
+      [](std::uint64_t seed) { return std::vector<double>{early_over_late(seed, 0, 256), early_over_late(seed, 128, 64)}; });
   EXPECT_GT(ratio[0], 5) << "a causal mask: the first rows see few keys";
   EXPECT_NEAR(ratio[1], 1, 0.15) << "a window: all of these rows see as many";
 }
