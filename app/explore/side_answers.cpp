@@ -38,8 +38,9 @@ SideAnswers::SideAnswers(const std::function<void()>& published)
       gpu_check_([](const GpuCheckQuestion& q,
                     const Cancelled& stop) { return gpu_check(q, checked_gpu(q.device), {.cancelled = stop}); },
                  published),
-      verdict_([](const Experiment& e, const Cancelled& stop) { return HeadVerdict{e, judge_experiment(e, {.cancelled = stop})}; },
-               published),
+      verdict_(
+          [](const Experiment& e, const Cancelled& stop) { return HeadVerdict{e, judge_experiment(e, {.cancelled = stop})}; },
+          published),
       slip_output_(slip_output, published),
       b_as_a_([](const Question& q,
                  const Cancelled& stop) { return compute(q.experiment, {.cancelled = stop, .device = q.device}); },

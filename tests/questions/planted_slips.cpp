@@ -137,7 +137,8 @@ Experiment with_output(const Problem& p, Values o, const Format& f) {
 }
 
 std::string Said::text() const {
-  return std::string(head.verdict()) + " " + head.where + (slip ? ": " + slip->text : "") + " (" + std::to_string(head.ratio) + ")";
+  return std::string(head.verdict()) + " " + head.where + (slip ? ": " + slip->text : "") + " (" + std::to_string(head.ratio) +
+         ")";
 }
 
 Said said_of(const Problem& p, Values o, const Format& f, const OtherHeads& heads) {

@@ -323,9 +323,9 @@ TEST(Slips, OtherHeads) {
   expect_slip(said_of(p, softmax(own, Q), bf16, heads), Kind::head, "Q of head 3 with K and V of head 1");
   const auto V = [&](int j, int c) { return third.v(j, c); };
   expect_slip(said_of(p,
-                        softmax(
-                            own, [&](int i, int j) { return own.S(i, j); }, V),
-                        bf16, heads),
+                      softmax(
+                          own, [&](int i, int j) { return own.S(i, j); }, V),
+                      bf16, heads),
               Kind::head, "V of head 3 with Q and K of head 1");
   std::vector<Values> outputs;
   for (int h = 0; h < 4; ++h) outputs.push_back(right(Seen{*files[static_cast<std::size_t>(h)], p}));

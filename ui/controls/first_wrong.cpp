@@ -38,7 +38,7 @@ void slip_button(Session& session, const PanelInput& input, const Palette& colou
 /// Why this row: "The first of 447 wrong rows."
 std::string row_text(const HeadJudgement& found) {
   return found.wrong_rows.size() == 1 ? "The wrong row: no other is further off than rounding explains."
-                                 : fmt::format("The first of {} wrong rows.", found.wrong_rows.size());
+                                      : fmt::format("The first of {} wrong rows.", found.wrong_rows.size());
 }
 
 }  // namespace

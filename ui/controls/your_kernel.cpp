@@ -181,7 +181,8 @@ void draw_kernel_verdict(const PanelInput& in, const Palette& colours, float wid
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({width, static_cast<float>(count) * line + px(4)});
   const bool outdated = in.messages.load_failed;
-  std::string sentence = known != nullptr ? sentence_of(*known, in.answer.result->experiment) : "Rounded or wrong? It is being judged.";
+  std::string sentence =
+      known != nullptr ? sentence_of(*known, in.answer.result->experiment) : "Rounded or wrong? It is being judged.";
   if (outdated) sentence = "Still of " + title_of(in.answer.result->experiment.loaded) + ": " + sentence;
   explain(
       "Each element is held to its own tolerance, twice what correct kernels come to in its row on these tensors: the verdict "

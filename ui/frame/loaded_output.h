@@ -18,7 +18,8 @@ inline const CallJudgement* shown_verdict(const PanelInput& input) {
   return result != nullptr && found != nullptr && found->experiment == result->experiment ? &found->call : nullptr;
 }
 
-/// The slip that the view compares a loaded output with: the one that it chose among the suspects, or the named one; null: none.
+/// The slip that the view compares a loaded output with: the one that it chose among the suspects, or the named one; null:
+/// none.
 inline const Slip* compared_slip(const View& view, const PanelInput& input) {
   const CallJudgement* const found = shown_verdict(input);
   return found != nullptr ? slip_called(*found, view.slip) : nullptr;

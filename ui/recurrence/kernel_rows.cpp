@@ -26,7 +26,8 @@ void find_axis(KernelRows& rows) {
 void take_tiles(KernelRows& rows, const HeadJudgement& found) {
   for (std::size_t row = 0; row < found.row_ratio.size(); ++row) {
     const int tile = static_cast<int>(row) / rows.tile;
-    if (static_cast<std::size_t>(tile) == rows.row.size()) rows.row.push_back((tile + 0.5) * rows.tile), rows.share.push_back(0);
+    if (static_cast<std::size_t>(tile) == rows.row.size())
+      rows.row.push_back((tile + 0.5) * rows.tile), rows.share.push_back(0);
     rows.share.back() = std::max(rows.share.back(), found.row_ratio[row]);
   }
   int last = -1;
@@ -112,8 +113,8 @@ void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec
   draw_marks(session, rows, colours);
   Series errors = series_of("error / tolerance", rows.of_a ? Ink::a : Ink::b, Shape::steps, rows.row, rows.share);
   draw_clamped_steps("##errors", errors, rows.low, rows.high, stroke(rows.of_a ? colours.a : colours.b), rows.tile);
-  draw_dashed(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(0.0, 1.0), ImPlot::PlotToPixels(n, 1.0),
-              colours.text, px(5), px(3));
+  draw_dashed(ImPlot::GetPlotDrawList(), ImPlot::PlotToPixels(0.0, 1.0), ImPlot::PlotToPixels(n, 1.0), colours.text, px(5),
+              px(3));
   if (clicked) {
     const ImVec2 left = ImPlot::GetPlotPos();
     choose_row(session, rows, (ImGui::GetIO().MousePos.x - left.x) / ImPlot::GetPlotSize().x * n);
