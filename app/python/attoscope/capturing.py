@@ -9,9 +9,10 @@ import threading
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from .errors import BadOption, BadTensor, CouldNotRun
+from .judging import judge
 from .masks import mask_text
 from .tensors import Tensor, check_attention, safetensors_header, tensor_of, write_whole
-from .verdict import Verdict, judge
+from .verdict import Verdict
 
 _ROLES = ("q", "k", "v", "o")
 
