@@ -1,20 +1,23 @@
-"""The program: found, of this version, and never left running."""
+"""The program: found, of this version, watched, and never left running."""
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import tty
 import unittest
 from unittest import mock
 
 import attoscope
 from attoscope import program
 from attoscope.__main__ import main
-from support import ROOT, STAND_IN, Case, python
+from support import ROOT, ROUNDED, STAND_IN, Case, python
 
 
 class Finding(Case):
@@ -117,6 +120,80 @@ class Running(Case):
             main()
         self.assertEqual(caught.exception.code, 1)
         self.assertIn("attoscope: $ATTOSCOPE is", error.write.call_args_list[0][0][0])
+
+
+class Progress(Case):
+    """What the program says of its progress is seen where somebody looks, and nowhere else."""
+
+    JUDGE = "import attoscope, json, sys\nfound = attoscope.judge(*[[[1.0, 2.0]]] * 4)\nprint(found.sentence)\n"
+
+    def on_a_terminal(self, code):
+        """What a Python whose standard error is a terminal writes there, its output and its exit code."""
+        ours, its_end = pty.openpty()
+        tty.setraw(its_end)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}
+        with subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=its_end) as child:
+            os.close(its_end)
+            seen = b""
+            with contextlib.suppress(OSError):
+                while part := os.read(ours, 4096):
+                    seen += part
+            out = child.stdout.read().decode()
+        os.close(ours)
+        return seen.decode(), out, child.returncode
+
+    def test_a_terminal_has_one_line_that_goes(self):
+        self.stand_in(ROUNDED, steps=9)
+        seen, out, code = self.on_a_terminal(self.JUDGE)
+        self.assertEqual((out.strip(), code), (ROUNDED["sentences"][0], 0))
+        shown = re.findall("\r([^\r]*)\x1b\\[K", seen)
+        self.assertIn("8 of 9 heads", shown)
+        self.assertNotIn("1 of 9 heads", shown)  # not in the first half second
+        self.assertEqual((shown[-1], "".join(f"\r{text}\x1b[K" for text in shown)), ("", seen))
+
+    def test_a_short_command_shows_nothing(self):
+        self.stand_in(ROUNDED, steps=2)
+        self.assertEqual(self.on_a_terminal(self.JUDGE)[0], "")
+
+    def test_errors_are_exceptions_on_terminals_too(self):
+        self.stand_in(code=1, err="attoscope: a disk is full\n", steps=7)
+        seen, out, code = self.on_a_terminal("import attoscope\ntry: attoscope.judge(*[[[1.0]]] * 4)\n"
+                                             "except attoscope.CouldNotRun as error: print(error)")
+        self.assertEqual((out.strip(), code), ("a disk is full", 0))
+        self.assertNotIn("disk", seen)
+
+    def test_a_long_answer_is_whole(self):
+        answer = {**ROUNDED, "table": ROUNDED["table"] * 5000}
+        self.set(ANSWER=os.path.join(self.folder, "answer"))
+        pathlib.Path(os.environ["ANSWER"]).write_text(json.dumps(answer))
+        script = os.path.join(self.folder, "program")
+        pathlib.Path(script).write_text('#!/bin/sh\n[ "$1" = --version ] && echo attoscope 0.1.0 || cat "$ANSWER"\n')
+        os.chmod(script, 0o755)
+        self.set(ATTOSCOPE=script)
+        self.assertEqual(self.on_a_terminal(self.JUDGE + "print(len(found.table))")[1].split()[-1], "5000")
+
+    def test_elsewhere_nothing_is_written(self):
+        self.stand_in(ROUNDED, steps=7)
+        self.assertEqual(python(self.JUDGE)[2], "")
+
+    def test_a_cell_has_one_line_that_is_rewritten(self):
+        self.stand_in(ROUNDED, steps=9)
+        code, out, err = python("import sys, types\nshown = []\n"
+                                "class Handle:\n  def update(self, data, raw): shown.append(data['text/plain'])\n"
+                                "def display(data, raw, display_id): shown.append(data['text/plain']); made.append(1); return Handle()\n"
+                                "made = []\n"
+                                "sys.modules['ipykernel'] = types.ModuleType('ipykernel')\n"
+                                "sys.modules['IPython'] = types.ModuleType('IPython')\n"
+                                "sys.modules['IPython.display'] = types.ModuleType('display'); sys.modules['IPython.display'].display = display\n"
+                                "import attoscope\nattoscope.judge(*[[[1.0, 2.0]]] * 4, report=False)\nprint(len(made), shown[-2:])\n")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out.strip(), "1 ['9 of 9 heads', '']")
+
+    def test_the_program_itself_tells_its_heads(self):
+        code = ("import random, attoscope\nsource = random.Random(1)\n"
+                "q = [[[source.gauss(0, 1) for _ in range(32)] for _ in range(96)] for _ in range(24)]\n"
+                "attoscope.progress._PATIENCE = 0\nattoscope.judge(q, q, q, q, threads=1)\n")
+        self.assertRegex(self.on_a_terminal("import attoscope.progress\n" + code)[0], r"\d+ of 24 heads")
 
 
 class Importing(Case):
