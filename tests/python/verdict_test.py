@@ -203,7 +203,7 @@ class TorchsWords(Case):
         if torch:
             self.assertIn("--scale=0.5", self.command(scale=torch.tensor(0.5, requires_grad=True)))
         for options, said in (({"scale": [1.0, 2.0]}, "scale holds 2 numbers, expected one"), ({"sink": []}, "expected one for each head"),
-                              ({"scale": object()}, "scale is of type object, expected a number"), ({"alibi": ["a"]}, "alibi holds 'a'")):
+                              ({"scale": object()}, "expected numbers"), ({"alibi": ["a"]}, "alibi holds 'a'")):
             self.assertIn(said, self.sentence_of(attoscope.BadOption, attoscope.judge, ONE, ONE, ONE, ONE, **options))
 
     def test_masks_that_are_tensors(self):

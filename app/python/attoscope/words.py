@@ -48,9 +48,7 @@ def _number(value: Any, name: str) -> Any:
     """A number, or the list of those of the heads."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if not hasattr(value, "tolist") and not isinstance(value, (list, tuple)):
-        raise BadOption(f"{name} is of type {type(value).__name__}, expected a number")
-    numbers = _flat(value.detach().tolist() if hasattr(value, "detach") else value.tolist() if hasattr(value, "tolist") else value, name)
+    numbers = numbers_of(value, name)
     if len(numbers) == 1:
         return numbers[0]
     if name not in OF_HEADS or not numbers:
@@ -58,9 +56,12 @@ def _number(value: Any, name: str) -> Any:
     return numbers
 
 
-def _flat(value: Any, name: str) -> List[float]:
+def numbers_of(value: Any, name: str) -> List[float]:
+    """All numbers of a tensor or nested lists. Raises BadOption."""
+    value = value.detach() if hasattr(value, "detach") else value
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, (list, tuple)):
-        return [number for part in value for number in _flat(part, name)]
+        return [number for part in value for number in numbers_of(part, name)]
     try:
         return [float(value)]
     except (TypeError, ValueError):
