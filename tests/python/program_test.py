@@ -42,6 +42,17 @@ class Finding(Case):
         self.set(PATH=self.folder + os.pathsep + os.environ["PATH"])
         self.assertEqual(os.path.dirname(program.program()), self.folder)
 
+    def test_the_command_that_pip_makes_is_no_program(self):
+        script = os.path.join(self.folder, "attoscope")
+        pathlib.Path(script).write_text(f"#!{sys.executable}\nimport sys\nfrom attoscope.__main__ import main\nmain()\n")
+        os.chmod(script, 0o755)
+        with mock.patch.dict(os.environ, PATH=self.folder), mock.patch.object(program, "_own", lambda: "/no/such"), \
+                mock.patch.object(sys, "executable", os.path.join(self.folder, "python")):
+            os.environ.pop("ATTOSCOPE", None)
+            self.assertIn("neither", self.sentence_of(attoscope.ProgramMissing, program.program))
+        self.set(ATTOSCOPE=script)
+        self.assertIn(script, self.sentence_of(attoscope.ProgramMissing, program.program))
+
     def test_no_program_at_all(self):
         os.environ.pop("ATTOSCOPE", None)
         real, program._places = program._places, lambda: iter(())

@@ -68,7 +68,17 @@ def _places() -> Iterator[str]:
 
 
 def _runs(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    return os.path.isfile(path) and os.access(path, os.X_OK) and not _is_script(path)
+
+
+def _is_script(path: str) -> bool:
+    """True of the command that pip makes for this package: it looks for the program itself, and would start itself without end."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(1024)
+    except OSError:  # it may be started all the same
+        return False
+    return head.startswith(b"#!") and b"attoscope.__main__" in head
 
 
 def _version_of(path: str) -> str:
