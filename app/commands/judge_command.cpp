@@ -122,8 +122,8 @@ HeadLayout other_layout(HeadOrder order) {
   return {order == HeadOrder::tokens_first ? HeadOrder::heads_first : HeadOrder::tokens_first};
 }
 
-/// What to try where nothing explains a wrong output, and it is rounded if heads and tokens stand the other way round; "": it is
-/// not, or the shapes do not allow it.
+/// What to try where nothing explains a wrong output, and it is rounded if heads and tokens stand the other way round; "": it
+/// is not, or the shapes do not allow it.
 std::string other_reading(const JudgeArguments& x, CallSources sources, const JudgedFiles& files, int threads) {
   sources.layout = other_layout(files.order());
   try {
@@ -131,7 +131,8 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
     if (read.heads() == 1 && files.heads() == 1) return "";  // both are the same
     JudgeArguments first = x;
     if (!x.head) first.head = "0";
-    if (!answer(first, read, threads, nullptr).rounded() || (!x.head && !answer(x, read, threads, nullptr).rounded())) return "";
+    if (!answer(first, read, threads, nullptr).rounded() || (!x.head && !answer(x, read, threads, nullptr).rounded()))
+      return "";
   } catch (const std::runtime_error&) {
     return "";
   }

@@ -415,10 +415,11 @@ TEST(JudgeCommand, ProposesNoLayoutForAWrongOutput) {
   const TemporaryDirectory scratch;
   const Call call;
   const auto tensor = [&](const char* name) {
-    return scratch.write(std::string(name) + ".npy", npy(npy_header("<f8", "(8, 5, 8)"), bytes_of_file(call.file(name)).substr(128)));
+    return scratch.write(std::string(name) + ".npy",
+                         npy(npy_header("<f8", "(8, 5, 8)"), bytes_of_file(call.file(name)).substr(128)));
   };
-  const Outcome outcome = attoscope({"judge", "--q", tensor("q"), "--k", tensor("k"), "--v", tensor("v"), "--o", tensor("q"),
-                                     "--layout", "nhd"});
+  const Outcome outcome =
+      attoscope({"judge", "--q", tensor("q"), "--k", tensor("k"), "--v", tensor("v"), "--o", tensor("q"), "--layout", "nhd"});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_THAT(outcome.out, Not(HasSubstr("--layout")));
 }
