@@ -61,7 +61,7 @@ def mask_text(mask: Any, n: Optional[int] = None, n_k: Optional[int] = None) -> 
         return "none"
     matrices = mask_rows(mask)[1]
     if any(one != matrices[0] for one in matrices[1:]):
-        raise BadTensor("its mask differs from head to head, or from one sequence of the batch to the next")
+        raise BadTensor("its mask differs from head to head, or from one sequence of the batch to the next, expected one for all: judge each by itself")
     text = name_of(_checked(matrices[0], n, n if n_k is None else n_k))
     if text is None:
         raise BadTensor("its mask is neither causal nor a window nor a padding on the left")
