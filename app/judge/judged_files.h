@@ -20,6 +20,7 @@ class JudgedFiles {
   /// Heads of Q and O, those of all layers and batches in a row, and what each of them holds.
   int heads() const { return files_->heads(); }
   AttentionShape shape() const { return layer().shape(); }
+  /// In which order Q's dimensions stand.
   HeadOrder order() const { return layer().q.order; }
   /// What Q's numbers are of; F64 where it has eight bits and Q, K or V a scale, with which they are of no type.
   ElementType type_of_q() const;
