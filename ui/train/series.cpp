@@ -23,7 +23,7 @@ constexpr std::array<MeasureText, 6> measure_texts{{
      "max |x - y|"},
     {"Wasserstein-1", "",
      "The distance of the two models' weights as distributions, the second number of arXiv 2405.02803, figure 7. It hides "
-     "permutations.",
+     "permutations, and it depends on the number of weights: compare it within one model or one tensor alone.",
      "mean |sorted x - sorted y|"},
     {"relative L2", "", "The norm of the difference over the norm of the weights.", "||x - y|| / ||y||"},
     {"cosine of updates", "",
