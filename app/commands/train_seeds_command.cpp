@@ -67,7 +67,7 @@ int seed_count(const TrainArguments& x) {
        {std::pair{"--checkpoint", !x.checkpoint.empty()}, std::pair{"--resume", !x.resume.empty()},
         std::pair{"--save", !x.save.empty()}, std::pair{"--save-qkv", !x.save_qkv.empty()}})
     if (given) refuse("--seeds", *x.seeds, std::string("it without ") + option + ", which is about one training");
-  return whole_number("--seeds", *x.seeds, 1, most_train_seeds);
+  return whole_number("--seeds", *x.seeds, 1, max_train_seeds);
 }
 
 void train_seeds(const TrainArguments& x, const SeedTask& task, const TrainStreams& streams) {

@@ -64,7 +64,10 @@ std::string keep_figure(const std::string& directory, const ExportRequest& wante
   if (!part.empty())
     throw std::runtime_error("Only " + part + " are known yet, so no figure of the " + wanted.name + " was saved.");
   if (is_of_experiment(wanted.plot)) session.experiment = known.result->experiment;
-  if (is_of_training(wanted.plot)) session.train = known.train->plan;
+  if (is_of_training(wanted.plot)) {
+    session.train = known.train.record->plan;
+    session.train_look.seeds = std::min(session.train_look.seeds, static_cast<int>(known.train.seeds.size()) + 1);
+  }
   known =
       answered(wanted.plot, session, std::move(known), {.cancelled = cancelled, .device = usable_device(session.device).spec});
   const Figure figure = plot_figure(wanted.plot, session, known);
@@ -102,7 +105,7 @@ std::string PlotExporter::ask(const ExportRequest& wanted, const Session& sessio
                       known.side.clipping,
                       known.side.why,
                       nullptr,
-                      known.train.record,
+                      known.train,
                       slip_answer(session.view, known),
                       known.side.b_as_a};
   plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](

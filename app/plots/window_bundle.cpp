@@ -85,9 +85,9 @@ Json plot_json(Plot plot, const Session& session, const PlotData& data, const st
             {"version", ATTOSCOPE_VERSION},
             {"plot", plot_names[static_cast<std::size_t>(plot)]},
             {"caption", caption}};
-  if (data.train && is_of_training(plot)) {
-    json["steps"] = data.train->step;
-    if (!data.train->forks.empty()) json["forked"] = forks_text(*data.train);
+  if (data.train.record && is_of_training(plot)) {
+    json["steps"] = data.train.record->step;
+    if (!data.train.record->forks.empty()) json["forked"] = forks_text(*data.train.record);
   }
   if (data.result && is_of_experiment(plot)) {
     const Digests& d = data.result->digests;

@@ -10,6 +10,7 @@
 #include "app/plots/window_plots.h"
 #include "app/sweep/sweeper.h"
 #include "app/tensors/tensors.h"
+#include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/experiment_fields.h"
 #include "kernels/experiment/result.h"
@@ -152,9 +153,10 @@ PlotData answered(Plot plot, const Session& session, PlotData known, const Optio
     return known;
   }
   if (is_of_training(plot)) {
-    if (!known.train)
-      known.train = std::make_shared<const TrainRecord>(
-          trained(session.train, {.cancelled = options.cancelled, .device = options.device, .steps = steps}).record);
+    if (known.train.record) return known;
+    const TrainOptions as_asked{.cancelled = options.cancelled, .device = options.device, .steps = steps};
+    known.train.record = std::make_shared<const TrainRecord>(trained(session.train, as_asked).record);
+    known.train.seeds = trained_further(session.train, session.train_look.seeds, as_asked);
     return known;
   }
   if (!known.result) known.result = std::make_shared<const Result>(compute(e, options));

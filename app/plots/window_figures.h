@@ -24,7 +24,7 @@ struct PlotData {
   std::shared_ptr<const Clipping> clipping;
   std::shared_ptr<const Why> why;
   std::shared_ptr<const SweepTable> sweep;
-  std::shared_ptr<const TrainRecord> train{};
+  TrainView train{};
   std::shared_ptr<const Result> slip_output{};  ///< `result` with the named slip's output in it, where the view wants it
   std::shared_ptr<const Result> b_as_a{};       ///< `result` with a and b exchanged, where a is loaded and b is followed
 };

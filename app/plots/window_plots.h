@@ -29,6 +29,6 @@ std::vector<FigurePanel> traffic_panels(const Result& result, Machine machine);
 Figure sweep_plot(const Session& session, const std::shared_ptr<const SweepTable>& table);
 
 /// The curves over the training's steps as the session's look has them. Throws where there is none.
-Figure train_plot(Plot plot, const Session& session, const std::shared_ptr<const TrainRecord>& record);
+Figure train_plot(Plot plot, const Session& session, const TrainView& train);
 
 }  // namespace attoscope

@@ -1,4 +1,6 @@
 // The curves of the Train workspace as figures.
+#include <fmt/format.h>
+
 #include <stdexcept>
 
 #include "app/plots/window_plots.h"
@@ -7,10 +9,11 @@
 
 namespace attoscope {
 
-Figure train_plot(Plot plot, const Session& session, const std::shared_ptr<const TrainRecord>& record) {
+Figure train_plot(Plot plot, const Session& session, const TrainView& train) {
+  const std::shared_ptr<const TrainRecord>& record = train.record;
   if (!record || record->step == 0) throw std::invalid_argument("Nothing was trained yet, so there is nothing to draw.");
   TrainDrawing drawing;
-  refresh(drawing, record, session.train_look);
+  refresh(drawing, record, session.train_look, train.seeds);
   Figure f;
   f.name = plot_names[static_cast<std::size_t>(plot)];
   f.columns = session.view.figure.two_columns ? 2 : 1;
@@ -21,6 +24,7 @@ Figure train_plot(Plot plot, const Session& session, const std::shared_ptr<const
   if (f.panels[0].series.empty()) f.panels[0].series.push_back(series_of("", Ink::text, Shape::line));
   f.caption =
       std::string(plot == Plot::train_runs ? "What each run gave, step by step; " : "Difference of weights over training; ") +
+      (drawing.seeds.empty() ? "" : fmt::format("bars: the least and the greatest of {} seeds; ", drawing.seeds.size() + 1)) +
       training_conditions(*record);
   return f;
 }

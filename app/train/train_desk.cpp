@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/train/text.h"
+#include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 
 namespace attoscope {
@@ -90,6 +91,7 @@ TrainView computed_training(const Session& session, const Cancelled& cancelled) 
     view.progress.remark = t.record.remark;
     view.gap = weight_gap(t.record, at, t.weights);
     view.record = std::make_shared<const TrainRecord>(std::move(t.record));
+    view.seeds = trained_further(p.plan, session.train_look.seeds, {.cancelled = cancelled, .device = session.device});
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
@@ -111,6 +113,7 @@ void TrainDesk::update(Session& session, bool explore_computes) {
   if (explore_computes) explored_at_ = now;
   thread_.hold(now - explored_at_ < 200ms);
   take(session);
+  seeds_ = session.train_look.seeds;
   if (session.view.workspace != Workspace::train && !waiting_) return;
   plan(session);
   thread_.look_at(
@@ -149,7 +152,7 @@ void TrainDesk::take(Session& session) {
 }
 
 TrainView TrainDesk::view() const {
-  TrainView view{told_.record, told_.gap, told_.progress};
+  TrainView view{told_.record, told_.gap, told_.progress, told_.seeds};
   TrainProgress& p = view.progress;
   p.left_over = left_over_;
   if (!planned_) return view;
@@ -159,13 +162,16 @@ TrainView TrainDesk::view() const {
     return view;
   }
   p.stale = !(planned_->plan == view.record->plan);
+  p.seeds = seeds_;
+  const bool more = view.record->forks.empty() && static_cast<int>(view.seeds.size()) + 1 < seeds_;
+  if (p.state == State::done && more) p.state = State::paused;
   if (p.stale) p.forkable = p.wrong.empty() ? why_no_fork(*view.record, planned_->plan) : p.wrong;
   return view;
 }
 
 void TrainDesk::handle(const TrainRequest& request, const Session& session) {
   if (request.act == TrainRequest::Act::none) return;
-  TrainOrder order{request, {}, training_device(session.device)};
+  TrainOrder order{request, {}, training_device(session.device), session.train_look.seeds};
   if (!needs_plan(request.act)) return thread_.give(std::move(order));
   if (planned_ && !planned_->wrong.empty()) text_.forget();  // perhaps the text is there now
   waiting_ = std::move(order);

@@ -64,6 +64,7 @@ class TrainDesk {
   void take(Session& session);
 
   std::string left_over_;
+  int seeds_ = 1;                                ///< that the session asks for
   std::optional<TrainPlan> read_;                ///< what `planned_` was made of
   std::shared_ptr<const TextAnswer> read_text_;  ///< and its text
   std::optional<PlannedTraining> planned_;       ///< none: the text is still being read

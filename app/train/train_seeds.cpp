@@ -142,6 +142,13 @@ TrainPlan at_seed(TrainPlan plan, int i) {
   return plan;
 }
 
+std::vector<std::shared_ptr<const TrainRecord>> trained_further(const TrainPlan& plan, int seeds, const TrainOptions& options) {
+  std::vector<std::shared_ptr<const TrainRecord>> records;
+  for (int i = 1; i < seeds; ++i)
+    records.push_back(std::make_shared<const TrainRecord>(trained(at_seed(plan, i), options).record));
+  return records;
+}
+
 std::string seeds_report(Records records) {
   std::string text = train_conditions(records[0].plan) + records[0].device + "\n";
   for (const TrainRecord& r : records)

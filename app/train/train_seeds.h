@@ -1,21 +1,27 @@
 /// One plan trained at several seeds, as tables, JSON and a figure: every number's least, mean and greatest.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/figures/figure.h"
 #include "app/json/json.h"
+#include "app/train/trained.h"
 #include "kernels/train/record.h"
+#include "ui/session/train_look_fields.h"  // max_train_seeds
 
 namespace attoscope {
 
 inline constexpr std::string_view train_seeds_schema = "attoscope.train_seeds/1";
-inline constexpr int most_train_seeds = 1000;
 
 /// The plan at the i-th of its seeds, from 0 on: the seeds of weights and batches are i further.
 TrainPlan at_seed(TrainPlan plan, int i);
+
+/// The plan trained at each of its seeds but the first, `seeds` being all of them. Throws as `trained` does.
+std::vector<std::shared_ptr<const TrainRecord>> trained_further(const TrainPlan& plan, int seeds, const TrainOptions& options);
 
 /// A line for each seed; below it every number over the seeds. All records are of one plan but for its seeds.
 std::string seeds_report(std::span<const TrainRecord> records);

@@ -13,6 +13,7 @@
 
 #include "app/files/files.h"
 #include "app/train/text.h"
+#include "app/train/train_seeds.h"
 #include "kernels/experiment/letters.h"
 #include "kernels/gpu/code_loader.h"
 #include "kernels/train/ending.h"
@@ -230,7 +231,8 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
     case Act::run:
     case Act::one_step:
       if (!history_.begun() || !(order.plan == history_.record().plan)) begin(order, outdated);
-      running_ = order.request.act == Act::run && !history_.over();
+      seeds_.wanted = order.seeds;
+      running_ = order.request.act == Act::run && !over();
       if (order.request.act == Act::one_step) step({});
       break;
     case Act::pause:
@@ -238,6 +240,7 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
       break;
     case Act::restart:
       begin(order, outdated);
+      seeds_.wanted = order.seeds;
       running_ = true;
       break;
     case Act::go_back:
@@ -246,6 +249,7 @@ void TrainThread::obey(const TrainOrder& order, const Cancelled& outdated) {
       return;
     case Act::fork:
       history_.fork(order.request.step, order.plan);
+      seeds_ = {};
       renewed();
       running_ = !history_.over();
       return;
@@ -275,6 +279,7 @@ TrainDevice TrainThread::made(const std::string& device, const Cancelled& outdat
 void TrainThread::begin(const TrainOrder& order, const Cancelled& outdated) {
   running_ = false;
   own_step_ = -1;
+  seeds_ = {};
   history_.start(order.plan, made(order.device, outdated));
   renewed();
 }
@@ -284,6 +289,7 @@ void TrainThread::open(const TrainOrder& order, const Cancelled& outdated) {
   TrainPlan& plan = checkpoint.record.plan;
   plan.text = read_same_text(plan.text, plan.text.file);
   own_step_ = -1;
+  seeds_ = {};
   history_.open(checkpoint, made(order.device, outdated));
   renewed();
   note_ = "Opened " + order.request.file + " at step " + std::to_string(history_.record().step) + ".";
@@ -328,13 +334,32 @@ void TrainThread::renewed() {
   picture();
 }
 
+/// True if no step is left, of further seeds neither. A training that was forked has none.
+bool TrainThread::over() const {
+  const bool all = !history_.record().forks.empty() || static_cast<int>(seeds_.done.size()) + 1 >= seeds_.wanted;
+  return history_.over() && all;
+}
+
+void TrainThread::step_seed(const Cancelled& outdated) {
+  if (!seeds_.training) {
+    const int next = static_cast<int>(seeds_.done.size()) + 1;
+    seeds_.training.emplace(at_seed(history_.record().plan, next), history_.device());
+    rate_.restart();
+  }
+  if (seeds_.training->step(outdated)) return;
+  seeds_.done.push_back(std::make_shared<const TrainRecord>(seeds_.training->record()));
+  seeds_.training.reset();
+  running_ = running_ && !over();
+}
+
 void TrainThread::step(const Cancelled& outdated) {
+  if (history_.over() && !over()) return step_seed(outdated);
   const int before = history_.record().step;
   history_.step(outdated);
   last_.record.reset();
   const TrainRecord& r = history_.record();
   unsaved_ |= r.step > before;
-  if (history_.over()) running_ = false;
+  if (over()) running_ = false;
   if (history_.diverged()) remark_ = stopped_sentence(history_);
   if (has_tensor(r, looked_at_) && was_measured(r.pairs[static_cast<std::size_t>(looked_at_.pair)], r.step)) {
     take_weights(true);
@@ -382,11 +407,16 @@ TrainProgress TrainThread::progress() const {
   p.remark = remark_;
   if (!history_.begun()) return p;
   const TrainRecord& r = history_.record();
-  p.step = r.step;
+  const bool further = history_.over() && seeds_.training;
+  const int done = static_cast<int>(seeds_.done.size());
+  p.step = further ? seeds_.training->record().step : r.step;
   p.steps = r.plan.recipe.steps;
+  p.seed = further ? done + 2 : 1;
+  p.seeds = seeds_.wanted;
   p.kept = history_.kept().steps();
   p.steps_per_second = rate_.per_second();
-  if (running_ && p.steps_per_second > 0) p.seconds_left = (p.steps - p.step) / p.steps_per_second;
+  const double left = p.steps - p.step + std::max(0, p.seeds - std::max(p.seed, done + 1)) * static_cast<double>(p.steps);
+  if (running_ && p.steps_per_second > 0) p.seconds_left = left / p.steps_per_second;
   p.state = running_ ? State::running : history_.diverged() ? State::stopped : r.finished() ? State::done : State::paused;
   return p;
 }
@@ -396,7 +426,7 @@ void TrainThread::publish(bool at_once) {
   const Clock::time_point now = Clock::now();
   if (!at_once && now - last_.at < std::max<Clock::duration>(100ms, 20 * last_.took)) return;
   last_.at = now;
-  if (history_.begun()) rate_.mark(now, history_.record().step);
+  if (history_.begun()) rate_.mark(now, progress().step);
   if (history_.begun() && !last_.record) {
     last_.record = std::make_shared<const TrainRecord>(history_.record());
     last_.records.push_back(last_.record);
@@ -405,6 +435,7 @@ void TrainThread::publish(bool at_once) {
   {
     const std::lock_guard lock(mutex_);
     told_.record = last_.record;
+    told_.seeds = seeds_.done;
     told_.progress = progress();
     if (!note_.empty()) told_.note = std::exchange(note_, {});
   }

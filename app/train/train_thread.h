@@ -33,6 +33,7 @@ struct TrainOrder {
   TrainRequest request;
   TrainPlan plan;  ///< the session's, with its corpus
   std::string device;
+  int seeds = 1;  ///< how many of them are trained, one after the other
 };
 
 /// A file of Q, K, V, and what Explore is to ask about it.
@@ -45,10 +46,11 @@ struct CapturedFile {
 struct TrainTold {
   std::shared_ptr<const TrainRecord> record;
   std::shared_ptr<const WeightGap> gap;
-  TrainProgress progress;                ///< of what the thread knows: not the plan's text, nor what depends on the session
-  std::string note;                      ///< one sentence about what was done
-  std::optional<CapturedFile> captured;  ///< told once, as the note
-  std::optional<TrainPlan> opened;       ///< plan of a checkpoint that was opened, told once
+  TrainProgress progress;  ///< of what the thread knows: not the plan's text, nor what depends on the session
+  std::string note;        ///< one sentence about what was done
+  std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< as in TrainView
+  std::optional<CapturedFile> captured;                   ///< told once, as the note
+  std::optional<TrainPlan> opened;                        ///< plan of a checkpoint that was opened, told once
 };
 
 /// |x - y| of a tensor, as a picture of it.
@@ -132,7 +134,9 @@ class TrainThread {
   void save(const std::string& file);
   bool wrote(const std::function<void()>& write);
   void renewed();
+  bool over() const;
   void step(const Cancelled& outdated);
+  void step_seed(const Cancelled& outdated);
   void take_weights(bool measured);
   void picture();
   void save_own();
@@ -146,6 +150,11 @@ class TrainThread {
 
   // the thread's own
   TrainingHistory history_;
+  struct Seeds {
+    int wanted = 1;  ///< with that of the history
+    std::optional<PairedTraining> training;
+    std::vector<std::shared_ptr<const TrainRecord>> done;
+  } seeds_;  ///< the history's plan from its first step at further seeds, once the history is over
   bool running_ = false;
   bool unsaved_ = false;  ///< steps were taken since the own checkpoint was written
   std::string remark_, note_;

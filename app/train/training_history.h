@@ -80,6 +80,7 @@ class TrainingHistory {
   void fork(int step, const TrainPlan& plan);
 
   bool begun() const { return training_ != nullptr; }
+  const TrainDevice& device() const { return device_; }
   /// True if no step is left: the plan is done, or a or b diverged.
   bool over() const;
   bool diverged() const;

@@ -15,6 +15,11 @@ namespace {
 constexpr std::string_view dot = "\xc2\xb7";
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> spelled{{{"alpha", "α"}, {"beta", "β"}}};
 
+double sum_of(double x, double y) { return x + y; }
+double difference_of(double x, double y) { return x - y; }
+double product_of(double x, double y) { return x * y; }
+double quotient_of(double x, double y) { return x / y; }
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
@@ -38,23 +43,21 @@ class ExpressionReader {
   }
 
  private:
-  using Kind = Expression::Kind;
-
   void sum() {
     product();
     while (!at_end() && (text_[at_] == '+' || text_[at_] == '-')) {
-      const Kind kind = text_[at_++] == '+' ? Kind::add : Kind::subtract;
+      const bool adds = text_[at_++] == '+';
       product();
-      operations_.push_back({.kind = kind});
+      operations_.push_back({.of_two = adds ? sum_of : difference_of});
     }
   }
   void product() {
     factor();
     while (!at_end() && (text_[at_] == '*' || text_[at_] == '/' || text_.substr(at_).starts_with(dot))) {
-      const Kind kind = text_[at_] == '/' ? Kind::divide : Kind::multiply;
-      at_ += text_[at_] == '*' || text_[at_] == '/' ? 1 : dot.size();
+      const bool divides = text_[at_] == '/';
+      at_ += divides || text_[at_] == '*' ? 1 : dot.size();
       factor();
-      operations_.push_back({.kind = kind});
+      operations_.push_back({.of_two = divides ? quotient_of : product_of});
     }
   }
   void factor() {
@@ -64,7 +67,7 @@ class ExpressionReader {
     if (at_end()) refuse("a number, a name or a parenthesis");
     if (take('-')) {
       factor();
-      operations_.push_back({.kind = Kind::negate});
+      operations_.push_back({.of_one = [](double x) { return -x; }});
     } else if (take('(')) {
       sum();
       close();
@@ -83,7 +86,7 @@ class ExpressionReader {
     const auto [stop, error] = std::from_chars(begin, text_.data() + text_.size(), x);
     if (error != std::errc{}) refuse("a number such as 0.5");
     at_ += static_cast<std::size_t>(stop - begin);
-    operations_.push_back({.kind = Kind::number, .number = x});
+    operations_.push_back({.number = x});
   }
   void name() {
     const std::size_t begin = at_;
@@ -96,17 +99,17 @@ class ExpressionReader {
       at_ = begin;
       throw std::invalid_argument(in_quotes(word) + " is no name here" + place() + ", expected one of " + listed());
     }
-    operations_.push_back({.kind = Kind::name, .name = static_cast<std::size_t>(found - names_.begin())});
+    operations_.push_back({.name = static_cast<std::size_t>(found - names_.begin())});
   }
   void function(std::string_view word) {
     if (!take('(')) refuse("a parenthesis after " + std::string(word));
     sum();
     while (word == "max" && take(',')) {
       sum();
-      operations_.push_back({.kind = Kind::maximum});
+      operations_.push_back({.of_two = [](double x, double y) { return x > y ? x : y; }});
     }
     close();
-    if (word == "exp") operations_.push_back({.kind = Kind::exponential});
+    if (word == "exp") operations_.push_back({.of_one = [](double x) { return std::exp(x); }});
   }
   void close() {
     if (!take(')')) refuse("a closing parenthesis");
@@ -150,40 +153,17 @@ Expression::Expression(std::string_view text, std::span<const std::string> names
 
 double Expression::operator()(std::span<const double> values) const {
   std::vector<double> stack;
-  const auto two = [&](auto join) {
-    const double right = stack.back();
-    stack.pop_back();
-    stack.back() = join(stack.back(), right);
-  };
-  for (const Operation& o : operations_) switch (o.kind) {
-      case Kind::number:
-        stack.push_back(o.number);
-        break;
-      case Kind::name:
-        stack.push_back(values[o.name]);
-        break;
-      case Kind::negate:
-        stack.back() = -stack.back();
-        break;
-      case Kind::exponential:
-        stack.back() = std::exp(stack.back());
-        break;
-      case Kind::add:
-        two([](double x, double y) { return x + y; });
-        break;
-      case Kind::subtract:
-        two([](double x, double y) { return x - y; });
-        break;
-      case Kind::multiply:
-        two([](double x, double y) { return x * y; });
-        break;
-      case Kind::divide:
-        two([](double x, double y) { return x / y; });
-        break;
-      case Kind::maximum:
-        two([](double x, double y) { return x > y ? x : y; });
-        break;
+  for (const Operation& o : operations_) {
+    if (o.of_two != nullptr) {
+      const double right = stack.back();
+      stack.pop_back();
+      stack.back() = o.of_two(stack.back(), right);
+    } else if (o.of_one != nullptr) {
+      stack.back() = o.of_one(stack.back());
+    } else {
+      stack.push_back(o.name ? values[*o.name] : o.number);
     }
+  }
   return stack.back();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,12 +23,12 @@ class Expression {
 
  private:
   friend class ExpressionReader;
-  enum class Kind : std::uint8_t { number, name, negate, exponential, add, subtract, multiply, divide, maximum };
-  /// A number, or what is done with the one or two values that were left before.
+  /// A number, a name by its place, or a function of the one or two values that were left before.
   struct Operation {
-    Kind kind{};
     double number = 0;
-    std::size_t name = 0;  ///< its place among the names
+    std::optional<std::size_t> name{};
+    double (*of_one)(double) = nullptr;
+    double (*of_two)(double, double) = nullptr;
   };
   std::vector<Operation> operations_;  ///< in postfix order
 };

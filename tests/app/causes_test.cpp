@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "app/explore/train_number.h"
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/session/probes.h"
@@ -505,6 +506,25 @@ TEST(Causes, ASkippedStepPutsFp16AsFarAsTheMethods) {
     EXPECT_GT(with.ratio, 2 * without.ratio);
     EXPECT_EQ(without.skipped, 0);
     EXPECT_LT(without.ratio, 0.6) << "nothing is skipped";
+  }
+}
+
+/// What hw changes of lesson 12's update at a step, as a share of its length.
+TEST(DirectEffects, FallAfterTheFirstStepThenGrow) {
+  for (int i = 0; i < experiments(4); ++i) {
+    Experiment e = default_experiment();
+    e.problem.seed = first_of_controls + static_cast<unsigned>(i);
+    e.a.precision = policy("hw").precision;
+    TrainPlan plan = train_number_plan("train.direct", e);
+    plan.measure_every = 1;
+    const TrainRecord record = trained(plan).record;
+    const auto share = [&](std::size_t step) {
+      const WeightDeviation& d = record.pairs[0].points.at(step - 1).deviations[0];
+      return d.rel_l2 / d.step_size;
+    };
+    EXPECT_NEAR(share(1), 0.05, 0.02);
+    EXPECT_LT(share(20), 0.001);
+    EXPECT_GT(share(60), 1.5 * share(20));
   }
 }
 

@@ -22,21 +22,24 @@ struct Term {
   std::string_view says;
   int lesson, step;  ///< from 1
 };
-constexpr Term terms[] = {
-    {"ulp", 1, 2},         {"unit roundoff", 1, 2}, {"method a", 1, 3},     {"golden", 1, 3},     {"Attention", 1, 3},
-    {"NaN", 1, 4},         {"saturates", 1, 4},     {"subnormal", 1, 5},    {"policy", 1, 7},     {"base_all", 1, 7},
-    {"pv_step", 1, 7},     {"query", 2, 1},         {"key", 2, 1},          {"score", 2, 2},      {"scores", 2, 1},
-    {"softmax", 2, 1},     {"\\sqrt{d}", 2, 1},     {"scale", 2, 2},        {"row sum", 2, 4},    {"- m}", 2, 4},
-    {"stepper", 2, 4},     {"O_1", 2, 4},           {"three_pass", 2, 4},   {"kernel", 2, 5},     {"baseline", 2, 5},
-    {"Method b", 2, 5},    {"b_error", 2, 5},       {"ratio", 2, 6},        {"PV", 3, 5},         {"base_hw", 3, 4},
-    {"hw", 3, 4},          {"base_floor", 3, 6},    {"base_eager", 3, 6},   {"base_ops", 3, 6},   {"two_pass", 4, 1},
-    {"rescaled", 4, 2},    {"traced row", 4, 4},    {"trace", 4, 4},        {"split_kv", 4, 6},   {"O_i", 5, 2},
-    {"state", 5, 2},       {"sum_rounded_P", 5, 3}, {"flash1", 5, 4},       {"tile", 5, 5},       {"tiles", 5, 5},
-    {"HBM", 6, 1},         {"tensor cores", 6, 3},  {"fusion", 6, 3},       {"registers", 6, 6},  {"backward pass", 6, 7},
-    {"log-sum-exp", 5, 6}, {"accumulator", 7, 6},   {"multiply-add", 7, 8}, {"all_tile", 7, 8},   {"eager", 8, 1},
-    {"all_direct", 8, 1},  {"flash4", 8, 8},        {"tau", 8, 8},          {"p_exponent", 9, 5}, {"bias", 10, 1},
-    {"tie_beta", 10, 5},   {"causal", 11, 1},       {"Wasserstein", 12, 3}, {"flush", 13, 6},     {"smooth_K", 14, 10},
-    {"hadamard", 14, 10},  {"pinned", 14, 9},       {"\\tilde", 15, 1}};  // never: the undivided output is O, the divided one o
+constexpr Term terms[] = {{"ulp", 1, 2},          {"unit roundoff", 1, 2}, {"method a", 1, 3},     {"golden", 1, 3},
+                          {"Attention", 1, 3},    {"NaN", 1, 4},           {"saturates", 1, 4},    {"subnormal", 1, 5},
+                          {"policy", 1, 7},       {"base_all", 1, 7},      {"pv_step", 1, 7},      {"query", 2, 1},
+                          {"key", 2, 1},          {"score", 2, 2},         {"scores", 2, 1},       {"softmax", 2, 1},
+                          {"\\sqrt{d}", 2, 1},    {"scale", 2, 2},         {"row sum", 2, 4},      {"- m}", 2, 4},
+                          {"stepper", 2, 4},      {"O_1", 2, 4},           {"three_pass", 2, 4},   {"kernel", 2, 5},
+                          {"baseline", 2, 5},     {"Method b", 2, 5},      {"b_error", 2, 5},      {"ratio", 2, 6},
+                          {"PV", 3, 5},           {"base_hw", 3, 4},       {"hw", 3, 4},           {"base_floor", 3, 6},
+                          {"base_eager", 3, 6},   {"base_ops", 3, 6},      {"two_pass", 4, 1},     {"rescaled", 4, 2},
+                          {"traced row", 4, 4},   {"trace", 4, 4},         {"split_kv", 4, 6},     {"O_i", 5, 2},
+                          {"state", 5, 2},        {"sum_rounded_P", 5, 3}, {"flash1", 5, 4},       {"tile", 5, 5},
+                          {"tiles", 5, 5},        {"HBM", 6, 1},           {"tensor cores", 6, 3}, {"fusion", 6, 3},
+                          {"registers", 6, 6},    {"backward pass", 6, 7}, {"log-sum-exp", 5, 6},  {"accumulator", 7, 6},
+                          {"multiply-add", 7, 8}, {"all_tile", 7, 8},      {"eager", 8, 1},        {"all_direct", 8, 1},
+                          {"flash4", 8, 8},       {"tau", 8, 8},           {"p_exponent", 9, 5},   {"bias", 10, 1},
+                          {"tie_beta", 10, 5},    {"causal", 11, 1},       {"Wasserstein", 12, 4}, {"flush", 13, 6},
+                          {"smooth_K", 14, 10},   {"hadamard", 14, 10},    {"pinned", 14, 9},      {"Kahan", 7, 9},
+                          {"surrogate", 4, 1},    {"\\tilde", 15, 1}};  // never: the undivided output is O, the divided one o
 
 bool is_of_word(char c) { return is_letter(c) || is_digit(c); }
 

@@ -14,7 +14,7 @@ void checked(std::string_view bytes) {
   refused_in_a_sentence(read, bytes);
 }
 
-constexpr std::array<Loader, 15> table{{
+constexpr std::array<Loader, 16> table{{
     {"tensors", checked<load_tensor_files>, tensor_files},
     {"kernel_outputs", checked<load_kernel_outputs>, kernel_outputs},
     {"judged_calls", checked<load_judged_calls>, judged_calls},
@@ -28,6 +28,7 @@ constexpr std::array<Loader, 15> table{{
     {"points", checked<load_points>, point_texts},
     {"command_texts", checked<load_command_texts>, command_texts},
     {"lessons", checked<load_lessons>, lesson_texts},
+    {"expressions", checked<load_expressions>, expressions},
     {"links", checked<load_links>, links},
     {"compute", checked<compute_experiment>, experiment_bytes},
 }};

@@ -42,6 +42,7 @@ void load_checkpoints(std::string_view bytes);
 void load_points(std::string_view bytes);
 void load_command_texts(std::string_view bytes);
 void load_lessons(std::string_view bytes);
+void load_expressions(std::string_view bytes);
 void load_links(std::string_view bytes);
 void compute_experiment(std::string_view bytes);
 
@@ -58,6 +59,7 @@ std::vector<std::string> checkpoints();
 std::vector<std::string> point_texts();
 std::vector<std::string> command_texts();
 std::vector<std::string> lesson_texts();
+std::vector<std::string> expressions();
 std::vector<std::string> links();
 std::vector<std::string> experiment_bytes();
 

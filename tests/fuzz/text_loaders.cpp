@@ -1,5 +1,6 @@
 // What is read of text: sessions, figures, points, what is typed, lessons.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <stdexcept>
 
@@ -21,6 +22,7 @@
 #include "kernels/experiment/experiment_parameters.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/text.h"
+#include "kernels/questions/expression.h"
 #include "kernels/train/plan/plan.h"
 #include "tests/fuzz/loaders.h"
 #include "tests/support/support.h"
@@ -190,6 +192,24 @@ void try_exercise(const LessonView& view) {
   for (const std::string& said : sentences) expect_that(printable(said) == said, "no sentence for people: " + printable(said));
 }
 
+/// Over a few names: it has a value, and the same one within parentheses.
+void load_expressions(std::string_view bytes) {
+  const std::vector<std::string> names{"s", "m_old", "m", "l_old", "α", "m'", "m~", "V_t"};
+  const std::vector<double> values{1.5, -2, 3, 0, 0.25, -1, 7, 1e300};
+  const double x = Expression(bytes, names)(values);
+  if (bytes.size() + 2 > longest_expression) return;
+  try {
+    const double y = Expression("(" + std::string(bytes) + ")", names)(values);
+    expect_that(x == y || (std::isnan(x) && std::isnan(y)), "parentheses change a value");
+  } catch (const std::invalid_argument& refusal) {
+    expect_that(std::string_view(refusal.what()).find("too deeply") != std::string_view::npos, "parentheses are not read");
+  }
+}
+
+std::vector<std::string> expressions() {
+  return {"exp(m_old - m) * l_old + exp(s - m)", "alpha*(l_old+1.5e-3)/max(s, m', -2)", "-(-m~)·V_t - .5", "max(1,2", "l_new"};
+}
+
 void load_lessons(std::string_view bytes) {
   Lesson lesson = parse_lesson("name", bytes);
   resolve(lesson);
@@ -203,8 +223,14 @@ void load_lessons(std::string_view bytes) {
 
 std::vector<std::string> lesson_texts() {
   std::vector<std::string> texts{"a.mean_abs?policy=eager&n=256"};
-  for (const auto& file : std::filesystem::directory_iterator(lessons_directory()))
-    if (file.path().extension() == ".md") texts.push_back(bytes_of_file(file.path().string()));
+  constexpr std::string_view exercise = "```exercise\n";
+  for (const auto& file : std::filesystem::directory_iterator(lessons_directory())) {
+    if (file.path().extension() != ".md") continue;
+    const std::string text = bytes_of_file(file.path().string());
+    texts.push_back(text);
+    for (std::size_t at = text.find(exercise); at != std::string::npos; at = text.find(exercise, at + 1))  // each alone, too
+      texts.push_back("# T\n\n## S\n\n" + text.substr(at, text.find("```\n", at + exercise.size()) + 4 - at));
+  }
   return texts;
 }
 

@@ -13,6 +13,7 @@
 
 #include "app/tensors/tensors.h"
 #include "app/train/checkpoint.h"
+#include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/presets.h"
 #include "tests/support/eventually.h"
@@ -162,6 +163,58 @@ TEST_F(Desk, PausesWhileItRuns) {
   EXPECT_FALSE(desk->busy()) << "no update begins it again";
   EXPECT_EQ(desk->view().progress.step, v.progress.step);
   EXPECT_EQ(v.record->step, v.progress.step) << "the record is the newest when it rests";
+}
+
+TEST_F(Desk, TrainsFurtherSeedsAfterTheFirst) {
+  session.train_look.seeds = 3;
+  TrainView v = after(Act::run);
+  EXPECT_EQ(v.progress.state, State::done);
+  expect_same_curves(*v.record, by_hand(12).record());
+  ASSERT_EQ(v.seeds.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    const TrainRecord alone = trained(at_seed(plan(), i + 1)).record;
+    EXPECT_EQ(v.seeds[static_cast<std::size_t>(i)]->plan.recipe.seed, session.train.recipe.seed + static_cast<unsigned>(i) + 1);
+    expect_same_curves(*v.seeds[static_cast<std::size_t>(i)], alone);
+    EXPECT_EQ(v.seeds[static_cast<std::size_t>(i)]->runs[0].heldout_loss, alone.runs[0].heldout_loss);
+  }
+  session.train_look.seeds = 4;
+  desk->update(session, false);
+  EXPECT_EQ(desk->view().progress.state, State::paused) << "one more is asked for";
+  const auto second = v.seeds[1];
+  v = after(Act::one_step);
+  EXPECT_EQ(v.progress.step, 1);
+  EXPECT_EQ(v.progress.seed, 4);
+  v = after(Act::run);
+  ASSERT_EQ(v.seeds.size(), 3u);
+  EXPECT_EQ(v.seeds[1], second) << "what is done is not trained again";
+  session.train.recipe.steps = 5;
+  session.train_look.seeds = 2;
+  v = after(Act::restart);
+  ASSERT_EQ(v.seeds.size(), 1u);
+  EXPECT_EQ(v.seeds[0]->step, 5) << "of the new plan";
+}
+
+TEST_F(Desk, PausesWithinAFurtherSeed) {
+  session.train.recipe.steps = 300;
+  session.train_look.seeds = 2;
+  request(Act::run);
+  ASSERT_TRUE(until([](const TrainView& v) { return v.progress.seed == 2 && v.progress.step > 3; }));
+  TrainView v = after(Act::pause);
+  EXPECT_EQ(v.progress.state, State::paused);
+  EXPECT_THAT(v.seeds, IsEmpty());
+  EXPECT_EQ(v.record->step, 300) << "the first stays on show";
+  v = after(Act::run);
+  ASSERT_EQ(v.seeds.size(), 1u);
+  expect_same_curves(*v.seeds[0], trained(at_seed(plan(), 1)).record);
+}
+
+TEST_F(Desk, AForkHasNoFurtherSeeds) {
+  session.train_look.seeds = 2;
+  after(Act::run);
+  session.train.a.method.block_k = 4;
+  const TrainView v = after(Act::fork, 8);
+  EXPECT_EQ(v.progress.state, State::done);
+  EXPECT_THAT(v.seeds, IsEmpty());
 }
 
 TEST_F(Desk, GoesBackAndForks) {

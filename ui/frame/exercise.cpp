@@ -102,12 +102,7 @@ Blank code_blank(Exercise& x, const std::vector<CodeLine>& code, const std::stri
   if (line.blank >= 0) refuse("blank", target, "one blank in a line");
   line = {code[s->line].text.substr(0, s->first), code[s->line].text.substr(s->first + s->size),
           static_cast<int>(x.blanks.size())};
-  Blank blank{.target = target,
-              .solution = code[s->line].text.substr(s->first, s->size),
-              .truth = "the code",
-              .names = {},
-              .mistakes = {},
-              .cases = {}};
+  Blank blank{.target = target, .solution = code[s->line].text.substr(s->first, s->size), .truth = "the code"};
   add_code_cases(blank, s->kind, x.row);
   return blank;
 }
@@ -118,10 +113,7 @@ Blank equation_blank(Exercise& x, std::string_view text, bool merges) {
   if (equals == std::string_view::npos) refuse("blank", text, "a name, = and a right expression");
   Blank blank{.target = std::string(without_blanks(text.substr(0, equals))),
               .solution = std::string(without_blanks(text.substr(equals + 1))),
-              .truth = merges ? "the whole row" : "the recurrence",
-              .names = {},
-              .mistakes = {},
-              .cases = {}};
+              .truth = merges ? "the whole row" : "the recurrence"};
   if (blank.target != "m" && blank.target != "l" && blank.target != "o") refuse("blank", blank.target, "m, l or o before =");
   x.lines.push_back({blank.target + " = ", "", static_cast<int>(x.blanks.size())});
   merges ? add_merge_cases(blank, x.row) : add_recurrence_cases(blank, x.row);

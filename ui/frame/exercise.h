@@ -26,11 +26,11 @@ struct Mistake {
 /// The right-hand side that is left out of "target = ...".
 struct Blank {
   std::string target;
-  std::string solution;            ///< a right expression
-  std::string truth;               ///< subject of the right value: "the recurrence"
-  std::vector<std::string> names;  ///< names that may be used
-  std::vector<Mistake> mistakes;
-  std::vector<BlankCase> cases;  ///< in the order of the run
+  std::string solution;              ///< a right expression
+  std::string truth;                 ///< subject of the right value: "the recurrence"
+  std::vector<std::string> names{};  ///< names that may be used
+  std::vector<Mistake> mistakes{};
+  std::vector<BlankCase> cases{};  ///< in the order of the run
 };
 
 /// Right or wrong, and the sentence that belongs to the answer.

@@ -22,6 +22,7 @@ struct TrainProgress {
   enum class State : std::uint8_t { idle, running, paused, done, stopped };
   State state = State::idle;  ///< stopped: a or b diverged
   int step = 0, steps = 0;
+  int seed = 1, seeds = 1;      ///< the one under way, from 1 on, and how many were asked for
   double steps_per_second = 0;  ///< of all runs together: steps of the training
   double seconds_left = -1;     ///< negative: unknown
   bool stale = false;           ///< the record answers an earlier plan: running begins anew, forking goes on
@@ -38,6 +39,7 @@ struct TrainView {
   std::shared_ptr<const TrainRecord> record;  ///< null: nothing was trained
   std::shared_ptr<const WeightGap> gap;       ///< newest; null: none
   TrainProgress progress;
+  std::vector<std::shared_ptr<const TrainRecord>> seeds{};  ///< of the record's plan at the seeds that follow its own
 };
 
 /// What is to become of the training.

@@ -33,6 +33,7 @@ struct TrainLook {
   bool worst = true;  ///< numbers of heads: of the head where they are largest; else of `layer` and `head`
   int run = 0, layer = 0, head = 0, sequence = 0;  ///< whose Q, K, V a click opens in Explore
   int step = -1;                                   ///< that is picked in the curves; -1: none
+  int seeds = 1;  ///< the plan is trained at so many, which count up from its own; curves then have bands
 
   friend bool operator==(const TrainLook&, const TrainLook&) = default;
 };

@@ -6,6 +6,8 @@
 
 namespace attoscope {
 
+inline constexpr int max_train_seeds = 1000;
+
 template <class V, class L>
 void visit_train_look(V& v, L& look) {
   v.choice("measure", look.measure, train_measure_names);
@@ -24,6 +26,7 @@ void visit_train_look(V& v, L& look) {
   v.integer("head", look.head, 0, max_heads - 1);
   v.integer("sequence", look.sequence, 0, max_batch - 1);
   v.integer("step", look.step, -1, max_train_steps);
+  v.integer("seeds", look.seeds, 1, max_train_seeds);
 }
 
 }  // namespace attoscope

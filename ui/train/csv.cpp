@@ -56,6 +56,21 @@ std::string deviation_csv(const TrainRecord& r) {
   return table.take();
 }
 
+std::string seeds_csv(const TrainDrawing& d) {
+  CsvText table("seed,run,step,skipped_steps,heldout_loss");
+  std::vector<std::shared_ptr<const TrainRecord>> all = d.seeds;
+  all.insert(all.begin(), d.record);
+  for (const auto& r : all)
+    for (const RunRecord& run : r->runs)
+      table.add(std::to_string(r->plan.recipe.seed))
+          .add(run.run.name)
+          .add(r->step)
+          .add(skipped_steps(run))
+          .add(in_full(run.heldout_loss))
+          .end_line();
+  return table.take();
+}
+
 std::string runs_csv(const TrainRecord& r) {
   CsvText table(head_of("run,step", step_numbers, ",skipped"));
   for (const RunRecord& run : r.runs)

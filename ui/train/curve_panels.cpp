@@ -27,9 +27,11 @@ Series curve_series(GrowingCurve& curve, const StepView& view, bool log, CurveNa
   Series s = series_of(std::move(name.label), name.ink, points.x.size() > few_points ? Shape::line : Shape::line_and_marks,
                        points.x, points.y);
   s.dashed = name.dashed;
+  curve.band(s.x, s.low, s.high);
   if (log && !(curve.least() > 0))
-    for (double& y : s.y)
-      if (!(y > 0)) y = std::numeric_limits<double>::quiet_NaN();
+    for (std::vector<double>* const values : {&s.y, &s.low, &s.high})
+      for (double& y : *values)
+        if (!(y > 0)) y = std::numeric_limits<double>::quiet_NaN();
   return s;
 }
 

@@ -55,6 +55,7 @@ void draw_curve(const Series& p, const CurveStyle& style, double floor) {
   if (p.x.empty()) return;
   const int count = static_cast<int>(p.x.size());
   if (style.mark == CurveMark::band) draw_band(p, style, floor);
+  if (!p.low.empty()) ImPlot::PlotShaded("##seeds", p.x.data(), p.low.data(), p.high.data(), count, fill(style.colour, 0.2f));
   if (style.dash > 0) {
     draw_dashed_curve(p, style);
     if (count > 1) return;
@@ -160,8 +161,11 @@ std::vector<NoteLine> note_of(const TrainScene& s, const CurvePlot& plot, int st
   std::vector<NoteLine> lines{{s.colours.text, fmt::format("step {}", step)}};
   for (std::size_t k = 0; k < std::min(read.size(), most_noted); ++k) {
     const std::string& name = plot.names[read[k].i];
-    lines.push_back({plot.styles[read[k].i].colour,
-                     name + std::string(widest - name.size(), ' ') + fmt::format("  {:>9}", value_text(read[k].value, 4))});
+    std::vector<double> least, greatest;
+    plot.curves[read[k].i].band({static_cast<double>(step)}, least, greatest);
+    const std::string band = least.empty() ? "" : value_text(least[0], 3) + " to " + value_text(greatest[0], 3);
+    lines.push_back({plot.styles[read[k].i].colour, name + std::string(widest - name.size(), ' ') +
+                                                        fmt::format("  {:>9}  {}", value_text(read[k].value, 4), band)});
   }
   if (read.size() > most_noted) lines.push_back({s.colours.faint, fmt::format("and {} more", read.size() - most_noted)});
   for (const Fork& f : s.record()->forks)

@@ -93,26 +93,7 @@ double deviation_at(const TrainScene& s, std::size_t i, int step) {
   const TrainRecord& r = *s.record();
   const TrainLook& look = s.look();
   if (i >= r.pairs.size()) return added_up(r.pairs[0], look, step);
-  const PairPoint* const point = point_at(r.pairs[i], step);
-  if (point == nullptr || point->step != step) return nan;
-  const double y = measure_of(*point, look.measure, look.tensor);
-  if (s.state.drawing.reference < 0) return y;
-  const PairPoint* const unit = point_at(r.pairs[static_cast<std::size_t>(s.state.drawing.reference)], step);
-  return unit != nullptr && unit->step == step ? y / measure_of(*unit, look.measure, look.tensor) : nan;
-}
-
-double run_at(const TrainScene& s, std::size_t i, int step) {
-  const RunRecord& run = s.record()->runs[i];
-  const TrainLook& look = s.look();
-  if (is_of_heads(look.of_runs)) {
-    const RunHealth* const h = health_at(run, step);
-    return h != nullptr && h->step == step
-               ? measure_of(*h, look.of_runs, look.worst ? -1 : look.layer * s.record()->plan.model.heads + look.head)
-               : nan;
-  }
-  const StepReport* const report = step_at(run, step);
-  if (report == nullptr || report->step != step) return nan;
-  return look.of_runs == RunMeasure::loss ? report->loss : report->gradient_norm;
+  return shown_measure(r, i, step, look, s.state.drawing.reference);
 }
 
 void runs_title(const TrainScene& s, const Box& box) {
@@ -204,7 +185,7 @@ void draw_train_runs(const TrainScene& s, const Box& box) {
                  axis_with(d.runs, ghosts, s.look().hidden_runs, s.look().log_runs),
                  [&](const StepView& view) { return run_panel(d, s.look(), view); },
                  "",
-                 [&](std::size_t i, int step) { return run_at(s, i, step); }};
+                 [&](std::size_t i, int step) { return shown_number(r, i, step, s.look()); }};
   for (std::size_t i = 0; i < d.runs.size(); ++i) {
     plot.styles.push_back(run_style(r, i, s.session.view.theme));
     plot.names.push_back(r.runs[i].run.name);

@@ -110,6 +110,7 @@ void draw_train_numbers(const TrainScene& scene);
 /// As much of a height as whole rows fill, one at least: no row is cut.
 float whole_rows(float height, float row);
 /// The parts of these.
+void draw_train_seeds(const TrainScene& scene, float height);
 void draw_train_suspects(const TrainScene& scene, float height);
 void draw_train_replay(const TrainScene& scene);
 void draw_train_tensors(const TrainScene& scene, float height);

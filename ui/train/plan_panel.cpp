@@ -7,6 +7,7 @@
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/train/plan/train_fields.h"
+#include "ui/session/train_look_fields.h"
 #include "ui/train/panels.h"
 #include "ui/train/words.h"
 #include "ui/widgets/option_fields.h"
@@ -207,6 +208,10 @@ void edit_recipe(const TrainScene& s, float width) {
           fmt::format("{} x {} = {} characters a step", r.batch, s.plan().model.context, r.batch * s.plan().model.context));
   slider({"warm-up", 0, 200, 0, max_train_steps}, s.colours, r.warmup);
   explain("Steps in which the learning rate rises from 0.", "rate_t = rate t / warm-up");
+  slider({"seeds", 1, 10, 1, max_train_seeds}, s.colours, s.look().seeds);
+  explain(
+      "So many trainings, one after the other, whose seeds of weights and batches count up from those of the plan. The curves "
+      "are of the first, and their bands reach from the least to the greatest of all.");
   ImGui::PopStyleVar();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_text({at.x, at.y + (px(control_height) - line_height(Face::label)) / 2}, Face::label, s.colours.secondary, "rate");

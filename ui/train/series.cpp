@@ -23,7 +23,7 @@ constexpr std::array<MeasureText, 6> measure_texts{{
      "max |x - y|"},
     {"Wasserstein-1", "",
      "The distance of the two models' weights as distributions, the second number of arXiv 2405.02803, figure 7. It hides "
-     "permutations.",
+     "permutations, and it depends on the number of weights: compare it within one model or one tensor alone.",
      "mean |sorted x - sorted y|"},
     {"relative L2", "", "The norm of the difference over the norm of the weights.", "||x - y|| / ||y||"},
     {"cosine of updates", "",
@@ -58,14 +58,16 @@ std::size_t count_of(const RunRecord& run, RunMeasure measure) {
   return is_of_heads(measure) ? run.health.size() : run.steps.size();
 }
 
-void add_run_point(GrowingCurve& curve, const RunRecord& run, std::size_t i, const TrainLook& look, int heads) {
-  if (is_of_heads(look.of_runs)) {
-    const RunHealth& h = run.health[i];
-    curve.add(h.step, measure_of(h, look.of_runs, look.worst ? -1 : look.layer * heads + look.head));
-  } else {
-    const StepReport& r = run.steps[i];
-    curve.add(r.step, look.of_runs == RunMeasure::loss ? r.loss : r.gradient_norm);
+/// Adds what `number` gives for the record at a step, with that of all seeds.
+template <class Number>
+void add_of_seeds(GrowingCurve& curve, const TrainDrawing& d, int step, Number number) {
+  const double y = number(*d.record);
+  double least = y, greatest = y;
+  for (const auto& seed : d.seeds) {
+    const double x = number(*seed);
+    least = std::fmin(least, x), greatest = std::fmax(greatest, x);
   }
+  curve.add(step, y, least, greatest);
 }
 
 /// Whether what is drawn of `from` may be continued by what `to` has beyond it.
@@ -92,17 +94,12 @@ bool same_curves(const TrainLook& x, const TrainLook& y) {
 void take_pairs(TrainDrawing& d) {
   const TrainRecord& r = *d.record;
   const TrainLook& look = d.look;
-  const PairRecord* const unit = d.reference >= 0 ? &r.pairs[static_cast<std::size_t>(d.reference)] : nullptr;
   for (std::size_t p = 0; p < r.pairs.size(); ++p)
     for (std::size_t& i = d.taken_points[p]; i < r.pairs[p].points.size(); ++i) {
-      const PairPoint& point = r.pairs[p].points[i];
-      double y = measure_of(point, look.measure, look.tensor);
-      if (unit != nullptr) {
-        const PairPoint* const by = point_at(*unit, point.step);
-        y = by != nullptr && by->step == point.step ? y / measure_of(*by, look.measure, look.tensor) : nan;
-      }
-      d.pairs[p].add(point.step, y);
-      if (p == 0 && d.pairs.size() > r.pairs.size()) d.pairs.back().add(point.step, d.direct_total += y);
+      const int step = r.pairs[p].points[i].step;
+      add_of_seeds(d.pairs[p], d, step, [&](const TrainRecord& x) { return shown_measure(x, p, step, look, d.reference); });
+      if (p == 0 && d.pairs.size() > r.pairs.size())
+        d.pairs.back().add(step, d.direct_total += shown_measure(r, p, step, look, d.reference));
     }
 }
 
@@ -110,8 +107,10 @@ void take_runs(TrainDrawing& d) {
   const TrainRecord& r = *d.record;
   for (std::size_t k = 0; k < r.runs.size(); ++k)
     for (std::size_t& i = d.taken_steps[k]; i < count_of(r.runs[k], d.look.of_runs); ++i) {
-      add_run_point(d.runs[k], r.runs[k], i, d.look, r.plan.model.heads);
-      if (!is_of_heads(d.look.of_runs) && r.runs[k].steps[i].skipped && d.skipped.size() < most_skipped)
+      const bool of_heads = is_of_heads(d.look.of_runs);
+      const int step = of_heads ? r.runs[k].health[i].step : r.runs[k].steps[i].step;
+      add_of_seeds(d.runs[k], d, step, [&](const TrainRecord& x) { return shown_number(x, k, step, d.look); });
+      if (!of_heads && r.runs[k].steps[i].skipped && d.skipped.size() < most_skipped)
         d.skipped.push_back(r.runs[k].steps[i].step);
     }
 }
@@ -153,23 +152,26 @@ Rank rank_of(const TrainRecord& r, std::size_t pair) {
 
 }  // namespace
 
-void GrowingCurve::add(double x, double y) {
+void GrowingCurve::add(double x, double y, double least, double greatest) {
   last_x_ = x;
   last_y_ = y;
   asked_ = {};
   const bool finite = std::isfinite(y);
-  if (finite) {
-    least_ = std::min(least_, y);
-    largest_ = std::max(largest_, y);
-    if (y > 0) least_above_ = std::min(least_above_, y);
+  has_band_ |= least < greatest;
+  for (const double number : {y, least, greatest}) {
+    if (!std::isfinite(number)) continue;
+    least_ = std::min(least_, number);
+    largest_ = std::max(largest_, number);
+    if (number > 0) least_above_ = std::min(least_above_, number);
   }
   if (stretches_.empty() || stretches_.back().count >= each_) {
     if (stretches_.size() == most_stretches) merge();
-    stretches_.push_back({x, finite ? y : nan, x, finite ? y : nan, 1});
+    stretches_.push_back({x, finite ? y : nan, x, finite ? y : nan, 1, x, least, greatest});
     return;
   }
   Stretch& s = stretches_.back();
   ++s.count;
+  s.least = std::fmin(s.least, least), s.greatest = std::fmax(s.greatest, greatest);
   if (!finite) return;
   if (!(s.low <= y)) s.low_x = x, s.low = y;
   if (!(s.high >= y)) s.high_x = x, s.high = y;
@@ -184,6 +186,7 @@ void GrowingCurve::merge() {
       if (!(s.low <= t.low) && !std::isnan(t.low)) s.low_x = t.low_x, s.low = t.low;
       if (!(s.high >= t.high) && !std::isnan(t.high)) s.high_x = t.high_x, s.high = t.high;
       s.count += t.count;
+      s.least = std::fmin(s.least, t.least), s.greatest = std::fmax(s.greatest, t.greatest);
     }
     half.push_back(s);
   }
@@ -213,6 +216,16 @@ Points GrowingCurve::points(double x0, double x1, double pixels) const {
   }
   const double margin = 0.05 * (x1 - x0);  // so that lines lead beyond the edges
   return decimated(all.x, all.y, x0 - margin, x1 + margin, pixels);
+}
+
+void GrowingCurve::band(const std::vector<double>& x, std::vector<double>& least, std::vector<double>& greatest) const {
+  if (!has_band_) return;
+  std::size_t k = 0;
+  for (const double at : x) {
+    while (k + 1 < stretches_.size() && stretches_[k + 1].first_x <= at) ++k;
+    least.push_back(stretches_[k].least);
+    greatest.push_back(stretches_[k].greatest);
+  }
 }
 
 double measure_of(const PairPoint& point, TrainMeasure measure, int tensor) {
@@ -289,14 +302,35 @@ const PairPoint* point_at(const PairRecord& pair, int step) { return newest_at(p
 const RunHealth* health_at(const RunRecord& run, int step) { return newest_at(run.health, step); }
 const StepReport* step_at(const RunRecord& run, int step) { return newest_at(run.steps, step); }
 
-bool refresh(TrainDrawing& d, const std::shared_ptr<const TrainRecord>& record, const TrainLook& look) {
+double shown_measure(const TrainRecord& r, std::size_t pair, int step, const TrainLook& look, int reference) {
+  const PairPoint* const point = point_at(r.pairs[pair], step);
+  if (point == nullptr || point->step != step) return nan;
+  const double y = measure_of(*point, look.measure, look.tensor);
+  return reference < 0 ? y : y / shown_measure(r, static_cast<std::size_t>(reference), step, look, -1);
+}
+
+double shown_number(const TrainRecord& r, std::size_t run, int step, const TrainLook& look) {
+  if (is_of_heads(look.of_runs)) {
+    const RunHealth* const h = health_at(r.runs[run], step);
+    const int head = look.worst ? -1 : look.layer * r.plan.model.heads + look.head;
+    return h != nullptr && h->step == step ? measure_of(*h, look.of_runs, head) : nan;
+  }
+  const StepReport* const report = step_at(r.runs[run], step);
+  if (report == nullptr || report->step != step) return nan;
+  return look.of_runs == RunMeasure::loss ? report->loss : report->gradient_norm;
+}
+
+bool refresh(TrainDrawing& d, const std::shared_ptr<const TrainRecord>& record, const TrainLook& look,
+             std::vector<std::shared_ptr<const TrainRecord>> seeds) {
   if (!record) {
     const bool had = d.record != nullptr;
     d = TrainDrawing{};
     return had;
   }
   const int reference = look.relative && is_size(look.measure) ? reference_of(*record, look.measure, look.tensor) : -1;
-  const bool goes_on = d.record && same_curves(d.look, look) && d.reference == reference && continues(d, *record);
+  seeds.resize(std::min(seeds.size(), static_cast<std::size_t>(look.seeds) - 1));
+  const bool goes_on =
+      d.record && d.seeds == seeds && same_curves(d.look, look) && d.reference == reference && continues(d, *record);
   if (goes_on && d.record == record) {
     d.look = look;
     return false;
@@ -310,6 +344,7 @@ bool refresh(TrainDrawing& d, const std::shared_ptr<const TrainRecord>& record, 
     d.taken_steps.resize(record->runs.size());
   }
   d.record = record;
+  d.seeds = std::move(seeds);
   d.look = look;
   d.reference = reference;
   d.last = last_step(*record);

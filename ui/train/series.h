@@ -21,12 +21,16 @@ class GrowingCurve {
  public:
   static constexpr std::size_t most_stretches = 1024;
 
-  void add(double x, double y);
+  void add(double x, double y) { add(x, y, y, y); }
+  /// A number of several seeds: `y` and the least and the greatest of all of them.
+  void add(double x, double y, double least, double greatest);
   bool empty() const { return stretches_.empty(); }
   /// What is drawn over [x0, x1], about two points a pixel; gaps are NaN.
   Points points(double x0, double x1, double pixels) const;
   /// The same, kept until the curve or what is asked changes.
   const Points& drawn(double x0, double x1, double pixels);
+  /// The least and the greatest of all seeds at each of these x, which ascend; both empty where there is one seed alone.
+  void band(const std::vector<double>& x, std::vector<double>& least, std::vector<double>& greatest) const;
   /// Of all finite numbers; `least` > `largest` where there is none. `least_above`: of those above 0, or infinity.
   double least() const { return least_; }
   double largest() const { return largest_; }
@@ -38,10 +42,12 @@ class GrowingCurve {
   struct Stretch {
     double low_x, low, high_x, high;  ///< NaN: nothing finite
     std::size_t count;
+    double first_x, least, greatest;  ///< of all seeds
   };
   void merge();
   std::vector<Stretch> stretches_;
   std::size_t each_ = 1;  ///< points of a stretch
+  bool has_band_ = false;
   double least_ = 1e308, largest_ = -1e308, least_above_ = 1e308, last_x_ = 0, last_y_ = 0;
   std::array<double, 3> asked_{};  ///< what `drawn_` answers
   Points drawn_;
@@ -73,9 +79,15 @@ const PairPoint* point_at(const PairRecord& pair, int step);
 const RunHealth* health_at(const RunRecord& run, int step);
 const StepReport* step_at(const RunRecord& run, int step);
 
+/// What is shown of a comparison at a step, as a share of that of `reference` unless it is -1; NaN where it was not measured.
+double shown_measure(const TrainRecord& record, std::size_t pair, int step, const TrainLook& look, int reference);
+/// What is shown of a run at a step; NaN where there is no number.
+double shown_number(const TrainRecord& record, std::size_t run, int step, const TrainLook& look);
+
 /// What all curves of the record look like, made once for a record and a look; grows with the record.
 struct TrainDrawing {
   std::shared_ptr<const TrainRecord> record;
+  std::vector<std::shared_ptr<const TrainRecord>> seeds;  ///< further ones, as many as the look asks for
   TrainLook look{};
   std::vector<GrowingCurve> pairs, runs;               ///< replay: behind the pairs the direct effects so far, added up
   std::vector<double> skipped;                         ///< steps that some run left out
@@ -85,7 +97,8 @@ struct TrainDrawing {
   double last = 1;  ///< what the axis of steps reaches to
 };
 /// True if anything changed.
-bool refresh(TrainDrawing& drawing, const std::shared_ptr<const TrainRecord>& record, const TrainLook& look);
+bool refresh(TrainDrawing& drawing, const std::shared_ptr<const TrainRecord>& record, const TrainLook& look,
+             std::vector<std::shared_ptr<const TrainRecord>> seeds = {});
 /// Whether curve i is drawn, by the bits of TrainLook.
 constexpr bool is_shown(std::uint64_t hidden, std::size_t i) { return i >= 64 || (hidden >> i & 1) == 0; }
 

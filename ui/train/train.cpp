@@ -93,6 +93,12 @@ void draw_train_numbers(const TrainScene& s) {
   const float gap = px(12), explore = px(56);
   float room = ImGui::GetContentRegionAvail().y - explore - gap;
   const auto air = [&] { ImGui::Dummy({0, gap - ImGui::GetStyle().ItemSpacing.y}); };
+  if (!s.state.drawing.seeds.empty()) {
+    const float seeds = std::min(px(20 + 18 * static_cast<float>(s.state.drawing.seeds.size() + 1)), 0.2f * room);
+    draw_train_seeds(s, seeds);
+    air();
+    room -= seeds + gap;
+  }
   if (r.plan.kind == TrainKind::bisect) {
     const float suspects =
         std::min(px(22 + 18 * static_cast<float>(std::max<std::size_t>(1, r.pairs.size() - 1))), 0.3f * room);
@@ -120,7 +126,7 @@ void draw_train(Session& session, const PanelInput& input, UiState& state, const
   if (!state.train) state.train = std::make_shared<TrainPanelState>();
   TrainPanelState& m = *state.train;
   const bool anew = follow(m.branches, input.train.record);
-  refresh(m.drawing, input.train.record, session.train_look);
+  refresh(m.drawing, input.train.record, session.train_look, input.train.seeds);
   refresh_branches(m, session.train_look);
   if (anew || m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);

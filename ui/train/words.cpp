@@ -172,9 +172,18 @@ std::string runs_text(const TrainRecord& r) {
   return losses + (losses.empty() || skipped.empty() ? "" : "; ") + skipped;
 }
 
+std::array<std::string, 4> seed_cells(const TrainRecord& r) {
+  const RunRecord &a = r.runs[0], &b = r.runs[1];
+  const auto loss = [](const RunRecord& run) {
+    return std::isfinite(run.heldout_loss) ? value_text(run.heldout_loss, 3) : "–";
+  };
+  return {std::to_string(skipped_steps(a)), std::to_string(skipped_steps(b)), loss(a), loss(b)};
+}
+
 std::string progress_words(const TrainProgress& p) {
   const std::string all = std::to_string(p.steps);
-  std::string text = fmt::format("step {:{}} of {}", p.step, static_cast<int>(all.size()), all);
+  std::string text = p.seeds > 1 ? fmt::format("seed {} of {}, ", p.seed, p.seeds) : "";
+  text += fmt::format("step {:{}} of {}", p.step, static_cast<int>(all.size()), all);
   if (p.steps_per_second > 0) text += fmt::format(", {:5.{}f} steps/s", p.steps_per_second, p.steps_per_second < 100 ? 1 : 0);
   return text;
 }

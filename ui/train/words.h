@@ -1,12 +1,14 @@
 /// What a training record says, in words: every number is the record's.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
 #include "kernels/train/plan/parameters.h"
 #include "ui/frame/train_answer.h"
 #include "ui/session/train_look.h"
+#include "ui/train/series.h"
 
 namespace attoscope {
 
@@ -29,7 +31,10 @@ std::vector<RankedSuspect> ranked_suspects(const TrainRecord& record, TrainMeasu
 /// "held-out loss a 0.672, b 0.675; skipped steps a 0, b 3": of every run; "" where there is neither yet.
 std::string runs_text(const TrainRecord& record);
 
-/// "step   240 of 400,  18.3 steps/s, 12 s left".
+/// Of the table of seeds: the skipped steps of a and b, their losses on held-out text.
+std::array<std::string, 4> seed_cells(const TrainRecord& record);
+
+/// "seed 2 of 3, step   240 of 400,  18.3 steps/s".
 std::string progress_words(const TrainProgress& progress);
 /// One sentence on what a kind of training compares.
 std::string_view kind_words(TrainKind kind);
@@ -43,6 +48,8 @@ std::string short_name(const ParameterTensor& tensor);
 /// The numbers of the plots, the picture and the tables.
 std::string deviation_csv(const TrainRecord& record);
 std::string runs_csv(const TrainRecord& record);
+/// What each run of each seed ended with.
+std::string seeds_csv(const TrainDrawing& drawing);
 std::string tensors_csv(const TrainRecord& record, int pair, int step);
 /// The heads of every run at a step; at all measured steps.
 std::string heads_csv(const TrainRecord& record, int step);

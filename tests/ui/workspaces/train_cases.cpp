@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "app/train/train_seeds.h"
 #include "imgui_internal.h"
 #include "kernels/experiment/presets.h"
 #include "tests/support/temporary_directory.h"
@@ -453,27 +455,37 @@ void revisited(Hand& hand, const TemporaryDirectory& scratch, const Wait& wait) 
              "with the methods of the training");
 }
 
-/// A tiny model, really trained by the buttons.
-void trained(Hand& hand) {
-  const TemporaryDirectory scratch;
-  hand.stage.data_directory = scratch / "";
+/// A plan that is really trained in no time, its text in a folder.
+Session tiny_session(const TemporaryDirectory& scratch) {
   const std::filesystem::path file = scratch / "text.txt";
   std::ofstream out(file);
   for (int i = 0; i < 400; ++i) out << "the sum of " << i << " and " << i * 7 % 31 << "\n";
-  out.close();
   Session s = train_session();
   s.train.text.file = file.string();
   s.train.model = {1, 16, 2, 16, Norm::layer};
   s.train.recipe.batch = 2, s.train.recipe.steps = 6, s.train.measure_every = 2, s.train.checkpoint_every = 3;
+  return s;
+}
+
+/// Draws frames until the view is as it should be.
+void wait_for(Hand& hand, const std::function<bool(const TrainView&)>& ready, const std::string& what) {
+  for (int i = 0; i < 8000 && !ready(hand.stage.panel_input().train); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    hand.frames(1);
+  }
+  hand.check(ready(hand.stage.panel_input().train), what);
+  hand.frames(2);
+}
+
+/// A tiny model, really trained by the buttons.
+void trained(Hand& hand) {
+  const TemporaryDirectory scratch;
+  hand.stage.data_directory = scratch / "";
+  const Session s = tiny_session(scratch);
   hand.stage.resize(1600, 1000);
   hand.open(s);
   const auto wait = [&](const std::function<bool(const TrainView&)>& ready, const std::string& what) {
-    for (int i = 0; i < 8000 && !ready(hand.stage.panel_input().train); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      hand.frames(1);
-    }
-    hand.check(ready(hand.stage.panel_input().train), what);
-    hand.frames(2);
+    wait_for(hand, ready, what);
   };
   wait([](const TrainView& v) { return v.progress.vocabulary > 10; }, "the text is read");
   hand.click(middle + "###one step");
@@ -487,6 +499,68 @@ void trained(Hand& hand) {
   hand.check(train_words(hand.stage.panel_input().train).headline.starts_with("After 6 steps a and b differ by "),
              train_words(hand.stage.panel_input().train).headline);
   revisited(hand, scratch, wait);
+  hand.stage.data_directory.clear();
+  hand.open(s);
+}
+
+/// The rows of the table are the seeds of the command's JSON.
+void check_seed_rows(Hand& hand, const std::vector<std::shared_ptr<const TrainRecord>>& shown, const Json& json) {
+  int skipped_steps = 0;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const Json& seed = json["seeds"][i];
+    const auto loss = [&](int run) { return value_text(seed["runs"][run]["heldout_loss"].get<double>(), 3); };
+    const auto skipped = [&](int run) { return std::to_string(seed["runs"][run]["skipped_steps"].get<int>()); };
+    hand.check(seed_cells(*shown[i]) == std::array{skipped(0), skipped(1), loss(0), loss(1)}, "numbers of " + seed.dump());
+    hand.check(hand.exists(rows + "##seed " + seed["seed"].dump()), "a row of seed " + seed["seed"].dump());
+    skipped_steps += seed["skipped_steps"].get<int>();
+  }
+  hand.check(skipped_steps > 0, "a step is skipped");
+}
+
+/// A curve's band has the numbers of the command's JSON at these steps.
+void check_band(Hand& hand, const GrowingCurve& curve, const Json& band, const std::vector<double>& steps) {
+  std::vector<double> least, greatest;
+  curve.band(steps, least, greatest);
+  if (!hand.check(least.size() == steps.size() && least.back() < greatest.back(), "there is a band")) return;
+  for (std::size_t k = 0; k < least.size(); ++k)
+    hand.check(least[k] == band["least"][k].get<double>() && greatest[k] == band["greatest"][k].get<double>(),
+               fmt::format("step {}: {} to {}", steps[k], least[k], greatest[k]));
+}
+
+/// Three seeds, trained by the button: bands and table have the numbers that `attoscope train --seeds 3 --json` prints.
+void seeds(Hand& hand) {
+  const TemporaryDirectory scratch;
+  hand.stage.data_directory = scratch / "";
+  Session s = tiny_session(scratch);
+  s.train.a.format = s.train.b.format = fp16;
+  s.train.recipe.loss_scale = 0x1p20, s.train.recipe.steps = 12;
+  hand.stage.resize(1600, 1000);
+  hand.open(s);
+  hand.changes("seeds", [&] { hand.type(plan_panel + "##seeds", "3"); }, [](Session& x) { x.train_look.seeds = 3; });
+  wait_for(hand, [](const TrainView& v) { return v.progress.vocabulary > 10; }, "the text is read");
+  hand.click(middle + "###run training");
+  const auto all_done = [](const TrainView& v) {
+    return v.seeds.size() == 2 && v.progress.state == TrainProgress::State::done;
+  };
+  wait_for(hand, all_done, "all seeds are trained");
+  std::vector<std::shared_ptr<const TrainRecord>> shown = hand.stage.panel_input().train.seeds;
+  shown.insert(shown.begin(), hand.stage.panel_input().train.record);
+  std::vector<TrainRecord> records;
+  for (int i = 0; i < 3; ++i) records.push_back(attoscope::trained(at_seed(shown[0]->plan, i)).record);
+  const Json json = seeds_json(records);
+  check_seed_rows(hand, shown, json);
+  const TrainDrawing& d = hand.stage.state->train->drawing;
+  const Json& pair = json["bands"]["pairs"][0];
+  check_band(hand, d.pairs[0], pair["rel_l2"], pair["step"].get<std::vector<double>>());
+  check_band(hand, d.runs[1], json["bands"]["runs"][1]["loss"], {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  const auto picture = [&] {
+    hand.move({2, 2});
+    hand.frames(2);
+    return hand.picture().rgb;
+  };
+  const auto banded = picture();
+  hand.changes("one seed", [&] { hand.type(plan_panel + "##seeds", "1"); }, [](Session& x) { x.train_look.seeds = 1; });
+  hand.check(d.seeds.empty() && picture() != banded, "one seed has no band");
   hand.stage.data_directory.clear();
   hand.open(s);
 }
@@ -508,6 +582,7 @@ constexpr std::array cases{
     Case{"train", "found by typing", found_by_typing},
     Case{"train", "explained", explained},
     Case{"train", "trained", trained},
+    Case{"train", "seeds", seeds},
 };
 
 }  // namespace

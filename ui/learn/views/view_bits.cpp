@@ -185,7 +185,8 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   draw_bit_boxes(s.format, {bits, digits, i}, boxes, size, colours);
   explain(fmt::format("{}: 1 sign bit, {} exponent bits, {} mantissa bits. Click a bit to flip it: x becomes that number.",
                       s.name, s.format.exponent_bits, s.format.mantissa_bits),
-          fmt::format("(-1)^s 2^(E - {}) 1.M", (1 << (s.format.exponent_bits - 1)) - 1));
+          fmt::format("0x{:0{}x} = (-1)^s 2^(E - {}) 1.M", std::stoull(digits, nullptr, 2), (bits + 3) / 4,
+                      (1 << (s.format.exponent_bits - 1)) - 1));
   float left = boxes.x;
   float under = at.y + height + px(4);
   const std::vector<Piece> pieces = formula(s, colours);
