@@ -31,6 +31,29 @@ struct RowFinding {
   bool is_bad() const { return suspects > 0 || row_ratio > 1; }
 };
 
+RowFinding finding(const Tolerance& tolerance, int row, const double* output, const double* centre, const double* slack) {
+  const int columns = tolerance.golden.cols;
+  RowFinding f;
+  f.bad.resize(at(columns));
+  double worst = -1;
+  for (int c = 0; c < columns; ++c) {
+    const double o = output[c], error = std::abs(o - centre[c]);
+    if (std::isnan(o) && std::isnan(centre[c])) continue;
+    const double ratio = std::isfinite(o) ? error / (tolerance.of(row, c, o) + slack[c]) : infinity;
+    if (ratio > worst) worst = ratio, f.worst_col = c;
+    f.ratio = std::max(f.ratio, ratio);
+    if (!(ratio <= 1)) f.bad[at(c)] = true, ++f.suspects;
+    if (!std::isfinite(o)) {
+      ++f.nonfinite;
+      continue;
+    }
+    const double z = error / std::hypot(tolerance.expected(row, c), slack[c]);
+    f.square += error * error, f.relative += z * z, f.max_abs = std::max(f.max_abs, error);
+  }
+  f.row_ratio = std::sqrt(f.relative / columns) / std::max(tolerance.row[at(row)], 1e-300);
+  return f;
+}
+
 class Judge {
  public:
   Judge(const JudgedOutput& output, const Options& options)
@@ -85,30 +108,9 @@ class Judge {
   RowFinding row_finding(int row, const RoundedRow& expected) const {
     std::vector<double> centre(at(cols_), std::nan("")), slack(at(cols_));
     if (expected) expected(row, centre.data(), slack.data());
-    if (std::isnan(centre[0]))
+    if (!expected || (std::isnan(centre[0]) && std::isfinite(o_[at(row) * at(cols_)])))
       std::copy_n(tolerance_->golden.values.begin() + static_cast<std::ptrdiff_t>(row) * cols_, cols_, centre.begin());
-    return finding(row, centre.data(), slack.data());
-  }
-
-  RowFinding finding(int row, const double* centre, const double* slack) const {
-    RowFinding f;
-    f.bad.resize(at(cols_));
-    double worst = -1;
-    for (int c = 0; c < cols_; ++c) {
-      const double o = o_[at(row) * at(cols_) + at(c)], error = std::abs(o - centre[c]);
-      const double ratio = std::isfinite(o) ? error / (tolerance_->of(row, c, o) + slack[c]) : infinity;
-      if (ratio > worst) worst = ratio, f.worst_col = c;
-      f.ratio = std::max(f.ratio, ratio);
-      if (!(ratio <= 1)) f.bad[at(c)] = true, ++f.suspects;
-      if (!std::isfinite(o)) {
-        ++f.nonfinite;
-        continue;
-      }
-      const double z = error / std::hypot(tolerance_->expected(row, c), slack[c]);
-      f.square += error * error, f.relative += z * z, f.max_abs = std::max(f.max_abs, error);
-    }
-    f.row_ratio = std::sqrt(f.relative / cols_) / std::max(tolerance_->row[at(row)], 1e-300);
-    return f;
+    return finding(*tolerance_, row, &o_[at(row) * at(cols_)], centre.data(), slack.data());
   }
 
   std::vector<RowFinding> findings(const RoundedRow& expected) const {
@@ -233,11 +235,20 @@ double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedR
   return on_threads(options, [&] { return Judge(output, options).ratio_to(judged, expected); });
 }
 
+double row_ratio(const Tolerance& tolerance, int row, const double* output, const double* expected, const double* slack) {
+  const RowFinding f = finding(tolerance, row, output, expected, slack);
+  return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
+}
+
 std::optional<Slip> slip_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options) {
-  const Diagnosis found = diagnose(compute(experiment_of(output), options), heads, options);
-  if (found.slip && found.slip->kind != Slip::Kind::format) return found.slip;
+  const Result result = compute(experiment_of(output), options);
+  const std::optional<Slip> usual = diagnose(result, heads, options).slip;
+  const bool is_last = usual && (usual->kind == Slip::Kind::tail || usual->kind == Slip::Kind::format) && !usual->has_output;
+  if (usual && !is_last && usual->kind != Slip::Kind::format) return usual;
   if (!judged.head.incomparable.empty()) return {};
-  return fitted_slip(output, judged, options);
+  const std::optional<Slip> fitted =
+      on_threads(options, [&] { return fitted_slip(output, judged, result, heads, options); });
+  return fitted || !is_last || usual->kind == Slip::Kind::format ? fitted : usual;
 }
 
 }  // namespace attoscope
