@@ -47,7 +47,7 @@ std::vector<double> rounder(double x) {
   char nice[32];
   for (const char* digits : {"%.2g", "%.3g"}) {
     std::snprintf(nice, sizeof nice, digits, x);
-    if (const double y = std::strtod(nice, nullptr); std::abs(y - x) <= 2e-3 * std::abs(x)) all.push_back(y);
+    if (const double y = std::strtod(nice, nullptr); std::abs(y - x) <= 1e-2 * std::abs(x)) all.push_back(y);
   }
   all.push_back(x);
   return all;
@@ -193,16 +193,19 @@ class NumberFits {
               rows_with(softmax)))
         return slip;
     }
-    return with_number(Fitted{.x = sink}, set, [this, right](double x) {
-      std::string meaning;
-      const std::array<std::pair<double, const char*>, 4> factors{{{right_.scale, "the scale"},
-                                                                   {1 / right_.scale, "1 over the scale"},
-                                                                   {std::numbers::log2e, "log2 e"},
-                                                                   {std::numbers::ln2, "ln 2"}}};
-      for (const auto& [factor, text] : factors)
-        if (std::abs(x / right / factor - 1) < 0.01) meaning = std::string(" = the right one times ") + text;
-      return "a sink of " + number_text(x) + meaning + " instead of " + number_text(right);
-    });
+    const std::array<std::pair<double, const char*>, 4> factors{{{right_.scale, "the scale"},
+                                                                 {1 / right_.scale, "1 over the scale"},
+                                                                 {std::numbers::log2e, "log2 e"},
+                                                                 {std::numbers::ln2, "ln 2"}}};
+    const std::string instead = " instead of " + number_text(right);
+    for (const auto& [factor, text] : factors)
+      if (std::abs(sink / right / factor - 1) < 0.01) {
+        SoftmaxVariant softmax = right_;
+        softmax.sink = right * factor;
+        if (NamedSlip slip = wrong_.named(Kind::number, "a sink of " + number_text(right * factor) + " = the right one times " + text + instead, rows_with(softmax)))
+          return slip;
+      }
+    return with_number(Fitted{.x = sink}, set, [instead](double x) { return "a sink of " + number_text(x) + instead; });
   }
 
   NamedSlip factor() const {
@@ -314,15 +317,13 @@ NamedSlip NumberFits::bound() const {
     double from, to;
     std::function<void(MistakenKernel&, double)> set;
   };
-  const std::array<Bound, 4> bounds{
+  const std::array<Bound, 3> bounds{
       {{"scores are clamped to at most ", 0.02 * most, most,
         [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::min(s, x); }; }},
        {"scores are clamped to at least ", least, 0.02 * least,
         [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::max(s, x); }; }},
        {"scores are clamped to both sides, at ", 0.02 * most, most,
-        [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::clamp(s, -x, x); }; }},
-       {"P saturates in P.V, not in l, at most times its largest value ", 0.02, 1,
-        [](MistakenKernel& k, double x) { k.in_O = [x](int, int, double e) { return std::min(e, x); }; }}}};
+        [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::clamp(s, -x, x); }; }}}};
   for (const Bound& b : bounds) {
     wrong_.check();
     const auto rest = [&](double x) {
@@ -414,11 +415,14 @@ std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged
   const WrongOutput wrong(output, judged, heads, options);
   if (wrong.wrong().empty()) return {};
   if (NamedSlip slip = place_fit(wrong)) return slip;
-  if (judged.head.nonfinite > 0) return count_fit(wrong);
-  for (const auto fit : {number_fit, count_fit, mask_fit})
+  if (judged.head.nonfinite > 0) {
+    if (NamedSlip slip = count_fit(wrong)) return slip;
+    return mask_fit(wrong);
+  }
+  for (const auto fit : {number_fit, count_fit})
     if (NamedSlip slip = fit(wrong)) return slip;
   if (NamedSlip slip = suspect_fit(wrong, result)) return slip;
-  for (const auto fit : {key_place_fit, loop_fit, rotary_fit, foreign_key_fit, rounding_fit, row_factor_fit}) {
+  for (const auto fit : {mask_fit, key_place_fit, loop_fit, rotary_fit, foreign_key_fit, rounding_fit, row_factor_fit}) {
     wrong.check();
     if (NamedSlip slip = fit(wrong)) return slip;
   }

@@ -9,7 +9,7 @@ namespace attoscope {
 namespace {
 
 constexpr int run = 16, most_unknowns = 640, most_single_keys = 160, most_parts = 4, most_own_counts = 384;
-constexpr double counts_right = 0.03, nearly_whole = 0.12;
+constexpr double counts_right = 0.03, most_noise = 0.3, nearly_whole = 0.12;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -214,7 +214,12 @@ class CountFits {
     for (const bool hidden : {false, true})
       for (int j = 0; j < n_k_; j += length) runs.push_back(part_of(j, std::min(n_k_, j + length), hidden));
     auto [parts, more] = fitted(std::move(runs));
-    const auto stands_out = [&](std::size_t p) { return std::abs(more[p]) >= counts_right; };
+    std::vector<double> sizes;
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      if (!parts[p].hidden) sizes.push_back(std::abs(more[p]));
+    std::ranges::nth_element(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2));
+    const double least = std::clamp(4 * sizes[sizes.size() / 2], counts_right, most_noise);
+    const auto stands_out = [&](std::size_t p) { return std::abs(more[p]) >= least; };
     for (std::size_t p = 0; p < parts.size(); ++p)
       if (stands_out(p) || (p > 0 && stands_out(p - 1)) || (p + 1 < parts.size() && stands_out(p + 1)))
         for (const int j : parts[p].keys) keys.push_back(part_of(j, j + 1, parts[p].hidden));

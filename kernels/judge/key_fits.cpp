@@ -71,10 +71,16 @@ struct Rule {
 
 std::string keys_text(int count) { return std::to_string(count) + (count == 1 ? " key" : " keys"); }
 
+std::string left_out(int first, int last) {
+  return first == last ? "key " + std::to_string(first) + " counts 0 times"
+                       : "keys " + std::to_string(first) + " to " + std::to_string(last) + " count 0 times";
+}
+
 /// Rules that make `found` of what is right; none is asked for where both are the same.
 std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
   if (found == right) return {{"", [](int x) { return x; }}};
   const int by = found - right;
+  if (mask.kind == M::none || mask.kind == M::causal) return {{left_out(0, found - 1), [found](int) { return found; }}};
   std::vector<Rule> rules{{(by > 0 ? "the first " + keys_text(by) + " of each row hidden" : keys_text(-by) + " more seen before each row's first"),
                            [by](int x) { return x + by; }}};
   if (mask.kind == M::window && mask.window > by) {
@@ -91,8 +97,9 @@ std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
   return rules;
 }
 
-std::vector<Rule> rules_of_end(int found, int right) {
+std::vector<Rule> rules_of_end(const Mask& mask, int found, int right) {
   if (found == right) return {{"", [](int x) { return x; }}};
+  if (mask.kind == M::none) return {{left_out(found, right - 1), [found](int) { return found; }}};
   const int by = found - right;
   std::string text = by > 0 ? "a mask that shows " + keys_text(by) + " more at each row's end"
                             : "a mask that hides the last " + keys_text(-by) + " of each row";
@@ -118,7 +125,7 @@ NamedSlip other_runs(const WrongOutput& wrong) {
                found = RunningSums(wrong.right_kernel(), row).nearest(wrong.output(row), [](int, int) { return true; });
     if (right.empty() || (found.first == right.first && found.end == right.end)) continue;
     for (const Rule& first : rules_of_first(wrong.problem().mask, found.first, right.first))
-      for (const Rule& end : rules_of_end(found.end, right.end)) {
+      for (const Rule& end : rules_of_end(wrong.problem().mask, found.end, right.end)) {
         const std::string text = first.text + (first.text.empty() || end.text.empty() ? "" : ", and ") + end.text;
         if (!tried.insert(text).second) continue;
         MistakenKernel kernel = wrong.right_kernel();

@@ -34,6 +34,7 @@ struct RoundedLoop {
   int tile = 64;
   std::optional<Format> S{}, P{}, l{}, O{}, alpha{};
   bool l_of_rounded_P = false;
+  double largest_P = infinity;
 };
 
 double rounded(const std::optional<Format>& f, double x) { return f ? round(*f, x) : x; }
@@ -55,7 +56,7 @@ RoundedRow rows_of(const WrongOutput& wrong, const RoundedLoop& loop) {
       l *= alpha;
       for (int c = 0; c < columns; ++c) out[c] *= alpha;
       for (int j = begin; j < end; ++j) {
-        const double e = std::exp(s[at(j)] - m), P = rounded(loop.P, e);
+        const double e = std::exp(s[at(j)] - m), P = std::min(loop.largest_P, rounded(loop.P, e));
         l += loop.l_of_rounded_P ? P : e;
         for (int c = 0; c < columns; ++c) out[c] += P * head->v[at(j) * at(columns) + at(c)];
       }
@@ -75,18 +76,50 @@ NamedSlip other_formats(const WrongOutput& wrong) {
   };
   for (const Format& f : {bf16, fp16, e5m2, e4m3}) {
     const std::string to = " rounded to " + name(f);
-    if (NamedSlip slip = named("scores are" + to, {.tile = n_k, .S = f})) return slip;
+    const std::optional<Format> P = wrong.claim().format;  // as a correct kernel has it
+    if (NamedSlip slip = named("scores are" + to, {.tile = n_k, .S = f, .P = P})) return slip;
     for (const int tile : tiles_of(n_k)) {
       if (!(f == wrong.claim().format)) {
         if (NamedSlip slip = named("P is" + to + " before P.V", {.tile = tile, .P = f})) return slip;
         if (NamedSlip slip = named("P is" + to + ", also in l", {.tile = tile, .P = f, .l_of_rounded_P = true})) return slip;
       }
-      if (NamedSlip slip = named("l is" + to, {.tile = tile, .l = f})) return slip;
-      if (NamedSlip slip = named("O is accumulated in " + name(f), {.tile = tile, .O = f})) return slip;
-      if (NamedSlip slip = named("O and l are accumulated in " + name(f), {.tile = tile, .l = f, .O = f})) return slip;
+      if (NamedSlip slip = named("l is" + to, {.tile = tile, .P = P, .l = f})) return slip;
+      if (NamedSlip slip = named("O is accumulated in " + name(f), {.tile = tile, .P = P, .O = f})) return slip;
+      if (NamedSlip slip = named("O and l are accumulated in " + name(f), {.tile = tile, .P = P, .l = f, .O = f})) return slip;
       if (tile == n_k) continue;
-      if (NamedSlip slip = named("alpha is" + to, {.tile = tile, .alpha = f})) return slip;
+      if (NamedSlip slip = named("alpha is" + to, {.tile = tile, .P = P, .alpha = f})) return slip;
     }
+  }
+  return {};
+}
+
+/// P that cannot be larger than a number, times its largest value in a tile, in P.V alone.
+NamedSlip saturated_P(const WrongOutput& wrong) {
+  const int n_k = wrong.head()->shape.n_k, columns = wrong.golden().cols;
+  const std::vector<int> rows = wrong.some(16);
+  std::vector<double> out(at(columns));
+  for (const int tile : tiles_of(n_k)) {
+    if (tile == 1) continue;
+    wrong.check();
+    RoundedLoop loop{.tile = tile, .P = wrong.claim().format};
+    double best = 1, nearest = infinity;
+    for (int i = 1; i <= 64; ++i) {
+      loop.largest_P = i / 64.0;
+      const RoundedRow row_of = rows_of(wrong, loop);
+      double square = 0;
+      for (const int row : rows) {
+        row_of(row, out.data(), nullptr);
+        for (int c = 0; c < columns; ++c) square += std::pow(wrong.output(row)[c] - out[at(c)], 2);
+      }
+      if (square < nearest) nearest = square, best = loop.largest_P;
+    }
+    if (best == 1) continue;
+    loop.largest_P = best;
+    char number[32];
+    std::snprintf(number, sizeof number, "%.4g", best);
+    if (NamedSlip slip = wrong.named(Kind::rounding, std::string("P saturates in P.V, not in l, at ") + number + " of its largest value" + tile_text(tile, n_k),
+                                     rows_of(wrong, loop)))
+      return slip;
   }
   return {};
 }
@@ -192,6 +225,7 @@ class ExponentialFit {
 
 NamedSlip rounding_fit(const WrongOutput& wrong) {
   if (NamedSlip slip = other_formats(wrong)) return slip;
+  if (NamedSlip slip = saturated_P(wrong)) return slip;
   const int n_k = wrong.head()->shape.n_k;
   for (int degree = 1; degree <= 4; ++degree)
     for (const int tile : tiles_of(n_k))

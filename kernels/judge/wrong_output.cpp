@@ -108,9 +108,19 @@ void WrongOutput::check() const {
   if (options_.cancelled && options_.cancelled()) throw Stopped{};
 }
 
+RoundedRow WrongOutput::as_stored(const RoundedRow& expected) const {
+  return [expected, &t = judged_.tolerance](int row, double* out, double* slack) {
+    expected(row, out, slack);
+    if (!slack) return;
+    for (int c = 0; c < t.golden.cols; ++c)
+      if (std::abs(out[c]) > std::abs(t.golden(row, c)) && std::isfinite(out[c]))
+        slack[c] += (t.spacing(row, c, out[c]) - t.spacing(row, c, t.golden(row, c))) / 2;
+  };
+}
+
 bool WrongOutput::fits(int row, const RoundedRow& expected) const {
   std::vector<double> out(index(golden().cols)), slack(out.size());
-  expected(row, out.data(), slack.data());
+  as_stored(expected)(row, out.data(), slack.data());
   if (std::isnan(out[0]) && std::isfinite(*output(row))) std::copy_n(truth(row), golden().cols, out.begin());
   return row_ratio(judged_.tolerance, row, output(row), out.data(), slack.data()) <= 1;
 }
@@ -144,7 +154,7 @@ MistakenKernel WrongOutput::kernel_of(const Tensors& tensors) const {
 std::optional<Slip> WrongOutput::named(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const {
   for (const int row : some(3))
     if (!fits(row, expected)) return {};
-  const double ratio = ratio_to(output_, judged_, expected, options_);
+  const double ratio = ratio_to(output_, judged_, as_stored(expected), options_);
   if (!std::isfinite(ratio)) return {};
   return std::make_optional(Slip{.kind = kind, .text = text, .ratio = ratio, .mask = {}});
 }
