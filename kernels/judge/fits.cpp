@@ -422,7 +422,7 @@ std::optional<Slip> fitted_slip(const JudgedOutput& output, const Judged& judged
   for (const auto fit : {number_fit, count_fit})
     if (NamedSlip slip = fit(wrong)) return slip;
   if (NamedSlip slip = suspect_fit(wrong, result)) return slip;
-  for (const auto fit : {mask_fit, key_place_fit, loop_fit, rotary_fit, foreign_key_fit, rounding_fit, row_factor_fit}) {
+  for (const auto fit : {mask_fit, key_place_fit, loop_fit, rotary_fit, rounding_fit, row_factor_fit, foreign_key_fit}) {
     wrong.check();
     if (NamedSlip slip = fit(wrong)) return slip;
   }

@@ -100,16 +100,16 @@ struct Setting {
   int n_k = 0, d_v = 0, heads = 1;
   Format f = bf16;
   double deviation = 1;
-  std::uint64_t seed = 1;
 };
 
-std::function<Call()> call_of(const Setting& s, const std::function<void(Call&)>& edit = {}) {
-  return [s, edit] {
+std::function<Call(std::uint64_t)> call_of(const Setting& s, const std::function<void(Call&)>& edit = {}) {
+  return [s, edit](std::uint64_t seed) {
     const AttentionShape shape{s.n, s.n_k > 0 ? s.n_k : s.n, s.d, s.d_v > 0 ? s.d_v : s.d};
     Call call;
+    call.seed = seed;
     call.head = s.heads > 1 ? 1 : 0, call.f = s.f, call.stored = significand_bits(s.f) < 8 ? bf16 : s.f;
     for (int h = 0; h < s.heads; ++h) {
-      Tensors t = drawn(shape, s.seed + 10 * static_cast<std::uint64_t>(h));
+      Tensors t = drawn(shape, seed + 10 * static_cast<std::uint64_t>(h));
       for (double& x : t.q) x *= s.deviation;
       for (Values* x : {&t.q, &t.k, &t.v})
         for (double& y : *x) y = round(s.f, y);
@@ -202,7 +202,7 @@ PlantedFault rope(const char* kind, const char* name, const std::function<void(T
                   }),
           [s, wrongly](const Call& call) {
             Loop x(call);
-            Tensors t = call_of(s)().own();
+            Tensors t = call_of(s)(call.seed).own();
             wrongly(t);
             for (Values* part : {&t.q, &t.k})
               for (double& y : *part) y = round(bf16, y);

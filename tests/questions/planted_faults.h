@@ -19,6 +19,7 @@ struct Call {
   int query_heads = 0, kv_heads = 0;  ///< 0: as many of each
   Format f = bf16;                    ///< D
   Format stored = bf16;               ///< what O is in
+  std::uint64_t seed = 1;             ///< of its tensors
 
   const Tensors& own() const { return heads[static_cast<std::size_t>(head)]; }
   OtherHeads others() const;
@@ -29,7 +30,7 @@ struct PlantedFault {
   const char* kind;
   const char* name;   ///< a pattern of its right names, of "kind: text"
   const char* place;  ///< a pattern of where it is: rows, columns or keys; "": everywhere, or not asked for
-  std::function<Call()> call;
+  std::function<Call(std::uint64_t seed)> call;
   std::function<Values(const Call&)> output;
   bool has_effect = true;  ///< false: it changes nothing that rounding does not
 };
