@@ -93,8 +93,8 @@ class HeadSuspects {
   void add_other_layouts() {
     const int heads = list_.heads().count;
     if (heads < 2) return;
-    constexpr const char* forward = ", n x heads x d read as heads x n x d";
-    constexpr const char* backward = ", heads x n x d read as n x heads x d";
+    constexpr const char* forward = " stored as n x heads x d read as heads x n x d";
+    constexpr const char* backward = " stored as heads x n x d read as n x heads x d";
     for (const bool is_forward : {true, false}) {
       const auto text = [&](const char* part) { return std::string(part) + (is_forward ? forward : backward); };
       add_layout(text("Q"), is_forward, &Tensors::q);
